@@ -1,0 +1,51 @@
+# How caisson's own code is compiled. Everything here is scoped to caisson's
+# directories: nothing of it reaches those who link the libraries.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(CAISSON_CCACHE ccache)
+  mark_as_advanced(CAISSON_CCACHE)
+  if(CAISSON_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CAISSON_CCACHE})
+  endif()
+endif()
+
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU
+   AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns about `"text" + std::string` when it optimises: GCC bug 105651.
+  add_compile_options(-Wno-restrict)
+endif()
+if(CAISSON_WERROR)
+  add_compile_options(-Werror)
+endif()
+
+if(CAISSON_SANITIZE)
+  # CAF 0.17's spawn forms a null reference that it never reads, in a header:
+  # that one check is turned off.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=null
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# Adds the library `caisson_<name>`, known to users as `caisson::<name>`.
+function(caisson_add_library name)
+  set(target caisson_${name})
+  add_library(${target} ${ARGN})
+  add_library(caisson::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wconversion)
+  # Headers lie beside their sources, under both roots.
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/actors>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()

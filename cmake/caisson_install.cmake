@@ -1,0 +1,33 @@
+# The installed package: libraries, headers, and `find_package(caisson)`.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/caisson)
+
+# Each library has its targets file, so that those that are not asked for need
+# not have their dependencies installed.
+foreach(name IN ITEMS runtime actors config)
+  if(TARGET caisson_${name})
+    install(TARGETS caisson_${name} EXPORT caisson_${name}
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+      RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(EXPORT caisson_${name} NAMESPACE caisson::
+      FILE caisson_${name}.cmake DESTINATION ${package_dir})
+  endif()
+endforeach()
+
+install(DIRECTORY runtime/caisson actors/caisson
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+
+configure_package_config_file(cmake/caissonConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/caissonConfig.cmake INSTALL_DESTINATION ${package_dir}
+  NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/caissonConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/caissonConfig.cmake
+  ${PROJECT_BINARY_DIR}/caissonConfigVersion.cmake
+  cmake/caisson_find_caf.cmake
+  DESTINATION ${package_dir})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

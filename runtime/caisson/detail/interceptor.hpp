@@ -1,0 +1,293 @@
+// The part of caf.hpp through which a gate sees every message and every answer
+// without knowing their types. Included by caf.hpp only.
+#pragma once
+
+namespace caisson::rt {
+
+/// Where the answer to a message goes. Move-only: exactly one copy exists, so
+/// that nothing is answered twice.
+class reply_to {
+public:
+  reply_to() = default;
+  reply_to(reply_to&&) noexcept = default;
+  reply_to& operator=(reply_to&&) noexcept = default;
+
+  /// Whether somebody waits for an answer: the message was a request, and
+  /// nothing was answered yet.
+  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
+
+  /// Who sent the message; null if nobody is named.
+  [[nodiscard]] const caf::strong_actor_ptr& sender() const noexcept {
+    return sender_;
+  }
+
+  /// Whether the message came with high priority.
+  [[nodiscard]] bool urgent() const noexcept { return urgent_; }
+
+  /// The number of the message among those of its sender.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+#if CAISSON_CAF_LEGACY
+  explicit reply_to(caf::mailbox_element& x)
+    : sender_(std::move(x.sender)), stages_(std::move(x.stages)), id_(x.mid),
+      number_(x.mid.request_id().integer_value()),
+      wanted_(x.mid.is_request() && (sender_ || !stages_.empty())),
+      urgent_(x.mid.is_urgent_message()) {}
+
+  /// Sends `msg` as the answer. Does nothing if none is wanted.
+  void answer(caf::local_actor* self, caf::message msg) {
+    if (!std::exchange(wanted_, false))
+      return;
+    if (!stages_.empty()) {
+      auto next = std::move(stages_.back());
+      stages_.pop_back();
+      next->enqueue(caf::make_mailbox_element(std::move(sender_), id_,
+                                              std::move(stages_),
+                                              std::move(msg)),
+                    self->context());
+      return;
+    }
+    // No sender: the receiver knows the answer by its number, and an actor that
+    // is being destroyed must not make new references to itself.
+    sender_->enqueue(nullptr, id_.response_id(), std::move(msg),
+                     self->context());
+    sender_ = nullptr;
+  }
+#else
+  reply_to(caf::response_promise promise, caf::strong_actor_ptr sender,
+           caf::message_id id)
+    : promise_(std::move(promise)), sender_(std::move(sender)),
+      number_(id.request_id().integer_value()), wanted_(id.is_request()),
+      urgent_(id.is_urgent_message()) {}
+
+  void answer(caf::local_actor*, caf::message msg) {
+    if (!std::exchange(wanted_, false))
+      return;
+    if (auto* err = get_if<caf::error>(msg))
+      promise_.deliver(*err);
+    else
+      promise_.deliver(std::move(msg));
+    sender_ = nullptr;
+  }
+#endif
+
+private:
+#if !CAISSON_CAF_LEGACY
+  caf::response_promise promise_;
+#endif
+  caf::strong_actor_ptr sender_;
+#if CAISSON_CAF_LEGACY
+  std::vector<caf::strong_actor_ptr> stages_;
+  caf::message_id id_;
+#endif
+  std::uint64_t number_ = 0;
+  bool wanted_ = false;
+  bool urgent_ = false;
+};
+
+/// An actor that handles the message types `Control...` by the handlers of
+/// `control()` and is shown every other message, of whatever type, by
+/// `on_message`, and every answer to what it forwarded by `on_answer`.
+///
+/// On 0.17 this overrides `consume`, which costs a third of what a promise and
+/// a response handler per call would; on 1.x, where that is no longer virtual,
+/// it uses the public handlers for `message`.
+template <class... Control>
+class interceptor : public caf::event_based_actor {
+public:
+  using super = caf::event_based_actor;
+
+  explicit interceptor(caf::actor_config& cfg) : super(cfg) {}
+
+protected:
+  // -- for the derived class to implement -------------------------------------
+
+  /// Handlers for the types `Control...`.
+  virtual caf::message_handler control() = 0;
+
+  /// A message that is none of `Control...`.
+  virtual void on_message(reply_to from, caf::message content) = 0;
+
+  /// The answer to the message forwarded under `key`: its content, which is a
+  /// single `caf::error` if it failed.
+  virtual void on_answer(std::uint64_t key, caf::message content) = 0;
+
+  /// The timer set by `set_timer` went off (or an earlier one did).
+  virtual void on_timer() = 0;
+
+  /// An actor that `watch` was called for has ended.
+  virtual void on_down(const caf::actor_addr& who, const caf::error& why) = 0;
+
+  // -- for the derived class to use -------------------------------------------
+
+  /// Keys have at most 59 bits and must not repeat while the answer to the
+  /// first use may still come.
+  static constexpr std::uint64_t key_bits = 59;
+
+  /// Marks the ids of forwarded messages: CAF counts its own request ids up
+  /// from 1 and never gets here.
+  static constexpr std::uint64_t own_ids = std::uint64_t{1} << key_bits;
+
+  /// Sends `content` to `dest` as a request of this actor.
+  void forward(const caf::actor& dest, std::uint64_t key, caf::message content,
+               bool urgent);
+
+  /// Asks for `on_timer` at `at` instead of any earlier wish; `never` asks for
+  /// none.
+  void set_timer(time_point at);
+
+  /// The number under which the receiver of `forward` knows the message.
+  static std::uint64_t call_number(std::uint64_t key) { return own_ids | key; }
+
+#if CAISSON_CAF_LEGACY
+
+public:
+  using super::consume;
+
+  caf::invoke_message_result consume(caf::mailbox_element& x) override {
+    current_element_ = &x;
+    if (x.mid.is_response()) {
+      auto id = x.mid.request_id().integer_value();
+      if ((id & own_ids) == 0)
+        return super::consume(x);
+      on_answer(id & ~own_ids, x.move_content_to_message());
+      return caf::invoke_message_result::consumed;
+    }
+    auto& content = x.content();
+    if (auto token = content.type_token();
+        token == caf::make_type_token<caf::timeout_msg>()) {
+      // Stale ones are harmless: the handler looks at the clock.
+      on_timer();
+      return caf::invoke_message_result::consumed;
+    } else if (is_system(token)) {
+      return super::consume(x);
+    }
+    if (content.size() == 1 && is_control(content.type(0)))
+      return super::consume(x);
+    on_message(reply_to{x}, x.move_content_to_message());
+    return caf::invoke_message_result::consumed;
+  }
+
+protected:
+  caf::behavior make_behavior() override {
+    set_down_handler([this](caf::down_msg& x) { on_down(x.source, x.reason); });
+    // An error sent to an actor ends it; a proxy must not die of what somebody
+    // sends to its worker.
+    set_error_handler([](caf::error&){});
+    return control();
+  }
+
+  /// Asks for `on_down` once `x` has ended; at once if it has already.
+  void watch(const caf::strong_actor_ptr& x) {
+    this->monitor(x->get());
+  }
+
+  void unwatch(const caf::actor_addr& x) {
+    this->demonitor(x);
+  }
+
+private:
+  static bool is_control([[maybe_unused]] const caf::rtti_pair& type) {
+    return type.first == 0 && ((*type.second == typeid(Control)) || ...);
+  }
+
+  static bool is_system(std::uint32_t token) {
+    return token == caf::make_type_token<caf::exit_msg>()
+           || token == caf::make_type_token<caf::down_msg>()
+           || token == caf::make_type_token<caf::error>()
+           || token == caf::make_type_token<caf::open_stream_msg>()
+           || token
+                == caf::make_type_token<caf::atom_value, caf::atom_value,
+                                        std::string>();
+  }
+#else
+
+protected:
+  caf::behavior make_behavior() override {
+    set_error_handler_portably();
+    auto catch_all = [this](caf::message content) -> caf::result<caf::message> {
+      auto* element = current_mailbox_element();
+      auto id = element->mid;
+      auto sender = element->sender;
+      on_message(reply_to{make_response_promise(), sender, id},
+                 std::move(content));
+      return caf::delegated<caf::message>{};
+    };
+    return control().or_else(catch_all);
+  }
+
+  void watch(const caf::strong_actor_ptr& x) {
+    auto addr = caf::actor_cast<caf::actor_addr>(x);
+    auto token = this->monitor(caf::actor_cast<caf::actor>(x),
+                               [this, addr](const caf::error& why) {
+                                 watched_.erase(addr);
+                                 on_down(addr, why);
+                               });
+    watched_[addr] = std::move(token);
+  }
+
+  void unwatch(const caf::actor_addr& x) {
+    if (auto i = watched_.find(x); i != watched_.end()) {
+      i->second.dispose();
+      watched_.erase(i);
+    }
+  }
+
+private:
+  void set_error_handler_portably() {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    set_error_handler([](caf::error&) {});
+#pragma GCC diagnostic pop
+  }
+
+  caf::disposable timer_;
+  std::map<caf::actor_addr, caf::disposable> watched_;
+#endif
+};
+
+template <class... Control>
+void interceptor<Control...>::forward(const caf::actor& dest, std::uint64_t key,
+                                      caf::message content, bool urgent) {
+  caf::message_id id{own_ids | key};
+  if (!urgent)
+    id = id.with_normal_priority();
+#if CAISSON_CAF_LEGACY
+  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
+    caf::strong_actor_ptr{ctrl()}, id, std::move(content), context());
+#else
+  // A handler for `message` is not shown errors.
+  add_multiplexed_response_handler(
+    id.response_id(),
+    caf::behavior{[this, key](caf::error& err) {
+                    on_answer(key, caf::make_message(std::move(err)));
+                  },
+                  [this, key](caf::message& answer) {
+                    on_answer(key, std::move(answer));
+                  }});
+  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
+    caf::make_mailbox_element(caf::strong_actor_ptr{ctrl()}, id,
+                              std::move(content)),
+    context());
+#endif
+}
+
+template <class... Control>
+void interceptor<Control...>::set_timer(time_point at) {
+#if CAISSON_CAF_LEGACY
+  // An "ordinary" timeout: the clock keeps at most one per actor and type, and
+  // a new one replaces the old one.
+  constexpr auto type = caf::atom("caisson");
+  if (at == never)
+    clock().cancel_ordinary_timeout(this, type);
+  else
+    clock().set_ordinary_timeout(at, this, type, 0);
+#else
+  timer_.dispose();
+  timer_ = {};
+  if (at != never)
+    timer_ = run_scheduled_weak(at, [this] { on_timer(); });
+#endif
+}
+
+} // namespace caisson::rt

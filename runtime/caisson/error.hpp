@@ -1,0 +1,77 @@
+// Caisson's codes as CAF errors, and the set-up of an actor system for them.
+#pragma once
+
+#include <caisson/messages.hpp>
+#include <caisson/outcome.hpp>
+
+#include <string>
+
+#if !CAISSON_CAF_LEGACY
+
+namespace caisson {
+
+bool from_string(std::string_view text, errc& x);
+bool from_integer(std::uint8_t value, errc& x);
+
+template <class Inspector>
+bool inspect(Inspector& f, errc& x) {
+  return caf::default_enum_inspect(f, x);
+}
+
+} // namespace caisson
+
+CAF_ERROR_CODE_ENUM(caisson::errc)
+
+#endif
+
+namespace caisson {
+
+/// An error without context. On 0.17 CAF finds it through argument-dependent
+/// lookup, which makes `caf::error{errc::x}` and `err == errc::x` work.
+caf::error make_error(errc code);
+
+/// An error with its context.
+caf::error make_error(errc code, rejection context);
+
+/// The context of a caisson error; null for other errors.
+const rejection* context_of(const caf::error& err);
+
+/// When to come back according to a caisson error; zero if it does not say.
+duration retry_after(const caf::error& err);
+
+/// What an answer means: a value, or the error that is its only element.
+/// `reply` is set to `&answer`.
+outcome outcome_of(const caf::message& answer);
+
+/// For classifiers that judge by value: the answer's value if it is a single T.
+template <class T>
+const T* value_of(const outcome& o) {
+  auto* msg = static_cast<const caf::message*>(o.reply);
+  return o.ok && msg ? rt::get_if<T>(*msg) : nullptr;
+}
+
+/// Makes caisson's message types and errors known to the actor system that will
+/// be built from `cfg`. On CAF 1.x `init_types` must have been called before
+/// `cfg` was constructed.
+void setup(caf::actor_system_config& cfg);
+
+/// Registers caisson's types with CAF 1.x; nothing to do on 0.17.
+void init_types();
+
+namespace detail {
+
+// Runs before the base class config is constructed, as CAF 1.x wants it.
+struct types_ready {
+  types_ready() { init_types(); }
+};
+
+} // namespace detail
+
+/// A config that is set up for caisson; derive from it or use it as it is.
+class system_config : private detail::types_ready,
+                      public caf::actor_system_config {
+public:
+  system_config() { setup(*this); }
+};
+
+} // namespace caisson

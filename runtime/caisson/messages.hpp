@@ -1,0 +1,307 @@
+// All messages of caisson, in one type-id block.
+//
+// Durations are nanoseconds. Instants are nanoseconds of the actor system's
+// clock and mean something within one node only; what crosses the network is
+// time left. No message holds a floating-point number, because CAF 0.17 cannot
+// send infinities.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/errc.hpp>
+#include <caisson/policy.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson {
+
+// -- calls --------------------------------------------------------------------
+
+/// What a caller can say about a call; travels through chained gates.
+struct call_options {
+  /// How much time is left, counted from the receipt by the next gate. Zero:
+  /// not given. The shorter of this and `deadline` counts.
+  duration time_left = duration::zero();
+  /// The instant at which the call must be answered, within one node; zero: not
+  /// given. A gate refuses a call from another node that has one.
+  std::int64_t deadline_ns = 0;
+  /// Higher is more important.
+  std::int32_t priority = 0;
+  /// What the call weighs at semaphores and limiters; 0 counts as 1.
+  std::uint32_t permits = 1;
+  /// Whether it may be carried out twice: 0 not said, 1 yes, 2 no.
+  std::uint8_t idempotent = 0;
+  /// 1 for the first attempt; retriers count it up.
+  std::uint32_t attempt = 1;
+  /// Groups calls for policies that keep state per key.
+  std::string key = {};
+};
+CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
+                idempotent, attempt, key)
+
+/// The envelope: a message with options. A gate unwraps the payload for a plain
+/// worker and passes the envelope on to a gate, or to a worker that was
+/// declared to want it (see worker.hpp).
+struct call {
+  caf::message payload = {};
+  call_options options = {};
+};
+CAISSON_MESSAGE(call, payload, options)
+
+/// Builds a `call` around the message `xs...`:
+///
+///     wrap(query{"x"}).within(2s).idempotent().key("tenant-7")
+class wrap {
+public:
+  template <class... Ts>
+  explicit wrap(Ts&&... xs)
+    : call_{caf::make_message(std::forward<Ts>(xs)...), {}} {}
+
+  /// At most `d` from receipt to answer, d > 0.
+  wrap&& within(duration d) && {
+    call_.options.time_left = d;
+    return std::move(*this);
+  }
+  /// An answer at `t` at the latest; for receivers in this node.
+  wrap&& by(time_point t) && {
+    call_.options.deadline_ns = t.time_since_epoch().count();
+    return std::move(*this);
+  }
+  /// The call may (not) be carried out twice.
+  wrap&& idempotent(bool yes = true) && {
+    call_.options.idempotent = yes ? 1 : 2;
+    return std::move(*this);
+  }
+  wrap&& priority(std::int32_t p) && {
+    call_.options.priority = p;
+    return std::move(*this);
+  }
+  wrap&& permits(std::uint32_t n) && {
+    call_.options.permits = n;
+    return std::move(*this);
+  }
+  wrap&& key(std::string k) && {
+    call_.options.key = std::move(k);
+    return std::move(*this);
+  }
+  operator call() && { return std::move(call_); }
+  call done() && { return std::move(call_); }
+
+private:
+  call call_;
+};
+
+/// Told to a worker that wants it: nobody waits any more for the message that
+/// the sender sent under this number (`rt::current_call`).
+struct cancelled {
+  std::uint64_t number = 0;
+};
+CAISSON_MESSAGE(cancelled, number)
+
+// -- permits without a worker -------------------------------------------------
+
+/// Asks for a permit; it runs through the gate's stack like a call, and the
+/// call's work is whatever the holder does until `release`.
+struct acquire {
+  /// At least 1; 0 counts as 1.
+  std::uint32_t permits = 1;
+  /// For waiting and holding together; zero: the gate's default deadline.
+  duration time_left = duration::zero();
+  std::int32_t priority = 0;
+  std::string key = {};
+};
+CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
+
+/// A lease. It ends with `release`, with the holder's life, or when `expires`
+/// (time left from now; `unlimited` if never) has passed.
+struct permit {
+  std::uint64_t id = 0;
+  duration expires = duration::zero();
+};
+CAISSON_MESSAGE(permit, id, expires)
+
+/// Gives a permit back. Answered with nothing, or with `no_such_permit` if it
+/// is not held (any more); then no count changes.
+struct release {
+  std::uint64_t id = 0;
+  /// Tells the stack that the work failed: a breaker counts it.
+  bool failed = false;
+};
+CAISSON_MESSAGE(release, id, failed)
+
+// -- operation ----------------------------------------------------------------
+
+/// Answered with `status`.
+struct get_status {};
+CAISSON_MESSAGE(get_status)
+
+struct layer_status {
+  std::string name = {};
+  std::string kind = {};
+  /// The mode in force: `enforce`, `observe` or `off`.
+  std::string mode = {};
+  /// The state's name; empty for policies without states.
+  std::string state = {};
+  /// Counters and gauges.
+  std::map<std::string, std::int64_t> metrics = {};
+  /// Every setting, as text.
+  std::map<std::string, std::string> config = {};
+};
+CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
+
+struct status {
+  std::string name = {};
+  /// `accepting` or `draining`.
+  std::string state = {};
+  /// `none`, `up`, `restarting`, `down` or `given_up`.
+  std::string worker = {};
+  /// The gate's own counters and gauges (docs/gate.md).
+  std::map<std::string, std::int64_t> metrics = {};
+  /// From the outside in.
+  std::vector<layer_status> layers = {};
+};
+CAISSON_MESSAGE(status, name, state, worker, metrics, layers)
+
+/// Changes settings of one layer while it runs. Keys are those of the layer's
+/// page in the docs (nested ones with dots), values are texts. Answered with
+/// the new `status`, or with `invalid_config` and nothing changed.
+struct reconfigure {
+  /// The layer's name; may be empty if the stack has one layer.
+  std::string layer = {};
+  std::map<std::string, std::string> set = {};
+};
+CAISSON_MESSAGE(reconfigure, layer, set)
+
+/// An operator's word; answered with the new `status`, or with
+/// `invalid_config`.
+struct command {
+  /// The name of an `operator_command`, such as `force_open`.
+  std::string what = {};
+  /// The layer's name. Empty: every layer that knows the command.
+  std::string layer = {};
+
+  command() = default;
+  explicit command(std::string w, std::string l = {})
+    : what(std::move(w)), layer(std::move(l)) {}
+  explicit command(operator_command c, std::string l = {})
+    : what(name_of(c)), layer(std::move(l)) {}
+};
+CAISSON_MESSAGE(command, what, layer)
+
+/// The sender gets `event`s from now on, in order.
+struct subscribe {};
+CAISSON_MESSAGE(subscribe)
+
+struct unsubscribe {};
+CAISSON_MESSAGE(unsubscribe)
+
+struct event {
+  /// Counts up by one per event of the gate; a gap means that events went by
+  /// while nobody was subscribed.
+  std::uint64_t number = 0;
+  /// The gate's clock.
+  std::int64_t time_ns = 0;
+  std::string gate = {};
+  /// The layer's name; empty if it is the gate's own event.
+  std::string layer = {};
+  /// The name of an `event_kind`.
+  std::string kind = {};
+  std::string from = {};
+  std::string to = {};
+  std::string detail = {};
+  /// Which call, 0 if none.
+  std::uint64_t call = 0;
+  duration delay = duration::zero();
+};
+CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
+                call, delay)
+
+/// Refuse new work, finish what is held, flush batches; answered with nothing
+/// once the last call is answered. The gate stays and goes on refusing.
+struct drain {};
+CAISSON_MESSAGE(drain)
+
+// -- batches ------------------------------------------------------------------
+
+/// What a batcher sends to its worker unless it was given its own form: the
+/// messages of the items in order of arrival.
+struct batch {
+  std::vector<caf::message> items = {};
+};
+CAISSON_MESSAGE(batch, items)
+
+/// The answer with one result per item, in the same order; a result may be a
+/// message with a single `caf::error`. Items without a result get
+/// `batch_failed`. Any other answer to a batch is the result of every item.
+struct batch_reply {
+  std::vector<caf::message> results = {};
+};
+CAISSON_MESSAGE(batch_reply, results)
+
+// -- errors -------------------------------------------------------------------
+
+/// The context of every caisson error.
+struct rejection {
+  /// The layer, or else the gate, that decided.
+  std::string policy = {};
+  /// Do not come back earlier; zero if unknown.
+  duration retry_after = duration::zero();
+  /// Whether the worker may have seen the call.
+  bool reached = false;
+  /// More for people; may be empty.
+  std::string text = {};
+};
+CAISSON_MESSAGE(rejection, policy, retry_after, reached, text)
+
+// -- between a gate and its helpers -------------------------------------------
+
+namespace detail {
+
+/// Sent to a gate by the thread that ran its worker factory.
+struct worker_made {
+  caf::actor handle;
+  std::string failure = {};
+  std::uint32_t incarnation = 0;
+};
+CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
+
+} // namespace detail
+
+} // namespace caisson
+
+CAF_BEGIN_TYPE_ID_BLOCK(caisson_messages, caf::first_custom_type_id)
+
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::call_options))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::call))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::cancelled))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::acquire))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::permit))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::release))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::get_status))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::layer_status))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::status))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::reconfigure))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::command))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::subscribe))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::unsubscribe))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::event))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::drain))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::batch))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::batch_reply))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::rejection))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::worker_made))
+#if !CAISSON_CAF_LEGACY
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
+#endif
+
+CAF_END_TYPE_ID_BLOCK(caisson_messages)
+
+namespace caisson {
+
+/// The first type id that is free for the user's own block on CAF 1.x, where
+/// ids of all blocks must differ: pass it to `CAF_BEGIN_TYPE_ID_BLOCK`.
+inline constexpr auto first_free_type_id = caf::id_block::caisson_messages::end;
+
+} // namespace caisson

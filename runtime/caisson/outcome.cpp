@@ -1,0 +1,119 @@
+#include <caisson/outcome.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace caisson {
+
+namespace {
+
+constexpr auto system_category = category_hash("system_error");
+
+// caf::sec::unexpected_message has this code in every CAF that is supported.
+constexpr std::uint8_t unexpected_message = 1;
+
+// Reads the part of a name behind the colon; -1 stands for `*`.
+bool parse_code(std::string_view text, int& code) {
+  if (text == "*") {
+    code = -1;
+    return true;
+  }
+  auto [rest, ec] = std::from_chars(text.data(), text.data() + text.size(),
+                                    code);
+  return ec == std::errc{} && rest == text.data() + text.size() && code >= 1
+         && code <= 255;
+}
+
+bool matches(std::string_view name, const outcome& o) {
+  auto colon = name.rfind(':');
+  if (colon == std::string_view::npos) {
+    auto own = errc_named(name);
+    return own && o.is(*own);
+  }
+  int code = 0;
+  return parse_code(name.substr(colon + 1), code)
+         && category_hash(name.substr(0, colon)) == o.category
+         && (code == -1 || code == o.code);
+}
+
+bool any_matches(const std::vector<std::string>& names, const outcome& o) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const auto& name) { return matches(name, o); });
+}
+
+verdict standard_own(const outcome& o) noexcept {
+  switch (static_cast<errc>(o.code)) {
+    case errc::breaker_open:
+    case errc::queue_full:
+    case errc::wait_timeout:
+    case errc::rate_limited:
+      return verdict::refused;
+    case errc::deadline_exceeded:
+    case errc::worker_down:
+    case errc::batch_failed:
+      return o.reached ? verdict::transient : verdict::refused;
+    case errc::cancelled:
+    case errc::budget_exhausted:
+    case errc::shed:
+    case errc::no_such_permit:
+    case errc::invalid_config:
+    case errc::draining:
+      return verdict::neutral;
+  }
+  return verdict::transient;
+}
+
+} // namespace
+
+outcome outcome::failure(errc code, bool reached,
+                         duration retry_after) noexcept {
+  outcome o;
+  o.ok = false;
+  o.own_error = true;
+  o.reached = reached;
+  o.code = static_cast<std::uint8_t>(code);
+  o.category = caisson_category;
+  o.retry_after = retry_after;
+  return o;
+}
+
+verdict classifier::standard(const outcome& o) noexcept {
+  if (o.ok)
+    return verdict::success;
+  if (o.own_error)
+    return standard_own(o);
+  if (o.category == system_category && o.code == unexpected_message)
+    return verdict::failure;
+  return verdict::transient;
+}
+
+verdict classifier::judge(const outcome& o, const list_meaning& lists) const {
+  if (by_value)
+    return by_value(o);
+  if (o.ok)
+    return verdict::success;
+  if (!deny.empty() && any_matches(deny, o))
+    return lists.denied;
+  if (!allow.empty())
+    return any_matches(allow, o) ? lists.allowed : lists.other;
+  return standard(o);
+}
+
+std::string classifier::problem_with(const std::vector<std::string>& names) {
+  for (const auto& name : names) {
+    auto colon = name.rfind(':');
+    int code = 0;
+    if (colon == std::string::npos
+          ? !errc_named(name)
+          : colon == 0 || !parse_code(name.substr(colon + 1), code))
+      return fmt::format("\"{}\" names no error, allowed: a caisson error such "
+                         "as \"deadline_exceeded\", \"<category>:<1 to 255>\" "
+                         "or \"<category>:*\"",
+                         name);
+  }
+  return {};
+}
+
+} // namespace caisson

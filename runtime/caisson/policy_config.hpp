@@ -1,0 +1,33 @@
+// What the configs of all policies have in common.
+#pragma once
+
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/settings.hpp>
+
+#include <string>
+
+namespace caisson {
+
+template <>
+struct enum_names<mode> {
+  static constexpr std::string_view value[] = {"enforce", "observe", "off"};
+};
+
+/// Describes the two fields that begin every policy's config.
+template <class Config>
+void describe_common(field_visitor& v, Config& c) {
+  v.on({"name", "what the layer is called in errors, events and status; "
+                "default: its kind"},
+       c.name);
+  v.choice({"mode", "enforce: decide and act; observe: decide, count and tell, "
+                    "but let every call pass; off: do not look"},
+           c.mode);
+}
+
+/// Reports names in a classifier's list that are no errors.
+void check_error_names(const std::vector<std::string>& names,
+                       std::string_view key, const std::string& path,
+                       problems& out);
+
+} // namespace caisson

@@ -1,0 +1,197 @@
+#include <caisson/schedule.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+using segment = schedule::segment;
+using shape = schedule::shape;
+
+// -- delays -------------------------------------------------------------------
+
+duration times(duration d, std::int64_t n) {
+  if (d.count() > 0 && n > unlimited.count() / d.count())
+    return unlimited;
+  return d * n;
+}
+
+// 1, 1, 2, 3, 5 …; clamped to the largest value there is.
+std::int64_t fibonacci_number(std::uint32_t n) {
+  std::int64_t last = 0;
+  std::int64_t now = 1;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    if (last > std::numeric_limits<std::int64_t>::max() - now)
+      return std::numeric_limits<std::int64_t>::max();
+    last = std::exchange(now, last + now);
+  }
+  return now;
+}
+
+// Uniform in [lo, hi); `lo` if that is empty.
+duration between(duration lo, duration hi, random_source& random) {
+  if (hi <= lo)
+    return lo;
+  auto width = static_cast<std::uint64_t>((hi - lo).count());
+  return lo + duration{static_cast<std::int64_t>(random.below(width))};
+}
+
+duration decorrelated_delay(const segment& s, const schedule::cursor& at,
+                            random_source& random) {
+  if (at.index == 0)
+    return s.base;
+  return between(s.base, scaled(at.previous, s.factor), random);
+}
+
+// The delay before limit and jitter.
+std::optional<duration> plain_delay(const segment& s,
+                                    const schedule::cursor& at,
+                                    random_source& random) {
+  switch (s.kind) {
+    case shape::constant:
+      return s.base;
+    case shape::linear:
+      return plus(s.base, times(s.step, at.index));
+    case shape::exponential:
+      return scaled(s.base, std::pow(s.factor, at.index));
+    case shape::fibonacci:
+      return times(s.base, fibonacci_number(at.index));
+    case shape::decorrelated:
+      return decorrelated_delay(s, at, random);
+    case shape::custom:
+      return s.custom && *s.custom ? (*s.custom)(at.index) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+duration spread_out(const segment& s, duration d, random_source& random) {
+  switch (s.spread) {
+    case jitter::none:
+      return d;
+    case jitter::full:
+      return between(duration::zero(), d, random);
+    case jitter::equal:
+      return between(d / 2, d, random);
+    case jitter::factor: {
+      // `scaled` takes `unlimited` for endless; here it is a number.
+      auto width = scaled(std::min(d, unlimited - duration{1}),
+                          s.spread_factor);
+      return between(d - width, std::min(s.max, plus(d, width)), random);
+    }
+  }
+  return d;
+}
+
+std::optional<duration> next_in(const segment& s, schedule::cursor& at,
+                                random_source& random) {
+  if (s.take != 0 && at.index >= s.take)
+    return std::nullopt;
+  auto plain = plain_delay(s, at, random);
+  if (!plain)
+    return std::nullopt;
+  auto bounded = std::max(std::min(*plain, s.max), duration::zero());
+  auto delay = spread_out(s, bounded, random);
+  auto sum = plus(at.elapsed, delay);
+  if (sum > s.until)
+    return std::nullopt;
+  at.previous = bounded;
+  at.elapsed = sum;
+  // At the last index a schedule without an end repeats its last delay.
+  if (at.index < std::numeric_limits<std::uint32_t>::max())
+    ++at.index;
+  return delay;
+}
+
+schedule single(segment s) {
+  return schedule{std::vector<segment>{std::move(s)}};
+}
+
+} // namespace
+
+// -- building -----------------------------------------------------------------
+
+schedule schedule::constant(duration delay) {
+  return single({.kind = shape::constant, .base = delay});
+}
+
+schedule schedule::linear(duration base, duration step) {
+  return single({.kind = shape::linear, .base = base, .step = step});
+}
+
+schedule schedule::exponential(duration base, double factor) {
+  return single({.kind = shape::exponential, .base = base, .factor = factor});
+}
+
+schedule schedule::fibonacci(duration base) {
+  return single({.kind = shape::fibonacci, .base = base});
+}
+
+schedule schedule::decorrelated(duration base, duration max, double factor) {
+  return single(
+    {.kind = shape::decorrelated, .base = base, .factor = factor, .max = max});
+}
+
+schedule schedule::custom(function f) {
+  return single({.kind = shape::custom,
+                 .custom = std::make_shared<const function>(std::move(f))});
+}
+
+schedule schedule::limit(duration max) const {
+  auto out = *this;
+  if (!out.segments_.empty())
+    out.segments_.back().max = max;
+  return out;
+}
+
+schedule schedule::jittered(jitter spread, double f) const {
+  auto out = *this;
+  if (!out.segments_.empty()) {
+    out.segments_.back().spread = spread;
+    out.segments_.back().spread_factor = f;
+  }
+  return out;
+}
+
+schedule schedule::take(std::uint32_t n) const {
+  auto out = *this;
+  if (out.segments_.empty())
+    return out;
+  // In a segment 0 means "no limit", which is not what was asked for.
+  if (n == 0)
+    out.segments_.pop_back();
+  else
+    out.segments_.back().take = n;
+  return out;
+}
+
+schedule schedule::until(duration sum) const {
+  auto out = *this;
+  if (!out.segments_.empty())
+    out.segments_.back().until = sum;
+  return out;
+}
+
+schedule schedule::then(const schedule& next) const {
+  auto out = *this;
+  out.segments_.insert(out.segments_.end(), next.segments_.begin(),
+                       next.segments_.end());
+  return out;
+}
+
+// -- running ------------------------------------------------------------------
+
+std::optional<duration> schedule::next(cursor& at,
+                                       random_source& random) const {
+  while (at.segment < segments_.size()) {
+    if (auto delay = next_in(segments_[at.segment], at, random))
+      return delay;
+    at = cursor{.segment = at.segment + 1};
+  }
+  return std::nullopt;
+}
+
+} // namespace caisson

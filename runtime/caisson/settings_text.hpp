@@ -1,0 +1,68 @@
+// How configuration values read in messages and tables: shared by the sources
+// that print or read settings, of no interest to their users.
+#pragma once
+
+#include <caisson/settings.hpp>
+
+#include <charconv>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::detail {
+
+/// `text` without blanks and line breaks around it.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// In quotes, on one line, and not longer than a message should be.
+[[nodiscard]] std::string quoted(std::string_view text);
+
+/// `a, b, c`
+[[nodiscard]] std::string listed(std::span<const std::string_view> names);
+
+/// `["a", "b", "c"]`
+[[nodiscard]] std::string listed(const std::vector<std::string>& texts);
+
+/// `1 to 10`; a bound that is the type's own limit is left out.
+[[nodiscard]] std::string allowed(const range<std::int64_t>& r);
+[[nodiscard]] std::string allowed(const range<double>& r);
+[[nodiscard]] std::string allowed(const range<duration>& r);
+
+/// Whether `x` is in `r`, bounds included. False for NaN.
+template <class T>
+[[nodiscard]] bool within(T x, const range<T>& r) {
+  return x >= r.lo && x <= r.hi;
+}
+
+/// `value` is how the offending value reads.
+template <class T>
+[[nodiscard]] std::string out_of_range(std::string_view value,
+                                       const range<T>& r) {
+  return std::string{value} + " is out of range, allowed: " + allowed(r);
+}
+
+[[nodiscard]] std::string not_finite(std::string_view value,
+                                     const range<double>& r);
+
+[[nodiscard]] std::string not_one_of(std::string_view value,
+                                     std::span<const std::string_view> names);
+
+/// How reading a value as a certain type went.
+enum class reading : std::uint8_t { good, wrong_type, too_large };
+
+/// Reads all of `text`, blanks and a leading plus sign aside.
+template <class T>
+[[nodiscard]] reading read_number(std::string_view text, T& x) {
+  text = trimmed(text);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-')
+    text.remove_prefix(1);
+  auto end = text.data() + text.size();
+  auto [rest, ec] = std::from_chars(text.data(), end, x);
+  if (rest != end || ec == std::errc::invalid_argument)
+    return reading::wrong_type;
+  return ec == std::errc{} ? reading::good : reading::too_large;
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,247 @@
+// An actor system in virtual time, for tests and simulations.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/error.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+class virtual_time;
+
+namespace detail {
+class probe_actor;
+struct probe_state;
+} // namespace detail
+
+/// The answer to a request made by a `probe`; a handle that can be copied.
+class pending_answer {
+public:
+  /// Whether it has come.
+  [[nodiscard]] bool ready() const noexcept { return state_->count > 0; }
+
+  /// How many answers have come: more than one is a bug of whoever answered.
+  [[nodiscard]] std::size_t count() const noexcept { return state_->count; }
+
+  /// Whether it has come and is a value.
+  [[nodiscard]] bool ok() const { return ready() && !error(); }
+
+  /// When it came.
+  [[nodiscard]] time_point at() const noexcept { return state_->at; }
+
+  /// The whole answer. Empty before it has come.
+  [[nodiscard]] const caf::message& content() const noexcept {
+    return state_->content;
+  }
+
+  /// The error, if it is one; a default-constructed error (false) otherwise.
+  [[nodiscard]] caf::error error() const {
+    auto* err = rt::get_if<caf::error>(state_->content);
+    return err ? *err : caf::error{};
+  }
+
+  /// Whether it is the caisson error `code`.
+  [[nodiscard]] bool is(errc code) const { return error() == code; }
+
+  /// The value. Throws `std::logic_error` if the answer has not come or is not
+  /// exactly one T.
+  template <class T>
+  [[nodiscard]] T value() const {
+    if (!ready())
+      throw std::logic_error{"no answer yet"};
+    if (auto* x = rt::get_if<T>(state_->content))
+      return *x;
+    throw std::logic_error{"the answer is " + to_string(state_->content)};
+  }
+
+private:
+  friend class detail::probe_actor;
+  struct shared {
+    caf::message content;
+    std::size_t count = 0;
+    time_point at;
+  };
+  std::shared_ptr<shared> state_ = std::make_shared<shared>();
+};
+
+/// An actor under the test's control: it sends what the test says and keeps
+/// what it gets.
+class probe {
+public:
+  /// Sends `xs...` as a request.
+  template <class Handle, class... Ts>
+  pending_answer request(const Handle& to, Ts&&... xs) {
+    return request_message(caf::actor_cast<caf::actor>(to),
+                           caf::make_message(std::forward<Ts>(xs)...));
+  }
+
+  pending_answer request_message(const caf::actor& to, caf::message content);
+
+  /// Sends `xs...` as a request of high priority.
+  template <class Handle, class... Ts>
+  pending_answer request_urgently(const Handle& to, Ts&&... xs) {
+    return request_message(caf::actor_cast<caf::actor>(to),
+                           caf::make_message(std::forward<Ts>(xs)...), true);
+  }
+
+  pending_answer request_message(const caf::actor& to, caf::message content,
+                                 bool urgent);
+
+  /// Sends `xs...` without asking for an answer.
+  template <class Handle, class... Ts>
+  void send(const Handle& to, Ts&&... xs) {
+    send_message(caf::actor_cast<caf::actor>(to),
+                 caf::make_message(std::forward<Ts>(xs)...));
+  }
+
+  void send_message(const caf::actor& to, caf::message content);
+
+  /// The messages that came without being asked for, oldest first.
+  [[nodiscard]] const std::vector<caf::message>& received() const noexcept;
+
+  /// Those of them that are a single T.
+  template <class T>
+  [[nodiscard]] std::vector<T> received_as() const {
+    std::vector<T> out;
+    for (const auto& msg : received())
+      if (auto* x = rt::get_if<T>(msg))
+        out.push_back(*x);
+    return out;
+  }
+
+  void forget_received();
+
+  [[nodiscard]] const caf::actor& handle() const noexcept { return actor_; }
+
+private:
+  friend class virtual_time;
+  probe(caf::actor actor, std::shared_ptr<detail::probe_state> state)
+    : actor_(std::move(actor)), state_(std::move(state)) {}
+
+  caf::actor actor_;
+  std::shared_ptr<detail::probe_state> state_;
+};
+
+/// An actor system that runs on the calling thread, under a clock that moves
+/// only when told. Everything in it is deterministic: same program and same
+/// seed, same order of every message.
+///
+///     caisson::virtual_time world;
+///     auto gate = caisson::spawn_breaker(world.system(), worker, {…});
+///     auto answer = world.request(gate, query{1});
+///     world.advance(5s);
+///     EXPECT_TRUE(answer.is(caisson::errc::deadline_exceeded));
+///
+/// Not for actors that block or that were spawned detached: those use threads
+/// and the real clock. One thread at a time may use it.
+class virtual_time {
+public:
+  /// Settles for a run that never becomes idle.
+  static constexpr std::size_t default_limit = 10'000'000;
+
+  /// Without a seed, actors that have mail run in the order in which they got
+  /// it, each until its mailbox is empty. With one, a random actor handles a
+  /// single message, then the next one is drawn.
+  explicit virtual_time(std::optional<std::uint64_t> seed = {});
+
+  /// As above, with the user's own config (derived from `system_config`, or set
+  /// up with `caisson::setup`) for its message types and options. It must
+  /// outlive the object.
+  virtual_time(caf::actor_system_config& cfg,
+               std::optional<std::uint64_t> seed = {});
+
+  /// Ends the probes and drops every timer. Other actors that are still alive
+  /// are not ended: CAF cannot be asked for them.
+  ~virtual_time();
+
+  virtual_time(const virtual_time&) = delete;
+  virtual_time& operator=(const virtual_time&) = delete;
+
+  [[nodiscard]] caf::actor_system& system() { return *system_; }
+  operator caf::actor_system&() { return *system_; }
+
+  // -- time -------------------------------------------------------------------
+
+  /// The present instant.
+  [[nodiscard]] time_point now() { return stepper_->now(); }
+
+  /// Time since the construction.
+  [[nodiscard]] duration elapsed() { return now() - start_; }
+
+  /// Lets actors run until none has mail; the clock stands still. Returns the
+  /// number of messages handled. Throws `std::runtime_error` after `limit`
+  /// messages: two actors keep each other busy.
+  std::size_t run_until_idle(std::size_t limit = default_limit);
+
+  /// Moves the clock on by `d`, d ≥ 0, stopping at each timer on the way: every
+  /// handler sees the instant for which it was due. Ends when all is idle.
+  void advance(duration d);
+
+  /// Moves the clock on to `t`; does nothing if that is in the past.
+  void advance_to(time_point t);
+
+  /// Advances from timer to timer until there is none left. Throws
+  /// `std::runtime_error` after `limit` timers: somebody sets one for ever.
+  void run_all_timers(std::size_t limit = default_limit);
+
+  /// The number of timers that are set.
+  [[nodiscard]] std::size_t timers() { return stepper_->timers(); }
+
+  // -- actors -----------------------------------------------------------------
+
+  /// The number of actors that are alive, probes left out.
+  [[nodiscard]] std::size_t actors();
+
+  /// Ends an actor at once, as a crash would, and lets the others notice.
+  template <class Handle>
+  void kill(const Handle& x) {
+    caf::anon_send_exit(x, caf::exit_reason::kill);
+    run_until_idle();
+  }
+
+  /// A new actor under the test's control; it lives as long as the world, or
+  /// until it is killed through its handle.
+  probe make_probe();
+
+  /// The probe that `request` and `send` use.
+  [[nodiscard]] probe& user() noexcept { return *user_; }
+
+  /// Sends `xs...` as a request and lets the actors run.
+  template <class Handle, class... Ts>
+  pending_answer request(const Handle& to, Ts&&... xs) {
+    auto answer = user_->request(to, std::forward<Ts>(xs)...);
+    run_until_idle();
+    return answer;
+  }
+
+  /// Sends `xs...` and lets the actors run.
+  template <class Handle, class... Ts>
+  void send(const Handle& to, Ts&&... xs) {
+    user_->send(to, std::forward<Ts>(xs)...);
+    run_until_idle();
+  }
+
+private:
+  void start(caf::actor_system_config& cfg);
+
+  std::unique_ptr<system_config> own_config_;
+  std::unique_ptr<caf::actor_system> system_;
+  std::unique_ptr<rt::stepper> stepper_;
+  std::optional<random_source> order_;
+  time_point start_;
+  std::vector<probe> probes_;
+  std::optional<probe> user_;
+};
+
+} // namespace caisson

@@ -1,0 +1,199 @@
+// Collects calls and sends them on as one.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/settings.hpp>
+#include <caisson/time.hpp>
+#include <caisson/timer_queue.hpp>
+#include <caisson/wait_list.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// The settings of a batcher.
+struct batcher_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// The forming batch is sent when it has this many items: 1 to 100000,
+  /// default 100.
+  std::uint32_t max_items = 100;
+
+  /// The forming batch is sent this long after its first item came: 0 to 1h,
+  /// default 10ms. With 0 an item only waits while `max_outstanding` batches
+  /// are under way.
+  duration max_delay = std::chrono::milliseconds(10);
+
+  /// How many batches may be under way at once: 1 to 1000, default 4. When as
+  /// many are, items wait until one of them is done.
+  std::uint32_t max_outstanding = 4;
+
+  /// How many items may be held that are not sent yet: 1 to 1000000, not less
+  /// than `max_items`, default 10000. Further ones are rejected.
+  std::uint32_t max_waiting = 10'000;
+
+  /// The forming batch is sent this long before the earliest deadline in it:
+  /// 0 to 1h, default 5ms. Choose the time that a batch takes.
+  duration deadline_margin = std::chrono::milliseconds(5);
+};
+
+void describe(field_visitor& v, batcher_config& c);
+
+void check(const batcher_config& c, const std::string& path, problems& out);
+
+// -- policy -------------------------------------------------------------------
+
+/// Holds calls ("items") until there are enough of them, the first has waited
+/// long enough, a deadline demands it, or the gate is being drained, and asks
+/// the host to send them as one batch. Items are sent in the order in which
+/// they came. At most `max_outstanding` batches are under way; what comes
+/// meanwhile waits, up to `max_waiting` items.
+///
+/// What a batcher needs from its host besides the calls of `policy`:
+///
+/// - For each `launch` action: `take_batch`, once. The calls it names are below
+///   this layer from then on, and each is settled (or abandoned) on its own.
+/// - When the batch has been answered or given up: `batch_done`, once. If
+///   `take_batch` names no call this is due at once.
+///
+/// Batches are numbered and never reused, and the wake-up is computed from the
+/// items that wait: there is no timer that could outlive its batch and flush
+/// the next one early.
+class batcher final : public policy {
+public:
+  using config_type = batcher_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit batcher(batcher_config c);
+
+  [[nodiscard]] const batcher_config& config() const noexcept {
+    return config_;
+  }
+
+  /// Takes a valid configuration over. Items that wait are kept, also if they
+  /// are more than the new `max_waiting`, and follow the new settings.
+  void reconfigure(batcher_config c, env& e);
+
+  // -- batches ----------------------------------------------------------------
+
+  /// Hands over the items of a launched batch, in order of arrival; items that
+  /// were abandoned since are not among them. Empty for a batch that is unknown
+  /// or was taken before.
+  [[nodiscard]] std::vector<call_id> take_batch(std::uint64_t batch);
+
+  /// The batch is over: another one may take its place. Does nothing for a
+  /// batch that is not under way (any more).
+  void batch_done(std::uint64_t batch, env& e);
+
+  /// Counts a call that the host's prefilter answered, so that it never became
+  /// an item.
+  void note_prefiltered() noexcept { counters_.add(counter::prefiltered); }
+
+  // -- implementation of policy -----------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "batcher";
+  }
+
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+  void drain(env& e) override;
+  [[nodiscard]] std::string_view state() const override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+
+private:
+  enum class counter {
+    items,
+    flushed_by_count,
+    flushed_by_delay,
+    flushed_by_deadline,
+    flushed_by_drain,
+    emptied,
+    rejected_full,
+    prefiltered,
+    abandoned,
+    abandoned_in_flight,
+    items_succeeded,
+    items_failed,
+    count_,
+  };
+
+  // Why a batch is sent; the values are those of the counters.
+  enum class reason {
+    count = static_cast<int>(counter::flushed_by_count),
+    delay = static_cast<int>(counter::flushed_by_delay),
+    deadline = static_cast<int>(counter::flushed_by_deadline),
+    drain = static_cast<int>(counter::flushed_by_drain),
+  };
+
+  // Deadlines of the items that wait; what they are for is not asked.
+  struct nothing {};
+  using deadline_queue = timer_queue<nothing>;
+
+  struct item {
+    call_id call = 0;
+    // The batch it was launched with; 0 while it waits for one.
+    std::uint64_t batch = 0;
+    time_point joined;
+    deadline_queue::handle deadline;
+  };
+
+  using item_list = wait_list<item>;
+
+  // A batch under way.
+  struct batch_state {
+    std::uint64_t id;
+    // Items that `take_batch` has yet to hand over; 0 once it has.
+    std::uint32_t untaken;
+  };
+
+  static std::string_view text_of(reason why) noexcept;
+
+  [[nodiscard]] bool blocked() const noexcept {
+    return running_.size() >= config_.max_outstanding;
+  }
+
+  // When the forming batch is due by delay and by deadline. There must be an
+  // item that waits for the former.
+  [[nodiscard]] time_point delay_due() const noexcept;
+  [[nodiscard]] time_point deadline_due() const noexcept;
+
+  [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
+  [[nodiscard]] std::vector<batch_state>::iterator find(std::uint64_t batch);
+
+  void flush_due(env& e);
+  void launch(reason why, env& e);
+  void remove_waiting(item_list::handle h);
+  void remove_launched(item_list::handle h, env& e);
+
+  batcher_config config_;
+  counters<counter> counters_;
+
+  // All items that are not taken, in order of arrival: first those of launched
+  // batches, then those that wait for one, of which `first_` is the oldest.
+  item_list items_;
+  item_list::handle first_ = item_list::none;
+  std::size_t waiting_ = 0;
+  deadline_queue deadlines_;
+
+  std::vector<batch_state> running_;
+  std::uint64_t last_batch_ = 0;
+  bool draining_ = false;
+};
+
+} // namespace caisson

@@ -1,0 +1,396 @@
+#include <caisson/breaker.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+breaker::breaker(breaker_config c)
+  : config_((require_valid(c), std::move(c))),
+    state_(closed{trip_history{config_}}) {}
+
+void breaker::reconfigure(breaker_config c, env& e) {
+  // What is due by now happens under the old settings.
+  catch_up(e);
+  auto new_intervals = !(c.open == config_.open);
+  config_ = std::move(c);
+  if (auto* s = std::get_if<closed>(&state_)) {
+    s->history.adopt(config_, clock_);
+  } else if (auto* o = std::get_if<open>(&state_)) {
+    // The running interval stays as it was announced to those turned away; a
+    // place in the old schedule means nothing in a new one.
+    if (new_intervals)
+      o->episode.at = {};
+  } else {
+    if (new_intervals)
+      std::get<half_open>(state_).episode.at = {};
+    weigh_probes("reconfigured", e);
+  }
+  // A shorter limit may have passed already.
+  catch_up(e);
+}
+
+// -- time ---------------------------------------------------------------------
+
+void breaker::catch_up(env& e) {
+  clock_ = std::max(clock_, e.now);
+  if (auto* s = std::get_if<closed>(&state_))
+    s->history.roll(clock_);
+  if (std::holds_alternative<half_open>(state_))
+    expire_probes(e);
+  // Unless it is eager, the end of the interval is left to the next call.
+  if (auto* s = std::get_if<open>(&state_);
+      s && config_.eager_half_open && clock_ >= s->until)
+    go_half_open(*s, e);
+}
+
+void breaker::expire_probes(env& e) {
+  auto& s = std::get<half_open>(state_);
+  auto cap = end_of(s);
+  auto horizon = std::min(clock_, cap);
+  while (!s.leases.empty() && end_of(s.leases.front()) <= horizon) {
+    auto call = s.leases.front().call;
+    s.leases.erase(s.leases.begin());
+    ++s.failures;
+    counters_.add(counter::leases_expired);
+    e.tell({.kind = event_kind::lease_ended,
+            .detail = "probe timed out",
+            .call = call,
+            .delay = config_.probe_timeout});
+    if (weigh_probes("probe timed out", e))
+      return;
+  }
+  if (clock_ < cap)
+    return;
+  counters_.add(counter::half_open_timeouts);
+  if (config_.after_half_open_max == breaker_verdict::open)
+    go_open(s.episode, "half-open for too long", e);
+  else
+    go_closed("half-open for too long", e);
+}
+
+time_point breaker::end_of(const lease& x) const noexcept {
+  return after(x.granted, config_.probe_timeout);
+}
+
+time_point breaker::end_of(const half_open& s) const noexcept {
+  return after(s.first_probe, config_.half_open_max);
+}
+
+time_point breaker::next_end(const half_open& s) const noexcept {
+  auto cap = end_of(s);
+  return s.leases.empty() ? cap : std::min(end_of(s.leases.front()), cap);
+}
+
+time_point breaker::wakeup() const {
+  if (auto* s = std::get_if<closed>(&state_))
+    return s->history.next_change();
+  if (auto* o = std::get_if<open>(&state_))
+    return config_.eager_half_open ? o->until : never;
+  return next_end(std::get<half_open>(state_));
+}
+
+// -- admission ----------------------------------------------------------------
+
+decision breaker::admit(flight& call, slot& notes, env& e) {
+  catch_up(e);
+  // Forced open, the automatic state is not asked: it would spend a probe on a
+  // call that is never sent.
+  if (override_ == override_state::forced_open)
+    return refuse(call, e);
+  if (offer(call, notes, e))
+    return decision::pass();
+  if (override_ == override_state::none)
+    return refuse(call, e);
+  counters_.add(counter::forced_through);
+  notes.start(admission{era_, clock_, 0, part::bystander});
+  return decision::pass();
+}
+
+// Whether the automatic state takes the call.
+bool breaker::offer(const flight& call, slot& notes, env& e) {
+  if (std::holds_alternative<closed>(state_)) {
+    counters_.add(counter::admitted);
+    notes.start(admission{era_, clock_, 0, part::counted});
+    return true;
+  }
+  if (auto* s = std::get_if<open>(&state_)) {
+    if (clock_ < s->until)
+      return false;
+    go_half_open(*s, e);
+  }
+  return offer_probe(std::get<half_open>(state_), call, notes);
+}
+
+bool breaker::offer_probe(half_open& s, const flight& call, slot& notes) {
+  // A judged probe is spent; only a neutral one came back.
+  if (s.successes + s.failures + s.leases.size() >= config_.probes)
+    return false;
+  if (s.first_probe == never)
+    s.first_probe = clock_;
+  s.leases.push_back({++last_lease_, call.id, clock_});
+  counters_.add(counter::probes);
+  notes.start(admission{era_, clock_, last_lease_, part::probe});
+  return true;
+}
+
+decision breaker::refuse(const flight& call, env& e) {
+  // Unknown if an operator decides.
+  auto wait = duration::zero();
+  // Times left are told by the present clock, even if it stepped back. None is
+  // zero: what ends at or before `clock_` has ended.
+  if (override_ == override_state::forced_open) {
+    counters_.add(counter::rejected_forced);
+  } else if (auto* s = std::get_if<open>(&state_)) {
+    counters_.add(counter::rejected_open);
+    wait = until(s->until, e.now);
+  } else {
+    counters_.add(counter::rejected_half_open);
+    wait = until(next_end(std::get<half_open>(state_)), e.now);
+  }
+  e.tell({.kind = event_kind::rejected,
+          .to = name_of(errc::breaker_open),
+          .call = call.id,
+          .delay = wait});
+  return decision::reject(errc::breaker_open, wait);
+}
+
+// -- results ------------------------------------------------------------------
+
+decision breaker::settle(flight& call, slot& notes, outcome& result, env& e) {
+  judge(call, notes.as<admission>(),
+        config_.classify.judge(result, count_lists), e);
+  return decision::pass();
+}
+
+void breaker::abandon(flight& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  // A call that did not go down says nothing about the worker.
+  auto v = in_flight ? config_.classify.judge(why, count_lists)
+                     : verdict::neutral;
+  judge(call, notes.as<admission>(), v, e);
+}
+
+void breaker::judge(const flight& call, const admission& a, verdict v, env& e) {
+  catch_up(e);
+  if (a.played == part::bystander)
+    // It holds nothing, and its automatic state had nothing to learn.
+    counters_.add(counter::unjudged_results);
+  else if (a.era != era_)
+    // The state that asked is over: this answers a question nobody asks now.
+    tell_late(call, "earlier era", e);
+  else if (a.played == part::probe)
+    judge_probe(call, a, v, e);
+  else
+    judge_counted(call, a, v, e);
+}
+
+void breaker::judge_counted(const flight& call, const admission& a, verdict v,
+                            env& e) {
+  if (v == verdict::neutral || v == verdict::refused) {
+    // Neither a success nor a failure: the history does not see it.
+    count_verdict(v);
+    return;
+  }
+  auto& history = std::get<closed>(state_).history;
+  switch (history.add(v != verdict::success, a.started, clock_)) {
+    case trip_history::effect::too_old:
+      tell_late(call, "started before the window", e);
+      break;
+    case trip_history::effect::counted:
+      count_verdict(v);
+      break;
+    case trip_history::effect::tripped:
+      count_verdict(v);
+      counters_.add(counter::opened);
+      go_open({}, history.reason(), e);
+      break;
+  }
+}
+
+void breaker::judge_probe(const flight& call, const admission& a, verdict v,
+                          env& e) {
+  auto& s = std::get<half_open>(state_);
+  auto i = std::lower_bound(
+    s.leases.begin(), s.leases.end(), a.lease,
+    [](const lease& x, std::uint64_t number) { return x.number < number; });
+  if (i == s.leases.end() || i->number != a.lease) {
+    // It has been counted as a failure when its lease ended.
+    tell_late(call, "probe timed out", e);
+    return;
+  }
+  s.leases.erase(i);
+  count_verdict(v);
+  if (v == verdict::neutral || v == verdict::refused) {
+    // The probe is free for another call; nothing was learned.
+    counters_.add(counter::probes_returned);
+    return;
+  }
+  ++(v == verdict::success ? s.successes : s.failures);
+  weigh_probes("probe failed", e);
+}
+
+void breaker::count_verdict(verdict v) {
+  switch (v) {
+    case verdict::success:
+      counters_.add(counter::successes);
+      break;
+    case verdict::failure:
+    case verdict::transient:
+      counters_.add(counter::failures);
+      break;
+    case verdict::neutral:
+      counters_.add(counter::neutral);
+      break;
+    case verdict::refused:
+      counters_.add(counter::refused);
+      break;
+  }
+}
+
+void breaker::tell_late(const flight& call, std::string_view why, env& e) {
+  counters_.add(counter::late_results);
+  e.tell({.kind = event_kind::late_result, .detail = why, .call = call.id});
+}
+
+// -- transitions --------------------------------------------------------------
+
+// Leaves half-open as soon as the verdict is certain, either way. Returns
+// whether it did. With settings that did not change meanwhile at most one of
+// the two is true; if they did, the worse one wins.
+bool breaker::weigh_probes(std::string_view why_open, env& e) {
+  auto& s = std::get<half_open>(state_);
+  auto needed = config_.successes_to_close == 0 ? config_.probes
+                                                : config_.successes_to_close;
+  if (s.failures > config_.probes - needed) {
+    counters_.add(counter::reopened);
+    go_open(s.episode, why_open, e);
+    return true;
+  }
+  if (s.successes >= needed) {
+    counters_.add(counter::closed);
+    go_closed("probes succeeded", e);
+    return true;
+  }
+  return false;
+}
+
+void breaker::go_open(outage episode, std::string_view why, env& e) {
+  // An exhausted schedule repeats its last delay.
+  if (auto delay = config_.open.next(episode.at, e.random))
+    episode.interval = *delay;
+  ++episode.openings;
+  move_to(open{episode, after(clock_, episode.interval)}, why, e);
+}
+
+void breaker::go_half_open(const open& s, env& e) {
+  counters_.add(counter::half_opened);
+  half_open next;
+  next.episode = s.episode;
+  move_to(std::move(next), "open interval over", e);
+}
+
+void breaker::go_closed(std::string_view why, env& e) {
+  move_to(closed{trip_history{config_}}, why, e);
+}
+
+void breaker::move_to(automatic_state next, std::string_view why, env& e) {
+  auto from = state();
+  state_ = std::move(next);
+  ++era_;
+  tell_change(from, why, e);
+}
+
+bool breaker::force(override_state next, std::string_view why, env& e) {
+  auto from = state();
+  override_ = next;
+  tell_change(from, why, e);
+  return true;
+}
+
+void breaker::tell_change(std::string_view from, std::string_view why, env& e) {
+  // Under an override the automatic state changes unseen; repeated commands
+  // change nothing.
+  if (auto to = state(); to != from)
+    e.tell({.kind = event_kind::state_changed,
+            .from = from,
+            .to = to,
+            .detail = why});
+}
+
+// -- operators ----------------------------------------------------------------
+
+bool breaker::command(operator_command c, env& e) {
+  catch_up(e);
+  switch (c) {
+    case operator_command::force_open:
+      return force(override_state::forced_open, "forced open", e);
+    case operator_command::force_closed:
+      return force(override_state::forced_closed, "forced closed", e);
+    case operator_command::enable:
+      return force(override_state::none, "override lifted", e);
+    case operator_command::reset:
+      counters_.clear();
+      go_closed("reset", e);
+      return true;
+    case operator_command::disable:
+    case operator_command::metrics_only:
+      // The host's.
+      break;
+  }
+  return false;
+}
+
+// -- what it shows ------------------------------------------------------------
+
+std::string_view breaker::state() const {
+  if (override_ == override_state::forced_open)
+    return "forced_open";
+  if (override_ == override_state::forced_closed)
+    return "forced_closed";
+  constexpr std::string_view names[] = {"closed", "open", "half_open"};
+  return names[state_.index()];
+}
+
+void breaker::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<counter>::names_type names = {"admitted",
+                                                          "probes",
+                                                          "forced_through",
+                                                          "rejected_open",
+                                                          "rejected_half_open",
+                                                          "rejected_forced",
+                                                          "successes",
+                                                          "failures",
+                                                          "neutral",
+                                                          "refused",
+                                                          "late_results",
+                                                          "unjudged_results",
+                                                          "probes_returned",
+                                                          "leases_expired",
+                                                          "opened",
+                                                          "half_opened",
+                                                          "reopened",
+                                                          "closed",
+                                                          "half_open_timeouts"};
+  counters_.list(names, out);
+  auto gauge = [&](std::string_view name, std::int64_t value) {
+    out.push_back({name, value, true});
+  };
+  auto* c = std::get_if<closed>(&state_);
+  auto* o = std::get_if<open>(&state_);
+  auto* h = std::get_if<half_open>(&state_);
+  auto automatic = static_cast<std::int64_t>(state_.index());
+  auto forced = static_cast<std::int64_t>(override_);
+  gauge("state", forced == 0 ? automatic : 2 + forced);
+  gauge("automatic_state", automatic);
+  gauge("failure_streak", c ? c->history.streak() : 0);
+  gauge("window_total", c ? c->history.window_total() : 0);
+  gauge("failure_rate_permille", c ? c->history.failure_rate_permille() : -1);
+  gauge("probes_in_flight",
+        h ? static_cast<std::int64_t>(h->leases.size()) : 0);
+  gauge("openings_in_a_row", o   ? o->episode.openings
+                             : h ? h->episode.openings
+                                 : 0);
+}
+
+} // namespace caisson

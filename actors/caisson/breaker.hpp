@@ -1,0 +1,189 @@
+// Circuit breaker: stops sending calls to a worker that fails, and finds out
+// with a few probes when it works again.
+#pragma once
+
+#include <caisson/breaker_config.hpp>
+#include <caisson/breaker_trip.hpp>
+#include <caisson/counters.hpp>
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/schedule.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace caisson {
+
+/// A circuit breaker.
+///
+/// An automatic state machine (closed, open, half-open) runs at all times; an
+/// operator's override (forced open, forced closed) lies over it and decides
+/// alone while it is there. Each automatic state is an era with its own number,
+/// and each call carries the era it was admitted in: its result counts in that
+/// era or not at all.
+///
+/// Guarantees: it never holds a call, never changes an outcome, and never stays
+/// half-open because of what callers or workers do: each probe is a lease that
+/// ends, and so does the state.
+class breaker final : public policy {
+public:
+  using config_type = breaker_config;
+
+  /// Closed, with an empty history. Throws `config_error`.
+  explicit breaker(breaker_config c);
+
+  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+
+  /// Goes on under `c`, which must be valid: state, era and open interval stay,
+  /// histories keep what fits. Half-open, the new numbers are applied to the
+  /// probes so far at once, since no other event might come to do it.
+  void reconfigure(breaker_config c, env& e);
+
+  // -- policy -----------------------------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "breaker";
+  }
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override { catch_up(e); }
+  [[nodiscard]] std::string_view state() const override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+
+private:
+  // -- states -----------------------------------------------------------------
+
+  /// What lasts from a closed state to the next: how often in a row it opened.
+  struct outage {
+    schedule::cursor at;
+    /// The present or last open interval; this value is used only if the
+    /// schedule gives no delay at all.
+    duration interval = std::chrono::seconds(5);
+    std::int64_t openings = 0;
+  };
+
+  struct closed {
+    trip_history history;
+  };
+
+  struct open {
+    outage episode;
+    time_point until;
+  };
+
+  /// A probe in flight.
+  struct lease {
+    std::uint64_t number;
+    call_id call;
+    time_point granted;
+  };
+
+  struct half_open {
+    outage episode;
+    /// In order of numbers, and so of ends.
+    std::vector<lease> leases;
+    /// When the first probe was granted.
+    time_point first_probe = never;
+    std::uint32_t successes = 0;
+    std::uint32_t failures = 0;
+  };
+
+  using automatic_state = std::variant<closed, open, half_open>;
+
+  /// The operator's word, which outranks the automatic state.
+  enum class override_state : std::uint8_t { none, forced_open, forced_closed };
+
+  /// What a call was admitted as.
+  enum class part : std::uint8_t {
+    /// Closed: its result goes into the history.
+    counted,
+    /// Half-open: its result decides.
+    probe,
+    /// Passed only because the breaker is forced closed: its result says
+    /// nothing, since the automatic state would not have let it pass.
+    bystander,
+  };
+
+  /// In each call's slot.
+  struct admission {
+    std::uint64_t era;
+    time_point started;
+    /// The number of the probe's lease; 0 if it is none.
+    std::uint64_t lease;
+    part played;
+  };
+
+  enum class counter : std::uint8_t {
+    admitted,
+    probes,
+    forced_through,
+    rejected_open,
+    rejected_half_open,
+    rejected_forced,
+    successes,
+    failures,
+    neutral,
+    refused,
+    late_results,
+    unjudged_results,
+    probes_returned,
+    leases_expired,
+    opened,
+    half_opened,
+    reopened,
+    closed,
+    half_open_timeouts,
+    count_
+  };
+
+  // -- time -------------------------------------------------------------------
+
+  void catch_up(env& e);
+  void expire_probes(env& e);
+  [[nodiscard]] time_point end_of(const lease& x) const noexcept;
+  [[nodiscard]] time_point end_of(const half_open& s) const noexcept;
+  [[nodiscard]] time_point next_end(const half_open& s) const noexcept;
+
+  // -- admission --------------------------------------------------------------
+
+  bool offer(const flight& call, slot& notes, env& e);
+  bool offer_probe(half_open& s, const flight& call, slot& notes);
+  decision refuse(const flight& call, env& e);
+
+  // -- results ----------------------------------------------------------------
+
+  void judge(const flight& call, const admission& a, verdict v, env& e);
+  void judge_counted(const flight& call, const admission& a, verdict v, env& e);
+  void judge_probe(const flight& call, const admission& a, verdict v, env& e);
+  void count_verdict(verdict v);
+  void tell_late(const flight& call, std::string_view why, env& e);
+
+  // -- transitions ------------------------------------------------------------
+
+  bool weigh_probes(std::string_view why_open, env& e);
+  void go_open(outage episode, std::string_view why, env& e);
+  void go_half_open(const open& s, env& e);
+  void go_closed(std::string_view why, env& e);
+  void move_to(automatic_state next, std::string_view why, env& e);
+  bool force(override_state next, std::string_view why, env& e);
+  void tell_change(std::string_view from, std::string_view why, env& e);
+
+  breaker_config config_;
+  automatic_state state_;
+  override_state override_ = override_state::none;
+  /// Grows with each change of the automatic state; no two eras share one.
+  std::uint64_t era_ = 1;
+  std::uint64_t last_lease_ = 0;
+  /// The latest instant seen: a clock that steps back changes nothing until it
+  /// has caught up.
+  time_point clock_ = time_point::min();
+  counters<counter> counters_;
+};
+
+} // namespace caisson

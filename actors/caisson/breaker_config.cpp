@@ -1,0 +1,79 @@
+#include <caisson/breaker_config.hpp>
+
+#include <fmt/format.h>
+
+namespace caisson {
+
+using namespace std::chrono_literals;
+
+void describe(field_visitor& v, breaker_config& c) {
+  describe_common(v, c);
+  v.choice({"trip", "what makes the closed breaker open"}, c.trip);
+  v.integer({"threshold", "failures to open at, for consecutive and "
+                          "without_gap"},
+            c.threshold, {1, 1'000'000});
+  v.on({"quiet_period", "for without_gap: so much time without a failure sets "
+                        "the count back to zero"},
+       c.quiet_period, {1ms, unlimited});
+  v.on({"failure_rate", "for both rates: the share of failures to open at "
+                        "(>=)"},
+       c.failure_rate, {0.001, 1.0});
+  v.integer({"window_calls", "for rate_by_count: how many calls back"},
+            c.window_calls, {1, 1'000'000});
+  v.on({"window_time", "for rate_by_time: how far back; calls that take longer "
+                       "are not counted"},
+       c.window_time, {1ms, 24h});
+  v.integer({"window_buckets", "for rate_by_time: in how many steps the window "
+                               "moves on"},
+            c.window_buckets, {1, 1000});
+  v.integer({"minimum_calls", "for both rates: with fewer calls in the window "
+                              "the rate is unknown; for rate_by_count at most "
+                              "window_calls"},
+            c.minimum_calls, {1, 1'000'000});
+  v.on({"open", "how long it stays open: the n-th delay the n-th time in a "
+                "row; a finite schedule repeats its last delay"},
+       c.open);
+  v.on({"eager_half_open", "whether it becomes half-open when the interval is "
+                           "over, or with the first call after it"},
+       c.eager_half_open);
+  v.integer({"probes", "how many calls may be judged per half-open era"},
+            c.probes, {1, 1000});
+  v.integer({"successes_to_close", "how many of them must succeed, at most "
+                                   "probes; 0: all"},
+            c.successes_to_close, {0, 1000});
+  v.on({"probe_timeout", "how long a probe may take; then it counts as failed"},
+       c.probe_timeout, {1ms, 1h});
+  v.on({"half_open_max", "how long it may stay half-open, counted from the "
+                         "era's first probe"},
+       c.half_open_max, {1ms, unlimited});
+  v.choice({"after_half_open_max", "where it goes then"},
+           c.after_half_open_max);
+  v.on({"count_only", "errors that count as failures, all others being "
+                      "neutral; empty: the default table"},
+       c.classify.allow);
+  v.on({"ignore", "errors that are neutral; wins over count_only"},
+       c.classify.deny);
+}
+
+void check(const breaker_config& c, const std::string& path, problems& out) {
+  if (c.trip == breaker_trip::rate_by_count && c.minimum_calls > c.window_calls)
+    out.push_back({{},
+                   joined(path, "minimum_calls"),
+                   fmt::format("{} calls never fit into the window, allowed: 1 "
+                               "to window_calls ({})",
+                               c.minimum_calls, c.window_calls)});
+  if (c.open.empty())
+    out.push_back({{},
+                   joined(path, "open"),
+                   "has no delay, allowed: a schedule of at least one delay"});
+  if (c.successes_to_close > c.probes)
+    out.push_back({{},
+                   joined(path, "successes_to_close"),
+                   fmt::format("{} successes can never come, allowed: 0 to "
+                               "probes ({})",
+                               c.successes_to_close, c.probes)});
+  check_error_names(c.classify.allow, "count_only", path, out);
+  check_error_names(c.classify.deny, "ignore", path, out);
+}
+
+} // namespace caisson

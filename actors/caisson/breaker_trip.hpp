@@ -1,0 +1,103 @@
+// When a closed breaker opens: the trip rules and what each remembers.
+#pragma once
+
+#include <caisson/breaker_config.hpp>
+#include <caisson/time.hpp>
+#include <caisson/window.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+
+namespace caisson {
+
+/// What a closed breaker remembers of the results so far. Neutral results are
+/// not shown to it. Times handed in must not go backwards.
+class trip_history {
+public:
+  /// What one more result did.
+  enum class effect : std::uint8_t {
+    /// It counts; the breaker stays closed.
+    counted,
+    /// It counts, and it is time to open.
+    tripped,
+    /// The call was started before the window begins: it does not count.
+    too_old,
+  };
+
+  /// An empty history under the rule of `c`.
+  explicit trip_history(const breaker_config& c);
+
+  /// Adds the result of a call started at `started` that came at `now`.
+  effect add(bool failed, time_point started, time_point now);
+
+  /// Forgets what is too old at `now`.
+  void roll(time_point now);
+
+  /// When `roll` may have something to forget; `never` if there is nothing.
+  [[nodiscard]] time_point next_change() const;
+
+  /// Goes on under the settings of `c`: keeps what fits if the rule is the
+  /// same one, starts afresh if it is another. Never trips by itself.
+  void adopt(const breaker_config& c, time_point now);
+
+  /// Why this rule opens, for events; static storage.
+  [[nodiscard]] std::string_view reason() const;
+
+  /// The failures that count towards `threshold`; 0 under a rule of rates.
+  [[nodiscard]] std::int64_t streak() const;
+
+  /// How many results are in the window; 0 under a rule without window.
+  [[nodiscard]] std::int64_t window_total() const;
+
+  /// The failure rate in thousandths, rounded down; -1 if it is unknown:
+  /// with fewer than `minimum_calls` in the window, or under a rule without
+  /// window.
+  [[nodiscard]] std::int64_t failure_rate_permille() const;
+
+private:
+  /// Failures since the last success.
+  struct run {
+    std::uint32_t threshold;
+    std::uint32_t failures = 0;
+  };
+
+  /// Failures since the last quiet period.
+  struct restless_run {
+    std::uint32_t threshold;
+    duration quiet_period;
+    std::uint32_t failures = 0;
+    /// When the last of them came; valid if there are failures.
+    time_point last = {};
+  };
+
+  /// How much is too much, for both kinds of window.
+  struct limit {
+    double failure_rate;
+    std::int64_t minimum_calls;
+
+    template <class Window>
+    [[nodiscard]] bool exceeded_by(const Window& w) const;
+  };
+
+  struct counted_rate {
+    limit most;
+    count_window window;
+  };
+
+  struct timed_rate {
+    limit most;
+    time_window window;
+  };
+
+  using rule = std::variant<run, restless_run, counted_rate, timed_rate>;
+
+  static rule make(const breaker_config& c);
+
+  static bool count(run& r, bool failed);
+  static bool count(restless_run& r, bool failed, time_point now);
+
+  rule rule_;
+};
+
+} // namespace caisson

@@ -1,0 +1,122 @@
+#include <caisson/deadline.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+namespace {
+
+constexpr duration longest = std::chrono::hours(24 * 365);
+
+} // namespace
+
+void describe(field_visitor& v, deadline_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.on({"timeout", "how long a call may stay below this layer"}, c.timeout,
+       {1us, longest});
+  v.on({"min_left", "a call with less time left than this is refused; not more "
+                    "than `timeout`"},
+       c.min_left, {0ns, longest});
+}
+
+void check(const deadline_config& c, const std::string& path, problems& out) {
+  // Otherwise every call would be refused.
+  if (c.min_left > c.timeout)
+    out.push_back({{},
+                   joined(path, "min_left"),
+                   fmt::format("{} is more than timeout, allowed: 0s to {}",
+                               to_text(c.min_left), to_text(c.timeout))});
+}
+
+deadline::deadline(deadline_config c) : config_(std::move(c)) {
+  require_valid(config_);
+}
+
+void deadline::reconfigure(deadline_config c, env&) {
+  config_ = std::move(c);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision deadline::admit(flight& call, slot& notes, env& e) {
+  auto limit = std::min(call.deadline, after(e.now, config_.timeout));
+  if (limit <= e.now)
+    return turn_away(counter::expired_on_arrival, call, e);
+  if (until(limit, e.now) < config_.min_left)
+    return turn_away(counter::too_little_left, call, e);
+  notes.start<limits>({call.deadline, limit, false});
+  call.deadline = limit;
+  counters_.add(counter::admitted);
+  return decision::pass();
+}
+
+decision deadline::turn_away(counter why, const flight& call, env& e) {
+  counters_.add(why);
+  e.tell({.kind = event_kind::rejected,
+          .to = name_of(errc::deadline_exceeded),
+          .call = call.id});
+  return decision::reject(errc::deadline_exceeded);
+}
+
+decision deadline::settle(flight& call, slot& notes, outcome&, env& e) {
+  auto& my = notes.as<limits>();
+  // A host that only observes does not call `deadline_passed`, so that the
+  // layers further in do not see this deadline: what overran shows here.
+  if (!my.expired && my.limit < my.outer && e.now >= my.limit)
+    deadline_passed(call, notes, e);
+  call.deadline = my.outer;
+  counters_.add(my.expired ? counter::overran : counter::answered);
+  return decision::pass();
+}
+
+void deadline::abandon(flight& call, slot& notes, const outcome&, bool, env&) {
+  auto& my = notes.as<limits>();
+  call.deadline = my.outer;
+  // A call that has expired was counted when it did.
+  if (!my.expired)
+    counters_.add(counter::abandoned);
+}
+
+decision deadline::deadline_passed(flight& call, slot& notes, env& e) {
+  auto& my = notes.as<limits>();
+  call.deadline = my.outer;
+  if (!std::exchange(my.expired, true)) {
+    counters_.add(counter::expired);
+    e.tell({.kind = event_kind::expired, .call = call.id});
+  }
+  return decision::reject(errc::deadline_exceeded);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void deadline::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<counter>::names_type names{
+    "admitted", "expired_on_arrival", "too_little_left", "answered", "expired",
+    "overran",  "abandoned",
+  };
+  counters_.list(names, out);
+}
+
+bool deadline::command(operator_command c, env&) {
+  switch (c) {
+    case operator_command::enable:
+      return true; // Nothing can be forced here, so nothing is lifted.
+    case operator_command::reset:
+      counters_.clear();
+      return true;
+    case operator_command::force_open:
+    case operator_command::force_closed:
+    case operator_command::disable:
+    case operator_command::metrics_only:
+      return false;
+  }
+  return false;
+}
+
+} // namespace caisson

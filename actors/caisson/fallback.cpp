@@ -1,0 +1,183 @@
+#include <caisson/fallback.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, fallback_config& c) {
+  describe_common(v, c);
+  v.integer<std::uint32_t>({"max_concurrent",
+                            "how many calls may be with an alternative at "
+                            "once; 0: no limit",
+                            "calls"},
+                           c.max_concurrent, {0, 1'000'000});
+  v.on({"fall_back_on", "errors that are answered by an alternative, and no "
+                        "others; empty: as in the default table, and `shed`"},
+       c.classify.allow);
+  v.on({"ignore", "errors that are passed up, whatever `fall_back_on` says"},
+       c.classify.deny);
+}
+
+void check(const fallback_config& c, const std::string& path, problems& out) {
+  check_error_names(c.classify.allow, "fall_back_on", path, out);
+  check_error_names(c.classify.deny, "ignore", path, out);
+}
+
+fallback::fallback(fallback_config c, std::size_t alternatives)
+  : config_(std::move(c)), alternatives_(alternatives) {
+  auto found = problems_of(config_);
+  if (alternatives == 0)
+    found.push_back({{},
+                     "alternatives",
+                     "0 is out of range, allowed: 1 or "
+                     "more"});
+  if (!found.empty())
+    throw config_error{std::move(found)};
+}
+
+void fallback::reconfigure(fallback_config c, env&) {
+  config_ = std::move(c);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision fallback::admit(flight&, slot& notes, env&) {
+  notes.start<progress>();
+  counters_.add(counter::calls);
+  return decision::pass();
+}
+
+decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
+  auto& my = notes.as<progress>();
+  auto j = judge(result);
+  // A retrier further out must know if any of them may have done the work.
+  my.reached = my.reached || result.reached;
+  result.reached = my.reached;
+  switch (j) {
+    case judgement::good:
+      return answer(call, my, e);
+    case judgement::not_ours:
+      return give_up(my, counter::passed_up);
+    case judgement::bad:
+      break;
+  }
+  if (auto why = obstacle(call, my, e); why != counter::count_)
+    return give_up(my, why);
+  if (my.tried == 0)
+    ++running_;
+  counters_.add(my.tried == 0 ? counter::fell_back : counter::tried_next);
+  e.redirect(call.id, my.tried++);
+  return decision::hold();
+}
+
+fallback::judgement fallback::judge(const outcome& o) const {
+  // As `count_lists`, but with an answer that the default table never gives to
+  // an error for "the lists say no", so that `neutral` is known to come from
+  // the table (or from `by_value`).
+  static constexpr list_meaning lists{verdict::transient, verdict::success,
+                                      verdict::success};
+  switch (config_.classify.judge(o, lists)) {
+    case verdict::failure:
+    case verdict::transient:
+    case verdict::refused:
+      return judgement::bad;
+    case verdict::success:
+      return o.ok || config_.classify.by_value ? judgement::good
+                                               : judgement::not_ours;
+    case verdict::neutral:
+      // The table calls `shed` neutral so that nobody tries again; but a
+      // cheaper answer is just what an overloaded service needs.
+      return o.is(errc::shed) && !config_.classify.by_value
+               ? judgement::bad
+               : judgement::not_ours;
+  }
+  return judgement::not_ours;
+}
+
+bool fallback::full() const noexcept {
+  return config_.max_concurrent != 0
+         && running_ >= std::int64_t{config_.max_concurrent};
+}
+
+fallback::counter fallback::obstacle(const flight& call, const progress& my,
+                                     const env& e) const noexcept {
+  if (my.tried == alternatives_)
+    return counter::all_failed;
+  if (e.now >= call.deadline)
+    return counter::out_of_time;
+  // Who is with an alternative already has a place for all of them.
+  if (my.tried == 0 && full())
+    return counter::fallback_full;
+  return counter::count_;
+}
+
+decision fallback::answer(const flight& call, const progress& my, env& e) {
+  if (my.tried == 0) {
+    counters_.add(counter::primary_answered);
+    return decision::pass();
+  }
+  --running_;
+  counters_.add(counter::answered_by_alternative);
+  e.tell({.kind = event_kind::fell_back,
+          .to = fmt::format_int(my.tried - 1).c_str(),
+          .call = call.id});
+  return decision::pass();
+}
+
+decision fallback::give_up(const progress& my, counter why) {
+  if (my.tried > 0)
+    --running_;
+  counters_.add(why);
+  return decision::pass();
+}
+
+void fallback::abandon(flight&, slot& notes, const outcome&, bool, env&) {
+  if (notes.as<progress>().tried == 0) {
+    counters_.add(counter::abandoned);
+    return;
+  }
+  --running_;
+  counters_.add(counter::abandoned_in_fallback);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void fallback::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<counter>::names_type names{
+    "calls",
+    "primary_answered",
+    "fell_back",
+    "tried_next",
+    "answered_by_alternative",
+    "passed_up",
+    "all_failed",
+    "out_of_time",
+    "fallback_full",
+    "abandoned",
+    "abandoned_in_fallback",
+  };
+  counters_.list(names, out);
+  out.push_back({"running", running_, true});
+}
+
+bool fallback::command(operator_command c, env&) {
+  switch (c) {
+    case operator_command::enable:
+      return true; // Nothing can be forced here, so nothing is lifted.
+    case operator_command::reset:
+      counters_.clear();
+      return true;
+    case operator_command::force_open:
+    case operator_command::force_closed:
+    case operator_command::disable:
+    case operator_command::metrics_only:
+      return false;
+  }
+  return false;
+}
+
+} // namespace caisson

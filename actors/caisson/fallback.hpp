@@ -1,0 +1,126 @@
+// Lets somebody else answer when the worker cannot.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// The settings of a fallback. Its alternatives (values or actors) are the
+/// host's.
+struct fallback_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How many calls may be with an alternative at once: 1 to 1000000, default
+  /// 10; 0: no limit.
+  std::uint32_t max_concurrent = 10;
+
+  /// Which outcomes another answer is sought for: `failure`, `transient` and
+  /// `refused`, and in the default table also the error `shed`. The lists are
+  /// called `fall_back_on` (allow) and `ignore` (deny), both empty by default.
+  /// `by_value` must not throw.
+  classifier classify = {};
+};
+
+void describe(field_visitor& v, fallback_config& c);
+
+void check(const fallback_config& c, const std::string& path, problems& out);
+
+// -- policy -------------------------------------------------------------------
+
+/// Sends a call whose worker failed to alternatives, one after the other, until
+/// one does not fail. If all do, the outcome of the last one goes up, since its
+/// reply is the one that the host still has; its `reached` says whether the
+/// worker or *any* of them may have been reached.
+///
+/// The alternatives are asked through `env::redirect`, once per hold; each of
+/// their outcomes comes to `settle`.
+class fallback final : public policy {
+public:
+  using config_type = fallback_config;
+
+  /// `alternatives` are numbered from 0 on. Throws `config_error` if `c` is not
+  /// valid or there are none.
+  fallback(fallback_config c, std::size_t alternatives);
+
+  [[nodiscard]] const fallback_config& config() const noexcept {
+    return config_;
+  }
+
+  [[nodiscard]] std::size_t alternatives() const noexcept {
+    return alternatives_;
+  }
+
+  /// Takes a valid configuration over. Calls that are with an alternative stay
+  /// there, also if they are more than the new `max_concurrent`.
+  void reconfigure(fallback_config c, env& e);
+
+  // -- implementation of policy -----------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "fallback";
+  }
+
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+  [[nodiscard]] bool resends() const noexcept override { return true; }
+
+private:
+  enum class counter {
+    calls,
+    primary_answered,
+    fell_back,
+    tried_next,
+    answered_by_alternative,
+    passed_up,
+    all_failed,
+    out_of_time,
+    fallback_full,
+    abandoned,
+    abandoned_in_fallback,
+    count_,
+  };
+
+  // What is known of a call.
+  struct progress {
+    // How many alternatives it was sent to; 0 while it is with the worker.
+    std::uint64_t tried = 0;
+    bool reached = false;
+  };
+
+  // What to do about an outcome.
+  enum class judgement { good, bad, not_ours };
+
+  [[nodiscard]] judgement judge(const outcome& o) const;
+  [[nodiscard]] bool full() const noexcept;
+
+  // Why the call cannot go to a further alternative, or `count_` if it can.
+  [[nodiscard]] counter obstacle(const flight& call, const progress& my,
+                                 const env& e) const noexcept;
+
+  decision answer(const flight& call, const progress& my, env& e);
+  decision give_up(const progress& my, counter why);
+
+  fallback_config config_;
+  std::size_t alternatives_;
+  std::int64_t running_ = 0;
+  counters<counter> counters_;
+};
+
+} // namespace caisson

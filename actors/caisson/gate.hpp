@@ -1,0 +1,79 @@
+// The one actor that hosts policies: a transparent proxy in front of a worker.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/error.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/stack.hpp>
+#include <caisson/worker.hpp>
+
+namespace caisson {
+
+/// Spawns a gate: an actor that takes any message, passes it down the layers of
+/// `policies`, sends it to `behind`, and takes the outcome back up through the
+/// same layers. Every request gets exactly one answer, by its deadline at the
+/// latest; see docs/gate.md for the protocol.
+///
+/// Throws `config_error`, with everything that is wrong, if the stack's
+/// configuration is not valid; then nothing was spawned.
+///
+/// Safe to call from any thread.
+caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies);
+
+/// As `spawn_gate`, in front of a worker with a typed interface, under the same
+/// interface: what was checked at compile time still is.
+template <class... Sigs>
+caf::typed_actor<Sigs...> guard(caf::actor_system& sys,
+                                const caf::typed_actor<Sigs...>& behind,
+                                stack policies) {
+  return caf::actor_cast<caf::typed_actor<Sigs...>>(
+    spawn_gate(sys, worker{behind}, std::move(policies)));
+}
+
+/// As `spawn_gate`, in front of an actor.
+inline caf::actor guard(caf::actor_system& sys, const caf::actor& behind,
+                        stack policies) {
+  return spawn_gate(sys, worker{behind}, std::move(policies));
+}
+
+// -- one policy alone ---------------------------------------------------------
+
+/// A gate with one layer. Each throws `config_error` as `spawn_gate` does.
+caf::actor spawn_deadline(caf::actor_system& sys, worker behind,
+                          deadline_config c = {});
+caf::actor spawn_semaphore(caf::actor_system& sys, worker behind,
+                           semaphore_config c = {});
+caf::actor spawn_limiter(caf::actor_system& sys, worker behind,
+                         limiter_config c = {});
+caf::actor spawn_breaker(caf::actor_system& sys, worker behind,
+                         breaker_config c = {});
+caf::actor spawn_retrier(caf::actor_system& sys, worker behind,
+                         retrier_config c = {});
+caf::actor spawn_batcher(caf::actor_system& sys, worker behind,
+                         batcher_config c = {}, batching forms = {});
+caf::actor spawn_fallback(caf::actor_system& sys, worker behind,
+                          std::vector<alternative> chain,
+                          fallback_config c = {});
+
+// -- names --------------------------------------------------------------------
+
+/// Puts `gate` under `name` into the system's registry, so that `find` (and
+/// CAF's own lookup) has it. The registry keeps a reference: the gate lives
+/// until it is stopped or `forget` is called.
+void publish_name(caf::actor_system& sys, std::string_view name,
+                  const caf::actor& gate);
+
+/// The actor under `name`; a null handle if there is none.
+caf::actor find(caf::actor_system& sys, std::string_view name);
+
+/// Takes `name` out of the registry.
+void forget(caf::actor_system& sys, std::string_view name);
+
+/// Stops a gate: everything it holds is answered with `cancelled`, a worker
+/// that it supervises is ended. To finish what it holds first, send `drain`.
+template <class Handle>
+void stop(const Handle& gate) {
+  caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);
+}
+
+} // namespace caisson

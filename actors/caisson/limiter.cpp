@@ -1,0 +1,261 @@
+#include <caisson/limiter.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+namespace {
+
+// A bucket can only be built from valid numbers, and it is built before the
+// body of the constructor runs.
+limiter_config validated(limiter_config c) {
+  require_valid(c);
+  return c;
+}
+
+// An outcome that tells callers to slow down. A retry_after from a layer that
+// turned the call away before the worker, such as a breaker's, is about that
+// layer and not about the rate.
+bool says_slow_down(const outcome& o) noexcept {
+  return !o.ok
+         && (o.is(errc::rate_limited)
+             || (o.reached && o.retry_after > duration::zero()));
+}
+
+} // namespace
+
+void describe(field_visitor& v, limiter_config& c) {
+  using std::chrono::hours;
+  using std::chrono::microseconds;
+  describe_common(v, c);
+  v.integer({"rate", "how many tokens come in each per, at most one for each "
+                     "nanosecond; a call of weight 1 costs one"},
+            c.rate, {1, 1'000'000'000});
+  v.on({"per", "the time that rate counts for"}, c.per,
+       {microseconds(1), hours(24 * 365)});
+  v.integer({"burst", "how many tokens the bucket holds, that is, how many "
+                      "calls may go down at the same instant"},
+            c.burst, {1, 1'000'000});
+  v.on({"max_wait", "how long a call may wait for its turn; 0: a call that "
+                    "finds too few tokens is refused at once"},
+       c.max_wait, {duration::zero(), unlimited});
+  v.integer({"max_waiters", "how many calls may wait at the same time"},
+            c.max_waiters, {0, 1'000'000});
+  v.on({"drain_on_rejection",
+        "whether an answer that says slow down empties the bucket"},
+       c.drain_on_rejection);
+}
+
+void check(const limiter_config& c, const std::string& path, problems& out) {
+  // A `per` that is out of range has been reported already.
+  if (c.per < std::chrono::microseconds(1) || c.rate <= c.per.count())
+    return;
+  out.push_back({{},
+                 joined(path, "rate"),
+                 fmt::format("{} per {} is more than one token per nanosecond, "
+                             "allowed: 1 to {}",
+                             c.rate, to_text(c.per), c.per.count())});
+}
+
+// -- construction and configuration -------------------------------------------
+
+limiter::limiter(limiter_config c)
+  : config_(validated(std::move(c))),
+    bucket_(config_.rate, config_.per, config_.burst) {}
+
+void limiter::reconfigure(config_type c, env& e) {
+  bucket_.advance(e.now);
+  config_ = std::move(c);
+  bucket_.reshape(config_.rate, config_.per, config_.burst);
+  for (auto h = waiting_.front(); h != queue::none;) {
+    auto following = waiting_.next(h);
+    if (waiting_[h].permits > config_.burst) {
+      auto w = take_out(h);
+      auto d = refuse(count::outgrown, errc::rate_limited, w.call,
+                      duration::zero(), e);
+      e.reject(w.call, d.code, d.retry_after);
+    }
+    h = following;
+  }
+  serve(e);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision limiter::admit(flight& call, slot& notes, env& e) {
+  auto& s = notes.start<stay>({std::max(call.permits, 1u)});
+  bucket_.advance(e.now);
+  if (s.permits > config_.burst)
+    return refuse(count::too_heavy, errc::rate_limited, call.id,
+                  duration::zero(), e);
+  // If the wake-up is late the tokens are for those who wait, first of all.
+  serve(e);
+  if (waiting_.empty() && bucket_.take(s.permits)) {
+    counters_.add(count::passed);
+    return decision::pass();
+  }
+  return enqueue(call, s, e);
+}
+
+decision limiter::settle(flight&, slot& notes, outcome& result, env& e) {
+  counters_.add(count::finished);
+  bucket_.advance(e.now);
+  if (!result.ok && !result.reached)
+    put_back(notes.as<stay>().permits, e);
+  if (config_.drain_on_rejection && says_slow_down(result))
+    drain_for(result, e);
+  serve(e);
+  return decision::pass();
+}
+
+void limiter::abandon(flight& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  auto& s = notes.as<stay>();
+  bucket_.advance(e.now);
+  if (waits(s, call.id)) {
+    // It has paid nothing yet. Those behind it move up by themselves.
+    counters_.add(count::gave_up);
+    take_out(s.place);
+  } else {
+    counters_.add(count::abandoned);
+    // Not in flight: it was granted its tokens but has not gone down.
+    if (!in_flight || !why.reached)
+      put_back(s.permits, e);
+  }
+  serve(e);
+}
+
+decision limiter::expire(flight& call, slot& notes, env& e) {
+  auto& s = notes.as<stay>();
+  // A grant that was made is kept: the call has paid for its turn.
+  if (!waits(s, call.id))
+    return decision::pass();
+  bucket_.advance(e.now);
+  // A turn that comes at the very end of waiting is not lost either.
+  if (serve(e, call.id))
+    return decision::pass();
+  take_out(s.place);
+  auto retry_after = until(turn_of(s.permits), e.now);
+  serve(e);
+  return refuse(count::timed_out, errc::wait_timeout, call.id, retry_after, e);
+}
+
+// -- waiting ------------------------------------------------------------------
+
+decision limiter::enqueue(const flight& call, stay& s, env& e) {
+  auto turn = turn_of(s.permits);
+  auto wait = until(turn, e.now);
+  if (wait > config_.max_wait || turn == never)
+    return refuse(count::rate_limited, errc::rate_limited, call.id, wait, e);
+  // A call that goes down at its deadline has no time left to be answered in.
+  if (call.deadline != never && turn >= call.deadline)
+    return refuse(count::past_deadline, errc::rate_limited, call.id, wait, e);
+  if (waiting_.size() >= config_.max_waiters)
+    return refuse(count::queue_full, errc::queue_full, call.id, wait, e);
+  counters_.add(count::queued);
+  s.place = waiting_.push_back({call.id, s.permits});
+  wanted_ += s.permits;
+  return decision::hold(after(e.now, config_.max_wait));
+}
+
+// Grants turns, in order, as long as there are tokens. Returns whether `self`
+// was among them, which is told so by its caller and not by a resume.
+bool limiter::serve(env& e, call_id self) {
+  auto found = false;
+  while (!waiting_.empty()
+         && bucket_.take(waiting_[waiting_.front()].permits)) {
+    auto w = take_out(waiting_.front());
+    counters_.add(count::granted);
+    if (self != 0 && w.call == self)
+      found = true;
+    else
+      e.resume(w.call);
+  }
+  return found;
+}
+
+time_point limiter::wakeup() const {
+  if (waiting_.empty())
+    return never;
+  return bucket_.ready_at(waiting_[waiting_.front()].permits);
+}
+
+void limiter::wake(env& e) {
+  bucket_.advance(e.now);
+  serve(e);
+}
+
+void limiter::put_back(std::uint32_t permits, env& e) {
+  counters_.add(count::returned);
+  bucket_.put_back(permits, e.now);
+}
+
+void limiter::drain_for(const outcome& result, env& e) {
+  counters_.add(count::drained);
+  bucket_.drain(after(e.now, result.retry_after));
+}
+
+decision limiter::refuse(count why, errc code, call_id call,
+                         duration retry_after, env& e) {
+  counters_.add(why);
+  // `never` is no hint.
+  if (retry_after == unlimited)
+    retry_after = duration::zero();
+  e.tell({.kind = event_kind::rejected,
+          .to = name_of(code),
+          .call = call,
+          .delay = retry_after});
+  return decision::reject(code, retry_after);
+}
+
+limiter::waiter limiter::take_out(queue::handle h) noexcept {
+  // The place may be looked at again by the slot that it belonged to.
+  auto w = std::exchange(waiting_[h], {});
+  waiting_.erase(h);
+  wanted_ -= w.permits;
+  return w;
+}
+
+bool limiter::waits(const stay& s, call_id call) const noexcept {
+  return s.place != queue::none && waiting_[s.place].call == call;
+}
+
+// When a call of that weight that came now, behind all who wait, could go.
+time_point limiter::turn_of(std::uint32_t permits) const noexcept {
+  return bucket_.ready_at(wanted_ + permits);
+}
+
+// -- status and control -------------------------------------------------------
+
+void limiter::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<count>::names_type names{
+    "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
+    "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
+    "finished",   "abandoned", "returned", "drained",
+  };
+  counters_.list(names, out);
+  out.push_back({"tokens", bucket_.tokens(), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+}
+
+bool limiter::command(operator_command c, env& e) {
+  switch (c) {
+    case operator_command::reset:
+      counters_.clear();
+      bucket_.fill(e.now);
+      serve(e);
+      return true;
+    case operator_command::enable:
+      // Nothing was forced: a limiter knows no operator states of its own.
+      return true;
+    default:
+      return false;
+  }
+}
+
+} // namespace caisson

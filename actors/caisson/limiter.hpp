@@ -1,0 +1,139 @@
+// Bounds how many calls go down per unit of time.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/gcra.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/wait_list.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Configures a `limiter`.
+struct limiter_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How many tokens come in each `per`; 1 to 1000000000, default 100. At most
+  /// one for each nanosecond of `per`.
+  std::int64_t rate = 100;
+
+  /// The time that `rate` counts for; 1us to 365d, default 1s.
+  duration per = std::chrono::seconds(1);
+
+  /// How many tokens the bucket holds; 1 to 1000000, default 10.
+  std::uint32_t burst = 10;
+
+  /// How long a call may wait for its turn; 0 to unlimited, default 0: a call
+  /// that finds too few tokens is refused at once.
+  duration max_wait = duration::zero();
+
+  /// How many calls may wait; 0 to 1000000, default 1000.
+  std::uint32_t max_waiters = 1000;
+
+  /// Whether an answer such as "too many requests" empties the bucket; default
+  /// true.
+  bool drain_on_rejection = true;
+};
+
+/// Lists the fields of `c`.
+void describe(field_visitor& v, limiter_config& c);
+
+/// Checks that `rate` is at most one token per nanosecond.
+void check(const limiter_config& c, const std::string& path, problems& out);
+
+// -- the policy ---------------------------------------------------------------
+
+/// Sells tokens to calls: each pays `flight::permits` on its way down. A call
+/// that finds too few waits for its turn if that comes soon enough, or is
+/// refused and told when to come back. Over any time T in which calls are
+/// always at hand exactly `burst + floor(rate * T)` tokens are sold.
+class limiter final : public policy {
+public:
+  using config_type = limiter_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit limiter(limiter_config c);
+
+  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+
+  /// Takes over `c`, which must be valid. The tokens in store stay, except
+  /// those above the new `burst`; waiting calls are kept, with the end of
+  /// waiting that they were given, except those heavier than the new `burst`:
+  /// they could never be served and are turned away.
+  void reconfigure(config_type c, env& e);
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "limiter";
+  }
+
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision expire(flight& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+
+private:
+  enum class count : std::uint8_t {
+    passed,
+    queued,
+    granted,
+    rate_limited,
+    past_deadline,
+    queue_full,
+    too_heavy,
+    outgrown,
+    timed_out,
+    gave_up,
+    finished,
+    abandoned,
+    returned,
+    drained,
+    count_,
+  };
+
+  // A call that waits. `call` is 0 in an entry that was taken out.
+  struct waiter {
+    call_id call = 0;
+    std::uint32_t permits = 0;
+  };
+
+  using queue = wait_list<waiter>;
+
+  // In the call's slot: its weight, and where it waits or waited.
+  struct stay {
+    std::uint32_t permits = 1;
+    queue::handle place = queue::none;
+  };
+
+  [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
+  [[nodiscard]] time_point turn_of(std::uint32_t permits) const noexcept;
+
+  decision enqueue(const flight& call, stay& s, env& e);
+  decision refuse(count why, errc code, call_id call, duration retry_after,
+                  env& e);
+  waiter take_out(queue::handle h) noexcept;
+  void put_back(std::uint32_t permits, env& e);
+  void drain_for(const outcome& result, env& e);
+  bool serve(env& e, call_id self = 0);
+
+  config_type config_;
+  gcra bucket_;
+  queue waiting_;
+  // What the waiting calls weigh together.
+  std::int64_t wanted_ = 0;
+  counters<count> counters_;
+};
+
+} // namespace caisson

@@ -1,0 +1,212 @@
+#include <caisson/retrier.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, retrier_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.integer<std::uint32_t>({"max_attempts",
+                            "how often a call is attempted at most, the first "
+                            "time included",
+                            "attempts"},
+                           c.max_attempts, {1, 1'000});
+  v.on({"backoff", "how long to wait before each further attempt; when it is "
+                   "exhausted, so are the retries"},
+       c.backoff);
+  v.on({"idempotent", "whether a call that is not marked may be carried out "
+                      "twice"},
+       c.idempotent);
+  v.on({"retry_on", "errors that are retried, and no others; empty: as in the "
+                    "default table"},
+       c.classify.allow);
+  v.on({"fail_on", "errors that are not retried, whatever `retry_on` says"},
+       c.classify.deny);
+  v.on({"budget", "whether retries are kept to a share of the traffic"},
+       c.budget);
+  v.on({"budget_ratio",
+        "how many retries each first attempt pays for; 0: only "
+        "the reserve",
+        "retries"},
+       c.budget_ratio, {0.0, 1.0});
+  v.integer<std::uint32_t>({"budget_reserve",
+                            "how many retries are paid for in any case",
+                            "retries per second"},
+                           c.budget_reserve, {0, 1'000'000});
+  v.on({"budget_ttl", "how long attempts and retries count in the budget"},
+       c.budget_ttl, {1s, 60s});
+}
+
+void check(const retrier_config& c, const std::string& path, problems& out) {
+  check_error_names(c.classify.allow, "retry_on", path, out);
+  check_error_names(c.classify.deny, "fail_on", path, out);
+}
+
+namespace {
+
+retrier_config valid(retrier_config c) {
+  require_valid(c);
+  return c;
+}
+
+retry_budget::limits limits_of(const retrier_config& c) {
+  return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
+}
+
+} // namespace
+
+retrier::retrier(retrier_config c)
+  : config_(valid(std::move(c))), budget_(limits_of(config_)) {}
+
+void retrier::reconfigure(retrier_config c, env&) {
+  // A budget that was off has missed the traffic, so that it knows nothing.
+  if (limits_of(c) != limits_of(config_) || (c.budget && !config_.budget))
+    budget_ = retry_budget{limits_of(c)};
+  // Places in the old schedule mean nothing in the new one.
+  if (c.backoff != config_.backoff)
+    ++era_;
+  config_ = std::move(c);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision retrier::admit(flight& call, slot& notes, env& e) {
+  notes.start<progress>().era = era_;
+  counters_.add(counter::calls);
+  // What is a retry already does not pay for further ones: otherwise chained
+  // retriers would earn their budgets from each other.
+  if (config_.budget && call.attempt <= 1)
+    budget_.deposit(e.now);
+  return decision::pass();
+}
+
+decision retrier::settle(flight& call, slot& notes, outcome& result, env& e) {
+  auto& my = notes.as<progress>();
+  auto v = config_.classify.judge(result, retry_lists);
+  my.reached = my.reached || result.reached;
+  if (v == verdict::success) {
+    counters_.add(my.attempts == 1 ? counter::succeeded : counter::recovered);
+    return decision::pass();
+  }
+  if (auto delay = next_delay(call, my, result, v, e)) {
+    counters_.add(counter::retried);
+    ++waiting_;
+    e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
+    return decision::hold(after(e.now, *delay));
+  }
+  // The last attempt may not have reached the worker although an earlier one
+  // did; a retrier further out must know.
+  result.reached = my.reached;
+  return decision::pass();
+}
+
+bool retrier::may_repeat(const flight& call) const noexcept {
+  return call.idempotent == idempotence::yes
+         || (config_.idempotent && call.idempotent == idempotence::unmarked);
+}
+
+std::optional<duration> retrier::next_delay(const flight& call, progress& my,
+                                            const outcome& result, verdict v,
+                                            env& e) {
+  auto give_up = [this](counter why) -> std::optional<duration> {
+    counters_.add(why);
+    return std::nullopt;
+  };
+  if (v != verdict::transient && v != verdict::refused)
+    return give_up(counter::not_retryable);
+  if (my.reached && !may_repeat(call))
+    return give_up(counter::not_idempotent);
+  // As in gRPC (proposal A6): "do not come back".
+  if (result.retry_after < duration::zero())
+    return give_up(counter::gave_up_pushback);
+  if (my.attempts >= config_.max_attempts)
+    return give_up(counter::gave_up_attempts);
+  // Asked twice, so that a call without time left draws no random number.
+  if (e.now >= call.deadline)
+    return give_up(counter::gave_up_deadline);
+  if (my.era != era_)
+    my.place = {}, my.era = era_;
+  auto delay = config_.backoff.next(my.place, e.random);
+  if (!delay)
+    return give_up(counter::gave_up_schedule);
+  auto wait = std::max(*delay, result.retry_after);
+  // Also true of a wait without end, which no call should begin.
+  if (after(e.now, wait) >= call.deadline)
+    return give_up(counter::gave_up_deadline);
+  if (config_.budget && !budget_.try_withdraw(e.now))
+    return give_up(counter::gave_up_budget);
+  if (result.retry_after > duration::zero()) {
+    // The worker has said what it needs; guessing starts over.
+    counters_.add(counter::pushed_back);
+    my.place = {};
+  }
+  return wait;
+}
+
+decision retrier::expire(flight& call, slot& notes, env&) {
+  --waiting_;
+  ++notes.as<progress>().attempts;
+  // Comes from the caller, so it may be anything.
+  if (call.attempt < std::numeric_limits<std::uint32_t>::max())
+    ++call.attempt;
+  counters_.add(counter::resent);
+  return decision::pass();
+}
+
+void retrier::abandon(flight&, slot&, const outcome&, bool in_flight, env&) {
+  if (in_flight) {
+    counters_.add(counter::abandoned);
+    return;
+  }
+  --waiting_;
+  counters_.add(counter::abandoned_waiting);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void retrier::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<counter>::names_type names{
+    "calls",
+    "succeeded",
+    "recovered",
+    "retried",
+    "resent",
+    "pushed_back",
+    "not_retryable",
+    "not_idempotent",
+    "gave_up_pushback",
+    "gave_up_attempts",
+    "gave_up_deadline",
+    "gave_up_schedule",
+    "gave_up_budget",
+    "abandoned",
+    "abandoned_waiting",
+  };
+  counters_.list(names, out);
+  out.push_back({"waiting", waiting_, true});
+  out.push_back({"budget_left", config_.budget ? budget_.balance() : 0, true});
+}
+
+bool retrier::command(operator_command c, env&) {
+  switch (c) {
+    case operator_command::enable:
+      return true; // Nothing can be forced here, so nothing is lifted.
+    case operator_command::reset:
+      counters_.clear();
+      budget_.clear();
+      return true;
+    case operator_command::force_open:
+    case operator_command::force_closed:
+    case operator_command::disable:
+    case operator_command::metrics_only:
+      return false;
+  }
+  return false;
+}
+
+} // namespace caisson

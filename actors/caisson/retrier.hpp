@@ -1,0 +1,148 @@
+// Tries failed calls again.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/retry_budget.hpp>
+#include <caisson/schedule.hpp>
+#include <caisson/settings.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// The settings of a retrier.
+struct retrier_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How often a call is attempted at most, the first time included: 1 to
+  /// 1000, default 3.
+  std::uint32_t max_attempts = 3;
+
+  /// How long to wait before each further attempt. When it is exhausted, so
+  /// are the retries. Default: exponential, 50ms ×2 up to 2s, full jitter.
+  schedule backoff = schedule::exponential(std::chrono::milliseconds(50))
+                       .limit(std::chrono::seconds(2))
+                       .jittered(jitter::full);
+
+  /// Whether a call that is not marked may be carried out twice, default no.
+  /// Calls that are marked are treated as marked.
+  bool idempotent = false;
+
+  /// Which outcomes are worth another attempt: `transient` and `refused`. The
+  /// lists are called `retry_on` (allow) and `fail_on` (deny), both empty by
+  /// default. `by_value` must not throw.
+  classifier classify = {};
+
+  /// Whether retries are kept to a share of the traffic, default yes.
+  bool budget = true;
+
+  /// How many retries each first attempt pays for: 0 to 1 in steps of a
+  /// millionth, default 0.2. With 0 only the reserve is left.
+  double budget_ratio = 0.2;
+
+  /// How many retries per second are paid for in any case: 0 to 1000000,
+  /// default 10.
+  std::uint32_t budget_reserve = 10;
+
+  /// How long attempts and retries count in the budget: 1s to 60s, default
+  /// 10s.
+  duration budget_ttl = std::chrono::seconds(10);
+};
+
+void describe(field_visitor& v, retrier_config& c);
+
+void check(const retrier_config& c, const std::string& path, problems& out);
+
+// -- policy -------------------------------------------------------------------
+
+/// Holds a call that failed until its backoff is over and sends it down again,
+/// as long as attempts, schedule, deadline and budget allow it. When they do
+/// not, the outcome of the last attempt goes up as it is, except that its
+/// `reached` says whether *any* attempt may have reached the worker.
+class retrier final : public policy {
+public:
+  using config_type = retrier_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit retrier(retrier_config c);
+
+  [[nodiscard]] const retrier_config& config() const noexcept {
+    return config_;
+  }
+
+  /// Takes a valid configuration over. Calls in backoff keep the delay they
+  /// have and follow the new settings from their next outcome on. The budget
+  /// starts afresh only if one of its settings changed.
+  void reconfigure(retrier_config c, env& e);
+
+  // -- implementation of policy -----------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "retrier";
+  }
+
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision expire(flight& call, slot& notes, env& e) override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+  [[nodiscard]] bool resends() const noexcept override { return true; }
+
+private:
+  enum class counter {
+    calls,
+    succeeded,
+    recovered,
+    retried,
+    resent,
+    pushed_back,
+    not_retryable,
+    not_idempotent,
+    gave_up_pushback,
+    gave_up_attempts,
+    gave_up_deadline,
+    gave_up_schedule,
+    gave_up_budget,
+    abandoned,
+    abandoned_waiting,
+    count_,
+  };
+
+  // What is known of a call.
+  struct progress {
+    schedule::cursor place;
+    // Of the schedule that `place` belongs to.
+    std::uint32_t era = 0;
+    // Sent down so far.
+    std::uint32_t attempts = 1;
+    // Whether any of them may have reached the worker.
+    bool reached = false;
+  };
+
+  [[nodiscard]] bool may_repeat(const flight& call) const noexcept;
+
+  // How long to wait before the next attempt; nothing if there is none, which
+  // is counted.
+  std::optional<duration> next_delay(const flight& call, progress& my,
+                                     const outcome& result, verdict v, env& e);
+
+  retrier_config config_;
+  retry_budget budget_;
+  std::uint32_t era_ = 0;
+  std::int64_t waiting_ = 0;
+  counters<counter> counters_;
+};
+
+} // namespace caisson

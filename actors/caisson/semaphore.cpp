@@ -1,0 +1,186 @@
+#include <caisson/semaphore.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, semaphore_config& c) {
+  describe_common(v, c);
+  v.integer({"permits", "how many permits there are, that is, how many calls "
+                        "of weight 1 may be below at the same time"},
+            c.permits, {1, 1'000'000});
+  v.integer({"max_waiters", "how many calls may wait for a permit; 0: none, a "
+                            "call that finds no permit is refused at once"},
+            c.max_waiters, {0, 1'000'000});
+  v.on({"max_wait", "how long a call may wait; unlimited: until its own "
+                    "deadline; 0: not at all"},
+       c.max_wait, {duration::zero(), unlimited});
+  v.choice({"order", "whose turn it is: fifo: the oldest waiter, and a full "
+                     "queue refuses the newcomer; lifo: the newest waiter, and "
+                     "a full queue turns away the oldest"},
+           c.order);
+}
+
+// -- construction and configuration -------------------------------------------
+
+semaphore::semaphore(semaphore_config c) : config_(std::move(c)) {
+  require_valid(config_);
+}
+
+void semaphore::reconfigure(config_type c, env& e) {
+  config_ = std::move(c);
+  for (auto h = waiting_.front(); h != queue::none;) {
+    auto following = waiting_.next(h);
+    if (waiting_[h].permits > config_.permits)
+      turn_away(h, count::outgrown, e);
+    h = following;
+  }
+  serve(e);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision semaphore::admit(flight& call, slot& notes, env& e) {
+  auto& s = notes.start<stay>({std::max(call.permits, 1u)});
+  if (s.permits > config_.permits)
+    return refuse(count::too_heavy, errc::queue_full, call.id, e);
+  // In FIFO order permits left free by a queue are kept for the call at its
+  // head; in LIFO order the newcomer is the head.
+  auto my_turn = waiting_.empty() || config_.order == wait_order::lifo;
+  if (my_turn && fits(s.permits)) {
+    in_use_ += s.permits;
+    counters_.add(count::passed);
+    return decision::pass();
+  }
+  return enqueue(call, s, e);
+}
+
+decision semaphore::settle(flight&, slot& notes, outcome&, env& e) {
+  counters_.add(count::finished);
+  release(notes.as<stay>().permits, e);
+  return decision::pass();
+}
+
+void semaphore::abandon(flight& call, slot& notes, const outcome&, bool,
+                        env& e) {
+  auto& s = notes.as<stay>();
+  if (waits(s, call.id)) {
+    counters_.add(count::gave_up);
+    take_out(s.place);
+    // Those behind a heavy call may fit now that it is gone.
+    serve(e);
+    return;
+  }
+  // Also right for a call that was granted its permits and has not gone down
+  // yet: the permits are its own from the grant on.
+  counters_.add(count::abandoned);
+  release(s.permits, e);
+}
+
+decision semaphore::expire(flight& call, slot& notes, env& e) {
+  auto& s = notes.as<stay>();
+  // A grant at the same instant wins: the call has its permits.
+  if (!waits(s, call.id))
+    return decision::pass();
+  take_out(s.place);
+  serve(e);
+  return refuse(count::timed_out, errc::wait_timeout, call.id, e);
+}
+
+// -- waiting ------------------------------------------------------------------
+
+decision semaphore::enqueue(const flight& call, stay& s, env& e) {
+  if (config_.max_waiters == 0)
+    return refuse(count::queue_full, errc::queue_full, call.id, e);
+  if (config_.max_wait == duration::zero())
+    return refuse(count::no_wait, errc::wait_timeout, call.id, e);
+  if (waiting_.size() >= config_.max_waiters) {
+    if (config_.order == wait_order::fifo)
+      return refuse(count::queue_full, errc::queue_full, call.id, e);
+    // One out for one in: a queue that is too long since `max_waiters` was
+    // lowered does not grow, and shrinks only as its calls are served.
+    turn_away(waiting_.front(), count::evicted, e);
+  }
+  counters_.add(count::queued);
+  s.place = waiting_.push_back({call.id, s.permits});
+  return decision::hold(after(e.now, config_.max_wait));
+}
+
+void semaphore::serve(env& e) {
+  for (auto h = next_in_turn(); h != queue::none; h = next_in_turn()) {
+    // The others wait as well, although some might fit: see `wait_order`.
+    if (!fits(waiting_[h].permits))
+      return;
+    auto w = take_out(h);
+    in_use_ += w.permits;
+    counters_.add(count::granted);
+    e.resume(w.call);
+  }
+}
+
+void semaphore::release(std::uint32_t permits, env& e) {
+  in_use_ -= permits;
+  serve(e);
+}
+
+decision semaphore::refuse(count why, errc code, call_id call, env& e) {
+  counters_.add(why);
+  e.tell({.kind = event_kind::rejected, .to = name_of(code), .call = call});
+  return decision::reject(code);
+}
+
+void semaphore::turn_away(queue::handle h, count why, env& e) {
+  auto w = take_out(h);
+  e.reject(w.call, errc::queue_full);
+  refuse(why, errc::queue_full, w.call, e);
+}
+
+semaphore::waiter semaphore::take_out(queue::handle h) noexcept {
+  // The place may be looked at again by the slot that it belonged to.
+  auto w = std::exchange(waiting_[h], {});
+  waiting_.erase(h);
+  return w;
+}
+
+bool semaphore::fits(std::uint32_t permits) const noexcept {
+  return in_use_ + permits <= config_.permits;
+}
+
+bool semaphore::waits(const stay& s, call_id call) const noexcept {
+  return s.place != queue::none && waiting_[s.place].call == call;
+}
+
+semaphore::queue::handle semaphore::next_in_turn() const noexcept {
+  return config_.order == wait_order::fifo ? waiting_.front() : waiting_.back();
+}
+
+// -- status and control -------------------------------------------------------
+
+void semaphore::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<count>::names_type names{
+    "passed",  "queued",   "granted",   "queue_full", "no_wait",  "too_heavy",
+    "evicted", "outgrown", "timed_out", "gave_up",    "finished", "abandoned",
+  };
+  counters_.list(names, out);
+  out.push_back({"permits", config_.permits, true});
+  out.push_back({"in_use", in_use_, true});
+  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+}
+
+bool semaphore::command(operator_command c, env&) {
+  switch (c) {
+    case operator_command::reset:
+      counters_.clear();
+      return true;
+    case operator_command::enable:
+      // Nothing was forced: a semaphore knows no operator states of its own.
+      return true;
+    default:
+      return false;
+  }
+}
+
+} // namespace caisson

@@ -1,0 +1,134 @@
+// Bounds how many calls are below it at the same time.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/wait_list.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Whose turn it is when a permit becomes free.
+enum class wait_order : std::uint8_t {
+  /// The call that has waited longest.
+  fifo,
+  /// The call that came last.
+  lifo,
+};
+
+template <>
+struct enum_names<wait_order> {
+  static constexpr std::string_view value[] = {"fifo", "lifo"};
+};
+
+/// Configures a `semaphore`.
+struct semaphore_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How many permits there are; 1 to 1000000, default 10.
+  std::uint32_t permits = 10;
+
+  /// How many calls may wait; 0 to 1000000, default 0: none waits.
+  std::uint32_t max_waiters = 0;
+
+  /// How long a call may wait; 0 to unlimited, default unlimited: until its
+  /// own deadline.
+  duration max_wait = unlimited;
+
+  /// `fifo` (default) or `lifo`; also decides who leaves a full queue.
+  wait_order order = wait_order::fifo;
+};
+
+/// Lists the fields of `c`.
+void describe(field_visitor& v, semaphore_config& c);
+
+// -- the policy ---------------------------------------------------------------
+
+/// Lends permits to calls. A call takes `flight::permits` of them on its way
+/// down and gives them back when it comes back or is abandoned. A call that
+/// finds too few waits, or is refused. Nobody overtakes the call whose turn it
+/// is, so that a heavy call is not starved by light ones.
+class semaphore final : public policy {
+public:
+  using config_type = semaphore_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit semaphore(semaphore_config c);
+
+  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+
+  /// Takes over `c`, which must be valid. Waiting calls are kept, with the end
+  /// of waiting that they were given, except those heavier than the new
+  /// `permits`: they could never be served and are turned away.
+  void reconfigure(config_type c, env& e);
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return "semaphore";
+  }
+
+  decision admit(flight& call, slot& notes, env& e) override;
+  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
+  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision expire(flight& call, slot& notes, env& e) override;
+  void list_metrics(std::vector<metric>& out) const override;
+  bool command(operator_command c, env& e) override;
+
+private:
+  enum class count : std::uint8_t {
+    passed,
+    queued,
+    granted,
+    queue_full,
+    no_wait,
+    too_heavy,
+    evicted,
+    outgrown,
+    timed_out,
+    gave_up,
+    finished,
+    abandoned,
+    count_,
+  };
+
+  // A call that waits. `call` is 0 in an entry that was taken out.
+  struct waiter {
+    call_id call = 0;
+    std::uint32_t permits = 0;
+  };
+
+  using queue = wait_list<waiter>;
+
+  // In the call's slot: its weight, and where it waits or waited.
+  struct stay {
+    std::uint32_t permits = 1;
+    queue::handle place = queue::none;
+  };
+
+  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
+  [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
+  [[nodiscard]] queue::handle next_in_turn() const noexcept;
+
+  decision enqueue(const flight& call, stay& s, env& e);
+  decision refuse(count why, errc code, call_id call, env& e);
+  void turn_away(queue::handle h, count why, env& e);
+  waiter take_out(queue::handle h) noexcept;
+  void release(std::uint32_t permits, env& e);
+  void serve(env& e);
+
+  config_type config_;
+  queue waiting_;
+  // May exceed `permits` after it was lowered.
+  std::int64_t in_use_ = 0;
+  counters<count> counters_;
+};
+
+} // namespace caisson

@@ -1,0 +1,114 @@
+// A stack of policies, as a value.
+#pragma once
+
+#include <caisson/batcher.hpp>
+#include <caisson/breaker.hpp>
+#include <caisson/deadline.hpp>
+#include <caisson/fallback.hpp>
+#include <caisson/layer.hpp>
+#include <caisson/limiter.hpp>
+#include <caisson/retrier.hpp>
+#include <caisson/semaphore.hpp>
+#include <caisson/settings.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson {
+
+/// The settings of a gate itself.
+struct gate_config {
+  /// What the gate is called in errors, events and status. Default: `gate`.
+  std::string name = "gate";
+
+  /// The deadline of a call that brings none: 1 ms to unlimited, default 30 s.
+  /// With `unlimited` a worker that never answers keeps its callers waiting for
+  /// ever.
+  duration default_deadline = std::chrono::seconds(30);
+
+  /// How many calls the gate holds at once, whatever its layers say; beyond
+  /// that they are refused with `shed`. 1 to 16000000, default 1000000.
+  std::uint32_t max_calls = 1'000'000;
+
+  /// Seeds the gate's random source. 0: a seed of its own, in virtual time
+  /// derived from the gate's actor id, otherwise from the machine's entropy.
+  std::int64_t seed = 0;
+};
+
+void describe(field_visitor& v, gate_config& c);
+
+/// A stack of policies. The order in which the layers are added is the order in
+/// which a call meets them; outcomes meet them the other way round. A value:
+/// any number of gates can be spawned from one stack, each with its own state.
+///
+///     stack{"payments"}
+///       .deadline({.timeout = 2s})
+///       .retry({.max_attempts = 4, .idempotent = true})
+///       .breaker({.threshold = 5})
+///       .semaphore({.permits = 20})
+///
+/// Layers that have no name are called after their kind; a second one of that
+/// kind gets `-2` appended, and so on.
+class stack {
+public:
+  /// At most this many layers.
+  static constexpr std::size_t max_layers = 32;
+
+  explicit stack(std::string name = "gate") { config_.name = std::move(name); }
+  explicit stack(gate_config c) : config_(std::move(c)) {}
+
+  stack& deadline(deadline_config c = {});
+  stack& semaphore(semaphore_config c = {});
+  stack& limiter(limiter_config c = {});
+  stack& breaker(breaker_config c = {});
+  stack& retry(retrier_config c = {});
+  stack& batch(batcher_config c = {}, batching forms = {});
+  stack& fallback(std::vector<alternative> chain, fallback_config c = {});
+
+  /// The deadline of calls that bring none.
+  stack& default_deadline(duration d) {
+    config_.default_deadline = d;
+    return *this;
+  }
+
+  /// Seeds the random source of each gate spawned from this.
+  stack& seed(std::int64_t s) {
+    config_.seed = s;
+    return *this;
+  }
+
+  [[nodiscard]] const gate_config& config() const noexcept { return config_; }
+  [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
+
+  /// The names of the layers, from the outside in.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  /// Everything that is wrong with it; keys begin with the layers' names.
+  [[nodiscard]] problems check() const;
+
+  /// New layers with fresh state.
+  /// @pre check().empty()
+  [[nodiscard]] std::vector<std::unique_ptr<layer>> build() const;
+
+private:
+  struct entry {
+    std::string name = {};
+    std::function<problems()> check;
+    std::function<std::unique_ptr<layer>()> make;
+  };
+
+  template <class Layer, class Config, class... Ts>
+  stack& add(Config c, std::string_view kind, Ts... xs);
+
+  [[nodiscard]] std::string free_name(std::string_view kind) const;
+
+  gate_config config_;
+  std::vector<entry> layers_;
+  problems own_problems_;
+};
+
+} // namespace caisson

@@ -1,0 +1,96 @@
+#include <caisson/supervision.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, supervision_config& c) {
+  using namespace std::chrono_literals;
+  v.on({"restart", "how long to wait before each restart; when it is "
+                   "exhausted, the worker is given up"},
+       c.restart);
+  v.integer<std::uint32_t>({"max_restarts",
+                            "how many restarts there may be within `period`; "
+                            "the worker is given up instead of one more",
+                            "restarts"},
+                           c.max_restarts, {0, 1'000});
+  v.on({"period", "the time over which restarts are counted"}, c.period,
+       {1us, std::chrono::hours(24 * 365)});
+  v.on({"stable_after", "a worker that was up for this long starts `restart` "
+                        "over when it dies"},
+       c.stable_after, {0ns, unlimited});
+  v.integer<std::uint32_t>({"max_waiting",
+                            "how many calls may wait for the worker to be "
+                            "started again",
+                            "calls"},
+                           c.max_waiting, {0, 1'000'000});
+  v.choice({"on_give_up", "quit: the gate quits when the worker is given up; "
+                          "refuse: it stays and refuses calls"},
+           c.on_give_up);
+}
+
+supervision::supervision(supervision_config c) : config_(std::move(c)) {
+  require_valid(config_);
+  recent_.reserve(config_.max_restarts);
+}
+
+void supervision::reconfigure(supervision_config c) {
+  // A place in the old schedule means nothing in the new one.
+  if (c.restart != config_.restart)
+    place_ = {};
+  config_ = std::move(c);
+}
+
+// -- deaths and births --------------------------------------------------------
+
+std::optional<time_point> supervision::on_down(time_point now,
+                                               random_source& random) {
+  auto up_since = std::exchange(up_since_, std::nullopt);
+  if (up_since && until(now, *up_since) >= config_.stable_after) {
+    counters_.add(counter::steadied);
+    place_ = {};
+  }
+  forget_old(now);
+  if (recent_.size() >= config_.max_restarts) {
+    counters_.add(counter::gave_up);
+    return std::nullopt;
+  }
+  auto delay = config_.restart.next(place_, random);
+  // A wait without end is no restart either.
+  if (!delay || *delay == unlimited) {
+    counters_.add(counter::gave_up_schedule);
+    return std::nullopt;
+  }
+  recent_.push_back(now);
+  counters_.add(counter::restarts);
+  return after(now, *delay);
+}
+
+void supervision::forget_old(time_point now) noexcept {
+  // If the clock stepped back, the age is zero and the restart still counts.
+  std::erase_if(recent_,
+                [&](time_point t) { return until(now, t) > config_.period; });
+}
+
+// -- operation ----------------------------------------------------------------
+
+void supervision::reset() noexcept {
+  place_ = {};
+  recent_.clear();
+  counters_.clear();
+}
+
+void supervision::list_metrics(std::vector<metric>& out) const {
+  static constexpr counters<counter>::names_type names{
+    "restarts",
+    "gave_up",
+    "gave_up_schedule",
+    "steadied",
+  };
+  counters_.list(names, out);
+}
+
+} // namespace caisson

@@ -1,0 +1,116 @@
+// Decides when a dead worker is started again.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/random.hpp>
+#include <caisson/schedule.hpp>
+#include <caisson/settings.hpp>
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// What a gate does when its worker is not started again.
+enum class give_up_action : std::uint8_t {
+  /// The gate quits, so that whoever supervises it takes over.
+  quit,
+  /// The gate stays and refuses calls.
+  refuse,
+};
+
+template <>
+struct enum_names<give_up_action> {
+  static constexpr std::string_view value[] = {"quit", "refuse"};
+};
+
+/// The settings of a worker's supervision.
+struct supervision_config {
+  /// How long to wait before each restart. When it is exhausted the worker is
+  /// given up. Default: exponential, 100ms ×2 up to 10s, no jitter.
+  schedule restart = schedule::exponential(std::chrono::milliseconds(100))
+                       .limit(std::chrono::seconds(10));
+
+  /// How many restarts there may be within `period`: 0 to 1000, default 5. The
+  /// worker is given up instead of being started once more.
+  std::uint32_t max_restarts = 5;
+
+  /// 1us to 365d, default 30s.
+  duration period = std::chrono::seconds(30);
+
+  /// When a worker dies that was up for at least this long, `restart` starts
+  /// over: 0 to unlimited (never), default 10s.
+  duration stable_after = std::chrono::seconds(10);
+
+  /// How many calls may wait for the worker to be started again: 0 to 1000000,
+  /// default 1000. For the host.
+  std::uint32_t max_waiting = 1'000;
+
+  /// What to do when the worker is given up, default quit. For the host.
+  give_up_action on_give_up = give_up_action::quit;
+};
+
+void describe(field_visitor& v, supervision_config& c);
+
+// -- supervision --------------------------------------------------------------
+
+/// Says when a worker is started again. The limit is that of Erlang/OTP's
+/// supervisors: a worker that dies is given up if there have been
+/// `max_restarts` restarts in the last `period` already, one exactly `period`
+/// ago included. Restarts are dated by the death that they follow.
+class supervision {
+public:
+  using config_type = supervision_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit supervision(supervision_config c);
+
+  [[nodiscard]] const supervision_config& config() const noexcept {
+    return config_;
+  }
+
+  /// Takes a valid configuration over. The restarts so far keep counting; a
+  /// changed schedule starts over.
+  void reconfigure(supervision_config c);
+
+  /// The worker has died, or could not be started: returns when to start it
+  /// (again), or nothing if it is given up.
+  [[nodiscard]] std::optional<time_point> on_down(time_point now,
+                                                  random_source& random);
+
+  /// The worker has been started.
+  void on_up(time_point now) noexcept { up_since_ = now; }
+
+  /// Forgets the history and sets the counters to zero.
+  void reset() noexcept;
+
+  /// Appends the counters.
+  void list_metrics(std::vector<metric>& out) const;
+
+private:
+  enum class counter {
+    restarts,
+    gave_up,
+    gave_up_schedule,
+    steadied,
+    count_,
+  };
+
+  void forget_old(time_point now) noexcept;
+
+  supervision_config config_;
+  schedule::cursor place_;
+  std::optional<time_point> up_since_;
+  // The restarts of the last `period`, oldest first.
+  std::vector<time_point> recent_;
+  counters<counter> counters_;
+};
+
+} // namespace caisson

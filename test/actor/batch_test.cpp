@@ -1,0 +1,247 @@
+// Batchers and fallbacks in a gate: the layers that handle content.
+#include "support/world.hpp"
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+class batch_test : public world_test {
+protected:
+  // Answers a batch of ints with the doubles of all of them.
+  static scripted_worker::script doubling_batches() {
+    return [](const caf::message& msg) -> std::optional<caf::message> {
+      auto* b = rt::get_if<batch>(msg);
+      if (!b)
+        return caf::make_message(caf::make_error(caf::sec::unexpected_message));
+      batch_reply out;
+      for (auto& item : b->items)
+        out.results.push_back(caf::make_message(item.get_as<int>(0) * 2));
+      return caf::make_message(out);
+    };
+  }
+};
+CAISSON_ALL_ORDERS(batch_test);
+
+TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
+  auto w = make_worker(doubling_batches());
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 3, .max_delay = 10ms}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  EXPECT_EQ(w.count(), 0u);
+  auto c = world.request(g, 3);
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(a.value<int>(), 2);
+  EXPECT_EQ(b.value<int>(), 4);
+  EXPECT_EQ(c.value<int>(), 6);
+}
+
+TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
+  auto w = make_worker(doubling_batches());
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 3, .max_delay = 10ms}));
+  auto a = world.request(g, 1);
+  world.advance(10ms - 1ns);
+  EXPECT_FALSE(a.ready());
+  world.advance(1ns);
+  EXPECT_EQ(a.value<int>(), 2);
+}
+
+TEST_P(batch_test, the_timer_of_a_flushed_batch_does_not_flush_the_next) {
+  auto w = make_worker(doubling_batches());
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 2, .max_delay = 10ms}));
+  world.request(g, 1);
+  world.advance(5ms);
+  world.request(g, 2);
+  auto next = world.request(g, 3);
+  world.advance(5ms);
+  EXPECT_FALSE(next.ready());
+  world.advance(5ms);
+  EXPECT_TRUE(next.ok());
+}
+
+TEST_P(batch_test, an_early_deadline_flushes_early) {
+  auto w = make_worker(doubling_batches());
+  auto g = gate(
+    w.handle(),
+    stack{}.batch({.max_items = 100, .max_delay = 1s, .deadline_margin = 5ms}));
+  auto a = world.request(g, wrap(1).within(50ms).done());
+  world.advance(45ms - 1ns);
+  EXPECT_EQ(w.count(), 0u);
+  world.advance(1ns);
+  EXPECT_EQ(a.value<int>(), 2);
+}
+
+TEST_P(batch_test, a_missing_result_is_that_items_error) {
+  auto w = make_worker([](const caf::message&) {
+    return std::optional{caf::make_message(batch_reply{
+      {caf::make_message(1),
+       caf::make_message(caf::make_error(caf::sec::end_of_stream))}})};
+  });
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 3}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  auto c = world.request(g, 3);
+  EXPECT_EQ(a.value<int>(), 1);
+  EXPECT_EQ(b.error(), caf::sec::end_of_stream);
+  EXPECT_TRUE(c.is(errc::batch_failed));
+  EXPECT_EQ(context_of(c.error())->policy, "batcher");
+}
+
+TEST_P(batch_test, any_other_answer_is_for_all) {
+  auto w = make_worker(scripted_worker::always(std::string{"done"}));
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  EXPECT_EQ(a.value<std::string>(), "done");
+  EXPECT_EQ(b.value<std::string>(), "done");
+}
+
+TEST_P(batch_test, an_error_is_for_all) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  w.fail(caf::make_error(caf::sec::end_of_stream));
+  EXPECT_EQ(a.error(), caf::sec::end_of_stream);
+  EXPECT_EQ(b.error(), caf::sec::end_of_stream);
+  EXPECT_EQ(a.count() + b.count(), 2u);
+}
+
+TEST_P(batch_test, vectors_of_values_are_batches_too) {
+  auto w = make_worker(
+    [](const caf::message& msg) -> std::optional<caf::message> {
+      std::vector<std::string> out;
+      for (auto x : msg.get_as<std::vector<int>>(0))
+        out.push_back(std::to_string(x));
+      return caf::make_message(out);
+    });
+  auto g = gate(
+    w.handle(),
+    stack{}.batch({.max_items = 2}, batching::vectors<int, std::string>()));
+  auto a = world.request(g, 1);
+  auto wrong = world.request(g, std::string{"no int"});
+  EXPECT_EQ(wrong.error(), caf::sec::unexpected_message);
+  auto b = world.request(g, 2);
+  EXPECT_EQ(a.value<std::string>(), "1");
+  EXPECT_EQ(b.value<std::string>(), "2");
+  EXPECT_EQ(metric_of(g, "batcher", "prefiltered"), 1);
+}
+
+TEST_P(batch_test, drain_flushes_what_waits) {
+  auto w = make_worker(doubling_batches());
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 9, .max_delay = 1h}));
+  auto a = world.request(g, 1);
+  auto drained = world.request(g, drain{});
+  EXPECT_EQ(a.value<int>(), 2);
+  EXPECT_TRUE(drained.ready());
+}
+
+TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto a = world.request(g, wrap(1).within(1s).done());
+  auto b = world.request(g, wrap(2).within(9s).done());
+  world.advance(1s);
+  EXPECT_TRUE(a.is(errc::deadline_exceeded));
+  EXPECT_TRUE(context_of(a.error())->reached);
+  w.answer(batch_reply{{caf::make_message(10), caf::make_message(20)}});
+  EXPECT_EQ(b.value<int>(), 20);
+  EXPECT_EQ(a.count() + b.count(), 2u);
+}
+
+TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
+  int n = 0;
+  auto w = make_worker(
+    [&](const caf::message& msg) -> std::optional<caf::message> {
+      if (++n == 1)
+        return caf::make_message(caf::make_error(caf::sec::end_of_stream));
+      return doubling_batches()(msg);
+    });
+  auto g = gate(w.handle(), stack{}
+                              .batch({.max_items = 2})
+                              .retry({.backoff = schedule::constant(1s),
+                                      .idempotent = true}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  world.advance(1s);
+  EXPECT_EQ(a.value<int>(), 2);
+  EXPECT_EQ(b.value<int>(), 4);
+  EXPECT_EQ(n, 2);
+}
+
+// -- fallback -----------------------------------------------------------------
+
+class fallback_gate_test : public world_test {};
+CAISSON_ALL_ORDERS(fallback_gate_test);
+
+TEST_P(fallback_gate_test, a_value_stands_in_for_an_error) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.fallback({alternative::answer(-1)}));
+  auto a = world.request(g, 1);
+  w.fail(caf::make_error(caf::sec::end_of_stream));
+  EXPECT_EQ(a.value<int>(), -1);
+  auto b = world.request(g, 1);
+  w.answer(5);
+  EXPECT_EQ(b.value<int>(), 5);
+}
+
+TEST_P(fallback_gate_test, the_chain_is_tried_in_order) {
+  auto w = make_worker(
+    scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
+  auto second = make_worker();
+  auto third = make_worker(scripted_worker::doubling());
+  auto g = gate(w.handle(),
+                stack{}.fallback({alternative::ask(second.handle()),
+                                  alternative::ask(third.handle())}));
+  auto a = world.request(g, 4);
+  ASSERT_EQ(second.open(), 1u);
+  EXPECT_EQ(second.look().taken[0].content.get_as<int>(0), 4);
+  second.fail(caf::make_error(caf::sec::end_of_stream));
+  EXPECT_EQ(a.value<int>(), 8);
+}
+
+TEST_P(fallback_gate_test, an_alternative_that_dies_is_a_failure_of_it) {
+  auto w = make_worker(
+    scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
+  auto other = make_worker();
+  auto g = gate(w.handle(), stack{}.fallback({alternative::ask(other.handle()),
+                                              alternative::answer(-1)}));
+  auto a = world.request(g, 4);
+  other.quit();
+  EXPECT_EQ(a.value<int>(), -1);
+  auto b = world.request(g, 4);
+  EXPECT_EQ(b.value<int>(), -1);
+}
+
+TEST_P(fallback_gate_test, the_deadline_counts_for_alternatives_too) {
+  auto w = make_worker(
+    scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
+  auto other = make_worker();
+  auto g = gate(w.handle(),
+                stack{}.fallback({alternative::ask(other.handle())}));
+  auto a = world.request(g, wrap(4).within(1s).done());
+  world.advance(1s);
+  EXPECT_TRUE(a.is(errc::deadline_exceeded));
+  other.answer(1);
+  EXPECT_EQ(a.count(), 1u);
+  EXPECT_EQ(metric_of(g, "late_results"), 1);
+}
+
+TEST_P(fallback_gate_test, a_breaker_further_in_opens_all_the_same) {
+  auto w = make_worker(
+    scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
+  auto g = gate(
+    w.handle(),
+    stack{}.fallback({alternative::answer(-1)}).breaker({.threshold = 3}));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(world.request(g, 4).value<int>(), -1);
+  EXPECT_EQ(w.count(), 3u);
+  EXPECT_EQ(state_of(g, "breaker"), "open");
+}
+
+TEST_P(fallback_gate_test, an_empty_chain_is_refused) {
+  EXPECT_THROW(spawn_fallback(world, worker{caf::actor{}}, {}), config_error);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,400 @@
+// The code that README.md and the pages in docs/ quote.
+#include "support/world.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+// -- workers ------------------------------------------------------------------
+
+// [worker]
+caf::behavior doubler() {
+  return {
+    [](std::int32_t x) { return 2 * x; },
+  };
+}
+// [/worker]
+
+// [flaky]
+caf::behavior flaky(caf::event_based_actor*, const bool* down) {
+  return {
+    [down](std::int32_t x) -> caf::result<std::int32_t> {
+      if (*down)
+        return caf::make_error(caf::sec::runtime_error);
+      return 2 * x;
+    },
+  };
+}
+// [/flaky]
+
+// [typed-worker]
+using doubling = caf::typed_actor<rt::sig<std::int32_t(std::int32_t)>>;
+
+class typed_doubler final : public doubling::base {
+public:
+  using doubling::base::base;
+
+  behavior_type make_behavior() override {
+    return {[](std::int32_t x) -> caf::result<std::int32_t> { return 2 * x; }};
+  }
+};
+// [/typed-worker]
+
+// [informed-worker]
+class patient_worker final : public caf::event_based_actor {
+public:
+  using caf::event_based_actor::event_based_actor;
+
+  caf::behavior make_behavior() override {
+    return {
+      [this](const caisson::call& x) -> caf::result<std::string> {
+        auto deadline = caisson::time_point{
+          caisson::duration{x.options.deadline_ns}};
+        auto left = caisson::until(deadline, clock().now());
+        running_ = caisson::rt::current_call(this);
+        return left < 1s ? "a rough answer" : "a good answer";
+      },
+      [this](const caisson::cancelled& x) {
+        if (x.number == running_)
+          ++stopped_; // Nobody waits for it any more: stop working.
+      },
+    };
+  }
+
+private:
+  std::uint64_t running_ = 0;
+  int stopped_ = 0;
+};
+// [/informed-worker]
+
+// [callers-errors]
+class client final : public caf::event_based_actor {
+public:
+  client(caf::actor_config& cfg, caf::actor service, std::string* said)
+    : caf::event_based_actor(cfg), service_(std::move(service)), said_(said) {}
+
+  caf::behavior make_behavior() override {
+    return {
+      [this](std::int32_t x) {
+        request(service_, caf::infinite, x)
+          .then([this](std::int32_t y) { *said_ = std::to_string(y); },
+                [this](const caf::error& err) { *said_ = explain(err); });
+      },
+    };
+  }
+
+private:
+  static std::string explain(const caf::error& err) {
+    if (err == caisson::errc::breaker_open)
+      return "come back in " + caisson::to_text(caisson::retry_after(err));
+    if (auto* context = caisson::context_of(err))
+      return context->reached ? "perhaps it was done, perhaps not"
+                              : "nothing was done";
+    return "the service's own error";
+  }
+
+  caf::actor service_;
+  std::string* said_;
+};
+// [/callers-errors]
+
+// -- in a real system ---------------------------------------------------------
+
+std::string seen;
+template <class T>
+void print(const T& x) {
+  seen = caf::deep_to_string(x);
+}
+
+// [hello]
+void hello() {
+  caisson::system_config config;
+  caf::actor_system system{config};
+  auto service = system.spawn(doubler);
+
+  auto guarded = caisson::spawn_breaker(system, service, {.threshold = 5});
+
+  caf::scoped_actor self{system};
+  self->request(guarded, caf::infinite, std::int32_t{21})
+    .receive([](std::int32_t x) { print(x); },
+             [](const caf::error& err) { print(err); });
+}
+// [/hello]
+
+TEST(snippets, hello) {
+  hello();
+  EXPECT_EQ(seen, "42");
+}
+
+// [virtual-test]
+TEST(payments, are_probed_ten_seconds_after_the_breaker_opened) {
+  caisson::virtual_time world;
+  bool down = true;
+  auto service = world.system().spawn(flaky, &down);
+  auto guarded = caisson::spawn_breaker(
+    world, service, {.threshold = 2, .open = caisson::schedule::constant(10s)});
+
+  world.request(guarded, 1);
+  world.request(guarded, 2);
+  auto refused = world.request(guarded, 3);
+  EXPECT_TRUE(refused.is(caisson::errc::breaker_open));
+  EXPECT_EQ(caisson::retry_after(refused.error()), 10s);
+
+  down = false;
+  world.advance(10s);
+  EXPECT_EQ(world.request(guarded, 21).value<std::int32_t>(), 42);
+}
+// [/virtual-test]
+
+// -- in virtual time ----------------------------------------------------------
+
+class snippets_test : public world_test {
+protected:
+  caf::actor_system& system = world.system();
+};
+CAISSON_ALL_ORDERS(snippets_test);
+
+TEST_P(snippets_test, policy_and_stack) {
+  auto service = own(system.spawn(doubler));
+  // [policy]
+  auto guarded = caisson::spawn_breaker(
+    system, service,
+    {.threshold = 5, .open = caisson::schedule::constant(10s)});
+  // [/policy]
+  own(guarded);
+  EXPECT_EQ(world.request(guarded, 1).value<std::int32_t>(), 2);
+  // [stack]
+  auto payments = caisson::spawn_gate(
+    system, service,
+    caisson::stack{"payments"}
+      .deadline({.timeout = 2s})
+      .retry({.max_attempts = 3, .idempotent = true})
+      .breaker({.threshold = 5})
+      .limiter({.rate = 100, .burst = 20})
+      .semaphore({.permits = 20, .max_waiters = 50, .max_wait = 200ms}));
+  // [/stack]
+  own(payments);
+  EXPECT_EQ(world.request(payments, 4).value<std::int32_t>(), 8);
+}
+
+TEST_P(snippets_test, typed) {
+  // [typed]
+  auto service = caf::actor_cast<doubling>(system.spawn<typed_doubler>());
+  doubling guarded = caisson::guard(system, service,
+                                    caisson::stack{}.deadline());
+  // What is not in the interface needs the untyped handle.
+  auto gate = caf::actor_cast<caf::actor>(guarded);
+  auto answer = world.request(gate, caisson::get_status{});
+  // [/typed]
+  own(guarded);
+  own(service);
+  EXPECT_EQ(answer.value<status>().worker, "up");
+  EXPECT_EQ(world.request(guarded, 21).value<std::int32_t>(), 42);
+}
+
+TEST_P(snippets_test, two_attempts_of_one_second_each) {
+  auto mute = make_worker();
+  // [two-deadlines]
+  auto policies = caisson::stack{"search"}
+                    .deadline({.name = "overall", .timeout = 3s})
+                    .retry({.max_attempts = 5,
+                            .backoff = caisson::schedule::constant(100ms),
+                            .idempotent = true})
+                    .deadline({.name = "attempt", .timeout = 1s});
+  // [/two-deadlines]
+  auto g = gate(mute.handle(), policies);
+  auto answer = world.request(g, 1);
+  world.advance(3s);
+  EXPECT_TRUE(answer.is(errc::deadline_exceeded));
+  EXPECT_EQ(context_of(answer.error())->policy, "overall");
+  EXPECT_EQ(mute.count(), 3u);
+}
+
+TEST_P(snippets_test, options_of_a_call) {
+  auto service = own(system.spawn(doubler));
+  auto gate = own(spawn_gate(world, service, stack{}));
+  // [call]
+  using caisson::wrap;
+  auto a = world.request(gate, wrap(21).within(500ms).idempotent().done());
+  auto b = world.request(gate, wrap(21).by(world.now() + 2s).done());
+  auto c = world.request(gate, wrap(21).permits(3).key("tenant-7").done());
+  // [/call]
+  EXPECT_TRUE(a.ok() && b.ok() && c.ok());
+}
+
+TEST_P(snippets_test, a_worker_that_wants_to_know) {
+  auto service = own(system.spawn<patient_worker>());
+  // [informed]
+  auto gate = caisson::spawn_gate(
+    system, caisson::worker{service}.takes_calls().takes_cancelled(),
+    caisson::stack{});
+  // [/informed]
+  own(gate);
+  EXPECT_EQ(world.request(gate, wrap(1).within(5s).done()).value<std::string>(),
+            "a good answer");
+  EXPECT_EQ(
+    world.request(gate, wrap(1).within(5ms).done()).value<std::string>(),
+    "a rough answer");
+}
+
+TEST_P(snippets_test, what_a_caller_makes_of_errors) {
+  bool down = true;
+  std::string said;
+  auto service = own(system.spawn(flaky, &down));
+  auto gate = own(spawn_breaker(
+    system, service, {.threshold = 1, .open = schedule::constant(4s)}));
+  auto caller = own(system.spawn<client>(gate, &said));
+  world.send(caller, 1);
+  EXPECT_EQ(said, "the service's own error");
+  world.send(caller, 1);
+  EXPECT_EQ(said, "come back in 4s");
+  world.kill(service);
+  world.advance(4s);
+  world.send(caller, 1);
+  EXPECT_EQ(said, "nothing was done");
+}
+
+TEST_P(snippets_test, supervised) {
+  // [supervised]
+  auto make = [](caf::actor_system& sys) -> caf::expected<caf::actor> {
+    return caf::actor_cast<caf::actor>(sys.spawn(doubler));
+  };
+  auto gate = caisson::spawn_gate(
+    system,
+    caisson::worker::supervised(
+      make, {.restart = caisson::schedule::exponential(100ms).limit(5s),
+             .max_restarts = 5,
+             .period = 30s,
+             .on_give_up = caisson::give_up_action::refuse}),
+    caisson::stack{"doubling"}.retry({.idempotent = true}));
+  // [/supervised]
+  own(gate);
+  EXPECT_EQ(world.request(gate, 21).value<std::int32_t>(), 42);
+}
+
+TEST_P(snippets_test, permits) {
+  // [permits]
+  // No worker: this gate only hands out permits.
+  auto licences = caisson::spawn_semaphore(system, caisson::worker{},
+                                           {.permits = 2, .max_waiters = 10});
+  auto asked = world.request(licences, caisson::acquire{.time_left = 1min});
+  auto lease = asked.value<caisson::permit>();
+  // ... use it, for at most lease.expires ...
+  auto back = world.request(licences, caisson::release{lease.id});
+  // [/permits]
+  own(licences);
+  EXPECT_EQ(lease.expires, 1min);
+  EXPECT_TRUE(back.ok());
+}
+
+TEST_P(snippets_test, batches) {
+  using namespace caisson;
+  // [batch-worker]
+  auto writer = [](const batch& rows) {
+    batch_reply reply;
+    for (auto& row : rows.items)
+      reply.results.push_back(
+        rt::holds<std::string>(row)
+          ? caf::make_message(std::string{"stored"})
+          : caf::make_message(caf::make_error(caf::sec::invalid_argument)));
+    return reply;
+  };
+  // [/batch-worker]
+  auto service = own(
+    system.spawn([writer]() -> caf::behavior { return {writer}; }));
+  // [batch]
+  auto table = caisson::spawn_batcher(system, service,
+                                      {.max_items = 100, .max_delay = 10ms});
+  // [/batch]
+  own(table);
+  auto good = world.request(table, std::string{"a row"});
+  auto bad = world.request(table, 7);
+  world.advance(10ms);
+  EXPECT_EQ(good.value<std::string>(), "stored");
+  EXPECT_EQ(bad.error(), caf::sec::invalid_argument);
+}
+
+TEST_P(snippets_test, operation_and_events) {
+  auto service = own(system.spawn(doubler));
+  auto gate = own(spawn_breaker(system, service));
+  // [operate]
+  using namespace caisson;
+  auto changed = world.request(
+    gate, reconfigure{"breaker", {{"threshold", "3"}, {"open.base", "2s"}}});
+  auto forced = world.request(gate, command{operator_command::force_open});
+  auto lifted = world.request(gate, command{operator_command::enable});
+  auto now = world.request(gate, get_status{}).value<status>();
+  auto& breaker = now.layers.at(0);
+  auto opened = breaker.metrics.at("opened");
+  // [/operate]
+  EXPECT_TRUE(changed.ok()) << to_string(changed.content());
+  EXPECT_EQ(forced.value<status>().layers[0].state, "forced_open");
+  EXPECT_TRUE(lifted.ok() && breaker.state == "closed");
+  EXPECT_EQ(opened, 0);
+  // [events]
+  auto watcher = world.make_probe();
+  watcher.send(gate, caisson::subscribe{});
+  world.request(gate, command{operator_command::force_open});
+  auto events = watcher.received_as<caisson::event>();
+  // [/events]
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].to, "forced_open");
+}
+
+TEST_P(snippets_test, draining) {
+  auto service = make_worker();
+  auto gate = own(spawn_gate(world, service.handle(), stack{}));
+  auto call = world.request(gate, 1);
+  // [drain]
+  auto drained = world.request(gate, caisson::drain{});
+  EXPECT_FALSE(drained.ready()); // A call is still in progress.
+  service.answer(2);
+  EXPECT_TRUE(drained.ready());
+  caisson::stop(gate);
+  // [/drain]
+  EXPECT_EQ(call.value<int>(), 2);
+}
+
+TEST_P(snippets_test, two_probes) {
+  auto service = own(system.spawn(doubler));
+  auto limited = own(
+    spawn_limiter(world, service, {.rate = 1, .burst = 1, .max_wait = 5s}));
+  // [probes]
+  auto ann = world.make_probe();
+  auto bob = world.make_probe();
+  auto first = ann.request(limited, 1);
+  auto second = bob.request(limited, 2);
+  world.run_until_idle(); // A probe's own request does not run the actors.
+  world.advance(1s);
+  EXPECT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(world.timers(), 0u);
+  // [/probes]
+}
+
+// [all-orders]
+class in_any_order : public testing::TestWithParam<int> {};
+
+TEST_P(in_any_order, nobody_waits_for_ever) {
+  auto seed = GetParam();
+  caisson::virtual_time world{seed == 0 ? std::nullopt
+                                        : std::optional<std::uint64_t>(seed)};
+  auto service = world.system().spawn(doubler);
+  auto gate = caisson::spawn_gate(world, service, caisson::stack{});
+  std::vector<caisson::pending_answer> answers;
+  for (int i = 0; i < 10; ++i)
+    answers.push_back(world.user().request(gate, i));
+  world.run_until_idle();
+  for (auto& x : answers)
+    EXPECT_EQ(x.count(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(orders, in_any_order, testing::Range(0, 8));
+// [/all-orders]
+
+} // namespace
+} // namespace caisson::test

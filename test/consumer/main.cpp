@@ -1,0 +1,38 @@
+// Guards an actor with the installed package, asks it something, and checks the
+// answer.
+#include <caisson/gate.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+
+namespace {
+
+caf::behavior doubler() {
+  return {
+    [](std::int32_t x) { return 2 * x; },
+  };
+}
+
+} // namespace
+
+int main() {
+  caisson::system_config config;
+  caf::actor_system system{config};
+
+  using namespace std::chrono_literals;
+  auto guarded = caisson::spawn_gate(
+    system, system.spawn(doubler),
+    caisson::stack{}.breaker().default_deadline(5s));
+
+  std::int32_t answer = 0;
+  caf::scoped_actor self{system};
+  caisson::rt::ask_blocking(self, guarded, 10s, std::int32_t{21})
+    .receive([&](std::int32_t y) { answer = y; },
+             [&](const caf::error& err) {
+               std::puts(caisson::rt::render(system, err).c_str());
+             });
+  std::printf("21 doubled behind a breaker: %d\n", answer);
+  self->send_exit(guarded, caf::exit_reason::user_shutdown);
+  return answer == 42 ? 0 : 1;
+}

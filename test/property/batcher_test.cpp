@@ -1,0 +1,374 @@
+#include <caisson/batcher.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+
+using ids = std::vector<call_id>;
+
+// -- the model ----------------------------------------------------------------
+
+// What a batcher is to do, by looking at every item each time.
+struct naive_batcher {
+  struct item {
+    call_id call;
+    time_point joined;
+    time_point deadline;
+  };
+
+  batcher_config config;
+  std::deque<item> waiting;
+  std::map<std::uint64_t, ids> launched; // and not taken
+  std::set<std::uint64_t> under_way;     // launched or taken
+  std::uint64_t last = 0;
+  bool draining = false;
+  std::map<std::string, std::int64_t> counted;
+  std::vector<std::uint64_t> just_launched;
+
+  [[nodiscard]] std::size_t held() const {
+    auto n = waiting.size();
+    for (const auto& [batch, calls] : launched)
+      n += calls.size();
+    return n;
+  }
+
+  [[nodiscard]] time_point by_delay() const {
+    return waiting.front().joined + config.max_delay;
+  }
+
+  [[nodiscard]] time_point by_deadline() const {
+    auto result = never;
+    for (const auto& x : waiting)
+      if (x.deadline != never)
+        result = std::min(result, x.deadline - config.deadline_margin);
+    return result;
+  }
+
+  [[nodiscard]] bool may_launch() const {
+    return !waiting.empty() && under_way.size() < config.max_outstanding;
+  }
+
+  [[nodiscard]] time_point wakeup() const {
+    if (!may_launch())
+      return never;
+    return std::min(by_delay(), by_deadline());
+  }
+
+  [[nodiscard]] std::string why(time_point now) const {
+    if (waiting.size() >= config.max_items)
+      return "flushed_by_count";
+    if (draining)
+      return "flushed_by_drain";
+    if (by_deadline() <= now && by_deadline() < by_delay())
+      return "flushed_by_deadline";
+    return by_delay() <= now ? "flushed_by_delay" : "";
+  }
+
+  void launch_all(time_point now) {
+    while (may_launch() && !why(now).empty()) {
+      ++counted[why(now)];
+      auto& batch = launched[++last];
+      while (!waiting.empty() && batch.size() < config.max_items) {
+        batch.push_back(waiting.front().call);
+        waiting.pop_front();
+      }
+      under_way.insert(last);
+      just_launched.push_back(last);
+    }
+  }
+
+  bool arrive(call_id call, time_point deadline, time_point now) {
+    if (held() >= config.max_waiting) {
+      ++counted["rejected_full"];
+      return false;
+    }
+    ++counted["items"];
+    waiting.push_back({call, now, deadline});
+    launch_all(now);
+    return true;
+  }
+
+  void abandon(call_id call, time_point now) {
+    ++counted["abandoned"];
+    std::erase_if(waiting, [=](const auto& x) { return x.call == call; });
+    for (auto& [batch, calls] : launched) {
+      if (std::erase(calls, call) > 0 && calls.empty()) {
+        ++counted["emptied"];
+        under_way.erase(batch);
+        launched.erase(batch);
+        break;
+      }
+    }
+    launch_all(now);
+  }
+
+  ids take(std::uint64_t batch) {
+    auto result = launched[batch];
+    launched.erase(batch);
+    return result;
+  }
+
+  void done(std::uint64_t batch, time_point now) {
+    under_way.erase(batch);
+    launch_all(now);
+  }
+};
+
+// -- the driver ---------------------------------------------------------------
+
+batcher_config some_config() {
+  batcher_config c;
+  c.max_items = *rc::gen::element<std::uint32_t>(1, 2, 3, 7, 100'000);
+  c.max_delay = *rc::gen::element<duration>(0ns, 1ns, 10ms, 1h);
+  c.max_outstanding = *rc::gen::element<std::uint32_t>(1, 2, 3, 1000);
+  auto room = *rc::gen::element<std::uint32_t>(0, 1, 4, 900'000);
+  c.max_waiting = c.max_items + room;
+  c.deadline_margin = *rc::gen::element<duration>(0ns, 1ns, 5ms, 1h);
+  return c;
+}
+
+// An element of a container that is not empty.
+template <class Container>
+auto any_of(const Container& xs) {
+  auto n = static_cast<int>(xs.size());
+  auto i = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, n));
+  return *std::next(xs.begin(), i);
+}
+
+// Runs batcher and model side by side. Launched batches are taken late, so that
+// calls are abandoned in between.
+class driver {
+public:
+  explicit driver(const batcher_config& c) : policy_(c), e_(start(), random_) {
+    model_.config = c;
+  }
+
+  static time_point start() { return time_point{} + 1000h; }
+
+  void step() {
+    using todo = void (driver::*)();
+    auto what = *rc::gen::weightedElement<todo>({{60, &driver::arrive},
+                                                 {25, &driver::advance},
+                                                 {2, &driver::step_back},
+                                                 {15, &driver::abandon},
+                                                 {25, &driver::take},
+                                                 {18, &driver::finish_one},
+                                                 {2, &driver::confuse},
+                                                 {1, &driver::drain},
+                                                 {4, &driver::reconfigure},
+                                                 {1, &driver::reset},
+                                                 {5, &driver::end_one_below}});
+    (this->*what)();
+    compare();
+  }
+
+  // Every call has had exactly one end once all that is held has been sent.
+  void finish() {
+    drain();
+    compare();
+    while (!model_.under_way.empty()) {
+      while (!model_.launched.empty())
+        take();
+      finish_one();
+      compare();
+    }
+    RC_ASSERT(held_.empty());
+    RC_ASSERT(gauge("waiting") == 0);
+    RC_ASSERT(gauge("outstanding") == 0);
+    RC_ASSERT(policy_.wakeup() == never);
+    RC_ASSERT(admitted_ == abandoned_ + sent_);
+  }
+
+private:
+  void arrive() {
+    flight call;
+    call.id = ++last_call_;
+    auto distance = *rc::gen::element<duration>(-1h, 0ns, 1ns, 5ms, 5ms + 1ns,
+                                                8ms, 15ms, 1h, 2h, unlimited);
+    call.deadline = distance == unlimited ? never : e_.now + distance;
+    slot notes;
+    auto d = policy_.admit(call, notes, e_);
+    if (model_.arrive(call.id, call.deadline, e_.now)) {
+      RC_ASSERT(d.what == decision::kind::hold);
+      RC_ASSERT(d.until == never);
+      calls_[call.id] = {call, notes};
+      held_.insert(call.id);
+      ++admitted_;
+    } else {
+      RC_ASSERT(d.what == decision::kind::reject);
+      RC_ASSERT(d.code == errc::queue_full);
+    }
+  }
+
+  void advance() {
+    auto d = *rc::gen::element<duration>(0ns, 1ns, 1ms, 4ms, 10ms, 2h);
+    auto end = e_.now + d;
+    for (;;) {
+      auto due = policy_.wakeup();
+      if (due > end)
+        break;
+      e_.now = std::max(e_.now, due);
+      wake();
+      RC_ASSERT(policy_.wakeup() > e_.now);
+      compare();
+    }
+    e_.now = end;
+  }
+
+  void wake() {
+    policy_.wake(e_);
+    model_.launch_all(e_.now);
+  }
+
+  void abandon() {
+    if (held_.empty())
+      return;
+    auto id = any_of(held_);
+    held_.erase(id);
+    auto& [call, notes] = calls_.at(id);
+    policy_.abandon(
+      call, notes, outcome::failure(errc::deadline_exceeded, false), false, e_);
+    model_.abandon(id, e_.now);
+    ++abandoned_;
+  }
+
+  void take() {
+    if (model_.launched.empty())
+      return;
+    auto batch = any_of(model_.launched).first;
+    auto taken = policy_.take_batch(batch);
+    RC_ASSERT(taken == model_.take(batch));
+    RC_ASSERT(!taken.empty());
+    RC_ASSERT(taken.size() <= 100'000u);
+    for (auto id : taken) {
+      RC_ASSERT(held_.erase(id) == 1u);
+      below_.insert(id);
+      ++sent_;
+    }
+  }
+
+  // Ends a batch that was taken; its items may still be below.
+  void finish_one() {
+    std::vector<std::uint64_t> taken;
+    for (auto batch : model_.under_way)
+      if (!model_.launched.contains(batch))
+        taken.push_back(batch);
+    if (taken.empty())
+      return;
+    auto batch = any_of(taken);
+    policy_.batch_done(batch, e_);
+    model_.done(batch, e_.now);
+  }
+
+  // What a confused host may say: nothing comes of it.
+  void confuse() {
+    RC_ASSERT(policy_.take_batch(model_.last + 7).empty());
+    policy_.batch_done(model_.last + 7, e_);
+  }
+
+  void step_back() {
+    e_.now -= *rc::gen::element<duration>(1ns, 3ms, 1h);
+    wake();
+  }
+
+  void drain() {
+    policy_.drain(e_);
+    model_.draining = true;
+    model_.launch_all(e_.now);
+  }
+
+  void reconfigure() {
+    model_.config = some_config();
+    policy_.reconfigure(model_.config, e_);
+    model_.launch_all(e_.now);
+  }
+
+  void reset() {
+    RC_ASSERT(policy_.command(operator_command::reset, e_));
+    model_.counted.clear();
+  }
+
+  void end_one_below() {
+    if (below_.empty())
+      return;
+    auto id = any_of(below_);
+    below_.erase(id);
+    auto& [call, notes] = calls_.at(id);
+    auto how = *rc::gen::inRange(0, 3);
+    auto o = how == 0 ? outcome::success()
+                      : outcome::failure(errc::batch_failed, true);
+    if (how == 2) {
+      policy_.abandon(call, notes, o, true, e_);
+      ++model_.counted["abandoned_in_flight"];
+    } else {
+      RC_ASSERT(policy_.settle(call, notes, o, e_).what
+                == decision::kind::pass);
+      ++model_.counted[o.ok ? "items_succeeded" : "items_failed"];
+    }
+  }
+
+  std::int64_t gauge(std::string_view name) {
+    std::vector<metric> ms;
+    policy_.list_metrics(ms);
+    auto i = std::find_if(ms.begin(), ms.end(),
+                          [&](const auto& m) { return m.name == name; });
+    return i->value;
+  }
+
+  void compare() {
+    std::vector<std::uint64_t> launched;
+    for (auto& a : std::exchange(e_.actions, {})) {
+      RC_ASSERT(a.what == env::action::kind::launch);
+      launched.push_back(a.index);
+    }
+    RC_ASSERT(launched == std::exchange(model_.just_launched, {}));
+    RC_ASSERT(policy_.wakeup() == model_.wakeup());
+    std::vector<metric> ms;
+    policy_.list_metrics(ms);
+    for (auto& m : ms) {
+      if (m.name == "waiting")
+        RC_ASSERT(m.value == static_cast<std::int64_t>(model_.waiting.size()));
+      else if (m.name == "outstanding")
+        RC_ASSERT(m.value
+                  == static_cast<std::int64_t>(model_.under_way.size()));
+      else
+        RC_ASSERT(m.value == model_.counted[std::string{m.name}]);
+    }
+  }
+
+  batcher policy_;
+  naive_batcher model_;
+  random_source random_;
+  env e_;
+  std::map<call_id, std::pair<flight, slot>> calls_;
+  std::set<call_id> held_;
+  std::set<call_id> below_;
+  call_id last_call_ = 0;
+  int admitted_ = 0;
+  int abandoned_ = 0;
+  int sent_ = 0;
+};
+
+RC_GTEST_PROP(batcher_model, agrees_with_a_naive_batcher, ()) {
+  driver d{some_config()};
+  auto steps = *rc::gen::inRange(1, 600);
+  for (int i = 0; i < steps; ++i)
+    d.step();
+  d.finish();
+}
+
+} // namespace
+} // namespace caisson

@@ -1,0 +1,217 @@
+#include <caisson/deadline.hpp>
+
+#include <support/operations.hpp>
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+deadline_config some_config() {
+  deadline_config c;
+  c.timeout = *rc::gen::element<duration>(1us, 1ms, 10ms, 1s, 365 * 24h);
+  c.min_left = *rc::gen::element<duration>(0ns, 1ns, c.timeout / 2, c.timeout);
+  return c;
+}
+
+class run {
+public:
+  explicit run(std::vector<deadline_config> cs)
+    : configs_(std::move(cs)), real_(configs_.front()),
+      config_(configs_.front()) {}
+
+  void step(const operation& op) {
+    switch (op.kind) {
+      case 0:
+      case 1:
+      case 2:
+        arrive(pick(lefts, op.how));
+        break;
+      case 3:
+      case 4:
+        if (auto id = some_call(op.which))
+          finish(id, op.how % 2 == 0);
+        break;
+      case 5:
+        if (auto id = some_call(op.which))
+          abandon(id);
+        break;
+      case 6:
+      case 7:
+        if (auto id = some_call(op.which))
+          expire(id, op.how % 2 == 0);
+        break;
+      case 8:
+        real_.e.now += pick(steps, op.how);
+        break;
+      case 9:
+        real_.e.now -= pick(steps, op.how);
+        break;
+      case 10:
+        config_ = pick(configs_, op.which);
+        real_.policy.reconfigure(config_, real_.e);
+        break;
+    }
+    compare();
+  }
+
+private:
+  static constexpr std::array<duration, 7> steps{0ns,  1ns, 1us, 1ms,
+                                                 10ms, 1s,  1h};
+  static constexpr std::array<duration, 10> lefts{
+    unlimited, -1h, -1ns, 0ns, 1ns, 1us, 500us, 1ms, 10ms, 1h};
+
+  // What the model knows of a call.
+  struct call {
+    place where = place::below;
+    // Deadline above this layer, and the one that layers below see.
+    time_point above;
+    time_point below;
+    // The earlier of the two limits at admission.
+    time_point admitted_limit;
+    bool expired = false;
+  };
+
+  void arrive(duration left) {
+    flight f;
+    f.deadline = left == unlimited ? never : real_.e.now + left;
+    auto& x = calls_[real_.arrive(f)];
+    x.above = x.below = f.deadline;
+    auto now = real_.e.now;
+    if (f.deadline <= now) {
+      x.where = place::rejected;
+      ++count_["expired_on_arrival"];
+    } else if (f.deadline != never && f.deadline - now < config_.min_left) {
+      x.where = place::rejected;
+      ++count_["too_little_left"];
+    } else {
+      ++count_["admitted"];
+      if (f.deadline == never || f.deadline - now > config_.timeout)
+        x.below = now + config_.timeout;
+      x.admitted_limit = x.below;
+    }
+  }
+
+  void finish(call_id id, bool ok) {
+    auto& x = calls_[id];
+    auto o = ok ? outcome::success() : outcome::failure(errc::shed, true, 1s);
+    real_.finish(id, o);
+    RC_ASSERT(real_.calls.at(id).result.ok == ok);
+    RC_ASSERT(real_.calls.at(id).result.retry_after == o.retry_after);
+    // The layer's own limit has passed, and the host did not say so.
+    auto own = x.above == never || x.admitted_limit < x.above;
+    if (!x.expired && own && real_.e.now >= x.admitted_limit) {
+      ++count_["expired"];
+      x.expired = true;
+    }
+    ++count_[x.expired ? "overran" : "answered"];
+    x.where = place::passed;
+    x.below = x.above;
+  }
+
+  void abandon(call_id id) {
+    auto& x = calls_[id];
+    real_.abandon(id);
+    count_["abandoned"] += !x.expired;
+    x.where = place::abandoned;
+    x.below = x.above;
+  }
+
+  void expire(call_id id, bool enforced) {
+    auto& x = calls_[id];
+    auto& y = real_.calls.at(id);
+    auto d = real_.policy.deadline_passed(y.call, y.notes, real_.e);
+    RC_ASSERT(d.what == decision::kind::reject);
+    RC_ASSERT(d.code == errc::deadline_exceeded);
+    count_["expired"] += !x.expired;
+    x.expired = true;
+    x.below = x.above;
+    // In observe mode the call goes on as if nothing had happened.
+    if (enforced)
+      x.where = y.where = place::rejected;
+  }
+
+  call_id some_call(unsigned which) {
+    std::vector<call_id> ids;
+    for (auto& [id, x] : calls_)
+      if (x.where == place::below)
+        ids.push_back(id);
+    return ids.empty() ? 0 : pick(ids, which);
+  }
+
+  void compare() {
+    for (auto& [id, x] : calls_) {
+      RC_ASSERT(real_.where(id) == x.where);
+      RC_ASSERT(real_.calls.at(id).call.deadline == x.below);
+    }
+    std::vector<metric> ms;
+    real_.policy.list_metrics(ms);
+    RC_ASSERT(ms.size() == 7u);
+    for (auto& m : ms)
+      RC_ASSERT(m.value == count_[std::string{m.name}]);
+  }
+
+  std::vector<deadline_config> configs_;
+  solo<deadline> real_;
+  deadline_config config_;
+  std::map<call_id, call> calls_;
+  std::map<std::string, std::int64_t> count_;
+};
+
+RC_GTEST_PROP(deadline, agrees_with_the_naive_one, ()) {
+  run r{{some_config(), some_config(), some_config()}};
+  for (auto& op : *operations(11))
+    r.step(op);
+}
+
+RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
+  // A stack of deadlines: the layers below see the earliest, and each layer
+  // gets back what it had.
+  std::vector<deadline> layers;
+  for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
+    auto c = some_config();
+    c.min_left = 0ns;
+    layers.emplace_back(c);
+  }
+  std::vector<slot> notes(layers.size());
+  random_source random;
+  env e{solo<deadline>::start(), random};
+  flight call;
+  auto earliest = never;
+  std::vector<time_point> above;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    above.push_back(call.deadline);
+    e.now += 1ns;
+    RC_ASSERT(layers[i].admit(call, notes[i], e).what == decision::kind::pass);
+    earliest = std::min(earliest, e.now + layers[i].config().timeout);
+    RC_ASSERT(call.deadline == earliest);
+  }
+  for (auto i = layers.size(); i-- > 0;) {
+    auto o = outcome::success();
+    switch (*rc::gen::inRange(0, 3)) {
+      case 0:
+        layers[i].settle(call, notes[i], o, e);
+        break;
+      case 1:
+        layers[i].abandon(call, notes[i], o, true, e);
+        break;
+      case 2:
+        layers[i].deadline_passed(call, notes[i], e);
+        break;
+    }
+    RC_ASSERT(call.deadline == above[i]);
+  }
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,262 @@
+#include <caisson/semaphore.hpp>
+
+#include <support/solo_control.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+using host = solo<semaphore>;
+
+// What to do, and two numbers that say how.
+using op = std::tuple<int, int, int>;
+
+// `length` operations of `kinds` kinds, all equally likely. RapidCheck narrows
+// ranges in its early runs, which would draw almost nothing but the first
+// kinds; the fixed size keeps them whole.
+rc::Gen<std::vector<op>> script(std::size_t length, int kinds, int last) {
+  return rc::gen::container<std::vector<op>>(
+    length, rc::gen::resize(rc::kNominalSize,
+                            rc::gen::tuple(rc::gen::inRange(0, kinds),
+                                           rc::gen::inRange(0, 1000),
+                                           rc::gen::inRange(0, last))));
+}
+
+// A semaphore as one would draw it on a board: a row of waiting calls, a heap
+// of running ones, and no bookkeeping beside them.
+class board {
+public:
+  struct seen {
+    place where = place::held;
+    errc code{};
+  };
+
+  explicit board(semaphore_config c) : config(std::move(c)) {}
+
+  void arrive(call_id id, std::uint32_t weight) {
+    if (weight > config.permits)
+      return reject(id, errc::queue_full);
+    auto first = queue.empty() || config.order == wait_order::lifo;
+    if (first && used() + weight <= config.permits)
+      return run(id, weight);
+    if (config.max_waiters == 0)
+      return reject(id, errc::queue_full);
+    if (config.max_wait == duration::zero())
+      return reject(id, errc::wait_timeout);
+    if (queue.size() >= config.max_waiters) {
+      if (config.order == wait_order::fifo)
+        return reject(id, errc::queue_full);
+      reject(queue.front().id, errc::queue_full);
+      queue.erase(queue.begin());
+    }
+    auto end = config.max_wait == unlimited ? never : now + config.max_wait;
+    queue.push_back({id, weight, end});
+    calls[id] = {place::held, {}};
+  }
+
+  void end(call_id id, place how) {
+    calls[id].where = how;
+    running.erase(id);
+    std::erase_if(queue, [=](auto& w) { return w.id == id; });
+    grant();
+  }
+
+  void advance(duration d) {
+    auto target = now + d;
+    for (;;) {
+      auto i = std::min_element(
+        queue.begin(), queue.end(), [](auto& a, auto& b) {
+          return std::tie(a.end, a.id) < std::tie(b.end, b.id);
+        });
+      if (i == queue.end() || i->end > target)
+        break;
+      reject(i->id, errc::wait_timeout);
+      queue.erase(i);
+      grant();
+    }
+    now = target;
+  }
+
+  void reconfigure(const semaphore_config& c) {
+    config = c;
+    for (auto& w : queue)
+      if (w.weight > c.permits)
+        reject(w.id, errc::queue_full);
+    std::erase_if(queue, [&](auto& w) { return w.weight > c.permits; });
+    grant();
+  }
+
+  std::uint32_t used() const {
+    std::uint32_t sum = 0;
+    for (auto& [id, weight] : running)
+      sum += weight;
+    return sum;
+  }
+
+  struct waiting {
+    call_id id;
+    std::uint32_t weight;
+    time_point end;
+  };
+
+  semaphore_config config;
+  time_point now = host::start();
+  std::vector<waiting> queue;
+  std::map<call_id, std::uint32_t> running;
+  std::map<call_id, seen> calls;
+
+private:
+  void reject(call_id id, errc code) { calls[id] = {place::rejected, code}; }
+
+  void run(call_id id, std::uint32_t weight) {
+    running[id] = weight;
+    calls[id] = {place::below, {}};
+  }
+
+  void grant() {
+    while (!queue.empty()) {
+      auto i = config.order == wait_order::fifo ? queue.begin()
+                                                : queue.end() - 1;
+      if (used() + i->weight > config.permits)
+        return;
+      run(i->id, i->weight);
+      queue.erase(i);
+    }
+  }
+};
+
+rc::Gen<semaphore_config> any_config() {
+  return rc::gen::apply(
+    [](std::uint32_t permits, std::uint32_t waiters, duration wait, bool lifo) {
+      semaphore_config c;
+      c.permits = permits;
+      c.max_waiters = waiters;
+      c.max_wait = wait;
+      c.order = lifo ? wait_order::lifo : wait_order::fifo;
+      return c;
+    },
+    rc::gen::element<std::uint32_t>(1, 1, 2, 3, 5, 8, 1'000'000),
+    rc::gen::element<std::uint32_t>(0, 1, 2, 5, 5, 1'000'000),
+    rc::gen::element<duration>(duration{0}, duration{1}, milliseconds{20},
+                               milliseconds{100}, unlimited),
+    rc::gen::arbitrary<bool>());
+}
+
+// The `n`-th call that is not over yet, counted round; 0 if there is none.
+call_id pick(const board& b, int n, bool also_waiting) {
+  std::vector<call_id> alive;
+  for (auto& [id, weight] : b.running)
+    alive.push_back(id);
+  if (also_waiting)
+    for (auto& w : b.queue)
+      alive.push_back(w.id);
+  if (alive.empty())
+    return 0;
+  return alive[static_cast<std::size_t>(n) % alive.size()];
+}
+
+void perform(const op& x, host& h, board& b) {
+  auto [what, n, m] = x;
+  if (what < 9) {
+    flight f;
+    f.permits = static_cast<std::uint32_t>(1 + (m % 3 == 0 ? n % 6 : 0));
+    b.arrive(h.arrive(f), f.permits);
+  } else if (what < 14) {
+    if (auto id = pick(b, n, false)) {
+      h.finish(id, m % 2 == 0 ? outcome::success()
+                              : outcome::failure(errc::worker_down, true));
+      b.end(id, place::passed);
+    }
+  } else if (what < 16) {
+    if (auto id = pick(b, n, true)) {
+      h.abandon(id);
+      b.end(id, place::abandoned);
+    }
+  } else if (what < 19) {
+    auto d = m % 4 == 0 ? duration{n % 3} : duration{milliseconds{n % 60}};
+    h.advance(d);
+    b.advance(d);
+  } else if (what < 20) {
+    auto t = h.now() - milliseconds{n % 50};
+    h.set_clock(t);
+    b.now = host::start() + t;
+  } else {
+    auto c = *any_config();
+    reconfigure(h, c);
+    b.reconfigure(c);
+  }
+}
+
+void compare(const host& h, const board& b) {
+  RC_ASSERT(h.calls.size() == b.calls.size());
+  for (auto& [id, expected] : b.calls) {
+    auto& actual = h.calls.at(id);
+    RC_ASSERT(actual.where == expected.where);
+    RC_ASSERT(actual.descents <= 1);
+    if (expected.where == place::rejected) {
+      RC_ASSERT(actual.code == expected.code);
+      RC_ASSERT(actual.retry_after == duration::zero());
+    }
+  }
+  RC_ASSERT(h.count("in_use") == b.used());
+  RC_ASSERT(h.count("waiting") == static_cast<std::int64_t>(b.queue.size()));
+}
+
+// Every call that was seen is in exactly one of the counters for its end.
+void check_counters(const host& h, const board& b) {
+  auto admitted = h.count("passed") + h.count("granted");
+  RC_ASSERT(admitted
+            == h.count("finished") + h.count("abandoned")
+                 + static_cast<std::int64_t>(b.running.size()));
+  auto still_waiting = h.count("granted") + h.count("evicted")
+                       + h.count("outgrown") + h.count("timed_out")
+                       + h.count("gave_up") + h.count("waiting");
+  RC_ASSERT(h.count("queued") == still_waiting);
+  auto turned_away = h.count("queue_full") + h.count("no_wait")
+                     + h.count("too_heavy");
+  RC_ASSERT(static_cast<std::int64_t>(h.calls.size())
+            == h.count("passed") + h.count("queued") + turned_away);
+}
+
+RC_GTEST_PROP(semaphore_property, does_as_the_board_does, ()) {
+  auto config = *any_config();
+  host h{config};
+  board b{config};
+  auto ops = *script(150, 21, 1000);
+  for (auto& x : ops) {
+    perform(x, h, b);
+    compare(h, b);
+    check_counters(h, b);
+  }
+}
+
+RC_GTEST_PROP(semaphore_property, never_lends_more_than_it_has, ()) {
+  auto config = *any_config();
+  host h{config};
+  board b{config};
+  auto ops = *script(150, 20, 1000);
+  for (auto& x : ops) {
+    perform(x, h, b);
+    RC_ASSERT(h.count("in_use") >= 0);
+    RC_ASSERT(h.count("in_use") <= config.permits);
+    RC_ASSERT(h.count("waiting") <= config.max_waiters);
+  }
+  while (auto id = pick(b, 0, true)) {
+    h.abandon(id);
+    b.end(id, place::abandoned);
+  }
+  RC_ASSERT(h.count("in_use") == 0);
+  RC_ASSERT(h.count("waiting") == 0);
+}
+
+} // namespace
+} // namespace caisson::test

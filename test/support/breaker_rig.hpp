@@ -1,0 +1,68 @@
+// What the breaker's tests share.
+#pragma once
+
+#include <caisson/breaker.hpp>
+#include <support/solo.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+using strings = std::vector<std::string>;
+
+/// Opens after `threshold` failures in a row, for 10 seconds.
+inline breaker_config with_threshold(std::uint32_t threshold) {
+  breaker_config c;
+  c.threshold = threshold;
+  c.open = schedule::constant(std::chrono::seconds(10));
+  return c;
+}
+
+inline outcome app_error(std::uint8_t code) {
+  outcome o;
+  o.ok = false;
+  o.code = code;
+  o.category = category_hash("app");
+  return o;
+}
+
+struct breaker_rig : solo<breaker> {
+  using solo::solo;
+
+  /// Sends a call that is answered at once.
+  call_id call(outcome o) {
+    auto id = arrive();
+    if (where(id) == place::below)
+      finish(id, o);
+    return id;
+  }
+
+  call_id good() { return call(outcome::success()); }
+  call_id bad() { return call(app_error(1)); }
+
+  /// Good and bad calls, one per letter, `x` being a bad one.
+  void play(std::string_view results) {
+    for (auto c : results)
+      c == 'x' ? bad() : good();
+  }
+
+  std::string state() const { return std::string{policy.state()}; }
+
+  void change(breaker_config c) { policy.reconfigure(std::move(c), e); }
+  bool command(operator_command c) { return policy.command(c, e); }
+
+  strings changes() const {
+    strings out;
+    for (auto& x : e.told)
+      if (x.starts_with("state_changed:"))
+        out.push_back(x.substr(14));
+    return out;
+  }
+};
+
+} // namespace caisson::test

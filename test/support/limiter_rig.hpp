@@ -1,0 +1,51 @@
+// What the limiter's tests share.
+#pragma once
+
+#include <caisson/limiter.hpp>
+
+#include <support/solo_control.hpp>
+
+namespace caisson::test {
+
+using namespace std::chrono_literals;
+
+using host = solo<limiter>;
+
+inline constexpr auto minute = duration{60s};
+
+inline limiter_config some(std::int64_t rate, duration per, std::uint32_t burst,
+                           duration max_wait = 0ns,
+                           std::uint32_t max_waiters = 1000) {
+  limiter_config c;
+  c.rate = rate;
+  c.per = per;
+  c.burst = burst;
+  c.max_wait = max_wait;
+  c.max_waiters = max_waiters;
+  return c;
+}
+
+inline flight heavy(std::uint32_t permits) {
+  flight f;
+  f.permits = permits;
+  return f;
+}
+
+inline flight due_at(duration deadline) {
+  flight f;
+  f.deadline = host::start() + deadline;
+  return f;
+}
+
+// An error of the worker itself.
+inline outcome error_of_worker(duration retry_after, bool reached = true) {
+  outcome o;
+  o.ok = false;
+  o.reached = reached;
+  o.code = 42;
+  o.category = category_hash("app");
+  o.retry_after = retry_after;
+  return o;
+}
+
+} // namespace caisson::test

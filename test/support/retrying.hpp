@@ -1,0 +1,56 @@
+// What the unit tests of the retrier share.
+#pragma once
+
+#include <caisson/retrier.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace caisson::test::retrying {
+
+using host = solo<retrier>;
+
+/// Retries after 10ms, as often as the test likes, whatever was reached.
+inline retrier_config simple() {
+  retrier_config c;
+  c.max_attempts = 1'000;
+  c.backoff = schedule::constant(std::chrono::milliseconds(10));
+  c.idempotent = true;
+  c.budget = false;
+  return c;
+}
+
+inline flight with_deadline(const host& h, duration left) {
+  flight call;
+  call.deadline = after(h.e.now, left);
+  return call;
+}
+
+inline outcome worker_failed() {
+  return outcome::failure(errc::worker_down, true);
+}
+
+inline outcome pushback(duration d) {
+  return outcome::failure(errc::rate_limited, false, d);
+}
+
+/// How long the call is held from now on; fails unless it is held.
+inline duration wait_of(const host& h, call_id id) {
+  EXPECT_EQ(h.where(id), place::held);
+  return h.calls.at(id).until - h.e.now;
+}
+
+/// Ends an attempt, waits for its backoff and returns how long it was.
+inline duration backoff_after(host& h, call_id id,
+                              outcome o = worker_failed()) {
+  h.finish(id, o);
+  auto d = wait_of(h, id);
+  h.advance(d);
+  EXPECT_EQ(h.where(id), place::below);
+  return d;
+}
+
+} // namespace caisson::test::retrying

@@ -1,0 +1,191 @@
+// Hosts one policy without any actor, in a time that the test sets.
+#pragma once
+
+#include <caisson/policy.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+/// Where a call is.
+enum class place { below, held, rejected, passed, abandoned, redirected };
+
+/// Plays the part of the gate for a single policy: keeps the calls, carries out
+/// what the policy asks for, fires holds and wake-ups in order of time.
+template <class Policy>
+class solo {
+public:
+  struct entry {
+    flight call;
+    slot notes;
+    place where = place::below;
+    errc code{};              // of the rejection
+    duration retry_after{};   // of the rejection
+    time_point until = never; // of the hold
+    std::uint64_t index = 0;  // of the redirect
+    int descents = 0;         // how often it went down
+    outcome result;           // what went up
+  };
+
+  struct recording final : env {
+    using env::env;
+    void tell(const news& n) override {
+      told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
+                     + ">" + std::string{n.to});
+    }
+    std::vector<std::string> told;
+  };
+
+  template <class... Ts>
+  explicit solo(Ts&&... xs)
+    : policy(std::forward<Ts>(xs)...), random(7), e(start(), random) {}
+
+  static time_point start() { return time_point{} + std::chrono::hours(1); }
+
+  /// Time since the start.
+  duration now() const { return e.now - start(); }
+
+  /// Lets a call arrive now.
+  call_id arrive(flight call = {}) {
+    call.id = ++last_;
+    call.arrived = e.now;
+    auto& x = calls[call.id];
+    x.call = call;
+    x.descents = 0;
+    decide(x, policy.admit(x.call, x.notes, e));
+    work();
+    return call.id;
+  }
+
+  /// The call comes back from below.
+  void finish(call_id id, outcome o = outcome::success()) {
+    auto& x = calls.at(id);
+    x.result = o;
+    auto d = policy.settle(x.call, x.notes, x.result, e);
+    if (d.what == decision::kind::pass)
+      x.where = place::passed;
+    else
+      decide(x, d);
+    work();
+  }
+
+  void fail(call_id id, errc code = errc::worker_down, bool reached = true) {
+    finish(id, outcome::failure(code, reached));
+  }
+
+  /// The call is taken away.
+  void abandon(call_id id, errc why = errc::deadline_exceeded) {
+    auto& x = calls.at(id);
+    auto in_flight = x.where == place::below || x.where == place::redirected;
+    x.where = place::abandoned;
+    x.until = never;
+    policy.abandon(x.call, x.notes, outcome::failure(why, in_flight), in_flight,
+                   e);
+    work();
+  }
+
+  /// Moves the clock to `t` after the start, stopping at each hold's end and
+  /// each wake-up on the way; equal times fire in the order of call ids, holds
+  /// before the wake-up.
+  void advance_to(duration t) {
+    auto end = start() + t;
+    for (;;) {
+      auto due = policy.wakeup();
+      call_id who = 0;
+      for (auto& [id, x] : calls)
+        if (x.where == place::held
+            && (x.until < due
+                || (x.until == due && who == 0 && x.until != never)))
+          due = x.until, who = id;
+      if (due > end || due == never)
+        break;
+      e.now = std::max(e.now, due);
+      if (who == 0) {
+        policy.wake(e);
+      } else {
+        auto& x = calls.at(who);
+        decide(x, policy.expire(x.call, x.notes, e));
+      }
+      work();
+    }
+    e.now = std::max(e.now, end);
+  }
+
+  void advance(duration d) { advance_to(now() + d); }
+
+  /// Steps the clock back, as clocks should not.
+  void set_clock(duration t) { e.now = start() + t; }
+
+  place where(call_id id) const { return calls.at(id).where; }
+
+  std::int64_t count(std::string_view name) const {
+    std::vector<metric> ms;
+    policy.list_metrics(ms);
+    for (auto& m : ms)
+      if (m.name == name)
+        return m.value;
+    return -1;
+  }
+
+  /// Batches that the policy asked to send, not yet taken by the test.
+  std::vector<std::uint64_t> launched;
+
+  Policy policy;
+  random_source random;
+  recording e;
+  std::map<call_id, entry> calls;
+
+private:
+  void decide(entry& x, const decision& d) {
+    x.until = never;
+    switch (d.what) {
+      case decision::kind::pass:
+        x.where = place::below;
+        ++x.descents;
+        break;
+      case decision::kind::reject:
+        x.where = place::rejected;
+        x.code = d.code;
+        x.retry_after = d.retry_after;
+        break;
+      case decision::kind::hold:
+        x.where = place::held;
+        x.until = d.until;
+        break;
+    }
+  }
+
+  void work() {
+    while (!e.actions.empty()) {
+      auto todo = std::exchange(e.actions, {});
+      for (auto& a : todo) {
+        if (a.what == env::action::kind::launch) {
+          launched.push_back(a.index);
+          continue;
+        }
+        auto i = calls.find(a.call);
+        if (i == calls.end() || i->second.where != place::held)
+          continue;
+        auto& x = i->second;
+        if (a.what == env::action::kind::resume) {
+          decide(x, decision::pass());
+        } else if (a.what == env::action::kind::reject) {
+          decide(x, decision::reject(a.code, a.retry_after));
+        } else {
+          x.where = place::redirected;
+          x.index = a.index;
+          x.until = never;
+        }
+      }
+    }
+  }
+
+  call_id last_ = 0;
+};
+
+} // namespace caisson::test

@@ -1,0 +1,84 @@
+// The frame of every actor test: a world in virtual time that must be left
+// clean, under FIFO order and several seeded random orders.
+#pragma once
+
+#include <caisson/gate.hpp>
+#include <caisson/virtual_time.hpp>
+
+#include "support/scripted_worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+/// Parameter 0: FIFO; n > 0: random order with seed n. A failing test prints
+/// its parameter.
+class world_test : public testing::TestWithParam<int> {
+protected:
+  world_test()
+    : world(GetParam() == 0 ? std::optional<std::uint64_t>{}
+                            : std::optional<std::uint64_t>{
+                              static_cast<std::uint64_t>(GetParam())}) {}
+
+  void TearDown() override {
+    for (auto& x : std::exchange(owned, {}))
+      world.kill(x);
+    world.run_until_idle();
+    EXPECT_EQ(world.timers(), 0u) << "a timer is left";
+    EXPECT_EQ(world.actors(), 0u) << "an actor is left";
+  }
+
+  /// To be killed at the end of the test.
+  template <class Handle>
+  Handle own(Handle x) {
+    owned.push_back(caf::actor_cast<caf::actor>(x));
+    world.run_until_idle();
+    return x;
+  }
+
+  scripted_worker make_worker(scripted_worker::script run = {}) {
+    scripted_worker w{world, std::move(run)};
+    owned.push_back(w.handle());
+    return w;
+  }
+
+  caf::actor gate(worker behind, stack s) {
+    return own(spawn_gate(world, std::move(behind), std::move(s)));
+  }
+
+  status look(const caf::actor& g) {
+    return world.request(g, get_status{}).template value<status>();
+  }
+
+  std::int64_t metric_of(const caf::actor& g, const std::string& name) {
+    return look(g).metrics.at(name);
+  }
+
+  std::int64_t metric_of(const caf::actor& g, const std::string& layer,
+                         const std::string& name) {
+    for (auto& l : look(g).layers)
+      if (l.name == layer)
+        return l.metrics.at(name);
+    throw std::logic_error{"no layer " + layer};
+  }
+
+  std::string state_of(const caf::actor& g, const std::string& layer) {
+    for (auto& l : look(g).layers)
+      if (l.name == layer)
+        return l.state;
+    throw std::logic_error{"no layer " + layer};
+  }
+
+  virtual_time world;
+  std::vector<caf::actor> owned;
+};
+
+/// FIFO and seven random orders.
+#define CAISSON_ALL_ORDERS(fixture) \
+  INSTANTIATE_TEST_SUITE_P(orders, fixture, testing::Range(0, 8))
+
+} // namespace caisson::test

@@ -1,0 +1,36 @@
+// Prints the table of settings of a policy, for its page in docs/.
+#include <caisson/settings_table.hpp>
+#include <caisson/stack.hpp>
+#include <caisson/supervision.hpp>
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+#include <string>
+
+int main(int argc, char** argv) {
+  using namespace caisson;
+  using rows = std::vector<field_row>;
+  const std::map<std::string, std::function<rows()>> kinds{
+    {"deadline", [] { return rows_of(deadline_config{}); }},
+    {"semaphore", [] { return rows_of(semaphore_config{}); }},
+    {"limiter", [] { return rows_of(limiter_config{}); }},
+    {"breaker", [] { return rows_of(breaker_config{}); }},
+    {"retrier", [] { return rows_of(retrier_config{}); }},
+    {"batcher", [] { return rows_of(batcher_config{}); }},
+    {"fallback", [] { return rows_of(fallback_config{}); }},
+    {"gate", [] { return rows_of(gate_config{}); }},
+    {"supervision", [] { return rows_of(supervision_config{}); }},
+    {"schedule", [] { return rows_of(schedule::segment{}); }},
+  };
+  auto i = argc == 2 ? kinds.find(argv[1]) : kinds.end();
+  if (i == kinds.end()) {
+    fmt::print(stderr, "usage: {} KIND; kinds:", argv[0]);
+    for (auto& [name, _] : kinds)
+      fmt::print(stderr, " {}", name);
+    fmt::print(stderr, "\n");
+    return 2;
+  }
+  fmt::print("{}", markdown_table(i->second()));
+}

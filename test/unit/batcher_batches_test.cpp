@@ -1,0 +1,353 @@
+#include "batch_host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+// -- batches under way --------------------------------------------------------
+
+TEST(batcher, counts_launched_items_as_waiting_until_they_are_taken) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 5; ++i)
+    b.arrive();
+  EXPECT_EQ(b.where(b.arrive()), place::rejected);
+  b.take();
+  EXPECT_EQ(b.where(b.arrive()), place::held);
+}
+
+TEST(batcher, numbers_batches_from_one_and_never_reuses_a_number) {
+  auto c = three_items();
+  c.max_items = 1;
+  batch_host b{c};
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    b.arrive();
+    ASSERT_EQ(b.launched, std::vector{i});
+    b.take();
+    b.done(i);
+  }
+}
+
+TEST(batcher, hands_a_batch_over_only_once) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  EXPECT_TRUE(b.policy.take_batch(b.last_taken).empty());
+  EXPECT_TRUE(b.policy.take_batch(99).empty());
+}
+
+TEST(batcher, hands_batches_over_in_any_order) {
+  batch_host b{three_items()};
+  auto c = three_items();
+  c.max_waiting = 6;
+  b.reconfigure(c);
+  for (int i = 0; i < 6; ++i)
+    b.arrive();
+  EXPECT_EQ(b.policy.take_batch(2), (ids{4, 5, 6}));
+  EXPECT_EQ(b.policy.take_batch(1), (ids{1, 2, 3}));
+}
+
+TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.drop(2);
+  EXPECT_EQ(b.take(), (ids{1, 3}));
+  EXPECT_EQ(b.count("abandoned"), 1);
+  EXPECT_EQ(b.count("emptied"), 0);
+}
+
+TEST(batcher, is_done_with_a_batch_all_of_whose_items_were_abandoned) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  for (call_id id = 1; id <= 3; ++id)
+    b.drop(id);
+  EXPECT_EQ(b.count("emptied"), 1);
+  EXPECT_EQ(b.count("outstanding"), 0);
+  EXPECT_TRUE(b.take().empty());
+  b.done(1);
+  EXPECT_EQ(b.count("outstanding"), 0);
+}
+
+TEST(batcher, fills_the_place_of_an_emptied_batch) {
+  auto c = three_items();
+  c.max_items = 2;
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 4; ++i)
+    b.arrive();
+  b.drop(1);
+  b.drop(2);
+  EXPECT_EQ(b.launched, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_TRUE(b.take().empty());
+  EXPECT_EQ(b.take(), (ids{3, 4}));
+}
+
+TEST(batcher, ignores_the_end_of_a_batch_that_is_not_under_way) {
+  auto c = three_items();
+  c.max_items = 1;
+  c.max_outstanding = 1;
+  batch_host b{c};
+  b.arrive();
+  b.take();
+  b.done(0);
+  b.done(2);
+  EXPECT_EQ(b.count("outstanding"), 1);
+  b.done(1);
+  b.arrive();
+  b.take();
+  b.done(1); // For the second time: not the end of batch 2.
+  EXPECT_EQ(b.count("outstanding"), 1);
+}
+
+TEST(batcher, counts_each_item_by_its_own_outcome) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  b.finish(1);
+  b.fail(2, errc::batch_failed);
+  EXPECT_EQ(b.count("outstanding"), 1);
+  b.abandon(3); // Its deadline passed.
+  EXPECT_EQ(b.count("items_succeeded"), 1);
+  EXPECT_EQ(b.count("items_failed"), 1);
+  EXPECT_EQ(b.count("abandoned_in_flight"), 1);
+  EXPECT_EQ(b.count("abandoned"), 0);
+  EXPECT_EQ(b.count("outstanding"), 1) << "the batch itself is not done";
+  b.done(1);
+  EXPECT_EQ(b.count("outstanding"), 0);
+}
+
+TEST(batcher, does_not_change_the_outcome_of_an_item) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  b.fail(1, errc::batch_failed);
+  EXPECT_EQ(b.where(1), place::passed);
+  EXPECT_TRUE(b.calls.at(1).result.is(errc::batch_failed));
+}
+
+// -- drain --------------------------------------------------------------------
+
+TEST(batcher, sends_what_it_has_when_drained) {
+  batch_host b{three_items()};
+  b.arrive();
+  b.arrive();
+  b.drain();
+  EXPECT_EQ(b.take(), (ids{1, 2}));
+  EXPECT_EQ(b.count("flushed_by_drain"), 1);
+  EXPECT_EQ(b.policy.state(), "draining");
+}
+
+TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
+  auto c = three_items();
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  for (int i = 0; i < 4; ++i)
+    b.arrive();
+  b.drain();
+  EXPECT_TRUE(b.launched.empty());
+  b.done(1);
+  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+  b.done(2);
+  EXPECT_EQ(b.take(), ids{7});
+  EXPECT_EQ(b.count("flushed_by_count"), 2);
+  EXPECT_EQ(b.count("flushed_by_drain"), 1);
+  EXPECT_EQ(b.policy.wakeup(), never);
+}
+
+// -- operators and time -------------------------------------------------------
+
+TEST(batcher, follows_new_settings_with_the_items_that_wait) {
+  batch_host b{three_items()};
+  b.arrive_with_deadline(20ms);
+  auto c = three_items();
+  c.max_delay = 50ms;
+  b.reconfigure(c);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 15ms) << "the deadline";
+  c.deadline_margin = 8ms;
+  b.reconfigure(c);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 12ms);
+  c.max_delay = 6ms;
+  b.reconfigure(c);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 6ms);
+  c.max_items = 1;
+  b.reconfigure(c);
+  EXPECT_EQ(b.take(), ids{1});
+}
+
+TEST(batcher, sends_batches_that_a_higher_bound_allows) {
+  auto c = three_items();
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  EXPECT_TRUE(b.launched.empty());
+  c.max_outstanding = 2;
+  b.reconfigure(c);
+  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+}
+
+TEST(batcher, waits_until_a_lower_bound_is_met) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 6; ++i) {
+    b.arrive();
+    if (!b.launched.empty())
+      b.take();
+  }
+  auto c = three_items();
+  c.max_outstanding = 1;
+  b.reconfigure(c);
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.done(1);
+  EXPECT_TRUE(b.launched.empty()) << "one is still under way";
+  b.done(2);
+  EXPECT_EQ(b.take(), (ids{7, 8, 9}));
+}
+
+TEST(batcher, keeps_the_items_that_exceed_a_lower_max_waiting) {
+  auto c = three_items();
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  for (int i = 0; i < 5; ++i)
+    b.arrive();
+  c.max_waiting = 3;
+  b.reconfigure(c);
+  EXPECT_EQ(b.count("waiting"), 5);
+  EXPECT_EQ(b.where(b.arrive()), place::rejected);
+  b.done(1);
+  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+}
+
+TEST(batcher, knows_the_commands_that_concern_it) {
+  batch_host b{three_items()};
+  b.arrive();
+  b.policy.note_prefiltered();
+  using oc = operator_command;
+  EXPECT_FALSE(b.policy.command(oc::force_open, b.e));
+  EXPECT_FALSE(b.policy.command(oc::force_closed, b.e));
+  EXPECT_FALSE(b.policy.command(oc::disable, b.e));
+  EXPECT_FALSE(b.policy.command(oc::metrics_only, b.e));
+  EXPECT_TRUE(b.policy.command(oc::enable, b.e));
+  EXPECT_EQ(b.count("items"), 1);
+  EXPECT_EQ(b.count("prefiltered"), 1);
+  EXPECT_TRUE(b.policy.command(oc::reset, b.e));
+  EXPECT_EQ(b.count("items"), 0);
+  EXPECT_EQ(b.count("prefiltered"), 0);
+  EXPECT_EQ(b.count("waiting"), 1) << "held calls stay";
+  b.advance(10ms);
+  EXPECT_EQ(b.take(), ids{1});
+}
+
+TEST(batcher, survives_a_clock_that_steps_back) {
+  batch_host b{three_items()};
+  b.advance_to(100ms);
+  b.arrive();
+  b.set_clock(20ms);
+  b.policy.wake(b.e);
+  EXPECT_TRUE(b.e.actions.empty());
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 110ms);
+  b.arrive();
+  b.arrive();
+  EXPECT_EQ(b.take().size(), 3u) << "the count needs no clock";
+}
+
+TEST(batcher, names_its_state) {
+  auto c = three_items();
+  c.max_items = 1;
+  c.max_outstanding = 1;
+  batch_host b{c};
+  EXPECT_EQ(b.policy.state(), "idle");
+  b.arrive();
+  EXPECT_EQ(b.policy.state(), "idle") << "nothing waits";
+  b.arrive();
+  EXPECT_EQ(b.policy.state(), "blocked");
+  batch_host other{three_items()};
+  other.arrive();
+  EXPECT_EQ(other.policy.state(), "collecting");
+}
+
+TEST(batcher, lists_every_counter_and_gauge_by_name) {
+  batch_host b{three_items()};
+  std::vector<metric> ms;
+  b.policy.list_metrics(ms);
+  std::string names;
+  for (const auto& m : ms)
+    names += std::string{m.name} + (m.gauge ? "* " : " ");
+  EXPECT_EQ(names, "items flushed_by_count flushed_by_delay "
+                   "flushed_by_deadline flushed_by_drain emptied "
+                   "rejected_full prefiltered abandoned abandoned_in_flight "
+                   "items_succeeded items_failed waiting* outstanding* ");
+}
+
+TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
+  auto c = three_items();
+  c.max_items = 1;
+  batch_host b{c};
+  for (call_id id = 1; id <= 10; ++id) {
+    b.arrive();
+    b.drop(id); // What the host does with a call that would be held.
+  }
+  EXPECT_EQ(b.count("waiting"), 0);
+  EXPECT_EQ(b.count("outstanding"), 0);
+  EXPECT_EQ(b.count("abandoned"), 10);
+}
+
+// Why each batch was sent, as told to subscribers.
+struct reasons final : env {
+  using env::env;
+  void tell(const news& n) override {
+    if (n.kind == event_kind::flushed)
+      told.emplace_back(n.detail);
+  }
+  std::vector<std::string> told;
+};
+
+TEST(batcher, tells_why_it_sent_a_batch) {
+  batcher b{three_items()};
+  random_source random{1};
+  reasons e{time_point{} + 1h, random};
+  flight call;
+  std::vector<slot> notes(7);
+  auto admit = [&](std::size_t i, time_point deadline) {
+    call.id = i + 1;
+    call.deadline = deadline;
+    b.admit(call, notes[i], e);
+  };
+  auto finish = [&](std::uint64_t batch) {
+    static_cast<void>(b.take_batch(batch));
+    b.batch_done(batch, e);
+  };
+  for (std::size_t i = 0; i < 3; ++i)
+    admit(i, never);
+  finish(1);
+  admit(3, never);
+  e.now += 10ms;
+  b.wake(e);
+  finish(2);
+  admit(4, e.now);
+  finish(3);
+  admit(5, never);
+  b.drain(e);
+  EXPECT_EQ(e.told,
+            (std::vector<std::string>{"count", "delay", "deadline", "drain"}));
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,310 @@
+#include "batch_host.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+// -- configuration ------------------------------------------------------------
+
+TEST(batcher_config, has_the_documented_defaults) {
+  batcher_config c;
+  EXPECT_EQ(c.max_items, 100u);
+  EXPECT_EQ(c.max_delay, 10ms);
+  EXPECT_EQ(c.max_outstanding, 4u);
+  EXPECT_EQ(c.max_waiting, 10'000u);
+  EXPECT_EQ(c.deadline_margin, 5ms);
+  EXPECT_TRUE(problems_of(c).empty());
+  EXPECT_EQ(batcher{c}.kind(), "batcher");
+}
+
+// The keys of all problems with a default config after `change`.
+template <class F>
+std::string wrong_keys(F change) {
+  batcher_config c;
+  change(c);
+  std::string result;
+  for (const auto& p : problems_of(c))
+    result += (result.empty() ? "" : " ") + p.key;
+  return result;
+}
+
+TEST(batcher_config, refuses_values_out_of_range) {
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_items = 0; }), "max_items");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_items = 100'001; }),
+            "max_items max_waiting");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_delay = -1ns; }), "max_delay");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_delay = 1h + 1ns; }), "max_delay");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_outstanding = 0; }),
+            "max_outstanding");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_outstanding = 1001; }),
+            "max_outstanding");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.max_waiting = 1'000'001; }),
+            "max_waiting");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.deadline_margin = -1ns; }),
+            "deadline_margin");
+  EXPECT_EQ(wrong_keys([](auto& c) { c.deadline_margin = 1h + 1ns; }),
+            "deadline_margin");
+}
+
+TEST(batcher_config, takes_the_ends_of_every_range) {
+  EXPECT_EQ(wrong_keys([](auto& c) {
+              c.max_items = 1;
+              c.max_delay = 0ns;
+              c.max_outstanding = 1;
+              c.max_waiting = 1;
+              c.deadline_margin = 0ns;
+            }),
+            "");
+  EXPECT_EQ(wrong_keys([](auto& c) {
+              c.max_items = 100'000;
+              c.max_delay = 1h;
+              c.max_outstanding = 1000;
+              c.max_waiting = 1'000'000;
+              c.deadline_margin = 1h;
+            }),
+            "");
+}
+
+TEST(batcher_config, needs_room_for_a_whole_batch) {
+  batcher_config c;
+  c.max_items = 50;
+  c.max_waiting = 49;
+  auto found = problems_of(c, "stack.db.batcher");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].key, "stack.db.batcher.max_waiting");
+  EXPECT_EQ(found[0].message,
+            "49 is less than max_items, allowed: 50 to 1000000");
+  EXPECT_THROW(batcher{c}, config_error);
+  c.max_waiting = 50;
+  EXPECT_TRUE(problems_of(c).empty());
+}
+
+// -- flushing -----------------------------------------------------------------
+
+TEST(batcher, sends_a_batch_as_soon_as_it_is_full) {
+  batch_host b{three_items()};
+  auto first = b.arrive();
+  b.arrive();
+  EXPECT_TRUE(b.launched.empty());
+  auto last = b.arrive();
+  EXPECT_EQ(b.take(), (ids{first, first + 1, last}));
+  EXPECT_EQ(b.count("flushed_by_count"), 1);
+  EXPECT_EQ(b.policy.wakeup(), never);
+}
+
+TEST(batcher, sends_each_item_at_once_if_a_batch_has_one) {
+  auto c = three_items();
+  c.max_items = 1;
+  batch_host b{c};
+  auto id = b.arrive();
+  EXPECT_EQ(b.take(), ids{id});
+}
+
+TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
+  batch_host b{three_items()};
+  b.advance_to(3ms);
+  auto first = b.arrive();
+  b.advance_to(12ms);
+  auto second = b.arrive();
+  b.advance_to(13ms - 1ns);
+  EXPECT_TRUE(b.launched.empty()) << "one nanosecond early";
+  b.advance_to(13ms);
+  EXPECT_EQ(b.take(), (ids{first, second}));
+  EXPECT_EQ(b.count("flushed_by_delay"), 1);
+}
+
+TEST(batcher, never_sends_an_empty_batch) {
+  batch_host b{three_items()};
+  auto id = b.arrive();
+  b.drop(id);
+  EXPECT_EQ(b.policy.wakeup(), never);
+  b.advance(1h);
+  b.policy.wake(b.e); // Also if it is woken unasked.
+  b.drain();
+  EXPECT_TRUE(b.launched.empty());
+  EXPECT_EQ(b.count("abandoned"), 1);
+}
+
+TEST(batcher, does_not_let_the_timer_of_a_sent_batch_flush_the_next_one) {
+  batch_host b{three_items()};
+  b.arrive(); // Would be due at 10ms,
+  b.arrive();
+  b.arrive(); // but is full now.
+  EXPECT_EQ(b.take().size(), 3u);
+  b.advance_to(8ms);
+  b.arrive();
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 18ms);
+  b.advance_to(10ms);
+  b.policy.wake(b.e); // A timer that was not cancelled.
+  EXPECT_TRUE(b.e.actions.empty());
+  b.advance_to(18ms);
+  EXPECT_EQ(b.take().size(), 1u);
+}
+
+TEST(batcher, counts_the_delay_from_the_oldest_item_that_is_left) {
+  batch_host b{three_items()};
+  auto first = b.arrive();
+  b.advance_to(4ms);
+  auto second = b.arrive();
+  b.drop(first);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 14ms);
+  b.advance_to(14ms);
+  EXPECT_EQ(b.take(), ids{second});
+}
+
+TEST(batcher, sends_at_once_without_a_delay) {
+  auto c = three_items();
+  c.max_delay = 0ns;
+  batch_host b{c};
+  auto id = b.arrive();
+  EXPECT_EQ(b.take(), ids{id});
+  EXPECT_EQ(b.count("flushed_by_delay"), 1);
+}
+
+TEST(batcher, collects_without_a_delay_while_all_batches_are_under_way) {
+  auto c = three_items();
+  c.max_delay = 0ns;
+  c.max_outstanding = 1;
+  batch_host b{c};
+  b.arrive();
+  b.take();
+  b.arrive();
+  b.arrive();
+  EXPECT_TRUE(b.launched.empty());
+  b.done(b.last_taken);
+  EXPECT_EQ(b.take().size(), 2u);
+}
+
+// -- deadlines ----------------------------------------------------------------
+
+TEST(batcher, sends_a_batch_in_time_for_its_earliest_deadline) {
+  batch_host b{three_items()};
+  b.arrive_with_deadline(13ms);
+  b.arrive_with_deadline(9ms);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 4ms);
+  b.advance_to(4ms - 1ns);
+  EXPECT_TRUE(b.launched.empty());
+  b.advance_to(4ms);
+  EXPECT_EQ(b.take().size(), 2u);
+  EXPECT_EQ(b.count("flushed_by_deadline"), 1);
+  EXPECT_EQ(b.count("flushed_by_delay"), 0);
+}
+
+TEST(batcher, sends_a_batch_at_once_for_a_deadline_within_the_margin) {
+  batch_host b{three_items()};
+  auto patient = b.arrive();
+  auto urgent = b.arrive_with_deadline(5ms); // Exactly the margin.
+  EXPECT_EQ(b.take(), (ids{patient, urgent}));
+  EXPECT_EQ(b.count("flushed_by_deadline"), 1);
+}
+
+TEST(batcher, waits_for_a_deadline_just_beyond_the_margin) {
+  batch_host b{three_items()};
+  b.arrive_with_deadline(5ms + 1ns);
+  EXPECT_TRUE(b.launched.empty());
+  b.advance(1ns);
+  EXPECT_EQ(b.launched.size(), 1u);
+}
+
+TEST(batcher, survives_the_earliest_deadline_that_there_is) {
+  batch_host b{three_items()};
+  flight call;
+  call.deadline = time_point::min();
+  b.arrive(call);
+  EXPECT_EQ(b.take().size(), 1u);
+}
+
+TEST(batcher, names_the_delay_if_delay_and_deadline_come_together) {
+  batch_host b{three_items()};
+  b.arrive_with_deadline(15ms);
+  b.advance_to(10ms);
+  EXPECT_EQ(b.count("flushed_by_delay"), 1);
+  EXPECT_EQ(b.count("flushed_by_deadline"), 0);
+}
+
+TEST(batcher, forgets_the_deadline_of_an_item_that_was_abandoned) {
+  batch_host b{three_items()};
+  b.arrive_with_deadline(13ms);
+  auto hasty = b.arrive_with_deadline(9ms);
+  b.drop(hasty);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 8ms);
+}
+
+TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
+  auto c = three_items();
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 3; ++i)
+    b.arrive(); // Under way.
+  b.take();
+  for (int i = 0; i < 3; ++i)
+    b.arrive_with_deadline(7ms); // Full, and waits for the batch under way.
+  b.arrive_with_deadline(8ms);   // The next batch.
+  b.done(b.last_taken);
+  EXPECT_EQ(b.take().size(), 3u);
+  b.done(b.last_taken);
+  EXPECT_EQ(b.policy.wakeup(), b.start() + 3ms);
+}
+
+// -- bounds -------------------------------------------------------------------
+
+TEST(batcher, sends_no_more_batches_than_allowed_at_once) {
+  batch_host b{three_items()};
+  int taken = 0;
+  for (int i = 0; i < 20; ++i) {
+    b.arrive();
+    for (; !b.launched.empty(); ++taken)
+      EXPECT_EQ(b.take().size(), 3u);
+  }
+  EXPECT_EQ(taken, 2);
+  EXPECT_EQ(b.count("outstanding"), 2);
+  EXPECT_EQ(b.count("waiting"), 5);
+  EXPECT_EQ(b.count("rejected_full"), 20 - 2 * 3 - 5);
+}
+
+TEST(batcher, lets_items_wait_while_all_batches_are_under_way) {
+  batch_host b{three_items()};
+  for (int i = 0; i < 6; ++i) {
+    b.arrive();
+    if (!b.launched.empty())
+      b.take();
+  }
+  for (int i = 0; i < 5; ++i)
+    b.arrive();
+  EXPECT_EQ(b.count("waiting"), 5);
+  EXPECT_EQ(b.policy.state(), "blocked");
+  EXPECT_EQ(b.policy.wakeup(), never) << "time alone changes nothing";
+  b.advance(1h);
+  EXPECT_TRUE(b.launched.empty());
+  b.done(1);
+  EXPECT_EQ(b.take(), (ids{7, 8, 9})) << "in order of arrival";
+  EXPECT_EQ(b.count("flushed_by_count"), 3);
+  b.done(2);
+  EXPECT_EQ(b.take(), (ids{10, 11})) << "overdue";
+  EXPECT_EQ(b.count("flushed_by_delay"), 1);
+}
+
+TEST(batcher, rejects_what_exceeds_max_waiting) {
+  auto c = three_items();
+  c.max_outstanding = 1;
+  batch_host b{c};
+  for (int i = 0; i < 3; ++i)
+    b.arrive();
+  b.take();
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(b.where(b.arrive()), place::held);
+  auto id = b.arrive();
+  EXPECT_EQ(b.where(id), place::rejected);
+  EXPECT_EQ(b.calls.at(id).code, errc::queue_full);
+  EXPECT_EQ(b.count("rejected_full"), 1);
+  EXPECT_EQ(b.e.told.back(), "rejected:>queue_full");
+  b.drop(id - 1);
+  EXPECT_EQ(b.where(b.arrive()), place::held) << "an abandoned item made room";
+}
+
+} // namespace
+} // namespace caisson::test

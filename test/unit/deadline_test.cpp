@@ -1,0 +1,316 @@
+#include <caisson/deadline.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using strings = std::vector<std::string>;
+
+class host : public solo<deadline> {
+public:
+  explicit host(deadline_config c) : solo(std::move(c)) {}
+
+  // A call with so much time left arrives.
+  call_id arrive_with(duration left) {
+    flight call;
+    call.deadline = left == unlimited ? never : e.now + left;
+    return arrive(call);
+  }
+
+  // How much time the call has left as the layers below see it.
+  duration left(call_id id) const {
+    return until(calls.at(id).call.deadline, e.now);
+  }
+
+  // The host finds the call's deadline passed.
+  decision expire(call_id id) {
+    auto& x = calls.at(id);
+    return policy.deadline_passed(x.call, x.notes, e);
+  }
+};
+
+deadline_config limit(duration timeout, duration min_left = 0ns) {
+  deadline_config c;
+  c.timeout = timeout;
+  c.min_left = min_left;
+  return c;
+}
+
+// -- configuration ------------------------------------------------------------
+
+TEST(deadline, has_these_defaults) {
+  deadline_config c;
+  EXPECT_EQ(c.timeout, 1s);
+  EXPECT_EQ(c.min_left, 0ns);
+  EXPECT_TRUE(problems_of(c).empty());
+  strings keys;
+  for (auto& r : rows_of(c))
+    keys.push_back(r.key);
+  EXPECT_EQ(keys, (strings{"name", "mode", "timeout", "min_left"}));
+}
+
+TEST(deadline, refuses_what_is_out_of_range_and_says_why) {
+  struct row {
+    deadline_config given;
+    std::string message;
+  };
+  for (auto& x : std::vector<row>{
+         {limit(0ns), "timeout: 0s is out of range, allowed: 1us to 365d"},
+         {limit(1us - 1ns),
+          "timeout: 999ns is out of range, allowed: 1us to 365d"},
+         {limit(unlimited),
+          "timeout: unlimited is out of range, allowed: 1us to 365d"},
+         {limit(1s, -1ns),
+          "min_left: -1ns is out of range, allowed: 0s to 365d"},
+         {limit(1s, 1001ms),
+          "min_left: 1001ms is more than timeout, allowed: 0s to 1s"}}) {
+    try {
+      deadline{x.given};
+      ADD_FAILURE() << "accepted, expected " << x.message;
+    } catch (const config_error& e) {
+      ASSERT_EQ(e.all().size(), 1u);
+      EXPECT_EQ(to_text(e.all().front()), x.message);
+    }
+  }
+  EXPECT_NO_THROW(deadline{limit(1us)});
+  EXPECT_NO_THROW(deadline{limit(365 * 24h, 365 * 24h)});
+}
+
+// -- arrival ------------------------------------------------------------------
+
+TEST(deadline, gives_each_call_the_earlier_of_two_deadlines) {
+  struct row {
+    duration had;
+    duration gets;
+  };
+  for (auto& x : std::vector<row>{{unlimited, 1s},
+                                  {1h, 1s},
+                                  {1s + 1ns, 1s},
+                                  {1s, 1s},
+                                  {1s - 1ns, 1s - 1ns},
+                                  {1ns, 1ns}}) {
+    host h{limit(1s)};
+    auto id = h.arrive_with(x.had);
+    EXPECT_EQ(h.where(id), place::below);
+    EXPECT_EQ(h.left(id), x.gets);
+    EXPECT_EQ(h.count("admitted"), 1);
+  }
+}
+
+TEST(deadline, refuses_a_call_that_expired_before_it_came) {
+  for (auto left : {0ns, duration{-1ns}, duration{-1h}}) {
+    host h{limit(1s)};
+    auto id = h.arrive_with(left);
+    EXPECT_EQ(h.where(id), place::rejected);
+    EXPECT_EQ(h.calls.at(id).code, errc::deadline_exceeded);
+    EXPECT_EQ(h.calls.at(id).retry_after, 0ns);
+    EXPECT_EQ(h.calls.at(id).call.deadline, h.e.now + left);
+    EXPECT_EQ(h.count("expired_on_arrival"), 1);
+    EXPECT_EQ(h.count("admitted"), 0);
+    EXPECT_EQ(h.e.told, (strings{"rejected:>deadline_exceeded"}));
+  }
+}
+
+TEST(deadline, refuses_a_call_that_has_too_little_time_left) {
+  struct row {
+    duration left;
+    bool admitted;
+  };
+  for (auto& x : std::vector<row>{{unlimited, true},
+                                  {20ms + 1ns, true},
+                                  {20ms, true},
+                                  {20ms - 1ns, false},
+                                  {1ns, false}}) {
+    host h{limit(1s, 20ms)};
+    auto id = h.arrive_with(x.left);
+    EXPECT_EQ(h.where(id), x.admitted ? place::below : place::rejected);
+    EXPECT_EQ(h.count("too_little_left"), x.admitted ? 0 : 1);
+    EXPECT_EQ(h.count("expired_on_arrival"), 0);
+    if (!x.admitted) {
+      EXPECT_EQ(h.calls.at(id).code, errc::deadline_exceeded);
+      EXPECT_EQ(h.e.told, (strings{"rejected:>deadline_exceeded"}));
+    }
+  }
+}
+
+TEST(deadline, admits_a_call_when_min_left_is_the_whole_timeout) {
+  host h{limit(20ms, 20ms)};
+  EXPECT_EQ(h.where(h.arrive_with(unlimited)), place::below);
+  EXPECT_EQ(h.where(h.arrive_with(20ms - 1ns)), place::rejected);
+}
+
+TEST(deadline, bears_the_end_of_time) {
+  host h{limit(365 * 24h)};
+  h.e.now = never - 1s;
+  auto id = h.arrive_with(unlimited);
+  EXPECT_EQ(h.calls.at(id).call.deadline, never);
+  h.finish(id);
+  h.e.now = never;
+  EXPECT_EQ(h.where(h.arrive_with(unlimited)), place::rejected);
+}
+
+// -- ends ---------------------------------------------------------------------
+
+TEST(deadline, gives_the_call_its_own_deadline_back) {
+  for (auto had : {unlimited, duration{1h}, duration{10ms}})
+    for (auto end : {"settle", "abandon", "expire"}) {
+      host h{limit(1s)};
+      auto id = h.arrive_with(had);
+      auto outer = had == unlimited ? never : h.e.now + had;
+      h.advance(5ms);
+      if (end == std::string{"settle"})
+        h.fail(id);
+      else if (end == std::string{"abandon"})
+        h.abandon(id);
+      else
+        h.expire(id);
+      EXPECT_EQ(h.calls.at(id).call.deadline, outer) << end;
+    }
+}
+
+TEST(deadline, passes_any_outcome_up_unchanged) {
+  host h{limit(1s)};
+  auto good = h.arrive();
+  auto bad = h.arrive();
+  h.finish(good);
+  h.finish(bad, outcome::failure(errc::queue_full, false, 3s));
+  EXPECT_EQ(h.where(bad), place::passed);
+  auto& o = h.calls.at(bad).result;
+  EXPECT_TRUE(o.is(errc::queue_full));
+  EXPECT_FALSE(o.reached);
+  EXPECT_EQ(o.retry_after, 3s);
+  EXPECT_EQ(h.count("answered"), 2);
+}
+
+TEST(deadline, cuts_a_call_off_when_its_deadline_has_passed) {
+  host h{limit(1s)};
+  auto id = h.arrive();
+  h.advance(1s);
+  auto d = h.expire(id);
+  EXPECT_EQ(d.what, decision::kind::reject);
+  EXPECT_EQ(d.code, errc::deadline_exceeded);
+  EXPECT_EQ(h.count("expired"), 1);
+  EXPECT_EQ(h.e.told, (strings{"expired:>"}));
+}
+
+TEST(deadline, observing_it_counts_the_call_once_as_expired) {
+  for (bool abandoned : {false, true}) {
+    host h{limit(1s)};
+    auto id = h.arrive();
+    h.advance(1s);
+    h.expire(id);
+    h.expire(id);
+    // The host lets the call go on, and it ends later.
+    h.advance(1s);
+    if (abandoned)
+      h.abandon(id);
+    else
+      h.finish(id);
+    EXPECT_EQ(h.count("expired"), 1);
+    EXPECT_EQ(h.count("overran"), abandoned ? 0 : 1);
+    EXPECT_EQ(h.count("answered"), 0);
+    EXPECT_EQ(h.count("abandoned"), 0);
+    EXPECT_EQ(h.calls.at(id).call.deadline, never);
+    EXPECT_EQ(h.e.told.size(), 1u);
+  }
+}
+
+TEST(deadline, counts_what_overran_under_a_host_that_only_observes) {
+  host h{limit(1s)};
+  auto in_time = h.arrive();
+  h.advance(1s - 1ns);
+  h.finish(in_time);
+  auto late = h.arrive();
+  h.advance(1s);
+  h.finish(late);
+  EXPECT_EQ(h.where(late), place::passed);
+  EXPECT_EQ(h.count("answered"), 1);
+  EXPECT_EQ(h.count("expired"), 1);
+  EXPECT_EQ(h.count("overran"), 1);
+}
+
+TEST(deadline, does_not_count_an_outer_deadline_as_its_own) {
+  host h{limit(5s)};
+  flight f;
+  f.deadline = host::start() + 1s;
+  auto id = h.arrive(f);
+  h.advance(2s);
+  h.finish(id);
+  EXPECT_EQ(h.count("answered"), 1);
+  EXPECT_EQ(h.count("expired"), 0);
+}
+
+TEST(deadline, counts_calls_that_are_taken_away) {
+  host h{limit(1s)};
+  h.abandon(h.arrive());
+  EXPECT_EQ(h.count("abandoned"), 1);
+  EXPECT_EQ(h.count("answered"), 0);
+}
+
+TEST(deadline, counts_from_now_also_when_the_clock_stepped_back) {
+  host h{limit(1s)};
+  auto first = h.arrive();
+  auto its_deadline = h.calls.at(first).call.deadline;
+  h.set_clock(-1h);
+  auto second = h.arrive();
+  EXPECT_EQ(h.left(second), 1s);
+  EXPECT_EQ(h.calls.at(first).call.deadline, its_deadline);
+  h.finish(first);
+  EXPECT_EQ(h.calls.at(first).call.deadline, never);
+}
+
+// -- operation ----------------------------------------------------------------
+
+TEST(deadline, reconfigured_it_leaves_calls_their_deadline) {
+  host h{limit(1s)};
+  auto before = h.arrive();
+  h.policy.reconfigure(limit(5ms, 1ms), h.e);
+  EXPECT_EQ(h.policy.config().timeout, 5ms);
+  auto behind = h.arrive();
+  EXPECT_EQ(h.left(before), 1s);
+  EXPECT_EQ(h.left(behind), 5ms);
+  EXPECT_EQ(h.where(h.arrive_with(1ms - 1ns)), place::rejected);
+  h.finish(before);
+  h.finish(behind);
+  EXPECT_EQ(h.count("answered"), 2);
+}
+
+TEST(deadline, obeys_the_commands_that_it_knows) {
+  using enum operator_command;
+  host h{limit(1s)};
+  auto id = h.arrive();
+  for (auto [c, known] :
+       std::vector<std::pair<operator_command, bool>>{{force_open, false},
+                                                      {force_closed, false},
+                                                      {disable, false},
+                                                      {enable, true},
+                                                      {metrics_only, false}})
+    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+  EXPECT_EQ(h.count("admitted"), 1);
+  EXPECT_TRUE(h.policy.command(reset, h.e));
+  EXPECT_EQ(h.count("admitted"), 0);
+  h.finish(id);
+  EXPECT_EQ(h.count("answered"), 1);
+  EXPECT_EQ(h.calls.at(id).call.deadline, never);
+}
+
+TEST(deadline, has_no_state_and_sends_nothing_twice) {
+  deadline d{limit(1s)};
+  EXPECT_EQ(d.kind(), "deadline");
+  EXPECT_EQ(d.state(), "");
+  EXPECT_FALSE(d.resends());
+  EXPECT_EQ(d.wakeup(), never);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,401 @@
+#include <caisson/fallback.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using host = solo<fallback>;
+using strings = std::vector<std::string>;
+
+fallback_config simple(std::uint32_t max_concurrent = 10) {
+  fallback_config c;
+  c.max_concurrent = max_concurrent;
+  return c;
+}
+
+// Fails unless the call is with that alternative.
+void expect_at(const host& h, call_id id, std::uint64_t alternative) {
+  EXPECT_EQ(h.where(id), place::redirected);
+  EXPECT_EQ(h.calls.at(id).index, alternative);
+}
+
+// -- configuration ------------------------------------------------------------
+
+TEST(fallback, has_these_defaults) {
+  fallback_config c;
+  EXPECT_EQ(c.max_concurrent, 10u);
+  EXPECT_TRUE(problems_of(c).empty());
+  strings keys;
+  for (auto& r : rows_of(c))
+    keys.push_back(r.key);
+  EXPECT_EQ(keys, (strings{"name", "mode", "max_concurrent", "fall_back_on",
+                           "ignore"}));
+}
+
+TEST(fallback, refuses_what_is_out_of_range_and_says_why) {
+  auto c = simple(1'000'001);
+  c.classify.allow = {"tired"};
+  c.classify.deny = {"app:256"};
+  try {
+    fallback{c, 0};
+    ADD_FAILURE() << "accepted";
+  } catch (const config_error& e) {
+    ASSERT_EQ(e.all().size(), 4u);
+    EXPECT_EQ(to_text(e.all()[0]), "max_concurrent: 1000001 is out of range, "
+                                   "allowed: 0 to 1000000");
+    EXPECT_EQ(e.all()[1].key, "fall_back_on");
+    EXPECT_EQ(e.all()[2].key, "ignore");
+    EXPECT_EQ(to_text(e.all()[3]),
+              "alternatives: 0 is out of range, allowed: 1 or more");
+  }
+  EXPECT_THROW((fallback{simple(), 0}), config_error);
+  EXPECT_EQ((fallback{simple(), 1}.alternatives()), 1u);
+}
+
+// -- the chain ----------------------------------------------------------------
+
+TEST(fallback, passes_an_answer_of_the_worker_up) {
+  host h{simple(), 2u};
+  auto id = h.arrive();
+  EXPECT_EQ(h.where(id), place::below);
+  h.finish(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("calls"), 1);
+  EXPECT_EQ(h.count("primary_answered"), 1);
+  EXPECT_EQ(h.count("running"), 0);
+  EXPECT_TRUE(h.e.told.empty());
+}
+
+TEST(fallback, asks_the_first_alternative_when_the_worker_fails) {
+  host h{simple(), 2u};
+  auto id = h.arrive();
+  h.fail(id);
+  expect_at(h, id, 0);
+  EXPECT_EQ(h.count("fell_back"), 1);
+  EXPECT_EQ(h.count("running"), 1);
+  EXPECT_TRUE(h.e.told.empty());
+  h.finish(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_TRUE(h.calls.at(id).result.ok);
+  EXPECT_EQ(h.count("answered_by_alternative"), 1);
+  EXPECT_EQ(h.count("primary_answered"), 0);
+  EXPECT_EQ(h.count("running"), 0);
+  EXPECT_EQ(h.e.told, (strings{"fell_back:>0"}));
+}
+
+TEST(fallback, asks_the_alternatives_in_order) {
+  host h{simple(), 3u};
+  auto id = h.arrive();
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    h.fail(id);
+    expect_at(h, id, i);
+    EXPECT_EQ(h.count("running"), 1);
+  }
+  h.finish(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("fell_back"), 1);
+  EXPECT_EQ(h.count("tried_next"), 2);
+  EXPECT_EQ(h.count("answered_by_alternative"), 1);
+  EXPECT_EQ(h.e.told, (strings{"fell_back:>2"}));
+}
+
+TEST(fallback, gives_up_with_the_last_outcome) {
+  host h{simple(), 2u};
+  auto id = h.arrive();
+  h.fail(id, errc::worker_down);
+  h.fail(id, errc::rate_limited);
+  h.finish(id, outcome::failure(errc::queue_full, true, 3s));
+  EXPECT_EQ(h.where(id), place::passed);
+  auto& o = h.calls.at(id).result;
+  EXPECT_TRUE(o.is(errc::queue_full));
+  EXPECT_EQ(o.retry_after, 3s);
+  EXPECT_EQ(h.count("all_failed"), 1);
+  EXPECT_EQ(h.count("running"), 0);
+  EXPECT_TRUE(h.e.told.empty());
+}
+
+TEST(fallback, says_upwards_whether_anybody_was_reached) {
+  for (bool worker : {false, true})
+    for (bool alternative : {false, true}) {
+      host h{simple(), 1u};
+      auto id = h.arrive();
+      h.fail(id, errc::worker_down, worker);
+      h.fail(id, errc::worker_down, alternative);
+      EXPECT_EQ(h.calls.at(id).result.reached, worker || alternative);
+    }
+}
+
+TEST(fallback, begins_nothing_that_is_out_of_time) {
+  struct row {
+    duration left;
+    bool redirected;
+  };
+  for (auto& x : std::vector<row>{{2ms, true}, {1ms, false}, {0ms, false}}) {
+    host h{simple(), 2u};
+    flight call;
+    call.deadline = h.e.now + x.left;
+    auto id = h.arrive(call);
+    h.advance(1ms);
+    h.fail(id);
+    EXPECT_EQ(h.where(id), x.redirected ? place::redirected : place::passed);
+    EXPECT_EQ(h.count("out_of_time"), x.redirected ? 0 : 1);
+    if (x.redirected) {
+      h.advance(1ms);
+      h.fail(id);
+      EXPECT_EQ(h.where(id), place::passed);
+      EXPECT_EQ(h.count("out_of_time"), 1);
+      EXPECT_EQ(h.count("running"), 0);
+    }
+  }
+}
+
+// -- what it falls back from --------------------------------------------------
+
+TEST(fallback, knows_by_itself_what_needs_another_answer) {
+  for (auto [code, falls] :
+       std::vector<std::pair<errc, bool>>{{errc::breaker_open, true},
+                                          {errc::queue_full, true},
+                                          {errc::wait_timeout, true},
+                                          {errc::rate_limited, true},
+                                          {errc::deadline_exceeded, true},
+                                          {errc::worker_down, true},
+                                          {errc::batch_failed, true},
+                                          {errc::shed, true},
+                                          {errc::cancelled, false},
+                                          {errc::budget_exhausted, false},
+                                          {errc::no_such_permit, false},
+                                          {errc::invalid_config, false},
+                                          {errc::draining, false}})
+    for (bool reached : {false, true}) {
+      host h{simple(), 1u};
+      auto id = h.arrive();
+      h.fail(id, code, reached);
+      EXPECT_EQ(h.where(id), falls ? place::redirected : place::passed)
+        << name_of(code);
+      EXPECT_EQ(h.count("passed_up"), falls ? 0 : 1);
+    }
+}
+
+TEST(fallback, falls_back_from_errors_of_the_worker_too) {
+  outcome o;
+  o.ok = false;
+  o.code = 1;
+  // The worker has no handler: trying again would not help, but another might.
+  for (auto category : {"app", "system_error"}) {
+    o.category = category_hash(category);
+    host h{simple(), 1u};
+    auto id = h.arrive();
+    h.finish(id, o);
+    EXPECT_EQ(h.where(id), place::redirected) << category;
+  }
+}
+
+TEST(fallback, follows_its_lists) {
+  struct row {
+    strings fall_back_on;
+    strings ignore;
+    errc code;
+    bool falls;
+  };
+  for (auto& x :
+       std::vector<row>{{{"draining"}, {}, errc::draining, true},
+                        {{"draining"}, {}, errc::worker_down, false},
+                        {{"draining"}, {}, errc::shed, false},
+                        {{"shed"}, {}, errc::shed, true},
+                        {{"shed"}, {"shed"}, errc::shed, false},
+                        {{}, {"shed"}, errc::shed, false},
+                        {{}, {"caisson:*"}, errc::shed, false},
+                        {{}, {"worker_down"}, errc::worker_down, false},
+                        {{}, {"worker_down"}, errc::shed, true},
+                        {{}, {"worker_down"}, errc::queue_full, true}}) {
+    auto c = simple();
+    c.classify.allow = x.fall_back_on;
+    c.classify.deny = x.ignore;
+    host h{c, 1u};
+    auto id = h.arrive();
+    h.fail(id, x.code);
+    EXPECT_EQ(h.where(id), x.falls ? place::redirected : place::passed)
+      << name_of(x.code);
+    EXPECT_EQ(h.count("passed_up"), x.falls ? 0 : 1);
+  }
+}
+
+TEST(fallback, a_function_has_the_last_word) {
+  struct row {
+    verdict given;
+    bool falls;
+    std::string counter;
+  };
+  for (auto& x : std::vector<row>{{verdict::success, false, "primary_answered"},
+                                  {verdict::failure, true, "fell_back"},
+                                  {verdict::transient, true, "fell_back"},
+                                  {verdict::refused, true, "fell_back"},
+                                  {verdict::neutral, false, "passed_up"}})
+    for (auto& o : {outcome::success(), outcome::failure(errc::shed, false)}) {
+      auto c = simple();
+      c.classify.by_value = [v = x.given](const outcome&) { return v; };
+      host h{c, 1u};
+      auto id = h.arrive();
+      h.finish(id, o);
+      EXPECT_EQ(h.where(id), x.falls ? place::redirected : place::passed);
+      EXPECT_EQ(h.count(x.counter), 1) << x.counter;
+    }
+}
+
+TEST(fallback, passes_up_what_an_alternative_says_that_is_no_failure_of_it) {
+  host h{simple(), 2u};
+  auto id = h.arrive();
+  h.fail(id);
+  h.fail(id, errc::cancelled);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_TRUE(h.calls.at(id).result.is(errc::cancelled));
+  EXPECT_EQ(h.count("passed_up"), 1);
+  EXPECT_EQ(h.count("answered_by_alternative"), 0);
+  EXPECT_EQ(h.count("running"), 0);
+}
+
+// -- how many at once ---------------------------------------------------------
+
+TEST(fallback, passes_the_outcome_up_when_too_many_are_falling_back) {
+  host h{simple(2), 1u};
+  auto a = h.arrive();
+  auto b = h.arrive();
+  auto c = h.arrive();
+  h.fail(a);
+  h.fail(b);
+  h.fail(c, errc::breaker_open);
+  EXPECT_EQ(h.where(b), place::redirected);
+  EXPECT_EQ(h.where(c), place::passed);
+  EXPECT_TRUE(h.calls.at(c).result.is(errc::breaker_open));
+  EXPECT_EQ(h.count("fallback_full"), 1);
+  EXPECT_EQ(h.count("running"), 2);
+  h.finish(a);
+  auto d = h.arrive();
+  h.fail(d);
+  EXPECT_EQ(h.where(d), place::redirected);
+}
+
+TEST(fallback, a_call_that_moves_on_keeps_its_place) {
+  host h{simple(1), 2u};
+  auto a = h.arrive();
+  h.fail(a);
+  h.fail(a);
+  expect_at(h, a, 1);
+  EXPECT_EQ(h.count("running"), 1);
+}
+
+TEST(fallback, zero_means_no_limit) {
+  host h{simple(0), 1u};
+  for (int i = 0; i < 1'000; ++i)
+    h.fail(h.arrive());
+  EXPECT_EQ(h.count("running"), 1'000);
+  EXPECT_EQ(h.count("fallback_full"), 0);
+}
+
+TEST(fallback, an_abandoned_call_gives_its_place_back) {
+  host h{simple(1), 1u};
+  h.abandon(h.arrive());
+  EXPECT_EQ(h.count("abandoned"), 1);
+  EXPECT_EQ(h.count("running"), 0);
+  auto id = h.arrive();
+  h.fail(id);
+  h.abandon(id);
+  EXPECT_EQ(h.count("abandoned_in_fallback"), 1);
+  EXPECT_EQ(h.count("running"), 0);
+}
+
+TEST(fallback, observing_it_gives_its_place_back_at_once) {
+  // The host abandons what the policy wants to hold, before it looks at the
+  // redirect, and ignores that.
+  fallback f{simple(1), 1};
+  random_source random;
+  env e{host::start(), random};
+  flight call;
+  slot notes;
+  f.admit(call, notes, e);
+  auto o = outcome::failure(errc::worker_down, true);
+  EXPECT_EQ(f.settle(call, notes, o, e).what, decision::kind::hold);
+  f.abandon(call, notes, o, false, e);
+  ASSERT_EQ(e.actions.size(), 1u);
+  std::vector<metric> ms;
+  f.list_metrics(ms);
+  EXPECT_EQ(ms.back().name, "running");
+  EXPECT_EQ(ms.back().value, 0);
+  EXPECT_TRUE(ms.back().gauge);
+}
+
+// -- operation ----------------------------------------------------------------
+
+TEST(fallback, holds_without_an_end_of_its_own) {
+  host h{simple(), 1u};
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(h.calls.at(id).until, never);
+  h.set_clock(-1h);
+  h.advance(1'000h);
+  expect_at(h, id, 0);
+}
+
+TEST(fallback, reconfigured_it_keeps_calls_with_their_alternative) {
+  host h{simple(3), 2u};
+  std::vector<call_id> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(h.arrive());
+    h.fail(ids.back());
+  }
+  h.policy.reconfigure(simple(1), h.e);
+  EXPECT_EQ(h.policy.config().max_concurrent, 1u);
+  EXPECT_EQ(h.count("running"), 3);
+  h.fail(ids[0]);
+  expect_at(h, ids[0], 1);
+  h.finish(ids[0]);
+  h.finish(ids[1]);
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  h.finish(ids[2]);
+  id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(h.where(id), place::redirected);
+}
+
+TEST(fallback, obeys_the_commands_that_it_knows) {
+  using enum operator_command;
+  host h{simple(), 1u};
+  auto id = h.arrive();
+  h.fail(id);
+  for (auto [c, known] :
+       std::vector<std::pair<operator_command, bool>>{{force_open, false},
+                                                      {force_closed, false},
+                                                      {disable, false},
+                                                      {enable, true},
+                                                      {metrics_only, false}})
+    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+  EXPECT_EQ(h.count("fell_back"), 1);
+  EXPECT_TRUE(h.policy.command(reset, h.e));
+  EXPECT_EQ(h.count("fell_back"), 0);
+  EXPECT_EQ(h.count("running"), 1);
+  h.finish(id);
+  EXPECT_EQ(h.count("running"), 0);
+}
+
+TEST(fallback, wants_the_content_of_calls_to_be_kept) {
+  fallback f{simple(), 1};
+  EXPECT_TRUE(f.resends());
+  EXPECT_EQ(f.kind(), "fallback");
+  EXPECT_EQ(f.state(), "");
+  EXPECT_EQ(f.wakeup(), never);
+}
+
+} // namespace
+} // namespace caisson::test

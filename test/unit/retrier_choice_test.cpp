@@ -1,0 +1,287 @@
+#include <caisson/retrier.hpp>
+
+#include <support/retrying.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace retrying;
+using namespace std::chrono_literals;
+
+// -- what is retried ----------------------------------------------------------
+
+TEST(retrier, retries_only_what_may_be_repeated) {
+  using enum idempotence;
+  struct row {
+    bool idempotent;
+    idempotence mark;
+    bool reached;
+    bool retried;
+  };
+  for (auto& x : std::vector<row>{{false, unmarked, false, true},
+                                  {false, unmarked, true, false},
+                                  {false, yes, false, true},
+                                  {false, yes, true, true},
+                                  {false, no, false, true},
+                                  {false, no, true, false},
+                                  {true, unmarked, false, true},
+                                  {true, unmarked, true, true},
+                                  {true, yes, true, true},
+                                  {true, no, false, true},
+                                  {true, no, true, false}}) {
+    auto c = simple();
+    c.idempotent = x.idempotent;
+    host h{c};
+    flight call;
+    call.idempotent = x.mark;
+    auto id = h.arrive(call);
+    h.fail(id, errc::worker_down, x.reached);
+    EXPECT_EQ(h.where(id), x.retried ? place::held : place::passed);
+    EXPECT_EQ(h.count("not_idempotent"), x.retried ? 0 : 1);
+  }
+}
+
+TEST(retrier, remembers_that_an_earlier_attempt_reached_the_worker) {
+  host h{simple()};
+  auto id = h.arrive();
+  backoff_after(h, id);
+  // From here on the call may not be repeated any more, and the second attempt
+  // not having reached the worker does not change that.
+  auto c = simple();
+  c.idempotent = false;
+  h.policy.reconfigure(c, h.e);
+  h.fail(id, errc::worker_down, false);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("not_idempotent"), 1);
+}
+
+TEST(retrier, says_upwards_whether_any_attempt_reached_the_worker) {
+  auto c = simple();
+  c.max_attempts = 2;
+  for (bool first : {false, true})
+    for (bool second : {false, true}) {
+      host h{c};
+      auto id = h.arrive();
+      backoff_after(h, id, outcome::failure(errc::worker_down, first));
+      h.fail(id, errc::worker_down, second);
+      EXPECT_EQ(h.calls.at(id).result.reached, first || second);
+    }
+}
+
+TEST(retrier, retries_what_is_transient_or_refused) {
+  struct row {
+    verdict given;
+    place expected;
+    std::string counter;
+  };
+  for (auto& x :
+       std::vector<row>{{verdict::success, place::passed, "succeeded"},
+                        {verdict::failure, place::passed, "not_retryable"},
+                        {verdict::neutral, place::passed, "not_retryable"},
+                        {verdict::transient, place::held, "retried"},
+                        {verdict::refused, place::held, "retried"}})
+    for (bool ok : {false, true}) {
+      auto c = simple();
+      c.classify.by_value = [v = x.given](const outcome&) { return v; };
+      host h{c};
+      auto id = h.arrive();
+      h.finish(id, ok ? outcome::success() : worker_failed());
+      EXPECT_EQ(h.where(id), x.expected);
+      EXPECT_EQ(h.count(x.counter), 1) << x.counter;
+    }
+}
+
+TEST(retrier, knows_by_itself_what_is_worth_another_attempt) {
+  for (auto [code, retried] :
+       std::vector<std::pair<errc, bool>>{{errc::breaker_open, true},
+                                          {errc::queue_full, true},
+                                          {errc::wait_timeout, true},
+                                          {errc::rate_limited, true},
+                                          {errc::deadline_exceeded, true},
+                                          {errc::worker_down, true},
+                                          {errc::batch_failed, true},
+                                          {errc::cancelled, false},
+                                          {errc::budget_exhausted, false},
+                                          {errc::shed, false},
+                                          {errc::no_such_permit, false},
+                                          {errc::invalid_config, false},
+                                          {errc::draining, false}}) {
+    host h{simple()};
+    auto id = h.arrive();
+    h.fail(id, code);
+    EXPECT_EQ(h.where(id), retried ? place::held : place::passed)
+      << name_of(code);
+  }
+}
+
+TEST(retrier, follows_its_lists) {
+  auto c = simple();
+  c.classify.allow = {"shed", "worker_down"};
+  c.classify.deny = {"worker_down"};
+  for (auto [code, retried] :
+       std::vector<std::pair<errc, bool>>{{errc::shed, true},
+                                          {errc::worker_down, false},
+                                          {errc::breaker_open, false}}) {
+    host h{c};
+    auto id = h.arrive();
+    h.fail(id, code);
+    EXPECT_EQ(h.where(id), retried ? place::held : place::passed)
+      << name_of(code);
+  }
+}
+
+// -- schedule and pushback ----------------------------------------------------
+
+TEST(retrier, gives_up_when_the_schedule_is_exhausted) {
+  auto c = simple();
+  c.backoff = schedule::constant(1ms).take(1).then(
+    schedule::linear(5ms, 1ms).take(2));
+  host h{c};
+  auto id = h.arrive();
+  EXPECT_EQ(backoff_after(h, id), 1ms);
+  EXPECT_EQ(backoff_after(h, id), 5ms);
+  EXPECT_EQ(backoff_after(h, id), 6ms);
+  h.fail(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_schedule"), 1);
+}
+
+TEST(retrier, never_retries_without_a_schedule) {
+  auto c = simple();
+  c.backoff = schedule{};
+  host h{c};
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_schedule"), 1);
+}
+
+TEST(retrier, gives_each_call_its_own_place_in_the_schedule) {
+  auto c = simple();
+  c.backoff = schedule::exponential(10ms);
+  host h{c};
+  auto first = h.arrive();
+  EXPECT_EQ(backoff_after(h, first), 10ms);
+  EXPECT_EQ(backoff_after(h, first), 20ms);
+  auto second = h.arrive();
+  EXPECT_EQ(backoff_after(h, second), 10ms);
+  EXPECT_EQ(backoff_after(h, first), 40ms);
+}
+
+TEST(retrier, waits_at_least_as_long_as_it_was_told) {
+  struct row {
+    duration scheduled;
+    duration told;
+    duration expected;
+  };
+  for (auto& x : std::vector<row>{{10ms, 0ns, 10ms},
+                                  {10ms, 10ms - 1ns, 10ms},
+                                  {10ms, 10ms + 1ns, 10ms + 1ns},
+                                  {0ns, 1ns, 1ns},
+                                  {1s, 1h, 1h}}) {
+    auto c = simple();
+    c.backoff = schedule::constant(x.scheduled);
+    host h{c};
+    auto id = h.arrive();
+    EXPECT_EQ(backoff_after(h, id, pushback(x.told)), x.expected);
+    EXPECT_EQ(h.count("pushed_back"), x.told > 0ns ? 1 : 0);
+  }
+}
+
+TEST(retrier, jitter_does_not_undercut_what_it_was_told) {
+  auto c = simple();
+  c.backoff = schedule::constant(20ms).jittered(jitter::full);
+  host h{c};
+  bool longer = false;
+  for (int i = 0; i < 200; ++i) {
+    auto d = backoff_after(h, h.arrive(), pushback(10ms));
+    EXPECT_GE(d, 10ms);
+    EXPECT_LT(d, 20ms);
+    longer = longer || d > 10ms;
+  }
+  EXPECT_TRUE(longer);
+}
+
+TEST(retrier, starts_its_series_over_after_a_pushback) {
+  auto c = simple();
+  c.backoff = schedule::exponential(10ms).take(3);
+  host h{c};
+  auto id = h.arrive();
+  EXPECT_EQ(backoff_after(h, id), 10ms);
+  EXPECT_EQ(backoff_after(h, id), 20ms);
+  EXPECT_EQ(backoff_after(h, id, pushback(1s)), 1s);
+  EXPECT_EQ(backoff_after(h, id), 10ms);
+  EXPECT_EQ(backoff_after(h, id), 20ms);
+  EXPECT_EQ(backoff_after(h, id), 40ms);
+  // The limit of a finite schedule is not lifted by a pushback that comes when
+  // it is exhausted.
+  h.finish(id, pushback(1s));
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_schedule"), 1);
+}
+
+TEST(retrier, a_negative_pushback_means_do_not_come_back) {
+  host h{simple()};
+  auto id = h.arrive();
+  h.finish(id, pushback(-1ns));
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_pushback"), 1);
+}
+
+TEST(retrier, begins_no_wait_without_end) {
+  host h{simple()};
+  auto id = h.arrive();
+  h.finish(id, pushback(unlimited));
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_deadline"), 1);
+}
+
+// -- the order of questions ---------------------------------------------------
+
+// Everything speaks against a retry at first; each row removes one reason.
+TEST(retrier, gives_the_first_of_several_reasons) {
+  retrier_config c;
+  c.max_attempts = 1;
+  c.backoff = schedule{};
+  c.classify.deny = {"cancelled"};
+  c.budget_ratio = 0;
+  c.budget_reserve = 0;
+  auto call = flight{};
+  auto o = outcome::failure(errc::cancelled, true, -1ns);
+  auto reason = [&] {
+    host h{c};
+    call.deadline = after(h.e.now, 5ms);
+    auto id = h.arrive(call);
+    h.finish(id, o);
+    EXPECT_EQ(h.where(id), place::passed);
+    for (auto name : {"not_retryable", "not_idempotent", "gave_up_pushback",
+                      "gave_up_attempts", "gave_up_deadline",
+                      "gave_up_schedule", "gave_up_budget"})
+      if (h.count(name) == 1)
+        return std::string{name};
+    return std::string{};
+  };
+  EXPECT_EQ(reason(), "not_retryable");
+  o.code = static_cast<std::uint8_t>(errc::worker_down);
+  EXPECT_EQ(reason(), "not_idempotent");
+  call.idempotent = idempotence::yes;
+  EXPECT_EQ(reason(), "gave_up_pushback");
+  o.retry_after = 0ns;
+  EXPECT_EQ(reason(), "gave_up_attempts");
+  c.max_attempts = 2;
+  EXPECT_EQ(reason(), "gave_up_schedule");
+  c.backoff = schedule::constant(10ms);
+  EXPECT_EQ(reason(), "gave_up_deadline");
+  c.backoff = schedule::constant(1ms);
+  EXPECT_EQ(reason(), "gave_up_budget");
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,314 @@
+#include <caisson/retrier.hpp>
+
+#include <support/retrying.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace retrying;
+using namespace std::chrono_literals;
+
+using strings = std::vector<std::string>;
+
+// -- configuration ------------------------------------------------------------
+
+TEST(retrier, has_these_defaults) {
+  retrier_config c;
+  EXPECT_EQ(c.max_attempts, 3u);
+  EXPECT_EQ(c.backoff,
+            schedule::exponential(50ms).limit(2s).jittered(jitter::full));
+  EXPECT_FALSE(c.idempotent);
+  EXPECT_TRUE(c.budget);
+  EXPECT_EQ(c.budget_ratio, 0.2);
+  EXPECT_EQ(c.budget_reserve, 10u);
+  EXPECT_EQ(c.budget_ttl, 10s);
+  EXPECT_TRUE(problems_of(c).empty());
+}
+
+TEST(retrier, describes_its_fields_in_this_order) {
+  strings keys;
+  for (auto& r : rows_of(retrier_config{}))
+    keys.push_back(r.key);
+  EXPECT_EQ(keys, (strings{"name", "mode", "max_attempts", "backoff",
+                           "idempotent", "retry_on", "fail_on", "budget",
+                           "budget_ratio", "budget_reserve", "budget_ttl"}));
+}
+
+TEST(retrier, refuses_what_is_out_of_range_and_says_why) {
+  struct row {
+    void (*spoil)(retrier_config&);
+    std::string message;
+  };
+  for (auto& x : std::vector<row>{
+         {[](auto& c) { c.max_attempts = 0; },
+          "max_attempts: 0 is out of range, allowed: 1 to 1000"},
+         {[](auto& c) { c.max_attempts = 1'001; },
+          "max_attempts: 1001 is out of range, allowed: 1 to 1000"},
+         {[](auto& c) { c.budget_ratio = -0.1; },
+          "budget_ratio: -0.1 is out of range, allowed: 0 to 1"},
+         {[](auto& c) { c.budget_ratio = 1.5; },
+          "budget_ratio: 1.5 is out of range, allowed: 0 to 1"},
+         {[](auto& c) { c.budget_reserve = 1'000'001; },
+          "budget_reserve: 1000001 is out of range, allowed: 0 to 1000000"},
+         {[](auto& c) { c.budget_ttl = 1s - 1ns; },
+          "budget_ttl: 999999999ns is out of range, allowed: 1s to 1min"},
+         {[](auto& c) { c.budget_ttl = 60s + 1ns; },
+          "budget_ttl: 60000000001ns is out of range, allowed: 1s to 1min"}}) {
+    auto c = simple();
+    x.spoil(c);
+    try {
+      retrier{c};
+      ADD_FAILURE() << "accepted, expected " << x.message;
+    } catch (const config_error& e) {
+      ASSERT_EQ(e.all().size(), 1u);
+      EXPECT_EQ(to_text(e.all().front()), x.message);
+    }
+  }
+}
+
+TEST(retrier, refuses_names_that_are_no_errors) {
+  auto c = simple();
+  c.classify.allow = {"deadline_exceeded", "tired"};
+  c.classify.deny = {"app:0"};
+  auto found = problems_of(c, "stack.db");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].key, "stack.db.retry_on");
+  EXPECT_NE(found[0].message.find("\"tired\""), std::string::npos);
+  EXPECT_EQ(found[1].key, "stack.db.fail_on");
+}
+
+TEST(retrier, refuses_a_broken_schedule) {
+  auto c = simple();
+  c.backoff = schedule::constant(-1ms);
+  EXPECT_THROW(retrier{c}, config_error);
+}
+
+// -- attempts -----------------------------------------------------------------
+
+TEST(retrier, passes_a_success_up) {
+  host h{simple()};
+  auto id = h.arrive();
+  EXPECT_EQ(h.where(id), place::below);
+  h.finish(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_TRUE(h.calls.at(id).result.ok);
+  EXPECT_EQ(h.count("calls"), 1);
+  EXPECT_EQ(h.count("succeeded"), 1);
+  EXPECT_EQ(h.count("recovered"), 0);
+}
+
+TEST(retrier, sends_a_failed_call_down_again_when_its_backoff_is_over) {
+  host h{simple()};
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(h.count("waiting"), 1);
+  EXPECT_EQ(h.count("retried"), 1);
+  h.advance(10ms - 1ns);
+  EXPECT_EQ(h.where(id), place::held);
+  EXPECT_EQ(h.count("resent"), 0);
+  EXPECT_EQ(h.calls.at(id).call.attempt, 1u);
+  h.advance(1ns);
+  EXPECT_EQ(h.where(id), place::below);
+  EXPECT_EQ(h.count("resent"), 1);
+  EXPECT_EQ(h.count("waiting"), 0);
+  EXPECT_EQ(h.calls.at(id).call.attempt, 2u);
+  h.finish(id);
+  EXPECT_EQ(h.count("recovered"), 1);
+  EXPECT_EQ(h.count("succeeded"), 0);
+}
+
+TEST(retrier, retries_without_delay_through_a_hold_that_is_over_at_once) {
+  auto c = simple();
+  c.backoff = schedule::constant(0ns);
+  host h{c};
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_EQ(wait_of(h, id), 0ns);
+  h.advance(0ns);
+  EXPECT_EQ(h.where(id), place::below);
+}
+
+TEST(retrier, counts_attempts_and_not_retries) {
+  for (std::uint32_t max : {1u, 2u, 3u, 7u}) {
+    auto c = simple();
+    c.max_attempts = max;
+    host h{c};
+    auto id = h.arrive();
+    for (std::uint32_t i = 1; i < max; ++i)
+      backoff_after(h, id);
+    h.fail(id);
+    EXPECT_EQ(h.where(id), place::passed);
+    EXPECT_EQ(h.calls.at(id).descents, static_cast<int>(max));
+    EXPECT_EQ(h.count("gave_up_attempts"), 1);
+  }
+}
+
+TEST(retrier, gives_up_with_the_last_real_outcome) {
+  auto c = simple();
+  c.max_attempts = 2;
+  host h{c};
+  auto id = h.arrive();
+  backoff_after(h, id);
+  h.finish(id, outcome::failure(errc::breaker_open, true, 3s));
+  auto& o = h.calls.at(id).result;
+  EXPECT_TRUE(o.is(errc::breaker_open));
+  EXPECT_EQ(o.retry_after, 3s);
+}
+
+TEST(retrier, tells_of_each_retry) {
+  host h{simple()};
+  auto id = h.arrive();
+  backoff_after(h, id);
+  h.finish(id);
+  EXPECT_EQ(h.e.told, (strings{"retried:>"}));
+}
+
+TEST(retrier, does_not_let_the_number_of_attempts_wrap) {
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  host h{simple()};
+  flight call;
+  call.attempt = most;
+  auto id = h.arrive(call);
+  backoff_after(h, id);
+  EXPECT_EQ(h.calls.at(id).call.attempt, most);
+}
+
+TEST(retrier, wants_the_content_of_calls_to_be_kept) {
+  retrier r{simple()};
+  EXPECT_TRUE(r.resends());
+  EXPECT_EQ(r.kind(), "retrier");
+  EXPECT_EQ(r.state(), "");
+}
+
+// -- calls that go away -------------------------------------------------------
+
+TEST(retrier, forgets_a_call_that_is_taken_away) {
+  host h{simple()};
+  auto below = h.arrive();
+  auto waiting = h.arrive();
+  h.fail(waiting);
+  h.abandon(below);
+  EXPECT_EQ(h.count("abandoned"), 1);
+  EXPECT_EQ(h.count("waiting"), 1);
+  h.abandon(waiting);
+  EXPECT_EQ(h.count("abandoned_waiting"), 1);
+  EXPECT_EQ(h.count("waiting"), 0);
+  h.advance(1s);
+  EXPECT_EQ(h.count("resent"), 0);
+}
+
+TEST(retrier, waits_the_whole_backoff_when_the_clock_steps_back) {
+  host h{simple()};
+  auto id = h.arrive();
+  h.set_clock(-1s);
+  h.fail(id);
+  EXPECT_EQ(wait_of(h, id), 10ms);
+  h.set_clock(-2s);
+  h.advance_to(-1s);
+  EXPECT_EQ(h.where(id), place::held);
+  h.advance_to(-990ms);
+  EXPECT_EQ(h.where(id), place::below);
+}
+
+// -- operation ----------------------------------------------------------------
+
+TEST(retrier, reconfigured_it_keeps_calls_and_their_delays) {
+  host h{simple()};
+  auto id = h.arrive();
+  h.fail(id);
+  auto c = simple();
+  c.max_attempts = 2;
+  c.backoff = schedule::constant(1s);
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(h.policy.config().max_attempts, 2u);
+  EXPECT_EQ(wait_of(h, id), 10ms);
+  EXPECT_EQ(h.count("waiting"), 1);
+  h.advance(10ms);
+  EXPECT_EQ(h.where(id), place::below);
+  h.fail(id);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_EQ(h.count("gave_up_attempts"), 1);
+}
+
+TEST(retrier, begins_a_new_schedule_at_its_start) {
+  auto c = simple();
+  c.backoff = schedule::exponential(10ms);
+  host h{c};
+  auto id = h.arrive();
+  backoff_after(h, id);
+  backoff_after(h, id);
+  c.max_attempts = 500;
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(backoff_after(h, id), 40ms);
+  c.backoff = schedule::exponential(1ms);
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(backoff_after(h, id), 1ms);
+  EXPECT_EQ(backoff_after(h, id), 2ms);
+}
+
+TEST(retrier, keeps_its_budget_unless_its_settings_change) {
+  auto c = simple();
+  c.budget = true;
+  c.budget_ratio = 0;
+  c.budget_reserve = 2;
+  c.budget_ttl = 1s;
+  host h{c};
+  h.fail(h.arrive());
+  EXPECT_EQ(h.count("budget_left"), 1);
+  c.max_attempts = 7;
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(h.count("budget_left"), 1);
+  c.budget_reserve = 3;
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(h.count("budget_left"), 3);
+  h.fail(h.arrive());
+  c.budget = false;
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(h.count("budget_left"), 0);
+  c.budget = true;
+  h.policy.reconfigure(c, h.e);
+  EXPECT_EQ(h.count("budget_left"), 3);
+}
+
+TEST(retrier, obeys_the_commands_that_it_knows) {
+  using enum operator_command;
+  host h{simple()};
+  for (auto [c, known] :
+       std::vector<std::pair<operator_command, bool>>{{force_open, false},
+                                                      {force_closed, false},
+                                                      {disable, false},
+                                                      {enable, true},
+                                                      {metrics_only, false},
+                                                      {reset, true}})
+    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+}
+
+TEST(retrier, reset_clears_counters_and_budget_but_keeps_calls) {
+  auto c = simple();
+  c.budget = true;
+  c.budget_ratio = 1;
+  c.budget_reserve = 1;
+  c.budget_ttl = 1s;
+  host h{c};
+  auto id = h.arrive();
+  h.fail(id);
+  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_EQ(h.count("calls"), 0);
+  EXPECT_EQ(h.count("retried"), 0);
+  EXPECT_EQ(h.count("budget_left"), 1);
+  EXPECT_EQ(h.count("waiting"), 1);
+  h.advance(10ms);
+  EXPECT_EQ(h.where(id), place::below);
+  EXPECT_EQ(h.count("waiting"), 0);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,231 @@
+#include <caisson/schedule.hpp>
+
+#include <gtest/gtest.h>
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+using pairs = std::map<std::string, std::string>;
+
+struct patient {
+  schedule pause = schedule::exponential(1s).limit(30s);
+};
+
+void describe(field_visitor& v, patient& c) {
+  v.on({"pause", "between tries"}, c.pause);
+}
+
+struct result {
+  schedule pause;
+  std::string complaint;
+};
+
+result read(const settings& from, schedule before) {
+  patient c{std::move(before)};
+  auto found = read_settings(from, "s", c);
+  return {c.pause, to_text(found)};
+}
+
+result read(const pairs& from,
+            schedule before = schedule::exponential(1s).limit(30s)) {
+  return read(settings_from_text(from), std::move(before));
+}
+
+settings tables(const std::vector<pairs>& from) {
+  std::vector<setting> list;
+  for (const auto& p : from)
+    list.push_back({settings_from_text(p), ""});
+  settings out;
+  out["pause"].value = list;
+  return out;
+}
+
+TEST(schedule_settings, a_duration_is_a_constant_delay) {
+  auto r = read({{"pause", "5s"}});
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause, schedule::constant(5s));
+}
+
+TEST(schedule_settings, none_and_an_empty_list_are_no_delays) {
+  EXPECT_EQ(read({{"pause", "none"}}).pause, schedule{});
+  auto r = read(tables({}), schedule::constant(1s));
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause, schedule{});
+}
+
+TEST(schedule_settings, a_table_with_a_kind_is_a_new_segment) {
+  auto r = read({{"pause.kind", "linear"},
+                 {"pause.base", "10ms"},
+                 {"pause.step", "5ms"},
+                 {"pause.jitter", "factor"},
+                 {"pause.jitter_factor", "0.5"},
+                 {"pause.take", "4"},
+                 {"pause.until", "1min"}});
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause, schedule::linear(10ms, 5ms)
+                       .jittered(jitter::factor, 0.5)
+                       .take(4)
+                       .until(1min));
+}
+
+TEST(schedule_settings, every_kind_has_a_name) {
+  const std::pair<pairs, schedule> cases[] = {
+    {{{"pause.kind", "constant"}}, schedule::constant(0s)},
+    {{{"pause.kind", "constant"}, {"pause.base", "2s"}},
+     schedule::constant(2s)},
+    {{{"pause.kind", "exponential"}, {"pause.base", "2s"}},
+     schedule::exponential(2s)},
+    {{{"pause.kind", "fibonacci"}, {"pause.base", "2s"}},
+     schedule::fibonacci(2s)},
+    {{{"pause.kind", "decorrelated"},
+      {"pause.base", "2s"},
+      {"pause.max", "9s"},
+      {"pause.factor", "3"}},
+     schedule::decorrelated(2s, 9s)},
+  };
+  for (const auto& [from, expected] : cases) {
+    auto r = read(from);
+    EXPECT_EQ(r.complaint, "");
+    EXPECT_EQ(r.pause, expected) << to_text(expected);
+  }
+  EXPECT_EQ(read({{"pause.kind", "custom"}}).complaint,
+            "s.pause.kind: \"custom\" is not one of: constant, linear, "
+            "exponential, fibonacci, decorrelated");
+}
+
+TEST(schedule_settings, a_table_without_a_kind_changes_single_fields) {
+  auto r = read({{"pause.base", "5s"}, {"pause.jitter", "full"}});
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause,
+            schedule::exponential(5s).limit(30s).jittered(jitter::full));
+}
+
+TEST(schedule_settings, a_table_without_a_kind_needs_one_segment_or_none) {
+  auto s = schedule::constant(1s);
+  auto r = read({{"pause.base", "5s"}}, s.take(1).then(s));
+  EXPECT_EQ(r.complaint,
+            "s.pause.kind: is missing: the present schedule has 2 segments, so "
+            "single fields cannot be changed");
+  EXPECT_EQ(r.pause, s.take(1).then(s));
+  EXPECT_EQ(read({{"pause.base", "5s"}}, schedule{}).pause,
+            schedule::constant(5s));
+}
+
+TEST(schedule_settings, a_function_keeps_its_bounds_changeable) {
+  auto s = schedule::custom([](std::uint32_t) { return duration{1s}; });
+  EXPECT_EQ(read({{"pause.max", "2s"}}, s).pause, s.limit(2s));
+  EXPECT_EQ(read({{"pause.base", "2s"}}, s).complaint,
+            "s.pause.base: base applies to schedules without a function only, "
+            "this is custom");
+}
+
+TEST(schedule_settings, a_list_of_tables_gives_segments_in_order) {
+  auto r = read(tables({{{"base", "1s"}, {"take", "1"}},
+                        {{"kind", "fibonacci"}, {"base", "2s"}}}),
+                {});
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause,
+            schedule::constant(1s).take(1).then(schedule::fibonacci(2s)));
+}
+
+TEST(schedule_settings, problems_in_a_list_name_the_segment) {
+  auto r = read(tables({{{"base", "x"}}, {{"kind", "linear"}, {"sep", "1s"}}}),
+                schedule::constant(1s));
+  EXPECT_EQ(
+    r.complaint,
+    "s.pause[0].base: \"x\" is not a duration, allowed: a number with "
+    "ns, us, ms, s, min, h or d, such as \"250ms\", or \"unlimited\"\n"
+    "s.pause[1].sep: unknown key, did you mean \"step\"? known keys: "
+    "kind, base, step, factor, max, jitter, jitter_factor, take, until");
+  EXPECT_EQ(r.pause, schedule::constant(1s));
+}
+
+TEST(schedule_settings, an_item_that_is_no_table_is_refused) {
+  settings from;
+  from["pause"].value = std::vector<setting>{{std::string{"5s"}, "f:1:2"}};
+  EXPECT_EQ(read(from, {}).complaint,
+            "f:1:2: s.pause[0]: \"5s\" is not a segment, allowed: a table");
+}
+
+TEST(schedule_settings, fields_that_do_nothing_are_refused) {
+  const std::pair<pairs, std::string> cases[] = {
+    {{{"pause.kind", "fibonacci"}, {"pause.base", "1s"}, {"pause.step", "1s"}},
+     "s.pause.step: step applies to linear only, this is fibonacci"},
+    {{{"pause.kind", "constant"}, {"pause.factor", "2"}},
+     "s.pause.factor: factor applies to exponential and decorrelated only, "
+     "this is constant"},
+    {{{"pause.jitter_factor", "0.5"}},
+     "s.pause.jitter_factor: jitter_factor applies to jitter \"factor\" only, "
+     "this is \"none\""},
+    {{{"pause.kind", "decorrelated"},
+      {"pause.base", "1s"},
+      {"pause.jitter", "full"}},
+     "s.pause.jitter: \"full\" does not apply to decorrelated, which is random "
+     "by itself, allowed: none"},
+  };
+  for (const auto& [from, expected] : cases)
+    EXPECT_EQ(read(from).complaint, expected);
+}
+
+TEST(schedule_settings, with_an_unknown_kind_nothing_else_is_blamed) {
+  EXPECT_EQ(read({{"pause.kind", "fibonaci"}, {"pause.step", "1s"}}).complaint,
+            "s.pause.kind: \"fibonaci\" is not one of: constant, linear, "
+            "exponential, fibonacci, decorrelated");
+}
+
+TEST(schedule_settings, fields_have_ranges) {
+  const std::pair<pairs, std::string> cases[] = {
+    {{{"pause.factor", "0.99"}},
+     "s.pause.factor: 0.99 is out of range, allowed: 1 to 1000000"},
+    {{{"pause.jitter", "factor"}, {"pause.jitter_factor", "1.01"}},
+     "s.pause.jitter_factor: 1.01 is out of range, allowed: 0 to 1"},
+    {{{"pause.take", "1000001"}},
+     "s.pause.take: 1000001 is out of range, allowed: 0 to 1000000"},
+    {{{"pause.take", "-1"}},
+     "s.pause.take: -1 is out of range, allowed: 0 to 1000000"},
+    {{{"pause.jitter", "some"}},
+     "s.pause.jitter: \"some\" is not one of: none, full, equal, factor"},
+  };
+  for (const auto& [from, expected] : cases)
+    EXPECT_EQ(read(from).complaint, expected);
+  for (auto factor : {"1", "1000000"})
+    EXPECT_EQ(read({{"pause.factor", factor}}).complaint, "");
+}
+
+TEST(schedule_settings, relations_between_fields_are_checked) {
+  EXPECT_EQ(read({{"pause.max", "999ms"}}).complaint,
+            "s.pause.max: 999ms is less than base, which is 1s");
+  EXPECT_EQ(read({{"pause.max", "1s"}}).complaint, "");
+  for (std::string kind : {"exponential", "fibonacci", "decorrelated"})
+    EXPECT_EQ(read({{"pause.kind", kind}}).complaint,
+              "s.pause.base: 0s never grows, allowed for " + kind
+                + ": 1ns to unlimited");
+}
+
+TEST(schedule_settings, values_set_in_code_are_checked_too) {
+  using segment = schedule::segment;
+  using shape = schedule::shape;
+  const std::pair<schedule, std::string> cases[] = {
+    {schedule::exponential(1s, 0.5),
+     "s.factor: 0.5 is out of range, allowed: 1 to 1000000"},
+    {schedule::constant(2s).limit(1s),
+     "s.max: 1s is less than base, which is 2s"},
+    {schedule::custom({}), "s.custom: a custom schedule needs a function"},
+    {schedule{{segment{.kind = static_cast<shape>(9)}}},
+     "s.kind: value 9 is not one of: constant, linear, exponential, "
+     "fibonacci, decorrelated"},
+    {schedule::constant(1s).then(schedule::constant(-1s)),
+     "s[1].base: -1s is out of range, allowed: 0s to unlimited"},
+    {schedule{}, ""},
+    {schedule::custom([](std::uint32_t) { return duration{1}; }).limit(1s), ""},
+  };
+  for (const auto& [s, expected] : cases) {
+    problems found;
+    check_schedule(s, "s", found);
+    EXPECT_EQ(to_text(found), expected) << to_text(s);
+  }
+}
+
+} // namespace
+} // namespace caisson

@@ -1,0 +1,134 @@
+#include <caisson/time.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace caisson {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point noon{12h};
+
+TEST(time_point, after_adds_and_stops_at_never) {
+  EXPECT_EQ(after(noon, 5s), noon + 5s);
+  EXPECT_EQ(after(noon, 0s), noon);
+  EXPECT_EQ(after(noon, unlimited), never);
+  EXPECT_EQ(after(never - 1s, 1s), never);
+  EXPECT_EQ(after(never - 1s, 2s), never);
+  EXPECT_EQ(after(never, 1s), never);
+  EXPECT_EQ(after(never, 0s), never);
+}
+
+TEST(time_point, after_takes_a_negative_duration_for_zero) {
+  EXPECT_EQ(after(noon, -5s), noon);
+  EXPECT_EQ(after(noon, duration::min()), noon);
+}
+
+TEST(time_point, until_is_never_negative) {
+  EXPECT_EQ(until(noon + 5s, noon), 5s);
+  EXPECT_EQ(until(noon, noon), 0s);
+  EXPECT_EQ(until(noon, noon + 5s), 0s);
+  EXPECT_EQ(until(never, noon), unlimited);
+}
+
+TEST(duration_sum, stops_at_unlimited) {
+  EXPECT_EQ(plus(1s, 2s), 3s);
+  EXPECT_EQ(plus(unlimited, 0s), unlimited);
+  EXPECT_EQ(plus(unlimited, 1ns), unlimited);
+  EXPECT_EQ(plus(unlimited - 1s, 2s), unlimited);
+  EXPECT_EQ(plus(unlimited, unlimited), unlimited);
+}
+
+TEST(duration_product, is_clamped_to_zero_and_unlimited) {
+  constexpr auto inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(scaled(10ms, 1.5), 15ms);
+  EXPECT_EQ(scaled(10ms, 0), 0s);
+  EXPECT_EQ(scaled(10ms, -1), 0s);
+  EXPECT_EQ(scaled(10ms, std::nan("")), 0s);
+  EXPECT_EQ(scaled(10ms, inf), unlimited);
+  EXPECT_EQ(scaled(0ms, inf), 0s);
+  EXPECT_EQ(scaled(10ms, 1e300), unlimited);
+  EXPECT_EQ(scaled(unlimited, 0.5), unlimited);
+  EXPECT_EQ(scaled(unlimited, 0), 0s);
+  EXPECT_EQ(scaled(unlimited - 1ns, 1), unlimited - 1ns);
+}
+
+TEST(duration_from_seconds, is_clamped_to_zero_and_unlimited) {
+  EXPECT_EQ(from_seconds(0.25), 250ms);
+  EXPECT_EQ(from_seconds(1e-9), 1ns);
+  EXPECT_EQ(from_seconds(-1), 0s);
+  EXPECT_EQ(from_seconds(1e10), unlimited);
+  EXPECT_EQ(from_seconds(std::nan("")), 0s);
+  EXPECT_EQ(seconds(250ms), 0.25);
+}
+
+struct reading_case {
+  std::string_view text;
+  std::optional<duration> value;
+};
+
+TEST(duration_text, is_read_with_every_unit) {
+  const reading_case cases[] = {
+    {"0", 0s},
+    {"0s", 0s},
+    {"7ns", 7ns},
+    {"7us", 7us},
+    {"250ms", 250ms},
+    {"1.5s", 1500ms},
+    {"0.0000000006s", 1ns}, // rounded to the nearest nanosecond
+    {"0.0000000004s", 0ns},
+    {"3min", 3min},
+    {"3m", 3min},
+    {"2h", 2h},
+    {"1d", 24h},
+    {"2h30min", 150min},
+    {"1m30s5ms", 90s + 5ms},
+    {"unlimited", unlimited},
+    {"9223372036854775806ns", unlimited - 1ns},
+    {"106751d", 106751 * 24h},
+  };
+  for (const auto& x : cases)
+    EXPECT_EQ(parse_duration(x.text), x.value) << x.text;
+}
+
+TEST(duration_text, that_is_none_is_refused) {
+  for (auto text : {"",           " ",
+                    "5",          "s",
+                    "5 s",        " 5s",
+                    "5s ",        "-5s",
+                    "-0s",        "5 parsecs",
+                    "5sec",       "1e3s",
+                    "5S",         "1.5.5s",
+                    "infs",       "nans",
+                    "inf",        "+5s",
+                    "0x5s",       "5s,",
+                    "unlimiteds", "9223372036854775807ns",
+                    "106752d",    "300000d",
+                    "1e400s",     "200000d200000d"})
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+}
+
+TEST(duration_text, uses_the_largest_unit_that_is_exact) {
+  EXPECT_EQ(to_text(duration{0}), "0s");
+  EXPECT_EQ(to_text(duration{1}), "1ns");
+  EXPECT_EQ(to_text(1500us), "1500us");
+  EXPECT_EQ(to_text(1500ms), "1500ms");
+  EXPECT_EQ(to_text(90s), "90s");
+  EXPECT_EQ(to_text(120s), "2min");
+  EXPECT_EQ(to_text(60min), "1h");
+  EXPECT_EQ(to_text(48h), "2d");
+  EXPECT_EQ(to_text(unlimited), "unlimited");
+}
+
+TEST(duration_text, reads_back_to_the_same_value) {
+  for (std::int64_t n = 1; n > 0 && n < unlimited.count() / 3; n = n * 3 + 1)
+    EXPECT_EQ(parse_duration(to_text(duration{n})), duration{n}) << n;
+  for (auto d : {unlimited, unlimited - 1ns, unlimited - 2ns})
+    EXPECT_EQ(parse_duration(to_text(d)), d);
+}
+
+} // namespace
+} // namespace caisson

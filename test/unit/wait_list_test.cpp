@@ -1,0 +1,122 @@
+#include <caisson/random.hpp>
+#include <caisson/wait_list.hpp>
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+namespace {
+
+std::vector<int> content(const wait_list<int>& xs) {
+  std::vector<int> out;
+  for (auto h = xs.front(); h != wait_list<int>::none; h = xs.next(h))
+    out.push_back(xs[h]);
+  return out;
+}
+
+using ints = std::vector<int>;
+
+TEST(wait_list, is_empty_at_the_start) {
+  wait_list<int> xs;
+  EXPECT_TRUE(xs.empty());
+  EXPECT_EQ(xs.size(), 0u);
+  EXPECT_EQ(xs.front(), wait_list<int>::none);
+  EXPECT_EQ(xs.back(), wait_list<int>::none);
+}
+
+TEST(wait_list, keeps_the_order_of_arrival) {
+  wait_list<int> xs;
+  auto a = xs.push_back(1);
+  xs.push_back(2);
+  auto c = xs.push_back(3);
+  EXPECT_EQ(content(xs), (ints{1, 2, 3}));
+  EXPECT_EQ(xs.front(), a);
+  EXPECT_EQ(xs.back(), c);
+  EXPECT_EQ(xs.size(), 3u);
+}
+
+TEST(wait_list, gives_up_its_first_middle_last_and_only_entry) {
+  wait_list<int> xs;
+  auto a = xs.push_back(1);
+  auto b = xs.push_back(2);
+  auto c = xs.push_back(3);
+  auto d = xs.push_back(4);
+  EXPECT_EQ(xs.erase(b), 2);
+  EXPECT_EQ(content(xs), (ints{1, 3, 4}));
+  EXPECT_EQ(xs.erase(d), 4);
+  EXPECT_EQ(content(xs), (ints{1, 3}));
+  EXPECT_EQ(xs.back(), c);
+  EXPECT_EQ(xs.erase(a), 1);
+  EXPECT_EQ(content(xs), (ints{3}));
+  EXPECT_EQ(xs.front(), c);
+  EXPECT_EQ(xs.erase(c), 3);
+  EXPECT_TRUE(xs.empty());
+  EXPECT_EQ(xs.front(), wait_list<int>::none);
+  EXPECT_EQ(xs.back(), wait_list<int>::none);
+}
+
+TEST(wait_list, uses_the_places_of_entries_that_left) {
+  wait_list<int> xs;
+  xs.push_back(1);
+  auto b = xs.push_back(2);
+  xs.erase(b);
+  for (int i = 0; i < 100; ++i) {
+    auto h = xs.push_back(i);
+    EXPECT_EQ(h, b);
+    EXPECT_EQ(xs.erase(h), i);
+  }
+}
+
+TEST(wait_list, keeps_handles_valid_while_others_come_and_go) {
+  wait_list<int> xs;
+  auto a = xs.push_back(1);
+  std::vector<wait_list<int>::handle> others;
+  for (int i = 0; i < 1000; ++i)
+    others.push_back(xs.push_back(i));
+  for (auto h : others)
+    xs.erase(h);
+  EXPECT_EQ(xs[a], 1);
+  EXPECT_EQ(content(xs), (ints{1}));
+}
+
+TEST(wait_list, holds_values_that_can_only_be_moved) {
+  wait_list<std::unique_ptr<int>> xs;
+  auto h = xs.push_back(std::make_unique<int>(5));
+  EXPECT_EQ(*xs[h], 5);
+  EXPECT_EQ(*xs.erase(h), 5);
+}
+
+TEST(wait_list, agrees_with_a_plain_sequence_under_random_operations) {
+  using entry = std::pair<wait_list<int>::handle, int>;
+  random_source random{11};
+  wait_list<int> xs;
+  std::deque<entry> model;
+  for (int step = 0; step < 20'000; ++step) {
+    if (model.empty() || random.below(100) < 51) {
+      model.emplace_back(xs.push_back(step), step);
+    } else {
+      auto i = static_cast<std::ptrdiff_t>(random.below(model.size()));
+      ASSERT_EQ(xs.erase(model[static_cast<std::size_t>(i)].first),
+                model[static_cast<std::size_t>(i)].second);
+      model.erase(model.begin() + i);
+    }
+    ASSERT_EQ(xs.size(), model.size());
+    if (!model.empty()) {
+      ASSERT_EQ(xs.front(), model.front().first);
+      ASSERT_EQ(xs.back(), model.back().first);
+    }
+    if (step % 100 == 0) {
+      ints expected;
+      for (auto& x : model)
+        expected.push_back(x.second);
+      ASSERT_EQ(content(xs), expected);
+    }
+  }
+}
+
+} // namespace
+} // namespace caisson

@@ -75,6 +75,12 @@ public:
     return *this;
   }
 
+  /// What each gate spawned from this is called.
+  stack& rename(std::string name) {
+    config_.name = std::move(name);
+    return *this;
+  }
+
   /// Seeds the random source of each gate spawned from this.
   stack& seed(std::int64_t s) {
     config_.seed = s;

@@ -59,6 +59,10 @@ void range_checker::on(const field& f, schedule& x) {
   check_schedule(x, joined(path_, f.key), out_);
 }
 
+void range_checker::on(const field& f, field_value& x) {
+  x.check(joined(path_, f.key), out_);
+}
+
 void range_checker::on(const field& f, std::size_t& x,
                        std::span<const std::string_view> names) {
   if (x >= names.size())
@@ -108,6 +112,10 @@ void field_lister::on(const field& f, std::vector<std::string>& x) {
 void field_lister::on(const field& f, schedule& x) {
   rows.push_back(
     row(f, "schedule", "a duration, a table or a list of tables", to_text(x)));
+}
+
+void field_lister::on(const field& f, field_value& x) {
+  rows.push_back(row(f, x.type(), x.allowed(), x.text()));
 }
 
 void field_lister::on(const field& f, std::size_t& x,

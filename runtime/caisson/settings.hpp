@@ -98,6 +98,26 @@ struct range {
   T hi;
 };
 
+/// The value of a field whose type is the config's own: for what is neither a
+/// number nor a text, such as a count that may be "unlimited".
+class field_value {
+public:
+  virtual ~field_value() = default;
+
+  /// What the type is called in tables.
+  [[nodiscard]] virtual std::string type() const = 0;
+  /// Which values there are, for tables and messages.
+  [[nodiscard]] virtual std::string allowed() const = 0;
+  /// The present value, in the form in which it would be written.
+  [[nodiscard]] virtual std::string text() const = 0;
+  /// Takes the value of `from`. If that is none, appends what is wrong, with
+  /// keys that begin with `path`, and stays as it was.
+  virtual void read(const setting& from, const std::string& path, problems& out)
+    = 0;
+  /// Appends what is wrong with the present value.
+  virtual void check(const std::string& path, problems& out) const = 0;
+};
+
 /// What an enumeration is called in configurations, in the order of its values
 /// from 0 on. Specialise `enum_names<E>` with a static `std::span`.
 template <class E>
@@ -116,6 +136,7 @@ public:
   virtual void on(const field& f, std::string& x) = 0;
   virtual void on(const field& f, std::vector<std::string>& x) = 0;
   virtual void on(const field& f, schedule& x) = 0;
+  virtual void on(const field& f, field_value& x) = 0;
   virtual void on(const field& f, std::size_t& x,
                   std::span<const std::string_view> names)
     = 0;
@@ -156,6 +177,7 @@ public:
   void on(const field& f, std::string& x) override;
   void on(const field& f, std::vector<std::string>& x) override;
   void on(const field& f, schedule& x) override;
+  void on(const field& f, field_value& x) override;
   void on(const field& f, std::size_t& x,
           std::span<const std::string_view> names) override;
 
@@ -190,6 +212,7 @@ public:
   void on(const field&, std::string&) override {}
   void on(const field&, std::vector<std::string>&) override {}
   void on(const field& f, schedule& x) override;
+  void on(const field& f, field_value& x) override;
   void on(const field& f, std::size_t& x,
           std::span<const std::string_view> names) override;
 
@@ -217,6 +240,7 @@ public:
   void on(const field& f, std::string& x) override;
   void on(const field& f, std::vector<std::string>& x) override;
   void on(const field& f, schedule& x) override;
+  void on(const field& f, field_value& x) override;
   void on(const field& f, std::size_t& x,
           std::span<const std::string_view> names) override;
 

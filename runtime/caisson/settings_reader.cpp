@@ -276,6 +276,11 @@ void settings_reader::on(const field& f, schedule& x) {
     read_schedule(*s, joined(path_, f.key), x, out_);
 }
 
+void settings_reader::on(const field& f, field_value& x) {
+  if (auto s = take(f.key))
+    x.read(*s, joined(path_, f.key), out_);
+}
+
 void settings_reader::on(const field& f, std::size_t& x,
                          std::span<const std::string_view> names) {
   auto s = take(f.key);

@@ -158,6 +158,7 @@ std::size_t virtual_time::run_until_idle(std::size_t limit) {
       throw std::runtime_error{"virtual_time: the actors never become idle"};
     stepper_->run(order_ ? order_->below(stepper_->runnable()) : 0);
   }
+  handled_ += steps;
   return steps;
 }
 

@@ -198,6 +198,9 @@ public:
   /// The number of timers that are set.
   [[nodiscard]] std::size_t timers() { return stepper_->timers(); }
 
+  /// The number of messages that actors have handled so far.
+  [[nodiscard]] std::uint64_t handled() const noexcept { return handled_; }
+
   // -- actors -----------------------------------------------------------------
 
   /// The number of actors that are alive, probes left out.
@@ -240,6 +243,7 @@ private:
   std::unique_ptr<rt::stepper> stepper_;
   std::optional<random_source> order_;
   time_point start_;
+  std::uint64_t handled_ = 0;
   std::vector<probe> probes_;
   std::optional<probe> user_;
 };

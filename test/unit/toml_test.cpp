@@ -114,7 +114,7 @@ TEST(toml, what_is_refused_is_left_out_and_the_rest_is_kept) {
 // -- files --------------------------------------------------------------------
 
 TEST(toml_file, is_read_with_its_path_in_each_place) {
-  scratch_dir dir;
+  test::scratch_dir dir;
   auto path = dir.write("a.toml", "a = 1\n");
   problems found;
   auto s = read_toml_file(path, found);
@@ -123,7 +123,7 @@ TEST(toml_file, is_read_with_its_path_in_each_place) {
 }
 
 TEST(toml_file, that_cannot_be_read_is_one_problem) {
-  scratch_dir dir;
+  test::scratch_dir dir;
   for (auto path : {dir / "none.toml", dir.path()}) {
     problems found;
     EXPECT_TRUE(read_toml_file(path, found).empty());

@@ -1,7 +1,12 @@
-// Prints the table of settings of a policy, for its page in docs/.
+// Prints the table of settings of a policy, or of a part of a scenario, for its
+// page in docs/.
 #include <caisson/settings_table.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>
+
+#ifdef CAISSON_WITH_SIM
+#include <sim/scenario.hpp>
+#endif
 
 #include <fmt/format.h>
 
@@ -23,6 +28,12 @@ int main(int argc, char** argv) {
     {"gate", [] { return rows_of(gate_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},
+#ifdef CAISSON_WITH_SIM
+    {"sim.service", [] { return rows_of(sim::service_config{}); }},
+    {"sim.call", [] { return rows_of(sim::call_config{}); }},
+    {"sim.load", [] { return rows_of(sim::load_config{}); }},
+    {"sim.fault", [] { return rows_of(sim::fault_config{}); }},
+#endif
   };
   auto i = argc == 2 ? kinds.find(argv[1]) : kinds.end();
   if (i == kinds.end()) {

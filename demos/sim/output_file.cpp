@@ -1,0 +1,118 @@
+#include <sim/output_file.hpp>
+
+#include <caisson/settings.hpp>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What a file gets that is newly made: there is no other way to ask.
+mode_t usual_mode() {
+  auto mask = umask(0);
+  umask(mask);
+  return static_cast<mode_t>(0666 & ~mask);
+}
+
+// Where the bytes shall end up, if the path is a symbolic link.
+fs::path resolved(const fs::path& path) {
+  std::error_code ignored;
+  auto out = fs::canonical(path, ignored);
+  return ignored ? path : out;
+}
+
+} // namespace
+
+output_file::output_file(fs::path target, std::ostream& standard_output)
+  : target_(std::move(target)) {
+  if (target_ == "-") {
+    stream_ = &standard_output;
+    return;
+  }
+  struct stat found {};
+  if (stat(target_.c_str(), &found) != 0) {
+    if (errno != ENOENT)
+      fail(errno);
+    create_beside();
+    fchmodat(AT_FDCWD, temporary_.c_str(), usual_mode(), 0);
+  } else if (S_ISDIR(found.st_mode)) {
+    fail(EISDIR);
+  } else if (access(target_.c_str(), W_OK) != 0) {
+    fail(errno);
+  } else if (S_ISREG(found.st_mode)) {
+    create_beside();
+    fchmodat(AT_FDCWD, temporary_.c_str(), found.st_mode & 07777, 0);
+  } else {
+    file_.open(target_);
+    if (!file_)
+      fail(errno);
+  }
+}
+
+output_file::~output_file() {
+  if (temporary_.empty())
+    return;
+  file_.close();
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+}
+
+void output_file::commit() {
+  if (!stream_->flush()) {
+    // Streams keep no reason, but the same again fails for the same one.
+    stream_->clear();
+    errno = 0;
+    stream_->flush();
+    fail(errno);
+  }
+  if (stream_ != &file_)
+    return;
+  file_.close();
+  if (!file_)
+    fail(errno);
+  if (temporary_.empty())
+    return;
+  std::error_code error;
+  fs::rename(temporary_, resolved(target_), error);
+  if (error)
+    fail(error.value());
+  temporary_.clear();
+}
+
+void output_file::create_beside() {
+  auto name = resolved(target_).string() + ".XXXXXX";
+  auto fd = mkstemp(name.data());
+  if (fd < 0)
+    fail(errno);
+  close(fd);
+  temporary_ = name;
+  file_.open(temporary_);
+  if (!file_) {
+    auto error = errno;
+    // The destructor of what was never constructed does not run.
+    std::error_code ignored;
+    fs::remove(temporary_, ignored);
+    fail(error);
+  }
+}
+
+void output_file::fail(int error) const {
+  auto reason = error == 0 ? std::string{"unknown error"}
+                           : std::generic_category().message(error);
+  throw config_error{
+    {{.place = target_ == "-" ? "standard output" : target_.string(),
+      .key = {},
+      .message = "cannot be written: " + reason}}};
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,54 @@
+// How far a run has come, on a terminal.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace caisson::sim {
+
+/// What is being played just now.
+struct progress_step {
+  std::string_view arm;
+  /// From 0 on.
+  std::size_t arm_index = 0;
+  std::size_t arms = 1;
+  std::uint64_t seed = 1;
+};
+
+/// `naive (2/3, seed 1)  [#####.....]  52 %  3 s left`. `share` is that of the
+/// whole command, 0 to 1; what is left is told once it can be guessed.
+[[nodiscard]] std::string progress_line(const progress_step& step, double share,
+                                        std::chrono::nanoseconds elapsed);
+
+/// A line that is drawn over and over, at most ten times a second.
+class progress_bar {
+public:
+  using clock = std::chrono::steady_clock;
+
+  /// Draws nothing unless `enabled`.
+  progress_bar(std::ostream& out, bool enabled,
+               std::function<clock::time_point()> now = clock::now);
+  ~progress_bar();
+  progress_bar(const progress_bar&) = delete;
+  progress_bar& operator=(const progress_bar&) = delete;
+
+  void show(const progress_step& step, double share);
+
+  /// Leaves an empty line, with the cursor at its begin.
+  void clear();
+
+private:
+  std::ostream& out_;
+  bool enabled_;
+  bool drawn_ = false;
+  std::function<clock::time_point()> now_;
+  clock::time_point start_;
+  std::optional<clock::time_point> last_;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,21 @@
+// What the random numbers of one key are for.
+#pragma once
+
+#include <cstdint>
+
+namespace caisson::sim::purpose {
+
+// Any different numbers would do; changing one changes every run.
+inline constexpr std::uint64_t work = 1;
+inline constexpr std::uint64_t items = 2;
+inline constexpr std::uint64_t error = 3;
+inline constexpr std::uint64_t call = 4;
+inline constexpr std::uint64_t chance = 5;
+inline constexpr std::uint64_t cache = 6;
+inline constexpr std::uint64_t there = 7;
+inline constexpr std::uint64_t back = 8;
+inline constexpr std::uint64_t mix = 9;
+inline constexpr std::uint64_t think = 10;
+inline constexpr std::uint64_t again = 11;
+
+} // namespace caisson::sim::purpose

@@ -1,0 +1,41 @@
+// Arms: what differs from the world that the rest of the file describes.
+#pragma once
+
+#include <caisson/settings.hpp>
+
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// The world of an arm: `base` with what `arm` sets. Tables are merged down to
+/// the single service, operation and load; edges and faults are added to those
+/// of `base`; everything else that `arm` sets replaces what `base` says.
+[[nodiscard]] settings overlaid(const settings& base, const settings& arm);
+
+/// What was found wrong with the worlds of all arms, each thing once.
+class arm_problems {
+public:
+  explicit arm_problems(const settings& base) : base_(base) {}
+
+  /// Adds what is wrong with the world of the arm `name`, which `arm` sets.
+  /// Keys of values in `arm` get the prefix `arm.NAME`.
+  void add(problems found, const std::string& name, const setting& arm);
+
+  /// All problems. Those of values outside of the arms that only some of the
+  /// arms have say which.
+  [[nodiscard]] problems take();
+
+private:
+  struct entry {
+    problem what;
+    std::vector<std::string> arms;
+    bool own;
+  };
+
+  const settings& base_;
+  std::vector<entry> entries_;
+  std::size_t arms_ = 0;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,89 @@
+// Traces of requests: CSV files of instants, or of counts per period.
+#pragma once
+
+#include <caisson/settings.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace caisson::sim {
+
+enum class trace_format {
+  /// One row for each request: when it came.
+  timestamps,
+  /// One row for each period: how many requests came.
+  counts,
+};
+
+/// Which column of a row is read: by default the first one of timestamps and
+/// the last one of counts, or its index, counted from 0, or its name in the
+/// file's first line.
+using trace_column = std::variant<std::monostate, std::uint32_t, std::string>;
+
+struct trace_config {
+  /// Path of the file.
+  std::string file;
+  trace_format format = trace_format::timestamps;
+  trace_column column;
+  /// How long a row of counts lasts. 0: as long as between the times in the
+  /// first column of the first two rows; then the times of all rows must be
+  /// apart like that.
+  duration period = duration::zero();
+  /// How many times as fast as it was recorded the trace is played.
+  double speed = 1;
+  /// The part of the trace that is played: what began in [from, to) after its
+  /// first row, in the trace's own time.
+  duration from = duration::zero();
+  duration to = unlimited;
+};
+
+/// `file`, `format`, `column`, `period`, `speed`, `from` and `to`.
+void describe(field_visitor& v, trace_config& c);
+
+/// What a trace says, with the speed applied.
+struct trace {
+  /// Of timestamps: the times since the first one, ascending.
+  std::vector<duration> arrivals;
+  /// Of counts: from when on there are how many requests per second. The last
+  /// one is the end of the trace, with 0.
+  std::vector<std::pair<duration, double>> rates;
+};
+
+/// Reads a trace. A timestamp is a number of seconds, or
+/// `YYYY-MM-DD HH:MM:SS`, with `T` instead of the blank, with a fraction of up
+/// to 9 digits, and with `Z` at the end, as one likes. A first line whose
+/// column is neither that nor a number is a header; empty lines are skipped.
+///
+/// Rows that are not understood and timestamps that go backwards are problems
+/// with the place `file:line`; at most 10 of them are told one by one. Other
+/// problems have no place, and as their key the field that they are about.
+[[nodiscard]] trace read_trace(const trace_config& c, problems& out);
+
+/// Nanoseconds since 1970, or since the zero of a clock; nothing if `text` is
+/// no timestamp.
+[[nodiscard]] std::optional<duration> parse_timestamp(std::string_view text);
+
+/// The fields of a line of CSV. Quotes around a field are taken off.
+[[nodiscard]] std::vector<std::string> split_csv(std::string_view line);
+
+/// At most so many arrivals can come of a trace.
+inline constexpr std::size_t most_arrivals = 10'000'000;
+
+/// So many copies of each arrival as `scale` says: as many as its whole part,
+/// and one more with a probability of the rest. The copies follow each other
+/// by 1 us. The same arrivals and the same scale give the same result.
+/// @pre the result is not much longer than `most_arrivals`
+[[nodiscard]] std::vector<duration>
+copied(const std::vector<duration>& arrivals, double scale);
+
+} // namespace caisson::sim
+
+template <>
+struct caisson::enum_names<caisson::sim::trace_format> {
+  static constexpr std::string_view value[] = {"timestamps", "counts"};
+};

@@ -1,0 +1,332 @@
+// The command, with runs that are made by hand.
+#include <support/sim_results.hpp>
+
+#include <support/scratch.hpp>
+
+#include <sim/cli.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto infinity = std::numeric_limits<double>::infinity();
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in{path};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+class command : public testing::Test {
+protected:
+  command() {
+    parts.version = "1.2.3";
+    parts.stop = &stop;
+    parts.load = [this](const std::filesystem::path&) { return world; };
+    parts.play = [this](const arm_config& arm, const run_options& options) {
+      return play(arm, options);
+    };
+    for (std::string name : {"naive", "caisson"}) {
+      world.arms.push_back(small_arm());
+      world.arms.back().name = name;
+    }
+  }
+
+  arm_result play(const arm_config& arm, const run_options& options) {
+    played.push_back(arm.name + " " + std::to_string(options.seed));
+    options.progress(0.5);
+    if (options.log)
+      options.log("a line");
+    auto r = small_result();
+    r.name = arm.name;
+    r.seed = options.seed;
+    if (played.back() == stopping) {
+      stop = true;
+      r.interrupted = true;
+      r.length = 1s;
+    }
+    return r;
+  }
+
+  int run(std::vector<const char*> args) {
+    args.insert(args.begin(), "caisson");
+    out.str("");
+    err.str("");
+    played.clear();
+    return command_main(static_cast<int>(args.size()), args.data(), out, err,
+                        parts);
+  }
+
+  scenario world;
+  std::atomic<bool> stop{false};
+  // The run that is interrupted.
+  std::string stopping;
+  command_parts parts;
+  std::ostringstream out;
+  std::ostringstream err;
+  std::vector<std::string> played;
+};
+
+using strings = std::vector<std::string>;
+
+// -- usage --------------------------------------------------------------------
+
+TEST_F(command, says_its_version_and_helps) {
+  EXPECT_EQ(run({"--version"}), 0);
+  EXPECT_EQ(out.str(), "caisson 1.2.3\n");
+  for (std::vector<const char*> args :
+       {std::vector{"--help"}, {"run", "--help"}, {"check", "--help"}}) {
+    EXPECT_EQ(run(args), 0);
+    EXPECT_NE(out.str().find("Example"), std::string::npos) << args[0];
+    EXPECT_EQ(err.str(), "");
+  }
+}
+
+struct usage_case {
+  std::vector<const char*> args;
+  std::string message;
+};
+
+TEST_F(command, refuses_bad_usage) {
+  const usage_case cases[] = {
+    {{}, "A subcommand is required"},
+    {{"play"}, "caisson: \"play\" is not one of: run, check"},
+    {{"run"}, "FILE is required"},
+    {{"check"}, "FILE is required"},
+    {{"run", "a", "b"}, "The following argument was not expected: b"},
+    {{"run", "a", "--fast"}, "The following argument was not expected: --fast"},
+    {{"run", "a", "--seed", "-1"},
+     "--seed: \"-1\" is not an integer from 0 to 18446744073709551615"},
+    {{"run", "a", "--seed", "18446744073709551615", "--seeds", "2"},
+     "--seed: \"18446744073709551615\" is not an integer from 0 to "
+     "18446744073709551614"},
+    {{"run", "a", "--seeds", "0"},
+     "--seeds: \"0\" is not an integer from 1 to 100000"},
+    {{"run", "a", "--seeds", "3x"},
+     "--seeds: \"3x\" is not an integer from 1 to 100000"},
+    {{"run", "a", "--json", "b", "--csv", "./b"},
+     "--csv: ./b is the same file as that of --json"},
+    {{"run", "a", "--log", "./a"},
+     "--log: ./a is the same file as that of FILE"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(run(c.args), 2);
+    EXPECT_EQ(err.str(),
+              c.message + "\nRun with --help for more information.\n");
+    EXPECT_EQ(out.str(), "");
+    EXPECT_EQ(played, strings{});
+  }
+}
+
+// -- run ----------------------------------------------------------------------
+
+TEST_F(command, plays_all_arms_with_the_seed_of_the_file) {
+  world.seed = 5;
+  EXPECT_EQ(run({"run", "a.toml"}), 0);
+  EXPECT_EQ(played, (strings{"naive 5", "caisson 5"}));
+  EXPECT_TRUE(
+    out.str().starts_with("a.toml: 2 s, seed 5, arms: naive, caisson\n"));
+  EXPECT_NE(out.str().find("\n-- speed\n"), std::string::npos);
+  EXPECT_EQ(err.str(), "");
+}
+
+TEST_F(command, plays_the_arms_and_seeds_that_are_asked_for) {
+  EXPECT_EQ(run({"run", "--arm", "caisson", "a.toml", "--seed", "010",
+                 "--seeds", "2", "--no-speed"}),
+            0);
+  EXPECT_EQ(played, (strings{"caisson 10", "caisson 11"}));
+  EXPECT_TRUE(
+    out.str().starts_with("a.toml: 2 s, seeds 10 to 11, arm: caisson\n"));
+  EXPECT_EQ(out.str().find("-- speed"), std::string::npos);
+}
+
+TEST_F(command, plays_arms_in_the_order_of_the_file) {
+  EXPECT_EQ(run({"run", "--arm", "caisson", "--arm", "naive", "a.toml"}), 0);
+  EXPECT_EQ(played, (strings{"naive 1", "caisson 1"}));
+}
+
+TEST_F(command, refuses_arms_that_do_not_exist) {
+  EXPECT_EQ(run({"run", "a.toml", "--arm", "x", "--arm", "y"}), 2);
+  EXPECT_EQ(err.str(), "a.toml: --arm: \"x\" is not one of: naive, caisson\n"
+                       "a.toml: --arm: \"y\" is not one of: naive, caisson\n");
+  EXPECT_EQ(played, strings{});
+}
+
+TEST_F(command, is_quiet_if_asked_to) {
+  EXPECT_EQ(run({"run", "a.toml", "--quiet"}), 0);
+  EXPECT_EQ(out.str(), "naive: recovered after 0.5 s, at 1 s\n"
+                       "caisson: recovered after 0.5 s, at 1 s\n");
+}
+
+TEST_F(command, fails_if_an_expectation_does) {
+  world.arms[1].expect.bounds = {
+    {"success", 0.99, infinity, 0s, unlimited, "a.toml:3:1"}};
+  EXPECT_EQ(run({"run", "a.toml", "--quiet", "--seeds", "2"}), 1);
+  EXPECT_NE(out.str().find("failed: seed 2: arm caisson: success is 0.75, "
+                           "expected at least 0.99 (a.toml:3:1)\n"),
+            std::string::npos);
+  EXPECT_EQ(run({"run", "a.toml", "--arm", "naive"}), 0);
+}
+
+TEST_F(command, fails_if_the_books_are_wrong) {
+  parts.play = [](const arm_config&, const run_options&) {
+    auto r = small_result();
+    r.answered_twice = 1;
+    return r;
+  };
+  EXPECT_EQ(run({"run", "a.toml", "--arm", "naive", "--quiet"}), 1);
+  EXPECT_EQ(out.str(),
+            "naive: recovered after 0.5 s, at 1 s\n"
+            "failed: arm naive: 1 request was answered more than once\n");
+}
+
+// -- files --------------------------------------------------------------------
+
+TEST_F(command, writes_the_files_that_are_asked_for) {
+  test::scratch_dir dir;
+  auto json = (dir / "a.json").string();
+  auto csv = (dir / "a.csv").string();
+  auto log = (dir / "a.log").string();
+  EXPECT_EQ(run({"run", "a.toml", "--json", json.c_str(), "--csv", csv.c_str(),
+                 "--log", log.c_str()}),
+            0);
+  EXPECT_TRUE(text_of(json).starts_with("{\n \"format\": 1,\n"));
+  EXPECT_TRUE(text_of(csv).starts_with("seed,arm,second,"));
+  EXPECT_EQ(text_of(log), "# arm naive seed 1\n"
+                          "a line\n"
+                          "# arm caisson seed 1\n"
+                          "a line\n");
+}
+
+TEST_F(command, leaves_standard_output_to_a_file_that_wants_it) {
+  world.arms[0].expect.verdict = verdict_kind::stuck;
+  EXPECT_EQ(run({"run", "a.toml", "--log", "-"}), 1);
+  EXPECT_EQ(out.str(), "# arm naive seed 1\n"
+                       "a line\n"
+                       "# arm caisson seed 1\n"
+                       "a line\n");
+  EXPECT_EQ(err.str(),
+            "failed: arm naive: verdict is recovered, expected stuck\n");
+}
+
+TEST_F(command, keeps_the_rows_of_several_seeds_for_files_only) {
+  EXPECT_EQ(run({"run", "a.toml", "--csv", "-", "--seeds", "3"}), 0);
+  auto text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 3 * 2 * 2);
+}
+
+TEST_F(command, plays_nothing_if_a_file_cannot_be_written) {
+  EXPECT_EQ(run({"run", "a.toml", "--json", "/none/a.json"}), 2);
+  EXPECT_EQ(err.str(),
+            "/none/a.json: cannot be written: No such file or directory\n");
+  EXPECT_EQ(played, strings{});
+}
+
+// -- interruptions ------------------------------------------------------------
+
+TEST_F(command, shows_what_was_done_before_an_interruption) {
+  test::scratch_dir dir;
+  auto csv = (dir / "a.csv").string();
+  stopping = "caisson 1";
+  world.arms[1].expect.verdict = verdict_kind::stuck;
+  EXPECT_EQ(
+    run({"run", "a.toml", "--seeds", "2", "--quiet", "--csv", csv.c_str()}),
+    130);
+  EXPECT_EQ(played, (strings{"naive 1", "caisson 1"}));
+  EXPECT_EQ(out.str(), "seed 1: naive: recovered after 0.5 s, at 1 s\n"
+                       "seed 1: caisson: interrupted at 1 s\n");
+  EXPECT_EQ(err.str(),
+            "interrupted: 1 of 4 runs done, arm caisson, seed 1, up to 1 s\n");
+  EXPECT_NE(text_of(csv).find("\n1,caisson,1,"), std::string::npos);
+}
+
+TEST_F(command, plays_nothing_after_an_interruption) {
+  stop = true;
+  EXPECT_EQ(run({"run", "a.toml", "--quiet"}), 130);
+  EXPECT_EQ(played, strings{});
+  EXPECT_EQ(out.str(), "");
+  EXPECT_EQ(err.str(), "interrupted: 0 of 2 runs done\n");
+  EXPECT_EQ(run({"run", "a.toml"}), 130);
+}
+
+// -- check and errors ---------------------------------------------------------
+
+TEST_F(command, checks_files) {
+  world.arms[1].faults.resize(2);
+  EXPECT_EQ(run({"check", "a.toml", "b.toml"}), 0);
+  EXPECT_EQ(out.str(),
+            "a.toml: ok: 1 service, 1 load, 2 arms, 2 faults, 2 s\n"
+            "b.toml: ok: 1 service, 1 load, 2 arms, 2 faults, 2 s\n");
+}
+
+TEST_F(command, checks_all_files_whatever_is_wrong_with_one) {
+  parts.load = [this](const std::filesystem::path& path) {
+    if (path == "a.toml")
+      throw config_error{{{"a.toml:1:1", "x", "is bad"}, {"", "y", "too"}}};
+    return world;
+  };
+  EXPECT_EQ(run({"check", "a.toml", "b.toml"}), 2);
+  EXPECT_EQ(out.str(),
+            "b.toml: ok: 1 service, 1 load, 2 arms, 0 faults, 2 s\n");
+  EXPECT_EQ(err.str(), "a.toml:1:1: x: is bad\ny: too\n");
+}
+
+TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
+  for (auto& arm : world.arms)
+    arm.expect.bounds = {
+      {"service.db.wait", 0, 1, 0s, unlimited, "a.toml:3:1"}};
+  for (auto what : {"run", "check"}) {
+    EXPECT_EQ(run({what, "a.toml"}), 2);
+    EXPECT_EQ(err.str(), "a.toml:3:1: service.db.wait: service \"db\" is not "
+                         "one of: web\n");
+    EXPECT_EQ(played, strings{});
+  }
+}
+
+template <class E>
+auto thrower(E e) {
+  return [e](const arm_config&, const run_options&) -> arm_result { throw e; };
+}
+
+TEST_F(command, tells_bad_input_from_internal_errors) {
+  parts.play = thrower(config_error{{{"a:1:1", "stack", "is bad"}}});
+  EXPECT_EQ(run({"run", "a.toml"}), 2);
+  EXPECT_EQ(err.str(), "a:1:1: stack: is bad\n");
+  parts.play = thrower(std::runtime_error{"no room"});
+  EXPECT_EQ(run({"run", "a.toml"}), 2);
+  EXPECT_EQ(err.str(), "caisson: no room\n");
+  parts.play = thrower(std::logic_error{"a slip"});
+  EXPECT_EQ(run({"run", "a.toml"}), 3);
+  EXPECT_EQ(err.str(), "caisson: internal error: a slip\n");
+  parts.play = thrower(7);
+  EXPECT_EQ(run({"run", "a.toml"}), 3);
+  EXPECT_EQ(err.str(), "caisson: internal error\n");
+}
+
+TEST_F(command, draws_progress_on_a_terminal_only) {
+  EXPECT_EQ(run({"run", "a.toml"}), 0);
+  EXPECT_EQ(err.str(), "");
+  parts.terminal = true;
+  EXPECT_EQ(run({"run", "a.toml", "--no-progress"}), 0);
+  EXPECT_EQ(err.str(), "");
+  EXPECT_EQ(run({"run", "a.toml"}), 0);
+  EXPECT_TRUE(err.str().starts_with(
+    "\r\x1b[Knaive (1/2, seed 1)  [#####...............]  25 %"));
+  EXPECT_TRUE(err.str().ends_with("\r\x1b[K"));
+}
+
+} // namespace
+} // namespace caisson::sim

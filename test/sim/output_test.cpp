@@ -1,0 +1,204 @@
+// Files that are written as a whole or not at all, and the progress bar.
+#include <support/scratch.hpp>
+
+#include <sim/output_file.hpp>
+#include <sim/progress.hpp>
+
+#include <caisson/settings.hpp>
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in{path};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::size_t files_in(const test::scratch_dir& dir) {
+  return static_cast<std::size_t>(std::distance(
+    fs::directory_iterator{dir.path()}, fs::directory_iterator{}));
+}
+
+std::string refusal(const fs::path& path) {
+  std::ostringstream standard;
+  try {
+    output_file file{path, standard};
+    return "no refusal";
+  } catch (const config_error& e) {
+    return e.what();
+  }
+}
+
+// -- files --------------------------------------------------------------------
+
+TEST(output_file, appears_as_a_whole) {
+  test::scratch_dir dir;
+  std::ostringstream standard;
+  output_file file{dir / "a", standard};
+  file.stream() << "new\n";
+  EXPECT_FALSE(fs::exists(dir / "a"));
+  file.commit();
+  EXPECT_EQ(text_of(dir / "a"), "new\n");
+  EXPECT_EQ(files_in(dir), 1U);
+  EXPECT_EQ(standard.str(), "");
+}
+
+TEST(output_file, leaves_what_is_there_without_a_commit) {
+  test::scratch_dir dir;
+  auto path = dir.write("a", "old\n");
+  std::ostringstream standard;
+  {
+    output_file file{path, standard};
+    file.stream() << "new\n" << std::flush;
+    EXPECT_EQ(text_of(path), "old\n");
+  }
+  EXPECT_EQ(text_of(path), "old\n");
+  EXPECT_EQ(files_in(dir), 1U);
+}
+
+TEST(output_file, keeps_the_permissions_of_what_it_replaces) {
+  test::scratch_dir dir;
+  auto path = dir.write("a", "old\n");
+  fs::permissions(path, fs::perms{0640});
+  std::ostringstream standard;
+  output_file file{path, standard};
+  file.commit();
+  EXPECT_EQ(text_of(path), "");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms{0640});
+}
+
+TEST(output_file, may_be_read_by_whom_new_files_may_be_read) {
+  test::scratch_dir dir;
+  auto usual = dir.write("usual", "");
+  std::ostringstream standard;
+  output_file file{dir / "a", standard};
+  file.commit();
+  EXPECT_EQ(fs::status(dir / "a").permissions(),
+            fs::status(usual).permissions());
+}
+
+TEST(output_file, follows_a_link) {
+  test::scratch_dir dir;
+  auto path = dir.write("a", "old\n");
+  fs::create_symlink(path, dir / "link");
+  std::ostringstream standard;
+  output_file file{dir / "link", standard};
+  file.stream() << "new\n";
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(dir / "link"));
+  EXPECT_EQ(text_of(path), "new\n");
+}
+
+TEST(output_file, can_be_standard_output) {
+  std::ostringstream standard;
+  output_file file{"-", standard};
+  file.stream() << "text";
+  file.commit();
+  EXPECT_EQ(standard.str(), "text");
+  EXPECT_FALSE(fs::exists("-"));
+}
+
+TEST(output_file, says_why_it_cannot_be_written) {
+  test::scratch_dir dir;
+  auto file = dir.write("file", "");
+  EXPECT_EQ(refusal(dir / "none/a"),
+            (dir / "none/a").string()
+              + ": cannot be written: No such file or directory");
+  EXPECT_EQ(refusal(dir.path()),
+            dir.path().string() + ": cannot be written: Is a directory");
+  EXPECT_EQ(refusal(file / "a"),
+            (file / "a").string() + ": cannot be written: Not a directory");
+  EXPECT_EQ(files_in(dir), 1U);
+}
+
+TEST(output_file, says_when_the_device_is_full) {
+  std::ostringstream standard;
+  output_file file{"/dev/full", standard};
+  file.stream() << "text";
+  try {
+    file.commit();
+    FAIL() << "there is no room, but nothing was said";
+  } catch (const config_error& e) {
+    EXPECT_STREQ(e.what(),
+                 "/dev/full: cannot be written: No space left on device");
+  }
+}
+
+// -- progress -----------------------------------------------------------------
+
+const progress_step naive{"naive", 1, 3, 7};
+
+TEST(progress_line, tells_the_arm_the_share_and_the_rest) {
+  EXPECT_EQ(progress_line(naive, 0.525, 10s),
+            "naive (2/3, seed 7)  [##########..........]  52 %  10 s left");
+  EXPECT_EQ(progress_line(naive, 0, 0s),
+            "naive (2/3, seed 7)  [....................]  0 %");
+  EXPECT_EQ(progress_line(naive, 1, 10s),
+            "naive (2/3, seed 7)  [####################]  100 %  0 s left");
+  EXPECT_EQ(progress_line(naive, 7, 100ms),
+            "naive (2/3, seed 7)  [####################]  100 %");
+}
+
+TEST(progress_line, does_not_guess_too_early_and_knows_minutes) {
+  EXPECT_EQ(progress_line(naive, 0.009, 10s),
+            "naive (2/3, seed 7)  [....................]  0 %");
+  EXPECT_EQ(progress_line(naive, 0.5, 499ms),
+            "naive (2/3, seed 7)  [##########..........]  50 %");
+  EXPECT_EQ(progress_line(naive, 0.5, 119s),
+            "naive (2/3, seed 7)  [##########..........]  50 %  119 s left");
+  EXPECT_EQ(progress_line(naive, 0.5, 121s),
+            "naive (2/3, seed 7)  [##########..........]  50 %  3 min left");
+}
+
+class progress_bar_test : public testing::Test {
+protected:
+  progress_bar::clock::time_point now{};
+  std::ostringstream out;
+  std::function<progress_bar::clock::time_point()> clock = [this] {
+    return now;
+  };
+};
+
+TEST_F(progress_bar_test, draws_ten_times_a_second_and_clears_its_line) {
+  {
+    progress_bar bar{out, true, clock};
+    bar.show(naive, 0);
+    now += 99ms;
+    bar.show(naive, 0.1);
+    now += 1ms;
+    bar.show(naive, 0.25);
+  }
+  EXPECT_EQ(out.str(),
+            "\r\x1b[Knaive (2/3, seed 7)  [....................]  0 %"
+            "\r\x1b[Knaive (2/3, seed 7)  [#####...............]  25 %"
+            "\r\x1b[K");
+}
+
+TEST_F(progress_bar_test, draws_nothing_if_it_is_not_wanted) {
+  {
+    progress_bar bar{out, false, clock};
+    bar.show(naive, 0.5);
+  }
+  EXPECT_EQ(out.str(), "");
+}
+
+TEST_F(progress_bar_test, clears_only_what_it_has_drawn) {
+  { progress_bar bar{out, true, clock}; }
+  EXPECT_EQ(out.str(), "");
+}
+
+} // namespace
+} // namespace caisson::sim

@@ -1,0 +1,333 @@
+// Results for people, to the letter.
+#include <support/sim_results.hpp>
+
+#include <sim/report_numbers.hpp>
+#include <sim/report_text.hpp>
+#include <sim/report_timeline.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto infinity = std::numeric_limits<double>::infinity();
+
+template <class... Args>
+std::string written(void (*write)(std::ostream&, const report&, Args...),
+                    const report& r, std::type_identity_t<Args>... args) {
+  std::ostringstream out;
+  write(out, r, args...);
+  return out.str();
+}
+
+// Two arms: one recovers, the other does not.
+report story() {
+  report r;
+  r.title = "A story";
+  r.file = "story.toml";
+  for (std::string name : {"naive", "caisson"}) {
+    auto& arm = r.arms.emplace_back();
+    arm.name = name;
+    arm.length = 60s;
+    arm.faults.push_back(
+      {.kind = fault_kind::stall, .target = "db", .at = 20s, .lasts = 10s});
+    arm.faults.push_back(
+      {.kind = fault_kind::flush, .target = "cache", .at = 59'999ms});
+  }
+  r.arms[1].title = "all policies";
+  auto& run = r.runs.emplace_back();
+  run.seed = 1;
+  run.arms = {
+    result_with({{20, 10, 10}, {10, 10, 0}, {30, 10, 4}}),
+    result_with({{20, 10, 10}, {10, 10, 5}, {5, 10, 8}, {25, 10, 9}}),
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    auto& arm = run.arms[i];
+    arm.name = r.arms[i].name;
+    arm.seed = 1;
+    arm.recovery_from = 30s;
+    arm.events = 1000 + i;
+    arm.digest = 0xabc + i;
+    judge(arm);
+  }
+  return r;
+}
+
+// -- numbers ------------------------------------------------------------------
+
+TEST(report_numbers, group_thousands) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+}
+
+TEST(report_numbers, never_round_a_share_up) {
+  EXPECT_EQ(percent(0, 0), "-");
+  EXPECT_EQ(percent(1, 1), "100.00 %");
+  EXPECT_EQ(percent(999'999, 1'000'000), "99.99 %");
+  EXPECT_EQ(percent(1, 200), "0.50 %");
+  EXPECT_EQ(percent(0.29), "29.00 %");
+  EXPECT_EQ(percent(0.99999), "99.99 %");
+  EXPECT_EQ(percent(std::nan("")), "-");
+}
+
+TEST(report_numbers, give_times_three_digits) {
+  EXPECT_EQ(short_time(0s), "0 s");
+  EXPECT_EQ(short_time(7ns), "7 ns");
+  EXPECT_EQ(short_time(999ns), "999 ns");
+  EXPECT_EQ(short_time(1500ns), "1.50 us");
+  EXPECT_EQ(short_time(12'345us), "12.3 ms");
+  EXPECT_EQ(short_time(9'996us), "10.0 ms");
+  EXPECT_EQ(short_time(99'960us), "100 ms");
+  EXPECT_EQ(short_time(999'400us), "999 ms");
+  EXPECT_EQ(short_time(999'600us), "1.00 s");
+  EXPECT_EQ(short_time(1234s), "1234 s");
+}
+
+TEST(report_numbers, give_seconds_as_few_digits_as_they_need) {
+  EXPECT_EQ(short_seconds(0s), "0 s");
+  EXPECT_EQ(short_seconds(52'999ms), "53 s");
+  EXPECT_EQ(short_seconds(500ms), "0.5 s");
+  EXPECT_EQ(short_seconds(100s), "100 s");
+  EXPECT_EQ(exact_seconds(0s), "0");
+  EXPECT_EQ(exact_seconds(1ns), "0.000000001");
+  EXPECT_EQ(exact_seconds(1500ms), "1.5");
+  EXPECT_EQ(exact_seconds(120s), "120");
+}
+
+TEST(spread_of, finds_the_middle) {
+  EXPECT_TRUE(std::isnan(spread_of({}).median));
+  EXPECT_EQ(spread_of({3}).median, 3);
+  EXPECT_EQ(spread_of({5, 1, 3}).median, 3);
+  auto s = spread_of({4, 1, 2, infinity});
+  EXPECT_EQ(s.min, 1);
+  EXPECT_EQ(s.median, 3);
+  EXPECT_EQ(s.max, infinity);
+}
+
+// -- the terminal -------------------------------------------------------------
+
+TEST(report_text, shows_arms_side_by_side_and_over_time) {
+  EXPECT_EQ(written(write_text, story(), false),
+            "A story\n"
+            "story.toml: 60 s, seed 1, arms: naive, caisson\n"
+            "\n"
+            "arm      offered  success  goodput/s  attempts/request  p50  p99  "
+            "verdict                       main errors\n"
+            "naive        600  53.33 %        5.3              1.00    -    -  "
+            "stuck                         timeout 280\n"
+            "caisson      600  85.83 %        8.6              1.00    -    -  "
+            "recovered after 5 s, at 35 s  timeout 85\n"
+            "\n"
+            "answered well, of what was offered (█: at least 90 %)\n"
+            "stall db                         ××××××××××\n"
+            "flush cache                                                       "
+            "      ×\n"
+            "naive        ████████████████████▁▁▁▁▁▁▁▁▁▁▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄"
+            "▄▄▄▄▄▄▄\n"
+            "caisson      ████████████████████▄▄▄▄▄▄▄▄▄▄▇▇▇▇▇██████████████████"
+            "███████\n"
+            "             0 s                           30 s                   "
+            "   60 s\n"
+            "\n"
+            "caisson: all policies\n"
+            "\n"
+            "Little's law holds at every service, largest error 0\n"
+            "no request was answered twice, 0 had no answer at the end\n"
+            "\n"
+            "event log  events  digest\n"
+            "naive       1,000  0000000000000abc\n"
+            "caisson     1,001  0000000000000abd\n");
+}
+
+TEST(report_text, has_no_timeline_for_a_short_run) {
+  EXPECT_EQ(written(write_text, small_report(), false),
+            "A small world\n"
+            "small.toml: 2 s, seed 7, arm: naive\n"
+            "\n"
+            "arm    offered  success  goodput/s  attempts/request      p50     "
+            " p99  verdict                        main errors\n"
+            "naive       20  75.00 %        7.5              1.50  4.00 ms  1.5"
+            "0 ms  recovered after 0.5 s, at 1 s  timeout 3, queue_full 1\n"
+            "\n"
+            "naive: no policies, but retries\n"
+            "\n"
+            "Little's law holds at every service, largest error 0\n"
+            "no request was answered twice, 1 had no answer at the end\n"
+            "\n"
+            "event log  events  digest\n"
+            "naive       1,234  0123456789abcdef\n");
+}
+
+TEST(report_text, adds_up_all_but_the_three_main_errors) {
+  auto r = small_report();
+  r.runs[0].arms[0].totals.errors = {
+    {"a", 1}, {"b", 5}, {"c", 2000}, {"d", 5}, {"e", 2}};
+  EXPECT_NE(written(write_text, r, false).find("c 2,000, b 5, d 5, others 3\n"),
+            std::string::npos);
+}
+
+TEST(report_text, says_when_the_books_are_wrong) {
+  auto r = small_report();
+  r.runs[0].arms[0].services[0].little_error = 0.01;
+  r.runs[0].arms[0].answered_twice = 2;
+  EXPECT_NE(
+    written(write_text, r, false)
+      .find("Little's law DOES NOT HOLD at every service, largest error 0.01\n"
+            "2 ANSWERED TWICE, 1 had no answer at the end\n"),
+    std::string::npos);
+}
+
+TEST(report_text, counts_verdicts_of_several_seeds) {
+  auto r = story();
+  r.seeds = 3;
+  r.runs.push_back(r.runs[0]);
+  r.runs.push_back(r.runs[0]);
+  r.runs[1].arms[1].verdict = verdict_kind::degraded;
+  r.runs[1].arms[1].recovered_at.reset();
+  r.runs[1].arms[0].latency.p99 = 20ms;
+  r.runs[2].arms[0].interrupted = true;
+  EXPECT_EQ(written(write_text, r, false),
+            "A story\n"
+            "story.toml: 60 s, seeds 1 to 3, arms: naive, caisson\n"
+            "\n"
+            "arm      runs  recovered  degraded  stuck  recovery               "
+            "success                      p99\n"
+            "naive       2        0 %       0 %  100 %  never / never / never  "
+            "53.33 % / 53.33 % / 53.33 %  0 s / 10.0 ms / 20.0 ms\n"
+            "caisson     3    66.67 %   33.33 %    0 %  5 s / 5 s / never      "
+            "85.83 % / 85.83 % / 85.83 %  0 s / 0 s / 0 s\n"
+            "recovery, success and p99: min / median / max\n"
+            "\n"
+            "caisson: all policies\n"
+            "\n"
+            "Little's law holds at every service, largest error 0\n"
+            "no request was answered twice, 0 had no answer at the end\n"
+            "\n"
+            "event log  events  digest\n"
+            "naive       3,000  04dedeed61129f4b\n"
+            "caisson     3,003  0f1c5ec586b39062\n");
+}
+
+TEST(report_text, puts_verdicts_into_words) {
+  auto r = result_with({{20, 10, 10}});
+  judge(r);
+  EXPECT_EQ(verdict_text(r), "recovered after 0 s");
+  r.recovery_from = 10'001ms;
+  judge(r);
+  EXPECT_EQ(verdict_text(r), "recovered after 1 s, at 11 s");
+  r.verdict = verdict_kind::degraded;
+  EXPECT_EQ(verdict_text(r), "degraded");
+  r.verdict = verdict_kind::stuck;
+  EXPECT_EQ(verdict_text(r), "stuck");
+  r.interrupted = true;
+  EXPECT_EQ(verdict_text(r), "interrupted at 20 s");
+}
+
+TEST(report_text, gives_verdicts_alone) {
+  auto r = story();
+  EXPECT_EQ(written(write_verdicts, r),
+            "naive: stuck\n"
+            "caisson: recovered after 5 s, at 35 s\n");
+  r.seeds = 2;
+  EXPECT_EQ(written(write_verdicts, r),
+            "seed 1: naive: stuck\n"
+            "seed 1: caisson: recovered after 5 s, at 35 s\n");
+}
+
+TEST(report_text, says_what_was_done_before_an_interruption) {
+  auto r = story();
+  EXPECT_EQ(written(write_interruption, r), "");
+  r.interrupted = true;
+  r.seeds = 4;
+  EXPECT_EQ(written(write_interruption, r), "interrupted: 2 of 8 runs done\n");
+  r.runs[0].arms[1].interrupted = true;
+  r.runs[0].arms[1].length = 37s;
+  EXPECT_EQ(written(write_interruption, r),
+            "interrupted: 1 of 8 runs done, arm caisson, seed 1, up to 37 s\n");
+}
+
+TEST(report_text, gives_speeds_and_memory) {
+  auto r = small_report();
+  EXPECT_EQ(written(write_speed, r, 3U << 19),
+            "\n"
+            "-- speed\n"
+            "arm    requests/s  messages/s  simulated s/s  wall time\n"
+            "naive          40       2,000              4     0.50 s\n"
+            "peak memory 1.5 MiB\n");
+}
+
+// -- over time ----------------------------------------------------------------
+
+TEST(timeline, has_digits_for_terminals_without_blocks) {
+  EXPECT_EQ(
+    timeline(story(), true),
+    (std::vector<std::string>{
+      "stall db                         xxxxxxxxxx",
+      "flush cache                                                           "
+      "  x",
+      "naive        999999999999999999990000000000444444444444444444444444444"
+      "444",
+      "caisson      999999999999999999995555555555888889999999999999999999999"
+      "999",
+      "             0 s                           30 s                      6"
+      "0 s"}));
+}
+
+TEST(timeline, shows_each_arm_its_own_faults) {
+  auto r = story();
+  for (auto& arm : r.arms)
+    arm.length = 12s;
+  for (auto& arm : r.runs[0].arms)
+    arm.length = 12s;
+  r.arms[0].faults.clear();
+  r.arms[1].faults = {
+    {.kind = fault_kind::slow, .target = "db", .at = 3s, .lasts = 100s}};
+  EXPECT_EQ(timeline(r, true), (std::vector<std::string>{
+                                 "naive    999999999999",
+                                 "slow db     xxxxxxxxx",
+                                 "caisson  999999999999",
+                                 "         0 s     12 s",
+                               }));
+}
+
+TEST(timeline, puts_long_runs_into_sixty_columns_and_shows_pauses) {
+  report r;
+  auto& arm = r.arms.emplace_back();
+  arm.name = "a";
+  arm.length = 120s;
+  r.runs.push_back(
+    {.seed = 1,
+     .arms = {result_with({{60, 10, 10}, {30, 0, 0}, {30, 10, 7}})}});
+  r.runs[0].arms[0].name = "a";
+  auto lines = timeline(r, true);
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0], "a  " + std::string(30, '9') + std::string(15, ' ')
+                        + std::string(15, '7'));
+}
+
+TEST(timeline, ends_where_a_run_was_interrupted) {
+  auto r = story();
+  auto& arm = r.runs[0].arms[0];
+  arm.seconds.resize(15);
+  arm.length = 15s;
+  arm.interrupted = true;
+  EXPECT_EQ(timeline(r, true)[2], "naive        999999999999999");
+}
+
+TEST(timeline, is_empty_for_less_than_ten_seconds) {
+  EXPECT_EQ(timeline(small_report(), true), std::vector<std::string>{});
+}
+
+} // namespace
+} // namespace caisson::sim

@@ -1,0 +1,64 @@
+// Every scenario that comes with Caisson can be read, and those in `theory` and
+// the retry storm give the published numbers, which their `expect` states.
+#include <sim/run.hpp>
+#include <sim/scenario.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+const std::filesystem::path directory = std::filesystem::
+                                          path{CAISSON_SOURCE_DIR}
+                                        / "demos" / "scenarios";
+
+std::vector<std::string> files_below(const std::filesystem::path& where) {
+  std::vector<std::string> out;
+  for (const auto& x : std::filesystem::recursive_directory_iterator{where})
+    if (x.path().extension() == ".toml")
+      out.push_back(
+        std::filesystem::relative(x.path(), directory).generic_string());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  auto name = info.param.substr(0, info.param.rfind('.'));
+  for (auto& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  return name;
+}
+
+class theory : public testing::TestWithParam<std::string> {};
+
+TEST_P(theory, agrees_with_the_simulation) {
+  auto s = load_scenario(directory / GetParam());
+  for (const auto& arm : s.arms) {
+    run_options o;
+    o.seed = s.seed;
+    auto r = run_arm(arm, o);
+    for (const auto& line : failed_expectations(arm, r))
+      ADD_FAILURE() << line;
+    for (const auto& x : r.services)
+      EXPECT_LT(x.little_error, 1e-9) << arm.name << ' ' << x.name;
+    EXPECT_EQ(r.answered_twice, 0u) << arm.name;
+    EXPECT_FALSE(arm.expect.bounds.empty() && !arm.expect.verdict)
+      << arm.name << " expects nothing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(scenarios, theory,
+                         testing::ValuesIn(files_below(directory / "theory")),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(published, theory, testing::Values("retry-storm.toml"),
+                         test_name);
+
+} // namespace
+} // namespace caisson::sim

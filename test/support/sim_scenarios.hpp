@@ -1,0 +1,39 @@
+// Scenarios from text.
+#pragma once
+
+#include <sim/scenario.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace caisson::test {
+
+/// A world that needs nothing else: a service and its load.
+inline constexpr std::string_view smallest_world = R"(length = "60s"
+[service.web]
+time = "5ms"
+[load.users]
+target = "web"
+rate = 10
+)";
+
+/// What is wrong with the scenario `text`, called `f`; empty if it is right.
+inline std::string complaint_about(std::string_view text) {
+  try {
+    (void)sim::parse_scenario(text, "f");
+    return {};
+  } catch (const config_error& e) {
+    return e.what();
+  }
+}
+
+/// The scenario `text`, which must have one arm.
+inline sim::arm_config only_arm(std::string_view text) {
+  auto s = sim::parse_scenario(text, "f");
+  if (s.arms.size() != 1)
+    throw std::logic_error{"not one arm"};
+  return s.arms.front();
+}
+
+} // namespace caisson::test

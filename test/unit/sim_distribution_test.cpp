@@ -1,0 +1,384 @@
+// Distributions of durations: what is drawn, how they are written, and what is
+// refused.
+#include <sim/distribution.hpp>
+
+#include <caisson/toml.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// -- draws --------------------------------------------------------------------
+
+struct moments {
+  double mean = 0;
+  // Standard deviation divided by the mean.
+  double cv = 0;
+  duration least = unlimited;
+  duration most = duration::zero();
+};
+
+moments moments_of(const distribution& x) {
+  constexpr int draws = 200'000;
+  draw_key key{4711};
+  moments out;
+  double squares = 0;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    keyed_random random{key.with(i)};
+    auto d = x.draw(random);
+    out.mean += seconds(d) / draws;
+    squares += seconds(d) * seconds(d) / draws;
+    out.least = std::min(out.least, d);
+    out.most = std::max(out.most, d);
+  }
+  out.cv = std::sqrt(squares - out.mean * out.mean) / out.mean;
+  return out;
+}
+
+TEST(distribution, exponential_has_its_mean_and_a_cv_of_1) {
+  auto m = moments_of(distribution::exponential(10ms));
+  EXPECT_NEAR(m.mean, 0.010, 0.00007);
+  EXPECT_NEAR(m.cv, 1, 0.01);
+}
+
+TEST(distribution, erlang_has_its_mean_and_a_cv_that_falls_with_the_phases) {
+  auto m = moments_of(distribution::erlang(10ms, 4));
+  EXPECT_NEAR(m.mean, 0.010, 0.00004);
+  EXPECT_NEAR(m.cv, 0.5, 0.005);
+}
+
+TEST(distribution, lognormal_has_its_mean_and_cv) {
+  auto m = moments_of(distribution::lognormal(10ms, 0.8));
+  EXPECT_NEAR(m.mean, 0.010, 0.00006);
+  EXPECT_NEAR(m.cv, 0.8, 0.02);
+}
+
+TEST(distribution, lognormal_without_spread_is_its_mean) {
+  auto m = moments_of(distribution::lognormal(10ms, 0));
+  EXPECT_EQ(m.least, 10ms);
+  EXPECT_EQ(m.most, 10ms);
+}
+
+TEST(distribution, uniform_keeps_its_bounds) {
+  auto m = moments_of(distribution::uniform(2ms, 6ms));
+  EXPECT_NEAR(m.mean, 0.004, 0.00001);
+  EXPECT_NEAR(m.cv, 1 / std::sqrt(12.0), 0.001);
+  EXPECT_GE(m.least, 2ms);
+  EXPECT_LE(m.most, 6ms);
+}
+
+TEST(distribution, uniform_draws_both_of_its_bounds) {
+  auto m = moments_of(distribution::uniform(7ns, 9ns));
+  EXPECT_EQ(m.least, 7ns);
+  EXPECT_EQ(m.most, 9ns);
+  EXPECT_NEAR(m.mean, 8e-9, 1e-11);
+}
+
+TEST(distribution, bimodal_is_slow_in_its_share) {
+  auto m = moments_of(distribution::bimodal(1ms, 101ms, 0.1));
+  EXPECT_EQ(m.least, 1ms);
+  EXPECT_EQ(m.most, 101ms);
+  EXPECT_NEAR(m.mean, 0.011, 0.0002);
+}
+
+TEST(distribution, empirical_draws_each_value_as_often) {
+  auto m = moments_of(distribution::empirical({1ms, 2ms, 6ms}));
+  EXPECT_EQ(m.least, 1ms);
+  EXPECT_EQ(m.most, 6ms);
+  EXPECT_NEAR(m.mean, 0.003, 0.00002);
+  EXPECT_NEAR(m.cv, std::sqrt(14.0 / 3) / 3, 0.003);
+}
+
+const distribution all_kinds[] = {
+  {5ms},
+  distribution::uniform(1ms, 9ms),
+  distribution::exponential(5ms),
+  distribution::erlang(5ms, 3),
+  distribution::lognormal(5ms, 2),
+  distribution::bimodal(1ms, 9ms, 0.5),
+  distribution::empirical({1ms, 9ms}),
+};
+
+TEST(distribution, draws_of_equal_keys_are_equal) {
+  for (const auto& x : all_kinds) {
+    keyed_random a{draw_key{1}.with("web")};
+    keyed_random b{draw_key{1}.with("web")};
+    for (int i = 0; i < 100; ++i)
+      EXPECT_EQ(x.draw(a), x.draw(b));
+  }
+}
+
+TEST(distribution, draws_of_other_keys_differ) {
+  keyed_random a{draw_key{1}.with("web")};
+  keyed_random b{draw_key{1}.with("wev")};
+  auto x = distribution::exponential(1s);
+  EXPECT_NE(x.draw(a), x.draw(b));
+}
+
+TEST(distribution, a_constant_makes_no_draw) {
+  keyed_random drawn{draw_key{1}};
+  keyed_random fresh{draw_key{1}};
+  EXPECT_EQ(distribution{5ms}.draw(drawn), 5ms);
+  EXPECT_EQ(drawn.bits(), fresh.bits());
+}
+
+TEST(distribution, exponential_is_the_inverse_of_its_distribution_function) {
+  keyed_random a{draw_key{9}};
+  keyed_random b{draw_key{9}};
+  auto d = distribution::exponential(1s).draw(a);
+  EXPECT_EQ(d.count(), std::llround(-std::log1p(-b.uniform()) * 1e9));
+}
+
+TEST(distribution, no_draw_is_longer_than_31_years) {
+  auto m = moments_of(distribution::lognormal(100h, 100));
+  EXPECT_LE(m.most, duration{1'000'000'000'000'000'000});
+  EXPECT_GT(m.most, 100h);
+}
+
+// -- means --------------------------------------------------------------------
+
+TEST(distribution, tells_its_mean) {
+  EXPECT_EQ(distribution{}.mean(), 0ns);
+  EXPECT_EQ(distribution{5ms}.mean(), 5ms);
+  EXPECT_EQ(distribution::uniform(2ms, 6ms).mean(), 4ms);
+  EXPECT_EQ(distribution::exponential(3ms).mean(), 3ms);
+  EXPECT_EQ(distribution::erlang(3ms, 4).mean(), 3ms);
+  EXPECT_EQ(distribution::lognormal(3ms, 4).mean(), 3ms);
+  EXPECT_EQ(distribution::bimodal(1ms, 11ms, 0.25).mean(), 3500us);
+  EXPECT_EQ(distribution::empirical({1ms, 2ms, 6ms}).mean(), 3ms);
+}
+
+TEST(distribution, tells_whether_all_draws_are_zero) {
+  EXPECT_TRUE(distribution{}.zero());
+  EXPECT_TRUE(distribution::exponential(0ns).zero());
+  EXPECT_TRUE(distribution::uniform(0ns, 0ns).zero());
+  EXPECT_TRUE(distribution::bimodal(0ns, 1s, 0).zero());
+  EXPECT_TRUE(distribution::bimodal(1s, 0ns, 1).zero());
+  EXPECT_TRUE(distribution::empirical({0ns, 0ns}).zero());
+  EXPECT_FALSE(distribution::empirical({0ns, 1ns}).zero());
+  EXPECT_FALSE(distribution::bimodal(0ns, 1s, 0.1).zero());
+  EXPECT_FALSE(distribution::uniform(0ns, 1ns).zero());
+  for (const auto& x : all_kinds)
+    EXPECT_FALSE(x.zero());
+}
+
+TEST(distribution, of_zero_mean_draws_zero) {
+  keyed_random random{draw_key{1}};
+  EXPECT_EQ(distribution::exponential(0ns).draw(random), 0ns);
+  EXPECT_EQ(distribution::erlang(0ns, 3).draw(random), 0ns);
+  EXPECT_EQ(distribution::lognormal(0ns, 3).draw(random), 0ns);
+}
+
+// -- as configuration ---------------------------------------------------------
+
+// `x` as it stands in a file.
+setting value(const std::string& x) {
+  problems found;
+  auto root = parse_toml("x = " + x, "f", found);
+  EXPECT_EQ(to_text(found), "");
+  return root["x"];
+}
+
+template <class Field, class... Ts>
+std::string complaint(const std::string& text, Ts&&... xs) {
+  problems found;
+  Field{xs...}.read(value(text), "time", found);
+  return to_text(found);
+}
+
+struct form {
+  std::string text;
+  distribution expected;
+};
+
+const form forms[] = {
+  {R"("5ms")", {5ms}},
+  {R"("0")", {}},
+  {R"({ kind = "constant", mean = "5ms" })", {5ms}},
+  {R"({ kind = "uniform", min = "1ms", max = "1ms" })",
+   distribution::uniform(1ms, 1ms)},
+  {R"({ kind = "exponential", mean = "5ms" })", distribution::exponential(5ms)},
+  {R"({ kind = "erlang", mean = "5ms", k = 1000 })",
+   distribution::erlang(5ms, 1000)},
+  {R"({ kind = "lognormal", mean = "100h", cv = 0.5 })",
+   distribution::lognormal(100h, 0.5)},
+  {R"({ kind = "bimodal", fast = "1ms", slow = "1s", share = 0.25 })",
+   distribution::bimodal(1ms, 1s, 0.25)},
+  {R"({ kind = "empirical", values = ["1ms", "2ms"] })",
+   distribution::empirical({1ms, 2ms})},
+};
+
+TEST(distribution_value, reads_every_kind) {
+  for (const auto& [text, expected] : forms) {
+    distribution x{1h};
+    problems found;
+    distribution_value{x}.read(value(text), "time", found);
+    EXPECT_EQ(to_text(found), "");
+    EXPECT_EQ(x, expected) << text;
+  }
+}
+
+TEST(distribution_value, is_written_as_it_is_read) {
+  for (auto x : all_kinds) {
+    auto text = distribution_value{x}.text();
+    if (text.front() != '{')
+      text = '"' + text + '"';
+    distribution again;
+    problems found;
+    distribution_value{again}.read(value(text), "time", found);
+    EXPECT_EQ(to_text(found), "");
+    EXPECT_EQ(again, x) << text;
+  }
+  auto x = distribution::bimodal(1ms, 1s, 0.25);
+  EXPECT_EQ(distribution_value{x}.text(),
+            R"({ kind = "bimodal", fast = "1ms", slow = "1s", share = 0.25 })");
+}
+
+TEST(distribution_value, reads_a_duration_that_a_message_gives) {
+  distribution x;
+  problems found;
+  distribution_value{x}.read({setting::raw{" 5ms "}, {}}, "time", found);
+  EXPECT_EQ(to_text(found), "");
+  EXPECT_EQ(x, distribution{5ms});
+}
+
+struct mistake {
+  std::string text;
+  std::string expected;
+};
+
+void PrintTo(const mistake& x, std::ostream* out) {
+  *out << x.text;
+}
+
+class distribution_mistake : public testing::TestWithParam<mistake> {};
+
+TEST_P(distribution_mistake, is_reported_and_changes_nothing) {
+  distribution x{1h};
+  EXPECT_EQ(complaint<distribution_value>(GetParam().text, x),
+            GetParam().expected);
+  EXPECT_EQ(x, distribution{1h});
+}
+
+const mistake mistakes[] = {
+  {"5", "f:1:5: time: 5 is not a distribution, allowed: a duration of 0s to "
+        "100h, or a table with kind: constant, uniform, exponential, erlang, "
+        "lognormal, bimodal, empirical"},
+  {"'101h'", "f:1:5: time: \"101h\" is out of range, allowed: 0s to 100h"},
+  {"'unlimited'",
+   "f:1:5: time: \"unlimited\" is out of range, allowed: 0s to 100h"},
+  {"{}", "f:1:5: time.kind: is missing, allowed: constant, uniform, "
+         "exponential, erlang, lognormal, bimodal, empirical"},
+  {"{ knid = 'erlang' }",
+   "f:1:14: time.knid: unknown key, did you mean \"kind\"? known keys: kind, "
+   "mean, min, max, k, cv, fast, slow, share, values"},
+  {"{ kind = 'normal', mean = '1s' }",
+   "f:1:14: time.kind: \"normal\" is not one of: constant, uniform, "
+   "exponential, erlang, lognormal, bimodal, empirical"},
+  {"{ kind = 'erlang', mean = '1s' }",
+   "f:1:5: time.k: is missing, allowed: 1 to 1000"},
+  {"{ kind = 'erlang', mean = '1s', k = 0 }",
+   "f:1:41: time.k: 0 is out of range, allowed: 1 to 1000"},
+  {"{ kind = 'exponential', maen = '1s' }",
+   "f:1:36: time.maen: unknown key, did you mean \"mean\"? known keys: kind, "
+   "mean"},
+  {"{ kind = 'exponential', mean = '1s', cv = 2 }",
+   "f:1:47: time.cv: cv applies to lognormal only, this is exponential"},
+  {"{ kind = 'uniform', mean = '1s', min = '0', max = '1s' }",
+   "f:1:32: time.mean: mean applies to constant, exponential, erlang, "
+   "lognormal only, this is uniform"},
+  {"{ kind = 'uniform', min = '2s', max = '1s' }",
+   "f:1:43: time.max: 1s is less than min, which is 2s"},
+  {"{ kind = 'lognormal', mean = '1s', cv = 100.5 }",
+   "f:1:45: time.cv: 100.5 is out of range, allowed: 0 to 100"},
+  {"{ kind = 'bimodal', fast = '1s', slow = 2, share = 1.5 }",
+   "f:1:45: time.slow: 2 is not a duration, allowed: a number with ns, us, "
+   "ms, s, min, h or d, such as \"250ms\", from 0s to 100h\n"
+   "f:1:56: time.share: 1.5 is out of range, allowed: 0 to 1"},
+  {"{ kind = 'empirical', values = [] }",
+   "f:1:36: time.values: has no value, allowed: a list of at least one "
+   "duration of 0s to 100h"},
+  {"{ kind = 'empirical' }",
+   "f:1:5: time.values: is missing, allowed: a list of at least one duration "
+   "of 0s to 100h"},
+  {"{ kind = 'empirical', values = '1s' }",
+   "f:1:36: time.values: \"1s\" is not a list, allowed: a list of at least "
+   "one duration of 0s to 100h"},
+  {"{ kind = 'empirical', values = ['1s', '101h'] }",
+   "f:1:43: time.values[1]: \"101h\" is out of range, allowed: 0s to 100h"},
+};
+
+INSTANTIATE_TEST_SUITE_P(all, distribution_mistake,
+                         testing::ValuesIn(mistakes));
+
+TEST(distribution_value, checks_values_set_in_code) {
+  auto complaints = [](distribution x) {
+    problems found;
+    distribution_value{x}.check("time", found);
+    return to_text(found);
+  };
+  for (const auto& x : all_kinds)
+    EXPECT_EQ(complaints(x), "");
+  EXPECT_EQ(complaints(distribution::erlang(-1ns, 0)),
+            "time.mean: -1ns is out of range, allowed: 0s to 100h\n"
+            "time.k: 0 is out of range, allowed: 1 to 1000");
+  EXPECT_EQ(complaints(distribution::uniform(2s, 1s)),
+            "time.max: 1s is less than min, which is 2s");
+  EXPECT_EQ(complaints(distribution::empirical({})),
+            "time.values: has no value, allowed: a list of at least one "
+            "duration of 0s to 100h");
+  EXPECT_EQ(complaints(distribution::empirical({1s, 101h})),
+            "time.values[1]: 101h is out of range, allowed: 0s to 100h");
+}
+
+// -- counts -------------------------------------------------------------------
+
+constexpr range<std::uint32_t> one_to_ten{1, 10};
+
+TEST(count_value, reads_a_count_and_unlimited) {
+  std::uint32_t x = 5;
+  EXPECT_EQ(complaint<count_value>("10", x, one_to_ten), "");
+  EXPECT_EQ(x, 10u);
+  EXPECT_EQ((count_value{x, one_to_ten}.text()), "10");
+  EXPECT_EQ(complaint<count_value>("'unlimited'", x, one_to_ten), "");
+  EXPECT_EQ(x, count_value::unlimited);
+  EXPECT_EQ((count_value{x, one_to_ten}.text()), "unlimited");
+  problems found;
+  count_value{x, one_to_ten}.read({setting::raw{"7"}, {}}, "n", found);
+  EXPECT_EQ(x, 7u);
+}
+
+TEST(count_value, refuses_everything_else) {
+  std::uint32_t x = 5;
+  constexpr auto allowed = "allowed: 1 to 10, or \"unlimited\"";
+  auto expect = [&](const std::string& text, const std::string& what) {
+    EXPECT_EQ(complaint<count_value>(text, x, one_to_ten),
+              "f:1:5: time: " + what + allowed);
+  };
+  expect("0", "0 is out of range, ");
+  expect("11", "11 is out of range, ");
+  expect("-1", "-1 is out of range, ");
+  expect("1.5", "1.5 is not a count, ");
+  expect("'ten'", "\"ten\" is not a count, ");
+  expect("true", "true is not a count, ");
+  EXPECT_EQ(x, 5u);
+  problems found;
+  x = 11;
+  count_value{x, one_to_ten}.check("n", found);
+  EXPECT_EQ(to_text(found),
+            "n: 11 is out of range, allowed: 1 to 10, or \"unlimited\"");
+}
+
+} // namespace
+} // namespace caisson::sim

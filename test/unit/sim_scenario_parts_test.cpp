@@ -1,0 +1,185 @@
+// Parts of scenario files: defaults, edges, traces and the descriptions.
+#include <sim/scenario.hpp>
+
+#include <support/scratch.hpp>
+#include <support/sim_scenarios.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using test::only_arm;
+
+using names = std::vector<std::string>;
+
+TEST(scenario, has_defaults) {
+  auto s = parse_scenario(test::smallest_world, "f");
+  EXPECT_EQ(s.title, "");
+  EXPECT_EQ(s.seed, 1u);
+  const auto& arm = s.arms.at(0);
+  EXPECT_EQ(arm.drain, 60s);
+  EXPECT_EQ(arm.warmup, 0s);
+  EXPECT_EQ(arm.recovery_from, std::nullopt);
+  const auto& web = arm.services.at(0);
+  EXPECT_EQ(web.workers, 1u);
+  EXPECT_EQ(web.queue, no_limit);
+  EXPECT_EQ(web.order, queue_order::fifo);
+  EXPECT_EQ(web.abandoned, abandoned_work::finish);
+  EXPECT_FALSE(web.async);
+  EXPECT_TRUE(web.propagate_deadline);
+  EXPECT_EQ(web.errors, 0);
+  EXPECT_EQ(web.slowdown, 0);
+  EXPECT_EQ(web.slowdown_from, 0u);
+  EXPECT_EQ(web.slowdown_max, 100);
+  EXPECT_EQ(web.stack, "");
+  const auto& users = arm.loads.at(0);
+  EXPECT_EQ(users.kind, load_kind::poisson);
+  EXPECT_EQ(users.rate, 10);
+  EXPECT_EQ(users.scale, 1);
+  EXPECT_TRUE(users.think.zero());
+  EXPECT_EQ(users.start, 0s);
+  EXPECT_EQ(users.stop, unlimited);
+  EXPECT_EQ(users.timeout, unlimited);
+  EXPECT_EQ(users.attempts, 1u);
+  EXPECT_TRUE(users.pause.empty());
+  EXPECT_FALSE(users.retry_timeouts_only);
+  EXPECT_EQ(users.priority, 0);
+  EXPECT_EQ(arm.expect.verdict, std::nullopt);
+  EXPECT_TRUE(arm.expect.bounds.empty());
+}
+
+TEST(scenario_service, has_no_unnamed_operation_if_all_are_named) {
+  auto arm = only_arm("length = '1s'\n[service.a.op.x]\n"
+                      "[service.b]\nop = {}\n[service.c]\n"
+                      "[service.d]\ncalls = ['c']\n[service.d.op.x]\n"
+                      "[load.l]\ntarget = 'a.x'\nrate = 1");
+  auto operations = [&](std::size_t i) {
+    names out;
+    for (const auto& op : arm.services.at(i).operations)
+      out.push_back(op.name);
+    return out;
+  };
+  EXPECT_EQ(operations(0), names{"a.x"});
+  EXPECT_EQ(operations(1), names{"b"});
+  EXPECT_EQ(operations(2), names{"c"});
+  EXPECT_EQ(operations(3), (names{"d", "d.x"}));
+}
+
+// -- edges --------------------------------------------------------------------
+
+TEST(scenario_edge, of_a_service_holds_for_all_of_its_operations) {
+  arm_config arm;
+  arm.edges.push_back({{"*"}, {"db"}, distribution{1ms}, {}, {}});
+  EXPECT_EQ(edge_between(arm, "web", "db").latency, distribution{1ms});
+  EXPECT_EQ(edge_between(arm, "web", "db.get").latency, distribution{1ms});
+  EXPECT_TRUE(edge_between(arm, "web", "db2.get").latency.zero());
+}
+
+TEST(scenario_edge, of_a_later_rule_overrides_an_earlier_one) {
+  arm_config arm;
+  arm.edges.push_back({{"*"}, {"db"}, distribution{1ms}, "a", false});
+  arm.edges.push_back({{"web"}, {"*"}, {}, "", {}});
+  auto edge = edge_between(arm, "web", "db");
+  EXPECT_EQ(edge.latency, distribution{1ms});
+  EXPECT_EQ(edge.stack, "");
+  EXPECT_FALSE(edge.idempotent);
+}
+
+// -- traces -------------------------------------------------------------------
+
+class scenario_trace : public testing::Test {
+protected:
+  load_config load(const std::string& csv, const std::string& more) {
+    scratch.write("x.csv", csv);
+    auto file = scratch.write("s.toml", std::string{R"(length = "60s"
+[service.web]
+[load.users]
+target = "web"
+)"} + more);
+    return load_scenario(file).arms.at(0).loads.at(0);
+  }
+
+  test::scratch_dir scratch;
+};
+
+TEST_F(scenario_trace, of_timestamps_is_looked_for_beside_the_scenario) {
+  auto x = load("5\n6\n8\n",
+                "trace = { file = 'x.csv', format = 'timestamps', speed = 2 }");
+  EXPECT_EQ(x.arrivals, (std::vector<duration>{0s, 500ms, 1500ms}));
+  EXPECT_TRUE(x.profile.empty());
+}
+
+TEST_F(scenario_trace, of_timestamps_is_scaled_by_copies) {
+  auto x = load("5\n6\n", "scale = 2\n"
+                          "trace = { file = 'x.csv', format = 'timestamps' }");
+  EXPECT_EQ(x.arrivals, (std::vector<duration>{0s, 1us, 1s, 1s + 1us}));
+}
+
+TEST_F(scenario_trace, of_counts_becomes_a_profile_that_the_scale_multiplies) {
+  auto x = load("0,100\n10,50\n", "kind = 'constant'\nscale = 0.5\n"
+                                  "trace = { file = 'x.csv', format = "
+                                  "'counts', column = 1 }");
+  EXPECT_EQ(x.kind, load_kind::constant);
+  EXPECT_EQ(x.scale, 0.5);
+  EXPECT_FALSE(x.ramps);
+  ASSERT_EQ(x.profile.size(), 3u);
+  EXPECT_EQ(x.profile[0].rate, 10);
+  EXPECT_EQ(x.profile[1].at, 10s);
+  EXPECT_EQ(x.profile[1].rate, 5);
+  EXPECT_EQ(x.profile[2].at, 20s);
+  EXPECT_EQ(x.profile[2].rate, 0);
+}
+
+// -- the rest -----------------------------------------------------------------
+
+TEST(scenario_recovery, is_looked_for_after_the_last_fault) {
+  arm_config arm;
+  EXPECT_EQ(recovery_start(arm), 0s);
+  arm.faults.resize(2);
+  arm.faults[0].at = 10s;
+  arm.faults[0].lasts = 30s;
+  arm.faults[1].at = 20s;
+  arm.faults[1].lasts = 5s;
+  EXPECT_EQ(recovery_start(arm), 40s);
+  arm.recovery_from = 0s;
+  EXPECT_EQ(recovery_start(arm), 0s);
+}
+
+// -- descriptions -------------------------------------------------------------
+
+template <class Config>
+names keys_of() {
+  names out;
+  for (const auto& row : rows_of(Config{}))
+    out.push_back(row.key);
+  return out;
+}
+
+TEST(scenario_fields, are_described_for_the_docs) {
+  EXPECT_EQ(keys_of<arm_config>(), (names{"length", "drain", "warmup"}));
+  EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time"}));
+  EXPECT_EQ(keys_of<call_config>(),
+            (names{"to", "count", "parallel", "probability", "optional",
+                   "timeout", "cache_keys", "cache_ttl"}));
+  EXPECT_EQ(keys_of<service_config>(),
+            (names{"workers", "queue", "order", "abandoned", "async",
+                   "propagate_deadline", "errors", "slowdown", "slowdown_from",
+                   "slowdown_max", "stack"}));
+  EXPECT_EQ(keys_of<edge_config>(), (names{"latency", "stack", "idempotent"}));
+  EXPECT_EQ(
+    keys_of<load_config>(),
+    (names{"kind", "rate", "ramps", "scale", "users", "think", "start", "stop",
+           "timeout", "attempts", "pause", "retry", "priority"}));
+  EXPECT_EQ(keys_of<fault_config>(), (names{"kind", "target", "at", "for",
+                                            "factor", "rate", "workers"}));
+}
+
+} // namespace
+} // namespace caisson::sim

@@ -44,10 +44,11 @@ std::optional<long double> arrival_times::when(long double sum) {
     ++piece_;
   const auto& p = pieces_[piece_];
   auto rest = sum - p.sum;
+  if (p.slope == 0)
+    return p.rate > 0 ? std::optional{p.at + std::max(rest, 0.0L) / p.rate}
+                      : std::nullopt;
   if (rest <= 0)
     return p.at;
-  if (p.slope == 0)
-    return p.rate > 0 ? std::optional{p.at + rest / p.rate} : std::nullopt;
   // rate · t + slope · t² / 2 = rest; written so that nothing cancels.
   auto root = p.rate * p.rate + 2 * p.slope * rest;
   return p.at + 2 * rest / (p.rate + std::sqrt(std::max(root, 0.0L)));

@@ -55,9 +55,10 @@ std::uint64_t books::offered(time_point now, std::size_t load) {
   return requests_;
 }
 
-void books::attempted(time_point now) {
-  ++second_.attempts;
-  total_.attempts += since_start(now) >= warmup_;
+void books::attempted(time_point now, std::uint64_t n) {
+  second_.attempts += n;
+  if (since_start(now) >= warmup_)
+    total_.attempts += n;
 }
 
 void books::answered(time_point now, std::uint64_t request, time_point begun,
@@ -91,8 +92,13 @@ void books::add_breaker(std::string gate, std::string layer) {
 
 void books::gate_event(const event& e) {
   auto at = since_start(time_point{duration{e.time_ns}});
-  log_.line(at, "gate {}/{} {} {} {} {} {}", e.gate, e.layer, e.kind, e.from,
-            e.to, e.detail, e.delay.count());
+  auto optional = [](std::string_view name, const std::string& text) {
+    return text.empty() ? std::string{} : fmt::format(" {}=\"{}\"", name, text);
+  };
+  auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
+  log_.line(at, "gate \"{}\"{} {}{}{}{}{}", e.gate, optional("layer", e.layer),
+            e.kind, optional("from", e.from), optional("to", e.to),
+            optional("detail", e.detail), optional("delay", delay));
   if (e.kind != "state_changed")
     return;
   auto found = breaker_index_.find({e.gate, e.layer});
@@ -127,13 +133,22 @@ void books::end_second() {
   second_latency_.clear();
 }
 
+// Whether a load asks for the operation, be it ever answered or not.
+bool books::asked_for(std::size_t operation) const {
+  for (const auto& load : plan_.targets)
+    for (const auto& t : load)
+      if (t.operation == operation)
+        return true;
+  return false;
+}
+
 arm_result books::result(time_point end) {
   auto r = result_;
   r.totals = counts_of(total_);
   r.unanswered = r.totals.offered - r.totals.good - r.totals.failed;
   r.latency = latency_.summary();
   for (std::size_t i = 0; i < by_operation_.size(); ++i)
-    if (by_operation_[i].count() > 0)
+    if (asked_for(i))
       r.by_operation.emplace(plan_.operations[i].name,
                              by_operation_[i].summary());
   for (auto& s : services_)

@@ -138,8 +138,8 @@ public:
 
   /// A new request; returns its number, counted from 1.
   std::uint64_t offered(time_point now, std::size_t load);
-  /// It is at the door of its service.
-  void attempted(time_point now);
+  /// It is at the door of its service; `n` of them, in a batch.
+  void attempted(time_point now, std::uint64_t n);
   void answered(time_point now, std::uint64_t request, time_point begun,
                 std::uint32_t operation, ending how, bool substituted);
   void answered_twice() { ++result_.answered_twice; }
@@ -169,6 +169,7 @@ private:
     std::uint64_t substituted = 0;
   };
 
+  [[nodiscard]] bool asked_for(std::size_t operation) const;
   static request_counts counts_of(const tally& t);
 
   const blueprint& plan_;

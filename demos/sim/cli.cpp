@@ -40,7 +40,7 @@ constexpr auto run_footer = R"(Examples:
 
 The same file and seed give the same results, byte for byte, except for those
 below "-- speed". The format of --json and --csv is described in
-docs/simulator.md. Ctrl-C ends a run and shows what was done so far.)";
+docs/simulator-output.md. Ctrl-C ends a run and shows what was done so far.)";
 
 constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml
@@ -116,8 +116,13 @@ bool same_file(const std::string& a, const std::string& b) {
   // Absolute, as of a file that does not exist `x` would stay another than
   // `./x`.
   namespace fs = std::filesystem;
-  return fs::weakly_canonical(fs::absolute(a))
-         == fs::weakly_canonical(fs::absolute(b));
+  auto full = [](const std::string& path) {
+    // What has no place in the file system, such as a pipe, is only itself.
+    std::error_code ignored;
+    auto found = fs::weakly_canonical(fs::absolute(path), ignored);
+    return ignored ? fs::path{path} : found;
+  };
+  return full(a) == full(b);
 }
 
 // No output may overwrite another one or the scenario.

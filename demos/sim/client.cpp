@@ -36,11 +36,11 @@ void client::start() {
 
 void client::plan_arrival() {
   if (auto at = arrivals_.next(world_.plan->arm.length))
-    timer().push(begin_ + *at, arrival);
+    later_timer().push(begin_ + *at, arrival);
 }
 
-// The next request of a user is due when he has thought. `at_once`: the last one
-// took no time.
+// The next request of a user is due when he has thought. `at_once`: the last
+// one took no time.
 void client::think(std::uint32_t user, bool at_once) {
   keyed_random random{
     world_.key.with(purpose::think).with(user).with(turns_[user])};
@@ -51,7 +51,7 @@ void client::think(std::uint32_t user, bool at_once) {
   auto at = after(from, pause);
   auto end = std::min(config_.stop, world_.plan->arm.length);
   if (at - begin_ < end)
-    timer().push(at, user_bit | user);
+    later_timer().push(at, user_bit | user);
 }
 
 void client::fire(std::uint64_t payload) {

@@ -89,7 +89,10 @@ problems expectation_problems(const arm_config& arm) {
     blank.services.emplace_back().name = s.name;
   for (const auto& load : arm.loads)
     for (const auto& [operation, weight] : load.mix)
-      blank.by_operation.try_emplace(operation);
+      blank.by_operation[operation].count = 1;
+  // As if something had been answered: whether there are latencies is only
+  // known after the run.
+  blank.latency.count = 1;
   problems out;
   for (const auto& b : arm.expect.bounds) {
     if (b.metric.starts_with("gate."))

@@ -45,6 +45,7 @@ void link::handle(rt::reply_to from, caf::message content) {
                .with(
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
   p->from_client = w->from_client;
+  p->requests = items ? items->size() : 1;
   if (tells_ && from.sender())
     by_caller_[{caf::actor_cast<caf::actor_addr>(from.sender()), from.number()}]
       = key;
@@ -59,7 +60,7 @@ void link::handle(rt::reply_to from, caf::message content) {
 
 void link::deliver(std::uint64_t key, parcel& p) {
   if (counts_ && p.from_client)
-    world_.record->attempted(now());
+    world_.record->attempted(now(), p.requests);
   p.delivered = true;
   forward(behind_, key, std::move(p.content), false);
 }

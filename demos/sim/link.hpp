@@ -40,6 +40,8 @@ private:
     caf::message content;
     draw_key key{0};
     bool from_client = false;
+    /// More than one in a batch.
+    std::uint64_t requests = 1;
     bool delivered = false;
     bool given_up = false;
   };

@@ -243,8 +243,12 @@ double latency_metric_of(const latency_summary& s, std::string_view name,
                          bool with_count) {
   if (with_count && name == "count")
     return real(s.count);
-  if (auto m = row_named(latency_metrics, name))
+  if (auto m = row_named(latency_metrics, name)) {
+    // Otherwise a bound on latency would hold when everything has failed.
+    if (s.count == 0)
+      throw std::invalid_argument{"no request was answered with success"};
     return seconds(s.*m->value);
+  }
   auto known = names_in(latency_metrics);
   if (with_count)
     known.emplace_back("count");

@@ -47,7 +47,7 @@ std::vector<arm_summary> summaries(const report& r) {
       ++s.verdicts[static_cast<std::size_t>(result->verdict)];
       recovery.push_back(metric_of(*result, "recovery"));
       success.push_back(metric_of(*result, "success"));
-      p99.push_back(metric_of(*result, "latency.p99"));
+      p99.push_back(seconds(result->latency.p99));
     }
     s.recovery = spread_of(std::move(recovery));
     s.success = spread_of(std::move(success));

@@ -138,7 +138,7 @@ struct arm_result {
   /// Answered more than once; anything but 0 is a bug of Caisson.
   std::uint64_t answered_twice = 0;
   latency_summary latency;
-  /// By operation that a load asks for.
+  /// By operation that a load asks for, in the order of names.
   std::map<std::string, latency_summary> by_operation;
 
   verdict_kind verdict = verdict_kind::degraded;

@@ -1,6 +1,5 @@
 #include <sim/scenario.hpp>
 
-#include <sim/expectations.hpp>
 #include <sim/scenario_overlay.hpp>
 #include <sim/scenario_reading.hpp>
 
@@ -88,21 +87,6 @@ void read_policies(world_reading& w) {
       check_name(name, value.place, joined("stack", name), w.out);
 }
 
-// Only `check` can ask for numbers that there are not.
-void check_expectations(world_reading& w) {
-  auto expect = w.table("expect");
-  auto check = expect ? expect->find("check") : settings::const_iterator{};
-  for (auto& p : expectation_problems(w.arm)) {
-    const auto& list = std::get<std::vector<setting>>(check->second.value);
-    auto entry = std::find_if(list.begin(), list.end(), [&](const auto& x) {
-      return x.place == p.place;
-    });
-    auto index = static_cast<std::size_t>(entry - list.begin());
-    w.out.push_back({std::move(p.place), item("expect.check", index),
-                     std::move(p.message)});
-  }
-}
-
 problems read_world(const settings& root, std::string_view source,
                     const std::filesystem::path& base, arm_config& arm) {
   problems out;
@@ -116,9 +100,6 @@ problems read_world(const settings& root, std::string_view source,
   read_faults(w);
   read_expect(w);
   check_world(w);
-  // Which numbers there are depends on the names in the world.
-  if (out.empty())
-    check_expectations(w);
   return out;
 }
 
@@ -207,6 +188,19 @@ void sort_by_place(problems& found, std::string_view source) {
     [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 
+// Whether `p` says that a part is missing which `all` says is misspelled. Keys
+// of an arm are looked at apart from the arm's world.
+bool is_misspelled(const problem& p, const problems& all) {
+  if (!p.message.starts_with("is missing"))
+    return false;
+  auto hint = fmt::format("unknown key, did you mean \"{}\"?", p.key);
+  return std::any_of(all.begin(), all.end(), [&](const auto& q) {
+    auto dots = std::count(q.key.begin(), q.key.end(), '.');
+    return q.message.starts_with(hint)
+           && (dots == 0 || (dots == 2 && q.key.starts_with("arm.")));
+  });
+}
+
 // `found` is what was wrong with reading the values themselves.
 scenario scenario_from(const settings& root, std::string_view source,
                        const std::filesystem::path& base, problems found) {
@@ -214,10 +208,12 @@ scenario scenario_from(const settings& root, std::string_view source,
   auto result = scenario_reader{root, source, base, more}.read();
   // A value that cannot be read is reported already and missing from `root`,
   // which must not be reported again.
-  for (auto& p : more)
-    if (std::none_of(found.begin(), found.end(),
-                     [&](const auto& q) { return q.key == p.key; }))
-      found.push_back(std::move(p));
+  auto known = found;
+  for (const auto& p : more)
+    if (!is_misspelled(p, more)
+        && std::none_of(known.begin(), known.end(),
+                        [&](const auto& q) { return q.key == p.key; }))
+      found.push_back(p);
   if (found.empty())
     return result;
   sort_by_place(found, source);

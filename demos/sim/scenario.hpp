@@ -175,7 +175,8 @@ enum class fault_kind {
   slow,
   /// A share of `rate` of the requests fails after its first work.
   errors,
-  /// No work begins; work under way is finished.
+  /// No request is begun, and no answer of a call looked at; work under way is
+  /// finished.
   stall,
   /// All that is inside is lost; whoever comes is turned away until the end.
   crash,
@@ -199,7 +200,7 @@ struct fault_config {
 
 enum class verdict_kind { recovered, degraded, stuck };
 
-/// A bound on a number of the result, see docs/simulator.md for the names.
+/// A bound on a number of the result; docs/simulator-output.md has the names.
 struct metric_bound {
   std::string metric;
   double min;

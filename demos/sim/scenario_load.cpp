@@ -26,15 +26,14 @@ void wrong(const section& at, std::string_view key, std::string message,
 }
 
 // A number that is an item of a list or has a name of its own.
-bool read_number(const setting& from, const std::string& path, range<double> r,
+void read_number(const setting& from, const std::string& path, range<double> r,
                  double& into, problems& out) {
   settings one;
   one.emplace(path, from);
-  auto known = out.size();
   settings_reader{one, {}, out}.on({path, {}}, into, r);
-  return out.size() == known;
 }
 
+// False if it is none.
 bool read_duration(const setting& from, const std::string& path, duration& into,
                    problems& out) {
   settings one;
@@ -93,8 +92,23 @@ void read_targets(const section& at, const setting* target, const setting* mix,
 
 // -- how often ----------------------------------------------------------------
 
-void read_point(const setting& from, const std::string& path, load_config& into,
-                problems& out) {
+// Reports a point that is not where the profile begins, or not after the one
+// before it.
+void check_order(const setting& from, const std::string& path, duration at,
+                 const load_config& load, bool first, problems& out) {
+  auto wrong_time = [&](std::string message) {
+    out.push_back({from.place, path, std::move(message)});
+  };
+  if (first && at != duration::zero())
+    wrong_time(to_text(at) + " begins the profile, allowed: 0s");
+  else if (!load.profile.empty() && at <= load.profile.back().at)
+    wrong_time(fmt::format("{} does not come after the point before it, which "
+                           "is at {}",
+                           to_text(at), to_text(load.profile.back().at)));
+}
+
+void read_point(const setting& from, const std::string& path, bool first,
+                load_config& into, problems& out) {
   auto pair = std::get_if<std::vector<setting>>(&from.value);
   if (!pair || pair->size() != 2) {
     out.push_back({from.place, path,
@@ -105,19 +119,10 @@ void read_point(const setting& from, const std::string& path, load_config& into,
     return;
   }
   rate_point p{};
-  auto good = read_duration((*pair)[0], item(path, 0), p.at, out);
-  if (!read_number((*pair)[1], item(path, 1), any_rate, p.rate, out) || !good)
+  read_number((*pair)[1], item(path, 1), any_rate, p.rate, out);
+  if (!read_duration((*pair)[0], item(path, 0), p.at, out))
     return;
-  const auto& place = (*pair)[0].place;
-  if (into.profile.empty() && p.at != duration::zero())
-    out.push_back({place, item(path, 0),
-                   to_text(p.at) + " begins the profile, allowed: 0s"});
-  else if (!into.profile.empty() && p.at <= into.profile.back().at)
-    out.push_back(
-      {place, item(path, 0),
-       fmt::format("{} does not come after the point before it, "
-                   "which is at {}",
-                   to_text(p.at), to_text(into.profile.back().at))});
+  check_order((*pair)[0], item(path, 0), p.at, into, first, out);
   into.profile.push_back(p);
 }
 
@@ -128,7 +133,7 @@ void read_profile(const setting& from, const std::string& path,
     out.push_back(
       {from.place, path, "has no point, allowed: at least [\"0s\", RATE]"});
   for (std::size_t i = 0; list && i < list->size(); ++i)
-    read_point((*list)[i], item(path, i), into, out);
+    read_point((*list)[i], item(path, i), i == 0, into, out);
 }
 
 // Fields that belong to open loops, to closed ones, or to some sources of the

@@ -4,6 +4,7 @@
 #include <sim/link.hpp>
 #include <sim/purpose.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
@@ -51,12 +52,14 @@ void service::accept(rt::reply_to from, const work& w,
                      const call_options* options, std::uint32_t batched) {
   const auto& what = world_.plan->operations[w.operation];
   if (counts_ && w.from_client)
-    world_.record->attempted(now());
+    world_.record->attempted(now(), std::max(batched, 1u));
   record().arrived(at());
   world_.record->log().line(at(), "arrive {} #{}", what.name, w.request);
   if (crashes_ > 0) {
     record().turned_away_down(at());
-    return turn_away(from, errc::worker_down, false);
+    world_.record->log().line(at(), "down {} #{}", what.name, w.request);
+    // It was sent; the caller cannot know that nobody looked at it.
+    return turn_away(from, errc::worker_down, true);
   }
   auto at_once = worker_free() && queue_.empty() && resumed_.empty();
   if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {

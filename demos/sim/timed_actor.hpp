@@ -6,7 +6,9 @@
 #include <caisson/caf.hpp>
 #include <caisson/timer_queue.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace caisson::sim {
 
@@ -56,6 +58,9 @@ protected:
 
   timers& timer() noexcept { return timers_; }
 
+  /// Timers that fire after those of `timer` which are due at the same instant.
+  timers& later_timer() noexcept { return later_; }
+
   // -- what CAF shows us ------------------------------------------------------
 
   caf::message_handler control() final {
@@ -101,7 +106,7 @@ private:
     f();
     if (turn_ == turn::first)
       run_due();
-    auto next = timers_.next();
+    auto next = std::min(timers_.next(), later_.next());
     if (next < armed_ || (next == never && armed_ != never)) {
       armed_ = next;
       waited_ = false;
@@ -110,11 +115,18 @@ private:
   }
 
   void run_due() {
-    while (auto payload = timers_.pop_due(now_))
+    for (;;) {
+      auto payload = timers_.pop_due(now_);
+      if (!payload)
+        payload = later_.pop_due(now_);
+      if (!payload)
+        return;
       fire(*payload);
+    }
   }
 
   timers timers_;
+  timers later_;
   time_point now_;
   time_point armed_ = never;
   turn turn_;

@@ -258,6 +258,7 @@ max_items = 50
 max_delay = "95ms"
 )");
   EXPECT_EQ(r.totals.good, 10u);
+  EXPECT_EQ(r.totals.attempts, 10u);
   EXPECT_EQ(r.services[0].arrivals, 1u);
   EXPECT_EQ(r.latency.max, 95ms + 21ms);
 }

@@ -146,7 +146,7 @@ TEST(metric_of, gives_numbers_for_a_run_without_requests) {
   EXPECT_EQ(metric_of(r, "success"), 1);
   EXPECT_EQ(metric_of(r, "amplification"), 1);
   EXPECT_EQ(metric_of(r, "goodput"), 0);
-  EXPECT_EQ(metric_of(r, "latency.p99"), 0);
+  EXPECT_THROW((void)metric_of(r, "latency.p99"), std::invalid_argument);
   EXPECT_EQ(metric_of(r, "service.web.refused_share"), 0);
   EXPECT_EQ(metric_of(r, "service.web.waited_share"), 0);
 }

@@ -2,7 +2,6 @@
 // was found and what is allowed, and all problems at once.
 #include <sim/scenario.hpp>
 
-#include <support/scratch.hpp>
 #include <support/sim_scenarios.hpp>
 
 #include <gtest/gtest.h>
@@ -269,8 +268,6 @@ const mistake expectations[] = {
   {"[expect]\n"
    "check = [{ metric = 'success', min = 1, from = '5s', to = '5s' }]",
    "f:8:59: expect.check[0].to: 5s is not after from, which is 5s"},
-  {"[expect]\ncheck = [{ metric = 'service.wbe.wait', min = 1 }]",
-   "f:8:10: expect.check[0]: service \"wbe\" is not one of: web"},
 };
 
 INSTANTIATE_TEST_SUITE_P(expectations, scenario_mistake,

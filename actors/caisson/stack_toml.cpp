@@ -15,24 +15,13 @@
 
 namespace caisson {
 
+using detail::item;
+using detail::section;
+using detail::table_in;
+
 namespace {
 
 // -- tables and lists ---------------------------------------------------------
-
-// A table, and what problems with it are called and placed by.
-struct section {
-  const settings& table;
-  std::string path;
-  std::string_view place;
-};
-
-const settings* table_in(const setting& s, const std::string& path,
-                         problems& out) {
-  auto table = std::get_if<settings>(&s.value);
-  if (!table)
-    out.push_back({s.place, path, to_text(s) + " is not a table"});
-  return table;
-}
 
 const std::vector<setting>* list_in(const setting& s, const std::string& path,
                                     problems& out) {
@@ -43,10 +32,6 @@ const std::vector<setting>* list_in(const setting& s, const std::string& path,
                                "in TOML each may begin with [[{}]]",
                                to_text(s), path)});
   return list;
-}
-
-std::string item(const std::string& path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
 }
 
 // The names of the rows of a table, for `field_visitor::on`.

@@ -40,7 +40,10 @@ constexpr auto run_footer = R"(Examples:
 
 The same file and seed give the same results, byte for byte, except for those
 below "-- speed". The format of --json and --csv is described in
-docs/simulator-output.md. Ctrl-C ends a run and shows what was done so far.)";
+docs/simulator-output.md. Ctrl-C ends a run and shows what was done so far.
+
+Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong,
+130 interrupted.)";
 
 constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml

@@ -120,7 +120,7 @@ void client::attempt(std::uint64_t key, request& r) {
 
 void client::handle(rt::reply_to from, caf::message) {
   // Nobody sends anything here.
-  from.answer(this, caf::make_message(make_error(errc::invalid_config)));
+  refuse(std::move(from));
 }
 
 void client::handle_answer(std::uint64_t attempt_key, caf::message content) {

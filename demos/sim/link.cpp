@@ -26,6 +26,13 @@ link::link(caf::actor_config& cfg, const surroundings& world,
   : timed_actor(cfg), world_(world), latency_(latency),
     behind_(std::move(behind)), counts_(counts), tells_(tells) {}
 
+// What it still holds refers to gates, which refer to it.
+void link::on_exit() {
+  parcels_ = {};
+  by_caller_.clear();
+  behind_ = nullptr;
+}
+
 duration link::delay(draw_key key) const {
   keyed_random random{key};
   return latency_.draw(random);
@@ -36,8 +43,7 @@ void link::handle(rt::reply_to from, caf::message content) {
   const std::vector<caf::message>* items = nullptr;
   auto* w = work_in(content, options, items);
   if (!w)
-    return from.answer(this,
-                       caf::make_message(make_error(errc::invalid_config)));
+    return refuse(std::move(from));
   auto [key, p] = parcels_.take();
   p->key = draw_key{w->key};
   if (options && options->attempt > 1)

@@ -24,6 +24,8 @@ public:
 
   const char* name() const override { return "caisson.sim.link"; }
 
+  void on_exit() override;
+
 protected:
   void start() override {}
   void handle(rt::reply_to from, caf::message content) override;

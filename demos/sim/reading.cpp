@@ -1,7 +1,5 @@
 #include <sim/reading.hpp>
 
-#include <caisson/settings_text.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,28 +11,6 @@ namespace {
 constexpr bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
          || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-// `, did you mean "x"?` or `,`: names are compared the way the library compares
-// keys.
-std::string hint_for(std::string_view name,
-                     const std::vector<std::string>& known) {
-  constexpr std::string_view before = "unknown key";
-  constexpr std::string_view after = " known keys: ";
-  settings one;
-  one.emplace(name, setting{});
-  problems found;
-  settings_reader reader{one, {}, found};
-  for (const auto& x : known)
-    reader.take(x);
-  reader.finish();
-  if (found.empty())
-    return ",";
-  const auto& text = found.front().message;
-  auto end = text.find(after);
-  if (!text.starts_with(before) || end == std::string::npos)
-    return ",";
-  return text.substr(before.size(), end - before.size());
 }
 
 // Cuts `:number` off the end.
@@ -61,14 +37,6 @@ file_position first_position(const setting& s) {
 
 } // namespace
 
-const settings* table_in(const setting& s, const std::string& path,
-                         problems& out) {
-  auto table = std::get_if<settings>(&s.value);
-  if (!table)
-    out.push_back({s.place, path, to_text(s) + " is not a table"});
-  return table;
-}
-
 const std::vector<setting>* list_in(const setting& s, const std::string& path,
                                     std::string_view what, problems& out) {
   auto list = std::get_if<std::vector<setting>>(&s.value);
@@ -85,10 +53,6 @@ std::optional<std::string_view> text_in(const setting& s) {
   if (auto raw = std::get_if<setting::raw>(&s.value))
     return detail::trimmed(raw->text);
   return std::nullopt;
-}
-
-std::string item(std::string_view path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
 }
 
 void require(const section& at, std::string_view key, std::string_view allowed,
@@ -119,7 +83,7 @@ std::string no_such(std::string_view what, std::string_view name,
     return fmt::format("{} is no {}, there are none", detail::quoted(name),
                        what);
   return fmt::format("{} is no {}{} known {}s: {}", detail::quoted(name), what,
-                     hint_for(name, known), what, fmt::join(known, ", "));
+                     detail::hint(name, known), what, fmt::join(known, ", "));
 }
 
 file_position position_of(std::string_view place) {

@@ -1,7 +1,7 @@
 // What the readers of a scenario's tables have in common.
 #pragma once
 
-#include <caisson/settings.hpp>
+#include <caisson/settings_text.hpp>
 
 #include <compare>
 #include <initializer_list>
@@ -13,16 +13,9 @@
 
 namespace caisson::sim {
 
-/// A table, and what problems with it are called and placed by.
-struct section {
-  const settings& table;
-  std::string path;
-  std::string_view place;
-};
-
-/// The table that `s` is; otherwise null, and a problem.
-[[nodiscard]] const settings* table_in(const setting& s,
-                                       const std::string& path, problems& out);
+using detail::item;
+using detail::section;
+using detail::table_in;
 
 /// The list that `s` is; otherwise null, and a problem which says that a list
 /// of `what` is wanted.
@@ -32,9 +25,6 @@ list_in(const setting& s, const std::string& path, std::string_view what,
 
 /// The text that `s` is, if it is one.
 [[nodiscard]] std::optional<std::string_view> text_in(const setting& s);
-
-/// `path[index]`
-[[nodiscard]] std::string item(std::string_view path, std::size_t index);
 
 /// Reports that `key` is missing in the table, if it is, and if no problem says
 /// so already: a misspelled key is not reported twice.

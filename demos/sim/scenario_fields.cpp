@@ -135,7 +135,7 @@ void describe(field_visitor& v, load_config& c) {
 
 void describe(field_visitor& v, fault_config& c) {
   v.choice({"kind", "slow: work takes factor times as long; errors: a share of "
-                    "rate fails; stall: nothing moves; crash: all that is "
+                    "rate fails; stall: nothing is begun; crash: all that is "
                     "inside is lost, and nobody gets in; capacity: only so "
                     "many workers; flush: the caches are emptied"},
            c.kind);

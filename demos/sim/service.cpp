@@ -21,6 +21,13 @@ void service::start() {
   plan_faults();
 }
 
+// What it still holds refers to gates, which refer to it.
+void service::on_exit() {
+  jobs_ = {};
+  callers_.clear();
+  deferred_.clear();
+}
+
 service_books& service::record() {
   return world_.record->service(index_);
 }
@@ -36,8 +43,7 @@ void service::handle(rt::reply_to from, caf::message content) {
   const std::vector<caf::message>* items = nullptr;
   auto* w = work_in(content, options, items);
   if (!w)
-    return from.answer(this,
-                       caf::make_message(make_error(errc::invalid_config)));
+    return refuse(std::move(from));
   accept(std::move(from), *w, options,
          items ? static_cast<std::uint32_t>(items->size()) : 0);
   serve_next();

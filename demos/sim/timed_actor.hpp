@@ -58,6 +58,11 @@ protected:
 
   timers& timer() noexcept { return timers_; }
 
+  /// Answers what is not understood.
+  void refuse(rt::reply_to from) {
+    from.answer(this, caf::make_message(make_error(errc::invalid_config)));
+  }
+
   /// Timers that fire after those of `timer` which are due at the same instant.
   timers& later_timer() noexcept { return later_; }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -81,26 +80,7 @@ std::string not_a_duration(std::string_view value, const range<duration>& r) {
                                        : fmt::format("from {}", allowed(r)));
 }
 
-// -- places and names ---------------------------------------------------------
-
-// Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;
-  std::vector<std::size_t> last(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1,
-                         last[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
-}
+// -- places ---------------------------------------------------------
 
 // The place of the value that `key` names, or of the innermost table around it.
 std::string_view place_of(const settings& from, std::string_view key) {
@@ -299,15 +279,8 @@ std::string settings_reader::unknown_key(std::string_view key) const {
   if (dot != std::string_view::npos && from_.contains(key.substr(0, dot)))
     return fmt::format("cannot be given beside a value for \"{}\" as a whole",
                        key.substr(0, dot));
-  std::string_view nearest;
-  auto least = std::max<std::size_t>(1, key.size() / 3) + 1;
-  for (const auto& known : taken_)
-    if (auto d = distance(key, known); d < least)
-      least = d, nearest = known;
-  auto hint = nearest.empty() ? std::string{}
-                              : fmt::format(", did you mean \"{}\"?", nearest);
-  return fmt::format("unknown key{}{} {}", hint, nearest.empty() ? "," : "",
-                     fmt::format("known keys: {}", fmt::join(taken_, ", ")));
+  return fmt::format("unknown key{} known keys: {}", hint(key, taken_),
+                     fmt::join(taken_, ", "));
 }
 
 void settings_reader::finish() {

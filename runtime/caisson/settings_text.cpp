@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace caisson::detail {
 
@@ -19,6 +21,25 @@ std::string bounds(const range<T>& r, bool open_below, bool open_above,
   if (open_below)
     return fmt::format("at most {}", r.hi);
   return fmt::format("{} to {}", r.lo, r.hi);
+}
+
+// Edits (insert, delete, replace, swap neighbours) that turn `a` into `b`.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    before = std::exchange(last, row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1,
+                         last[j - 1] + (a[i - 1] == b[j - 1] ? 0u : 1u)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+  }
+  return row.back();
 }
 
 } // namespace
@@ -85,6 +106,27 @@ std::string not_finite(std::string_view value, const range<double>& r) {
 std::string not_one_of(std::string_view value,
                        std::span<const std::string_view> names) {
   return fmt::format("{} is not one of: {}", value, listed(names));
+}
+
+std::string hint(std::string_view name, const std::vector<std::string>& known) {
+  std::string_view nearest;
+  auto least = std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (const auto& x : known)
+    if (auto d = distance(name, x); d < least)
+      least = d, nearest = x;
+  return nearest.empty() ? "," : fmt::format(", did you mean \"{}\"?", nearest);
+}
+
+const settings* table_in(const setting& s, const std::string& path,
+                         problems& out) {
+  auto table = std::get_if<settings>(&s.value);
+  if (!table)
+    out.push_back({s.place, path, to_text(s) + " is not a table"});
+  return table;
+}
+
+std::string item(std::string_view path, std::size_t index) {
+  return fmt::format("{}[{}]", path, index);
 }
 
 } // namespace caisson::detail

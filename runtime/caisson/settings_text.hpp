@@ -49,6 +49,24 @@ template <class T>
 [[nodiscard]] std::string not_one_of(std::string_view value,
                                      std::span<const std::string_view> names);
 
+/// `, did you mean "x"?` if one of the known names is close, otherwise `,`.
+[[nodiscard]] std::string hint(std::string_view name,
+                               const std::vector<std::string>& known);
+
+/// A table, and what problems with it are called and placed by.
+struct section {
+  const settings& table;
+  std::string path;
+  std::string_view place;
+};
+
+/// The table that `s` is; otherwise null, and a problem.
+[[nodiscard]] const settings* table_in(const setting& s,
+                                       const std::string& path, problems& out);
+
+/// `path[index]`
+[[nodiscard]] std::string item(std::string_view path, std::size_t index);
+
 /// How reading a value as a certain type went.
 enum class reading : std::uint8_t { good, wrong_type, too_large };
 

@@ -134,7 +134,10 @@ std::optional<duration> retrier::next_delay(const flight& call, progress& my,
   auto delay = config_.backoff.next(my.place, e.random);
   if (!delay)
     return give_up(counter::gave_up_schedule);
-  auto wait = std::max(*delay, result.retry_after);
+  // Whoever spreads his retries does so from the instant that he was told, too:
+  // others were told the same.
+  auto wait = config_.backoff.random() ? plus(*delay, result.retry_after)
+                                       : std::max(*delay, result.retry_after);
   // Also true of a wait without end, which no call should begin.
   if (after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);

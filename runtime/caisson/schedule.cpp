@@ -184,6 +184,12 @@ schedule schedule::then(const schedule& next) const {
 
 // -- running ------------------------------------------------------------------
 
+bool schedule::random() const noexcept {
+  return std::any_of(segments_.begin(), segments_.end(), [](const segment& s) {
+    return s.kind == shape::decorrelated || s.spread != jitter::none;
+  });
+}
+
 std::optional<duration> schedule::next(cursor& at,
                                        random_source& random) const {
   while (at.segment < segments_.size()) {

@@ -126,6 +126,9 @@ public:
 
   [[nodiscard]] bool empty() const noexcept { return segments_.empty(); }
 
+  /// Whether any of its delays is drawn at random.
+  [[nodiscard]] bool random() const noexcept;
+
   [[nodiscard]] const std::vector<segment>& segments() const noexcept {
     return segments_;
   }

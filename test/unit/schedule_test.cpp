@@ -311,5 +311,17 @@ TEST(schedule_text, is_one_readable_line) {
             "constant 1s, once; then constant 2s, 10s in total");
 }
 
+TEST(schedule, knows_whether_it_is_random) {
+  EXPECT_FALSE(schedule{}.random());
+  EXPECT_FALSE(schedule::exponential(10ms).random());
+  EXPECT_TRUE(schedule::constant(10ms).jittered(jitter::equal).random());
+  EXPECT_TRUE(schedule::decorrelated(10ms, 1s).random());
+  EXPECT_TRUE(schedule::constant(10ms)
+                .take(1)
+                .jittered(jitter::full)
+                .then(schedule::constant(1s))
+                .random());
+}
+
 } // namespace
 } // namespace caisson

@@ -16,46 +16,40 @@ namespace {
 
 // -- merging ------------------------------------------------------------------
 
-using merger = void (*)(setting& into, const setting& from);
+// Puts `from` over `into`; both stand under `key`.
+using merger = void (*)(std::string_view key, setting& into,
+                        const setting& from);
 
-void replace(setting& into, const setting& from) {
+void replace(std::string_view, setting& into, const setting& from) {
   into = from;
 }
 
 // Merges two tables key by key, what both have with `Inner`.
 template <merger Inner>
-void merge_each(setting& into, const setting& from) {
+void merge_each(std::string_view key, setting& into, const setting& from) {
   auto a = std::get_if<settings>(&into.value);
   auto b = std::get_if<settings>(&from.value);
   if (!a || !b)
-    return replace(into, from);
-  for (const auto& [key, value] : *b) {
-    auto [i, fresh] = a->try_emplace(key, value);
+    return replace(key, into, from);
+  for (const auto& [name, value] : *b) {
+    auto [i, fresh] = a->try_emplace(name, value);
     if (!fresh)
-      Inner(i->second, value);
+      Inner(name, i->second, value);
   }
 }
 
-void append(setting& into, const setting& from) {
+void append(std::string_view key, setting& into, const setting& from) {
   auto a = std::get_if<std::vector<setting>>(&into.value);
   auto b = std::get_if<std::vector<setting>>(&from.value);
   if (a && b)
     a->insert(a->end(), b->begin(), b->end());
   else if (!b)
-    replace(into, from);
+    replace(key, into, from);
 }
 
-void merge_service(setting& into, const setting& from) {
-  auto a = std::get_if<settings>(&into.value);
-  auto b = std::get_if<settings>(&from.value);
-  if (!a || !b)
-    return replace(into, from);
-  for (const auto& [key, value] : *b) {
-    auto [i, fresh] = a->try_emplace(key, value);
-    if (!fresh)
-      (key == "op" ? merge_each<merge_each<replace>> : replace)(i->second,
-                                                                value);
-  }
+void merge_in_service(std::string_view key, setting& into,
+                      const setting& from) {
+  (key == "op" ? merge_each<merge_each<replace>> : replace)(key, into, from);
 }
 
 // -- alternatives -------------------------------------------------------------
@@ -110,17 +104,17 @@ void drop_alternatives(settings& load, const settings& arm) {
       keep_sources(load, {key});
 }
 
-void merge_load(setting& into, const setting& from) {
+void merge_load(std::string_view key, setting& into, const setting& from) {
   auto a = std::get_if<settings>(&into.value);
   auto b = std::get_if<settings>(&from.value);
   if (a && b)
     drop_alternatives(*a, *b);
-  merge_each<replace>(into, from);
+  merge_each<replace>(key, into, from);
 }
 
 merger merger_of(std::string_view key) {
   if (key == "service")
-    return merge_each<merge_service>;
+    return merge_each<merge_each<merge_in_service>>;
   if (key == "load")
     return merge_each<merge_load>;
   if (key == "stack" || key == "expect")
@@ -169,7 +163,7 @@ settings overlaid(const settings& base, const settings& arm) {
   for (const auto& [key, value] : arm) {
     auto [i, fresh] = out.try_emplace(key, value);
     if (!fresh)
-      merger_of(key)(i->second, value);
+      merger_of(key)(key, i->second, value);
   }
   return out;
 }

@@ -1,24 +1,9 @@
 #include <sim/link.hpp>
 
+#include <sim/order.hpp>
 #include <sim/purpose.hpp>
 
 namespace caisson::sim {
-
-const work* work_in(const caf::message& content, const call_options*& options,
-                    const std::vector<caf::message>*& batch_items) {
-  auto* inner = &content;
-  if (auto* envelope = rt::get_if<call>(content)) {
-    options = &envelope->options;
-    inner = &envelope->payload;
-  }
-  if (auto* many = rt::get_if<batch>(*inner)) {
-    batch_items = &many->items;
-    if (many->items.empty())
-      return nullptr;
-    inner = &many->items.front();
-  }
-  return rt::get_if<work>(*inner);
-}
 
 link::link(caf::actor_config& cfg, const surroundings& world,
            const distribution& latency, caf::actor behind, bool counts,
@@ -39,19 +24,17 @@ duration link::delay(draw_key key) const {
 }
 
 void link::handle(rt::reply_to from, caf::message content) {
-  const call_options* options = nullptr;
-  const std::vector<caf::message>* items = nullptr;
-  auto* w = work_in(content, options, items);
-  if (!w)
+  auto asked = order_in(content);
+  if (!asked.first)
     return refuse(std::move(from));
   auto [key, p] = parcels_.take();
-  p->key = draw_key{w->key};
-  if (options && options->attempt > 1)
-    p->key = p->key.with(options->attempt)
+  p->key = draw_key{asked.first->key};
+  if (asked.options && asked.options->attempt > 1)
+    p->key = p->key.with(asked.options->attempt)
                .with(
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
-  p->from_client = w->from_client;
-  p->requests = items ? items->size() : 1;
+  p->from_client = asked.first->from_client;
+  p->requests = asked.items;
   if (tells_ && from.sender())
     by_caller_[{caf::actor_cast<caf::actor_addr>(from.sender()), from.number()}]
       = key;

@@ -66,9 +66,4 @@ private:
   std::map<caller, std::uint64_t> by_caller_;
 };
 
-/// What is asked for in a message to a service: a single `work`, or the first
-/// of a batch; null if it is neither. Sets `options` if there are any.
-const work* work_in(const caf::message& content, const call_options*& options,
-                    const std::vector<caf::message>*& batch_items);
-
 } // namespace caisson::sim

@@ -1,10 +1,8 @@
 // A request at a service, from its arrival until it leaves.
 #include <sim/service.hpp>
 
-#include <sim/link.hpp>
 #include <sim/purpose.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
@@ -39,13 +37,10 @@ duration service::at() const {
 // -- arrival ------------------------------------------------------------------
 
 void service::handle(rt::reply_to from, caf::message content) {
-  const call_options* options = nullptr;
-  const std::vector<caf::message>* items = nullptr;
-  auto* w = work_in(content, options, items);
-  if (!w)
+  auto asked = order_in(content);
+  if (!asked.first)
     return refuse(std::move(from));
-  accept(std::move(from), *w, options,
-         items ? static_cast<std::uint32_t>(items->size()) : 0);
+  accept(std::move(from), asked);
   serve_next();
 }
 
@@ -54,11 +49,12 @@ void service::turn_away(rt::reply_to& from, errc code, bool reached) {
                       code, rejection{config_.name, {}, reached, {}})));
 }
 
-void service::accept(rt::reply_to from, const work& w,
-                     const call_options* options, std::uint32_t batched) {
+void service::accept(rt::reply_to from, const order& asked) {
+  const auto& w = *asked.first;
+  const auto* options = asked.options;
   const auto& what = world_.plan->operations[w.operation];
   if (counts_ && w.from_client)
-    world_.record->attempted(now(), std::max(batched, 1u));
+    world_.record->attempted(now(), asked.items);
   record().arrived(at());
   world_.record->log().line(at(), "arrive {} #{}", what.name, w.request);
   if (crashes_ > 0) {
@@ -78,7 +74,8 @@ void service::accept(rt::reply_to from, const work& w,
   j->key = draw_key{w.key};
   j->what = &what;
   j->arrived = now();
-  j->batched = batched;
+  j->items = asked.items;
+  j->results = asked.results;
   if (options) {
     j->priority = options->priority;
     if (options->deadline_ns != 0)
@@ -173,9 +170,9 @@ void service::leave(job_key key, job& j, caf::message answer) {
 void service::finish(job_key key, job& j) {
   record().answered(at(), true, j.given_up || j.deadline <= now());
   world_.record->log().line(at(), "done {} #{}", j.what->name, j.request);
-  if (j.batched == 0)
+  if (j.results == 0)
     return leave(key, j, caf::make_message(served{}));
-  std::vector<caf::message> results(j.batched, caf::make_message(served{}));
+  std::vector<caf::message> results(j.results, caf::make_message(served{}));
   leave(key, j, caf::make_message(batch_reply{std::move(results)}));
 }
 

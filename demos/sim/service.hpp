@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/client.hpp>
+#include <sim/order.hpp>
 #include <sim/slots.hpp>
 #include <sim/timed_actor.hpp>
 
@@ -62,8 +63,10 @@ private:
     time_point arrived;
     time_point deadline = never;
     std::int32_t priority = 0;
-    /// 0: a single request; otherwise a batch of so many.
-    std::uint32_t batched = 0;
+    /// More than one in a batch.
+    std::uint32_t items = 1;
+    /// How many results a batch wants; 0 for a single request.
+    std::uint32_t results = 0;
     phase where = phase::queued;
     bool begun = false;
     bool has_worker = false;
@@ -91,8 +94,7 @@ private:
   // -- service.cpp: a request from arrival to leaving -------------------------
 
   void turn_away(rt::reply_to& from, errc code, bool reached);
-  void accept(rt::reply_to from, const work& w, const call_options* options,
-              std::uint32_t batched);
+  void accept(rt::reply_to from, const order& asked);
   void serve_next();
   void begin(job_key key, job& j);
   void leave(job_key key, job& j, caf::message answer);

@@ -20,7 +20,7 @@ duration service::first_work(const job& j) const {
   auto sum = j.what->time.draw(random);
   if (!j.what->item_time.zero()) {
     keyed_random more{j.key.with(purpose::items)};
-    for (std::uint32_t i = 0; i < std::max(j.batched, 1u); ++i)
+    for (std::uint32_t i = 0; i < j.items; ++i)
       sum = plus(sum, j.what->item_time.draw(more));
   }
   return scaled(sum, slowness());

@@ -263,6 +263,35 @@ max_delay = "95ms"
   EXPECT_EQ(r.latency.max, 95ms + 21ms);
 }
 
+TEST(simulated_call, can_be_one_of_a_batch_of_batches) {
+  // The caller's gate makes five batches of two, the service's one of five.
+  auto r = played(R"(
+length = "100ms"
+[load.u]
+kind = "constant"
+rate = 100
+target = "a"
+[service.a]
+item_time = "2ms"
+stack = "outer"
+[[edge]]
+stack = "inner"
+[[stack.inner.layer]]
+kind = "batcher"
+max_items = 2
+max_delay = "1s"
+max_outstanding = 10
+[[stack.outer.layer]]
+kind = "batcher"
+max_items = 5
+max_delay = "1s"
+)");
+  EXPECT_EQ(r.totals.good, 10u);
+  EXPECT_EQ(r.totals.attempts, 10u);
+  EXPECT_EQ(r.services[0].arrivals, 1u);
+  EXPECT_EQ(r.services[0].mean_service, 20ms);
+}
+
 TEST(simulated_call, shows_the_state_of_breakers) {
   auto r = played(R"(
 length = "4s"

@@ -1,0 +1,72 @@
+// Whatever the world is like: every request is answered once, the books are
+// right, and when all is over nobody holds anything.
+#include <sim/world.hpp>
+
+#include <support/random_world.hpp>
+#include <support/simulated.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace caisson::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+class random_worlds : public testing::TestWithParam<std::uint64_t> {};
+
+// Gauges of gates and layers that are 0 when nothing is under way.
+const std::set<std::string> occupied = {
+  "in_progress", "held",    "in_flight", "leases",           "timers",
+  "in_use",      "waiting", "running",   "probes_in_flight", "outstanding"};
+
+void expect_idle(const gate_summary& gate) {
+  auto check = [&](const std::string& where, const auto& metrics) {
+    for (const auto& [name, value] : metrics) {
+      if (occupied.contains(name)) {
+        EXPECT_EQ(value, 0) << where << ' ' << name;
+      }
+    }
+  };
+  check(gate.name, gate.metrics);
+  for (const auto& layer : gate.layers)
+    check(gate.name + "/" + layer.name, layer.metrics);
+}
+
+// What must hold at the end, long after the last request.
+void expect_right_books(const arm_result& r) {
+  EXPECT_EQ(r.answered_twice, 0u);
+  EXPECT_EQ(r.unanswered, 0u);
+  EXPECT_EQ(r.totals.offered, r.totals.good + r.totals.failed);
+  for (const auto& s : r.services) {
+    EXPECT_LT(s.little_error, 1e-9) << s.name;
+    EXPECT_EQ(s.arrivals, s.refused + s.down + s.completed + s.failed
+                            + s.abandoned + s.lost)
+      << s.name;
+  }
+}
+
+TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    auto seed = GetParam() * 5 + i;
+    auto text = test::random_world{seed}.text();
+    SCOPED_TRACE("random_world{" + std::to_string(seed) + "}:\n" + text);
+    auto s = parse_scenario(text, "random.toml");
+    world w{s.arms.at(0), seed, {}};
+    // A single worker may have a long queue of slow work to finish.
+    w.advance_to(10s);
+    w.advance_to(5000s);
+    for (const auto& gate : w.gates())
+      expect_idle(gate);
+    expect_right_books(w.record().result(w.time().now()));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(seeds, random_worlds,
+                         testing::Range(std::uint64_t{0}, std::uint64_t{20}));
+
+} // namespace
+} // namespace caisson::sim

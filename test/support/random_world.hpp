@@ -1,0 +1,187 @@
+// Scenarios drawn at random, with settings mostly from the edges of their
+// ranges.
+#pragma once
+
+#include <sim/random.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace caisson::test {
+
+/// Draws the text of a scenario from a seed: two to six services that call each
+/// other, with policies on every edge, clients of both kinds, and faults that
+/// end before the load does. Every request has a deadline.
+class random_world {
+public:
+  explicit random_world(std::uint64_t seed)
+    : random_(sim::draw_key{seed}.with("random world")) {}
+
+  std::string text() {
+    services_ = 2 + number(5);
+    text_ = "length = \"10s\"\n";
+    for (std::uint64_t i = 0; i < services_; ++i)
+      add_service(i);
+    for (const auto* name : {"a", "b", "c"})
+      add_stack(name);
+    add_edges();
+    add_loads();
+    for (auto n = number(5); n > 0; --n)
+      add_fault();
+    return text_;
+  }
+
+private:
+  std::uint64_t number(std::uint64_t n) { return random_.below(n); }
+  bool chance(unsigned percent) { return number(100) < percent; }
+
+  std::string_view one_of(std::initializer_list<std::string_view> all) {
+    return *(all.begin() + static_cast<std::ptrdiff_t>(number(all.size())));
+  }
+
+  template <class... Ts>
+  void line(fmt::format_string<Ts...> form, Ts&&... xs) {
+    text_ += fmt::format(form, std::forward<Ts>(xs)...) + "\n";
+  }
+
+  std::string_view time() {
+    return one_of({"\"0s\"", "\"1ms\"", "\"20ms\"",
+                   "{ kind = \"exponential\", mean = \"10ms\" }",
+                   "{ kind = \"lognormal\", mean = \"5ms\", cv = 3 }",
+                   "{ kind = \"bimodal\", fast = \"1ms\", slow = \"2s\", share "
+                   "= 0.02 }"});
+  }
+
+  // Only services with a higher number are called: there is no circle.
+  void add_service(std::uint64_t i) {
+    line("[service.s{}]", i);
+    line("workers = {}", one_of({"1", "2", "8", "50", "\"unlimited\""}));
+    line("queue = {}", one_of({"0", "1", "20", "\"unlimited\""}));
+    line("order = \"{}\"", one_of({"fifo", "lifo"}));
+    line("abandoned = \"{}\"", one_of({"finish", "skip", "cancel"}));
+    line("async = {}", one_of({"true", "false"}));
+    line("errors = {}", one_of({"0.0", "0.0", "0.1", "1.0"}));
+    if (chance(30))
+      line("stack = \"{}\"", one_of({"a", "b", "c"}));
+    if (chance(20))
+      line("slowdown = 0.05");
+    line("time = {}", time());
+    if (chance(20))
+      line("item_time = \"1ms\"");
+    line("calls = [");
+    for (auto n = i + 1 < services_ ? number(4) : 0; n > 0; --n)
+      add_call(i);
+    line("]");
+  }
+
+  void add_call(std::uint64_t i) {
+    if (chance(20))
+      return line("  {{ work = {} }},", time());
+    auto to = i + 1 + number(services_ - i - 1);
+    auto entry = fmt::format(
+      "{{ to = \"s{}\", count = {}, parallel = {}, optional = {}, probability "
+      "= {}, timeout = {}{} }}",
+      to, 1 + number(3), one_of({"true", "false"}), one_of({"true", "false"}),
+      one_of({"1.0", "0.5"}), one_of({"\"5ms\"", "\"1s\"", "\"unlimited\""}),
+      chance(20) ? ", cache_keys = 3, cache_ttl = \"1s\"" : "");
+    if (chance(30))
+      line("  [{}, \"s{}\"],", entry, to);
+    else
+      line("  {},", entry);
+  }
+
+  void add_stack(std::string_view name) {
+    line("[stack.{}]\ndefault_deadline = \"5s\"", name);
+    for (auto n = number(5); n > 0; --n) {
+      line("[[stack.{}.layer]]", name);
+      add_layer();
+    }
+  }
+
+  void add_layer() {
+    switch (number(7)) {
+      case 0:
+        return line("kind = \"deadline\"\ntimeout = {}",
+                    one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
+      case 1:
+        return line("kind = \"retrier\"\nmax_attempts = {}\nbackoff = {}\n"
+                    "budget = {}",
+                    one_of({"1", "2", "5"}),
+                    one_of({"\"0s\"", "\"10ms\"",
+                            "{ kind = \"exponential\", base = \"5ms\", jitter "
+                            "= \"full\" }"}),
+                    one_of({"true", "false"}));
+      case 2:
+        return line("kind = \"semaphore\"\npermits = {}\nmax_waiters = {}\n"
+                    "max_wait = {}\norder = \"{}\"",
+                    one_of({"1", "3", "100"}), one_of({"0", "1", "50"}),
+                    one_of({"\"0s\"", "\"20ms\"", "\"unlimited\""}),
+                    one_of({"fifo", "lifo"}));
+      case 3:
+        return line("kind = \"limiter\"\nrate = {}\nburst = {}\nmax_wait = {}",
+                    one_of({"1", "50", "10000"}), one_of({"1", "20"}),
+                    one_of({"\"0s\"", "\"100ms\""}));
+      case 4:
+        return line("kind = \"breaker\"\ntrip = \"{}\"\nthreshold = {}\n"
+                    "minimum_calls = 5\nopen = {}\nprobes = {}\n"
+                    "probe_timeout = \"1s\"\nhalf_open_max = \"2s\"",
+                    one_of({"consecutive", "without_gap", "rate_by_count",
+                            "rate_by_time"}),
+                    one_of({"1", "5"}), one_of({"\"10ms\"", "\"1s\""}),
+                    one_of({"1", "4"}));
+      case 5:
+        return line("kind = \"batcher\"\nmax_items = {}\nmax_delay = {}\n"
+                    "max_outstanding = {}\nmax_waiting = 100",
+                    one_of({"1", "4"}), one_of({"\"0s\"", "\"10ms\""}),
+                    one_of({"1", "8"}));
+      default:
+        return line("kind = \"fallback\"\nalternatives = [{{ value = \"no\" "
+                    "}}]\nfall_back_on = [{}]",
+                    one_of({"", "\"queue_full\"", "\"breaker_open\""}));
+    }
+  }
+
+  void add_edges() {
+    line("[[edge]]\nlatency = {}\nstack = \"{}\"",
+         one_of(
+           {"\"0s\"", "\"1ms\"", "{ kind = \"exponential\", mean = \"5ms\" }"}),
+         one_of({"", "a"}));
+    for (std::uint64_t i = 1; i < services_; ++i)
+      line("[[edge]]\nfrom = \"*\"\nto = \"s{}\"\nstack = \"{}\"\nidempotent = "
+           "{}",
+           i, one_of({"", "a", "b", "c"}), one_of({"true", "false"}));
+  }
+
+  void add_loads() {
+    line("[load.open]\nkind = \"{}\"\nrate = {}\ntarget = \"s0\"\ntimeout = "
+         "{}\nattempts = {}",
+         one_of({"poisson", "constant"}), one_of({"1", "100", "400"}),
+         one_of({"\"10ms\"", "\"300ms\"", "\"3s\""}), one_of({"1", "3"}));
+    if (chance(50))
+      line("[load.closed]\nkind = \"closed\"\nusers = {}\nthink = {}\ntarget = "
+           "\"s{}\"\ntimeout = \"500ms\"\nattempts = 2\npause = \"20ms\"",
+           one_of({"1", "30"}), one_of({"\"0s\"", "\"100ms\""}),
+           number(services_));
+  }
+
+  void add_fault() {
+    auto kind = one_of(
+      {"slow", "errors", "stall", "crash", "capacity", "flush"});
+    line("[[fault]]\nkind = \"{}\"\ntarget = \"s{}\"\nat = \"{}ms\"", kind,
+         number(services_), number(6000));
+    if (kind != "flush")
+      line("for = \"{}ms\"", 1 + number(3000));
+    if (kind == "capacity")
+      line("workers = {}", one_of({"0", "1"}));
+  }
+
+  sim::keyed_random random_;
+  std::uint64_t services_ = 0;
+  std::string text_;
+};
+
+} // namespace caisson::test

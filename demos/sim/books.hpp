@@ -155,9 +155,6 @@ public:
 
   /// Ends the present second and begins the next one.
   void end_second();
-  [[nodiscard]] std::size_t seconds() const noexcept {
-    return result_.seconds.size();
-  }
   /// Everything but names, gates and wall-clock numbers.
   [[nodiscard]] arm_result result(time_point end);
 

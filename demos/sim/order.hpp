@@ -3,7 +3,6 @@
 
 #include <sim/messages.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace caisson::sim {

@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, last_errc> names{
   "rate_limited", "deadline_exceeded", "cancelled",
   "worker_down",  "budget_exhausted",  "shed",
   "batch_failed", "no_such_permit",    "invalid_config",
-  "draining",
+  "draining",     "callback_failed",   "call_loop",
 };
 
 } // namespace
@@ -38,12 +38,14 @@ bool is_rejection(errc code) noexcept {
     case errc::draining:
     case errc::invalid_config:
     case errc::no_such_permit:
+    case errc::call_loop:
       return true;
     case errc::deadline_exceeded:
     case errc::cancelled:
     case errc::worker_down:
     case errc::budget_exhausted:
     case errc::batch_failed:
+    case errc::callback_failed:
       // May happen with the work done or half done.
       return false;
   }

@@ -38,10 +38,16 @@ enum class errc : std::uint8_t {
   invalid_config,
   /// The gate takes no new work because it is being drained.
   draining,
+  /// A function of the user's threw while it worked on this call; the text of
+  /// the context says which, and what it threw.
+  callback_failed,
+  /// The call came to a gate that it had passed before, or has passed too many
+  /// gates.
+  call_loop,
 };
 
 /// The number of the last enumerator.
-inline constexpr std::uint8_t last_errc = 13;
+inline constexpr std::uint8_t last_errc = 15;
 
 /// The enumerator's name, such as `breaker_open`; `unknown` for other values.
 [[nodiscard]] std::string_view name_of(errc code) noexcept;

@@ -60,6 +60,8 @@ verdict standard_own(const outcome& o) noexcept {
     case errc::no_such_permit:
     case errc::invalid_config:
     case errc::draining:
+    case errc::callback_failed:
+    case errc::call_loop:
       return verdict::neutral;
   }
   return verdict::transient;

@@ -109,7 +109,7 @@ public:
   /// | `deadline_exceeded`, `worker_down`, `batch_failed` | transient if the
   /// worker may have been reached, else refused |
   /// | `shed`, `draining`, `cancelled`, `budget_exhausted`, `no_such_permit`,
-  /// `invalid_config` | neutral |
+  /// `invalid_config`, `callback_failed`, `call_loop` | neutral |
   /// | CAF's `unexpected_message` (the worker has no handler) | failure |
   /// | any other error | transient |
   [[nodiscard]] static verdict standard(const outcome& o) noexcept;

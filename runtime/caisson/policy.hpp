@@ -64,7 +64,12 @@ struct flight {
   time_point arrived;
   /// When it must be answered at the latest: the earliest of the caller's
   /// deadline and those of the deadline layers above. `never` if there is none.
+  /// A policy may change it in `admit` only, for the layers below it; the host
+  /// puts the outer one back when the call leaves the policy.
   time_point deadline = never;
+  /// Whether `deadline` is the host's default, for calls that bring none: a
+  /// policy whose deadline takes its place sets this to false.
+  bool default_deadline = false;
   /// Higher is more important; 0 is the default.
   std::int32_t priority = 0;
   /// What the call weighs at semaphores and limiters, at least 1.
@@ -144,9 +149,11 @@ enum class event_kind : std::uint8_t {
   lease_ended,
   /// The configuration or an operator state changed.
   reconfigured,
+  /// A function of the user's threw; `detail` says which and what.
+  callback_failed,
 };
 
-inline constexpr std::uint8_t last_event_kind = 9;
+inline constexpr std::uint8_t last_event_kind = 10;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 
@@ -217,6 +224,12 @@ public:
 
   /// Tells subscribers. Cheap if there are none.
   virtual void tell(const news&) {}
+
+  /// A function of the user's threw while a policy called it: `function` says
+  /// which one, `what` is the text of the exception. The policy goes on as if
+  /// the function had no opinion. The host counts and tells it; a call that is
+  /// being settled or admitted ends with `callback_failed`.
+  virtual void callback_threw(std::string_view, std::string_view) {}
 };
 
 /// One named number of a policy. Counters only grow; gauges go up and down.
@@ -268,8 +281,9 @@ public:
   /// The call is gone: its deadline passed above this layer, its caller or the
   /// gate died, or (in observe mode) it passed although the policy would have
   /// held it. The policy gives back what it holds for the call. `why` is what
-  /// the caller is told; `in_flight` says whether the call was below this
-  /// layer rather than held by it.
+  /// the caller is told, with what the layer knows by then of `reached`;
+  /// `in_flight` says whether the call was below this layer rather than held by
+  /// it.
   virtual void abandon(flight& call, slot& notes, const outcome& why,
                        bool in_flight, env& e)
     = 0;
@@ -279,7 +293,7 @@ public:
 
   /// The deadline that this policy put on the call has passed while the call
   /// was below it. `reject` cuts the call off here with that error; `pass`
-  /// lets it go on (the policy has lifted its deadline).
+  /// lets it go on without this deadline.
   virtual decision deadline_passed(flight& call, slot& notes, env& e);
 
   /// When `wake` wants to be called next. Asked after each call to the policy.

@@ -19,8 +19,8 @@ TEST(errc, names_are_distinct_and_read_back) {
 
 TEST(errc, ends_match_their_names) {
   EXPECT_EQ(name_of(errc::breaker_open), "breaker_open");
-  EXPECT_EQ(name_of(errc::draining), "draining");
-  EXPECT_EQ(static_cast<int>(errc::draining), last_errc);
+  EXPECT_EQ(name_of(errc::call_loop), "call_loop");
+  EXPECT_EQ(static_cast<int>(errc::call_loop), last_errc);
 }
 
 TEST(errc, other_values_are_unknown) {
@@ -38,7 +38,7 @@ TEST(errc, a_rejection_happens_before_any_work) {
   const std::set<errc> rejections{
     errc::breaker_open,   errc::queue_full,     errc::wait_timeout,
     errc::rate_limited,   errc::shed,           errc::draining,
-    errc::invalid_config, errc::no_such_permit,
+    errc::invalid_config, errc::no_such_permit, errc::call_loop,
   };
   for (int i = 1; i <= last_errc; ++i) {
     auto code = static_cast<errc>(i);

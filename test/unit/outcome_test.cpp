@@ -72,6 +72,8 @@ TEST(classifier, standard_table_covers_every_code) {
     {errc::no_such_permit, neutral, neutral},
     {errc::invalid_config, neutral, neutral},
     {errc::draining, neutral, neutral},
+    {errc::callback_failed, neutral, neutral},
+    {errc::call_loop, neutral, neutral},
   };
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {

@@ -84,13 +84,13 @@ void gate_actor::on_exit() {
       && !rt::is_remote(system(),
                         caf::actor_cast<caf::strong_actor_ptr>(target_)))
     caf::anon_send_exit(target_, caf::exit_reason::user_shutdown);
-  set_timer(never);
   // Handles can form circles.
   target_ = nullptr;
   behind_ = worker{};
   layers_.clear();
   subscribers_.clear();
   self_ = nullptr;
+  gate_base::on_exit();
 }
 
 } // namespace detail

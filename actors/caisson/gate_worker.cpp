@@ -151,7 +151,8 @@ void gate_actor::tell_cancelled(const call_record& r) {
     return;
   // Nothing is sent to a worker unasked: most do not know the message.
   if (target_is_gate_ || behind_.wants_cancelled())
-    rt::tell(this, target_, cancelled{call_number(r.attempt_key)});
+    tell_from_return_address(
+      target_, caf::make_message(cancelled{call_number(r.attempt_key)}));
 }
 
 void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {

@@ -9,10 +9,12 @@
 
 #if CAF_MAJOR_VERSION < 1
 #define CAISSON_CAF_LEGACY 1
+#include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
 #else
 #define CAISSON_CAF_LEGACY 0
 #include <caf/actor_registry.hpp>
+#include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/detail/test_coordinator.hpp>
 #include <caf/init_global_meta_objects.hpp>
 #endif
@@ -372,6 +374,8 @@ std::uint64_t current_call(Self* self) {
 } // namespace caisson::rt
 
 // -- the ways into CAF of the gate and of virtual time ------------------------
+
+#include <caisson/detail/relay.hpp>
 
 #include <caisson/detail/interceptor.hpp>
 #include <caisson/detail/stepper.hpp>

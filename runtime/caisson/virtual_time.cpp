@@ -20,7 +20,10 @@ public:
 
   const char* name() const override { return "caisson.probe"; }
 
-  void on_exit() override { state_->actor = nullptr; }
+  void on_exit() override {
+    state_->actor = nullptr;
+    rt::interceptor<>::on_exit();
+  }
 
   pending_answer ask(const caf::actor& to, caf::message content, bool urgent) {
     rt::forget_context(this);

@@ -97,7 +97,17 @@ class interceptor : public caf::event_based_actor {
 public:
   using super = caf::event_based_actor;
 
-  explicit interceptor(caf::actor_config& cfg) : super(cfg) {}
+  explicit interceptor(caf::actor_config& cfg)
+    : super(cfg),
+      return_address_(make_relay<return_address>(*this, return_address::id_bit,
+                                                 caf::weak_actor_ptr{ctrl()})) {
+  }
+
+  /// To be called by overrides, too.
+  void on_exit() override {
+    set_timer(never);
+    static_cast<relay*>(return_address_->get())->close();
+  }
 
 protected:
   // -- for the derived class to implement -------------------------------------
@@ -128,12 +138,17 @@ protected:
   /// from 1 and never gets here.
   static constexpr std::uint64_t own_ids = std::uint64_t{1} << key_bits;
 
-  /// Sends `content` to `dest` as a request of this actor.
+  /// Sends `content` to `dest` as a request. Its sender is an address of this
+  /// actor that takes answers and nothing else, and that does not keep this
+  /// actor alive.
   void forward(const caf::actor& dest, std::uint64_t key, caf::message content,
                bool urgent);
 
+  /// Sends `content` to `dest` from the address that `forward` uses.
+  void tell_from_return_address(const caf::actor& dest, caf::message content);
+
   /// Asks for `on_timer` at `at` instead of any earlier wish; `never` asks for
-  /// none.
+  /// none. The wish does not keep this actor alive.
   void set_timer(time_point at);
 
   /// The number under which the receiver of `forward` knows the message.
@@ -244,6 +259,9 @@ private:
   caf::disposable timer_;
   std::map<caf::actor_addr, caf::disposable> watched_;
 #endif
+
+private:
+  const caf::strong_actor_ptr return_address_;
 };
 
 template <class... Control>
@@ -254,7 +272,7 @@ void interceptor<Control...>::forward(const caf::actor& dest, std::uint64_t key,
     id = id.with_normal_priority();
 #if CAISSON_CAF_LEGACY
   caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    caf::strong_actor_ptr{ctrl()}, id, std::move(content), context());
+    return_address_, id, std::move(content), context());
 #else
   // A handler for `message` is not shown errors.
   add_multiplexed_response_handler(
@@ -266,7 +284,20 @@ void interceptor<Control...>::forward(const caf::actor& dest, std::uint64_t key,
                     on_answer(key, std::move(answer));
                   }});
   caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    caf::make_mailbox_element(caf::strong_actor_ptr{ctrl()}, id,
+    caf::make_mailbox_element(return_address_, id, std::move(content)),
+    context());
+#endif
+}
+
+template <class... Control>
+void interceptor<Control...>::tell_from_return_address(const caf::actor& dest,
+                                                       caf::message content) {
+#if CAISSON_CAF_LEGACY
+  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
+    return_address_, caf::make_message_id(), std::move(content), context());
+#else
+  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
+    caf::make_mailbox_element(return_address_, caf::make_message_id(),
                               std::move(content)),
     context());
 #endif
@@ -279,9 +310,9 @@ void interceptor<Control...>::set_timer(time_point at) {
   // a new one replaces the old one.
   constexpr auto type = caf::atom("caisson");
   if (at == never)
-    clock().cancel_ordinary_timeout(this, type);
+    clock().cancel_ordinary_timeout(return_address_->get(), type);
   else
-    clock().set_ordinary_timeout(at, this, type, 0);
+    clock().set_ordinary_timeout(at, return_address_->get(), type, 0);
 #else
   timer_.dispose();
   timer_ = {};

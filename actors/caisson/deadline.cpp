@@ -45,13 +45,18 @@ void deadline::reconfigure(deadline_config c, env&) {
 // -- calls --------------------------------------------------------------------
 
 decision deadline::admit(flight& call, slot& notes, env& e) {
-  auto limit = std::min(call.deadline, after(e.now, config_.timeout));
-  if (limit <= e.now)
+  auto limit = after(e.now, config_.timeout);
+  if (std::min(call.deadline, limit) <= e.now)
     return turn_away(counter::expired_on_arrival, call, e);
+  // The host's default stands in for a limit that nobody gave; this is one.
+  auto own = call.default_deadline || limit < call.deadline;
+  if (!own)
+    limit = call.deadline;
   if (until(limit, e.now) < config_.min_left)
     return turn_away(counter::too_little_left, call, e);
-  notes.start<limits>({call.deadline, limit, false});
+  notes.start<limits>({limit, own, false});
   call.deadline = limit;
+  call.default_deadline = false;
   counters_.add(counter::admitted);
   return decision::pass();
 }
@@ -68,25 +73,20 @@ decision deadline::settle(flight& call, slot& notes, outcome&, env& e) {
   auto& my = notes.as<limits>();
   // A host that only observes does not call `deadline_passed`, so that the
   // layers further in do not see this deadline: what overran shows here.
-  if (!my.expired && my.limit < my.outer && e.now >= my.limit)
+  if (!my.expired && my.own && e.now >= my.limit)
     deadline_passed(call, notes, e);
-  call.deadline = my.outer;
   counters_.add(my.expired ? counter::overran : counter::answered);
   return decision::pass();
 }
 
-void deadline::abandon(flight& call, slot& notes, const outcome&, bool, env&) {
-  auto& my = notes.as<limits>();
-  call.deadline = my.outer;
+void deadline::abandon(flight&, slot& notes, const outcome&, bool, env&) {
   // A call that has expired was counted when it did.
-  if (!my.expired)
+  if (!notes.as<limits>().expired)
     counters_.add(counter::abandoned);
 }
 
 decision deadline::deadline_passed(flight& call, slot& notes, env& e) {
-  auto& my = notes.as<limits>();
-  call.deadline = my.outer;
-  if (!std::exchange(my.expired, true)) {
+  if (!std::exchange(notes.as<limits>().expired, true)) {
     counters_.add(counter::expired);
     e.tell({.kind = event_kind::expired, .call = call.id});
   }

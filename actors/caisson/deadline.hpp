@@ -35,9 +35,10 @@ void check(const deadline_config& c, const std::string& path, problems& out);
 // -- policy -------------------------------------------------------------------
 
 /// Puts a deadline on each call: `timeout` from now, unless the one it has is
-/// earlier. Calls that have too little time left, or none, are refused before
-/// any work is done for them. While the call is below this layer all layers
-/// there see the deadline; above it, the call has the one it came with.
+/// earlier. A deadline that is only the host's default is replaced, be it
+/// earlier or later. Calls that have too little time left, or none, are refused
+/// before any work is done for them. While the call is below this layer all
+/// layers there see the deadline; above it, the call has the one it came with.
 class deadline final : public policy {
 public:
   using config_type = deadline_config;
@@ -81,10 +82,10 @@ private:
 
   // What is known of a call below.
   struct limits {
-    // The deadline that the call came with.
-    time_point outer;
-    // The one that this layer put in its place.
+    // The deadline that the layers below were given.
     time_point limit;
+    // Whether it is this layer's, not the one that the call came with.
+    bool own;
     bool expired;
   };
 

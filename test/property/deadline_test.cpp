@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ public:
       case 0:
       case 1:
       case 2:
-        arrive(pick(lefts, op.how));
+        arrive(pick(lefts, op.how), op.which % 3 == 0);
         break;
       case 3:
       case 4:
@@ -77,28 +78,30 @@ private:
     // Deadline above this layer, and the one that layers below see.
     time_point above;
     time_point below;
-    // The earlier of the two limits at admission.
-    time_point admitted_limit;
+    // This layer's limit; nothing if an earlier one is in force.
+    std::optional<time_point> own;
     bool expired = false;
   };
 
-  void arrive(duration left) {
+  void arrive(duration left, bool by_default) {
     flight f;
     f.deadline = left == unlimited ? never : real_.e.now + left;
+    f.default_deadline = by_default;
     auto& x = calls_[real_.arrive(f)];
     x.above = x.below = f.deadline;
     auto now = real_.e.now;
     if (f.deadline <= now) {
       x.where = place::rejected;
       ++count_["expired_on_arrival"];
-    } else if (f.deadline != never && f.deadline - now < config_.min_left) {
+    } else if (!by_default && f.deadline != never
+               && f.deadline - now < config_.min_left) {
       x.where = place::rejected;
       ++count_["too_little_left"];
     } else {
       ++count_["admitted"];
-      if (f.deadline == never || f.deadline - now > config_.timeout)
-        x.below = now + config_.timeout;
-      x.admitted_limit = x.below;
+      if (by_default || f.deadline == never
+          || f.deadline - now > config_.timeout)
+        x.own = x.below = now + config_.timeout;
     }
   }
 
@@ -109,8 +112,7 @@ private:
     RC_ASSERT(real_.calls.at(id).result.ok == ok);
     RC_ASSERT(real_.calls.at(id).result.retry_after == o.retry_after);
     // The layer's own limit has passed, and the host did not say so.
-    auto own = x.above == never || x.admitted_limit < x.above;
-    if (!x.expired && own && real_.e.now >= x.admitted_limit) {
+    if (!x.expired && x.own && real_.e.now >= *x.own) {
       ++count_["expired"];
       x.expired = true;
     }
@@ -129,8 +131,7 @@ private:
 
   void expire(call_id id, bool enforced) {
     auto& x = calls_[id];
-    auto& y = real_.calls.at(id);
-    auto d = real_.policy.deadline_passed(y.call, y.notes, real_.e);
+    auto d = real_.pass_deadline(id, enforced);
     RC_ASSERT(d.what == decision::kind::reject);
     RC_ASSERT(d.code == errc::deadline_exceeded);
     count_["expired"] += !x.expired;
@@ -138,7 +139,7 @@ private:
     x.below = x.above;
     // In observe mode the call goes on as if nothing had happened.
     if (enforced)
-      x.where = y.where = place::rejected;
+      x.where = place::rejected;
   }
 
   call_id some_call(unsigned which) {
@@ -175,8 +176,8 @@ RC_GTEST_PROP(deadline, agrees_with_the_naive_one, ()) {
 }
 
 RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
-  // A stack of deadlines: the layers below see the earliest, and each layer
-  // gets back what it had.
+  // A stack of deadlines: the layers below see the earliest, with or without a
+  // default in place of the caller's.
   std::vector<deadline> layers;
   for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
     auto c = some_config();
@@ -187,15 +188,18 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
   random_source random;
   env e{solo<deadline>::start(), random};
   flight call;
+  call.default_deadline = *rc::gen::arbitrary<bool>();
+  if (call.default_deadline)
+    call.deadline = e.now + 30s;
   auto earliest = never;
-  std::vector<time_point> above;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    above.push_back(call.deadline);
     e.now += 1ns;
     RC_ASSERT(layers[i].admit(call, notes[i], e).what == decision::kind::pass);
     earliest = std::min(earliest, e.now + layers[i].config().timeout);
     RC_ASSERT(call.deadline == earliest);
+    RC_ASSERT(!call.default_deadline);
   }
+  // Whatever happens on the way back, the deadline is the host's.
   for (auto i = layers.size(); i-- > 0;) {
     auto o = outcome::success();
     switch (*rc::gen::inRange(0, 3)) {
@@ -209,7 +213,7 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
         layers[i].deadline_passed(call, notes[i], e);
         break;
     }
-    RC_ASSERT(call.deadline == above[i]);
+    RC_ASSERT(call.deadline == earliest);
   }
 }
 

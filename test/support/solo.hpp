@@ -3,10 +3,13 @@
 
 #include <caisson/policy.hpp>
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,8 @@ public:
     std::uint64_t index = 0;  // of the redirect
     int descents = 0;         // how often it went down
     outcome result;           // what went up
+    time_point outer = never; // the deadline that it came with
+    bool outer_is_default = false;
   };
 
   struct recording final : env {
@@ -56,6 +61,8 @@ public:
     call.arrived = e.now;
     auto& x = calls[call.id];
     x.call = call;
+    x.outer = call.deadline;
+    x.outer_is_default = call.default_deadline;
     x.descents = 0;
     decide(x, policy.admit(x.call, x.notes, e));
     work();
@@ -66,11 +73,14 @@ public:
   void finish(call_id id, outcome o = outcome::success()) {
     auto& x = calls.at(id);
     x.result = o;
-    auto d = policy.settle(x.call, x.notes, x.result, e);
-    if (d.what == decision::kind::pass)
+    auto d = keeping_its_deadline(
+      x, [&] { return policy.settle(x.call, x.notes, x.result, e); });
+    if (d.what == decision::kind::pass) {
       x.where = place::passed;
-    else
+      restore_deadline(x);
+    } else {
       decide(x, d);
+    }
     work();
   }
 
@@ -84,9 +94,25 @@ public:
     auto in_flight = x.where == place::below || x.where == place::redirected;
     x.where = place::abandoned;
     x.until = never;
-    policy.abandon(x.call, x.notes, outcome::failure(why, in_flight), in_flight,
-                   e);
+    keeping_its_deadline(x, [&] {
+      policy.abandon(x.call, x.notes, outcome::failure(why, in_flight),
+                     in_flight, e);
+    });
+    restore_deadline(x);
     work();
+  }
+
+  /// The host finds the deadline that the policy gave the call passed. Only if
+  /// it `enforces` it does the call end here.
+  decision pass_deadline(call_id id, bool enforces) {
+    auto& x = calls.at(id);
+    auto d = keeping_its_deadline(
+      x, [&] { return policy.deadline_passed(x.call, x.notes, e); });
+    restore_deadline(x);
+    if (enforces)
+      decide(x, d);
+    work();
+    return d;
   }
 
   /// Moves the clock to `t` after the start, stopping at each hold's end and
@@ -109,7 +135,8 @@ public:
         policy.wake(e);
       } else {
         auto& x = calls.at(who);
-        decide(x, policy.expire(x.call, x.notes, e));
+        decide(x, keeping_its_deadline(
+                    x, [&] { return policy.expire(x.call, x.notes, e); }));
       }
       work();
     }
@@ -141,6 +168,30 @@ public:
   std::map<call_id, entry> calls;
 
 private:
+  // Calls the policy, which may change a call's deadline in `admit` only.
+  template <class F>
+  static auto keeping_its_deadline(entry& x, F f) {
+    auto before = std::pair{x.call.deadline, x.call.default_deadline};
+    auto check = [&] {
+      EXPECT_TRUE(before == std::pair(x.call.deadline, x.call.default_deadline))
+        << "call " << x.call.id << " got another deadline";
+    };
+    if constexpr (std::is_void_v<decltype(f())>) {
+      f();
+      check();
+    } else {
+      auto result = f();
+      check();
+      return result;
+    }
+  }
+
+  // The call leaves the policy.
+  static void restore_deadline(entry& x) {
+    x.call.deadline = x.outer;
+    x.call.default_deadline = x.outer_is_default;
+  }
+
   void decide(entry& x, const decision& d) {
     x.until = never;
     switch (d.what) {
@@ -152,6 +203,7 @@ private:
         x.where = place::rejected;
         x.code = d.code;
         x.retry_after = d.retry_after;
+        restore_deadline(x);
         break;
       case decision::kind::hold:
         x.where = place::held;

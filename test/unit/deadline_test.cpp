@@ -32,11 +32,15 @@ public:
     return until(calls.at(id).call.deadline, e.now);
   }
 
-  // The host finds the call's deadline passed.
-  decision expire(call_id id) {
-    auto& x = calls.at(id);
-    return policy.deadline_passed(x.call, x.notes, e);
+  // A call arrives to which the host gave its default of so much time.
+  call_id arrive_with_default(duration left) {
+    flight call;
+    call.deadline = after(e.now, left);
+    call.default_deadline = true;
+    return arrive(call);
   }
+
+  decision expire(call_id id) { return pass_deadline(id, true); }
 };
 
 deadline_config limit(duration timeout, duration min_left = 0ns) {
@@ -159,23 +163,67 @@ TEST(deadline, bears_the_end_of_time) {
   EXPECT_EQ(h.where(h.arrive_with(unlimited)), place::rejected);
 }
 
+// -- the host's default -------------------------------------------------------
+
+TEST(deadline, replaces_the_default_of_the_host_by_its_own) {
+  for (auto given : {duration{1ns}, duration{1s}, duration{30s}, unlimited}) {
+    host h{limit(2min)};
+    auto id = h.arrive_with_default(given);
+    EXPECT_EQ(h.where(id), place::below) << to_text(given);
+    EXPECT_EQ(h.left(id), 2min) << to_text(given);
+    EXPECT_FALSE(h.calls.at(id).call.default_deadline) << to_text(given);
+  }
+}
+
+TEST(deadline, never_extends_the_deadline_of_a_caller) {
+  host h{limit(2min)};
+  auto id = h.arrive_with(30s);
+  EXPECT_EQ(h.left(id), 30s);
+  EXPECT_FALSE(h.calls.at(id).call.default_deadline);
+}
+
+TEST(deadline, refuses_a_call_whose_default_deadline_has_passed) {
+  host h{limit(2min)};
+  EXPECT_EQ(h.where(h.arrive_with_default(0ns)), place::rejected);
+  EXPECT_EQ(h.count("expired_on_arrival"), 1);
+}
+
+TEST(deadline, does_not_hold_the_default_against_min_left) {
+  host h{limit(2min, 1min)};
+  EXPECT_EQ(h.where(h.arrive_with_default(1s)), place::below);
+  EXPECT_EQ(h.where(h.arrive_with(1s)), place::rejected);
+}
+
+TEST(deadline, counts_the_one_that_it_put_in_place_of_the_default_as_its_own) {
+  host h{limit(2min)};
+  auto id = h.arrive_with_default(30s);
+  h.advance(2min);
+  h.finish(id);
+  EXPECT_EQ(h.count("expired"), 1);
+  EXPECT_EQ(h.count("overran"), 1);
+}
+
 // -- ends ---------------------------------------------------------------------
 
-TEST(deadline, gives_the_call_its_own_deadline_back) {
-  for (auto had : {unlimited, duration{1h}, duration{10ms}})
-    for (auto end : {"settle", "abandon", "expire"}) {
-      host h{limit(1s)};
-      auto id = h.arrive_with(had);
-      auto outer = had == unlimited ? never : h.e.now + had;
-      h.advance(5ms);
-      if (end == std::string{"settle"})
-        h.fail(id);
-      else if (end == std::string{"abandon"})
-        h.abandon(id);
-      else
-        h.expire(id);
-      EXPECT_EQ(h.calls.at(id).call.deadline, outer) << end;
-    }
+TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
+  for (auto had : {unlimited, duration{1h}, duration{10ms}}) {
+    deadline d{limit(1s)};
+    random_source random;
+    env e{host::start(), random};
+    flight call;
+    call.deadline = after(e.now, had);
+    slot notes;
+    d.admit(call, notes, e);
+    auto given = call.deadline;
+    e.now += 2s;
+    auto o = outcome::success();
+    d.deadline_passed(call, notes, e);
+    EXPECT_EQ(call.deadline, given);
+    d.abandon(call, notes, o, true, e);
+    EXPECT_EQ(call.deadline, given);
+    d.settle(call, notes, o, e);
+    EXPECT_EQ(call.deadline, given);
+  }
 }
 
 TEST(deadline, passes_any_outcome_up_unchanged) {
@@ -208,9 +256,9 @@ TEST(deadline, observing_it_counts_the_call_once_as_expired) {
     host h{limit(1s)};
     auto id = h.arrive();
     h.advance(1s);
-    h.expire(id);
-    h.expire(id);
     // The host lets the call go on, and it ends later.
+    h.pass_deadline(id, false);
+    h.pass_deadline(id, false);
     h.advance(1s);
     if (abandoned)
       h.abandon(id);
@@ -220,7 +268,6 @@ TEST(deadline, observing_it_counts_the_call_once_as_expired) {
     EXPECT_EQ(h.count("overran"), abandoned ? 0 : 1);
     EXPECT_EQ(h.count("answered"), 0);
     EXPECT_EQ(h.count("abandoned"), 0);
-    EXPECT_EQ(h.calls.at(id).call.deadline, never);
     EXPECT_EQ(h.e.told.size(), 1u);
   }
 }
@@ -265,8 +312,6 @@ TEST(deadline, counts_from_now_also_when_the_clock_stepped_back) {
   auto second = h.arrive();
   EXPECT_EQ(h.left(second), 1s);
   EXPECT_EQ(h.calls.at(first).call.deadline, its_deadline);
-  h.finish(first);
-  EXPECT_EQ(h.calls.at(first).call.deadline, never);
 }
 
 // -- operation ----------------------------------------------------------------
@@ -301,7 +346,6 @@ TEST(deadline, obeys_the_commands_that_it_knows) {
   EXPECT_EQ(h.count("admitted"), 0);
   h.finish(id);
   EXPECT_EQ(h.count("answered"), 1);
-  EXPECT_EQ(h.calls.at(id).call.deadline, never);
 }
 
 TEST(deadline, has_no_state_and_sends_nothing_twice) {

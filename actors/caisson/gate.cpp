@@ -21,6 +21,17 @@ std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
   return std::uint64_t{entropy()} << 32 | entropy();
 }
 
+// Apart from the other seed: who knows that one must not know permits.
+std::optional<std::uint64_t> secret_seed_for(const gate_actor& gate) {
+  if (rt::is_virtual(gate.home_system()))
+    return mix_seed(~gate.id());
+  return std::nullopt;
+}
+
+std::uint64_t path_key_of(const gate_actor& gate) {
+  return mix_seed(category_hash(to_string(gate.node())) ^ gate.id());
+}
+
 } // namespace
 
 bool is_local_gate(const caf::actor& x) {
@@ -33,8 +44,11 @@ gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
                        const stack& policies)
   : gate_base(cfg), config_(policies.config()), behind_(std::move(behind)),
     supervisor_(behind_.supervision()),
-    random_(seed_for(*this, policies.config().seed)), env_(this, random_),
-    calls_(policies.size()), exact_timers_(rt::is_virtual(home_system())) {
+    random_(seed_for(*this, policies.config().seed)),
+    secrets_(secret_seed_for(*this)), attempt_factor_(secrets_.bits() | 1),
+    attempt_mask_(secrets_.bits()), path_key_(path_key_of(*this)),
+    env_(this, random_), calls_(policies.size(), secrets_.bits()),
+    exact_timers_(rt::is_virtual(home_system())) {
   for (auto& x : policies.build()) {
     layer_entry entry;
     entry.machine = &x->machine();
@@ -42,21 +56,22 @@ gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
     resends_ = resends_ || entry.machine->resends();
     layers_.push_back(std::move(entry));
   }
+  find_alternatives();
 }
 
 caf::behavior gate_actor::make_behavior() {
   auto result = gate_base::make_behavior();
   begin();
-  for (const auto& x : layers_)
-    for (const auto& target : x.owner->targets())
-      watch(caf::actor_cast<caf::strong_actor_ptr>(target));
+  for (const auto& x : alternatives_)
+    if (x.target)
+      watch_for(x.target);
   if (behind_.factory()) {
     start_worker();
   } else if (behind_.handle()) {
     target_ = behind_.handle();
     target_is_gate_ = is_local_gate(target_);
     worker_ = worker_state::up;
-    watch(caf::actor_cast<caf::strong_actor_ptr>(target_));
+    watch_for(target_);
   } else if (behind_.given()) {
     worker_ = worker_state::down;
   }
@@ -67,27 +82,30 @@ caf::behavior gate_actor::make_behavior() {
 // Whatever ends the gate, nobody is left waiting.
 void gate_actor::on_exit() {
   stopped_ = true;
-  for (auto id : calls_.ids([](const call_record&) { return true; })) {
-    auto* r = calls_.find(id);
-    if (r->where == phase::flying)
-      tell_cancelled(*r);
-    r->decider = -1;
-    if (r->from.wanted())
-      r->from.answer(
-        this, message_of(*r, outcome::failure(errc::cancelled, r->touched)));
-    calls_.put_back(*r);
-  }
+  calls_.for_each([this](call_record& r) {
+    if (r.where == phase::flying)
+      tell_cancelled(r);
+    if (reached_now(r))
+      set_reached(r);
+    r.decider = -1;
+    answer(r, error_of(r, outcome::failure(errc::cancelled, reached(r))));
+  });
+  calls_.clear();
+  timers_.clear();
   for (auto& x : std::exchange(drains_, {}))
     x.answer(this, caf::message{});
-  // A worker on another node was only connected to: others may use it, too.
-  if (behind_.factory() && target_
-      && !rt::is_remote(system(),
-                        caf::actor_cast<caf::strong_actor_ptr>(target_)))
-    caf::anon_send_exit(target_, caf::exit_reason::user_shutdown);
+  if (behind_.factory())
+    end_worker(system(), target_);
+  for (const auto& [who, reasons] : watched_)
+    unwatch(who);
+  watched_.clear();
   // Handles can form circles.
   target_ = nullptr;
   behind_ = worker{};
   layers_.clear();
+  alternatives_.clear();
+  callers_.clear();
+  permits_.clear();
   subscribers_.clear();
   self_ = nullptr;
   gate_base::on_exit();
@@ -97,6 +115,11 @@ void gate_actor::on_exit() {
 
 caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies) {
   auto found = policies.check();
+  if (behind.is_supervised() && !behind.factory())
+    found.push_back({{},
+                     "worker.factory",
+                     "is empty: there is nothing to make "
+                     "the worker with"});
   if (behind.factory())
     for (auto& p : problems_of(behind.supervision(), "worker"))
       found.push_back(std::move(p));

@@ -10,9 +10,6 @@ namespace caisson::detail {
 
 namespace {
 
-// So many actors may listen to one gate.
-constexpr std::size_t max_subscribers = 256;
-
 caf::error invalid(const std::string& gate, std::string text) {
   return make_error(errc::invalid_config,
                     rejection{gate, duration::zero(), false, std::move(text)});
@@ -23,6 +20,21 @@ std::optional<operator_command> command_named(std::string_view name) {
     if (auto c = static_cast<operator_command>(i); name_of(c) == name)
       return c;
   return std::nullopt;
+}
+
+// What is too large about it; empty if nothing is.
+std::string too_large(const reconfigure& x) {
+  if (x.layer.size() > max_name_length)
+    return "the layer's name is too long";
+  if (x.set.size() > max_settings)
+    return fmt::format("{} settings are too many, allowed: 0 to {}",
+                       x.set.size(), max_settings);
+  for (const auto& [key, value] : x.set)
+    if (key.size() > max_name_length || value.size() > max_setting_length)
+      return fmt::format("a setting is too long, allowed: {} bytes for its "
+                         "name, {} for its value",
+                         max_name_length, max_setting_length);
+  return {};
 }
 
 std::string known_commands() {
@@ -53,19 +65,8 @@ caf::message_handler gate_actor::control() {
       end();
       return result;
     },
-    [this](const subscribe&) {
-      auto from = caf::actor_cast<caf::actor>(current_sender());
-      if (!from || subscribers_.size() >= max_subscribers
-          || std::find(subscribers_.begin(), subscribers_.end(), from)
-               != subscribers_.end())
-        return;
-      watch(caf::actor_cast<caf::strong_actor_ptr>(from));
-      subscribers_.push_back(std::move(from));
-    },
-    [this](const unsubscribe&) {
-      auto from = caf::actor_cast<caf::actor>(current_sender());
-      std::erase(subscribers_, from);
-    },
+    [this](const subscribe&) { return add_subscriber(); },
+    [this](const unsubscribe&) { remove_subscriber(); },
     [this](const cancelled& x) {
       begin();
       cancel(current_sender(), x.number);
@@ -73,14 +74,9 @@ caf::message_handler gate_actor::control() {
     },
     [this](worker_made& x) {
       begin();
-      if (x.incarnation == incarnation_
-          && worker_ == worker_state::restarting) {
-        if (x.handle)
-          worker_ready(std::move(x.handle));
-        else
-          plan_restart(x.failure);
-      }
+      auto wanted = take_made(x);
       end();
+      return wanted;
     },
   };
 }
@@ -107,17 +103,17 @@ status gate_actor::make_status() {
                {"refused_draining", t.refused_draining},
                {"refused_full", t.refused_full},
                {"refused_invalid", t.refused_invalid},
+               {"refused_loop", t.refused_loop},
                {"cancelled", t.cancelled},
                {"no_such_permit", t.no_such_permit},
-               {"worker_losses", t.worker_losses}};
+               {"worker_losses", t.worker_losses},
+               {"callbacks_failed", t.callbacks_failed}};
   std::vector<metric> ms;
   supervisor_.list_metrics(ms);
   for (const auto& m : ms)
     s.metrics.emplace(fmt::format("worker_{}", m.name), m.value);
   auto count = [this](phase where) {
-    return static_cast<std::int64_t>(
-      calls_.ids([=](const call_record& r) { return r.where == where; })
-        .size());
+    return static_cast<std::int64_t>(calls_.in(where));
   };
   s.metrics["in_progress"] = static_cast<std::int64_t>(calls_.live());
   s.metrics["held"] = count(phase::held);
@@ -159,6 +155,8 @@ gate_actor::layer_named(const std::string& name) const {
 }
 
 caf::result<status> gate_actor::handle(const reconfigure& x) {
+  if (auto text = too_large(x); !text.empty())
+    return invalid(config_.name, std::move(text));
   auto k = x.layer.empty() && layers_.size() == 1
              ? std::optional<std::size_t>{0}
              : layer_named(x.layer);
@@ -182,6 +180,8 @@ caf::result<status> gate_actor::handle(const reconfigure& x) {
 }
 
 caf::result<status> gate_actor::handle(const command& x) {
+  if (x.what.size() > max_name_length || x.layer.size() > max_name_length)
+    return invalid(config_.name, "the name is too long");
   auto what = command_named(x.what);
   if (!what)
     return invalid(config_.name,
@@ -246,6 +246,12 @@ void gate_actor::publish(std::size_t k, const env::news& n) {
   ++events_;
   if (subscribers_.empty())
     return;
+  auto msg = caf::make_message(event_of(k, n));
+  for (const auto& to : subscribers_)
+    rt::post(this, to, msg);
+}
+
+event gate_actor::event_of(std::size_t k, const env::news& n) const {
   event x;
   x.number = events_;
   x.time_ns = env_.now.time_since_epoch().count();
@@ -258,16 +264,51 @@ void gate_actor::publish(std::size_t k, const env::news& n) {
   x.detail = n.detail;
   x.call = n.call;
   x.delay = n.delay;
-  auto msg = caf::make_message(std::move(x));
-  for (const auto& to : subscribers_)
-    rt::post(this, to, msg);
+  return x;
+}
+
+// Who cannot be taken is told, also if he does not wait for an answer: as the
+// only event that he gets.
+caf::result<void> gate_actor::add_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  if (!from
+      || std::find(subscribers_.begin(), subscribers_.end(), from)
+           != subscribers_.end())
+    return caf::unit;
+  if (subscribers_.size() < max_subscribers) {
+    watch_for(from);
+    subscribers_.push_back(std::move(from));
+    return caf::unit;
+  }
+  auto why = fmt::format("the gate has {} subscribers already",
+                         max_subscribers);
+  if (rt::handles_request(this))
+    return invalid(config_.name, std::move(why));
+  env_.now = clock().now();
+  rt::post(
+    this, from,
+    caf::make_message(event_of(
+      layers_.size(),
+      {.kind = event_kind::rejected, .to = "subscribe", .detail = why})));
+  return caf::unit;
+}
+
+void gate_actor::remove_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  if (std::erase(subscribers_, from) > 0)
+    unwatch_for(from.address());
 }
 
 // -- drain --------------------------------------------------------------------
 
 void gate_actor::start_drain(rt::reply_to from) {
-  draining_ = true;
-  drains_.push_back(std::move(from));
+  if (from.wanted() && drains_.size() >= max_drains)
+    return refuse(from, errc::invalid_config,
+                  "as many wait for the end of the drain as may");
+  if (from.wanted())
+    drains_.push_back(std::move(from));
+  if (std::exchange(draining_, true))
+    return;
   publish(
     {.kind = event_kind::state_changed, .from = "accepting", .to = "draining"});
   for (std::size_t k = 0; k < layers_.size(); ++k) {

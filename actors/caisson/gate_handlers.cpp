@@ -1,15 +1,11 @@
 // What frames each handler of a gate, and the arrival of messages.
 #include <caisson/detail/gate_actor.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace caisson::detail {
-
-namespace {
-
-constexpr auto longest_sleep = std::chrono::milliseconds(100);
-
-} // namespace
 
 // -- one handler --------------------------------------------------------------
 
@@ -66,21 +62,11 @@ void gate_actor::rearm() {
   auto next = std::min(timers_.next(), restart_at_);
   for (const auto& x : layers_)
     next = std::min(next, x.wake_at);
-  if (exact_timers_) {
-    if (next < armed_ || (next == never && armed_ != never)) {
-      armed_ = next;
-      set_timer(next);
-    }
-    return;
-  }
   // A thread of its own serves the real clock, and telling it something costs
-  // about as much as a call. So the timer is not taken back when nothing is due
-  // any more: it goes off once in vain. It is never set for later than a moment
-  // from now, because until then it keeps an idle gate alive.
-  if (next == never)
-    return;
-  next = std::min(next, after(env_.now, longest_sleep));
-  if (next < armed_) {
+  // about as much as a call. So the timer is not taken back when what it was set
+  // for is over: it goes off once in vain. It does not keep the gate alive. In
+  // virtual time it is taken back, so that tests can see that none is left.
+  if (next < armed_ || (exact_timers_ && next == never && armed_ != never)) {
     armed_ = next;
     set_timer(next);
   }
@@ -92,6 +78,17 @@ void gate_actor::on_timer() {
   armed_ = never;
   begin();
   end();
+}
+
+// A function of the user's is code that nobody here has seen: its text is cut.
+std::string gate_actor::note_failure(std::size_t layer,
+                                     std::string_view function,
+                                     std::string_view what) {
+  constexpr std::size_t longest = 512;
+  ++totals_.callbacks_failed;
+  auto text = fmt::format("{}: {}", function, what.substr(0, longest));
+  publish(layer, {.kind = event_kind::callback_failed, .detail = text});
+  return text;
 }
 
 void gate_actor::turn_over(std::size_t layer) {
@@ -142,28 +139,54 @@ bool gate_actor::turned_away(rt::reply_to& from) {
   return false;
 }
 
+// Refuses options that no gate sends, and calls that go round in circles.
+bool gate_actor::unfit(rt::reply_to& from, const call_options& o) {
+  auto invalid = [&](std::string text) {
+    ++totals_.refused_invalid;
+    refuse(from, errc::invalid_config, std::move(text));
+    return true;
+  };
+  if (o.deadline_ns != 0 && rt::is_remote(system(), from.sender()))
+    return invalid("a deadline of another node's clock; give time_left");
+  if (o.key.size() > max_key_length)
+    return invalid("the key is too long");
+  if (o.path.size() < max_path_length
+      && std::find(o.path.begin(), o.path.end(), path_key_) == o.path.end())
+    return false;
+  ++totals_.refused_loop;
+  refuse(from, errc::call_loop,
+         o.path.size() < max_path_length
+           ? "the call has passed this gate before"
+           : "the call has passed as many gates as it may");
+  return true;
+}
+
 void gate_actor::start_call(rt::reply_to from, caf::message payload,
-                            const call_options* options) {
+                            call_options* options) {
   ++totals_.calls;
   if (!from.wanted())
     ++totals_.plain_sends;
   if (turned_away(from))
     return;
-  if (options && options->deadline_ns != 0
-      && rt::is_remote(system(), from.sender())) {
-    ++totals_.refused_invalid;
-    return refuse(from, errc::invalid_config,
-                  "a deadline of another node's clock; give time_left");
-  }
+  if (options && unfit(from, *options))
+    return;
   auto& r = calls_.take();
   r.from = std::move(from);
   r.payload = std::move(payload);
-  r.deadline = after(env_.now, config_.default_deadline);
-  if (options && !set_deadline(r, *options)) {
-    ++totals_.expired_on_arrival;
-    return finish(r, outcome::failure(errc::deadline_exceeded, false));
+  use_default_deadline(r);
+  if (options) {
+    r.path = std::move(options->path);
+    if (!set_deadline(r, *options)) {
+      ++totals_.expired_on_arrival;
+      return finish(r, outcome::failure(errc::deadline_exceeded, false));
+    }
   }
   enter(r);
+}
+
+void gate_actor::use_default_deadline(call_record& r) {
+  r.deadline = after(env_.now, config_.default_deadline);
+  r.default_deadline = r.deadline != never;
 }
 
 bool gate_actor::set_deadline(call_record& r, const call_options& o) {
@@ -182,6 +205,7 @@ bool gate_actor::set_deadline(call_record& r, const call_options& o) {
   if (o.deadline_ns != 0)
     deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
   r.deadline = deadline;
+  r.default_deadline = false;
   return r.deadline > env_.now;
 }
 
@@ -192,15 +216,20 @@ void gate_actor::start_acquire(rt::reply_to from, const acquire& what) {
     return;
   if (turned_away(from))
     return;
+  if (what.key.size() > max_key_length) {
+    ++totals_.refused_invalid;
+    return refuse(from, errc::invalid_config, "the key is too long");
+  }
   auto& r = calls_.take();
   r.from = std::move(from);
   r.lease = true;
   r.permits = std::max<std::uint32_t>(what.permits, 1);
   r.priority = what.priority;
   r.key = what.key;
-  r.deadline = after(env_.now, what.time_left > duration::zero()
-                                 ? what.time_left
-                                 : config_.default_deadline);
+  if (what.time_left > duration::zero())
+    r.deadline = after(env_.now, what.time_left);
+  else
+    use_default_deadline(r);
   enter(r);
 }
 
@@ -208,11 +237,14 @@ void gate_actor::enter(call_record& r) {
   r.arrived = env_.now;
   if (!self_)
     self_ = caf::strong_actor_ptr{ctrl()};
+  if (r.from.wanted())
+    calls_.index(r);
   descend(r, 0);
 }
 
 void gate_actor::end_lease(rt::reply_to from, const release& what) {
-  auto* r = calls_.find(what.id);
+  auto i = permits_.find(what.id);
+  auto* r = i != permits_.end() ? calls_.find(i->second) : nullptr;
   if (!r || r->where != phase::leased) {
     ++totals_.no_such_permit;
     return refuse(from, errc::no_such_permit);
@@ -224,7 +256,8 @@ void gate_actor::end_lease(rt::reply_to from, const release& what) {
     o.category = category_hash("holder");
   }
   from.answer(this, caf::message{});
-  r->where = phase::moving;
+  land(*r);
+  set_reached(*r);
   ascend(*r, static_cast<int>(layers_.size()) - 1, o);
 }
 

@@ -1,17 +1,30 @@
 // What ends a wait: deadlines, the end of a hold, the wish of a policy.
 #include <caisson/detail/gate_actor.hpp>
 
+#include <utility>
+
 namespace caisson::detail {
 
 // -- time ---------------------------------------------------------------------
 
 void gate_actor::fire(call_record& r) {
-  if (env_.now >= r.deadline)
-    return deadline_hit(r);
+  if (overdue(r))
+    return;
   if (r.where != phase::held || env_.now < r.hold_until)
-    return schedule(r); // Set for a hold that has ended since.
+    return schedule(r); // Set for a hold, or a deadline, that is over.
   auto k = static_cast<std::size_t>(r.at);
+  auto deadline = r.deadline;
   auto d = turn_of(k).expire(r, r.layers[k].notes, env_);
+  r.deadline = deadline;
+  if (env_.failure && layers_[k].owner->active() == mode::enforce) {
+    auto what = *env_.failure;
+    calls_.move_to(r, phase::moving);
+    if (d.what == decision::kind::reject)
+      leave(r, k);
+    else
+      abandon(r, k, outcome::failure(errc::callback_failed, false), false);
+    return ascend(r, r.at - 1, failed_callback(r, k, what));
+  }
   if (d.what == decision::kind::hold) {
     turn_over(k);
     return hold(r, k, d.until);
@@ -20,6 +33,7 @@ void gate_actor::fire(call_record& r) {
     turn_over(k);
     return descend(r, k + 1);
   }
+  calls_.move_to(r, phase::moving);
   leave(r, k);
   r.decider = r.at;
   ascend(r, r.at - 1, outcome::failure(d.code, false, d.retry_after));
@@ -29,42 +43,57 @@ void gate_actor::fire(call_record& r) {
 bool gate_actor::reached_now(const call_record& r) {
   if (r.where == phase::batched) {
     auto* parent = calls_.find(r.parent);
-    return parent && parent->touched;
+    return parent && (reached(*parent) || reached_now(*parent));
   }
   return r.where == phase::flying || r.where == phase::leased;
 }
 
-void gate_actor::deadline_hit(call_record& r) {
-  auto k = r.owner;
-  auto sent = reached_now(r);
-  r.touched = r.touched || sent;
-  if (k < 0) {
-    ++totals_.expired;
-    publish({.kind = event_kind::expired, .call = r.id});
-    r.decider = -1;
-    cut(r, -1, outcome::failure(errc::deadline_exceeded, sent));
-    return finish(r, outcome::failure(errc::deadline_exceeded, r.touched));
-  }
-  auto layer = static_cast<std::size_t>(k);
-  auto d = turn_of(layer).deadline_passed(r, r.layers[layer].notes, env_);
-  turn_over(layer);
-  r.owner = std::exchange(r.layers[layer].outer_owner, layer_notes::none);
-  if (d.what == decision::kind::pass
-      || layers_[layer].owner->active() != mode::enforce) {
-    ++layers_[layer].observed_passes;
-    return schedule(r);
-  }
-  // The layers below judge this attempt; those above, where it may be one of
-  // several, must know if any of them may have reached the worker.
-  cut(r, k, outcome::failure(d.code, sent, d.retry_after));
-  r.inside &= ~(std::uint64_t{1} << layer);
-  r.decider = k;
-  ascend(r, k - 1, outcome::failure(d.code, r.touched, d.retry_after));
+// Ends the call if its deadline has come. Returns whether it is gone from here.
+bool gate_actor::overdue(call_record& r) {
+  while (env_.now >= r.deadline)
+    if (deadline_hit(r))
+      return true;
+  return false;
 }
 
-// Takes the call away from all layers below `layer` and from the worker.
+// Returns false if the deadline was lifted, so that the outer one is in force.
+bool gate_actor::deadline_hit(call_record& r) {
+  if (reached_now(r))
+    set_reached(r);
+  if (r.owner < 0) {
+    ++totals_.expired;
+    publish({.kind = event_kind::expired, .call = r.id});
+    cut(r, -1, outcome::failure(errc::deadline_exceeded, false));
+    r.decider = -1;
+    finish(r, outcome::failure(errc::deadline_exceeded, false));
+    return true;
+  }
+  auto k = static_cast<std::size_t>(r.owner);
+  auto d = turn_of(k).deadline_passed(r, r.layers[k].notes, env_);
+  turn_over(k);
+  if (d.what == decision::kind::pass
+      || layers_[k].owner->active() != mode::enforce) {
+    ++layers_[k].observed_passes;
+    r.deadline = r.layers[k].outer_deadline;
+    r.owner = std::exchange(r.layers[k].outer_owner, layer_notes::none);
+    return false;
+  }
+  cut(r, static_cast<int>(k), outcome::failure(d.code, false, d.retry_after));
+  leave(r, k);
+  r.decider = static_cast<std::int8_t>(k);
+  ascend(r, static_cast<int>(k) - 1,
+         outcome::failure(d.code, false, d.retry_after));
+  return true;
+}
+
+// Takes the call away from all layers below `layer` and from the worker. What
+// each layer is told of `reached` is what it knows of: this attempt if it is
+// below a retrier, all of them if it is above it.
 void gate_actor::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
+  auto batch = r.where == phase::batched ? r.parent : 0;
+  if (reached_now(r))
+    set_reached(r);
   // A gate behind this one was given the same deadline and has noticed.
   if (r.where == phase::flying
       && !(target_is_gate_ && why.is(errc::deadline_exceeded)))
@@ -75,36 +104,33 @@ void gate_actor::cut(call_record& r, int layer, const outcome& why) {
     publish({.kind = event_kind::lease_ended,
              .detail = name_of(static_cast<errc>(why.code)),
              .call = r.id});
-  r.where = phase::moving;
-  r.attempt_key = 0;
+  land(r);
   r.hold_until = never;
-  for (auto k = static_cast<int>(layers_.size()) - 1; k > layer; --k) {
-    auto i = static_cast<std::size_t>(k);
-    if (!inside(r, i))
+  for (auto n = static_cast<int>(layers_.size()) - 1; n > layer; --n) {
+    auto k = static_cast<std::size_t>(n);
+    if (!inside(r, k))
       continue;
-    turn_of(i).abandon(r, r.layers[i].notes, why, k != held_by, env_);
-    leave(r, i);
+    auto seen = why;
+    seen.reached = reached(r, k);
+    abandon(r, k, seen, n != held_by);
   }
+  if (batch != 0)
+    item_left(batch);
 }
 
 // A caller (a gate in front, say) takes one of its calls back.
 void gate_actor::cancel(const caf::strong_actor_ptr& caller,
                         std::uint64_t number) {
-  auto hit = calls_.ids([&](const call_record& r) {
-    return r.from.wanted() && r.from.sender() == caller
-           && r.from.number() == number;
-  });
-  for (auto id : hit)
-    if (auto* r = calls_.find(id))
-      cancel(*r);
+  while (auto* r = calls_.find_request(caller, number))
+    cancel(*r);
 }
 
 // Nobody wants the answer any more.
 void gate_actor::cancel(call_record& r) {
   ++totals_.cancelled;
-  auto o = outcome::failure(errc::cancelled, reached_now(r));
-  r.decider = -1;
+  auto o = outcome::failure(errc::cancelled, false);
   cut(r, -1, o);
+  r.decider = -1;
   finish(r, o);
 }
 
@@ -124,7 +150,7 @@ void gate_actor::carry_out(const request_of_layer& x) {
     case env::action::kind::redirect:
       return redirect(*r, x.layer, x.what.index);
     case env::action::kind::reject:
-      r->where = phase::moving;
+      calls_.move_to(*r, phase::moving);
       leave(*r, x.layer);
       r->decider = r->at;
       return ascend(*r, r->at - 1,
@@ -136,20 +162,26 @@ void gate_actor::carry_out(const request_of_layer& x) {
 
 void gate_actor::redirect(call_record& r, std::size_t k, std::uint64_t index) {
   auto* alt = layers_[k].owner->at(index);
-  r.where = phase::moving;
+  calls_.move_to(r, phase::moving);
   r.hold_until = never;
+  if (overdue(r))
+    return;
   r.decider = static_cast<std::int8_t>(k);
   r.depth = static_cast<std::int8_t>(k + 1);
   if (alt && !alt->asks) {
     r.reply = alt->value;
-    return ascend(r, static_cast<int>(k), outcome_of(r.reply));
+    auto o = outcome_of(r.reply);
+    o.reached = o.from_worker = false;
+    return ascend(r, static_cast<int>(k), o);
   }
   if (!alt || rt::is_down(alt->target))
     return ascend(r, static_cast<int>(k),
                   outcome::failure(errc::worker_down, false));
-  r.alternative_of = static_cast<std::int8_t>(k);
-  r.alternative = static_cast<std::uint32_t>(index);
-  send_to(r, alt->target, is_local_gate(alt->target));
+  auto number = layers_[k].first_alternative + index;
+  auto& entry = alternatives_[number];
+  r.alternative = static_cast<std::uint32_t>(number);
+  entry.calls.push_back(r);
+  send_to(r, entry.target, entry.is_gate);
 }
 
 } // namespace caisson::detail

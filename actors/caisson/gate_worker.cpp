@@ -28,27 +28,48 @@ made run_factory(const worker_factory& make, caf::actor_system& sys) {
   }
 }
 
-// Runs a factory that may block, on its own thread.
+// Runs a factory that may block, on its own thread. It does not keep the gate
+// alive meanwhile, and ends a worker that nobody wants any more.
 class factory_runner final : public caf::event_based_actor {
 public:
-  factory_runner(caf::actor_config& cfg, worker_factory make, caf::actor gate,
-                 std::uint32_t incarnation)
+  factory_runner(caf::actor_config& cfg, worker_factory make,
+                 caf::weak_actor_ptr gate, std::uint32_t incarnation)
     : caf::event_based_actor(cfg), make_(std::move(make)),
       gate_(std::move(gate)), incarnation_(incarnation) {}
 
   caf::behavior make_behavior() override {
     auto [handle, failure] = run_factory(make_, system());
-    rt::tell_anon(gate_, worker_made{handle, failure, incarnation_});
+    make_ = nullptr;
+    auto gate = caf::actor_cast<caf::strong_actor_ptr>(gate_);
+    if (!gate) {
+      end_worker(system(), handle);
+      return {};
+    }
+    rt::ask(this, caf::actor_cast<caf::actor>(gate), rt::no_timeout,
+            worker_made{handle, failure, incarnation_})
+      .then(
+        [this, handle = handle](bool wanted) {
+          if (!wanted)
+            end_worker(system(), handle);
+        },
+        [this, handle = handle](const caf::error&) {
+          end_worker(system(), handle);
+        });
     return {};
   }
 
 private:
   worker_factory make_;
-  caf::actor gate_;
+  caf::weak_actor_ptr gate_;
   std::uint32_t incarnation_;
 };
 
 } // namespace
+
+void end_worker(const caf::actor_system& sys, const caf::actor& x) {
+  if (x && !rt::is_remote(sys, caf::actor_cast<caf::strong_actor_ptr>(x)))
+    caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
+}
 
 // -- the worker ---------------------------------------------------------------
 
@@ -56,8 +77,10 @@ void gate_actor::start_worker() {
   worker_ = worker_state::restarting;
   ++incarnation_;
   if (behind_.blocks()) {
-    system().spawn<factory_runner, caf::detached>(
-      behind_.factory(), caf::actor_cast<caf::actor>(this), incarnation_);
+    maker_ = system()
+               .spawn<factory_runner, caf::detached>(
+                 behind_.factory(), caf::weak_actor_ptr{ctrl()}, incarnation_)
+               .address();
     return;
   }
   auto [handle, failure] = run_factory(behind_.factory(), system());
@@ -67,23 +90,39 @@ void gate_actor::start_worker() {
     plan_restart(failure);
 }
 
+// Returns whether the gate wants the worker. Nobody but the helper that was
+// asked for it can bring one.
+bool gate_actor::take_made(worker_made& x) {
+  if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
+      || x.incarnation != incarnation_ || worker_ != worker_state::restarting)
+    return false;
+  maker_ = nullptr;
+  if (x.handle)
+    worker_ready(std::move(x.handle));
+  else
+    plan_restart(x.failure);
+  return true;
+}
+
 void gate_actor::worker_ready(caf::actor handle) {
   target_ = std::move(handle);
   target_is_gate_ = is_local_gate(target_);
   worker_ = worker_state::up;
   supervisor_.on_up(env_.now);
   publish({.kind = event_kind::worker_changed, .to = "up"});
-  watch(caf::actor_cast<caf::strong_actor_ptr>(target_));
+  watch_for(target_);
   // In order of arrival. One that the new worker kills leaves the rest waiting.
   while (worker_ == worker_state::up && !waiting_.empty())
-    if (auto* r = calls_.find(waiting_.erase(waiting_.front())))
+    if (auto* r = calls_.find(waiting_.erase(waiting_.front()))) {
+      calls_.move_to(*r, phase::moving);
       dispatch(*r);
+    }
 }
 
 void gate_actor::worker_lost(const std::string& why) {
   ++totals_.worker_losses;
+  unwatch_for(target_.address());
   target_ = nullptr;
-  auto lost = incarnation_;
   if (behind_.factory()) {
     plan_restart(why);
   } else {
@@ -93,11 +132,14 @@ void gate_actor::worker_lost(const std::string& why) {
              .to = "down",
              .detail = why});
   }
-  fail_flying(lost);
+  fail_flying(with_worker_);
 }
 
 void gate_actor::plan_restart(const std::string& why) {
+  std::string failure;
   auto at = supervisor_.on_down(env_.now, random_);
+  if (!failure.empty())
+    note_failure(layers_.size(), "schedule", failure);
   if (!at)
     return give_up(why);
   worker_ = worker_state::restarting;
@@ -120,19 +162,14 @@ void gate_actor::give_up(const std::string& why) {
                               "too many restarts: " + why}));
 }
 
-void gate_actor::fail_flying(std::uint32_t lost) {
-  auto hit = calls_.ids([&](const call_record& r) {
-    return r.where == phase::flying && r.alternative_of < 0
-           && r.incarnation == lost;
-  });
-  for (auto id : hit) {
-    auto* r = calls_.find(id);
-    if (!r || r->where != phase::flying || r->incarnation != lost
-        || r->alternative_of >= 0)
-      continue;
-    r->where = phase::moving;
-    r->attempt_key = 0;
-    ascend(*r, r->depth - 1, outcome::failure(errc::worker_down, true));
+void gate_actor::fail_flying(flying_calls& calls) {
+  // What is sent meanwhile goes to somebody else.
+  auto lost = std::move(calls);
+  while (!lost.empty()) {
+    auto& r = lost.front();
+    land(r);
+    set_reached(r);
+    ascend(r, r.depth - 1, outcome::failure(errc::worker_down, true));
   }
 }
 
@@ -141,13 +178,32 @@ void gate_actor::fail_waiting() {
     auto* r = calls_.find(waiting_.erase(waiting_.front()));
     if (!r)
       continue;
-    r->where = phase::moving;
+    calls_.move_to(*r, phase::moving);
     ascend(*r, r->depth - 1, outcome::failure(errc::worker_down, false));
   }
 }
 
+void gate_actor::find_alternatives() {
+  for (std::size_t k = 0; k < layers_.size(); ++k) {
+    auto& owner = *layers_[k].owner;
+    layers_[k].first_alternative = alternatives_.size();
+    for (std::size_t i = 0; i < owner.alternatives(); ++i) {
+      auto& entry = alternatives_.emplace_back();
+      entry.layer = k;
+      entry.target = owner.at(i)->target;
+      entry.is_gate = is_local_gate(entry.target);
+    }
+  }
+}
+
+bool gate_actor::went_to_gate(const call_record& r) const {
+  return r.alternative == call_record::no_alternative
+           ? target_is_gate_ || behind_.declared_gate()
+           : alternatives_[r.alternative].is_gate;
+}
+
 void gate_actor::tell_cancelled(const call_record& r) {
-  if (r.alternative_of >= 0 || !target_ || r.incarnation != incarnation_)
+  if (r.alternative != call_record::no_alternative || !target_)
     return;
   // Nothing is sent to a worker unasked: most do not know the message.
   if (target_is_gate_ || behind_.wants_cancelled())
@@ -159,80 +215,16 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
   if (stopped_)
     return;
   begin();
+  watched_.erase(who);
   if (target_ && worker_ == worker_state::up && target_.address() == who)
     worker_lost(why ? rt::render(system(), why) : "it has quit");
-  // Alternatives that died with a call in their hands.
-  for (std::size_t k = 0; k < layers_.size(); ++k) {
-    auto hit = calls_.ids([&](const call_record& r) {
-      if (r.where != phase::flying
-          || r.alternative_of != static_cast<std::int8_t>(k))
-        return false;
-      auto* alt = layers_[k].owner->at(r.alternative);
-      return alt && alt->target.address() == who;
-    });
-    for (auto id : hit)
-      if (auto* r = calls_.find(id); r && r->where == phase::flying) {
-        r->where = phase::moving;
-        r->attempt_key = 0;
-        ascend(*r, static_cast<int>(k),
-               outcome::failure(errc::worker_down, true));
-      }
-  }
-  if (callers_.erase(who) > 0) {
-    auto hit = calls_.ids(
-      [&](const call_record& r) { return r.watched == who; });
-    for (auto id : hit)
-      if (auto* r = calls_.find(id))
-        cancel(*r);
-  }
+  for (auto& x : alternatives_)
+    if (x.target && x.target.address() == who)
+      fail_flying(x.calls);
+  caller_down(who);
   std::erase_if(subscribers_,
                 [&](const caf::actor& x) { return x.address() == who; });
   end();
-}
-
-// -- callers ------------------------------------------------------------------
-
-// Watches the caller of a call that waits here: if it dies, the call gives back
-// what it holds.
-void gate_actor::mind_caller(call_record& r) {
-  if (r.watched || !r.from.sender())
-    return;
-  r.watched = caf::actor_cast<caf::actor_addr>(r.from.sender());
-  auto [i, fresh] = callers_.try_emplace(r.watched, 0);
-  ++i->second;
-  if (!fresh)
-    return;
-  watch(r.from.sender());
-  // So that a gate with changing callers does not remember all of them. The
-  // limit grows with those that are not idle, lest each new one costs a look at
-  // all others.
-  if (callers_.size() <= prune_callers_at_)
-    return;
-  // One watch serves all reasons to watch an actor.
-  auto needed_otherwise = [this](const caf::actor_addr& x) {
-    return (target_ && target_.address() == x)
-           || std::any_of(
-             subscribers_.begin(), subscribers_.end(),
-             [&](const caf::actor& s) { return s.address() == x; });
-  };
-  for (auto j = callers_.begin(); j != callers_.end();) {
-    if (j->second == 0 && !needed_otherwise(j->first)) {
-      unwatch(j->first);
-      j = callers_.erase(j);
-    } else {
-      ++j;
-    }
-  }
-  prune_callers_at_ = std::max<std::size_t>(1024, 2 * callers_.size());
-}
-
-void gate_actor::release_caller(call_record& r) {
-  if (!r.watched)
-    return;
-  auto i = callers_.find(std::exchange(r.watched, caf::actor_addr{}));
-  // The entry stays: the same caller will probably wait here again.
-  if (i != callers_.end() && i->second > 0)
-    --i->second;
 }
 
 } // namespace caisson::detail

@@ -80,6 +80,10 @@ public:
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
+  /// Whether the layer works on the content of calls, which requests for permits
+  /// do not have.
+  [[nodiscard]] virtual bool handles_content() const { return false; }
+
   /// The alternative number `index` of a fallback.
   [[nodiscard]] virtual const alternative* at(std::size_t) const {
     return nullptr;
@@ -89,8 +93,8 @@ public:
   virtual batcher* as_batcher() { return nullptr; }
   [[nodiscard]] virtual const batching* forms() const { return nullptr; }
 
-  /// All actors that the layer sends calls to.
-  [[nodiscard]] virtual std::vector<caf::actor> targets() const { return {}; }
+  /// How many alternatives there are.
+  [[nodiscard]] virtual std::size_t alternatives() const { return 0; }
 
 private:
   std::string name_;

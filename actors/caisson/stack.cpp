@@ -15,6 +15,7 @@ public:
 
   batcher* as_batcher() override { return &machine(); }
   [[nodiscard]] const batching* forms() const override { return &forms_; }
+  [[nodiscard]] bool handles_content() const override { return true; }
 
 private:
   batching forms_;
@@ -29,13 +30,10 @@ public:
     return index < chain_.size() ? &chain_[index] : nullptr;
   }
 
-  [[nodiscard]] std::vector<caf::actor> targets() const override {
-    std::vector<caf::actor> out;
-    for (const auto& x : chain_)
-      if (x.target)
-        out.push_back(x.target);
-    return out;
+  [[nodiscard]] std::size_t alternatives() const override {
+    return chain_.size();
   }
+  [[nodiscard]] bool handles_content() const override { return true; }
 
 private:
   std::vector<alternative> chain_;

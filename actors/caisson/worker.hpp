@@ -35,6 +35,7 @@ public:
   /// that arrive while there is no worker wait, at most `s.max_waiting`.
   static worker supervised(worker_factory make, supervision_config s = {}) {
     worker w;
+    w.supervised_ = true;
     w.make_ = std::move(make);
     w.supervision_ = std::move(s);
     return w;
@@ -47,8 +48,15 @@ public:
     return std::move(*this);
   }
 
-  /// The worker takes `call` envelopes and so learns what time is left. Gates
-  /// in the same system are recognised; say it for a gate on another node.
+  /// The worker is a gate on another node. It is sent `call` envelopes and
+  /// `cancelled`, and is believed when it says that a call did not reach a
+  /// worker. Gates of the same system are recognised.
+  worker&& is_gate() && {
+    gate_ = true;
+    return std::move(*this);
+  }
+
+  /// The worker takes `call` envelopes and so learns what time is left.
   worker&& takes_calls() && {
     takes_calls_ = true;
     return std::move(*this);
@@ -67,10 +75,14 @@ public:
   [[nodiscard]] const supervision_config& supervision() const noexcept {
     return supervision_;
   }
+  [[nodiscard]] bool is_supervised() const noexcept { return supervised_; }
+  [[nodiscard]] bool declared_gate() const noexcept { return gate_; }
   [[nodiscard]] bool blocks() const noexcept { return own_thread_; }
-  [[nodiscard]] bool wants_calls() const noexcept { return takes_calls_; }
+  [[nodiscard]] bool wants_calls() const noexcept {
+    return takes_calls_ || gate_;
+  }
   [[nodiscard]] bool wants_cancelled() const noexcept {
-    return takes_cancelled_;
+    return takes_cancelled_ || gate_;
   }
 
 private:
@@ -78,6 +90,8 @@ private:
   worker_factory make_;
   supervision_config supervision_;
   bool given_ = false;
+  bool supervised_ = false;
+  bool gate_ = false;
   bool own_thread_ = false;
   bool takes_calls_ = false;
   bool takes_cancelled_ = false;

@@ -13,6 +13,7 @@ link::link(caf::actor_config& cfg, const surroundings& world,
 
 // What it still holds refers to gates, which refer to it.
 void link::on_exit() {
+  super::on_exit();
   parcels_ = {};
   by_caller_.clear();
   behind_ = nullptr;

@@ -21,6 +21,7 @@ void service::start() {
 
 // What it still holds refers to gates, which refer to it.
 void service::on_exit() {
+  super::on_exit();
   jobs_ = {};
   callers_.clear();
   deferred_.clear();

@@ -363,6 +363,13 @@ inline caf::actor find_name(caf::actor_system& sys, std::string_view name) {
   return sys.registry().get<caf::actor>(registry_key(name));
 }
 
+/// Whether the message that `self` is handling is a request.
+template <class Self>
+bool handles_request(Self* self) {
+  auto* element = self->current_mailbox_element();
+  return element && element->mid.is_request();
+}
+
 /// A number for the message that `self` is handling which is unique among the
 /// messages of its sender: what a `cancelled` message names.
 template <class Self>

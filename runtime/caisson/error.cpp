@@ -94,6 +94,7 @@ duration retry_after(const caf::error& err) {
 outcome outcome_of(const caf::message& answer) {
   outcome o;
   o.reply = &answer;
+  o.from_worker = true;
   auto* err = rt::get_if<caf::error>(answer);
   if (!err)
     return o;
@@ -101,9 +102,11 @@ outcome outcome_of(const caf::message& answer) {
   o.code = err->code();
   if (is_own(*err)) {
     o.own_error = true;
+    o.from_worker = false;
     o.category = caisson_category;
     if (auto* context = context_of(*err)) {
       o.reached = context->reached;
+      o.from_worker = context->from_worker;
       o.retry_after = context->retry_after;
     }
   } else {

@@ -39,8 +39,10 @@ const rejection* context_of(const caf::error& err);
 /// When to come back according to a caisson error; zero if it does not say.
 duration retry_after(const caf::error& err);
 
-/// What an answer means: a value, or the error that is its only element.
-/// `reply` is set to `&answer`.
+/// What an answer of a gate means: a value, or the error that is its only
+/// element. `reply` is set to `&answer`. A caisson error says itself whether a
+/// worker was reached, and whether it is a worker's; every other error is a
+/// worker's.
 outcome outcome_of(const caf::message& answer);
 
 /// For classifiers that judge by value: the answer's value if it is a single T.

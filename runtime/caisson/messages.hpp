@@ -17,6 +17,29 @@
 
 namespace caisson {
 
+// -- limits -------------------------------------------------------------------
+
+/// The longest `key` of a call or an `acquire`, in bytes.
+inline constexpr std::size_t max_key_length = 1024;
+
+/// So many gates one call may pass, one behind the other.
+inline constexpr std::size_t max_path_length = 64;
+
+/// The longest name of a layer, a command or a setting in a control message, in
+/// bytes.
+inline constexpr std::size_t max_name_length = 1024;
+
+/// How many settings one `reconfigure` may change, and how long the text of
+/// each may be, in bytes.
+inline constexpr std::size_t max_settings = 256;
+inline constexpr std::size_t max_setting_length = 65'536;
+
+/// So many actors may listen to the events of one gate.
+inline constexpr std::size_t max_subscribers = 256;
+
+/// So many requests to drain a gate may wait for its last call.
+inline constexpr std::size_t max_drains = 256;
+
 // -- calls --------------------------------------------------------------------
 
 /// What a caller can say about a call; travels through chained gates.
@@ -35,11 +58,15 @@ struct call_options {
   std::uint8_t idempotent = 0;
   /// 1 for the first attempt; retriers count it up.
   std::uint32_t attempt = 1;
-  /// Groups calls for policies that keep state per key.
+  /// Groups calls for policies that keep state per key; at most
+  /// `max_key_length` bytes.
   std::string key = {};
+  /// The gates that the call has passed, at most `max_path_length`: how a gate
+  /// notices that a call comes round again. For gates only.
+  std::vector<std::uint64_t> path = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
-                idempotent, attempt, key)
+                idempotent, attempt, key, path)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
 /// worker and passes the envelope on to a gate, or to a worker that was
@@ -248,18 +275,22 @@ struct rejection {
   std::string policy = {};
   /// Do not come back earlier; zero if unknown.
   duration retry_after = duration::zero();
-  /// Whether the worker may have seen the call.
+  /// Whether any worker may have seen the call, in any attempt.
   bool reached = false;
   /// More for people; may be empty.
   std::string text = {};
+  /// Whether a worker answered with this error, rather than a gate or a layer
+  /// in front of it. Set by gates.
+  bool from_worker = false;
 };
-CAISSON_MESSAGE(rejection, policy, retry_after, reached, text)
+CAISSON_MESSAGE(rejection, policy, retry_after, reached, text, from_worker)
 
 // -- between a gate and its helpers -------------------------------------------
 
 namespace detail {
 
-/// Sent to a gate by the thread that ran its worker factory.
+/// Sent to a gate by the helper that ran its worker factory; answered with
+/// whether the gate wants the worker.
 struct worker_made {
   caf::actor handle;
   std::string failure = {};

@@ -26,6 +26,10 @@ struct outcome {
   /// a policy turned the call away, or there was no worker to send it to.
   bool reached = true;
 
+  /// Whether this is what a worker itself answered, not the decision of a layer
+  /// or of a gate.
+  bool from_worker = false;
+
   /// The error's code within its category; 0 if `ok`.
   std::uint8_t code = 0;
 

@@ -88,6 +88,7 @@ public:
   void on_exit() override {
     state_->actor = nullptr;
     state_->taken.clear();
+    rt::interceptor<cancelled>::on_exit();
   }
 
   void reply(rt::reply_to& to, caf::message msg) {

@@ -1,165 +1,128 @@
 // The calls that a gate holds: one record each, reused.
 #pragma once
 
-#include <caisson/caf.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/timer_queue.hpp>
-#include <caisson/wait_list.hpp>
+#include <caisson/detail/call_record.hpp>
+#include <caisson/detail/free_set.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
 namespace caisson::detail {
 
-using call_timers = timer_queue<std::uint32_t>;
-
-/// Where a call is.
-enum class phase : std::uint8_t {
-  free,    // the record is not in use
-  moving,  // between two layers, within one handler
-  held,    // by the layer `at`
-  waiting, // for a worker
-  flying,  // with the worker or an alternative
-  leased,  // its permit is with a holder
-  batched, // part of the batch that is the call `parent`
-};
-
-/// A layer's notes on one call.
-struct layer_notes {
-  static constexpr std::int8_t none = -2;
-
-  slot notes;
-  /// If the layer put a deadline on the call: whose deadline it replaced.
-  std::int8_t outer_owner = none;
-};
-
-/// One call. The part that policies see comes first.
-struct call_record : flight {
-  rt::reply_to from;
-  /// What the caller sent; kept for further attempts only if some layer may
-  /// want them.
-  caf::message payload;
-  /// What goes up; means something while an outcome refers to it.
-  caf::message reply;
-  time_point hold_until = never;
-  time_point timer_at = never;
-  call_timers::handle timer;
-  /// Names the attempt under way: an answer with another key is late.
-  std::uint64_t attempt_key = 0;
-  /// Bit k: layer k has the call.
-  std::uint64_t inside = 0;
-  wait_list<call_id>::handle wait = wait_list<call_id>::none;
-  std::uint32_t index = 0;
-  std::uint32_t generation = 0;
-  /// The worker it was sent to, if it was not an alternative.
-  std::uint32_t incarnation = 0;
-  /// The alternative it was sent to: which layer's, which one.
-  std::uint32_t alternative = 0;
-  std::int8_t alternative_of = -1;
-  phase where = phase::free;
-  /// The layer that holds it.
-  std::int8_t at = -1;
-  /// How many layers are above the place to which it was sent.
-  std::int8_t depth = 0;
-  /// The layer whose deadline is in force, -1: the caller's or the gate's.
-  std::int8_t owner = -1;
-  /// The layer whose error goes up, -1: the gate itself.
-  std::int8_t decider = -1;
-  /// An attempt may have reached a worker.
-  bool touched = false;
-  /// It asks for a permit.
-  bool lease = false;
-  /// It has got it.
-  bool granted = false;
-  /// Its caller, if that is watched on its behalf.
-  caf::actor_addr watched;
-
-  /// The batch whose item this is.
-  call_id parent = 0;
-
-  /// If this call is a batch: its items, its number, the layer that made it.
-  std::vector<call_id> items;
-  std::uint64_t batch = 0;
-  std::int8_t origin = -1;
-
-  std::unique_ptr<layer_notes[]> layers;
-};
-
 /// All records of a gate. A record's address and index stay the same while it
-/// is in use; ids are never reused.
+/// is in use; ids are never reused. Places are taken from the lowest one on,
+/// and blocks of them that are empty are given back, so that memory follows the
+/// number of calls held. Every operation takes constant time, but for the
+/// amortised growth of the index.
 class call_table {
 public:
   static constexpr std::size_t index_bits = 24;
   static constexpr std::size_t capacity = std::size_t{1} << index_bits;
 
-  explicit call_table(std::size_t layers) : layers_(layers) {}
+  /// `salt` keeps strangers from choosing numbers that meet in one bucket.
+  call_table(std::size_t layers, std::uint64_t salt);
+
+  call_table(const call_table&) = delete;
+  call_table& operator=(const call_table&) = delete;
 
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
 
-  /// A record in its initial state with a fresh id.
-  call_record& take() {
-    if (free_.empty()) {
-      auto& fresh = records_.emplace_back();
-      fresh.index = static_cast<std::uint32_t>(records_.size() - 1);
-      fresh.layers = std::make_unique<layer_notes[]>(layers_);
-      free_.push_back(fresh.index);
-    }
-    auto& r = records_[free_.back()];
-    free_.pop_back();
-    ++live_;
-    ++r.generation;
-    r.id = (std::uint64_t{r.generation} << index_bits) | r.index;
-    r.where = phase::moving;
-    return r;
+  /// How many calls are in a phase.
+  [[nodiscard]] std::size_t in(phase p) const noexcept {
+    return counts_[static_cast<std::size_t>(p)];
   }
 
-  /// Gives a record back. Everything it refers to is let go.
-  void put_back(call_record& r) {
-    auto index = r.index;
-    auto generation = r.generation;
-    auto layers = std::move(r.layers);
-    r = call_record{};
-    r.index = index;
-    r.generation = generation;
-    r.layers = std::move(layers);
-    free_.push_back(index);
-    --live_;
+  /// A record in its initial state with a fresh id.
+  call_record& take();
+
+  /// Gives a record back that is not indexed. It leaves the lists that it is in,
+  /// and everything it refers to is let go.
+  void put_back(call_record& r);
+
+  /// Drops all records, as if they had been given back.
+  void clear();
+
+  /// Every change of a record's phase.
+  void move_to(call_record& r, phase p) noexcept {
+    --counts_[static_cast<std::size_t>(r.where)];
+    ++counts_[static_cast<std::size_t>(p)];
+    r.where = p;
   }
 
   /// The record of a call, or null if the call is over.
-  call_record* find(call_id id) {
-    auto index = id & (capacity - 1);
-    if (index >= records_.size())
-      return nullptr;
-    auto& r = records_[index];
-    return r.where != phase::free && r.id == id ? &r : nullptr;
+  call_record* find(call_id id) noexcept {
+    auto* r = at(id & (capacity - 1));
+    return r && r->id == id ? r : nullptr;
   }
 
   /// The record at an index taken from a key or a timer.
-  call_record* at(std::size_t index) {
-    return index < records_.size() && records_[index].where != phase::free
-             ? &records_[index]
-             : nullptr;
+  call_record* at(std::size_t index) noexcept {
+    if (index / block_size >= blocks_.size() || !blocks_[index / block_size])
+      return nullptr;
+    auto& r = record(index);
+    return r.where != phase::free ? &r : nullptr;
   }
 
-  /// The ids of all calls for which `f` is true, in order of record.
+  // -- calls by sender and number ---------------------------------------------
+
+  /// Lets `find_request` find the call by its `from`, which must name a sender
+  /// and stay as it is until `unindex`.
+  void index(call_record& r);
+
+  /// Undoes `index`, if the call is in there.
+  void unindex(call_record& r) noexcept;
+
+  /// A request that `sender` made under `number`, or null. Of several, the
+  /// newest.
+  call_record* find_request(const caf::strong_actor_ptr& sender,
+                            std::uint64_t number) noexcept;
+
+  /// All calls, in order of their places.
   template <class F>
-  std::vector<call_id> ids(F f) const {
-    std::vector<call_id> out;
-    for (const auto& r : records_)
-      if (r.where != phase::free && f(r))
-        out.push_back(r.id);
-    return out;
+  void for_each(F f) {
+    for (std::size_t i = 0; i < blocks_.size() * block_size; ++i)
+      if (auto* r = at(i))
+        f(*r);
   }
 
 private:
+  static constexpr std::size_t block_size = 8;
+  static constexpr std::uint32_t nobody = 0xffffffff;
+  static constexpr std::size_t least_buckets = 16;
+
+  struct block {
+    std::array<call_record, block_size> records;
+    std::unique_ptr<layer_notes[]> notes;
+  };
+
+  call_record& record(std::size_t index) noexcept {
+    return blocks_[index / block_size]->records[index % block_size];
+  }
+
+  void make_block(std::size_t number);
+  void drop_block(std::size_t number);
+  [[nodiscard]] bool is_empty(std::size_t number) const noexcept;
+
+  std::uint32_t& bucket_of(const caf::strong_actor_ptr& sender,
+                           std::uint64_t number) noexcept;
+  void rehash(std::size_t buckets);
+
   std::size_t layers_;
+  std::uint64_t salt_;
+  std::uint64_t taken_ = 0;
   std::size_t live_ = 0;
-  std::deque<call_record> records_;
-  std::vector<std::uint32_t> free_;
+  std::array<std::size_t, phase_count> counts_{};
+  std::vector<std::unique_ptr<block>> blocks_;
+  free_set free_;
+  // An empty block that is kept, so that calls that come and go at its border do
+  // not allocate one each time.
+  static constexpr std::size_t no_spare = ~std::size_t{0};
+  std::size_t spare_ = no_spare;
+  std::size_t indexed_ = 0;
+  std::vector<std::uint32_t> buckets_;
 };
 
 } // namespace caisson::detail

@@ -1,0 +1,158 @@
+#include <caisson/detail/call_table.hpp>
+
+#include <caisson/random.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace caisson::detail {
+
+call_table::call_table(std::size_t layers, std::uint64_t salt)
+  : layers_(layers), salt_(salt) {}
+
+// -- records ------------------------------------------------------------------
+
+call_record& call_table::take() {
+  if (free_.empty()) {
+    auto next = blocks_.size();
+    blocks_.emplace_back();
+    free_.resize(blocks_.size() * block_size);
+    for (auto i = next * block_size; i < free_.size(); ++i)
+      free_.insert(i);
+  }
+  auto index = free_.front();
+  assert(index < capacity);
+  auto number = index / block_size;
+  if (!blocks_[number])
+    make_block(number);
+  if (spare_ == number)
+    spare_ = no_spare;
+  free_.erase(index);
+  auto& r = record(index);
+  ++live_;
+  ++counts_[static_cast<std::size_t>(phase::free)];
+  move_to(r, phase::moving);
+  r.id = (++taken_ << index_bits) | index;
+  return r;
+}
+
+void call_table::put_back(call_record& r) {
+  assert(!r.indexed);
+  r.link<in_flight>::unlink();
+  r.link<of_caller>::unlink();
+  move_to(r, phase::free);
+  --counts_[static_cast<std::size_t>(phase::free)];
+  auto index = r.index;
+  auto* layers = r.layers;
+  r = call_record{};
+  r.index = index;
+  r.layers = layers;
+  free_.insert(index);
+  --live_;
+  auto number = index / block_size;
+  if (!is_empty(number))
+    return;
+  if (spare_ == no_spare) {
+    spare_ = number;
+    return;
+  }
+  auto higher = std::max(spare_, number);
+  spare_ = std::min(spare_, number);
+  drop_block(higher);
+}
+
+void call_table::clear() {
+  blocks_.clear();
+  free_ = {};
+  spare_ = no_spare;
+  buckets_.clear();
+  indexed_ = live_ = 0;
+  counts_ = {};
+}
+
+bool call_table::is_empty(std::size_t number) const noexcept {
+  constexpr auto all = (std::uint64_t{1} << block_size) - 1;
+  return free_.bits(number * block_size, block_size) == all;
+}
+
+void call_table::make_block(std::size_t number) {
+  auto fresh = std::make_unique<block>();
+  fresh->notes = std::make_unique<layer_notes[]>(layers_ * block_size);
+  for (std::size_t i = 0; i < block_size; ++i) {
+    fresh->records[i].index = static_cast<std::uint32_t>(number * block_size
+                                                         + i);
+    fresh->records[i].layers = fresh->notes.get() + i * layers_;
+  }
+  blocks_[number] = std::move(fresh);
+}
+
+void call_table::drop_block(std::size_t number) {
+  blocks_[number] = nullptr;
+  auto size = blocks_.size();
+  while (size > 0 && !blocks_[size - 1])
+    --size;
+  for (auto i = size * block_size; i < free_.size(); ++i)
+    free_.erase(i);
+  blocks_.resize(size);
+  free_.resize(size * block_size);
+  if (blocks_.capacity() > 4 * size + block_size)
+    blocks_.shrink_to_fit();
+}
+
+// -- calls by sender and number -----------------------------------------------
+
+std::uint32_t& call_table::bucket_of(const caf::strong_actor_ptr& sender,
+                                     std::uint64_t number) noexcept {
+  auto h = mix_seed(salt_ ^ mix_seed(sender->id() ^ salt_) ^ number);
+  return buckets_[h & (buckets_.size() - 1)];
+}
+
+void call_table::index(call_record& r) {
+  if (indexed_ >= buckets_.size())
+    rehash(std::max(least_buckets, 2 * buckets_.size()));
+  auto& first = bucket_of(r.from.sender(), r.from.number());
+  r.next_indexed = std::exchange(first, r.index);
+  r.indexed = true;
+  ++indexed_;
+}
+
+void call_table::unindex(call_record& r) noexcept {
+  if (!r.indexed)
+    return;
+  auto* place = &bucket_of(r.from.sender(), r.from.number());
+  while (*place != r.index)
+    place = &record(*place).next_indexed;
+  *place = r.next_indexed;
+  r.indexed = false;
+  --indexed_;
+  if (buckets_.size() > least_buckets && indexed_ < buckets_.size() / 8)
+    rehash(buckets_.size() / 2);
+}
+
+call_record* call_table::find_request(const caf::strong_actor_ptr& sender,
+                                      std::uint64_t number) noexcept {
+  if (!sender || buckets_.empty())
+    return nullptr;
+  for (auto i = bucket_of(sender, number); i != nobody;
+       i = record(i).next_indexed)
+    if (auto& r = record(i);
+        r.from.sender() == sender && r.from.number() == number)
+      return &r;
+  return nullptr;
+}
+
+void call_table::rehash(std::size_t buckets) {
+  auto old = std::exchange(buckets_,
+                           std::vector<std::uint32_t>(buckets, nobody));
+  for (auto first : old)
+    for (auto i = first; i != nobody;) {
+      auto& r = record(i);
+      auto next = r.next_indexed;
+      auto& bucket = bucket_of(r.from.sender(), r.from.number());
+      r.next_indexed = std::exchange(bucket, i);
+      i = next;
+    }
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,192 @@
+// What an error says of `reached`: whether any worker may have seen the call, in
+// any attempt. It never errs towards "no".
+#include "support/world.hpp"
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+class reached_test : public world_test {
+protected:
+  static caf::message refusal(errc code, bool reached = false) {
+    return caf::make_message(
+      make_error(code, rejection{"elsewhere", 0s, reached, "a text"}));
+  }
+
+  static bool reached(const pending_answer& a) {
+    auto* context = context_of(a.error());
+    if (!context)
+      throw std::logic_error{"no caisson error: " + to_string(a.content())};
+    return context->reached;
+  }
+
+  static retrier_config quick(bool idempotent) {
+    return {.max_attempts = 3,
+            .backoff = schedule::constant(10ms),
+            .idempotent = idempotent};
+  }
+};
+CAISSON_ALL_ORDERS(reached_test);
+
+TEST_P(reached_test, a_worker_that_answers_was_reached_whatever_it_says) {
+  auto w = make_worker(
+    [](const caf::message&) { return refusal(errc::breaker_open); });
+  auto g = gate(w.handle(), stack{}.retry(quick(false)));
+  auto answer = world.request(g, 1);
+  world.advance(1s);
+  EXPECT_TRUE(answer.is(errc::breaker_open));
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_TRUE(reached(answer));
+  EXPECT_EQ(context_of(answer.error())->policy, "elsewhere");
+  EXPECT_EQ(context_of(answer.error())->text, "a text");
+}
+
+TEST_P(reached_test, a_worker_that_takes_calls_is_no_gate) {
+  auto w = make_worker(
+    [](const caf::message&) { return refusal(errc::queue_full); });
+  auto g = gate(worker{w.handle()}.takes_calls(), stack{}.retry(quick(false)));
+  auto answer = world.request(g, 1);
+  world.advance(1s);
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_TRUE(reached(answer));
+}
+
+TEST_P(reached_test, a_worker_that_was_declared_a_gate_is_believed) {
+  auto w = make_worker(
+    [](const caf::message&) { return refusal(errc::queue_full); });
+  auto g = gate(worker{w.handle()}.is_gate(), stack{}.retry(quick(false)));
+  auto answer = world.request(g, 1);
+  world.advance(1s);
+  EXPECT_EQ(w.count(), 3u);
+  EXPECT_FALSE(reached(answer));
+}
+
+TEST_P(reached_test, a_gate_behind_that_refuses_was_not_reached) {
+  auto w = make_worker();
+  auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
+  auto outer = gate(inner, stack{"outer"}.retry(quick(false)));
+  auto first = world.request(outer, 1);
+  auto second = world.request(outer, 2);
+  world.advance(1s);
+  EXPECT_TRUE(second.is(errc::queue_full));
+  EXPECT_FALSE(reached(second));
+  EXPECT_EQ(metric_of(outer, "attempts"), 4);
+  EXPECT_EQ(w.count(), 1u);
+}
+
+TEST_P(reached_test, an_earlier_attempt_counts) {
+  // The first attempt fails in the worker and opens the breaker below.
+  auto w = make_worker([](const caf::message&) {
+    return caf::make_message(caf::make_error(caf::sec::runtime_error));
+  });
+  auto inner = gate(w.handle(), stack{"inner"}
+                                  .limiter({.rate = 1, .per = 1h, .burst = 5})
+                                  .retry({.max_attempts = 2,
+                                          .backoff = schedule::constant(10ms),
+                                          .idempotent = true})
+                                  .breaker({.threshold = 1}));
+  auto middle = gate(inner, stack{"middle"}.retry(quick(false)));
+  auto outer = gate(middle, stack{"outer"}.retry(quick(false)));
+  auto answer = world.request(outer, 1);
+  world.advance(1s);
+  EXPECT_TRUE(answer.is(errc::breaker_open));
+  EXPECT_TRUE(reached(answer));
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(metric_of(outer, "attempts"), 1);
+  EXPECT_EQ(metric_of(middle, "attempts"), 1);
+  EXPECT_EQ(metric_of(inner, "limiter", "tokens"), 4);
+  EXPECT_EQ(metric_of(inner, "limiter", "returned"), 0);
+}
+
+TEST_P(reached_test, an_earlier_attempt_counts_when_the_call_is_cut_off) {
+  auto w = make_worker([](const caf::message&) {
+    return caf::make_message(caf::make_error(caf::sec::runtime_error));
+  });
+  auto g = gate(w.handle(), stack{}
+                              .limiter({.rate = 1, .per = 1h, .burst = 5})
+                              .retry({.backoff = schedule::constant(5s),
+                                      .idempotent = true})
+                              .limiter({.rate = 1, .per = 1h, .burst = 5}));
+  auto cut = world.request(g, wrap(1).within(20s).done());
+  world.advance(1s);
+  auto who = world.make_probe();
+  auto left = who.request(g, wrap(2).within(20s).done());
+  world.advance(1s);
+  world.kill(who.handle());
+  EXPECT_EQ(metric_of(g, "cancelled"), 1);
+  EXPECT_EQ(metric_of(g, "limiter", "tokens"), 3);
+  EXPECT_EQ(metric_of(g, "limiter", "returned"), 0);
+}
+
+TEST_P(reached_test, an_alternative_that_is_a_gate_says_the_truth) {
+  auto refusing_worker = make_worker();
+  auto refusing = gate(refusing_worker.handle(), stack{"refusing"}.breaker({}));
+  world.request(refusing, command{operator_command::force_open});
+  auto primary = make_worker([](const caf::message&) {
+    return caf::make_message(caf::make_error(caf::sec::runtime_error));
+  });
+  auto g = gate(primary.handle(),
+                stack{"g"}.fallback({alternative::ask(refusing)}));
+  auto tried = world.request(g, 1);
+  EXPECT_TRUE(tried.is(errc::breaker_open));
+  EXPECT_TRUE(reached(tried));
+
+  auto nobody = gate(worker{caf::actor{}},
+                     stack{"nobody"}.fallback({alternative::ask(refusing)}));
+  auto refused = world.request(nobody, 1);
+  EXPECT_TRUE(refused.is(errc::breaker_open));
+  EXPECT_FALSE(reached(refused));
+  EXPECT_EQ(refusing_worker.count(), 0u);
+}
+
+TEST_P(reached_test, an_alternative_that_is_no_gate_was_reached) {
+  auto other = make_worker(
+    [](const caf::message&) { return refusal(errc::rate_limited); });
+  auto g = gate(worker{caf::actor{}},
+                stack{"g"}.fallback({alternative::ask(other.handle())}));
+  auto outer = gate(g, stack{"outer"}.retry(quick(false)));
+  auto answer = world.request(outer, 1);
+  world.advance(1s);
+  EXPECT_TRUE(reached(answer));
+  EXPECT_EQ(other.count(), 1u);
+}
+
+TEST_P(reached_test, the_items_of_a_batch_share_it) {
+  auto w = make_worker([](const caf::message&) { return refusal(errc::shed); });
+  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 2);
+  EXPECT_TRUE(a.is(errc::shed));
+  EXPECT_TRUE(reached(a));
+  EXPECT_TRUE(reached(b));
+
+  auto parts = make_worker([](const caf::message&) {
+    return caf::make_message(
+      batch_reply{{caf::make_message(1), refusal(errc::breaker_open)}});
+  });
+  auto h = gate(parts.handle(),
+                stack{}.retry(quick(false)).batch({.max_items = 2}));
+  auto first = world.request(h, 1);
+  auto second = world.request(h, 2);
+  world.advance(1s);
+  EXPECT_EQ(first.value<int>(), 1);
+  EXPECT_TRUE(second.is(errc::breaker_open));
+  EXPECT_TRUE(reached(second));
+  EXPECT_EQ(parts.count(), 1u);
+}
+
+TEST_P(reached_test, a_workers_rate_limited_drains_through_gates) {
+  auto w = make_worker([](const caf::message&) {
+    return caf::make_message(
+      make_error(errc::rate_limited, rejection{"w", 5s, false, {}}));
+  });
+  auto inner = gate(w.handle(), stack{"inner"}.breaker({}));
+  auto outer = gate(inner, stack{"outer"}.limiter({.rate = 1, .burst = 5}));
+  auto answer = world.request(outer, 1);
+  EXPECT_TRUE(context_of(answer.error())->from_worker);
+  EXPECT_EQ(metric_of(outer, "limiter", "drained"), 1);
+}
+
+} // namespace
+} // namespace caisson::test

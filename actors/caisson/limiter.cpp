@@ -18,13 +18,11 @@ limiter_config validated(limiter_config c) {
   return c;
 }
 
-// An outcome that tells callers to slow down. A retry_after from a layer that
-// turned the call away before the worker, such as a breaker's, is about that
-// layer and not about the rate.
+// An answer that tells callers to slow down. What a layer or a gate on the way
+// decided, such as an open breaker, is about that layer and not about the rate.
 bool says_slow_down(const outcome& o) noexcept {
-  return !o.ok
-         && (o.is(errc::rate_limited)
-             || (o.reached && o.retry_after > duration::zero()));
+  return !o.ok && o.from_worker
+         && (o.is(errc::rate_limited) || o.retry_after > duration::zero());
 }
 
 } // namespace
@@ -47,7 +45,8 @@ void describe(field_visitor& v, limiter_config& c) {
   v.integer({"max_waiters", "how many calls may wait at the same time"},
             c.max_waiters, {0, 1'000'000});
   v.on({"drain_on_rejection",
-        "whether an answer that says slow down empties the bucket"},
+        "whether an answer of the worker that says slow down empties the "
+        "bucket"},
        c.drain_on_rejection);
 }
 

@@ -38,8 +38,8 @@ struct limiter_config {
   /// How many calls may wait; 0 to 1000000, default 1000.
   std::uint32_t max_waiters = 1000;
 
-  /// Whether an answer such as "too many requests" empties the bucket; default
-  /// true.
+  /// Whether an answer of the worker such as "too many requests" empties the
+  /// bucket; default true. What layers and gates decide never does.
   bool drain_on_rejection = true;
 };
 

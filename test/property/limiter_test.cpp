@@ -32,6 +32,7 @@ rc::Gen<std::vector<op>> script(std::size_t length, int kinds, int last) {
 outcome error_of_worker(duration retry_after) {
   outcome o;
   o.ok = false;
+  o.from_worker = true;
   o.code = 42;
   o.category = category_hash("app");
   o.retry_after = retry_after;
@@ -75,9 +76,8 @@ public:
   void finish(call_id id, const outcome& o) {
     if (!o.ok && !o.reached)
       put_back(running[id]);
-    if (config.drain_on_rejection && !o.ok
-        && (o.is(errc::rate_limited)
-            || (o.reached && o.retry_after > duration::zero()))) {
+    if (config.drain_on_rejection && !o.ok && o.from_worker
+        && (o.is(errc::rate_limited) || o.retry_after > duration::zero())) {
       level = 0;
       shut_until = std::max(shut_until, now + o.retry_after);
       latest = std::max(latest, shut_until);
@@ -218,13 +218,16 @@ call_id pick(const Model& m, int n, bool also_waiting) {
 
 outcome any_outcome(int n, int m) {
   switch (n % 10) {
-    case 0:
-      return outcome::failure(errc::rate_limited, m % 2 == 0, duration{m});
+    case 0: {
+      auto o = outcome::failure(errc::rate_limited, m % 2 == 0, duration{m});
+      o.from_worker = m % 4 == 0;
+      return o;
+    }
     case 1:
       return error_of_worker(duration{m});
     case 2:
     case 3:
-      return outcome::failure(errc::breaker_open, false, duration{m});
+      return outcome::failure(errc::breaker_open, m % 2 == 0, duration{m});
     case 4:
       return outcome::failure(errc::worker_down, true);
     default:

@@ -38,13 +38,20 @@ inline flight due_at(duration deadline) {
 }
 
 // An error of the worker itself.
-inline outcome error_of_worker(duration retry_after, bool reached = true) {
+inline outcome error_of_worker(duration retry_after) {
   outcome o;
   o.ok = false;
-  o.reached = reached;
+  o.from_worker = true;
   o.code = 42;
   o.category = category_hash("app");
   o.retry_after = retry_after;
+  return o;
+}
+
+// What `o` says, said by the worker itself.
+inline outcome answered(outcome o) {
+  o.from_worker = true;
+  o.reached = true;
   return o;
 }
 

@@ -79,23 +79,37 @@ TEST(limiter, is_drained_by_a_worker_that_says_when_to_come_back) {
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
 
-TEST(limiter, is_drained_by_another_limiter_further_in) {
+TEST(limiter, is_drained_by_a_worker_that_says_it_is_limited) {
   host h{some(10, 1s, 5)};
   auto a = h.arrive();
-  h.finish(a, outcome::failure(errc::rate_limited, false));
-  // The token comes back, and the bucket is emptied all the same.
-  EXPECT_EQ(h.count("returned"), 1);
-  EXPECT_EQ(h.count("drained"), 1);
   auto b = h.arrive();
-  EXPECT_EQ(h.calls.at(b).retry_after, 100ms);
+  h.finish(a, answered(outcome::failure(errc::rate_limited, true)));
+  EXPECT_EQ(h.count("drained"), 1);
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 100ms);
+  h.finish(b, answered(outcome::failure(errc::rate_limited, true, 2s)));
+  EXPECT_EQ(h.count("drained"), 2);
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 2100ms);
+}
+
+// Behind a retrier an earlier attempt may have reached the worker: that does
+// not make a refusal the worker's word.
+TEST(limiter, is_not_drained_by_layers_and_gates_further_in) {
+  for (auto code : {errc::breaker_open, errc::rate_limited, errc::queue_full,
+                    errc::wait_timeout, errc::deadline_exceeded})
+    for (auto reached : {false, true}) {
+      host h{some(10, 1s, 5)};
+      auto a = h.arrive();
+      h.finish(a, outcome::failure(code, reached, 5s));
+      EXPECT_EQ(h.count("drained"), 0) << name_of(code);
+      EXPECT_EQ(h.count("tokens"), reached ? 4 : 5) << name_of(code);
+    }
 }
 
 TEST(limiter, is_not_drained_by_other_results) {
   const outcome others[] = {
     outcome::success(),
     error_of_worker(0ns),
-    error_of_worker(5s, false),
-    outcome::failure(errc::breaker_open, false, 5s),
+    error_of_worker(-5s),
     outcome::failure(errc::worker_down, true),
   };
   for (auto& o : others) {
@@ -111,7 +125,7 @@ TEST(limiter, is_not_drained_by_other_results) {
   auto a = h.arrive();
   auto b = h.arrive();
   h.finish(a, error_of_worker(2s));
-  h.finish(b, outcome::failure(errc::rate_limited, true));
+  h.finish(b, answered(outcome::failure(errc::rate_limited, true)));
   EXPECT_EQ(h.count("tokens"), 3);
 }
 

@@ -34,6 +34,8 @@ TEST(outcome, failure_carries_code_category_and_time_to_come_back) {
   EXPECT_FALSE(o.is(errc::queue_full));
   EXPECT_EQ(o.category, caisson_category);
   EXPECT_EQ(o.retry_after, 3s);
+  // It is the host that knows whose answer it is.
+  EXPECT_FALSE(o.from_worker);
 }
 
 TEST(outcome, a_foreign_error_with_the_same_code_is_not_ours) {

@@ -1,4 +1,5 @@
 #include <caisson/breaker.hpp>
+#include <caisson/callback.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -159,14 +160,14 @@ decision breaker::refuse(const flight& call, env& e) {
 
 decision breaker::settle(flight& call, slot& notes, outcome& result, env& e) {
   judge(call, notes.as<admission>(),
-        config_.classify.judge(result, count_lists), e);
+        config_.classify.judge(result, count_lists, e), e);
   return decision::pass();
 }
 
 void breaker::abandon(flight& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   // A call that did not go down says nothing about the worker.
-  auto v = in_flight ? config_.classify.judge(why, count_lists)
+  auto v = in_flight ? config_.classify.judge(why, count_lists, e)
                      : verdict::neutral;
   judge(call, notes.as<admission>(), v, e);
 }
@@ -276,8 +277,9 @@ bool breaker::weigh_probes(std::string_view why_open, env& e) {
 }
 
 void breaker::go_open(outage episode, std::string_view why, env& e) {
-  // An exhausted schedule repeats its last delay.
-  if (auto delay = config_.open.next(episode.at, e.random))
+  // An exhausted schedule repeats its last delay, and so does one that throws.
+  auto next = [&] { return config_.open.next(episode.at, e.random); };
+  if (auto delay = call_user("schedule", next, e).value_or(std::nullopt))
     episode.interval = *delay;
   ++episode.openings;
   move_to(open{episode, after(clock_, episode.interval)}, why, e);

@@ -78,7 +78,8 @@ struct breaker_config {
   std::uint32_t minimum_calls = 20;
 
   /// How long it stays open: the n-th delay the n-th time in a row. A finite
-  /// schedule repeats its last delay. Default: 5s doubling up to 1min, equal
+  /// schedule repeats its last delay, and so does one whose function throws.
+  /// Default: 5s doubling up to 1min, equal
   /// jitter.
   schedule open = schedule::exponential(std::chrono::seconds(5))
                     .limit(std::chrono::minutes(1))
@@ -106,7 +107,8 @@ struct breaker_config {
   breaker_verdict after_half_open_max = breaker_verdict::open;
 
   /// What counts as a failure. In configurations: `count_only` (its `allow`
-  /// list) and `ignore` (its `deny` list). `by_value` must not throw.
+  /// list) and `ignore` (its `deny` list). A result about which `by_value`
+  /// throws is neutral.
   classifier classify = {};
 };
 

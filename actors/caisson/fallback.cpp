@@ -53,7 +53,7 @@ decision fallback::admit(flight&, slot& notes, env&) {
 
 decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
   auto& my = notes.as<progress>();
-  auto j = judge(result);
+  auto j = judge(result, e);
   // A retrier further out must know if any of them may have done the work.
   my.reached = my.reached || result.reached;
   result.reached = my.reached;
@@ -74,13 +74,13 @@ decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
   return decision::hold();
 }
 
-fallback::judgement fallback::judge(const outcome& o) const {
+fallback::judgement fallback::judge(const outcome& o, env& e) const {
   // As `count_lists`, but with an answer that the default table never gives to
   // an error for "the lists say no", so that `neutral` is known to come from
   // the table (or from `by_value`).
   static constexpr list_meaning lists{verdict::transient, verdict::success,
                                       verdict::success};
-  switch (config_.classify.judge(o, lists)) {
+  switch (config_.classify.judge(o, lists, e)) {
     case verdict::failure:
     case verdict::transient:
     case verdict::refused:

@@ -30,7 +30,7 @@ struct fallback_config {
   /// Which outcomes another answer is sought for: `failure`, `transient` and
   /// `refused`, and in the default table also the error `shed`. The lists are
   /// called `fall_back_on` (allow) and `ignore` (deny), both empty by default.
-  /// `by_value` must not throw.
+  /// An outcome about which `by_value` throws goes up as it is.
   classifier classify = {};
 };
 
@@ -107,7 +107,7 @@ private:
   // What to do about an outcome.
   enum class judgement { good, bad, not_ours };
 
-  [[nodiscard]] judgement judge(const outcome& o) const;
+  [[nodiscard]] judgement judge(const outcome& o, env& e) const;
   [[nodiscard]] bool full() const noexcept;
 
   // Why the call cannot go to a further alternative, or `count_` if it can.

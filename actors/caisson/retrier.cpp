@@ -1,3 +1,4 @@
+#include <caisson/callback.hpp>
 #include <caisson/retrier.hpp>
 
 #include <algorithm>
@@ -87,7 +88,7 @@ decision retrier::admit(flight& call, slot& notes, env& e) {
 
 decision retrier::settle(flight& call, slot& notes, outcome& result, env& e) {
   auto& my = notes.as<progress>();
-  auto v = config_.classify.judge(result, retry_lists);
+  auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
   if (v == verdict::success) {
     counters_.add(my.attempts == 1 ? counter::succeeded : counter::recovered);
@@ -131,7 +132,9 @@ std::optional<duration> retrier::next_delay(const flight& call, progress& my,
     return give_up(counter::gave_up_deadline);
   if (my.era != era_)
     my.place = {}, my.era = era_;
-  auto delay = config_.backoff.next(my.place, e.random);
+  // One that throws is exhausted.
+  auto next = [&] { return config_.backoff.next(my.place, e.random); };
+  auto delay = call_user("schedule", next, e).value_or(std::nullopt);
   if (!delay)
     return give_up(counter::gave_up_schedule);
   // Whoever spreads his retries does so from the instant that he was told, too:

@@ -28,8 +28,8 @@ struct retrier_config {
   /// 1000, default 3.
   std::uint32_t max_attempts = 3;
 
-  /// How long to wait before each further attempt. When it is exhausted, so
-  /// are the retries. Default: exponential, 50ms ×2 up to 2s, full jitter.
+  /// How long to wait before each further attempt. When it is exhausted, or its
+  /// function throws, there are no further retries. Default: exponential, 50ms ×2 up to 2s, full jitter.
   schedule backoff = schedule::exponential(std::chrono::milliseconds(50))
                        .limit(std::chrono::seconds(2))
                        .jittered(jitter::full);
@@ -40,7 +40,7 @@ struct retrier_config {
 
   /// Which outcomes are worth another attempt: `transient` and `refused`. The
   /// lists are called `retry_on` (allow) and `fail_on` (deny), both empty by
-  /// default. `by_value` must not throw.
+  /// default. An outcome about which `by_value` throws is final.
   classifier classify = {};
 
   /// Whether retries are kept to a share of the traffic, default yes.

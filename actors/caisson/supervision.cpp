@@ -1,3 +1,4 @@
+#include <caisson/callback.hpp>
 #include <caisson/supervision.hpp>
 
 #include <algorithm>
@@ -47,7 +48,8 @@ void supervision::reconfigure(supervision_config c) {
 // -- deaths and births --------------------------------------------------------
 
 std::optional<time_point> supervision::on_down(time_point now,
-                                               random_source& random) {
+                                               random_source& random,
+                                               std::string* failure) {
   auto up_since = std::exchange(up_since_, std::nullopt);
   if (up_since && until(now, *up_since) >= config_.stable_after) {
     counters_.add(counter::steadied);
@@ -58,15 +60,27 @@ std::optional<time_point> supervision::on_down(time_point now,
     counters_.add(counter::gave_up);
     return std::nullopt;
   }
-  auto delay = config_.restart.next(place_, random);
+  auto delay = next_delay(random, failure);
   // A wait without end is no restart either.
   if (!delay || *delay == unlimited) {
     counters_.add(counter::gave_up_schedule);
     return std::nullopt;
   }
+  last_delay_ = *delay;
   recent_.push_back(now);
   counters_.add(counter::restarts);
   return after(now, *delay);
+}
+
+std::optional<duration> supervision::next_delay(random_source& random,
+                                                std::string* failure) {
+  // A worker is not given up because of an error that is not its own.
+  return try_user([&] { return config_.restart.next(place_, random); },
+                  [&](std::string_view what) {
+                    if (failure)
+                      *failure = what;
+                  })
+    .value_or(last_delay_);
 }
 
 void supervision::forget_old(time_point now) noexcept {
@@ -79,6 +93,7 @@ void supervision::forget_old(time_point now) noexcept {
 
 void supervision::reset() noexcept {
   place_ = {};
+  last_delay_ = std::chrono::seconds(1);
   recent_.clear();
   counters_.clear();
 }

@@ -81,9 +81,12 @@ public:
   void reconfigure(supervision_config c);
 
   /// The worker has died, or could not be started: returns when to start it
-  /// (again), or nothing if it is given up.
-  [[nodiscard]] std::optional<time_point> on_down(time_point now,
-                                                  random_source& random);
+  /// (again), or nothing if it is given up. If the function of a custom schedule
+  /// throws, the text goes to `failure`, and the delay is that of the restart
+  /// before, or a second if there was none.
+  [[nodiscard]] std::optional<time_point>
+  on_down(time_point now, random_source& random,
+          std::string* failure = nullptr);
 
   /// The worker has been started.
   void on_up(time_point now) noexcept { up_since_ = now; }
@@ -103,10 +106,16 @@ private:
     count_,
   };
 
+  // Nothing if the schedule is exhausted.
+  [[nodiscard]] std::optional<duration> next_delay(random_source& random,
+                                                   std::string* failure);
+
   void forget_old(time_point now) noexcept;
 
   supervision_config config_;
   schedule::cursor place_;
+  // Stands in for one that cannot be computed.
+  duration last_delay_ = std::chrono::seconds(1);
   std::optional<time_point> up_since_;
   // The restarts of the last `period`, oldest first.
   std::vector<time_point> recent_;

@@ -1,26 +1,44 @@
-// Calling functions of the user's, which may throw.
+// Calls functions of the user's, which may throw.
 #pragma once
 
 #include <caisson/policy.hpp>
 
 #include <exception>
+#include <optional>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 namespace caisson {
 
-/// Runs `f`, which calls the user's function called `name`. An exception goes no
-/// further: `e` is told, and the result is false.
-template <class F>
-bool call_user(std::string_view name, F f, env& e) {
+/// Calls `f` and returns what it returns. If it throws, calls `failed` with the
+/// text of the exception, which is read during the call only, and returns
+/// nothing. For an `f` that returns nothing: whether it came to its end.
+template <class F, class Failed>
+[[nodiscard]] auto try_user(F&& f, Failed&& failed) {
+  using result = std::invoke_result_t<F>;
+  using maybe = std::conditional_t<std::is_void_v<result>, bool,
+                                   std::optional<result>>;
   try {
-    f();
-    return true;
+    if constexpr (std::is_void_v<result>) {
+      std::forward<F>(f)();
+      return true;
+    } else {
+      return maybe{std::forward<F>(f)()};
+    }
   } catch (const std::exception& x) {
-    e.callback_threw(name, x.what());
+    std::forward<Failed>(failed)(std::string_view{x.what()});
   } catch (...) {
-    e.callback_threw(name, "unknown exception");
+    std::forward<Failed>(failed)(std::string_view{"unknown exception"});
   }
-  return false;
+  return maybe{};
+}
+
+/// The same, telling the host which function of the user's failed.
+template <class F>
+[[nodiscard]] auto call_user(std::string_view name, F&& f, env& e) {
+  return try_user(std::forward<F>(f),
+                  [&](std::string_view what) { e.callback_threw(name, what); });
 }
 
 } // namespace caisson

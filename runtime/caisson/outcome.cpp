@@ -1,3 +1,4 @@
+#include <caisson/callback.hpp>
 #include <caisson/outcome.hpp>
 
 #include <fmt/format.h>
@@ -91,9 +92,12 @@ verdict classifier::standard(const outcome& o) noexcept {
   return verdict::transient;
 }
 
-verdict classifier::judge(const outcome& o, const list_meaning& lists) const {
+verdict classifier::judge(const outcome& o, const list_meaning& lists,
+                          env& host) const {
   if (by_value)
-    return by_value(o);
+    return call_user(
+             "by_value", [&] { return by_value(o); }, host)
+      .value_or(verdict::neutral);
   if (o.ok)
     return verdict::success;
   if (!deny.empty() && any_matches(deny, o))

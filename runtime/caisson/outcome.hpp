@@ -13,6 +13,8 @@
 
 namespace caisson {
 
+class env;
+
 /// How an attempt ended. The reply itself stays with the gate; `reply` points
 /// to it for classifiers that judge by value (see `value_of` in error.hpp).
 struct outcome {
@@ -126,11 +128,13 @@ public:
   /// As `allow`; wins over it.
   std::vector<std::string> deny = {};
 
-  /// Asked first about every outcome, if set.
+  /// Asked first about every outcome, if set. May throw; see `judge`.
   function by_value = {};
 
-  [[nodiscard]] verdict judge(const outcome& o,
-                              const list_meaning& lists) const;
+  /// The verdict on `o`. A `by_value` that throws has none: the verdict is
+  /// neutral, and the host is told.
+  [[nodiscard]] verdict judge(const outcome& o, const list_meaning& lists,
+                              env& host) const;
 
   /// What is wrong with `names`, as one sentence; empty if nothing is.
   [[nodiscard]] static std::string

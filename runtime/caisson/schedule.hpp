@@ -51,7 +51,8 @@ public:
     custom,       // a function of n, from code only
   };
 
-  /// The n-th delay, n = 0, 1, …; nothing ends the segment.
+  /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws, what
+  /// uses the schedule goes on without a delay; each use says how.
   using function = std::function<std::optional<duration>(std::uint32_t n)>;
 
   struct segment {
@@ -120,7 +121,8 @@ public:
   [[nodiscard]] schedule then(const schedule& next) const;
 
   /// The next delay, or nothing if the schedule is exhausted. Never negative,
-  /// never overflows. Decides from `at` and `random` alone.
+  /// never overflows. Decides from `at` and `random` alone. Throws what a
+  /// custom function throws; the next call asks for the same delay then.
   [[nodiscard]] std::optional<duration> next(cursor& at,
                                              random_source& random) const;
 

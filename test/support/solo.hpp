@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -43,7 +44,12 @@ public:
       told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
                      + ">" + std::string{n.to});
     }
+    void callback_threw(std::string_view function,
+                        std::string_view what) override {
+      threw.push_back(std::string{function} + ": " + std::string{what});
+    }
     std::vector<std::string> told;
+    std::vector<std::string> threw;
   };
 
   template <class... Ts>

@@ -1,7 +1,13 @@
 #include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
 #include <caisson/policy_config.hpp>
 
 #include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace caisson {
 namespace {
@@ -14,6 +20,25 @@ outcome foreign(std::string_view category, std::uint8_t code) {
   o.code = code;
   o.category = category_hash(category);
   return o;
+}
+
+// A host that remembers what was thrown.
+struct listener final : env {
+  listener() : env(time_point{}, source) {}
+  void callback_threw(std::string_view function,
+                      std::string_view what) override {
+    threw.push_back(std::string{function} + ": " + std::string{what});
+  }
+  random_source source{1};
+  std::vector<std::string> threw;
+};
+
+verdict judged(const classifier& c, const outcome& o,
+               const list_meaning& lists) {
+  listener host;
+  auto v = c.judge(o, lists, host);
+  EXPECT_TRUE(host.threw.empty());
+  return v;
 }
 
 TEST(outcome, success_is_a_value_and_no_error) {
@@ -100,8 +125,8 @@ TEST(classifier, standard_table_of_values_and_foreign_errors) {
 TEST(classifier, without_rules_follows_the_table) {
   classifier c;
   auto late = outcome::failure(errc::deadline_exceeded, true);
-  EXPECT_EQ(c.judge(late, retry_lists), verdict::transient);
-  EXPECT_EQ(c.judge(outcome::success(), retry_lists), verdict::success);
+  EXPECT_EQ(judged(c, late, retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, outcome::success(), retry_lists), verdict::success);
 }
 
 TEST(classifier, allow_list_decides_about_all_errors) {
@@ -109,12 +134,12 @@ TEST(classifier, allow_list_decides_about_all_errors) {
   c.allow = {"deadline_exceeded", "app:3"};
   auto late = outcome::failure(errc::deadline_exceeded, false);
   auto shed = outcome::failure(errc::shed, true);
-  EXPECT_EQ(c.judge(late, retry_lists), verdict::transient);
-  EXPECT_EQ(c.judge(shed, retry_lists), verdict::failure);
-  EXPECT_EQ(c.judge(foreign("app", 3), retry_lists), verdict::transient);
-  EXPECT_EQ(c.judge(foreign("app", 4), retry_lists), verdict::failure);
-  EXPECT_EQ(c.judge(foreign("app", 4), count_lists), verdict::neutral);
-  EXPECT_EQ(c.judge(outcome::success(), retry_lists), verdict::success);
+  EXPECT_EQ(judged(c, late, retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, shed, retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, foreign("app", 3), retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, foreign("app", 4), retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, foreign("app", 4), count_lists), verdict::neutral);
+  EXPECT_EQ(judged(c, outcome::success(), retry_lists), verdict::success);
 }
 
 TEST(classifier, deny_list_wins_and_leaves_others_to_the_table) {
@@ -122,14 +147,14 @@ TEST(classifier, deny_list_wins_and_leaves_others_to_the_table) {
   c.deny = {"app:*", "worker_down"};
   auto down = outcome::failure(errc::worker_down, true);
   auto late = outcome::failure(errc::deadline_exceeded, true);
-  EXPECT_EQ(c.judge(down, retry_lists), verdict::failure);
-  EXPECT_EQ(c.judge(down, count_lists), verdict::neutral);
-  EXPECT_EQ(c.judge(late, retry_lists), verdict::transient);
-  EXPECT_EQ(c.judge(foreign("app", 255), retry_lists), verdict::failure);
-  EXPECT_EQ(c.judge(foreign("other", 255), retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, down, retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, down, count_lists), verdict::neutral);
+  EXPECT_EQ(judged(c, late, retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, foreign("app", 255), retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, foreign("other", 255), retry_lists), verdict::transient);
   c.allow = {"worker_down", "app:3"};
-  EXPECT_EQ(c.judge(down, retry_lists), verdict::failure);
-  EXPECT_EQ(c.judge(foreign("app", 3), retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, down, retry_lists), verdict::failure);
+  EXPECT_EQ(judged(c, foreign("app", 3), retry_lists), verdict::failure);
 }
 
 TEST(classifier, function_comes_before_everything_even_for_values) {
@@ -138,9 +163,28 @@ TEST(classifier, function_comes_before_everything_even_for_values) {
   c.by_value = [](const outcome& o) {
     return o.ok ? verdict::transient : verdict::neutral;
   };
-  EXPECT_EQ(c.judge(outcome::success(), retry_lists), verdict::transient);
-  EXPECT_EQ(c.judge(outcome::failure(errc::worker_down, true), retry_lists),
+  EXPECT_EQ(judged(c, outcome::success(), retry_lists), verdict::transient);
+  EXPECT_EQ(judged(c, outcome::failure(errc::worker_down, true), retry_lists),
             verdict::neutral);
+}
+
+TEST(classifier, a_function_that_throws_has_no_opinion) {
+  classifier c;
+  c.allow = {"worker_down"};
+  c.by_value = [](const outcome& o) -> verdict {
+    if (o.ok)
+      throw std::runtime_error{"no such field"};
+    throw 7;
+  };
+  for (auto& lists : {retry_lists, count_lists}) {
+    listener host;
+    EXPECT_EQ(c.judge(outcome::success(), lists, host), verdict::neutral);
+    EXPECT_EQ(c.judge(outcome::failure(errc::worker_down, true), lists, host),
+              verdict::neutral);
+    EXPECT_EQ(host.threw,
+              (std::vector<std::string>{"by_value: no such field",
+                                        "by_value: unknown exception"}));
+  }
 }
 
 TEST(classifier, accepts_the_three_forms_of_names) {

@@ -104,7 +104,7 @@ decision breaker::admit(flight& call, slot& notes, env& e) {
   if (override_ == override_state::none)
     return refuse(call, e);
   counters_.add(counter::forced_through);
-  notes.start(admission{era_, clock_, 0, part::bystander});
+  notes.start(admission{era_, 0, part::bystander});
   return decision::pass();
 }
 
@@ -112,7 +112,7 @@ decision breaker::admit(flight& call, slot& notes, env& e) {
 bool breaker::offer(const flight& call, slot& notes, env& e) {
   if (std::holds_alternative<closed>(state_)) {
     counters_.add(counter::admitted);
-    notes.start(admission{era_, clock_, 0, part::counted});
+    notes.start(admission{era_, 0, part::counted});
     return true;
   }
   if (auto* s = std::get_if<open>(&state_)) {
@@ -131,7 +131,7 @@ bool breaker::offer_probe(half_open& s, const flight& call, slot& notes) {
     s.first_probe = clock_;
   s.leases.push_back({++last_lease_, call.id, clock_});
   counters_.add(counter::probes);
-  notes.start(admission{era_, clock_, last_lease_, part::probe});
+  notes.start(admission{era_, last_lease_, part::probe});
   return true;
 }
 
@@ -183,29 +183,18 @@ void breaker::judge(const flight& call, const admission& a, verdict v, env& e) {
   else if (a.played == part::probe)
     judge_probe(call, a, v, e);
   else
-    judge_counted(call, a, v, e);
+    judge_counted(v, e);
 }
 
-void breaker::judge_counted(const flight& call, const admission& a, verdict v,
-                            env& e) {
-  if (v == verdict::neutral || v == verdict::refused) {
-    // Neither a success nor a failure: the history does not see it.
-    count_verdict(v);
+void breaker::judge_counted(verdict v, env& e) {
+  count_verdict(v);
+  // Neither a success nor a failure: the history does not see it.
+  if (v == verdict::neutral || v == verdict::refused)
     return;
-  }
   auto& history = std::get<closed>(state_).history;
-  switch (history.add(v != verdict::success, a.started, clock_)) {
-    case trip_history::effect::too_old:
-      tell_late(call, "started before the window", e);
-      break;
-    case trip_history::effect::counted:
-      count_verdict(v);
-      break;
-    case trip_history::effect::tripped:
-      count_verdict(v);
-      counters_.add(counter::opened);
-      go_open({}, history.reason(), e);
-      break;
+  if (history.add(v != verdict::success, clock_)) {
+    counters_.add(counter::opened);
+    go_open({}, history.reason(), e);
   }
 }
 

@@ -113,7 +113,6 @@ private:
   /// In each call's slot.
   struct admission {
     std::uint64_t era;
-    time_point started;
     /// The number of the probe's lease; 0 if it is none.
     std::uint64_t lease;
     part played;
@@ -159,7 +158,7 @@ private:
   // -- results ----------------------------------------------------------------
 
   void judge(const flight& call, const admission& a, verdict v, env& e);
-  void judge_counted(const flight& call, const admission& a, verdict v, env& e);
+  void judge_counted(verdict v, env& e);
   void judge_probe(const flight& call, const admission& a, verdict v, env& e);
   void count_verdict(verdict v);
   void tell_late(const flight& call, std::string_view why, env& e);

@@ -20,8 +20,9 @@ void describe(field_visitor& v, breaker_config& c) {
        c.failure_rate, {0.001, 1.0});
   v.integer({"window_calls", "for rate_by_count: how many calls back"},
             c.window_calls, {1, 1'000'000});
-  v.on({"window_time", "for rate_by_time: how far back; calls that take longer "
-                       "are not counted"},
+  v.on({"window_time",
+        "for rate_by_time: how far back; a call counts from when "
+        "its result came"},
        c.window_time, {1ms, 24h});
   v.integer({"window_buckets", "for rate_by_time: in how many steps the window "
                                "moves on"},

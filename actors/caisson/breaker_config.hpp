@@ -23,7 +23,7 @@ enum class breaker_trip : std::uint8_t {
   without_gap,
   /// Too large a share of the last `window_calls` calls failed.
   rate_by_count,
-  /// Too large a share of the calls of the last `window_time` failed.
+  /// Too large a share of the results of the last `window_time` were failures.
   rate_by_time,
 };
 
@@ -64,8 +64,8 @@ struct breaker_config {
   /// For `rate_by_count`: how many calls back; 1 to 1000000, default 100.
   std::uint32_t window_calls = 100;
 
-  /// For `rate_by_time`: how far back; 1ms to 24h, default 10s. Calls that take
-  /// longer than this are not counted.
+  /// For `rate_by_time`: how far back; 1ms to 24h, default 10s. A call counts
+  /// from the instant at which its result came.
   duration window_time = std::chrono::seconds(10);
 
   /// For `rate_by_time`: in how many steps the window moves on; 1 to 1000,

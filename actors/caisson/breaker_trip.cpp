@@ -57,24 +57,19 @@ bool trip_history::count(restless_run& r, bool failed, time_point now) {
   return r.failures >= r.threshold;
 }
 
-trip_history::effect trip_history::add(bool failed, time_point started,
-                                       time_point now) {
+bool trip_history::add(bool failed, time_point now) {
   roll(now);
-  auto tripped = false;
-  if (auto* r = std::get_if<run>(&rule_)) {
-    tripped = count(*r, failed);
-  } else if (auto* q = std::get_if<restless_run>(&rule_)) {
-    tripped = count(*q, failed, now);
-  } else if (auto* c = std::get_if<counted_rate>(&rule_)) {
+  if (auto* r = std::get_if<run>(&rule_))
+    return count(*r, failed);
+  if (auto* q = std::get_if<restless_run>(&rule_))
+    return count(*q, failed, now);
+  if (auto* c = std::get_if<counted_rate>(&rule_)) {
     c->window.add(failed);
-    tripped = c->most.exceeded_by(c->window);
-  } else {
-    auto& t = std::get<timed_rate>(rule_);
-    if (!t.window.add(started, failed, now))
-      return effect::too_old;
-    tripped = t.most.exceeded_by(t.window);
+    return c->most.exceeded_by(c->window);
   }
-  return tripped ? effect::tripped : effect::counted;
+  auto& t = std::get<timed_rate>(rule_);
+  t.window.add(failed, now);
+  return t.most.exceeded_by(t.window);
 }
 
 // -- time ---------------------------------------------------------------------

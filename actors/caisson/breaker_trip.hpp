@@ -15,21 +15,11 @@ namespace caisson {
 /// not shown to it. Times handed in must not go backwards.
 class trip_history {
 public:
-  /// What one more result did.
-  enum class effect : std::uint8_t {
-    /// It counts; the breaker stays closed.
-    counted,
-    /// It counts, and it is time to open.
-    tripped,
-    /// The call was started before the window begins: it does not count.
-    too_old,
-  };
-
   /// An empty history under the rule of `c`.
   explicit trip_history(const breaker_config& c);
 
-  /// Adds the result of a call started at `started` that came at `now`.
-  effect add(bool failed, time_point started, time_point now);
+  /// Adds a result that came at `now`. Returns whether it is time to open.
+  [[nodiscard]] bool add(bool failed, time_point now);
 
   /// Forgets what is too old at `now`.
   void roll(time_point now);

@@ -93,21 +93,25 @@ void time_window::roll(time_point now) {
   newest_end_ = time_point{(to + 1) * width_};
 }
 
-bool time_window::credit(time_point started, const bucket& what) {
-  auto number = std::min(number_of(started), newest_);
+// Counts what happened at `t`, unless that has left the window.
+void time_window::credit(time_point t, const bucket& what) {
+  auto number = std::min(number_of(t), newest_);
   if (newest_ - number >= static_cast<std::int64_t>(buckets_.size()))
-    return false;
+    return;
   auto& b = at(number);
   b.total += what.total;
   b.failures += what.failures;
   total_ += what.total;
   failures_ += what.failures;
-  return true;
 }
 
-bool time_window::add(time_point started, bool failed, time_point now) {
+void time_window::add(bool failed, time_point now) {
   roll(now);
-  return credit(started, {1, failed ? 1 : 0});
+  auto& b = at(newest_);
+  ++b.total;
+  ++total_;
+  b.failures += failed ? 1 : 0;
+  failures_ += failed ? 1 : 0;
 }
 
 void time_window::resize(duration length, std::size_t buckets, time_point now) {

@@ -1,5 +1,5 @@
-// Sliding windows over the results of calls: the last n calls, or the calls of
-// the last t seconds.
+// Sliding windows over the results of calls: the last n of them, or those of the
+// last t seconds.
 #pragma once
 
 #include <caisson/time.hpp>
@@ -48,10 +48,9 @@ private:
   std::int64_t failures_ = 0;
 };
 
-/// The results of the calls of the last `length`, in buckets. A result belongs
-/// to the bucket of the START of its call: a slow call tells of the time in
-/// which it was sent, and one whose bucket has left the window tells nothing of
-/// the present. Source: sony/gobreaker v2, `counter.go`.
+/// The results of the last `length`, in buckets. A result belongs to the bucket
+/// of the instant at which it came: that a call of long ago failed only now is
+/// news of the present, such as of a worker that hangs.
 ///
 /// Buckets begin at whole multiples of their length on the clock that the
 /// caller uses. The window is the bucket of the present instant and the
@@ -63,10 +62,8 @@ public:
   /// rounded up to a nanosecond; `length` is positive.
   time_window(duration length, std::size_t buckets);
 
-  /// Adds the result of a call that was started at `started` (not after `now`;
-  /// later counts as `now`). Returns false, and adds nothing, if the bucket of
-  /// that instant has left the window.
-  bool add(time_point started, bool failed, time_point now);
+  /// Adds a result that came at `now`.
+  void add(bool failed, time_point now);
 
   /// Drops the buckets that have left the window at `now`.
   void roll(time_point now);
@@ -99,7 +96,7 @@ private:
 
   [[nodiscard]] std::int64_t number_of(time_point t) const noexcept;
   [[nodiscard]] bucket& at(std::int64_t number) noexcept;
-  bool credit(time_point started, const bucket& what);
+  void credit(time_point t, const bucket& what);
 
   std::vector<bucket> buckets_;
   duration width_;

@@ -53,13 +53,13 @@ public:
     }
     if (auto_ == "closed") {
       ++n["admitted"];
-      calls_[id] = {era_, clock_, "counted"};
+      calls_[id] = {era_, "counted"};
       return {true, {}};
     }
     if (auto_ == "half_open"
         && flying() + judged(true) + judged(false) < c_.base.probes) {
       ++n["probes"];
-      calls_[id] = {era_, clock_, "probe"};
+      calls_[id] = {era_, "probe"};
       probes_.push_back({id, clock_, "flying"});
       if (!probed_) {
         probed_ = true;
@@ -69,7 +69,7 @@ public:
     }
     if (forced_ == "forced_closed") {
       ++n["forced_through"];
-      calls_[id] = {era_, clock_, "bystander"};
+      calls_[id] = {era_, "bystander"};
       return {true, {}};
     }
     if (auto_ == "open")
@@ -91,13 +91,9 @@ public:
     } else if (call.era != era_) {
       ++n["late_results"];
     } else if (call.as == "counted") {
-      if (counts && expired(call.started)) {
-        ++n["late_results"];
-        return;
-      }
       ++n[name];
       if (counts)
-        results_.push_back({call.started, clock_, v != verdict::success});
+        results_.push_back({clock_, v != verdict::success});
       if (counts && too_much(v != verdict::success)) {
         ++n["opened"];
         at_ = 0;
@@ -175,12 +171,10 @@ private:
 
   struct call_note {
     int era;
-    time_point started;
     std::string as;
   };
 
   struct result_note {
-    time_point started;
     time_point came;
     bool failed;
   };
@@ -274,9 +268,9 @@ private:
     return t.time_since_epoch().count() / width();
   }
 
-  bool expired(time_point started) const {
+  bool expired(time_point came) const {
     return c_.base.trip == breaker_trip::rate_by_time
-           && bucket(clock_) - bucket(started) >= c_.base.window_buckets;
+           && bucket(clock_) - bucket(came) >= c_.base.window_buckets;
   }
 
   std::vector<result_note> in_window() const {
@@ -287,7 +281,7 @@ private:
                  results_.end());
     } else {
       for (auto& r : results_)
-        if (!expired(r.started))
+        if (!expired(r.came))
           out.push_back(r);
     }
     return out;
@@ -343,7 +337,7 @@ private:
       for (auto& r : results_)
         if (r.failed)
           came = r.came;
-      out.assign(k, {came, came, true});
+      out.assign(k, {came, true});
     } else if (c_.base.trip == breaker_trip::rate_by_time) {
       breaker_model next{s};
       next.clock_ = clock_;
@@ -352,8 +346,8 @@ private:
         return out;
       std::vector<result_note> kept;
       for (auto r : out) {
-        r.started = time_point{duration{bucket(r.started) * width()}};
-        if (!next.expired(r.started))
+        r.came = time_point{duration{bucket(r.came) * width()}};
+        if (!next.expired(r.came))
           kept.push_back(r);
       }
       return kept;

@@ -220,10 +220,9 @@ TEST(breaker, without_gap_never_forgets_if_the_quiet_period_is_unlimited) {
 TEST(trip_history, forgets_by_itself_when_a_result_comes) {
   trip_history h{without_gap()};
   auto t = time_point{} + 1h;
-  using enum trip_history::effect;
-  EXPECT_EQ(h.add(true, t, t), counted);
-  EXPECT_EQ(h.add(true, t, t), counted);
-  EXPECT_EQ(h.add(true, t + 5s, t + 5s), counted);
+  EXPECT_FALSE(h.add(true, t));
+  EXPECT_FALSE(h.add(true, t));
+  EXPECT_FALSE(h.add(true, t + 5s));
   EXPECT_EQ(h.streak(), 1);
 }
 
@@ -299,7 +298,7 @@ breaker_config by_time() {
   return c;
 }
 
-TEST(breaker, by_time_forgets_calls_that_were_started_before_the_window) {
+TEST(breaker, by_time_forgets_results_that_came_before_the_window) {
   rig r{by_time()};
   r.play("xxx");
   r.advance(10s);
@@ -309,15 +308,34 @@ TEST(breaker, by_time_forgets_calls_that_were_started_before_the_window) {
   EXPECT_EQ(r.state(), "open");
 }
 
-TEST(breaker, by_time_drops_results_whose_start_left_the_window) {
+TEST(breaker, by_time_opens_for_a_worker_that_hangs_longer_than_the_window) {
+  rig r{by_time()};
+  std::vector<call_id> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(r.arrive());
+    r.advance(1s);
+  }
+  // Each is given up after 30 seconds; the window is one of ten.
+  for (auto id : ids) {
+    EXPECT_EQ(r.state(), "closed");
+    r.advance_to(30s + (id - ids.front()) * 1s);
+    r.abandon(id);
+  }
+  EXPECT_EQ(r.state(), "open");
+  EXPECT_EQ(r.count("failures"), 4);
+  EXPECT_EQ(r.count("late_results"), 0);
+}
+
+TEST(breaker, by_time_counts_a_call_when_its_result_comes) {
   rig r{by_time()};
   auto slow = r.arrive();
-  r.advance(10s);
-  r.fail(slow);
-  EXPECT_EQ(r.count("late_results"), 1);
-  EXPECT_EQ(r.count("failures"), 0);
+  r.advance(8s);
   EXPECT_EQ(r.count("window_total"), 0);
-  EXPECT_EQ(r.e.told.back(), "late_result:>");
+  r.fail(slow);
+  r.advance(9s);
+  EXPECT_EQ(r.count("window_total"), 1);
+  r.advance(1s);
+  EXPECT_EQ(r.count("window_total"), 0);
 }
 
 TEST(breaker, by_time_shows_the_rate_of_the_present_when_nobody_calls) {

@@ -147,7 +147,9 @@ decision breaker::refuse(const flight& call, env& e) {
     wait = until(s->until, e.now);
   } else {
     counters_.add(counter::rejected_half_open);
-    wait = until(next_end(std::get<half_open>(state_)), e.now);
+    // The probe is likely to be answered long before its lease ends.
+    wait = std::min(until(next_end(std::get<half_open>(state_)), e.now),
+                    config_.half_open_retry_after);
   }
   e.tell({.kind = event_kind::rejected,
           .to = name_of(errc::breaker_open),

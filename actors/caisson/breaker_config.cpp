@@ -44,6 +44,10 @@ void describe(field_visitor& v, breaker_config& c) {
             c.successes_to_close, {0, 1000});
   v.on({"probe_timeout", "how long a probe may take; then it counts as failed"},
        c.probe_timeout, {1ms, 1h});
+  v.on({"half_open_retry_after", "when callers turned away while half-open are "
+                                 "to come back, at the end of the next lease "
+                                 "at the latest"},
+       c.half_open_retry_after, {1ms, 1h});
   v.on({"half_open_max", "how long it may stay half-open, counted from the "
                          "era's first probe"},
        c.half_open_max, {1ms, unlimited});

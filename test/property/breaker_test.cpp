@@ -57,6 +57,7 @@ breaker_model::settings any_settings() {
   c.successes_to_close = std::min(one_of<std::uint32_t>({0, 0, 1, 2, 1000}),
                                   c.probes);
   c.probe_timeout = one_of<duration>({1ms, 500ms, 1s, 2s, 1h});
+  c.half_open_retry_after = one_of<duration>({1ms, 50ms, 600ms, 1h});
   c.half_open_max = one_of<duration>({1ms, 1s, 3s, unlimited, unlimited});
   c.after_half_open_max = one_of<breaker_verdict>(
     {breaker_verdict::open, breaker_verdict::closed});

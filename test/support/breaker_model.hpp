@@ -74,7 +74,8 @@ public:
     }
     if (auto_ == "open")
       return reject("rejected_open", until(until_, now));
-    return reject("rejected_half_open", until(next_due(), now));
+    auto soon = c_.base.half_open_retry_after;
+    return reject("rejected_half_open", std::min(soon, until(next_due(), now)));
   }
 
   void result(call_id id, verdict v, time_point now) {

@@ -52,8 +52,29 @@ TEST(half_open_breaker, does_not_hand_out_a_judged_probe_again) {
   EXPECT_EQ(r.count("probes"), 3);
 }
 
+TEST(half_open_breaker, tells_callers_to_come_back_soon) {
+  due r{probing(1, 0)};
+  auto probe = r.arrive();
+  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 50ms);
+  r.advance(9s);
+  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 50ms);
+  r.finish(probe);
+  EXPECT_EQ(r.where(r.arrive()), place::below);
+}
+
+TEST(half_open_breaker, has_callers_wait_for_the_end_of_a_lease_at_most) {
+  due r{probing(1, 0)};
+  r.arrive();
+  r.advance(10s - 30ms);
+  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 30ms);
+  r.advance(30ms - 1ns);
+  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 1ns);
+}
+
 TEST(half_open_breaker, tells_when_the_next_probe_must_have_ended) {
-  due r{probing(2, 0)};
+  auto c = probing(2, 0);
+  c.half_open_retry_after = 1h;
+  due r{c};
   r.arrive();
   r.advance(3s);
   auto second = r.arrive();
@@ -69,6 +90,7 @@ TEST(half_open_breaker, tells_when_the_next_probe_must_have_ended) {
 TEST(half_open_breaker, tells_its_own_end_if_that_comes_first) {
   auto c = probing(1, 0);
   c.half_open_max = 4s;
+  c.half_open_retry_after = 1h;
   due r{c};
   r.arrive();
   r.advance(1s);

@@ -44,6 +44,7 @@ eager_half_open = false
 probes = 1
 successes_to_close = 0
 probe_timeout = 10s
+half_open_retry_after = 50ms
 half_open_max = 1min
 after_half_open_max = open
 )");
@@ -107,6 +108,10 @@ TEST(breaker_settings, are_refused_out_of_range) {
     {"probe_timeout", [](breaker_config& c) { c.probe_timeout = 0s; }, "1ms"},
     {"probe_timeout", [](breaker_config& c) { c.probe_timeout = unlimited; },
      "to 1h"},
+    {"half_open_retry_after",
+     [](breaker_config& c) { c.half_open_retry_after = 0s; }, "1ms to 1h"},
+    {"half_open_retry_after",
+     [](breaker_config& c) { c.half_open_retry_after = 1h + 1ns; }, "1ms to"},
     {"half_open_max", [](breaker_config& c) { c.half_open_max = 0s; }, "1ms"},
     {"count_only", [](breaker_config& c) { c.classify.allow = {"oops"}; },
      "oops"},

@@ -199,7 +199,9 @@ TEST(breaker, counts_the_interval_from_the_latest_instant_it_has_seen) {
 }
 
 TEST(breaker, does_not_open_sooner_or_later_because_time_goes_backwards) {
-  rig r{with_threshold(1)};
+  auto c = with_threshold(1);
+  c.half_open_retry_after = 1h;
+  rig r{c};
   r.advance_to(100s);
   r.bad(); // open until 110
   r.set_clock(50s);

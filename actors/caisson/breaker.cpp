@@ -64,7 +64,12 @@ void breaker::expire_probes(env& e) {
   if (clock_ < cap)
     return;
   counters_.add(counter::half_open_timeouts);
-  if (config_.after_half_open_max == breaker_verdict::open)
+  // Few calls are no fault of the worker's. A probe that is still out by now was
+  // granted after others came back neutral; had it hung from the start, it would
+  // have failed.
+  if (s.failures == 0)
+    go_closed("half-open without a failure", e);
+  else if (config_.after_half_open_max == breaker_verdict::open)
     go_open(s.episode, "half-open for too long", e);
   else
     go_closed("half-open for too long", e);

@@ -51,7 +51,8 @@ void describe(field_visitor& v, breaker_config& c) {
   v.on({"half_open_max", "how long it may stay half-open, counted from the "
                          "era's first probe"},
        c.half_open_max, {1ms, unlimited});
-  v.choice({"after_half_open_max", "where it goes then"},
+  v.choice({"after_half_open_max", "where it goes then if a probe has failed; "
+                                   "it closes if none has"},
            c.after_half_open_max);
   v.on({"count_only", "errors that count as failures, all others being "
                       "neutral; empty: the default table"},

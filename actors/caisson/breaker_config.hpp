@@ -33,7 +33,7 @@ struct enum_names<breaker_trip> {
                                                "rate_by_count", "rate_by_time"};
 };
 
-/// Where a breaker goes that was half-open for too long.
+/// Where a breaker goes that was half-open for too long, with a failure.
 enum class breaker_verdict : std::uint8_t { open, closed };
 
 template <>
@@ -109,7 +109,8 @@ struct breaker_config {
   /// to unlimited, default 1min.
   duration half_open_max = std::chrono::minutes(1);
 
-  /// Where it goes then; default `open`.
+  /// Where it goes then if a probe has failed; default `open`. If none has, it
+  /// closes.
   breaker_verdict after_half_open_max = breaker_verdict::open;
 
   /// What counts as a failure. In configurations: `count_only` (its `allow`

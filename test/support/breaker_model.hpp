@@ -225,7 +225,8 @@ private:
         decide();
       } else {
         ++n["half_open_timeouts"];
-        if (c_.base.after_half_open_max == breaker_verdict::open)
+        if (judged(false) > 0
+            && c_.base.after_half_open_max == breaker_verdict::open)
           enter_open();
         else
           enter("closed");

@@ -201,9 +201,8 @@ TEST(half_open_breaker, does_not_stay_so_if_all_outcomes_are_neutral) {
   r.advance(1s - 1ns);
   EXPECT_EQ(r.state(), "half_open");
   r.advance(1ns);
-  EXPECT_EQ(r.state(), "open");
+  EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("half_open_timeouts"), 1);
-  EXPECT_EQ(r.count("openings_in_a_row"), 2);
 }
 
 // -- leases -------------------------------------------------------------------
@@ -280,6 +279,14 @@ TEST(half_open_breaker, catches_up_with_leases_when_nobody_woke_it) {
 
 // -- the limit of the state ---------------------------------------------------
 
+// One of two probes has failed, of which one is enough, and then nothing comes.
+breaker_config undecided() {
+  auto c = probing(2, 1);
+  c.probe_timeout = 2s;
+  c.half_open_max = 2s;
+  return c;
+}
+
 TEST(half_open_breaker, goes_where_it_is_told_when_it_took_too_long) {
   struct {
     breaker_verdict then;
@@ -287,12 +294,13 @@ TEST(half_open_breaker, goes_where_it_is_told_when_it_took_too_long) {
   } const table[] = {{breaker_verdict::open, "open"},
                      {breaker_verdict::closed, "closed"}};
   for (auto& row : table) {
-    auto c = probing(1, 0);
-    c.half_open_max = 2s;
+    auto c = undecided();
     c.after_half_open_max = row.then;
     due r{c};
+    r.bad();
+    r.advance(1s);
     auto id = r.arrive();
-    r.advance(2s - 1ns);
+    r.advance(1s - 1ns);
     EXPECT_EQ(r.state(), "half_open");
     r.advance(1ns);
     EXPECT_EQ(r.state(), row.state);
@@ -305,14 +313,43 @@ TEST(half_open_breaker, goes_where_it_is_told_when_it_took_too_long) {
   }
 }
 
-TEST(half_open_breaker, counts_its_limit_from_the_first_probe) {
+TEST(half_open_breaker, closes_for_a_healthy_worker_that_has_few_calls) {
+  auto c = probing(5, 0);
+  c.half_open_max = 1min;
+  due r{c};
+  for (int i = 0; i < 3; ++i) {
+    r.good();
+    EXPECT_EQ(r.state(), "half_open");
+    r.advance(20s);
+  }
+  EXPECT_EQ(r.state(), "closed");
+  EXPECT_EQ(r.count("openings_in_a_row"), 0);
+  EXPECT_EQ(r.count("half_open_timeouts"), 1);
+  EXPECT_EQ(r.count("closed"), 0);
+}
+
+// A probe that began when others had come back neutral has not failed yet.
+TEST(half_open_breaker, closes_with_a_probe_out_that_came_late) {
   auto c = probing(1, 0);
+  c.half_open_max = 10s;
+  due r{c};
+  r.call(outcome::failure(errc::cancelled, true));
+  r.advance(1s);
+  auto id = r.arrive();
+  r.advance(9s);
+  EXPECT_EQ(r.state(), "closed");
+  r.fail(id);
+  EXPECT_EQ(r.state(), "closed");
+  EXPECT_EQ(r.count("late_results"), 1);
+}
+
+TEST(half_open_breaker, counts_its_limit_from_the_first_probe) {
+  auto c = undecided();
   c.eager_half_open = true;
-  c.half_open_max = 2s;
   rig r{c};
   r.bad();
   r.advance_to(60s);
-  r.arrive();
+  r.bad();
   r.advance_to(62s - 1ns);
   EXPECT_EQ(r.state(), "half_open");
   r.advance_to(62s);
@@ -342,10 +379,11 @@ TEST(half_open_breaker, ends_a_lease_before_the_limit_at_the_same_instant) {
 }
 
 TEST(half_open_breaker, keeps_the_order_of_ends_when_it_is_woken_too_late) {
-  auto c = probing(1, 0);
-  c.half_open_max = 9s;
+  auto c = undecided();
   c.after_half_open_max = breaker_verdict::closed;
   due r{c};
+  r.bad();
+  r.advance(1s);
   r.arrive();
   r.set_clock(1h);
   r.policy.wake(r.e);

@@ -178,6 +178,9 @@ TEST(breaker_events, say_why_the_state_changed) {
   random_source random;
   listener e{time_point{} + 1h, random};
   auto c = with_threshold(1);
+  c.probes = 2;
+  c.successes_to_close = 1;
+  c.probe_timeout = 2s;
   c.half_open_max = 2s;
   breaker b{c};
   flight call;
@@ -186,13 +189,19 @@ TEST(breaker_events, say_why_the_state_changed) {
   auto good = outcome::success();
   b.admit(call, notes, e);
   b.settle(call, notes, bad, e);
-  e.now += 10s;
+  // Half-open, these outcomes come, and then nothing until the limit.
+  for (auto& results : std::vector<std::vector<outcome>>{
+         {bad, bad}, {bad}, {outcome::failure(errc::cancelled, true)}}) {
+    e.now += 10s;
+    for (auto o : results) {
+      b.admit(call, notes, e);
+      b.settle(call, notes, o, e);
+    }
+    e.now += 2s;
+    b.wake(e);
+  }
   b.admit(call, notes, e);
   b.settle(call, notes, bad, e);
-  e.now += 10s;
-  b.admit(call, notes, e);
-  e.now += 2s;
-  b.wake(e);
   e.now += 10s;
   b.admit(call, notes, e);
   b.settle(call, notes, good, e);
@@ -205,6 +214,9 @@ TEST(breaker_events, say_why_the_state_changed) {
                       "half_open>open: probe failed",
                       "open>half_open: open interval over",
                       "half_open>open: half-open for too long",
+                      "open>half_open: open interval over",
+                      "half_open>closed: half-open without a failure",
+                      "closed>open: consecutive failures",
                       "open>half_open: open interval over",
                       "half_open>closed: probes succeeded",
                       "closed>forced_open: forced open",

@@ -11,8 +11,9 @@ namespace caisson {
 void describe(field_visitor& v, fallback_config& c) {
   describe_common(v, c);
   v.integer<std::uint32_t>({"max_concurrent",
-                            "how many calls may be with an alternative at "
-                            "once; 0: no limit",
+                            "how many calls may be with actors as "
+                            "alternatives at once; 0: no limit; values take "
+                            "no place",
                             "calls"},
                            c.max_concurrent, {0, 1'000'000});
   v.on({"fall_back_on", "errors that are answered by an alternative, and no "
@@ -27,10 +28,10 @@ void check(const fallback_config& c, const std::string& path, problems& out) {
   check_error_names(c.classify.deny, "ignore", path, out);
 }
 
-fallback::fallback(fallback_config c, std::size_t alternatives)
-  : config_(std::move(c)), alternatives_(alternatives) {
+fallback::fallback(fallback_config c, std::vector<alternative_kind> chain)
+  : config_(std::move(c)), chain_(std::move(chain)) {
   auto found = problems_of(config_);
-  if (alternatives == 0)
+  if (chain_.empty())
     found.push_back({{},
                      "alternatives",
                      "0 is out of range, allowed: 1 or "
@@ -38,6 +39,10 @@ fallback::fallback(fallback_config c, std::size_t alternatives)
   if (!found.empty())
     throw config_error{std::move(found)};
 }
+
+fallback::fallback(fallback_config c, std::size_t actors)
+  : fallback(std::move(c),
+             std::vector<alternative_kind>(actors, alternative_kind::actor)) {}
 
 void fallback::reconfigure(fallback_config c, env&) {
   config_ = std::move(c);
@@ -65,12 +70,15 @@ decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
     case judgement::bad:
       break;
   }
-  if (auto why = obstacle(call, my, e); why != counter::count_)
+  auto next = next_for(my);
+  if (auto why = obstacle(call, my, next, e); why != counter::count_)
     return give_up(my, why);
-  if (my.tried == 0)
-    ++running_;
-  counters_.add(my.tried == 0 ? counter::fell_back : counter::tried_next);
-  e.redirect(call.id, my.tried++);
+  if (next > my.next)
+    counters_.add(counter::passed_over);
+  counters_.add(my.next == 0 ? counter::fell_back : counter::tried_next);
+  keep_place(my, chain_[next] == alternative_kind::actor);
+  my.next = next + 1;
+  e.redirect(call.id, next);
   return decision::hold();
 }
 
@@ -103,62 +111,68 @@ bool fallback::full() const noexcept {
          && running_ >= std::int64_t{config_.max_concurrent};
 }
 
+std::uint64_t fallback::next_for(const progress& my) const noexcept {
+  auto i = my.next;
+  // Who is with an actor already has a place for all of them.
+  if (!my.placed && full())
+    while (i < chain_.size() && chain_[i] == alternative_kind::actor)
+      ++i;
+  return i;
+}
+
 fallback::counter fallback::obstacle(const flight& call, const progress& my,
+                                     std::uint64_t next,
                                      const env& e) const noexcept {
-  if (my.tried == alternatives_)
+  if (my.next == chain_.size())
     return counter::all_failed;
   if (e.now >= call.deadline)
     return counter::out_of_time;
-  // Who is with an alternative already has a place for all of them.
-  if (my.tried == 0 && full())
+  if (next == chain_.size())
     return counter::fallback_full;
   return counter::count_;
 }
 
-decision fallback::answer(const flight& call, const progress& my, env& e) {
-  if (my.tried == 0) {
+decision fallback::answer(const flight& call, progress& my, env& e) {
+  if (my.next == 0) {
     counters_.add(counter::primary_answered);
     return decision::pass();
   }
-  --running_;
+  keep_place(my, false);
   counters_.add(counter::answered_by_alternative);
   e.tell({.kind = event_kind::fell_back,
-          .to = fmt::format_int(my.tried - 1).c_str(),
+          .to = fmt::format_int(my.next - 1).c_str(),
           .call = call.id});
   return decision::pass();
 }
 
-decision fallback::give_up(const progress& my, counter why) {
-  if (my.tried > 0)
-    --running_;
+decision fallback::give_up(progress& my, counter why) {
+  keep_place(my, false);
   counters_.add(why);
   return decision::pass();
 }
 
 void fallback::abandon(flight&, slot& notes, const outcome&, bool, env&) {
-  if (notes.as<progress>().tried == 0) {
-    counters_.add(counter::abandoned);
-    return;
-  }
-  --running_;
-  counters_.add(counter::abandoned_in_fallback);
+  auto& my = notes.as<progress>();
+  keep_place(my, false);
+  counters_.add(my.next == 0 ? counter::abandoned
+                             : counter::abandoned_in_fallback);
+}
+
+// Takes a place for the call or gives it back, unless that was done before.
+void fallback::keep_place(progress& my, bool wanted) noexcept {
+  if (my.placed != wanted)
+    running_ += wanted ? 1 : -1;
+  my.placed = wanted;
 }
 
 // -- operation ----------------------------------------------------------------
 
 void fallback::list_metrics(std::vector<metric>& out) const {
   static constexpr counters<counter>::names_type names{
-    "calls",
-    "primary_answered",
-    "fell_back",
-    "tried_next",
-    "answered_by_alternative",
-    "passed_up",
-    "all_failed",
-    "out_of_time",
-    "fallback_full",
-    "abandoned",
-    "abandoned_in_fallback",
+    "calls",         "primary_answered", "fell_back",
+    "tried_next",    "passed_over",      "answered_by_alternative",
+    "passed_up",     "all_failed",       "out_of_time",
+    "fallback_full", "abandoned",        "abandoned_in_fallback",
   };
   counters_.list(names, out);
   out.push_back({"running", running_, true});

@@ -23,8 +23,8 @@ struct fallback_config {
   std::string name = {};
   caisson::mode mode = caisson::mode::enforce;
 
-  /// How many calls may be with an alternative at once: 1 to 1000000, default
-  /// 10; 0: no limit.
+  /// How many calls may be with actors as alternatives at once: 1 to 1000000,
+  /// default 10; 0: no limit. Values take no place.
   std::uint32_t max_concurrent = 10;
 
   /// Which outcomes another answer is sought for: `failure`, `transient` and
@@ -40,10 +40,19 @@ void check(const fallback_config& c, const std::string& path, problems& out);
 
 // -- policy -------------------------------------------------------------------
 
+/// What answers in place of the worker.
+enum class alternative_kind : std::uint8_t {
+  /// A value, which is there at once for any number of calls.
+  value,
+  /// An actor, which can bear so many calls at once and no more.
+  actor,
+};
+
 /// Sends a call whose worker failed to alternatives, one after the other, until
 /// one does not fail. If all do, the outcome of the last one goes up, since its
 /// reply is the one that the host still has; its `reached` says whether the
-/// worker or *any* of them may have been reached.
+/// worker or *any* of them may have been reached. While as many calls as allowed
+/// are with actors, these are passed over in favour of the values behind them.
 ///
 /// The alternatives are asked through `env::redirect`, once per hold; each of
 /// their outcomes comes to `settle`.
@@ -51,16 +60,19 @@ class fallback final : public policy {
 public:
   using config_type = fallback_config;
 
-  /// `alternatives` are numbered from 0 on. Throws `config_error` if `c` is not
-  /// valid or there are none.
-  fallback(fallback_config c, std::size_t alternatives);
+  /// The alternatives of `chain` are numbered from 0 on. Throws `config_error` if
+  /// `c` is not valid or there are none.
+  fallback(fallback_config c, std::vector<alternative_kind> chain);
+
+  /// The same with so many actors.
+  fallback(fallback_config c, std::size_t actors);
 
   [[nodiscard]] const fallback_config& config() const noexcept {
     return config_;
   }
 
   [[nodiscard]] std::size_t alternatives() const noexcept {
-    return alternatives_;
+    return chain_.size();
   }
 
   /// Takes a valid configuration over. Calls that are with an alternative stay
@@ -87,6 +99,7 @@ private:
     primary_answered,
     fell_back,
     tried_next,
+    passed_over,
     answered_by_alternative,
     passed_up,
     all_failed,
@@ -99,8 +112,11 @@ private:
 
   // What is known of a call.
   struct progress {
-    // How many alternatives it was sent to; 0 while it is with the worker.
-    std::uint64_t tried = 0;
+    // The alternative behind the one that it was sent to; 0 while it is with the
+    // worker.
+    std::uint64_t next = 0;
+    // Whether it has one of the places with actors.
+    bool placed = false;
     bool reached = false;
   };
 
@@ -110,15 +126,21 @@ private:
   [[nodiscard]] judgement judge(const outcome& o, env& e) const;
   [[nodiscard]] bool full() const noexcept;
 
-  // Why the call cannot go to a further alternative, or `count_` if it can.
+  // The next alternative that can take the call, or how many there are if none
+  // can.
+  [[nodiscard]] std::uint64_t next_for(const progress& my) const noexcept;
+
+  // Why the call cannot go to the alternative `next`, or `count_` if it can.
   [[nodiscard]] counter obstacle(const flight& call, const progress& my,
+                                 std::uint64_t next,
                                  const env& e) const noexcept;
 
-  decision answer(const flight& call, const progress& my, env& e);
-  decision give_up(const progress& my, counter why);
+  decision answer(const flight& call, progress& my, env& e);
+  decision give_up(progress& my, counter why);
+  void keep_place(progress& my, bool wanted) noexcept;
 
   fallback_config config_;
-  std::size_t alternatives_;
+  std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;
   counters<counter> counters_;
 };

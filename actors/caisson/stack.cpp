@@ -21,10 +21,18 @@ private:
   batching forms_;
 };
 
+std::vector<alternative_kind> kinds_of(const std::vector<alternative>& chain) {
+  std::vector<alternative_kind> out;
+  out.reserve(chain.size());
+  for (const auto& x : chain)
+    out.push_back(x.asks ? alternative_kind::actor : alternative_kind::value);
+  return out;
+}
+
 class fallback_layer final : public policy_layer<fallback> {
 public:
   fallback_layer(const fallback_config& c, std::vector<alternative> chain)
-    : policy_layer<fallback>(c, chain.size()), chain_(std::move(chain)) {}
+    : policy_layer<fallback>(c, kinds_of(chain)), chain_(std::move(chain)) {}
 
   [[nodiscard]] const alternative* at(std::size_t index) const override {
     return index < chain_.size() ? &chain_[index] : nullptr;

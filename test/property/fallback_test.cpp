@@ -37,9 +37,9 @@ const std::vector<sample> samples{
 
 class run {
 public:
-  run(std::vector<std::uint32_t> limits, std::size_t alternatives)
-    : limits_(std::move(limits)), real_(config(limits_.front()), alternatives),
-      limit_(limits_.front()), alternatives_(alternatives) {}
+  run(std::vector<std::uint32_t> limits, std::vector<alternative_kind> chain)
+    : limits_(std::move(limits)), real_(config(limits_.front()), chain),
+      limit_(limits_.front()), chain_(std::move(chain)) {}
 
   void step(const operation& op) {
     switch (op.kind) {
@@ -108,6 +108,8 @@ private:
     auto& x = calls_[id];
     auto busy = running();
     auto first = x.tried.empty();
+    auto from = first ? 0 : x.tried.back() + 1;
+    auto next = next_for(id, from, busy);
     real_.finish(id, s.result);
     x.reached = x.reached || s.result.reached;
     std::string what;
@@ -115,18 +117,19 @@ private:
       what = first ? "primary_answered" : "answered_by_alternative";
     else if (s.meaning == sample::final)
       what = "passed_up";
-    else if (x.tried.size() == alternatives_)
+    else if (from == chain_.size())
       what = "all_failed";
     else if (x.deadline <= real_.e.now)
       what = "out_of_time";
-    else if (first && limit_ > 0 && busy >= limit_)
+    else if (next == chain_.size())
       what = "fallback_full";
     else
       what = first ? "fell_back" : "tried_next";
     ++count_[what];
     if (what == "fell_back" || what == "tried_next") {
       x.where = place::redirected;
-      x.tried.push_back(x.tried.size());
+      x.tried.push_back(next);
+      count_["passed_over"] += next != from;
       return;
     }
     x.where = place::passed;
@@ -137,11 +140,25 @@ private:
     RC_ASSERT(up.reached == x.reached);
   }
 
+  bool with_actor(const call& x) const {
+    return x.where == place::redirected
+           && chain_[x.tried.back()] == alternative_kind::actor;
+  }
+
+  // How many calls are with actors.
   std::size_t running() const {
     std::size_t n = 0;
     for (auto& [id, x] : calls_)
-      n += x.where == place::redirected;
+      n += with_actor(x);
     return n;
+  }
+
+  std::size_t next_for(call_id id, std::size_t from, std::size_t busy) const {
+    for (auto i = from; i < chain_.size(); ++i)
+      if (chain_[i] == alternative_kind::value || with_actor(calls_.at(id))
+          || limit_ == 0 || busy < limit_)
+        return i;
+    return chain_.size();
   }
 
   call_id some_call(unsigned which) {
@@ -181,7 +198,7 @@ private:
   std::vector<std::uint32_t> limits_;
   solo<fallback> real_;
   std::uint32_t limit_;
-  std::size_t alternatives_;
+  std::vector<alternative_kind> chain_;
   std::map<call_id, call> calls_;
   std::map<std::string, std::int64_t> count_;
 };
@@ -190,7 +207,12 @@ RC_GTEST_PROP(fallback, agrees_with_the_naive_one, ()) {
   auto limit = [] {
     return *rc::gen::element<std::uint32_t>(0, 1, 2, 1'000'000);
   };
-  run r{{limit(), limit(), limit()}, *rc::gen::element<std::size_t>(1, 2, 5)};
+  std::vector<alternative_kind> chain;
+  for (auto n = *rc::gen::element<std::size_t>(1, 2, 5); n > 0; --n)
+    chain.push_back(*rc::gen::element(alternative_kind::value,
+                                      alternative_kind::actor,
+                                      alternative_kind::actor));
+  run r{{limit(), limit(), limit()}, std::move(chain)};
   for (auto& op : *operations(11))
     r.step(op);
 }

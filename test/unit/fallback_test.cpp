@@ -294,6 +294,73 @@ TEST(fallback, a_call_that_moves_on_keeps_its_place) {
   EXPECT_EQ(h.count("running"), 1);
 }
 
+// -- values -------------------------------------------------------------------
+
+constexpr auto a_value = alternative_kind::value;
+constexpr auto an_actor = alternative_kind::actor;
+
+host with_chain(std::vector<alternative_kind> chain, std::uint32_t places) {
+  return host{simple(places), std::move(chain)};
+}
+
+TEST(fallback, has_a_value_for_every_call_of_a_burst) {
+  auto h = with_chain({a_value}, 1);
+  std::vector<call_id> ids;
+  for (int i = 0; i < 50; ++i)
+    ids.push_back(h.arrive());
+  // They fail at the same instant, before any of them is given its value.
+  for (auto id : ids)
+    h.fail(id);
+  for (auto id : ids)
+    expect_at(h, id, 0);
+  EXPECT_EQ(h.count("running"), 0);
+  for (auto id : ids)
+    h.finish(id);
+  EXPECT_EQ(h.count("answered_by_alternative"), 50);
+  EXPECT_EQ(h.count("fallback_full"), 0);
+  EXPECT_EQ(h.count("running"), 0);
+}
+
+TEST(fallback, passes_over_actors_that_have_no_place) {
+  auto h = with_chain({an_actor, an_actor, a_value}, 1);
+  auto a = h.arrive();
+  auto b = h.arrive();
+  h.fail(a);
+  h.fail(b);
+  expect_at(h, a, 0);
+  expect_at(h, b, 2);
+  EXPECT_EQ(h.count("passed_over"), 1);
+  EXPECT_EQ(h.count("fell_back"), 2);
+  EXPECT_EQ(h.count("running"), 1);
+  h.finish(b);
+  EXPECT_EQ(h.e.told, (strings{"fell_back:>2"}));
+  // The one that has a place keeps it for the next actor.
+  h.fail(a);
+  expect_at(h, a, 1);
+  EXPECT_EQ(h.count("passed_over"), 1);
+}
+
+TEST(fallback, gives_its_place_back_when_it_comes_to_a_value) {
+  auto h = with_chain({an_actor, a_value, an_actor}, 1);
+  auto a = h.arrive();
+  h.fail(a);
+  EXPECT_EQ(h.count("running"), 1);
+  h.fail(a);
+  expect_at(h, a, 1);
+  EXPECT_EQ(h.count("running"), 0);
+  // The place is another call's now; the value was an error, say.
+  auto b = h.arrive();
+  h.fail(b);
+  expect_at(h, b, 0);
+  h.fail(a, errc::queue_full);
+  EXPECT_EQ(h.where(a), place::passed);
+  EXPECT_TRUE(h.calls.at(a).result.is(errc::queue_full));
+  EXPECT_EQ(h.count("fallback_full"), 1);
+  EXPECT_EQ(h.count("running"), 1);
+  h.abandon(b);
+  EXPECT_EQ(h.count("running"), 0);
+}
+
 TEST(fallback, zero_means_no_limit) {
   host h{simple(0), 1u};
   for (int i = 0; i < 1'000; ++i)

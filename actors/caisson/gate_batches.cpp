@@ -17,18 +17,17 @@ bool gate_actor::prefiltered(call_record& r, std::size_t k) {
     return false;
   env_.layer = k;
   env_.failure.reset();
-  std::optional<caf::message> answer;
-  call_user(
-    "prefilter", [&] { answer = forms->prefilter(r.payload); }, env_);
-  if (env_.failure) {
+  auto answer = call_user(
+    "prefilter", [&] { return forms->prefilter(r.payload); }, env_);
+  if (!answer) {
     auto what = *env_.failure;
     ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, what));
     return true;
   }
-  if (!answer)
+  if (!*answer)
     return false;
   l.as_batcher()->note_prefiltered();
-  r.reply = std::move(*answer);
+  r.reply = std::move(**answer);
   auto o = outcome_of(r.reply);
   o.reached = o.from_worker = false;
   ascend(r, static_cast<int>(k) - 1, o);
@@ -61,11 +60,10 @@ void gate_actor::launch_batch(std::size_t k, std::uint64_t number) {
   auto* forms = l.forms();
   if (!forms->assemble)
     parent.payload = caf::make_message(batch{std::move(contents)});
-  else
-    call_user(
-      "assemble",
-      [&] { parent.payload = forms->assemble(std::move(contents)); }, env_);
-  if (env_.failure) {
+  else if (!call_user(
+             "assemble",
+             [&] { parent.payload = forms->assemble(std::move(contents)); },
+             env_)) {
     auto what = *env_.failure;
     return unpack(parent, failed_callback(parent, k, what));
   }
@@ -86,10 +84,9 @@ void gate_actor::add_item(call_record& parent, call_record& item,
   if (item.idempotent != idempotence::yes
       && parent.idempotent != idempotence::no)
     parent.idempotent = item.idempotent;
-  for (auto gate : item.path)
-    if (std::find(parent.path.begin(), parent.path.end(), gate)
-        == parent.path.end())
-      parent.path.push_back(gate);
+  // An item that goes round in circles has the longest path sooner or later.
+  if (item.path.size() > parent.path.size())
+    parent.path = item.path;
   contents.push_back(resends_ ? item.payload : std::move(item.payload));
 }
 
@@ -118,10 +115,9 @@ gate_actor::split(std::size_t k, caf::message& whole, std::size_t n) {
       return std::nullopt;
     return rt::take<batch_reply>(whole).results;
   }
-  std::vector<caf::message> parts;
-  call_user(
-    "split", [&] { parts = forms->split(std::move(whole), n); }, env_);
-  return parts;
+  auto parts = call_user(
+    "split", [&] { return forms->split(std::move(whole), n); }, env_);
+  return parts ? std::move(parts) : std::vector<caf::message>{};
 }
 
 // The batch has its outcome: every item that still waits gets its own.

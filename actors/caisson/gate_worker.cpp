@@ -137,7 +137,7 @@ void gate_actor::worker_lost(const std::string& why) {
 
 void gate_actor::plan_restart(const std::string& why) {
   std::string failure;
-  auto at = supervisor_.on_down(env_.now, random_);
+  auto at = supervisor_.on_down(env_.now, random_, &failure);
   if (!failure.empty())
     note_failure(layers_.size(), "schedule", failure);
   if (!at)

@@ -98,7 +98,8 @@ void link::fire(std::uint64_t payload) {
   if ((payload & word_bit) != 0) {
     // A word that overtook its parcel finds nobody; the work is done in vain.
     if (p->delivered)
-      rt::tell(this, behind_, cancelled{call_number(key)});
+      tell_from_return_address(behind_,
+                               caf::make_message(cancelled{call_number(key)}));
     return;
   }
   if (p->delivered)

@@ -175,7 +175,8 @@ void service::give_up_calls(job& j) {
   for (auto key : j.calls) {
     auto* p = calls_.find(key);
     const auto& plan = j.what->steps[j.step].calls[p->entry];
-    rt::tell(this, (*world_.gates)[plan.route], cancelled{call_number(key)});
+    tell_from_return_address((*world_.gates)[plan.route],
+                             caf::make_message(cancelled{call_number(key)}));
     calls_.put_back(key);
   }
   j.calls.clear();

@@ -8,12 +8,14 @@ namespace caisson {
 
 breaker::breaker(breaker_config c)
   : config_((require_valid(c), std::move(c))),
-    state_(closed{trip_history{config_}}) {}
+    state_(closed{trip_history{config_}}) {
+  config_.open = config_.open.detached();
+}
 
 void breaker::reconfigure(breaker_config c, env& e) {
   // What is due by now happens under the old settings.
   catch_up(e);
-  auto new_intervals = !(c.open == config_.open);
+  auto new_intervals = !take_over(c.open, config_.open);
   config_ = std::move(c);
   if (auto* s = std::get_if<closed>(&state_)) {
     s->history.adopt(config_, clock_);

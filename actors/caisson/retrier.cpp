@@ -52,6 +52,7 @@ namespace {
 
 retrier_config valid(retrier_config c) {
   require_valid(c);
+  c.backoff = c.backoff.detached();
   return c;
 }
 
@@ -69,7 +70,7 @@ void retrier::reconfigure(retrier_config c, env&) {
   if (limits_of(c) != limits_of(config_) || (c.budget && !config_.budget))
     budget_ = retry_budget{limits_of(c)};
   // Places in the old schedule mean nothing in the new one.
-  if (c.backoff != config_.backoff)
+  if (!take_over(c.backoff, config_.backoff))
     ++era_;
   config_ = std::move(c);
 }

@@ -35,12 +35,13 @@ void describe(field_visitor& v, supervision_config& c) {
 
 supervision::supervision(supervision_config c) : config_(std::move(c)) {
   require_valid(config_);
+  config_.restart = config_.restart.detached();
   recent_.reserve(config_.max_restarts);
 }
 
 void supervision::reconfigure(supervision_config c) {
   // A place in the old schedule means nothing in the new one.
-  if (c.restart != config_.restart)
+  if (!take_over(c.restart, config_.restart))
     place_ = {};
   config_ = std::move(c);
 }

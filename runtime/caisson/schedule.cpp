@@ -63,7 +63,7 @@ std::optional<duration> plain_delay(const segment& s,
     case shape::decorrelated:
       return decorrelated_delay(s, at, random);
     case shape::custom:
-      return s.custom && *s.custom ? (*s.custom)(at.index) : std::nullopt;
+      return s.custom ? s.custom(at.index) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -136,8 +136,8 @@ schedule schedule::decorrelated(duration base, duration max, double factor) {
 }
 
 schedule schedule::custom(function f) {
-  return single({.kind = shape::custom,
-                 .custom = std::make_shared<const function>(std::move(f))});
+  return single(
+    {.kind = shape::custom, .custom = custom_function{std::move(f)}});
 }
 
 schedule schedule::limit(duration max) const {
@@ -180,6 +180,28 @@ schedule schedule::then(const schedule& next) const {
   out.segments_.insert(out.segments_.end(), next.segments_.begin(),
                        next.segments_.end());
   return out;
+}
+
+// -- functions ----------------------------------------------------------------
+
+schedule::custom_function schedule::custom_function::detached() const {
+  auto out = *this;
+  if (called_)
+    out.called_ = std::make_shared<const function>(*called_);
+  return out;
+}
+
+schedule schedule::detached() const {
+  auto out = *this;
+  for (auto& s : out.segments_)
+    s.custom = s.custom.detached();
+  return out;
+}
+
+bool take_over(schedule& next, const schedule& present) {
+  auto same = next == present;
+  next = same ? present : next.detached();
+  return same;
 }
 
 // -- running ------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson {
@@ -52,8 +53,44 @@ public:
   };
 
   /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws, what
-  /// uses the schedule goes on without a delay; each use says how.
+  /// uses the schedule goes on without a delay; each use says how. Each gate
+  /// calls a copy of its own, so that a function may remember things without
+  /// locks, unless its copies share them.
   using function = std::function<std::optional<duration>(std::uint32_t n)>;
+
+  /// A function within a schedule, as a value. Copies share what it remembers,
+  /// but `detached` does not; all of them are equal, and different from one that
+  /// was made anew.
+  class custom_function {
+  public:
+    /// None.
+    custom_function() = default;
+
+    explicit custom_function(function f)
+      : origin_(std::make_shared<const function>(std::move(f))),
+        called_(origin_) {}
+
+    [[nodiscard]] explicit operator bool() const noexcept {
+      return called_ && *called_;
+    }
+
+    std::optional<duration> operator()(std::uint32_t n) const {
+      return (*called_)(n);
+    }
+
+    [[nodiscard]] custom_function detached() const;
+
+    friend bool operator==(const custom_function& x,
+                           const custom_function& y) noexcept {
+      return x.origin_ == y.origin_;
+    }
+
+  private:
+    // Tells which function this is a copy of, and is never called by copies
+    // that were detached.
+    std::shared_ptr<const function> origin_;
+    std::shared_ptr<const function> called_;
+  };
 
   struct segment {
     shape kind = shape::constant;
@@ -75,8 +112,7 @@ public:
     std::uint32_t take = 0;
     /// The segment ends before the sum of its delays would exceed this.
     duration until = unlimited;
-    /// For `custom`.
-    std::shared_ptr<const function> custom = nullptr;
+    custom_function custom = {};
 
     friend bool operator==(const segment&, const segment&) = default;
   };
@@ -126,6 +162,10 @@ public:
   [[nodiscard]] std::optional<duration> next(cursor& at,
                                              random_source& random) const;
 
+  /// The same with custom functions that share nothing with any other copy. What
+  /// a policy is given is used by many gates, each on a thread of its own.
+  [[nodiscard]] schedule detached() const;
+
   [[nodiscard]] bool empty() const noexcept { return segments_.empty(); }
 
   /// Whether any of its delays is drawn at random.
@@ -140,6 +180,11 @@ public:
 private:
   std::vector<segment> segments_;
 };
+
+/// For a user whose schedule changes from `present`, which is detached, to
+/// `next`: detaches it. If the two are equal, `next` gets the functions of
+/// `present`, which remember what they have. Returns whether they are equal.
+bool take_over(schedule& next, const schedule& present);
 
 template <>
 struct enum_names<schedule::shape> {

@@ -209,7 +209,7 @@ void check(const schedule::segment& s, const std::string& path, problems& out) {
     wrong("jitter", fmt::format("\"{}\" does not apply to decorrelated, which "
                                 "is random by itself, allowed: none",
                                 name_of(s.spread)));
-  if (s.kind == shape::custom && (!s.custom || !*s.custom))
+  if (s.kind == shape::custom && !s.custom)
     wrong("custom", "a custom schedule needs a function");
 }
 

@@ -155,6 +155,60 @@ TEST(throwing_by_value, lets_a_fallback_pass_the_outcome_up) {
 
 // -- schedules ----------------------------------------------------------------
 
+// One second more each time it is asked, whoever asks.
+schedule forgetful_of_places() {
+  return schedule::custom([n = 0](std::uint32_t) mutable {
+    return std::optional{duration{1s} * ++n};
+  });
+}
+
+TEST(stateful_schedule, is_each_retriers_own) {
+  auto c = retrying::simple();
+  c.backoff = forgetful_of_places();
+  retrying::host a{c};
+  retrying::host b{c};
+  EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 1s);
+  EXPECT_EQ(retrying::backoff_after(b, b.arrive()), 1s);
+  EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 2s);
+  // The same settings again, with another number among them.
+  c.max_attempts = 7;
+  a.policy.reconfigure(c, a.e);
+  EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 3s);
+  EXPECT_EQ(retrying::backoff_after(b, b.arrive()), 2s);
+  c.backoff = c.backoff.limit(1h);
+  a.policy.reconfigure(c, a.e);
+  EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 1s);
+}
+
+TEST(stateful_schedule, is_each_breakers_own) {
+  auto c = with_threshold(1);
+  c.open = forgetful_of_places();
+  breaker_rig a{c};
+  breaker_rig b{c};
+  for (auto r : {&a, &b}) {
+    r->bad();
+    EXPECT_EQ(r->calls.at(r->arrive()).retry_after, 1s);
+    r->change(c);
+    r->advance(1s);
+    r->bad();
+    EXPECT_EQ(r->calls.at(r->arrive()).retry_after, 2s);
+  }
+}
+
+TEST(stateful_schedule, is_each_supervisions_own) {
+  supervision_config c;
+  c.restart = forgetful_of_places();
+  supervision a{c};
+  supervision b{c};
+  random_source random;
+  auto now = time_point{} + 1h;
+  for (auto x : {&a, &b}) {
+    EXPECT_EQ(x->on_down(now, random), now + 1s);
+    x->reconfigure(c);
+    EXPECT_EQ(x->on_down(now, random), now + 2s);
+  }
+}
+
 TEST(throwing_schedule, ends_the_attempts_of_a_retrier) {
   fuse x;
   auto c = retrying::simple();

@@ -90,6 +90,52 @@ TEST(schedule, decorrelated_starts_anew_in_each_segment) {
   EXPECT_EQ(ds[5], 10ms);
 }
 
+// Remembers how often it was asked.
+schedule growing() {
+  return schedule::custom([asked = 0](std::uint32_t) mutable {
+    return std::optional{duration{++asked}};
+  });
+}
+
+duration one_of(const schedule& s) {
+  random_source random;
+  schedule::cursor at;
+  return s.next(at, random).value();
+}
+
+TEST(schedule, copies_share_a_function_unless_they_are_detached) {
+  auto s = schedule::constant(1h).take(0).then(growing());
+  auto copy = s;
+  auto own = s.detached();
+  EXPECT_EQ(one_of(s), duration{1});
+  EXPECT_EQ(one_of(copy), duration{2});
+  EXPECT_EQ(one_of(own), duration{1});
+  EXPECT_EQ(one_of(own.detached()), duration{2});
+  EXPECT_EQ(one_of(own), duration{2});
+  EXPECT_EQ(one_of(s), duration{3});
+}
+
+TEST(schedule, knows_a_function_again_that_was_detached) {
+  auto s = growing();
+  EXPECT_EQ(s, s.detached());
+  EXPECT_EQ(s.detached(), s.detached().detached());
+  EXPECT_NE(s, growing());
+  EXPECT_NE(s, s.detached().take(3));
+}
+
+TEST(schedule, keeps_the_functions_of_one_that_is_set_again) {
+  auto s = growing();
+  auto present = s.detached();
+  one_of(present);
+  auto next = s;
+  EXPECT_TRUE(take_over(next, present));
+  EXPECT_EQ(one_of(next), duration{2});
+  next = s.take(7);
+  EXPECT_FALSE(take_over(next, present));
+  EXPECT_EQ(one_of(next), duration{1});
+  EXPECT_EQ(one_of(s), duration{1});
+}
+
 TEST(schedule, custom_asks_its_function_until_it_ends) {
   auto s = schedule::custom([](std::uint32_t n) -> std::optional<duration> {
     if (n == 3)

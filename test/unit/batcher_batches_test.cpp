@@ -145,6 +145,21 @@ TEST(batcher, sends_what_it_has_when_drained) {
   EXPECT_EQ(b.policy.state(), "draining");
 }
 
+TEST(batcher, does_nothing_when_it_is_drained_again) {
+  batch_host b{three_items()};
+  b.drain();
+  b.arrive();
+  b.arrive();
+  auto sent = b.launched.size();
+  auto told = b.e.told.size();
+  b.drain();
+  b.drain();
+  EXPECT_EQ(b.launched.size(), sent);
+  EXPECT_EQ(b.e.told.size(), told);
+  EXPECT_EQ(b.count("flushed_by_drain"), 2);
+  EXPECT_EQ(b.policy.state(), "draining");
+}
+
 TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
   auto c = three_items();
   c.max_outstanding = 1;

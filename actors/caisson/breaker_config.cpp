@@ -68,6 +68,22 @@ void check(const breaker_config& c, const std::string& path, problems& out) {
                    fmt::format("{} calls never fit into the window, allowed: 1 "
                                "to window_calls ({})",
                                c.minimum_calls, c.window_calls)});
+  // What is out of range has been reported already.
+  if (c.probe_timeout > c.half_open_max && c.probe_timeout <= 1h
+      && c.half_open_max >= 1ms)
+    out.push_back(
+      {{},
+       joined(path, "probe_timeout"),
+       fmt::format("{} is longer than half_open_max, so that no "
+                   "probe ever times out, allowed: 1ms to "
+                   "half_open_max ({})",
+                   to_text(c.probe_timeout), to_text(c.half_open_max))});
+  if (c.half_open_max == unlimited
+      && c.after_half_open_max == breaker_verdict::closed)
+    out.push_back({{},
+                   joined(path, "after_half_open_max"),
+                   "closed has no effect: half_open_max is unlimited, allowed: "
+                   "open, or a half_open_max that ends"});
   if (c.open.empty())
     out.push_back({{},
                    joined(path, "open"),
@@ -78,8 +94,7 @@ void check(const breaker_config& c, const std::string& path, problems& out) {
                    fmt::format("{} successes can never come, allowed: 0 to "
                                "probes ({})",
                                c.successes_to_close, c.probes)});
-  check_error_names(c.classify.allow, "count_only", path, out);
-  check_error_names(c.classify.deny, "ignore", path, out);
+  check_lists(c.classify, "count_only", "ignore", path, out);
 }
 
 } // namespace caisson

@@ -24,8 +24,7 @@ void describe(field_visitor& v, fallback_config& c) {
 }
 
 void check(const fallback_config& c, const std::string& path, problems& out) {
-  check_error_names(c.classify.allow, "fall_back_on", path, out);
-  check_error_names(c.classify.deny, "ignore", path, out);
+  check_lists(c.classify, "fall_back_on", "ignore", path, out);
 }
 
 fallback::fallback(fallback_config c, std::vector<alternative_kind> chain)

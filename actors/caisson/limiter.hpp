@@ -35,7 +35,8 @@ struct limiter_config {
   /// that finds too few tokens is refused at once.
   duration max_wait = duration::zero();
 
-  /// How many calls may wait; 0 to 1000000, default 1000.
+  /// How many calls may wait; 0 to 1000000, default 1000. 0 only if `max_wait`
+  /// is.
   std::uint32_t max_waiters = 1000;
 
   /// Whether an answer of the worker such as "too many requests" empties the
@@ -46,7 +47,8 @@ struct limiter_config {
 /// Lists the fields of `c`.
 void describe(field_visitor& v, limiter_config& c);
 
-/// Checks that `rate` is at most one token per nanosecond.
+/// Checks that `rate` is at most one token per nanosecond, and that calls have
+/// a place to wait in if they may wait.
 void check(const limiter_config& c, const std::string& path, problems& out);
 
 // -- the policy ---------------------------------------------------------------

@@ -1,6 +1,8 @@
 #include <caisson/callback.hpp>
 #include <caisson/retrier.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -43,9 +45,45 @@ void describe(field_visitor& v, retrier_config& c) {
        c.budget_ttl, {1s, 60s});
 }
 
+namespace {
+
+// With how many retries each part of the schedule has come into use, as far as
+// that is certain: a function or a sum may end a part early.
+std::uint64_t retries_used_by(const schedule& s) {
+  std::uint64_t n = 0;
+  for (const auto& part : s.segments()) {
+    auto certain = part.kind != schedule::shape::custom
+                   && part.until == unlimited;
+    auto last = &part == &s.segments().back();
+    if (certain && part.take != 0)
+      n += part.take;
+    else if (certain || last)
+      ++n;
+  }
+  return n;
+}
+
+} // namespace
+
 void check(const retrier_config& c, const std::string& path, problems& out) {
-  check_error_names(c.classify.allow, "retry_on", path, out);
-  check_error_names(c.classify.deny, "fail_on", path, out);
+  // With a single attempt retries are switched off, whatever the schedule.
+  auto retries = c.max_attempts - 1;
+  if (auto n = retries_used_by(c.backoff); c.max_attempts > 1 && n > retries)
+    out.push_back({{},
+                   joined(path, "backoff"),
+                   fmt::format("has delays for {} retries or more, but "
+                               "max_attempts is {}, allowed: delays for 1 to "
+                               "{}, or max_attempts of at least {}",
+                               n, c.max_attempts, retries, n + 1)});
+  if (c.max_attempts > 1 && c.budget && c.budget_reserve == 0
+      && c.budget_ratio < 0.000'000'5)
+    out.push_back({{},
+                   joined(path, "budget_ratio"),
+                   fmt::format("{} pays for no retry ever, and budget_reserve "
+                               "is 0, allowed: 0.000001 to 1, or "
+                               "budget_reserve of at least 1",
+                               to_text(c.budget_ratio))});
+  check_lists(c.classify, "retry_on", "fail_on", path, out);
 }
 
 namespace {

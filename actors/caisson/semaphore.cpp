@@ -1,5 +1,7 @@
 #include <caisson/semaphore.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,12 +18,33 @@ void describe(field_visitor& v, semaphore_config& c) {
                             "call that finds no permit is refused at once"},
             c.max_waiters, {0, 1'000'000});
   v.on({"max_wait", "how long a call may wait; unlimited: until its own "
-                    "deadline; 0: not at all"},
+                    "deadline; 0: not at all, only without `max_waiters`"},
        c.max_wait, {duration::zero(), unlimited});
   v.choice({"order", "whose turn it is: fifo: the oldest waiter, and a full "
                      "queue refuses the newcomer; lifo: the newest waiter, and "
                      "a full queue turns away the oldest"},
            c.order);
+}
+
+void check(const semaphore_config& c, const std::string& path, problems& out) {
+  auto wrong = [&](std::string_view key, std::string message) {
+    out.push_back({{}, joined(path, key), std::move(message)});
+  };
+  auto bounded = c.max_wait > duration::zero() && c.max_wait < unlimited;
+  if (c.max_waiters == 0 && bounded)
+    wrong("max_wait",
+          fmt::format("{} has no effect: max_waiters is 0, so that no call "
+                      "waits, allowed: 0s or unlimited, or max_waiters of at "
+                      "least 1",
+                      to_text(c.max_wait)));
+  if (c.max_waiters == 0 && c.order == wait_order::lifo)
+    wrong("order", "lifo has no effect: max_waiters is 0, so that no call "
+                   "waits, allowed: fifo, or max_waiters of at least 1");
+  if (c.max_waiters > 0 && c.max_wait == duration::zero())
+    wrong("max_wait", fmt::format("0s lets no call wait, but max_waiters is "
+                                  "{}, allowed: 1ns to unlimited, or "
+                                  "max_waiters of 0",
+                                  c.max_waiters));
 }
 
 // -- construction and configuration -------------------------------------------
@@ -95,8 +118,6 @@ decision semaphore::expire(flight& call, slot& notes, env& e) {
 decision semaphore::enqueue(const flight& call, stay& s, env& e) {
   if (config_.max_waiters == 0)
     return refuse(count::queue_full, errc::queue_full, call.id, e);
-  if (config_.max_wait == duration::zero())
-    return refuse(count::no_wait, errc::wait_timeout, call.id, e);
   if (waiting_.size() >= config_.max_waiters) {
     if (config_.order == wait_order::fifo)
       return refuse(count::queue_full, errc::queue_full, call.id, e);
@@ -161,8 +182,8 @@ semaphore::queue::handle semaphore::next_in_turn() const noexcept {
 
 void semaphore::list_metrics(std::vector<metric>& out) const {
   static constexpr counters<count>::names_type names{
-    "passed",  "queued",   "granted",   "queue_full", "no_wait",  "too_heavy",
-    "evicted", "outgrown", "timed_out", "gave_up",    "finished", "abandoned",
+    "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
+    "outgrown", "timed_out", "gave_up", "finished",   "abandoned",
   };
   counters_.list(names, out);
   out.push_back({"permits", config_.permits, true});

@@ -39,16 +39,20 @@ struct semaphore_config {
   /// How many calls may wait; 0 to 1000000, default 0: none waits.
   std::uint32_t max_waiters = 0;
 
-  /// How long a call may wait; 0 to unlimited, default unlimited: until its
-  /// own deadline.
+  /// How long a call may wait; 1ns to unlimited, default unlimited: until its
+  /// own deadline. Without `max_waiters` 0 or unlimited.
   duration max_wait = unlimited;
 
-  /// `fifo` (default) or `lifo`; also decides who leaves a full queue.
+  /// `fifo` (default) or `lifo`, which needs `max_waiters`; also decides who
+  /// leaves a full queue.
   wait_order order = wait_order::fifo;
 };
 
 /// Lists the fields of `c`.
 void describe(field_visitor& v, semaphore_config& c);
+
+/// Checks that settings about waiting come with a place to wait in.
+void check(const semaphore_config& c, const std::string& path, problems& out);
 
 // -- the policy ---------------------------------------------------------------
 
@@ -88,7 +92,6 @@ private:
     queued,
     granted,
     queue_full,
-    no_wait,
     too_heavy,
     evicted,
     outgrown,

@@ -205,6 +205,12 @@ void check(const schedule::segment& s, const std::string& path, problems& out) {
   if (s.kind != shape::custom && s.max < s.base)
     wrong("max", fmt::format("{} is less than base, which is {}",
                              to_text(s.max), to_text(s.base)));
+  // With jitter the first delay may be shorter than `base`.
+  if (s.kind != shape::custom && s.spread == jitter::none && s.until < s.base)
+    wrong("until",
+          fmt::format("{} leaves no delay: the first one is {}, "
+                      "allowed: {} to unlimited",
+                      to_text(s.until), to_text(s.base), to_text(s.base)));
   if (s.kind == shape::decorrelated && s.spread != jitter::none)
     wrong("jitter", fmt::format("\"{}\" does not apply to decorrelated, which "
                                 "is random by itself, allowed: none",
@@ -233,6 +239,14 @@ void check_schedule(const schedule& s, const std::string& path, problems& out) {
     auto where = segments.size() == 1 ? path : fmt::format("{}[{}]", path, i);
     auto found = problems_of(segments[i], where);
     out.insert(out.end(), found.begin(), found.end());
+    const auto& s = segments[i];
+    if (i + 1 < segments.size() && s.kind != shape::custom && s.take == 0
+        && s.until == unlimited)
+      out.push_back({{},
+                     joined(where, "take"),
+                     fmt::format("0 means without end, so that the segments "
+                                 "behind it are never used, allowed: 1 to {}",
+                                 most_delays)});
   }
 }
 

@@ -59,6 +59,11 @@ breaker_model::settings any_settings() {
   c.probe_timeout = one_of<duration>({1ms, 500ms, 1s, 2s, 1h});
   c.half_open_retry_after = one_of<duration>({1ms, 50ms, 600ms, 1h});
   c.half_open_max = one_of<duration>({1ms, 1s, 3s, unlimited, unlimited});
+  // A probe that outlasts the state is refused, and so is a verdict on a state
+  // without end.
+  c.half_open_max = std::max(c.half_open_max, c.probe_timeout);
+  if (c.half_open_max == unlimited)
+    return s;
   c.after_half_open_max = one_of<breaker_verdict>(
     {breaker_verdict::open, breaker_verdict::closed});
   return s;

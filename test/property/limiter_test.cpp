@@ -190,7 +190,7 @@ rc::Gen<limiter_config> small_config() {
       c.per = duration{per};
       c.burst = burst;
       c.max_wait = wait;
-      c.max_waiters = waiters;
+      c.max_waiters = wait > duration{0} ? std::max(waiters, 1u) : waiters;
       c.drain_on_rejection = drain;
       return c;
     },

@@ -43,10 +43,16 @@ settings_of_run some_settings() {
   if (s.endless)
     c.backoff = c.backoff.then(schedule::constant(s.delays.back()));
   c.max_attempts = *rc::gen::element<std::uint32_t>(1, 2, 3, 1'000);
+  // More delays than retries are refused.
+  if (c.max_attempts > 1 && s.delays.size() + s.endless >= c.max_attempts)
+    c.max_attempts = 1'000;
   c.idempotent = *rc::gen::arbitrary<bool>();
   c.budget = *rc::gen::arbitrary<bool>();
   c.budget_ratio = *rc::gen::element(0.0, 0.000001, 0.2, 0.5, 1.0);
   c.budget_reserve = *rc::gen::element<std::uint32_t>(0, 1, 10, 1'000'000);
+  // Nor is a budget accepted that pays for nothing.
+  if (c.budget_ratio == 0.0)
+    c.budget_reserve = std::max(c.budget_reserve, 1u);
   c.budget_ttl = *rc::gen::element<duration>(1s, 10s, 60s);
   return s;
 }

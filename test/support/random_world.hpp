@@ -102,6 +102,17 @@ private:
     }
   }
 
+  // Without waiters the rest would have no effect and is refused.
+  std::string waiting() {
+    auto waiters = one_of({"0", "1", "50"});
+    auto wait = one_of({"\"20ms\"", "\"1s\"", "\"unlimited\""});
+    auto order = one_of({"fifo", "lifo"});
+    if (waiters == std::string_view{"0"})
+      return "max_waiters = 0";
+    return fmt::format("max_waiters = {}\nmax_wait = {}\norder = \"{}\"",
+                       waiters, wait, order);
+  }
+
   void add_layer() {
     switch (number(7)) {
       case 0:
@@ -116,11 +127,8 @@ private:
                             "= \"full\" }"}),
                     one_of({"true", "false"}));
       case 2:
-        return line("kind = \"semaphore\"\npermits = {}\nmax_waiters = {}\n"
-                    "max_wait = {}\norder = \"{}\"",
-                    one_of({"1", "3", "100"}), one_of({"0", "1", "50"}),
-                    one_of({"\"0s\"", "\"20ms\"", "\"unlimited\""}),
-                    one_of({"fifo", "lifo"}));
+        return line("kind = \"semaphore\"\npermits = {}\n{}",
+                    one_of({"1", "3", "100"}), waiting());
       case 3:
         return line("kind = \"limiter\"\nrate = {}\nburst = {}\nmax_wait = {}",
                     one_of({"1", "50", "10000"}), one_of({"1", "20"}),

@@ -89,12 +89,15 @@ TEST(half_open_breaker, tells_when_the_next_probe_must_have_ended) {
 
 TEST(half_open_breaker, tells_its_own_end_if_that_comes_first) {
   auto c = probing(1, 0);
+  c.probe_timeout = 4s;
   c.half_open_max = 4s;
   c.half_open_retry_after = 1h;
   due r{c};
+  r.call(outcome::failure(errc::cancelled, true));
+  r.advance(1s);
   r.arrive();
   r.advance(1s);
-  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 3s);
+  EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 2s);
 }
 
 // -- decisions ----------------------------------------------------------------
@@ -191,6 +194,7 @@ TEST(half_open_breaker, gets_its_probe_back_from_a_neutral_outcome) {
 
 TEST(half_open_breaker, does_not_stay_so_if_all_outcomes_are_neutral) {
   auto c = probing(1, 0);
+  c.probe_timeout = 5s;
   c.half_open_max = 5s;
   due r{c};
   for (int i = 0; i < 4; ++i) {

@@ -112,10 +112,29 @@ TEST(breaker_settings, are_refused_out_of_range) {
      [](breaker_config& c) { c.half_open_retry_after = 0s; }, "1ms to 1h"},
     {"half_open_retry_after",
      [](breaker_config& c) { c.half_open_retry_after = 1h + 1ns; }, "1ms to"},
-    {"half_open_max", [](breaker_config& c) { c.half_open_max = 0s; }, "1ms"},
+    {"probe_timeout", [](breaker_config& c) { c.half_open_max = 9s; },
+     "1ms to half_open_max (9s)"},
+    {"after_half_open_max",
+     [](breaker_config& c) {
+       c.half_open_max = unlimited;
+       c.after_half_open_max = breaker_verdict::closed;
+     },
+     "open, or a half_open_max that ends"},
     {"count_only", [](breaker_config& c) { c.classify.allow = {"oops"}; },
      "oops"},
     {"ignore", [](breaker_config& c) { c.classify.deny = {":3"}; }, ":3"},
+    {"count_only",
+     [](breaker_config& c) {
+       c.classify.allow = {"app:1", "shed"};
+       c.classify.deny = {"shed", "app:*"};
+     },
+     "\"shed\" has no effect: ignore names it too and wins"},
+    {"ignore",
+     [](breaker_config& c) {
+       c.classify.deny = {"shed"};
+       c.classify.by_value = classifier::standard;
+     },
+     "has no effect: by_value decides about every outcome"},
   };
   for (auto& row : table) {
     breaker_config c;
@@ -127,6 +146,13 @@ TEST(breaker_settings, are_refused_out_of_range) {
       << found[0].message;
     EXPECT_THROW(breaker{c}, config_error);
   }
+}
+
+TEST(breaker_settings, allow_a_probe_to_take_as_long_as_the_state) {
+  breaker_config c;
+  c.half_open_max = c.probe_timeout;
+  c.after_half_open_max = breaker_verdict::closed;
+  EXPECT_EQ(problems_of(c), problems{});
 }
 
 TEST(breaker_settings, allow_a_minimum_beyond_a_window_that_is_not_used) {

@@ -212,7 +212,7 @@ TEST(fallback, follows_its_lists) {
                         {{"draining"}, {}, errc::worker_down, false},
                         {{"draining"}, {}, errc::shed, false},
                         {{"shed"}, {}, errc::shed, true},
-                        {{"shed"}, {"shed"}, errc::shed, false},
+                        {{"shed"}, {"caisson:*"}, errc::shed, false},
                         {{}, {"shed"}, errc::shed, false},
                         {{}, {"caisson:*"}, errc::shed, false},
                         {{}, {"worker_down"}, errc::worker_down, false},

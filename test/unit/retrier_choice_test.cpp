@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -124,17 +125,25 @@ TEST(retrier, knows_by_itself_what_is_worth_another_attempt) {
 
 TEST(retrier, follows_its_lists) {
   auto c = simple();
-  c.classify.allow = {"shed", "worker_down"};
-  c.classify.deny = {"worker_down"};
-  for (auto [code, retried] :
-       std::vector<std::pair<errc, bool>>{{errc::shed, true},
-                                          {errc::worker_down, false},
-                                          {errc::breaker_open, false}}) {
+  c.classify.allow = {"shed", "app:*"};
+  c.classify.deny = {"app:3"};
+  auto app = [](std::uint8_t code) {
+    outcome o;
+    o.ok = false;
+    o.code = code;
+    o.category = category_hash("app");
+    return o;
+  };
+  for (auto& [o, retried] : std::vector<std::pair<outcome, bool>>{
+         {outcome::failure(errc::shed, false), true},
+         {outcome::failure(errc::breaker_open, false), false},
+         {app(4), true},
+         {app(3), false}}) {
     host h{c};
     auto id = h.arrive();
-    h.fail(id, code);
+    h.finish(id, o);
     EXPECT_EQ(h.where(id), retried ? place::held : place::passed)
-      << name_of(code);
+      << int{o.code};
   }
 }
 
@@ -253,7 +262,7 @@ TEST(retrier, gives_the_first_of_several_reasons) {
   c.max_attempts = 1;
   c.backoff = schedule{};
   c.classify.deny = {"cancelled"};
-  c.budget_ratio = 0;
+  c.budget_ratio = 0.000001;
   c.budget_reserve = 0;
   auto call = flight{};
   auto o = outcome::failure(errc::cancelled, true, -1ns);

@@ -74,6 +74,63 @@ TEST(retrier, refuses_what_is_out_of_range_and_says_why) {
   }
 }
 
+TEST(retrier, refuses_settings_that_contradict_each_other) {
+  struct row {
+    void (*spoil)(retrier_config&);
+    std::string message;
+  };
+  for (auto& x : std::vector<row>{
+         {[](auto& c) { c.backoff = schedule::constant(1s).take(10); },
+          "backoff: has delays for 10 retries or more, but max_attempts is 3, "
+          "allowed: delays for 1 to 2, or max_attempts of at least 11"},
+         {[](auto& c) {
+            c.backoff = schedule::constant(0s).take(2).then(
+              schedule::constant(1s));
+          },
+          "backoff: has delays for 3 retries or more, but max_attempts is 3, "
+          "allowed: delays for 1 to 2, or max_attempts of at least 4"},
+         {[](auto& c) {
+            c.budget_ratio = 0;
+            c.budget_reserve = 0;
+          },
+          "budget_ratio: 0 pays for no retry ever, and budget_reserve is 0, "
+          "allowed: 0.000001 to 1, or budget_reserve of at least 1"},
+         {[](auto& c) {
+            c.classify.allow = {"shed"};
+            c.classify.deny = {"shed"};
+          },
+          "retry_on: \"shed\" has no effect: fail_on names it too and wins, "
+          "allowed: one of the two"}}) {
+    retrier_config c;
+    x.spoil(c);
+    auto found = problems_of(c);
+    ASSERT_EQ(found.size(), 1u) << x.message;
+    EXPECT_EQ(to_text(found[0]), x.message);
+  }
+}
+
+TEST(retrier, accepts_schedules_that_may_end_in_time) {
+  for (auto& s :
+       {schedule::constant(1s).take(2), schedule::constant(1s).take(1),
+        schedule::constant(1s), schedule{},
+        schedule::constant(1s).take(10).until(2s),
+        schedule::constant(1s).until(2s).then(schedule::constant(2s).take(2)),
+        schedule::custom([](std::uint32_t) {
+          return std::nullopt;
+        }).take(10)}) {
+    retrier_config c;
+    c.backoff = s;
+    EXPECT_EQ(problems_of(c), problems{}) << to_text(s);
+  }
+  // Retries are switched off, and their settings wait for better days.
+  retrier_config c;
+  c.max_attempts = 1;
+  c.backoff = schedule::constant(1s).take(10);
+  c.budget_ratio = 0;
+  c.budget_reserve = 0;
+  EXPECT_EQ(problems_of(c), problems{});
+}
+
 TEST(retrier, refuses_names_that_are_no_errors) {
   auto c = simple();
   c.classify.allow = {"deadline_exceeded", "tired"};

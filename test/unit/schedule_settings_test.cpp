@@ -212,10 +212,19 @@ TEST(schedule_settings, values_set_in_code_are_checked_too) {
     {schedule::constant(2s).limit(1s),
      "s.max: 1s is less than base, which is 2s"},
     {schedule::custom({}), "s.custom: a custom schedule needs a function"},
+    {schedule::constant(1s).until(999ms),
+     "s.until: 999ms leaves no delay: the first one is 1s, allowed: 1s to "
+     "unlimited"},
+    {schedule::constant(1s).until(1s), ""},
+    {schedule::constant(1s).jittered(jitter::full).until(1ms), ""},
+    {schedule::constant(1s).then(schedule::constant(2s)),
+     "s[0].take: 0 means without end, so that the segments behind it are never "
+     "used, allowed: 1 to 1000000"},
+    {schedule::constant(1s).until(3s).then(schedule::constant(2s)), ""},
     {schedule{{segment{.kind = static_cast<shape>(9)}}},
      "s.kind: value 9 is not one of: constant, linear, exponential, "
      "fibonacci, decorrelated"},
-    {schedule::constant(1s).then(schedule::constant(-1s)),
+    {schedule::constant(1s).take(1).then(schedule::constant(-1s)),
      "s[1].base: -1s is out of range, allowed: 0s to unlimited"},
     {schedule{}, ""},
     {schedule::custom([](std::uint32_t) { return duration{1}; }).limit(1s), ""},

@@ -58,12 +58,17 @@ TEST(semaphore, refuses_settings_out_of_range_and_names_them) {
   };
   auto bad_order = some(1);
   bad_order.order = static_cast<wait_order>(2);
+  auto lifo = some(1);
+  lifo.order = wait_order::lifo;
   const row table[] = {
     {some(0), "permits", "1 to 1000000"},
     {some(1'000'001), "permits", "1 to 1000000"},
     {some(1, 1'000'001), "max_waiters", "0 to 1000000"},
     {some(1, 1, -1ns), "max_wait", "0s to unlimited"},
     {bad_order, "order", "fifo, lifo"},
+    {lifo, "order", "fifo, or max_waiters of at least 1"},
+    {some(1, 0, 200ms), "max_wait", "0s or unlimited, or max_waiters"},
+    {some(1, 5, 0ns), "max_wait", "1ns to unlimited, or max_waiters of 0"},
   };
   for (auto& [config, key, allowed] : table) {
     auto found = problems_of(config);
@@ -74,7 +79,8 @@ TEST(semaphore, refuses_settings_out_of_range_and_names_them) {
     EXPECT_THROW(semaphore{config}, config_error);
   }
   EXPECT_NO_THROW(semaphore{some(1)});
-  EXPECT_NO_THROW(semaphore{some(1'000'000, 1'000'000, 0ns)});
+  EXPECT_NO_THROW(semaphore{some(1'000'000, 1'000'000, 1ns)});
+  EXPECT_NO_THROW(semaphore{some(1, 0, 0ns)});
 }
 
 TEST(semaphore, is_called_semaphore_and_has_no_states) {
@@ -276,13 +282,13 @@ TEST(semaphore, serves_those_behind_a_heavy_call_that_timed_out) {
 }
 
 TEST(semaphore, never_loses_against_a_free_permit_with_a_max_wait_of_zero) {
-  host h{some(1, 10, 0ns)};
+  host h{some(1, 0, 0ns)};
   auto a = h.arrive();
   EXPECT_EQ(h.where(a), place::below);
   auto b = h.arrive();
   EXPECT_EQ(h.where(b), place::rejected);
-  EXPECT_EQ(h.calls.at(b).code, errc::wait_timeout);
-  EXPECT_EQ(h.count("no_wait"), 1);
+  EXPECT_EQ(h.calls.at(b).code, errc::queue_full);
+  EXPECT_EQ(h.count("queue_full"), 1);
   EXPECT_EQ(h.count("timed_out"), 0);
   h.finish(a);
   EXPECT_EQ(h.where(h.arrive()), place::below);

@@ -1,0 +1,89 @@
+// Defaults in the company of other defaults: what a stack does about whose
+// numbers nobody has thought.
+#include "support/world.hpp"
+
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+class defaults_test : public world_test {};
+CAISSON_ALL_ORDERS(defaults_test);
+
+caf::error failure() {
+  return caf::make_error(caf::sec::end_of_stream);
+}
+
+TEST_P(defaults_test, a_rate_opens_a_breaker_on_a_worker_that_hangs) {
+  auto w = make_worker();
+  auto g = gate(w.handle(),
+                stack{}.breaker({.trip = breaker_trip::rate_by_time}));
+  for (int i = 0; i < 20; ++i) {
+    world.request(g, i);
+    world.advance(100ms);
+  }
+  EXPECT_EQ(state_of(g, "breaker"), "closed");
+  world.advance(30s);
+  EXPECT_EQ(state_of(g, "breaker"), "open");
+}
+
+TEST_P(defaults_test, callers_come_back_to_a_worker_that_is_well_again) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}
+                              .deadline({.timeout = 5s})
+                              .retry()
+                              .breaker({.open = schedule::constant(1s)}));
+  for (int i = 0; i < 5; ++i) {
+    world.request(g, i);
+    w.fail(failure());
+  }
+  ASSERT_EQ(state_of(g, "breaker"), "open");
+  world.advance(1s);
+  std::vector<pending_answer> answers;
+  for (int i = 0; i < 20; ++i)
+    answers.push_back(world.request(g, i));
+  // The first is the probe; the worker takes 20 ms for each call.
+  for (int i = 0; i < 500 && w.count() < 25; ++i) {
+    world.advance(20ms);
+    while (w.open() > 0)
+      w.answer(7);
+  }
+  for (auto& x : answers) {
+    ASSERT_TRUE(x.ready());
+    EXPECT_EQ(x.value<int>(), 7);
+    EXPECT_LE(x.at() - answers[0].at(), 250ms);
+  }
+}
+
+TEST_P(defaults_test, a_value_is_there_for_every_call_of_a_burst) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.fallback({alternative::answer(-1)}));
+  std::vector<pending_answer> answers;
+  for (int i = 0; i < 50; ++i)
+    answers.push_back(world.request(g, i));
+  w.quit();
+  for (auto& x : answers)
+    EXPECT_EQ(x.value<int>(), -1);
+}
+
+TEST_P(defaults_test, a_healthy_worker_with_few_calls_gets_its_breaker_closed) {
+  auto w = make_worker(scripted_worker::doubling());
+  auto g = gate(w.handle(), stack{}.breaker({.threshold = 1,
+                                             .open = schedule::constant(1s),
+                                             .probes = 5}));
+  // A message that it has no handler for.
+  EXPECT_TRUE(world.request(g, std::string{"what?"}).failed());
+  ASSERT_EQ(state_of(g, "breaker"), "open");
+  world.advance(1s);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.request(g, i).value<int>(), 2 * i);
+    EXPECT_EQ(state_of(g, "breaker"), "half_open");
+    world.advance(20s);
+  }
+  EXPECT_EQ(state_of(g, "breaker"), "closed");
+}
+
+} // namespace
+} // namespace caisson::test

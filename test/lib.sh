@@ -48,30 +48,78 @@ need_packages() {
     apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
+# The CAF to build with: its version, and what tells CMake where it is. Empty:
+# the one that CMake finds by itself. Set by use_caf.
+caf_version=
+caf_args=()
+
+# From here on, builds with the CAF that is installed in $1, in directories of
+# its own. Ends, naming what is missing, if $1 does not hold a whole one.
+use_caf() {
+  local dir core io config number missing=()
+  dir=$(cd "$1" 2>/dev/null && pwd) || die "$1 is not a directory"
+  # The file $1 in `lib`, `lib64` or `lib/<machine>`.
+  installed() { compgen -G "$dir/lib*/$1" || compgen -G "$dir/lib/*/$1"; }
+  # What the lines of the header $1 that match $2 say at its parentheses.
+  defined() { sed -nE "s/^#define $2\$/\1/p" "$dir/include/caf/$1" 2>/dev/null; }
+  for file in include/caf/all.hpp include/caf/io/all.hpp; do
+    [[ -f $dir/$file ]] || missing+=("$file")
+  done
+  core=$(installed libcaf_core.so || installed libcaf_core.a) \
+    || missing+=(lib/libcaf_core)
+  io=$(installed libcaf_io.so || installed libcaf_io.a) \
+    || missing+=(lib/libcaf_io)
+  # 1.x says what it is in one header, 0.17, which has no package for CMake, in
+  # another.
+  if caf_version=$(defined detail/build_config.hpp 'CAF_VERSION_STR "(.*)"') \
+    && [[ -n $caf_version ]]; then
+    config=$(installed cmake/CAF/CAFConfig.cmake) \
+      || missing+=(lib/cmake/CAF/CAFConfig.cmake)
+    caf_args=(-DCMAKE_DISABLE_FIND_PACKAGE_CAF=OFF -DCAF_DIR="${config%/*}")
+  elif number=$(defined config.hpp 'CAF_VERSION ([0-9]+)') \
+    && [[ -n $number ]]; then
+    caf_version=0.$((number / 100)).$((number % 100))
+    caf_args=(-DCMAKE_DISABLE_FIND_PACKAGE_CAF=ON
+      -DCAF_INCLUDE_DIR="$dir/include"
+      -DCAF_CORE_LIBRARY="$core" -DCAF_IO_LIBRARY="$io")
+  else
+    missing+=("a header that says the version")
+  fi
+  if ((${#missing[@]} > 0)); then
+    missing=$(printf ', %s' "${missing[@]}")
+    die "no whole CAF is installed in $dir, it lacks: ${missing:2}"
+  fi
+  mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^libcaf')
+}
+
 # Where the preset $1 builds.
 build_dir_of() {
-  if [[ $1 == default ]]; then
-    echo "$root/build"
-  else
-    echo "$root/build-$1"
-  fi
+  local dir=$root/build
+  [[ -z $caf_version ]] || dir+=-caf-$caf_version
+  [[ $1 == default ]] || dir+=-$1
+  echo "$dir"
 }
 
 # Configures the preset $1; further arguments are for CMake. Says little unless
 # it fails.
 configure() {
-  local preset=$1 log
+  local preset=$1 dir log
+  dir=$(build_dir_of "$preset")
   shift
-  say "Configuring $(build_dir_of "$preset")"
+  say "Configuring $dir"
   log=$(mktemp)
-  if (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1; then
-    grep -E '^-- CAF |[Ww]arning' "$log" || true
-    rm -f "$log"
-  else
+  if ! (cd "$root" \
+    && cmake --preset "$preset" -B "$dir" "${caf_args[@]}" "$@") >"$log" 2>&1
+  then
     cat "$log" >&2
     rm -f "$log"
     die "CMake failed"
   fi
+  grep -E '^-- CAF |[Ww]arning' "$log" || true
+  # A package that CMake cannot use makes it look elsewhere.
+  [[ -z $caf_version ]] || grep -q "^-- CAF $caf_version " "$log" \
+    || die "CMake did not take CAF $caf_version; see $log"
+  rm -f "$log"
 }
 
 # Builds the preset $1; further arguments are for `cmake --build`.

@@ -223,8 +223,8 @@ protected:
     auto catch_all = [this](caf::message content) -> caf::result<caf::message> {
       auto* element = current_mailbox_element();
       auto id = element->mid;
-      auto sender = element->sender;
-      on_message(reply_to{make_response_promise(), sender, id},
+      auto from = element->sender;
+      on_message(reply_to{make_response_promise(), from, id},
                  std::move(content));
       return caf::delegated<caf::message>{};
     };

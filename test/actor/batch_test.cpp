@@ -1,10 +1,27 @@
 // Batchers and fallbacks in a gate: the layers that handle content.
 #include "support/world.hpp"
 
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
 using namespace std::chrono_literals;
+
+CAF_BEGIN_TYPE_ID_BLOCK(batch_test, caisson::first_free_type_id)
+CAF_ADD_TYPE_ID(batch_test, (std::vector<int>))
+CAF_ADD_TYPE_ID(batch_test, (std::vector<std::string>))
+CAF_END_TYPE_ID_BLOCK(batch_test)
 
 namespace caisson::test {
 namespace {
+
+// CAF 1.x wants to know all types before the first actor system exists, and in
+// this program other tests come first.
+[[maybe_unused]] const bool types_ready = [] {
+  rt::init_types<caf::id_block::batch_test>();
+  return true;
+}();
 
 class batch_test : public world_test {
 protected:

@@ -7,6 +7,9 @@
 
 using namespace std::chrono_literals;
 
+// The pages show requests in the form that CAF 1.x has as well, but deprecates.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace caisson::test {
 namespace {
 

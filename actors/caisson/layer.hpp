@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/messages.hpp>
 #include <caisson/policy.hpp>
 #include <caisson/settings.hpp>
 
@@ -27,7 +28,7 @@ struct alternative {
   /// The message `xs...` as the answer.
   template <class... Ts>
   static alternative answer(Ts&&... xs) {
-    return {caf::make_message(std::forward<Ts>(xs)...), {}, false};
+    return {detail::make_early(std::forward<Ts>(xs)...), {}, false};
   }
 
   /// Ask `target`; it gets the call's content as the worker would.

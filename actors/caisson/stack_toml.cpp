@@ -1,5 +1,6 @@
 #include <caisson/stack_toml.hpp>
 
+#include <caisson/messages.hpp>
 #include <caisson/settings_text.hpp>
 #include <caisson/toml.hpp>
 
@@ -60,7 +61,7 @@ caf::message read_value(settings_reader& from) {
     from.integer<T>(f, x, {limits::min(), limits::max()});
   else
     from.on(f, x);
-  return caf::make_message(std::move(x));
+  return detail::make_early(std::move(x));
 }
 
 constexpr value_type value_types[] = {

@@ -79,8 +79,6 @@ void read_times(world_reading& w) {
 }
 
 void read_policies(world_reading& w) {
-  // Values in stacks are messages.
-  init_types();
   w.arm.stacks = read_stacks(w.root, w.out).stacks;
   if (auto all = w.table("stack"))
     for (const auto& [name, value] : *all)

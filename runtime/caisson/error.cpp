@@ -73,7 +73,7 @@ caf::error make_error(errc code) {
 }
 
 caf::error make_error(errc code, rejection context) {
-  return caf::error{code, caf::make_message(std::move(context))};
+  return caf::error{code, detail::make_early(std::move(context))};
 }
 
 void setup(caf::actor_system_config&) {

@@ -57,9 +57,6 @@ const T* value_of(const outcome& o) {
 /// `cfg` was constructed.
 void setup(caf::actor_system_config& cfg);
 
-/// Registers caisson's types with CAF 1.x; nothing to do on 0.17.
-void init_types();
-
 namespace detail {
 
 // Runs before the base class config is constructed, as CAF 1.x wants it.

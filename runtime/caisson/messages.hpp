@@ -40,6 +40,25 @@ inline constexpr std::size_t max_subscribers = 256;
 /// So many requests to drain a gate may wait for its last call.
 inline constexpr std::size_t max_drains = 256;
 
+// -- types --------------------------------------------------------------------
+
+/// Registers CAF's own types and caisson's with CAF 1.x; nothing to do on 0.17,
+/// nor a second time. To be called before any actor system exists.
+void init_types();
+
+namespace detail {
+
+/// The message `xs...`, for what may be made before there is any config, such
+/// as a stack: CAF 1.x makes no message, not even of an integer, before types
+/// are registered.
+template <class... Ts>
+caf::message make_early(Ts&&... xs) {
+  init_types();
+  return caf::make_message(std::forward<Ts>(xs)...);
+}
+
+} // namespace detail
+
 // -- calls --------------------------------------------------------------------
 
 /// What a caller can say about a call; travels through chained gates.
@@ -84,7 +103,7 @@ class wrap {
 public:
   template <class... Ts>
   explicit wrap(Ts&&... xs)
-    : call_{caf::make_message(std::forward<Ts>(xs)...), {}} {}
+    : call_{detail::make_early(std::forward<Ts>(xs)...), {}} {}
 
   /// At most `d` from receipt to answer, d > 0.
   wrap&& within(duration d) && {

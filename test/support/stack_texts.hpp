@@ -24,8 +24,6 @@ inline settings parsed(std::string_view text) {
 /// The stacks in `text`, which must be right.
 inline stack_file read(std::string_view text,
                        caf::actor_system* sys = nullptr) {
-  // CAF 1.x knows no message types, not even its own, before this.
-  rt::init_types<>();
   problems found;
   auto file = read_stacks(parsed(text), found, sys);
   EXPECT_EQ(to_text(found), "");
@@ -44,7 +42,6 @@ inline stack_entry only_stack(std::string_view text,
 /// What is wrong with the stacks in `text`; then there must be no result.
 inline std::string complaint(std::string_view text,
                              caf::actor_system* sys = nullptr) {
-  rt::init_types<>();
   problems found;
   auto file = read_stacks(parsed(text), found, sys);
   EXPECT_TRUE(found.empty() || file.stacks.empty());

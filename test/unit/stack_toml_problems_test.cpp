@@ -288,7 +288,6 @@ TEST(stack_toml_problems, under_another_key_have_that_in_front) {
 
 // What `load_stacks` throws for the file, with its path as `f`.
 std::string complaint_of_file(const std::string& path) {
-  rt::init_types<>();
   try {
     (void)load_stacks(path);
   } catch (const config_error& e) {

@@ -171,7 +171,7 @@ void virtual_time::advance(duration d) {
 
 void virtual_time::advance_to(time_point t) {
   run_until_idle();
-  while (stepper_->next_timer() <= t && stepper_->timers() > 0) {
+  while (stepper_->has_timers() && stepper_->next_timer() <= t) {
     stepper_->fire_next_timer();
     run_until_idle();
   }
@@ -181,7 +181,7 @@ void virtual_time::advance_to(time_point t) {
 
 void virtual_time::run_all_timers(std::size_t limit) {
   run_until_idle();
-  for (std::size_t i = 0; stepper_->timers() > 0; ++i) {
+  for (std::size_t i = 0; stepper_->has_timers(); ++i) {
     if (i == limit)
       throw std::runtime_error{"virtual_time: the timers never end"};
     stepper_->fire_next_timer();

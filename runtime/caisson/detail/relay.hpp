@@ -39,6 +39,9 @@ public:
   bool enqueue(caf::mailbox_element_ptr what, run_context* on) override {
     return receive(std::move(what), on);
   }
+
+  // What CAF asks of an actor that it makes: there is nothing to measure.
+  void setup_metrics() {}
 #endif
 
 protected:
@@ -79,6 +82,14 @@ protected:
     return what.content().match_elements<T>();
 #endif
   }
+
+#if !CAISSON_CAF_LEGACY
+
+private:
+  void force_close_mailbox() override {
+    // There is none.
+  }
+#endif
 };
 
 /// Makes a relay of class T. Its id is derived from that of `owner`, so that the

@@ -27,6 +27,10 @@ public:
     return coordinator_.clock().schedule().size();
   }
 
+  [[nodiscard]] bool has_timers() {
+    return !coordinator_.clock().schedule().empty();
+  }
+
   [[nodiscard]] time_point next_timer() {
     auto& all = coordinator_.clock().schedule();
     return all.empty() ? never : all.begin()->first;
@@ -63,18 +67,21 @@ public:
   }
 
   [[nodiscard]] std::size_t timers() {
-    prune();
+    drop_disposed();
     return clock_.actions.size();
   }
 
+  [[nodiscard]] bool has_timers() {
+    settle_first();
+    return !clock_.actions.empty();
+  }
+
   [[nodiscard]] time_point next_timer() {
-    prune();
-    return clock_.actions.empty() ? never : clock_.actions.begin()->first;
+    return has_timers() ? clock_.actions.begin()->first : never;
   }
 
   void fire_next_timer() {
-    prune();
-    if (clock_.actions.empty())
+    if (!has_timers())
       return;
     auto first = clock_.actions.begin();
     clock_.current_time = std::max(clock_.current_time, first->first);
@@ -129,14 +136,28 @@ private:
     caf::detail::test_coordinator& to_;
   };
 
-  void prune() {
+  // A timer that was taken back stays in the clock until its time has come.
+  void drop_disposed() {
     std::erase_if(clock_.actions,
                   [](const auto& x) { return x.second.disposed(); });
+    many_ = 2 * clock_.actions.size() + 64;
+  }
+
+  // Makes the first timer one that is set. All that were taken back are dropped
+  // only when they may be the half: to look through them each time costs more
+  // than all else.
+  void settle_first() {
+    auto& all = clock_.actions;
+    if (all.size() > many_)
+      drop_disposed();
+    while (!all.empty() && all.begin()->second.disposed())
+      all.erase(all.begin());
   }
 
   caf::detail::test_coordinator& coordinator_;
   caf::detail::test_actor_clock& clock_;
   queueing worker_;
+  std::size_t many_ = 0;
 #endif
 };
 

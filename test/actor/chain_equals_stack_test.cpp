@@ -1,0 +1,195 @@
+// One gate with many layers does what a chain of gates with one layer each
+// does: for plans drawn at random every call gets the same answer at the same
+// instant, and the workers see the same attempts.
+#include "support/plan_player.hpp"
+#include "support/random_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace caisson::test {
+namespace {
+
+// -- comparison ---------------------------------------------------------------
+
+std::string to_text(const heard& x) {
+  return x.answered ? fmt::format("{} at {}{}", x.what, caisson::to_text(x.at),
+                                  x.reached ? ", reached" : "")
+                    : "no answer";
+}
+
+// What is in `a` and not in `b`, with repetitions.
+std::vector<std::string> without(const std::vector<std::string>& a,
+                                 const std::vector<std::string>& b) {
+  std::vector<std::string> out;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(),
+                      std::back_inserter(out));
+  return out;
+}
+
+bool same(const heard& one, const heard& chain, plan_kind kind) {
+  if (kind != plan_kind::mixed)
+    return one == chain;
+  // The chain may not know that a gate further in has not sent the call on.
+  auto less_sure = chain;
+  less_sure.reached = less_sure.reached && one.reached;
+  return one == less_sure;
+}
+
+// One line for each thing that is not the same; empty: all is.
+std::string differences(const stack_plan& p, plan_kind kind) {
+  using form = plan_player::form;
+  auto one = plan_player{p, form::one_gate}.play();
+  auto chain = plan_player{p, form::chain}.play();
+  std::string out;
+  for (const auto& [id, x] : one.answers)
+    if (const auto& y = chain.answers.at(id); !same(x, y, kind))
+      out += fmt::format("call {}: one gate: {}\n        the chain: {}\n", id,
+                         to_text(x), to_text(y));
+  for (const auto& x : without(one.attempts, chain.attempts))
+    out += "only with one gate: " + x + "\n";
+  for (const auto& x : without(chain.attempts, one.attempts))
+    out += "only with the chain: " + x + "\n";
+  if (one.acts != chain.acts)
+    for (std::size_t i = 0; i < one.acts.size(); ++i)
+      out += one.acts[i] + "\n" + chain.acts[i] + "\n";
+  return out;
+}
+
+// -- shrinking ----------------------------------------------------------------
+
+/// Takes away what a plan fails without.
+class shrinker {
+public:
+  shrinker(stack_plan p, plan_kind kind) : plan_(std::move(p)), kind_(kind) {}
+
+  stack_plan run() {
+    do
+      smaller_ = false;
+    while ((drop_layers(), drop_each(&stack_plan::calls),
+            drop_each(&stack_plan::acts), drop_settings(), plainer_calls(),
+            smaller_)
+           && runs_ < 3'000);
+    return plan_;
+  }
+
+private:
+  void consider(stack_plan p) {
+    if (++runs_ > 3'000 || p.layers.empty() || !random_plan::valid(p.layers)
+        || differences(p, kind_).empty())
+      return;
+    plan_ = std::move(p);
+    smaller_ = true;
+  }
+
+  template <class T>
+  void drop_each(std::vector<T> stack_plan::*part) {
+    for (auto n = (plan_.*part).size(); n > 0; n /= 2)
+      for (std::size_t i = 0; i < (plan_.*part).size();) {
+        auto p = plan_;
+        auto& all = p.*part;
+        auto from = all.begin() + static_cast<std::ptrdiff_t>(i);
+        all.erase(from,
+                  from
+                    + static_cast<std::ptrdiff_t>(std::min(n, all.size() - i)));
+        auto before = (plan_.*part).size();
+        consider(std::move(p));
+        if ((plan_.*part).size() == before)
+          i += n;
+      }
+  }
+
+  void drop_layers() {
+    for (std::size_t i = 0; i < plan_.layers.size();) {
+      auto p = plan_;
+      auto name = p.layers[i].name;
+      p.layers.erase(p.layers.begin() + static_cast<std::ptrdiff_t>(i));
+      std::erase_if(p.acts, [&](auto& x) { return x.layer == name; });
+      auto before = plan_.layers.size();
+      consider(std::move(p));
+      if (plan_.layers.size() == before)
+        ++i;
+    }
+  }
+
+  void drop_settings() {
+    for (std::size_t i = 0; i < plan_.layers.size(); ++i)
+      for (const auto& [key, value] : texts{plan_.layers[i].set}) {
+        // Needed to neutralise what the two may do differently.
+        if (key == "count_only")
+          continue;
+        auto p = plan_;
+        p.layers[i].set.erase(key);
+        consider(std::move(p));
+      }
+  }
+
+  void plainer_calls() {
+    auto attempt = [this](std::size_t i, auto change) {
+      auto p = plan_;
+      if (change(p.calls[i]))
+        consider(std::move(p));
+    };
+    for (std::size_t i = 0; i < plan_.calls.size(); ++i) {
+      attempt(i, [](call_plan& x) {
+        return x.deadline != unlimited && (x.deadline = unlimited, true);
+      });
+      attempt(i, [](call_plan& x) {
+        return x.permits != 1 && (x.permits = 1, true);
+      });
+      for (auto part : {&call_plan::worker, &call_plan::alternative}) {
+        attempt(i, [part](call_plan& x) {
+          auto& all = x.*part;
+          return all.size() > 1 && (all.pop_back(), true);
+        });
+        attempt(i, [part](call_plan& x) {
+          auto& first = (x.*part).front();
+          return first.after != duration::zero()
+                 && (first.after = duration::zero(), true);
+        });
+      }
+    }
+  }
+
+  stack_plan plan_;
+  plan_kind kind_;
+  bool smaller_ = false;
+  int runs_ = 0;
+};
+
+// -- tests --------------------------------------------------------------------
+
+// How many plans each test plays: more with CAISSON_PLANS in the environment.
+std::uint64_t plans() {
+  auto* text = std::getenv("CAISSON_PLANS");
+  return text ? std::strtoull(text, nullptr, 10) : 20;
+}
+
+class chain_equals_stack_test
+  : public testing::TestWithParam<std::tuple<plan_kind, std::uint64_t>> {};
+
+INSTANTIATE_TEST_SUITE_P(
+  plans, chain_equals_stack_test,
+  testing::Combine(testing::Values(plan_kind::patient, plan_kind::prompt,
+                                   plan_kind::mixed),
+                   testing::Range(std::uint64_t{0}, std::uint64_t{10})));
+
+TEST_P(chain_equals_stack_test, one_gate_does_what_a_chain_does) {
+  auto [kind, block] = GetParam();
+  for (std::uint64_t i = 0; i < plans(); ++i) {
+    auto seed = block * plans() + i;
+    auto p = random_plan{kind, seed}.draw();
+    if (differences(p, kind).empty())
+      continue;
+    auto least = shrinker{p, kind}.run();
+    ADD_FAILURE() << "random_plan{" << kind << ", " << seed
+                  << "}, cut down to:\n"
+                  << to_text(least) << differences(least, kind);
+    if (!std::getenv("CAISSON_PLANS"))
+      return;
+  }
+}
+
+} // namespace
+} // namespace caisson::test

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -269,19 +270,20 @@ void read_layers(const setting& from, const std::string& path,
     out.push_back({from.place, path,
                    fmt::format("{} layers are too many, allowed: 0 to {}",
                                list->size(), stack::max_layers)});
+  auto size = std::min<std::size_t>(list->size(), stack::max_layers);
   // Which layer has which name. The stack itself does not know of layers whose
   // kind is wrong.
   std::map<std::string, std::size_t> owners;
-  for (std::size_t i = 0; i < list->size(); ++i) {
+  for (std::size_t i = 0; i < size; ++i) {
     const auto& x = (*list)[i];
     auto where = item(path, i);
     auto table = table_in(x, where, out);
     if (!table)
       continue;
-    auto size = to.size();
+    auto before = to.size();
     read_layer({*table, where, x.place}, sys, to, out);
     auto given = name_in(*table);
-    auto name = to.size() > size ? to.names().back() : given;
+    auto name = to.size() > before ? to.names().back() : given;
     auto [owner, fresh] = owners.try_emplace(name, i);
     if (!fresh && !given.empty())
       out.push_back({table->at("name").place, joined(where, "name"),

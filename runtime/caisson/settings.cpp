@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace caisson {
@@ -12,9 +13,19 @@ using namespace detail;
 
 // -- problems -----------------------------------------------------------------
 
+namespace {
+
+// Beyond that a line is of no use to anybody.
+constexpr std::size_t longest_shown_key = 300;
+constexpr std::size_t longest_shown_message = 4000;
+
+} // namespace
+
 std::string to_text(const problem& p) {
-  auto out = p.place;
-  for (const auto& part : {p.key, p.message}) {
+  auto out = printable(p.place);
+  for (const auto& part :
+       {printable(shortened(p.key, longest_shown_key)),
+        printable(shortened(p.message, longest_shown_message))}) {
     if (!out.empty() && !part.empty())
       out += ": ";
     out += part;
@@ -24,11 +35,15 @@ std::string to_text(const problem& p) {
 
 std::string to_text(const problems& ps) {
   std::string out;
-  for (const auto& p : ps) {
-    if (!out.empty())
+  auto listed = std::min(ps.size(), most_listed_problems);
+  for (std::size_t i = 0; i < listed; ++i) {
+    if (i > 0)
       out += '\n';
-    out += to_text(p);
+    out += to_text(ps[i]);
   }
+  if (listed < ps.size())
+    out += fmt::format("\n... and {} more: {} problems in all",
+                       ps.size() - listed, ps.size());
   return out;
 }
 
@@ -138,6 +153,11 @@ settings settings_from_text(const std::map<std::string, std::string>& pairs) {
   for (const auto& [key, text] : pairs) {
     auto table = &out;
     std::string_view rest = key;
+    // What reads and what frees the tree calls itself for each level.
+    if (!key_excess(key).empty()) {
+      out[key].value = setting::raw{text};
+      continue;
+    }
     for (auto dot = rest.find('.'); dot != std::string_view::npos;
          dot = rest.find('.')) {
       auto [i, fresh] = table->try_emplace(std::string{rest.substr(0, dot)});
@@ -161,7 +181,7 @@ std::string to_text(const setting& s) {
       auto text = trimmed(x.text);
       auto literal = text == "true" || text == "false"
                      || read_number(text, ignored) != reading::wrong_type;
-      return literal ? std::string{text} : quoted(x.text);
+      return literal ? shortened(text, longest_quoted) : quoted(x.text);
     }
     std::string operator()(bool x) const { return x ? "true" : "false"; }
     std::string operator()(std::int64_t x) const { return std::to_string(x); }

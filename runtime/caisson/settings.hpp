@@ -11,6 +11,8 @@
 
 #include <caisson/time.hpp>
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -26,6 +28,19 @@ namespace caisson {
 
 class schedule;
 
+// -- limits -------------------------------------------------------------------
+
+/// How deep a value may lie. Parts of dotted keys, tables and items of lists
+/// count together: `a.b = [{ c = 1 }]` has four levels. What is deeper is
+/// refused before it is taken apart.
+inline constexpr std::size_t most_levels = 64;
+
+/// How long a key may be as it is written, in bytes, all its parts included.
+inline constexpr std::size_t longest_key = 500;
+
+/// How many problems are told one by one; later ones are only counted.
+inline constexpr std::size_t most_listed_problems = 100;
+
 // -- problems -----------------------------------------------------------------
 
 /// One thing that is wrong with a configuration.
@@ -37,21 +52,23 @@ struct problem {
   /// What is wrong, with the value found and the values allowed.
   std::string message;
 
-  friend bool operator==(const problem&, const problem&) = default;
+  friend auto operator<=>(const problem&, const problem&) = default;
 };
 
 /// All that was found wrong, in the order found.
 using problems = std::vector<problem>;
 
 /// `file:3:7: stack.db.breaker.threshold: 0 is out of range, allowed: 1 to 9`.
-/// Place and key are left out where they are empty.
+/// Place and key are left out where they are empty. Fit for a terminal: always
+/// one line, control characters are escaped, and what is very long is cut.
 [[nodiscard]] std::string to_text(const problem& p);
 
-/// One line per problem, without a line break at the end.
+/// One line per problem, without a line break at the end. If there are more
+/// than `most_listed_problems`, a last line says how many there are in all.
 [[nodiscard]] std::string to_text(const problems& ps);
 
 /// Thrown where a bad configuration is handed to a constructor or a `spawn_…`
-/// function. `what()` lists every problem.
+/// function. `what()` is `to_text(all())`.
 class config_error : public std::invalid_argument {
 public:
   explicit config_error(problems found);
@@ -191,7 +208,8 @@ private:
   void wrong(const field& f, const setting& s, std::string_view what);
   void read_strings(const field& f, const std::vector<setting>& from,
                     std::vector<std::string>& into);
-  [[nodiscard]] std::string unknown_key(std::string_view key) const;
+  [[nodiscard]] std::string unknown_key(std::string_view key,
+                                        const setting& value) const;
 
   const settings& from_;
   std::string path_;
@@ -305,7 +323,8 @@ void require_valid(const Config& config, const std::string& path = {}) {
 
 /// Turns `{"open.base": "5s", "threshold": "3"}`, as `reconfigure` carries it,
 /// into a tree of raw values. A dotted key below one that has a value of its
-/// own (`open` and `open.base`) stays as it is, and its reader reports it.
+/// own (`open` and `open.base`) stays as it is, and its reader reports it. So
+/// does a key that has more than `most_levels` parts or `longest_key` bytes.
 [[nodiscard]] settings
 settings_from_text(const std::map<std::string, std::string>& pairs);
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace caisson {
@@ -113,10 +114,15 @@ std::string_view place_of(const settings& from, std::string_view key) {
 
 void add_problems(problems more, const settings& from, std::string_view path,
                   std::string_view place, problems& out) {
-  auto known = out.size();
+  if (more.empty())
+    return;
+  // Room for all, so that the keys stay where they are.
+  out.reserve(out.size() + more.size());
+  std::set<std::string_view> known;
+  for (const auto& p : out)
+    known.insert(p.key);
   for (auto& p : more) {
-    if (std::any_of(out.begin(), out.begin() + static_cast<long>(known),
-                    [&](const auto& q) { return q.key == p.key; }))
+    if (known.contains(p.key))
       continue;
     if (p.place.empty()) {
       std::string_view key = p.key;
@@ -274,19 +280,27 @@ void settings_reader::on(const field& f, std::size_t& x,
     x = static_cast<std::size_t>(i - names.begin());
 }
 
-std::string settings_reader::unknown_key(std::string_view key) const {
+std::string settings_reader::unknown_key(std::string_view key,
+                                         const setting& value) const {
+  if (std::holds_alternative<setting::raw>(value.value))
+    if (auto excess = key_excess(key); !excess.empty())
+      return excess;
   auto dot = key.find('.');
   if (dot != std::string_view::npos && from_.contains(key.substr(0, dot)))
-    return fmt::format("cannot be given beside a value for \"{}\" as a whole",
-                       key.substr(0, dot));
+    return fmt::format("cannot be given beside a value for {} as a whole",
+                       quoted(key.substr(0, dot)));
+  // Of what is only counted nobody reads the rest.
+  if (out_.size() >= most_listed_problems)
+    return "unknown key";
   return fmt::format("unknown key{} known keys: {}", hint(key, taken_),
-                     fmt::join(taken_, ", "));
+                     listed_names(taken_));
 }
 
 void settings_reader::finish() {
   for (const auto& [key, value] : from_)
     if (std::find(taken_.begin(), taken_.end(), key) == taken_.end())
-      out_.push_back({value.place, joined(path_, key), unknown_key(key)});
+      out_.push_back(
+        {value.place, joined(path_, key), unknown_key(key, value)});
 }
 
 } // namespace caisson

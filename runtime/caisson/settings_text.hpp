@@ -16,11 +16,26 @@ namespace caisson::detail {
 /// `text` without blanks and line breaks around it.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
+/// Fit for a terminal: line breaks and other control characters become escapes
+/// such as `\x1b`, and so do what reverses the direction of writing and bytes
+/// that are not UTF-8. Everything else stays as it is.
+[[nodiscard]] std::string printable(std::string_view text);
+
+/// At most `most` bytes of it, followed by `…` if that is not all.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
+
+/// How many bytes of a text `quoted` shows.
+inline constexpr std::size_t longest_quoted = 80;
+
 /// In quotes, on one line, and not longer than a message should be.
 [[nodiscard]] std::string quoted(std::string_view text);
 
-/// `a, b, c`
+/// How many names `listed` shows.
+inline constexpr std::size_t most_listed_names = 60;
+
+/// `a, b, c`; of very many the first ones: `a, b, c and 940 more`.
 [[nodiscard]] std::string listed(std::span<const std::string_view> names);
+[[nodiscard]] std::string listed_names(const std::vector<std::string>& names);
 
 /// `["a", "b", "c"]`
 [[nodiscard]] std::string listed(const std::vector<std::string>& texts);
@@ -48,6 +63,14 @@ template <class T>
 
 [[nodiscard]] std::string not_one_of(std::string_view value,
                                      std::span<const std::string_view> names);
+
+/// Why a dotted key is not taken apart: it is too long, or has too many parts.
+/// Empty if it can be.
+[[nodiscard]] std::string key_excess(std::string_view key);
+
+/// How `key_excess` and other readers say it.
+[[nodiscard]] std::string too_deep();
+[[nodiscard]] std::string too_long_key(std::size_t bytes);
 
 /// `, did you mean "x"?` if one of the known names is close, otherwise `,`.
 [[nodiscard]] std::string hint(std::string_view name,

@@ -1,5 +1,7 @@
 #include <caisson/toml.hpp>
 
+#include <caisson/toml_limits.hpp>
+
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
@@ -25,22 +27,28 @@ public:
   converter(std::string_view source, problems& out)
     : source_(source), out_(out) {}
 
-  settings table(const toml::table& from, const std::string& path) {
+  settings table(const toml::table& from) {
     settings to;
-    for (const auto& [key, value] : from)
-      if (auto x = node(value, joined(path, key.str())))
+    for (const auto& [key, value] : from) {
+      auto length = path_.size();
+      if (length > 0 && !key.str().empty())
+        path_ += '.';
+      path_ += key.str();
+      if (auto x = node(value))
         to.emplace(key.str(), std::move(*x));
+      path_.resize(length);
+    }
     return to;
   }
 
 private:
-  std::optional<setting> node(const toml::node& from, const std::string& path) {
+  std::optional<setting> node(const toml::node& from) {
     setting to;
     to.place = place_in(source_, from.source().begin);
     if (auto t = from.as_table())
-      to.value = table(*t, path);
+      to.value = table(*t);
     else if (auto a = from.as_array())
-      to.value = list(*a, path);
+      to.value = list(*a);
     else if (auto text = from.as_string())
       to.value = text->get();
     else if (auto integer = from.as_integer())
@@ -51,21 +59,24 @@ private:
              number && std::isfinite(number->get()))
       to.value = number->get();
     else
-      return refused(from, path, to.place);
+      return refused(from, to.place);
     return to;
   }
 
-  std::vector<setting> list(const toml::array& from, const std::string& path) {
+  std::vector<setting> list(const toml::array& from) {
     std::vector<setting> to;
     std::size_t i = 0;
-    for (const auto& item : from)
-      if (auto x = node(item, fmt::format("{}[{}]", path, i++)))
+    for (const auto& item : from) {
+      auto length = path_.size();
+      path_ += fmt::format("[{}]", i++);
+      if (auto x = node(item))
         to.push_back(std::move(*x));
+      path_.resize(length);
+    }
     return to;
   }
 
-  std::nullopt_t refused(const toml::node& from, const std::string& path,
-                         const std::string& place) {
+  std::nullopt_t refused(const toml::node& from, const std::string& place) {
     std::ostringstream text;
     auto show = [&](auto* value) {
       if (value)
@@ -75,12 +86,12 @@ private:
     show(from.as_time());
     show(from.as_date_time());
     if (auto number = from.as_floating_point())
-      out_.push_back({place, path,
+      out_.push_back({place, path_,
                       to_text(number->get())
                         + " is not a finite number; where a duration may be "
                           "without end, write \"unlimited\""});
     else
-      out_.push_back({place, path,
+      out_.push_back({place, path_,
                       text.str()
                         + " is a date or a time of day, which no setting is; "
                           "durations are texts such as \"250ms\""});
@@ -89,6 +100,8 @@ private:
 
   std::string_view source_;
   problems& out_;
+  // The key of what is read.
+  std::string path_;
 };
 
 settings refuse_file(const std::filesystem::path& path, std::error_code why,
@@ -101,9 +114,13 @@ settings refuse_file(const std::filesystem::path& path, std::error_code why,
 
 settings parse_toml(std::string_view text, std::string_view source_name,
                     problems& out) {
+  if (auto excess = detail::toml_excess(text, source_name)) {
+    out.push_back(std::move(*excess));
+    return {};
+  }
   try {
     auto root = toml::parse(text);
-    return converter{source_name, out}.table(root, {});
+    return converter{source_name, out}.table(root);
   } catch (const toml::parse_error& e) {
     out.push_back({place_in(source_name, e.source().begin),
                    {},

@@ -12,8 +12,9 @@ namespace caisson {
 /// `<source_name>:<line>:<column>`, both counted from 1, columns in characters.
 ///
 /// A syntax error (a key given twice is one) is reported as one problem, and
-/// the result is empty. Dates, times, infinities and NaN are no settings: each
-/// one is reported and left out, and the rest is returned.
+/// the result is empty; so is what goes beyond `most_levels` or `longest_key`.
+/// Dates, times, infinities and NaN are no settings: each one is reported and
+/// left out, and the rest is returned.
 [[nodiscard]] settings parse_toml(std::string_view text,
                                   std::string_view source_name, problems& out);
 

@@ -3,11 +3,13 @@
 #include <sim/report_numbers.hpp>
 
 #include <caisson/settings.hpp>
+#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 namespace caisson::sim {
 
@@ -39,10 +41,11 @@ std::string summary(const scenario& s) {
 scenario load_checked(const std::string& file, const command_parts& parts) {
   auto out = parts.load(file);
   problems found;
+  std::set<problem> known;
   for (const auto& arm : out.arms)
     // Arms share expectations: each problem once.
     for (auto& p : expectation_problems(arm))
-      if (std::ranges::find(found, p) == found.end())
+      if (known.insert(p).second)
         found.push_back(std::move(p));
   if (!found.empty())
     throw config_error{std::move(found)};
@@ -55,7 +58,7 @@ status check_command(const std::vector<std::string>& files, std::ostream& out,
   for (const auto& file : files) {
     try {
       auto text = summary(load_checked(file, parts));
-      out << file << ": ok: " << text << '\n';
+      out << detail::printable(file) << ": ok: " << text << '\n';
     } catch (const config_error& e) {
       err << e.what() << '\n';
       result = status::bad_input;

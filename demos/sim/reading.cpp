@@ -61,8 +61,10 @@ void require(const section& at, std::string_view key, std::string_view allowed,
     return;
   auto hint = fmt::format("unknown key, did you mean \"{}\"?", key);
   auto inside = at.path.empty() ? std::string{} : at.path + ".";
-  for (const auto& p : out)
-    if (p.key.starts_with(inside) && p.message.starts_with(hint))
+  // Those of one table come one after another.
+  for (auto p = out.rbegin(); p != out.rend() && p->key.starts_with(inside);
+       ++p)
+    if (p->message.starts_with(hint))
       return;
   out.push_back({std::string{at.place}, joined(at.path, key),
                  fmt::format("is missing, allowed: {}", allowed)});
@@ -83,7 +85,8 @@ std::string no_such(std::string_view what, std::string_view name,
     return fmt::format("{} is no {}, there are none", detail::quoted(name),
                        what);
   return fmt::format("{} is no {}{} known {}s: {}", detail::quoted(name), what,
-                     detail::hint(name, known), what, fmt::join(known, ", "));
+                     detail::hint(name, known), what,
+                     detail::listed_names(known));
 }
 
 file_position position_of(std::string_view place) {

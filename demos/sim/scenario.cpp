@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace caisson::sim {
@@ -27,6 +29,17 @@ const std::vector<setting>* world_reading::list(std::string_view key) {
   return found != root.end()
            ? std::get_if<std::vector<setting>>(&found->second.value)
            : nullptr;
+}
+
+bool world_reading::detailed() const {
+  return known_problems + out.size() < most_listed_problems;
+}
+
+std::string
+world_reading::no_such(std::string_view what, std::string_view name,
+                       const std::vector<std::string>& known) const {
+  return detailed() ? sim::no_such(what, name, known)
+                    : fmt::format("{} is no {}", detail::quoted(name), what);
 }
 
 void world_reading::use_stack(const section& from, const std::string& name) {
@@ -86,9 +99,10 @@ void read_policies(world_reading& w) {
 }
 
 problems read_world(const settings& root, std::string_view source,
-                    const std::filesystem::path& base, arm_config& arm) {
+                    const std::filesystem::path& base, arm_config& arm,
+                    std::size_t known_problems) {
   problems out;
-  world_reading w{root, source, base, arm, out};
+  world_reading w{root, source, base, arm, out, known_problems};
   check_shapes(w);
   read_times(w);
   read_policies(w);
@@ -160,7 +174,7 @@ private:
   void read_arm_world(arm_config arm, const settings& parts,
                       const setting& from) {
     auto root = overlaid(root_, parts);
-    auto found = read_world(root, source_, base_, arm);
+    auto found = read_world(root, source_, base_, arm, found_.size());
     found_.add(std::move(found), arm.name, from);
     result_.arms.push_back(std::move(arm));
   }
@@ -175,28 +189,43 @@ private:
 
 // What is wrong with the scenario itself comes first, in the order of the file;
 // then what is wrong with other files.
-void sort_by_place(problems& found, std::string_view source) {
-  auto rank = [&](const problem& p) {
-    auto here = p.place == source
-                || p.place.starts_with(std::string{source} + ":");
-    return std::pair{!here, here ? position_of(p.place) : file_position{}};
+problems sorted_by_place(problems found, std::string_view source) {
+  struct ranked {
+    bool elsewhere;
+    file_position at;
+    problem* what;
   };
+  auto prefix = fmt::format("{}:", source);
+  std::vector<ranked> order;
+  for (auto& p : found) {
+    auto here = p.place == source || p.place.starts_with(prefix);
+    order.push_back({!here, here ? position_of(p.place) : file_position{}, &p});
+  }
   std::stable_sort(
-    found.begin(), found.end(),
-    [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.elsewhere, a.at) < std::tie(b.elsewhere, b.at);
+    });
+  problems out;
+  for (const auto& x : order)
+    out.push_back(std::move(*x.what));
+  return out;
 }
 
-// Whether `p` says that a part is missing which `all` says is misspelled. Keys
-// of an arm are looked at apart from the arm's world.
-bool is_misspelled(const problem& p, const problems& all) {
-  if (!p.message.starts_with("is missing"))
-    return false;
-  auto hint = fmt::format("unknown key, did you mean \"{}\"?", p.key);
-  return std::any_of(all.begin(), all.end(), [&](const auto& q) {
-    auto dots = std::count(q.key.begin(), q.key.end(), '.');
-    return q.message.starts_with(hint)
-           && (dots == 0 || (dots == 2 && q.key.starts_with("arm.")));
-  });
+// The parts that are there under a misspelled name. Keys of an arm are looked
+// at apart from the arm's world.
+std::set<std::string_view> misspelled_parts(const problems& all) {
+  constexpr std::string_view begin = "unknown key, did you mean \"";
+  std::set<std::string_view> out;
+  for (const auto& p : all) {
+    auto dots = std::count(p.key.begin(), p.key.end(), '.');
+    std::string_view name = p.message;
+    if (!name.starts_with(begin)
+        || (dots > 0 && (dots != 2 || !p.key.starts_with("arm."))))
+      continue;
+    name.remove_prefix(begin.size());
+    out.insert(name.substr(0, name.find('"')));
+  }
+  return out;
 }
 
 // `found` is what was wrong with reading the values themselves.
@@ -205,17 +234,18 @@ scenario scenario_from(const settings& root, std::string_view source,
   problems more;
   auto result = scenario_reader{root, source, base, more}.read();
   // A value that cannot be read is reported already and missing from `root`,
-  // which must not be reported again.
-  auto known = found;
+  // which must not be reported again; and neither is one that is misspelled.
+  std::set<std::string> known;
+  for (const auto& p : found)
+    known.insert(p.key);
+  auto misspelled = misspelled_parts(more);
   for (const auto& p : more)
-    if (!is_misspelled(p, more)
-        && std::none_of(known.begin(), known.end(),
-                        [&](const auto& q) { return q.key == p.key; }))
+    if (!known.contains(p.key)
+        && !(p.message.starts_with("is missing") && misspelled.contains(p.key)))
       found.push_back(p);
   if (found.empty())
     return result;
-  sort_by_place(found, source);
-  throw config_error{std::move(found)};
+  throw config_error{sorted_by_place(std::move(found), source)};
 }
 
 } // namespace

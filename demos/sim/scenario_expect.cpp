@@ -82,14 +82,14 @@ std::string filled(const std::string& pattern, std::string_view name) {
 }
 
 void check_metric(const std::string& name, const setting& from,
-                  const std::string& path, problems& out) {
+                  const std::string& path, world_reading& w) {
   auto known = metric_names();
   for (const auto& pattern : known)
     if (fits(pattern, name))
       return;
   for (auto& pattern : known)
     pattern = filled(pattern, name);
-  out.push_back({from.place, path, no_such("metric", name, known)});
+  w.out.push_back({from.place, path, w.no_such("metric", name, known)});
 }
 
 // -- the table ----------------------------------------------------------------
@@ -161,7 +161,7 @@ void read_check(const section& at, world_reading& w, expectation& into) {
   require(at, "metric", "the name of a number of the result", w.out);
   auto metric = at.table.find("metric");
   if (metric != at.table.end() && text_in(metric->second))
-    check_metric(b.metric, metric->second, joined(at.path, "metric"), w.out);
+    check_metric(b.metric, metric->second, joined(at.path, "metric"), w);
   check_bound(at, b, w.out);
   into.bounds.push_back(std::move(b));
 }

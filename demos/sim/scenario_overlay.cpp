@@ -157,9 +157,10 @@ std::string key_in_arm(const std::string& key, const settings& base) {
 } // namespace
 
 settings overlaid(const settings& base, const settings& arm) {
-  auto out = base;
-  for (auto key : {"title", "seed", "arm"})
-    out.erase(key);
+  settings out;
+  for (const auto& [key, value] : base)
+    if (key != "title" && key != "seed" && key != "arm")
+      out.emplace(key, value);
   for (const auto& [key, value] : arm) {
     auto [i, fresh] = out.try_emplace(key, value);
     if (!fresh)
@@ -177,23 +178,40 @@ void arm_problems::add(problems found, const std::string& name,
     auto own = places.contains(p.place);
     if (own)
       p.key = joined(joined("arm", name), key_in_arm(p.key, base_));
-    auto same = std::find_if(entries_.begin(), entries_.end(),
-                             [&](const auto& e) { return e.what == p; });
-    if (same == entries_.end())
+    if (auto same = find(p)) {
+      // The other may be without what is only told of the first problems.
+      if (p.message.size() > same->what.message.size())
+        same->what.message = std::move(p.message);
+      if (same->arms.back() != name)
+        same->arms.push_back(name);
+    } else {
+      index_.emplace(place_and_key{p.place, p.key}, entries_.size());
       entries_.push_back({std::move(p), {name}, own});
-    else if (same->arms.back() != name)
-      same->arms.push_back(name);
+    }
   }
+}
+
+arm_problems::entry* arm_problems::find(const problem& p) {
+  auto [begin, end] = index_.equal_range({p.place, p.key});
+  for (auto i = begin; i != end; ++i) {
+    auto& e = entries_[i->second];
+    if (e.what.message.starts_with(p.message)
+        || p.message.starts_with(e.what.message))
+      return &e;
+  }
+  return nullptr;
 }
 
 problems arm_problems::take() {
   problems out;
   for (auto& e : entries_) {
     if (!e.own && e.arms.size() < arms_)
-      e.what.message += fmt::format(" (in arm {})", fmt::join(e.arms, ", "));
+      e.what.message += fmt::format(" (in arm {})",
+                                    detail::listed_names(e.arms));
     out.push_back(std::move(e.what));
   }
   entries_.clear();
+  index_.clear();
   return out;
 }
 

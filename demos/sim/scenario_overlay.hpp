@@ -3,7 +3,10 @@
 
 #include <caisson/settings.hpp>
 
+#include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -22,6 +25,9 @@ public:
   /// Keys of values in `arm` get the prefix `arm.NAME`.
   void add(problems found, const std::string& name, const setting& arm);
 
+  /// How many there are so far.
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
   /// All problems. Those of values outside of the arms that only some of the
   /// arms have say which.
   [[nodiscard]] problems take();
@@ -33,8 +39,14 @@ private:
     bool own;
   };
 
+  using place_and_key = std::pair<std::string, std::string>;
+
+  // The same problem of an earlier arm.
+  entry* find(const problem& p);
+
   const settings& base_;
   std::vector<entry> entries_;
+  std::multimap<place_and_key, std::size_t> index_;
   std::size_t arms_ = 0;
 };
 

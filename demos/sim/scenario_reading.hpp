@@ -43,6 +43,8 @@ struct world_reading {
   const std::filesystem::path& base;
   arm_config& arm;
   problems& out;
+  /// How many problems other arms have already.
+  std::size_t known_problems = 0;
 
   std::vector<call_site> calls = {};
   /// Names that must be those of services.
@@ -60,6 +62,15 @@ struct world_reading {
   [[nodiscard]] const settings* table(std::string_view key);
   /// The list `key` of the root; null if there is none.
   [[nodiscard]] const std::vector<setting>* list(std::string_view key);
+
+  /// Whether a problem that is found next is told, or only counted.
+  [[nodiscard]] bool detailed() const;
+
+  /// `"dv" is no service, did you mean "db"? known services: web, db`; without
+  /// what it could be if it is only counted, as looking for that takes time.
+  [[nodiscard]] std::string
+  no_such(std::string_view what, std::string_view name,
+          const std::vector<std::string>& known) const;
 
   /// Remembers the name of a stack that `from` gives under `stack`.
   void use_stack(const section& from, const std::string& name);

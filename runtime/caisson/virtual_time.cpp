@@ -131,6 +131,7 @@ void virtual_time::start(caf::actor_system_config& cfg) {
 }
 
 virtual_time::~virtual_time() {
+  watch({});
   for (const auto& x : probes_)
     caf::anon_send_exit(x.handle(), caf::exit_reason::kill);
   user_.reset();
@@ -154,9 +155,10 @@ probe virtual_time::make_probe() {
   return probes_.back();
 }
 
-std::size_t virtual_time::run_until_idle(std::size_t limit) {
+template <class F>
+std::size_t virtual_time::run_while(F wanted, std::size_t limit) {
   std::size_t steps = 0;
-  for (; stepper_->runnable() > 0; ++steps) {
+  for (; stepper_->runnable() > 0 && wanted() && goes_on(); ++steps) {
     if (steps == limit)
       throw std::runtime_error{"virtual_time: the actors never become idle"};
     stepper_->run(order_ ? order_->below(stepper_->runnable()) : 0);
@@ -165,23 +167,54 @@ std::size_t virtual_time::run_until_idle(std::size_t limit) {
   return steps;
 }
 
+std::size_t virtual_time::run_until_idle(std::size_t limit) {
+  return run_while([] { return true; }, limit);
+}
+
+std::size_t
+virtual_time::run_until_ready(const std::vector<pending_answer>& answers,
+                              std::size_t limit) {
+  std::size_t ready = 0;
+  auto missing = [&] {
+    while (ready < answers.size() && answers[ready].ready())
+      ++ready;
+    return ready < answers.size();
+  };
+  return run_while(missing, limit);
+}
+
+void virtual_time::watch(std::function<bool()> goes_on) {
+  watch_ = std::move(goes_on);
+  unwatched_ = 0;
+  stopped_ = false;
+}
+
+bool virtual_time::goes_on() {
+  constexpr std::size_t every = 256;
+  if (watch_ && !stopped_ && ++unwatched_ == every) {
+    unwatched_ = 0;
+    stopped_ = !watch_();
+  }
+  return !stopped_;
+}
+
 void virtual_time::advance(duration d) {
   advance_to(after(now(), d));
 }
 
 void virtual_time::advance_to(time_point t) {
   run_until_idle();
-  while (stepper_->has_timers() && stepper_->next_timer() <= t) {
+  while (stepper_->has_timers() && stepper_->next_timer() <= t && goes_on()) {
     stepper_->fire_next_timer();
     run_until_idle();
   }
-  if (t > now())
+  if (t > now() && !stopped_)
     stepper_->set_now(t);
 }
 
 void virtual_time::run_all_timers(std::size_t limit) {
   run_until_idle();
-  for (std::size_t i = 0; stepper_->has_timers(); ++i) {
+  for (std::size_t i = 0; stepper_->has_timers() && goes_on(); ++i) {
     if (i == limit)
       throw std::runtime_error{"virtual_time: the timers never end"};
     stepper_->fire_next_timer();

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -184,6 +185,10 @@ public:
   /// messages: two actors keep each other busy.
   std::size_t run_until_idle(std::size_t limit = default_limit);
 
+  /// As above, but ends as soon as all of these have come.
+  std::size_t run_until_ready(const std::vector<pending_answer>& answers,
+                              std::size_t limit = default_limit);
+
   /// Moves the clock on by `d`, d ≥ 0, stopping at each timer on the way: every
   /// handler sees the instant for which it was due. Ends when all is idle.
   void advance(duration d);
@@ -194,6 +199,21 @@ public:
   /// Advances from timer to timer until there is none left. Throws
   /// `std::runtime_error` after `limit` timers: somebody sets one for ever.
   void run_all_timers(std::size_t limit = default_limit);
+
+  /// Asks `goes_on` again and again while actors run and timers fire, after
+  /// every 256 messages or timers. Once it says no, whatever lets time pass or
+  /// actors run returns at once, with work left, until `watch` is called again;
+  /// an empty function takes the watch away. For limits on real time, and for
+  /// Ctrl-C: an instant can hold any amount of work. Asking changes nothing in
+  /// the world.
+  void watch(std::function<bool()> goes_on);
+
+  /// Whether the watch has said no.
+  [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+
+  /// For actors that do much in a single handler: counts as a message for the
+  /// watch, and says whether to go on.
+  [[nodiscard]] bool goes_on();
 
   /// The number of timers that are set.
   [[nodiscard]] std::size_t timers() { return stepper_->timers(); }
@@ -237,6 +257,8 @@ public:
 
 private:
   void start(caf::actor_system_config& cfg);
+  template <class F>
+  std::size_t run_while(F wanted, std::size_t limit);
 
   std::unique_ptr<system_config> own_config_;
   std::unique_ptr<caf::actor_system> system_;
@@ -244,6 +266,9 @@ private:
   std::optional<random_source> order_;
   time_point start_;
   std::uint64_t handled_ = 0;
+  std::function<bool()> watch_;
+  std::size_t unwatched_ = 0;
+  bool stopped_ = false;
   std::vector<probe> probes_;
   std::optional<probe> user_;
 };

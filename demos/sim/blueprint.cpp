@@ -37,14 +37,15 @@ std::uint32_t blueprint::operation_named(std::string_view name) const {
 
 std::uint32_t blueprint::route_for(const std::string& from, bool from_client,
                                    std::uint32_t to, const edge_config& edge) {
-  for (std::uint32_t i = 0; i < routes.size(); ++i) {
+  auto& between = routes_between_[{from, to}];
+  for (auto i : between) {
     const auto& r = routes[i];
-    if (r.from == from && r.to == to && r.edge.stack == edge.stack
-        && r.edge.latency == edge.latency)
+    if (r.edge.stack == edge.stack && r.edge.latency == edge.latency)
       return i;
   }
+  between.push_back(static_cast<std::uint32_t>(routes.size()));
   routes.push_back({from, to, from_client, edge});
-  return static_cast<std::uint32_t>(routes.size() - 1);
+  return between.back();
 }
 
 void blueprint::plan_steps(std::uint32_t service, const operation_config& from,

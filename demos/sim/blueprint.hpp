@@ -88,6 +88,9 @@ private:
   void plan_loads();
 
   std::map<std::string, std::uint32_t, std::less<>> operation_index_;
+  // By caller and service.
+  std::map<std::pair<std::string, std::uint32_t>, std::vector<std::uint32_t>>
+    routes_between_;
 };
 
 } // namespace caisson::sim

@@ -155,6 +155,10 @@ public:
 
   /// Ends the present second and begins the next one.
   void end_second();
+  /// How much of the run that makes so far.
+  [[nodiscard]] duration ended_seconds() const {
+    return std::chrono::seconds{result_.seconds.size()};
+  }
   /// Everything but names, gates and wall-clock numbers.
   [[nodiscard]] arm_result result(time_point end);
 

@@ -1,4 +1,5 @@
 #include <sim/cli.hpp>
+#include <sim/output_file.hpp>
 
 #include <caisson/settings.hpp>
 #include <caisson/settings_text.hpp>
@@ -30,8 +31,8 @@ constexpr auto main_footer = R"(Examples:
 
 The format of scenario files is described in docs/simulator.md.
 
-Exit status: 0 all is well, 1 an expectation failed, 2 bad input or usage,
-3 an internal error, 130 interrupted.)";
+Exit status: 0 all is well, 1 an expectation failed, 2 bad input or usage or
+output that cannot be written, 3 an internal error, 130 interrupted.)";
 
 constexpr auto run_footer = R"(Examples:
   caisson run boutique.toml
@@ -42,13 +43,22 @@ The same file and seed give the same results, byte for byte, except for those
 below "-- speed". The format of --json and --csv is described in
 docs/simulator-output.md. Ctrl-C ends a run and shows what was done so far.
 
-Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong,
-130 interrupted.)";
+Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
+output cannot be written, 130 interrupted.)";
 
 constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml
 
 Exit status: 0 all files are fine, 2 one is not.)";
+
+// Such a value is what a script gives whose variable is not set.
+CLI::Validator not_empty() {
+  return {[](std::string& text) {
+            return text.empty() ? std::string{"the value is empty"}
+                                : std::string{};
+          },
+          {}};
+}
 
 // Numbers are read by ourselves: CLI11 takes -1 for a large one and 010 for 8.
 struct number_texts {
@@ -58,28 +68,34 @@ struct number_texts {
 
 void add_numbers(CLI::App& run, number_texts& texts) {
   run.add_option("--seed", texts.seed, "Seed, instead of that of the file")
-    ->type_name("N");
+    ->type_name("N")
+    ->check(not_empty());
   run
     .add_option("--seeds", texts.seeds,
                 "Play so many seeds, from the first one on, and show the\n"
                 "share of runs per verdict (1 to 100000)")
-    ->type_name("N");
+    ->type_name("N")
+    ->check(not_empty());
 }
 
 void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   auto run = app.add_subcommand("run", "Play a scenario and show what happens");
-  run->add_option("FILE", args.file, "Scenario file (TOML)")->required();
+  run->add_option("FILE", args.file, "Scenario file (TOML)")
+    ->required()
+    ->check(not_empty());
   run->add_option("--arm", args.arms, "Play only this arm; may be repeated")
     ->type_name("NAME")
     ->take_all()
-    ->allow_extra_args(false);
+    ->allow_extra_args(false)
+    ->check(not_empty());
   add_numbers(*run, texts);
-  run->add_option("--json", args.json, "Write all results; - is stdout")
-    ->type_name("FILE");
-  run->add_option("--csv", args.csv, "Write a row per second; - is stdout")
-    ->type_name("FILE");
-  run->add_option("--log", args.log, "Write the event log; - is stdout")
-    ->type_name("FILE");
+  auto add_output = [&](const std::string& name, std::string& path,
+                        const std::string& what) {
+    run->add_option(name, path, what)->type_name("FILE")->check(not_empty());
+  };
+  add_output("--json", args.json, "Write all results; - is stdout");
+  add_output("--csv", args.csv, "Write a row per second; - is stdout");
+  add_output("--log", args.log, "Write the event log; - is stdout");
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
   run->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
@@ -92,7 +108,9 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
 void add_check(CLI::App& app, std::vector<std::string>& files) {
   auto check = app.add_subcommand("check",
                                   "Say what is wrong with scenario files");
-  check->add_option("FILE", files, "Scenario files (TOML)")->required();
+  check->add_option("FILE", files, "Scenario files (TOML)")
+    ->required()
+    ->check(not_empty());
   check->footer(check_footer);
 }
 
@@ -180,23 +198,33 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   return run_command(args, out, err, parts);
 }
 
+status guarded(int argc, const char* const* argv, std::ostream& out,
+               std::ostream& err, const command_parts& parts) {
+  try {
+    return parse_and_do(argc, argv, out, err, parts);
+  } catch (const config_error& e) {
+    err << e.what() << '\n';
+    return status::bad_input;
+  } catch (const std::runtime_error& e) {
+    err << "caisson: " << detail::printable(e.what()) << '\n';
+    return status::bad_input;
+  } catch (const std::exception& e) {
+    err << "caisson: internal error: " << detail::printable(e.what()) << '\n';
+  } catch (...) {
+    err << "caisson: internal error\n";
+  }
+  return status::internal_error;
+}
+
 } // namespace
 
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const command_parts& parts) {
-  auto result = status::internal_error;
-  try {
-    result = parse_and_do(argc, argv, out, err, parts);
-  } catch (const config_error& e) {
-    err << e.what() << '\n';
-    result = status::bad_input;
-  } catch (const std::runtime_error& e) {
-    err << "caisson: " << e.what() << '\n';
-    result = status::bad_input;
-  } catch (const std::exception& e) {
-    err << "caisson: internal error: " << e.what() << '\n';
-  } catch (...) {
-    err << "caisson: internal error\n";
+  auto result = guarded(argc, argv, out, err, parts);
+  if (auto error = flush_error(out)) {
+    err << "standard output: " << cannot_be_written(*error) << '\n';
+    if (result != status::internal_error)
+      result = status::bad_input;
   }
   return static_cast<int>(result);
 }

@@ -24,7 +24,7 @@ enum class status : int {
   bad_input = 2,
   /// Anything that should not happen.
   internal_error = 3,
-  /// By a signal, as shells count it.
+  /// By Ctrl-C or another signal, as shells count the former.
   interrupted = 130,
 };
 
@@ -35,12 +35,17 @@ struct command_parts {
     play = run_arm;
   /// The run ends soon after this becomes true.
   const std::atomic<bool>* stop = nullptr;
+  /// Whether `signal_watch` guards what is done while there are files to write.
+  bool catch_signals = false;
   /// Whether a progress bar makes sense on the error stream.
   bool terminal = false;
+  /// How wide that is.
+  std::function<std::size_t()> columns = [] { return std::size_t{80}; };
   std::string version = "unknown";
 };
 
-/// Does what the arguments say and returns the exit status. Throws nothing.
+/// Does what the arguments say and returns the exit status, `bad_input` if not
+/// all of it could be written to `out`. Throws nothing.
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const command_parts& parts = {});
 

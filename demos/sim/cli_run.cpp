@@ -1,5 +1,6 @@
 #include <sim/cli.hpp>
 #include <sim/expectations.hpp>
+#include <sim/interruption.hpp>
 #include <sim/output_file.hpp>
 #include <sim/progress.hpp>
 #include <sim/report_csv.hpp>
@@ -14,6 +15,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 
 namespace caisson::sim {
@@ -126,8 +128,11 @@ private:
     auto before = seed_index * arms + arm_index;
     auto all = static_cast<double>(report_.seeds * arms);
     progress_step step{arm.name, arm_index, arms, report_.seed + seed_index};
-    run_options out{
-      .seed = step.seed, .progress = {}, .stop = parts_.stop, .log = {}};
+    run_options out{.seed = step.seed,
+                    .progress = {},
+                    .stop = parts_.stop,
+                    .abandon = parts_.catch_signals,
+                    .log = {}};
     out.progress = [this, step, before, all](double share) {
       bar_.show(step, (static_cast<double>(before) + share) / all);
     };
@@ -189,10 +194,13 @@ status run_command(const run_arguments& args, std::ostream& out,
                    std::ostream& err, const command_parts& parts) {
   auto world = load_checked(args.file, parts);
   choose_arms(world, args);
+  std::optional<signal_watch> watch;
+  if (parts.catch_signals)
+    watch.emplace();
   outputs files{args, out};
   auto r = blank_report(std::move(world), args);
   {
-    progress_bar bar{err, parts.terminal && !args.no_progress};
+    progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
     player{r, files, bar, parts}.play_all();
   }
   if (files.takes_stdout())

@@ -16,7 +16,7 @@ constexpr auto shortest_turn = std::chrono::milliseconds(1);
 
 client::client(caf::actor_config& cfg, const surroundings& world,
                std::size_t load)
-  : timed_actor(cfg, turn::last), world_(world), load_(load),
+  : timed_actor(cfg, *world.time, turn::last), world_(world), load_(load),
     config_(world.plan->arm.loads[load]),
     arrivals_(config_, world.key.with("load").with(config_.name)),
     jitter_(world.key.with("pause").with(config_.name).value()) {

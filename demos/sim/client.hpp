@@ -18,6 +18,7 @@ namespace caisson::sim {
 struct surroundings {
   const blueprint* plan = nullptr;
   books* record = nullptr;
+  virtual_time* time = nullptr;
   /// The gate of each route of the plan.
   const std::vector<caf::actor>* gates = nullptr;
   draw_key key{0};

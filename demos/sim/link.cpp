@@ -8,7 +8,7 @@ namespace caisson::sim {
 link::link(caf::actor_config& cfg, const surroundings& world,
            const distribution& latency, caf::actor behind, bool counts,
            bool tells)
-  : timed_actor(cfg), world_(world), latency_(latency),
+  : timed_actor(cfg, *world.time), world_(world), latency_(latency),
     behind_(std::move(behind)), counts_(counts), tells_(tells) {}
 
 // What it still holds refers to gates, which refer to it.

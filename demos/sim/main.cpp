@@ -1,10 +1,12 @@
 // The entry of the `caisson` command.
 #include <sim/cli.hpp>
+#include <sim/interruption.hpp>
+#include <sim/progress.hpp>
 
-#include <signal.h>
+#include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <iostream>
 
 #ifndef CAISSON_VERSION
@@ -13,29 +15,29 @@
 
 namespace {
 
-std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void on_signal(int) {
-  stop = true;
-}
-
-// The second signal finds the default again, and ends the process.
-void catch_once(int signal) {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(signal, &action, nullptr);
+// If a standard stream is closed, the next file that is opened would take its
+// place and get what is printed. What stands there instead cannot be used, so
+// that it is noticed.
+void keep_closed_streams_closed() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+      // The lowest free number is this one.
+      auto got = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      static_cast<void>(got);
+    }
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  catch_once(SIGINT);
-  catch_once(SIGTERM);
+  keep_closed_streams_closed();
+  // Streams of their own keep what could not be written, and so the reason.
+  std::ios::sync_with_stdio(false);
   caisson::sim::command_parts parts;
-  parts.stop = &stop;
+  parts.catch_signals = true;
+  parts.stop = &caisson::sim::signal_watch::caught();
   parts.terminal = isatty(STDERR_FILENO) != 0;
+  parts.columns = [] { return caisson::sim::columns_of(STDERR_FILENO); };
   parts.version = CAISSON_VERSION;
   return caisson::sim::command_main(argc, argv, std::cout, std::cerr, parts);
 }

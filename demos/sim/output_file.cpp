@@ -1,9 +1,10 @@
 #include <sim/output_file.hpp>
 
+#include <sim/interruption.hpp>
+
 #include <caisson/settings.hpp>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,20 +64,14 @@ output_file::~output_file() {
   if (temporary_.empty())
     return;
   file_.close();
-  std::error_code ignored;
-  fs::remove(temporary_, ignored);
+  remove_temporary();
 }
 
 void output_file::commit() {
-  if (!stream_->flush()) {
-    // Streams keep no reason, but the same again fails for the same one.
-    stream_->clear();
-    errno = 0;
-    stream_->flush();
-    fail(errno);
-  }
   if (stream_ != &file_)
     return;
+  if (auto error = flush_error(file_))
+    fail(*error);
   file_.close();
   if (!file_)
     fail(errno);
@@ -86,33 +81,51 @@ void output_file::commit() {
   fs::rename(temporary_, resolved(target_), error);
   if (error)
     fail(error.value());
+  forget_unfinished(temporary_.string());
   temporary_.clear();
 }
 
 void output_file::create_beside() {
-  auto name = resolved(target_).string() + ".XXXXXX";
-  auto fd = mkstemp(name.data());
-  if (fd < 0)
+  temporary_ = make_unfinished(resolved(target_).string());
+  if (temporary_.empty())
     fail(errno);
-  close(fd);
-  temporary_ = name;
   file_.open(temporary_);
   if (!file_) {
     auto error = errno;
     // The destructor of what was never constructed does not run.
-    std::error_code ignored;
-    fs::remove(temporary_, ignored);
+    remove_temporary();
     fail(error);
   }
 }
 
+void output_file::remove_temporary() {
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+  forget_unfinished(temporary_.string());
+}
+
 void output_file::fail(int error) const {
-  auto reason = error == 0 ? std::string{"unknown error"}
-                           : std::generic_category().message(error);
-  throw config_error{
-    {{.place = target_ == "-" ? "standard output" : target_.string(),
-      .key = {},
-      .message = "cannot be written: " + reason}}};
+  throw config_error{{{.place = target_.string(),
+                       .key = {},
+                       .message = cannot_be_written(error)}}};
+}
+
+std::optional<int> flush_error(std::ostream& out) {
+  if (out.flush())
+    return std::nullopt;
+  // Streams keep no reason, but the same again fails for the same one.
+  out.clear();
+  errno = 0;
+  out.flush();
+  auto error = errno;
+  out.setstate(std::ios::badbit);
+  return error;
+}
+
+std::string cannot_be_written(int error) {
+  return "cannot be written: "
+         + (error == 0 ? std::string{"unknown error"}
+                       : std::generic_category().message(error));
 }
 
 } // namespace caisson::sim

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -10,7 +11,8 @@ namespace caisson::sim {
 
 /// Collects what is written in a file beside the target, which takes the
 /// target's place at the end. Without `commit` the target stays as it was.
-/// What is no regular file, such as a pipe, is written directly.
+/// What is no regular file, such as a pipe, is written directly. If a second
+/// signal ends the process, nothing is left beside the target.
 class output_file {
 public:
   /// `target` may be `-`, for `standard_output`. Throws `config_error`
@@ -22,12 +24,14 @@ public:
 
   [[nodiscard]] std::ostream& stream() noexcept { return *stream_; }
 
-  /// Ends the file. Throws `config_error` if not all could be written.
+  /// Ends the file. Throws `config_error` if not all could be written. Standard
+  /// output is not looked at: it may get more, and its owner does.
   void commit();
 
 private:
   [[noreturn]] void fail(int error) const;
   void create_beside();
+  void remove_temporary();
 
   std::filesystem::path target_;
   // Empty if the target is written directly.
@@ -35,5 +39,13 @@ private:
   std::ofstream file_;
   std::ostream* stream_ = &file_;
 };
+
+/// Writes what is left in a stream. Nothing if all of it could be written since
+/// the stream was made; otherwise the reason, as in `errno`, or 0 if the stream
+/// does not know it.
+[[nodiscard]] std::optional<int> flush_error(std::ostream& out);
+
+/// `cannot be written: No space left on device`
+[[nodiscard]] std::string cannot_be_written(int error);
 
 } // namespace caisson::sim

@@ -17,6 +17,10 @@ struct run_options {
   std::function<void(double)> progress;
   /// The run ends soon after this becomes true.
   const std::atomic<bool>* stop = nullptr;
+  /// Whether a world that was stopped is left as it is instead of being taken
+  /// apart, which takes seconds if it holds millions of requests: for processes
+  /// that end soon.
+  bool abandon = false;
   /// Gets every line of the event log, without the line break.
   std::function<void(std::string_view)> log;
 };

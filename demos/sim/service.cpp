@@ -9,7 +9,7 @@ namespace caisson::sim {
 
 service::service(caf::actor_config& cfg, const surroundings& world,
                  std::size_t index, bool counts)
-  : timed_actor(cfg), world_(world), index_(index),
+  : timed_actor(cfg, *world.time), world_(world), index_(index),
     config_(world.plan->arm.services[index]), counts_(counts),
     capacity_(config_.workers) {}
 

@@ -5,6 +5,7 @@
 
 #include <caisson/caf.hpp>
 #include <caisson/timer_queue.hpp>
+#include <caisson/virtual_time.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -28,8 +29,8 @@ public:
   using super = rt::interceptor<go, cancelled>;
   using timers = timer_queue<std::uint64_t>;
 
-  explicit timed_actor(caf::actor_config& cfg, turn t = turn::first)
-    : super(cfg), turn_(t) {}
+  timed_actor(caf::actor_config& cfg, virtual_time& world, turn t = turn::first)
+    : super(cfg), world_time_(world), turn_(t) {}
 
 protected:
   // -- for the derived class to implement -------------------------------------
@@ -120,7 +121,8 @@ private:
   }
 
   void run_due() {
-    for (;;) {
+    // A million users may begin at one instant.
+    while (world_time_.goes_on()) {
       auto payload = timers_.pop_due(now_);
       if (!payload)
         payload = later_.pop_due(now_);
@@ -130,6 +132,7 @@ private:
     }
   }
 
+  virtual_time& world_time_;
   timers timers_;
   timers later_;
   time_point now_;

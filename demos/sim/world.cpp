@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 namespace caisson::sim {
@@ -50,7 +51,7 @@ world::world(const arm_config& arm, std::uint64_t seed,
              std::function<void(std::string_view)> log)
   : plan_(arm), key_(draw_key{seed}), books_(plan_, std::move(log)),
     time_(config_) {
-  surroundings_ = {&plan_, &books_, &route_gates_, key_};
+  surroundings_ = {&plan_, &books_, &time_, &route_gates_, key_};
   books_.set_start(time_.now());
   spawn_services();
   spawn_routes();
@@ -74,18 +75,6 @@ world::~world() {
 }
 
 // -- building -----------------------------------------------------------------
-
-std::string world::name_of_route(const route& r) const {
-  auto name = fmt::format("{} -> {}", r.from, plan_.arm.services[r.to].name);
-  // A second route between the two differs in policies or latency.
-  std::size_t same = 0;
-  for (const auto& x : plan_.routes) {
-    if (&x == &r)
-      break;
-    same += x.from == r.from && x.to == r.to;
-  }
-  return same == 0 ? name : fmt::format("{} ({})", name, same + 1);
-}
 
 caf::actor world::spawn_gate_of(const std::string& name,
                                 const std::string& stack_name, worker behind) {
@@ -132,6 +121,7 @@ void world::spawn_services() {
 }
 
 void world::spawn_routes() {
+  std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> same;
   for (const auto& r : plan_.routes) {
     const auto& c = plan_.arm.services[r.to];
     auto gated = !c.stack.empty();
@@ -147,8 +137,12 @@ void world::spawn_routes() {
     auto behind = worker{target}.takes_calls();
     if (tells)
       behind = std::move(behind).takes_cancelled();
+    auto name = fmt::format("{} -> {}", r.from, c.name);
+    // A second route between the two differs in policies or latency.
+    if (auto n = ++same[{r.from, r.to}]; n > 1)
+      name += fmt::format(" ({})", n);
     route_gates_.push_back(
-      spawn_gate_of(name_of_route(r), r.edge.stack, std::move(behind)));
+      spawn_gate_of(name, r.edge.stack, std::move(behind)));
   }
 }
 
@@ -166,9 +160,16 @@ void world::advance_to(duration t) {
 }
 
 std::vector<gate_summary> world::gates() {
+  // Nothing but that is waited for, as a world that was stopped need not come
+  // to rest.
+  std::vector<pending_answer> answers;
+  for (const auto& g : gates_)
+    answers.push_back(time_.user().request_urgently(g.handle, get_status{}));
+  time_.run_until_ready(answers);
   std::vector<gate_summary> out;
-  for (const auto& g : gates_) {
-    auto s = time_.request(g.handle, get_status{}).value<status>();
+  for (std::size_t i = 0; i < gates_.size(); ++i) {
+    const auto& g = gates_[i];
+    auto s = answers[i].value<status>();
     gate_summary x;
     x.name = g.name;
     x.stack = g.stack;

@@ -63,7 +63,6 @@ private:
   void spawn_clients();
   caf::actor spawn_gate_of(const std::string& name,
                            const std::string& stack_name, worker behind);
-  [[nodiscard]] std::string name_of_route(const route& r) const;
 
   blueprint plan_;
   draw_key key_;

@@ -117,6 +117,14 @@ TEST_F(command, refuses_bad_usage) {
      "--seeds: \"0\" is not an integer from 1 to 100000"},
     {{"run", "a", "--seeds", "3x"},
      "--seeds: \"3x\" is not an integer from 1 to 100000"},
+    {{"run", ""}, "FILE: the value is empty"},
+    {{"check", "a", ""}, "FILE: the value is empty"},
+    {{"run", "a", "--seed", ""}, "--seed: the value is empty"},
+    {{"run", "a", "--seeds", ""}, "--seeds: the value is empty"},
+    {{"run", "a", "--arm", ""}, "--arm: the value is empty"},
+    {{"run", "a", "--json", ""}, "--json: the value is empty"},
+    {{"run", "a", "--csv", ""}, "--csv: the value is empty"},
+    {{"run", "a", "--log", ""}, "--log: the value is empty"},
     {{"run", "a", "--json", "b", "--csv", "./b"},
      "--csv: ./b is the same file as that of --json"},
     {{"run", "a", "--log", "./a"},
@@ -235,6 +243,35 @@ TEST_F(command, plays_nothing_if_a_file_cannot_be_written) {
   EXPECT_EQ(played, strings{});
 }
 
+TEST_F(command, fails_if_standard_output_does) {
+  std::ofstream full{"/dev/full"};
+  for (auto args : {std::vector{"caisson", "--help"},
+                    {"caisson", "--version"},
+                    {"caisson", "check", "a.toml"},
+                    {"caisson", "run", "a.toml"},
+                    {"caisson", "run", "a.toml", "--json", "-"}}) {
+    full.clear();
+    err.str("");
+    EXPECT_EQ(command_main(static_cast<int>(args.size()), args.data(), full,
+                           err, parts),
+              2)
+      << args[1];
+    EXPECT_EQ(err.str(), "standard output: cannot be written: No space left on "
+                         "device\n");
+  }
+}
+
+TEST_F(command, writes_its_files_although_standard_output_fails) {
+  test::scratch_dir dir;
+  auto json = (dir / "a.json").string();
+  std::ofstream full{"/dev/full"};
+  std::vector args{"caisson", "run", "a.toml", "--json", json.c_str()};
+  EXPECT_EQ(
+    command_main(static_cast<int>(args.size()), args.data(), full, err, parts),
+    2);
+  EXPECT_TRUE(text_of(json).ends_with("}\n"));
+}
+
 // -- interruptions ------------------------------------------------------------
 
 TEST_F(command, shows_what_was_done_before_an_interruption) {
@@ -284,6 +321,28 @@ TEST_F(command, checks_all_files_whatever_is_wrong_with_one) {
   EXPECT_EQ(err.str(), "a.toml:1:1: x: is bad\ny: too\n");
 }
 
+TEST_F(command, tells_a_hundred_problems_and_counts_the_rest) {
+  parts.load = [](const std::filesystem::path&) -> scenario {
+    throw config_error{problems(250, {"a.toml:1:1", "k", "is bad"})};
+  };
+  for (auto what : {"run", "check"}) {
+    EXPECT_EQ(run({what, "a.toml"}), 2);
+    auto text = err.str();
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 101);
+    EXPECT_TRUE(text.ends_with("\n... and 150 more: 250 problems in all\n"));
+  }
+}
+
+TEST_F(command, shows_nothing_of_a_file_that_would_move_the_cursor) {
+  EXPECT_EQ(run({"check", "a\x1b[2J.toml"}), 0);
+  EXPECT_TRUE(out.str().starts_with("a\\x1b[2J.toml: ok: "));
+  parts.load = [](const std::filesystem::path&) -> scenario {
+    throw config_error{{{"a\n.toml", "k\x1b", "is\rbad"}}};
+  };
+  EXPECT_EQ(run({"check", "a.toml"}), 2);
+  EXPECT_EQ(err.str(), "a\\x0a.toml: k\\x1b: is\\x0dbad\n");
+}
+
 TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
   for (auto& arm : world.arms)
     arm.expect.bounds = {
@@ -326,6 +385,9 @@ TEST_F(command, draws_progress_on_a_terminal_only) {
   EXPECT_TRUE(err.str().starts_with(
     "\r\x1b[Knaive (1/2, seed 1)  [#####...............]  25 %"));
   EXPECT_TRUE(err.str().ends_with("\r\x1b[K"));
+  parts.columns = [] { return std::size_t{10}; };
+  EXPECT_EQ(run({"run", "a.toml"}), 0);
+  EXPECT_TRUE(err.str().starts_with("\r\x1b[K25 %"));
 }
 
 } // namespace

@@ -10,6 +10,8 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -137,6 +139,18 @@ TEST(output_file, says_when_the_device_is_full) {
   }
 }
 
+TEST(flush_error, says_why_a_stream_could_not_be_written) {
+  std::ostringstream good;
+  good << "text";
+  EXPECT_EQ(flush_error(good), std::nullopt);
+  std::ofstream full{"/dev/full"};
+  full << "text";
+  EXPECT_EQ(flush_error(full), ENOSPC);
+  EXPECT_FALSE(full);
+  EXPECT_EQ(cannot_be_written(ENOSPC),
+            "cannot be written: No space left on device");
+}
+
 // -- progress -----------------------------------------------------------------
 
 const progress_step naive{"naive", 1, 3, 7};
@@ -163,18 +177,55 @@ TEST(progress_line, does_not_guess_too_early_and_knows_minutes) {
             "naive (2/3, seed 7)  [##########..........]  50 %  3 min left");
 }
 
+TEST(progress_line, gives_up_what_does_not_fit) {
+  auto line = [](std::size_t columns) {
+    return progress_line(naive, 0.525, 10s, columns);
+  };
+  EXPECT_EQ(line(62),
+            "naive (2/3, seed 7)  [##########..........]  52 %  10 s left");
+  EXPECT_EQ(line(61), "naive (2/3, seed 7)  [#####.....]  52 %");
+  EXPECT_EQ(line(40), "naive (2/3, seed 7)  [#####.....]  52 %");
+  EXPECT_EQ(line(39), "naive (2/3, seed 7)  52 %");
+  EXPECT_EQ(line(25), "[#####.....]  52 %");
+  EXPECT_EQ(line(18), "52 %");
+  EXPECT_EQ(line(5), "52 %");
+  EXPECT_EQ(line(4), "");
+}
+
+TEST(progress_line, is_always_narrower_than_the_terminal) {
+  const progress_step step{std::string_view{"a-name-of-thirty-characters-aa"},
+                           999, 1000, ~std::uint64_t{0}};
+  for (std::size_t columns = 1; columns < 120; ++columns)
+    EXPECT_LT(progress_line(step, 0.5, 10s, columns).size(), columns);
+}
+
+TEST(columns_of, follows_the_environment_and_knows_a_usual_width) {
+  auto of = [](const char* text) {
+    setenv("COLUMNS", text, 1);
+    auto n = columns_of(-1);
+    unsetenv("COLUMNS");
+    return n;
+  };
+  EXPECT_EQ(of("33"), 33U);
+  EXPECT_EQ(of("0"), 80U);
+  EXPECT_EQ(of("wide"), 80U);
+  EXPECT_EQ(of(""), 80U);
+}
+
 class progress_bar_test : public testing::Test {
 protected:
   progress_bar::clock::time_point now{};
   std::ostringstream out;
+  std::size_t width = 80;
   std::function<progress_bar::clock::time_point()> clock = [this] {
     return now;
   };
+  std::function<std::size_t()> columns = [this] { return width; };
 };
 
 TEST_F(progress_bar_test, draws_ten_times_a_second_and_clears_its_line) {
   {
-    progress_bar bar{out, true, clock};
+    progress_bar bar{out, true, columns, clock};
     bar.show(naive, 0);
     now += 99ms;
     bar.show(naive, 0.1);
@@ -189,14 +240,24 @@ TEST_F(progress_bar_test, draws_ten_times_a_second_and_clears_its_line) {
 
 TEST_F(progress_bar_test, draws_nothing_if_it_is_not_wanted) {
   {
-    progress_bar bar{out, false, clock};
+    progress_bar bar{out, false, columns, clock};
     bar.show(naive, 0.5);
   }
   EXPECT_EQ(out.str(), "");
 }
 
+TEST_F(progress_bar_test, follows_the_width_of_its_terminal) {
+  progress_bar bar{out, true, columns, clock};
+  width = 10;
+  bar.show(naive, 0.25);
+  width = 3;
+  now += 100ms;
+  bar.show(naive, 0.5);
+  EXPECT_EQ(out.str(), "\r\x1b[K25 %\r\x1b[K");
+}
+
 TEST_F(progress_bar_test, clears_only_what_it_has_drawn) {
-  { progress_bar bar{out, true, clock}; }
+  { progress_bar bar{out, true, columns, clock}; }
   EXPECT_EQ(out.str(), "");
 }
 

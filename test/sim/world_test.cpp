@@ -249,6 +249,52 @@ TEST(simulated_world, can_be_stopped_and_tells_how_far_it_came) {
   EXPECT_LT(r.services[0].little_error, 1e-9);
 }
 
+// Tens of millions of messages within the first tenth of a second.
+constexpr auto standing_still = R"(
+length = '10s'
+[service.s]
+workers = 'unlimited'
+time = '1ns'
+[load.u]
+kind = 'closed'
+users = 10
+target = 's'
+)";
+
+TEST(simulated_world, can_be_stopped_while_time_hardly_moves) {
+  auto s = parse_scenario(standing_still, "test.toml");
+  std::atomic<bool> stop = false;
+  int looks = 0;
+  run_options o;
+  o.stop = &stop;
+  o.progress = [&](double) { stop = ++looks == 20; };
+  auto r = run_arm(s.arms[0], o);
+  EXPECT_TRUE(r.interrupted);
+  EXPECT_LT(r.length, 1ms);
+  EXPECT_LT(r.messages, 10'000u);
+  ASSERT_EQ(r.seconds.size(), 1u);
+  EXPECT_EQ(r.seconds[0].requests.offered, r.totals.offered);
+  EXPECT_GT(r.totals.offered, 0u);
+  EXPECT_EQ(r.gates.size(), 1u);
+  EXPECT_LT(r.services[0].little_error, 1e-9);
+}
+
+TEST(simulated_world, is_interrupted_in_the_drain_too) {
+  auto s = parse_scenario("length = '1s'\n[service.s]\ntime = '5s'\n"
+                          "workers = 'unlimited'\n[load.u]\n"
+                          "kind = 'constant'\nrate = 10\ntarget = 's'",
+                          "test.toml");
+  std::atomic<bool> stop = false;
+  run_options o;
+  o.stop = &stop;
+  int full = 0;
+  o.progress = [&](double share) { stop = share >= 1 && ++full > 3; };
+  auto r = run_arm(s.arms[0], o);
+  EXPECT_TRUE(r.interrupted);
+  EXPECT_EQ(r.length, 1s);
+  EXPECT_EQ(r.unanswered, 10u);
+}
+
 TEST(simulated_world, has_a_gate_for_each_route_and_each_guarded_service) {
   auto s = parse_scenario(busy, "test.toml");
   world w{arm_of(s, "guarded"), 1, {}};

@@ -1,5 +1,7 @@
 #include <sim/books.hpp>
 
+#include <caisson/settings_text.hpp>
+
 #include <utility>
 
 namespace caisson::sim {
@@ -93,12 +95,15 @@ void books::add_breaker(std::string gate, std::string layer) {
 void books::gate_event(const event& e) {
   auto at = since_start(time_point{duration{e.time_ns}});
   auto optional = [](std::string_view name, const std::string& text) {
-    return text.empty() ? std::string{} : fmt::format(" {}=\"{}\"", name, text);
+    return text.empty()
+             ? std::string{}
+             : fmt::format(" {}=\"{}\"", name, detail::printable(text));
   };
   auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
-  log_.line(at, "gate \"{}\"{} {}{}{}{}{}", e.gate, optional("layer", e.layer),
-            e.kind, optional("from", e.from), optional("to", e.to),
-            optional("detail", e.detail), optional("delay", delay));
+  log_.line(at, "gate \"{}\"{} {}{}{}{}{}", detail::printable(e.gate),
+            optional("layer", e.layer), e.kind, optional("from", e.from),
+            optional("to", e.to), optional("detail", e.detail),
+            optional("delay", delay));
   if (e.kind != "state_changed")
     return;
   auto found = breaker_index_.find({e.gate, e.layer});

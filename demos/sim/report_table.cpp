@@ -1,5 +1,7 @@
 #include <sim/report_table.hpp>
 
+#include <caisson/settings_text.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +20,8 @@ text_table::text_table(std::vector<column> columns)
 
 void text_table::row(std::vector<std::string> cells) {
   cells.resize(columns_.size());
+  for (auto& cell : cells)
+    cell = detail::printable(cell);
   rows_.push_back(std::move(cells));
 }
 

@@ -7,7 +7,8 @@
 
 namespace caisson::sim {
 
-/// Rows of cells, each column as wide as its widest cell. Cells are ASCII.
+/// Rows of cells, each column as wide as its widest cell. Cells are ASCII;
+/// control characters in them are escaped.
 class text_table {
 public:
   enum class align { left, right };

@@ -1,6 +1,8 @@
 #include <sim/report_numbers.hpp>
 #include <sim/report_timeline.hpp>
 
+#include <caisson/settings_text.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -147,7 +149,8 @@ std::string axis(const scale& x) {
 
 class picture {
 public:
-  void line(std::string label, std::string drawn) {
+  void line(const std::string& name, std::string drawn) {
+    auto label = detail::printable(name);
     width_ = std::max(width_, label.size());
     lines_.push_back({std::move(label), std::move(drawn)});
   }
@@ -173,7 +176,7 @@ std::vector<std::string> timeline(const report& r, bool ascii) {
   picture out;
   auto mark = [&](const arm_config& arm) {
     for (auto& m : marks_of(arm, x, ascii))
-      out.line(std::move(m.label), std::move(m.line));
+      out.line(m.label, std::move(m.line));
   };
   auto same = same_for_all(r, x);
   if (same)

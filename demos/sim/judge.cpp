@@ -59,6 +59,9 @@ std::vector<tally> windows(const std::vector<tally>& seconds,
 void recovered(arm_result& r, std::size_t second) {
   r.verdict = verdict_kind::recovered;
   r.recovered_at = static_cast<std::uint32_t>(second);
+  // From the first second on: from what should it have recovered?
+  if (!r.recovery_from && second == 0)
+    r.verdict = verdict_kind::no_fault;
 }
 
 } // namespace
@@ -66,7 +69,8 @@ void recovered(arm_result& r, std::size_t second) {
 void judge(arm_result& r) {
   r.verdict = verdict_kind::degraded;
   r.recovered_at.reset();
-  auto first = first_second(r.recovery_from);
+  auto from = r.recovery_from.value_or(duration::zero());
+  auto first = first_second(from);
   auto all = windows(tallies(r), first);
   if (all.empty()) {
     if (tally{r.totals.offered, r.totals.good}.mostly_good())
@@ -80,7 +84,7 @@ void judge(arm_result& r) {
   });
   if (good != all.end())
     recovered(r, first + static_cast<std::size_t>(good - all.begin()));
-  else if (r.recovery_from > duration::zero()
+  else if (from > duration::zero()
            && std::ranges::all_of(all, &tally::below_half))
     r.verdict = verdict_kind::stuck;
 }
@@ -89,7 +93,8 @@ std::optional<duration> recovery_time(const arm_result& r) {
   if (!r.recovered_at)
     return std::nullopt;
   auto at = duration{std::chrono::seconds{*r.recovered_at}};
-  return std::max(duration::zero(), at - r.recovery_from);
+  return std::max(duration::zero(),
+                  at - r.recovery_from.value_or(duration::zero()));
 }
 
 } // namespace caisson::sim

@@ -45,7 +45,8 @@ std::vector<arm_summary> summaries(const report& r) {
         continue;
       ++s.runs;
       ++s.verdicts[static_cast<std::size_t>(result->verdict)];
-      recovery.push_back(metric_of(*result, "recovery"));
+      if (result->verdict != verdict_kind::no_fault)
+        recovery.push_back(metric_of(*result, "recovery"));
       success.push_back(metric_of(*result, "success"));
       p99.push_back(seconds(result->latency.p99));
     }

@@ -3,7 +3,9 @@
 
 #include <sim/result.hpp>
 #include <sim/scenario.hpp>
+#include <sim/verdict.hpp>
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -62,12 +64,17 @@ struct arm_summary {
   std::string name;
   std::uint64_t runs = 0;
   /// By `verdict_kind`.
-  std::uint64_t verdicts[3] = {};
-  /// Seconds; infinite for runs that never recover.
+  std::array<std::uint64_t, all_verdicts.size()> verdicts = {};
+  /// Seconds; infinite for runs that never recover. Runs without a fault are
+  /// left out.
   spread recovery;
   spread success;
   /// Seconds.
   spread p99;
+
+  [[nodiscard]] std::uint64_t count(verdict_kind v) const {
+    return verdicts[static_cast<std::size_t>(v)];
+  }
 };
 
 /// In the order of `report::arms`.

@@ -132,6 +132,19 @@ json verdict_of(const arm_result& r) {
   return verdict_name(r.verdict);
 }
 
+// Null if there was no fault, and so nothing to recover from.
+json recovered_at_of(const arm_result& r) {
+  if (!r.recovered_at || r.verdict == verdict_kind::no_fault)
+    return nullptr;
+  return *r.recovered_at;
+}
+
+json recovery_of(const arm_result& r) {
+  if (r.verdict == verdict_kind::no_fault)
+    return nullptr;
+  return number(metric_of(r, "recovery"));
+}
+
 json to_json(const arm_result& r) {
   json out{
     {"name", r.name},
@@ -141,9 +154,10 @@ json to_json(const arm_result& r) {
     {"warmup", seconds(r.warmup)},
     {"interrupted", r.interrupted},
     {"verdict", verdict_of(r)},
-    {"recovery_from", seconds(r.recovery_from)},
-    {"recovered_at", r.recovered_at ? json(*r.recovered_at) : json(nullptr)},
-    {"recovery", number(metric_of(r, "recovery"))},
+    {"recovery_from",
+     r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
+    {"recovered_at", recovered_at_of(r)},
+    {"recovery", recovery_of(r)},
     {"success", metric_of(r, "success")},
     {"amplification", metric_of(r, "amplification")},
     {"totals", to_json(r.totals)},
@@ -173,8 +187,10 @@ json to_json(const seed_run& run) {
 
 json to_json(const arm_summary& s) {
   json out{{"arm", s.name}, {"runs", s.runs}};
-  for (auto v : all_verdicts)
-    out[std::string{verdict_name(v)}] = s.verdicts[static_cast<std::size_t>(v)];
+  out["recovered"] = s.count(verdict_kind::recovered);
+  out["degraded"] = s.count(verdict_kind::degraded);
+  out["stuck"] = s.count(verdict_kind::stuck);
+  out["no_fault"] = s.count(verdict_kind::no_fault);
   out["recovery"] = to_json(s.recovery);
   out["success"] = to_json(s.success);
   out["p99"] = to_json(s.p99);

@@ -5,6 +5,8 @@
 #include <sim/report_timeline.hpp>
 #include <sim/verdict.hpp>
 
+#include <caisson/settings_text.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +18,7 @@ namespace caisson::sim {
 namespace {
 
 using align = text_table::align;
+using detail::printable;
 
 // -- the head -----------------------------------------------------------------
 
@@ -37,10 +40,10 @@ std::string seeds_text(const report& r) {
 void write_head(std::ostream& out, const report& r) {
   std::vector<std::string> names;
   for (const auto& arm : r.arms)
-    names.push_back(arm.name);
+    names.push_back(printable(arm.name));
   if (!r.title.empty())
-    out << r.title << '\n';
-  out << fmt::format("{}: {}, {}, {}: {}\n", r.file, lengths_text(r),
+    out << printable(r.title) << '\n';
+  out << fmt::format("{}: {}, {}, {}: {}\n", printable(r.file), lengths_text(r),
                      seeds_text(r), names.size() == 1 ? "arm" : "arms",
                      fmt::join(names, ", "));
 }
@@ -100,7 +103,7 @@ void write_titles(std::ostream& out, const report& r) {
   out << '\n';
   for (const auto& arm : r.arms)
     if (!arm.title.empty())
-      out << arm.name << ": " << arm.title << '\n';
+      out << printable(arm.name) << ": " << printable(arm.title) << '\n';
 }
 
 void write_timeline(std::ostream& out, const report& r, bool ascii) {
@@ -137,20 +140,29 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
                                                 / static_cast<double>(whole));
 }
 
+// Those that are shown: all, but for runs without a fault if there are none.
+std::vector<verdict_kind> shown_verdicts(const std::vector<arm_summary>& arms) {
+  std::vector<verdict_kind> out;
+  for (auto v : all_verdicts)
+    if (v != verdict_kind::no_fault
+        || std::ranges::any_of(arms, [&](auto& s) { return s.count(v) > 0; }))
+      out.push_back(v);
+  return out;
+}
+
 void write_seeds(std::ostream& out, const report& r) {
-  text_table table{{{"arm", align::left},
-                    {"runs"},
-                    {"recovered"},
-                    {"degraded"},
-                    {"stuck"},
-                    {"recovery", align::left},
-                    {"success", align::left},
-                    {"p99", align::left}}};
-  for (const auto& s : summaries(r)) {
+  auto arms = summaries(r);
+  auto verdicts = shown_verdicts(arms);
+  std::vector<text_table::column> columns{{"arm", align::left}, {"runs"}};
+  for (auto v : verdicts)
+    columns.push_back({std::string{verdict_name(v)}});
+  for (auto name : {"recovery", "success", "p99"})
+    columns.push_back({name, align::left});
+  text_table table{std::move(columns)};
+  for (const auto& s : arms) {
     std::vector<std::string> row{s.name, grouped(s.runs)};
-    for (auto v : all_verdicts)
-      row.push_back(
-        share_text(s.verdicts[static_cast<std::size_t>(v)], s.runs));
+    for (auto v : verdicts)
+      row.push_back(share_text(s.count(v), s.runs));
     row.push_back(spread_text(s.recovery, recovery_text));
     row.push_back(spread_text(s.success, [](double x) { return percent(x); }));
     row.push_back(spread_text(s.p99, p99_text));
@@ -236,7 +248,7 @@ std::string verdict_text(const arm_result& r) {
     return std::string{verdict_name(r.verdict)};
   auto text = fmt::format("recovered after {}", short_seconds(*after));
   // Without a fault the two are the same.
-  if (r.recovery_from > duration::zero())
+  if (r.recovery_from.value_or(duration::zero()) > duration::zero())
     text += fmt::format(", at {} s", *r.recovered_at);
   return text;
 }
@@ -263,14 +275,14 @@ void write_verdicts(std::ostream& out, const report& r) {
     for (const auto& arm : run.arms) {
       if (r.seeds > 1)
         out << fmt::format("seed {}: ", run.seed);
-      out << arm.name << ": " << verdict_text(arm) << '\n';
+      out << printable(arm.name) << ": " << verdict_text(arm) << '\n';
     }
   }
 }
 
 void write_failures(std::ostream& out, const report& r) {
   for (const auto& text : r.failures)
-    out << "failed: " << text << '\n';
+    out << "failed: " << printable(text) << '\n';
 }
 
 void write_interruption(std::ostream& out, const report& r) {
@@ -283,8 +295,8 @@ void write_interruption(std::ostream& out, const report& r) {
       if (!arm.interrupted)
         ++done;
       else
-        partly = fmt::format(", arm {}, seed {}, up to {}", arm.name, run.seed,
-                             short_seconds(arm.length));
+        partly = fmt::format(", arm {}, seed {}, up to {}", printable(arm.name),
+                             run.seed, short_seconds(arm.length));
     }
   }
   out << fmt::format("interrupted: {} of {} runs done{}\n", done,

@@ -142,8 +142,8 @@ struct arm_result {
   std::map<std::string, latency_summary> by_operation;
 
   verdict_kind verdict = verdict_kind::degraded;
-  /// From when on recovery was looked for.
-  duration recovery_from = duration::zero();
+  /// From when on recovery was looked for; nothing if there was no fault.
+  std::optional<duration> recovery_from;
   /// The second at which the first good window begins.
   std::optional<std::uint32_t> recovered_at;
 
@@ -182,7 +182,8 @@ void judge(arm_result& r);
 [[nodiscard]] std::vector<std::string> failed_expectations(const arm_config& c,
                                                            const arm_result& r);
 
-/// Seconds after `recovery_from` until `recovered_at`, not negative.
+/// From `recovery_from`, or the start if there was no fault, until
+/// `recovered_at`; not negative.
 [[nodiscard]] std::optional<duration> recovery_time(const arm_result& r);
 
 } // namespace caisson::sim

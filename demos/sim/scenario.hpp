@@ -198,7 +198,13 @@ struct fault_config {
 
 // -- expectations -------------------------------------------------------------
 
-enum class verdict_kind { recovered, degraded, stuck };
+enum class verdict_kind {
+  recovered,
+  degraded,
+  stuck,
+  /// All was well from the start, and there was nothing to recover from.
+  no_fault,
+};
 
 /// A bound on a number of the result; docs/simulator-output.md has the names.
 struct metric_bound {
@@ -263,8 +269,8 @@ struct scenario {
 edge_between(const arm_config& arm, std::string_view from, std::string_view to);
 
 /// When recovery is looked for from: `recovery_from`, or else the end of the
-/// last fault, or else zero.
-[[nodiscard]] duration recovery_start(const arm_config& arm);
+/// last fault. Nothing if there is neither.
+[[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);
 
 // -- descriptions of the flat parts, for reading and for the tables in the docs
 

@@ -78,9 +78,9 @@ void read_faults(world_reading& w) {
   }
 }
 
-duration recovery_start(const arm_config& arm) {
-  if (arm.recovery_from)
-    return *arm.recovery_from;
+std::optional<duration> recovery_start(const arm_config& arm) {
+  if (arm.recovery_from || arm.faults.empty())
+    return arm.recovery_from;
   auto last = duration::zero();
   for (const auto& f : arm.faults)
     last = std::max(last, plus(f.at, f.lasts));

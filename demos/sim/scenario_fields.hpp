@@ -47,6 +47,7 @@ struct enum_names<sim::verdict_kind> {
     sim::verdict_name(sim::verdict_kind::recovered),
     sim::verdict_name(sim::verdict_kind::degraded),
     sim::verdict_name(sim::verdict_kind::stuck),
+    sim::verdict_name(sim::verdict_kind::no_fault),
   };
 };
 

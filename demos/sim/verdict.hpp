@@ -12,9 +12,10 @@ inline constexpr std::array all_verdicts{
   verdict_kind::recovered,
   verdict_kind::degraded,
   verdict_kind::stuck,
+  verdict_kind::no_fault,
 };
 
-/// As in a scenario file: `recovered`, `degraded` or `stuck`.
+/// As in a scenario file: `recovered`, `degraded`, `stuck` or `no fault`.
 [[nodiscard]] constexpr std::string_view verdict_name(verdict_kind v) noexcept {
   switch (v) {
     case verdict_kind::recovered:
@@ -23,6 +24,8 @@ inline constexpr std::array all_verdicts{
       return "degraded";
     case verdict_kind::stuck:
       return "stuck";
+    case verdict_kind::no_fault:
+      return "no fault";
   }
   return "unknown";
 }

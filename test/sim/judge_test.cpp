@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 struct verdict_case {
   std::string what;
-  duration recovery_from;
+  std::optional<duration> recovery_from;
   std::vector<stretch> seconds;
   verdict_kind verdict;
   std::optional<std::uint32_t> recovered_at;
@@ -28,9 +28,20 @@ void PrintTo(const verdict_case& x, std::ostream* out) {
 constexpr auto recovered = verdict_kind::recovered;
 constexpr auto degraded = verdict_kind::degraded;
 constexpr auto stuck = verdict_kind::stuck;
+constexpr auto no_fault = verdict_kind::no_fault;
 
 const verdict_case verdict_cases[] = {
-  {"good throughout, without a fault", 0s, {{20, 10, 10}}, recovered, 0},
+  {"good throughout, without a fault", {}, {{20, 10, 10}}, no_fault, 0},
+  {"without a fault, but bad at first",
+   {},
+   {{8, 10, 0}, {12, 10, 10}},
+   recovered,
+   8},
+  {"good throughout, with a fault that ends at once",
+   0s,
+   {{20, 10, 10}},
+   recovered,
+   0},
   {"good throughout, from the end of the fault on",
    7s,
    {{20, 10, 10}},
@@ -66,7 +77,7 @@ const verdict_case verdict_cases[] = {
    {}},
   {"just below half to the end", 5s, {{19, 100, 49}, {1, 100, 50}}, stuck, {}},
   {"exactly half in one window", 5s, {{5, 10, 0}, {10, 10, 5}}, degraded, {}},
-  {"nothing is good, but there was no fault", 0s, {{20, 10, 0}}, degraded, {}},
+  {"nothing is good, but there was no fault", {}, {{20, 10, 0}}, degraded, {}},
   {"no load after the fault is neither good nor bad",
    5s,
    {{5, 10, 0}, {5, 0, 0}, {5, 10, 0}},
@@ -97,8 +108,8 @@ const verdict_case verdict_cases[] = {
    {{10, 10, 10}, {2, 10, 5}},
    recovered,
    8},
-  {"a run that is too short for a window", 0s, {{4, 10, 10}}, recovered, 0},
-  {"a run without a second", 0s, {}, recovered, 0},
+  {"a run that is too short for a window", {}, {{4, 10, 10}}, no_fault, 0},
+  {"a run without a second", {}, {}, no_fault, 0},
   {"the fault ends after the load", 60s, {{20, 10, 0}}, degraded, {}},
 };
 

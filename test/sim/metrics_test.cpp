@@ -277,6 +277,27 @@ TEST(failed_expectations, is_empty_if_all_hold) {
             std::vector<std::string>{});
 }
 
+TEST(failed_expectations, takes_a_run_without_a_fault_for_a_recovered_one) {
+  arm_config c;
+  auto r = small_result();
+  r.recovery_from.reset();
+  r.recovered_at = 0;
+  r.verdict = verdict_kind::no_fault;
+  c.expect.bounds = {bound("recovery", -infinity, 0)};
+  for (auto wanted : {verdict_kind::recovered, verdict_kind::no_fault}) {
+    c.expect.verdict = wanted;
+    EXPECT_EQ(failed_expectations(c, r), std::vector<std::string>{});
+  }
+  c.expect.verdict = verdict_kind::degraded;
+  EXPECT_EQ(failed_expectations(c, r),
+            (std::vector<std::string>{
+              "arm naive: verdict is no fault, expected degraded"}));
+  c.expect = {.verdict = verdict_kind::no_fault, .bounds = {}};
+  EXPECT_EQ(failed_expectations(c, small_result()),
+            (std::vector<std::string>{
+              "arm naive: verdict is recovered, expected no fault"}));
+}
+
 TEST(failed_expectations, says_what_is_and_what_was_expected) {
   EXPECT_EQ(
     failures(

@@ -141,6 +141,7 @@ constexpr auto small_json
     "   \"recovered\": 1,\n"
     "   \"degraded\": 0,\n"
     "   \"stuck\": 0,\n"
+    "   \"no_fault\": 0,\n"
     "   \"recovery\": {\"min\":0.5,\"median\":0.5,\"max\":0.5},\n"
     "   \"success\": {\"min\":0.75,\"median\":0.75,\"max\":0.75},\n"
     "   \"p99\": {\"min\":0.0015,\"median\":0.0015,\"max\":0.0015}\n"
@@ -170,6 +171,21 @@ TEST(report_json, has_null_for_what_never_happened) {
         "\"verdict\": null,\n", "\"recovered_at\": null,\n",
         "\"recovery\": null,\n", "\"runs\": 0,\n",
         "\"p99\": {\"min\":null,\"median\":null,\"max\":null}\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
+TEST(report_json, says_that_there_was_no_fault) {
+  auto r = small_report();
+  auto& arm = r.runs[0].arms[0];
+  arm.recovery_from.reset();
+  arm.recovered_at = 0;
+  arm.verdict = verdict_kind::no_fault;
+  auto text = written(write_json, r);
+  for (auto part :
+       {"\"verdict\": \"no fault\",\n", "\"recovery_from\": null,\n",
+        "\"recovered_at\": null,\n", "\"recovery\": null,\n",
+        "\"recovered\": 0,\n", "\"no_fault\": 1,\n",
+        "\"recovery\": {\"min\":null,\"median\":null,\"max\":null},\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 

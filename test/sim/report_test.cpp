@@ -222,7 +222,7 @@ TEST(report_text, counts_verdicts_of_several_seeds) {
 TEST(report_text, puts_verdicts_into_words) {
   auto r = result_with({{20, 10, 10}});
   judge(r);
-  EXPECT_EQ(verdict_text(r), "recovered after 0 s");
+  EXPECT_EQ(verdict_text(r), "no fault");
   r.recovery_from = 10'001ms;
   judge(r);
   EXPECT_EQ(verdict_text(r), "recovered after 1 s, at 11 s");
@@ -232,6 +232,39 @@ TEST(report_text, puts_verdicts_into_words) {
   EXPECT_EQ(verdict_text(r), "stuck");
   r.interrupted = true;
   EXPECT_EQ(verdict_text(r), "interrupted at 20 s");
+}
+
+TEST(report_text, counts_runs_without_a_fault_apart) {
+  auto r = story();
+  r.seeds = 2;
+  auto& well = r.runs[0].arms[0];
+  well.recovery_from.reset();
+  judge(well);
+  r.runs.push_back(r.runs[0]);
+  auto text = written(write_text, r, false);
+  EXPECT_NE(text.find("arm      runs  recovered  degraded  stuck  no fault  "
+                      "recovery         "),
+            std::string::npos)
+    << text;
+  EXPECT_NE(text.find("naive       2        0 %       0 %    0 %     100 %  "
+                      "- / - / -"),
+            std::string::npos)
+    << text;
+}
+
+TEST(report_text, shows_nothing_of_a_file_that_would_move_the_cursor) {
+  auto r = story();
+  r.title = "A\x1b[2Jb\nc";
+  r.file = "st\x1b]0;ory";
+  r.arms[1].title = "d\re";
+  r.failures = {"arm naive: x\x07y\nz"};
+  auto text = written(write_text, r, false) + written(write_failures, r);
+  for (char c : text)
+    EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << int{c};
+  EXPECT_TRUE(text.starts_with("A\\x1b[2Jb\\x0ac\nst\\x1b]0;ory: 60 s"));
+  EXPECT_NE(text.find("\ncaisson: d\\x0de\n"), std::string::npos);
+  EXPECT_NE(text.find("\nfailed: arm naive: x\\x07y\\x0az\n"),
+            std::string::npos);
 }
 
 TEST(report_text, gives_verdicts_alone) {

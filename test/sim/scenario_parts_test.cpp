@@ -141,7 +141,7 @@ TEST_F(scenario_trace, of_counts_becomes_a_profile_that_the_scale_multiplies) {
 
 TEST(scenario_recovery, is_looked_for_after_the_last_fault) {
   arm_config arm;
-  EXPECT_EQ(recovery_start(arm), 0s);
+  EXPECT_EQ(recovery_start(arm), std::nullopt);
   arm.faults.resize(2);
   arm.faults[0].at = 10s;
   arm.faults[0].lasts = 30s;

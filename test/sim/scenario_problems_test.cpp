@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(faults, scenario_mistake, testing::ValuesIn(faults));
 const mistake expectations[] = {
   {"[expect]\nverdict = 'fine'",
    "f:8:11: expect.verdict: \"fine\" is not one of: recovered, degraded, "
-   "stuck"},
+   "stuck, no fault"},
   {"[expect]\nsuccess_at_least = 99",
    "f:8:20: expect.success_at_least: 99 is out of range, allowed: 0 to 1"},
   {"[expect]\np99_at_most = 0.25",

@@ -22,67 +22,62 @@ public:
   }
 
   /// Whether the message came with high priority.
-  [[nodiscard]] bool urgent() const noexcept { return urgent_; }
+  [[nodiscard]] bool urgent() const noexcept { return id_.is_urgent_message(); }
 
   /// The number of the message among those of its sender.
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t number() const noexcept {
+    return id_.request_id().integer_value();
+  }
 
-#if CAISSON_CAF_LEGACY
+  /// Takes what is needed for an answer out of `x`.
   explicit reply_to(caf::mailbox_element& x)
-    : sender_(std::move(x.sender)), stages_(std::move(x.stages)), id_(x.mid),
-      number_(x.mid.request_id().integer_value()),
-      wanted_(x.mid.is_request() && (sender_ || !stages_.empty())),
-      urgent_(x.mid.is_urgent_message()) {}
+    : sender_(std::move(x.sender)), id_(x.mid) {
+    wanted_ = id_.is_request() && sender_;
+#if CAISSON_CAF_LEGACY
+    stages_ = std::move(x.stages);
+    wanted_ = wanted_ || (id_.is_request() && !stages_.empty());
+#endif
+  }
 
   /// Sends `msg` as the answer. Does nothing if none is wanted.
   void answer(caf::local_actor* self, caf::message msg) {
+    answer(self->context(), std::move(msg));
+  }
+
+  /// As above, for those who are no actor.
+  ///
+  /// The answer names no sender. Its receiver knows it by its number, an actor
+  /// that is being destroyed must not make new references to itself, and CAF
+  /// lets another node address whoever has sent it something.
+  void answer(run_context* on, caf::message msg) {
     if (!std::exchange(wanted_, false))
       return;
+#if CAISSON_CAF_LEGACY
     if (!stages_.empty()) {
       auto next = std::move(stages_.back());
       stages_.pop_back();
       next->enqueue(caf::make_mailbox_element(std::move(sender_), id_,
                                               std::move(stages_),
                                               std::move(msg)),
-                    self->context());
+                    on);
       return;
     }
-    // No sender: the receiver knows the answer by its number, and an actor that
-    // is being destroyed must not make new references to itself.
-    sender_->enqueue(nullptr, id_.response_id(), std::move(msg),
-                     self->context());
-    sender_ = nullptr;
-  }
+    sender_->enqueue(nullptr, id_.response_id(), std::move(msg), on);
 #else
-  reply_to(caf::response_promise promise, caf::strong_actor_ptr sender,
-           caf::message_id id)
-    : promise_(std::move(promise)), sender_(std::move(sender)),
-      number_(id.request_id().integer_value()), wanted_(id.is_request()),
-      urgent_(id.is_urgent_message()) {}
-
-  void answer(caf::local_actor*, caf::message msg) {
-    if (!std::exchange(wanted_, false))
-      return;
-    if (auto* err = get_if<caf::error>(msg))
-      promise_.deliver(*err);
-    else
-      promise_.deliver(std::move(msg));
+    sender_->enqueue(
+      caf::make_mailbox_element(nullptr, id_.response_id(), std::move(msg)),
+      on);
+#endif
     sender_ = nullptr;
   }
-#endif
 
 private:
-#if !CAISSON_CAF_LEGACY
-  caf::response_promise promise_;
-#endif
   caf::strong_actor_ptr sender_;
 #if CAISSON_CAF_LEGACY
   std::vector<caf::strong_actor_ptr> stages_;
-  caf::message_id id_;
 #endif
-  std::uint64_t number_ = 0;
+  caf::message_id id_;
   bool wanted_ = false;
-  bool urgent_ = false;
 };
 
 /// An actor that handles the message types `Control...` by the handlers of
@@ -221,11 +216,7 @@ protected:
   caf::behavior make_behavior() override {
     set_error_handler_portably();
     auto catch_all = [this](caf::message content) -> caf::result<caf::message> {
-      auto* element = current_mailbox_element();
-      auto id = element->mid;
-      auto from = element->sender;
-      on_message(reply_to{make_response_promise(), from, id},
-                 std::move(content));
+      on_message(reply_to{*current_mailbox_element()}, std::move(content));
       return caf::delegated<caf::message>{};
     };
     return control().or_else(catch_all);

@@ -1,5 +1,6 @@
 #include <caisson/gate.hpp>
 
+#include <caisson/call_handle.hpp>
 #include <caisson/detail/gate_actor.hpp>
 
 #include <random>
@@ -35,9 +36,9 @@ std::uint64_t path_key_of(const gate_actor& gate) {
 } // namespace
 
 bool is_local_gate(const caf::actor& x) {
-  return x
-         && dynamic_cast<gate_actor*>(caf::actor_cast<caf::abstract_actor*>(x))
-              != nullptr;
+  auto actor = behind_call_handle(x);
+  auto* behind = caf::actor_cast<caf::abstract_actor*>(actor);
+  return dynamic_cast<gate_actor*>(behind) != nullptr;
 }
 
 gate_actor::gate_actor(caf::actor_config& cfg, worker behind,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <caf/all.hpp>
+#include <caf/default_attachable.hpp>
 
 #if CAF_MAJOR_VERSION < 1
 #define CAISSON_CAF_LEGACY 1

@@ -25,9 +25,11 @@ public:
 
   const char* name() const override { return "caisson.relay"; }
 
-  /// Tells those who watch this address that it is down. Further calls do
-  /// nothing.
-  void close() { this->cleanup(caf::exit_reason::normal, nullptr); }
+  /// Tells those who watch this address that it is down, and why. Further calls
+  /// do nothing.
+  void close(caf::error why = caf::exit_reason::normal) {
+    this->cleanup(std::move(why), nullptr);
+  }
 
 #if CAISSON_CAF_LEGACY
   using relay_base::enqueue;
@@ -35,6 +37,16 @@ public:
   void enqueue(caf::mailbox_element_ptr what, run_context* on) override {
     receive(std::move(what), on);
   }
+
+  void on_destroy() override {
+    on_gone();
+    close(caf::exit_reason::unreachable);
+  }
+
+  // Only CAF's network asks an address to link itself, because another node
+  // said so. If that node names the same address twice, CAF waits for itself.
+  void add_link(caf::abstract_actor*) override {}
+  void remove_link(caf::abstract_actor*) override {}
 #else
   bool enqueue(caf::mailbox_element_ptr what, run_context* on) override {
     return receive(std::move(what), on);
@@ -45,8 +57,29 @@ public:
 #endif
 
 protected:
+#if !CAISSON_CAF_LEGACY
+  void on_unreachable() override {
+    on_gone();
+    relay_base::on_unreachable();
+  }
+#endif
+
+  /// Called once nobody holds a handle any more.
+  virtual void on_gone() {}
+
   /// Takes a message. Returns false if nobody will ever see it.
   virtual bool receive(caf::mailbox_element_ptr what, run_context* on) = 0;
+
+  /// Asks for a down message once `x` has ended; at once if it has already.
+  void watch(const caf::strong_actor_ptr& x) {
+    x->get()->attach(caf::default_attachable::make_monitor(x->get()->address(),
+                                                           this->address()));
+  }
+
+  void unwatch(const caf::strong_actor_ptr& x) {
+    x->get()->detach(caf::default_attachable::observe_token{
+      this->address(), caf::default_attachable::monitor});
+  }
 
   /// Hands the message on as if it had been sent there.
   static bool pass_on(const caf::strong_actor_ptr& to,
@@ -59,6 +92,27 @@ protected:
 #endif
   }
 
+  /// Sends `content` under the name and the number of somebody else.
+  static bool send(const caf::strong_actor_ptr& to, caf::strong_actor_ptr from,
+                   caf::message_id id, caf::message content, run_context* on) {
+#if CAISSON_CAF_LEGACY
+    to->enqueue(std::move(from), id, std::move(content), on);
+    return true;
+#else
+    return to->enqueue(
+      caf::make_mailbox_element(std::move(from), id, std::move(content)), on);
+#endif
+  }
+
+  /// Takes the content out of a message.
+  static caf::message content_of(caf::mailbox_element& what) {
+#if CAISSON_CAF_LEGACY
+    return what.move_content_to_message();
+#else
+    return std::move(what.payload);
+#endif
+  }
+
   /// Drops the message; whoever waits for an answer hears that nobody is here.
   static bool drop(const caf::mailbox_element& what) {
     caf::detail::sync_request_bouncer bounce{
@@ -67,9 +121,36 @@ protected:
     return false;
   }
 
-  /// The type of system messages that end an actor.
-  static bool is_exit(const caf::mailbox_element& what) {
-    return holds_one<caf::exit_msg>(what);
+  /// Whether this is a message of CAF's own: actors do something else with it
+  /// than call a handler of theirs.
+  static bool is_system(const caf::mailbox_element& what) {
+    // Messages of streams can come under a category of their own, and are
+    // believed to be what it says.
+    if (what.mid.category() > caf::message_id::normal_message_category)
+      return true;
+#if CAISSON_CAF_LEGACY
+    auto& content = what.content();
+    return holds_any<caf::exit_msg, caf::down_msg, caf::error, caf::timeout_msg,
+                     caf::group_down_msg, caf::open_stream_msg,
+                     caf::upstream_msg, caf::downstream_msg>(what)
+           || (content.size() > 0 && content.match_element<caf::atom_value>(0)
+               && content.get_as<caf::atom_value>(0) == caf::sys_atom_v);
+#else
+    return holds_any<caf::exit_msg, caf::down_msg, caf::node_down_msg,
+                     caf::error, caf::timeout_msg, caf::action,
+                     caf::stream_open_msg, caf::stream_demand_msg,
+                     caf::stream_cancel_msg, caf::stream_ack_msg,
+                     caf::stream_batch_msg, caf::stream_close_msg,
+                     caf::stream_abort_msg>(what)
+           || (what.payload.size() > 0
+               && what.payload.type_at(0) == caf::type_id_v<caf::sys_atom>);
+#endif
+  }
+
+  /// Whether the message is exactly one element of one of the types Ts.
+  template <class... Ts>
+  static bool holds_any(const caf::mailbox_element& what) {
+    return (holds_one<Ts>(what) || ...);
   }
 
   /// Whether the message is exactly one element of type T.
@@ -92,15 +173,22 @@ private:
 #endif
 };
 
-/// Makes a relay of class T. Its id is derived from that of `owner`, so that the
-/// ids of actors do not depend on how many relays there are.
+/// Makes a relay of class T, with an id that no other address has.
+template <class T, class... Ts>
+caf::strong_actor_ptr make_relay(caf::actor_system& sys, caf::actor_id id,
+                                 Ts&&... xs) {
+  caf::actor_config cfg;
+  return caf::make_actor<T, caf::strong_actor_ptr>(id, sys.node(), &sys, cfg,
+                                                   std::forward<Ts>(xs)...);
+}
+
+/// As above. Its id is derived from that of `owner`, so that the ids of actors
+/// do not depend on how many relays there are.
 template <class T, class... Ts>
 caf::strong_actor_ptr make_relay(const caf::abstract_actor& owner,
                                  std::uint64_t id_bit, Ts&&... xs) {
-  caf::actor_config cfg;
-  return caf::make_actor<T, caf::strong_actor_ptr>(
-    owner.id() | id_bit, owner.node(), &owner.home_system(), cfg,
-    std::forward<Ts>(xs)...);
+  return make_relay<T>(owner.home_system(), owner.id() | id_bit,
+                       std::forward<Ts>(xs)...);
 }
 
 /// The address under which an actor sends requests: what comes back is handed

@@ -1,0 +1,141 @@
+#include <caisson/call_handle.hpp>
+
+#include <caisson/error.hpp>
+#include <caisson/messages.hpp>
+
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+// Asks in place of somebody else, so that the answer to him does not name who
+// gave it. Made for one request.
+class messenger final : public rt::relay {
+public:
+  messenger(caf::actor_config& cfg, rt::reply_to from)
+    : relay(cfg), from_(std::move(from)) {}
+
+  const char* name() const override { return "caisson.messenger"; }
+
+protected:
+  // One answer comes, so that no two threads meet here.
+  bool receive(caf::mailbox_element_ptr what, rt::run_context* on) override {
+    if (!what->mid.is_response())
+      return drop(*what);
+    from_.answer(on, content_of(*what));
+    close();
+    return true;
+  }
+
+private:
+  rt::reply_to from_;
+};
+
+class caller_side final : public rt::relay {
+public:
+  caller_side(caf::actor_config& cfg, caf::strong_actor_ptr gate)
+    : relay(cfg), gate_(std::move(gate)) {}
+
+  const char* name() const override { return "caisson.call_handle"; }
+
+  [[nodiscard]] const caf::strong_actor_ptr& gate() const { return gate_; }
+
+  void watch_gate() { watch(gate_); }
+
+protected:
+  bool receive(caf::mailbox_element_ptr what, rt::run_context* on) override {
+    // Nobody asks in the name of this address.
+    if (what->mid.is_response())
+      return true;
+    if (holds_one<caf::down_msg>(*what))
+      look_after_gate(*what);
+    if (is_system(*what)
+        || holds_any<reconfigure, command, subscribe, unsubscribe, drain,
+                     detail::worker_made>(*what)) {
+      refuse(*what, on);
+      return true;
+    }
+    if (holds_one<get_status>(*what))
+      return ask_status(*what, on);
+    if (holds_one<cancelled>(*what))
+      return take_back(*what, on);
+    return pass_on(gate_, std::move(what), on);
+  }
+
+  void on_gone() override { unwatch(gate_); }
+
+private:
+  // Anybody can send a down message: only that it is one is not enough.
+  void look_after_gate(const caf::mailbox_element& what) {
+    if (!rt::is_down(caf::actor_cast<caf::actor>(gate_)))
+      return;
+#if CAISSON_CAF_LEGACY
+    close(what.content().get_as<caf::down_msg>(0).reason);
+#else
+    close(what.payload.get_as<caf::down_msg>(0).reason);
+#endif
+  }
+
+  static void refuse(caf::mailbox_element& what, rt::run_context* on) {
+    rt::reply_to from{what};
+    from.answer(on, caf::make_message(make_error(
+                      errc::invalid_config,
+                      rejection{"call_handle", duration::zero(), false,
+                                "this handle is for calls only"})));
+  }
+
+  // CAF answers for the handler of the gate, in the gate's name.
+  bool ask_status(caf::mailbox_element& what, rt::run_context* on) {
+    auto id = what.mid;
+    rt::reply_to from{what};
+    if (!from.wanted())
+      return true;
+    auto& sys = home_system();
+    auto asker = rt::make_relay<messenger>(sys, sys.next_actor_id(),
+                                           std::move(from));
+    return send(gate_, std::move(asker), id, caf::make_message(get_status{}),
+                on);
+  }
+
+  // As above: a request would be answered with nothing, but by the gate.
+  bool take_back(caf::mailbox_element& what, rt::run_context* on) {
+    auto caller = what.sender;
+    rt::reply_to from{what};
+    from.answer(on, caf::message{});
+    return send(gate_, std::move(caller), caf::make_message_id(),
+                content_of(what), on);
+  }
+
+  const caf::strong_actor_ptr gate_;
+};
+
+caller_side* as_call_handle(const caf::actor& x) {
+  return x ? dynamic_cast<caller_side*>(
+           caf::actor_cast<caf::abstract_actor*>(x))
+           : nullptr;
+}
+
+} // namespace
+
+caf::actor call_handle(const caf::actor& gate) {
+  if (!gate || as_call_handle(gate))
+    return gate;
+  auto& sys = gate.home_system();
+  auto made = rt::make_relay<caller_side>(
+    sys, sys.next_actor_id(), caf::actor_cast<caf::strong_actor_ptr>(gate));
+  auto result = caf::actor_cast<caf::actor>(made);
+  as_call_handle(result)->watch_gate();
+  return result;
+}
+
+namespace detail {
+
+caf::actor behind_call_handle(const caf::actor& x) {
+  auto* handle = as_call_handle(x);
+  return handle ? caf::actor_cast<caf::actor>(handle->gate()) : x;
+}
+
+} // namespace detail
+
+} // namespace caisson

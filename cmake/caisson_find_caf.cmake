@@ -1,4 +1,5 @@
-# Provides the targets CAF::core and CAF::io, and CAISSON_CAF_VERSION.
+# Provides the targets CAF::core and CAF::io, CAISSON_CAF_VERSION, and, if CAF has
+# its OpenSSL module, CAF::openssl and CAISSON_CAF_HAS_TLS.
 #
 # CAF 1.x installs a CMake package. The packaged CAF 0.17 (libcaf-dev of Debian
 # and Ubuntu) installs neither a CMake package nor a pkg-config file, so its
@@ -18,10 +19,16 @@ if(NOT TARGET CAF::core)
   find_path(CAF_INCLUDE_DIR caf/all.hpp)
   find_library(CAF_CORE_LIBRARY caf_core)
   find_library(CAF_IO_LIBRARY caf_io)
-  mark_as_advanced(CAF_INCLUDE_DIR CAF_CORE_LIBRARY CAF_IO_LIBRARY)
+  find_library(CAF_OPENSSL_LIBRARY caf_openssl)
+  mark_as_advanced(CAF_INCLUDE_DIR CAF_CORE_LIBRARY CAF_IO_LIBRARY
+    CAF_OPENSSL_LIBRARY)
   if(CAF_INCLUDE_DIR AND CAF_CORE_LIBRARY AND CAF_IO_LIBRARY
      AND TARGET Threads::Threads)
-    foreach(caisson_part IN ITEMS core io)
+    set(caisson_parts core io)
+    if(CAF_OPENSSL_LIBRARY)
+      list(APPEND caisson_parts openssl)
+    endif()
+    foreach(caisson_part IN LISTS caisson_parts)
       string(TOUPPER ${caisson_part} caisson_upper)
       add_library(CAF::${caisson_part} UNKNOWN IMPORTED)
       set_target_properties(CAF::${caisson_part} PROPERTIES
@@ -30,8 +37,26 @@ if(NOT TARGET CAF::core)
         INTERFACE_LINK_LIBRARIES Threads::Threads)
     endforeach()
     target_link_libraries(CAF::io INTERFACE CAF::core)
+    if(TARGET CAF::openssl)
+      target_link_libraries(CAF::openssl INTERFACE CAF::io)
+    endif()
     unset(caisson_part)
+    unset(caisson_parts)
     unset(caisson_upper)
+  endif()
+endif()
+
+# The package of CAF 1.x names OpenSSL's targets but does not look for them; the
+# module of 0.17 brings the library itself.
+set(CAISSON_CAF_HAS_TLS FALSE)
+if(TARGET CAF::openssl)
+  if(CAF_OPENSSL_LIBRARY)
+    set(CAISSON_CAF_HAS_TLS TRUE)
+  else()
+    find_package(OpenSSL QUIET)
+    if(TARGET OpenSSL::SSL)
+      set(CAISSON_CAF_HAS_TLS TRUE)
+    endif()
   endif()
 endif()
 

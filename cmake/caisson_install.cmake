@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/caisson)
 
 # Each library has its targets file, so that those that are not asked for need
 # not have their dependencies installed.
-foreach(name IN ITEMS runtime actors config)
+foreach(name IN ITEMS runtime actors config tls)
   if(TARGET caisson_${name})
     install(TARGETS caisson_${name} EXPORT caisson_${name}
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

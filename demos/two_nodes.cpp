@@ -53,7 +53,7 @@ int serve(std::uint16_t port) {
   auto gate = caisson::spawn_gate(
     system, caisson::worker{behind}.takes_calls(),
     caisson::stack{"server"}.semaphore({.permits = 100}));
-  auto published = caisson::rt::publish(system, gate, port, "127.0.0.1");
+  auto published = caisson::rt::publish(system, gate, port);
   fmt::print("{}\n", published ? *published : 0);
   std::fflush(stdout);
   // Until the process that started this one closes the pipe, or ends.

@@ -36,7 +36,7 @@ TEST(network_snippets, a_client_calls_through_a_gate_on_another_node) {
   // [serve]
   auto gate = caisson::spawn_gate(server, service,
                                   caisson::stack{"server"}.semaphore());
-  auto port = caisson::rt::publish(server, gate, 0, "127.0.0.1");
+  auto port = caisson::rt::publish(server, gate);
   // [/serve]
   ASSERT_TRUE(port);
   {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
+#include <thread>
 
 using namespace std::chrono_literals;
 
@@ -35,7 +37,7 @@ protected:
   network_test() : server(server_config), client(client_config) {}
 
   std::uint16_t publish(const caf::actor& x) {
-    auto port = rt::publish(server, x, 0, "127.0.0.1");
+    auto port = rt::publish(server, x);
     EXPECT_TRUE(static_cast<bool>(port));
     return port ? *port : std::uint16_t{0};
   }
@@ -106,6 +108,82 @@ TEST_F(network_test, a_deadline_of_another_clock_is_refused) {
   rt::ask_blocking(self, proxy, 20s, c)
     .receive([](std::int64_t) { FAIL() << "answered"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
+  stop(far);
+  caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+}
+
+// Whether the port can be reached by an address of this machine that is not
+// 127.0.0.1, but still leads nowhere else.
+bool is_open_at_another_address(caf::actor_system& sys, std::uint16_t port) {
+  return static_cast<bool>(rt::connect(sys, "127.0.0.2", port));
+}
+
+TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
+  auto far = spawn_gate(server, worker{}, stack{"far"});
+  for (auto publish : {&rt::publish, &rt::publish_control}) {
+    auto here = publish(server, far, 0, rt::loopback);
+    ASSERT_TRUE(static_cast<bool>(here));
+    EXPECT_FALSE(is_open_at_another_address(client, *here));
+    auto everywhere = publish(server, far, 0, "0.0.0.0");
+    ASSERT_TRUE(static_cast<bool>(everywhere));
+    EXPECT_TRUE(is_open_at_another_address(client, *everywhere));
+    // An address that was forgotten does not mean all of them.
+    EXPECT_EQ(publish(server, far, 0, "").error(), errc::invalid_config);
+  }
+  auto by_default = rt::publish(server, far);
+  ASSERT_TRUE(static_cast<bool>(by_default));
+  EXPECT_FALSE(is_open_at_another_address(client, *by_default));
+  stop(far);
+}
+
+TEST_F(network_test, a_port_can_be_closed_again) {
+  auto far = spawn_gate(server, worker{}, stack{"far"});
+  auto port = publish(far);
+  EXPECT_TRUE(static_cast<bool>(rt::unpublish(server, port)));
+  EXPECT_FALSE(rt::connect(client, rt::loopback, port));
+  EXPECT_FALSE(rt::unpublish(server, port));
+  stop(far);
+}
+
+TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
+  auto w = server.spawn<clock_watcher>();
+  auto far = spawn_gate(server, worker{caf::actor_cast<caf::actor>(w)},
+                        stack{"far"});
+  auto near = spawn_gate(client, worker{connect(publish(far))}.takes_calls(),
+                         stack{"near"});
+  caf::scoped_actor self{client};
+  auto state = [&] {
+    std::string result;
+    rt::ask_blocking(self, near, 20s, get_status{})
+      .receive([&](const status& x) { result = x.worker; },
+               [&](caf::error& e) { FAIL() << rt::render(client, e); });
+    return result;
+  };
+  EXPECT_EQ(state(), "up");
+  stop(far);
+  for (auto i = 0; i < 2000 && state() == "up"; ++i)
+    std::this_thread::sleep_for(5ms);
+  EXPECT_EQ(state(), "down");
+  stop(near);
+  caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+}
+
+// CAF lets every connected node find actors by their name in the registry.
+TEST_F(network_test, a_name_can_be_that_of_a_call_handle) {
+  auto w = server.spawn<clock_watcher>();
+  auto far = spawn_gate(server, worker{caf::actor_cast<caf::actor>(w)},
+                        stack{"far"});
+  publish_name(server, "far", call_handle(far));
+  auto near = connect(publish(far));
+  auto found = client.middleman().remote_lookup(rt::registry_key("far"),
+                                                near->node());
+  ASSERT_NE(found, nullptr);
+  auto named = caf::actor_cast<caf::actor>(found);
+  caf::scoped_actor self{client};
+  rt::ask_blocking(self, named, 20s, command{operator_command::reset})
+    .receive([](const status&) { FAIL() << "obeyed"; },
+             [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
+  forget(server, "far");
   stop(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }

@@ -1,0 +1,15 @@
+// The tests of this directory, and the process that some of them talk to.
+#include "real/peer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+int main(int argc, char** argv) {
+  std::vector<std::string> args{argv + 1, argv + argc};
+  if (!args.empty() && args[0] == "serve")
+    return caisson::test::serve({args.begin() + 1, args.end()});
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,74 @@
+#include "real/peer.hpp"
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+
+namespace {
+
+class doubler final : public caf::event_based_actor {
+public:
+  using caf::event_based_actor::event_based_actor;
+  caf::behavior make_behavior() override {
+    return {
+      [](std::int32_t x) { return 2 * x; },
+      [this](const std::string& x) {
+        if (x == "end")
+          quit(caf::exit_reason::user_shutdown);
+      },
+    };
+  }
+};
+
+template <class Publish>
+int run(caf::actor_system& sys, Publish publish) {
+  auto make = [](caf::actor_system& s) -> caf::expected<caf::actor> {
+    return caf::actor_cast<caf::actor>(s.spawn<doubler>());
+  };
+  auto gate = spawn_gate(
+    sys,
+    worker::supervised(
+      make, {.restart = schedule::constant(300ms), .max_restarts = 1000}),
+    // Calls that are none must not open the breaker.
+    stack{"server"}
+      .breaker({.threshold = 1'000'000})
+      .semaphore({.permits = 8}));
+  auto port = publish(gate);
+  fmt::print("{}\n", port ? *port : 0);
+  std::fflush(stdout);
+  while (std::getchar() != EOF)
+    continue;
+  stop(gate);
+  return port ? 0 : 1;
+}
+
+} // namespace
+
+int serve(const std::vector<std::string>& args) {
+  // Whatever goes wrong in the test, it ends.
+  alarm(120);
+#ifdef CAISSON_TLS
+  if (args.at(0) == "tls") {
+    auto dir = args.at(1);
+    tls_network_config cfg{tls_files{dir + "/server.pem", dir + "/server.key",
+                                     dir + "/authority.pem"}};
+    use_two_threads(cfg);
+    caf::actor_system sys{cfg};
+    return run(sys, [&](auto& gate) { return rt::publish_tls(sys, gate); });
+  }
+#endif
+  network_config cfg;
+  use_two_threads(cfg);
+  caf::actor_system sys{cfg};
+  if (args.at(0) == "control")
+    return run(sys, [&](auto& gate) { return rt::publish_control(sys, gate); });
+  return run(sys, [&](auto& gate) { return rt::publish(sys, gate); });
+}
+
+} // namespace caisson::test

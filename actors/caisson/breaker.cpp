@@ -66,9 +66,9 @@ void breaker::expire_probes(env& e) {
   if (clock_ < cap)
     return;
   counters_.add(counter::half_open_timeouts);
-  // Few calls are no fault of the worker's. A probe that is still out by now was
-  // granted after others came back neutral; had it hung from the start, it would
-  // have failed.
+  // Few calls are no fault of the worker's. A probe that is still out by now
+  // was granted after others came back neutral; had it hung from the start, it
+  // would have failed.
   if (s.failures == 0)
     go_closed("half-open without a failure", e);
   else if (config_.after_half_open_max == breaker_verdict::open)

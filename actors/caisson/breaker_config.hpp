@@ -99,10 +99,10 @@ struct breaker_config {
   /// 10s.
   duration probe_timeout = std::chrono::seconds(10);
 
-  /// When callers that are turned away while half-open are to come back, at the
-  /// end of the next lease at the latest; 1ms to 1h, default 50ms. A worker that
-  /// is well again answers its probe long before the lease ends, and who was told
-  /// to wait for that might have no time left.
+  /// When callers that are turned away while half-open are to come back, at
+  /// the end of the next lease at the latest; 1ms to 1h, default 50ms. A worker
+  /// that is well again answers its probe long before the lease ends, and who
+  /// was told to wait for that might have no time left.
   duration half_open_retry_after = std::chrono::milliseconds(50);
 
   /// How long it may stay half-open, counted from the era's first probe; 1ms

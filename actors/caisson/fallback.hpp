@@ -51,8 +51,9 @@ enum class alternative_kind : std::uint8_t {
 /// Sends a call whose worker failed to alternatives, one after the other, until
 /// one does not fail. If all do, the outcome of the last one goes up, since its
 /// reply is the one that the host still has; its `reached` says whether the
-/// worker or *any* of them may have been reached. While as many calls as allowed
-/// are with actors, these are passed over in favour of the values behind them.
+/// worker or *any* of them may have been reached. While as many calls as
+/// allowed are with actors, these are passed over in favour of the values
+/// behind them.
 ///
 /// The alternatives are asked through `env::redirect`, once per hold; each of
 /// their outcomes comes to `settle`.
@@ -60,8 +61,8 @@ class fallback final : public policy {
 public:
   using config_type = fallback_config;
 
-  /// The alternatives of `chain` are numbered from 0 on. Throws `config_error` if
-  /// `c` is not valid or there are none.
+  /// The alternatives of `chain` are numbered from 0 on. Throws `config_error`
+  /// if `c` is not valid or there are none.
   fallback(fallback_config c, std::vector<alternative_kind> chain);
 
   /// The same with so many actors.
@@ -112,8 +113,8 @@ private:
 
   // What is known of a call.
   struct progress {
-    // The alternative behind the one that it was sent to; 0 while it is with the
-    // worker.
+    // The alternative behind the one that it was sent to; 0 while it is with
+    // the worker.
     std::uint64_t next = 0;
     // Whether it has one of the places with actors.
     bool placed = false;

@@ -29,7 +29,8 @@ struct retrier_config {
   std::uint32_t max_attempts = 3;
 
   /// How long to wait before each further attempt. When it is exhausted, or its
-  /// function throws, there are no further retries. Default: exponential, 50ms ×2 up to 2s, full jitter.
+  /// function throws, there are no further retries. Default: exponential,
+  /// 50ms ×2 up to 2s, full jitter.
   schedule backoff = schedule::exponential(std::chrono::milliseconds(50))
                        .limit(std::chrono::seconds(2))
                        .jittered(jitter::full);

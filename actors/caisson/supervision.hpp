@@ -81,9 +81,9 @@ public:
   void reconfigure(supervision_config c);
 
   /// The worker has died, or could not be started: returns when to start it
-  /// (again), or nothing if it is given up. If the function of a custom schedule
-  /// throws, the text goes to `failure`, and the delay is that of the restart
-  /// before, or a second if there was none.
+  /// (again), or nothing if it is given up. If the function of a custom
+  /// schedule throws, the text goes to `failure`, and the delay is that of the
+  /// restart before, or a second if there was none.
   [[nodiscard]] std::optional<time_point>
   on_down(time_point now, random_source& random,
           std::string* failure = nullptr);

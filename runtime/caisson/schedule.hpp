@@ -52,15 +52,15 @@ public:
     custom,       // a function of n, from code only
   };
 
-  /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws, what
-  /// uses the schedule goes on without a delay; each use says how. Each gate
-  /// calls a copy of its own, so that a function may remember things without
-  /// locks, unless its copies share them.
+  /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws,
+  /// what uses the schedule goes on without a delay; each use says how. Each
+  /// gate calls a copy of its own, so that a function may remember things
+  /// without locks, unless its copies share them.
   using function = std::function<std::optional<duration>(std::uint32_t n)>;
 
   /// A function within a schedule, as a value. Copies share what it remembers,
-  /// but `detached` does not; all of them are equal, and different from one that
-  /// was made anew.
+  /// but `detached` does not; all of them are equal, and different from one
+  /// that was made anew.
   class custom_function {
   public:
     /// None.
@@ -162,8 +162,8 @@ public:
   [[nodiscard]] std::optional<duration> next(cursor& at,
                                              random_source& random) const;
 
-  /// The same with custom functions that share nothing with any other copy. What
-  /// a policy is given is used by many gates, each on a thread of its own.
+  /// The same with custom functions that share nothing with any other copy.
+  /// What a policy is given is used by many gates, each on its own thread.
   [[nodiscard]] schedule detached() const;
 
   [[nodiscard]] bool empty() const noexcept { return segments_.empty(); }

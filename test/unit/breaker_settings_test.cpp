@@ -70,12 +70,28 @@ TEST(breaker_settings, are_read_by_their_names) {
   EXPECT_EQ(c.classify.deny, strings{"cancelled"});
 }
 
+// Settings that are wrong in one way, and what is said about them.
+struct spoilt {
+  std::string_view key;
+  void (*spoil)(breaker_config&);
+  std::string_view says;
+};
+
+void expect_refused(const std::vector<spoilt>& table) {
+  for (auto& row : table) {
+    breaker_config c;
+    row.spoil(c);
+    auto found = problems_of(c, "db");
+    ASSERT_EQ(found.size(), 1u) << row.key;
+    EXPECT_EQ(found[0].key, "db." + std::string{row.key});
+    EXPECT_NE(found[0].message.find(row.says), std::string::npos)
+      << found[0].message;
+    EXPECT_THROW(breaker{c}, config_error);
+  }
+}
+
 TEST(breaker_settings, are_refused_out_of_range) {
-  struct {
-    std::string_view key;
-    void (*spoil)(breaker_config&);
-    std::string_view says;
-  } const table[] = {
+  expect_refused({
     {"threshold", [](breaker_config& c) { c.threshold = 0; }, "1 to 1000000"},
     {"threshold", [](breaker_config& c) { c.threshold = 1'000'001; }, "1 to"},
     {"quiet_period", [](breaker_config& c) { c.quiet_period = 0s; }, "1ms to"},
@@ -93,18 +109,9 @@ TEST(breaker_settings, are_refused_out_of_range) {
     {"window_buckets", [](breaker_config& c) { c.window_buckets = 1001; },
      "1 to 1000"},
     {"minimum_calls", [](breaker_config& c) { c.minimum_calls = 0; }, "1 to"},
-    {"minimum_calls",
-     [](breaker_config& c) {
-       c.trip = breaker_trip::rate_by_count;
-       c.window_calls = 10;
-       c.minimum_calls = 11;
-     },
-     "1 to window_calls (10)"},
     {"open", [](breaker_config& c) { c.open = schedule{}; }, "one delay"},
     {"probes", [](breaker_config& c) { c.probes = 0; }, "1 to 1000"},
     {"probes", [](breaker_config& c) { c.probes = 1001; }, "1 to 1000"},
-    {"successes_to_close", [](breaker_config& c) { c.successes_to_close = 2; },
-     "0 to probes (1)"},
     {"probe_timeout", [](breaker_config& c) { c.probe_timeout = 0s; }, "1ms"},
     {"probe_timeout", [](breaker_config& c) { c.probe_timeout = unlimited; },
      "to 1h"},
@@ -112,6 +119,24 @@ TEST(breaker_settings, are_refused_out_of_range) {
      [](breaker_config& c) { c.half_open_retry_after = 0s; }, "1ms to 1h"},
     {"half_open_retry_after",
      [](breaker_config& c) { c.half_open_retry_after = 1h + 1ns; }, "1ms to"},
+    {"half_open_max", [](breaker_config& c) { c.half_open_max = 0s; }, "1ms"},
+    {"count_only", [](breaker_config& c) { c.classify.allow = {"oops"}; },
+     "oops"},
+    {"ignore", [](breaker_config& c) { c.classify.deny = {":3"}; }, ":3"},
+  });
+}
+
+TEST(breaker_settings, are_refused_if_they_contradict_each_other) {
+  expect_refused({
+    {"minimum_calls",
+     [](breaker_config& c) {
+       c.trip = breaker_trip::rate_by_count;
+       c.window_calls = 10;
+       c.minimum_calls = 11;
+     },
+     "1 to window_calls (10)"},
+    {"successes_to_close", [](breaker_config& c) { c.successes_to_close = 2; },
+     "0 to probes (1)"},
     {"probe_timeout", [](breaker_config& c) { c.half_open_max = 9s; },
      "1ms to half_open_max (9s)"},
     {"after_half_open_max",
@@ -120,9 +145,6 @@ TEST(breaker_settings, are_refused_out_of_range) {
        c.after_half_open_max = breaker_verdict::closed;
      },
      "open, or a half_open_max that ends"},
-    {"count_only", [](breaker_config& c) { c.classify.allow = {"oops"}; },
-     "oops"},
-    {"ignore", [](breaker_config& c) { c.classify.deny = {":3"}; }, ":3"},
     {"count_only",
      [](breaker_config& c) {
        c.classify.allow = {"app:1", "shed"};
@@ -135,17 +157,7 @@ TEST(breaker_settings, are_refused_out_of_range) {
        c.classify.by_value = classifier::standard;
      },
      "has no effect: by_value decides about every outcome"},
-  };
-  for (auto& row : table) {
-    breaker_config c;
-    row.spoil(c);
-    auto found = problems_of(c, "db");
-    ASSERT_EQ(found.size(), 1u) << row.key;
-    EXPECT_EQ(found[0].key, "db." + std::string{row.key});
-    EXPECT_NE(found[0].message.find(row.says), std::string::npos)
-      << found[0].message;
-    EXPECT_THROW(breaker{c}, config_error);
-  }
+  });
 }
 
 TEST(breaker_settings, allow_a_probe_to_take_as_long_as_the_state) {

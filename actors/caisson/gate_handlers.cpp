@@ -237,7 +237,7 @@ void gate_actor::enter(call_record& r) {
   r.arrived = env_.now;
   if (!self_)
     self_ = caf::strong_actor_ptr{ctrl()};
-  if (r.from.wanted())
+  if (r.from.wanted() && r.from.sender())
     calls_.index(r);
   descend(r, 0);
 }

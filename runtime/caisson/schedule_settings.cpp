@@ -239,9 +239,9 @@ void check_schedule(const schedule& s, const std::string& path, problems& out) {
     auto where = segments.size() == 1 ? path : fmt::format("{}[{}]", path, i);
     auto found = problems_of(segments[i], where);
     out.insert(out.end(), found.begin(), found.end());
-    const auto& s = segments[i];
-    if (i + 1 < segments.size() && s.kind != shape::custom && s.take == 0
-        && s.until == unlimited)
+    const auto& x = segments[i];
+    if (i + 1 < segments.size() && x.kind != shape::custom && x.take == 0
+        && x.until == unlimited)
       out.push_back({{},
                      joined(where, "take"),
                      fmt::format("0 means without end, so that the segments "

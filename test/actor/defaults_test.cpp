@@ -74,7 +74,7 @@ TEST_P(defaults_test, a_healthy_worker_with_few_calls_gets_its_breaker_closed) {
                                              .open = schedule::constant(1s),
                                              .probes = 5}));
   // A message that it has no handler for.
-  EXPECT_TRUE(world.request(g, std::string{"what?"}).failed());
+  EXPECT_FALSE(world.request(g, std::string{"what?"}).ok());
   ASSERT_EQ(state_of(g, "breaker"), "open");
   world.advance(1s);
   for (int i = 0; i < 3; ++i) {

@@ -36,6 +36,8 @@ std::uint64_t path_key_of(const gate_actor& gate) {
 } // namespace
 
 bool is_local_gate(const caf::actor& x) {
+  if (!x)
+    return false;
   auto actor = behind_call_handle(x);
   auto* behind = caf::actor_cast<caf::abstract_actor*>(actor);
   return dynamic_cast<gate_actor*>(behind) != nullptr;

@@ -95,6 +95,9 @@ void gate_actor::item_left(call_id id) {
   auto* parent = calls_.find(id);
   if (!parent || --parent->waiting_items > 0)
     return;
+  // The deadline of its last item is its own.
+  if (overdue(*parent))
+    return;
   auto o = outcome::failure(errc::cancelled, false);
   cut(*parent, -1, o);
   parent->decider = -1;

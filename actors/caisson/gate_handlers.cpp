@@ -63,9 +63,9 @@ void gate_actor::rearm() {
   for (const auto& x : layers_)
     next = std::min(next, x.wake_at);
   // A thread of its own serves the real clock, and telling it something costs
-  // about as much as a call. So the timer is not taken back when what it was set
-  // for is over: it goes off once in vain. It does not keep the gate alive. In
-  // virtual time it is taken back, so that tests can see that none is left.
+  // about as much as a call. So the timer is not taken back when what it was
+  // set for is over: it goes off once in vain. It does not keep the gate alive.
+  // In virtual time it is taken back, so that tests can see that none is left.
   if (next < armed_ || (exact_timers_ && next == never && armed_ != never)) {
     armed_ = next;
     set_timer(next);

@@ -81,8 +81,8 @@ public:
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
-  /// Whether the layer works on the content of calls, which requests for permits
-  /// do not have.
+  /// Whether the layer works on the content of calls, which requests for
+  /// permits do not have.
   [[nodiscard]] virtual bool handles_content() const { return false; }
 
   /// The alternative number `index` of a fallback.

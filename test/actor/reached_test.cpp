@@ -1,5 +1,5 @@
-// What an error says of `reached`: whether any worker may have seen the call, in
-// any attempt. It never errs towards "no".
+// What an error says of `reached`: whether any worker may have seen the call,
+// in any attempt. It never errs towards "no".
 #include "support/world.hpp"
 
 using namespace std::chrono_literals;

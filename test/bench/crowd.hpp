@@ -122,7 +122,7 @@ private:
   tally& tally_;
 };
 
-/// Four layers that let everything pass. A call that failed is held for an hour,
+/// Four layers that let everything pass. A call that failed is held an hour,
 /// if `retries`.
 inline stack four_layers(bool retries = false) {
   return stack{

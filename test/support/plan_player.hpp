@@ -362,12 +362,15 @@ private:
     auto err = answer.error();
     auto* context = context_of(err);
     x.reached = context && context->reached;
-    x.what = answer.count() != 1 ? "answered more than once"
-             : context           ? fmt::format("{} by {}, retry after {}",
-                                               name_of(static_cast<errc>(err.code())),
-                                               context->policy,
-                                               caisson::to_text(context->retry_after))
-                                 : to_string(answer.content());
+    if (answer.count() != 1)
+      x.what = "answered more than once";
+    else if (context)
+      x.what = fmt::format("{} by {}, retry after {}",
+                           name_of(static_cast<errc>(err.code())),
+                           context->policy,
+                           caisson::to_text(context->retry_after));
+    else
+      x.what = to_string(answer.content());
     return x;
   }
 

@@ -67,7 +67,7 @@ void call_table::clear() {
   free_ = {};
   spare_ = no_spare;
   buckets_.clear();
-  indexed_ = live_ = 0;
+  indexed_ = live_ = allocated_ = 0;
   counts_ = {};
 }
 
@@ -85,10 +85,12 @@ void call_table::make_block(std::size_t number) {
     fresh->records[i].layers = fresh->notes.get() + i * layers_;
   }
   blocks_[number] = std::move(fresh);
+  ++allocated_;
 }
 
 void call_table::drop_block(std::size_t number) {
   blocks_[number] = nullptr;
+  --allocated_;
   auto size = blocks_.size();
   while (size > 0 && !blocks_[size - 1])
     --size;

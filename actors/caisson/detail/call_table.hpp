@@ -30,6 +30,11 @@ public:
 
   [[nodiscard]] std::size_t live() const noexcept { return live_; }
 
+  /// For how many records there is memory at present.
+  [[nodiscard]] std::size_t places() const noexcept {
+    return allocated_ * block_size;
+  }
+
   /// How many calls are in a phase.
   [[nodiscard]] std::size_t in(phase p) const noexcept {
     return counts_[static_cast<std::size_t>(p)];
@@ -38,7 +43,7 @@ public:
   /// A record in its initial state with a fresh id.
   call_record& take();
 
-  /// Gives a record back that is not indexed. It leaves the lists that it is in,
+  /// Gives a record back that is not indexed. It leaves the lists it is in,
   /// and everything it refers to is let go.
   void put_back(call_record& r);
 
@@ -114,11 +119,12 @@ private:
   std::uint64_t salt_;
   std::uint64_t taken_ = 0;
   std::size_t live_ = 0;
+  std::size_t allocated_ = 0;
   std::array<std::size_t, phase_count> counts_{};
   std::vector<std::unique_ptr<block>> blocks_;
   free_set free_;
-  // An empty block that is kept, so that calls that come and go at its border do
-  // not allocate one each time.
+  // An empty block that is kept, so that calls that come and go at its border
+  // do not allocate one each time.
   static constexpr std::size_t no_spare = ~std::size_t{0};
   std::size_t spare_ = no_spare;
   std::size_t indexed_ = 0;

@@ -1,0 +1,96 @@
+// The table of a gate's calls, alone.
+#include <caisson/detail/call_table.hpp>
+#include <caisson/error.hpp>
+#include <caisson/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace caisson::detail {
+namespace {
+
+TEST(call_table, gives_the_lowest_place_and_never_the_same_id) {
+  call_table t{2, 1};
+  std::set<call_id> ids;
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(ids.insert(t.take().id).second);
+  EXPECT_EQ(t.live(), 100u);
+  auto& r = *t.at(17);
+  auto old = r.id;
+  t.put_back(r);
+  EXPECT_EQ(t.find(old), nullptr);
+  auto& again = t.take();
+  EXPECT_EQ(again.index, 17u);
+  EXPECT_TRUE(ids.insert(again.id).second);
+  EXPECT_EQ(t.find(again.id), &again);
+}
+
+TEST(call_table, memory_follows_the_number_of_calls) {
+  call_table t{3, 1};
+  std::vector<call_record*> all;
+  for (int i = 0; i < 10'000; ++i)
+    all.push_back(&t.take());
+  EXPECT_GE(t.places(), 10'000u);
+  for (std::size_t i = all.size(); i-- > 1;)
+    t.put_back(*all[i]);
+  EXPECT_LE(t.places(), 16u);
+  EXPECT_EQ(t.live(), 1u);
+  // Also if it is the last one that stays.
+  std::vector<call_record*> more;
+  for (int i = 0; i < 10'000; ++i)
+    more.push_back(&t.take());
+  t.put_back(*all[0]);
+  for (std::size_t i = 0; i + 1 < more.size(); ++i)
+    t.put_back(*more[i]);
+  EXPECT_LE(t.places(), 16u);
+  EXPECT_EQ(t.find(more.back()->id), more.back());
+}
+
+TEST(call_table, counts_phases) {
+  call_table t{0, 1};
+  auto& a = t.take();
+  auto& b = t.take();
+  t.move_to(a, phase::held);
+  t.move_to(b, phase::flying);
+  EXPECT_EQ(t.in(phase::held), 1u);
+  EXPECT_EQ(t.in(phase::flying), 1u);
+  t.put_back(a);
+  EXPECT_EQ(t.in(phase::held), 0u);
+  EXPECT_EQ(t.in(phase::moving), 0u);
+}
+
+// Takes and gives back at random, beside a map.
+TEST(call_table, agrees_with_a_map) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    random_source random{seed};
+    call_table t{1, seed};
+    std::map<call_id, call_record*> model;
+    for (int step = 0; step < 5'000; ++step) {
+      // Grows and shrinks in turns.
+      auto grow = (step / 500) % 2 == 0 ? 7u : 3u;
+      if (model.empty() || random.below(10) < grow) {
+        auto& r = t.take();
+        ASSERT_TRUE(model.emplace(r.id, &r).second);
+      } else {
+        auto i = std::next(model.begin(), static_cast<std::ptrdiff_t>(
+                                            random.below(model.size())));
+        t.put_back(*i->second);
+        ASSERT_EQ(t.find(i->first), nullptr);
+        model.erase(i);
+      }
+      ASSERT_EQ(t.live(), model.size());
+    }
+    for (const auto& [id, r] : model)
+      ASSERT_EQ(t.find(id), r);
+    std::size_t seen = 0;
+    t.for_each([&](call_record& r) { seen += model.contains(r.id) ? 1u : 0u; });
+    EXPECT_EQ(seen, model.size());
+  }
+}
+
+} // namespace
+} // namespace caisson::detail

@@ -227,7 +227,8 @@ limiter::waiter limiter::take_out(queue::handle h) noexcept {
 }
 
 bool limiter::waits(const stay& s, call_id call) const noexcept {
-  return s.place != queue::none && waiting_[s.place].call == call;
+  auto* w = waiting_.find(s.place);
+  return w && w->call == call;
 }
 
 // When a call of that weight that came now, behind all who wait, could go.

@@ -171,7 +171,8 @@ bool semaphore::fits(std::uint32_t permits) const noexcept {
 }
 
 bool semaphore::waits(const stay& s, call_id call) const noexcept {
-  return s.place != queue::none && waiting_[s.place].call == call;
+  auto* w = waiting_.find(s.place);
+  return w && w->call == call;
 }
 
 semaphore::queue::handle semaphore::next_in_turn() const noexcept {

@@ -23,8 +23,8 @@ namespace caisson {
 /// and does nothing.
 ///
 /// Setting, moving and taking out a timer cost O(log n), the time of the next
-/// one O(1). Memory is reused and never exceeds the largest number of timers
-/// set at once. The structure is a 4-ary heap with back-references: shallower
+/// one O(1). Memory is reused, never exceeds the largest number of timers set at
+/// once, and is given back when none is left. The structure is a 4-ary heap with back-references: shallower
 /// than a binary heap, and the four children lie side by side in memory.
 template <class Payload>
 class timer_queue {
@@ -97,7 +97,11 @@ public:
     for (const auto& x : heap_)
       free_node(x.node);
     heap_.clear();
+    give_back();
   }
+
+  /// For how many timers there is memory at present.
+  [[nodiscard]] std::size_t capacity() const noexcept { return nodes_.size(); }
 
 private:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -126,7 +130,7 @@ private:
   std::uint32_t take_node() {
     if (free_ == none) {
       assert(nodes_.size() < none);
-      nodes_.emplace_back();
+      nodes_.emplace_back().generation = first_generation_;
       return static_cast<std::uint32_t>(nodes_.size() - 1);
     }
     auto n = free_;
@@ -149,6 +153,19 @@ private:
       place(i, last);
       restore(i);
     }
+    give_back();
+  }
+
+  // After a peak. Handles of timers that are gone stay stale.
+  void give_back() noexcept {
+    constexpr std::size_t kept = 1024;
+    if (!heap_.empty() || nodes_.size() <= kept)
+      return;
+    for (const auto& x : nodes_)
+      first_generation_ = std::max(first_generation_, x.generation);
+    heap_ = {};
+    nodes_ = {};
+    free_ = none;
   }
 
   void place(std::size_t i, const entry& x) noexcept {
@@ -198,6 +215,8 @@ private:
   std::vector<node> nodes_;
   std::uint32_t free_ = none;
   std::uint64_t sequence_ = 0;
+  // Of new nodes: larger than any that was given back.
+  std::uint32_t first_generation_ = 0;
 };
 
 } // namespace caisson

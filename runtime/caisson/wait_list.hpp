@@ -10,8 +10,9 @@
 namespace caisson {
 
 /// A doubly linked list in one vector: push at the back, take from either end
-/// or, by handle, from the middle, each in constant time. Memory is reused and
-/// never exceeds the largest number of entries held at once. Entries that are
+/// or, by handle, from the middle, each in constant time. Memory is reused,
+/// never exceeds the largest number of entries held at once, and is given back
+/// when the list is empty. Entries that are
 /// taken out leave nothing behind, so that callers who give up while they wait
 /// cost nothing.
 template <class T>
@@ -29,6 +30,12 @@ public:
 
   /// The next newer entry, or `none`.
   [[nodiscard]] handle next(handle h) const noexcept { return nodes_[h].next; }
+
+  /// The entry `h`, or, if that was taken out, an entry that has its place
+  /// since; null if there is none.
+  [[nodiscard]] const T* find(handle h) const noexcept {
+    return h < nodes_.size() ? &nodes_[h].value : nullptr;
+  }
 
   [[nodiscard]] T& operator[](handle h) noexcept { return nodes_[h].value; }
   [[nodiscard]] const T& operator[](handle h) const noexcept {
@@ -56,11 +63,21 @@ public:
     (n.next == none ? tail_ : nodes_[n.next].prev) = n.prev;
     n.next = free_;
     free_ = h;
-    --size_;
-    return std::move(n.value);
+    auto value = std::move(n.value);
+    if (--size_ == 0 && nodes_.size() > kept) {
+      std::vector<node>{}.swap(nodes_);
+      free_ = none;
+    }
+    return value;
   }
 
+  /// For how many entries there is memory at present.
+  [[nodiscard]] std::size_t capacity() const noexcept { return nodes_.size(); }
+
 private:
+  // Memory for so many entries is not given back.
+  static constexpr std::size_t kept = 1024;
+
   struct node {
     T value{};
     handle prev = none;

@@ -171,5 +171,23 @@ TEST(timer_queue, uses_no_more_memory_than_for_the_most_timers_at_once) {
   }
 }
 
+TEST(timer_queue, gives_memory_back_when_it_is_empty) {
+  timer_queue<int> q;
+  std::vector<timer_queue<int>::handle> all;
+  for (int i = 0; i < 10'000; ++i)
+    all.push_back(q.push(time_point{duration{i}}, i));
+  q.cancel(all[0]);
+  auto again = q.push(time_point{duration{1}}, 0);
+  for (auto h : all)
+    q.cancel(h);
+  q.cancel(again);
+  EXPECT_EQ(q.capacity(), 0u);
+  // Handles of before name none of the new timers.
+  auto fresh = q.push(time_point{duration{1}}, 1);
+  EXPECT_TRUE(q.contains(fresh));
+  EXPECT_FALSE(q.contains(all[0]));
+  EXPECT_FALSE(q.contains(again));
+}
+
 } // namespace
 } // namespace caisson

@@ -118,5 +118,19 @@ TEST(wait_list, agrees_with_a_plain_sequence_under_random_operations) {
   }
 }
 
+TEST(wait_list, gives_memory_back_when_it_is_empty) {
+  wait_list<int> l;
+  std::vector<wait_list<int>::handle> all;
+  for (int i = 0; i < 10'000; ++i)
+    all.push_back(l.push_back(i));
+  EXPECT_EQ(l.capacity(), 10'000u);
+  for (auto h : all)
+    l.erase(h);
+  EXPECT_EQ(l.capacity(), 0u);
+  EXPECT_EQ(l.find(all.back()), nullptr);
+  EXPECT_EQ(l.find(wait_list<int>::none), nullptr);
+  EXPECT_EQ(l[l.push_back(7)], 7);
+}
+
 } // namespace
 } // namespace caisson

@@ -8,6 +8,7 @@
 #include "support/stack_plan.hpp"
 
 #include <memory>
+#include <set>
 
 namespace caisson::test {
 
@@ -31,6 +32,10 @@ struct records {
   std::vector<std::string> attempts = {};
   /// What operators were told.
   std::vector<std::string> acts = {};
+  /// Two calls came or went at the same instant, the end of a breaker's
+  /// interval for instance. Which one is first depends on when their timers
+  /// were set, and on how many mailboxes lie between.
+  bool crowded = false;
 };
 
 /// A worker that answers as the plan says.
@@ -228,7 +233,8 @@ public:
     worker_state_->start = other_state_->start = start_;
     alternative_ = planned_worker::spawn(world_, other_state_);
     build(f);
-    world_.run_until_idle();
+    for (const auto& x : gates_)
+      world_.send(x, subscribe{});
   }
 
   ~plan_player() {
@@ -350,7 +356,34 @@ private:
                         other_state_->log.end());
     std::sort(out.attempts.begin(), out.attempts.end());
     out.acts = acts_;
+    out.crowded = is_crowded();
     return out;
+  }
+
+  // Two calls come back from a retrier, or are turned away by the same layer, at
+  // the same instant; or one is turned away just when another comes back.
+  bool is_crowded() {
+    std::map<std::int64_t, std::uint64_t> returns;
+    std::set<std::pair<std::int64_t, std::string>> refusals;
+    auto events = world_.user().received_as<event>();
+    for (const auto& x : events)
+      if (x.kind == name_of(event_kind::retried)
+          && !returns.emplace(x.time_ns + x.delay.count(), x.call).second)
+        return true;
+    for (const auto& x : events) {
+      // Calls that were refused while the worker was away come back with it.
+      if (x.to == "up" && returns.contains(x.time_ns))
+        return true;
+      if (x.kind == name_of(event_kind::rejected)) {
+        if (!refusals.emplace(x.time_ns, x.layer).second)
+          return true;
+        // Gates of a chain have numbers of their own for a call.
+        auto i = returns.find(x.time_ns);
+        if (gates_.size() == 1 && i != returns.end() && i->second != x.call)
+          return true;
+      }
+    }
+    return false;
   }
 
   heard heard_of(const pending_answer& answer) const {

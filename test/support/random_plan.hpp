@@ -101,9 +101,11 @@ private:
 
   std::vector<layer_plan> some_layers(std::size_t n) {
     std::vector<layer_plan> all;
+    auto in_batch = false;
     for (std::size_t i = 0; i < n; ++i) {
       layer_plan x;
-      x.kind = some_kind(i + 1 == n);
+      x.kind = some_kind(i + 1 == n, in_batch);
+      in_batch = in_batch || x.kind == layer_kind::batcher;
       x.name = fmt::format("L{}", i);
       x.set = some_settings(x.kind);
       x.set["mode"] = chance(80) ? "enforce" : word({"observe", "off"});
@@ -114,7 +116,7 @@ private:
     return all;
   }
 
-  layer_kind some_kind(bool innermost) {
+  layer_kind some_kind(bool innermost, bool in_batch) {
     using enum layer_kind;
     switch (kind_) {
       case plan_kind::patient:
@@ -124,6 +126,11 @@ private:
         return pick({deadline, semaphore, limiter, breaker, retrier, fallback,
                      deadline, retrier});
       case plan_kind::mixed:
+        // The deadlines of a batch and of its last item pass at the same
+        // instant, and the next batch goes then: layers below would have to be
+        // told of the two in the same order.
+        if (in_batch)
+          return pick({deadline, retrier, fallback});
         // A limiter gives tokens back for calls that were not reached, so that
         // no layer below it may hold one.
         return innermost && chance(30) ? limiter
@@ -163,8 +170,8 @@ private:
                 {"deadline_margin", time({ms(0), ms(5)})}};
       case layer_kind::fallback:
         // Items of a batch, and calls of a worker that dies, come back at once
-        // to a single gate, one by one through a chain: places that are free
-        // at that moment are not the same.
+        // to a single gate, one by one through a chain: how many places are
+        // taken at that moment is not the same. `prompt` has neither.
         return {{"max_concurrent", prompt() ? word({"0", "1", "10"}) : "0"},
                 {"fall_back_on", word({"", "", "breaker_open,queue_full"})}};
     }
@@ -228,7 +235,11 @@ private:
       x.deadline = chance(30) ? pick({ms(1'001), ms(2'003)})
                               : x.at + odd(pick({ms(2), ms(60), ms(2'500)}));
     x.idempotent = kind_ == plan_kind::mixed ? 1 : static_cast<int>(number(3));
-    x.permits = chance(85) ? 1 : 1 + static_cast<std::uint32_t>(number(3));
+    // A heavy call lets several that wait go at once when it ends; in a single
+    // gate the first of them may be back before the next one goes.
+    x.permits = !prompt() || chance(80)
+                  ? 1
+                  : 1 + static_cast<std::uint32_t>(number(3));
     x.worker = some_replies();
     x.alternative = some_replies();
     return x;
@@ -264,7 +275,8 @@ private:
     x.at = odd(ms(400) * static_cast<int>(number(10))) + duration{500};
     const auto& layer = p.layers[number(p.layers.size())];
     x.layer = layer.name;
-    x.kind = chance(10)   ? some_death()
+    x.kind = !prompt() && chance(10)
+               ? pick({what::worker_dies, what::alternative_dies})
              : chance(50) ? what::reconfigure
                           : what::command;
     if (x.kind == what::reconfigure)
@@ -280,13 +292,6 @@ private:
     else
       x.command = word({"reset", "disable", "enable", "metrics_only"});
     p.acts.push_back(std::move(x));
-  }
-
-  // An actor that is dead gives its place in a fallback back at once; see
-  // `max_concurrent`.
-  act_plan::what some_death() {
-    return prompt() || chance(50) ? act_plan::what::worker_dies
-                                  : act_plan::what::alternative_dies;
   }
 
   plan_kind kind_;

@@ -15,7 +15,8 @@ namespace caisson::test {
 
 /// Draws the text of a scenario from a seed: two to six services that call each
 /// other, with policies on every edge, clients of both kinds, and faults that
-/// end before the load does. Every request has a deadline.
+/// end before the load does. Many worlds end with a storm. Every request has a
+/// deadline.
 class random_world {
 public:
   explicit random_world(std::uint64_t seed)
@@ -32,6 +33,8 @@ public:
     add_loads();
     for (auto n = number(5); n > 0; --n)
       add_fault();
+    if (chance(60))
+      add_storm();
     return text_;
   }
 
@@ -185,6 +188,26 @@ private:
       line("for = \"{}ms\"", 1 + number(3000));
     if (kind == "capacity")
       line("workers = {}", one_of({"0", "1"}));
+  }
+
+  // A crowd of users, each with a request that gets stuck when everything
+  // stands still. Then they all give up, or what holds their requests crashes,
+  // or all of it does.
+  void add_storm() {
+    line("[load.crowd]\nkind = \"closed\"\nusers = {}\nthink = \"3s\"\ntarget "
+         "= \"s{}\"\ntimeout = {}\nattempts = {}",
+         one_of({"50", "300"}), number(services_),
+         one_of({"\"200ms\"", "\"2s\""}), one_of({"1", "2"}));
+    auto crashing = number(3) == 0 ? services_ : number(services_ + 1);
+    for (std::uint64_t i = 0; i < services_; ++i) {
+      line("[[fault]]\nkind = \"stall\"\ntarget = \"s{}\"\nat = \"6s\"\nfor = "
+           "\"{}\"",
+           i, one_of({"3900ms", "60s"}));
+      if (crashing == services_ || crashing == i)
+        line("[[fault]]\nkind = \"crash\"\ntarget = \"s{}\"\nat = "
+             "\"9900ms\"\nfor = \"{}\"",
+             i, one_of({"1ms", "20s"}));
+    }
   }
 
   sim::keyed_random random_;

@@ -1,0 +1,278 @@
+// Thousands of calls that end at the same instant, in chains of gates: each has
+// exactly one answer, and nothing is left of them anywhere.
+#include "support/world.hpp"
+
+#include <functional>
+#include <ostream>
+#include <set>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+constexpr int calls_of_each = 1'000;
+
+// Where the calls of one chain are when the storm comes.
+struct place {
+  std::string name;
+  /// The stacks from the outside in, before a worker that keeps what it gets.
+  std::function<std::vector<stack>()> chain;
+};
+
+std::vector<place> places() {
+  auto waiting = semaphore_config{.permits = 7, .max_waiters = 100'000};
+  return {
+    {"with the worker",
+     [] {
+       return std::vector{stack{"outer"}.breaker(), stack{"inner"}};
+     }},
+    {"waiting for a permit",
+     [=] {
+       return std::vector{stack{"outer"}.deadline({.timeout = 40s}),
+                          stack{"inner"}.semaphore(waiting)};
+     }},
+    {"waiting in front of the chain",
+     [=] {
+       return std::vector{stack{"outer"}.semaphore(waiting),
+                          stack{"inner"}.breaker(), stack{"innermost"}};
+     }},
+    {"waiting for a token",
+     [] {
+       return std::vector{stack{"outer"},
+                          stack{"inner"}.limiter({.rate = 1,
+                                                  .per = 1h,
+                                                  .burst = 5,
+                                                  .max_wait = unlimited,
+                                                  .max_waiters = 100'000})};
+     }},
+    {"in batches",
+     [] {
+       return std::vector{
+         stack{"outer"}.fallback({alternative::answer(-1)},
+                                 {.max_concurrent = 20}),
+         stack{"inner"}.batch({.max_items = 30, .max_delay = 1h}).breaker()};
+     }},
+    {"tried again",
+     [] {
+       auto retries = retrier_config{.max_attempts = 3,
+                                     .backoff = schedule::constant(0s),
+                                     .idempotent = true,
+                                     .budget = false};
+       return std::vector{stack{"outer"}.retry(retries),
+                          stack{"inner"}.retry(retries).breaker()};
+     }},
+  };
+}
+
+// Gauges that are 0 when nothing is under way.
+const std::set<std::string> occupied = {
+  "in_progress",      "held",        "in_flight",         "leases",
+  "timers",           "in_use",      "waiting",           "running",
+  "probes_in_flight", "outstanding", "waiting_for_worker"};
+
+/// All chains at once, under load, and what happens to them.
+class storm_test : public testing::TestWithParam<int> {
+protected:
+  storm_test()
+    : world(GetParam() == 0 ? std::optional<std::uint64_t>{}
+                            : std::optional<std::uint64_t>(GetParam())) {
+    for (const auto& x : places())
+      build(x);
+    world.run_until_idle();
+  }
+
+  struct chain {
+    std::string name;
+    /// From the outside in.
+    std::vector<caf::actor> gates;
+    /// The one that keeps what it gets, and those that come after it.
+    std::shared_ptr<std::vector<caf::actor>> workers;
+    std::vector<probe> callers;
+    std::vector<pending_answer> answers;
+  };
+
+  /// Keeps all requests, never answers.
+  class keeper final : public caf::event_based_actor {
+  public:
+    using caf::event_based_actor::event_based_actor;
+    caf::behavior make_behavior() override {
+      return {[this](int) { return keep(); },
+              [this](const batch&) { return keep(); }};
+    }
+    void on_exit() override { kept_.clear(); }
+
+  private:
+    caf::result<int> keep() {
+      kept_.push_back(make_response_promise<int>());
+      return kept_.back();
+    }
+    std::vector<caf::typed_response_promise<int>> kept_;
+  };
+
+  void build(const place& where) {
+    chain x;
+    x.name = where.name;
+    x.workers = std::make_shared<std::vector<caf::actor>>();
+    auto made = x.workers;
+    auto behind = worker::supervised(
+      [made](caf::actor_system& sys) -> caf::expected<caf::actor> {
+        made->push_back(caf::actor_cast<caf::actor>(sys.spawn<keeper>()));
+        return made->back();
+      },
+      {.restart = schedule::constant(100ms), .max_waiting = 50});
+    auto stacks = where.chain();
+    for (auto i = stacks.rbegin(); i != stacks.rend(); ++i) {
+      i->seed(1);
+      x.gates.insert(x.gates.begin(), spawn_gate(world, behind, *i));
+      behind = worker{x.gates.front()};
+    }
+    for (int i = 0; i < 8; ++i)
+      x.callers.push_back(world.make_probe());
+    chains.push_back(std::move(x));
+  }
+
+  /// All requests are made, and have the same deadline.
+  void ask() {
+    auto deadline = world.now() + 20s;
+    for (auto& x : chains)
+      for (int i = 0; i < calls_of_each; ++i) {
+        auto& from = x.callers[static_cast<std::size_t>(i) % x.callers.size()];
+        x.answers.push_back(from.request(
+          x.gates.front(), wrap(i).by(deadline).idempotent(i % 2 == 0).done()));
+      }
+    world.run_until_idle();
+  }
+
+  void end_workers() {
+    for (auto& x : chains)
+      for (auto& w : *x.workers)
+        caf::anon_send_exit(w, caf::exit_reason::kill);
+  }
+
+  void end_gates(std::size_t place, std::size_t number) {
+    for (auto i = place; i < chains.size(); i += 2)
+      if (auto& all = chains[i].gates; number < all.size())
+        stop(all[number]);
+  }
+
+  void end_callers(std::size_t first) {
+    for (auto& x : chains)
+      for (auto i = first; i < x.callers.size(); i += 2)
+        caf::anon_send_exit(x.callers[i].handle(), caf::exit_reason::kill);
+  }
+
+  /// Answers of callers that have not died: one each.
+  void expect_one_answer_each(std::set<std::size_t> dead_callers = {}) {
+    for (auto& x : chains)
+      for (std::size_t i = 0; i < x.answers.size(); ++i) {
+        auto dead = dead_callers.contains(i % x.callers.size());
+        auto n = x.answers[i].count();
+        EXPECT_TRUE(n == 1 || (n == 0 && dead))
+          << x.name << ", call " << i << ": " << n << " answers";
+      }
+  }
+
+  /// Long after, no gate holds anything.
+  void expect_rest() {
+    world.advance(1h);
+    for (auto& x : chains)
+      for (auto& g : x.gates) {
+        if (rt::is_down(g))
+          continue;
+        auto s = world.request(g, get_status{}).value<status>();
+        expect_idle(x.name + "/" + s.name, s.metrics);
+        for (auto& l : s.layers)
+          expect_idle(x.name + "/" + s.name + "/" + l.name, l.metrics);
+      }
+  }
+
+  static void expect_idle(const std::string& where,
+                          const std::map<std::string, std::int64_t>& metrics) {
+    for (auto& [name, value] : metrics)
+      if (occupied.contains(name)) {
+        EXPECT_EQ(value, 0) << where << " " << name;
+      }
+  }
+
+  void TearDown() override {
+    for (auto& x : chains) {
+      for (auto& g : x.gates)
+        stop(g);
+      world.run_until_idle();
+      x.workers->clear();
+    }
+    world.run_until_idle();
+    EXPECT_EQ(world.timers(), 0u) << "a timer is left";
+    EXPECT_EQ(world.actors(), 0u) << "an actor is left";
+  }
+
+  virtual_time world;
+  std::vector<chain> chains;
+};
+
+INSTANTIATE_TEST_SUITE_P(orders, storm_test, testing::Range(0, 3));
+
+TEST_P(storm_test, all_deadlines_pass) {
+  ask();
+  world.advance(20s - 1ns);
+  auto before = world.now() + 1ns;
+  world.advance(1ns);
+  expect_one_answer_each();
+  for (auto& x : chains)
+    for (auto& answer : x.answers)
+      EXPECT_LE(answer.at(), before) << x.name;
+  expect_rest();
+}
+
+TEST_P(storm_test, all_workers_die) {
+  ask();
+  end_workers();
+  world.advance(20s);
+  expect_one_answer_each();
+  expect_rest();
+}
+
+TEST_P(storm_test, workers_die_again_and_again) {
+  ask();
+  for (int i = 0; i < 4; ++i) {
+    end_workers();
+    world.advance(100ms);
+  }
+  world.advance(20s);
+  expect_one_answer_each();
+  expect_rest();
+}
+
+TEST_P(storm_test, the_gates_in_front_are_stopped) {
+  ask();
+  end_gates(0, 0);
+  end_gates(1, 0);
+  world.run_until_idle();
+  expect_one_answer_each();
+  expect_rest();
+}
+
+TEST_P(storm_test, half_of_the_callers_die) {
+  ask();
+  end_callers(0);
+  world.advance(20s);
+  expect_one_answer_each({0, 2, 4, 6});
+  expect_rest();
+}
+
+TEST_P(storm_test, everything_happens_at_once) {
+  ask();
+  // All of it is in the mailboxes before anybody runs.
+  world.advance(20s - 100ms);
+  end_callers(1);
+  end_workers();
+  end_gates(0, 0);
+  end_gates(1, 1);
+  world.advance(100ms);
+  expect_one_answer_each({1, 3, 5, 7});
+  expect_rest();
+}
+
+} // namespace
+} // namespace caisson::test

@@ -181,9 +181,9 @@ TEST(progress_line, gives_up_what_does_not_fit) {
   auto line = [](std::size_t columns) {
     return progress_line(naive, 0.525, 10s, columns);
   };
-  EXPECT_EQ(line(62),
+  EXPECT_EQ(line(61),
             "naive (2/3, seed 7)  [##########..........]  52 %  10 s left");
-  EXPECT_EQ(line(61), "naive (2/3, seed 7)  [#####.....]  52 %");
+  EXPECT_EQ(line(60), "naive (2/3, seed 7)  [#####.....]  52 %");
   EXPECT_EQ(line(40), "naive (2/3, seed 7)  [#####.....]  52 %");
   EXPECT_EQ(line(39), "naive (2/3, seed 7)  52 %");
   EXPECT_EQ(line(25), "[#####.....]  52 %");

@@ -130,7 +130,7 @@ TEST(scenario_problems, are_told_all_at_once_in_the_order_of_the_file) {
             "f:9:9: service.db.queue: \"long\" is not a count, allowed: 0 to "
             "1000000000, or \"unlimited\"\n"
             "f:11:11: expect.verdict: \"fine\" is not one of: recovered, "
-            "degraded, stuck");
+            "degraded, stuck, no fault");
 }
 
 TEST(scenario_problems, of_a_misspelled_metric_name_the_nearest) {

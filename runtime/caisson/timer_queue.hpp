@@ -23,9 +23,9 @@ namespace caisson {
 /// and does nothing.
 ///
 /// Setting, moving and taking out a timer cost O(log n), the time of the next
-/// one O(1). Memory is reused, never exceeds the largest number of timers set at
-/// once, and is given back when none is left. The structure is a 4-ary heap with back-references: shallower
-/// than a binary heap, and the four children lie side by side in memory.
+/// one O(1). Memory is reused, and given back when none is left. The structure
+/// is a 4-ary heap with back-references: shallower than a binary heap, and the
+/// four children lie side by side in memory.
 template <class Payload>
 class timer_queue {
   static_assert(std::is_trivially_copyable_v<Payload>);

@@ -360,8 +360,8 @@ private:
     return out;
   }
 
-  // Two calls come back from a retrier, or are turned away by the same layer, at
-  // the same instant; or one is turned away just when another comes back.
+  // Two calls come back from a retrier, or are turned away by the same layer,
+  // at the same instant; or one is turned away just when another comes back.
   bool is_crowded() {
     std::map<std::int64_t, std::uint64_t> returns;
     std::set<std::pair<std::int64_t, std::string>> refusals;
@@ -398,10 +398,9 @@ private:
     if (answer.count() != 1)
       x.what = "answered more than once";
     else if (context)
-      x.what = fmt::format("{} by {}, retry after {}",
-                           name_of(static_cast<errc>(err.code())),
-                           context->policy,
-                           caisson::to_text(context->retry_after));
+      x.what = fmt::format(
+        "{} by {}, retry after {}", name_of(static_cast<errc>(err.code())),
+        context->policy, caisson::to_text(context->retry_after));
     else
       x.what = to_string(answer.content());
     return x;

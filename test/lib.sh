@@ -56,7 +56,7 @@ caf_args=()
 # From here on, builds with the CAF that is installed in $1, in directories of
 # its own. Ends, naming what is missing, if $1 does not hold a whole one.
 use_caf() {
-  local dir core io config number missing=()
+  local dir core io openssl config number missing=()
   dir=$(cd "$1" 2>/dev/null && pwd) || die "$1 is not a directory"
   # The file $1 in `lib`, `lib64` or `lib/<machine>`.
   installed() { compgen -G "$dir/lib*/$1" || compgen -G "$dir/lib/*/$1"; }
@@ -79,9 +79,10 @@ use_caf() {
   elif number=$(defined config.hpp 'CAF_VERSION ([0-9]+)') \
     && [[ -n $number ]]; then
     caf_version=0.$((number / 100)).$((number % 100))
+    openssl=$(installed libcaf_openssl.so || installed libcaf_openssl.a) || true
     caf_args=(-DCMAKE_DISABLE_FIND_PACKAGE_CAF=ON
-      -DCAF_INCLUDE_DIR="$dir/include"
-      -DCAF_CORE_LIBRARY="$core" -DCAF_IO_LIBRARY="$io")
+      -DCAF_INCLUDE_DIR="$dir/include" -DCAF_CORE_LIBRARY="$core"
+      -DCAF_IO_LIBRARY="$io" -DCAF_OPENSSL_LIBRARY="$openssl")
   else
     missing+=("a header that says the version")
   fi

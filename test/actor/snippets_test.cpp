@@ -176,6 +176,7 @@ TEST_P(snippets_test, policy_and_stack) {
     system, service,
     caisson::stack{"payments"}
       .deadline({.timeout = 2s})
+      // Each payment has a number, and the service books a number once.
       .retry({.max_attempts = 3, .idempotent = true})
       .breaker({.threshold = 5})
       .limiter({.rate = 100, .burst = 20})

@@ -233,6 +233,11 @@ TEST_P(call_handle_test, a_gate_knows_a_gate_by_its_call_handle) {
   EXPECT_EQ(metric_of(x.gate, "in_progress"), 0);
 }
 
+TEST_P(call_handle_test, a_gate_without_a_worker_answers_through_it) {
+  auto g = gate(worker{caf::actor{}}, stack{});
+  EXPECT_TRUE(world.request(call_handle(g), 1).is(errc::worker_down));
+}
+
 TEST_P(call_handle_test, no_answer_names_who_gave_it) {
   auto x = make();
   std::vector<caf::strong_actor_ptr> senders;

@@ -62,7 +62,7 @@ protected:
       EXPECT_TRUE(static_cast<bool>(lease));
       EXPECT_FALSE(asker.error_of(release{lease ? lease->id : 0}));
       asker.look();
-      asker.error_of(reconfigure{"breaker", {{"threshold", "1"}}});
+      EXPECT_TRUE(asker.error_of(reconfigure{"breaker", {{"threshold", "1"}}}));
     }
     return frames_of(between.said());
   }

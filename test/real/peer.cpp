@@ -17,7 +17,10 @@ public:
   using caf::event_based_actor::event_based_actor;
   caf::behavior make_behavior() override {
     return {
-      [](std::int32_t x) { return 2 * x; },
+      // Strangers send any number.
+      [](std::int32_t x) {
+        return static_cast<std::int32_t>(2 * static_cast<std::uint32_t>(x));
+      },
       [this](const std::string& x) {
         if (x == "end")
           quit(caf::exit_reason::user_shutdown);

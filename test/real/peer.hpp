@@ -63,9 +63,9 @@ public:
     auto note = [&](caf::error& err) { result = std::move(err); };
     auto answer = rt::ask_blocking(self_, whom_, patience, x);
     if constexpr (std::is_same_v<T, reconfigure> || std::is_same_v<T, command>)
-      answer.receive([](const status&) {}, note);
+      std::move(answer).receive([](const status&) {}, note);
     else
-      answer.receive([] {}, note);
+      std::move(answer).receive([] {}, note);
     return result;
   }
 

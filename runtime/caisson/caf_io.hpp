@@ -178,6 +178,7 @@ public:
   explicit tls_network_config(const tls_files& files) {
     if (auto found = detail::problems_of(files); !found.empty())
       throw config_error{std::move(found)};
+    load<caf::openssl::manager>();
 #if CAISSON_CAF_LEGACY
     openssl_certificate = files.certificate;
     openssl_key = files.key;
@@ -189,7 +190,6 @@ public:
     set("caf.openssl.cafile", files.authority);
     set("caf.openssl.passphrase", files.passphrase);
 #endif
-    load<caf::openssl::manager>();
   }
 };
 

@@ -1,6 +1,6 @@
 // Online Boutique calls what its handlers call.
-#include <sim/run.hpp>
-#include <sim/scenario.hpp>
+#include <sim/command/run.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Loads: when requests come, and what clients do when they are not answered.
-#include <sim/arrivals.hpp>
+#include <sim/world/arrivals.hpp>
 
 #include <support/scratch.hpp>
 #include <support/simulated.hpp>

@@ -3,7 +3,7 @@
 
 #include <support/scratch.hpp>
 
-#include <sim/cli.hpp>
+#include <sim/command/cli.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Distributions of durations: what is drawn, how they are written, and what is
 // refused.
-#include <sim/distribution.hpp>
+#include <sim/scenario/distribution.hpp>
 
 #include <caisson/toml.hpp>
 

@@ -1,6 +1,6 @@
 // The complete examples in the docs are right.
-#include <sim/run.hpp>
-#include <sim/scenario.hpp>
+#include <sim/command/run.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>
 

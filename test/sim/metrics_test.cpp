@@ -1,7 +1,7 @@
 // Numbers of a result by name, and what is expected of them.
 #include <support/sim_results.hpp>
 
-#include <sim/expectations.hpp>
+#include <sim/report/expectations.hpp>
 
 #include <gtest/gtest.h>
 

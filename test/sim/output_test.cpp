@@ -1,8 +1,8 @@
 // Files that are written as a whole or not at all, and the progress bar.
 #include <support/scratch.hpp>
 
-#include <sim/output_file.hpp>
-#include <sim/progress.hpp>
+#include <sim/command/output_file.hpp>
+#include <sim/command/progress.hpp>
 
 #include <caisson/settings.hpp>
 

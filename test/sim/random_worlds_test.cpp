@@ -1,6 +1,6 @@
 // Whatever the world is like: every request is answered once, the books are
 // right, and when all is over nobody holds anything.
-#include <sim/world.hpp>
+#include <sim/world/world.hpp>
 
 #include <support/random_world.hpp>
 #include <support/simulated.hpp>

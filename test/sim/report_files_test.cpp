@@ -1,8 +1,8 @@
 // Results as CSV and JSON, to the letter.
 #include <support/sim_results.hpp>
 
-#include <sim/report_csv.hpp>
-#include <sim/report_json.hpp>
+#include <sim/report/csv.hpp>
+#include <sim/report/json.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Results for people, to the letter.
 #include <support/sim_results.hpp>
 
-#include <sim/report_numbers.hpp>
-#include <sim/report_text.hpp>
-#include <sim/report_timeline.hpp>
+#include <sim/report/numbers.hpp>
+#include <sim/report/text.hpp>
+#include <sim/report/timeline.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Arms: overlays over the world of the file.
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>
 

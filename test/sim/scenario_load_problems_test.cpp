@@ -1,5 +1,5 @@
 // What is wrong with loads and with the tables of traces.
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>
 

@@ -1,5 +1,5 @@
 // Parts of scenario files: defaults, edges, traces and the descriptions.
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <support/scratch.hpp>
 #include <support/sim_scenarios.hpp>

@@ -1,6 +1,6 @@
 // What is wrong with scenario files: each problem with its place, its key, what
 // was found and what is allowed, and all problems at once.
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>
 

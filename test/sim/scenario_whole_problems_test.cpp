@@ -1,5 +1,5 @@
 // What is wrong with a scenario as a whole, and with files.
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <support/scratch.hpp>
 #include <support/sim_scenarios.hpp>

@@ -1,5 +1,5 @@
 // Traces of requests: rows, columns, cuts, and what is refused.
-#include <sim/trace.hpp>
+#include <sim/scenario/trace.hpp>
 
 #include <support/scratch.hpp>
 

@@ -1,6 +1,6 @@
 // What holds for every run: it is the same each time, arms see the same world,
 // and the books are right.
-#include <sim/world.hpp>
+#include <sim/world/world.hpp>
 
 #include <support/simulated.hpp>
 

@@ -2,7 +2,7 @@
 // ranges.
 #pragma once
 
-#include <sim/random.hpp>
+#include <sim/scenario/random.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Results as a run would give them, made by hand.
 #pragma once
 
-#include <sim/report.hpp>
+#include <sim/report/report.hpp>
 
 #include <chrono>
 #include <utility>

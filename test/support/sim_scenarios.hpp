@@ -1,7 +1,7 @@
 // Scenarios from text.
 #pragma once
 
-#include <sim/scenario.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <stdexcept>
 #include <string>

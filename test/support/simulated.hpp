@@ -1,8 +1,8 @@
 // Plays scenarios that are given as text.
 #pragma once
 
-#include <sim/run.hpp>
-#include <sim/scenario.hpp>
+#include <sim/command/run.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <cstdint>
 #include <stdexcept>

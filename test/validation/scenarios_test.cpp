@@ -2,8 +2,8 @@
 // give the published numbers, the others tell the story that they promise. Both
 // is stated by their `expect`. Not played here are those whose traces are not
 // part of this repository.
-#include <sim/run.hpp>
-#include <sim/scenario.hpp>
+#include <sim/command/run.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,70 @@
+#include <sim/command/cli.hpp>
+#include <sim/report/expectations.hpp>
+#include <sim/report/numbers.hpp>
+
+#include <caisson/settings.hpp>
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+namespace caisson::sim {
+
+namespace {
+
+std::string counted(std::size_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+std::string summary(const scenario& s) {
+  // Arms may differ; the largest world gives an idea.
+  auto most = [&](auto member) {
+    std::size_t n = 0;
+    for (const auto& arm : s.arms)
+      n = std::max(n, (arm.*member).size());
+    return n;
+  };
+  duration length = duration::zero();
+  for (const auto& arm : s.arms)
+    length = std::max(length, arm.length);
+  return fmt::format(
+    "{}, {}, {}, {}, {}", counted(most(&arm_config::services), "service"),
+    counted(most(&arm_config::loads), "load"), counted(s.arms.size(), "arm"),
+    counted(most(&arm_config::faults), "fault"), short_seconds(length));
+}
+
+} // namespace
+
+scenario load_checked(const std::string& file, const command_parts& parts) {
+  auto out = parts.load(file);
+  problems found;
+  std::set<problem> known;
+  for (const auto& arm : out.arms)
+    // Arms share expectations: each problem once.
+    for (auto& p : expectation_problems(arm))
+      if (known.insert(p).second)
+        found.push_back(std::move(p));
+  if (!found.empty())
+    throw config_error{std::move(found)};
+  return out;
+}
+
+status check_command(const std::vector<std::string>& files, std::ostream& out,
+                     std::ostream& err, const command_parts& parts) {
+  auto result = status::good;
+  for (const auto& file : files) {
+    try {
+      auto text = summary(load_checked(file, parts));
+      out << detail::printable(file) << ": ok: " << text << '\n';
+    } catch (const config_error& e) {
+      err << e.what() << '\n';
+      result = status::bad_input;
+    }
+  }
+  return result;
+}
+
+} // namespace caisson::sim

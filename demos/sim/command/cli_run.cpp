@@ -1,0 +1,217 @@
+#include <sim/command/cli.hpp>
+#include <sim/command/interruption.hpp>
+#include <sim/command/output_file.hpp>
+#include <sim/command/progress.hpp>
+#include <sim/report/csv.hpp>
+#include <sim/report/expectations.hpp>
+#include <sim/report/json.hpp>
+#include <sim/report/text.hpp>
+
+#include <caisson/settings.hpp>
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+
+namespace caisson::sim {
+
+namespace {
+
+std::uint64_t peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+void choose_arms(scenario& s, const run_arguments& args) {
+  std::vector<std::string_view> known;
+  for (const auto& arm : s.arms)
+    known.emplace_back(arm.name);
+  problems found;
+  for (const auto& name : args.arms)
+    if (std::ranges::find(known, name) == known.end())
+      found.push_back(
+        {args.file, "--arm", detail::not_one_of(detail::quoted(name), known)});
+  if (!found.empty())
+    throw config_error{std::move(found)};
+  if (!args.arms.empty())
+    std::erase_if(s.arms, [&](const arm_config& arm) {
+      return std::ranges::find(args.arms, arm.name) == args.arms.end();
+    });
+}
+
+// The files that were asked for. Made before the run, so that one that cannot
+// be written costs no time.
+class outputs {
+public:
+  outputs(const run_arguments& args, std::ostream& out)
+    : takes_stdout_(args.json == "-" || args.csv == "-" || args.log == "-") {
+    open(json_, args.json, out);
+    open(csv_, args.csv, out);
+    open(log_, args.log, out);
+  }
+
+  [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
+  [[nodiscard]] bool want_rows() const { return json_ || csv_; }
+  [[nodiscard]] std::ostream* log() { return log_ ? &log_->stream() : nullptr; }
+
+  void write(const report& r) {
+    if (json_)
+      write_json(json_->stream(), r);
+    if (csv_)
+      write_csv(csv_->stream(), r);
+    for (auto file : {&json_, &csv_, &log_})
+      if (*file)
+        (*file)->commit();
+  }
+
+private:
+  static void open(std::optional<output_file>& file, const std::string& path,
+                   std::ostream& out) {
+    if (!path.empty())
+      file.emplace(path, out);
+  }
+
+  bool takes_stdout_;
+  std::optional<output_file> json_;
+  std::optional<output_file> csv_;
+  std::optional<output_file> log_;
+};
+
+// Plays all arms with all seeds.
+class player {
+public:
+  player(report& r, outputs& files, progress_bar& bar,
+         const command_parts& parts)
+    : report_(r), files_(files), bar_(bar), parts_(parts) {}
+
+  void play_all() {
+    report_.speeds.resize(report_.arms.size());
+    for (std::uint32_t i = 0; i < report_.seeds && !stopped(); ++i) {
+      report_.runs.push_back({.seed = report_.seed + i, .arms = {}});
+      for (std::size_t arm = 0; arm < report_.arms.size() && !stopped(); ++arm)
+        play(i, arm);
+    }
+    if (!complete())
+      report_.interrupted = true;
+    bar_.clear();
+  }
+
+private:
+  [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
+
+  void play(std::uint32_t seed_index, std::size_t arm_index) {
+    const auto& arm = report_.arms[arm_index];
+    auto& run = report_.runs.back();
+    auto result = parts_.play(arm, options(seed_index, arm_index));
+    report_.speeds[arm_index].add(result);
+    if (result.interrupted)
+      report_.interrupted = true;
+    else
+      judge_expectations(arm, result);
+    for (auto& text : failed_checks(result))
+      add_failure(std::move(text), result);
+    // The rows of thousands of runs would fill the memory.
+    if (report_.seeds > 1 && !files_.want_rows())
+      result.seconds = {};
+    run.arms.push_back(std::move(result));
+  }
+
+  run_options options(std::uint32_t seed_index, std::size_t arm_index) {
+    const auto& arm = report_.arms[arm_index];
+    auto arms = report_.arms.size();
+    auto before = seed_index * arms + arm_index;
+    auto all = static_cast<double>(report_.seeds * arms);
+    progress_step step{arm.name, arm_index, arms, report_.seed + seed_index};
+    run_options out{.seed = step.seed,
+                    .progress = {},
+                    .stop = parts_.stop,
+                    .abandon = parts_.catch_signals,
+                    .log = {}};
+    out.progress = [this, step, before, all](double share) {
+      bar_.show(step, (static_cast<double>(before) + share) / all);
+    };
+    if (auto log = files_.log()) {
+      *log << fmt::format("# arm {} seed {}\n", arm.name, step.seed);
+      out.log = [log](std::string_view line) { *log << line << '\n'; };
+    }
+    return out;
+  }
+
+  void judge_expectations(const arm_config& arm, const arm_result& result) {
+    for (auto& text : failed_expectations(arm, result))
+      add_failure(std::move(text), result);
+  }
+
+  void add_failure(std::string text, const arm_result& result) {
+    if (report_.seeds > 1)
+      text = fmt::format("seed {}: {}", result.seed, text);
+    report_.failures.push_back(std::move(text));
+  }
+
+  // Whether what was played last was the last there is.
+  [[nodiscard]] bool complete() const {
+    return !report_.runs.empty() && report_.runs.size() == report_.seeds
+           && report_.runs.back().arms.size() == report_.arms.size();
+  }
+
+  report& report_;
+  outputs& files_;
+  progress_bar& bar_;
+  const command_parts& parts_;
+};
+
+report blank_report(scenario s, const run_arguments& args) {
+  report out;
+  out.title = std::move(s.title);
+  out.file = args.file;
+  out.seed = args.seed.value_or(s.seed);
+  out.seeds = args.seeds;
+  out.arms = std::move(s.arms);
+  return out;
+}
+
+void print(const report& r, const run_arguments& args, std::ostream& out) {
+  if (args.quiet)
+    write_verdicts(out, r);
+  else
+    write_text(out, r, args.ascii);
+  if (!r.failures.empty() && !args.quiet)
+    out << '\n';
+  write_failures(out, r);
+  if (!args.quiet && !args.no_speed)
+    write_speed(out, r, peak_memory());
+}
+
+} // namespace
+
+status run_command(const run_arguments& args, std::ostream& out,
+                   std::ostream& err, const command_parts& parts) {
+  auto world = load_checked(args.file, parts);
+  choose_arms(world, args);
+  std::optional<signal_watch> watch;
+  if (parts.catch_signals)
+    watch.emplace();
+  outputs files{args, out};
+  auto r = blank_report(std::move(world), args);
+  {
+    progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
+    player{r, files, bar, parts}.play_all();
+  }
+  if (files.takes_stdout())
+    write_failures(err, r);
+  else
+    print(r, args, out);
+  write_interruption(err, r);
+  files.write(r);
+  if (r.interrupted)
+    return status::interrupted;
+  return r.failures.empty() ? status::good : status::failed;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,43 @@
+// The entry of the `caisson` command.
+#include <sim/command/cli.hpp>
+#include <sim/command/interruption.hpp>
+#include <sim/command/progress.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+
+#ifndef CAISSON_VERSION
+#define CAISSON_VERSION "unknown"
+#endif
+
+namespace {
+
+// If a standard stream is closed, the next file that is opened would take its
+// place and get what is printed. What stands there instead cannot be used, so
+// that it is noticed.
+void keep_closed_streams_closed() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+      // The lowest free number is this one.
+      auto got = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      static_cast<void>(got);
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  keep_closed_streams_closed();
+  // Streams of their own keep what could not be written, and so the reason.
+  std::ios::sync_with_stdio(false);
+  caisson::sim::command_parts parts;
+  parts.catch_signals = true;
+  parts.stop = &caisson::sim::signal_watch::caught();
+  parts.terminal = isatty(STDERR_FILENO) != 0;
+  parts.columns = [] { return caisson::sim::columns_of(STDERR_FILENO); };
+  parts.version = CAISSON_VERSION;
+  return caisson::sim::command_main(argc, argv, std::cout, std::cerr, parts);
+}

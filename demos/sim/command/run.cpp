@@ -1,0 +1,88 @@
+#include <sim/command/run.hpp>
+
+#include <sim/world/world.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace caisson::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often the load is looked at, whether all of it is answered, and how far a
+// run has come.
+constexpr auto look_every = 100ms;
+
+bool stopped(const run_options& o) {
+  return o.stop && o.stop->load(std::memory_order_relaxed);
+}
+
+// Plays until `end` or until `done`; ends each second in the books. False if it
+// was stopped before.
+template <class F>
+bool play(world& w, duration end, const run_options& o, double whole, F done) {
+  auto t = w.elapsed() + duration{1};
+  while (t < end && !done()) {
+    t = std::min(end, t - t % look_every + look_every);
+    if (!stopped(o))
+      w.advance_to(t);
+    if (stopped(o))
+      return false;
+    if (t % 1s == duration::zero())
+      w.record().end_second();
+    if (o.progress)
+      o.progress(std::min(1.0, seconds(t) / whole));
+  }
+  return true;
+}
+
+// Still referred to, so that nobody takes it for forgotten.
+void abandon(std::unique_ptr<world> w) {
+  static auto* all = new std::vector<world*>;
+  all->push_back(w.release());
+}
+
+} // namespace
+
+arm_result run_arm(const arm_config& arm, const run_options& options) {
+  auto begin = std::chrono::steady_clock::now();
+  auto owned = std::make_unique<world>(arm, options.seed, options.log);
+  auto& w = *owned;
+  auto& record = w.record();
+  auto whole = seconds(arm.length);
+  // A tenth of a second of the world can take minutes.
+  w.time().watch([&] {
+    if (options.progress)
+      options.progress(std::min(1.0, seconds(w.elapsed()) / whole));
+    return !stopped(options);
+  });
+  auto interrupted = !play(w, arm.length, options, whole, [] { return false; });
+  auto length = interrupted ? w.elapsed() + duration{1} : arm.length;
+  if (!interrupted)
+    interrupted = !play(w, plus(arm.length, arm.drain), options, whole,
+                        [&] { return record.open_requests() == 0; });
+  w.time().watch({});
+  if (w.elapsed() + duration{1} > record.ended_seconds())
+    record.end_second(); // The last one is not whole.
+  auto r = record.result(w.time().now());
+  r.gates = w.gates();
+  r.name = arm.name;
+  r.title = arm.title;
+  r.seed = options.seed;
+  r.length = length;
+  r.warmup = arm.warmup;
+  r.interrupted = interrupted;
+  r.recovery_from = recovery_start(arm);
+  judge(r);
+  r.messages = w.messages();
+  r.wall_seconds = seconds(std::chrono::steady_clock::now() - begin);
+  if (interrupted && options.abandon)
+    abandon(std::move(owned));
+  return r;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,34 @@
+// Plays one arm of a scenario.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/world/result.hpp>
+
+#include <atomic>
+#include <functional>
+#include <string_view>
+
+namespace caisson::sim {
+
+struct run_options {
+  std::uint64_t seed = 1;
+  /// Called now and then with the share of the load's time that is over, 0 to
+  /// 1.
+  std::function<void(double)> progress;
+  /// The run ends soon after this becomes true.
+  const std::atomic<bool>* stop = nullptr;
+  /// Whether a world that was stopped is left as it is instead of being taken
+  /// apart, which takes seconds if it holds millions of requests: for processes
+  /// that end soon.
+  bool abandon = false;
+  /// Gets every line of the event log, without the line break.
+  std::function<void(std::string_view)> log;
+};
+
+/// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
+/// same result and same event log, whatever `progress` and `log` are. Throws
+/// `config_error` if the arm cannot be built.
+[[nodiscard]] arm_result run_arm(const arm_config& arm,
+                                 const run_options& options);
+
+} // namespace caisson::sim

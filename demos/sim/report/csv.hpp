@@ -1,0 +1,15 @@
+// Results as CSV, one row per seed, arm and second.
+#pragma once
+
+#include <sim/report/report.hpp>
+
+#include <iosfwd>
+
+namespace caisson::sim {
+
+/// Writes a header and the rows. Columns are those of all arms; a cell that an
+/// arm has no number for is empty, and so are latencies where nothing was
+/// answered. Durations are seconds. Quoted as in RFC 4180, lines end with LF.
+void write_csv(std::ostream& out, const report& r);
+
+} // namespace caisson::sim

@@ -1,0 +1,131 @@
+#include <sim/report/expectations.hpp>
+#include <sim/scenario/verdict.hpp>
+
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace caisson::sim {
+
+namespace {
+
+constexpr auto infinity = std::numeric_limits<double>::infinity();
+
+bool within(double x, const metric_bound& b) {
+  return x >= b.min && x <= b.max;
+}
+
+std::string short_text(double x) {
+  return std::isinf(x) ? "infinite" : fmt::format("{:.6g}", x);
+}
+
+// Six digits, unless they would look as if the bound were kept.
+std::string value_text(double x, const metric_bound& b) {
+  auto text = short_text(x);
+  double read = 0;
+  if (detail::read_number(text, read) == detail::reading::good
+      && within(read, b))
+    return to_text(x);
+  return text;
+}
+
+std::string bound_text(const metric_bound& b) {
+  if (b.max == infinity)
+    return "at least " + to_text(b.min);
+  if (b.min == -infinity)
+    return "at most " + to_text(b.max);
+  return fmt::format("{} to {}", to_text(b.min), to_text(b.max));
+}
+
+std::string time_text(const metric_bound& b) {
+  if (b.from == duration::zero() && b.to == unlimited)
+    return {};
+  if (b.to == unlimited)
+    return fmt::format(" from {} on", to_text(b.from));
+  return fmt::format(" from {} to {}", to_text(b.from), to_text(b.to));
+}
+
+// What is wrong; empty if nothing is.
+std::string failure(const metric_bound& b, const arm_result& r) {
+  try {
+    auto x = metric_of(r, b.metric, b.from, b.to);
+    if (within(x, b))
+      return {};
+    return fmt::format("{}{} is {}, expected {}", b.metric, time_text(b),
+                       value_text(x, b), bound_text(b));
+  } catch (const std::invalid_argument& e) {
+    return fmt::format("{} cannot be told: {}", b.metric, e.what());
+  }
+}
+
+// A run that had nothing to recover from is as well as one that did.
+bool is_met(verdict_kind wanted, verdict_kind v) {
+  return v == wanted
+         || (wanted == verdict_kind::recovered && v == verdict_kind::no_fault);
+}
+
+} // namespace
+
+std::vector<std::string> failed_expectations(const arm_config& c,
+                                             const arm_result& r) {
+  std::vector<std::string> out;
+  if (c.expect.verdict && !is_met(*c.expect.verdict, r.verdict))
+    out.push_back(fmt::format("arm {}: verdict is {}, expected {}", r.name,
+                              verdict_name(r.verdict),
+                              verdict_name(*c.expect.verdict)));
+  for (const auto& b : c.expect.bounds) {
+    auto text = failure(b, r);
+    if (text.empty())
+      continue;
+    auto place = b.place.empty() ? "" : fmt::format(" ({})", b.place);
+    out.push_back(fmt::format("arm {}: {}{}", r.name, text, place));
+  }
+  return out;
+}
+
+problems expectation_problems(const arm_config& arm) {
+  arm_result blank;
+  blank.length = arm.length;
+  blank.warmup = arm.warmup;
+  for (const auto& s : arm.services)
+    blank.services.emplace_back().name = s.name;
+  for (const auto& load : arm.loads)
+    for (const auto& [operation, weight] : load.mix)
+      blank.by_operation[operation].count = 1;
+  // As if something had been answered: whether there are latencies is only
+  // known after the run.
+  blank.latency.count = 1;
+  problems out;
+  for (const auto& b : arm.expect.bounds) {
+    if (b.metric.starts_with("gate."))
+      continue;
+    try {
+      (void)metric_of(blank, b.metric, b.from, b.to);
+    } catch (const std::invalid_argument& e) {
+      out.push_back({b.place, b.metric, e.what()});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> failed_checks(const arm_result& r) {
+  std::vector<std::string> out;
+  for (const auto& s : r.services)
+    if (!(s.little_error <= little_tolerance))
+      out.push_back(fmt::format(
+        "arm {}: Little's law does not hold for service {}: error {:.3g}",
+        r.name, s.name, s.little_error));
+  if (r.answered_twice > 0)
+    out.push_back(
+      fmt::format("arm {}: {} answered more than once", r.name,
+                  r.answered_twice == 1
+                    ? "1 request was"
+                    : fmt::format("{} requests were", r.answered_twice)));
+  return out;
+}
+
+} // namespace caisson::sim

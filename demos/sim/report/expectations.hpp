@@ -1,0 +1,26 @@
+// Whether a run may be believed, and what is expected of it makes sense.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/world/result.hpp>
+
+#include <caisson/settings.hpp>
+
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// How far the two sides of Little's law may lie apart.
+inline constexpr double little_tolerance = 1e-6;
+
+/// Bounds of `arm` on numbers that no run of it can have: of a service that
+/// does not exist, of half a second, and so on. Numbers of gates are not looked
+/// at, as only a run knows them.
+[[nodiscard]] problems expectation_problems(const arm_config& arm);
+
+/// One line for each thing that cannot be unless Caisson is wrong: a service
+/// for which Little's law does not hold, a request answered twice.
+[[nodiscard]] std::vector<std::string> failed_checks(const arm_result& r);
+
+} // namespace caisson::sim

@@ -1,0 +1,251 @@
+#include <sim/report/json.hpp>
+#include <sim/scenario/verdict.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace caisson::sim {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json number(double x) {
+  return std::isfinite(x) ? json(x) : json(nullptr);
+}
+
+json to_json(const spread& s) {
+  return {{"min", number(s.min)},
+          {"median", number(s.median)},
+          {"max", number(s.max)}};
+}
+
+json to_json(const latency_summary& s) {
+  return {
+    {"count", s.count},        {"mean", seconds(s.mean)},
+    {"p50", seconds(s.p50)},   {"p90", seconds(s.p90)},
+    {"p95", seconds(s.p95)},   {"p99", seconds(s.p99)},
+    {"p999", seconds(s.p999)}, {"max", seconds(s.max)},
+  };
+}
+
+json to_json(const request_counts& n) {
+  json errors = json::object();
+  for (const auto& [kind, count] : n.errors)
+    errors[kind] = count;
+  return {
+    {"offered", n.offered}, {"attempts", n.attempts},
+    {"good", n.good},       {"substituted", n.substituted},
+    {"failed", n.failed},   {"errors", std::move(errors)},
+  };
+}
+
+json to_json(const service_summary& s) {
+  return {
+    {"name", s.name},
+    {"arrivals", s.arrivals},
+    {"refused", s.refused},
+    {"down", s.down},
+    {"completed", s.completed},
+    {"failed", s.failed},
+    {"abandoned", s.abandoned},
+    {"lost", s.lost},
+    {"late", s.late},
+    {"started", s.started},
+    {"waited", s.waited},
+    {"mean_wait", seconds(s.mean_wait)},
+    {"mean_service", seconds(s.mean_service)},
+    {"mean_sojourn", seconds(s.mean_sojourn)},
+    {"utilization", number(s.utilization)},
+    {"mean_inside", number(s.mean_inside)},
+    {"queue_max", s.queue_max},
+    {"little_error", number(s.little_error)},
+  };
+}
+
+json to_json(const std::map<std::string, std::int64_t>& metrics) {
+  json out = json::object();
+  for (const auto& [name, value] : metrics)
+    out[name] = value;
+  return out;
+}
+
+json to_json(const gate_summary& g) {
+  json layers = json::array();
+  for (const auto& layer : g.layers)
+    layers.push_back({{"name", layer.name},
+                      {"kind", layer.kind},
+                      {"state", layer.state},
+                      {"metrics", to_json(layer.metrics)}});
+  return {{"name", g.name},
+          {"stack", g.stack},
+          {"metrics", to_json(g.metrics)},
+          {"layers", std::move(layers)}};
+}
+
+json to_json(const service_second& s) {
+  return {
+    {"arrivals", s.arrivals},   {"refused", s.refused},
+    {"completed", s.completed}, {"failed", s.failed},
+    {"queue", s.queue},         {"busy", s.busy},
+    {"queue_max", s.queue_max},
+  };
+}
+
+json to_json(const second_row& row, const arm_result& r) {
+  json out{{"second", row.index}};
+  out.update(to_json(row.requests));
+  out["latency"] = to_json(row.latency);
+  json services = json::object();
+  for (std::size_t i = 0; i < std::min(row.services.size(), r.services.size());
+       ++i)
+    services[r.services[i].name] = to_json(row.services[i]);
+  out["services"] = std::move(services);
+  json breakers = json::object();
+  for (std::size_t i = 0; i < std::min(row.breakers.size(), r.breakers.size());
+       ++i)
+    breakers[r.breakers[i]] = row.breakers[i];
+  out["breakers"] = std::move(breakers);
+  return out;
+}
+
+json to_json(const arm_result& r);
+json to_json(const seed_run& run);
+json to_json(const arm_summary& s);
+
+template <class T>
+json list_of(const std::vector<T>& xs) {
+  json out = json::array();
+  for (const auto& x : xs)
+    out.push_back(to_json(x));
+  return out;
+}
+
+json verdict_of(const arm_result& r) {
+  // A part of a run says nothing about its end.
+  if (r.interrupted)
+    return nullptr;
+  return verdict_name(r.verdict);
+}
+
+// Null if there was no fault, and so nothing to recover from.
+json recovered_at_of(const arm_result& r) {
+  if (!r.recovered_at || r.verdict == verdict_kind::no_fault)
+    return nullptr;
+  return *r.recovered_at;
+}
+
+json recovery_of(const arm_result& r) {
+  if (r.verdict == verdict_kind::no_fault)
+    return nullptr;
+  return number(metric_of(r, "recovery"));
+}
+
+json to_json(const arm_result& r) {
+  json out{
+    {"name", r.name},
+    {"title", r.title},
+    {"seed", r.seed},
+    {"length", seconds(r.length)},
+    {"warmup", seconds(r.warmup)},
+    {"interrupted", r.interrupted},
+    {"verdict", verdict_of(r)},
+    {"recovery_from",
+     r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
+    {"recovered_at", recovered_at_of(r)},
+    {"recovery", recovery_of(r)},
+    {"success", metric_of(r, "success")},
+    {"amplification", metric_of(r, "amplification")},
+    {"totals", to_json(r.totals)},
+    {"unanswered", r.unanswered},
+    {"answered_twice", r.answered_twice},
+    {"latency", to_json(r.latency)},
+  };
+  json operations = json::object();
+  for (const auto& [operation, latency] : r.by_operation)
+    operations[operation] = to_json(latency);
+  out["by_operation"] = std::move(operations);
+  out["services"] = list_of(r.services);
+  out["gates"] = list_of(r.gates);
+  out["breakers"] = r.breakers;
+  out["events"] = r.events;
+  out["digest"] = fmt::format("{:016x}", r.digest);
+  json rows = json::array();
+  for (const auto& row : r.seconds)
+    rows.push_back(to_json(row, r));
+  out["seconds"] = std::move(rows);
+  return out;
+}
+
+json to_json(const seed_run& run) {
+  return {{"seed", run.seed}, {"arms", list_of(run.arms)}};
+}
+
+json to_json(const arm_summary& s) {
+  json out{{"arm", s.name}, {"runs", s.runs}};
+  out["recovered"] = s.count(verdict_kind::recovered);
+  out["degraded"] = s.count(verdict_kind::degraded);
+  out["stuck"] = s.count(verdict_kind::stuck);
+  out["no_fault"] = s.count(verdict_kind::no_fault);
+  out["recovery"] = to_json(s.recovery);
+  out["success"] = to_json(s.success);
+  out["p99"] = to_json(s.p99);
+  return out;
+}
+
+// -- layout -------------------------------------------------------------------
+
+bool nested(const json& x) {
+  for (const auto& child : x)
+    if (child.is_structured() && !child.empty())
+      return true;
+  return false;
+}
+
+// What holds other lists and tables gets a line for each of its parts, but only
+// as far down as an arm's lists, so that a second is one line.
+void lay_out(std::ostream& out, const json& x, int depth) {
+  constexpr int deepest = 6;
+  auto line = [](const json& j) {
+    return j.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  if (!x.is_structured() || depth >= deepest || !nested(x)) {
+    out << line(x);
+    return;
+  }
+  auto indent = std::string(static_cast<std::size_t>(depth) + 1, ' ');
+  out << (x.is_object() ? "{\n" : "[\n");
+  bool first = true;
+  for (const auto& [key, value] : x.items()) {
+    out << (first ? "" : ",\n") << indent;
+    first = false;
+    if (x.is_object())
+      out << line(json(key)) << ": ";
+    lay_out(out, value, depth + 1);
+  }
+  out << '\n' << indent.substr(1) << (x.is_object() ? '}' : ']');
+}
+
+} // namespace
+
+void write_json(std::ostream& out, const report& r) {
+  json all{
+    {"format", 1},
+    {"title", r.title},
+    {"file", r.file},
+    {"seed", r.seed},
+    {"seeds", r.seeds},
+    {"interrupted", r.interrupted},
+    {"runs", list_of(r.runs)},
+    {"verdicts", list_of(summaries(r))},
+    {"failures", r.failures},
+  };
+  lay_out(out, all, 0);
+  out << '\n';
+}
+
+} // namespace caisson::sim

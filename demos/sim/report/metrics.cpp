@@ -1,0 +1,392 @@
+#include <sim/scenario/verdict.hpp>
+#include <sim/world/result.hpp>
+
+#include <caisson/errc.hpp>
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <span>
+#include <stdexcept>
+
+namespace caisson::sim {
+
+namespace {
+
+constexpr auto infinity = std::numeric_limits<double>::infinity();
+
+double real(std::uint64_t n) {
+  return static_cast<double>(n);
+}
+
+double share(std::uint64_t part, std::uint64_t of, double of_nothing) {
+  return of == 0 ? of_nothing : real(part) / real(of);
+}
+
+// -- tables of names ----------------------------------------------------------
+
+struct latency_metric {
+  std::string_view name;
+  duration latency_summary::*value;
+};
+
+constexpr latency_metric latency_metrics[] = {
+  {"mean", &latency_summary::mean}, {"p50", &latency_summary::p50},
+  {"p90", &latency_summary::p90},   {"p95", &latency_summary::p95},
+  {"p99", &latency_summary::p99},   {"p999", &latency_summary::p999},
+  {"max", &latency_summary::max},
+};
+
+// A number of requests over some time: the whole run without its warm-up, or
+// some of its seconds.
+struct count_metric {
+  std::string_view name;
+  double (*value)(const request_counts& n, double seconds);
+};
+
+double rate(std::uint64_t n, double seconds) {
+  return seconds > 0 ? real(n) / seconds : 0;
+}
+
+constexpr count_metric count_metrics[] = {
+  {"success", [](auto& n, double) { return share(n.good, n.offered, 1); }},
+  {"offered", [](auto& n, double) { return real(n.offered); }},
+  {"attempts", [](auto& n, double) { return real(n.attempts); }},
+  {"good", [](auto& n, double) { return real(n.good); }},
+  {"failed", [](auto& n, double) { return real(n.failed); }},
+  {"substituted", [](auto& n, double) { return real(n.substituted); }},
+  {"amplification",
+   [](auto& n, double) { return share(n.attempts, n.offered, 1); }},
+  {"offered_rate", [](auto& n, double s) { return rate(n.offered, s); }},
+  {"attempts_rate", [](auto& n, double s) { return rate(n.attempts, s); }},
+  {"goodput", [](auto& n, double s) { return rate(n.good, s); }},
+  {"failed_rate", [](auto& n, double s) { return rate(n.failed, s); }},
+};
+
+// What is only known of a run as a whole.
+struct run_metric {
+  std::string_view name;
+  double (*value)(const arm_result& r);
+};
+
+constexpr run_metric run_metrics[] = {
+  {"unanswered", [](auto& r) { return real(r.unanswered); }},
+  {"recovery",
+   [](auto& r) {
+     auto t = recovery_time(r);
+     return t ? seconds(*t) : infinity;
+   }},
+  {"recovered_at",
+   [](auto& r) { return r.recovered_at ? real(*r.recovered_at) : infinity; }},
+};
+
+struct service_metric {
+  std::string_view name;
+  double (*value)(const service_summary& s);
+  // Null where it is not kept per second.
+  std::uint64_t service_second::*per_second = nullptr;
+};
+
+constexpr service_metric service_metrics[] = {
+  {"arrivals", [](auto& s) { return real(s.arrivals); },
+   &service_second::arrivals},
+  {"refused", [](auto& s) { return real(s.refused); },
+   &service_second::refused},
+  {"refused_share", [](auto& s) { return share(s.refused, s.arrivals, 0); }},
+  {"down", [](auto& s) { return real(s.down); }},
+  {"completed", [](auto& s) { return real(s.completed); },
+   &service_second::completed},
+  {"failed", [](auto& s) { return real(s.failed); }, &service_second::failed},
+  {"abandoned", [](auto& s) { return real(s.abandoned); }},
+  {"lost", [](auto& s) { return real(s.lost); }},
+  {"late", [](auto& s) { return real(s.late); }},
+  {"started", [](auto& s) { return real(s.started); }},
+  {"waited", [](auto& s) { return real(s.waited); }},
+  {"waited_share", [](auto& s) { return share(s.waited, s.started, 0); }},
+  {"wait", [](auto& s) { return seconds(s.mean_wait); }},
+  {"time", [](auto& s) { return seconds(s.mean_service); }},
+  {"sojourn", [](auto& s) { return seconds(s.mean_sojourn); }},
+  {"utilization", [](auto& s) { return s.utilization; }},
+  {"inside", [](auto& s) { return s.mean_inside; }},
+  {"queue_max", [](auto& s) { return real(s.queue_max); },
+   &service_second::queue_max},
+  {"little_error", [](auto& s) { return s.little_error; }},
+};
+
+template <class Table>
+const auto* row_named(const Table& table, std::string_view name) {
+  auto found = std::ranges::find_if(table,
+                                    [&](auto& m) { return m.name == name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
+
+template <class Table>
+std::vector<std::string_view> names_in(const Table& table) {
+  std::vector<std::string_view> out;
+  for (const auto& m : table)
+    out.push_back(m.name);
+  return out;
+}
+
+// -- refusals -----------------------------------------------------------------
+
+[[noreturn]] void no_such(std::string_view what, std::string_view name,
+                          std::span<const std::string_view> known) {
+  if (known.empty())
+    throw std::invalid_argument{
+      fmt::format("{} {}: there is none", what, detail::quoted(name))};
+  throw std::invalid_argument{fmt::format(
+    "{} {}", what, detail::not_one_of(detail::quoted(name), known))};
+}
+
+[[noreturn]] void only_as_a_whole(std::string_view name) {
+  throw std::invalid_argument{
+    fmt::format("{} is not kept per second: it cannot have from and to", name)};
+}
+
+// -- parts of a run -----------------------------------------------------------
+
+// Seconds [from, to), or all of the run without its warm-up.
+struct span_of_time {
+  bool whole = true;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+
+  [[nodiscard]] bool has(const second_row& row) const {
+    return row.index >= from && row.index < to;
+  }
+
+  [[nodiscard]] double length(const arm_result& r) const {
+    return whole ? seconds(r.length - r.warmup)
+                 : static_cast<double>(to - from);
+  }
+};
+
+std::int64_t whole_seconds(duration d, std::string_view what) {
+  auto s = std::chrono::floor<std::chrono::seconds>(d);
+  if (s != d || d < duration::zero())
+    throw std::invalid_argument{fmt::format(
+      "{} is {}, allowed: whole seconds, not negative", what, to_text(d))};
+  return s.count();
+}
+
+span_of_time span_between(const arm_result& r, duration from, duration to) {
+  if (from == duration::zero() && to == unlimited)
+    return {};
+  span_of_time out{.whole = false, .from = whole_seconds(from, "from")};
+  auto end = std::chrono::floor<std::chrono::seconds>(r.length).count();
+  // Without an end it is that of the load, as rates would make no sense else.
+  out.to = to == unlimited ? end : whole_seconds(to, "to");
+  if (out.from >= end)
+    throw std::invalid_argument{
+      fmt::format("from is {}s and must be before {}s, the end of the load",
+                  out.from, end)};
+  if (out.from >= out.to)
+    throw std::invalid_argument{
+      fmt::format("from is {}s and must be before to, {}s", out.from, out.to)};
+  return out;
+}
+
+request_counts counts_in(const arm_result& r, const span_of_time& span) {
+  if (span.whole)
+    return r.totals;
+  request_counts out;
+  for (const auto& row : r.seconds) {
+    if (!span.has(row))
+      continue;
+    const auto& n = row.requests;
+    out.offered += n.offered;
+    out.attempts += n.attempts;
+    out.good += n.good;
+    out.substituted += n.substituted;
+    out.failed += n.failed;
+    for (const auto& [kind, count] : n.errors)
+      out.errors[kind] += count;
+  }
+  return out;
+}
+
+// -- families of names --------------------------------------------------------
+
+// What follows `prefix` in `name`, if it begins so.
+std::optional<std::string_view> after_prefix(std::string_view name,
+                                             std::string_view prefix) {
+  if (!name.starts_with(prefix))
+    return std::nullopt;
+  return name.substr(prefix.size());
+}
+
+// `a.b.c` into `a.b` and `c`.
+std::pair<std::string_view, std::string_view> split_last(std::string_view x) {
+  auto dot = x.rfind('.');
+  if (dot == std::string_view::npos)
+    return {{}, x};
+  return {x.substr(0, dot), x.substr(dot + 1)};
+}
+
+double error_metric(const request_counts& n, std::string_view kind) {
+  auto found = n.errors.find(std::string{kind});
+  if (found != n.errors.end())
+    return real(found->second);
+  if (kind == "failed" || kind == "timeout" || errc_named(kind))
+    return 0;
+  std::vector<std::string_view> known{"failed", "timeout"};
+  for (std::uint8_t i = 1; i <= last_errc; ++i)
+    known.push_back(name_of(static_cast<errc>(i)));
+  no_such("error kind", kind, known);
+}
+
+double latency_metric_of(const latency_summary& s, std::string_view name,
+                         bool with_count) {
+  if (with_count && name == "count")
+    return real(s.count);
+  if (auto m = row_named(latency_metrics, name)) {
+    // Otherwise a bound on latency would hold when everything has failed.
+    if (s.count == 0)
+      throw std::invalid_argument{"no request was answered with success"};
+    return seconds(s.*m->value);
+  }
+  auto known = names_in(latency_metrics);
+  if (with_count)
+    known.emplace_back("count");
+  no_such("latency", name, known);
+}
+
+double operation_metric(const arm_result& r, std::string_view name) {
+  auto [operation, metric] = split_last(name);
+  auto found = r.by_operation.find(std::string{operation});
+  if (found != r.by_operation.end())
+    return latency_metric_of(found->second, metric, true);
+  std::vector<std::string_view> known;
+  for (const auto& [op, unused] : r.by_operation)
+    known.emplace_back(op);
+  no_such("operation", operation, known);
+}
+
+double service_part(const arm_result& r, std::size_t service,
+                    const service_metric& m, const span_of_time& span) {
+  std::uint64_t sum = 0;
+  for (const auto& row : r.seconds) {
+    if (!span.has(row) || service >= row.services.size())
+      continue;
+    auto n = row.services[service].*m.per_second;
+    sum = m.name == "queue_max" ? std::max(sum, n) : sum + n;
+  }
+  return real(sum);
+}
+
+double service_metric_of(const arm_result& r, std::string_view name,
+                         const span_of_time& span) {
+  auto [service, metric] = split_last(name);
+  auto found = std::ranges::find(r.services, service, &service_summary::name);
+  if (found == r.services.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& s : r.services)
+      known.emplace_back(s.name);
+    no_such("service", service, known);
+  }
+  auto m = row_named(service_metrics, metric);
+  if (!m)
+    no_such("number of a service", metric, names_in(service_metrics));
+  if (span.whole)
+    return m->value(*found);
+  if (!m->per_second)
+    only_as_a_whole(fmt::format("service.{}", name));
+  auto index = static_cast<std::size_t>(found - r.services.begin());
+  return service_part(r, index, *m, span);
+}
+
+double counter(const std::map<std::string, std::int64_t>& metrics,
+               std::string_view name) {
+  auto found = metrics.find(std::string{name});
+  if (found != metrics.end())
+    return static_cast<double>(found->second);
+  std::vector<std::string_view> known;
+  for (const auto& [key, unused] : metrics)
+    known.emplace_back(key);
+  no_such("number of a gate or layer", name, known);
+}
+
+// The gate whose name `name` begins with: the longest, as `a -> b` and
+// `a -> b.get` may both be there.
+const gate_summary* gate_in(const arm_result& r, std::string_view name) {
+  const gate_summary* best = nullptr;
+  for (const auto& g : r.gates)
+    if (after_prefix(name, g.name + ".")
+        && (!best || g.name.size() > best->name.size()))
+      best = &g;
+  return best;
+}
+
+double gate_metric(const arm_result& r, std::string_view name) {
+  auto gate = gate_in(r, name);
+  if (!gate) {
+    std::vector<std::string_view> known;
+    for (const auto& g : r.gates)
+      known.emplace_back(g.name);
+    no_such("gate", name, known);
+  }
+  name.remove_prefix(gate->name.size() + 1);
+  for (const auto& layer : gate->layers)
+    if (auto metric = after_prefix(name, layer.name + "."))
+      return counter(layer.metrics, *metric);
+  return counter(gate->metrics, name);
+}
+
+// What is only known of a run as a whole; nothing if it is not such a name.
+std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
+  if (auto m = row_named(run_metrics, name))
+    return m->value(r);
+  if (auto rest = after_prefix(name, "latency."))
+    return latency_metric_of(r.latency, *rest, false);
+  if (auto rest = after_prefix(name, "operation."))
+    return operation_metric(r, *rest);
+  if (auto rest = after_prefix(name, "gate."))
+    return gate_metric(r, *rest);
+  return std::nullopt;
+}
+
+} // namespace
+
+double metric_of(const arm_result& r, std::string_view name, duration from,
+                 duration to) {
+  auto span = span_between(r, from, to);
+  if (auto m = row_named(count_metrics, name))
+    return m->value(counts_in(r, span), span.length(r));
+  if (auto rest = after_prefix(name, "errors."))
+    return error_metric(counts_in(r, span), *rest);
+  if (auto rest = after_prefix(name, "service."))
+    return service_metric_of(r, *rest, span);
+  if (auto x = whole_metric(r, name)) {
+    if (!span.whole)
+      only_as_a_whole(name);
+    return *x;
+  }
+  auto all = metric_names();
+  no_such("metric", name,
+          std::vector<std::string_view>{all.begin(), all.end()});
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> out;
+  for (const auto& m : count_metrics)
+    out.emplace_back(m.name);
+  for (const auto& m : run_metrics)
+    out.emplace_back(m.name);
+  out.emplace_back("errors.*");
+  for (const auto& m : latency_metrics)
+    out.push_back(fmt::format("latency.{}", m.name));
+  out.emplace_back("operation.*.count");
+  for (const auto& m : latency_metrics)
+    out.push_back(fmt::format("operation.*.{}", m.name));
+  for (const auto& m : service_metrics)
+    out.push_back(fmt::format("service.*.{}", m.name));
+  out.emplace_back("gate.*.*");
+  out.emplace_back("gate.*.*.*");
+  return out;
+}
+
+} // namespace caisson::sim

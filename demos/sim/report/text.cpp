@@ -1,0 +1,332 @@
+#include <sim/report/expectations.hpp>
+#include <sim/report/numbers.hpp>
+#include <sim/report/table.hpp>
+#include <sim/report/text.hpp>
+#include <sim/report/timeline.hpp>
+#include <sim/scenario/verdict.hpp>
+
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+
+namespace caisson::sim {
+
+namespace {
+
+using align = text_table::align;
+using detail::printable;
+
+// -- the head -----------------------------------------------------------------
+
+std::string lengths_text(const report& r) {
+  auto [lo, hi] = std::ranges::minmax(
+    r.arms, {}, [](const arm_config& arm) { return arm.length; });
+  if (lo.length == hi.length)
+    return short_seconds(lo.length);
+  return fmt::format("{} to {}", short_seconds(lo.length),
+                     short_seconds(hi.length));
+}
+
+std::string seeds_text(const report& r) {
+  if (r.seeds == 1)
+    return fmt::format("seed {}", r.seed);
+  return fmt::format("seeds {} to {}", r.seed, r.seed + (r.seeds - 1));
+}
+
+void write_head(std::ostream& out, const report& r) {
+  std::vector<std::string> names;
+  for (const auto& arm : r.arms)
+    names.push_back(printable(arm.name));
+  if (!r.title.empty())
+    out << printable(r.title) << '\n';
+  out << fmt::format("{}: {}, {}, {}: {}\n", printable(r.file), lengths_text(r),
+                     seeds_text(r), names.size() == 1 ? "arm" : "arms",
+                     fmt::join(names, ", "));
+}
+
+// -- one seed -----------------------------------------------------------------
+
+std::string main_errors(const request_counts& n) {
+  constexpr std::size_t most = 3;
+  std::vector<std::pair<std::string, std::uint64_t>> kinds(n.errors.begin(),
+                                                           n.errors.end());
+  std::ranges::stable_sort(kinds, std::ranges::greater{},
+                           [](auto& kind) { return kind.second; });
+  std::vector<std::string> shown;
+  std::uint64_t rest = 0;
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (i < most)
+      shown.push_back(
+        fmt::format("{} {}", kinds[i].first, grouped(kinds[i].second)));
+    else
+      rest += kinds[i].second;
+  if (rest > 0)
+    shown.push_back("others " + grouped(rest));
+  return fmt::format("{}", fmt::join(shown, ", "));
+}
+
+std::string latency_text(const latency_summary& s, duration value) {
+  return s.count == 0 ? "-" : short_time(value);
+}
+
+void write_arms(std::ostream& out, const std::vector<arm_result>& arms) {
+  text_table table{{{"arm", align::left},
+                    {"offered"},
+                    {"success"},
+                    {"goodput/s"},
+                    {"attempts/request"},
+                    {"p50"},
+                    {"p99"},
+                    {"verdict", align::left},
+                    {"main errors", align::left}}};
+  for (const auto& r : arms)
+    table.row({r.name, grouped(r.totals.offered),
+               percent(r.totals.good, r.totals.offered),
+               fmt::format("{:.1f}", metric_of(r, "goodput")),
+               fmt::format("{:.2f}", metric_of(r, "amplification")),
+               latency_text(r.latency, r.latency.p50),
+               latency_text(r.latency, r.latency.p99), verdict_text(r),
+               main_errors(r.totals)});
+  table.write(out);
+}
+
+void write_titles(std::ostream& out, const report& r) {
+  auto any = false;
+  for (const auto& arm : r.arms)
+    any = any || !arm.title.empty();
+  if (!any)
+    return;
+  out << '\n';
+  for (const auto& arm : r.arms)
+    if (!arm.title.empty())
+      out << printable(arm.name) << ": " << printable(arm.title) << '\n';
+}
+
+void write_timeline(std::ostream& out, const report& r, bool ascii) {
+  auto lines = timeline(r, ascii);
+  if (lines.empty())
+    return;
+  out << (ascii ? "\nanswered well, of what was offered (9: at least 90 %, "
+                  "0: less than 10 %)\n"
+                : "\nanswered well, of what was offered (█: at least 90 %)\n");
+  for (const auto& line : lines)
+    out << line << '\n';
+}
+
+// -- several seeds ------------------------------------------------------------
+
+template <class Text>
+std::string spread_text(const spread& s, Text text) {
+  return fmt::format("{} / {} / {}", text(s.min), text(s.median), text(s.max));
+}
+
+std::string recovery_text(double s) {
+  if (std::isnan(s))
+    return "-";
+  return std::isinf(s) ? "never" : short_seconds(from_seconds(s));
+}
+
+std::string p99_text(double s) {
+  return std::isnan(s) ? "-" : short_time(from_seconds(s));
+}
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? "-"
+                    : fmt::format("{:.4g} %", 100.0 * static_cast<double>(part)
+                                                / static_cast<double>(whole));
+}
+
+// Those that are shown: all, but for runs without a fault if there are none.
+std::vector<verdict_kind> shown_verdicts(const std::vector<arm_summary>& arms) {
+  std::vector<verdict_kind> out;
+  for (auto v : all_verdicts)
+    if (v != verdict_kind::no_fault
+        || std::ranges::any_of(arms, [&](auto& s) { return s.count(v) > 0; }))
+      out.push_back(v);
+  return out;
+}
+
+void write_seeds(std::ostream& out, const report& r) {
+  auto arms = summaries(r);
+  auto verdicts = shown_verdicts(arms);
+  std::vector<text_table::column> columns{{"arm", align::left}, {"runs"}};
+  for (auto v : verdicts)
+    columns.push_back({std::string{verdict_name(v)}});
+  for (auto name : {"recovery", "success", "p99"})
+    columns.push_back({name, align::left});
+  text_table table{std::move(columns)};
+  for (const auto& s : arms) {
+    std::vector<std::string> row{s.name, grouped(s.runs)};
+    for (auto v : verdicts)
+      row.push_back(share_text(s.count(v), s.runs));
+    row.push_back(spread_text(s.recovery, recovery_text));
+    row.push_back(spread_text(s.success, [](double x) { return percent(x); }));
+    row.push_back(spread_text(s.p99, p99_text));
+    table.row(std::move(row));
+  }
+  table.write(out);
+  out << "recovery, success and p99: min / median / max\n";
+}
+
+// -- what was checked ---------------------------------------------------------
+
+struct checked {
+  double little = 0;
+  std::uint64_t services = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t twice = 0;
+  std::uint64_t unanswered = 0;
+};
+
+checked checks_of(const report& r) {
+  checked out;
+  for (const auto& run : r.runs) {
+    for (const auto& arm : run.arms) {
+      for (const auto& s : arm.services)
+        // A NaN must win.
+        if (!(s.little_error <= out.little))
+          out.little = s.little_error;
+      out.services = std::max<std::uint64_t>(out.services, arm.services.size());
+      out.requests += arm.totals.offered;
+      out.twice += arm.answered_twice;
+      out.unanswered += arm.unanswered;
+    }
+  }
+  return out;
+}
+
+void write_checks(std::ostream& out, const report& r) {
+  auto c = checks_of(r);
+  out << fmt::format("Little's law {} at every service, largest error {:.2g}\n",
+                     c.little <= little_tolerance ? "holds" : "DOES NOT HOLD",
+                     c.little);
+  if (c.twice == 0)
+    out << "no request was answered twice";
+  else
+    out << fmt::format("{} ANSWERED TWICE", grouped(c.twice));
+  out << fmt::format(", {} had no answer at the end\n", grouped(c.unanswered));
+}
+
+// One number for the logs of all seeds: FNV-1a over their digests.
+std::uint64_t combined(const std::vector<const arm_result*>& results) {
+  if (results.size() == 1)
+    return results.front()->digest;
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (auto r : results)
+    for (int shift = 0; shift < 64; shift += 8)
+      hash = (hash ^ ((r->digest >> shift) & 0xff)) * 0x100000001b3;
+  return hash;
+}
+
+void write_digests(std::ostream& out, const report& r) {
+  text_table table{
+    {{"event log", align::left}, {"events"}, {"digest", align::left}}};
+  for (const auto& arm : r.arms) {
+    auto results = results_of(r, arm.name);
+    if (results.empty())
+      continue;
+    std::uint64_t events = 0;
+    for (auto result : results)
+      events += result->events;
+    table.row(
+      {arm.name, grouped(events), fmt::format("{:016x}", combined(results))});
+  }
+  table.write(out);
+}
+
+} // namespace
+
+std::string verdict_text(const arm_result& r) {
+  if (r.interrupted)
+    return fmt::format("interrupted at {}", short_seconds(r.length));
+  auto after = recovery_time(r);
+  if (r.verdict != verdict_kind::recovered || !after)
+    return std::string{verdict_name(r.verdict)};
+  auto text = fmt::format("recovered after {}", short_seconds(*after));
+  // Without a fault the two are the same.
+  if (r.recovery_from.value_or(duration::zero()) > duration::zero())
+    text += fmt::format(", at {} s", *r.recovered_at);
+  return text;
+}
+
+void write_text(std::ostream& out, const report& r, bool ascii) {
+  write_head(out, r);
+  out << '\n';
+  if (r.seeds > 1) {
+    write_seeds(out, r);
+  } else {
+    if (!r.runs.empty())
+      write_arms(out, r.runs.front().arms);
+    write_timeline(out, r, ascii);
+  }
+  write_titles(out, r);
+  out << '\n';
+  write_checks(out, r);
+  out << '\n';
+  write_digests(out, r);
+}
+
+void write_verdicts(std::ostream& out, const report& r) {
+  for (const auto& run : r.runs) {
+    for (const auto& arm : run.arms) {
+      if (r.seeds > 1)
+        out << fmt::format("seed {}: ", run.seed);
+      out << printable(arm.name) << ": " << verdict_text(arm) << '\n';
+    }
+  }
+}
+
+void write_failures(std::ostream& out, const report& r) {
+  for (const auto& text : r.failures)
+    out << "failed: " << printable(text) << '\n';
+}
+
+void write_interruption(std::ostream& out, const report& r) {
+  if (!r.interrupted)
+    return;
+  std::uint64_t done = 0;
+  std::string partly;
+  for (const auto& run : r.runs) {
+    for (const auto& arm : run.arms) {
+      if (!arm.interrupted)
+        ++done;
+      else
+        partly = fmt::format(", arm {}, seed {}, up to {}", printable(arm.name),
+                             run.seed, short_seconds(arm.length));
+    }
+  }
+  out << fmt::format("interrupted: {} of {} runs done{}\n", done,
+                     r.arms.size() * r.seeds, partly);
+}
+
+void write_speed(std::ostream& out, const report& r,
+                 std::uint64_t peak_memory) {
+  text_table table{{{"arm", align::left},
+                    {"requests/s"},
+                    {"messages/s"},
+                    {"simulated s/s"},
+                    {"wall time"}}};
+  for (std::size_t i = 0; i < r.arms.size() && i < r.speeds.size(); ++i) {
+    const auto& x = r.speeds[i];
+    if (results_of(r, r.arms[i].name).empty())
+      continue;
+    auto rate = [&](double n) {
+      return x.wall_seconds > 0
+               ? grouped(static_cast<std::uint64_t>(n / x.wall_seconds))
+               : "-";
+    };
+    table.row({r.arms[i].name, rate(static_cast<double>(x.requests)),
+               rate(static_cast<double>(x.messages)), rate(x.simulated_seconds),
+               fmt::format("{:.2f} s", x.wall_seconds)});
+  }
+  out << "\n-- speed\n";
+  table.write(out);
+  out << fmt::format("peak memory {:.1f} MiB\n",
+                     static_cast<double>(peak_memory) / (1 << 20));
+}
+
+} // namespace caisson::sim

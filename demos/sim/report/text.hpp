@@ -1,0 +1,32 @@
+// Results for people, on a terminal.
+#pragma once
+
+#include <sim/report/report.hpp>
+
+#include <iosfwd>
+#include <string>
+
+namespace caisson::sim {
+
+/// `recovered after 12 s, at 43 s`, `degraded`, `stuck`, or how far the arm got
+/// when it was interrupted.
+[[nodiscard]] std::string verdict_text(const arm_result& r);
+
+/// A head line, a table with a row per arm, over time, what was checked, and
+/// the digests of the event logs. With several seeds: the share of runs per
+/// verdict instead of the single ones.
+void write_text(std::ostream& out, const report& r, bool ascii);
+
+/// A line with the verdict of each arm, and with several seeds of each seed.
+void write_verdicts(std::ostream& out, const report& r);
+
+/// What failed, a line each.
+void write_failures(std::ostream& out, const report& r);
+
+/// What of it all an interrupted run has done. Nothing for others.
+void write_interruption(std::ostream& out, const report& r);
+
+/// How fast it went, which differs from run to run. `peak_memory` is in bytes.
+void write_speed(std::ostream& out, const report& r, std::uint64_t peak_memory);
+
+} // namespace caisson::sim

@@ -1,0 +1,194 @@
+#include <sim/report/numbers.hpp>
+#include <sim/report/timeline.hpp>
+
+#include <caisson/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+
+namespace caisson::sim {
+
+namespace {
+
+constexpr std::size_t max_columns = 60;
+constexpr std::int64_t shortest = 10;
+
+// Seconds of the longest arm, and how many columns they get.
+struct scale {
+  std::int64_t seconds = 0;
+  std::size_t columns = 0;
+
+  // The column that the instant lies in, at most `columns`.
+  [[nodiscard]] std::size_t column(double at) const {
+    auto share = std::clamp(at / static_cast<double>(seconds), 0.0, 1.0);
+    return static_cast<std::size_t>(share * static_cast<double>(columns));
+  }
+};
+
+scale scale_of(const report& r) {
+  scale out;
+  for (const auto& arm : r.arms)
+    out.seconds = std::max(
+      out.seconds,
+      std::chrono::floor<std::chrono::seconds>(arm.length).count());
+  out.columns = std::min(max_columns, static_cast<std::size_t>(out.seconds));
+  return out;
+}
+
+// -- arms ---------------------------------------------------------------------
+
+// The full block is for what counts as good in a verdict.
+std::string level(std::uint64_t good, std::uint64_t offered, bool ascii) {
+  constexpr std::array<std::string_view, 8> blocks{
+    "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█",
+  };
+  if (offered == 0)
+    return " ";
+  if (ascii)
+    return std::to_string(std::min<std::uint64_t>(good * 10 / offered, 9));
+  if (good * 10 >= offered * 9)
+    return std::string{blocks.back()};
+  return std::string{blocks[good * 70 / (offered * 9)]};
+}
+
+std::string arm_line(const arm_result& r, const scale& x, bool ascii) {
+  struct tally {
+    std::uint64_t offered = 0;
+    std::uint64_t good = 0;
+  };
+  std::vector<tally> columns(x.columns);
+  for (const auto& row : r.seconds) {
+    // What is answered in the drain has no column.
+    if (duration{std::chrono::seconds{row.index}} >= r.length
+        || row.index >= x.seconds)
+      continue;
+    auto& column = columns[row.index * x.columns
+                           / static_cast<std::size_t>(x.seconds)];
+    column.offered += row.requests.offered;
+    column.good += row.requests.good;
+  }
+  std::string out;
+  for (const auto& c : columns)
+    out += level(c.good, c.offered, ascii);
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+// -- faults -------------------------------------------------------------------
+
+std::string_view kind_name(fault_kind kind) {
+  switch (kind) {
+    case fault_kind::slow:
+      return "slow";
+    case fault_kind::errors:
+      return "errors";
+    case fault_kind::stall:
+      return "stall";
+    case fault_kind::crash:
+      return "crash";
+    case fault_kind::capacity:
+      return "capacity";
+    case fault_kind::flush:
+      return "flush";
+  }
+  return "fault";
+}
+
+struct fault_mark {
+  std::string label;
+  std::string line;
+
+  friend bool operator==(const fault_mark&, const fault_mark&) = default;
+};
+
+fault_mark mark_of(const fault_config& f, const scale& x, bool ascii) {
+  auto begin = std::min(x.column(seconds(f.at)), x.columns - 1);
+  auto end = x.column(seconds(plus(f.at, f.lasts)));
+  fault_mark out{.label = fmt::format("{} {}", kind_name(f.kind), f.target),
+                 .line = std::string(begin, ' ')};
+  // Even the shortest fault shows.
+  for (auto i = begin; i < std::max(end, begin + 1); ++i)
+    out.line += ascii ? "x" : "×";
+  return out;
+}
+
+// Faults of the same kind and target in one line would hide each other only
+// where they overlap; but each has its own, as their number is small.
+std::vector<fault_mark> marks_of(const arm_config& arm, const scale& x,
+                                 bool ascii) {
+  std::vector<fault_mark> out;
+  for (const auto& f : arm.faults)
+    out.push_back(mark_of(f, x, ascii));
+  return out;
+}
+
+bool same_for_all(const report& r, const scale& x) {
+  auto first = marks_of(r.arms.front(), x, true);
+  return std::ranges::all_of(
+    r.arms, [&](auto& arm) { return marks_of(arm, x, true) == first; });
+}
+
+// -- the whole ----------------------------------------------------------------
+
+std::string axis(const scale& x) {
+  auto middle = short_seconds(duration{std::chrono::seconds{x.seconds}} / 2);
+  auto end = short_seconds(std::chrono::seconds{x.seconds});
+  std::string out = "0 s";
+  if (x.columns >= 30)
+    out = fmt::format("{:<{}}{}", out, x.columns / 2, middle);
+  if (x.columns > out.size() + end.size())
+    out.append(x.columns - out.size() - end.size(), ' ');
+  else
+    out += ' ';
+  return out + end;
+}
+
+class picture {
+public:
+  void line(const std::string& name, std::string drawn) {
+    auto label = detail::printable(name);
+    width_ = std::max(width_, label.size());
+    lines_.push_back({std::move(label), std::move(drawn)});
+  }
+
+  [[nodiscard]] std::vector<std::string> text() const {
+    std::vector<std::string> out;
+    for (const auto& [label, drawn] : lines_)
+      out.push_back(fmt::format("{:<{}}  {}", label, width_, drawn));
+    return out;
+  }
+
+private:
+  std::size_t width_ = 0;
+  std::vector<std::pair<std::string, std::string>> lines_;
+};
+
+} // namespace
+
+std::vector<std::string> timeline(const report& r, bool ascii) {
+  auto x = scale_of(r);
+  if (x.seconds < shortest || r.runs.empty() || r.runs.front().arms.empty())
+    return {};
+  picture out;
+  auto mark = [&](const arm_config& arm) {
+    for (auto& m : marks_of(arm, x, ascii))
+      out.line(m.label, std::move(m.line));
+  };
+  auto same = same_for_all(r, x);
+  if (same)
+    mark(r.arms.front());
+  const auto& played = r.runs.front().arms;
+  for (std::size_t i = 0; i < played.size() && i < r.arms.size(); ++i) {
+    if (!same)
+      mark(r.arms[i]);
+    out.line(played[i].name, arm_line(played[i], x, ascii));
+  }
+  out.line("", axis(x));
+  return out.text();
+}
+
+} // namespace caisson::sim

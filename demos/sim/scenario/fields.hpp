@@ -1,0 +1,54 @@
+// What the choices in a scenario are called.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/scenario/verdict.hpp>
+
+#include <string_view>
+
+namespace caisson::sim {
+
+/// After what a client makes another attempt.
+enum class retry_rule { failure, timeout };
+
+} // namespace caisson::sim
+
+namespace caisson {
+
+template <>
+struct enum_names<sim::queue_order> {
+  static constexpr std::string_view value[] = {"fifo", "lifo"};
+};
+
+template <>
+struct enum_names<sim::abandoned_work> {
+  static constexpr std::string_view value[] = {"finish", "skip", "cancel"};
+};
+
+template <>
+struct enum_names<sim::load_kind> {
+  static constexpr std::string_view value[] = {"constant", "poisson", "closed"};
+};
+
+template <>
+struct enum_names<sim::retry_rule> {
+  static constexpr std::string_view value[] = {"failure", "timeout"};
+};
+
+template <>
+struct enum_names<sim::fault_kind> {
+  static constexpr std::string_view value[] = {"slow",  "errors",   "stall",
+                                               "crash", "capacity", "flush"};
+};
+
+template <>
+struct enum_names<sim::verdict_kind> {
+  static constexpr std::string_view value[] = {
+    sim::verdict_name(sim::verdict_kind::recovered),
+    sim::verdict_name(sim::verdict_kind::degraded),
+    sim::verdict_name(sim::verdict_kind::stuck),
+    sim::verdict_name(sim::verdict_kind::no_fault),
+  };
+};
+
+} // namespace caisson

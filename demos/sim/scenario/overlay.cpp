@@ -1,0 +1,218 @@
+#include <sim/scenario/overlay.hpp>
+
+#include <sim/scenario/reading.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+// -- merging ------------------------------------------------------------------
+
+// Puts `from` over `into`; both stand under `key`.
+using merger = void (*)(std::string_view key, setting& into,
+                        const setting& from);
+
+void replace(std::string_view, setting& into, const setting& from) {
+  into = from;
+}
+
+// Merges two tables key by key, what both have with `Inner`.
+template <merger Inner>
+void merge_each(std::string_view key, setting& into, const setting& from) {
+  auto a = std::get_if<settings>(&into.value);
+  auto b = std::get_if<settings>(&from.value);
+  if (!a || !b)
+    return replace(key, into, from);
+  for (const auto& [name, value] : *b) {
+    auto [i, fresh] = a->try_emplace(name, value);
+    if (!fresh)
+      Inner(name, i->second, value);
+  }
+}
+
+void append(std::string_view key, setting& into, const setting& from) {
+  auto a = std::get_if<std::vector<setting>>(&into.value);
+  auto b = std::get_if<std::vector<setting>>(&from.value);
+  if (a && b)
+    a->insert(a->end(), b->begin(), b->end());
+  else if (!b)
+    replace(key, into, from);
+}
+
+void merge_in_service(std::string_view key, setting& into,
+                      const setting& from) {
+  (key == "op" ? merge_each<merge_each<replace>> : replace)(key, into, from);
+}
+
+// -- alternatives -------------------------------------------------------------
+
+// Where the rate of a load comes from, and what belongs to that alone.
+struct rate_source {
+  std::string_view key;
+  std::initializer_list<std::string_view> more;
+};
+
+bool contains(const std::initializer_list<std::string_view>& all,
+              std::string_view x) {
+  return std::find(all.begin(), all.end(), x) != all.end();
+}
+
+// Leaves no source in `load` but those of `wanted`.
+void keep_sources(settings& load,
+                  std::initializer_list<std::string_view> wanted) {
+  static const rate_source sources[] = {
+    {"rate", {}},
+    {"profile", {"ramps", "scale"}},
+    {"trace", {"scale"}},
+    {"users", {"think"}},
+  };
+  std::set<std::string_view> kept;
+  for (const auto& s : sources)
+    if (contains(wanted, s.key))
+      kept.insert(s.more.begin(), s.more.end());
+  for (const auto& s : sources) {
+    if (!contains(wanted, s.key))
+      load.erase(std::string{s.key});
+    for (auto key : s.more)
+      if (!kept.contains(key))
+        load.erase(std::string{key});
+  }
+}
+
+// Takes out of a load what cannot stand beside what an arm sets.
+void drop_alternatives(settings& load, const settings& arm) {
+  if (arm.contains("target") || arm.contains("mix")) {
+    load.erase("target");
+    load.erase("mix");
+  }
+  if (auto kind = arm.find("kind"); kind != arm.end()) {
+    if (text_in(kind->second) == "closed")
+      keep_sources(load, {"users"});
+    else
+      keep_sources(load, {"rate", "profile", "trace"});
+  }
+  for (std::string_view key : {"rate", "profile", "trace", "users"})
+    if (arm.contains(key))
+      keep_sources(load, {key});
+}
+
+void merge_load(std::string_view key, setting& into, const setting& from) {
+  auto a = std::get_if<settings>(&into.value);
+  auto b = std::get_if<settings>(&from.value);
+  if (a && b)
+    drop_alternatives(*a, *b);
+  merge_each<replace>(key, into, from);
+}
+
+merger merger_of(std::string_view key) {
+  if (key == "service")
+    return merge_each<merge_each<merge_in_service>>;
+  if (key == "load")
+    return merge_each<merge_load>;
+  if (key == "stack" || key == "expect")
+    return merge_each<replace>;
+  if (key == "edge" || key == "fault")
+    return append;
+  return replace;
+}
+
+// -- problems -----------------------------------------------------------------
+
+void collect_places(const setting& s, std::set<std::string_view>& into) {
+  if (!s.place.empty())
+    into.insert(s.place);
+  if (auto table = std::get_if<settings>(&s.value))
+    for (const auto& [key, value] : *table)
+      collect_places(value, into);
+  if (auto list = std::get_if<std::vector<setting>>(&s.value))
+    for (const auto& value : *list)
+      collect_places(value, into);
+}
+
+// The key in an arm of what has the key `key` in the arm's world. The arm's own
+// edges and faults come after those of `base`.
+std::string key_in_arm(const std::string& key, const settings& base) {
+  for (std::string_view name : {"edge", "fault"}) {
+    auto prefix = fmt::format("{}[", name);
+    auto found = base.find(name);
+    if (!key.starts_with(prefix) || found == base.end())
+      continue;
+    auto list = std::get_if<std::vector<setting>>(&found->second.value);
+    auto end = key.find(']');
+    auto index = std::stoul(key.substr(prefix.size()));
+    if (list && index >= list->size())
+      return item(name, index - list->size()) + key.substr(end + 1);
+  }
+  return key;
+}
+
+} // namespace
+
+settings overlaid(const settings& base, const settings& arm) {
+  settings out;
+  for (const auto& [key, value] : base)
+    if (key != "title" && key != "seed" && key != "arm")
+      out.emplace(key, value);
+  for (const auto& [key, value] : arm) {
+    auto [i, fresh] = out.try_emplace(key, value);
+    if (!fresh)
+      merger_of(key)(key, i->second, value);
+  }
+  return out;
+}
+
+void arm_problems::add(problems found, const std::string& name,
+                       const setting& arm) {
+  ++arms_;
+  std::set<std::string_view> places;
+  collect_places(arm, places);
+  for (auto& p : found) {
+    auto own = places.contains(p.place);
+    if (own)
+      p.key = joined(joined("arm", name), key_in_arm(p.key, base_));
+    if (auto same = find(p)) {
+      // The other may be without what is only told of the first problems.
+      if (p.message.size() > same->what.message.size())
+        same->what.message = std::move(p.message);
+      if (same->arms.back() != name)
+        same->arms.push_back(name);
+    } else {
+      index_.emplace(place_and_key{p.place, p.key}, entries_.size());
+      entries_.push_back({std::move(p), {name}, own});
+    }
+  }
+}
+
+arm_problems::entry* arm_problems::find(const problem& p) {
+  auto [begin, end] = index_.equal_range({p.place, p.key});
+  for (auto i = begin; i != end; ++i) {
+    auto& e = entries_[i->second];
+    if (e.what.message.starts_with(p.message)
+        || p.message.starts_with(e.what.message))
+      return &e;
+  }
+  return nullptr;
+}
+
+problems arm_problems::take() {
+  problems out;
+  for (auto& e : entries_) {
+    if (!e.own && e.arms.size() < arms_)
+      e.what.message += fmt::format(" (in arm {})",
+                                    detail::listed_names(e.arms));
+    out.push_back(std::move(e.what));
+  }
+  entries_.clear();
+  index_.clear();
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,80 @@
+#include <sim/world/arrivals.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace caisson::sim {
+
+namespace {
+
+long double in_seconds(duration d) {
+  return static_cast<long double>(d.count()) / 1e9L;
+}
+
+} // namespace
+
+arrival_times::arrival_times(const load_config& load, draw_key key)
+  : given_(load.arrivals), poisson_(load.kind == load_kind::poisson),
+    start_(load.start), stop_(load.stop), random_(key) {
+  add_pieces(load);
+}
+
+void arrival_times::add_pieces(const load_config& load) {
+  if (load.profile.empty()) {
+    pieces_.push_back({0, load.rate, 0, 0});
+    return;
+  }
+  long double sum = 0;
+  for (std::size_t i = 0; i < load.profile.size(); ++i) {
+    const auto& p = load.profile[i];
+    piece x{in_seconds(p.at), p.rate * load.scale, 0, sum};
+    if (i + 1 < load.profile.size()) {
+      auto width = in_seconds(load.profile[i + 1].at) - x.at;
+      if (load.ramps && width > 0)
+        x.slope = (load.profile[i + 1].rate * load.scale - x.rate) / width;
+      sum += width * (x.rate + x.slope * width / 2);
+    }
+    pieces_.push_back(x);
+  }
+}
+
+// The instant at which the integral of the rate reaches `sum`.
+std::optional<long double> arrival_times::when(long double sum) {
+  while (piece_ + 1 < pieces_.size() && pieces_[piece_ + 1].sum <= sum)
+    ++piece_;
+  const auto& p = pieces_[piece_];
+  auto rest = sum - p.sum;
+  if (p.slope == 0)
+    return p.rate > 0 ? std::optional{p.at + std::max(rest, 0.0L) / p.rate}
+                      : std::nullopt;
+  if (rest <= 0)
+    return p.at;
+  // rate · t + slope · t² / 2 = rest; written so that nothing cancels.
+  auto root = p.rate * p.rate + 2 * p.slope * rest;
+  return p.at + 2 * rest / (p.rate + std::sqrt(std::max(root, 0.0L)));
+}
+
+std::optional<duration> arrival_times::next(duration end) {
+  std::optional<duration> at;
+  if (!given_.empty()) {
+    if (next_given_ < given_.size())
+      at = given_[next_given_++];
+  } else {
+    if (poisson_)
+      sum_ -= std::log1p(-static_cast<long double>(random_.uniform()));
+    else if (!first_)
+      sum_ += 1;
+    first_ = false;
+    // Beyond a century there is no run any more.
+    if (auto t = when(sum_); t && *t < 3e9L)
+      at = duration{std::llround(*t * 1e9L)};
+  }
+  if (!at)
+    return {};
+  auto t = plus(start_, *at);
+  if (t >= end || t >= stop_)
+    return {};
+  return t;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,96 @@
+// A world with numbers instead of names.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caisson::sim {
+
+/// What a caller uses to reach a service: one gate each.
+struct route {
+  /// The name of a load or of a service.
+  std::string from;
+  /// Index of the service.
+  std::uint32_t to = 0;
+  bool from_client = false;
+  edge_config edge;
+};
+
+/// One call of an operation, ready to be made.
+struct planned_call {
+  call_config config;
+  std::uint32_t operation = 0;
+  std::uint32_t route = 0;
+  bool idempotent = true;
+  /// Index among the service's caches; `no_cache` if there is none.
+  std::uint32_t cache = no_cache;
+
+  static constexpr std::uint32_t no_cache = 0xffffffff;
+};
+
+struct planned_step {
+  std::vector<planned_call> calls;
+  distribution work;
+};
+
+struct planned_operation {
+  std::string name;
+  std::uint32_t service = 0;
+  distribution time;
+  distribution item_time;
+  std::vector<planned_step> steps;
+};
+
+/// What a load asks for.
+struct planned_target {
+  std::uint32_t operation = 0;
+  std::uint32_t route = 0;
+  bool idempotent = true;
+  /// Sum of the weights up to and including this one, divided by all: 0 to 1.
+  double upto = 1;
+};
+
+/// A cache of a service: the keys of one call.
+struct planned_cache {
+  std::uint32_t keys = 0;
+  duration ttl = unlimited;
+};
+
+/// Everything of an arm that is looked up by name, looked up. Callers share a
+/// route where from, to, policies and latency are the same.
+struct blueprint {
+  explicit blueprint(const arm_config& arm);
+
+  blueprint(const blueprint&) = delete;
+  blueprint& operator=(const blueprint&) = delete;
+
+  const arm_config& arm;
+  std::vector<planned_operation> operations;
+  std::vector<route> routes;
+  /// By service.
+  std::vector<std::vector<planned_cache>> caches;
+  /// By load.
+  std::vector<std::vector<planned_target>> targets;
+
+private:
+  [[nodiscard]] std::uint32_t operation_named(std::string_view name) const;
+  std::uint32_t route_for(const std::string& from, bool from_client,
+                          std::uint32_t to, const edge_config& edge);
+  void add_operations();
+  void plan_steps(std::uint32_t service, const operation_config& from,
+                  planned_operation& into);
+  void plan_loads();
+
+  std::map<std::string, std::uint32_t, std::less<>> operation_index_;
+  // By caller and service.
+  std::map<std::pair<std::string, std::uint32_t>, std::vector<std::uint32_t>>
+    routes_between_;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,166 @@
+#include <sim/world/books.hpp>
+
+#include <caisson/settings_text.hpp>
+
+#include <utility>
+
+namespace caisson::sim {
+
+// -- endings ------------------------------------------------------------------
+
+std::string_view name_of(ending e) noexcept {
+  switch (e) {
+    case ending::good:
+      return "good";
+    case ending::failed:
+      return "failed";
+    case ending::timeout:
+      return "timeout";
+    default:
+      return caisson::name_of(static_cast<errc>(e));
+  }
+}
+
+ending ending_of(const outcome& o) noexcept {
+  if (o.ok)
+    return ending::good;
+  return o.own_error ? static_cast<ending>(o.code) : ending::failed;
+}
+
+// -- event_log ----------------------------------------------------------------
+
+void event_log::finish_line() {
+  for (auto c : buffer_)
+    digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  digest_ = (digest_ ^ '\n') * 0x100000001b3u;
+  ++lines_;
+  if (sink_)
+    sink_({buffer_.data(), buffer_.size()});
+}
+
+// -- books --------------------------------------------------------------------
+
+books::books(const blueprint& plan, std::function<void(std::string_view)> log)
+  : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
+    by_operation_(plan.operations.size()) {
+  for (const auto& s : plan.arm.services)
+    services_.emplace_back(s.name, s.workers, plan.arm.warmup, plan.arm.length);
+}
+
+std::uint64_t books::offered(time_point now, std::size_t load) {
+  auto at = since_start(now);
+  ++second_.offered;
+  total_.offered += at >= warmup_;
+  ++open_;
+  ++requests_;
+  log_.line(at, "offer {} #{}", plan_.arm.loads[load].name, requests_);
+  return requests_;
+}
+
+void books::attempted(time_point now, std::uint64_t n) {
+  second_.attempts += n;
+  if (since_start(now) >= warmup_)
+    total_.attempts += n;
+}
+
+void books::answered(time_point now, std::uint64_t request, time_point begun,
+                     std::uint32_t operation, ending how, bool substituted) {
+  auto index = static_cast<std::size_t>(how);
+  ++second_.by_ending[index];
+  second_.substituted += substituted;
+  auto counted = since_start(begun) >= warmup_;
+  if (counted) {
+    ++total_.by_ending[index];
+    total_.substituted += substituted;
+  }
+  if (how == ending::good) {
+    auto took = now - begun;
+    second_latency_.add(took);
+    if (counted) {
+      latency_.add(took);
+      by_operation_[operation].add(took);
+    }
+  }
+  --open_;
+  log_.line(since_start(now), "answer #{} {}{}", request, name_of(how),
+            substituted ? " substituted" : "");
+}
+
+void books::add_breaker(std::string gate, std::string layer) {
+  breaker_index_.emplace(std::pair{gate, layer}, breaker_states_.size());
+  breaker_states_.emplace_back("closed");
+  result_.breakers.push_back(gate + "/" + layer);
+}
+
+void books::gate_event(const event& e) {
+  auto at = since_start(time_point{duration{e.time_ns}});
+  auto optional = [](std::string_view name, const std::string& text) {
+    return text.empty()
+             ? std::string{}
+             : fmt::format(" {}=\"{}\"", name, detail::printable(text));
+  };
+  auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
+  log_.line(at, "gate \"{}\"{} {}{}{}{}{}", detail::printable(e.gate),
+            optional("layer", e.layer), e.kind, optional("from", e.from),
+            optional("to", e.to), optional("detail", e.detail),
+            optional("delay", delay));
+  if (e.kind != "state_changed")
+    return;
+  auto found = breaker_index_.find({e.gate, e.layer});
+  if (found != breaker_index_.end())
+    breaker_states_[found->second] = e.to;
+}
+
+request_counts books::counts_of(const tally& t) {
+  request_counts c;
+  c.offered = t.offered;
+  c.attempts = t.attempts;
+  c.substituted = t.substituted;
+  c.good = t.by_ending[0];
+  for (std::size_t i = 1; i < ending_count; ++i)
+    if (t.by_ending[i] > 0) {
+      c.failed += t.by_ending[i];
+      c.errors.emplace(name_of(static_cast<ending>(i)), t.by_ending[i]);
+    }
+  return c;
+}
+
+void books::end_second() {
+  second_row row;
+  row.index = static_cast<std::uint32_t>(result_.seconds.size());
+  row.requests = counts_of(second_);
+  row.latency = second_latency_.summary();
+  for (auto& s : services_)
+    row.services.push_back(s.end_second());
+  row.breakers = breaker_states_;
+  result_.seconds.push_back(std::move(row));
+  second_ = {};
+  second_latency_.clear();
+}
+
+// Whether a load asks for the operation, be it ever answered or not.
+bool books::asked_for(std::size_t operation) const {
+  for (const auto& load : plan_.targets)
+    for (const auto& t : load)
+      if (t.operation == operation)
+        return true;
+  return false;
+}
+
+arm_result books::result(time_point end) {
+  auto r = result_;
+  r.totals = counts_of(total_);
+  r.unanswered = r.totals.offered - r.totals.good - r.totals.failed;
+  r.latency = latency_.summary();
+  for (std::size_t i = 0; i < by_operation_.size(); ++i)
+    if (asked_for(i))
+      r.by_operation.emplace(plan_.operations[i].name,
+                             by_operation_[i].summary());
+  for (auto& s : services_)
+    r.services.push_back(s.summary(since_start(end)));
+  r.events = log_.lines();
+  r.digest = log_.digest();
+  return r;
+}
+
+} // namespace caisson::sim

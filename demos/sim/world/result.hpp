@@ -1,0 +1,189 @@
+// What a run of one arm tells.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Latencies of a set of requests. Percentiles are exact to 1.6 %, the rest is
+/// exact. All zero if `count` is.
+struct latency_summary {
+  std::uint64_t count = 0;
+  duration mean = duration::zero();
+  duration p50 = duration::zero();
+  duration p90 = duration::zero();
+  duration p95 = duration::zero();
+  duration p99 = duration::zero();
+  duration p999 = duration::zero();
+  duration max = duration::zero();
+};
+
+/// Requests of loads. Those of the warm-up are not in totals, but in the rows
+/// per second.
+struct request_counts {
+  /// Begun by clients.
+  std::uint64_t offered = 0;
+  /// Arrivals at the door of a service that come from clients.
+  std::uint64_t attempts = 0;
+  /// Answered with success, in time.
+  std::uint64_t good = 0;
+  /// Those of `good` that were answered by a fallback's value.
+  std::uint64_t substituted = 0;
+  /// Answered with an error or not in time. The rest is unanswered.
+  std::uint64_t failed = 0;
+  /// `failed` by kind: the name of an `errc`, or `failed` for a service's own
+  /// error, `timeout` where the client gave up.
+  std::map<std::string, std::uint64_t> errors;
+};
+
+/// One service within one second.
+struct service_second {
+  std::uint64_t arrivals = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  /// At the end of the second.
+  std::uint64_t queue = 0;
+  std::uint64_t busy = 0;
+  /// The longest queue within the second.
+  std::uint64_t queue_max = 0;
+};
+
+/// One second, from `index` seconds after the start on.
+struct second_row {
+  std::uint32_t index = 0;
+  /// Offered and attempts by when they were made, the rest by the answer.
+  request_counts requests;
+  /// Of those answered with success within the second.
+  latency_summary latency;
+  /// In the order of `arm_result::services`.
+  std::vector<service_second> services;
+  /// The state of each breaker at the end of the second, in the order of
+  /// `arm_result::breakers`.
+  std::vector<std::string> breakers;
+};
+
+/// One service, over the whole run without the warm-up.
+struct service_summary {
+  std::string name;
+  /// Requests that came; `refused` of them found the queue full, `down` a
+  /// crashed service, the rest got in.
+  std::uint64_t arrivals = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t down = 0;
+  /// Answered with success, with an error.
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  /// Dropped because the caller had given up, or lost in a crash.
+  std::uint64_t abandoned = 0;
+  std::uint64_t lost = 0;
+  /// Completed or failed after the caller's deadline.
+  std::uint64_t late = 0;
+  /// Those that began to be worked on, and those of them that waited before.
+  std::uint64_t started = 0;
+  std::uint64_t waited = 0;
+  /// Means over those that were started: in the queue, and with a worker.
+  duration mean_wait = duration::zero();
+  duration mean_service = duration::zero();
+  /// Mean over all that left, from arrival to leaving.
+  duration mean_sojourn = duration::zero();
+  /// Busy workers, mean over time, divided by the number of workers; 0 if that
+  /// is unlimited.
+  double utilization = 0;
+  /// Requests inside, mean over time.
+  double mean_inside = 0;
+  std::uint64_t queue_max = 0;
+  /// Little's law: |L - λW| / L, where L is the integral of the number inside
+  /// and λW the sum of the times that requests spent inside, each kept by
+  /// itself. 0 up to rounding, or the books are wrong.
+  double little_error = 0;
+};
+
+/// A gate at the end of the run.
+struct gate_summary {
+  /// `from -> to`, or `-> service` for the policies in front of a service.
+  std::string name;
+  std::string stack;
+  std::map<std::string, std::int64_t> metrics;
+  struct layer {
+    std::string name;
+    std::string kind;
+    std::string state;
+    std::map<std::string, std::int64_t> metrics;
+  };
+  std::vector<layer> layers;
+};
+
+struct arm_result {
+  std::string name;
+  std::string title;
+  std::uint64_t seed = 0;
+
+  /// Of the load; less than the scenario's length if the run was interrupted.
+  duration length = duration::zero();
+  duration warmup = duration::zero();
+  bool interrupted = false;
+
+  request_counts totals;
+  /// Begun, but without an answer when the run ended.
+  std::uint64_t unanswered = 0;
+  /// Answered more than once; anything but 0 is a bug of Caisson.
+  std::uint64_t answered_twice = 0;
+  latency_summary latency;
+  /// By operation that a load asks for, in the order of names.
+  std::map<std::string, latency_summary> by_operation;
+
+  verdict_kind verdict = verdict_kind::degraded;
+  /// From when on recovery was looked for; nothing if there was no fault.
+  std::optional<duration> recovery_from;
+  /// The second at which the first good window begins.
+  std::optional<std::uint32_t> recovered_at;
+
+  std::vector<service_summary> services;
+  std::vector<gate_summary> gates;
+  /// Names of breakers: the gate's name and the layer's.
+  std::vector<std::string> breakers;
+  std::vector<second_row> seconds;
+
+  /// Of the event log.
+  std::uint64_t events = 0;
+  std::uint64_t digest = 0;
+
+  // -- differs from run to run ------------------------------------------------
+
+  double wall_seconds = 0;
+  /// Messages that actors handled.
+  std::uint64_t messages = 0;
+};
+
+/// Verdict and `recovered_at` from the rows.
+void judge(arm_result& r);
+
+/// The value of a number of the result, by name, over the seconds [from, to)
+/// where it is kept per second. Throws `std::invalid_argument` with what is
+/// wrong if there is no such number, or not for a part of the run.
+[[nodiscard]] double metric_of(const arm_result& r, std::string_view name,
+                               duration from = duration::zero(),
+                               duration to = unlimited);
+
+/// All names that `metric_of` knows for any arm of these services, those with a
+/// `*` standing for a name or an error's kind.
+[[nodiscard]] std::vector<std::string> metric_names();
+
+/// One line for each expectation that does not hold.
+[[nodiscard]] std::vector<std::string> failed_expectations(const arm_config& c,
+                                                           const arm_result& r);
+
+/// From `recovery_from`, or the start if there was no fault, until
+/// `recovered_at`; not negative.
+[[nodiscard]] std::optional<duration> recovery_time(const arm_result& r);
+
+} // namespace caisson::sim

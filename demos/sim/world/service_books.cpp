@@ -1,0 +1,142 @@
+#include <sim/world/books.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace caisson::sim {
+
+namespace {
+
+duration mean(long double sum, std::uint64_t n) {
+  return n == 0 ? duration::zero()
+                : duration{std::llround(sum / static_cast<long double>(n))};
+}
+
+} // namespace
+
+service_books::service_books(std::string name, std::uint32_t workers,
+                             duration from, duration to)
+  : workers_(workers), from_(from), to_(to), integrated_to_(from) {
+  total_.name = std::move(name);
+}
+
+void service_books::integrate(duration now) {
+  auto upto = std::min(now, to_);
+  if (upto <= integrated_to_)
+    return;
+  auto width = static_cast<long double>((upto - integrated_to_).count());
+  inside_area_ += width * static_cast<long double>(inside_);
+  busy_area_ += width * static_cast<long double>(busy_);
+  integrated_to_ = upto;
+}
+
+// Within the time that counts, in nanoseconds.
+long double service_books::clipped(duration t) const {
+  return static_cast<long double>(std::clamp(t, from_, to_).count());
+}
+
+void service_books::arrived(duration now) {
+  ++now_.arrivals;
+  total_.arrivals += counts(now);
+}
+
+void service_books::refused(duration now) {
+  ++now_.refused;
+  total_.refused += counts(now);
+}
+
+void service_books::turned_away_down(duration now) {
+  total_.down += counts(now);
+}
+
+void service_books::entered(duration now, std::size_t queue) {
+  integrate(now);
+  ++inside_;
+  arrivals_inside_ += clipped(now);
+  now_.queue = queue;
+  now_.queue_max = std::max<std::uint64_t>(now_.queue_max, queue);
+  if (counts(now))
+    total_.queue_max = std::max<std::uint64_t>(total_.queue_max, queue);
+}
+
+void service_books::began(duration now, duration arrived_at,
+                          std::size_t queue) {
+  now_.queue = queue;
+  if (!counts(arrived_at))
+    return;
+  ++total_.started;
+  total_.waited += now > arrived_at;
+  wait_sum_ += static_cast<long double>((now - arrived_at).count());
+}
+
+void service_books::busy_changed(duration now, int by) {
+  integrate(now);
+  busy_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(busy_) + by);
+}
+
+void service_books::answered(duration now, bool ok, bool late) {
+  ++(ok ? now_.completed : now_.failed);
+  if (!counts(now))
+    return;
+  ++(ok ? total_.completed : total_.failed);
+  total_.late += late;
+}
+
+void service_books::abandoned(duration now) {
+  total_.abandoned += counts(now);
+}
+
+void service_books::lost(duration now) {
+  total_.lost += counts(now);
+}
+
+void service_books::left(duration now, duration arrived_at, bool started,
+                         duration held_for) {
+  integrate(now);
+  --inside_;
+  arrivals_inside_ -= clipped(arrived_at);
+  time_inside_ += clipped(now) - clipped(arrived_at);
+  if (!counts(arrived_at))
+    return;
+  ++left_;
+  sojourn_sum_ += static_cast<long double>((now - arrived_at).count());
+  if (started) {
+    ++served_;
+    service_sum_ += static_cast<long double>(held_for.count());
+  }
+}
+
+service_second service_books::end_second() {
+  auto out = now_;
+  out.busy = busy_;
+  now_ = {};
+  now_.queue = out.queue;
+  now_.queue_max = out.queue;
+  return out;
+}
+
+service_summary service_books::summary(duration end) {
+  integrate(end);
+  auto s = total_;
+  s.mean_wait = mean(wait_sum_, s.started);
+  s.mean_service = mean(service_sum_, served_);
+  s.mean_sojourn = mean(sojourn_sum_, left_);
+  auto width = static_cast<long double>((integrated_to_ - from_).count());
+  if (width > 0) {
+    s.mean_inside = static_cast<double>(inside_area_ / width);
+    if (workers_ != no_limit)
+      s.utilization = static_cast<double>(busy_area_ / width
+                                          / static_cast<long double>(workers_));
+  }
+  auto by_request = time_inside_
+                    + static_cast<long double>(inside_) * clipped(end)
+                    - arrivals_inside_;
+  auto difference = std::abs(inside_area_ - by_request);
+  // Less than a nanosecond is rounding.
+  if (difference >= 1)
+    s.little_error = static_cast<double>(difference
+                                         / std::max(inside_area_, by_request));
+  return s;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,184 @@
+#include <sim/world/world.hpp>
+
+#include <sim/world/link.hpp>
+#include <sim/world/service.hpp>
+
+#include <caisson/gate.hpp>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+// Hears what gates tell and writes it into the books.
+class monitor final : public rt::interceptor<go, event> {
+public:
+  using super = rt::interceptor<go, event>;
+
+  monitor(caf::actor_config& cfg, books* record,
+          const std::vector<caf::actor>* gates)
+    : super(cfg), record_(record), gates_(gates) {}
+
+  const char* name() const override { return "caisson.sim.monitor"; }
+
+protected:
+  caf::message_handler control() override {
+    return {
+      [this](const go&) {
+        for (const auto& gate : *gates_)
+          rt::tell(this, gate, subscribe{});
+      },
+      [this](const event& e) { record_->gate_event(e); },
+    };
+  }
+  void on_message(rt::reply_to, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message) override {}
+  void on_timer() override {}
+  void on_down(const caf::actor_addr&, const caf::error&) override {}
+
+private:
+  books* record_;
+  const std::vector<caf::actor>* gates_;
+};
+
+} // namespace
+
+world::world(const arm_config& arm, std::uint64_t seed,
+             std::function<void(std::string_view)> log)
+  : plan_(arm), key_(draw_key{seed}), books_(plan_, std::move(log)),
+    time_(config_) {
+  surroundings_ = {&plan_, &books_, &time_, &route_gates_, key_};
+  books_.set_start(time_.now());
+  spawn_services();
+  spawn_routes();
+  spawn_clients();
+  monitor_ = time_.system().spawn<monitor>(&books_, &watched_);
+  auto begin = [this](const caf::actor& x) { time_.send(x, go{}); };
+  begin(monitor_);
+  for (const auto* group : {&services_, &links_, &clients_})
+    for (const auto& x : *group)
+      begin(x);
+}
+
+world::~world() {
+  for (const auto* group : {&clients_, &watched_, &links_, &services_})
+    for (const auto& x : *group)
+      caf::anon_send_exit(x, caf::exit_reason::kill);
+  caf::anon_send_exit(monitor_, caf::exit_reason::kill);
+  time_.run_until_idle();
+  // No handle may outlive the system.
+  route_gates_.clear();
+}
+
+// -- building -----------------------------------------------------------------
+
+caf::actor world::spawn_gate_of(const std::string& name,
+                                const std::string& stack_name, worker behind) {
+  stack policies{name};
+  if (stack_name.empty()) {
+    // Nothing of its own: no deadline, and room for everything.
+    gate_config c;
+    c.name = name;
+    c.default_deadline = unlimited;
+    c.max_calls = 16'000'000;
+    policies = stack{c};
+  } else {
+    policies = plan_.arm.stacks.find(stack_name)->second.policies;
+    policies.rename(name);
+  }
+  if (policies.config().seed == 0) {
+    auto seed = key_.with("gate").with(name).value() >> 1;
+    policies.seed(static_cast<std::int64_t>(seed == 0 ? 1 : seed));
+  }
+  for (const auto& l : policies.build())
+    if (l->machine().kind() == "breaker")
+      books_.add_breaker(name, l->name());
+  auto gate = spawn_gate(time_.system(), std::move(behind), policies);
+  gates_.push_back({name, stack_name, gate});
+  watched_.push_back(gate);
+  return gate;
+}
+
+void world::spawn_services() {
+  for (std::size_t i = 0; i < plan_.arm.services.size(); ++i) {
+    const auto& c = plan_.arm.services[i];
+    auto gated = !c.stack.empty();
+    auto x = time_.system().spawn<service>(surroundings_, i, !gated);
+    services_.push_back(x);
+    if (!gated) {
+      doors_.push_back(x);
+      continue;
+    }
+    auto behind = worker{x}.takes_calls();
+    if (c.abandoned != abandoned_work::finish)
+      behind = std::move(behind).takes_cancelled();
+    doors_.push_back(spawn_gate_of("-> " + c.name, c.stack, std::move(behind)));
+  }
+}
+
+void world::spawn_routes() {
+  std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> same;
+  for (const auto& r : plan_.routes) {
+    const auto& c = plan_.arm.services[r.to];
+    auto gated = !c.stack.empty();
+    // A gate frees what it holds for a call as soon as it hears that nobody
+    // waits for it any more.
+    auto tells = gated || c.abandoned != abandoned_work::finish;
+    auto target = doors_[r.to];
+    if (!r.edge.latency.zero() || (gated && r.from_client)) {
+      target = time_.system().spawn<link>(surroundings_, r.edge.latency, target,
+                                          gated, tells);
+      links_.push_back(target);
+    }
+    auto behind = worker{target}.takes_calls();
+    if (tells)
+      behind = std::move(behind).takes_cancelled();
+    auto name = fmt::format("{} -> {}", r.from, c.name);
+    // A second route between the two differs in policies or latency.
+    if (auto n = ++same[{r.from, r.to}]; n > 1)
+      name += fmt::format(" ({})", n);
+    route_gates_.push_back(
+      spawn_gate_of(name, r.edge.stack, std::move(behind)));
+  }
+}
+
+void world::spawn_clients() {
+  for (std::size_t i = 0; i < plan_.arm.loads.size(); ++i)
+    clients_.push_back(time_.system().spawn<client>(surroundings_, i));
+}
+
+// -- playing ------------------------------------------------------------------
+
+void world::advance_to(duration t) {
+  auto target = books_.since_start(time_.now());
+  if (t - duration{1} > target)
+    time_.advance(t - duration{1} - target);
+}
+
+std::vector<gate_summary> world::gates() {
+  // Nothing but that is waited for, as a world that was stopped need not come
+  // to rest.
+  std::vector<pending_answer> answers;
+  for (const auto& g : gates_)
+    answers.push_back(time_.user().request_urgently(g.handle, get_status{}));
+  time_.run_until_ready(answers);
+  std::vector<gate_summary> out;
+  for (std::size_t i = 0; i < gates_.size(); ++i) {
+    const auto& g = gates_[i];
+    auto s = answers[i].value<status>();
+    gate_summary x;
+    x.name = g.name;
+    x.stack = g.stack;
+    x.metrics = s.metrics;
+    for (auto& l : s.layers)
+      x.layers.push_back({l.name, l.kind, l.state, std::move(l.metrics)});
+    out.push_back(std::move(x));
+  }
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,85 @@
+// The actors of one arm, in virtual time.
+#pragma once
+
+#include <sim/world/blueprint.hpp>
+#include <sim/world/books.hpp>
+#include <sim/world/client.hpp>
+
+#include <caisson/virtual_time.hpp>
+#include <caisson/worker.hpp>
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Builds the world of an arm and plays it. Every route has a gate of the
+/// library in front; a service with policies of its own has another one.
+///
+///     caller -> gate of the route -> link -> gate of the service -> service
+///
+/// Links and gates that would do nothing are left out, except for the gate of
+/// the route.
+class world {
+public:
+  /// Throws `config_error` if a stack cannot be built.
+  world(const arm_config& arm, std::uint64_t seed,
+        std::function<void(std::string_view)> log);
+
+  /// Ends all actors.
+  ~world();
+
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  /// Moves on to `t` after the start; what is due at `t` itself is left.
+  void advance_to(duration t);
+
+  [[nodiscard]] duration elapsed() { return time_.elapsed(); }
+  [[nodiscard]] books& record() noexcept { return books_; }
+  [[nodiscard]] virtual_time& time() noexcept { return time_; }
+
+  /// Messages that actors have handled.
+  [[nodiscard]] std::uint64_t messages() const { return time_.handled(); }
+
+  /// The state of each gate.
+  [[nodiscard]] std::vector<gate_summary> gates();
+
+  /// The gates of the routes and of services, for those who want to look.
+  [[nodiscard]] const std::vector<caf::actor>& all_gates() const {
+    return watched_;
+  }
+
+private:
+  struct gate_entry {
+    std::string name;
+    std::string stack;
+    caf::actor handle;
+  };
+
+  void spawn_services();
+  void spawn_routes();
+  void spawn_clients();
+  caf::actor spawn_gate_of(const std::string& name,
+                           const std::string& stack_name, worker behind);
+
+  blueprint plan_;
+  draw_key key_;
+  // Before the system, since actors refer to them until they have ended.
+  books books_;
+  std::vector<caf::actor> route_gates_;
+  world_config config_;
+  virtual_time time_;
+  surroundings surroundings_;
+  caf::actor monitor_;
+  std::vector<caf::actor> services_;
+  /// What a route leads to: the service, or the gate in front of it.
+  std::vector<caf::actor> doors_;
+  std::vector<caf::actor> links_;
+  std::vector<caf::actor> clients_;
+  std::vector<gate_entry> gates_;
+  std::vector<caf::actor> watched_;
+};
+
+} // namespace caisson::sim

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace caisson {
@@ -57,7 +56,7 @@ void batcher::reconfigure(batcher_config c, env& e) {
 // -- when a batch is due ------------------------------------------------------
 
 time_point batcher::delay_due() const noexcept {
-  return after(items_[first_].joined, config_.max_delay);
+  return after(items_[items_.front()].joined, config_.max_delay);
 }
 
 time_point batcher::deadline_due() const noexcept {
@@ -71,9 +70,9 @@ time_point batcher::deadline_due() const noexcept {
 }
 
 std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
-  if (waiting_ == 0 || blocked())
+  if (items_.empty() || blocked())
     return std::nullopt; // Never an empty batch, never one too many.
-  if (waiting_ >= config_.max_items)
+  if (items_.size() >= config_.max_items)
     return reason::count;
   if (draining_)
     return reason::drain;
@@ -86,8 +85,8 @@ std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
 
 time_point batcher::wakeup() const {
   // While as many batches as allowed are under way, time changes nothing: the
-  // next one is sent by `batch_done`. While draining, items only wait for that.
-  if (waiting_ == 0 || blocked())
+  // next one is sent by `child_done`. While draining, items only wait for that.
+  if (items_.empty() || blocked())
     return never;
   return std::min(delay_due(), deadline_due());
 }
@@ -109,23 +108,23 @@ void batcher::flush_due(env& e) {
 }
 
 void batcher::launch(reason why, env& e) {
-  auto n = std::min<std::size_t>(waiting_, config_.max_items);
-  auto id = ++last_batch_;
-  auto all = n == waiting_;
+  auto n = std::min<std::size_t>(items_.size(), config_.max_items);
+  auto all = n == items_.size();
+  std::vector<call_id> batch;
+  batch.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    auto& x = items_[first_];
-    x.batch = id;
+    auto x = items_.erase(items_.front());
     if (!all)
       deadlines_.cancel(x.deadline);
-    first_ = items_.next(first_);
+    batch.push_back(x.call);
   }
   if (all)
     deadlines_.clear();
-  waiting_ -= n;
-  running_.push_back({id, static_cast<std::uint32_t>(n)});
   counters_.add(static_cast<counter>(why));
   e.tell({.kind = event_kind::flushed, .detail = text_of(why)});
-  e.launch(id);
+  // However many items it has, a batch is one call.
+  running_.push_back(
+    e.start_child({.parents = std::move(batch), .permits = 1}));
 }
 
 std::string_view batcher::text_of(reason why) noexcept {
@@ -142,40 +141,18 @@ std::string_view batcher::text_of(reason why) noexcept {
   return {};
 }
 
-std::vector<batcher::batch_state>::iterator batcher::find(std::uint64_t batch) {
-  return std::find_if(running_.begin(), running_.end(),
-                      [=](const auto& b) { return b.id == batch; });
-}
-
-std::vector<call_id> batcher::take_batch(std::uint64_t batch) {
-  std::vector<call_id> result;
-  auto b = find(batch);
-  if (b == running_.end())
-    return result; // Emptied by `abandon`, and over since.
-  result.reserve(b->untaken);
-  for (auto h = items_.front(); b->untaken > 0;) {
-    auto next = items_.next(h);
-    if (items_[h].batch == batch) {
-      result.push_back(items_.erase(h).call);
-      --b->untaken;
-    }
-    h = next;
-  }
-  return result;
-}
-
-void batcher::batch_done(std::uint64_t batch, env& e) {
-  auto b = find(batch);
-  if (b == running_.end())
-    return; // Over before: it was emptied, or the host says it twice.
-  assert(b->untaken == 0);
-  running_.erase(b);
+decision batcher::child_done(call_id batch, outcome& result, env& e) {
+  // All of its items have left.
+  if (!result.reply && result.is(errc::cancelled))
+    counters_.add(counter::emptied);
+  std::erase(running_, batch);
   flush_due(e);
+  return decision::pass();
 }
 
 // -- calls --------------------------------------------------------------------
 
-decision batcher::admit(flight& call, slot& notes, env& e) {
+decision batcher::admit(call_info& call, slot& notes, env& e) {
   if (items_.size() >= config_.max_waiting) {
     counters_.add(counter::rejected_full);
     e.tell({.kind = event_kind::rejected,
@@ -183,56 +160,35 @@ decision batcher::admit(flight& call, slot& notes, env& e) {
             .call = call.id});
     return decision::reject(errc::queue_full);
   }
-  item x{call.id, 0, e.now, {}};
+  item x{call.id, e.now, {}};
   if (call.deadline != never)
     x.deadline = deadlines_.push(call.deadline, {});
-  auto h = items_.push_back(x);
-  notes.start(h);
-  if (waiting_++ == 0)
-    first_ = h;
+  notes.start(items_.push_back(x));
   counters_.add(counter::items);
   flush_due(e);
   return decision::hold();
 }
 
-decision batcher::settle(flight&, slot&, outcome& result, env&) {
-  // The batch's place is given back by `batch_done`, not by its items.
+decision batcher::settle(call_info&, slot&, outcome& result, env&) {
+  // The batch's place is given back by `child_done`, not by its items.
   counters_.add(result.ok ? counter::items_succeeded : counter::items_failed);
   return decision::pass();
 }
 
-void batcher::abandon(flight& call, slot& notes, const outcome&, bool in_flight,
-                      env& e) {
+void batcher::abandon(call_info& call, slot& notes, const outcome&,
+                      bool in_flight, env&) {
   if (in_flight) {
     // The rest of its batch goes on without it.
     counters_.add(counter::abandoned_in_flight);
     return;
   }
-  auto h = notes.as<item_list::handle>();
-  assert(items_[h].call == call.id);
-  static_cast<void>(call); // Only asserted.
   counters_.add(counter::abandoned);
-  if (items_[h].batch == 0)
-    remove_waiting(h);
-  else
-    remove_launched(h, e);
-}
-
-void batcher::remove_waiting(item_list::handle h) {
-  deadlines_.cancel(items_[h].deadline);
-  if (h == first_)
-    first_ = items_.next(h);
+  auto h = notes.as<item_list::handle>();
+  auto* x = items_.find(h);
+  if (!x || x->call != call.id)
+    return; // Its batch has been named, and is about to start without it.
+  deadlines_.cancel(x->deadline);
   items_.erase(h);
-  --waiting_;
-}
-
-void batcher::remove_launched(item_list::handle h, env& e) {
-  auto b = find(items_.erase(h).batch);
-  if (--b->untaken > 0)
-    return; // The host will take the others.
-  counters_.add(counter::emptied);
-  running_.erase(b);
-  flush_due(e);
 }
 
 // -- metrics and commands -----------------------------------------------------
@@ -240,7 +196,7 @@ void batcher::remove_launched(item_list::handle h, env& e) {
 std::string_view batcher::state() const {
   if (draining_)
     return "draining";
-  if (waiting_ == 0)
+  if (items_.empty())
     return "idle";
   return blocked() ? "blocked" : "collecting";
 }
@@ -261,7 +217,7 @@ void batcher::list_metrics(std::vector<metric>& out) const {
     "items_failed",
   };
   counters_.list(names, out);
-  out.push_back({"waiting", static_cast<std::int64_t>(waiting_), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(items_.size()), true});
   out.push_back(
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
 }

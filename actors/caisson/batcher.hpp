@@ -59,16 +59,10 @@ void check(const batcher_config& c, const std::string& path, problems& out);
 /// they came. At most `max_outstanding` batches are under way; what comes
 /// meanwhile waits, up to `max_waiting` items.
 ///
-/// What a batcher needs from its host besides the calls of `policy`:
-///
-/// - For each `launch` action: `take_batch`, once. The calls it names are below
-///   this layer from then on, and each is settled (or abandoned) on its own.
-/// - When the batch has been answered or given up: `batch_done`, once. If
-///   `take_batch` names no call this is due at once.
-///
-/// Batches are numbered and never reused, and the wake-up is computed from the
-/// items that wait: there is no timer that could outlive its batch and flush
-/// the next one early.
+/// A batch is a child call with the items as its parents: the host makes one
+/// message of theirs, and gives each its part of the answer. The wake-up is
+/// computed from the items that wait: there is no timer that could outlive its
+/// batch and flush the next one early.
 class batcher final : public policy {
 public:
   using config_type = batcher_config;
@@ -84,17 +78,6 @@ public:
   /// are more than the new `max_waiting`, and follow the new settings.
   void reconfigure(batcher_config c, env& e);
 
-  // -- batches ----------------------------------------------------------------
-
-  /// Hands over the items of a launched batch, in order of arrival; items that
-  /// were abandoned since are not among them. Empty for a batch that is unknown
-  /// or was taken before.
-  [[nodiscard]] std::vector<call_id> take_batch(std::uint64_t batch);
-
-  /// The batch is over: another one may take its place. Does nothing for a
-  /// batch that is not under way (any more).
-  void batch_done(std::uint64_t batch, env& e);
-
   /// Counts a call that the host's prefilter answered, so that it never became
   /// an item.
   void note_prefiltered() noexcept { counters_.add(counter::prefiltered); }
@@ -105,10 +88,12 @@ public:
     return "batcher";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
+  decision child_done(call_id batch, outcome& result, env& e) override;
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
   void drain(env& e) override;
@@ -147,20 +132,11 @@ private:
 
   struct item {
     call_id call = 0;
-    // The batch it was launched with; 0 while it waits for one.
-    std::uint64_t batch = 0;
     time_point joined;
     deadline_queue::handle deadline;
   };
 
   using item_list = wait_list<item>;
-
-  // A batch under way.
-  struct batch_state {
-    std::uint64_t id;
-    // Items that `take_batch` has yet to hand over; 0 once it has.
-    std::uint32_t untaken;
-  };
 
   static std::string_view text_of(reason why) noexcept;
 
@@ -174,25 +150,17 @@ private:
   [[nodiscard]] time_point deadline_due() const noexcept;
 
   [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
-  [[nodiscard]] std::vector<batch_state>::iterator find(std::uint64_t batch);
-
   void flush_due(env& e);
   void launch(reason why, env& e);
-  void remove_waiting(item_list::handle h);
-  void remove_launched(item_list::handle h, env& e);
 
   batcher_config config_;
   counters<counter> counters_;
 
-  // All items that are not taken, in order of arrival: first those of launched
-  // batches, then those that wait for one, of which `first_` is the oldest.
+  // The items that wait for a batch, in order of arrival.
   item_list items_;
-  item_list::handle first_ = item_list::none;
-  std::size_t waiting_ = 0;
   deadline_queue deadlines_;
-
-  std::vector<batch_state> running_;
-  std::uint64_t last_batch_ = 0;
+  // The batches under way.
+  std::vector<call_id> running_;
   bool draining_ = false;
 };
 

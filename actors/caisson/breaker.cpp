@@ -100,7 +100,7 @@ time_point breaker::wakeup() const {
 
 // -- admission ----------------------------------------------------------------
 
-decision breaker::admit(flight& call, slot& notes, env& e) {
+decision breaker::admit(call_info& call, slot& notes, env& e) {
   catch_up(e);
   // Forced open, the automatic state is not asked: it would spend a probe on a
   // call that is never sent.
@@ -116,7 +116,7 @@ decision breaker::admit(flight& call, slot& notes, env& e) {
 }
 
 // Whether the automatic state takes the call.
-bool breaker::offer(const flight& call, slot& notes, env& e) {
+bool breaker::offer(const call_info& call, slot& notes, env& e) {
   if (std::holds_alternative<closed>(state_)) {
     counters_.add(counter::admitted);
     notes.start(admission{era_, 0, part::counted});
@@ -130,7 +130,7 @@ bool breaker::offer(const flight& call, slot& notes, env& e) {
   return offer_probe(std::get<half_open>(state_), call, notes);
 }
 
-bool breaker::offer_probe(half_open& s, const flight& call, slot& notes) {
+bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
   // A judged probe is spent; only a neutral one came back.
   if (s.successes + s.failures + s.leases.size() >= config_.probes)
     return false;
@@ -142,7 +142,7 @@ bool breaker::offer_probe(half_open& s, const flight& call, slot& notes) {
   return true;
 }
 
-decision breaker::refuse(const flight& call, env& e) {
+decision breaker::refuse(const call_info& call, env& e) {
   // Unknown if an operator decides.
   auto wait = duration::zero();
   // Times left are told by the present clock, even if it stepped back. None is
@@ -167,13 +167,14 @@ decision breaker::refuse(const flight& call, env& e) {
 
 // -- results ------------------------------------------------------------------
 
-decision breaker::settle(flight& call, slot& notes, outcome& result, env& e) {
+decision breaker::settle(call_info& call, slot& notes, outcome& result,
+                         env& e) {
   judge(call, notes.as<admission>(),
         config_.classify.judge(result, count_lists, e), e);
   return decision::pass();
 }
 
-void breaker::abandon(flight& call, slot& notes, const outcome& why,
+void breaker::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   // A call that did not go down says nothing about the worker.
   auto v = in_flight ? config_.classify.judge(why, count_lists, e)
@@ -181,7 +182,8 @@ void breaker::abandon(flight& call, slot& notes, const outcome& why,
   judge(call, notes.as<admission>(), v, e);
 }
 
-void breaker::judge(const flight& call, const admission& a, verdict v, env& e) {
+void breaker::judge(const call_info& call, const admission& a, verdict v,
+                    env& e) {
   catch_up(e);
   if (a.played == part::bystander)
     // It holds nothing, and its automatic state had nothing to learn.
@@ -207,7 +209,7 @@ void breaker::judge_counted(verdict v, env& e) {
   }
 }
 
-void breaker::judge_probe(const flight& call, const admission& a, verdict v,
+void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
                           env& e) {
   auto& s = std::get<half_open>(state_);
   auto i = std::lower_bound(
@@ -247,7 +249,7 @@ void breaker::count_verdict(verdict v) {
   }
 }
 
-void breaker::tell_late(const flight& call, std::string_view why, env& e) {
+void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
   counters_.add(counter::late_results);
   e.tell({.kind = event_kind::late_result, .detail = why, .call = call.id});
 }

@@ -46,9 +46,10 @@ public:
   [[nodiscard]] std::string_view kind() const noexcept override {
     return "breaker";
   }
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override { catch_up(e); }
@@ -151,17 +152,18 @@ private:
 
   // -- admission --------------------------------------------------------------
 
-  bool offer(const flight& call, slot& notes, env& e);
-  bool offer_probe(half_open& s, const flight& call, slot& notes);
-  decision refuse(const flight& call, env& e);
+  bool offer(const call_info& call, slot& notes, env& e);
+  bool offer_probe(half_open& s, const call_info& call, slot& notes);
+  decision refuse(const call_info& call, env& e);
 
   // -- results ----------------------------------------------------------------
 
-  void judge(const flight& call, const admission& a, verdict v, env& e);
+  void judge(const call_info& call, const admission& a, verdict v, env& e);
   void judge_counted(verdict v, env& e);
-  void judge_probe(const flight& call, const admission& a, verdict v, env& e);
+  void judge_probe(const call_info& call, const admission& a, verdict v,
+                   env& e);
   void count_verdict(verdict v);
-  void tell_late(const flight& call, std::string_view why, env& e);
+  void tell_late(const call_info& call, std::string_view why, env& e);
 
   // -- transitions ------------------------------------------------------------
 

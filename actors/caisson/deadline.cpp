@@ -44,7 +44,7 @@ void deadline::reconfigure(deadline_config c, env&) {
 
 // -- calls --------------------------------------------------------------------
 
-decision deadline::admit(flight& call, slot& notes, env& e) {
+decision deadline::admit(call_info& call, slot& notes, env& e) {
   auto limit = after(e.now, config_.timeout);
   if (std::min(call.deadline, limit) <= e.now)
     return turn_away(counter::expired_on_arrival, call, e);
@@ -61,7 +61,7 @@ decision deadline::admit(flight& call, slot& notes, env& e) {
   return decision::pass();
 }
 
-decision deadline::turn_away(counter why, const flight& call, env& e) {
+decision deadline::turn_away(counter why, const call_info& call, env& e) {
   counters_.add(why);
   e.tell({.kind = event_kind::rejected,
           .to = name_of(errc::deadline_exceeded),
@@ -69,7 +69,7 @@ decision deadline::turn_away(counter why, const flight& call, env& e) {
   return decision::reject(errc::deadline_exceeded);
 }
 
-decision deadline::settle(flight& call, slot& notes, outcome&, env& e) {
+decision deadline::settle(call_info& call, slot& notes, outcome&, env& e) {
   auto& my = notes.as<limits>();
   // A host that only observes does not call `deadline_passed`, so that the
   // layers further in do not see this deadline: what overran shows here.
@@ -79,13 +79,13 @@ decision deadline::settle(flight& call, slot& notes, outcome&, env& e) {
   return decision::pass();
 }
 
-void deadline::abandon(flight&, slot& notes, const outcome&, bool, env&) {
+void deadline::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   // A call that has expired was counted when it did.
   if (!notes.as<limits>().expired)
     counters_.add(counter::abandoned);
 }
 
-decision deadline::deadline_passed(flight& call, slot& notes, env& e) {
+decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
   if (!std::exchange(notes.as<limits>().expired, true)) {
     counters_.add(counter::expired);
     e.tell({.kind = event_kind::expired, .call = call.id});

@@ -60,11 +60,12 @@ public:
     return "deadline";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision deadline_passed(flight& call, slot& notes, env& e) override;
+  decision deadline_passed(call_info& call, slot& notes, env& e) override;
   void list_metrics(std::vector<metric>& out) const override;
   bool command(operator_command c, env& e) override;
 
@@ -89,7 +90,7 @@ private:
     bool expired;
   };
 
-  decision turn_away(counter why, const flight& call, env& e);
+  decision turn_away(counter why, const call_info& call, env& e);
 
   deadline_config config_;
   counters<counter> counters_;

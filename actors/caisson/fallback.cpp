@@ -49,13 +49,14 @@ void fallback::reconfigure(fallback_config c, env&) {
 
 // -- calls --------------------------------------------------------------------
 
-decision fallback::admit(flight&, slot& notes, env&) {
+decision fallback::admit(call_info&, slot& notes, env&) {
   notes.start<progress>();
   counters_.add(counter::calls);
   return decision::pass();
 }
 
-decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
+decision fallback::settle(call_info& call, slot& notes, outcome& result,
+                          env& e) {
   auto& my = notes.as<progress>();
   auto j = judge(result, e);
   // A retrier further out must know if any of them may have done the work.
@@ -75,9 +76,14 @@ decision fallback::settle(flight& call, slot& notes, outcome& result, env& e) {
   if (next > my.next)
     counters_.add(counter::passed_over);
   counters_.add(my.next == 0 ? counter::fell_back : counter::tried_next);
-  keep_place(my, chain_[next] == alternative_kind::actor);
+  auto asks = chain_[next] == alternative_kind::actor;
+  keep_place(my, asks);
   my.next = next + 1;
-  e.redirect(call.id, next);
+  if (asks)
+    e.start_child(
+      {.parents = {call.id}, .target = static_cast<std::uint32_t>(next)});
+  else
+    e.answer(call.id, next);
   return decision::hold();
 }
 
@@ -119,7 +125,7 @@ std::uint64_t fallback::next_for(const progress& my) const noexcept {
   return i;
 }
 
-fallback::counter fallback::obstacle(const flight& call, const progress& my,
+fallback::counter fallback::obstacle(const call_info& call, const progress& my,
                                      std::uint64_t next,
                                      const env& e) const noexcept {
   if (my.next == chain_.size())
@@ -131,7 +137,7 @@ fallback::counter fallback::obstacle(const flight& call, const progress& my,
   return counter::count_;
 }
 
-decision fallback::answer(const flight& call, progress& my, env& e) {
+decision fallback::answer(const call_info& call, progress& my, env& e) {
   if (my.next == 0) {
     counters_.add(counter::primary_answered);
     return decision::pass();
@@ -150,7 +156,7 @@ decision fallback::give_up(progress& my, counter why) {
   return decision::pass();
 }
 
-void fallback::abandon(flight&, slot& notes, const outcome&, bool, env&) {
+void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   auto& my = notes.as<progress>();
   keep_place(my, false);
   counters_.add(my.next == 0 ? counter::abandoned

@@ -55,8 +55,9 @@ enum class alternative_kind : std::uint8_t {
 /// allowed are with actors, these are passed over in favour of the values
 /// behind them.
 ///
-/// The alternatives are asked through `env::redirect`, once per hold; each of
-/// their outcomes comes to `settle`.
+/// Values are given by `env::answer`, actors are asked by a child call, once per
+/// hold; each of their outcomes comes to `settle`. The layer's values and
+/// targets have the numbers of the alternatives.
 class fallback final : public policy {
 public:
   using config_type = fallback_config;
@@ -86,9 +87,10 @@ public:
     return "fallback";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
   void list_metrics(std::vector<metric>& out) const override;
   bool command(operator_command c, env& e) override;
@@ -132,11 +134,11 @@ private:
   [[nodiscard]] std::uint64_t next_for(const progress& my) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.
-  [[nodiscard]] counter obstacle(const flight& call, const progress& my,
+  [[nodiscard]] counter obstacle(const call_info& call, const progress& my,
                                  std::uint64_t next,
                                  const env& e) const noexcept;
 
-  decision answer(const flight& call, progress& my, env& e);
+  decision answer(const call_info& call, progress& my, env& e);
   decision give_up(progress& my, counter why);
   void keep_place(progress& my, bool wanted) noexcept;
 

@@ -15,8 +15,6 @@
 
 namespace caisson {
 
-class batcher;
-
 /// What a fallback answers with: a value, or another actor that is asked the
 /// same.
 struct alternative {
@@ -57,8 +55,8 @@ struct batching {
   static batching vectors();
 };
 
-/// A policy within a gate. The virtual functions besides `machine`, `change`
-/// and `config_rows` are for the policies that handle content.
+/// A policy within a gate, and what it does with the content of calls, which
+/// policies themselves never see.
 class layer {
 public:
   layer(std::string name, mode m) : name_(std::move(name)), configured_(m) {}
@@ -81,21 +79,41 @@ public:
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
+  // -- content ----------------------------------------------------------------
+  //
+  // Functions of the user's that are called from here may throw; they are to be
+  // called through `call_user`.
+
   /// Whether the layer works on the content of calls, which requests for
-  /// permits do not have.
+  /// permits do not have: those pass it by, and of the functions below only
+  /// those of layers that say so are called.
   [[nodiscard]] virtual bool handles_content() const { return false; }
 
-  /// The alternative number `index` of a fallback.
-  [[nodiscard]] virtual const alternative* at(std::size_t) const {
-    return nullptr;
+  /// Answers a call before the policy sees it, or lets it on (nothing).
+  virtual std::optional<caf::message> prefilter(const caf::message&, env&) {
+    return std::nullopt;
   }
 
-  /// The batcher and its forms, if the layer is one.
-  virtual batcher* as_batcher() { return nullptr; }
-  [[nodiscard]] virtual const batching* forms() const { return nullptr; }
+  /// The content of a child call: by default that of its first parent, whose
+  /// own is kept if the policy `resends`.
+  virtual caf::message child_content(call_id, std::vector<caf::message> parents,
+                                     env&) {
+    return parents.empty() ? caf::message{} : std::move(parents.front());
+  }
 
-  /// How many alternatives there are.
-  [[nodiscard]] virtual std::size_t alternatives() const { return 0; }
+  /// Takes the value that a child was answered with apart into the results of
+  /// its `n` parents; nothing: it is the result of each. Too few results: the
+  /// rest gets `batch_failed`.
+  virtual std::optional<std::vector<caf::message>> split(call_id, caf::message&,
+                                                         std::size_t, env&) {
+    return std::nullopt;
+  }
+
+  /// The actors that children can be sent to, by number.
+  [[nodiscard]] virtual std::vector<caf::actor> targets() const { return {}; }
+
+  /// The value of that number, for `env::answer`.
+  [[nodiscard]] virtual caf::message value(std::uint64_t) const { return {}; }
 
 private:
   std::string name_;

@@ -92,7 +92,7 @@ void limiter::reconfigure(config_type c, env& e) {
 
 // -- calls --------------------------------------------------------------------
 
-decision limiter::admit(flight& call, slot& notes, env& e) {
+decision limiter::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({std::max(call.permits, 1u)});
   bucket_.advance(e.now);
   if (s.permits > config_.burst)
@@ -107,7 +107,7 @@ decision limiter::admit(flight& call, slot& notes, env& e) {
   return enqueue(call, s, e);
 }
 
-decision limiter::settle(flight&, slot& notes, outcome& result, env& e) {
+decision limiter::settle(call_info&, slot& notes, outcome& result, env& e) {
   counters_.add(count::finished);
   bucket_.advance(e.now);
   if (!result.ok && !result.reached)
@@ -118,7 +118,7 @@ decision limiter::settle(flight&, slot& notes, outcome& result, env& e) {
   return decision::pass();
 }
 
-void limiter::abandon(flight& call, slot& notes, const outcome& why,
+void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& s = notes.as<stay>();
   bucket_.advance(e.now);
@@ -135,7 +135,7 @@ void limiter::abandon(flight& call, slot& notes, const outcome& why,
   serve(e);
 }
 
-decision limiter::expire(flight& call, slot& notes, env& e) {
+decision limiter::expire(call_info& call, slot& notes, env& e) {
   auto& s = notes.as<stay>();
   // A grant that was made is kept: the call has paid for its turn.
   if (!waits(s, call.id))
@@ -152,7 +152,7 @@ decision limiter::expire(flight& call, slot& notes, env& e) {
 
 // -- waiting ------------------------------------------------------------------
 
-decision limiter::enqueue(const flight& call, stay& s, env& e) {
+decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   auto turn = turn_of(s.permits);
   auto wait = until(turn, e.now);
   if (wait > config_.max_wait || turn == never)

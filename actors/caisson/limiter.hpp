@@ -53,7 +53,7 @@ void check(const limiter_config& c, const std::string& path, problems& out);
 
 // -- the policy ---------------------------------------------------------------
 
-/// Sells tokens to calls: each pays `flight::permits` on its way down. A call
+/// Sells tokens to calls: each pays `call_info::permits` on its way down. A call
 /// that finds too few waits for its turn if that comes soon enough, or is
 /// refused and told when to come back. Over any time T in which calls are
 /// always at hand exactly `burst + floor(rate * T)` tokens are sold.
@@ -76,11 +76,12 @@ public:
     return "limiter";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision expire(flight& call, slot& notes, env& e) override;
+  decision expire(call_info& call, slot& notes, env& e) override;
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
   void list_metrics(std::vector<metric>& out) const override;
@@ -122,7 +123,7 @@ private:
   [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
   [[nodiscard]] time_point turn_of(std::uint32_t permits) const noexcept;
 
-  decision enqueue(const flight& call, stay& s, env& e);
+  decision enqueue(const call_info& call, stay& s, env& e);
   decision refuse(count why, errc code, call_id call, duration retry_after,
                   env& e);
   waiter take_out(queue::handle h) noexcept;

@@ -115,7 +115,7 @@ void retrier::reconfigure(retrier_config c, env&) {
 
 // -- calls --------------------------------------------------------------------
 
-decision retrier::admit(flight& call, slot& notes, env& e) {
+decision retrier::admit(call_info& call, slot& notes, env& e) {
   notes.start<progress>().era = era_;
   counters_.add(counter::calls);
   // What is a retry already does not pay for further ones: otherwise chained
@@ -125,7 +125,8 @@ decision retrier::admit(flight& call, slot& notes, env& e) {
   return decision::pass();
 }
 
-decision retrier::settle(flight& call, slot& notes, outcome& result, env& e) {
+decision retrier::settle(call_info& call, slot& notes, outcome& result,
+                         env& e) {
   auto& my = notes.as<progress>();
   auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
@@ -145,12 +146,12 @@ decision retrier::settle(flight& call, slot& notes, outcome& result, env& e) {
   return decision::pass();
 }
 
-bool retrier::may_repeat(const flight& call) const noexcept {
+bool retrier::may_repeat(const call_info& call) const noexcept {
   return call.idempotent == idempotence::yes
          || (config_.idempotent && call.idempotent == idempotence::unmarked);
 }
 
-std::optional<duration> retrier::next_delay(const flight& call, progress& my,
+std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
                                             const outcome& result, verdict v,
                                             env& e) {
   auto give_up = [this](counter why) -> std::optional<duration> {
@@ -193,7 +194,7 @@ std::optional<duration> retrier::next_delay(const flight& call, progress& my,
   return wait;
 }
 
-decision retrier::expire(flight& call, slot& notes, env&) {
+decision retrier::expire(call_info& call, slot& notes, env&) {
   --waiting_;
   ++notes.as<progress>().attempts;
   // Comes from the caller, so it may be anything.
@@ -203,7 +204,7 @@ decision retrier::expire(flight& call, slot& notes, env&) {
   return decision::pass();
 }
 
-void retrier::abandon(flight&, slot&, const outcome&, bool in_flight, env&) {
+void retrier::abandon(call_info&, slot&, const outcome&, bool in_flight, env&) {
   if (in_flight) {
     counters_.add(counter::abandoned);
     return;

@@ -92,11 +92,12 @@ public:
     return "retrier";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision expire(flight& call, slot& notes, env& e) override;
+  decision expire(call_info& call, slot& notes, env& e) override;
   void list_metrics(std::vector<metric>& out) const override;
   bool command(operator_command c, env& e) override;
   [[nodiscard]] bool resends() const noexcept override { return true; }
@@ -132,11 +133,11 @@ private:
     bool reached = false;
   };
 
-  [[nodiscard]] bool may_repeat(const flight& call) const noexcept;
+  [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;
 
   // How long to wait before the next attempt; nothing if there is none, which
   // is counted.
-  std::optional<duration> next_delay(const flight& call, progress& my,
+  std::optional<duration> next_delay(const call_info& call, progress& my,
                                      const outcome& result, verdict v, env& e);
 
   retrier_config config_;

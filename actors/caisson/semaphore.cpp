@@ -66,7 +66,7 @@ void semaphore::reconfigure(config_type c, env& e) {
 
 // -- calls --------------------------------------------------------------------
 
-decision semaphore::admit(flight& call, slot& notes, env& e) {
+decision semaphore::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({std::max(call.permits, 1u)});
   if (s.permits > config_.permits)
     return refuse(count::too_heavy, errc::queue_full, call.id, e);
@@ -81,13 +81,13 @@ decision semaphore::admit(flight& call, slot& notes, env& e) {
   return enqueue(call, s, e);
 }
 
-decision semaphore::settle(flight&, slot& notes, outcome&, env& e) {
+decision semaphore::settle(call_info&, slot& notes, outcome&, env& e) {
   counters_.add(count::finished);
   release(notes.as<stay>().permits, e);
   return decision::pass();
 }
 
-void semaphore::abandon(flight& call, slot& notes, const outcome&, bool,
+void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
                         env& e) {
   auto& s = notes.as<stay>();
   if (waits(s, call.id)) {
@@ -103,7 +103,7 @@ void semaphore::abandon(flight& call, slot& notes, const outcome&, bool,
   release(s.permits, e);
 }
 
-decision semaphore::expire(flight& call, slot& notes, env& e) {
+decision semaphore::expire(call_info& call, slot& notes, env& e) {
   auto& s = notes.as<stay>();
   // A grant at the same instant wins: the call has its permits.
   if (!waits(s, call.id))
@@ -115,7 +115,7 @@ decision semaphore::expire(flight& call, slot& notes, env& e) {
 
 // -- waiting ------------------------------------------------------------------
 
-decision semaphore::enqueue(const flight& call, stay& s, env& e) {
+decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
   if (config_.max_waiters == 0)
     return refuse(count::queue_full, errc::queue_full, call.id, e);
   if (waiting_.size() >= config_.max_waiters) {

@@ -56,7 +56,7 @@ void check(const semaphore_config& c, const std::string& path, problems& out);
 
 // -- the policy ---------------------------------------------------------------
 
-/// Lends permits to calls. A call takes `flight::permits` of them on its way
+/// Lends permits to calls. A call takes `call_info::permits` of them on its way
 /// down and gives them back when it comes back or is abandoned. A call that
 /// finds too few waits, or is refused. Nobody overtakes the call whose turn it
 /// is, so that a heavy call is not starved by light ones.
@@ -78,11 +78,12 @@ public:
     return "semaphore";
   }
 
-  decision admit(flight& call, slot& notes, env& e) override;
-  decision settle(flight& call, slot& notes, outcome& result, env& e) override;
-  void abandon(flight& call, slot& notes, const outcome& why, bool in_flight,
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision expire(flight& call, slot& notes, env& e) override;
+  decision expire(call_info& call, slot& notes, env& e) override;
   void list_metrics(std::vector<metric>& out) const override;
   bool command(operator_command c, env& e) override;
 
@@ -120,7 +121,7 @@ private:
   [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
   [[nodiscard]] queue::handle next_in_turn() const noexcept;
 
-  decision enqueue(const flight& call, stay& s, env& e);
+  decision enqueue(const call_info& call, stay& s, env& e);
   decision refuse(count why, errc code, call_id call, env& e);
   void turn_away(queue::handle h, count why, env& e);
   waiter take_out(queue::handle h) noexcept;

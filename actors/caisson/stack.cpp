@@ -1,5 +1,7 @@
 #include <caisson/stack.hpp>
 
+#include <caisson/callback.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +15,39 @@ public:
   batch_layer(const batcher_config& c, batching forms)
     : policy_layer<batcher>(c), forms_(std::move(forms)) {}
 
-  batcher* as_batcher() override { return &machine(); }
-  [[nodiscard]] const batching* forms() const override { return &forms_; }
   [[nodiscard]] bool handles_content() const override { return true; }
+
+  std::optional<caf::message> prefilter(const caf::message& item,
+                                        env& e) override {
+    if (!forms_.prefilter)
+      return std::nullopt;
+    auto answer = call_user(
+      "prefilter", [&] { return forms_.prefilter(item); }, e);
+    if (!answer || !*answer)
+      return std::nullopt;
+    machine().note_prefiltered();
+    return std::move(*answer);
+  }
+
+  caf::message child_content(call_id, std::vector<caf::message> items,
+                             env& e) override {
+    if (!forms_.assemble)
+      return caf::make_message(batch{std::move(items)});
+    auto whole = call_user(
+      "assemble", [&] { return forms_.assemble(std::move(items)); }, e);
+    return whole ? std::move(*whole) : caf::message{};
+  }
+
+  std::optional<std::vector<caf::message>>
+  split(call_id, caf::message& whole, std::size_t n, env& e) override {
+    if (!forms_.split) {
+      if (!rt::holds<batch_reply>(whole))
+        return std::nullopt;
+      return rt::take<batch_reply>(whole).results;
+    }
+    return call_user(
+      "split", [&] { return forms_.split(std::move(whole), n); }, e);
+  }
 
 private:
   batching forms_;
@@ -34,14 +66,19 @@ public:
   fallback_layer(const fallback_config& c, std::vector<alternative> chain)
     : policy_layer<fallback>(c, kinds_of(chain)), chain_(std::move(chain)) {}
 
-  [[nodiscard]] const alternative* at(std::size_t index) const override {
-    return index < chain_.size() ? &chain_[index] : nullptr;
+  [[nodiscard]] bool handles_content() const override { return true; }
+
+  [[nodiscard]] std::vector<caf::actor> targets() const override {
+    std::vector<caf::actor> out;
+    out.reserve(chain_.size());
+    for (const auto& x : chain_)
+      out.push_back(x.target);
+    return out;
   }
 
-  [[nodiscard]] std::size_t alternatives() const override {
-    return chain_.size();
+  [[nodiscard]] caf::message value(std::uint64_t index) const override {
+    return chain_[index].value;
   }
-  [[nodiscard]] bool handles_content() const override { return true; }
 
 private:
   std::vector<alternative> chain_;

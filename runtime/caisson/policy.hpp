@@ -18,6 +18,9 @@
 //           └─ hold: as above; `resume` sends it down again (a retry)
 //   abandon: instead of settle, if the call was cut off (deadline, cancel)
 //
+// A held call can also have children (see `child_call`), whose outcome comes to
+// `child_done`, and from there, if the policy passes it on, to `settle`.
+//
 // So every admission is followed by exactly one `settle` that passes or by
 // exactly one `abandon`, whatever happens to worker, caller or gate. All calls
 // come from one actor: nothing needs a lock.
@@ -58,7 +61,7 @@ enum class mode : std::uint8_t {
 enum class idempotence : std::uint8_t { unmarked, yes, no };
 
 /// What a policy sees of a call.
-struct flight {
+struct call_info {
   call_id id = 0;
   /// When the call entered the gate.
   time_point arrived;
@@ -157,6 +160,42 @@ inline constexpr std::uint8_t last_event_kind = 10;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 
+/// An event to subscribers; the texts are only read during `env::tell`.
+struct event_info {
+  event_kind kind;
+  std::string_view from = {};
+  std::string_view to = {};
+  std::string_view detail = {};
+  call_id call = 0;
+  duration delay = duration::zero();
+};
+
+/// A call that a policy starts by itself, on behalf of calls that it holds (its
+/// parents) or of none. The parents stay held. When the child has its outcome,
+/// `policy::child_done` says what becomes of them.
+///
+/// With it a batch is many parents and one child, a hedge one parent and several
+/// children, a fallback one parent and a child to another target, single flight
+/// a child that more parents join, a look at what an attempt did a child between
+/// two attempts, and a probe or a mirrored call a child without a parent.
+struct child_call {
+  /// Sent down through the layers below this one to the worker.
+  static constexpr std::uint32_t below = 0xffffffff;
+
+  /// Calls that are held by this policy when the child starts; those that are
+  /// not are left out. If all are left out, the child ends at once with
+  /// `cancelled`. They lend it their priority, key and idempotence.
+  std::vector<call_id> parents = {};
+  /// `below`, or the number of one of this layer's own targets.
+  std::uint32_t target = below;
+  /// When it must have ended at the latest. Its parents' deadlines count in any
+  /// case: it is not pursued longer than the last of them can wait.
+  time_point deadline = never;
+  /// What it weighs at semaphores and limiters; 0: as its parent if there is
+  /// just one, otherwise 1.
+  std::uint32_t permits = 0;
+};
+
 /// The host's side: what a policy may read and ask for during a call to it.
 /// Requests are carried out by the host after the policy has returned, in
 /// order; one that concerns a call the policy does not hold any more is
@@ -170,27 +209,21 @@ public:
       resume,
       /// The held call is over here, with `code` and `retry_after`.
       reject,
-      /// The held call is sent to this layer's alternative number `index`,
-      /// whose outcome comes to `settle`.
-      redirect,
-      /// The calls held for batch `index` are sent as one (see batcher.hpp).
-      launch,
+      /// The held call gets the layer's value number `index`, which comes to
+      /// `settle`.
+      answer,
+      /// The child `index` is started.
+      start_child,
+      /// The held call becomes a parent of the child `index`.
+      join_child,
+      /// The child `index` is given up; its parents stay held.
+      cancel_child,
     };
     kind what;
     call_id call = 0;
     errc code = errc::cancelled;
     duration retry_after = duration::zero();
     std::uint64_t index = 0;
-  };
-
-  /// An event to subscribers; the texts are only read during `tell`.
-  struct news {
-    event_kind kind;
-    std::string_view from = {};
-    std::string_view to = {};
-    std::string_view detail = {};
-    call_id call = 0;
-    duration delay = duration::zero();
   };
 
   env(time_point t, random_source& r) : now(t), random(r) {}
@@ -212,24 +245,45 @@ public:
     actions.push_back({action::kind::reject, call, code, retry_after});
   }
 
-  void redirect(call_id call, std::uint64_t alternative) {
-    actions.push_back({action::kind::redirect, call, errc::cancelled,
-                       duration::zero(), alternative});
+  void answer(call_id call, std::uint64_t value) {
+    actions.push_back(
+      {action::kind::answer, call, errc::cancelled, duration::zero(), value});
   }
 
-  void launch(std::uint64_t batch) {
-    actions.push_back(
-      {action::kind::launch, 0, errc::cancelled, duration::zero(), batch});
+  /// Starts a child call and returns its name.
+  call_id start_child(child_call c) {
+    auto child = make_child(std::move(c));
+    ask(action::kind::start_child, child);
+    return child;
   }
+
+  /// Makes the held call a parent of a child of this policy that is under way.
+  /// If the child is over by then, the call stays held.
+  void join_child(call_id child, call_id parent) {
+    ask(action::kind::join_child, child, parent);
+  }
+
+  /// Gives up a child of this policy; `child_done` is not called for it.
+  void cancel_child(call_id child) { ask(action::kind::cancel_child, child); }
 
   /// Tells subscribers. Cheap if there are none.
-  virtual void tell(const news&) {}
+  virtual void tell(const event_info&) {}
 
   /// A function of the user's threw while a policy called it: `function` says
   /// which one, `what` is the text of the exception. The policy goes on as if
   /// the function had no opinion. The host counts and tells it; a call that is
   /// being settled or admitted ends with `callback_failed`.
   virtual void callback_threw(std::string_view, std::string_view) {}
+
+protected:
+  /// Keeps what is known of a child until it is started, and names it; 0 if
+  /// this host has no children.
+  virtual call_id make_child(child_call) { return 0; }
+
+private:
+  void ask(action::kind what, call_id child, call_id parent = 0) {
+    actions.push_back({what, parent, errc::cancelled, duration::zero(), child});
+  }
 };
 
 /// One named number of a policy. Counters only grow; gauges go up and down.
@@ -270,12 +324,12 @@ public:
 
   /// A call wants to pass. On `pass` and `hold` the policy has the call (and
   /// its slot) until it is settled or abandoned, on `reject` it has not.
-  virtual decision admit(flight& call, slot& notes, env& e) = 0;
+  virtual decision admit(call_info& call, slot& notes, env& e) = 0;
 
   /// An admitted call came back with `result`. `pass` hands the (possibly
   /// changed) outcome up; `hold` keeps the call, to send it again or elsewhere.
   /// `reject` replaces the outcome by an error of this policy.
-  virtual decision settle(flight& call, slot& notes, outcome& result, env& e)
+  virtual decision settle(call_info& call, slot& notes, outcome& result, env& e)
     = 0;
 
   /// The call is gone: its deadline passed above this layer, its caller or the
@@ -284,17 +338,24 @@ public:
   /// the caller is told, with what the layer knows by then of `reached`;
   /// `in_flight` says whether the call was below this layer rather than held by
   /// it.
-  virtual void abandon(flight& call, slot& notes, const outcome& why,
+  virtual void abandon(call_info& call, slot& notes, const outcome& why,
                        bool in_flight, env& e)
     = 0;
 
   /// The `until` of a hold has come. `pass` sends the call down.
-  virtual decision expire(flight& call, slot& notes, env& e);
+  virtual decision expire(call_info& call, slot& notes, env& e);
 
   /// The deadline that this policy put on the call has passed while the call
   /// was below it. `reject` cuts the call off here with that error; `pass`
   /// lets it go on without this deadline.
-  virtual decision deadline_passed(flight& call, slot& notes, env& e);
+  virtual decision deadline_passed(call_info& call, slot& notes, env& e);
+
+  /// A child of this policy has its outcome, or was given up because none of
+  /// its parents is left. `pass`: each parent gets the outcome (or its part of
+  /// it), which comes to `settle`. `reject`: each gets this error instead.
+  /// `hold`: they stay held, and the policy sees to them. Not called once the
+  /// host ends.
+  virtual decision child_done(call_id child, outcome& result, env& e);
 
   /// When `wake` wants to be called next. Asked after each call to the policy.
   [[nodiscard]] virtual time_point wakeup() const { return never; }
@@ -323,11 +384,15 @@ public:
   [[nodiscard]] virtual bool resends() const noexcept { return false; }
 };
 
-inline decision policy::expire(flight&, slot&, env&) {
+inline decision policy::expire(call_info&, slot&, env&) {
   return decision::pass();
 }
 
-inline decision policy::deadline_passed(flight&, slot&, env&) {
+inline decision policy::child_done(call_id, outcome&, env&) {
+  return decision::pass();
+}
+
+inline decision policy::deadline_passed(call_info&, slot&, env&) {
   return decision::reject(errc::deadline_exceeded);
 }
 

@@ -31,8 +31,8 @@ public:
   /// The next newer entry, or `none`.
   [[nodiscard]] handle next(handle h) const noexcept { return nodes_[h].next; }
 
-  /// The entry `h`, or, if that was taken out, an entry that has its place
-  /// since; null if there is none.
+  /// The entry `h`, or, if that was taken out, a value-initialised one or the
+  /// entry that has its place since; null if there is no such place.
   [[nodiscard]] const T* find(handle h) const noexcept {
     return h < nodes_.size() ? &nodes_[h].value : nullptr;
   }
@@ -63,7 +63,7 @@ public:
     (n.next == none ? tail_ : nodes_[n.next].prev) = n.prev;
     n.next = free_;
     free_ = h;
-    auto value = std::move(n.value);
+    auto value = std::exchange(n.value, T{});
     if (--size_ == 0 && nodes_.size() > kept) {
       std::vector<node>{}.swap(nodes_);
       free_ = none;

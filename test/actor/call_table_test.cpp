@@ -54,9 +54,9 @@ TEST(call_table, counts_phases) {
   auto& a = t.take();
   auto& b = t.take();
   t.move_to(a, phase::held);
-  t.move_to(b, phase::flying);
+  t.move_to(b, phase::in_flight);
   EXPECT_EQ(t.in(phase::held), 1u);
-  EXPECT_EQ(t.in(phase::flying), 1u);
+  EXPECT_EQ(t.in(phase::in_flight), 1u);
   t.put_back(a);
   EXPECT_EQ(t.in(phase::held), 0u);
   EXPECT_EQ(t.in(phase::moving), 0u);

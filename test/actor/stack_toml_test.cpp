@@ -68,8 +68,8 @@ TEST_P(stack_toml_world, an_actor_may_have_a_long_name) {
                           "[{ actor = 'prices/eu-central/replica-2' }]\n",
                           &world.system());
   auto layers = entry.policies.build();
-  ASSERT_EQ(layers.at(0)->alternatives(), 1u);
-  EXPECT_EQ(layers.at(0)->at(0)->target, w.handle());
+  ASSERT_EQ(layers.at(0)->targets().size(), 1u);
+  EXPECT_EQ(layers.at(0)->targets().at(0), w.handle());
 }
 
 TEST_P(stack_toml_world, an_actor_that_is_not_registered_is_a_problem) {

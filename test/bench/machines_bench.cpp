@@ -18,7 +18,7 @@ struct bench_env final : env {
 };
 
 struct pair_of_calls {
-  flight call;
+  call_info call;
   slot notes;
 };
 
@@ -95,12 +95,12 @@ void batcher_machine(benchmark::State& state) {
       benchmark::DoNotOptimize(p.admit(xs[i].call, xs[i].notes, e));
     auto batch = e.actions.at(0).index;
     e.actions.clear();
-    benchmark::DoNotOptimize(p.take_batch(batch));
     for (std::size_t i = 0; i < n; ++i) {
       auto o = outcome::success();
       benchmark::DoNotOptimize(p.settle(xs[i].call, xs[i].notes, o, e));
     }
-    p.batch_done(batch, e);
+    auto o = outcome::success();
+    benchmark::DoNotOptimize(p.child_done(batch, o, e));
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(n));
 }

@@ -38,13 +38,6 @@ struct naive_batcher {
   std::map<std::string, std::int64_t> counted;
   std::vector<std::uint64_t> just_launched;
 
-  [[nodiscard]] std::size_t held() const {
-    auto n = waiting.size();
-    for (const auto& [batch, calls] : launched)
-      n += calls.size();
-    return n;
-  }
-
   [[nodiscard]] time_point by_delay() const {
     return waiting.front().joined + config.max_delay;
   }
@@ -91,7 +84,7 @@ struct naive_batcher {
   }
 
   bool arrive(call_id call, time_point deadline, time_point now) {
-    if (held() >= config.max_waiting) {
+    if (waiting.size() >= config.max_waiting) {
       ++counted["rejected_full"];
       return false;
     }
@@ -101,18 +94,11 @@ struct naive_batcher {
     return true;
   }
 
-  void abandon(call_id call, time_point now) {
+  void abandon(call_id call) {
     ++counted["abandoned"];
     std::erase_if(waiting, [=](const auto& x) { return x.call == call; });
-    for (auto& [batch, calls] : launched) {
-      if (std::erase(calls, call) > 0 && calls.empty()) {
-        ++counted["emptied"];
-        under_way.erase(batch);
-        launched.erase(batch);
-        break;
-      }
-    }
-    launch_all(now);
+    for (auto& [batch, calls] : launched)
+      std::erase(calls, call);
   }
 
   ids take(std::uint64_t batch) {
@@ -147,6 +133,18 @@ auto any_of(const Container& xs) {
   auto i = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, n));
   return *std::next(xs.begin(), i);
 }
+
+// Numbers children from 1 on, as the model does its batches.
+struct naming_env final : env {
+  using env::env;
+  std::vector<ids> children;
+
+protected:
+  call_id make_child(child_call c) override {
+    children.push_back(std::move(c.parents));
+    return children.size();
+  }
+};
 
 // Runs batcher and model side by side. Launched batches are taken late, so that
 // calls are abandoned in between.
@@ -194,7 +192,7 @@ public:
 
 private:
   void arrive() {
-    flight call;
+    call_info call;
     call.id = ++last_call_;
     auto distance = *rc::gen::element<duration>(-1h, 0ns, 1ns, 5ms, 5ms + 1ns,
                                                 8ms, 15ms, 1h, 2h, unlimited);
@@ -241,7 +239,7 @@ private:
     auto& [call, notes] = calls_.at(id);
     policy_.abandon(
       call, notes, outcome::failure(errc::deadline_exceeded, false), false, e_);
-    model_.abandon(id, e_.now);
+    model_.abandon(id);
     ++abandoned_;
   }
 
@@ -249,15 +247,25 @@ private:
     if (model_.launched.empty())
       return;
     auto batch = any_of(model_.launched).first;
-    auto taken = policy_.take_batch(batch);
+    ids taken;
+    for (auto id : e_.children.at(batch - 1))
+      if (held_.erase(id) > 0)
+        taken.push_back(id);
     RC_ASSERT(taken == model_.take(batch));
-    RC_ASSERT(!taken.empty());
     RC_ASSERT(taken.size() <= 100'000u);
     for (auto id : taken) {
-      RC_ASSERT(held_.erase(id) == 1u);
       below_.insert(id);
       ++sent_;
     }
+    if (!taken.empty())
+      return;
+    ++model_.counted["emptied"];
+    end(batch, outcome::failure(errc::cancelled, false));
+  }
+
+  void end(std::uint64_t batch, outcome o) {
+    RC_ASSERT(policy_.child_done(batch, o, e_).what == decision::kind::pass);
+    model_.done(batch, e_.now);
   }
 
   // Ends a batch that was taken; its items may still be below.
@@ -268,15 +276,14 @@ private:
         taken.push_back(batch);
     if (taken.empty())
       return;
-    auto batch = any_of(taken);
-    policy_.batch_done(batch, e_);
-    model_.done(batch, e_.now);
+    end(any_of(taken), outcome::success());
   }
 
   // What a confused host may say: nothing comes of it.
   void confuse() {
-    RC_ASSERT(policy_.take_batch(model_.last + 7).empty());
-    policy_.batch_done(model_.last + 7, e_);
+    auto o = outcome::success();
+    policy_.child_done(model_.last + 7, o, e_);
+    model_.launch_all(e_.now);
   }
 
   void step_back() {
@@ -331,7 +338,7 @@ private:
   void compare() {
     std::vector<std::uint64_t> launched;
     for (auto& a : std::exchange(e_.actions, {})) {
-      RC_ASSERT(a.what == env::action::kind::launch);
+      RC_ASSERT(a.what == env::action::kind::start_child);
       launched.push_back(a.index);
     }
     RC_ASSERT(launched == std::exchange(model_.just_launched, {}));
@@ -352,8 +359,8 @@ private:
   batcher policy_;
   naive_batcher model_;
   random_source random_;
-  env e_;
-  std::map<call_id, std::pair<flight, slot>> calls_;
+  naming_env e_;
+  std::map<call_id, std::pair<call_info, slot>> calls_;
   std::set<call_id> held_;
   std::set<call_id> below_;
   call_id last_call_ = 0;

@@ -84,7 +84,7 @@ private:
   };
 
   void arrive(duration left, bool by_default) {
-    flight f;
+    call_info f;
     f.deadline = left == unlimited ? never : real_.e.now + left;
     f.default_deadline = by_default;
     auto& x = calls_[real_.arrive(f)];
@@ -187,7 +187,7 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
   std::vector<slot> notes(layers.size());
   random_source random;
   env e{solo<deadline>::start(), random};
-  flight call;
+  call_info call;
   call.default_deadline = *rc::gen::arbitrary<bool>();
   if (call.default_deadline)
     call.deadline = e.now + 30s;

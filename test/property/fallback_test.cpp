@@ -98,7 +98,7 @@ private:
   }
 
   void arrive(duration left) {
-    flight f;
+    call_info f;
     f.deadline = after(real_.e.now, left);
     calls_[real_.arrive(f)].deadline = f.deadline;
     ++count_["calls"];

@@ -238,7 +238,7 @@ outcome any_outcome(int n, int m) {
 void perform(const op& x, host& h, clockwork& c) {
   auto [what, n, m] = x;
   if (what < 10) {
-    flight f;
+    call_info f;
     f.permits = static_cast<std::uint32_t>(1 + (m % 3 == 0 ? n % 6 : 0));
     if (m % 5 == 0)
       f.deadline = h.e.now + duration{n * 4};
@@ -344,7 +344,7 @@ public:
   explicit ledger(limiter_config c) : h(std::move(c)) {}
 
   void arrive(std::uint32_t permits) {
-    flight f;
+    call_info f;
     f.permits = permits;
     auto id = h.arrive(f);
     note();

@@ -96,7 +96,7 @@ public:
   explicit model(settings_of_run s)
     : now_(std::move(s)), budget_(limits_of(now_.config)) {}
 
-  void arrive(call_id id, const flight& f, time_point now) {
+  void arrive(call_id id, const call_info& f, time_point now) {
     auto& x = calls[id];
     x.deadline = f.deadline;
     x.mark = f.idempotent;
@@ -270,7 +270,7 @@ private:
   void arrive(const operation& op) {
     static constexpr std::array<duration, 6> lefts{unlimited, 0ns, 1ns,
                                                    10ms,      1s,  1min};
-    flight f;
+    call_info f;
     f.deadline = after(real_.e.now, pick(lefts, op.which));
     f.idempotent = static_cast<idempotence>(op.how % 3);
     f.attempt = op.how % 4 == 0 ? 2 : 1;

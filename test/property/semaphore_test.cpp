@@ -169,7 +169,7 @@ call_id pick(const board& b, int n, bool also_waiting) {
 void perform(const op& x, host& h, board& b) {
   auto [what, n, m] = x;
   if (what < 9) {
-    flight f;
+    call_info f;
     f.permits = static_cast<std::uint32_t>(1 + (m % 3 == 0 ? n % 6 : 0));
     b.arrive(h.arrive(f), f.permits);
   } else if (what < 14) {

@@ -25,14 +25,14 @@ inline limiter_config some(std::int64_t rate, duration per, std::uint32_t burst,
   return c;
 }
 
-inline flight heavy(std::uint32_t permits) {
-  flight f;
+inline call_info heavy(std::uint32_t permits) {
+  call_info f;
   f.permits = permits;
   return f;
 }
 
-inline flight due_at(duration deadline) {
-  flight f;
+inline call_info due_at(duration deadline) {
+  call_info f;
   f.deadline = host::start() + deadline;
   return f;
 }

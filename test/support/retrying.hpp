@@ -23,8 +23,8 @@ inline retrier_config simple() {
   return c;
 }
 
-inline flight with_deadline(const host& h, duration left) {
-  flight call;
+inline call_info with_deadline(const host& h, duration left) {
+  call_info call;
   call.deadline = after(h.e.now, left);
   return call;
 }

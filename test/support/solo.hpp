@@ -25,13 +25,13 @@ template <class Policy>
 class solo {
 public:
   struct entry {
-    flight call;
+    call_info call;
     slot notes;
     place where = place::below;
     errc code{};              // of the rejection
     duration retry_after{};   // of the rejection
     time_point until = never; // of the hold
-    std::uint64_t index = 0;  // of the redirect
+    std::uint64_t index = 0;  // of the value or the target it went to
     int descents = 0;         // how often it went down
     outcome result;           // what went up
     time_point outer = never; // the deadline that it came with
@@ -40,7 +40,7 @@ public:
 
   struct recording final : env {
     using env::env;
-    void tell(const news& n) override {
+    void tell(const event_info& n) override {
       told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
                      + ">" + std::string{n.to});
     }
@@ -50,6 +50,14 @@ public:
     }
     std::vector<std::string> told;
     std::vector<std::string> threw;
+    /// Child number i is called i + 1.
+    std::vector<child_call> children;
+
+  protected:
+    call_id make_child(child_call c) override {
+      children.push_back(std::move(c));
+      return children.size();
+    }
   };
 
   template <class... Ts>
@@ -62,7 +70,7 @@ public:
   duration now() const { return e.now - start(); }
 
   /// Lets a call arrive now.
-  call_id arrive(flight call = {}) {
+  call_id arrive(call_info call = {}) {
     call.id = ++last_;
     call.arrived = e.now;
     auto& x = calls[call.id];
@@ -165,7 +173,7 @@ public:
     return -1;
   }
 
-  /// Batches that the policy asked to send, not yet taken by the test.
+  /// Children that the policy started downwards, not yet taken by the test.
   std::vector<std::uint64_t> launched;
 
   Policy policy;
@@ -219,28 +227,40 @@ private:
   }
 
   void work() {
-    while (!e.actions.empty()) {
-      auto todo = std::exchange(e.actions, {});
-      for (auto& a : todo) {
-        if (a.what == env::action::kind::launch) {
-          launched.push_back(a.index);
-          continue;
-        }
-        auto i = calls.find(a.call);
-        if (i == calls.end() || i->second.where != place::held)
-          continue;
-        auto& x = i->second;
-        if (a.what == env::action::kind::resume) {
-          decide(x, decision::pass());
-        } else if (a.what == env::action::kind::reject) {
-          decide(x, decision::reject(a.code, a.retry_after));
-        } else {
-          x.where = place::redirected;
-          x.index = a.index;
-          x.until = never;
-        }
-      }
+    while (!e.actions.empty())
+      for (auto& a : std::exchange(e.actions, {}))
+        carry_out(a);
+  }
+
+  void carry_out(const env::action& a) {
+    using kind = env::action::kind;
+    if (a.what == kind::start_child) {
+      const auto& child = e.children.at(a.index - 1);
+      if (child.target == child_call::below)
+        launched.push_back(a.index);
+      else
+        for (auto id : child.parents)
+          redirect(id, child.target);
+      return;
     }
+    auto i = calls.find(a.call);
+    if (i == calls.end() || i->second.where != place::held)
+      return;
+    if (a.what == kind::resume)
+      decide(i->second, decision::pass());
+    else if (a.what == kind::reject)
+      decide(i->second, decision::reject(a.code, a.retry_after));
+    else
+      redirect(a.call, a.index);
+  }
+
+  void redirect(call_id id, std::uint64_t to) {
+    auto i = calls.find(id);
+    if (i == calls.end() || i->second.where != place::held)
+      return;
+    i->second.where = place::redirected;
+    i->second.index = to;
+    i->second.until = never;
   }
 
   call_id last_ = 0;

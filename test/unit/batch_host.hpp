@@ -24,28 +24,31 @@ public:
   explicit batch_host(batcher_config c) : solo(std::move(c)) {}
 
   call_id arrive_with_deadline(duration d) {
-    flight call;
+    call_info call;
     call.deadline = after(e.now, d);
     return arrive(call);
   }
 
-  /// Carries out the oldest launch: its items are below from here on.
+  /// Starts the oldest batch: its items are below from here on. One without
+  /// items is over at once.
   ids take() {
     EXPECT_FALSE(launched.empty());
     if (launched.empty())
       return {};
     last_taken = launched.front();
     launched.erase(launched.begin());
-    auto result = policy.take_batch(last_taken);
-    for (auto id : result)
-      calls.at(id).where = place::below;
+    ids result;
+    for (auto id : e.children.at(last_taken - 1).parents)
+      if (auto& x = calls.at(id); x.where == place::held) {
+        x.where = place::below;
+        result.push_back(id);
+      }
+    if (result.empty())
+      end(last_taken, outcome::failure(errc::cancelled, false));
     return result;
   }
 
-  void done(std::uint64_t batch) {
-    policy.batch_done(batch, e);
-    collect();
-  }
+  void done(std::uint64_t batch) { end(batch, outcome::success()); }
 
   void drain() {
     policy.drain(e);
@@ -62,6 +65,11 @@ public:
   std::uint64_t last_taken = 0;
 
 private:
+  void end(std::uint64_t batch, outcome o) {
+    EXPECT_EQ(policy.child_done(batch, o, e).what, decision::kind::pass);
+    collect();
+  }
+
   void collect() {
     for (auto& a : std::exchange(e.actions, {}))
       launched.push_back(a.index);

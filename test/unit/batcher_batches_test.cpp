@@ -10,45 +10,27 @@ namespace {
 
 // -- batches under way --------------------------------------------------------
 
-TEST(batcher, counts_launched_items_as_waiting_until_they_are_taken) {
+TEST(batcher, starts_one_child_a_batch_that_counts_as_one_call) {
   batch_host b{three_items()};
-  for (int i = 0; i < 5; ++i)
+  for (int i = 0; i < 6; ++i)
     b.arrive();
-  EXPECT_EQ(b.where(b.arrive()), place::rejected);
-  b.take();
-  EXPECT_EQ(b.where(b.arrive()), place::held);
-}
-
-TEST(batcher, numbers_batches_from_one_and_never_reuses_a_number) {
-  auto c = three_items();
-  c.max_items = 1;
-  batch_host b{c};
-  for (std::uint64_t i = 1; i <= 4; ++i) {
-    b.arrive();
-    ASSERT_EQ(b.launched, std::vector{i});
-    b.take();
-    b.done(i);
+  ASSERT_EQ(b.e.children.size(), 2u);
+  EXPECT_EQ(b.e.children[0].parents, (ids{1, 2, 3}));
+  EXPECT_EQ(b.e.children[1].parents, (ids{4, 5, 6}));
+  for (const auto& x : b.e.children) {
+    EXPECT_EQ(x.target, child_call::below);
+    EXPECT_EQ(x.permits, 1u);
+    EXPECT_EQ(x.deadline, never);
   }
 }
 
-TEST(batcher, hands_a_batch_over_only_once) {
+TEST(batcher, does_not_count_launched_items_as_waiting) {
   batch_host b{three_items()};
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 11; ++i)
     b.arrive();
-  b.take();
-  EXPECT_TRUE(b.policy.take_batch(b.last_taken).empty());
-  EXPECT_TRUE(b.policy.take_batch(99).empty());
-}
-
-TEST(batcher, hands_batches_over_in_any_order) {
-  batch_host b{three_items()};
-  auto c = three_items();
-  c.max_waiting = 6;
-  b.reconfigure(c);
-  for (int i = 0; i < 6; ++i)
-    b.arrive();
-  EXPECT_EQ(b.policy.take_batch(2), (ids{4, 5, 6}));
-  EXPECT_EQ(b.policy.take_batch(1), (ids{1, 2, 3}));
+  EXPECT_EQ(b.launched.size(), 2u);
+  EXPECT_EQ(b.count("waiting"), 5);
+  EXPECT_EQ(b.where(b.arrive()), place::rejected);
 }
 
 TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
@@ -67,10 +49,9 @@ TEST(batcher, is_done_with_a_batch_all_of_whose_items_were_abandoned) {
     b.arrive();
   for (call_id id = 1; id <= 3; ++id)
     b.drop(id);
-  EXPECT_EQ(b.count("emptied"), 1);
-  EXPECT_EQ(b.count("outstanding"), 0);
+  EXPECT_EQ(b.count("outstanding"), 1);
   EXPECT_TRUE(b.take().empty());
-  b.done(1);
+  EXPECT_EQ(b.count("emptied"), 1);
   EXPECT_EQ(b.count("outstanding"), 0);
 }
 
@@ -83,7 +64,7 @@ TEST(batcher, fills_the_place_of_an_emptied_batch) {
     b.arrive();
   b.drop(1);
   b.drop(2);
-  EXPECT_EQ(b.launched, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(b.launched, (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(b.take().empty());
   EXPECT_EQ(b.take(), (ids{3, 4}));
 }
@@ -318,6 +299,7 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
   for (call_id id = 1; id <= 10; ++id) {
     b.arrive();
     b.drop(id); // What the host does with a call that would be held.
+    EXPECT_TRUE(b.take().empty());
   }
   EXPECT_EQ(b.count("waiting"), 0);
   EXPECT_EQ(b.count("outstanding"), 0);
@@ -327,18 +309,22 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
 // Why each batch was sent, as told to subscribers.
 struct reasons final : env {
   using env::env;
-  void tell(const news& n) override {
+  void tell(const event_info& n) override {
     if (n.kind == event_kind::flushed)
       told.emplace_back(n.detail);
   }
   std::vector<std::string> told;
+  call_id children = 0;
+
+protected:
+  call_id make_child(child_call) override { return ++children; }
 };
 
 TEST(batcher, tells_why_it_sent_a_batch) {
   batcher b{three_items()};
   random_source random{1};
   reasons e{time_point{} + 1h, random};
-  flight call;
+  call_info call;
   std::vector<slot> notes(7);
   auto admit = [&](std::size_t i, time_point deadline) {
     call.id = i + 1;
@@ -346,8 +332,8 @@ TEST(batcher, tells_why_it_sent_a_batch) {
     b.admit(call, notes[i], e);
   };
   auto finish = [&](std::uint64_t batch) {
-    static_cast<void>(b.take_batch(batch));
-    b.batch_done(batch, e);
+    auto o = outcome::success();
+    b.child_done(batch, o, e);
   };
   for (std::size_t i = 0; i < 3; ++i)
     admit(i, never);

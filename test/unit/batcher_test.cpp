@@ -212,7 +212,7 @@ TEST(batcher, waits_for_a_deadline_just_beyond_the_margin) {
 
 TEST(batcher, survives_the_earliest_deadline_that_there_is) {
   batch_host b{three_items()};
-  flight call;
+  call_info call;
   call.deadline = time_point::min();
   b.arrive(call);
   EXPECT_EQ(b.take().size(), 1u);

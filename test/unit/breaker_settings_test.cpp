@@ -205,7 +205,7 @@ TEST(breaker_metrics, number_the_states) {
 // Keeps the reasons, too.
 struct listener final : env {
   using env::env;
-  void tell(const news& n) override {
+  void tell(const event_info& n) override {
     told.push_back(std::string{n.from} + ">" + std::string{n.to} + ": "
                    + std::string{n.detail});
   }
@@ -221,7 +221,7 @@ TEST(breaker_events, say_why_the_state_changed) {
   c.probe_timeout = 2s;
   c.half_open_max = 2s;
   breaker b{c};
-  flight call;
+  call_info call;
   slot notes;
   outcome bad = app_error(1);
   auto good = outcome::success();

@@ -22,7 +22,7 @@ public:
 
   // A call with so much time left arrives.
   call_id arrive_with(duration left) {
-    flight call;
+    call_info call;
     call.deadline = left == unlimited ? never : e.now + left;
     return arrive(call);
   }
@@ -34,7 +34,7 @@ public:
 
   // A call arrives to which the host gave its default of so much time.
   call_id arrive_with_default(duration left) {
-    flight call;
+    call_info call;
     call.deadline = after(e.now, left);
     call.default_deadline = true;
     return arrive(call);
@@ -210,7 +210,7 @@ TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
     deadline d{limit(1s)};
     random_source random;
     env e{host::start(), random};
-    flight call;
+    call_info call;
     call.deadline = after(e.now, had);
     slot notes;
     d.admit(call, notes, e);
@@ -288,7 +288,7 @@ TEST(deadline, counts_what_overran_under_a_host_that_only_observes) {
 
 TEST(deadline, does_not_count_an_outer_deadline_as_its_own) {
   host h{limit(5s)};
-  flight f;
+  call_info f;
   f.deadline = host::start() + 1s;
   auto id = h.arrive(f);
   h.advance(2s);

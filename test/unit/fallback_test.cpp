@@ -142,7 +142,7 @@ TEST(fallback, begins_nothing_that_is_out_of_time) {
   };
   for (auto& x : std::vector<row>{{2ms, true}, {1ms, false}, {0ms, false}}) {
     host h{simple(), 2u};
-    flight call;
+    call_info call;
     call.deadline = h.e.now + x.left;
     auto id = h.arrive(call);
     h.advance(1ms);
@@ -387,7 +387,7 @@ TEST(fallback, observing_it_gives_its_place_back_at_once) {
   fallback f{simple(1), 1};
   random_source random;
   env e{host::start(), random};
-  flight call;
+  call_info call;
   slot notes;
   f.admit(call, notes, e);
   auto o = outcome::failure(errc::worker_down, true);

@@ -122,7 +122,7 @@ std::int64_t greedy(limiter_config c, duration end) {
   limiter l{std::move(c)};
   std::int64_t n = 0;
   for (call_id id = 1;; ++id) {
-    flight f;
+    call_info f;
     slot notes;
     f.id = id;
     auto d = l.admit(f, notes, e);
@@ -310,7 +310,7 @@ TEST(limiter, gives_the_tokens_to_waiters_first_if_the_wake_up_is_late) {
   limiter l{some(10, 1s, 1, 1s)};
   random_source random;
   env e{host::start(), random};
-  flight a, b, c;
+  call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
   l.admit(a, na, e);
@@ -327,7 +327,7 @@ TEST(limiter, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
   limiter l{some(10, 1s, 1, 100ms)};
   random_source random;
   env e{host::start(), random};
-  flight a, b;
+  call_info a, b;
   slot na, nb;
   a.id = 1, b.id = 2;
   l.admit(a, na, e);
@@ -343,7 +343,7 @@ TEST(limiter, gives_back_the_tokens_of_a_granted_call_that_never_went_down) {
   limiter l{some(10, 1s, 1, 1s)};
   random_source random;
   env e{host::start(), random};
-  flight a, b, c;
+  call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
   l.admit(a, na, e);

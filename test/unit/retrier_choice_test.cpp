@@ -41,7 +41,7 @@ TEST(retrier, retries_only_what_may_be_repeated) {
     auto c = simple();
     c.idempotent = x.idempotent;
     host h{c};
-    flight call;
+    call_info call;
     call.idempotent = x.mark;
     auto id = h.arrive(call);
     h.fail(id, errc::worker_down, x.reached);
@@ -264,7 +264,7 @@ TEST(retrier, gives_the_first_of_several_reasons) {
   c.classify.deny = {"cancelled"};
   c.budget_ratio = 0.000001;
   c.budget_reserve = 0;
-  auto call = flight{};
+  auto call = call_info{};
   auto o = outcome::failure(errc::cancelled, true, -1ns);
   auto reason = [&] {
     host h{c};

@@ -105,7 +105,7 @@ TEST(retrier, what_is_a_retry_of_an_outer_gate_pays_for_nothing) {
   c.budget_reserve = 0;
   for (std::uint32_t attempt : {0u, 1u, 2u, 100u}) {
     host h{c};
-    flight call;
+    call_info call;
     call.attempt = attempt;
     auto id = h.arrive(call);
     h.fail(id);
@@ -134,14 +134,14 @@ public:
 
   // Plays one call; returns whether it succeeded.
   bool play() {
-    flight call;
+    call_info call;
     return down(0, call).ok;
   }
 
   int attempts = 0;
 
 private:
-  outcome down(std::size_t layer, flight& call) {
+  outcome down(std::size_t layer, call_info& call) {
     if (layer == retriers_.size()) {
       ++attempts;
       return random_.uniform() < 0.5 ? worker_failed() : outcome::success();

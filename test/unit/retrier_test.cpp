@@ -231,7 +231,7 @@ TEST(retrier, tells_of_each_retry) {
 TEST(retrier, does_not_let_the_number_of_attempts_wrap) {
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();
   host h{simple()};
-  flight call;
+  call_info call;
   call.attempt = most;
   auto id = h.arrive(call);
   backoff_after(h, id);

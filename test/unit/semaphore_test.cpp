@@ -26,8 +26,8 @@ semaphore_config some(std::uint32_t permits, std::uint32_t max_waiters = 0,
   return c;
 }
 
-flight heavy(std::uint32_t permits) {
-  flight f;
+call_info heavy(std::uint32_t permits) {
+  call_info f;
   f.permits = permits;
   return f;
 }
@@ -298,7 +298,7 @@ TEST(semaphore, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
   semaphore s{some(1, 10, 100ms)};
   random_source random;
   env e{host::start(), random};
-  flight a, b;
+  call_info a, b;
   slot na, nb;
   a.id = 1, b.id = 2;
   outcome ok;
@@ -328,7 +328,7 @@ TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
   semaphore s{some(1, 10)};
   random_source random;
   env e{host::start(), random};
-  flight a, b, c;
+  call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
   outcome ok;
@@ -340,7 +340,7 @@ TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
   ASSERT_EQ(e.actions.size(), 2u);
   EXPECT_EQ(e.actions[1].call, 3u);
   // The place in the queue that was b's is used again by another call.
-  flight d;
+  call_info d;
   slot nd;
   d.id = 4;
   EXPECT_EQ(s.admit(d, nd, e).what, decision::kind::hold);

@@ -267,13 +267,13 @@ public:
 
   template <class T>
   [[nodiscard]] std::optional<T> at(std::size_t index) const {
-    auto alternative = layers_.at(0)->at(index);
-    auto value = alternative ? rt::get_if<T>(alternative->value) : nullptr;
+    auto answer = layers_.at(0)->value(index);
+    auto* value = rt::get_if<T>(answer);
     return value ? std::optional<T>{*value} : std::nullopt;
   }
 
-  [[nodiscard]] const alternative* end_of(std::size_t n) const {
-    return layers_.at(0)->at(n);
+  [[nodiscard]] std::size_t size() const {
+    return layers_.at(0)->targets().size();
   }
 
 private:
@@ -285,7 +285,7 @@ TEST(stack_toml_answer, has_the_type_of_its_value) {
   EXPECT_EQ(x.at<std::string>(0), "text");
   EXPECT_EQ(x.at<std::int64_t>(1), -5);
   EXPECT_EQ(x.at<bool>(2), true);
-  EXPECT_EQ(x.end_of(3), nullptr);
+  EXPECT_EQ(x.size(), 3u);
 }
 
 TEST(stack_toml_answer, has_the_type_that_is_stated) {

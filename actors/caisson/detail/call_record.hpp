@@ -1,30 +1,32 @@
-// What a gate knows of one call.
+// What an engine knows of one call.
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/linked.hpp>
 #include <caisson/policy.hpp>
 #include <caisson/timer_queue.hpp>
 #include <caisson/wait_list.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace caisson::detail {
 
-struct caller;
+struct watched_caller;
 
 using call_timers = timer_queue<std::uint32_t>;
 
 /// Where a call is.
 enum class phase : std::uint8_t {
-  free,    // the record is not in use
-  moving,  // between two layers, within one handler
-  held,    // by the layer `at`
-  waiting, // for a worker
-  flying,  // with the worker or an alternative
-  leased,  // its permit is with a holder
-  batched, // part of the batch that is the call `parent`
+  free,      // the record is not in use
+  moving,    // between two layers, within one handler
+  held,      // by the layer `at`
+  delegated, // held by the layer `at`, with children under way
+  waiting,   // for a worker
+  in_flight, // with the worker or another target
+  leased,    // its permit is with a holder
 };
 
 inline constexpr std::size_t phase_count = 7;
@@ -41,12 +43,28 @@ struct layer_notes {
 };
 
 /// Tags of the lists that a call can be in.
-struct in_flight;
-struct of_caller;
+struct by_target;
+struct by_caller;
+
+/// What a child knows of its parents.
+struct child_state {
+  /// The layer that started it.
+  std::size_t origin = 0;
+  /// In the order in which they joined; some may have left.
+  std::vector<call_id> parents;
+  /// How many have not left.
+  std::size_t waiting = 0;
+  /// As `child_call` says.
+  std::uint32_t target = child_call::below;
+  std::uint32_t permits = 0;
+  time_point limit = never;
+  /// Whether it was started on behalf of parents: without any it is given up.
+  bool has_parents = false;
+};
 
 /// One call. The part that policies see comes first.
-struct call_record : flight, link<in_flight>, link<of_caller> {
-  rt::reply_to from;
+struct call_record : call_info, link<by_target>, link<by_caller> {
+  reply_slot from;
   /// What the caller sent; kept for further attempts only if some layer may
   /// want them.
   caf::message payload;
@@ -57,6 +75,8 @@ struct call_record : flight, link<in_flight>, link<of_caller> {
   call_timers::handle timer;
   /// Names the attempt under way: an answer with another key is late.
   std::uint64_t attempt_key = 0;
+  /// The number under which the target knows it.
+  std::uint64_t attempt_number = 0;
   /// Bit k: layer k has the call.
   std::uint64_t inside = 0;
   /// Bit k: an attempt made since layer k admitted the call may have reached a
@@ -64,11 +84,8 @@ struct call_record : flight, link<in_flight>, link<of_caller> {
   std::uint64_t reached = 0;
   wait_list<call_id>::handle wait = wait_list<call_id>::none;
   std::uint32_t index = 0;
-  /// The worker it was sent to, if it was not an alternative.
-  std::uint32_t incarnation = 0;
-  /// The alternative it was sent to: its number among all of the gate's, none
-  /// if it was sent to the worker.
-  std::uint32_t alternative = no_alternative;
+  /// What it was sent to.
+  target_id target = worker_target;
   /// The next call in the same bucket of the table's index.
   std::uint32_t next_indexed = 0;
   phase where = phase::free;
@@ -80,7 +97,7 @@ struct call_record : flight, link<in_flight>, link<of_caller> {
   /// The layer whose deadline is in force, -1: the caller's or the gate's.
   std::int8_t owner = -1;
   /// The layer whose error goes up, -1: the gate itself.
-  std::int8_t decider = -1;
+  std::int8_t rejected_by = -1;
   /// It asks for a permit.
   bool lease = false;
   /// It has got it.
@@ -88,27 +105,38 @@ struct call_record : flight, link<in_flight>, link<of_caller> {
   /// The permit's number.
   std::uint64_t permit = 0;
   /// Its caller, if that is watched on its behalf.
-  caller* watched = nullptr;
+  watched_caller* watched = nullptr;
   /// The gates that it passed on its way here.
   std::vector<std::uint64_t> path;
-
-  /// The batch whose item this is.
-  call_id parent = 0;
-
-  /// If this call is a batch: its items, how many of them still wait, its
-  /// number, the layer that made it.
-  std::vector<call_id> items;
-  std::uint32_t waiting_items = 0;
-  std::uint64_t batch = 0;
-  std::int8_t origin = -1;
-
+  /// Its children under way.
+  std::vector<call_id> children;
+  /// If it is a child itself.
+  std::unique_ptr<child_state> child;
   /// One for each layer; the table's.
   layer_notes* layers = nullptr;
-
-  static constexpr std::uint32_t no_alternative = 0xffffffff;
 };
 
-using flying_calls = linked_list<call_record, in_flight>;
-using callers_calls = linked_list<call_record, of_caller>;
+using target_calls = linked_list<call_record, by_target>;
+using caller_calls = linked_list<call_record, by_caller>;
+
+// -- marks --------------------------------------------------------------------
+
+inline constexpr std::size_t any_attempt = 63;
+
+[[nodiscard]] inline bool is_inside(const call_record& r,
+                                    std::size_t layer) noexcept {
+  return (r.inside >> layer & 1) != 0;
+}
+
+/// Whether an attempt that layer k, or (without one) the caller, knows of may
+/// have reached a worker.
+[[nodiscard]] inline bool
+has_reached(const call_record& r, std::size_t layer = any_attempt) noexcept {
+  return (r.reached >> layer & 1) != 0;
+}
+
+inline void set_reached(call_record& r) noexcept {
+  r.reached |= r.inside | std::uint64_t{1} << any_attempt;
+}
 
 } // namespace caisson::detail

@@ -39,8 +39,8 @@ call_record& call_table::take() {
 
 void call_table::put_back(call_record& r) {
   assert(!r.indexed);
-  r.link<in_flight>::unlink();
-  r.link<of_caller>::unlink();
+  r.link<by_target>::unlink();
+  r.link<by_caller>::unlink();
   move_to(r, phase::free);
   --counts_[static_cast<std::size_t>(phase::free)];
   auto index = r.index;
@@ -102,18 +102,18 @@ void call_table::drop_block(std::size_t number) {
     blocks_.shrink_to_fit();
 }
 
-// -- calls by sender and number -----------------------------------------------
+// -- calls by caller and number -----------------------------------------------
 
-std::uint32_t& call_table::bucket_of(const caf::strong_actor_ptr& sender,
+std::uint32_t& call_table::bucket_of(std::uint64_t who,
                                      std::uint64_t number) noexcept {
-  auto h = mix_seed(salt_ ^ mix_seed(sender->id() ^ salt_) ^ number);
+  auto h = mix_seed(salt_ ^ mix_seed(who ^ salt_) ^ number);
   return buckets_[h & (buckets_.size() - 1)];
 }
 
 void call_table::index(call_record& r) {
   if (indexed_ >= buckets_.size())
     rehash(std::max(least_buckets, 2 * buckets_.size()));
-  auto& first = bucket_of(r.from.sender(), r.from.number());
+  auto& first = bucket_of(r.from.who(), r.from.number());
   r.next_indexed = std::exchange(first, r.index);
   r.indexed = true;
   ++indexed_;
@@ -122,7 +122,7 @@ void call_table::index(call_record& r) {
 void call_table::unindex(call_record& r) noexcept {
   if (!r.indexed)
     return;
-  auto* place = &bucket_of(r.from.sender(), r.from.number());
+  auto* place = &bucket_of(r.from.who(), r.from.number());
   while (*place != r.index)
     place = &record(*place).next_indexed;
   *place = r.next_indexed;
@@ -132,14 +132,12 @@ void call_table::unindex(call_record& r) noexcept {
     rehash(buckets_.size() / 2);
 }
 
-call_record* call_table::find_request(const caf::strong_actor_ptr& sender,
+call_record* call_table::find_request(std::uint64_t who,
                                       std::uint64_t number) noexcept {
-  if (!sender || buckets_.empty())
+  if (who == 0 || buckets_.empty())
     return nullptr;
-  for (auto i = bucket_of(sender, number); i != nobody;
-       i = record(i).next_indexed)
-    if (auto& r = record(i);
-        r.from.sender() == sender && r.from.number() == number)
+  for (auto i = bucket_of(who, number); i != nobody; i = record(i).next_indexed)
+    if (auto& r = record(i); r.from.who() == who && r.from.number() == number)
       return &r;
   return nullptr;
 }
@@ -151,7 +149,7 @@ void call_table::rehash(std::size_t buckets) {
     for (auto i = first; i != nobody;) {
       auto& r = record(i);
       auto next = r.next_indexed;
-      auto& bucket = bucket_of(r.from.sender(), r.from.number());
+      auto& bucket = bucket_of(r.from.who(), r.from.number());
       r.next_indexed = std::exchange(bucket, i);
       i = next;
     }

@@ -1,4 +1,4 @@
-// The calls that a gate holds: one record each, reused.
+// The calls that an engine holds: one record each, reused.
 #pragma once
 
 #include <caisson/detail/call_record.hpp>
@@ -12,7 +12,7 @@
 
 namespace caisson::detail {
 
-/// All records of a gate. A record's address and index stay the same while it
+/// All records of an engine. A record's address and index stay the same while it
 /// is in use; ids are never reused. Places are taken from the lowest one on,
 /// and blocks of them that are empty are given back, so that memory follows the
 /// number of calls held. Every operation takes constant time, but for the
@@ -71,19 +71,17 @@ public:
     return r.where != phase::free ? &r : nullptr;
   }
 
-  // -- calls by sender and number ---------------------------------------------
+  // -- calls by caller and number ---------------------------------------------
 
-  /// Lets `find_request` find the call by its `from`, which must name a sender
+  /// Lets `find_request` find the call by its `from`, which must say who it is
   /// and stay as it is until `unindex`.
   void index(call_record& r);
 
   /// Undoes `index`, if the call is in there.
   void unindex(call_record& r) noexcept;
 
-  /// A request that `sender` made under `number`, or null. Of several, the
-  /// newest.
-  call_record* find_request(const caf::strong_actor_ptr& sender,
-                            std::uint64_t number) noexcept;
+  /// A request that `who` made under `number`, or null. Of several, the newest.
+  call_record* find_request(std::uint64_t who, std::uint64_t number) noexcept;
 
   /// All calls, in order of their places.
   template <class F>
@@ -111,8 +109,7 @@ private:
   void drop_block(std::size_t number);
   [[nodiscard]] bool is_empty(std::size_t number) const noexcept;
 
-  std::uint32_t& bucket_of(const caf::strong_actor_ptr& sender,
-                           std::uint64_t number) noexcept;
+  std::uint32_t& bucket_of(std::uint64_t who, std::uint64_t number) noexcept;
   void rehash(std::size_t buckets);
 
   std::size_t layers_;

@@ -1,0 +1,37 @@
+// What ends a wait: deadlines, the end of a hold, a caller who gives up.
+#pragma once
+
+#include <caisson/detail/engine_core.hpp>
+
+namespace caisson::detail {
+
+class call_ends {
+public:
+  explicit call_ends(engine_core& core) : core_(core) {}
+
+  /// The call's timer has gone off.
+  void fire(call_record& r);
+
+  /// Ends the call if its deadline has come. Returns whether it is gone from
+  /// here.
+  bool overdue(call_record& r);
+
+  /// Takes the call away from all layers below `layer`, from its children and
+  /// from the worker.
+  void cut(call_record& r, int layer, const outcome& why);
+
+  /// Nobody wants the answer any more.
+  void cancel(call_record& r);
+
+  /// Whether the present attempt may have reached a worker.
+  [[nodiscard]] bool reached_now(const call_record& r);
+
+private:
+  void expire(call_record& r, std::size_t k);
+  bool deadline_hit(call_record& r);
+  void deadline_of_call(call_record& r);
+
+  engine_core& core_;
+};
+
+} // namespace caisson::detail

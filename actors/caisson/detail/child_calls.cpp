@@ -1,0 +1,263 @@
+#include <caisson/detail/child_calls.hpp>
+
+#include <caisson/detail/call_ends.hpp>
+#include <caisson/detail/router.hpp>
+#include <caisson/detail/worker_link.hpp>
+#include <caisson/error.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+// Under the deadlines that layers have put on a call lies the first one, its
+// own.
+time_point& own_deadline(call_record& r) {
+  auto* deadline = &r.deadline;
+  for (auto k = r.owner; k >= 0;) {
+    auto& layer = r.layers[static_cast<std::size_t>(k)];
+    deadline = &layer.outer_deadline;
+    k = layer.outer_owner;
+  }
+  return *deadline;
+}
+
+} // namespace
+
+// -- start --------------------------------------------------------------------
+
+call_id child_calls::make(std::size_t k, child_call wish) {
+  auto& c = core_.calls.take();
+  c.child = std::make_unique<child_state>();
+  c.child->origin = k;
+  c.child->target = wish.target;
+  c.child->limit = wish.deadline;
+  c.child->has_parents = !wish.parents.empty();
+  c.child->parents = std::move(wish.parents);
+  c.child->permits = wish.permits;
+  c.permits = std::max<std::uint32_t>(wish.permits, 1);
+  c.arrived = core_.now();
+  c.at = static_cast<std::int8_t>(k);
+  return c.id;
+}
+
+void child_calls::start(call_id id) {
+  auto* c = core_.calls.find(id);
+  if (!c)
+    return; // Given up before it began.
+  auto k = c->child->origin;
+  std::vector<caf::message> contents;
+  for (auto p : std::exchange(c->child->parents, {})) {
+    auto* parent = core_.calls.find(p);
+    // The last moment for one whose deadline has come.
+    if (!holds(k, parent) || core_.ends->overdue(*parent)
+        || !attach(*c, *parent))
+      continue;
+    contents.push_back(core_.layers.resends() ? parent->payload
+                                              : std::move(parent->payload));
+  }
+  if (c->child->has_parents && c->child->waiting == 0)
+    return finish(*c, outcome::failure(errc::cancelled, false));
+  if (!c->child->has_parents)
+    c->deadline = std::min(c->child->limit,
+                           after(core_.now(), core_.config.default_deadline));
+  if (fill(*c, std::move(contents)))
+    send(*c);
+}
+
+// Makes the child's content. Returns whether that went well.
+bool child_calls::fill(call_record& c, std::vector<caf::message> contents) {
+  auto k = c.child->origin;
+  auto content = core_.layers.run_content(k, [&](layer& l, env& e) {
+    return l.child_content(c.id, std::move(contents), e);
+  });
+  if (auto failure = core_.layers.take_failure()) {
+    finish(c, core_.route->failed_callback(c, k, *failure));
+    return false;
+  }
+  c.payload = std::move(content);
+  return true;
+}
+
+void child_calls::send(call_record& c) {
+  auto k = c.child->origin;
+  if (c.child->target == child_call::below)
+    return core_.route->descend(c, k + 1);
+  if (core_.ends->overdue(c))
+    return;
+  auto to = core_.layers[k].first_target + c.child->target;
+  c.rejected_by = static_cast<std::int8_t>(k);
+  c.depth = static_cast<std::int8_t>(k + 1);
+  if (core_.host.is_down(to))
+    return finish(c, outcome::failure(errc::worker_down, false));
+  core_.route->send_to(c, to);
+}
+
+// -- parents ------------------------------------------------------------------
+
+bool child_calls::holds(std::size_t k, const call_record* r) const {
+  return r && (r->where == phase::held || r->where == phase::delegated)
+         && static_cast<std::size_t>(r->at) == k;
+}
+
+// Returns false if it is a parent of this child already.
+bool child_calls::attach(call_record& c, call_record& parent) {
+  if (std::find(parent.children.begin(), parent.children.end(), c.id)
+      != parent.children.end())
+    return false;
+  core_.calls.move_to(parent, phase::delegated);
+  parent.children.push_back(c.id);
+  inherit(c, parent);
+  c.child->parents.push_back(parent.id);
+  ++c.child->waiting;
+  return true;
+}
+
+// A child is as important as the most important of its parents, may be carried
+// out twice if all of them may, and is pursued as long as one of them can use
+// the result.
+void child_calls::inherit(call_record& c, const call_record& parent) {
+  auto first = c.child->parents.empty();
+  auto& deadline = own_deadline(c);
+  deadline = std::min(first ? parent.deadline
+                            : std::max(deadline, parent.deadline),
+                      c.child->limit);
+  c.priority = first ? parent.priority : std::max(c.priority, parent.priority);
+  c.attempt = std::max(c.attempt, parent.attempt);
+  if (first)
+    c.idempotent = parent.idempotent;
+  else if (parent.idempotent != idempotence::yes
+           && c.idempotent != idempotence::no)
+    c.idempotent = parent.idempotent;
+  if (first)
+    c.key = parent.key;
+  else if (c.key != parent.key)
+    c.key.clear();
+  if (c.child->permits == 0)
+    c.permits = first ? parent.permits : 1;
+  // One that goes round in circles has the longest path sooner or later.
+  if (first || parent.path.size() > c.path.size())
+    c.path = parent.path;
+}
+
+void child_calls::join(std::size_t k, call_id child, call_id parent) {
+  auto* c = core_.calls.find(child);
+  auto* p = core_.calls.find(parent);
+  if (!c || !c->child || c->child->origin != k || !holds(k, p)
+      || core_.ends->overdue(*p))
+    return;
+  if (attach(*c, *p) && c->where != phase::moving)
+    core_.schedule(*c);
+}
+
+// The parent is held as before, but for this child.
+void child_calls::detach(call_record& parent, call_id child) {
+  std::erase(parent.children, child);
+  if (parent.children.empty() && parent.where == phase::delegated)
+    core_.calls.move_to(parent, phase::held);
+}
+
+void child_calls::leave_all(call_record& parent) {
+  for (auto id : std::exchange(parent.children, {}))
+    if (auto* c = core_.calls.find(id); c && --c->child->waiting == 0)
+      give_up(*c);
+}
+
+// Nobody waits for it any more.
+void child_calls::give_up(call_record& c) {
+  // The deadline of its last parent is its own.
+  if (core_.ends->overdue(c))
+    return;
+  auto o = outcome::failure(errc::cancelled, false);
+  core_.ends->cut(c, -1, o);
+  c.rejected_by = -1;
+  finish(c, o);
+}
+
+void child_calls::cancel(std::size_t k, call_id child) {
+  auto* c = core_.calls.find(child);
+  if (!c || !c->child || c->child->origin != k)
+    return;
+  core_.ends->cut(*c, -1, outcome::failure(errc::cancelled, false));
+  auto sent = has_reached(*c);
+  auto state = std::move(c->child);
+  core_.timers.cancel(c->timer);
+  core_.calls.put_back(*c);
+  for (auto id : state->parents)
+    if (auto* p = core_.calls.find(id); holds(k, p)) {
+      if (sent)
+        set_reached(*p);
+      detach(*p, child);
+    }
+}
+
+// -- the outcome --------------------------------------------------------------
+
+void child_calls::finish(call_record& c, const outcome& o) {
+  auto state = std::move(c.child);
+  auto id = c.id;
+  auto sent = has_reached(c);
+  auto rejected_by = c.rejected_by;
+  auto result = o;
+  auto whole = o.reply ? std::move(c.reply) : caf::message{};
+  result.reply = o.reply ? &whole : nullptr;
+  core_.timers.cancel(c.timer);
+  core_.calls.put_back(c);
+  hand_over(*state, id, result, std::move(whole), rejected_by, sent);
+}
+
+// Every parent that still waits gets its part.
+void child_calls::hand_over(const child_state& state, call_id id,
+                            outcome result, caf::message whole,
+                            std::int8_t rejected_by, bool sent) {
+  auto k = state.origin;
+  result.reply = result.reply ? &whole : nullptr;
+  auto d = core_.layers.run(
+    k, [&](policy& p, env& e) { return p.child_done(id, result, e); });
+  auto failure = core_.layers.take_failure();
+  std::optional<std::vector<caf::message>> parts;
+  if (d.what == decision::kind::pass && !failure && result.ok && result.reply
+      && state.waiting > 0) {
+    parts = core_.layers.run_content(k, [&](layer& l, env& e) {
+      return l.split(id, whole, state.parents.size(), e);
+    });
+    failure = core_.layers.take_failure();
+  }
+  for (std::size_t i = 0; i < state.parents.size(); ++i) {
+    auto* p = core_.calls.find(state.parents[i]);
+    if (!holds(k, p)
+        || std::find(p->children.begin(), p->children.end(), id)
+             == p->children.end())
+      continue; // It has left.
+    if (sent)
+      set_reached(*p);
+    detach(*p, id);
+    if (d.what == decision::kind::hold && !failure)
+      continue;
+    leave_all(*p);
+    core_.calls.move_to(*p, phase::moving);
+    p->hold_until = never;
+    p->rejected_by = parts ? static_cast<std::int8_t>(k) : rejected_by;
+    auto own = outcome::failure(errc::batch_failed, true);
+    if (failure) {
+      own = core_.route->failed_callback(*p, k, *failure);
+    } else if (d.what == decision::kind::reject) {
+      own = outcome::failure(d.code, result.reached, d.retry_after);
+      p->rejected_by = static_cast<std::int8_t>(k);
+    } else if (!parts && !result.reply) {
+      own = result;
+    } else if (!parts || i < parts->size()) {
+      p->reply = parts ? std::move((*parts)[i]) : whole;
+      own = outcome_of(p->reply);
+      // A part of an answer is a worker's; a whole one is what it was to the
+      // child.
+      own.reached = parts.has_value() || result.reached;
+      own.from_worker = parts.has_value() || result.from_worker;
+    }
+    core_.route->ascend(*p, static_cast<int>(k), own);
+  }
+}
+
+} // namespace caisson::detail

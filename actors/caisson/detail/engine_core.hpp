@@ -1,0 +1,102 @@
+// What the parts of an engine share.
+#pragma once
+
+#include <caisson/detail/call_table.hpp>
+#include <caisson/detail/caller_watch.hpp>
+#include <caisson/detail/engine_host.hpp>
+#include <caisson/detail/event_hub.hpp>
+#include <caisson/detail/layer_table.hpp>
+#include <caisson/detail/secret_source.hpp>
+#include <caisson/random.hpp>
+#include <caisson/stack.hpp>
+#include <caisson/supervision.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace caisson::detail {
+
+class call_ends;
+class child_calls;
+class router;
+class worker_link;
+
+/// What an engine is made from.
+struct engine_setup {
+  gate_config config;
+  std::vector<std::unique_ptr<layer>> layers;
+  supervision_config supervision = {};
+  /// Seeds what policies draw.
+  std::uint64_t seed = 0;
+  /// Seeds what must not be guessed; empty: from the machine's entropy.
+  std::optional<std::uint64_t> secret_seed = {};
+  /// Names this engine in the paths of calls.
+  std::uint64_t path_key = 0;
+  /// Take the wake-up back when nothing is due any more. Where a thread of its
+  /// own serves the clock that costs about as much as a call, and a wake-up in
+  /// vain is cheaper.
+  bool exact_timers = false;
+};
+
+struct engine_totals {
+  std::int64_t calls = 0;
+  std::int64_t plain_sends = 0;
+  std::int64_t acquires = 0;
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  std::int64_t attempts = 0;
+  std::int64_t late_results = 0;
+  std::int64_t expired = 0;
+  std::int64_t expired_on_arrival = 0;
+  std::int64_t refused_draining = 0;
+  std::int64_t refused_full = 0;
+  std::int64_t refused_invalid = 0;
+  std::int64_t refused_loop = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t no_such_permit = 0;
+  std::int64_t worker_losses = 0;
+};
+
+/// The state of an engine, and its parts.
+struct engine_core {
+  engine_core(engine_host& h, engine_setup s);
+
+  engine_core(const engine_core&) = delete;
+  engine_core& operator=(const engine_core&) = delete;
+
+  engine_host& host;
+  const gate_config config;
+  const supervision_config supervision;
+  const std::uint64_t path_key;
+  const bool exact_timers;
+  random_source random;
+  secret_source secrets;
+  engine_totals totals;
+  event_hub events;
+  layer_table layers;
+  call_table calls;
+  call_timers timers;
+  caller_watch callers;
+  /// The permits that are with holders.
+  std::unordered_map<std::uint64_t, call_id> permits;
+
+  // The parts that act on it.
+  router* route = nullptr;
+  call_ends* ends = nullptr;
+  child_calls* children = nullptr;
+  worker_link* workers = nullptr;
+
+  [[nodiscard]] time_point now() const noexcept { return layers.now(); }
+
+  /// Sets a call's timer to whatever comes first.
+  void schedule(call_record& r);
+
+  /// The message of an error of the gate's, or of a layer's.
+  [[nodiscard]] caf::message refusal(errc code, std::string text = {}) const;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,43 @@
+// Workers that are made by a function of the user's.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/detail/engine_host.hpp>
+#include <caisson/worker.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace caisson::detail {
+
+/// What a factory gave: a worker, or why there is none.
+struct made {
+  caf::actor handle;
+  std::string failure;
+};
+
+/// Calls a factory, which may throw.
+made run_factory(const worker_factory& make, caf::actor_system& sys);
+
+/// Calls a factory that may block, on its own thread, and offers what it gives
+/// to `gate` by `worker_made`. It does not keep the gate alive meanwhile, and
+/// ends a worker that nobody wants any more. Returns the helper's address.
+caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
+                                  caf::weak_actor_ptr gate,
+                                  std::uint32_t incarnation);
+
+/// Ends a worker that a gate supervises. One on another node was only connected
+/// to: others may use it, too.
+void end_worker(const caf::actor_system& sys, const caf::actor& x);
+
+/// What an engine must know of its worker `x`.
+target_info info_of_worker(const worker& behind, const caf::actor& x,
+                           const caf::actor_system& sys);
+
+/// What an engine must know of a layer's own target.
+target_info info_of_target(const caf::actor& x, const caf::actor_system& sys);
+
+/// Whether the actor is a gate of this system.
+bool is_local_gate(const caf::actor& x);
+
+} // namespace caisson::detail

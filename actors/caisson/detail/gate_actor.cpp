@@ -1,0 +1,315 @@
+#include <caisson/detail/gate_actor.hpp>
+
+#include <caisson/call_handle.hpp>
+#include <caisson/detail/factory.hpp>
+#include <caisson/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
+  if (wanted != 0)
+    return mix_seed(static_cast<std::uint64_t>(wanted));
+  // Two gates of one fleet must not jitter in step; two runs in virtual time
+  // must not differ.
+  if (rt::is_virtual(gate.home_system()))
+    return mix_seed(gate.id());
+  std::random_device entropy;
+  return std::uint64_t{entropy()} << 32 | entropy();
+}
+
+engine_setup setup_of(const gate_actor& gate, const worker& behind,
+                      const stack& policies) {
+  engine_setup s;
+  s.config = policies.config();
+  s.layers = policies.build();
+  s.supervision = behind.supervision();
+  s.seed = seed_for(gate, s.config.seed);
+  s.exact_timers = rt::is_virtual(gate.home_system());
+  // Apart from the other seed: who knows that one must not know permits.
+  if (s.exact_timers)
+    s.secret_seed = mix_seed(~gate.id());
+  s.path_key = mix_seed(category_hash(to_string(gate.node())) ^ gate.id());
+  return s;
+}
+
+// Names an actor as long as any reference to it is kept.
+std::uint64_t key_of(const caf::strong_actor_ptr& x) {
+  return reinterpret_cast<std::uintptr_t>(x.get());
+}
+
+std::uint64_t key_of(const caf::actor_addr& x) {
+  return reinterpret_cast<std::uintptr_t>(
+    caf::actor_cast<caf::weak_actor_ptr>(x).get());
+}
+
+} // namespace
+
+bool is_local_gate(const caf::actor& x) {
+  if (!x)
+    return false;
+  auto actor = behind_call_handle(x);
+  auto* behind = caf::actor_cast<caf::abstract_actor*>(actor);
+  return dynamic_cast<gate_actor*>(behind) != nullptr;
+}
+
+gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
+                       const stack& policies)
+  : gate_base(cfg), name_(policies.config().name), behind_(std::move(behind)),
+    engine_(*this, setup_of(*this, behind_, policies)) {
+  targets_.emplace_back();
+  for (auto& x : engine_.targets()) {
+    engine_.add_target(info_of_target(x, system()));
+    targets_.push_back(std::move(x));
+  }
+}
+
+caf::behavior gate_actor::make_behavior() {
+  auto result = gate_base::make_behavior();
+  for (const auto& x : targets_)
+    if (x)
+      watch_for(x);
+  if (behind_.factory())
+    engine_.start_supervised(now());
+  else if (behind_.handle())
+    engine_.start_with(*use_worker(behind_.handle()).info, now());
+  else if (behind_.given())
+    engine_.start_down(now());
+  else
+    engine_.start(now());
+  return result;
+}
+
+void gate_actor::on_exit() {
+  stopped_ = true;
+  engine_.stop();
+  if (behind_.factory())
+    end_worker(system(), targets_[worker_target]);
+  for (const auto& [who, reasons] : watched_)
+    unwatch(who);
+  watched_.clear();
+  // Handles can form circles.
+  behind_ = worker{};
+  targets_.clear();
+  callers_.clear();
+  subscribers_.clear();
+  self_ = nullptr;
+  gate_base::on_exit();
+}
+
+// -- what comes in ------------------------------------------------------------
+
+reply_slot gate_actor::slot_of(rt::reply_to from) const {
+  auto wanted = from.wanted();
+  auto urgent = from.urgent();
+  auto who = key_of(from.sender());
+  auto number = from.number();
+  auto remote = rt::is_remote(system(), from.sender());
+  reply_slot r{std::move(from), wanted, urgent, who, number};
+  if (remote)
+    r.mark_remote();
+  return r;
+}
+
+void gate_actor::on_message(rt::reply_to from, caf::message content) {
+  auto who = slot_of(std::move(from));
+  if (rt::holds<call>(content))
+    engine_.on_call(std::move(who), rt::take<call>(content), now());
+  else if (auto* a = rt::get_if<acquire>(content))
+    engine_.on_acquire(std::move(who), *a, now());
+  else if (auto* r = rt::get_if<release>(content))
+    engine_.on_release(std::move(who), *r, now());
+  else if (rt::holds<drain>(content))
+    engine_.on_drain(std::move(who), now());
+  else
+    engine_.on_call(std::move(who), std::move(content), now());
+}
+
+void gate_actor::on_answer(std::uint64_t key, caf::message content) {
+  engine_.on_answer(key, std::move(content), now());
+}
+
+void gate_actor::on_timer() {
+  engine_.on_timer(now());
+}
+
+void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
+  if (stopped_)
+    return;
+  watched_.erase(who);
+  for (target_id x = 0; x < targets_.size(); ++x)
+    if (targets_[x] && targets_[x].address() == who)
+      engine_.on_target_down(x, why ? rt::render(system(), why) : "it has quit",
+                             now());
+  auto key = key_of(who);
+  if (callers_.erase(key) > 0)
+    engine_.on_caller_down(key, now());
+  std::erase_if(subscribers_,
+                [&](const caf::actor& x) { return x.address() == who; });
+}
+
+caf::message_handler gate_actor::control() {
+  return caf::message_handler{
+    [this](const get_status&) {
+      auto s = engine_.make_status(now());
+      s.metrics["subscribers"] = static_cast<std::int64_t>(subscribers_.size());
+      return s;
+    },
+    [this](const reconfigure& x) { return engine_.on_reconfigure(x, now()); },
+    [this](const command& x) { return engine_.on_command(x, now()); },
+    [this](const subscribe&) { return add_subscriber(); },
+    [this](const unsubscribe&) { remove_subscriber(); },
+    [this](const cancelled& x) {
+      engine_.on_cancelled(key_of(current_sender()), x.number, now());
+    },
+    [this](worker_made& x) { return take_made(x); },
+  };
+}
+
+// -- what goes out ------------------------------------------------------------
+
+std::uint64_t gate_actor::deliver(target_id to, std::uint64_t key,
+                                  caf::message content, bool urgent) {
+  forward(targets_[to], key, std::move(content), urgent);
+  return call_number(key);
+}
+
+void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
+  if (targets_[to])
+    tell_from_return_address(targets_[to],
+                             caf::make_message(cancelled{number}));
+}
+
+void gate_actor::answer(reply_slot to, caf::message content) {
+  to.as<rt::reply_to>().answer(this, std::move(content));
+}
+
+void gate_actor::tell(const event& what) {
+  auto msg = caf::make_message(what);
+  for (const auto& to : subscribers_)
+    rt::post(this, to, msg);
+}
+
+void gate_actor::worker_given_up(const std::string& why) {
+  quit(make_error(errc::worker_down, rejection{name_, duration::zero(), false,
+                                               "too many restarts: " + why}));
+}
+
+void gate_actor::hold_open(bool busy) {
+  self_ = busy ? caf::strong_actor_ptr{ctrl()} : nullptr;
+}
+
+// -- the worker ---------------------------------------------------------------
+
+made_worker gate_actor::use_worker(caf::actor handle) {
+  auto info = info_of_worker(behind_, handle, system());
+  watch_for(handle);
+  targets_[worker_target] = std::move(handle);
+  return {info, {}};
+}
+
+std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
+  if (behind_.blocks()) {
+    maker_ = run_factory_apart(behind_.factory(), system(),
+                               caf::weak_actor_ptr{ctrl()}, incarnation);
+    return std::nullopt;
+  }
+  auto [handle, failure] = run_factory(behind_.factory(), system());
+  if (!handle)
+    return made_worker{{}, failure};
+  return use_worker(std::move(handle));
+}
+
+// Returns whether the gate wants the worker. Nobody but the helper that was
+// asked for it can bring one.
+bool gate_actor::take_made(worker_made& x) {
+  if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
+      || !engine_.awaits_worker(x.incarnation))
+    return false;
+  maker_ = nullptr;
+  auto result = x.handle ? use_worker(std::move(x.handle))
+                         : made_worker{{}, x.failure};
+  engine_.on_worker_made(result, now());
+  return true;
+}
+
+void gate_actor::forget_worker() {
+  unwatch_for(targets_[worker_target].address());
+  targets_[worker_target] = nullptr;
+}
+
+bool gate_actor::is_down(target_id x) const {
+  return !targets_[x] || rt::is_down(targets_[x]);
+}
+
+// -- who is watched -----------------------------------------------------------
+
+void gate_actor::watch_caller(const reply_slot& who) {
+  const auto& from = who.as<rt::reply_to>().sender();
+  callers_[who.who()] = caf::actor_cast<caf::actor_addr>(from);
+  watch_for(from);
+}
+
+void gate_actor::unwatch_caller(std::uint64_t who) {
+  if (auto i = callers_.find(who); i != callers_.end()) {
+    unwatch_for(i->second);
+    callers_.erase(i);
+  }
+}
+
+void gate_actor::watch_for(const caf::strong_actor_ptr& who) {
+  if (++watched_[caf::actor_cast<caf::actor_addr>(who)] == 1)
+    watch(who);
+}
+
+void gate_actor::unwatch_for(const caf::actor_addr& who) {
+  auto i = watched_.find(who);
+  if (i == watched_.end())
+    return; // It has ended.
+  if (--i->second > 0)
+    return;
+  watched_.erase(i);
+  unwatch(who);
+}
+
+// -- subscribers --------------------------------------------------------------
+
+// Who cannot be taken is told, also if he does not wait for an answer: as the
+// only event that he gets.
+caf::result<void> gate_actor::add_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  if (!from
+      || std::find(subscribers_.begin(), subscribers_.end(), from)
+           != subscribers_.end())
+    return caf::unit;
+  if (subscribers_.size() < max_subscribers) {
+    watch_for(from);
+    subscribers_.push_back(std::move(from));
+    return caf::unit;
+  }
+  auto why = fmt::format("the gate has {} subscribers already",
+                         max_subscribers);
+  if (rt::handles_request(this))
+    return make_error(errc::invalid_config,
+                      rejection{name_, duration::zero(), false, why});
+  rt::post(this, from,
+           caf::make_message(engine_.make_event(
+             {.kind = event_kind::rejected, .to = "subscribe", .detail = why},
+             now())));
+  return caf::unit;
+}
+
+void gate_actor::remove_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  if (std::erase(subscribers_, from) > 0)
+    unwatch_for(from.address());
+}
+
+} // namespace caisson::detail

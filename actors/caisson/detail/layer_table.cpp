@@ -1,0 +1,83 @@
+#include <caisson/detail/layer_table.hpp>
+
+#include <fmt/format.h>
+
+namespace caisson::detail {
+
+void layer_env::tell(const event_info& x) {
+  table_.publish(layer, x);
+}
+
+void layer_env::callback_threw(std::string_view function,
+                               std::string_view what) {
+  failure = table_.note_failure(layer, function, what);
+}
+
+layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,
+                         event_hub& events, random_source& r)
+  : events_(events), env_(*this, r) {
+  // Number 0 is the worker.
+  std::uint32_t next_target = 1;
+  for (auto& x : layers) {
+    layer_entry entry;
+    entry.first_target = next_target;
+    next_target += static_cast<std::uint32_t>(x->targets().size());
+    entry.machine = &x->machine();
+    entry.owner = std::move(x);
+    resends_ = resends_ || entry.machine->resends();
+    entries_.push_back(std::move(entry));
+  }
+}
+
+std::optional<std::size_t>
+layer_table::named(std::string_view name) const noexcept {
+  for (std::size_t k = 0; k < entries_.size(); ++k)
+    if (entries_[k].owner->name() == name)
+      return k;
+  return std::nullopt;
+}
+
+// -- turns --------------------------------------------------------------------
+
+void layer_table::collect(std::size_t k) {
+  auto& x = entries_[k];
+  x.wake_at = x.machine->wakeup();
+  for (auto& a : env_.actions)
+    requests_.push_back({k, a});
+  env_.actions.clear();
+}
+
+std::optional<layer_request> layer_table::next_request() {
+  if (requests_.empty())
+    return std::nullopt;
+  auto x = requests_.front();
+  requests_.pop_front();
+  return x;
+}
+
+std::pair<time_point, std::size_t> layer_table::next_wakeup() const noexcept {
+  auto at = never;
+  std::size_t who = 0;
+  for (std::size_t k = 0; k < entries_.size(); ++k)
+    if (entries_[k].wake_at < at)
+      at = entries_[k].wake_at, who = k;
+  return {at, who};
+}
+
+// -- what is told -------------------------------------------------------------
+
+void layer_table::publish(std::size_t k, const event_info& x) {
+  static const std::string none;
+  events_.publish(env_.now, k < size() ? entries_[k].owner->name() : none, x);
+}
+
+std::string layer_table::note_failure(std::size_t k, std::string_view function,
+                                      std::string_view what) {
+  constexpr std::size_t longest = 512;
+  ++callbacks_failed;
+  auto text = fmt::format("{}: {}", function, what.substr(0, longest));
+  publish(k, {.kind = event_kind::callback_failed, .detail = text});
+  return text;
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,159 @@
+// The layers of an engine, and their turns.
+#pragma once
+
+#include <caisson/detail/event_hub.hpp>
+#include <caisson/layer.hpp>
+#include <caisson/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caisson::detail {
+
+class layer_table;
+
+/// What layers see of their host.
+class layer_env final : public env {
+public:
+  /// Names a child that layer `k` wants.
+  using child_maker = std::function<call_id(std::size_t k, child_call)>;
+
+  layer_env(layer_table& table, random_source& r)
+    : env(time_point{}, r), table_(table) {}
+
+  void tell(const event_info& x) override;
+  void callback_threw(std::string_view function,
+                      std::string_view what) override;
+
+  /// Whose turn it is.
+  std::size_t layer = 0;
+  /// Which function of the user's threw during this turn, and what.
+  std::optional<std::string> failure;
+  child_maker children;
+
+protected:
+  call_id make_child(child_call c) override {
+    return children(layer, std::move(c));
+  }
+
+private:
+  layer_table& table_;
+};
+
+/// A policy with what the engine keeps about it.
+struct layer_entry {
+  std::unique_ptr<layer> owner;
+  policy* machine = nullptr;
+  time_point wake_at = never;
+  std::int64_t observed_passes = 0;
+  /// The number of its first target among all of the engine's.
+  std::uint32_t first_target = 0;
+};
+
+/// Something that a layer asked for.
+struct layer_request {
+  std::size_t layer;
+  env::action what;
+};
+
+/// Layers get their turns through `run`, which collects what they ask for.
+class layer_table {
+public:
+  layer_table(std::vector<std::unique_ptr<layer>> layers, event_hub& events,
+              random_source& r);
+
+  layer_table(const layer_table&) = delete;
+  layer_table& operator=(const layer_table&) = delete;
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  layer_entry& operator[](std::size_t k) noexcept { return entries_[k]; }
+  const layer_entry& operator[](std::size_t k) const noexcept {
+    return entries_[k];
+  }
+
+  [[nodiscard]] layer_env& context() noexcept { return env_; }
+  [[nodiscard]] time_point now() const noexcept { return env_.now; }
+
+  /// Whether some layer may send a call again: its content must be kept.
+  [[nodiscard]] bool resends() const noexcept { return resends_; }
+
+  [[nodiscard]] mode active(std::size_t k) const noexcept {
+    return entries_[k].owner->active();
+  }
+
+  /// The layer of that name, if there is one.
+  [[nodiscard]] std::optional<std::size_t>
+  named(std::string_view name) const noexcept;
+
+  // -- turns ------------------------------------------------------------------
+
+  /// Calls `f` with the policy of layer k and its env.
+  template <class F>
+  decltype(auto) run(std::size_t k, F f) {
+    begin(k);
+    struct closing {
+      layer_table& table;
+      std::size_t k;
+      ~closing() { table.collect(k); }
+    } then{*this, k};
+    return f(*entries_[k].machine, env_);
+  }
+
+  /// Calls `f` with layer k and its env, for what concerns content.
+  template <class F>
+  decltype(auto) run_content(std::size_t k, F f) {
+    begin(k);
+    return f(*entries_[k].owner, env_);
+  }
+
+  /// Which function of the user's threw in the last turn, and what.
+  [[nodiscard]] std::optional<std::string> take_failure() {
+    return std::exchange(env_.failure, std::nullopt);
+  }
+
+  /// The next thing that a layer asked for, in the order of asking.
+  [[nodiscard]] std::optional<layer_request> next_request();
+
+  /// When the first policy wants to be woken, and which one it is.
+  [[nodiscard]] std::pair<time_point, std::size_t> next_wakeup() const noexcept;
+
+  // -- what is told -----------------------------------------------------------
+
+  /// An event of layer k; of the gate itself if there is none of that number.
+  void publish(std::size_t k, const event_info& x);
+  void publish(const event_info& x) { publish(size(), x); }
+
+  /// Counts and tells a function of the user's that threw; returns its name and
+  /// the text. A function is code that nobody here has seen: its text is cut.
+  std::string note_failure(std::size_t k, std::string_view function,
+                           std::string_view what);
+
+  /// How many functions of the user's have thrown.
+  std::int64_t callbacks_failed = 0;
+
+  /// Drops the layers.
+  void clear() { entries_.clear(); }
+
+private:
+  void begin(std::size_t k) {
+    env_.layer = k;
+    env_.failure.reset();
+  }
+  void collect(std::size_t k);
+
+  event_hub& events_;
+  std::vector<layer_entry> entries_;
+  layer_env env_;
+  std::deque<layer_request> requests_;
+  bool resends_ = false;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,234 @@
+#include <caisson/detail/operations.hpp>
+
+#include <caisson/detail/worker_link.hpp>
+#include <caisson/error.hpp>
+#include <caisson/policy_config.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+std::optional<operator_command> command_named(std::string_view name) {
+  for (std::uint8_t i = 0; i <= last_operator_command; ++i)
+    if (auto c = static_cast<operator_command>(i); name_of(c) == name)
+      return c;
+  return std::nullopt;
+}
+
+// What is too large about it; empty if nothing is.
+std::string too_large(const reconfigure& x) {
+  if (x.layer.size() > max_name_length)
+    return "the layer's name is too long";
+  if (x.set.size() > max_settings)
+    return fmt::format("{} settings are too many, allowed: 0 to {}",
+                       x.set.size(), max_settings);
+  for (const auto& [key, value] : x.set)
+    if (key.size() > max_name_length || value.size() > max_setting_length)
+      return fmt::format("a setting is too long, allowed: {} bytes for its "
+                         "name, {} for its value",
+                         max_name_length, max_setting_length);
+  return {};
+}
+
+std::string known_commands() {
+  std::vector<std::string_view> all;
+  for (std::uint8_t i = 0; i <= last_operator_command; ++i)
+    all.push_back(name_of(static_cast<operator_command>(i)));
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+} // namespace
+
+caf::error operations::invalid(std::string text) const {
+  return make_error(
+    errc::invalid_config,
+    rejection{core_.config.name, duration::zero(), false, std::move(text)});
+}
+
+// -- status -------------------------------------------------------------------
+
+status operations::make_status() {
+  status s;
+  s.name = core_.config.name;
+  s.state = draining_ ? "draining" : "accepting";
+  s.worker = core_.workers->state_name();
+  s.metrics = metrics();
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    s.layers.push_back(status_of(k));
+  return s;
+}
+
+std::map<std::string, std::int64_t> operations::metrics() const {
+  const auto& t = core_.totals;
+  auto count = [this](phase where) {
+    return static_cast<std::int64_t>(core_.calls.in(where));
+  };
+  std::map<std::string, std::int64_t> out{
+    {"calls", t.calls},
+    {"plain_sends", t.plain_sends},
+    {"acquires", t.acquires},
+    {"succeeded", t.succeeded},
+    {"failed", t.failed},
+    {"attempts", t.attempts},
+    {"late_results", t.late_results},
+    {"expired", t.expired},
+    {"expired_on_arrival", t.expired_on_arrival},
+    {"refused_draining", t.refused_draining},
+    {"refused_full", t.refused_full},
+    {"refused_invalid", t.refused_invalid},
+    {"refused_loop", t.refused_loop},
+    {"cancelled", t.cancelled},
+    {"no_such_permit", t.no_such_permit},
+    {"worker_losses", t.worker_losses},
+    {"callbacks_failed", core_.layers.callbacks_failed},
+    {"in_progress", static_cast<std::int64_t>(core_.calls.live())},
+    {"held", count(phase::held)},
+    {"waiting_for_worker", count(phase::waiting)},
+    {"in_flight", count(phase::in_flight)},
+    {"leases", count(phase::leased)},
+    {"timers", static_cast<std::int64_t>(core_.timers.size())}};
+  std::vector<metric> ms;
+  core_.workers->supervisor().list_metrics(ms);
+  for (const auto& m : ms)
+    out.emplace(fmt::format("worker_{}", m.name), m.value);
+  return out;
+}
+
+layer_status operations::status_of(std::size_t k) {
+  const auto& x = core_.layers[k];
+  layer_status s;
+  s.name = x.owner->name();
+  s.kind = x.machine->kind();
+  s.mode = enum_names<mode>::value[static_cast<std::size_t>(x.owner->active())];
+  s.state = x.machine->state();
+  std::vector<metric> ms;
+  x.machine->list_metrics(ms);
+  for (const auto& m : ms)
+    s.metrics.emplace(m.name, m.value);
+  s.metrics["observed_passes"] = x.observed_passes;
+  for (auto& row : x.owner->config_rows())
+    s.config.emplace(std::move(row.key), std::move(row.value));
+  return s;
+}
+
+// -- changes ------------------------------------------------------------------
+
+caf::error operations::apply(const reconfigure& x) {
+  if (auto text = too_large(x); !text.empty())
+    return invalid(std::move(text));
+  auto& layers = core_.layers;
+  auto k = x.layer.empty() && layers.size() == 1 ? std::optional<std::size_t>{0}
+                                                 : layers.named(x.layer);
+  if (!k) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      names.push_back(layers[i].owner->name());
+    return invalid(fmt::format("no layer is called \"{}\"; there are: {}",
+                               x.layer, fmt::join(names, ", ")));
+  }
+  auto found = layers.run(*k, [&](policy&, env& e) {
+    return layers[*k].owner->change(settings_from_text(x.set), e);
+  });
+  if (!found.empty())
+    return invalid(to_text(found));
+  layers.publish(*k, {.kind = event_kind::reconfigured});
+  return {};
+}
+
+caf::error operations::apply(const command& x) {
+  if (x.what.size() > max_name_length || x.layer.size() > max_name_length)
+    return invalid("the name is too long");
+  auto what = command_named(x.what);
+  if (!what)
+    return invalid(fmt::format("\"{}\" is no command; there are: {}", x.what,
+                               known_commands()));
+  if (!x.layer.empty()) {
+    auto k = core_.layers.named(x.layer);
+    if (!k)
+      return invalid(fmt::format("no layer is called \"{}\"", x.layer));
+    if (!apply(*k, *what))
+      return invalid(fmt::format("{} does not know {}", x.layer, x.what));
+    return {};
+  }
+  auto known = *what == operator_command::reset;
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    known = apply(k, *what) || known;
+  if (*what == operator_command::reset) {
+    core_.totals = {};
+    core_.layers.callbacks_failed = 0;
+    core_.workers->reset();
+  }
+  if (!known)
+    return invalid(fmt::format("no layer knows {}", x.what));
+  return {};
+}
+
+bool operations::apply(std::size_t k, operator_command what) {
+  auto& l = *core_.layers[k].owner;
+  auto tell_policy = [&] {
+    return core_.layers.run(
+      k, [&](policy& p, env& e) { return p.command(what, e); });
+  };
+  auto known = true;
+  switch (what) {
+    case operator_command::disable:
+      l.force_mode(mode::off);
+      break;
+    case operator_command::metrics_only:
+      l.force_mode(mode::observe);
+      break;
+    case operator_command::enable:
+      l.force_mode(std::nullopt);
+      known = tell_policy();
+      break;
+    case operator_command::reset:
+      core_.layers[k].observed_passes = 0;
+      [[fallthrough]];
+    case operator_command::force_open:
+    case operator_command::force_closed:
+      known = tell_policy();
+      break;
+  }
+  if (known)
+    core_.layers.publish(
+      k, {.kind = event_kind::reconfigured, .detail = name_of(what)});
+  return known;
+}
+
+// -- drain --------------------------------------------------------------------
+
+void operations::start_drain(reply_slot from) {
+  if (from.wanted() && drains_.size() >= max_drains)
+    return core_.host.answer(
+      std::move(from),
+      core_.refusal(errc::invalid_config,
+                    "as many wait for the end of the drain as may"));
+  if (from.wanted())
+    drains_.push_back(std::move(from));
+  if (std::exchange(draining_, true))
+    return;
+  core_.layers.publish(
+    {.kind = event_kind::state_changed, .from = "accepting", .to = "draining"});
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    core_.layers.run(k, [](policy& p, env& e) { p.drain(e); });
+}
+
+void operations::finish_drain() {
+  if (!drains_.empty() && core_.calls.live() == 0)
+    stop();
+}
+
+void operations::stop() {
+  for (auto& x : std::exchange(drains_, {}))
+    core_.host.answer(std::move(x), caf::message{});
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,51 @@
+// Operating an engine: status, settings, commands, drain.
+#pragma once
+
+#include <caisson/detail/engine_core.hpp>
+#include <caisson/detail/reply_slot.hpp>
+#include <caisson/messages.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+class operations {
+public:
+  explicit operations(engine_core& core) : core_(core) {}
+
+  [[nodiscard]] status make_status();
+
+  /// Changes settings of a layer. Returns an error if nothing was changed.
+  [[nodiscard]] caf::error apply(const reconfigure& x);
+
+  /// Carries out an operator's word. Returns an error if nobody knows it.
+  [[nodiscard]] caf::error apply(const command& x);
+
+  // -- drain ------------------------------------------------------------------
+
+  [[nodiscard]] bool draining() const noexcept { return draining_; }
+
+  void start_drain(reply_slot from);
+
+  /// Answers those who wait for the end of the drain, if it has come.
+  void finish_drain();
+
+  /// Answers them in any case.
+  void stop();
+
+private:
+  [[nodiscard]] layer_status status_of(std::size_t layer);
+  [[nodiscard]] std::map<std::string, std::int64_t> metrics() const;
+  [[nodiscard]] caf::error invalid(std::string text) const;
+  bool apply(std::size_t layer, operator_command what);
+
+  engine_core& core_;
+  std::vector<reply_slot> drains_;
+  bool draining_ = false;
+};
+
+} // namespace caisson::detail

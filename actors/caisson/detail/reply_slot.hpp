@@ -1,0 +1,104 @@
+// Who waits for the answer of a call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace caisson::detail {
+
+/// Who waits for an answer, in whatever form the host knows him; the engine
+/// only keeps it, and hands it back with the answer. Move-only: what has been moved
+/// from wants no answer, so that nothing is answered twice.
+class reply_slot {
+public:
+  static constexpr std::size_t capacity = 48;
+
+  /// Nobody: no answer is wanted.
+  reply_slot() noexcept = default;
+
+  /// `who` tells callers apart while one of their calls is known here, 0 if
+  /// that does not matter; `number` tells apart the requests of one.
+  template <class T>
+  reply_slot(T x, bool wanted, bool urgent, std::uint64_t who,
+             std::uint64_t number) noexcept
+    : manage_(&manage<T>), who_(who), number_(number), wanted_(wanted),
+      urgent_(urgent) {
+    static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
+    static_assert(std::is_nothrow_move_constructible_v<T>);
+    new (bytes_) T(std::move(x));
+  }
+
+  reply_slot(reply_slot&& other) noexcept { take(other); }
+
+  reply_slot& operator=(reply_slot&& other) noexcept {
+    if (this != &other) {
+      drop();
+      take(other);
+    }
+    return *this;
+  }
+
+  ~reply_slot() { drop(); }
+
+  /// Whether somebody waits for an answer.
+  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
+  [[nodiscard]] bool urgent() const noexcept { return urgent_; }
+  [[nodiscard]] std::uint64_t who() const noexcept { return who_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  /// Says that he runs under another clock: his instants mean nothing here.
+  void mark_remote() noexcept { remote_ = true; }
+  [[nodiscard]] bool remote() const noexcept { return remote_; }
+
+  /// What the host put in. @pre it is a T, and has not been moved out
+  template <class T>
+  [[nodiscard]] T& as() noexcept {
+    return *std::launder(reinterpret_cast<T*>(bytes_));
+  }
+  template <class T>
+  [[nodiscard]] const T& as() const noexcept {
+    return *std::launder(reinterpret_cast<const T*>(bytes_));
+  }
+
+private:
+  using manager = void (*)(std::byte* from, std::byte* to) noexcept;
+
+  // Moves a T on, or destroys it if there is nowhere to go.
+  template <class T>
+  static void manage(std::byte* from, std::byte* to) noexcept {
+    auto* x = std::launder(reinterpret_cast<T*>(from));
+    if (to)
+      new (to) T(std::move(*x));
+    std::destroy_at(x);
+  }
+
+  void take(reply_slot& other) noexcept {
+    manage_ = std::exchange(other.manage_, nullptr);
+    if (manage_)
+      manage_(other.bytes_, bytes_);
+    who_ = std::exchange(other.who_, 0);
+    number_ = std::exchange(other.number_, 0);
+    wanted_ = std::exchange(other.wanted_, false);
+    urgent_ = other.urgent_;
+    remote_ = other.remote_;
+  }
+
+  void drop() noexcept {
+    if (auto m = std::exchange(manage_, nullptr))
+      m(bytes_, nullptr);
+  }
+
+  alignas(8) std::byte bytes_[capacity];
+  manager manage_ = nullptr;
+  std::uint64_t who_ = 0;
+  std::uint64_t number_ = 0;
+  bool wanted_ = false;
+  bool urgent_ = false;
+  bool remote_ = false;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,355 @@
+#include <caisson/detail/router.hpp>
+
+#include <caisson/detail/call_ends.hpp>
+#include <caisson/detail/child_calls.hpp>
+#include <caisson/detail/worker_link.hpp>
+#include <caisson/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+/// Keys of attempts have so many bits.
+constexpr std::size_t key_bits = 59;
+
+std::uint64_t bit(std::size_t layer) {
+  return std::uint64_t{1} << layer;
+}
+
+} // namespace
+
+router::router(engine_core& core)
+  : core_(core), attempt_factor_(core.secrets.bits() | 1),
+    attempt_mask_(core.secrets.bits()) {}
+
+// -- down ---------------------------------------------------------------------
+
+void router::descend(call_record& r, std::size_t first) {
+  core_.calls.move_to(r, phase::moving);
+  r.hold_until = never;
+  // It may have been held until this instant.
+  if (core_.ends->overdue(r))
+    return;
+  for (auto k = first; k < core_.layers.size(); ++k) {
+    auto& l = *core_.layers[k].owner;
+    auto act = l.active();
+    // A request for a permit has no content to batch or to ask others for.
+    if (act == mode::off || (r.lease && l.handles_content()))
+      continue;
+    if (act == mode::enforce && l.handles_content() && prefiltered(r, k))
+      return;
+    if (!admit(r, k, act))
+      return;
+  }
+  dispatch(r);
+}
+
+// Returns whether layer k has answered the call before its policy sees it.
+bool router::prefiltered(call_record& r, std::size_t k) {
+  auto answer = core_.layers.run_content(
+    k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
+  if (auto failure = core_.layers.take_failure()) {
+    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    return true;
+  }
+  if (!answer)
+    return false;
+  r.reply = std::move(*answer);
+  auto o = outcome_of(r.reply);
+  o.reached = o.from_worker = false;
+  ascend(r, static_cast<int>(k) - 1, o);
+  return true;
+}
+
+// Returns whether the call goes on to the next layer.
+bool router::admit(call_record& r, std::size_t k, mode act) {
+  auto outer = r.deadline;
+  auto by_default = r.default_deadline;
+  r.reached &= ~bit(k);
+  auto d = core_.layers.run(
+    k, [&](policy& p, env& e) { return p.admit(r, r.layers[k].notes, e); });
+  auto replaced = r.deadline != outer || r.default_deadline != by_default;
+  // The layers further in must not see a deadline that is only observed; the
+  // policy counts by itself what overran it.
+  if (act != mode::enforce || d.what == decision::kind::reject) {
+    r.deadline = outer;
+    r.default_deadline = by_default;
+    replaced = false;
+  }
+  if (d.what == decision::kind::reject) {
+    if (act != mode::enforce) {
+      ++core_.layers[k].observed_passes;
+      return true;
+    }
+    r.rejected_by = static_cast<std::int8_t>(k);
+    ascend(r, static_cast<int>(k) - 1,
+           outcome::failure(d.code, false, d.retry_after));
+    return false;
+  }
+  r.inside |= bit(k);
+  if (replaced) {
+    // The default is gone for good where a deadline took its place.
+    r.layers[k].outer_deadline = by_default && !r.default_deadline ? never
+                                                                   : outer;
+    r.layers[k].outer_owner = std::exchange(r.owner,
+                                            static_cast<std::int8_t>(k));
+  }
+  if (auto failure = core_.layers.take_failure();
+      failure && act == mode::enforce) {
+    abandon(r, k, outcome::failure(errc::callback_failed, false), false);
+    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    return false;
+  }
+  if (d.what == decision::kind::pass)
+    return true;
+  if (act == mode::enforce) {
+    hold(r, k, d.until);
+    return false;
+  }
+  ++core_.layers[k].observed_passes;
+  abandon(r, k, outcome::failure(errc::cancelled, false), false);
+  return true;
+}
+
+void router::hold(call_record& r, std::size_t k, time_point until) {
+  core_.calls.move_to(r, phase::held);
+  r.at = static_cast<std::int8_t>(k);
+  r.hold_until = until;
+  core_.callers.watch(r);
+  core_.schedule(r);
+}
+
+void router::dispatch(call_record& r) {
+  r.depth = static_cast<std::int8_t>(core_.layers.size());
+  if (core_.ends->overdue(r))
+    return;
+  if (r.lease)
+    return grant(r);
+  r.rejected_by = -1;
+  core_.workers->take(r);
+}
+
+void router::grant(call_record& r) {
+  r.granted = true;
+  core_.calls.move_to(r, phase::leased);
+  do
+    r.permit = core_.secrets.bits();
+  while (r.permit == 0 || !core_.permits.emplace(r.permit, r.id).second);
+  core_.callers.watch(r);
+  core_.schedule(r);
+  answer(r,
+         caf::make_message(permit{r.permit, until(r.deadline, core_.now())}));
+}
+
+void router::send_to(call_record& r, target_id to) {
+  ++core_.totals.attempts;
+  core_.calls.move_to(r, phase::in_flight);
+  // A permutation of the attempt's number: never twice the same, and known to
+  // nobody but the receiver.
+  auto number = (++attempts_ * attempt_factor_) ^ attempt_mask_;
+  r.attempt_key = (number << call_table::index_bits | r.index)
+                  & ((std::uint64_t{1} << key_bits) - 1);
+  r.target = to;
+  core_.schedule(r);
+  auto content = core_.layers.resends() ? r.payload : std::move(r.payload);
+  auto& target = core_.workers->target(to);
+  target.calls.push_back(r);
+  if (target.info.takes_calls)
+    content = caf::make_message(
+      call{std::move(content), options_of(r, target.info)});
+  r.attempt_number = core_.host.deliver(to, r.attempt_key, std::move(content),
+                                        r.from.urgent());
+}
+
+call_options router::options_of(const call_record& r,
+                                const target_info& to) const {
+  call_options o;
+  o.priority = r.priority;
+  o.permits = r.permits;
+  o.attempt = r.attempt;
+  o.idempotent = static_cast<std::uint8_t>(r.idempotent);
+  o.key = r.key;
+  o.path.reserve(r.path.size() + 1);
+  o.path = r.path;
+  o.path.push_back(core_.path_key);
+  // The clocks of two nodes do not agree: only time left can cross.
+  if (to.is_remote)
+    o.time_left = until(r.deadline, core_.now());
+  else if (r.deadline != never)
+    o.deadline_ns = r.deadline.time_since_epoch().count();
+  else
+    o.time_left = unlimited;
+  return o;
+}
+
+// -- up -----------------------------------------------------------------------
+
+void router::on_answer(std::uint64_t key, caf::message content) {
+  auto* r = core_.calls.at(key & (call_table::capacity - 1));
+  if (!r || r->where != phase::in_flight || r->attempt_key != key) {
+    ++core_.totals.late_results;
+    core_.layers.publish({.kind = event_kind::late_result});
+    return;
+  }
+  auto target = r->target;
+  end_attempt(*r);
+  auto* err = rt::get_if<caf::error>(content);
+  if (err && rt::is_receiver_down(*err))
+    return lose_attempt(*r, target);
+  r->reply = std::move(content);
+  auto o = outcome_of(r->reply);
+  // A worker may answer with an error that it got from a gate elsewhere, which
+  // says nothing about this call.
+  if (!core_.workers->target(target).info.is_gate) {
+    o.reached = true;
+    o.from_worker = true;
+  }
+  if (o.reached)
+    set_reached(*r);
+  ascend(*r, r->depth - 1, o);
+}
+
+// The attempt bounced. That may be here before the news of the target's end.
+void router::lose_attempt(call_record& r, target_id from) {
+  core_.workers->suspect(from);
+  set_reached(r);
+  ascend(r, r.depth - 1, outcome::failure(errc::worker_down, true));
+}
+
+void router::end_attempt(call_record& r) {
+  core_.calls.move_to(r, phase::moving);
+  r.link<by_target>::unlink();
+  r.attempt_key = 0;
+  r.target = worker_target;
+}
+
+void router::ascend(call_record& r, int last, outcome o) {
+  for (auto n = last; n >= 0; --n) {
+    auto k = static_cast<std::size_t>(n);
+    if (!is_inside(r, k))
+      continue;
+    // Of this attempt for the layers below a retrier, of all of them above it.
+    o.reached = o.reached || has_reached(r, k);
+    auto enforced = core_.layers.active(k) == mode::enforce;
+    auto d = settle(r, k, o);
+    auto failure = core_.layers.take_failure();
+    if (!enforced)
+      failure.reset();
+    if (d.what == decision::kind::hold) {
+      // A permit cannot be granted a second time to a holder who has one.
+      if (enforced && !r.granted && !failure) {
+        r.reply = caf::message{};
+        return hold(r, k, d.until);
+      }
+      ++core_.layers[k].observed_passes;
+      abandon(r, k, o, false);
+    } else {
+      leave(r, k);
+    }
+    if (failure) {
+      o = failed_callback(r, k, *failure);
+    } else if (d.what == decision::kind::reject) {
+      o = outcome::failure(d.code, o.reached, d.retry_after);
+      r.rejected_by = static_cast<std::int8_t>(k);
+    }
+  }
+  finish(r, o);
+}
+
+void router::finish(call_record& r, const outcome& o) {
+  if (r.child)
+    return core_.children->finish(r, o);
+  ++(o.ok ? core_.totals.succeeded : core_.totals.failed);
+  core_.callers.release(r);
+  core_.timers.cancel(r.timer);
+  if (r.permit != 0)
+    core_.permits.erase(r.permit);
+  if (r.from.wanted())
+    answer(r, o.reply ? reply_of(r, o) : error_of(r, o));
+  core_.calls.put_back(r);
+}
+
+void router::answer(call_record& r, caf::message content) {
+  core_.calls.unindex(r);
+  if (r.from.wanted())
+    core_.host.answer(std::move(r.from), std::move(content));
+}
+
+// -- one layer's view of a call -----------------------------------------------
+
+// The deadline is the host's but for `admit`, whatever a policy writes there.
+decision router::settle(call_record& r, std::size_t k, outcome& o) {
+  auto deadline = r.deadline;
+  auto d = core_.layers.run(
+    k, [&](policy& p, env& e) { return p.settle(r, r.layers[k].notes, o, e); });
+  r.deadline = deadline;
+  return d;
+}
+
+void router::abandon(call_record& r, std::size_t k, const outcome& why,
+                     bool in_flight) {
+  auto deadline = r.deadline;
+  core_.layers.run(k, [&](policy& p, env& e) {
+    p.abandon(r, r.layers[k].notes, why, in_flight, e);
+  });
+  r.deadline = deadline;
+  leave(r, k);
+}
+
+void router::leave(call_record& r, std::size_t k) {
+  r.inside &= ~bit(k);
+  if (auto& outer = r.layers[k].outer_owner; outer != layer_notes::none) {
+    r.owner = std::exchange(outer, layer_notes::none);
+    r.deadline = r.layers[k].outer_deadline;
+  }
+}
+
+outcome router::failed_callback(call_record& r, std::size_t k,
+                                std::string_view what) {
+  r.reply = caf::make_message(
+    make_error(errc::callback_failed,
+               rejection{core_.layers[k].owner->name(), duration::zero(),
+                         has_reached(r), std::string{what}}));
+  return outcome_of(r.reply);
+}
+
+// -- the answer ---------------------------------------------------------------
+
+caf::message router::error_of(const call_record& r, const outcome& o) const {
+  return caf::make_message(
+    make_error(static_cast<errc>(o.code),
+               rejection{std::string{name_of_decider(r.rejected_by)},
+                         o.retry_after,
+                         has_reached(r),
+                         {}}));
+}
+
+// What came from below, with what is known here of `reached`.
+caf::message router::reply_of(call_record& r, const outcome& o) const {
+  auto* err = rt::get_if<caf::error>(r.reply);
+  if (!err || !o.own_error)
+    return std::move(r.reply);
+  auto* context = context_of(*err);
+  if (!context && err->context().size() > 0)
+    return std::move(r.reply); // The worker's own, which is not to be lost.
+  auto known = context ? *context : rejection{};
+  if (context && known.reached == has_reached(r)
+      && known.from_worker == o.from_worker)
+    return std::move(r.reply);
+  known.reached = has_reached(r);
+  known.from_worker = o.from_worker;
+  return caf::make_message(
+    make_error(static_cast<errc>(err->code()), std::move(known)));
+}
+
+std::string_view router::name_of_decider(int layer) const {
+  return layer < 0
+           ? std::string_view{core_.config.name}
+           : std::string_view{
+             core_.layers[static_cast<std::size_t>(layer)].owner->name()};
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,186 @@
+#include <caisson/detail/worker_link.hpp>
+
+#include <caisson/detail/router.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+worker_link::worker_link(engine_core& core, supervision_config s)
+  : core_(core), supervisor_(std::move(s)) {
+  add_target({});
+}
+
+target_id worker_link::add_target(const target_info& x) {
+  targets_.push_back({x, {}});
+  return static_cast<target_id>(targets_.size() - 1);
+}
+
+// -- the worker ---------------------------------------------------------------
+
+void worker_link::use(const target_info& x) {
+  targets_[worker_target].info = x;
+  state_ = state::up;
+}
+
+void worker_link::supervise() {
+  supervised_ = true;
+  restart();
+}
+
+void worker_link::restart() {
+  restart_at_ = never;
+  state_ = state::restarting;
+  making_ = true;
+  if (auto made = core_.host.make_worker(++incarnation_))
+    on_made(*made);
+}
+
+void worker_link::on_made(const made_worker& x) {
+  making_ = false;
+  if (x.info)
+    up(*x.info);
+  else
+    plan_restart(x.failure);
+}
+
+void worker_link::up(const target_info& x) {
+  targets_[worker_target].info = x;
+  state_ = state::up;
+  supervisor_.on_up(core_.now());
+  core_.layers.publish({.kind = event_kind::worker_changed, .to = "up"});
+  // In order of arrival. One that the new worker kills leaves the rest waiting.
+  while (state_ == state::up && !waiting_.empty())
+    if (auto* r = core_.calls.find(waiting_.erase(waiting_.front()))) {
+      core_.calls.move_to(*r, phase::moving);
+      core_.route->dispatch(*r);
+    }
+}
+
+void worker_link::on_down(target_id x, const std::string& why) {
+  if (x != worker_target)
+    fail(targets_[x].calls);
+  else if (state_ == state::up)
+    lost(why);
+}
+
+void worker_link::suspect(target_id x) {
+  if (x == worker_target && state_ == state::up && core_.host.is_down(x))
+    lost("it is down");
+}
+
+void worker_link::lost(const std::string& why) {
+  ++core_.totals.worker_losses;
+  core_.host.forget_worker();
+  if (supervised_) {
+    plan_restart(why);
+  } else {
+    state_ = state::down;
+    core_.layers.publish({.kind = event_kind::worker_changed,
+                          .from = "up",
+                          .to = "down",
+                          .detail = why});
+  }
+  fail(targets_[worker_target].calls);
+}
+
+void worker_link::plan_restart(const std::string& why) {
+  std::string failure;
+  auto at = supervisor_.on_down(core_.now(), core_.random, &failure);
+  if (!failure.empty())
+    core_.layers.note_failure(core_.layers.size(), "schedule", failure);
+  if (!at)
+    return give_up(why);
+  state_ = state::restarting;
+  restart_at_ = *at;
+  core_.layers.publish({.kind = event_kind::worker_changed,
+                        .to = "restarting",
+                        .detail = why,
+                        .delay = until(*at, core_.now())});
+}
+
+void worker_link::give_up(const std::string& why) {
+  state_ = state::given_up;
+  restart_at_ = never;
+  core_.layers.publish(
+    {.kind = event_kind::worker_changed, .to = "given_up", .detail = why});
+  fail_waiting();
+  if (supervisor_.config().on_give_up == give_up_action::quit)
+    core_.host.worker_given_up(why);
+}
+
+// -- calls --------------------------------------------------------------------
+
+void worker_link::take(call_record& r) {
+  switch (state_) {
+    case state::up:
+      return core_.route->send_to(r, worker_target);
+    case state::restarting:
+      if (waiting_.size() >= supervisor_.config().max_waiting) {
+        // Unknown while a factory is at work on its own thread.
+        auto wait = restart_at_ == never ? duration::zero()
+                                         : until(restart_at_, core_.now());
+        return core_.route->ascend(
+          r, r.depth - 1, outcome::failure(errc::queue_full, false, wait));
+      }
+      core_.calls.move_to(r, phase::waiting);
+      r.wait = waiting_.push_back(r.id);
+      core_.callers.watch(r);
+      return core_.schedule(r);
+    case state::none:
+    case state::down:
+    case state::given_up:
+      return core_.route->ascend(r, r.depth - 1,
+                                 outcome::failure(errc::worker_down, false));
+  }
+}
+
+void worker_link::recall(const call_record& r, const outcome& why) {
+  const auto& info = targets_[r.target].info;
+  // One that was given the same deadline has noticed. Nothing is sent to a
+  // worker unasked: most do not know the message.
+  if (info.takes_cancelled
+      && !(info.keeps_deadlines && why.is(errc::deadline_exceeded)))
+    core_.host.send_cancelled(r.target, r.attempt_number);
+}
+
+void worker_link::fail(target_calls& calls) {
+  // What is sent meanwhile goes to somebody else.
+  auto lost = std::move(calls);
+  while (!lost.empty()) {
+    auto& r = lost.front();
+    core_.route->end_attempt(r);
+    set_reached(r);
+    core_.route->ascend(r, r.depth - 1,
+                        outcome::failure(errc::worker_down, true));
+  }
+}
+
+void worker_link::fail_waiting() {
+  while (!waiting_.empty()) {
+    auto* r = core_.calls.find(waiting_.erase(waiting_.front()));
+    if (!r)
+      continue;
+    core_.calls.move_to(*r, phase::moving);
+    core_.route->ascend(*r, r->depth - 1,
+                        outcome::failure(errc::worker_down, false));
+  }
+}
+
+std::string_view worker_link::state_name() const noexcept {
+  switch (state_) {
+    case state::none:
+      return "none";
+    case state::up:
+      return "up";
+    case state::restarting:
+      return "restarting";
+    case state::down:
+      return "down";
+    case state::given_up:
+      return "given_up";
+  }
+  return {};
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,99 @@
+// What stands behind an engine: its worker and other targets.
+#pragma once
+
+#include <caisson/detail/engine_core.hpp>
+#include <caisson/supervision.hpp>
+#include <caisson/wait_list.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::detail {
+
+/// Something that calls are sent to, and those that are there.
+struct target_entry {
+  target_info info;
+  target_calls calls;
+};
+
+/// Knows whether there is a worker, has it made again when it is lost, and
+/// keeps the calls that wait for it.
+class worker_link {
+public:
+  worker_link(engine_core& core, supervision_config s);
+
+  // -- targets ----------------------------------------------------------------
+
+  target_id add_target(const target_info& x);
+  [[nodiscard]] target_entry& target(target_id x) { return targets_[x]; }
+
+  // -- the worker -------------------------------------------------------------
+
+  /// There is one, which others look after.
+  void use(const target_info& x);
+
+  /// There should be one, but there is not.
+  void use_none() { state_ = state::down; }
+
+  /// The host can make them.
+  void supervise();
+
+  /// Whether the worker that is being made under this number is wanted.
+  [[nodiscard]] bool awaits(std::uint32_t incarnation) const noexcept {
+    return making_ && incarnation == incarnation_;
+  }
+
+  /// The worker that was awaited is there, or could not be made.
+  void on_made(const made_worker& x);
+
+  /// A target has ended.
+  void on_down(target_id x, const std::string& why);
+
+  /// An attempt bounced off a target: it may have ended.
+  void suspect(target_id x);
+
+  /// When the worker is to be made again; `never` if not.
+  [[nodiscard]] time_point restart_at() const noexcept { return restart_at_; }
+  void restart();
+
+  // -- calls ------------------------------------------------------------------
+
+  /// A call is through all layers: it goes to the worker, waits for it, or goes
+  /// up again.
+  void take(call_record& r);
+
+  /// A call in flight is given up: its target is told if it wants to know.
+  void recall(const call_record& r, const outcome& why);
+
+  void stop_waiting(call_record& r) { waiting_.erase(r.wait); }
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] std::string_view state_name() const noexcept;
+  [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
+  void reset() { supervisor_.reset(); }
+
+private:
+  enum class state : std::uint8_t { none, up, restarting, down, given_up };
+
+  void up(const target_info& x);
+  void lost(const std::string& why);
+  void plan_restart(const std::string& why);
+  void give_up(const std::string& why);
+  void fail(target_calls& calls);
+  void fail_waiting();
+
+  engine_core& core_;
+  supervision supervisor_;
+  state state_ = state::none;
+  bool supervised_ = false;
+  bool making_ = false;
+  std::uint32_t incarnation_ = 0;
+  time_point restart_at_ = never;
+  std::vector<target_entry> targets_;
+  wait_list<call_id> waiting_;
+};
+
+} // namespace caisson::detail

@@ -1,5 +1,6 @@
 // The complete examples in the docs are right.
 #include <sim/command/run.hpp>
+#include <sim/report/expectations.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>

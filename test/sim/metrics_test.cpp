@@ -2,6 +2,8 @@
 #include <support/sim_results.hpp>
 
 #include <sim/report/expectations.hpp>
+#include <sim/report/metrics.hpp>
+#include <sim/scenario/metric_names.hpp>
 
 #include <gtest/gtest.h>
 

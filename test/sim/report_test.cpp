@@ -4,6 +4,7 @@
 #include <sim/report/numbers.hpp>
 #include <sim/report/text.hpp>
 #include <sim/report/timeline.hpp>
+#include <sim/report/verdict.hpp>
 
 #include <gtest/gtest.h>
 
@@ -57,7 +58,7 @@ report story() {
     arm.recovery_from = 30s;
     arm.events = 1000 + i;
     arm.digest = 0xabc + i;
-    judge(arm);
+    decide_verdict(arm);
   }
   return r;
 }
@@ -221,10 +222,10 @@ TEST(report_text, counts_verdicts_of_several_seeds) {
 
 TEST(report_text, puts_verdicts_into_words) {
   auto r = result_with({{20, 10, 10}});
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(verdict_text(r), "no fault");
   r.recovery_from = 10'001ms;
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(verdict_text(r), "recovered after 1 s, at 11 s");
   r.verdict = verdict_kind::degraded;
   EXPECT_EQ(verdict_text(r), "degraded");
@@ -239,7 +240,7 @@ TEST(report_text, counts_runs_without_a_fault_apart) {
   r.seeds = 2;
   auto& well = r.runs[0].arms[0];
   well.recovery_from.reset();
-  judge(well);
+  decide_verdict(well);
   r.runs.push_back(r.runs[0]);
   auto text = written(write_text, r, false);
   EXPECT_NE(text.find("arm      runs  recovered  degraded  stuck  no fault  "

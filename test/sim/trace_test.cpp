@@ -1,5 +1,6 @@
 // Traces of requests: rows, columns, cuts, and what is refused.
 #include <sim/scenario/trace.hpp>
+#include <sim/scenario/trace_row.hpp>
 
 #include <support/scratch.hpp>
 

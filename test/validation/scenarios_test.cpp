@@ -3,6 +3,7 @@
 // is stated by their `expect`. Not played here are those whose traces are not
 // part of this repository.
 #include <sim/command/run.hpp>
+#include <sim/report/expectations.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,8 @@
 #include <sim/command/cli.hpp>
+
+#include <sim/command/check_command.hpp>
 #include <sim/command/output_file.hpp>
+#include <sim/command/run_command.hpp>
 
 #include <caisson/settings.hpp>
 #include <caisson/settings_text.hpp>

@@ -1,5 +1,6 @@
 #include <sim/command/run.hpp>
 
+#include <sim/report/verdict.hpp>
 #include <sim/world/world.hpp>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   r.warmup = arm.warmup;
   r.interrupted = interrupted;
   r.recovery_from = recovery_start(arm);
-  judge(r);
+  decide_verdict(r);
   r.messages = w.messages();
   r.wall_seconds = seconds(std::chrono::steady_clock::now() - begin);
   if (interrupted && options.abandon)

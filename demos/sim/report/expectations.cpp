@@ -1,5 +1,6 @@
 #include <sim/report/expectations.hpp>
-#include <sim/scenario/verdict.hpp>
+
+#include <sim/report/metrics.hpp>
 
 #include <caisson/settings_text.hpp>
 

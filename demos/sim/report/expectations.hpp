@@ -14,6 +14,10 @@ namespace caisson::sim {
 /// How far the two sides of Little's law may lie apart.
 inline constexpr double little_tolerance = 1e-6;
 
+/// One line for each expectation that does not hold.
+[[nodiscard]] std::vector<std::string> failed_expectations(const arm_config& c,
+                                                           const arm_result& r);
+
 /// Bounds of `arm` on numbers that no run of it can have: of a service that
 /// does not exist, of half a second, and so on. Numbers of gates are not looked
 /// at, as only a run knows them.

@@ -1,5 +1,6 @@
 #include <sim/report/json.hpp>
-#include <sim/scenario/verdict.hpp>
+#include <sim/report/metrics.hpp>
+#include <sim/scenario/verdict_kind.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

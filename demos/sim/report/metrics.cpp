@@ -1,5 +1,7 @@
-#include <sim/scenario/verdict.hpp>
-#include <sim/world/result.hpp>
+#include <sim/report/metrics.hpp>
+
+#include <sim/report/verdict.hpp>
+#include <sim/scenario/metric_names.hpp>
 
 #include <caisson/errc.hpp>
 #include <caisson/settings_text.hpp>
@@ -116,19 +118,22 @@ constexpr service_metric service_metrics[] = {
   {"little_error", [](auto& s) { return s.little_error; }},
 };
 
+// Scenarios are checked against the names before there is a result.
+template <class Table, class Names>
+constexpr bool has_names(const Table& table, const Names& names) {
+  return std::ranges::equal(table, names, {}, [](auto& m) { return m.name; });
+}
+
+static_assert(has_names(latency_metrics, latency_metric_names));
+static_assert(has_names(count_metrics, count_metric_names));
+static_assert(has_names(run_metrics, run_metric_names));
+static_assert(has_names(service_metrics, service_metric_names));
+
 template <class Table>
 const auto* row_named(const Table& table, std::string_view name) {
   auto found = std::ranges::find_if(table,
                                     [&](auto& m) { return m.name == name; });
   return found == std::end(table) ? nullptr : &*found;
-}
-
-template <class Table>
-std::vector<std::string_view> names_in(const Table& table) {
-  std::vector<std::string_view> out;
-  for (const auto& m : table)
-    out.push_back(m.name);
-  return out;
 }
 
 // -- refusals -----------------------------------------------------------------
@@ -249,7 +254,8 @@ double latency_metric_of(const latency_summary& s, std::string_view name,
       throw std::invalid_argument{"no request was answered with success"};
     return seconds(s.*m->value);
   }
-  auto known = names_in(latency_metrics);
+  std::vector<std::string_view> known{latency_metric_names.begin(),
+                                      latency_metric_names.end()};
   if (with_count)
     known.emplace_back("count");
   no_such("latency", name, known);
@@ -290,7 +296,7 @@ double service_metric_of(const arm_result& r, std::string_view name,
   }
   auto m = row_named(service_metrics, metric);
   if (!m)
-    no_such("number of a service", metric, names_in(service_metrics));
+    no_such("number of a service", metric, service_metric_names);
   if (span.whole)
     return m->value(*found);
   if (!m->per_second)
@@ -368,25 +374,6 @@ double metric_of(const arm_result& r, std::string_view name, duration from,
   auto all = metric_names();
   no_such("metric", name,
           std::vector<std::string_view>{all.begin(), all.end()});
-}
-
-std::vector<std::string> metric_names() {
-  std::vector<std::string> out;
-  for (const auto& m : count_metrics)
-    out.emplace_back(m.name);
-  for (const auto& m : run_metrics)
-    out.emplace_back(m.name);
-  out.emplace_back("errors.*");
-  for (const auto& m : latency_metrics)
-    out.push_back(fmt::format("latency.{}", m.name));
-  out.emplace_back("operation.*.count");
-  for (const auto& m : latency_metrics)
-    out.push_back(fmt::format("operation.*.{}", m.name));
-  for (const auto& m : service_metrics)
-    out.push_back(fmt::format("service.*.{}", m.name));
-  out.emplace_back("gate.*.*");
-  out.emplace_back("gate.*.*.*");
-  return out;
 }
 
 } // namespace caisson::sim

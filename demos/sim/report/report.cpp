@@ -1,3 +1,4 @@
+#include <sim/report/metrics.hpp>
 #include <sim/report/report.hpp>
 
 #include <algorithm>

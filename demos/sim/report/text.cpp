@@ -1,9 +1,11 @@
 #include <sim/report/expectations.hpp>
+#include <sim/report/metrics.hpp>
 #include <sim/report/numbers.hpp>
 #include <sim/report/table.hpp>
 #include <sim/report/text.hpp>
 #include <sim/report/timeline.hpp>
-#include <sim/scenario/verdict.hpp>
+#include <sim/report/verdict.hpp>
+#include <sim/scenario/verdict_kind.hpp>
 
 #include <caisson/settings_text.hpp>
 

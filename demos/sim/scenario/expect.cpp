@@ -1,7 +1,7 @@
 // What is expected of a run.
 #include <sim/scenario/fields.hpp>
+#include <sim/scenario/metric_names.hpp>
 #include <sim/scenario/scenario_reading.hpp>
-#include <sim/world/result.hpp>
 
 #include <caisson/settings_text.hpp>
 

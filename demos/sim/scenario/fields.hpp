@@ -2,7 +2,7 @@
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
-#include <sim/scenario/verdict.hpp>
+#include <sim/scenario/verdict_kind.hpp>
 
 #include <string_view>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/distribution.hpp>
+#include <sim/scenario/verdict_kind.hpp>
 
 #include <caisson/schedule.hpp>
 #include <caisson/settings.hpp>
@@ -197,14 +198,6 @@ struct fault_config {
 };
 
 // -- expectations -------------------------------------------------------------
-
-enum class verdict_kind {
-  recovered,
-  degraded,
-  stuck,
-  /// All was well from the start, and there was nothing to recover from.
-  no_fault,
-};
 
 /// A bound on a number of the result; docs/simulator-output.md has the names.
 struct metric_bound {

@@ -2,6 +2,7 @@
 
 #include <sim/scenario/random.hpp>
 #include <sim/scenario/reading.hpp>
+#include <sim/scenario/trace_row.hpp>
 
 #include <caisson/settings_text.hpp>
 

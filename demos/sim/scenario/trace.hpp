@@ -4,7 +4,6 @@
 #include <caisson/settings.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,13 +62,6 @@ struct trace {
 /// with the place `file:line`; at most 10 of them are told one by one. Other
 /// problems have no place, and as their key the field that they are about.
 [[nodiscard]] trace read_trace(const trace_config& c, problems& out);
-
-/// Nanoseconds since 1970, or since the zero of a clock; nothing if `text` is
-/// no timestamp.
-[[nodiscard]] std::optional<duration> parse_timestamp(std::string_view text);
-
-/// The fields of a line of CSV. Quotes around a field are taken off.
-[[nodiscard]] std::vector<std::string> split_csv(std::string_view line);
 
 /// At most so many arrivals can come of a trace.
 inline constexpr std::size_t most_arrivals = 10'000'000;

@@ -1,7 +1,7 @@
-// What a run of one arm tells.
+// What a run of one arm leaves behind, in numbers.
 #pragma once
 
-#include <sim/scenario/scenario.hpp>
+#include <sim/scenario/verdict_kind.hpp>
 
 #include <caisson/time.hpp>
 
@@ -163,27 +163,5 @@ struct arm_result {
   /// Messages that actors handled.
   std::uint64_t messages = 0;
 };
-
-/// Verdict and `recovered_at` from the rows.
-void judge(arm_result& r);
-
-/// The value of a number of the result, by name, over the seconds [from, to)
-/// where it is kept per second. Throws `std::invalid_argument` with what is
-/// wrong if there is no such number, or not for a part of the run.
-[[nodiscard]] double metric_of(const arm_result& r, std::string_view name,
-                               duration from = duration::zero(),
-                               duration to = unlimited);
-
-/// All names that `metric_of` knows for any arm of these services, those with a
-/// `*` standing for a name or an error's kind.
-[[nodiscard]] std::vector<std::string> metric_names();
-
-/// One line for each expectation that does not hold.
-[[nodiscard]] std::vector<std::string> failed_expectations(const arm_config& c,
-                                                           const arm_result& r);
-
-/// From `recovery_from`, or the start if there was no fault, until
-/// `recovered_at`; not negative.
-[[nodiscard]] std::optional<duration> recovery_time(const arm_result& r);
 
 } // namespace caisson::sim

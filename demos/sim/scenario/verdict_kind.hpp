@@ -1,12 +1,19 @@
-// What verdicts are called.
+// How a run can end.
 #pragma once
-
-#include <sim/scenario/scenario.hpp>
 
 #include <array>
 #include <string_view>
 
 namespace caisson::sim {
+
+/// What became of an arm after its last fault.
+enum class verdict_kind {
+  recovered,
+  degraded,
+  stuck,
+  /// All was well from the start, and there was nothing to recover from.
+  no_fault,
+};
 
 inline constexpr std::array all_verdicts{
   verdict_kind::recovered,

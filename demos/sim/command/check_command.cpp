@@ -1,4 +1,5 @@
-#include <sim/command/cli.hpp>
+#include <sim/command/check_command.hpp>
+
 #include <sim/report/expectations.hpp>
 #include <sim/report/numbers.hpp>
 

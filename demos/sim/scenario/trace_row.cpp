@@ -1,5 +1,4 @@
-// What stands in a row of a trace.
-#include <sim/scenario/trace.hpp>
+#include <sim/scenario/trace_row.hpp>
 
 #include <caisson/settings_text.hpp>
 

@@ -1,4 +1,6 @@
-#include <sim/command/cli.hpp>
+#include <sim/command/run_command.hpp>
+
+#include <sim/command/check_command.hpp>
 #include <sim/command/interruption.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/progress.hpp>
@@ -113,7 +115,7 @@ private:
     if (result.interrupted)
       report_.interrupted = true;
     else
-      judge_expectations(arm, result);
+      add_failed_expectations(arm, result);
     for (auto& text : failed_checks(result))
       add_failure(std::move(text), result);
     // The rows of thousands of runs would fill the memory.
@@ -143,7 +145,8 @@ private:
     return out;
   }
 
-  void judge_expectations(const arm_config& arm, const arm_result& result) {
+  void add_failed_expectations(const arm_config& arm,
+                               const arm_result& result) {
     for (auto& text : failed_expectations(arm, result))
       add_failure(std::move(text), result);
   }

@@ -1,6 +1,8 @@
 // Verdicts: windows of five seconds after the fault.
 #include <support/sim_results.hpp>
 
+#include <sim/report/verdict.hpp>
+
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -113,47 +115,47 @@ const verdict_case verdict_cases[] = {
   {"the fault ends after the load", 60s, {{20, 10, 0}}, degraded, {}},
 };
 
-class judge_table : public testing::TestWithParam<verdict_case> {};
+class verdict_table : public testing::TestWithParam<verdict_case> {};
 
-TEST_P(judge_table, gives_the_verdict) {
+TEST_P(verdict_table, gives_the_verdict) {
   const auto& c = GetParam();
   auto r = result_with(c.seconds);
   r.recovery_from = c.recovery_from;
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(r.verdict, c.verdict);
   EXPECT_EQ(r.recovered_at, c.recovered_at);
 }
 
-INSTANTIATE_TEST_SUITE_P(sim, judge_table, testing::ValuesIn(verdict_cases));
+INSTANTIATE_TEST_SUITE_P(sim, verdict_table, testing::ValuesIn(verdict_cases));
 
-TEST(judge, ignores_what_is_answered_after_the_load) {
+TEST(decide_verdict, ignores_what_is_answered_after_the_load) {
   auto r = result_with({{10, 10, 0}, {10, 10, 10}});
   r.recovery_from = 3s;
   r.length = 10s;
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(r.verdict, stuck);
 }
 
-TEST(judge, ignores_the_last_part_of_a_second) {
+TEST(decide_verdict, ignores_the_last_part_of_a_second) {
   auto r = result_with({{14, 10, 0}, {1, 1000, 1000}});
   r.recovery_from = 3s;
   r.length = 14'999ms;
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(r.verdict, stuck);
 }
 
-TEST(judge, does_not_need_a_row_for_each_second) {
+TEST(decide_verdict, does_not_need_a_row_for_each_second) {
   auto r = result_with({{20, 10, 10}});
   std::erase_if(r.seconds, [](auto& row) { return row.index % 2 == 0; });
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(r.recovered_at, 0U);
 }
 
-TEST(judge, forgets_an_earlier_verdict) {
+TEST(decide_verdict, forgets_an_earlier_verdict) {
   auto r = result_with({{20, 10, 0}});
   r.verdict = recovered;
   r.recovered_at = 3;
-  judge(r);
+  decide_verdict(r);
   EXPECT_EQ(r.verdict, degraded);
   EXPECT_EQ(r.recovered_at, std::nullopt);
 }

@@ -1,4 +1,4 @@
-#include <sim/world/result.hpp>
+#include <sim/report/verdict.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +66,7 @@ void recovered(arm_result& r, std::size_t second) {
 
 } // namespace
 
-void judge(arm_result& r) {
+void decide_verdict(arm_result& r) {
   r.verdict = verdict_kind::degraded;
   r.recovered_at.reset();
   auto from = r.recovery_from.value_or(duration::zero());

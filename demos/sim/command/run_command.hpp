@@ -1,0 +1,37 @@
+// `caisson run`.
+#pragma once
+
+#include <sim/command/command_parts.hpp>
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// What `caisson run` is asked for.
+struct run_arguments {
+  std::string file;
+  /// All if empty.
+  std::vector<std::string> arms;
+  /// The file's if absent.
+  std::optional<std::uint64_t> seed;
+  std::uint32_t seeds = 1;
+  /// Paths, `-` for standard output, empty for none.
+  std::string json;
+  std::string csv;
+  std::string log;
+  bool quiet = false;
+  bool no_progress = false;
+  bool no_speed = false;
+  bool ascii = false;
+};
+
+/// Plays a scenario and shows what happens. Throws `config_error` for bad
+/// input.
+[[nodiscard]] status run_command(const run_arguments& args, std::ostream& out,
+                                 std::ostream& err, const command_parts& parts);
+
+} // namespace caisson::sim

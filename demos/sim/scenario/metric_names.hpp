@@ -1,0 +1,42 @@
+// What the numbers of a result are called.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Counts of requests and what follows from them.
+inline constexpr std::array<std::string_view, 11> count_metric_names{
+  "success",       "offered",     "attempts",      "good",
+  "failed",        "substituted", "amplification", "offered_rate",
+  "attempts_rate", "goodput",     "failed_rate",
+};
+
+/// What is only known of a run as a whole.
+inline constexpr std::array<std::string_view, 3> run_metric_names{
+  "unanswered",
+  "recovery",
+  "recovered_at",
+};
+
+/// What follows `latency.` and `operation.NAME.`.
+inline constexpr std::array<std::string_view, 7> latency_metric_names{
+  "mean", "p50", "p90", "p95", "p99", "p999", "max",
+};
+
+/// What follows `service.NAME.`.
+inline constexpr std::array<std::string_view, 19> service_metric_names{
+  "arrivals",    "refused",      "refused_share", "down",         "completed",
+  "failed",      "abandoned",    "lost",          "late",         "started",
+  "waited",      "waited_share", "wait",          "time",         "sojourn",
+  "utilization", "inside",       "queue_max",     "little_error",
+};
+
+/// All names of numbers of any arm, those with a `*` standing for a name or an
+/// error's kind.
+[[nodiscard]] std::vector<std::string> metric_names();
+
+} // namespace caisson::sim

@@ -6,40 +6,6 @@
 
 namespace caisson::sim {
 
-// -- endings ------------------------------------------------------------------
-
-std::string_view name_of(ending e) noexcept {
-  switch (e) {
-    case ending::good:
-      return "good";
-    case ending::failed:
-      return "failed";
-    case ending::timeout:
-      return "timeout";
-    default:
-      return caisson::name_of(static_cast<errc>(e));
-  }
-}
-
-ending ending_of(const outcome& o) noexcept {
-  if (o.ok)
-    return ending::good;
-  return o.own_error ? static_cast<ending>(o.code) : ending::failed;
-}
-
-// -- event_log ----------------------------------------------------------------
-
-void event_log::finish_line() {
-  for (auto c : buffer_)
-    digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  digest_ = (digest_ ^ '\n') * 0x100000001b3u;
-  ++lines_;
-  if (sink_)
-    sink_({buffer_.data(), buffer_.size()});
-}
-
-// -- books --------------------------------------------------------------------
-
 books::books(const blueprint& plan, std::function<void(std::string_view)> log)
   : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
     by_operation_(plan.operations.size()) {

@@ -1,126 +1,25 @@
-// What happened: counts, sums and the event log.
+// What happened in a run: counts, sums and the event log.
 #pragma once
 
 #include <sim/world/blueprint.hpp>
+#include <sim/world/ending.hpp>
+#include <sim/world/event_log.hpp>
 #include <sim/world/histogram.hpp>
 #include <sim/world/result.hpp>
+#include <sim/world/service_books.hpp>
 
-#include <caisson/errc.hpp>
 #include <caisson/messages.hpp>
-
-#include <fmt/format.h>
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
-
-/// How a request or a call ended.
-enum class ending : std::uint8_t {
-  good = 0,
-  /// 1 to `last_errc`: the code of caisson's error.
-  failed = last_errc + 1,
-  timeout,
-};
-
-inline constexpr std::size_t ending_count = last_errc + 3;
-
-/// `good`, the name of an `errc`, `failed` or `timeout`.
-[[nodiscard]] std::string_view name_of(ending e) noexcept;
-
-/// What an error answer counts as.
-[[nodiscard]] ending ending_of(const outcome& o) noexcept;
-
-/// The event log: lines of text, of which only a digest is kept. The digest is
-/// the 64-bit FNV-1a hash of all lines, each with its line break.
-class event_log {
-public:
-  explicit event_log(std::function<void(std::string_view)> sink)
-    : sink_(std::move(sink)) {}
-
-  /// Adds the line `<seconds since the start> <text>`.
-  template <class... Ts>
-  void line(duration at, fmt::format_string<Ts...> text, Ts&&... xs) {
-    buffer_.clear();
-    auto ns = at.count();
-    fmt::format_to(fmt::appender(buffer_), "{}.{:09} ", ns / 1'000'000'000,
-                   ns % 1'000'000'000);
-    fmt::format_to(fmt::appender(buffer_), text, std::forward<Ts>(xs)...);
-    finish_line();
-  }
-
-  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
-
-private:
-  void finish_line();
-
-  std::function<void(std::string_view)> sink_;
-  fmt::memory_buffer buffer_;
-  std::uint64_t lines_ = 0;
-  std::uint64_t digest_ = 0xcbf29ce484222325u;
-};
-
-/// The books of one service. Times are since the start of the run; what is
-/// before `from` or after `to` counts in no mean.
-class service_books {
-public:
-  service_books(std::string name, std::uint32_t workers, duration from,
-                duration to);
-
-  // -- what happens to a request ----------------------------------------------
-
-  void arrived(duration now);
-  void refused(duration now);
-  void turned_away_down(duration now);
-  void entered(duration now, std::size_t queue);
-  void began(duration now, duration arrived_at, std::size_t queue);
-  /// A worker was occupied or set free.
-  void busy_changed(duration now, int by);
-  void answered(duration now, bool ok, bool late);
-  void abandoned(duration now);
-  void lost(duration now);
-  /// It is not inside any more; `held_for` is how long it had a worker.
-  void left(duration now, duration arrived_at, bool started, duration held_for);
-  void queue_is(std::size_t n) { now_.queue = n; }
-
-  // -- what comes of it -------------------------------------------------------
-
-  /// Ends the present second.
-  service_second end_second();
-  [[nodiscard]] service_summary summary(duration end);
-
-private:
-  void integrate(duration now);
-  [[nodiscard]] long double clipped(duration t) const;
-  [[nodiscard]] bool counts(duration now) const { return now >= from_; }
-
-  service_summary total_;
-  std::uint32_t workers_;
-  duration from_;
-  duration to_;
-  service_second now_;
-
-  std::uint64_t inside_ = 0;
-  std::uint64_t busy_ = 0;
-  duration integrated_to_ = duration::zero();
-  // Nanoseconds times requests.
-  long double inside_area_ = 0;
-  long double busy_area_ = 0;
-  // The same area by another way: the time each request spent inside, for those
-  // that left, and the sum of the arrival times of those that did not.
-  long double time_inside_ = 0;
-  long double arrivals_inside_ = 0;
-  long double wait_sum_ = 0;
-  long double service_sum_ = 0;
-  long double sojourn_sum_ = 0;
-  std::uint64_t served_ = 0;
-  std::uint64_t left_ = 0;
-};
 
 /// The books of one run.
 class books {

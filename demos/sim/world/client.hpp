@@ -2,9 +2,9 @@
 #pragma once
 
 #include <sim/world/arrivals.hpp>
-#include <sim/world/blueprint.hpp>
-#include <sim/world/books.hpp>
+#include <sim/world/ending.hpp>
 #include <sim/world/slots.hpp>
+#include <sim/world/surroundings.hpp>
 #include <sim/world/timed_actor.hpp>
 
 #include <caisson/schedule.hpp>
@@ -13,16 +13,6 @@
 #include <vector>
 
 namespace caisson::sim {
-
-/// What an actor of the world needs to know of the rest of it.
-struct surroundings {
-  const blueprint* plan = nullptr;
-  books* record = nullptr;
-  virtual_time* time = nullptr;
-  /// The gate of each route of the plan.
-  const std::vector<caf::actor>* gates = nullptr;
-  draw_key key{0};
-};
 
 /// Makes the requests of one load. Each attempt is a call with a deadline
 /// through the gate of its route. A request ends with the first success, or

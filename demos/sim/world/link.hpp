@@ -1,8 +1,8 @@
 // The network between a caller and a service.
 #pragma once
 
-#include <sim/world/client.hpp>
 #include <sim/world/slots.hpp>
+#include <sim/world/surroundings.hpp>
 #include <sim/world/timed_actor.hpp>
 
 #include <map>

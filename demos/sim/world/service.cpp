@@ -1,21 +1,35 @@
-// A request at a service, from its arrival until it leaves.
 #include <sim/world/service.hpp>
 
-#include <sim/world/purpose.hpp>
+#include <sim/scenario/fields.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
 
+namespace {
+
+// Timers of faults; all others name a request.
+constexpr std::uint64_t begin_bit = std::uint64_t{1} << 62;
+constexpr std::uint64_t end_bit = std::uint64_t{1} << 61;
+constexpr std::uint64_t fault_bits = begin_bit | end_bit;
+
+std::string_view name_of(fault_kind k) {
+  return enum_names<fault_kind>::value[static_cast<std::size_t>(k)];
+}
+
+} // namespace
+
 service::service(caf::actor_config& cfg, const surroundings& world,
                  std::size_t index, bool counts)
   : timed_actor(cfg, *world.time), world_(world), index_(index),
-    config_(world.plan->arm.services[index]), counts_(counts),
-    capacity_(config_.workers) {}
+    config_(world.plan->arm.services[index]), counts_(counts), calls_(config_),
+    queue_(config_.order), fault_(config_.workers) {}
 
 void service::start() {
   begin_ = now();
-  fill_caches();
+  calls_.caches().fill(world_.plan->caches[index_],
+                       world_.key.with("cache").with(config_.name), begin_);
   plan_faults();
 }
 
@@ -27,12 +41,14 @@ void service::on_exit() {
   deferred_.clear();
 }
 
-service_books& service::record() {
-  return world_.record->service(index_);
-}
-
-duration service::at() const {
-  return world_.record->since_start(now());
+void service::fire(std::uint64_t payload) {
+  if ((payload & begin_bit) != 0)
+    fault_begins(*faults_[payload & ~fault_bits]);
+  else if ((payload & end_bit) != 0)
+    fault_ends(*faults_[payload & ~fault_bits]);
+  else if (auto* j = jobs_.find(payload))
+    work_done(payload, *j);
+  serve_next();
 }
 
 // -- arrival ------------------------------------------------------------------
@@ -45,48 +61,44 @@ void service::handle(rt::reply_to from, caf::message content) {
   serve_next();
 }
 
-void service::turn_away(rt::reply_to& from, errc code, bool reached) {
+void service::accept(rt::reply_to from, const order& asked) {
+  const auto& w = *asked.first;
+  if (counts_ && w.from_client)
+    world_.record->attempted(now(), asked.items);
+  record().arrived(at());
+  note("arrive", w);
+  if (!turned_away(from, w))
+    take_in(std::move(from), asked);
+}
+
+bool service::turned_away(rt::reply_to& from, const work& w) {
+  if (fault_.crashed()) {
+    record().turned_away_down(at());
+    note("down", w);
+    // It was sent; the caller cannot know that nobody looked at it.
+    reject(from, errc::worker_down, true);
+    return true;
+  }
+  auto at_once = worker_free() && queue_.empty();
+  if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
+    record().refused(at());
+    note("refuse", w);
+    reject(from, errc::queue_full, false);
+    return true;
+  }
+  return false;
+}
+
+void service::reject(rt::reply_to& from, errc code, bool reached) {
   from.answer(this, caf::make_message(make_error(
                       code, rejection{config_.name, {}, reached, {}})));
 }
 
-void service::accept(rt::reply_to from, const order& asked) {
-  const auto& w = *asked.first;
-  const auto* options = asked.options;
-  const auto& what = world_.plan->operations[w.operation];
-  if (counts_ && w.from_client)
-    world_.record->attempted(now(), asked.items);
-  record().arrived(at());
-  world_.record->log().line(at(), "arrive {} #{}", what.name, w.request);
-  if (crashes_ > 0) {
-    record().turned_away_down(at());
-    world_.record->log().line(at(), "down {} #{}", what.name, w.request);
-    // It was sent; the caller cannot know that nobody looked at it.
-    return turn_away(from, errc::worker_down, true);
-  }
-  auto at_once = worker_free() && queue_.empty() && resumed_.empty();
-  if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
-    record().refused(at());
-    world_.record->log().line(at(), "refuse {} #{}", what.name, w.request);
-    return turn_away(from, errc::queue_full, false);
-  }
+void service::take_in(rt::reply_to from, const order& asked) {
+  auto at_once = worker_free() && queue_.empty();
   auto [key, j] = jobs_.take();
-  j->request = w.request;
-  j->key = draw_key{w.key};
-  j->what = &what;
-  j->arrived = now();
-  j->items = asked.items;
-  j->results = asked.results;
-  if (options) {
-    j->priority = options->priority;
-    if (options->deadline_ns != 0)
-      j->deadline = time_point{duration{options->deadline_ns}};
-    // A further attempt is the same request, but it is not done in the same
-    // time.
-    if (options->attempt > 1)
-      j->key = j->key.with(options->attempt)
-                 .with(static_cast<std::uint64_t>(at().count()));
-  }
+  *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
+               at());
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
     j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
@@ -94,7 +106,7 @@ void service::accept(rt::reply_to from, const order& asked) {
   }
   j->from = std::move(from);
   if (!at_once)
-    j->place = queue_.push_back(key);
+    queue_.push_new(key, *j);
   record().entered(at(), queue_.size());
   if (at_once)
     begin(key, *j);
@@ -102,8 +114,9 @@ void service::accept(rt::reply_to from, const order& asked) {
 
 // -- workers ------------------------------------------------------------------
 
+// During a stall nothing is taken up. Work under way is finished.
 bool service::worker_free() const {
-  return stalls_ == 0 && busy_ < capacity_;
+  return !fault_.stalled() && busy_ < fault_.workers();
 }
 
 void service::take_worker(job& j) {
@@ -122,17 +135,14 @@ void service::free_worker(job& j) {
   record().busy_changed(at(), -1);
 }
 
-// Gives free workers to those that wait: first to those that had one before.
-// Called at the end of each handler, so that requests which take no time do
-// not begin one another ever deeper.
+// Gives free workers to those that wait. Called at the end of each handler, so
+// that requests which take no time do not begin one another ever deeper.
 void service::serve_next() {
-  while (worker_free() && (!resumed_.empty() || !queue_.empty())) {
-    auto& from = resumed_.empty() ? queue_ : resumed_;
-    auto lifo = &from == &queue_ && config_.order == queue_order::lifo;
-    auto key = from.erase(lifo ? from.back() : from.front());
-    record().queue_is(queue_.size());
+  while (worker_free() && !queue_.empty()) {
+    auto key = queue_.next();
     auto& j = *jobs_.find(key);
-    j.place = wait_list<job_key>::none;
+    queue_.remove(j);
+    record().queue_is(queue_.size());
     if (config_.abandoned != abandoned_work::finish && !j.begun
         && (j.given_up || j.deadline <= now()))
       drop(key, j);
@@ -147,17 +157,126 @@ void service::begin(job_key key, job& j) {
     return do_step(key, j);
   j.begun = true;
   record().began(at(), world_.record->since_start(j.arrived), queue_.size());
-  world_.record->log().line(at(), "begin {} #{}", j.what->name, j.request);
-  work_for(key, j, first_work(j));
+  note("begin", j);
+  work_for(key, j, scaled(first_work(j), slowness()));
+}
+
+// -- work ---------------------------------------------------------------------
+
+double service::slowness() const {
+  auto inside = static_cast<double>(jobs_.size());
+  auto above = std::max(0.0, inside - config_.slowdown_from);
+  return fault_.factor()
+         * std::min(config_.slowdown_max, 1 + config_.slowdown * above);
+}
+
+void service::work_for(job_key key, job& j, duration d) {
+  if (d == duration::zero())
+    return work_done(key, j);
+  j.due_timer = timer().push(after(now(), d), key);
+}
+
+void service::work_done(job_key key, job& j) {
+  if (!j.warmed_up) {
+    j.warmed_up = true;
+    if (fails(j, 1 - (1 - config_.errors) * (1 - fault_.error_rate())))
+      return fail(key, j,
+                  caf::make_message(caf::make_error(caf::sec::runtime_error)));
+    return do_step(key, j);
+  }
+  next_step(key, j);
+}
+
+// -- steps --------------------------------------------------------------------
+
+void service::next_step(job_key key, job& j) {
+  ++j.step;
+  j.entries.clear();
+  do_step(key, j);
+}
+
+// Goes on until there is something to wait for, or nothing left to do.
+void service::do_step(job_key key, job& j) {
+  for (;; ++j.step, j.entries.clear()) {
+    if (j.step >= j.what->steps.size())
+      return finish(key, j);
+    const auto& s = j.what->steps[j.step];
+    if (!s.calls.empty()) {
+      j.entries.assign(s.calls.size(), {});
+      if (!make_calls(key, j))
+        continue;
+      if (config_.async)
+        free_worker(j);
+      return;
+    }
+    if (!j.has_worker)
+      return queue_.push_resumed(key, j);
+    auto d = scaled(step_work(j), slowness());
+    if (d > duration::zero())
+      return work_for(key, j, d);
+  }
+}
+
+// -- calls --------------------------------------------------------------------
+
+// Makes what calls can be made now; returns whether any is under way.
+bool service::make_calls(job_key key, job& j) {
+  const auto& calls = j.what->steps[j.step].calls;
+  bool open = false;
+  for (std::uint32_t i = 0; i < calls.size(); ++i) {
+    const auto& c = calls[i].config;
+    while (j.entries[i].made < c.count
+           && (c.parallel || j.entries[i].open == 0))
+      if (auto x = calls_.make(key, j, i, now()))
+        forward((*world_.gates)[x->route], x->key, std::move(x->content),
+                false);
+    open = open || j.entries[i].open > 0;
+  }
+  return open;
+}
+
+void service::handle_answer(std::uint64_t key, caf::message content) {
+  if (fault_.stalled()) {
+    deferred_.emplace_back(key, std::move(content));
+    return;
+  }
+  auto p = calls_.take(key);
+  if (!p)
+    return; // The request has been answered without it.
+  auto& j = *jobs_.find(p->job);
+  std::erase(j.calls, key);
+  call_done(j, *p, std::move(content));
+  serve_next();
+}
+
+void service::call_done(job& j, const outgoing_calls::pending& p,
+                        caf::message content) {
+  const auto& plan = j.what->steps[j.step].calls[p.entry];
+  --j.entries[p.entry].open;
+  auto ok = outcome_of(content).ok;
+  if (ok)
+    calls_.remember(p, j, now());
+  if (!ok && !plan.config.optional)
+    return fail(p.job, j, std::move(content));
+  if (!make_calls(p.job, j))
+    next_step(p.job, j);
+}
+
+void service::give_up_calls(job& j) {
+  for (auto key : j.calls) {
+    auto p = calls_.take(key);
+    const auto& plan = j.what->steps[j.step].calls[p->entry];
+    tell_from_return_address((*world_.gates)[plan.route],
+                             caf::make_message(cancelled{call_number(key)}));
+  }
+  j.calls.clear();
 }
 
 // -- leaving ------------------------------------------------------------------
 
 void service::leave(job_key key, job& j, caf::message answer) {
-  if (j.place != wait_list<job_key>::none) {
-    (j.where == phase::resumed ? resumed_ : queue_).erase(j.place);
+  if (queue_.remove(j))
     record().queue_is(queue_.size());
-  }
   give_up_calls(j);
   timer().cancel(j.due_timer);
   free_worker(j);
@@ -170,7 +289,7 @@ void service::leave(job_key key, job& j, caf::message answer) {
 
 void service::finish(job_key key, job& j) {
   record().answered(at(), true, j.given_up || j.deadline <= now());
-  world_.record->log().line(at(), "done {} #{}", j.what->name, j.request);
+  note("done", j);
   if (j.results == 0)
     return leave(key, j, caf::make_message(served{}));
   std::vector<caf::message> results(j.results, caf::make_message(served{}));
@@ -179,13 +298,13 @@ void service::finish(job_key key, job& j) {
 
 void service::fail(job_key key, job& j, caf::message answer) {
   record().answered(at(), false, j.given_up || j.deadline <= now());
-  world_.record->log().line(at(), "fail {} #{}", j.what->name, j.request);
+  note("fail", j);
   leave(key, j, std::move(answer));
 }
 
 void service::drop(job_key key, job& j) {
   record().abandoned(at());
-  world_.record->log().line(at(), "drop {} #{}", j.what->name, j.request);
+  note("drop", j);
   leave(key, j,
         caf::make_message(make_error(
           errc::cancelled, rejection{config_.name, {}, j.begun, {}})));
@@ -202,6 +321,78 @@ void service::handle_cancelled(const caf::strong_actor_ptr& from,
   if (config_.abandoned == abandoned_work::cancel)
     drop(key, j);
   serve_next();
+}
+
+// -- faults -------------------------------------------------------------------
+
+// Set before any other timer, so that a fault is the first thing to happen at
+// its instant.
+void service::plan_faults() {
+  for (const auto& f : world_.plan->arm.faults) {
+    if (f.target != config_.name)
+      continue;
+    auto i = faults_.size();
+    faults_.push_back(&f);
+    timer().push(after(begin_, f.at), begin_bit | i);
+    if (f.kind != fault_kind::flush)
+      timer().push(after(begin_, plus(f.at, f.lasts)), end_bit | i);
+  }
+}
+
+void service::fault_begins(const fault_config& f) {
+  world_.record->log().line(at(), "fault {} {} begins", config_.name,
+                            name_of(f.kind));
+  fault_.begin(f);
+  if (f.kind == fault_kind::crash)
+    lose_all();
+  else if (f.kind == fault_kind::flush)
+    calls_.caches().flush();
+}
+
+void service::fault_ends(const fault_config& f) {
+  world_.record->log().line(at(), "fault {} {} ends", config_.name,
+                            name_of(f.kind));
+  fault_.end(f);
+  if (f.kind == fault_kind::stall && !fault_.stalled())
+    take_deferred();
+}
+
+void service::take_deferred() {
+  for (auto& [key, content] : std::exchange(deferred_, {}))
+    handle_answer(key, std::move(content));
+}
+
+void service::lose_all() {
+  for (auto key : jobs_.keys()) {
+    auto& j = *jobs_.find(key);
+    record().lost(at());
+    note("lose", j);
+    leave(key, j,
+          caf::make_message(make_error(errc::worker_down,
+                                       rejection{config_.name, {}, true, {}})));
+  }
+  deferred_.clear();
+  calls_.caches().flush();
+}
+
+// -- the record ---------------------------------------------------------------
+
+service_books& service::record() {
+  return world_.record->service(index_);
+}
+
+duration service::at() const {
+  return world_.record->since_start(now());
+}
+
+void service::note(std::string_view what, const job& j) {
+  world_.record->log().line(at(), "{} {} #{}", what, j.what->name, j.request);
+}
+
+void service::note(std::string_view what, const work& w) {
+  world_.record->log().line(at(), "{} {} #{}", what,
+                            world_.plan->operations[w.operation].name,
+                            w.request);
 }
 
 } // namespace caisson::sim

@@ -1,7 +1,10 @@
-#include <sim/world/books.hpp>
+#include <sim/world/service_books.hpp>
+
+#include <sim/scenario/scenario.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace caisson::sim {
 

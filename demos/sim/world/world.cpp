@@ -1,5 +1,6 @@
 #include <sim/world/world.hpp>
 
+#include <sim/world/client.hpp>
 #include <sim/world/link.hpp>
 #include <sim/world/service.hpp>
 

@@ -3,7 +3,8 @@
 
 #include <sim/world/blueprint.hpp>
 #include <sim/world/books.hpp>
-#include <sim/world/client.hpp>
+#include <sim/world/messages.hpp>
+#include <sim/world/surroundings.hpp>
 
 #include <caisson/virtual_time.hpp>
 #include <caisson/worker.hpp>

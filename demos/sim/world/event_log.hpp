@@ -1,0 +1,45 @@
+// What happened, line by line.
+#pragma once
+
+#include <caisson/time.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace caisson::sim {
+
+/// The event log: lines of text, of which only a digest is kept. The digest is
+/// the 64-bit FNV-1a hash of all lines, each with its line break.
+class event_log {
+public:
+  explicit event_log(std::function<void(std::string_view)> sink)
+    : sink_(std::move(sink)) {}
+
+  /// Adds the line `<seconds since the start> <text>`.
+  template <class... Ts>
+  void line(duration at, fmt::format_string<Ts...> text, Ts&&... xs) {
+    buffer_.clear();
+    auto ns = at.count();
+    fmt::format_to(fmt::appender(buffer_), "{}.{:09} ", ns / 1'000'000'000,
+                   ns % 1'000'000'000);
+    fmt::format_to(fmt::appender(buffer_), text, std::forward<Ts>(xs)...);
+    finish_line();
+  }
+
+  [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
+  [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
+
+private:
+  void finish_line();
+
+  std::function<void(std::string_view)> sink_;
+  fmt::memory_buffer buffer_;
+  std::uint64_t lines_ = 0;
+  std::uint64_t digest_ = 0xcbf29ce484222325u;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,58 @@
+#include <sim/world/fault_state.hpp>
+
+#include <algorithm>
+
+namespace caisson::sim {
+
+void fault_state::begin(const fault_config& f) {
+  switch (f.kind) {
+    case fault_kind::slow:
+    case fault_kind::errors:
+    case fault_kind::capacity:
+      active_.push_back(&f);
+      return combine();
+    case fault_kind::stall:
+      ++stalls_;
+      return;
+    case fault_kind::crash:
+      ++crashes_;
+      return;
+    case fault_kind::flush:
+      return; // It takes no time.
+  }
+}
+
+void fault_state::end(const fault_config& f) {
+  switch (f.kind) {
+    case fault_kind::slow:
+    case fault_kind::errors:
+    case fault_kind::capacity:
+      std::erase(active_, &f);
+      return combine();
+    case fault_kind::stall:
+      --stalls_;
+      return;
+    case fault_kind::crash:
+      --crashes_;
+      return;
+    case fault_kind::flush:
+      return; // It takes no time.
+  }
+}
+
+void fault_state::combine() {
+  factor_ = 1;
+  double good = 1;
+  workers_ = all_workers_;
+  for (const auto* f : active_) {
+    if (f->kind == fault_kind::slow)
+      factor_ *= f->factor;
+    else if (f->kind == fault_kind::errors)
+      good *= 1 - f->rate;
+    else
+      workers_ = std::min(workers_, f->workers);
+  }
+  error_rate_ = 1 - good;
+}
+
+} // namespace caisson::sim

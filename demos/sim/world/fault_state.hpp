@@ -1,0 +1,50 @@
+// What the faults of the present do to a service.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace caisson::sim {
+
+/// The faults that last. Where some of a kind overlap, slow ones multiply,
+/// error rates add up as independent chances do, and the smallest capacity
+/// counts.
+class fault_state {
+public:
+  /// `workers`: how many the service has without a fault.
+  explicit fault_state(std::uint32_t workers)
+    : all_workers_(workers), workers_(workers) {}
+
+  /// `f` begins. It must live until its end.
+  void begin(const fault_config& f);
+
+  /// `f`, which has begun, ends.
+  void end(const fault_config& f);
+
+  [[nodiscard]] bool stalled() const noexcept { return stalls_ > 0; }
+  [[nodiscard]] bool crashed() const noexcept { return crashes_ > 0; }
+
+  /// How many workers there are.
+  [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
+
+  /// How many times as long work takes.
+  [[nodiscard]] double factor() const noexcept { return factor_; }
+
+  /// With which probability a request fails because of a fault.
+  [[nodiscard]] double error_rate() const noexcept { return error_rate_; }
+
+private:
+  void combine();
+
+  std::uint32_t all_workers_;
+  std::vector<const fault_config*> active_;
+  std::uint32_t workers_;
+  unsigned stalls_ = 0;
+  unsigned crashes_ = 0;
+  double factor_ = 1;
+  double error_rate_ = 0;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,80 @@
+#include <sim/world/outgoing_calls.hpp>
+
+#include <sim/world/messages.hpp>
+#include <sim/world/purpose.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+const planned_call& plan_of(const job& j, std::uint32_t entry) {
+  return j.what->steps[j.step].calls[entry];
+}
+
+} // namespace
+
+std::optional<outgoing_calls::parcel>
+outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
+  const auto& plan = plan_of(j, entry);
+  const auto& c = plan.config;
+  auto& e = j.entries[entry];
+  auto of_entry = j.key.with(purpose::call).with(j.step).with(entry);
+  // All calls of an entry are made, or none.
+  if (e.made == 0 && c.probability < 1
+      && keyed_random{of_entry.with(purpose::chance)}.uniform()
+           >= c.probability) {
+    e.made = c.count;
+    return std::nullopt;
+  }
+  auto own_key = of_entry.with(e.made++);
+  std::uint32_t cache_key = 0;
+  if (plan.cache != planned_call::no_cache) {
+    keyed_random random{own_key.with(purpose::cache)};
+    cache_key = static_cast<std::uint32_t>(random.below(c.cache_keys));
+    if (caches_.contains(plan.cache, cache_key, now))
+      return std::nullopt;
+  }
+  auto [call_key, p] = pending_.take();
+  *p = {key, entry, cache_key};
+  j.calls.push_back(call_key);
+  ++e.open;
+  return parcel{plan.route, call_key, message_for(plan, j, own_key, now)};
+}
+
+caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
+                                         draw_key key, time_point now) const {
+  call_options o;
+  o.priority = j.priority;
+  o.idempotent = plan.idempotent ? 1 : 2;
+  auto deadline = config_.propagate_deadline ? j.deadline : never;
+  // An answer at the very end of the timeout is in time.
+  if (auto timeout = plan.config.timeout; timeout != unlimited)
+    deadline = std::min(deadline, after(now, plus(timeout, duration{1})));
+  if (deadline != never)
+    o.deadline_ns = deadline.time_since_epoch().count();
+  work w;
+  w.request = j.request;
+  w.key = key.value();
+  w.operation = plan.operation;
+  return caf::make_message(call{caf::make_message(w), std::move(o)});
+}
+
+std::optional<outgoing_calls::pending> outgoing_calls::take(std::uint64_t key) {
+  auto* found = pending_.find(key);
+  if (!found)
+    return std::nullopt;
+  auto p = *found;
+  pending_.put_back(key);
+  return p;
+}
+
+void outgoing_calls::remember(const pending& p, const job& j, time_point now) {
+  const auto& plan = plan_of(j, p.entry);
+  if (plan.cache != planned_call::no_cache)
+    caches_.put(plan.cache, p.cache_key, after(now, plan.config.cache_ttl));
+}
+
+} // namespace caisson::sim

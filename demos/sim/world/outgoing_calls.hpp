@@ -1,0 +1,61 @@
+// The calls that the operations of a service make.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/world/cache_set.hpp>
+#include <sim/world/job.hpp>
+#include <sim/world/slots.hpp>
+
+#include <caisson/caf.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace caisson::sim {
+
+/// Decides which calls are made, and keeps those under way and the service's
+/// caches.
+class outgoing_calls {
+public:
+  /// A call under way.
+  struct pending {
+    job_key job = 0;
+    /// Which entry of the job's step it belongs to.
+    std::uint32_t entry = 0;
+    std::uint32_t cache_key = 0;
+  };
+
+  /// What has to be sent for a call, and by which route.
+  struct parcel {
+    std::uint32_t route;
+    /// Names the call from now on.
+    std::uint64_t key;
+    caf::message content;
+  };
+
+  /// `config` must outlive this.
+  explicit outgoing_calls(const service_config& config) : config_(config) {}
+
+  /// Makes the next call of an entry of the step at which the job is, which
+  /// counts as made; nothing if a cache or chance makes it needless.
+  [[nodiscard]] std::optional<parcel> make(job_key key, job& j,
+                                           std::uint32_t entry, time_point now);
+
+  /// Ends a call; nothing if it is not under way.
+  std::optional<pending> take(std::uint64_t key);
+
+  /// Remembers a success in the cache, if there is one for this call of `j`.
+  void remember(const pending& p, const job& j, time_point now);
+
+  [[nodiscard]] cache_set& caches() noexcept { return caches_; }
+
+private:
+  [[nodiscard]] caf::message message_for(const planned_call& plan, const job& j,
+                                         draw_key key, time_point now) const;
+
+  const service_config& config_;
+  slot_table<pending> pending_;
+  cache_set caches_;
+};
+
+} // namespace caisson::sim

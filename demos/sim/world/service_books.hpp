@@ -1,0 +1,71 @@
+// What happened at one service: counts, and means over time.
+#pragma once
+
+#include <sim/world/result.hpp>
+
+#include <caisson/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace caisson::sim {
+
+/// The books of one service. Times are since the start of the run; what is
+/// before `from` or after `to` counts in no mean.
+class service_books {
+public:
+  service_books(std::string name, std::uint32_t workers, duration from,
+                duration to);
+
+  // -- what happens to a request ----------------------------------------------
+
+  void arrived(duration now);
+  void refused(duration now);
+  void turned_away_down(duration now);
+  void entered(duration now, std::size_t queue);
+  void began(duration now, duration arrived_at, std::size_t queue);
+  /// A worker was occupied or set free.
+  void busy_changed(duration now, int by);
+  void answered(duration now, bool ok, bool late);
+  void abandoned(duration now);
+  void lost(duration now);
+  /// It is not inside any more; `held_for` is how long it had a worker.
+  void left(duration now, duration arrived_at, bool started, duration held_for);
+  void queue_is(std::size_t n) { now_.queue = n; }
+
+  // -- what comes of it -------------------------------------------------------
+
+  /// Ends the present second.
+  service_second end_second();
+  [[nodiscard]] service_summary summary(duration end);
+
+private:
+  void integrate(duration now);
+  [[nodiscard]] long double clipped(duration t) const;
+  [[nodiscard]] bool counts(duration now) const { return now >= from_; }
+
+  service_summary total_;
+  std::uint32_t workers_;
+  duration from_;
+  duration to_;
+  service_second now_;
+
+  std::uint64_t inside_ = 0;
+  std::uint64_t busy_ = 0;
+  duration integrated_to_ = duration::zero();
+  // Nanoseconds times requests.
+  long double inside_area_ = 0;
+  long double busy_area_ = 0;
+  // The same area by another way: the time each request spent inside, for those
+  // that left, and the sum of the arrival times of those that did not.
+  long double time_inside_ = 0;
+  long double arrivals_inside_ = 0;
+  long double wait_sum_ = 0;
+  long double service_sum_ = 0;
+  long double sojourn_sum_ = 0;
+  std::uint64_t served_ = 0;
+  std::uint64_t left_ = 0;
+};
+
+} // namespace caisson::sim

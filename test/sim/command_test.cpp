@@ -189,7 +189,7 @@ TEST_F(command, fails_if_an_expectation_does) {
   EXPECT_EQ(run({"run", "a.toml", "--arm", "naive"}), 0);
 }
 
-TEST_F(command, fails_if_the_books_are_wrong) {
+TEST_F(command, fails_if_the_statistics_are_wrong) {
   parts.play = [](const arm_config&, const run_options&) {
     auto r = small_result();
     r.answered_twice = 1;

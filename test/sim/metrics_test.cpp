@@ -362,13 +362,13 @@ TEST(expectation_problems, finds_bounds_that_no_run_can_tell) {
 
 // -- checks -------------------------------------------------------------------
 
-TEST(failed_checks, is_empty_if_the_books_are_right) {
+TEST(failed_checks, is_empty_if_the_statistics_agree) {
   auto r = small_result();
   r.services[0].little_error = little_tolerance;
   EXPECT_EQ(failed_checks(r), std::vector<std::string>{});
 }
 
-TEST(failed_checks, finds_wrong_books_and_second_answers) {
+TEST(failed_checks, finds_wrong_statistics_and_second_answers) {
   auto r = small_result();
   r.services[0].little_error = 0.0123;
   r.services.emplace_back().name = "db";

@@ -1,5 +1,5 @@
-// Whatever the world is like: every request is answered once, the books are
-// right, and when all is over nobody holds anything.
+// Whatever the world is like: every request is answered once, the statistics
+// agree, and when all is over nobody holds anything.
 #include <sim/world/world.hpp>
 
 #include <support/random_world.hpp>
@@ -37,7 +37,7 @@ void expect_idle(const gate_summary& gate) {
 }
 
 // What must hold at the end, long after the last request.
-void expect_right_books(const arm_result& r) {
+void expect_consistent_result(const arm_result& r) {
   EXPECT_EQ(r.answered_twice, 0u);
   EXPECT_EQ(r.unanswered, 0u);
   EXPECT_EQ(r.totals.offered, r.totals.good + r.totals.failed);
@@ -61,7 +61,7 @@ TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
     w.advance_to(5000s);
     for (const auto& gate : w.gates())
       expect_idle(gate);
-    expect_right_books(w.record().result(w.time().now()));
+    expect_consistent_result(w.recorder().result(w.time().now()));
   }
 }
 

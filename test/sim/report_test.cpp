@@ -178,7 +178,7 @@ TEST(report_text, adds_up_all_but_the_three_main_errors) {
             std::string::npos);
 }
 
-TEST(report_text, says_when_the_books_are_wrong) {
+TEST(report_text, says_when_the_statistics_are_wrong) {
   auto r = small_report();
   r.runs[0].arms[0].services[0].little_error = 0.01;
   r.runs[0].arms[0].answered_twice = 2;

@@ -1,5 +1,5 @@
 // What holds for every run: it is the same each time, arms see the same world,
-// and the books are right.
+// and the statistics agree.
 #include <sim/world/world.hpp>
 
 #include <support/simulated.hpp>
@@ -128,7 +128,7 @@ TEST(simulated_world, does_not_change_when_somebody_looks_on) {
         (void)w.gates();
     }
     EXPECT_EQ(probe.received().empty(), !watched);
-    return w.record().log().digest();
+    return w.recorder().log().digest();
   };
   EXPECT_EQ(digest(false), digest(true));
 }
@@ -182,7 +182,7 @@ TEST(simulated_arms, see_the_same_service_times_in_whatever_order) {
   EXPECT_GT(fifo.size(), 4500u);
 }
 
-// -- the books ----------------------------------------------------------------
+// -- the statistics -----------------------------------------------------------
 
 TEST(simulated_world, keeps_littles_law_in_every_service) {
   for (const auto* arm : {"guarded", "bare"}) {

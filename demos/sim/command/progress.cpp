@@ -50,7 +50,7 @@ std::string progress_line(const progress_step& step, double share,
   auto where = fmt::format("{} ({}/{}, seed {})",
                            detail::printable(step.arm.substr(0, longest_name)),
                            step.arm_index + 1, step.arms, step.seed);
-  // From all there is to tell down to the least that is of use.
+  // From all there is to show down to the least that is of use.
   for (auto line : {
          fmt::format("{}  {}  {}{}", where, bar_text(share, 20), percent,
                      left_text(share, elapsed)),

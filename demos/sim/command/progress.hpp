@@ -21,7 +21,7 @@ struct progress_step {
 };
 
 /// `naive (2/3, seed 1)  [#####.....]  52 %  3 s left`. `share` is that of the
-/// whole command, 0 to 1; what is left is told once it can be guessed. Less of
+/// whole command, 0 to 1; what is left is shown once it can be guessed. Less of
 /// it, down to nothing, if it would not fit into `columns` with one to spare,
 /// as terminals go on to the next line when the last column is full.
 [[nodiscard]] std::string progress_line(const progress_step& step, double share,

@@ -22,8 +22,8 @@ bool stopped(const run_options& o) {
   return o.stop && o.stop->load(std::memory_order_relaxed);
 }
 
-// Plays until `end` or until `done`; ends each second in the books. False if it
-// was stopped before.
+// Plays until `end` or until `done`; ends each second for the recorder. False
+// if it was stopped before.
 template <class F>
 bool play(world& w, duration end, const run_options& o, double whole, F done) {
   auto t = w.elapsed() + duration{1};
@@ -34,7 +34,7 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
     if (stopped(o))
       return false;
     if (t % 1s == duration::zero())
-      w.record().end_second();
+      w.recorder().end_second();
     if (o.progress)
       o.progress(std::min(1.0, seconds(t) / whole));
   }
@@ -53,7 +53,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   auto begin = std::chrono::steady_clock::now();
   auto owned = std::make_unique<world>(arm, options.seed, options.log);
   auto& w = *owned;
-  auto& record = w.record();
+  auto& recorder = w.recorder();
   auto whole = seconds(arm.length);
   // A tenth of a second of the world can take minutes.
   w.time().watch([&] {
@@ -65,11 +65,11 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   auto length = interrupted ? w.elapsed() + duration{1} : arm.length;
   if (!interrupted)
     interrupted = !play(w, plus(arm.length, arm.drain), options, whole,
-                        [&] { return record.open_requests() == 0; });
+                        [&] { return recorder.open_requests() == 0; });
   w.time().watch({});
-  if (w.elapsed() + duration{1} > record.ended_seconds())
-    record.end_second(); // The last one is not whole.
-  auto r = record.result(w.time().now());
+  if (w.elapsed() + duration{1} > recorder.ended_seconds())
+    recorder.end_second(); // The last one is not whole.
+  auto r = recorder.result(w.time().now());
   r.gates = w.gates();
   r.name = arm.name;
   r.title = arm.title;

@@ -115,11 +115,11 @@ void write_header(std::ostream& out, const columns& c) {
 }
 
 // Where an arm has the columns, as the order may be another.
-using places = std::map<std::string, std::size_t, std::less<>>;
+using positions = std::map<std::string, std::size_t, std::less<>>;
 
 struct arm_places {
-  places services;
-  places breakers;
+  positions services;
+  positions breakers;
 };
 
 arm_places places_in(const arm_result& arm) {
@@ -132,7 +132,7 @@ arm_places places_in(const arm_result& arm) {
 }
 
 template <class T>
-const T* at(const std::vector<T>& xs, const places& where,
+const T* at(const std::vector<T>& xs, const positions& where,
             const std::string& name) {
   auto found = where.find(name);
   if (found == where.end() || found->second >= xs.size())

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <sim/scenario/random.hpp>
-#include <sim/world/blueprint.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/time.hpp>
 

@@ -10,14 +10,14 @@ namespace {
 
 // After a request that took no time at all, a user of a closed loop waits at
 // least so long: he must not make requests for ever at one instant.
-constexpr auto shortest_turn = std::chrono::milliseconds(1);
+constexpr auto shortest_round = std::chrono::milliseconds(1);
 
 } // namespace
 
-client::client(caf::actor_config& cfg, const surroundings& world,
+client::client(caf::actor_config& cfg, const world_context& world,
                std::size_t load)
-  : timed_actor(cfg, *world.time, turn::last), world_(world), load_(load),
-    config_(world.plan->arm.loads[load]),
+  : timed_actor(cfg, *world.time, timer_phase::last), world_(world),
+    load_(load), config_(world.plan->arm.loads[load]),
     arrivals_(config_, world.key.with("load").with(config_.name)),
     jitter_(world.key.with("pause").with(config_.name).value()) {
   world_.key = world.key.with("request").with(config_.name);
@@ -29,7 +29,7 @@ void client::start() {
   begin_ = now();
   if (config_.kind != load_kind::closed)
     return plan_arrival();
-  turns_.resize(config_.users);
+  rounds_.resize(config_.users);
   for (std::uint32_t user = 0; user < config_.users; ++user)
     think(user, false);
 }
@@ -43,11 +43,11 @@ void client::plan_arrival() {
 // one took no time.
 void client::think(std::uint32_t user, bool at_once) {
   keyed_random random{
-    world_.key.with(purpose::think).with(user).with(turns_[user])};
-  auto from = turns_[user] == 0 ? begin_ + config_.start : now();
+    world_.key.with(purpose::think).with(user).with(rounds_[user])};
+  auto from = rounds_[user] == 0 ? begin_ + config_.start : now();
   auto pause = config_.think.draw(random);
   if (at_once && pause == duration::zero())
-    pause = shortest_turn;
+    pause = shortest_round;
   auto at = after(from, pause);
   auto end = std::min(config_.stop, world_.plan->arm.length);
   if (at - begin_ < end)
@@ -61,7 +61,7 @@ void client::fire(std::uint64_t payload) {
     begin(0, made_);
   } else if ((payload & user_bit) != 0) {
     auto user = static_cast<std::uint32_t>(number);
-    begin(user, turns_[user]++);
+    begin(user, rounds_[user]++);
   } else if (auto* r = requests_.find(number)) {
     if ((payload & timeout_bit) != 0)
       attempt_over(number, *r, ending::timeout, false);
@@ -79,14 +79,14 @@ const planned_target& client::pick(draw_key key) const {
   return all.back();
 }
 
-void client::begin(std::uint32_t user, std::uint64_t turn) {
+void client::begin(std::uint32_t user, std::uint64_t round) {
   ++made_;
   auto [key, r] = requests_.take();
-  r->key = world_.key.with(user).with(turn);
+  r->key = world_.key.with(user).with(round);
   r->target = &pick(r->key);
   r->begun = now();
   r->user = user;
-  r->number = world_.record->offered(now(), load_);
+  r->number = world_.recorder->offered(now(), load_);
   attempt(key, *r);
 }
 
@@ -126,7 +126,7 @@ void client::handle(rt::reply_to from, caf::message) {
 void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
   auto* of = attempts_.find(attempt_key);
   if (!of)
-    return world_.record->answered_twice();
+    return world_.recorder->answered_twice();
   auto key = *of;
   attempts_.put_back(attempt_key);
   auto* r = requests_.find(key);
@@ -148,8 +148,8 @@ void client::attempt_over(std::uint64_t key, request& r, ending how,
       attempt(key, r);
     return;
   }
-  world_.record->answered(now(), r.number, r.begun, r.target->operation, how,
-                          substituted);
+  world_.recorder->answered(now(), r.number, r.begun, r.target->operation, how,
+                            substituted);
   auto user = r.user;
   auto at_once = r.begun == now();
   requests_.put_back(key);

@@ -3,9 +3,9 @@
 
 #include <sim/world/arrivals.hpp>
 #include <sim/world/ending.hpp>
-#include <sim/world/slots.hpp>
-#include <sim/world/surroundings.hpp>
+#include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
+#include <sim/world/world_context.hpp>
 
 #include <caisson/schedule.hpp>
 
@@ -20,7 +20,7 @@ namespace caisson::sim {
 /// client comes last: first its timeouts, then its new requests.
 class client final : public timed_actor {
 public:
-  client(caf::actor_config& cfg, const surroundings& world, std::size_t load);
+  client(caf::actor_config& cfg, const world_context& world, std::size_t load);
 
   const char* name() const override { return "caisson.sim.client"; }
 
@@ -56,7 +56,7 @@ private:
 
   void plan_arrival();
   void think(std::uint32_t user, bool at_once);
-  void begin(std::uint32_t user, std::uint64_t turn);
+  void begin(std::uint32_t user, std::uint64_t round);
   void attempt(std::uint64_t key, request& r);
   void attempt_over(std::uint64_t key, request& r, ending how,
                     bool substituted);
@@ -64,7 +64,7 @@ private:
                                                           ending how);
   [[nodiscard]] const planned_target& pick(draw_key key) const;
 
-  surroundings world_;
+  world_context world_;
   std::size_t load_;
   const load_config& config_;
   time_point begin_;
@@ -76,7 +76,7 @@ private:
   slot_table<std::uint64_t> attempts_;
   std::uint64_t made_ = 0;
   /// How many requests each user of a closed loop has made.
-  std::vector<std::uint64_t> turns_;
+  std::vector<std::uint64_t> rounds_;
 };
 
 } // namespace caisson::sim

@@ -4,8 +4,8 @@
 
 namespace caisson::sim {
 
-job job_for(const order& asked, const planned_operation& what, time_point now,
-            duration at) {
+job job_for(const work_items& asked, const planned_operation& what,
+            time_point now, duration at) {
   job j;
   j.request = asked.first->request;
   j.key = draw_key{asked.first->key};

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <sim/scenario/random.hpp>
-#include <sim/world/blueprint.hpp>
-#include <sim/world/order.hpp>
+#include <sim/world/work_items.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/caf.hpp>
 #include <caisson/timer_queue.hpp>
@@ -60,8 +60,9 @@ struct job {
 
 /// The job for what is `asked`, which is to do `what` and came `now`, that is
 /// `at` after the start of the run.
-[[nodiscard]] job job_for(const order& asked, const planned_operation& what,
-                          time_point now, duration at);
+[[nodiscard]] job job_for(const work_items& asked,
+                          const planned_operation& what, time_point now,
+                          duration at);
 
 /// How long the first work of `j` takes, that of all its items together, if
 /// nothing slows it down.

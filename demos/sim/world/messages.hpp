@@ -15,7 +15,7 @@ struct work {
   std::uint64_t request = 0;
   /// The `draw_key` of this call: everything that is drawn for it follows.
   std::uint64_t key = 0;
-  /// Index of the operation in the `blueprint`.
+  /// Index of the operation in the `world_plan`.
   std::uint32_t operation = 0;
   /// Whether a client made it, and not a service.
   bool from_client = false;

@@ -16,7 +16,7 @@ const planned_call& plan_of(const job& j, std::uint32_t entry) {
 
 } // namespace
 
-std::optional<outgoing_calls::parcel>
+std::optional<outgoing_calls::made_call>
 outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
   const auto& plan = plan_of(j, entry);
   const auto& c = plan.config;
@@ -41,7 +41,7 @@ outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
   *p = {key, entry, cache_key};
   j.calls.push_back(call_key);
   ++e.open;
-  return parcel{plan.route, call_key, message_for(plan, j, own_key, now)};
+  return made_call{plan.route, call_key, message_for(plan, j, own_key, now)};
 }
 
 caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,

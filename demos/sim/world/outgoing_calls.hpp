@@ -4,7 +4,7 @@
 #include <sim/scenario/scenario.hpp>
 #include <sim/world/cache_set.hpp>
 #include <sim/world/job.hpp>
-#include <sim/world/slots.hpp>
+#include <sim/world/slot_table.hpp>
 
 #include <caisson/caf.hpp>
 
@@ -26,7 +26,7 @@ public:
   };
 
   /// What has to be sent for a call, and by which route.
-  struct parcel {
+  struct made_call {
     std::uint32_t route;
     /// Names the call from now on.
     std::uint64_t key;
@@ -38,8 +38,8 @@ public:
 
   /// Makes the next call of an entry of the step at which the job is, which
   /// counts as made; nothing if a cache or chance makes it needless.
-  [[nodiscard]] std::optional<parcel> make(job_key key, job& j,
-                                           std::uint32_t entry, time_point now);
+  [[nodiscard]] std::optional<made_call>
+  make(job_key key, job& j, std::uint32_t entry, time_point now);
 
   /// Ends a call; nothing if it is not under way.
   std::optional<pending> take(std::uint64_t key);

@@ -103,7 +103,7 @@ struct service_summary {
   std::uint64_t queue_max = 0;
   /// Little's law: |L - λW| / L, where L is the integral of the number inside
   /// and λW the sum of the times that requests spent inside, each kept by
-  /// itself. 0 up to rounding, or the books are wrong.
+  /// itself. 0 up to rounding, or what was recorded is wrong.
   double little_error = 0;
 };
 

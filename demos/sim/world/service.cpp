@@ -20,7 +20,7 @@ std::string_view name_of(fault_kind k) {
 
 } // namespace
 
-service::service(caf::actor_config& cfg, const surroundings& world,
+service::service(caf::actor_config& cfg, const world_context& world,
                  std::size_t index, bool counts)
   : timed_actor(cfg, *world.time), world_(world), index_(index),
     config_(world.plan->arm.services[index]), counts_(counts), calls_(config_),
@@ -54,26 +54,27 @@ void service::fire(std::uint64_t payload) {
 // -- arrival ------------------------------------------------------------------
 
 void service::handle(rt::reply_to from, caf::message content) {
-  auto asked = order_in(content);
+  auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));
   accept(std::move(from), asked);
   serve_next();
 }
 
-void service::accept(rt::reply_to from, const order& asked) {
+void service::accept(rt::reply_to from, const work_items& asked) {
   const auto& w = *asked.first;
   if (counts_ && w.from_client)
-    world_.record->attempted(now(), asked.items);
-  record().arrived(at());
+    world_.recorder->attempted(now(), asked.items);
+  recorder().arrived(at());
   note("arrive", w);
-  if (!turned_away(from, w))
+  if (!rejected(from, w))
     take_in(std::move(from), asked);
 }
 
-bool service::turned_away(rt::reply_to& from, const work& w) {
+// Answers what cannot get in; false if it can.
+bool service::rejected(rt::reply_to& from, const work& w) {
   if (fault_.crashed()) {
-    record().turned_away_down(at());
+    recorder().rejected_down(at());
     note("down", w);
     // It was sent; the caller cannot know that nobody looked at it.
     reject(from, errc::worker_down, true);
@@ -81,7 +82,7 @@ bool service::turned_away(rt::reply_to& from, const work& w) {
   }
   auto at_once = worker_free() && queue_.empty();
   if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
-    record().refused(at());
+    recorder().refused(at());
     note("refuse", w);
     reject(from, errc::queue_full, false);
     return true;
@@ -94,7 +95,7 @@ void service::reject(rt::reply_to& from, errc code, bool reached) {
                       code, rejection{config_.name, {}, reached, {}})));
 }
 
-void service::take_in(rt::reply_to from, const order& asked) {
+void service::take_in(rt::reply_to from, const work_items& asked) {
   auto at_once = worker_free() && queue_.empty();
   auto [key, j] = jobs_.take();
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
@@ -107,7 +108,7 @@ void service::take_in(rt::reply_to from, const order& asked) {
   j->from = std::move(from);
   if (!at_once)
     queue_.push_new(key, *j);
-  record().entered(at(), queue_.size());
+  recorder().entered(at(), queue_.size());
   if (at_once)
     begin(key, *j);
 }
@@ -123,7 +124,7 @@ void service::take_worker(job& j) {
   ++busy_;
   j.has_worker = true;
   j.held_since = now();
-  record().busy_changed(at(), 1);
+  recorder().busy_changed(at(), 1);
 }
 
 void service::free_worker(job& j) {
@@ -132,7 +133,7 @@ void service::free_worker(job& j) {
   --busy_;
   j.has_worker = false;
   j.held += now() - j.held_since;
-  record().busy_changed(at(), -1);
+  recorder().busy_changed(at(), -1);
 }
 
 // Gives free workers to those that wait. Called at the end of each handler, so
@@ -142,7 +143,7 @@ void service::serve_next() {
     auto key = queue_.next();
     auto& j = *jobs_.find(key);
     queue_.remove(j);
-    record().queue_is(queue_.size());
+    recorder().queue_is(queue_.size());
     if (config_.abandoned != abandoned_work::finish && !j.begun
         && (j.given_up || j.deadline <= now()))
       drop(key, j);
@@ -156,7 +157,8 @@ void service::begin(job_key key, job& j) {
   if (j.begun)
     return do_step(key, j);
   j.begun = true;
-  record().began(at(), world_.record->since_start(j.arrived), queue_.size());
+  recorder().began(at(), world_.recorder->since_start(j.arrived),
+                   queue_.size());
   note("begin", j);
   work_for(key, j, scaled(first_work(j), slowness()));
 }
@@ -276,19 +278,20 @@ void service::give_up_calls(job& j) {
 
 void service::leave(job_key key, job& j, caf::message answer) {
   if (queue_.remove(j))
-    record().queue_is(queue_.size());
+    recorder().queue_is(queue_.size());
   give_up_calls(j);
   timer().cancel(j.due_timer);
   free_worker(j);
   if (j.watched)
     callers_.erase(j.who);
-  record().left(at(), world_.record->since_start(j.arrived), j.begun, j.held);
+  recorder().left(at(), world_.recorder->since_start(j.arrived), j.begun,
+                  j.held);
   j.from.answer(this, std::move(answer));
   jobs_.put_back(key);
 }
 
 void service::finish(job_key key, job& j) {
-  record().answered(at(), true, j.given_up || j.deadline <= now());
+  recorder().answered(at(), true, j.given_up || j.deadline <= now());
   note("done", j);
   if (j.results == 0)
     return leave(key, j, caf::make_message(served{}));
@@ -297,13 +300,13 @@ void service::finish(job_key key, job& j) {
 }
 
 void service::fail(job_key key, job& j, caf::message answer) {
-  record().answered(at(), false, j.given_up || j.deadline <= now());
+  recorder().answered(at(), false, j.given_up || j.deadline <= now());
   note("fail", j);
   leave(key, j, std::move(answer));
 }
 
 void service::drop(job_key key, job& j) {
-  record().abandoned(at());
+  recorder().abandoned(at());
   note("drop", j);
   leave(key, j,
         caf::make_message(make_error(
@@ -340,8 +343,8 @@ void service::plan_faults() {
 }
 
 void service::fault_begins(const fault_config& f) {
-  world_.record->log().line(at(), "fault {} {} begins", config_.name,
-                            name_of(f.kind));
+  world_.recorder->log().line(at(), "fault {} {} begins", config_.name,
+                              name_of(f.kind));
   fault_.begin(f);
   if (f.kind == fault_kind::crash)
     lose_all();
@@ -350,8 +353,8 @@ void service::fault_begins(const fault_config& f) {
 }
 
 void service::fault_ends(const fault_config& f) {
-  world_.record->log().line(at(), "fault {} {} ends", config_.name,
-                            name_of(f.kind));
+  world_.recorder->log().line(at(), "fault {} {} ends", config_.name,
+                              name_of(f.kind));
   fault_.end(f);
   if (f.kind == fault_kind::stall && !fault_.stalled())
     take_deferred();
@@ -365,7 +368,7 @@ void service::take_deferred() {
 void service::lose_all() {
   for (auto key : jobs_.keys()) {
     auto& j = *jobs_.find(key);
-    record().lost(at());
+    recorder().lost(at());
     note("lose", j);
     leave(key, j,
           caf::make_message(make_error(errc::worker_down,
@@ -375,24 +378,24 @@ void service::lose_all() {
   calls_.caches().flush();
 }
 
-// -- the record ---------------------------------------------------------------
+// -- recording ----------------------------------------------------------------
 
-service_books& service::record() {
-  return world_.record->service(index_);
+service_recorder& service::recorder() {
+  return world_.recorder->service(index_);
 }
 
 duration service::at() const {
-  return world_.record->since_start(now());
+  return world_.recorder->since_start(now());
 }
 
 void service::note(std::string_view what, const job& j) {
-  world_.record->log().line(at(), "{} {} #{}", what, j.what->name, j.request);
+  world_.recorder->log().line(at(), "{} {} #{}", what, j.what->name, j.request);
 }
 
 void service::note(std::string_view what, const work& w) {
-  world_.record->log().line(at(), "{} {} #{}", what,
-                            world_.plan->operations[w.operation].name,
-                            w.request);
+  world_.recorder->log().line(at(), "{} {} #{}", what,
+                              world_.plan->operations[w.operation].name,
+                              w.request);
 }
 
 } // namespace caisson::sim

@@ -4,11 +4,11 @@
 #include <sim/world/fault_state.hpp>
 #include <sim/world/job.hpp>
 #include <sim/world/job_queue.hpp>
-#include <sim/world/order.hpp>
 #include <sim/world/outgoing_calls.hpp>
-#include <sim/world/slots.hpp>
-#include <sim/world/surroundings.hpp>
+#include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
+#include <sim/world/work_items.hpp>
+#include <sim/world/world_context.hpp>
 
 #include <map>
 #include <string_view>
@@ -26,7 +26,7 @@ namespace caisson::sim {
 class service final : public timed_actor {
 public:
   /// `counts`: whether it counts arrivals from clients.
-  service(caf::actor_config& cfg, const surroundings& world, std::size_t index,
+  service(caf::actor_config& cfg, const world_context& world, std::size_t index,
           bool counts);
 
   const char* name() const override { return "caisson.sim.service"; }
@@ -44,10 +44,10 @@ protected:
 private:
   // -- arrival ----------------------------------------------------------------
 
-  void accept(rt::reply_to from, const order& asked);
-  [[nodiscard]] bool turned_away(rt::reply_to& from, const work& w);
+  void accept(rt::reply_to from, const work_items& asked);
+  [[nodiscard]] bool rejected(rt::reply_to& from, const work& w);
   void reject(rt::reply_to& from, errc code, bool reached);
-  void take_in(rt::reply_to from, const order& asked);
+  void take_in(rt::reply_to from, const work_items& asked);
 
   // -- workers ----------------------------------------------------------------
 
@@ -84,14 +84,14 @@ private:
   void take_deferred();
   void lose_all();
 
-  // -- the record -------------------------------------------------------------
+  // -- recording --------------------------------------------------------------
 
-  [[nodiscard]] service_books& record();
+  [[nodiscard]] service_recorder& recorder();
   [[nodiscard]] duration at() const;
   void note(std::string_view what, const job& j);
   void note(std::string_view what, const work& w);
 
-  surroundings world_;
+  world_context world_;
   std::size_t index_;
   const service_config& config_;
   bool counts_;

@@ -1,4 +1,5 @@
-// What clients, links and services have in common: many timers, one wake-up.
+// What clients, network links and services have in common: many timers, one
+// wake-up.
 #pragma once
 
 #include <sim/world/messages.hpp>
@@ -14,7 +15,7 @@
 namespace caisson::sim {
 
 /// When an actor's timers fire within their instant.
-enum class turn {
+enum class timer_phase {
   /// Before anything else that it handles at that instant: work ends before new
   /// work arrives.
   first,
@@ -29,8 +30,9 @@ public:
   using super = rt::interceptor<go, cancelled>;
   using timers = timer_queue<std::uint64_t>;
 
-  timed_actor(caf::actor_config& cfg, virtual_time& world, turn t = turn::first)
-    : super(cfg), world_time_(world), turn_(t) {}
+  timed_actor(caf::actor_config& cfg, virtual_time& world,
+              timer_phase phase = timer_phase::first)
+    : super(cfg), world_time_(world), phase_(phase) {}
 
 protected:
   // -- for the derived class to implement -------------------------------------
@@ -87,7 +89,7 @@ protected:
   }
 
   void on_timer() final {
-    if (turn_ == turn::last && !waited_) {
+    if (phase_ == timer_phase::last && !waited_) {
       // The clock serves timers of one instant in the order in which they were
       // set, so this one comes after all that are there now.
       waited_ = true;
@@ -96,7 +98,7 @@ protected:
     waited_ = false;
     armed_ = never;
     within([this] {
-      if (turn_ == turn::last)
+      if (phase_ == timer_phase::last)
         run_due();
     });
   }
@@ -107,10 +109,10 @@ private:
   template <class F>
   void within(F f) {
     now_ = clock().now();
-    if (turn_ == turn::first)
+    if (phase_ == timer_phase::first)
       run_due();
     f();
-    if (turn_ == turn::first)
+    if (phase_ == timer_phase::first)
       run_due();
     auto next = std::min(timers_.next(), later_.next());
     if (next < armed_ || (next == never && armed_ != never)) {
@@ -137,8 +139,8 @@ private:
   timers later_;
   time_point now_;
   time_point armed_ = never;
-  turn turn_;
-  // The timer has gone off, and waits for its turn.
+  timer_phase phase_;
+  // The timer has gone off, and waits for the end of its instant.
   bool waited_ = false;
 };
 

@@ -1,7 +1,7 @@
 #include <sim/world/world.hpp>
 
 #include <sim/world/client.hpp>
-#include <sim/world/link.hpp>
+#include <sim/world/network_link.hpp>
 #include <sim/world/service.hpp>
 
 #include <caisson/gate.hpp>
@@ -15,14 +15,14 @@ namespace caisson::sim {
 
 namespace {
 
-// Hears what gates tell and writes it into the books.
+// Records the events of the gates.
 class monitor final : public rt::interceptor<go, event> {
 public:
   using super = rt::interceptor<go, event>;
 
-  monitor(caf::actor_config& cfg, books* record,
+  monitor(caf::actor_config& cfg, run_recorder* recorder,
           const std::vector<caf::actor>* gates)
-    : super(cfg), record_(record), gates_(gates) {}
+    : super(cfg), recorder_(recorder), gates_(gates) {}
 
   const char* name() const override { return "caisson.sim.monitor"; }
 
@@ -33,7 +33,7 @@ protected:
         for (const auto& gate : *gates_)
           rt::tell(this, gate, subscribe{});
       },
-      [this](const event& e) { record_->gate_event(e); },
+      [this](const event& e) { recorder_->gate_event(e); },
     };
   }
   void on_message(rt::reply_to, caf::message) override {}
@@ -42,7 +42,7 @@ protected:
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:
-  books* record_;
+  run_recorder* recorder_;
   const std::vector<caf::actor>* gates_;
 };
 
@@ -50,14 +50,14 @@ private:
 
 world::world(const arm_config& arm, std::uint64_t seed,
              std::function<void(std::string_view)> log)
-  : plan_(arm), key_(draw_key{seed}), books_(plan_, std::move(log)),
+  : plan_(arm), key_(draw_key{seed}), recorder_(plan_, std::move(log)),
     time_(config_) {
-  surroundings_ = {&plan_, &books_, &time_, &route_gates_, key_};
-  books_.set_start(time_.now());
+  context_ = {&plan_, &recorder_, &time_, &route_gates_, key_};
+  recorder_.set_start(time_.now());
   spawn_services();
   spawn_routes();
   spawn_clients();
-  monitor_ = time_.system().spawn<monitor>(&books_, &watched_);
+  monitor_ = time_.system().spawn<monitor>(&recorder_, &watched_);
   auto begin = [this](const caf::actor& x) { time_.send(x, go{}); };
   begin(monitor_);
   for (const auto* group : {&services_, &links_, &clients_})
@@ -97,7 +97,7 @@ caf::actor world::spawn_gate_of(const std::string& name,
   }
   for (const auto& l : policies.build())
     if (l->machine().kind() == "breaker")
-      books_.add_breaker(name, l->name());
+      recorder_.add_breaker(name, l->name());
   auto gate = spawn_gate(time_.system(), std::move(behind), policies);
   gates_.push_back({name, stack_name, gate});
   watched_.push_back(gate);
@@ -108,16 +108,17 @@ void world::spawn_services() {
   for (std::size_t i = 0; i < plan_.arm.services.size(); ++i) {
     const auto& c = plan_.arm.services[i];
     auto gated = !c.stack.empty();
-    auto x = time_.system().spawn<service>(surroundings_, i, !gated);
+    auto x = time_.system().spawn<service>(context_, i, !gated);
     services_.push_back(x);
     if (!gated) {
-      doors_.push_back(x);
+      entry_points_.push_back(x);
       continue;
     }
     auto behind = worker{x}.takes_calls();
     if (c.abandoned != abandoned_work::finish)
       behind = std::move(behind).takes_cancelled();
-    doors_.push_back(spawn_gate_of("-> " + c.name, c.stack, std::move(behind)));
+    entry_points_.push_back(
+      spawn_gate_of("-> " + c.name, c.stack, std::move(behind)));
   }
 }
 
@@ -128,15 +129,15 @@ void world::spawn_routes() {
     auto gated = !c.stack.empty();
     // A gate frees what it holds for a call as soon as it hears that nobody
     // waits for it any more.
-    auto tells = gated || c.abandoned != abandoned_work::finish;
-    auto target = doors_[r.to];
+    auto wants_cancels = gated || c.abandoned != abandoned_work::finish;
+    auto target = entry_points_[r.to];
     if (!r.edge.latency.zero() || (gated && r.from_client)) {
-      target = time_.system().spawn<link>(surroundings_, r.edge.latency, target,
-                                          gated, tells);
+      target = time_.system().spawn<network_link>(context_, r.edge.latency,
+                                                  target, gated, wants_cancels);
       links_.push_back(target);
     }
     auto behind = worker{target}.takes_calls();
-    if (tells)
+    if (wants_cancels)
       behind = std::move(behind).takes_cancelled();
     auto name = fmt::format("{} -> {}", r.from, c.name);
     // A second route between the two differs in policies or latency.
@@ -149,13 +150,13 @@ void world::spawn_routes() {
 
 void world::spawn_clients() {
   for (std::size_t i = 0; i < plan_.arm.loads.size(); ++i)
-    clients_.push_back(time_.system().spawn<client>(surroundings_, i));
+    clients_.push_back(time_.system().spawn<client>(context_, i));
 }
 
 // -- playing ------------------------------------------------------------------
 
 void world::advance_to(duration t) {
-  auto target = books_.since_start(time_.now());
+  auto target = recorder_.since_start(time_.now());
   if (t - duration{1} > target)
     time_.advance(t - duration{1} - target);
 }

@@ -1,10 +1,10 @@
 // The actors of one arm, in virtual time.
 #pragma once
 
-#include <sim/world/blueprint.hpp>
-#include <sim/world/books.hpp>
 #include <sim/world/messages.hpp>
-#include <sim/world/surroundings.hpp>
+#include <sim/world/run_recorder.hpp>
+#include <sim/world/world_context.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/virtual_time.hpp>
 #include <caisson/worker.hpp>
@@ -18,10 +18,11 @@ namespace caisson::sim {
 /// Builds the world of an arm and plays it. Every route has a gate of the
 /// library in front; a service with policies of its own has another one.
 ///
-///     caller -> gate of the route -> link -> gate of the service -> service
+///     caller -> gate of the route -> network link -> gate of the service
+///            -> service
 ///
-/// Links and gates that would do nothing are left out, except for the gate of
-/// the route.
+/// Network links and gates that would do nothing are left out, except for the
+/// gate of the route.
 class world {
 public:
   /// Throws `config_error` if a stack cannot be built.
@@ -38,7 +39,7 @@ public:
   void advance_to(duration t);
 
   [[nodiscard]] duration elapsed() { return time_.elapsed(); }
-  [[nodiscard]] books& record() noexcept { return books_; }
+  [[nodiscard]] run_recorder& recorder() noexcept { return recorder_; }
   [[nodiscard]] virtual_time& time() noexcept { return time_; }
 
   /// Messages that actors have handled.
@@ -65,18 +66,18 @@ private:
   caf::actor spawn_gate_of(const std::string& name,
                            const std::string& stack_name, worker behind);
 
-  blueprint plan_;
+  world_plan plan_;
   draw_key key_;
   // Before the system, since actors refer to them until they have ended.
-  books books_;
+  run_recorder recorder_;
   std::vector<caf::actor> route_gates_;
   world_config config_;
   virtual_time time_;
-  surroundings surroundings_;
+  world_context context_;
   caf::actor monitor_;
   std::vector<caf::actor> services_;
   /// What a route leads to: the service, or the gate in front of it.
-  std::vector<caf::actor> doors_;
+  std::vector<caf::actor> entry_points_;
   std::vector<caf::actor> links_;
   std::vector<caf::actor> clients_;
   std::vector<gate_entry> gates_;

@@ -8,7 +8,7 @@
 namespace caisson::sim {
 
 /// A single piece of work, or a batch of them.
-struct order {
+struct work_items {
   /// The only or the first one; null if the message asks for no work.
   const work* first = nullptr;
   /// What the call's envelope says; null without one.
@@ -21,7 +21,7 @@ struct order {
 
 namespace detail {
 
-inline void add_items(const caf::message& content, order& into) {
+inline void add_items(const caf::message& content, work_items& into) {
   if (auto* many = rt::get_if<batch>(content)) {
     for (const auto& item : many->items)
       add_items(item, into);
@@ -33,9 +33,9 @@ inline void add_items(const caf::message& content, order& into) {
 
 } // namespace detail
 
-/// The order in `content`, which must outlive it.
-inline order order_in(const caf::message& content) {
-  order o;
+/// The work in `content`, which must outlive it.
+inline work_items work_in(const caf::message& content) {
+  work_items o;
   o.items = 0;
   auto* inner = &content;
   if (auto* envelope = rt::get_if<call>(content)) {

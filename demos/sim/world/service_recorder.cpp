@@ -1,4 +1,4 @@
-#include <sim/world/service_books.hpp>
+#include <sim/world/service_recorder.hpp>
 
 #include <sim/scenario/scenario.hpp>
 
@@ -17,13 +17,13 @@ duration mean(long double sum, std::uint64_t n) {
 
 } // namespace
 
-service_books::service_books(std::string name, std::uint32_t workers,
-                             duration from, duration to)
+service_recorder::service_recorder(std::string name, std::uint32_t workers,
+                                   duration from, duration to)
   : workers_(workers), from_(from), to_(to), integrated_to_(from) {
   total_.name = std::move(name);
 }
 
-void service_books::integrate(duration now) {
+void service_recorder::integrate(duration now) {
   auto upto = std::min(now, to_);
   if (upto <= integrated_to_)
     return;
@@ -34,25 +34,25 @@ void service_books::integrate(duration now) {
 }
 
 // Within the time that counts, in nanoseconds.
-long double service_books::clipped(duration t) const {
+long double service_recorder::clipped(duration t) const {
   return static_cast<long double>(std::clamp(t, from_, to_).count());
 }
 
-void service_books::arrived(duration now) {
+void service_recorder::arrived(duration now) {
   ++now_.arrivals;
   total_.arrivals += counts(now);
 }
 
-void service_books::refused(duration now) {
+void service_recorder::refused(duration now) {
   ++now_.refused;
   total_.refused += counts(now);
 }
 
-void service_books::turned_away_down(duration now) {
+void service_recorder::rejected_down(duration now) {
   total_.down += counts(now);
 }
 
-void service_books::entered(duration now, std::size_t queue) {
+void service_recorder::entered(duration now, std::size_t queue) {
   integrate(now);
   ++inside_;
   arrivals_inside_ += clipped(now);
@@ -62,8 +62,8 @@ void service_books::entered(duration now, std::size_t queue) {
     total_.queue_max = std::max<std::uint64_t>(total_.queue_max, queue);
 }
 
-void service_books::began(duration now, duration arrived_at,
-                          std::size_t queue) {
+void service_recorder::began(duration now, duration arrived_at,
+                             std::size_t queue) {
   now_.queue = queue;
   if (!counts(arrived_at))
     return;
@@ -72,12 +72,12 @@ void service_books::began(duration now, duration arrived_at,
   wait_sum_ += static_cast<long double>((now - arrived_at).count());
 }
 
-void service_books::busy_changed(duration now, int by) {
+void service_recorder::busy_changed(duration now, int by) {
   integrate(now);
   busy_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(busy_) + by);
 }
 
-void service_books::answered(duration now, bool ok, bool late) {
+void service_recorder::answered(duration now, bool ok, bool late) {
   ++(ok ? now_.completed : now_.failed);
   if (!counts(now))
     return;
@@ -85,16 +85,16 @@ void service_books::answered(duration now, bool ok, bool late) {
   total_.late += late;
 }
 
-void service_books::abandoned(duration now) {
+void service_recorder::abandoned(duration now) {
   total_.abandoned += counts(now);
 }
 
-void service_books::lost(duration now) {
+void service_recorder::lost(duration now) {
   total_.lost += counts(now);
 }
 
-void service_books::left(duration now, duration arrived_at, bool started,
-                         duration held_for) {
+void service_recorder::left(duration now, duration arrived_at, bool started,
+                            duration held_for) {
   integrate(now);
   --inside_;
   arrivals_inside_ -= clipped(arrived_at);
@@ -109,7 +109,7 @@ void service_books::left(duration now, duration arrived_at, bool started,
   }
 }
 
-service_second service_books::end_second() {
+service_second service_recorder::end_second() {
   auto out = now_;
   out.busy = busy_;
   now_ = {};
@@ -118,7 +118,7 @@ service_second service_books::end_second() {
   return out;
 }
 
-service_summary service_books::summary(duration end) {
+service_summary service_recorder::summary(duration end) {
   integrate(end);
   auto s = total_;
   s.mean_wait = mean(wait_sum_, s.started);

@@ -1,31 +1,32 @@
-#include <sim/world/link.hpp>
+#include <sim/world/network_link.hpp>
 
-#include <sim/world/order.hpp>
 #include <sim/world/purpose.hpp>
+#include <sim/world/work_items.hpp>
 
 namespace caisson::sim {
 
-link::link(caf::actor_config& cfg, const surroundings& world,
-           const distribution& latency, caf::actor behind, bool counts,
-           bool tells)
+network_link::network_link(caf::actor_config& cfg, const world_context& world,
+                           const distribution& latency, caf::actor behind,
+                           bool counts, bool forwards_cancels)
   : timed_actor(cfg, *world.time), world_(world), latency_(latency),
-    behind_(std::move(behind)), counts_(counts), tells_(tells) {}
+    behind_(std::move(behind)), counts_(counts),
+    forwards_cancels_(forwards_cancels) {}
 
 // What it still holds refers to gates, which refer to it.
-void link::on_exit() {
+void network_link::on_exit() {
   super::on_exit();
   parcels_ = {};
   by_caller_.clear();
   behind_ = nullptr;
 }
 
-duration link::delay(draw_key key) const {
+duration network_link::delay(draw_key key) const {
   keyed_random random{key};
   return latency_.draw(random);
 }
 
-void link::handle(rt::reply_to from, caf::message content) {
-  auto asked = order_in(content);
+void network_link::handle(rt::reply_to from, caf::message content) {
+  auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));
   auto [key, p] = parcels_.take();
@@ -36,7 +37,7 @@ void link::handle(rt::reply_to from, caf::message content) {
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
   p->from_client = asked.first->from_client;
   p->requests = asked.items;
-  if (tells_ && from.sender())
+  if (forwards_cancels_ && from.sender())
     by_caller_[{caf::actor_cast<caf::actor_addr>(from.sender()), from.number()}]
       = key;
   p->from = std::move(from);
@@ -48,14 +49,14 @@ void link::handle(rt::reply_to from, caf::message content) {
     timer().push(after(now(), wait), key);
 }
 
-void link::deliver(std::uint64_t key, parcel& p) {
+void network_link::deliver(std::uint64_t key, parcel& p) {
   if (counts_ && p.from_client)
-    world_.record->attempted(now(), p.requests);
+    world_.recorder->attempted(now(), p.requests);
   p.delivered = true;
   forward(behind_, key, std::move(p.content), false);
 }
 
-void link::handle_answer(std::uint64_t key, caf::message content) {
+void network_link::handle_answer(std::uint64_t key, caf::message content) {
   auto* p = parcels_.find(key);
   if (!p)
     return; // Answered before, which nobody behind does.
@@ -67,16 +68,16 @@ void link::handle_answer(std::uint64_t key, caf::message content) {
     timer().push(after(now(), wait), key);
 }
 
-void link::answer(std::uint64_t key, parcel& p) {
-  if (tells_ && p.from.sender())
+void network_link::answer(std::uint64_t key, parcel& p) {
+  if (forwards_cancels_ && p.from.sender())
     by_caller_.erase(
       {caf::actor_cast<caf::actor_addr>(p.from.sender()), p.from.number()});
   p.from.answer(this, std::move(p.content));
   parcels_.put_back(key);
 }
 
-void link::handle_cancelled(const caf::strong_actor_ptr& from,
-                            std::uint64_t number) {
+void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
+                                    std::uint64_t number) {
   auto found = by_caller_.find(
     {caf::actor_cast<caf::actor_addr>(from), number});
   if (found == by_caller_.end())
@@ -87,16 +88,16 @@ void link::handle_cancelled(const caf::strong_actor_ptr& from,
     return;
   p->given_up = true;
   timer().push(after(now(), delay(p->key.with(purpose::again))),
-               word_bit | key);
+               cancel_bit | key);
 }
 
-void link::fire(std::uint64_t payload) {
-  auto key = payload & ~word_bit;
+void network_link::fire(std::uint64_t payload) {
+  auto key = payload & ~cancel_bit;
   auto* p = parcels_.find(key);
   if (!p)
     return;
-  if ((payload & word_bit) != 0) {
-    // A word that overtook its parcel finds nobody; the work is done in vain.
+  if ((payload & cancel_bit) != 0) {
+    // News that overtook its parcel finds nobody; the work is done in vain.
     if (p->delivered)
       tell_from_return_address(behind_,
                                caf::make_message(cancelled{call_number(key)}));

@@ -1,12 +1,12 @@
 // What happened in a run: counts, sums and the event log.
 #pragma once
 
-#include <sim/world/blueprint.hpp>
 #include <sim/world/ending.hpp>
 #include <sim/world/event_log.hpp>
 #include <sim/world/histogram.hpp>
 #include <sim/world/result.hpp>
-#include <sim/world/service_books.hpp>
+#include <sim/world/service_recorder.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/messages.hpp>
 
@@ -21,17 +21,18 @@
 
 namespace caisson::sim {
 
-/// The books of one run.
-class books {
+/// Counts what happens in one run, and logs it.
+class run_recorder {
 public:
-  books(const blueprint& plan, std::function<void(std::string_view)> log);
+  run_recorder(const world_plan& plan,
+               std::function<void(std::string_view)> log);
 
   /// For instants of the actor system's clock.
   void set_start(time_point t) { start_ = t; }
   [[nodiscard]] duration since_start(time_point t) const { return t - start_; }
 
   event_log& log() noexcept { return log_; }
-  service_books& service(std::size_t i) { return services_[i]; }
+  service_recorder& service(std::size_t i) { return services_[i]; }
 
   // -- requests of clients ----------------------------------------------------
 
@@ -72,7 +73,7 @@ private:
   [[nodiscard]] bool asked_for(std::size_t operation) const;
   static request_counts counts_of(const tally& t);
 
-  const blueprint& plan_;
+  const world_plan& plan_;
   event_log log_;
   time_point start_{};
   duration warmup_;
@@ -82,7 +83,7 @@ private:
   histogram latency_;
   histogram second_latency_;
   std::vector<histogram> by_operation_;
-  std::vector<service_books> services_;
+  std::vector<service_recorder> services_;
   std::vector<std::string> breaker_states_;
   std::map<std::pair<std::string, std::string>, std::size_t> breaker_index_;
   std::uint64_t requests_ = 0;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <sim/scenario/random.hpp>
-#include <sim/world/blueprint.hpp>
-#include <sim/world/books.hpp>
+#include <sim/world/run_recorder.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/caf.hpp>
 #include <caisson/virtual_time.hpp>
@@ -13,9 +13,9 @@
 namespace caisson::sim {
 
 /// What an actor of the world needs to know of the rest of it.
-struct surroundings {
-  const blueprint* plan = nullptr;
-  books* record = nullptr;
+struct world_context {
+  const world_plan* plan = nullptr;
+  run_recorder* recorder = nullptr;
   virtual_time* time = nullptr;
   /// The gate of each route of the plan.
   const std::vector<caf::actor>* gates = nullptr;

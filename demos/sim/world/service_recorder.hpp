@@ -11,18 +11,18 @@
 
 namespace caisson::sim {
 
-/// The books of one service. Times are since the start of the run; what is
-/// before `from` or after `to` counts in no mean.
-class service_books {
+/// Counts what happens at one service. Times are since the start of the run;
+/// what is before `from` or after `to` counts in no mean.
+class service_recorder {
 public:
-  service_books(std::string name, std::uint32_t workers, duration from,
-                duration to);
+  service_recorder(std::string name, std::uint32_t workers, duration from,
+                   duration to);
 
   // -- what happens to a request ----------------------------------------------
 
   void arrived(duration now);
   void refused(duration now);
-  void turned_away_down(duration now);
+  void rejected_down(duration now);
   void entered(duration now, std::size_t queue);
   void began(duration now, duration arrived_at, std::size_t queue);
   /// A worker was occupied or set free.

@@ -64,11 +64,11 @@ struct planned_cache {
 
 /// Everything of an arm that is looked up by name, looked up. Callers share a
 /// route where from, to, policies and latency are the same.
-struct blueprint {
-  explicit blueprint(const arm_config& arm);
+struct world_plan {
+  explicit world_plan(const arm_config& arm);
 
-  blueprint(const blueprint&) = delete;
-  blueprint& operator=(const blueprint&) = delete;
+  world_plan(const world_plan&) = delete;
+  world_plan& operator=(const world_plan&) = delete;
 
   const arm_config& arm;
   std::vector<planned_operation> operations;

@@ -56,7 +56,7 @@ public:
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// The keys of all records, in the order of their places.
+  /// The keys of all records, in the order of their indexes.
   [[nodiscard]] std::vector<key> keys() const {
     std::vector<key> out;
     for (std::size_t i = 0; i < slots_.size(); ++i)

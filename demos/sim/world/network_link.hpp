@@ -1,9 +1,9 @@
 // The network between a caller and a service.
 #pragma once
 
-#include <sim/world/slots.hpp>
-#include <sim/world/surroundings.hpp>
+#include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
+#include <sim/world/world_context.hpp>
 
 #include <map>
 #include <utility>
@@ -15,14 +15,15 @@ namespace caisson::sim {
 /// travels, too.
 ///
 /// It also counts arrivals for services that have policies in front, since
-/// those may turn calls away before the service sees them (`counts`), and tells
-/// what is behind it when a caller gives up, if that wants to know (`tells`).
-class link final : public timed_actor {
+/// those may reject calls before the service sees them (`counts`), and lets
+/// what is behind it know when a caller gives up (`forwards_cancels`).
+class network_link final : public timed_actor {
 public:
-  link(caf::actor_config& cfg, const surroundings& world,
-       const distribution& latency, caf::actor behind, bool counts, bool tells);
+  network_link(caf::actor_config& cfg, const world_context& world,
+               const distribution& latency, caf::actor behind, bool counts,
+               bool forwards_cancels);
 
-  const char* name() const override { return "caisson.sim.link"; }
+  const char* name() const override { return "caisson.sim.network_link"; }
 
   void on_exit() override;
 
@@ -48,19 +49,19 @@ private:
     bool given_up = false;
   };
 
-  // A timer for a parcel's word of having been given up, instead of for the
-  // parcel itself.
-  static constexpr std::uint64_t word_bit = std::uint64_t{1} << 62;
+  // A timer for the news that a parcel was given up, instead of for the parcel
+  // itself.
+  static constexpr std::uint64_t cancel_bit = std::uint64_t{1} << 62;
 
   void deliver(std::uint64_t key, parcel& p);
   void answer(std::uint64_t key, parcel& p);
   [[nodiscard]] duration delay(draw_key key) const;
 
-  surroundings world_;
+  world_context world_;
   distribution latency_;
   caf::actor behind_;
   bool counts_;
-  bool tells_;
+  bool forwards_cancels_;
   slot_table<parcel> parcels_;
   /// Which parcel a caller means.
   std::map<caller, std::uint64_t> by_caller_;

@@ -1,4 +1,4 @@
-#include <sim/world/blueprint.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace caisson::sim {
 
-blueprint::blueprint(const arm_config& a) : arm(a) {
+world_plan::world_plan(const arm_config& a) : arm(a) {
   caches.resize(arm.services.size());
   add_operations();
   std::size_t next = 0;
@@ -16,7 +16,7 @@ blueprint::blueprint(const arm_config& a) : arm(a) {
   plan_loads();
 }
 
-void blueprint::add_operations() {
+void world_plan::add_operations() {
   for (std::uint32_t s = 0; s < arm.services.size(); ++s)
     for (const auto& op : arm.services[s].operations) {
       operation_index_.emplace(op.name, operations.size());
@@ -28,15 +28,15 @@ void blueprint::add_operations() {
     }
 }
 
-std::uint32_t blueprint::operation_named(std::string_view name) const {
+std::uint32_t world_plan::operation_named(std::string_view name) const {
   auto found = operation_index_.find(name);
   if (found == operation_index_.end())
     throw config_error{{{"", std::string{name}, "there is no such operation"}}};
   return found->second;
 }
 
-std::uint32_t blueprint::route_for(const std::string& from, bool from_client,
-                                   std::uint32_t to, const edge_config& edge) {
+std::uint32_t world_plan::route_for(const std::string& from, bool from_client,
+                                    std::uint32_t to, const edge_config& edge) {
   auto& between = routes_between_[{from, to}];
   for (auto i : between) {
     const auto& r = routes[i];
@@ -48,8 +48,8 @@ std::uint32_t blueprint::route_for(const std::string& from, bool from_client,
   return between.back();
 }
 
-void blueprint::plan_steps(std::uint32_t service, const operation_config& from,
-                           planned_operation& into) {
+void world_plan::plan_steps(std::uint32_t service, const operation_config& from,
+                            planned_operation& into) {
   const auto& caller = arm.services[service].name;
   for (const auto& s : from.steps) {
     auto& next = into.steps.emplace_back();
@@ -70,7 +70,7 @@ void blueprint::plan_steps(std::uint32_t service, const operation_config& from,
   }
 }
 
-void blueprint::plan_loads() {
+void world_plan::plan_loads() {
   for (const auto& load : arm.loads) {
     auto& list = targets.emplace_back();
     double sum = 0;

@@ -1,4 +1,4 @@
-#include <sim/world/books.hpp>
+#include <sim/world/run_recorder.hpp>
 
 #include <caisson/settings_text.hpp>
 
@@ -6,14 +6,15 @@
 
 namespace caisson::sim {
 
-books::books(const blueprint& plan, std::function<void(std::string_view)> log)
+run_recorder::run_recorder(const world_plan& plan,
+                           std::function<void(std::string_view)> log)
   : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
     by_operation_(plan.operations.size()) {
   for (const auto& s : plan.arm.services)
     services_.emplace_back(s.name, s.workers, plan.arm.warmup, plan.arm.length);
 }
 
-std::uint64_t books::offered(time_point now, std::size_t load) {
+std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
   auto at = since_start(now);
   ++second_.offered;
   total_.offered += at >= warmup_;
@@ -23,14 +24,15 @@ std::uint64_t books::offered(time_point now, std::size_t load) {
   return requests_;
 }
 
-void books::attempted(time_point now, std::uint64_t n) {
+void run_recorder::attempted(time_point now, std::uint64_t n) {
   second_.attempts += n;
   if (since_start(now) >= warmup_)
     total_.attempts += n;
 }
 
-void books::answered(time_point now, std::uint64_t request, time_point begun,
-                     std::uint32_t operation, ending how, bool substituted) {
+void run_recorder::answered(time_point now, std::uint64_t request,
+                            time_point begun, std::uint32_t operation,
+                            ending how, bool substituted) {
   auto index = static_cast<std::size_t>(how);
   ++second_.by_ending[index];
   second_.substituted += substituted;
@@ -52,13 +54,13 @@ void books::answered(time_point now, std::uint64_t request, time_point begun,
             substituted ? " substituted" : "");
 }
 
-void books::add_breaker(std::string gate, std::string layer) {
+void run_recorder::add_breaker(std::string gate, std::string layer) {
   breaker_index_.emplace(std::pair{gate, layer}, breaker_states_.size());
   breaker_states_.emplace_back("closed");
   result_.breakers.push_back(gate + "/" + layer);
 }
 
-void books::gate_event(const event& e) {
+void run_recorder::gate_event(const event& e) {
   auto at = since_start(time_point{duration{e.time_ns}});
   auto optional = [](std::string_view name, const std::string& text) {
     return text.empty()
@@ -77,7 +79,7 @@ void books::gate_event(const event& e) {
     breaker_states_[found->second] = e.to;
 }
 
-request_counts books::counts_of(const tally& t) {
+request_counts run_recorder::counts_of(const tally& t) {
   request_counts c;
   c.offered = t.offered;
   c.attempts = t.attempts;
@@ -91,7 +93,7 @@ request_counts books::counts_of(const tally& t) {
   return c;
 }
 
-void books::end_second() {
+void run_recorder::end_second() {
   second_row row;
   row.index = static_cast<std::uint32_t>(result_.seconds.size());
   row.requests = counts_of(second_);
@@ -105,7 +107,7 @@ void books::end_second() {
 }
 
 // Whether a load asks for the operation, be it ever answered or not.
-bool books::asked_for(std::size_t operation) const {
+bool run_recorder::asked_for(std::size_t operation) const {
   for (const auto& load : plan_.targets)
     for (const auto& t : load)
       if (t.operation == operation)
@@ -113,7 +115,7 @@ bool books::asked_for(std::size_t operation) const {
   return false;
 }
 
-arm_result books::result(time_point end) {
+arm_result run_recorder::result(time_point end) {
   auto r = result_;
   r.totals = counts_of(total_);
   r.unanswered = r.totals.offered - r.totals.good - r.totals.failed;

@@ -1,4 +1,5 @@
 // Arms: overlays over the world of the file.
+#include <sim/scenario/edges.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>

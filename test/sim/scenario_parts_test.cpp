@@ -1,4 +1,7 @@
 // Parts of scenario files: defaults, edges, traces and the descriptions.
+#include <sim/scenario/edges.hpp>
+#include <sim/scenario/faults.hpp>
+#include <sim/scenario/fields.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <support/scratch.hpp>

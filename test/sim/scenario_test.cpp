@@ -1,4 +1,5 @@
 // Scenario files that are right, and what they become.
+#include <sim/scenario/edges.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>

@@ -5,7 +5,7 @@
 #include <caisson/supervision.hpp>
 
 #ifdef CAISSON_WITH_SIM
-#include <sim/scenario/scenario.hpp>
+#include <sim/scenario/fields.hpp>
 #endif
 
 #include <fmt/format.h>

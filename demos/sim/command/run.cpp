@@ -1,6 +1,7 @@
 #include <sim/command/run.hpp>
 
 #include <sim/report/verdict.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/world/world.hpp>
 
 #include <algorithm>

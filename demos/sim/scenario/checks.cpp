@@ -1,4 +1,5 @@
-// What can only be told of a world as a whole.
+#include <sim/scenario/checks.hpp>
+
 #include <sim/scenario/call_graph.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 

@@ -1,4 +1,6 @@
-// Edges: what lies between callers and services.
+#include <sim/scenario/edges.hpp>
+
+#include <sim/scenario/fields.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 
 #include <algorithm>
@@ -60,17 +62,7 @@ void read_edge(const section& at, world_reading& w) {
   w.arm.edges.push_back(std::move(rule));
 }
 
-} // namespace
-
-void read_edges(world_reading& w) {
-  auto list = w.list("edge");
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    auto path = item("edge", i);
-    if (auto table = table_in((*list)[i], path, w.out))
-      read_edge({*table, path, (*list)[i].place}, w);
-  }
-}
-
+// Whether a rule holds for the calls of `from` to the operation `to`.
 bool matches(const edge_rule& rule, std::string_view from,
              std::string_view to) {
   auto service = to.substr(0, to.find('.'));
@@ -80,6 +72,17 @@ bool matches(const edge_rule& rule, std::string_view from,
   };
   return std::any_of(rule.from.begin(), rule.from.end(), is_caller)
          && std::any_of(rule.to.begin(), rule.to.end(), is_target);
+}
+
+} // namespace
+
+void read_edges(world_reading& w) {
+  auto list = w.list("edge");
+  for (std::size_t i = 0; list && i < list->size(); ++i) {
+    auto path = item("edge", i);
+    if (auto table = table_in((*list)[i], path, w.out))
+      read_edge({*table, path, (*list)[i].place}, w);
+  }
 }
 
 edge_config edge_between(const arm_config& arm, std::string_view from,

@@ -1,4 +1,5 @@
-// What is expected of a run.
+#include <sim/scenario/expect.hpp>
+
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/metric_names.hpp>
 #include <sim/scenario/scenario_reading.hpp>

@@ -1,4 +1,5 @@
-// Faults, and what is expected of a run.
+#include <sim/scenario/faults.hpp>
+
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 

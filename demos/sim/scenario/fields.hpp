@@ -1,4 +1,4 @@
-// What the choices in a scenario are called.
+// The fields of a scenario's flat tables, and what their choices are called.
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
@@ -7,6 +7,18 @@
 #include <string_view>
 
 namespace caisson::sim {
+
+// For reading, and for the tables in the docs.
+
+/// `length`, `drain` and `warmup`.
+void describe(field_visitor& v, arm_config& c);
+/// `time` and `item_time`.
+void describe(field_visitor& v, operation_config& c);
+void describe(field_visitor& v, call_config& c);
+void describe(field_visitor& v, service_config& c);
+void describe(field_visitor& v, edge_config& c);
+void describe(field_visitor& v, load_config& c);
+void describe(field_visitor& v, fault_config& c);
 
 /// After what a client makes another attempt.
 enum class retry_rule { failure, timeout };

@@ -1,4 +1,5 @@
-// Loads that come from a trace.
+#include <sim/scenario/load_trace.hpp>
+
 #include <sim/scenario/scenario_reading.hpp>
 #include <sim/scenario/trace.hpp>
 

@@ -256,25 +256,4 @@ struct scenario {
                                       std::string_view source_name,
                                       const std::filesystem::path& base = {});
 
-/// The edge from a caller to an operation (`service.operation` or `service`):
-/// every rule that matches, a later one over an earlier one.
-[[nodiscard]] edge_config
-edge_between(const arm_config& arm, std::string_view from, std::string_view to);
-
-/// When recovery is looked for from: `recovery_from`, or else the end of the
-/// last fault. Nothing if there is neither.
-[[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);
-
-// -- descriptions of the flat parts, for reading and for the tables in the docs
-
-/// `length`, `drain` and `warmup`.
-void describe(field_visitor& v, arm_config& c);
-/// `time` and `item_time`.
-void describe(field_visitor& v, operation_config& c);
-void describe(field_visitor& v, call_config& c);
-void describe(field_visitor& v, service_config& c);
-void describe(field_visitor& v, edge_config& c);
-void describe(field_visitor& v, load_config& c);
-void describe(field_visitor& v, fault_config& c);
-
 } // namespace caisson::sim

@@ -76,23 +76,4 @@ struct world_reading {
   void use_stack(const section& from, const std::string& name);
 };
 
-void read_services(world_reading& w);
-void read_edges(world_reading& w);
-
-/// Whether an edge rule holds for the calls of `from` to the operation `to`.
-[[nodiscard]] bool matches(const edge_rule& rule, std::string_view from,
-                           std::string_view to);
-
-void read_loads(world_reading& w);
-void read_faults(world_reading& w);
-void read_expect(world_reading& w);
-
-/// Reads `trace` of a load into its profile or its arrivals.
-void read_load_trace(const setting& from, const std::string& path,
-                     world_reading& w, load_config& into);
-
-/// What can only be told when all has been read: names that there are not,
-/// circles of calls, and so on.
-void check_world(world_reading& w);
-
 } // namespace caisson::sim

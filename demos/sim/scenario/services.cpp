@@ -1,4 +1,6 @@
-// Services, their operations and what these do.
+#include <sim/scenario/services.hpp>
+
+#include <sim/scenario/fields.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 
 #include <utility>

@@ -1,5 +1,7 @@
 #include <sim/world/world_plan.hpp>
 
+#include <sim/scenario/edges.hpp>
+
 #include <fmt/format.h>
 
 #include <stdexcept>

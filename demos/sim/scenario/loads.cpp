@@ -1,5 +1,7 @@
-// Loads: what is asked for, how often, and by whom.
+#include <sim/scenario/loads.hpp>
+
 #include <sim/scenario/fields.hpp>
+#include <sim/scenario/load_trace.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 
 #include <caisson/settings_text.hpp>

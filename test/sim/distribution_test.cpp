@@ -1,6 +1,8 @@
 // Distributions of durations: what is drawn, how they are written, and what is
 // refused.
+#include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution.hpp>
+#include <sim/scenario/distribution_value.hpp>
 
 #include <caisson/toml.hpp>
 

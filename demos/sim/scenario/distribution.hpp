@@ -6,7 +6,7 @@
 #include <caisson/settings.hpp>
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 namespace caisson::sim {
@@ -71,51 +71,6 @@ private:
   std::uint32_t k_ = 1;
   double ratio_ = 0;
   std::vector<duration> values_;
-};
-
-/// A field that is a distribution: a duration such as "5ms", or a table such as
-/// `{ kind = "exponential", mean = "5ms" }`.
-class distribution_value final : public field_value {
-public:
-  explicit distribution_value(distribution& x) : x_(x) {}
-
-  [[nodiscard]] std::string type() const override;
-  [[nodiscard]] std::string allowed() const override;
-  [[nodiscard]] std::string text() const override;
-  void read(const setting& from, const std::string& path,
-            problems& out) override;
-  void check(const std::string& path, problems& out) const override;
-
-private:
-  // The fields that belong to the kind of `x`.
-  static void describe_parameters(field_visitor& v, distribution& x);
-  static std::vector<std::string> parameters_of(distribution::kind k);
-  static settings own_parameters(const settings& from, distribution::kind k,
-                                 const std::string& path, problems& out);
-  void read_table(const settings& from, const std::string& path,
-                  const std::string& place, problems& out);
-
-  distribution& x_;
-};
-
-/// A field that is a count from `lo` to `hi`, or "unlimited".
-class count_value final : public field_value {
-public:
-  /// Stands for "unlimited".
-  static constexpr std::uint32_t unlimited = 0xffffffff;
-
-  count_value(std::uint32_t& x, range<std::uint32_t> r) : x_(x), range_(r) {}
-
-  [[nodiscard]] std::string type() const override;
-  [[nodiscard]] std::string allowed() const override;
-  [[nodiscard]] std::string text() const override;
-  void read(const setting& from, const std::string& path,
-            problems& out) override;
-  void check(const std::string& path, problems& out) const override;
-
-private:
-  std::uint32_t& x_;
-  range<std::uint32_t> range_;
 };
 
 } // namespace caisson::sim

@@ -1,5 +1,8 @@
 #include <sim/scenario/fields.hpp>
 
+#include <sim/scenario/count_value.hpp>
+#include <sim/scenario/distribution_value.hpp>
+
 #include <limits>
 
 namespace caisson::sim {

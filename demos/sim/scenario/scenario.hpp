@@ -1,6 +1,7 @@
 // What a scenario file says: a world, its load, its faults, and several arms.
 #pragma once
 
+#include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 

@@ -1,5 +1,6 @@
 #include <sim/scenario/services.hpp>
 
+#include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/scenario_reading.hpp>
 

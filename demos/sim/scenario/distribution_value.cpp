@@ -1,5 +1,4 @@
-// Distributions and counts as configuration.
-#include <sim/scenario/distribution.hpp>
+#include <sim/scenario/distribution_value.hpp>
 
 #include <sim/scenario/reading.hpp>
 
@@ -12,8 +11,6 @@
 #include <utility>
 
 namespace caisson::sim {
-
-using detail::reading;
 
 namespace {
 
@@ -87,8 +84,6 @@ private:
 };
 
 } // namespace
-
-// -- distribution_value -------------------------------------------------------
 
 void distribution_value::describe_parameters(field_visitor& v,
                                              distribution& x) {
@@ -238,56 +233,6 @@ void distribution_value::check(const std::string& path, problems& out) const {
                    joined(path, "max"),
                    fmt::format("{} is less than min, which is {}",
                                to_text(x_.high_), to_text(x_.low_))});
-}
-
-// -- count_value --------------------------------------------------------------
-
-std::string count_value::type() const {
-  return "count";
-}
-
-std::string count_value::allowed() const {
-  return fmt::format("{} to {}, or \"unlimited\"", range_.lo, range_.hi);
-}
-
-std::string count_value::text() const {
-  return x_ == unlimited ? "unlimited" : std::to_string(x_);
-}
-
-void count_value::read(const setting& from, const std::string& path,
-                       problems& out) {
-  auto text = text_in(from);
-  if (text && *text == "unlimited") {
-    x_ = unlimited;
-    return;
-  }
-  std::int64_t value = 0;
-  auto result = reading::wrong_type;
-  if (auto integer = std::get_if<std::int64_t>(&from.value)) {
-    value = *integer;
-    result = reading::good;
-  } else if (std::holds_alternative<setting::raw>(from.value)) {
-    result = detail::read_number(*text, value);
-  }
-  if (result == reading::wrong_type)
-    out.push_back({from.place, path,
-                   fmt::format("{} is not a count, allowed: {}", to_text(from),
-                               allowed())});
-  else if (result == reading::too_large || value < range_.lo
-           || value > range_.hi)
-    out.push_back({from.place, path,
-                   fmt::format("{} is out of range, allowed: {}", to_text(from),
-                               allowed())});
-  else
-    x_ = static_cast<std::uint32_t>(value);
-}
-
-void count_value::check(const std::string& path, problems& out) const {
-  if (x_ != unlimited && (x_ < range_.lo || x_ > range_.hi))
-    out.push_back(
-      {{},
-       path,
-       fmt::format("{} is out of range, allowed: {}", x_, allowed())});
 }
 
 } // namespace caisson::sim

@@ -24,7 +24,7 @@ constexpr std::size_t most_named = 10;
 
 class call_graph {
 public:
-  explicit call_graph(world_reading& w) : world_(w) {
+  explicit call_graph(parse_context& w) : world_(w) {
     for (const auto& s : w.arm.services)
       for (const auto& op : s.operations)
         if (index_.try_emplace(op.name, nodes_.size()).second)
@@ -139,7 +139,7 @@ private:
                      detail::quoted(c.to), most_calls)});
   }
 
-  world_reading& world_;
+  parse_context& world_;
   std::vector<node> nodes_;
   std::map<std::string_view, std::size_t> index_;
   // From where the walk began to where it is.
@@ -149,7 +149,7 @@ private:
 
 } // namespace
 
-void check_call_graph(world_reading& w) {
+void check_call_graph(parse_context& w) {
   call_graph{w}.check();
 }
 

@@ -1,7 +1,7 @@
 #include <sim/scenario/checks.hpp>
 
 #include <sim/scenario/call_graph.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <caisson/settings_text.hpp>
 
@@ -42,7 +42,7 @@ private:
 
 // All names that there are.
 struct directory {
-  explicit directory(const world_reading& w) {
+  explicit directory(const parse_context& w) {
     for (const auto& s : w.arm.services) {
       services.add(s.name);
       callers.add(s.name);
@@ -77,7 +77,7 @@ struct directory {
 };
 
 void check_names(const std::vector<name_use>& uses, std::string_view what,
-                 const name_list& known, world_reading& w) {
+                 const name_list& known, parse_context& w) {
   for (const auto& use : uses)
     if (!known.contains(use.name))
       w.out.push_back(
@@ -86,7 +86,7 @@ void check_names(const std::vector<name_use>& uses, std::string_view what,
 
 // Why `to` cannot be called, which is no operation.
 std::string not_callable(const std::string& to, const directory& names,
-                         const world_reading& w) {
+                         const parse_context& w) {
   auto own = names.named.find(to);
   if (!names.services.contains(to) || own == names.named.end())
     return w.no_such("operation", to, names.operations.all());
@@ -94,7 +94,7 @@ std::string not_callable(const std::string& to, const directory& names,
                      detail::quoted(to), detail::listed_names(own->second));
 }
 
-void check_shared_names(world_reading& w, const directory& names) {
+void check_shared_names(parse_context& w, const directory& names) {
   auto loads = w.table("load");
   if (!loads)
     return;
@@ -148,7 +148,7 @@ private:
 };
 
 // Reports rules that name both sides, and hold for no call.
-void check_edges(world_reading& w, const directory& names) {
+void check_edges(parse_context& w, const directory& names) {
   auto known = [](const auto& list, const auto& all) {
     return !list.empty()
            && std::all_of(list.begin(), list.end(), [&](const auto& x) {
@@ -171,7 +171,7 @@ void check_edges(world_reading& w, const directory& names) {
 
 } // namespace
 
-void check_world(world_reading& w) {
+void check_world(parse_context& w) {
   directory names{w};
   for (const auto& c : w.calls)
     if (!names.operations.contains(c.to))

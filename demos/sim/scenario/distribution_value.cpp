@@ -1,6 +1,6 @@
 #include <sim/scenario/distribution_value.hpp>
 
-#include <sim/scenario/reading.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 
 #include <caisson/settings_text.hpp>
 

@@ -1,7 +1,7 @@
 #include <sim/scenario/edges.hpp>
 
 #include <sim/scenario/fields.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -41,7 +41,7 @@ std::vector<std::string> read_names(const setting* from,
   return names;
 }
 
-void read_edge(const section& at, world_reading& w) {
+void read_edge(const section& at, parse_context& w) {
   edge_rule rule;
   edge_config c;
   settings_reader fields{at.table, at.path, w.out};
@@ -76,7 +76,7 @@ bool matches(const edge_rule& rule, std::string_view from,
 
 } // namespace
 
-void read_edges(world_reading& w) {
+void read_edges(parse_context& w) {
   auto list = w.list("edge");
   for (std::size_t i = 0; list && i < list->size(); ++i) {
     auto path = item("edge", i);

@@ -7,10 +7,10 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads the list `edge`.
-void read_edges(world_reading& w);
+void read_edges(parse_context& w);
 
 /// The edge from a caller to an operation (`service.operation` or `service`):
 /// every rule that matches, a later one over an earlier one.

@@ -2,7 +2,7 @@
 
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/metric_names.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <caisson/settings_text.hpp>
 
@@ -83,7 +83,7 @@ std::string filled(const std::string& pattern, std::string_view name) {
 }
 
 void check_metric(const std::string& name, const setting& from,
-                  const std::string& path, world_reading& w) {
+                  const std::string& path, parse_context& w) {
   auto known = metric_names();
   for (const auto& pattern : known)
     if (fits(pattern, name))
@@ -146,7 +146,7 @@ void check_bound(const section& at, const metric_bound& b, problems& out) {
                             to_text(b.from)));
 }
 
-void read_check(const section& at, world_reading& w, expectation& into) {
+void read_check(const section& at, parse_context& w, expectation& into) {
   metric_bound b{{}, -infinity, infinity, duration::zero(), unlimited, {}};
   b.place = at.place;
   settings_reader fields{at.table, at.path, w.out};
@@ -167,7 +167,7 @@ void read_check(const section& at, world_reading& w, expectation& into) {
   into.bounds.push_back(std::move(b));
 }
 
-void read_checks(const setting& from, world_reading& w, expectation& into) {
+void read_checks(const setting& from, parse_context& w, expectation& into) {
   const std::string path = "expect.check";
   auto list = list_in(from, path, "tables", w.out);
   for (std::size_t i = 0; list && i < list->size(); ++i) {
@@ -179,7 +179,7 @@ void read_checks(const setting& from, world_reading& w, expectation& into) {
 
 } // namespace
 
-void read_expect(world_reading& w) {
+void read_expect(parse_context& w) {
   auto table = w.table("expect");
   if (!table)
     return;

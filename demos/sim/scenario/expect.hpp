@@ -3,9 +3,9 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads the table `expect`.
-void read_expect(world_reading& w);
+void read_expect(parse_context& w);
 
 } // namespace caisson::sim

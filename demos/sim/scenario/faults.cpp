@@ -1,7 +1,7 @@
 #include <sim/scenario/faults.hpp>
 
 #include <sim/scenario/fields.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <caisson/settings_text.hpp>
 
@@ -49,7 +49,7 @@ void check_applicable(const section& at, const fault_config& c, problems& out) {
                    "for does not apply to flush, which takes no time"});
 }
 
-void read_fault(const section& at, world_reading& w) {
+void read_fault(const section& at, parse_context& w) {
   fault_config c;
   settings_reader fields{at.table, at.path, w.out};
   describe(fields, c);
@@ -70,7 +70,7 @@ void read_fault(const section& at, world_reading& w) {
 
 } // namespace
 
-void read_faults(world_reading& w) {
+void read_faults(parse_context& w) {
   auto list = w.list("fault");
   for (std::size_t i = 0; list && i < list->size(); ++i) {
     auto path = item("fault", i);

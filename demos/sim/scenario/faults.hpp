@@ -7,10 +7,10 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads the list `fault`.
-void read_faults(world_reading& w);
+void read_faults(parse_context& w);
 
 /// When recovery is looked for from: `recovery_from`, or else the end of the
 /// last fault. Nothing if there is neither.

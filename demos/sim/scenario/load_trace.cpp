@@ -1,6 +1,6 @@
 #include <sim/scenario/load_trace.hpp>
 
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 #include <sim/scenario/trace.hpp>
 
 #include <caisson/settings_text.hpp>
@@ -71,7 +71,7 @@ void take_arrivals(std::vector<duration> arrivals, const section& at,
 } // namespace
 
 void read_load_trace(const setting& from, const std::string& path,
-                     world_reading& w, load_config& into) {
+                     parse_context& w, load_config& into) {
   auto table = table_in(from, path, w.out);
   if (!table)
     return;

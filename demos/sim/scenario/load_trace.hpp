@@ -7,10 +7,10 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads `trace` of a load into its profile or its arrivals.
 void read_load_trace(const setting& from, const std::string& path,
-                     world_reading& w, load_config& into);
+                     parse_context& w, load_config& into);
 
 } // namespace caisson::sim

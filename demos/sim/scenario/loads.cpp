@@ -2,7 +2,7 @@
 
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/load_trace.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <caisson/settings_text.hpp>
 
@@ -49,12 +49,12 @@ bool read_duration(const setting& from, const std::string& path, duration& into,
 // -- what is asked for --------------------------------------------------------
 
 void add_target(std::string_view name, double weight, const setting& from,
-                const std::string& path, world_reading& w, load_config& into) {
+                const std::string& path, parse_context& w, load_config& into) {
   into.mix.emplace_back(name, weight);
   w.calls.push_back({into.name, {}, std::string{name}, 1, path, from.place});
 }
 
-void read_mix(const setting& from, const std::string& path, world_reading& w,
+void read_mix(const setting& from, const std::string& path, parse_context& w,
               load_config& into) {
   auto table = table_in(from, path, w.out);
   if (!table)
@@ -72,7 +72,7 @@ void read_mix(const setting& from, const std::string& path, world_reading& w,
 }
 
 void read_targets(const section& at, const setting* target, const setting* mix,
-                  world_reading& w, load_config& into) {
+                  parse_context& w, load_config& into) {
   if (target && mix)
     wrong(at, "mix", "cannot be given beside target", w.out);
   else if (!target && !mix)
@@ -200,7 +200,7 @@ void check_times(const section& at, const load_config& c, const arm_config& arm,
 
 // -- a load -------------------------------------------------------------------
 
-void read_load(const section& at, std::string_view name, world_reading& w) {
+void read_load(const section& at, std::string_view name, parse_context& w) {
   load_config c;
   c.name = name;
   settings_reader fields{at.table, at.path, w.out};
@@ -225,7 +225,7 @@ void read_load(const section& at, std::string_view name, world_reading& w) {
 
 } // namespace
 
-void read_loads(world_reading& w) {
+void read_loads(parse_context& w) {
   auto all = w.table("load");
   if (!w.root.contains("load") || (all && all->empty()))
     w.out.push_back({std::string{w.source}, "load",

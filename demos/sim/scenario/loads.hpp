@@ -3,9 +3,9 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads the table `load`.
-void read_loads(world_reading& w);
+void read_loads(parse_context& w);
 
 } // namespace caisson::sim

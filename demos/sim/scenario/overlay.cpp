@@ -1,6 +1,6 @@
 #include <sim/scenario/overlay.hpp>
 
-#include <sim/scenario/reading.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 
 #include <fmt/format.h>
 
@@ -179,7 +179,7 @@ void arm_problems::add(problems found, const std::string& name,
     if (own)
       p.key = joined(joined("arm", name), key_in_arm(p.key, base_));
     if (auto same = find(p)) {
-      // The other may be without what is only told of the first problems.
+      // The other may be without what is only said of the first problems.
       if (p.message.size() > same->what.message.size())
         same->what.message = std::move(p.message);
       if (same->arms.back() != name)

@@ -7,7 +7,7 @@
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/loads.hpp>
 #include <sim/scenario/overlay.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 #include <sim/scenario/services.hpp>
 
 #include <caisson/error.hpp>
@@ -33,7 +33,7 @@ constexpr std::string_view part_keys[] = {
 };
 
 // Reports parts that are no tables or no lists at all.
-void check_shapes(world_reading& w) {
+void check_shapes(parse_context& w) {
   for (std::string_view key : {"service", "load", "expect"})
     if (auto found = w.root.find(key); found != w.root.end())
       (void)table_in(found->second, std::string{key}, w.out);
@@ -44,7 +44,7 @@ void check_shapes(world_reading& w) {
         fmt::format("tables, each of which may begin with [[{}]]", key), w.out);
 }
 
-void read_times(world_reading& w) {
+void read_times(parse_context& w) {
   section at{w.root, {}, w.source};
   settings_reader fields{w.root, {}, w.out};
   describe(fields, w.arm);
@@ -68,7 +68,7 @@ void read_times(world_reading& w) {
   before_end("recovery_from", from);
 }
 
-void read_policies(world_reading& w) {
+void read_policies(parse_context& w) {
   w.arm.stacks = read_stacks(w.root, w.out).stacks;
   if (auto all = w.table("stack"))
     for (const auto& [name, value] : *all)
@@ -79,7 +79,7 @@ problems read_world(const settings& root, std::string_view source,
                     const std::filesystem::path& base, arm_config& arm,
                     std::size_t known_problems) {
   problems out;
-  world_reading w{root, source, base, arm, out, known_problems};
+  parse_context w{root, source, base, arm, out, known_problems};
   check_shapes(w);
   read_times(w);
   read_policies(w);

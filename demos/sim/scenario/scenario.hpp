@@ -180,7 +180,7 @@ enum class fault_kind {
   /// No request is begun, and no answer of a call looked at; work under way is
   /// finished.
   stall,
-  /// All that is inside is lost; whoever comes is turned away until the end.
+  /// All that is inside is lost; whoever comes is rejected until the end.
   crash,
   /// Only `workers` workers.
   capacity,

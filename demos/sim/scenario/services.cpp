@@ -2,7 +2,7 @@
 
 #include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/fields.hpp>
-#include <sim/scenario/scenario_reading.hpp>
+#include <sim/scenario/parse_context.hpp>
 
 #include <utility>
 
@@ -11,8 +11,8 @@ namespace caisson::sim {
 namespace {
 
 // Where an operation is read: its name and that of its service.
-struct operation_reading {
-  world_reading& world;
+struct operation_context {
+  parse_context& world;
   std::string service;
   std::string operation;
 };
@@ -20,14 +20,14 @@ struct operation_reading {
 // -- calls --------------------------------------------------------------------
 
 void add_call(call_config c, const std::string& key, std::string_view place,
-              const operation_reading& r, step& into) {
+              const operation_context& r, step& into) {
   if (!c.to.empty())
     r.world.calls.push_back(
       {r.service, r.operation, c.to, c.count, key, std::string{place}});
   into.calls.push_back(std::move(c));
 }
 
-void read_call_table(const section& at, const operation_reading& r,
+void read_call_table(const section& at, const operation_context& r,
                      step& into) {
   auto& out = r.world.out;
   call_config c;
@@ -45,7 +45,7 @@ void read_call_table(const section& at, const operation_reading& r,
 }
 
 void read_call(const setting& from, const std::string& path,
-               std::string_view allowed, const operation_reading& r,
+               std::string_view allowed, const operation_context& r,
                step& into) {
   if (auto text = text_in(from)) {
     call_config c;
@@ -75,7 +75,7 @@ void read_work(const section& at, problems& out, step& into) {
 }
 
 void read_step(const setting& from, const std::string& path,
-               const operation_reading& r, step& into) {
+               const operation_context& r, step& into) {
   auto table = std::get_if<settings>(&from.value);
   if (table && table->contains("work"))
     return read_work({*table, path, from.place}, r.world.out, into);
@@ -94,7 +94,7 @@ void read_step(const setting& from, const std::string& path,
 }
 
 void read_steps(const setting& from, const std::string& path,
-                const operation_reading& r, operation_config& into) {
+                const operation_context& r, operation_config& into) {
   auto list = list_in(from, path, "calls", r.world.out);
   for (std::size_t i = 0; list && i < list->size(); ++i)
     read_step((*list)[i], item(path, i), r, into.steps.emplace_back());
@@ -104,7 +104,7 @@ void read_steps(const setting& from, const std::string& path,
 
 // Reads the fields of an operation; other keys are left to `fields`.
 void read_operation(const section& at, const std::string& service,
-                    std::string name, settings_reader& fields, world_reading& w,
+                    std::string name, settings_reader& fields, parse_context& w,
                     service_config& into) {
   operation_config op;
   op.name = std::move(name);
@@ -115,7 +115,7 @@ void read_operation(const section& at, const std::string& service,
 }
 
 void read_operations(const setting& from, const std::string& path,
-                     world_reading& w, service_config& into) {
+                     parse_context& w, service_config& into) {
   auto all = table_in(from, path, w.out);
   if (!all)
     return;
@@ -142,7 +142,7 @@ bool has_unnamed(const settings& table) {
          || table.contains("item_time") || table.contains("calls");
 }
 
-void read_service(const section& at, std::string_view name, world_reading& w) {
+void read_service(const section& at, std::string_view name, parse_context& w) {
   service_config c;
   c.name = name;
   settings_reader fields{at.table, at.path, w.out};
@@ -160,7 +160,7 @@ void read_service(const section& at, std::string_view name, world_reading& w) {
 
 } // namespace
 
-void read_services(world_reading& w) {
+void read_services(parse_context& w) {
   auto all = w.table("service");
   if (!w.root.contains("service") || (all && all->empty()))
     w.out.push_back({std::string{w.source}, "service",

@@ -3,9 +3,9 @@
 
 namespace caisson::sim {
 
-struct world_reading;
+struct parse_context;
 
 /// Reads the table `service`.
-void read_services(world_reading& w);
+void read_services(parse_context& w);
 
 } // namespace caisson::sim

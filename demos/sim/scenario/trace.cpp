@@ -1,7 +1,7 @@
 #include <sim/scenario/trace.hpp>
 
+#include <sim/scenario/parse_helpers.hpp>
 #include <sim/scenario/random.hpp>
-#include <sim/scenario/reading.hpp>
 #include <sim/scenario/trace_row.hpp>
 
 #include <caisson/settings_text.hpp>
@@ -88,7 +88,7 @@ public:
         {fmt::format("{}:{}", config_.file, line_), {}, std::move(message)});
   }
 
-  // Tells how many problems were not told.
+  // Reports how many problems were left out.
   void finish() {
     if (bad_ > most_problems)
       out_.push_back(
@@ -127,7 +127,7 @@ public:
     if (!rows_.good())
       return {};
     if (counts_.size() == 1 && period_ == duration::zero()) {
-      untold_period();
+      unknown_period();
       return {};
     }
     if (trace_.arrivals.empty() && trace_.rates.empty()) {
@@ -236,7 +236,7 @@ private:
   bool follow_time(const std::string& text) {
     auto at = parse_timestamp(text);
     if (counts_.size() <= 2 && (!at || (previous_ && *at <= *previous_))) {
-      untold_period();
+      unknown_period();
       return false;
     }
     if (!at || (period_ > duration::zero() && *at - *previous_ != period_))
@@ -249,7 +249,7 @@ private:
     return true;
   }
 
-  void untold_period() {
+  void unknown_period() {
     out_.push_back({{},
                     "period",
                     "is missing, and the first column of the first two rows "

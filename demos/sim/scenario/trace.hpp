@@ -59,8 +59,9 @@ struct trace {
 /// column is neither that nor a number is a header; empty lines are skipped.
 ///
 /// Rows that are not understood and timestamps that go backwards are problems
-/// with the place `file:line`; at most 10 of them are told one by one. Other
-/// problems have no place, and as their key the field that they are about.
+/// with the place `file:line`; at most 10 of them are reported one by one.
+/// Other problems have no place, and as their key the field that they are
+/// about.
 [[nodiscard]] trace read_trace(const trace_config& c, problems& out);
 
 /// At most so many arrivals can come of a trace.

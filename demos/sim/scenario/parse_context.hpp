@@ -1,8 +1,8 @@
-// The reading of one arm's world. The parts of a file are read one by one; the
-// names that they mention are looked up when all are known.
+// What the readers of one arm share. The parts of a file are read one by one;
+// the names that they mention are looked up when all are known.
 #pragma once
 
-#include <sim/scenario/reading.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 #include <sim/scenario/scenario.hpp>
 
 #include <filesystem>
@@ -34,7 +34,7 @@ struct name_use {
 };
 
 /// An arm while it is read.
-struct world_reading {
+struct parse_context {
   /// The merged tree.
   const settings& root;
   /// The name of the file, the place of what is missing altogether.
@@ -63,7 +63,7 @@ struct world_reading {
   /// The list `key` of the root; null if there is none.
   [[nodiscard]] const std::vector<setting>* list(std::string_view key);
 
-  /// Whether a problem that is found next is told, or only counted.
+  /// Whether a problem that is found next is reported in full, or only counted.
   [[nodiscard]] bool detailed() const;
 
   /// `"dv" is no service, did you mean "db"? known services: web, db`; without

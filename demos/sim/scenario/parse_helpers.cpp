@@ -1,4 +1,4 @@
-#include <sim/scenario/reading.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 
 #include <fmt/format.h>
 

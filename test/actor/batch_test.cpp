@@ -27,15 +27,12 @@ class batch_test : public world_test {
 protected:
   // Answers a batch of ints with the doubles of all of them.
   static scripted_worker::script doubling_batches() {
-    return [](const caf::message& msg) -> std::optional<caf::message> {
-      auto* b = rt::get_if<batch>(msg);
-      if (!b)
-        return caf::make_message(caf::make_error(caf::sec::unexpected_message));
+    return scripted_worker::on<batch>([](const batch& x) {
       batch_reply out;
-      for (auto& item : b->items)
+      for (auto& item : x.items)
         out.results.push_back(caf::make_message(item.get_as<int>(0) * 2));
-      return caf::make_message(out);
-    };
+      return out;
+    });
   }
 };
 CAISSON_ALL_ORDERS(batch_test);
@@ -167,13 +164,8 @@ TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
 }
 
 TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
-  int n = 0;
-  auto w = make_worker(
-    [&](const caf::message& msg) -> std::optional<caf::message> {
-      if (++n == 1)
-        return caf::make_message(caf::make_error(caf::sec::end_of_stream));
-      return doubling_batches()(msg);
-    });
+  auto w = make_worker(doubling_batches());
+  w.plan(scripted_worker::reply::error(caf::sec::end_of_stream));
   auto g = gate(w.handle(), stack{}
                               .batch({.max_items = 2})
                               .retry({.backoff = schedule::constant(1s),
@@ -183,7 +175,7 @@ TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
   world.advance(1s);
   EXPECT_EQ(a.value<int>(), 2);
   EXPECT_EQ(b.value<int>(), 4);
-  EXPECT_EQ(n, 2);
+  EXPECT_EQ(w.count(), 2u);
 }
 
 // -- fallback -----------------------------------------------------------------
@@ -206,13 +198,13 @@ TEST_P(fallback_gate_test, the_chain_is_tried_in_order) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
   auto second = make_worker();
-  auto third = make_worker(scripted_worker::doubling());
+  auto third = make_worker(doubles());
   auto g = gate(w.handle(),
                 stack{}.fallback({alternative::ask(second.handle()),
                                   alternative::ask(third.handle())}));
   auto a = world.request(g, 4);
   ASSERT_EQ(second.open(), 1u);
-  EXPECT_EQ(second.look().taken[0].content.get_as<int>(0), 4);
+  EXPECT_EQ(second.open_as<int>(), 4);
   second.fail(caf::make_error(caf::sec::end_of_stream));
   EXPECT_EQ(a.value<int>(), 8);
 }

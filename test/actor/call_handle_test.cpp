@@ -54,7 +54,7 @@ protected:
     caf::actor calls;
   };
 
-  site make(scripted_worker::script run = scripted_worker::doubling()) {
+  site make(scripted_worker::script run = doubles()) {
     auto w = make_worker(std::move(run));
     auto g = gate(worker{w.handle()}.takes_cancelled(),
                   stack{"far"}.breaker().semaphore());
@@ -145,7 +145,7 @@ TEST_P(call_handle_test, answers_that_nobody_asked_for_are_dropped) {
   auto asked = world.request(x.calls, 21);
   ASSERT_EQ(x.worker.open(), 1u);
   // The worker knows under which number the gate waits for its answer.
-  auto number = x.worker.look().taken.at(0).number;
+  auto number = x.worker.open_message().number;
   auto forged = caf::message_id{number}.response_id().integer_value();
   forge(x.calls, nullptr, forged, caf::make_message(666));
   world.run_until_idle();
@@ -188,7 +188,7 @@ TEST_P(call_handle_test, what_is_in_an_envelope_is_payload) {
                {}};
   auto asked = world.request(x.calls, wrapped);
   ASSERT_EQ(x.worker.open(), 1u);
-  EXPECT_TRUE(rt::holds<reconfigure>(x.worker.look().taken.at(0).content));
+  EXPECT_TRUE(rt::holds<reconfigure>(x.worker.open_message().content));
   x.worker.answer(1);
   EXPECT_TRUE(asked.ok());
   EXPECT_EQ(look(x.gate).layers.at(0).config.at("threshold"), "5");
@@ -226,10 +226,10 @@ TEST_P(call_handle_test, a_gate_knows_a_gate_by_its_call_handle) {
   auto asked = world.request(near, 21);
   ASSERT_EQ(x.worker.open(), 1u);
   // The far gate got the deadline with the call, and is told when it is over.
-  EXPECT_EQ(x.worker.look().cancelled_calls.size(), 0u);
+  EXPECT_EQ(x.worker.cancelled_count(), 0u);
   world.advance(2s);
   EXPECT_TRUE(asked.is(errc::deadline_exceeded));
-  EXPECT_EQ(x.worker.look().cancelled_calls.size(), 1u);
+  EXPECT_EQ(x.worker.cancelled_count(), 1u);
   EXPECT_EQ(metric_of(x.gate, "in_progress"), 0);
 }
 
@@ -262,7 +262,7 @@ TEST_P(call_handle_test, it_is_down_when_the_gate_is) {
 }
 
 TEST_P(call_handle_test, it_keeps_the_gate_and_leaves_nothing_behind) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto calls = call_handle(spawn_gate(world, w.handle(), stack{}));
   world.run_until_idle();
   auto before = world.actors();

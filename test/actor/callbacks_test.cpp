@@ -177,21 +177,17 @@ TEST_P(callbacks_test, a_schedule_fails_the_call_that_would_be_retried) {
 }
 
 TEST_P(callbacks_test, a_schedule_of_restarts_leaves_the_gate_alive) {
-  std::vector<scripted_worker> made;
-  auto factory = [&](caf::actor_system&) -> caf::expected<caf::actor> {
-    made.push_back(make_worker(scripted_worker::doubling()));
-    return made.back().handle();
-  };
+  auto w = make_worker(doubles());
   auto g = gate(worker::supervised(
-                  factory, {.restart = schedule::custom(
-                              [](std::uint32_t) -> std::optional<duration> {
-                                throw std::runtime_error{"no delay"};
-                              })}),
+                  w.factory(), {.restart = schedule::custom(
+                                  [](std::uint32_t) -> std::optional<duration> {
+                                    throw std::runtime_error{"no delay"};
+                                  })}),
                 stack{});
-  made.front().quit();
+  w.quit();
   world.advance(1s);
   EXPECT_EQ(world.request(g, 2).value<int>(), 4);
-  EXPECT_EQ(made.size(), 2u);
+  EXPECT_EQ(w.incarnations(), 2u);
   EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
 }
 

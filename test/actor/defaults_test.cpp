@@ -69,7 +69,7 @@ TEST_P(defaults_test, a_value_is_there_for_every_call_of_a_burst) {
 }
 
 TEST_P(defaults_test, a_healthy_worker_with_few_calls_gets_its_breaker_closed) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.breaker({.threshold = 1,
                                              .open = schedule::constant(1s),
                                              .probes = 5}));

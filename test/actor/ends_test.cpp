@@ -46,8 +46,7 @@ TEST_P(ends_test, a_worker_learns_nothing_of_the_gate_from_the_sender) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
   auto answer = world.request(g, 1);
-  auto address = caf::actor_cast<caf::actor>(
-    w.look().taken.front().from.sender());
+  auto address = caf::actor_cast<caf::actor>(w.open_sender());
   ASSERT_TRUE(address);
   world.send(address, command{operator_command::force_open});
   world.send(address, drain{});
@@ -115,7 +114,7 @@ TEST_P(ends_test, gates_that_fall_back_on_each_other_try_once_each) {
 }
 
 TEST_P(ends_test, a_chain_of_many_gates_is_no_loop) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto last = w.handle();
   for (std::size_t i = 0; i < max_path_length; ++i)
     last = gate(last, stack{});

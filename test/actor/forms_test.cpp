@@ -70,7 +70,7 @@ protected:
       world(std::get<1>(GetParam()) == 0
               ? std::optional<std::uint64_t>{}
               : std::optional<std::uint64_t>(std::get<1>(GetParam()))),
-      w(world, scripted_worker::doubling()) {}
+      w(world, doubles()) {}
 
   void TearDown() override {
     world.kill(gate);

@@ -32,7 +32,7 @@ TEST_P(gate_test, passes_errors_on_unchanged) {
 }
 
 TEST_P(gate_test, passes_plain_sends_and_answers_nothing) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   world.send(g, 7);
   EXPECT_EQ(w.count(), 1u);
@@ -59,7 +59,7 @@ TEST_P(gate_test, answers_by_its_default_deadline) {
 }
 
 TEST_P(gate_test, an_envelope_is_unwrapped_for_a_plain_worker) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   EXPECT_EQ(world.request(g, wrap(21).within(1s).done()).value<int>(), 42);
 }
@@ -103,17 +103,16 @@ TEST_P(gate_test, the_time_left_shrinks_from_hop_to_hop) {
   auto first = gate(worker{first_worker.handle()}.takes_calls(),
                     stack{"first"});
   auto left = [&](scripted_worker& w) {
-    auto& c = w.look().taken.front().content.get_as<call>(0);
-    return time_point{duration{c.options.deadline_ns}} - world.now();
+    auto options = w.open_message().options();
+    return time_point{duration{options.deadline_ns}} - world.now();
   };
   world.request(first, wrap(1).within(30s).done());
   EXPECT_EQ(left(first_worker), 30s);
   world.advance(7s);
-  world.request(second,
-                first_worker.look().taken.front().content.get_as<call>(0));
+  world.request(second, first_worker.open_as<call>());
   EXPECT_EQ(left(middle), 23s);
   world.advance(4s);
-  world.request(third, middle.look().taken.front().content.get_as<call>(0));
+  world.request(third, middle.open_as<call>());
   EXPECT_EQ(left(last), 19s);
 }
 
@@ -248,7 +247,7 @@ TEST_P(gate_test, an_answer_at_the_deadline_is_late_even_before_the_timer) {
 }
 
 TEST_P(gate_test, an_observed_deadline_is_not_seen_further_in) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto g = gate(
     w.handle(),
     stack{}

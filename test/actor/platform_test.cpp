@@ -201,7 +201,7 @@ TEST_P(platform_test, handlers_see_the_instant_for_which_they_were_due) {
 
 TEST_P(platform_test, a_typed_handle_can_be_cast_to_and_fro) {
   using doubler = caf::typed_actor<rt::sig<int(int)>>;
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto typed = caf::actor_cast<doubler>(w.handle());
   auto g = guard(world, typed, stack{});
   static_assert(std::is_same_v<decltype(g), doubler>);

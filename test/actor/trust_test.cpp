@@ -37,20 +37,19 @@ TEST_P(trust_test, permits_are_released_by_those_who_know_them) {
 
 TEST_P(trust_test, nobody_else_can_bring_a_worker) {
   auto up = true;
-  std::vector<scripted_worker> made;
+  auto w = make_worker();
   auto g = gate(worker::supervised(
-                  [&](caf::actor_system&) -> caf::expected<caf::actor> {
+                  [&](caf::actor_system& sys) -> caf::expected<caf::actor> {
                     if (!up)
                       return caf::make_error(caf::sec::runtime_error);
-                    made.push_back(make_worker());
-                    return made.back().handle();
+                    return w.factory()(sys);
                   },
                   {.restart = schedule::constant(1s), .max_restarts = 100}),
                 stack{});
   auto waiting = world.request(g, 1);
   up = false;
-  made.front().quit();
-  auto thief = make_worker(scripted_worker::doubling());
+  w.quit();
+  auto thief = make_worker(doubles());
   for (std::uint32_t incarnation = 0; incarnation < 5; ++incarnation)
     world.send(g, detail::worker_made{thief.handle(), {}, incarnation});
   auto held = world.request(g, 2);
@@ -75,7 +74,7 @@ TEST_P(trust_test, only_its_sender_takes_a_call_back) {
 }
 
 TEST_P(trust_test, sizes_have_bounds) {
-  auto w = make_worker(scripted_worker::doubling());
+  auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.semaphore({.permits = 5}));
   auto too_long = std::string(max_key_length + 1, 'k');
   auto fits = std::string(max_key_length, 'k');

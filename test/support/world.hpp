@@ -5,7 +5,7 @@
 #include <caisson/gate.hpp>
 #include <caisson/virtual_time.hpp>
 
-#include "support/scripted_worker.hpp"
+#include <caisson/scripted_worker.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +14,11 @@
 #include <vector>
 
 namespace caisson::test {
+
+/// Answers an int with its double, anything else with `unexpected_message`.
+inline scripted_worker::script doubles() {
+  return scripted_worker::on<int>([](int x) { return x * 2; });
+}
 
 /// Parameter 0: FIFO; n > 0: random order with seed n. A failing test prints
 /// its parameter.

@@ -24,7 +24,7 @@ public:
                      caisson::to_text(time));
         auto number = static_cast<std::int32_t>(promises_.size());
         promises_.push_back(make_response_promise<std::string>());
-        caisson::rt::later(this, time, number);
+        delayed_send(this, time, number);
         return promises_.back();
       },
       [this](std::int32_t number) {

@@ -21,25 +21,22 @@ CAF_END_TYPE_ID_BLOCK(shop_messages)
 
 using shop = caf::typed_actor<caisson::rt::sig<std::int32_t(price_of)>>;
 
-class shop_actor final : public shop::base {
-public:
-  using shop::base::base;
-
-  behavior_type make_behavior() override {
-    return {[](const price_of& x) -> caf::result<std::int32_t> {
+shop::behavior_type shop_actor() {
+  return {
+    [](const price_of& x) -> caf::result<std::int32_t> {
       if (x.article == "teapot")
         return 1250;
       return caf::sec::invalid_argument;
-    }};
-  }
-};
+    },
+  };
+}
 
 /// Knows nothing of gates.
 std::string ask(caf::actor_system& system, const shop& whom,
                 const std::string& article) {
   std::string text;
   caf::scoped_actor self{system};
-  caisson::rt::ask_blocking(self, whom, 10s, price_of{article})
+  self->request(whom, 10s, price_of{article})
     .receive([&](std::int32_t price) { text = std::to_string(price); },
              [&](const caf::error& err) { text = demo::text_of(err); });
   return text;
@@ -54,7 +51,7 @@ int main() {
   caf::actor_system system{config};
   demo::story story;
 
-  auto worker = caf::actor_cast<shop>(system.spawn<shop_actor>());
+  shop worker = system.spawn(shop_actor);
   story.tell("without a gate, teapot:  {}", ask(system, worker, "teapot"));
 
   // The type is the worker's, so whatever takes a shop takes the gate.

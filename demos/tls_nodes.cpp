@@ -49,7 +49,7 @@ int serve(const std::string& directory) {
 std::string ask(caf::actor_system& system, const caf::actor& whom) {
   std::string said;
   caf::scoped_actor self{system};
-  caisson::rt::ask_blocking(self, whom, 20s, std::int32_t{21})
+  self->request(whom, 20s, std::int32_t{21})
     .receive([&](std::int32_t x) { said = std::to_string(x); },
              [&](caf::error& err) { said = demo::text_of(err); });
   return said;

@@ -30,7 +30,7 @@ public:
         left_.push_back(x.options.deadline_ns
                         - clock().now().time_since_epoch().count());
         promises_.push_back(make_response_promise<std::int64_t>());
-        caisson::rt::later(this, 100ms, true);
+        delayed_send(this, 100ms, true);
         return promises_.back();
       },
       [this](bool) {

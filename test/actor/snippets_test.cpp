@@ -1,13 +1,12 @@
-// The code that README.md and the pages in docs/ quote.
+// The code that README.md and the pages in docs/ quote, but for tests.
 #include "support/world.hpp"
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 using namespace std::chrono_literals;
 
-// The pages show requests in the form that CAF 1.x has as well, but deprecates.
+// The pages show requests as CAF 0.17 has them; 1.x has them too, deprecated.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace caisson::test {
@@ -15,37 +14,20 @@ namespace {
 
 // -- workers ------------------------------------------------------------------
 
-// [worker]
 caf::behavior doubler() {
   return {
     [](std::int32_t x) { return 2 * x; },
   };
 }
-// [/worker]
-
-// [flaky]
-caf::behavior flaky(caf::event_based_actor*, const bool* down) {
-  return {
-    [down](std::int32_t x) -> caf::result<std::int32_t> {
-      if (*down)
-        return caf::make_error(caf::sec::runtime_error);
-      return 2 * x;
-    },
-  };
-}
-// [/flaky]
 
 // [typed-worker]
 using doubling = caf::typed_actor<rt::sig<std::int32_t(std::int32_t)>>;
 
-class typed_doubler final : public doubling::base {
-public:
-  using doubling::base::base;
-
-  behavior_type make_behavior() override {
-    return {[](std::int32_t x) -> caf::result<std::int32_t> { return 2 * x; }};
-  }
-};
+doubling::behavior_type typed_doubler() {
+  return {
+    [](std::int32_t x) { return 2 * x; },
+  };
+}
 // [/typed-worker]
 
 // [informed-worker]
@@ -74,87 +56,6 @@ private:
   int stopped_ = 0;
 };
 // [/informed-worker]
-
-// [callers-errors]
-class client final : public caf::event_based_actor {
-public:
-  client(caf::actor_config& cfg, caf::actor service, std::string* said)
-    : caf::event_based_actor(cfg), service_(std::move(service)), said_(said) {}
-
-  caf::behavior make_behavior() override {
-    return {
-      [this](std::int32_t x) {
-        request(service_, caf::infinite, x)
-          .then([this](std::int32_t y) { *said_ = std::to_string(y); },
-                [this](const caf::error& err) { *said_ = explain(err); });
-      },
-    };
-  }
-
-private:
-  static std::string explain(const caf::error& err) {
-    if (err == caisson::errc::breaker_open)
-      return "come back in " + caisson::to_text(caisson::retry_after(err));
-    if (auto* context = caisson::context_of(err))
-      return context->reached ? "perhaps it was done, perhaps not"
-                              : "nothing was done";
-    return "the service's own error";
-  }
-
-  caf::actor service_;
-  std::string* said_;
-};
-// [/callers-errors]
-
-// -- in a real system ---------------------------------------------------------
-
-std::string seen;
-template <class T>
-void print(const T& x) {
-  seen = caf::deep_to_string(x);
-}
-
-// [hello]
-void hello() {
-  caisson::system_config config;
-  caf::actor_system system{config};
-  auto service = system.spawn(doubler);
-
-  auto guarded = caisson::spawn_breaker(system, service, {.threshold = 5});
-
-  caf::scoped_actor self{system};
-  self->request(guarded, caf::infinite, std::int32_t{21})
-    .receive([](std::int32_t x) { print(x); },
-             [](const caf::error& err) { print(err); });
-}
-// [/hello]
-
-TEST(snippets, hello) {
-  hello();
-  EXPECT_EQ(seen, "42");
-}
-
-// [virtual-test]
-TEST(payments, are_probed_ten_seconds_after_the_breaker_opened) {
-  caisson::virtual_time world;
-  bool down = true;
-  auto service = world.system().spawn(flaky, &down);
-  auto guarded = caisson::spawn_breaker(
-    world, service, {.threshold = 2, .open = caisson::schedule::constant(10s)});
-
-  world.request(guarded, 1);
-  world.request(guarded, 2);
-  auto refused = world.request(guarded, 3);
-  EXPECT_TRUE(refused.is(caisson::errc::breaker_open));
-  EXPECT_EQ(caisson::retry_after(refused.error()), 10s);
-
-  down = false;
-  world.advance(10s);
-  EXPECT_EQ(world.request(guarded, 21).value<std::int32_t>(), 42);
-}
-// [/virtual-test]
-
-// -- in virtual time ----------------------------------------------------------
 
 class snippets_test : public world_test {
 protected:
@@ -188,7 +89,7 @@ TEST_P(snippets_test, policy_and_stack) {
 
 TEST_P(snippets_test, typed) {
   // [typed]
-  auto service = caf::actor_cast<doubling>(system.spawn<typed_doubler>());
+  doubling service = system.spawn(typed_doubler);
   doubling guarded = caisson::guard(system, service,
                                     caisson::stack{}.deadline());
   // What is not in the interface needs the untyped handle.
@@ -246,27 +147,10 @@ TEST_P(snippets_test, a_worker_that_wants_to_know) {
     "a rough answer");
 }
 
-TEST_P(snippets_test, what_a_caller_makes_of_errors) {
-  bool down = true;
-  std::string said;
-  auto service = own(system.spawn(flaky, &down));
-  auto gate = own(spawn_breaker(
-    system, service, {.threshold = 1, .open = schedule::constant(4s)}));
-  auto caller = own(system.spawn<client>(gate, &said));
-  world.send(caller, 1);
-  EXPECT_EQ(said, "the service's own error");
-  world.send(caller, 1);
-  EXPECT_EQ(said, "come back in 4s");
-  world.kill(service);
-  world.advance(4s);
-  world.send(caller, 1);
-  EXPECT_EQ(said, "nothing was done");
-}
-
 TEST_P(snippets_test, supervised) {
   // [supervised]
   auto make = [](caf::actor_system& sys) -> caf::expected<caf::actor> {
-    return caf::actor_cast<caf::actor>(sys.spawn(doubler));
+    return sys.spawn(doubler);
   };
   auto gate = caisson::spawn_gate(
     system,
@@ -363,42 +247,6 @@ TEST_P(snippets_test, draining) {
   // [/drain]
   EXPECT_EQ(call.value<int>(), 2);
 }
-
-TEST_P(snippets_test, two_probes) {
-  auto service = own(system.spawn(doubler));
-  auto limited = own(
-    spawn_limiter(world, service, {.rate = 1, .burst = 1, .max_wait = 5s}));
-  // [probes]
-  auto ann = world.make_probe();
-  auto bob = world.make_probe();
-  auto first = ann.request(limited, 1);
-  auto second = bob.request(limited, 2);
-  world.run_until_idle(); // A probe's own request does not run the actors.
-  world.advance(1s);
-  EXPECT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(world.timers(), 0u);
-  // [/probes]
-}
-
-// [all-orders]
-class in_any_order : public testing::TestWithParam<int> {};
-
-TEST_P(in_any_order, nobody_waits_for_ever) {
-  auto seed = GetParam();
-  caisson::virtual_time world{seed == 0 ? std::nullopt
-                                        : std::optional<std::uint64_t>(seed)};
-  auto service = world.system().spawn(doubler);
-  auto gate = caisson::spawn_gate(world, service, caisson::stack{});
-  std::vector<caisson::pending_answer> answers;
-  for (int i = 0; i < 10; ++i)
-    answers.push_back(world.user().request(gate, i));
-  world.run_until_idle();
-  for (auto& x : answers)
-    EXPECT_EQ(x.count(), 1u);
-}
-
-INSTANTIATE_TEST_SUITE_P(orders, in_any_order, testing::Range(0, 8));
-// [/all-orders]
 
 } // namespace
 } // namespace caisson::test

@@ -1,4 +1,4 @@
-// Whether a run may be believed, and what is expected of it makes sense.
+// Whether a run does what is expected of it, and whether it may be believed.
 #pragma once
 
 #include <sim/scenario/scenario.hpp>

@@ -31,7 +31,7 @@ struct latency_summary {
 struct request_counts {
   /// Begun by clients.
   std::uint64_t offered = 0;
-  /// Arrivals at the door of a service that come from clients.
+  /// Arrivals from clients, before the policies in front of a service.
   std::uint64_t attempts = 0;
   /// Answered with success, in time.
   std::uint64_t good = 0;

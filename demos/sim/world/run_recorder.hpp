@@ -38,7 +38,7 @@ public:
 
   /// A new request; returns its number, counted from 1.
   std::uint64_t offered(time_point now, std::size_t load);
-  /// It is at the door of its service; `n` of them, in a batch.
+  /// An attempt has arrived at its service; `n` of them, in a batch.
   void attempted(time_point now, std::uint64_t n);
   void answered(time_point now, std::uint64_t request, time_point begun,
                 std::uint32_t operation, ending how, bool substituted);

@@ -4,7 +4,7 @@
 
 namespace caisson {
 
-caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies) {
+void require_valid(const worker& behind, const stack& policies) {
   auto found = policies.check();
   if (behind.is_supervised() && !behind.factory())
     found.push_back({{},
@@ -16,6 +16,10 @@ caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies) {
       found.push_back(std::move(p));
   if (!found.empty())
     throw config_error{std::move(found)};
+}
+
+caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies) {
+  require_valid(behind, policies);
   return sys.spawn<detail::gate_actor>(std::move(behind), std::move(policies));
 }
 

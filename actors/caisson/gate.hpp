@@ -9,6 +9,10 @@
 
 namespace caisson {
 
+/// Throws `config_error` with everything that is wrong with what a gate is to be
+/// made from.
+void require_valid(const worker& behind, const stack& policies);
+
 /// Spawns a gate: an actor that takes any message, passes it down the layers of
 /// `policies`, sends it to `behind`, and takes the outcome back up through the
 /// same layers. Every request gets exactly one answer, by its deadline at the

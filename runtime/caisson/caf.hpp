@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -348,6 +349,17 @@ inline std::string registry_key(std::string_view name) {
 }
 #endif
 
+/// Calls `f` in `self` once `x` has ended; for actors that watch nobody else.
+template <class Self, class F>
+void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
+#if CAISSON_CAF_LEGACY
+  self->set_down_handler([f](caf::down_msg&) { f(); });
+  self->monitor(x->get());
+#else
+  self->monitor(caf::actor_cast<caf::actor>(x), [f](const caf::error&) { f(); });
+#endif
+}
+
 /// Puts an actor under a name into the system's registry, which then holds a
 /// reference to it.
 inline void put_name(caf::actor_system& sys, std::string_view name,
@@ -386,6 +398,7 @@ std::uint64_t current_call(Self* self) {
 #include <caisson/detail/relay.hpp>
 
 #include <caisson/detail/interceptor.hpp>
+#include <caisson/detail/resident.hpp>
 #include <caisson/detail/stepper.hpp>
 
 // -- reflection ---------------------------------------------------------------

@@ -356,21 +356,14 @@ status engine::make_status(time_point now) {
   return operations_.make_status();
 }
 
-caf::result<status> engine::on_reconfigure(const reconfigure& x,
-                                           time_point now) {
+caf::error engine::on_reconfigure(const reconfigure& x, time_point now) {
   step s{*this, now};
-  if (auto err = operations_.apply(x); err != caf::none)
-    return err;
-  run_due();
-  return operations_.make_status();
+  return operations_.apply(x);
 }
 
-caf::result<status> engine::on_command(const command& x, time_point now) {
+caf::error engine::on_command(const command& x, time_point now) {
   step s{*this, now};
-  if (auto err = operations_.apply(x); err != caf::none)
-    return err;
-  run_due();
-  return operations_.make_status();
+  return operations_.apply(x);
 }
 
 void engine::on_drain(reply_slot from, time_point now) {

@@ -79,10 +79,9 @@ public:
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] status make_status(time_point now);
-  [[nodiscard]] caf::result<status> on_reconfigure(const reconfigure& x,
-                                                   time_point now);
-  [[nodiscard]] caf::result<status> on_command(const command& x,
-                                               time_point now);
+  /// Return an error if nothing was changed.
+  [[nodiscard]] caf::error on_reconfigure(const reconfigure& x, time_point now);
+  [[nodiscard]] caf::error on_command(const command& x, time_point now);
   void on_drain(reply_slot from, time_point now);
 
   /// Builds an event of the gate's own.

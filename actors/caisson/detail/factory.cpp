@@ -58,7 +58,36 @@ private:
   std::uint32_t incarnation_;
 };
 
+class factory_helper final : public caf::event_based_actor {
+public:
+  factory_helper(caf::actor_config& cfg, worker_factory make)
+    : caf::event_based_actor(cfg), make_(std::move(make)) {}
+
+  const char* name() const override { return "caisson.factory"; }
+
+  caf::behavior make_behavior() override {
+    return {[this](std::uint32_t incarnation) {
+      rt::on_down(this, current_sender(), [this] {
+        end_worker(system(), handle_);
+        quit();
+      });
+      auto [handle, failure] = run_factory(make_, system());
+      handle_ = handle;
+      return worker_made{handle, failure, incarnation};
+    }};
+  }
+
+private:
+  worker_factory make_;
+  caf::actor handle_;
+};
+
 } // namespace
+
+caf::actor spawn_factory_helper(worker_factory make, caf::actor_system& sys) {
+  return caf::actor_cast<caf::actor>(
+    sys.spawn<factory_helper, caf::detached>(std::move(make)));
+}
 
 caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
                                   caf::weak_actor_ptr gate,

@@ -26,6 +26,12 @@ caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
                                   caf::weak_actor_ptr gate,
                                   std::uint32_t incarnation);
 
+/// An actor on its own thread that calls a factory once it is asked to (by any
+/// number) and answers with `worker_made`. Whoever asked says that he has taken
+/// the worker by ending the helper; if he ends himself instead, so does the
+/// worker.
+caf::actor spawn_factory_helper(worker_factory make, caf::actor_system& sys);
+
 /// Ends a worker that a gate supervises. One on another node was only connected
 /// to: others may use it, too.
 void end_worker(const caf::actor_system& sys, const caf::actor& x);

@@ -157,13 +157,17 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
 
 caf::message_handler gate_actor::control() {
   return caf::message_handler{
-    [this](const get_status&) {
-      auto s = engine_.make_status(now());
-      s.metrics["subscribers"] = static_cast<std::int64_t>(subscribers_.size());
-      return s;
+    [this](const get_status&) { return make_status(); },
+    [this](const reconfigure& x) -> caf::result<status> {
+      if (auto err = engine_.on_reconfigure(x, now()); err != caf::none)
+        return err;
+      return make_status();
     },
-    [this](const reconfigure& x) { return engine_.on_reconfigure(x, now()); },
-    [this](const command& x) { return engine_.on_command(x, now()); },
+    [this](const command& x) -> caf::result<status> {
+      if (auto err = engine_.on_command(x, now()); err != caf::none)
+        return err;
+      return make_status();
+    },
     [this](const subscribe&) { return add_subscriber(); },
     [this](const unsubscribe&) { remove_subscriber(); },
     [this](const cancelled& x) {
@@ -171,6 +175,12 @@ caf::message_handler gate_actor::control() {
     },
     [this](worker_made& x) { return take_made(x); },
   };
+}
+
+status gate_actor::make_status() {
+  auto s = engine_.make_status(now());
+  s.metrics["subscribers"] = static_cast<std::int64_t>(subscribers_.size());
+  return s;
 }
 
 // -- what goes out ------------------------------------------------------------

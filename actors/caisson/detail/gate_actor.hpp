@@ -59,6 +59,7 @@ private:
 
   [[nodiscard]] time_point now() { return clock().now(); }
   reply_slot slot_of(rt::reply_to from) const;
+  status make_status();
   bool take_made(worker_made& x);
   made_worker use_worker(caf::actor handle);
   caf::result<void> add_subscriber();

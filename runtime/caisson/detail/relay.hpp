@@ -56,6 +56,15 @@ public:
   void setup_metrics() {}
 #endif
 
+  /// Puts `content` into the mailbox behind `to`, as if `from` had sent it
+  /// under the number `id`.
+  static void send_on(const caf::actor& to, caf::strong_actor_ptr from,
+                      caf::message_id id, caf::message content,
+                      run_context* on) {
+    send(caf::actor_cast<caf::strong_actor_ptr>(to), std::move(from), id,
+         std::move(content), on);
+  }
+
 protected:
 #if !CAISSON_CAF_LEGACY
   void on_unreachable() override {

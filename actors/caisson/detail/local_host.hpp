@@ -1,0 +1,115 @@
+// What is behind a local gate: an engine in an actor of the user's.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/detail/engine.hpp>
+#include <caisson/detail/local_response.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/stack.hpp>
+#include <caisson/worker.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+/// A host of an engine without a mailbox of its own.
+class local_host final : public rt::resident, private engine_host {
+public:
+  using listener = std::function<void(const event&)>;
+
+  /// Makes a host that lives in `self`. Throws `config_error` if something is
+  /// wrong with the stack or the worker.
+  static std::shared_ptr<local_host> make(caf::scheduled_actor* self,
+                                          worker behind, const stack& policies);
+
+  local_host(caf::scheduled_actor* self, worker behind, const stack& policies);
+
+  // -- calls ------------------------------------------------------------------
+
+  void call(std::unique_ptr<local_response> response, caisson::call content);
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] status get_status();
+  /// Return an error if nothing was changed.
+  [[nodiscard]] caf::error apply(const reconfigure& x);
+  [[nodiscard]] caf::error apply(const command& x);
+  void drain(std::unique_ptr<local_response> done);
+  void listen_to_events(listener f) { listener_ = std::move(f); }
+
+  /// Answers everything with `cancelled`; nothing can be asked any more.
+  void stop();
+
+  /// The same without a word to anybody in this actor.
+  void abandon();
+
+protected:
+  // -- what CAF shows us ------------------------------------------------------
+
+  void on_answer(std::uint64_t key, caf::message content) override;
+  void on_timer() override;
+  void on_down(const caf::actor_addr& who, const caf::error& why) override;
+  void on_end() override { abandon(); }
+
+private:
+  // -- what the engine asks for -----------------------------------------------
+
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+                        bool urgent) override;
+  void send_cancelled(target_id to, std::uint64_t number) override;
+  void answer(reply_slot to, caf::message content) override;
+  void wake_at(time_point at) override;
+  void tell(const event& what) override;
+  bool has_subscribers() const override { return listener_ != nullptr; }
+  // Nobody but this actor calls, and with it all ends.
+  void watch_caller(const reply_slot&) override {}
+  void unwatch_caller(std::uint64_t) override {}
+  std::optional<made_worker> make_worker(std::uint32_t incarnation) override;
+  void forget_worker() override;
+  bool is_down(target_id x) const override;
+  void worker_given_up(const std::string& why) override;
+  void hold_open(bool busy) override;
+
+  // -- parts ------------------------------------------------------------------
+
+  struct ready_answer {
+    std::unique_ptr<local_response> response;
+    caf::message content;
+  };
+
+  [[nodiscard]] time_point now() { return self()->clock().now(); }
+  void start();
+  reply_slot slot_for(std::unique_ptr<local_response> response);
+  made_worker use_worker(caf::actor handle);
+  void take_made(caf::message& content);
+  void look_at_worker();
+  void hand_out();
+
+  std::string name_;
+  worker behind_;
+  /// The worker, and the targets of layers.
+  std::vector<caf::actor> targets_;
+  /// Runs a factory that blocks.
+  caf::actor maker_;
+  std::uint32_t incarnation_ = 0;
+  engine engine_;
+  listener listener_;
+  std::deque<event> events_;
+  /// Answers go to handlers of the user's once the engine has come to rest.
+  std::deque<ready_answer> ready_;
+  std::size_t awaited_ = 0;
+  time_point armed_ = never;
+  bool busy_ = false;
+  bool handing_out_ = false;
+  bool stopped_ = false;
+  /// Why the actor is to end.
+  std::optional<caf::error> quit_;
+};
+
+} // namespace caisson::detail

@@ -195,8 +195,7 @@ template <class... Sigs>
 local_gate(caf::scheduled_actor*, const caf::typed_actor<Sigs...>&,
            const stack&) -> local_gate<caf::typed_actor<Sigs...>>;
 local_gate(caf::scheduled_actor*, const caf::actor&, const stack&)
-  -> local_gate<caf::actor>;
-local_gate(caf::scheduled_actor*, worker, const stack&)
-  -> local_gate<caf::actor>;
+  ->local_gate<caf::actor>;
+local_gate(caf::scheduled_actor*, worker, const stack&)->local_gate<caf::actor>;
 
 } // namespace caisson

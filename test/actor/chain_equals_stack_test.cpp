@@ -178,6 +178,26 @@ INSTANTIATE_TEST_SUITE_P(
                                    plan_kind::mixed),
                    testing::Range(std::uint64_t{0}, std::uint64_t{10})));
 
+// The same engine, in another host.
+TEST_P(chain_equals_stack_test, a_local_gate_does_what_a_gate_does) {
+  using form = plan_player::form;
+  auto [kind, block] = GetParam();
+  for (std::uint64_t i = 0; i < plans(); ++i) {
+    auto seed = block * plans() + i;
+    auto p = random_plan{kind, seed}.draw();
+    auto gate = plan_player{p, form::one_gate}.play();
+    auto local = plan_player{p, form::local}.play();
+    SCOPED_TRACE(
+      fmt::format("random_plan{{{}, {}}}", static_cast<int>(kind), seed));
+    for (const auto& [id, x] : gate.answers)
+      EXPECT_EQ(to_text(x), to_text(local.answers.at(id))) << "call " << id;
+    EXPECT_EQ(gate.attempts, local.attempts);
+    EXPECT_EQ(gate.acts, local.acts);
+    if (HasFailure())
+      return;
+  }
+}
+
 TEST_P(chain_equals_stack_test, one_gate_does_what_a_chain_does) {
   auto [kind, block] = GetParam();
   for (std::uint64_t i = 0; i < plans(); ++i) {

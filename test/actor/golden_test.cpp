@@ -1,4 +1,5 @@
 // Runs whose numbers are known beforehand, through gates.
+#include "support/local_proxy.hpp"
 #include "support/world.hpp"
 
 using namespace std::chrono_literals;
@@ -14,7 +15,7 @@ struct golden_case {
 };
 
 class golden_test
-  : public testing::TestWithParam<std::tuple<golden_case, int>> {};
+  : public testing::TestWithParam<std::tuple<golden_case, host_kind, int>> {};
 
 INSTANTIATE_TEST_SUITE_P(
   all, golden_test,
@@ -23,10 +24,10 @@ INSTANTIATE_TEST_SUITE_P(
                     golden_case{5, 4970ms, 896, 22, 882, 120450ms},
                     golden_case{1, 9970ms, 900, 9, 891, 120050ms},
                     golden_case{10, 29970ms, 891, 12, 897, 120950ms}),
-    testing::Range(0, 8)));
+    testing::Values(host_kind::gate, host_kind::local), testing::Range(0, 8)));
 
 TEST_P(golden_test, a_callee_that_is_down_for_ninety_seconds) {
-  auto& [c, order] = GetParam();
+  auto& [c, host, order] = GetParam();
   virtual_time world{order == 0 ? std::optional<std::uint64_t>{}
                                 : std::optional<std::uint64_t>(order)};
   auto start = world.now();
@@ -38,10 +39,10 @@ TEST_P(golden_test, a_callee_that_is_down_for_ninety_seconds) {
         down ? caf::make_message(caf::make_error(caf::sec::end_of_stream))
              : msg};
     }};
-  auto g = spawn_breaker(world, w.handle(),
-                         {.threshold = c.threshold,
-                          .open = schedule::constant(c.open),
-                          .probes = 1});
+  auto g = spawn_host(host, world, w.handle(),
+                      stack{}.breaker({.threshold = c.threshold,
+                                       .open = schedule::constant(c.open),
+                                       .probes = 1}));
   world.send(g, subscribe{});
   int succeed = 0, fail = 0, reject = 0;
   for (int k = 0; k < 1800; ++k) {

@@ -145,7 +145,8 @@ TEST_P(local_gate_test, takes_two_messages_a_call_and_none_for_a_refusal) {
   world.send(c, 1);
   auto before = world.handled();
   world.send(c, 2);
-  EXPECT_EQ(world.handled() - before, 3u) << "the text, the request, the answer";
+  EXPECT_EQ(world.handled() - before, 3u)
+    << "the text, the request, the answer";
   on("open", [](client& x) {
     EXPECT_EQ(x.gate->command(command{operator_command::force_open}),
               caf::error{});
@@ -162,10 +163,9 @@ TEST_P(local_gate_test, retries_by_its_own_timer) {
   auto w = make_worker();
   w.plan(scripted_worker::reply::error(errc::worker_down), 2);
   w.become(doubles());
-  auto c = start(w.handle(),
-                 stack{}.retry({.max_attempts = 3,
-                                .backoff = schedule::constant(1s),
-                                .idempotent = true}));
+  auto c = start(w.handle(), stack{}.retry({.max_attempts = 3,
+                                            .backoff = schedule::constant(1s),
+                                            .idempotent = true}));
   world.send(c, 4);
   EXPECT_TRUE(seen().empty());
   world.advance(1s);
@@ -179,8 +179,8 @@ TEST_P(local_gate_test, answers_by_the_deadline_at_the_latest) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{});
   on("ask", [](client& x) {
-    x.gate->request(1).within(2s).then(
-      [](int) { FAIL(); }, [&x](caf::error& e) { x.bad(1, e); });
+    x.gate->request(1).within(2s).then([](int) { FAIL(); },
+                                       [&x](caf::error& e) { x.bad(1, e); });
   });
   world.send(c, std::string{"ask"});
   world.advance(2s - 1ns);
@@ -215,10 +215,9 @@ TEST_P(local_gate_test, await_goes_on_with_timers_and_further_attempts) {
   auto w = make_worker();
   w.plan(scripted_worker::reply::error(errc::worker_down), 2);
   w.become(doubles());
-  auto c = start(w.handle(),
-                 stack{}.retry({.max_attempts = 3,
-                                .backoff = schedule::constant(1s),
-                                .idempotent = true}));
+  auto c = start(w.handle(), stack{}.retry({.max_attempts = 3,
+                                            .backoff = schedule::constant(1s),
+                                            .idempotent = true}));
   on("wait", [](client& x) { x.ask_and_wait(4); });
   world.send(c, std::string{"wait"});
   world.send(c, std::string{"later"});
@@ -248,9 +247,9 @@ TEST_P(local_gate_test, notices_a_dead_worker) {
 
 TEST_P(local_gate_test, makes_a_supervised_worker_again) {
   auto w = make_worker();
-  auto c = start(worker::supervised(w.factory(),
-                                    {.restart = schedule::constant(1s)}),
-                 stack{});
+  auto c = start(
+    worker::supervised(w.factory(), {.restart = schedule::constant(1s)}),
+    stack{});
   world.send(c, 1);
   w.quit();
   EXPECT_EQ(seen(), texts{"1 failed: worker_down"});
@@ -308,10 +307,10 @@ TEST_P(local_gate_test, keeps_an_actor_alive_that_waits_and_no_longer) {
   auto w = make_worker();
   client::first = [](client& x) { x.ask(1); };
   {
-    auto c = start(w.handle(),
-                   stack{}.retry({.backoff = schedule::constant(1s),
-                                  .idempotent = true}),
-                   false);
+    auto c = start(
+      w.handle(),
+      stack{}.retry({.backoff = schedule::constant(1s), .idempotent = true}),
+      false);
     owned.erase(owned.begin());
   }
   EXPECT_EQ(world.actors(), 2u);
@@ -356,6 +355,14 @@ TEST_P(local_gate_test, handlers_may_ask_again_without_end) {
   on("ask", [again](client& x) { (*again)(x); });
   world.send(c, std::string{"ask"});
   EXPECT_EQ(*left, 0);
+  *left = 1'000;
+  client::first = *again; // Before it has a behaviour, and without one.
+  for (auto behaves : {true, false}) {
+    *left = 1'000;
+    start(worker{caf::actor{}}, stack{}, behaves);
+    EXPECT_EQ(*left, 0);
+  }
+  client::first = nullptr;
   *again = nullptr;
 }
 
@@ -423,8 +430,9 @@ TEST_P(local_gate_test, two_in_one_actor_do_not_meet) {
 
 TEST_P(local_gate_test, refuses_a_stack_that_is_not_valid) {
   client::first = [](client& x) {
-    EXPECT_THROW((local_gate<>{&x, worker{}, stack{}.breaker({.threshold = 0})}),
-                 config_error);
+    EXPECT_THROW(
+      (local_gate<>{&x, worker{}, stack{}.breaker({.threshold = 0})}),
+      config_error);
     x.log->seen.push_back("tried");
   };
   start(worker{}, stack{});

@@ -1,5 +1,6 @@
 // One answer per request, whatever happens to worker, gate and caller, and
 // whatever the call is doing when it happens.
+#include "support/local_proxy.hpp"
 #include "support/world.hpp"
 
 #include <functional>
@@ -141,11 +142,11 @@ std::vector<mishap> mishaps() {
   };
 }
 
-class one_reply_test
-  : public testing::TestWithParam<std::tuple<situation, mishap, int>> {
+class one_reply_test : public testing::TestWithParam<
+                         std::tuple<situation, mishap, host_kind, int>> {
 protected:
   one_reply_test()
-    : seed(std::get<2>(GetParam())),
+    : seed(std::get<3>(GetParam())),
       world(seed == 0 ? std::optional<std::uint64_t>{}
                       : std::optional<std::uint64_t>(seed)) {}
   int seed;
@@ -155,12 +156,14 @@ protected:
 INSTANTIATE_TEST_SUITE_P(all, one_reply_test,
                          testing::Combine(testing::ValuesIn(situations()),
                                           testing::ValuesIn(mishaps()),
+                                          testing::Values(host_kind::gate,
+                                                          host_kind::local),
                                           testing::Range(0, 8)));
 
 TEST_P(one_reply_test, every_request_gets_exactly_one_answer) {
-  auto& [situation, mishap, order] = GetParam();
+  auto& [situation, mishap, host, order] = GetParam();
   scripted_worker w{world};
-  auto g = spawn_gate(world, w.handle(), situation.policies());
+  auto g = spawn_host(host, world, w.handle(), situation.policies());
   world.run_until_idle();
   std::vector<pending_answer> answers;
   for (int i = 0; i <= situation.before; ++i)

@@ -1,6 +1,10 @@
-// What a gate costs: the time per call through a gate against that of a direct
-// request of the same message, measured in turns within one run.
+// What a gate costs: the time per call through a gate, of its own or local,
+// against that of a direct request of the same message, measured in turns
+// within one run.
+//
+//   caisson_gate_ratio [ROUNDS] [CALLS]
 #include <caisson/gate.hpp>
+#include <caisson/local_gate.hpp>
 
 #include <fmt/format.h>
 
@@ -11,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -113,13 +118,26 @@ private:
   std::vector<caf::typed_response_promise<int>> kept_;
 };
 
+// Whom a driver asks, and through what inside of it, if anything.
+struct route {
+  caf::actor to;
+  std::optional<stack> local = {};
+  /// The breaker of the local gate is forced open.
+  bool refused = false;
+};
+
 // Keeps `window` requests under way until `total` are answered.
 class driver final : public caf::event_based_actor {
 public:
-  driver(caf::actor_config& cfg, caf::actor to, std::size_t window,
+  driver(caf::actor_config& cfg, const route& way, std::size_t window,
          std::size_t total, std::promise<void>* finished)
-    : caf::event_based_actor(cfg), to_(std::move(to)), window_(window),
-      left_(total), open_(0), done_(finished) {}
+    : caf::event_based_actor(cfg), to_(way.to), window_(window), left_(total),
+      done_(finished) {
+    if (way.local)
+      gate_.emplace(this, worker{way.to}, *way.local);
+    if (way.refused && gate_->command(command{operator_command::force_open}))
+      std::exit(1);
+  }
 
   caf::behavior make_behavior() override {
     for (std::size_t i = 0; i < window_; ++i)
@@ -133,15 +151,19 @@ private:
       return;
     --left_;
     ++open_;
-    rt::ask(this, to_, rt::no_timeout, query{left_, "some text"})
-      .then([this](int) { answered(); },
-            [this](caf::error& e) {
-              // Refusals are what one of the measurements is about.
-              if (e == errc::breaker_open)
-                return answered();
-              fmt::print("failed: {}\n", rt::render(system(), e));
-              std::exit(1);
-            });
+    auto good = [this](int) { answered(); };
+    auto bad = [this](caf::error& e) {
+      // Refusals are what one of the measurements is about.
+      if (e == errc::breaker_open)
+        return answered();
+      fmt::print("failed: {}\n", rt::render(system(), e));
+      std::exit(1);
+    };
+    if (gate_)
+      gate_->request(query{left_, "some text"}).then(good, bad);
+    else
+      rt::ask(this, to_, rt::no_timeout, query{left_, "some text"})
+        .then(good, bad);
   }
 
   void answered() {
@@ -154,17 +176,18 @@ private:
   }
 
   caf::actor to_;
+  std::optional<local_gate<>> gate_;
   std::size_t window_;
   std::size_t left_;
-  std::size_t open_;
+  std::size_t open_ = 0;
   std::promise<void>* done_;
 };
 
-double ns_per_call(caf::actor_system& sys, const caf::actor& to,
-                   std::size_t window, std::size_t total) {
+double ns_per_call(caf::actor_system& sys, const route& way, std::size_t window,
+                   std::size_t total) {
   std::promise<void> done;
   auto start = std::chrono::steady_clock::now();
-  auto d = sys.spawn<driver>(to, window, total, &done);
+  auto d = sys.spawn<driver>(way, window, total, &done);
   done.get_future().wait();
   auto took = std::chrono::steady_clock::now() - start;
   return std::chrono::duration<double, std::nano>(took).count()
@@ -179,7 +202,7 @@ double median(std::vector<double> xs) {
 
 struct subject {
   std::string name;
-  std::function<caf::actor(caf::actor_system&, const caf::actor&)> make;
+  std::function<route(caf::actor_system&, const caf::actor&)> make;
 };
 
 stack roomy_stack() {
@@ -194,10 +217,15 @@ stack roomy_stack() {
 std::vector<subject> subjects() {
   auto through = [](stack s) {
     return [s](caf::actor_system& sys, const caf::actor& w) {
-      return spawn_gate(sys, worker{w}, s);
+      return route{spawn_gate(sys, worker{w}, s)};
     };
   };
+  auto local = [](stack s) {
+    return [s](caf::actor_system&, const caf::actor& w) { return route{w, s}; };
+  };
   return {
+    {"local, empty", local(stack{})},
+    {"local, stack of five", local(roomy_stack())},
     {"empty gate", through(stack{})},
     {"deadline", through(stack{}.deadline({.timeout = 10s}))},
     {"retrier", through(stack{}.retry({.idempotent = true}))},
@@ -214,7 +242,7 @@ std::vector<subject> subjects() {
                           {.rate = 1'000'000'000, .burst = 1'000'000});
        at = spawn_breaker(sys, worker{at}, {.threshold = 5});
        at = spawn_retrier(sys, worker{at}, {.idempotent = true});
-       return spawn_deadline(sys, worker{at}, {.timeout = 10s});
+       return route{spawn_deadline(sys, worker{at}, {.timeout = 10s})};
      }},
   };
 }
@@ -222,15 +250,16 @@ std::vector<subject> subjects() {
 void print_times(caf::actor_system& sys, std::size_t rounds,
                  std::size_t total) {
   auto w = sys.spawn<echo>();
-  fmt::print("time per call, median of {} rounds; ratio to a direct request\n\n"
-             "| {:22} | {:>20} | {:>20} | {:>20} |\n"
+  fmt::print("| {:22} | {:>20} | {:>20} | {:>20} |\n"
              "| --- | --- | --- | --- |\n",
-             rounds, "in flight", "1", "16", "256");
+             "in flight", "1", "16", "256");
   std::vector<std::size_t> windows{1, 16, 256};
   auto all = subjects();
-  all.insert(all.begin(), {"direct", [](caf::actor_system&,
-                                        const caf::actor& x) { return x; }});
-  std::vector<caf::actor> gates;
+  all.insert(all.begin(),
+             {"direct", [](caf::actor_system&, const caf::actor& x) {
+                return route{x};
+              }});
+  std::vector<route> gates;
   for (auto& s : all)
     gates.push_back(s.make(sys, w));
   // times[subject][window]: the subjects take turns, so that what else the
@@ -255,8 +284,9 @@ void print_times(caf::actor_system& sys, std::size_t rounds,
       fmt::print(" {:>10.0f} ns {:>5.2f}x |", ns[i][k], ratio[i][k]);
     fmt::print("\n");
   }
-  for (std::size_t i = 1; i < gates.size(); ++i)
-    stop(gates[i]);
+  for (const auto& x : gates)
+    if (x.to != w)
+      stop(x.to);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -270,8 +300,10 @@ void print_others(caf::actor_system& sys, std::size_t total) {
   }
   fmt::print("\nrequest refused by an open breaker: {:.0f} ns, 256 in flight "
              "(direct, answered: {:.0f} ns)\n",
-             ns_per_call(sys, open, 256, total),
-             ns_per_call(sys, w, 256, total));
+             ns_per_call(sys, {open}, 256, total),
+             ns_per_call(sys, {w}, 256, total));
+  fmt::print("refused by an open breaker of a local gate: {:.0f} ns\n",
+             ns_per_call(sys, {w, stack{}.breaker(), true}, 1, total));
   auto desk = spawn_semaphore(sys, worker{}, {.permits = 10});
   std::promise<void> done;
   auto start = std::chrono::steady_clock::now();
@@ -285,7 +317,7 @@ void print_others(caf::actor_system& sys, std::size_t total) {
   auto b = spawn_batcher(sys, worker{items},
                          {.max_items = 64, .max_delay = 1ms});
   fmt::print("batcher, 256 in flight, batches of 64: {:.0f} ns an item\n",
-             ns_per_call(sys, b, 256, total));
+             ns_per_call(sys, {b}, 256, total));
   for (auto& x : {open, desk, b})
     stop(x);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
@@ -296,29 +328,58 @@ std::size_t heap_in_use() {
   return mallinfo2().uordblks;
 }
 
-// Bytes for each call that is under way at the worker, in all actors together,
-// less what the same call takes without a gate.
-double bytes_per_call(caf::actor_system& sys, std::size_t n, bool gated) {
-  auto w = sys.spawn<sponge>();
-  auto to = gated ? spawn_gate(sys, worker{w}, roomy_stack()) : w;
+// Bytes for each call that is under way at the worker, in all actors together.
+double bytes_per_call(caf::actor_system& sys, const subject& through,
+                      std::size_t n) {
+  auto w = caf::actor_cast<caf::actor>(sys.spawn<sponge>());
+  auto way = through.make(sys, w);
   {
     // Warms up what is allocated once.
     caf::scoped_actor self{sys};
-    rt::ask_blocking(self, to, 50ms, query{})
+    rt::ask_blocking(self, way.to, 50ms, query{})
       .receive([](int) {}, [](caf::error&) {});
   }
   auto before = heap_in_use();
   std::promise<void> never_done;
-  auto d = sys.spawn<driver>(to, n, n, &never_done);
+  auto d = sys.spawn<driver>(way, n, n, &never_done);
   std::this_thread::sleep_for(1500ms);
   auto after = heap_in_use();
   caf::anon_send_exit(d, caf::exit_reason::kill);
-  if (gated)
-    caf::anon_send_exit(to, caf::exit_reason::kill);
+  caf::anon_send_exit(way.to, caf::exit_reason::kill);
   caf::anon_send_exit(w, caf::exit_reason::kill);
   std::this_thread::sleep_for(500ms);
   return (static_cast<double>(after) - static_cast<double>(before))
          / static_cast<double>(n);
+}
+
+void print_bytes(caf::actor_system& sys) {
+  constexpr std::size_t n = 50'000;
+  auto direct = bytes_per_call(
+    sys, {"direct", [](auto&, const caf::actor& w) { return route{w}; }}, n);
+  fmt::print("\nmemory per call under way: {:.0f} bytes direct", direct);
+  for (auto& x : subjects())
+    if (x.name.find("empty") != std::string::npos
+        || x.name.find("stack") != std::string::npos)
+      fmt::print(", {:.0f} more by {}", bytes_per_call(sys, x, n) - direct,
+                 x.name);
+  fmt::print("\n");
+}
+
+// One worker thread: what is compared is work, not how well it spreads. Two:
+// what is left of the difference where caller and worker run at once.
+void measure(std::size_t threads, std::size_t rounds, std::size_t total) {
+  system_config cfg;
+  rt::add_types<caf::id_block::bench>(cfg);
+  rt::set_threads(cfg, threads);
+  caf::actor_system sys{cfg};
+  fmt::print("\n{} worker thread{}: time per call, median of {} rounds; ratio "
+             "to a direct request\n\n",
+             threads, threads == 1 ? "" : "s", rounds);
+  print_times(sys, rounds, total);
+  if (threads != 1)
+    return;
+  print_others(sys, total);
+  print_bytes(sys);
 }
 
 } // namespace
@@ -326,18 +387,8 @@ double bytes_per_call(caf::actor_system& sys, std::size_t n, bool gated) {
 int main(int argc, char** argv) {
   init_types();
   rt::init_types<caf::id_block::bench>();
-  system_config cfg;
-  rt::add_types<caf::id_block::bench>(cfg);
-  // One worker thread: what is compared is work, not how well it spreads.
-  rt::set_threads(cfg, 1);
   std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 7;
   std::size_t total = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100'000;
-  caf::actor_system sys{cfg};
-  print_times(sys, rounds, total);
-  print_others(sys, total);
-  auto direct = bytes_per_call(sys, 50'000, false);
-  auto gated = bytes_per_call(sys, 50'000, true);
-  fmt::print("\nmemory per call under way: {:.0f} bytes direct, {:.0f} through "
-             "the fused stack: {:.0f} more\n",
-             direct, gated, gated - direct);
+  for (std::size_t threads : {1u, 2u})
+    measure(threads, rounds, total);
 }

@@ -1,10 +1,12 @@
 // A local gate as an actor, so that what is tested on gates can be tested on it.
 #pragma once
 
+#include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
 #include <caisson/virtual_time.hpp>
 
 #include <memory>
+#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,14 @@ public:
       sys.spawn<local_proxy>(std::move(behind), std::move(s)));
   }
 
+  // Handlers of a dead actor are not called.
+  void on_exit() override {
+    for (auto& x : owed_)
+      x->answer(this, caf::make_message(make_error(errc::cancelled)));
+    owed_.clear();
+    super::on_exit();
+  }
+
 protected:
   caf::message_handler control() override {
     return caf::message_handler{
@@ -39,6 +49,10 @@ protected:
 
   void on_message(rt::reply_to from, caf::message content) override {
     auto who = std::make_shared<rt::reply_to>(std::move(from));
+    if (rt::holds<drain>(content))
+      return gate_.drain([this, who] { who->answer(this, caf::message{}); });
+    owed_.push_back(who);
+    std::erase_if(owed_, [](const auto& x) { return !x->wanted(); });
     auto request = rt::holds<call>(content)
                      ? gate_.request(rt::take<call>(content))
                      : gate_.request_message(std::move(content));
@@ -60,7 +74,22 @@ private:
     return gate_.get_status();
   }
 
+  std::vector<std::shared_ptr<rt::reply_to>> owed_;
   local_gate<> gate_;
 };
+
+/// What hosts the layers.
+enum class host_kind { gate, local };
+
+inline std::ostream& operator<<(std::ostream& out, host_kind x) {
+  return out << (x == host_kind::gate ? "a gate" : "a local gate");
+}
+
+inline caf::actor spawn_host(host_kind kind, caf::actor_system& sys,
+                             worker behind, stack s) {
+  return kind == host_kind::gate
+           ? spawn_gate(sys, std::move(behind), std::move(s))
+           : local_proxy::spawn(sys, std::move(behind), std::move(s));
+}
 
 } // namespace caisson::test

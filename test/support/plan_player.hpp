@@ -1,10 +1,12 @@
-// Plays a plan before one gate with all layers, or before a chain of gates with
-// one layer each, and writes down what callers and workers saw.
+// Plays a plan before one gate with all layers, before a local gate with them,
+// or before a chain of gates with one layer each, and writes down what callers
+// and workers saw.
 #pragma once
 
 #include <caisson/gate.hpp>
 #include <caisson/virtual_time.hpp>
 
+#include "support/local_proxy.hpp"
 #include "support/stack_plan.hpp"
 
 #include <memory>
@@ -217,8 +219,8 @@ inline caf::actor planned_worker::spawn(caf::actor_system& sys,
 
 class plan_player {
 public:
-  /// One gate with all layers, or with one layer each.
-  enum class form { one_gate, chain };
+  /// One gate with all layers, also a local one, or gates with one layer each.
+  enum class form { one_gate, local, chain };
 
   plan_player(const stack_plan& p, form f) : plan_(p), start_(world_.now()) {
     planned_worker::replies main;
@@ -282,11 +284,13 @@ private:
         .takes_calls()
         .takes_cancelled();
     };
-    if (f == form::one_gate) {
+    if (f != form::chain) {
       stack s{config};
       for (const auto& x : plan_.layers)
         add_layer(s, x, alternative_);
-      gates_ = {spawn_gate(world_, behind(), std::move(s))};
+      gates_ = {
+        spawn_host(f == form::local ? host_kind::local : host_kind::gate,
+                   world_, behind(), std::move(s))};
       return;
     }
     // From the inside out; the one in front comes first in the end.

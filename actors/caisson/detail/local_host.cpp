@@ -106,7 +106,6 @@ void local_host::call(std::unique_ptr<local_response> response,
   }
   engine_.on_call(slot_for(std::move(response)), std::move(content), now());
   hand_out();
-  listen();
 }
 
 // While there are no calls nobody hears that the time for something has come,
@@ -156,6 +155,7 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
 void local_host::hand_out() {
   if (std::exchange(handing_out_, true))
     return;
+  expect_input(busy_ || !ready_.empty());
   auto me = shared_from_this();
   struct closing {
     bool& flag;
@@ -176,6 +176,7 @@ void local_host::hand_out() {
     if (next == ready_.end())
       break;
     if (++count > most_at_once) {
+      expect_input(true);
       call_again();
       break;
     }
@@ -187,6 +188,8 @@ void local_host::hand_out() {
     if (closed())
       return;
   }
+  expect_input(busy_ || !ready_.empty());
+  listen();
   if (quit_ && ready_.empty())
     self()->quit(*std::exchange(quit_, std::nullopt));
 }
@@ -222,6 +225,13 @@ void local_host::drain(std::unique_ptr<local_response> done) {
   if (!stopped_)
     engine_.on_drain(slot_for(std::move(done)), now());
   hand_out();
+}
+
+// Who listens wants to hear also of what nobody's call is the cause of.
+void local_host::listen_to_events(listener f) {
+  listener_ = std::move(f);
+  if (listener_)
+    listen();
 }
 
 void local_host::stop() {
@@ -274,16 +284,13 @@ void local_host::tell(const event& what) {
 }
 
 void local_host::worker_given_up(const std::string& why) {
-  quit_ = make_error(errc::worker_down,
-                     rejection{name_, duration::zero(), false,
-                               "too many restarts: " + why});
+  quit_ = make_error(
+    errc::worker_down,
+    rejection{name_, duration::zero(), false, "too many restarts: " + why});
 }
 
 void local_host::hold_open(bool busy) {
   busy_ = busy;
-  expect_input(busy);
-  if (busy)
-    listen();
 }
 
 // -- the worker ---------------------------------------------------------------

@@ -41,7 +41,7 @@ public:
   [[nodiscard]] caf::error apply(const reconfigure& x);
   [[nodiscard]] caf::error apply(const command& x);
   void drain(std::unique_ptr<local_response> done);
-  void listen_to_events(listener f) { listener_ = std::move(f); }
+  void listen_to_events(listener f);
 
   /// Answers everything with `cancelled`; nothing can be asked any more.
   void stop();

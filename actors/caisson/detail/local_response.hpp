@@ -42,8 +42,7 @@ struct parameters<R (C::*)(Ts...) const> : parameters<R (*)(Ts...)> {};
 template <class C, class R, class... Ts>
 struct parameters<R (C::*)(Ts...) noexcept> : parameters<R (*)(Ts...)> {};
 template <class C, class R, class... Ts>
-struct parameters<R (C::*)(Ts...) const noexcept> : parameters<R (*)(Ts...)> {
-};
+struct parameters<R (C::*)(Ts...) const noexcept> : parameters<R (*)(Ts...)> {};
 
 /// Calls `f` with the elements of `content` if they are what it takes. Returns
 /// false otherwise.
@@ -66,7 +65,7 @@ bool apply_to(F& f, caf::message& content) {
       f(content.get_mutable_as<Ts>(Is)...);
       return true;
     }(static_cast<types*>(nullptr),
-      std::make_index_sequence<std::tuple_size_v<types>>{});
+           std::make_index_sequence<std::tuple_size_v<types>>{});
   }
 }
 

@@ -59,8 +59,7 @@ class resident : public std::enable_shared_from_this<resident> {
 public:
   explicit resident(caf::scheduled_actor* self)
     : self_(self),
-      inlet_(self->new_request_id(caf::message_priority::normal)
-               .response_id()),
+      inlet_(self->new_request_id(caf::message_priority::normal).response_id()),
       address_(make_relay<resident_address>(
         self->home_system(),
         self->id() | address_bit
@@ -140,8 +139,9 @@ protected:
   /// While this holds, the actor handles nothing but this resident's affairs.
   void suspend_actor(bool on) { suspended_ = on; }
 
-  /// Calls `on_timer` once others have had their turn.
-  void call_again() { put_timer(); }
+  /// Calls `on_timer` once others have had their turn. Only while input is
+  /// expected.
+  void call_again();
 
   /// Tells the residents of one actor apart.
   [[nodiscard]] std::uint64_t number() const noexcept {
@@ -168,7 +168,6 @@ private:
   void take(std::uint64_t key, caf::message content, bool direct);
   void take_input(caf::message content);
   void use_up_handler();
-  void put_timer();
   void end();
 
   caf::scheduled_actor* const self_;
@@ -317,23 +316,20 @@ inline void resident::listen() {
     awaits_ = true;
     self_->add_awaited_response_handler(
       inlet_, handler_for(shared_from_this(), 0, false));
-  } else if (!suspended_ && !listens_
-             && (wanted_ || self_->has_behavior())) {
+  } else if (!suspended_ && !listens_ && (wanted_ || self_->has_behavior())) {
     listens_ = true;
     self_->add_multiplexed_response_handler(
       inlet_, handler_for(shared_from_this(), 0, false));
   }
 }
 
-inline void resident::put_timer() {
+inline void resident::call_again() {
   caf::strong_actor_ptr me{self_->ctrl()};
   relay::send_on(
     caf::actor_cast<caf::actor>(me), nullptr, inlet_,
-    caf::make_message(
-      static_cast<std::uint64_t>(resident_address::kind::timer),
-      std::uint64_t{0}, caf::message{}),
+    caf::make_message(static_cast<std::uint64_t>(resident_address::kind::timer),
+                      std::uint64_t{0}, caf::message{}),
     self_->context());
-  listen();
 }
 
 // CAF takes an actor for one that waits as long as there is a handler for an
@@ -348,11 +344,12 @@ inline void resident::use_up_handler() {
 }
 
 inline void resident::expect_input(bool wanted) {
-  wanted_ = wanted;
-  if (closed_)
+  if (closed_ || std::exchange(wanted_, wanted) == wanted)
     return;
   alive_ = wanted ? caf::strong_actor_ptr{self_->ctrl()} : nullptr;
-  if (!wanted && listens_ && !self_->has_behavior())
+  if (wanted)
+    listen();
+  else if (listens_ && !self_->has_behavior())
     use_up_handler();
 }
 

@@ -1,0 +1,339 @@
+#include <support/engine_world.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace caisson::test {
+
+namespace {
+
+/// What the engine keeps of a caller.
+struct place {
+  std::size_t call;
+};
+
+// So many wake-ups at one instant are a loop.
+constexpr int too_many = 1000;
+
+} // namespace
+
+engine_world::engine_world(layers policies, world_setup s)
+  : setup_(std::move(s)), engine_(*this, detail::engine_setup{
+                                           .config = setup_.config,
+                                           .layers = std::move(policies),
+                                           .supervision = setup_.supervision,
+                                           .seed = setup_.seed,
+                                           .secret_seed = setup_.seed + 1,
+                                           .path_key = 4711,
+                                           .exact_timers = setup_.exact_timers,
+                                         }) {
+  for (const auto& x : engine_.targets()) {
+    EXPECT_FALSE(x) << "there are no actors here";
+    engine_.add_target(setup_.target);
+  }
+  step([this](auto& e, auto now) {
+    switch (setup_.start) {
+      case behind::worker:
+        return e.start_with(setup_.worker, now);
+      case behind::nothing:
+        return e.start(now);
+      case behind::dead_worker:
+        return e.start_down(now);
+      case behind::supervised:
+        return e.start_supervised(now);
+    }
+  });
+}
+
+engine_world::~engine_world() {
+  check_end();
+  if (!stopped_)
+    stop();
+}
+
+// -- what is checked ----------------------------------------------------------
+
+void engine_world::check() {
+  EXPECT_EQ(inside_, 0);
+  EXPECT_EQ(busy_, !stopped_ && engine_.live() > 0);
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
+    ADD_FAILURE() << "call " << deadlines_.begin()->second
+                  << " has no answer at its deadline";
+    deadlines_.erase(deadlines_.begin());
+  }
+}
+
+void engine_world::check_end() {
+  EXPECT_EQ(open_, 0u) << "calls without an answer";
+  if (stopped_)
+    return;
+  EXPECT_EQ(engine_.live(), 0u);
+  for (const auto* name : {"in_progress", "held", "waiting_for_worker",
+                           "in_flight", "leases", "timers"})
+    EXPECT_EQ(metric(name), 0) << name;
+  EXPECT_TRUE(wake_ == never || !setup_.exact_timers);
+}
+
+void engine_world::note(std::string line) {
+  EXPECT_GT(inside_, 0) << "no step is under way: " << line;
+  log_.push_back(to_text(now()) + " " + std::move(line));
+}
+
+// -- time ---------------------------------------------------------------------
+
+void engine_world::at(duration t) {
+  auto end = origin() + t;
+  auto last = now_;
+  for (auto times = 0; wake_ <= end;) {
+    now_ = std::max(now_, wake_);
+    times = now_ == last ? times + 1 : 0;
+    last = now_;
+    if (times == too_many) {
+      ADD_FAILURE() << "wake-ups in a circle at " << to_text(now());
+      break;
+    }
+    wake();
+  }
+  now_ = std::max(now_, end);
+}
+
+void engine_world::wake() {
+  wake_ = never;
+  step([](auto& e, auto now) { e.on_timer(now); });
+}
+
+void engine_world::wake_at(time_point at) {
+  EXPECT_GT(inside_, 0);
+  EXPECT_GT(at, now_) << "a wake-up in the past";
+  wake_ = at;
+}
+
+// -- callers ------------------------------------------------------------------
+
+std::size_t engine_world::ask(bool wanted, time_point deadline,
+                              std::uint64_t who, std::uint64_t number) {
+  auto n = calls_.size();
+  calls_.push_back({wanted, who, number == 0 ? n + 1 : number, deadline});
+  if (wanted)
+    ++open_;
+  if (wanted && deadline != never)
+    deadlines_.emplace(deadline, n);
+  return n;
+}
+
+detail::reply_slot engine_world::slot_of(std::size_t n) const {
+  const auto& x = calls_[n];
+  return {place{n}, x.wanted, false, x.who, x.number};
+}
+
+std::size_t engine_world::call(std::string content, call_options o,
+                               std::uint64_t who, std::uint64_t number) {
+  auto deadline = never;
+  if (o.time_left != duration::zero())
+    deadline = after(now_, o.time_left);
+  if (o.deadline_ns != 0)
+    deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
+  auto n = ask(true, deadline, who, number);
+  step([&](auto& e, auto now) {
+    e.on_call(slot_of(n), caisson::call{text(std::move(content)), std::move(o)},
+              now);
+  });
+  return n;
+}
+
+std::size_t engine_world::call_plainly(std::string content) {
+  auto n = ask(true, never, 1, 0);
+  step([&](auto& e, auto now) {
+    e.on_call(slot_of(n), text(std::move(content)), now);
+  });
+  return n;
+}
+
+void engine_world::send(std::string content) {
+  auto n = ask(false, never, 1, 0);
+  step([&](auto& e, auto now) {
+    e.on_call(slot_of(n), text(std::move(content)), now);
+  });
+}
+
+std::size_t engine_world::acquire_permit(const acquire& a, std::uint64_t who) {
+  auto deadline = a.time_left > duration::zero() ? after(now_, a.time_left)
+                                                 : never;
+  auto n = ask(true, deadline, who, 0);
+  step([&](auto& e, auto now) { e.on_acquire(slot_of(n), a, now); });
+  return n;
+}
+
+std::size_t engine_world::release_permit(std::uint64_t id, bool failed) {
+  auto n = ask(true, never, 1, 0);
+  step([&](auto& e, auto now) {
+    e.on_release(slot_of(n), release{id, failed}, now);
+  });
+  return n;
+}
+
+std::size_t engine_world::drain() {
+  auto n = ask(true, never, 0, 0);
+  step([&](auto& e, auto now) { e.on_drain(slot_of(n), now); });
+  return n;
+}
+
+void engine_world::cancel(std::uint64_t who, std::uint64_t number) {
+  step([&](auto& e, auto now) { e.on_cancelled(who, number, now); });
+}
+
+void engine_world::caller_down(std::uint64_t who) {
+  watched_.erase(who);
+  step([&](auto& e, auto now) { e.on_caller_down(who, now); });
+}
+
+void engine_world::answer(detail::reply_slot to, caf::message content) {
+  EXPECT_TRUE(to.wanted());
+  auto n = to.as<place>().call;
+  auto& x = calls_[n];
+  EXPECT_EQ(++x.answers, 1) << "call " << n << ": " << words_of(content);
+  EXPECT_EQ(to.who(), x.who);
+  EXPECT_EQ(to.number(), x.number);
+  x.answer = words_of(content);
+  if (auto* p = rt::get_if<permit>(content))
+    x.permit = p->id;
+  note(fmt::format("call {} = {}", n, x.answer));
+  --open_;
+  deadlines_.erase({x.deadline, n});
+}
+
+void engine_world::watch_caller(const detail::reply_slot& who) {
+  EXPECT_TRUE(watched_.insert(who.who()).second) << "is watched already";
+}
+
+void engine_world::unwatch_caller(std::uint64_t who) {
+  EXPECT_EQ(watched_.erase(who), 1u) << "is not watched";
+}
+
+// -- what stands behind -------------------------------------------------------
+
+std::uint64_t engine_world::deliver(detail::target_id to, std::uint64_t key,
+                                    caf::message content, bool urgent) {
+  EXPECT_FALSE(dead_.count(to)) << "sent to a target that is known to be down";
+  const auto& info = to == detail::worker_target ? setup_.worker
+                                                 : setup_.target;
+  EXPECT_EQ(rt::holds<caisson::call>(content), info.takes_calls);
+  if (auto* c = rt::get_if<caisson::call>(content)) {
+    const auto& o = c->options;
+    EXPECT_TRUE(o.deadline_ns == 0
+                || time_point{duration{o.deadline_ns}} > now_);
+    EXPECT_GT(o.deadline_ns == 0 ? o.time_left : duration{1}, duration::zero());
+  }
+  auto name = to == 0 ? std::string{"worker"} : fmt::format("target {}", to);
+  note(fmt::format("{} <- {} #{}", name, words_of(content), attempts.size()));
+  attempts.push_back({to, key, std::move(content), urgent});
+  return attempts.size() - 1;
+}
+
+void engine_world::send_cancelled(detail::target_id to, std::uint64_t number) {
+  auto& x = attempts.at(number);
+  EXPECT_EQ(x.to, to);
+  EXPECT_FALSE(std::exchange(x.cancelled, true)) << "told twice";
+  note(fmt::format("#{} cancelled", number));
+}
+
+void engine_world::answer(std::size_t n, caf::message content) {
+  auto key = attempts.at(n).key;
+  step([&](auto& e, auto now) { e.on_answer(key, std::move(content), now); });
+}
+
+void engine_world::fail(std::size_t n) {
+  answer(n, failure());
+}
+
+void engine_world::bounce(std::size_t n) {
+  answer(n,
+         caf::make_message(caf::make_error(caf::sec::request_receiver_down)));
+}
+
+void engine_world::kill(detail::target_id x, const std::string& why) {
+  dead_.insert(x);
+  step([&](auto& e, auto now) { e.on_target_down(x, why, now); });
+}
+
+bool engine_world::is_down(detail::target_id x) const {
+  return dead_.count(x) > 0;
+}
+
+std::optional<detail::made_worker>
+engine_world::make_worker(std::uint32_t incarnation) {
+  incarnation_ = incarnation;
+  note(fmt::format("make worker {}", incarnation));
+  if (setup_.makes_slowly)
+    return std::nullopt;
+  if (!making_fails.empty())
+    return detail::made_worker{{}, making_fails};
+  dead_.erase(detail::worker_target);
+  return detail::made_worker{setup_.worker, {}};
+}
+
+void engine_world::worker_made(const std::string& failure) {
+  detail::made_worker made;
+  made.failure = failure;
+  if (failure.empty()) {
+    dead_.erase(detail::worker_target);
+    made.info = setup_.worker;
+  }
+  step([&](auto& e, auto now) {
+    EXPECT_TRUE(e.awaits_worker(incarnation_));
+    e.on_worker_made(made, now);
+  });
+}
+
+void engine_world::forget_worker() {
+  dead_.insert(detail::worker_target);
+  note("forget worker");
+}
+
+void engine_world::worker_given_up(const std::string& why) {
+  note("given up: " + why);
+}
+
+// -- the rest of the host -----------------------------------------------------
+
+void engine_world::tell(const event& x) {
+  EXPECT_GT(x.number, last_event_);
+  last_event_ = x.number;
+  EXPECT_EQ(x.time_ns, now_.time_since_epoch().count());
+  auto line = fmt::format("{}: {}", x.layer.empty() ? x.gate : x.layer, x.kind);
+  if (!x.from.empty() || !x.to.empty())
+    line += fmt::format(" {}>{}", x.from, x.to);
+  if (!x.detail.empty())
+    line += fmt::format(" ({})", x.detail);
+  if (x.delay != duration::zero())
+    line += fmt::format(" {}", to_text(x.delay));
+  note(std::move(line));
+}
+
+void engine_world::hold_open(bool busy) {
+  EXPECT_NE(busy_, busy);
+  busy_ = busy;
+}
+
+// -- operation ----------------------------------------------------------------
+
+void engine_world::stop() {
+  ++inside_;
+  engine_.stop();
+  --inside_;
+  stopped_ = true;
+  busy_ = false;
+  EXPECT_EQ(engine_.live(), 0u);
+  EXPECT_EQ(open_, 0u) << "a call without an answer";
+  // A wake-up that was under way does no harm.
+  engine_.on_timer(now_);
+}
+
+std::int64_t engine_world::metric(const std::string& name) {
+  return step(
+    [&](auto& e, auto now) { return e.make_status(now).metrics.at(name); });
+}
+
+} // namespace caisson::test

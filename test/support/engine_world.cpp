@@ -14,6 +14,15 @@ struct place {
   std::size_t call;
 };
 
+std::string error_in(const caf::result<status>& x) {
+#if CAISSON_CAF_LEGACY
+  return x.flag == caf::rt_error ? words_of(x.err) : std::string{};
+#else
+  auto* err = std::get_if<caf::error>(&x.get_data());
+  return err ? words_of(*err) : std::string{};
+#endif
+}
+
 // So many wake-ups at one instant are a loop.
 constexpr int too_many = 1000;
 
@@ -329,6 +338,19 @@ void engine_world::stop() {
   EXPECT_EQ(open_, 0u) << "a call without an answer";
   // A wake-up that was under way does no harm.
   engine_.on_timer(now_);
+}
+
+std::string engine_world::command(operator_command x,
+                                  const std::string& layer) {
+  return step([&](auto& e, auto now) {
+    return error_in(e.on_command(caisson::command{x, layer}, now));
+  });
+}
+
+std::string engine_world::reconfigure(const std::string& layer) {
+  return step([&](auto& e, auto now) {
+    return error_in(e.on_reconfigure(caisson::reconfigure{layer, {}}, now));
+  });
 }
 
 std::int64_t engine_world::metric(const std::string& name) {

@@ -159,6 +159,10 @@ public:
 
   void stop();
 
+  /// Returns the error; empty if there is none.
+  std::string command(operator_command x, const std::string& layer = {});
+  std::string reconfigure(const std::string& layer);
+
   [[nodiscard]] std::int64_t metric(const std::string& name);
   [[nodiscard]] std::size_t live() const { return engine_.live(); }
   [[nodiscard]] const std::set<std::uint64_t>& watched() const {

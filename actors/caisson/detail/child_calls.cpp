@@ -102,10 +102,17 @@ bool child_calls::holds(std::size_t k, const call_record* r) const {
          && static_cast<std::size_t>(r->at) == k;
 }
 
+// One that has left a child does not wait for it, also if the same layer holds
+// it again.
+bool child_calls::waits_for(const call_record* parent, call_id child) {
+  return parent
+         && std::find(parent->children.begin(), parent->children.end(), child)
+              != parent->children.end();
+}
+
 // Returns false if it is a parent of this child already.
 bool child_calls::attach(call_record& c, call_record& parent) {
-  if (std::find(parent.children.begin(), parent.children.end(), c.id)
-      != parent.children.end())
+  if (waits_for(&parent, c.id))
     return false;
   core_.calls.move_to(parent, phase::delegated);
   parent.children.push_back(c.id);
@@ -160,6 +167,10 @@ void child_calls::detach(call_record& parent, call_id child) {
 }
 
 void child_calls::leave_all(call_record& parent) {
+  if (parent.children.empty())
+    return;
+  if (core_.ends->reached_now(parent))
+    set_reached(parent);
   for (auto id : std::exchange(parent.children, {}))
     if (auto* c = core_.calls.find(id); c && --c->child->waiting == 0)
       give_up(*c);
@@ -186,7 +197,7 @@ void child_calls::cancel(std::size_t k, call_id child) {
   core_.timers.cancel(c->timer);
   core_.calls.put_back(*c);
   for (auto id : state->parents)
-    if (auto* p = core_.calls.find(id); holds(k, p)) {
+    if (auto* p = core_.calls.find(id); waits_for(p, child)) {
       if (sent)
         set_reached(*p);
       detach(*p, child);
@@ -203,6 +214,7 @@ void child_calls::finish(call_record& c, const outcome& o) {
   auto result = o;
   auto whole = o.reply ? std::move(c.reply) : caf::message{};
   result.reply = o.reply ? &whole : nullptr;
+  result.reached = o.reached || sent;
   core_.timers.cancel(c.timer);
   core_.calls.put_back(c);
   hand_over(*state, id, result, std::move(whole), rejected_by, sent);
@@ -227,9 +239,7 @@ void child_calls::hand_over(const child_state& state, call_id id,
   }
   for (std::size_t i = 0; i < state.parents.size(); ++i) {
     auto* p = core_.calls.find(state.parents[i]);
-    if (!holds(k, p)
-        || std::find(p->children.begin(), p->children.end(), id)
-             == p->children.end())
+    if (!waits_for(p, id))
       continue; // It has left.
     if (sent)
       set_reached(*p);

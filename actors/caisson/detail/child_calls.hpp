@@ -36,6 +36,7 @@ public:
   [[nodiscard]] bool holds(std::size_t k, const call_record* r) const;
 
 private:
+  [[nodiscard]] static bool waits_for(const call_record* parent, call_id child);
   bool attach(call_record& child, call_record& parent);
   void inherit(call_record& child, const call_record& parent);
   bool fill(call_record& child, std::vector<caf::message> contents);

@@ -1,0 +1,197 @@
+// What children inherit, and what their parents know of them.
+#include <support/holding.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct child_marks : holding {
+  engine_world& start(world_setup s = {}) {
+    s.worker.takes_calls = true;
+    return holding::start(std::move(s));
+  }
+
+  /// What the target is told of a child of calls with these options.
+  call_options sent_for(std::vector<call_options> parents, child_call c = {}) {
+    auto& w = start();
+    for (auto& o : parents)
+      w.call("x", o);
+    start_child(std::move(c));
+    w.answer(0, "y");
+    return options_of(0);
+  }
+};
+
+TEST_F(child_marks, of_one_parent_all_are_inherited) {
+  auto o = sent_for({{.priority = -3,
+                      .permits = 4,
+                      .idempotent = 1,
+                      .attempt = 5,
+                      .key = "k",
+                      .path = {1, 2}}});
+  EXPECT_EQ(o.priority, -3);
+  EXPECT_EQ(o.permits, 4u);
+  EXPECT_EQ(o.idempotent, 1);
+  EXPECT_EQ(o.attempt, 5u);
+  EXPECT_EQ(o.key, "k");
+  EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));
+}
+
+TEST_F(child_marks, of_several_the_most_important_and_the_latest_attempt) {
+  auto o = sent_for({{.priority = -3, .permits = 4, .attempt = 2},
+                     {.priority = 9, .permits = 5, .attempt = 7},
+                     {.priority = 1, .permits = 6, .attempt = 1}});
+  EXPECT_EQ(o.priority, 9);
+  EXPECT_EQ(o.attempt, 7u);
+  EXPECT_EQ(o.permits, 1u);
+}
+
+TEST_F(child_marks, permits_that_are_said_are_kept) {
+  auto o = sent_for({{.permits = 4}}, {.permits = 3});
+  EXPECT_EQ(o.permits, 3u);
+}
+
+TEST_F(child_marks, a_key_is_inherited_if_all_have_it) {
+  EXPECT_EQ(sent_for({{.key = "k"}, {.key = "k"}}).key, "k");
+}
+
+TEST_F(child_marks, different_keys_are_none) {
+  EXPECT_EQ(sent_for({{.key = "k"}, {.key = "l"}, {.key = "l"}}).key, "");
+}
+
+TEST_F(child_marks, the_longest_path_is_inherited) {
+  auto o = sent_for({{.path = {1}}, {.path = {2, 3}}, {.path = {4}}});
+  EXPECT_EQ(o.path, (std::vector<std::uint64_t>{2, 3, 4711}));
+}
+
+/// 0 not said, 1 yes, 2 no: of two parents and of their child.
+struct idempotence_row {
+  std::uint8_t first, second, child;
+};
+
+class child_idempotence : public child_marks,
+                          public testing::WithParamInterface<idempotence_row> {
+};
+
+TEST_P(child_idempotence, may_be_carried_out_twice_if_all_parents_may) {
+  auto [first, second, child] = GetParam();
+  auto o = sent_for({{.idempotent = first}, {.idempotent = second}});
+  EXPECT_EQ(o.idempotent, child);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+  two_parents, child_idempotence,
+  testing::Values(idempotence_row{0, 0, 0}, idempotence_row{0, 1, 0},
+                  idempotence_row{0, 2, 2}, idempotence_row{1, 0, 0},
+                  idempotence_row{1, 1, 1}, idempotence_row{1, 2, 2},
+                  idempotence_row{2, 0, 2}, idempotence_row{2, 1, 2},
+                  idempotence_row{2, 2, 2}));
+
+// -- reached ------------------------------------------------------------------
+
+TEST_F(child_marks, a_parent_that_is_turned_away_was_reached_by_its_child) {
+  auto& w = start();
+  w.call("x");
+  start_child();
+  let([&](env& e) { e.reject(held[0], errc::shed); });
+  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+}
+
+TEST_F(child_marks, a_parent_that_goes_on_was_reached_by_its_child) {
+  auto& w = start();
+  w.call("x");
+  start_child();
+  b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
+  let([&](env& e) { e.resume(held[0]); });
+  EXPECT_EQ(w.answer_to(0), "shed by inner, reached");
+}
+
+TEST_F(child_marks, a_parent_that_expires_was_reached_by_its_child) {
+  auto& w = start();
+  a.on_admit = [](call_info& c, auto&, env& e) {
+    e.start_child({.parents = {c.id}});
+    return decision::hold(after(e.now, 2ms));
+  };
+  a.on_expire = [](auto&, auto&, auto&) {
+    return decision::reject(errc::wait_timeout);
+  };
+  w.call("x");
+  w.at(2ms);
+  EXPECT_EQ(w.answer_to(0), "wait_timeout by outer, reached");
+}
+
+TEST_F(child_marks, a_child_that_is_not_sent_does_not_reach) {
+  b.on_admit = [](auto&, auto&, auto&) { return decision::hold(); };
+  auto& w = start();
+  w.call("x");
+  start_child();
+  let([&](env& e) { e.reject(held[0], errc::shed); });
+  EXPECT_EQ(w.answer_to(0), "shed by outer");
+}
+
+TEST_F(child_marks, of_two_children_the_one_under_way_counts) {
+  auto times = 0;
+  b.on_admit = [&](auto&, auto&, auto&) {
+    return times++ == 0 ? decision::pass() : decision::reject(errc::shed);
+  };
+  auto& w = start();
+  w.call("x");
+  start_child();
+  start_child();
+  EXPECT_EQ(w.answer_to(0), "shed by inner, reached");
+}
+
+TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
+  a.on_child = [](auto, auto&, auto&) { return decision::hold(); };
+  auto& w = start();
+  w.call("x");
+  start_child();
+  w.fail(0);
+  let([&](env& e) { e.reject(held[0], errc::shed); });
+  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+}
+
+TEST_F(child_marks, who_left_before_is_not_reached_by_what_follows) {
+  b.on_admit = [](auto&, auto&, env& e) {
+    return decision::hold(after(e.now, 5ms));
+  };
+  a.on_child = [](auto, auto&, auto&) { return decision::hold(); };
+  auto& w = start();
+  w.call("x");
+  w.call("y");
+  auto child = start_child();
+  // The first one leaves, and is held again by the same layer, later.
+  a.on_settle = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
+  b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
+  let([&](env& e) { e.resume(held[0]); });
+  w.at(5ms);
+  EXPECT_EQ(w.metric("in_flight"), 1);
+  let([&](env& e) { e.cancel_child(child); });
+  a.on_settle = nullptr;
+  let([&](env& e) {
+    e.reject(held[0], errc::shed);
+    e.reject(held[1], errc::shed);
+  });
+  EXPECT_EQ(w.answer_to(0), "shed by outer");
+  EXPECT_EQ(w.answer_to(1), "shed by outer, reached");
+}
+
+TEST_F(child_marks, a_gate_that_stops_says_what_its_children_reached) {
+  auto& w = start();
+  w.call("x");
+  w.call("y");
+  start_child({.parents = {held[0]}});
+  w.stop();
+  EXPECT_EQ(w.answer_to(0), "cancelled by gate, reached");
+  EXPECT_EQ(w.answer_to(1), "cancelled by gate");
+}
+
+} // namespace
+} // namespace caisson::test

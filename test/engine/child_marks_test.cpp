@@ -94,6 +94,25 @@ INSTANTIATE_TEST_SUITE_P(
                   idempotence_row{2, 0, 2}, idempotence_row{2, 1, 2},
                   idempotence_row{2, 2, 2}));
 
+TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
+  std::vector<std::pair<std::uint32_t, std::string>> taken;
+  auto note = [&](call_info& c, auto&...) {
+    taken.emplace_back(c.permits, c.key);
+    return decision::pass();
+  };
+  b.on_admit = [&](call_info& c, auto&, auto&) { return note(c); };
+  b.on_settle = [&](call_info& c, auto&, auto&, auto&) { return note(c); };
+  auto& w = start();
+  call_id child = 0;
+  w.call("x", {.permits = 5, .key = "k"});
+  child = start_child();
+  w.call("y", {.permits = 2, .key = "l"});
+  let([&](env& e) { e.join_child(child, held[1]); });
+  w.answer(0, "z");
+  ASSERT_EQ(taken.size(), 2u);
+  EXPECT_EQ(taken[0], taken[1]);
+}
+
 // -- reached ------------------------------------------------------------------
 
 TEST_F(child_marks, a_parent_that_is_turned_away_was_reached_by_its_child) {

@@ -138,12 +138,15 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
   else if (parent.idempotent != idempotence::yes
            && c.idempotent != idempotence::no)
     c.idempotent = parent.idempotent;
-  if (first)
-    c.key = parent.key;
-  else if (c.key != parent.key)
-    c.key.clear();
-  if (c.child->permits == 0)
-    c.permits = first ? parent.permits : 1;
+  // What layers below go by from admission to settlement.
+  if (c.where == phase::moving) {
+    if (first)
+      c.key = parent.key;
+    else if (c.key != parent.key)
+      c.key.clear();
+    if (c.child->permits == 0)
+      c.permits = first ? parent.permits : 1;
+  }
   // One that goes round in circles has the longest path sooner or later.
   if (first || parent.path.size() > c.path.size())
     c.path = parent.path;

@@ -58,8 +58,10 @@ void call_ends::expire(call_record& r, std::size_t k) {
 
 bool call_ends::reached_now(const call_record& r) {
   if (r.where == phase::delegated) {
+    // One whose outcome is being handed over is gone, and has marked it.
     for (auto id : r.children)
-      if (auto* c = core_.calls.find(id); has_reached(*c) || reached_now(*c))
+      if (auto* c = core_.calls.find(id);
+          c && (has_reached(*c) || reached_now(*c)))
         return true;
     return false;
   }

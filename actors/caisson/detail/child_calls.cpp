@@ -48,12 +48,16 @@ void child_calls::start(call_id id) {
   if (!c)
     return; // Given up before it began.
   auto k = c->child->origin;
+  auto parents = std::exchange(c->child->parents, {});
+  // The last moment for those whose deadline has come. Such an end may end
+  // others, so nobody is attached before all of them are through.
+  for (auto p : parents)
+    if (auto* parent = core_.calls.find(p); holds(k, parent))
+      core_.ends->overdue(*parent);
   std::vector<caf::message> contents;
-  for (auto p : std::exchange(c->child->parents, {})) {
+  for (auto p : parents) {
     auto* parent = core_.calls.find(p);
-    // The last moment for one whose deadline has come.
-    if (!holds(k, parent) || core_.ends->overdue(*parent)
-        || !attach(*c, *parent))
+    if (!holds(k, parent) || !attach(*c, *parent))
       continue;
     contents.push_back(core_.layers.resends() ? parent->payload
                                               : std::move(parent->payload));
@@ -240,12 +244,14 @@ void child_calls::hand_over(const child_state& state, call_id id,
     });
     failure = core_.layers.take_failure();
   }
+  // All of them before the first goes on, as that may end others.
+  for (auto parent : state.parents)
+    if (auto* p = core_.calls.find(parent); sent && waits_for(p, id))
+      set_reached(*p);
   for (std::size_t i = 0; i < state.parents.size(); ++i) {
     auto* p = core_.calls.find(state.parents[i]);
     if (!waits_for(p, id))
       continue; // It has left.
-    if (sent)
-      set_reached(*p);
     detach(*p, id);
     if (d.what == decision::kind::hold && !failure)
       continue;

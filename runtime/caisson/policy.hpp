@@ -184,7 +184,9 @@ struct child_call {
 
   /// Calls that are held by this policy when the child starts; those that are
   /// not are left out. If all are left out, the child ends at once with
-  /// `cancelled`. They lend it their priority, key and idempotence.
+  /// `cancelled`. They lend it their priority, key and idempotence. When the
+  /// last of them has left, the child is given up; one that is started without
+  /// parents goes on, also if calls join it and leave.
   std::vector<call_id> parents = {};
   /// `below`, or the number of one of this layer's own targets.
   std::uint32_t target = below;

@@ -58,7 +58,9 @@ struct child_state {
   std::uint32_t target = child_call::below;
   std::uint32_t permits = 0;
   time_point limit = never;
-  /// Whether it was started on behalf of parents: without any it is given up.
+  /// Whether it was started on behalf of parents: without any it is given up,
+  /// while one that was started for nobody goes on when those that joined it
+  /// have left.
   bool has_parents = false;
 };
 

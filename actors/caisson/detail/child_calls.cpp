@@ -130,7 +130,7 @@ bool child_calls::attach(call_record& c, call_record& parent) {
 // out twice if all of them may, and is pursued as long as one of them can use
 // the result.
 void child_calls::inherit(call_record& c, const call_record& parent) {
-  auto first = c.child->parents.empty();
+  auto first = c.child->has_parents && c.child->parents.empty();
   auto& deadline = own_deadline(c);
   deadline = std::min(first ? parent.deadline
                             : std::max(deadline, parent.deadline),
@@ -179,7 +179,8 @@ void child_calls::leave_all(call_record& parent) {
   if (core_.ends->reached_now(parent))
     set_reached(parent);
   for (auto id : std::exchange(parent.children, {}))
-    if (auto* c = core_.calls.find(id); c && --c->child->waiting == 0)
+    if (auto* c = core_.calls.find(id);
+        c && --c->child->waiting == 0 && c->child->has_parents)
       give_up(*c);
 }
 

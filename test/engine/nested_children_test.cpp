@@ -101,10 +101,10 @@ TEST_F(nested_children, stopping_answers_the_caller_once) {
 TEST_F(nested_children, a_batch_can_end_while_it_begins) {
   second_until = engine_world::origin() + 10ms;
   batch_size = 3;
-  auto& w = start();
-  w.call("x");
   b.wake_at = engine_world::origin() + 5ms;
   b.on_wake = [this](env& e) { e.start_child({.parents = held}); };
+  auto& w = start();
+  w.call("x");
   w.jump(20ms);
   w.wake();
   EXPECT_EQ(w.take(), (lines{"20ms call 0 = deadline_exceeded by gate"}));

@@ -67,6 +67,8 @@ class batcher final : public policy {
 public:
   using config_type = batcher_config;
 
+  static constexpr std::string_view kind_name = "batcher";
+
   /// Throws `config_error` if `c` is not valid.
   explicit batcher(batcher_config c);
 
@@ -85,7 +87,7 @@ public:
   // -- implementation of policy -----------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "batcher";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

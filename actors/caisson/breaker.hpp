@@ -31,6 +31,8 @@ class breaker final : public policy {
 public:
   using config_type = breaker_config;
 
+  static constexpr std::string_view kind_name = "breaker";
+
   /// Closed, with an empty history. Throws `config_error`.
   explicit breaker(breaker_config c);
 
@@ -44,7 +46,7 @@ public:
   // -- policy -----------------------------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "breaker";
+    return kind_name;
   }
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,

@@ -43,6 +43,8 @@ class deadline final : public policy {
 public:
   using config_type = deadline_config;
 
+  static constexpr std::string_view kind_name = "deadline";
+
   /// Throws `config_error` if `c` is not valid.
   explicit deadline(deadline_config c);
 
@@ -57,7 +59,7 @@ public:
   // -- implementation of policy -----------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "deadline";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

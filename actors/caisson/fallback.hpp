@@ -62,6 +62,8 @@ class fallback final : public policy {
 public:
   using config_type = fallback_config;
 
+  static constexpr std::string_view kind_name = "fallback";
+
   /// The alternatives of `chain` are numbered from 0 on. Throws `config_error`
   /// if `c` is not valid or there are none.
   fallback(fallback_config c, std::vector<alternative_kind> chain);
@@ -84,7 +86,7 @@ public:
   // -- implementation of policy -----------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "fallback";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

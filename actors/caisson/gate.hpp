@@ -7,6 +7,9 @@
 #include <caisson/stack.hpp>
 #include <caisson/worker.hpp>
 
+#include <utility>
+#include <vector>
+
 namespace caisson {
 
 /// Throws `config_error` with everything that is wrong with what a gate is to be
@@ -42,22 +45,52 @@ inline caf::actor guard(caf::actor_system& sys, const caf::actor& behind,
 
 // -- one policy alone ---------------------------------------------------------
 
-/// A gate with one layer. Each throws `config_error` as `spawn_gate` does.
-caf::actor spawn_deadline(caf::actor_system& sys, worker behind,
-                          deadline_config c = {});
-caf::actor spawn_semaphore(caf::actor_system& sys, worker behind,
-                           semaphore_config c = {});
-caf::actor spawn_limiter(caf::actor_system& sys, worker behind,
-                         limiter_config c = {});
-caf::actor spawn_breaker(caf::actor_system& sys, worker behind,
-                         breaker_config c = {});
-caf::actor spawn_retrier(caf::actor_system& sys, worker behind,
-                         retrier_config c = {});
-caf::actor spawn_batcher(caf::actor_system& sys, worker behind,
-                         batcher_config c = {}, batching forms = {});
-caf::actor spawn_fallback(caf::actor_system& sys, worker behind,
-                          std::vector<alternative> chain,
-                          fallback_config c = {});
+/// Spawns a gate whose only layer has the given policy, one of yours too; see
+/// `stack::add`. It and those below throw `config_error` as `spawn_gate` does.
+template <class Policy, class... Extras>
+caf::actor spawn_policy(caf::actor_system& sys, worker behind,
+                        typename Policy::config_type c = {}, Extras... extras) {
+  return spawn_gate(sys, std::move(behind),
+                    stack{}.add<Policy>(std::move(c), std::move(extras)...));
+}
+
+inline caf::actor spawn_deadline(caf::actor_system& sys, worker behind,
+                                 deadline_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.deadline(std::move(c)));
+}
+
+inline caf::actor spawn_semaphore(caf::actor_system& sys, worker behind,
+                                  semaphore_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.semaphore(std::move(c)));
+}
+
+inline caf::actor spawn_limiter(caf::actor_system& sys, worker behind,
+                                limiter_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.limiter(std::move(c)));
+}
+
+inline caf::actor spawn_breaker(caf::actor_system& sys, worker behind,
+                                breaker_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.breaker(std::move(c)));
+}
+
+inline caf::actor spawn_retrier(caf::actor_system& sys, worker behind,
+                                retrier_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.retry(std::move(c)));
+}
+
+inline caf::actor spawn_batcher(caf::actor_system& sys, worker behind,
+                                batcher_config c = {}, batching forms = {}) {
+  return spawn_gate(sys, std::move(behind),
+                    stack{}.batch(std::move(c), std::move(forms)));
+}
+
+inline caf::actor spawn_fallback(caf::actor_system& sys, worker behind,
+                                 std::vector<alternative> chain,
+                                 fallback_config c = {}) {
+  return spawn_gate(sys, std::move(behind),
+                    stack{}.fallback(std::move(chain), std::move(c)));
+}
 
 // -- names --------------------------------------------------------------------
 

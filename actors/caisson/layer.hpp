@@ -2,11 +2,9 @@
 #pragma once
 
 #include <caisson/caf.hpp>
-#include <caisson/messages.hpp>
 #include <caisson/policy.hpp>
 #include <caisson/settings.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,46 +12,6 @@
 #include <vector>
 
 namespace caisson {
-
-/// What a fallback answers with: a value, or another actor that is asked the
-/// same.
-struct alternative {
-  caf::message value = {};
-  caf::actor target = {};
-  /// Whether it is `target` that answers.
-  bool asks = false;
-
-  /// The message `xs...` as the answer.
-  template <class... Ts>
-  static alternative answer(Ts&&... xs) {
-    return {detail::make_early(std::forward<Ts>(xs)...), {}, false};
-  }
-
-  /// Ask `target`; it gets the call's content as the worker would.
-  static alternative ask(caf::actor target) {
-    return {{}, std::move(target), true};
-  }
-};
-
-/// How a batcher's items become one message, and its answer their results.
-struct batching {
-  /// Answers a call before it joins a batch, or lets it join (nothing).
-  std::function<std::optional<caf::message>(const caf::message&)>
-    prefilter = {};
-  /// Builds the message to the worker; empty: `batch{items}`.
-  std::function<caf::message(std::vector<caf::message>)> assemble = {};
-  /// Takes the worker's answer, which is no error, apart into `n` results;
-  /// empty: by `batch_reply`, or the same answer for all. Too few results: the
-  /// rest gets `batch_failed`.
-  std::function<std::vector<caf::message>(caf::message, std::size_t n)>
-    split = {};
-
-  /// For workers that take a `std::vector<T>` and answer with a
-  /// `std::vector<R>`, an item being a message with a single T. Both vectors
-  /// must be message types (listed in a type-id block to cross the network).
-  template <class T, class R>
-  static batching vectors();
-};
 
 /// A policy within a gate, and what it does with the content of calls, which
 /// policies themselves never see.
@@ -121,7 +79,15 @@ private:
   std::optional<mode> forced_;
 };
 
-/// The layer of a policy class.
+/// The layer of a policy that does not care what calls contain. Policies that do
+/// have a layer of their own, which derives from this one and overrides the
+/// functions above.
+///
+/// A `Policy` has, besides what `policy` asks for (`policy_base` supplies it):
+/// - `config_type`, with the fields `name` and `mode`
+/// - `kind_name`, what layers of it are called that have no name
+/// - a constructor from its config and what the stack was given besides
+/// - `config()` and `reconfigure(config_type, env&)`
 template <class Policy>
 class policy_layer : public layer {
 public:
@@ -154,35 +120,19 @@ private:
   Policy machine_;
 };
 
-// -- implementation -----------------------------------------------------------
+/// Which layer hosts a policy in a stack: specialise it for policies that have a
+/// layer of their own. If that has a static function
+///
+///     void check_extras(const Extras&... extras, const std::string& path,
+///                       problems& out)
+///
+/// it reports what is wrong with what `stack::add` was given besides the config.
+template <class Policy>
+struct layer_of {
+  using type = policy_layer<Policy>;
+};
 
-template <class T, class R>
-batching batching::vectors() {
-  batching result;
-  result.assemble = [](std::vector<caf::message> items) {
-    std::vector<T> xs;
-    xs.reserve(items.size());
-    for (auto& item : items)
-      xs.push_back(rt::holds<T>(item) ? rt::take<T>(item) : T{});
-    return caf::make_message(std::move(xs));
-  };
-  // An item of another type would shift the results of those behind it.
-  result.prefilter =
-    [](const caf::message& item) -> std::optional<caf::message> {
-    if (rt::holds<T>(item))
-      return std::nullopt;
-    return caf::make_message(
-      caf::make_error(caf::sec::unexpected_message, item));
-  };
-  result.split = [](caf::message answer, std::size_t) {
-    std::vector<caf::message> out;
-    if (!rt::holds<std::vector<R>>(answer))
-      return out;
-    for (auto& x : rt::take<std::vector<R>>(answer))
-      out.push_back(caf::make_message(std::move(x)));
-    return out;
-  };
-  return result;
-}
+template <class Policy>
+using layer_of_t = typename layer_of<Policy>::type;
 
 } // namespace caisson

@@ -61,6 +61,8 @@ class limiter final : public policy {
 public:
   using config_type = limiter_config;
 
+  static constexpr std::string_view kind_name = "limiter";
+
   /// Throws `config_error` if `c` is not valid.
   explicit limiter(limiter_config c);
 
@@ -73,7 +75,7 @@ public:
   void reconfigure(config_type c, env& e);
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "limiter";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

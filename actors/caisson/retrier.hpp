@@ -74,6 +74,8 @@ class retrier final : public policy {
 public:
   using config_type = retrier_config;
 
+  static constexpr std::string_view kind_name = "retrier";
+
   /// Throws `config_error` if `c` is not valid.
   explicit retrier(retrier_config c);
 
@@ -89,7 +91,7 @@ public:
   // -- implementation of policy -----------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "retrier";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

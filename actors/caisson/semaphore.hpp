@@ -64,6 +64,8 @@ class semaphore final : public policy {
 public:
   using config_type = semaphore_config;
 
+  static constexpr std::string_view kind_name = "semaphore";
+
   /// Throws `config_error` if `c` is not valid.
   explicit semaphore(semaphore_config c);
 
@@ -75,7 +77,7 @@ public:
   void reconfigure(config_type c, env& e);
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return "semaphore";
+    return kind_name;
   }
 
   decision admit(call_info& call, slot& notes, env& e) override;

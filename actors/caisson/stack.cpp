@@ -1,90 +1,11 @@
 #include <caisson/stack.hpp>
 
-#include <caisson/callback.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace caisson {
-
-namespace {
-
-class batch_layer final : public policy_layer<batcher> {
-public:
-  batch_layer(const batcher_config& c, batching forms)
-    : policy_layer<batcher>(c), forms_(std::move(forms)) {}
-
-  [[nodiscard]] bool handles_content() const override { return true; }
-
-  std::optional<caf::message> prefilter(const caf::message& item,
-                                        env& e) override {
-    if (!forms_.prefilter)
-      return std::nullopt;
-    auto answer = call_user(
-      "prefilter", [&] { return forms_.prefilter(item); }, e);
-    if (!answer || !*answer)
-      return std::nullopt;
-    machine().note_prefiltered();
-    return std::move(*answer);
-  }
-
-  caf::message child_content(call_id, std::vector<caf::message> items,
-                             env& e) override {
-    if (!forms_.assemble)
-      return caf::make_message(batch{std::move(items)});
-    auto whole = call_user(
-      "assemble", [&] { return forms_.assemble(std::move(items)); }, e);
-    return whole ? std::move(*whole) : caf::message{};
-  }
-
-  std::optional<std::vector<caf::message>>
-  split(call_id, caf::message& whole, std::size_t n, env& e) override {
-    if (!forms_.split) {
-      if (!rt::holds<batch_reply>(whole))
-        return std::nullopt;
-      return rt::take<batch_reply>(whole).results;
-    }
-    return call_user(
-      "split", [&] { return forms_.split(std::move(whole), n); }, e);
-  }
-
-private:
-  batching forms_;
-};
-
-std::vector<alternative_kind> kinds_of(const std::vector<alternative>& chain) {
-  std::vector<alternative_kind> out;
-  out.reserve(chain.size());
-  for (const auto& x : chain)
-    out.push_back(x.asks ? alternative_kind::actor : alternative_kind::value);
-  return out;
-}
-
-class fallback_layer final : public policy_layer<fallback> {
-public:
-  fallback_layer(const fallback_config& c, std::vector<alternative> chain)
-    : policy_layer<fallback>(c, kinds_of(chain)), chain_(std::move(chain)) {}
-
-  [[nodiscard]] bool handles_content() const override { return true; }
-
-  [[nodiscard]] std::vector<caf::actor> targets() const override {
-    std::vector<caf::actor> out;
-    out.reserve(chain_.size());
-    for (const auto& x : chain_)
-      out.push_back(x.target);
-    return out;
-  }
-
-  [[nodiscard]] caf::message value(std::uint64_t index) const override {
-    return chain_[index].value;
-  }
-
-private:
-  std::vector<alternative> chain_;
-};
-
-} // namespace
 
 void describe(field_visitor& v, gate_config& c) {
   using namespace std::chrono_literals;
@@ -100,70 +21,51 @@ void describe(field_visitor& v, gate_config& c) {
             {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()});
 }
 
-template <class Layer, class Config, class... Ts>
-stack& stack::add(Config c, std::string_view kind, Ts... xs) {
-  if (c.name.empty())
-    c.name = free_name(kind);
-  else if (auto all = names();
-           std::find(all.begin(), all.end(), c.name) != all.end())
-    own_problems_.push_back(
-      {{}, joined(c.name, "name"), "another layer has the same name"});
-  auto name = c.name;
-  layers_.push_back({name, [c] { return problems_of(c, c.name); },
-                     [c, xs...]() -> std::unique_ptr<layer> {
-                       return std::make_unique<Layer>(c, xs...);
-                     }});
-  return *this;
-}
+// -- layers -------------------------------------------------------------------
 
 stack& stack::deadline(deadline_config c) {
-  return add<policy_layer<caisson::deadline>>(std::move(c), "deadline");
+  return add<caisson::deadline>(std::move(c));
 }
 
 stack& stack::semaphore(semaphore_config c) {
-  return add<policy_layer<caisson::semaphore>>(std::move(c), "semaphore");
+  return add<caisson::semaphore>(std::move(c));
 }
 
 stack& stack::limiter(limiter_config c) {
-  return add<policy_layer<caisson::limiter>>(std::move(c), "limiter");
+  return add<caisson::limiter>(std::move(c));
 }
 
 stack& stack::breaker(breaker_config c) {
-  return add<policy_layer<caisson::breaker>>(std::move(c), "breaker");
+  return add<caisson::breaker>(std::move(c));
 }
 
 stack& stack::retry(retrier_config c) {
-  return add<policy_layer<caisson::retrier>>(std::move(c), "retrier");
+  return add<caisson::retrier>(std::move(c));
 }
 
 stack& stack::batch(batcher_config c, batching forms) {
-  return add<batch_layer>(std::move(c), "batcher", std::move(forms));
+  return add<caisson::batcher>(std::move(c), std::move(forms));
 }
 
 stack& stack::fallback(std::vector<alternative> chain, fallback_config c) {
-  add<fallback_layer>(std::move(c), "fallback", chain);
-  if (chain.empty())
-    own_problems_.push_back({{},
-                             joined(layers_.back().name, "alternatives"),
-                             "a fallback needs at least one alternative"});
-  for (std::size_t i = 0; i < chain.size(); ++i)
-    if (chain[i].asks && !chain[i].target)
-      own_problems_.push_back(
-        {{},
-         joined(layers_.back().name, fmt::format("alternatives[{}]", i)),
-         "there is no actor to ask: the handle is null"});
-  return *this;
+  return add<caisson::fallback>(std::move(c), std::move(chain));
 }
 
-std::string stack::free_name(std::string_view kind) const {
-  auto all = names();
-  auto taken = [&](const std::string& name) {
-    return std::find(all.begin(), all.end(), name) != all.end();
-  };
-  std::string name{kind};
-  for (int i = 2; taken(name); ++i)
+void stack::settle_name(std::string& name, std::string_view kind) {
+  if (!name.empty()) {
+    if (has(name))
+      own_problems_.push_back(
+        {{}, joined(name, "name"), "another layer has the same name"});
+    return;
+  }
+  name = kind;
+  for (int i = 2; has(name); ++i)
     name = fmt::format("{}-{}", kind, i);
-  return name;
+}
+
+bool stack::has(std::string_view name) const noexcept {
+  return std::any_of(layers_.begin(), layers_.end(),
+                     [&](const entry& x) { return x.name == name; });
 }
 
 std::vector<std::string> stack::names() const {
@@ -173,6 +75,8 @@ std::vector<std::string> stack::names() const {
     out.push_back(x.name);
   return out;
 }
+
+// -- as a whole ---------------------------------------------------------------
 
 problems stack::check() const {
   auto out = problems_of(config_, config_.name);

@@ -1,10 +1,10 @@
 // A stack of policies, as a value.
 #pragma once
 
-#include <caisson/batcher.hpp>
+#include <caisson/batcher_layer.hpp>
 #include <caisson/breaker.hpp>
 #include <caisson/deadline.hpp>
-#include <caisson/fallback.hpp>
+#include <caisson/fallback_layer.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/limiter.hpp>
 #include <caisson/retrier.hpp>
@@ -16,6 +16,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson {
@@ -50,6 +52,7 @@ void describe(field_visitor& v, gate_config& c);
 ///       .retry({.max_attempts = 4, .idempotent = true})
 ///       .breaker({.threshold = 5})
 ///       .semaphore({.permits = 20})
+///       .add<maintenance>({.starts = 2h, .lasts = 30min}) // a policy of yours
 ///
 /// Layers that have no name are called after their kind; a second one of that
 /// kind gets `-2` appended, and so on.
@@ -60,6 +63,13 @@ public:
 
   explicit stack(std::string name = "gate") { config_.name = std::move(name); }
   explicit stack(gate_config c) : config_(std::move(c)) {}
+
+  /// Adds a layer with a policy of any kind, one of yours too. `extras` are what
+  /// its constructor wants besides the config; each gate gets copies of them.
+  template <class Policy, class... Extras>
+  stack& add(typename Policy::config_type c = {}, Extras... extras);
+
+  // The kinds that come with caisson.
 
   stack& deadline(deadline_config c = {});
   stack& semaphore(semaphore_config c = {});
@@ -107,14 +117,35 @@ private:
     std::function<std::unique_ptr<layer>()> make;
   };
 
-  template <class Layer, class Config, class... Ts>
-  stack& add(Config c, std::string_view kind, Ts... xs);
-
-  [[nodiscard]] std::string free_name(std::string_view kind) const;
+  // Gives the layer a name, or reports that it has another one's.
+  void settle_name(std::string& name, std::string_view kind);
+  [[nodiscard]] bool has(std::string_view name) const noexcept;
 
   gate_config config_;
   std::vector<entry> layers_;
   problems own_problems_;
 };
+
+// -- implementation -----------------------------------------------------------
+
+template <class Policy, class... Extras>
+stack& stack::add(typename Policy::config_type c, Extras... extras) {
+  using layer_type = layer_of_t<Policy>;
+  constexpr auto checks_extras = requires(problems & out) {
+    layer_type::check_extras(std::as_const(extras)..., c.name, out);
+  };
+  settle_name(c.name, Policy::kind_name);
+  auto check = [c, extras...] {
+    auto out = problems_of(c, c.name);
+    if constexpr (checks_extras)
+      layer_type::check_extras(extras..., c.name, out);
+    return out;
+  };
+  auto make = [c, extras...]() -> std::unique_ptr<layer> {
+    return std::make_unique<layer_type>(c, extras...);
+  };
+  layers_.push_back({c.name, std::move(check), std::move(make)});
+  return *this;
+}
 
 } // namespace caisson

@@ -1,0 +1,90 @@
+// The layer of a batcher: how items become one message, and its answer results.
+#pragma once
+
+#include <caisson/batcher.hpp>
+#include <caisson/caf.hpp>
+#include <caisson/layer.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// How a batcher's items become one message, and its answer their results.
+struct batching {
+  /// Answers a call before it joins a batch, or lets it join (nothing).
+  std::function<std::optional<caf::message>(const caf::message&)>
+    prefilter = {};
+  /// Builds the message to the worker; empty: `batch{items}`.
+  std::function<caf::message(std::vector<caf::message>)> assemble = {};
+  /// Takes the worker's answer, which is no error, apart into `n` results;
+  /// empty: by `batch_reply`, or the same answer for all. Too few results: the
+  /// rest gets `batch_failed`.
+  std::function<std::vector<caf::message>(caf::message, std::size_t n)>
+    split = {};
+
+  /// For workers that take a `std::vector<T>` and answer with a
+  /// `std::vector<R>`, an item being a message with a single T. Both vectors
+  /// must be message types (listed in a type-id block to cross the network).
+  template <class T, class R>
+  static batching vectors();
+};
+
+/// Makes one message of a `batcher`'s items.
+class batcher_layer final : public policy_layer<batcher> {
+public:
+  explicit batcher_layer(const batcher_config& c, batching forms = {})
+    : policy_layer<batcher>(c), forms_(std::move(forms)) {}
+
+  [[nodiscard]] bool handles_content() const override { return true; }
+  std::optional<caf::message> prefilter(const caf::message& item,
+                                        env& e) override;
+  caf::message child_content(call_id batch, std::vector<caf::message> items,
+                             env& e) override;
+  std::optional<std::vector<caf::message>>
+  split(call_id batch, caf::message& whole, std::size_t n, env& e) override;
+
+private:
+  batching forms_;
+};
+
+template <>
+struct layer_of<batcher> {
+  using type = batcher_layer;
+};
+
+// -- implementation -----------------------------------------------------------
+
+template <class T, class R>
+batching batching::vectors() {
+  batching result;
+  result.assemble = [](std::vector<caf::message> items) {
+    std::vector<T> xs;
+    xs.reserve(items.size());
+    for (auto& item : items)
+      xs.push_back(rt::holds<T>(item) ? rt::take<T>(item) : T{});
+    return caf::make_message(std::move(xs));
+  };
+  // An item of another type would shift the results of those behind it.
+  result.prefilter =
+    [](const caf::message& item) -> std::optional<caf::message> {
+    if (rt::holds<T>(item))
+      return std::nullopt;
+    return caf::make_message(
+      caf::make_error(caf::sec::unexpected_message, item));
+  };
+  result.split = [](caf::message answer, std::size_t) {
+    std::vector<caf::message> out;
+    if (!rt::holds<std::vector<R>>(answer))
+      return out;
+    for (auto& x : rt::take<std::vector<R>>(answer))
+      out.push_back(caf::make_message(std::move(x)));
+    return out;
+  };
+  return result;
+}
+
+} // namespace caisson

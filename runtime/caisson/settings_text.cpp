@@ -222,6 +222,17 @@ const settings* table_in(const setting& s, const std::string& path,
   return table;
 }
 
+const std::vector<setting>* list_in(const setting& s, const std::string& path,
+                                    problems& out) {
+  auto list = std::get_if<std::vector<setting>>(&s.value);
+  if (!list)
+    out.push_back({s.place, path,
+                   fmt::format("{} is not a list, allowed: a list of tables; "
+                               "in TOML each may begin with [[{}]]",
+                               to_text(s), path)});
+  return list;
+}
+
 std::string item(std::string_view path, std::size_t index) {
   return fmt::format("{}[{}]", path, index);
 }

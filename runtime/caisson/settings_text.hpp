@@ -87,6 +87,10 @@ struct section {
 [[nodiscard]] const settings* table_in(const setting& s,
                                        const std::string& path, problems& out);
 
+/// The list that `s` is; otherwise null, and a problem.
+[[nodiscard]] const std::vector<setting>*
+list_in(const setting& s, const std::string& path, problems& out);
+
 /// `path[index]`
 [[nodiscard]] std::string item(std::string_view path, std::size_t index);
 

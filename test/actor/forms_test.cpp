@@ -1,72 +1,18 @@
 // Every policy as an actor of its own, and what all of them have in common:
 // status, reconfigure, commands, events, modes.
+#include "support/kinds.hpp"
+#include "support/stack_texts.hpp"
 #include "support/world.hpp"
-
-#include <functional>
-#include <ostream>
 
 using namespace std::chrono_literals;
 
 namespace caisson::test {
 namespace {
 
-struct form {
-  std::string kind;
-  std::function<caf::actor(caf::actor_system&, worker, mode)> spawn;
-  /// A setting, another value for it, and one that is out of range.
-  std::string key;
-  std::string good;
-  std::string bad;
-};
-
-std::ostream& operator<<(std::ostream& out, const form& f) {
-  return out << f.kind;
-}
-
-std::vector<form> all_forms() {
-  return {
-    {"deadline",
-     [](auto& sys, worker w, mode m) {
-       return spawn_deadline(sys, w, {.mode = m, .timeout = 3s});
-     },
-     "timeout", "4s", "0s"},
-    {"semaphore",
-     [](auto& sys, worker w, mode m) {
-       return spawn_semaphore(sys, w, {.mode = m, .permits = 3});
-     },
-     "permits", "4", "0"},
-    {"limiter",
-     [](auto& sys, worker w, mode m) {
-       return spawn_limiter(sys, w, {.mode = m, .rate = 3, .burst = 3});
-     },
-     "rate", "4", "-1"},
-    {"breaker",
-     [](auto& sys, worker w, mode m) {
-       return spawn_breaker(sys, w, {.mode = m, .threshold = 3});
-     },
-     "threshold", "4", "0"},
-    {"retrier",
-     [](auto& sys, worker w, mode m) {
-       return spawn_retrier(sys, w, {.mode = m, .max_attempts = 3});
-     },
-     "max_attempts", "4", "0"},
-    {"batcher",
-     [](auto& sys, worker w, mode m) {
-       return spawn_batcher(sys, w, {.mode = m, .max_items = 3});
-     },
-     "max_items", "4", "0"},
-    {"fallback",
-     [](auto& sys, worker w, mode m) {
-       return spawn_fallback(sys, w, {alternative::answer(-1)}, {.mode = m});
-     },
-     "max_concurrent", "4", "-1"},
-  };
-}
-
-class forms_test : public testing::TestWithParam<std::tuple<form, int>> {
+class forms_test : public testing::TestWithParam<std::tuple<policy_kind, int>> {
 protected:
   forms_test()
-    : what(std::get<0>(GetParam())),
+    : what(std::get<0>(GetParam())), sample(some_setting(what)),
       world(std::get<1>(GetParam()) == 0
               ? std::optional<std::uint64_t>{}
               : std::optional<std::uint64_t>(std::get<1>(GetParam()))),
@@ -80,7 +26,10 @@ protected:
   }
 
   void start(mode m = mode::enforce) {
-    gate = what.spawn(world, w.handle(), m);
+    auto text = stack_with(what) + "mode = '"
+                + std::string{enum_names<mode>::value[static_cast<int>(m)]}
+                + "'\n";
+    gate = spawn_gate(world, w.handle(), only_stack(text).policies);
     world.run_until_idle();
   }
 
@@ -88,14 +37,15 @@ protected:
     return world.request(gate, get_status{}).value<status>().layers.at(0);
   }
 
-  form what;
+  policy_kind what;
+  setting_sample sample;
   virtual_time world;
   scripted_worker w;
   caf::actor gate;
 };
 
 INSTANTIATE_TEST_SUITE_P(all, forms_test,
-                         testing::Combine(testing::ValuesIn(all_forms()),
+                         testing::Combine(testing::ValuesIn(policy_kinds()),
                                           testing::Range(0, 8)));
 
 TEST_P(forms_test, passes_a_call) {
@@ -105,7 +55,7 @@ TEST_P(forms_test, passes_a_call) {
   EXPECT_TRUE(answer.ready());
   EXPECT_EQ(answer.count(), 1u);
   // The batcher's worker would have to take batches.
-  if (what.kind != "batcher") {
+  if (what.name != "batcher") {
     EXPECT_EQ(answer.value<int>(), 42);
   }
 }
@@ -113,28 +63,31 @@ TEST_P(forms_test, passes_a_call) {
 TEST_P(forms_test, tells_its_status) {
   start();
   auto s = look();
-  EXPECT_EQ(s.kind, what.kind);
-  EXPECT_EQ(s.name, what.kind);
+  EXPECT_EQ(s.kind, what.name);
+  EXPECT_EQ(s.name, what.name);
   EXPECT_EQ(s.mode, "enforce");
   EXPECT_FALSE(s.metrics.empty());
-  EXPECT_TRUE(s.config.contains(what.key));
+  EXPECT_TRUE(s.config.contains(sample.key));
 }
 
 TEST_P(forms_test, takes_a_new_setting_and_refuses_a_bad_one) {
   start();
-  auto before = look().config.at(what.key);
-  EXPECT_NE(before, what.good);
-  auto changed = world.request(gate, reconfigure{"", {{what.key, what.good}}});
+  auto before = look().config.at(sample.key);
+  EXPECT_NE(before, sample.good);
+  auto changed = world.request(gate,
+                               reconfigure{"", {{sample.key, sample.good}}});
   ASSERT_TRUE(changed.ok());
-  EXPECT_EQ(changed.value<status>().layers[0].config.at(what.key), what.good);
+  EXPECT_EQ(changed.value<status>().layers[0].config.at(sample.key),
+            sample.good);
   auto refused = world.request(
-    gate, reconfigure{what.kind, {{what.key, what.bad}, {"no_such_key", "1"}}});
+    gate,
+    reconfigure{what.name, {{sample.key, sample.bad}, {"no_such_key", "1"}}});
   ASSERT_TRUE(refused.is(errc::invalid_config));
   auto text = context_of(refused.error())->text;
-  EXPECT_NE(text.find(what.key), std::string::npos) << text;
+  EXPECT_NE(text.find(sample.key), std::string::npos) << text;
   EXPECT_NE(text.find("no_such_key"), std::string::npos) << text;
   EXPECT_NE(text.find("allowed"), std::string::npos) << text;
-  EXPECT_EQ(look().config.at(what.key), what.good);
+  EXPECT_EQ(look().config.at(sample.key), sample.good);
 }
 
 TEST_P(forms_test, refuses_a_new_name_and_an_unknown_layer) {
@@ -155,11 +108,11 @@ TEST_P(forms_test, obeys_the_operator) {
   EXPECT_EQ(look().mode, "observe");
   EXPECT_EQ(world.request(gate, 21).value<int>(), 42);
   EXPECT_TRUE(
-    world.request(gate, command{operator_command::enable, what.kind}).ok());
+    world.request(gate, command{operator_command::enable, what.name}).ok());
   EXPECT_EQ(look().mode, "enforce");
   EXPECT_TRUE(world.request(gate, command{operator_command::reset}).ok());
   auto forced = world.request(gate, command{operator_command::force_open});
-  EXPECT_EQ(forced.ok(), what.kind == "breaker");
+  EXPECT_EQ(forced.ok(), what.name == "breaker");
   auto unknown = world.request(gate, command{"explode"});
   ASSERT_TRUE(unknown.is(errc::invalid_config));
   EXPECT_NE(context_of(unknown.error())->text.find("force_open"),
@@ -169,12 +122,12 @@ TEST_P(forms_test, obeys_the_operator) {
 TEST_P(forms_test, tells_subscribers_in_order) {
   start();
   world.send(gate, subscribe{});
-  world.request(gate, reconfigure{"", {{what.key, what.good}}});
+  world.request(gate, reconfigure{"", {{sample.key, sample.good}}});
   world.request(gate, command{operator_command::disable});
   auto events = world.user().received_as<event>();
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].kind, "reconfigured");
-  EXPECT_EQ(events[0].layer, what.kind);
+  EXPECT_EQ(events[0].layer, what.name);
   EXPECT_EQ(events[1].detail, "disable");
   EXPECT_EQ(events[1].number, events[0].number + 1);
   world.send(gate, unsubscribe{});
@@ -197,14 +150,39 @@ TEST_P(forms_test, a_dead_worker_is_reported_through_it) {
   auto answer = world.request(gate, 1);
   world.advance(30s);
   ASSERT_EQ(answer.count(), 1u);
-  if (what.kind == "fallback")
+  if (what.name == "fallback")
     EXPECT_EQ(answer.value<int>(), -1);
   else
     EXPECT_TRUE(answer.is(errc::worker_down)) << to_string(answer.content());
 }
 
-TEST_P(forms_test, settings_out_of_range_are_refused_when_it_is_spawned) {
-  start();
+// -- from code ----------------------------------------------------------------
+
+// The functions for one policy alone.
+TEST(spawn_functions, spawn_a_gate_with_one_layer_of_their_kind) {
+  virtual_time world;
+  scripted_worker w{world, doubles()};
+  auto kind_behind = [&](const caf::actor& gate) {
+    auto layers = world.request(gate, get_status{}).value<status>().layers;
+    world.kill(gate);
+    return layers.size() == 1 ? layers[0].kind : "several";
+  };
+  auto behind = w.handle();
+  EXPECT_EQ(kind_behind(spawn_deadline(world, behind)), "deadline");
+  EXPECT_EQ(kind_behind(spawn_semaphore(world, behind)), "semaphore");
+  EXPECT_EQ(kind_behind(spawn_limiter(world, behind)), "limiter");
+  EXPECT_EQ(kind_behind(spawn_breaker(world, behind)), "breaker");
+  EXPECT_EQ(kind_behind(spawn_retrier(world, behind)), "retrier");
+  EXPECT_EQ(kind_behind(spawn_batcher(world, behind)), "batcher");
+  EXPECT_EQ(
+    kind_behind(spawn_fallback(world, behind, {alternative::answer(-1)})),
+    "fallback");
+  EXPECT_EQ(kind_behind(spawn_policy<limiter>(world, behind)), "limiter");
+}
+
+TEST(spawn_functions, refuse_settings_out_of_range) {
+  virtual_time world;
+  scripted_worker w{world, doubles()};
   try {
     spawn_semaphore(world, w.handle(),
                     {.permits = 0, .max_wait = duration{-5}});

@@ -2,6 +2,7 @@
 // was found and what is allowed, and all problems at once.
 #include <sim/scenario/scenario.hpp>
 
+#include <support/kinds.hpp>
 #include <support/sim_scenarios.hpp>
 
 #include <gtest/gtest.h>
@@ -190,8 +191,9 @@ INSTANTIATE_TEST_SUITE_P(edges, scenario_mistake, testing::ValuesIn(edges));
 
 const mistake stacks[] = {
   {"[[stack.s.layer]]\nkind = 'braker'",
-   "f:8:8: stack.s.layer[0].kind: \"braker\" is not one of: deadline, "
-   "semaphore, limiter, breaker, retrier, batcher, fallback"},
+   "f:8:8: stack.s.layer[0].kind: \"braker\" is no kind of layer, "
+   "did you mean \"breaker\"? allowed: "
+     + test::listed_kinds()},
   {"[[stack.s.layer]]\nkind = 'breaker'\nthreshold = 0\n"
    "[[edge]]\nstack = 's'",
    "f:9:13: stack.s.layer[0].threshold: 0 is out of range, allowed: 1 to "

@@ -1,5 +1,6 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
 // page in docs/.
+#include <caisson/policy_kinds.hpp>
 #include <caisson/settings_table.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>
@@ -17,14 +18,7 @@
 int main(int argc, char** argv) {
   using namespace caisson;
   using rows = std::vector<field_row>;
-  const std::map<std::string, std::function<rows()>> kinds{
-    {"deadline", [] { return rows_of(deadline_config{}); }},
-    {"semaphore", [] { return rows_of(semaphore_config{}); }},
-    {"limiter", [] { return rows_of(limiter_config{}); }},
-    {"breaker", [] { return rows_of(breaker_config{}); }},
-    {"retrier", [] { return rows_of(retrier_config{}); }},
-    {"batcher", [] { return rows_of(batcher_config{}); }},
-    {"fallback", [] { return rows_of(fallback_config{}); }},
+  std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},
@@ -35,6 +29,8 @@ int main(int argc, char** argv) {
     {"sim.fault", [] { return rows_of(sim::fault_config{}); }},
 #endif
   };
+  for (auto& kind : policy_kinds())
+    kinds.emplace(kind.name, kind.rows);
   auto i = argc == 2 ? kinds.find(argv[1]) : kinds.end();
   if (i == kinds.end()) {
     fmt::print(stderr, "usage: {} KIND; kinds:", argv[0]);

@@ -1,5 +1,6 @@
 // What is refused: each problem with its place and its key, all at once, and
 // nothing half-built.
+#include <support/kinds.hpp>
 #include <support/scratch.hpp>
 #include <support/stack_texts.hpp>
 
@@ -77,14 +78,14 @@ INSTANTIATE_TEST_SUITE_P(stacks, stack_toml_mistake, testing::ValuesIn(stacks));
 
 const mistake layers[] = {
   {"[[stack.x.layer]]\nname = 'db'",
-   "f:1:1: stack.x.layer[0].kind: is missing, allowed: deadline, semaphore, "
-   "limiter, breaker, retrier, batcher, fallback"},
+   "f:1:1: stack.x.layer[0].kind: is missing, allowed: " + listed_kinds()},
   {"[[stack.x.layer]]\nkind = 'braker'\nthreshold = 0",
-   "f:2:8: stack.x.layer[0].kind: \"braker\" is not one of: deadline, "
-   "semaphore, limiter, breaker, retrier, batcher, fallback"},
+   "f:2:8: stack.x.layer[0].kind: \"braker\" is no kind of layer, "
+   "did you mean \"breaker\"? allowed: "
+     + listed_kinds()},
   {"[[stack.x.layer]]\nkind = 7",
-   "f:2:8: stack.x.layer[0].kind: 7 is not one of: deadline, semaphore, "
-   "limiter, breaker, retrier, batcher, fallback"},
+   "f:2:8: stack.x.layer[0].kind: 7 is no kind of layer, allowed: "
+     + listed_kinds()},
   {"[[stack.x.layer]]\nkind = 'limiter'\n"
    "[[stack.x.layer]]\nkind = 'deadline'\ntimeuot = '1s'",
    "f:5:11: stack.x.layer[1].timeuot: unknown key, did you mean \"timeout\"? "
@@ -134,10 +135,12 @@ const mistake names[] = {
   // Layers that are wrong themselves have their names, too.
   {"[[stack.x.layer]]\nkind = 'lmiter'\nname = 'a'\n"
    "[[stack.x.layer]]\nkind = 'breaker'\nname = 'a'\nprobes = 0",
-   "f:2:8: stack.x.layer[0].kind: \"lmiter\" is not one of: deadline, "
-   "semaphore, limiter, breaker, retrier, batcher, fallback\n"
-   "f:7:10: stack.x.layer[1].probes: 0 is out of range, allowed: 1 to 1000\n"
-   "f:6:8: stack.x.layer[1].name: \"a\" is the name of layer[0] already"},
+   "f:2:8: stack.x.layer[0].kind: \"lmiter\" is no kind of layer, "
+   "did you mean \"limiter\"? allowed: "
+     + listed_kinds()
+     + "\n"
+       "f:7:10: stack.x.layer[1].probes: 0 is out of range, allowed: 1 to 1000\n"
+       "f:6:8: stack.x.layer[1].name: \"a\" is the name of layer[0] already"},
 };
 
 INSTANTIATE_TEST_SUITE_P(names, stack_toml_mistake, testing::ValuesIn(names));
@@ -279,9 +282,10 @@ TEST(stack_toml_problems, under_another_key_have_that_in_front) {
   EXPECT_EQ(to_text(found),
             "f:1:8: arm.a.sede: unknown key, did you mean \"seed\"? known "
             "keys: name, default_deadline, max_calls, seed, layer, worker\n"
-            "f:2:10: arm.a.layer[0].kind: is missing, allowed: deadline, "
-            "semaphore, limiter, breaker, retrier, batcher, fallback\n"
-            "f:3:10: arm.a.worker: 3 is not a table");
+            "f:2:10: arm.a.layer[0].kind: is missing, allowed: "
+              + listed_kinds()
+              + "\n"
+                "f:3:10: arm.a.worker: 3 is not a table");
 }
 
 // -- files --------------------------------------------------------------------

@@ -1,0 +1,97 @@
+#include <caisson/policy_kinds.hpp>
+
+#include <caisson/detail/alternatives.hpp>
+#include <caisson/settings_text.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+namespace caisson {
+
+layer_reader::layer_reader(const settings& table, std::string path,
+                           std::string_view place, problems& out,
+                           caf::actor_system* sys)
+  : table_(table), path_(std::move(path)), place_(place), out_(out), sys_(sys),
+    fields_(table, path_, out) {}
+
+namespace {
+
+// -- the kinds that come along ------------------------------------------------
+
+void add_fallback(layer_reader& from, stack& to) {
+  auto chain = detail::read_alternatives(from);
+  to.fallback(std::move(chain), from.config<fallback_config>());
+}
+
+std::deque<policy_kind> built_in() {
+  return {
+    kind_of<deadline>(),
+    kind_of<semaphore>(),
+    kind_of<limiter>(),
+    kind_of<breaker>(),
+    kind_of<retrier>(),
+    kind_of<batcher>(),
+    kind_of<fallback>(add_fallback,
+                      "alternatives = [{ value = -1, type = 'int32' }]\n"),
+  };
+}
+
+// -- the table ----------------------------------------------------------------
+
+class kind_table {
+public:
+  static kind_table& instance() {
+    static kind_table table;
+    return table;
+  }
+
+  void add(policy_kind x) {
+    std::lock_guard guard{mutex_};
+    if (x.name.empty())
+      throw config_error{{{{}, "kind", "a kind of policy needs a name"}}};
+    if (find_unlocked(x.name))
+      throw config_error{
+        {{{},
+          "kind",
+          detail::quoted(x.name) + " is a kind of policy already"}}};
+    kinds_.push_back(std::move(x));
+  }
+
+  const policy_kind* find(std::string_view name) {
+    std::lock_guard guard{mutex_};
+    return find_unlocked(name);
+  }
+
+  std::vector<policy_kind> all() {
+    std::lock_guard guard{mutex_};
+    return {kinds_.begin(), kinds_.end()};
+  }
+
+private:
+  const policy_kind* find_unlocked(std::string_view name) const {
+    auto i = std::find_if(kinds_.begin(), kinds_.end(),
+                          [&](const policy_kind& x) { return x.name == name; });
+    return i == kinds_.end() ? nullptr : &*i;
+  }
+
+  std::mutex mutex_;
+  // Kinds stay where they are when others are added.
+  std::deque<policy_kind> kinds_ = built_in();
+};
+
+} // namespace
+
+void add_policy_kind(policy_kind x) {
+  kind_table::instance().add(std::move(x));
+}
+
+const policy_kind* find_policy_kind(std::string_view name) {
+  return kind_table::instance().find(name);
+}
+
+std::vector<policy_kind> policy_kinds() {
+  return kind_table::instance().all();
+}
+
+} // namespace caisson

@@ -44,16 +44,56 @@ void check(const batcher_config& c, const std::string& path, problems& out) {
                                c.max_waiting, c.max_items)});
 }
 
-batcher::batcher(batcher_config c) : config_(std::move(c)) {
-  require_valid(config_);
-}
+// -- construction -------------------------------------------------------------
 
-void batcher::reconfigure(batcher_config c, env& e) {
-  config_ = std::move(c);
+batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
+
+// -- calls --------------------------------------------------------------------
+
+decision batcher::admit(call_info& call, slot& notes, env& e) {
+  if (items_.size() >= config_.max_waiting)
+    return refuse(counter::rejected_full, errc::queue_full, call.id, e);
+  item x{call.id, e.now, {}};
+  if (call.deadline != never)
+    x.deadline = deadlines_.push(call.deadline, {});
+  notes.start(items_.push_back(x));
+  count(counter::items);
   flush_due(e);
+  return decision::hold();
 }
 
-// -- when a batch is due ------------------------------------------------------
+decision batcher::settle(call_info&, slot&, outcome& result, env&) {
+  // The batch's place is given back by `child_done`, not by its items.
+  count(result.ok ? counter::items_succeeded : counter::items_failed);
+  return decision::pass();
+}
+
+void batcher::abandon(call_info& call, slot& notes, const outcome&,
+                      bool in_flight, env&) {
+  if (in_flight) {
+    // The rest of its batch goes on without it.
+    count(counter::abandoned_in_flight);
+    return;
+  }
+  count(counter::abandoned);
+  auto h = notes.as<item_list::handle>();
+  auto* x = items_.find(h);
+  if (!x || x->call != call.id)
+    return; // Its batch has been named, and is about to start without it.
+  deadlines_.cancel(x->deadline);
+  items_.erase(h);
+}
+
+decision batcher::child_done(call_id batch, outcome& result, env& e) {
+  // All of its items have left.
+  if (!result.reply && result.is(errc::cancelled))
+    count(counter::emptied);
+  std::erase(running_, batch);
+  flush_due(e);
+  return decision::pass();
+}
+
+// -- time ---------------------------------------------------------------------
 
 time_point batcher::delay_due() const noexcept {
   return after(items_[items_.front()].joined, config_.max_delay);
@@ -95,13 +135,6 @@ void batcher::wake(env& e) {
   flush_due(e);
 }
 
-void batcher::drain(env& e) {
-  draining_ = true;
-  flush_due(e);
-}
-
-// -- batches ------------------------------------------------------------------
-
 void batcher::flush_due(env& e) {
   while (auto why = due(e.now))
     launch(*why, e);
@@ -120,7 +153,7 @@ void batcher::launch(reason why, env& e) {
   }
   if (all)
     deadlines_.clear();
-  counters_.add(static_cast<counter>(why));
+  count(static_cast<counter>(why));
   e.tell({.kind = event_kind::flushed, .detail = text_of(why)});
   // However many items it has, a batch is one call.
   running_.push_back(
@@ -141,57 +174,7 @@ std::string_view batcher::text_of(reason why) noexcept {
   return {};
 }
 
-decision batcher::child_done(call_id batch, outcome& result, env& e) {
-  // All of its items have left.
-  if (!result.reply && result.is(errc::cancelled))
-    counters_.add(counter::emptied);
-  std::erase(running_, batch);
-  flush_due(e);
-  return decision::pass();
-}
-
-// -- calls --------------------------------------------------------------------
-
-decision batcher::admit(call_info& call, slot& notes, env& e) {
-  if (items_.size() >= config_.max_waiting) {
-    counters_.add(counter::rejected_full);
-    e.tell({.kind = event_kind::rejected,
-            .to = name_of(errc::queue_full),
-            .call = call.id});
-    return decision::reject(errc::queue_full);
-  }
-  item x{call.id, e.now, {}};
-  if (call.deadline != never)
-    x.deadline = deadlines_.push(call.deadline, {});
-  notes.start(items_.push_back(x));
-  counters_.add(counter::items);
-  flush_due(e);
-  return decision::hold();
-}
-
-decision batcher::settle(call_info&, slot&, outcome& result, env&) {
-  // The batch's place is given back by `child_done`, not by its items.
-  counters_.add(result.ok ? counter::items_succeeded : counter::items_failed);
-  return decision::pass();
-}
-
-void batcher::abandon(call_info& call, slot& notes, const outcome&,
-                      bool in_flight, env&) {
-  if (in_flight) {
-    // The rest of its batch goes on without it.
-    counters_.add(counter::abandoned_in_flight);
-    return;
-  }
-  counters_.add(counter::abandoned);
-  auto h = notes.as<item_list::handle>();
-  auto* x = items_.find(h);
-  if (!x || x->call != call.id)
-    return; // Its batch has been named, and is about to start without it.
-  deadlines_.cancel(x->deadline);
-  items_.erase(h);
-}
-
-// -- metrics and commands -----------------------------------------------------
+// -- operation ----------------------------------------------------------------
 
 std::string_view batcher::state() const {
   if (draining_)
@@ -201,41 +184,19 @@ std::string_view batcher::state() const {
   return blocked() ? "blocked" : "collecting";
 }
 
-void batcher::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names{
-    "items",
-    "flushed_by_count",
-    "flushed_by_delay",
-    "flushed_by_deadline",
-    "flushed_by_drain",
-    "emptied",
-    "rejected_full",
-    "prefiltered",
-    "abandoned",
-    "abandoned_in_flight",
-    "items_succeeded",
-    "items_failed",
-  };
-  counters_.list(names, out);
+void batcher::drain(env& e) {
+  draining_ = true;
+  flush_due(e);
+}
+
+void batcher::adapt(env& e) {
+  flush_due(e);
+}
+
+void batcher::list_gauges(std::vector<metric>& out) const {
   out.push_back({"waiting", static_cast<std::int64_t>(items_.size()), true});
   out.push_back(
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
-}
-
-bool batcher::command(operator_command c, env&) {
-  switch (c) {
-    case operator_command::enable:
-      return true; // A batcher has nothing that could be forced.
-    case operator_command::reset:
-      counters_.clear();
-      return true;
-    case operator_command::force_open:
-    case operator_command::force_closed:
-    case operator_command::disable:
-    case operator_command::metrics_only:
-      return false;
-  }
-  return false;
 }
 
 } // namespace caisson

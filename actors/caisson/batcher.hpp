@@ -1,9 +1,7 @@
 // Collects calls and sends them on as one.
 #pragma once
 
-#include <caisson/counters.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/time.hpp>
 #include <caisson/timer_queue.hpp>
@@ -51,6 +49,41 @@ void describe(field_visitor& v, batcher_config& c);
 
 void check(const batcher_config& c, const std::string& path, problems& out);
 
+// -- counters -----------------------------------------------------------------
+
+/// What a batcher counts; docs/batcher.md says what each means.
+enum class batcher_counter : std::uint8_t {
+  items,
+  flushed_by_count,
+  flushed_by_delay,
+  flushed_by_deadline,
+  flushed_by_drain,
+  emptied,
+  rejected_full,
+  prefiltered,
+  abandoned,
+  abandoned_in_flight,
+  items_succeeded,
+  items_failed,
+  count_
+};
+
+template <>
+struct enum_names<batcher_counter> {
+  static constexpr std::string_view value[] = {"items",
+                                               "flushed_by_count",
+                                               "flushed_by_delay",
+                                               "flushed_by_deadline",
+                                               "flushed_by_drain",
+                                               "emptied",
+                                               "rejected_full",
+                                               "prefiltered",
+                                               "abandoned",
+                                               "abandoned_in_flight",
+                                               "items_succeeded",
+                                               "items_failed"};
+};
+
 // -- policy -------------------------------------------------------------------
 
 /// Holds calls ("items") until there are enough of them, the first has waited
@@ -63,32 +96,17 @@ void check(const batcher_config& c, const std::string& path, problems& out);
 /// message of theirs, and gives each its part of the answer. The wake-up is
 /// computed from the items that wait: there is no timer that could outlive its
 /// batch and flush the next one early.
-class batcher final : public policy {
+class batcher final
+  : public policy_base<batcher, batcher_config, batcher_counter> {
 public:
-  using config_type = batcher_config;
-
   static constexpr std::string_view kind_name = "batcher";
+
+  // -- construction -----------------------------------------------------------
 
   /// Throws `config_error` if `c` is not valid.
   explicit batcher(batcher_config c);
 
-  [[nodiscard]] const batcher_config& config() const noexcept {
-    return config_;
-  }
-
-  /// Takes a valid configuration over. Items that wait are kept, also if they
-  /// are more than the new `max_waiting`, and follow the new settings.
-  void reconfigure(batcher_config c, env& e);
-
-  /// Counts a call that the host's prefilter answered, so that it never became
-  /// an item.
-  void note_prefiltered() noexcept { counters_.add(counter::prefiltered); }
-
-  // -- implementation of policy -----------------------------------------------
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
@@ -96,30 +114,28 @@ public:
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
   decision child_done(call_id batch, outcome& result, env& e) override;
+
+  /// Counts a call that the host's prefilter answered, so that it never became
+  /// an item.
+  void note_prefiltered() noexcept { count(counter::prefiltered); }
+
+  // -- time -------------------------------------------------------------------
+
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
-  void drain(env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
   [[nodiscard]] std::string_view state() const override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
+  void drain(env& e) override;
+
+protected:
+  /// Items that wait are kept, also if they are more than the new `max_waiting`,
+  /// and follow the new settings.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  enum class counter {
-    items,
-    flushed_by_count,
-    flushed_by_delay,
-    flushed_by_deadline,
-    flushed_by_drain,
-    emptied,
-    rejected_full,
-    prefiltered,
-    abandoned,
-    abandoned_in_flight,
-    items_succeeded,
-    items_failed,
-    count_,
-  };
-
   // Why a batch is sent; the values are those of the counters.
   enum class reason {
     count = static_cast<int>(counter::flushed_by_count),
@@ -154,9 +170,6 @@ private:
   [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
   void flush_due(env& e);
   void launch(reason why, env& e);
-
-  batcher_config config_;
-  counters<counter> counters_;
 
   // The items that wait for a batch, in order of arrival.
   item_list items_;

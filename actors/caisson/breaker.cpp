@@ -6,31 +6,159 @@
 
 namespace caisson {
 
+// -- construction -------------------------------------------------------------
+
 breaker::breaker(breaker_config c)
-  : config_((require_valid(c), std::move(c))),
-    state_(closed{trip_history{config_}}) {
+  : policy_base(std::move(c)), state_(closed{trip_history{config_}}) {
   config_.open = config_.open.detached();
 }
 
-void breaker::reconfigure(breaker_config c, env& e) {
-  // What is due by now happens under the old settings.
+// -- calls: admission ---------------------------------------------------------
+
+decision breaker::admit(call_info& call, slot& notes, env& e) {
   catch_up(e);
-  auto new_intervals = !take_over(c.open, config_.open);
-  config_ = std::move(c);
-  if (auto* s = std::get_if<closed>(&state_)) {
-    s->history.adopt(config_, clock_);
-  } else if (auto* o = std::get_if<open>(&state_)) {
-    // The running interval stays as it was announced to those turned away; a
-    // place in the old schedule means nothing in a new one.
-    if (new_intervals)
-      o->episode.at = {};
-  } else {
-    if (new_intervals)
-      std::get<half_open>(state_).episode.at = {};
-    weigh_probes("reconfigured", e);
+  // Forced open, the automatic state is not asked: it would spend a probe on a
+  // call that is never sent.
+  if (override_ == override_state::forced_open)
+    return turn_away(call, e);
+  if (offer(call, notes, e))
+    return decision::pass();
+  if (override_ == override_state::none)
+    return turn_away(call, e);
+  count(counter::forced_through);
+  notes.start(admission{era_, 0, part::bystander});
+  return decision::pass();
+}
+
+// Whether the automatic state takes the call.
+bool breaker::offer(const call_info& call, slot& notes, env& e) {
+  if (std::holds_alternative<closed>(state_)) {
+    count(counter::admitted);
+    notes.start(admission{era_, 0, part::counted});
+    return true;
   }
-  // A shorter limit may have passed already.
+  if (auto* s = std::get_if<open>(&state_)) {
+    if (clock_ < s->until)
+      return false;
+    go_half_open(*s, e);
+  }
+  return offer_probe(std::get<half_open>(state_), call, notes);
+}
+
+bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
+  // A judged probe is spent; only a neutral one came back.
+  if (s.successes + s.failures + s.leases.size() >= config_.probes)
+    return false;
+  if (s.first_probe == never)
+    s.first_probe = clock_;
+  s.leases.push_back({++last_lease_, call.id, clock_});
+  count(counter::probes);
+  notes.start(admission{era_, last_lease_, part::probe});
+  return true;
+}
+
+decision breaker::turn_away(const call_info& call, env& e) {
+  if (override_ == override_state::forced_open)
+    // When it ends is unknown: an operator decides.
+    return refuse(counter::rejected_forced, errc::breaker_open, call.id, e);
+  // Times left are told by the present clock, even if it stepped back. None is
+  // zero: what ends at or before `clock_` has ended.
+  if (auto* s = std::get_if<open>(&state_))
+    return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
+                  until(s->until, e.now));
+  // The probe is likely to be answered long before its lease ends.
+  return refuse(counter::rejected_half_open, errc::breaker_open, call.id, e,
+                std::min(until(next_end(std::get<half_open>(state_)), e.now),
+                         config_.half_open_retry_after));
+}
+
+// -- calls: results -----------------------------------------------------------
+
+decision breaker::settle(call_info& call, slot& notes, outcome& result,
+                         env& e) {
+  judge(call, notes.as<admission>(),
+        config_.classify.judge(result, count_lists, e), e);
+  return decision::pass();
+}
+
+void breaker::abandon(call_info& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  // A call that did not go down says nothing about the worker.
+  auto v = in_flight ? config_.classify.judge(why, count_lists, e)
+                     : verdict::neutral;
+  judge(call, notes.as<admission>(), v, e);
+}
+
+void breaker::judge(const call_info& call, const admission& a, verdict v,
+                    env& e) {
   catch_up(e);
+  if (a.played == part::bystander)
+    // It holds nothing, and its automatic state had nothing to learn.
+    count(counter::unjudged_results);
+  else if (a.era != era_)
+    // The state that asked is over: this answers a question nobody asks now.
+    tell_late(call, "earlier era", e);
+  else if (a.played == part::probe)
+    judge_probe(call, a, v, e);
+  else
+    judge_counted(v, e);
+}
+
+void breaker::judge_counted(verdict v, env& e) {
+  count_verdict(v);
+  // Neither a success nor a failure: the history does not see it.
+  if (v == verdict::neutral || v == verdict::refused)
+    return;
+  auto& history = std::get<closed>(state_).history;
+  if (history.add(v != verdict::success, clock_)) {
+    count(counter::opened);
+    go_open({}, history.reason(), e);
+  }
+}
+
+void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
+                          env& e) {
+  auto& s = std::get<half_open>(state_);
+  auto i = std::lower_bound(
+    s.leases.begin(), s.leases.end(), a.lease,
+    [](const lease& x, std::uint64_t number) { return x.number < number; });
+  if (i == s.leases.end() || i->number != a.lease) {
+    // It has been counted as a failure when its lease ended.
+    tell_late(call, "probe timed out", e);
+    return;
+  }
+  s.leases.erase(i);
+  count_verdict(v);
+  if (v == verdict::neutral || v == verdict::refused) {
+    // The probe is free for another call; nothing was learned.
+    count(counter::probes_returned);
+    return;
+  }
+  ++(v == verdict::success ? s.successes : s.failures);
+  weigh_probes("probe failed", e);
+}
+
+void breaker::count_verdict(verdict v) {
+  switch (v) {
+    case verdict::success:
+      count(counter::successes);
+      break;
+    case verdict::failure:
+    case verdict::transient:
+      count(counter::failures);
+      break;
+    case verdict::neutral:
+      count(counter::neutral);
+      break;
+    case verdict::refused:
+      count(counter::refused);
+      break;
+  }
+}
+
+void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
+  count(counter::late_results);
+  e.tell({.kind = event_kind::late_result, .detail = why, .call = call.id});
 }
 
 // -- time ---------------------------------------------------------------------
@@ -55,7 +183,7 @@ void breaker::expire_probes(env& e) {
     auto call = s.leases.front().call;
     s.leases.erase(s.leases.begin());
     ++s.failures;
-    counters_.add(counter::leases_expired);
+    count(counter::leases_expired);
     e.tell({.kind = event_kind::lease_ended,
             .detail = "probe timed out",
             .call = call,
@@ -65,7 +193,7 @@ void breaker::expire_probes(env& e) {
   }
   if (clock_ < cap)
     return;
-  counters_.add(counter::half_open_timeouts);
+  count(counter::half_open_timeouts);
   // Few calls are no fault of the worker's. A probe that is still out by now
   // was granted after others came back neutral; had it hung from the start, it
   // would have failed.
@@ -98,162 +226,6 @@ time_point breaker::wakeup() const {
   return next_end(std::get<half_open>(state_));
 }
 
-// -- admission ----------------------------------------------------------------
-
-decision breaker::admit(call_info& call, slot& notes, env& e) {
-  catch_up(e);
-  // Forced open, the automatic state is not asked: it would spend a probe on a
-  // call that is never sent.
-  if (override_ == override_state::forced_open)
-    return refuse(call, e);
-  if (offer(call, notes, e))
-    return decision::pass();
-  if (override_ == override_state::none)
-    return refuse(call, e);
-  counters_.add(counter::forced_through);
-  notes.start(admission{era_, 0, part::bystander});
-  return decision::pass();
-}
-
-// Whether the automatic state takes the call.
-bool breaker::offer(const call_info& call, slot& notes, env& e) {
-  if (std::holds_alternative<closed>(state_)) {
-    counters_.add(counter::admitted);
-    notes.start(admission{era_, 0, part::counted});
-    return true;
-  }
-  if (auto* s = std::get_if<open>(&state_)) {
-    if (clock_ < s->until)
-      return false;
-    go_half_open(*s, e);
-  }
-  return offer_probe(std::get<half_open>(state_), call, notes);
-}
-
-bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
-  // A judged probe is spent; only a neutral one came back.
-  if (s.successes + s.failures + s.leases.size() >= config_.probes)
-    return false;
-  if (s.first_probe == never)
-    s.first_probe = clock_;
-  s.leases.push_back({++last_lease_, call.id, clock_});
-  counters_.add(counter::probes);
-  notes.start(admission{era_, last_lease_, part::probe});
-  return true;
-}
-
-decision breaker::refuse(const call_info& call, env& e) {
-  // Unknown if an operator decides.
-  auto wait = duration::zero();
-  // Times left are told by the present clock, even if it stepped back. None is
-  // zero: what ends at or before `clock_` has ended.
-  if (override_ == override_state::forced_open) {
-    counters_.add(counter::rejected_forced);
-  } else if (auto* s = std::get_if<open>(&state_)) {
-    counters_.add(counter::rejected_open);
-    wait = until(s->until, e.now);
-  } else {
-    counters_.add(counter::rejected_half_open);
-    // The probe is likely to be answered long before its lease ends.
-    wait = std::min(until(next_end(std::get<half_open>(state_)), e.now),
-                    config_.half_open_retry_after);
-  }
-  e.tell({.kind = event_kind::rejected,
-          .to = name_of(errc::breaker_open),
-          .call = call.id,
-          .delay = wait});
-  return decision::reject(errc::breaker_open, wait);
-}
-
-// -- results ------------------------------------------------------------------
-
-decision breaker::settle(call_info& call, slot& notes, outcome& result,
-                         env& e) {
-  judge(call, notes.as<admission>(),
-        config_.classify.judge(result, count_lists, e), e);
-  return decision::pass();
-}
-
-void breaker::abandon(call_info& call, slot& notes, const outcome& why,
-                      bool in_flight, env& e) {
-  // A call that did not go down says nothing about the worker.
-  auto v = in_flight ? config_.classify.judge(why, count_lists, e)
-                     : verdict::neutral;
-  judge(call, notes.as<admission>(), v, e);
-}
-
-void breaker::judge(const call_info& call, const admission& a, verdict v,
-                    env& e) {
-  catch_up(e);
-  if (a.played == part::bystander)
-    // It holds nothing, and its automatic state had nothing to learn.
-    counters_.add(counter::unjudged_results);
-  else if (a.era != era_)
-    // The state that asked is over: this answers a question nobody asks now.
-    tell_late(call, "earlier era", e);
-  else if (a.played == part::probe)
-    judge_probe(call, a, v, e);
-  else
-    judge_counted(v, e);
-}
-
-void breaker::judge_counted(verdict v, env& e) {
-  count_verdict(v);
-  // Neither a success nor a failure: the history does not see it.
-  if (v == verdict::neutral || v == verdict::refused)
-    return;
-  auto& history = std::get<closed>(state_).history;
-  if (history.add(v != verdict::success, clock_)) {
-    counters_.add(counter::opened);
-    go_open({}, history.reason(), e);
-  }
-}
-
-void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
-                          env& e) {
-  auto& s = std::get<half_open>(state_);
-  auto i = std::lower_bound(
-    s.leases.begin(), s.leases.end(), a.lease,
-    [](const lease& x, std::uint64_t number) { return x.number < number; });
-  if (i == s.leases.end() || i->number != a.lease) {
-    // It has been counted as a failure when its lease ended.
-    tell_late(call, "probe timed out", e);
-    return;
-  }
-  s.leases.erase(i);
-  count_verdict(v);
-  if (v == verdict::neutral || v == verdict::refused) {
-    // The probe is free for another call; nothing was learned.
-    counters_.add(counter::probes_returned);
-    return;
-  }
-  ++(v == verdict::success ? s.successes : s.failures);
-  weigh_probes("probe failed", e);
-}
-
-void breaker::count_verdict(verdict v) {
-  switch (v) {
-    case verdict::success:
-      counters_.add(counter::successes);
-      break;
-    case verdict::failure:
-    case verdict::transient:
-      counters_.add(counter::failures);
-      break;
-    case verdict::neutral:
-      counters_.add(counter::neutral);
-      break;
-    case verdict::refused:
-      counters_.add(counter::refused);
-      break;
-  }
-}
-
-void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
-  counters_.add(counter::late_results);
-  e.tell({.kind = event_kind::late_result, .detail = why, .call = call.id});
-}
-
 // -- transitions --------------------------------------------------------------
 
 // Leaves half-open as soon as the verdict is certain, either way. Returns
@@ -264,12 +236,12 @@ bool breaker::weigh_probes(std::string_view why_open, env& e) {
   auto needed = config_.successes_to_close == 0 ? config_.probes
                                                 : config_.successes_to_close;
   if (s.failures > config_.probes - needed) {
-    counters_.add(counter::reopened);
+    count(counter::reopened);
     go_open(s.episode, why_open, e);
     return true;
   }
   if (s.successes >= needed) {
-    counters_.add(counter::closed);
+    count(counter::closed);
     go_closed("probes succeeded", e);
     return true;
   }
@@ -286,7 +258,7 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
 }
 
 void breaker::go_half_open(const open& s, env& e) {
-  counters_.add(counter::half_opened);
+  count(counter::half_opened);
   half_open next;
   next.episode = s.episode;
   move_to(std::move(next), "open interval over", e);
@@ -320,30 +292,7 @@ void breaker::tell_change(std::string_view from, std::string_view why, env& e) {
             .detail = why});
 }
 
-// -- operators ----------------------------------------------------------------
-
-bool breaker::command(operator_command c, env& e) {
-  catch_up(e);
-  switch (c) {
-    case operator_command::force_open:
-      return force(override_state::forced_open, "forced open", e);
-    case operator_command::force_closed:
-      return force(override_state::forced_closed, "forced closed", e);
-    case operator_command::enable:
-      return force(override_state::none, "override lifted", e);
-    case operator_command::reset:
-      counters_.clear();
-      go_closed("reset", e);
-      return true;
-    case operator_command::disable:
-    case operator_command::metrics_only:
-      // The host's.
-      break;
-  }
-  return false;
-}
-
-// -- what it shows ------------------------------------------------------------
+// -- operation ----------------------------------------------------------------
 
 std::string_view breaker::state() const {
   if (override_ == override_state::forced_open)
@@ -354,27 +303,47 @@ std::string_view breaker::state() const {
   return names[state_.index()];
 }
 
-void breaker::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names = {"admitted",
-                                                          "probes",
-                                                          "forced_through",
-                                                          "rejected_open",
-                                                          "rejected_half_open",
-                                                          "rejected_forced",
-                                                          "successes",
-                                                          "failures",
-                                                          "neutral",
-                                                          "refused",
-                                                          "late_results",
-                                                          "unjudged_results",
-                                                          "probes_returned",
-                                                          "leases_expired",
-                                                          "opened",
-                                                          "half_opened",
-                                                          "reopened",
-                                                          "closed",
-                                                          "half_open_timeouts"};
-  counters_.list(names, out);
+void breaker::prepare(breaker_config& next, env& e) {
+  // What is due by now happens under the old settings.
+  catch_up(e);
+  // The running interval stays as it was announced to those turned away; a
+  // place in the old schedule means nothing in a new one.
+  if (take_over(next.open, config_.open))
+    return;
+  if (auto* o = std::get_if<open>(&state_))
+    o->episode.at = {};
+  else if (auto* h = std::get_if<half_open>(&state_))
+    h->episode.at = {};
+}
+
+void breaker::adapt(env& e) {
+  if (auto* s = std::get_if<closed>(&state_))
+    s->history.adopt(config_, clock_);
+  else if (std::holds_alternative<half_open>(state_))
+    weigh_probes("reconfigured", e);
+  // A shorter limit may have passed already.
+  catch_up(e);
+}
+
+bool breaker::command(operator_command c, env& e) {
+  catch_up(e);
+  switch (c) {
+    case operator_command::force_open:
+      return force(override_state::forced_open, "forced open", e);
+    case operator_command::force_closed:
+      return force(override_state::forced_closed, "forced closed", e);
+    case operator_command::enable:
+      return force(override_state::none, "override lifted", e);
+    default:
+      return policy_base::command(c, e);
+  }
+}
+
+void breaker::forget(env& e) {
+  go_closed("reset", e);
+}
+
+void breaker::list_gauges(std::vector<metric>& out) const {
   auto gauge = [&](std::string_view name, std::int64_t value) {
     out.push_back({name, value, true});
   };

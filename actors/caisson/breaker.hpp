@@ -4,9 +4,8 @@
 
 #include <caisson/breaker_config.hpp>
 #include <caisson/breaker_trip.hpp>
-#include <caisson/counters.hpp>
 #include <caisson/outcome.hpp>
-#include <caisson/policy.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/schedule.hpp>
 
 #include <cstdint>
@@ -15,6 +14,57 @@
 #include <vector>
 
 namespace caisson {
+
+// -- counters -----------------------------------------------------------------
+
+/// What a breaker counts; docs/breaker.md says what each means.
+enum class breaker_counter : std::uint8_t {
+  admitted,
+  probes,
+  forced_through,
+  rejected_open,
+  rejected_half_open,
+  rejected_forced,
+  successes,
+  failures,
+  neutral,
+  refused,
+  late_results,
+  unjudged_results,
+  probes_returned,
+  leases_expired,
+  opened,
+  half_opened,
+  reopened,
+  closed,
+  half_open_timeouts,
+  count_
+};
+
+template <>
+struct enum_names<breaker_counter> {
+  static constexpr std::string_view value[] = {"admitted",
+                                               "probes",
+                                               "forced_through",
+                                               "rejected_open",
+                                               "rejected_half_open",
+                                               "rejected_forced",
+                                               "successes",
+                                               "failures",
+                                               "neutral",
+                                               "refused",
+                                               "late_results",
+                                               "unjudged_results",
+                                               "probes_returned",
+                                               "leases_expired",
+                                               "opened",
+                                               "half_opened",
+                                               "reopened",
+                                               "closed",
+                                               "half_open_timeouts"};
+};
+
+// -- policy -------------------------------------------------------------------
 
 /// A circuit breaker.
 ///
@@ -27,37 +77,43 @@ namespace caisson {
 /// Guarantees: it never holds a call, never changes an outcome, and never stays
 /// half-open because of what callers or workers do: each probe is a lease that
 /// ends, and so does the state.
-class breaker final : public policy {
+class breaker final
+  : public policy_base<breaker, breaker_config, breaker_counter> {
 public:
-  using config_type = breaker_config;
-
   static constexpr std::string_view kind_name = "breaker";
+
+  // -- construction -----------------------------------------------------------
 
   /// Closed, with an empty history. Throws `config_error`.
   explicit breaker(breaker_config c);
 
-  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+  // -- calls ------------------------------------------------------------------
 
-  /// Goes on under `c`, which must be valid: state, era and open interval stay,
-  /// histories keep what fits. Half-open, the new numbers are applied to the
-  /// probes so far at once, since no other event might come to do it.
-  void reconfigure(breaker_config c, env& e);
-
-  // -- policy -----------------------------------------------------------------
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override { catch_up(e); }
+
+  // -- operation --------------------------------------------------------------
+
   [[nodiscard]] std::string_view state() const override;
-  void list_metrics(std::vector<metric>& out) const override;
   bool command(operator_command c, env& e) override;
+
+protected:
+  void prepare(breaker_config& next, env& e) override;
+  /// State, era and open interval stay, histories keep what fits. Half-open, the
+  /// new numbers are applied to the probes so far at once, since no other event
+  /// might come to do it.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Closes it.
+  void forget(env& e) override;
 
 private:
   // -- states -----------------------------------------------------------------
@@ -121,28 +177,20 @@ private:
     part played;
   };
 
-  enum class counter : std::uint8_t {
-    admitted,
-    probes,
-    forced_through,
-    rejected_open,
-    rejected_half_open,
-    rejected_forced,
-    successes,
-    failures,
-    neutral,
-    refused,
-    late_results,
-    unjudged_results,
-    probes_returned,
-    leases_expired,
-    opened,
-    half_opened,
-    reopened,
-    closed,
-    half_open_timeouts,
-    count_
-  };
+  // -- calls: admission -------------------------------------------------------
+
+  bool offer(const call_info& call, slot& notes, env& e);
+  bool offer_probe(half_open& s, const call_info& call, slot& notes);
+  decision turn_away(const call_info& call, env& e);
+
+  // -- calls: results ---------------------------------------------------------
+
+  void judge(const call_info& call, const admission& a, verdict v, env& e);
+  void judge_counted(verdict v, env& e);
+  void judge_probe(const call_info& call, const admission& a, verdict v,
+                   env& e);
+  void count_verdict(verdict v);
+  void tell_late(const call_info& call, std::string_view why, env& e);
 
   // -- time -------------------------------------------------------------------
 
@@ -151,21 +199,6 @@ private:
   [[nodiscard]] time_point end_of(const lease& x) const noexcept;
   [[nodiscard]] time_point end_of(const half_open& s) const noexcept;
   [[nodiscard]] time_point next_end(const half_open& s) const noexcept;
-
-  // -- admission --------------------------------------------------------------
-
-  bool offer(const call_info& call, slot& notes, env& e);
-  bool offer_probe(half_open& s, const call_info& call, slot& notes);
-  decision refuse(const call_info& call, env& e);
-
-  // -- results ----------------------------------------------------------------
-
-  void judge(const call_info& call, const admission& a, verdict v, env& e);
-  void judge_counted(verdict v, env& e);
-  void judge_probe(const call_info& call, const admission& a, verdict v,
-                   env& e);
-  void count_verdict(verdict v);
-  void tell_late(const call_info& call, std::string_view why, env& e);
 
   // -- transitions ------------------------------------------------------------
 
@@ -177,7 +210,6 @@ private:
   bool force(override_state next, std::string_view why, env& e);
   void tell_change(std::string_view from, std::string_view why, env& e);
 
-  breaker_config config_;
   automatic_state state_;
   override_state override_ = override_state::none;
   /// Grows with each change of the automatic state; no two eras share one.
@@ -186,7 +218,6 @@ private:
   /// The latest instant seen: a clock that steps back changes nothing until it
   /// has caught up.
   time_point clock_ = time_point::min();
-  counters<counter> counters_;
 };
 
 } // namespace caisson

@@ -34,39 +34,29 @@ void check(const deadline_config& c, const std::string& path, problems& out) {
                                to_text(c.min_left), to_text(c.timeout))});
 }
 
-deadline::deadline(deadline_config c) : config_(std::move(c)) {
-  require_valid(config_);
-}
+// -- construction -------------------------------------------------------------
 
-void deadline::reconfigure(deadline_config c, env&) {
-  config_ = std::move(c);
-}
+deadline::deadline(deadline_config c) : policy_base(std::move(c)) {}
 
 // -- calls --------------------------------------------------------------------
 
 decision deadline::admit(call_info& call, slot& notes, env& e) {
   auto limit = after(e.now, config_.timeout);
   if (std::min(call.deadline, limit) <= e.now)
-    return turn_away(counter::expired_on_arrival, call, e);
+    return refuse(counter::expired_on_arrival, errc::deadline_exceeded, call.id,
+                  e);
   // The host's default stands in for a limit that nobody gave; this is one.
   auto own = call.default_deadline || limit < call.deadline;
   if (!own)
     limit = call.deadline;
   if (until(limit, e.now) < config_.min_left)
-    return turn_away(counter::too_little_left, call, e);
+    return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
+                  e);
   notes.start<limits>({limit, own, false});
   call.deadline = limit;
   call.default_deadline = false;
-  counters_.add(counter::admitted);
+  count(counter::admitted);
   return decision::pass();
-}
-
-decision deadline::turn_away(counter why, const call_info& call, env& e) {
-  counters_.add(why);
-  e.tell({.kind = event_kind::rejected,
-          .to = name_of(errc::deadline_exceeded),
-          .call = call.id});
-  return decision::reject(errc::deadline_exceeded);
 }
 
 decision deadline::settle(call_info& call, slot& notes, outcome&, env& e) {
@@ -75,48 +65,24 @@ decision deadline::settle(call_info& call, slot& notes, outcome&, env& e) {
   // layers further in do not see this deadline: what overran shows here.
   if (!my.expired && my.own && e.now >= my.limit)
     deadline_passed(call, notes, e);
-  counters_.add(my.expired ? counter::overran : counter::answered);
+  count(my.expired ? counter::overran : counter::answered);
   return decision::pass();
 }
 
 void deadline::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   // A call that has expired was counted when it did.
   if (!notes.as<limits>().expired)
-    counters_.add(counter::abandoned);
+    count(counter::abandoned);
 }
+
+// -- time ---------------------------------------------------------------------
 
 decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
   if (!std::exchange(notes.as<limits>().expired, true)) {
-    counters_.add(counter::expired);
+    count(counter::expired);
     e.tell({.kind = event_kind::expired, .call = call.id});
   }
   return decision::reject(errc::deadline_exceeded);
-}
-
-// -- operation ----------------------------------------------------------------
-
-void deadline::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names{
-    "admitted", "expired_on_arrival", "too_little_left", "answered", "expired",
-    "overran",  "abandoned",
-  };
-  counters_.list(names, out);
-}
-
-bool deadline::command(operator_command c, env&) {
-  switch (c) {
-    case operator_command::enable:
-      return true; // Nothing can be forced here, so nothing is lifted.
-    case operator_command::reset:
-      counters_.clear();
-      return true;
-    case operator_command::force_open:
-    case operator_command::force_closed:
-    case operator_command::disable:
-    case operator_command::metrics_only:
-      return false;
-  }
-  return false;
 }
 
 } // namespace caisson

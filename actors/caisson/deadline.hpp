@@ -1,9 +1,7 @@
 // Limits how long a call may take.
 #pragma once
 
-#include <caisson/counters.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/time.hpp>
 
@@ -32,6 +30,27 @@ void describe(field_visitor& v, deadline_config& c);
 
 void check(const deadline_config& c, const std::string& path, problems& out);
 
+// -- counters -----------------------------------------------------------------
+
+/// What a deadline counts; docs/deadline.md says what each means.
+enum class deadline_counter : std::uint8_t {
+  admitted,
+  expired_on_arrival,
+  too_little_left,
+  answered,
+  expired,
+  overran,
+  abandoned,
+  count_
+};
+
+template <>
+struct enum_names<deadline_counter> {
+  static constexpr std::string_view value[] = {
+    "admitted", "expired_on_arrival", "too_little_left", "answered", "expired",
+    "overran",  "abandoned"};
+};
+
 // -- policy -------------------------------------------------------------------
 
 /// Puts a deadline on each call: `timeout` from now, unless the one it has is
@@ -39,50 +58,33 @@ void check(const deadline_config& c, const std::string& path, problems& out);
 /// earlier or later. Calls that have too little time left, or none, are refused
 /// before any work is done for them. While the call is below this layer all
 /// layers there see the deadline; above it, the call has the one it came with.
-class deadline final : public policy {
+class deadline final
+  : public policy_base<deadline, deadline_config, deadline_counter> {
 public:
-  using config_type = deadline_config;
-
   static constexpr std::string_view kind_name = "deadline";
+
+  // -- construction -----------------------------------------------------------
 
   /// Throws `config_error` if `c` is not valid.
   explicit deadline(deadline_config c);
 
-  [[nodiscard]] const deadline_config& config() const noexcept {
-    return config_;
-  }
-
-  /// Takes a valid configuration over. Calls that are below keep the deadline
-  /// they have.
-  void reconfigure(deadline_config c, env& e);
-
-  // -- implementation of policy -----------------------------------------------
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
   decision deadline_passed(call_info& call, slot& notes, env& e) override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
+  // New settings are for calls to come: those below keep their deadlines.
 
 private:
-  enum class counter {
-    admitted,
-    expired_on_arrival,
-    too_little_left,
-    answered,
-    expired,
-    overran,
-    abandoned,
-    count_,
-  };
-
   // What is known of a call below.
   struct limits {
     // The deadline that the layers below were given.
@@ -91,11 +93,6 @@ private:
     bool own;
     bool expired;
   };
-
-  decision turn_away(counter why, const call_info& call, env& e);
-
-  deadline_config config_;
-  counters<counter> counters_;
 };
 
 } // namespace caisson

@@ -27,31 +27,31 @@ void check(const fallback_config& c, const std::string& path, problems& out) {
   check_lists(c.classify, "fall_back_on", "ignore", path, out);
 }
 
-fallback::fallback(fallback_config c, std::vector<alternative_kind> chain)
-  : config_(std::move(c)), chain_(std::move(chain)) {
-  auto found = problems_of(config_);
-  if (chain_.empty())
-    found.push_back({{},
-                     "alternatives",
-                     "0 is out of range, allowed: 1 or "
-                     "more"});
-  if (!found.empty())
-    throw config_error{std::move(found)};
+// -- construction -------------------------------------------------------------
+
+namespace {
+
+problems problems_of_chain(const std::vector<alternative_kind>& chain) {
+  if (!chain.empty())
+    return {};
+  return {{{}, "alternatives", "0 is out of range, allowed: 1 or more"}};
 }
+
+} // namespace
+
+fallback::fallback(fallback_config c, std::vector<alternative_kind> chain)
+  : policy_base(std::move(c), problems_of_chain(chain)),
+    chain_(std::move(chain)) {}
 
 fallback::fallback(fallback_config c, std::size_t actors)
   : fallback(std::move(c),
              std::vector<alternative_kind>(actors, alternative_kind::actor)) {}
 
-void fallback::reconfigure(fallback_config c, env&) {
-  config_ = std::move(c);
-}
-
 // -- calls --------------------------------------------------------------------
 
 decision fallback::admit(call_info&, slot& notes, env&) {
   notes.start<progress>();
-  counters_.add(counter::calls);
+  count(counter::calls);
   return decision::pass();
 }
 
@@ -74,8 +74,8 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
   if (auto why = obstacle(call, my, next, e); why != counter::count_)
     return give_up(my, why);
   if (next > my.next)
-    counters_.add(counter::passed_over);
-  counters_.add(my.next == 0 ? counter::fell_back : counter::tried_next);
+    count(counter::passed_over);
+  count(my.next == 0 ? counter::fell_back : counter::tried_next);
   auto asks = chain_[next] == alternative_kind::actor;
   keep_place(my, asks);
   my.next = next + 1;
@@ -139,11 +139,11 @@ fallback::counter fallback::obstacle(const call_info& call, const progress& my,
 
 decision fallback::answer(const call_info& call, progress& my, env& e) {
   if (my.next == 0) {
-    counters_.add(counter::primary_answered);
+    count(counter::primary_answered);
     return decision::pass();
   }
   keep_place(my, false);
-  counters_.add(counter::answered_by_alternative);
+  count(counter::answered_by_alternative);
   e.tell({.kind = event_kind::fell_back,
           .to = fmt::format_int(my.next - 1).c_str(),
           .call = call.id});
@@ -152,15 +152,14 @@ decision fallback::answer(const call_info& call, progress& my, env& e) {
 
 decision fallback::give_up(progress& my, counter why) {
   keep_place(my, false);
-  counters_.add(why);
+  count(why);
   return decision::pass();
 }
 
 void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   auto& my = notes.as<progress>();
   keep_place(my, false);
-  counters_.add(my.next == 0 ? counter::abandoned
-                             : counter::abandoned_in_fallback);
+  count(my.next == 0 ? counter::abandoned : counter::abandoned_in_fallback);
 }
 
 // Takes a place for the call or gives it back, unless that was done before.
@@ -172,31 +171,8 @@ void fallback::keep_place(progress& my, bool wanted) noexcept {
 
 // -- operation ----------------------------------------------------------------
 
-void fallback::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names{
-    "calls",         "primary_answered", "fell_back",
-    "tried_next",    "passed_over",      "answered_by_alternative",
-    "passed_up",     "all_failed",       "out_of_time",
-    "fallback_full", "abandoned",        "abandoned_in_fallback",
-  };
-  counters_.list(names, out);
+void fallback::list_gauges(std::vector<metric>& out) const {
   out.push_back({"running", running_, true});
-}
-
-bool fallback::command(operator_command c, env&) {
-  switch (c) {
-    case operator_command::enable:
-      return true; // Nothing can be forced here, so nothing is lifted.
-    case operator_command::reset:
-      counters_.clear();
-      return true;
-    case operator_command::force_open:
-    case operator_command::force_closed:
-    case operator_command::disable:
-    case operator_command::metrics_only:
-      return false;
-  }
-  return false;
 }
 
 } // namespace caisson

@@ -1,10 +1,8 @@
 // Lets somebody else answer when the worker cannot.
 #pragma once
 
-#include <caisson/counters.hpp>
 #include <caisson/outcome.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/settings.hpp>
 
 #include <cstddef>
@@ -38,6 +36,34 @@ void describe(field_visitor& v, fallback_config& c);
 
 void check(const fallback_config& c, const std::string& path, problems& out);
 
+// -- counters -----------------------------------------------------------------
+
+/// What a fallback counts; docs/fallback.md says what each means.
+enum class fallback_counter : std::uint8_t {
+  calls,
+  primary_answered,
+  fell_back,
+  tried_next,
+  passed_over,
+  answered_by_alternative,
+  passed_up,
+  all_failed,
+  out_of_time,
+  fallback_full,
+  abandoned,
+  abandoned_in_fallback,
+  count_
+};
+
+template <>
+struct enum_names<fallback_counter> {
+  static constexpr std::string_view value[] = {
+    "calls",         "primary_answered", "fell_back",
+    "tried_next",    "passed_over",      "answered_by_alternative",
+    "passed_up",     "all_failed",       "out_of_time",
+    "fallback_full", "abandoned",        "abandoned_in_fallback"};
+};
+
 // -- policy -------------------------------------------------------------------
 
 /// What answers in place of the worker.
@@ -58,11 +84,12 @@ enum class alternative_kind : std::uint8_t {
 /// Values are given by `env::answer`, actors are asked by a child call, once per
 /// hold; each of their outcomes comes to `settle`. The layer's values and
 /// targets have the numbers of the alternatives.
-class fallback final : public policy {
+class fallback final
+  : public policy_base<fallback, fallback_config, fallback_counter> {
 public:
-  using config_type = fallback_config;
-
   static constexpr std::string_view kind_name = "fallback";
+
+  // -- construction -----------------------------------------------------------
 
   /// The alternatives of `chain` are numbered from 0 on. Throws `config_error`
   /// if `c` is not valid or there are none.
@@ -71,50 +98,28 @@ public:
   /// The same with so many actors.
   fallback(fallback_config c, std::size_t actors);
 
-  [[nodiscard]] const fallback_config& config() const noexcept {
-    return config_;
-  }
-
   [[nodiscard]] std::size_t alternatives() const noexcept {
     return chain_.size();
   }
 
-  /// Takes a valid configuration over. Calls that are with an alternative stay
-  /// there, also if they are more than the new `max_concurrent`.
-  void reconfigure(fallback_config c, env& e);
-
-  // -- implementation of policy -----------------------------------------------
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
   [[nodiscard]] bool resends() const noexcept override { return true; }
 
-private:
-  enum class counter {
-    calls,
-    primary_answered,
-    fell_back,
-    tried_next,
-    passed_over,
-    answered_by_alternative,
-    passed_up,
-    all_failed,
-    out_of_time,
-    fallback_full,
-    abandoned,
-    abandoned_in_fallback,
-    count_,
-  };
+protected:
+  // -- operation --------------------------------------------------------------
 
+  // Under new settings, too, calls stay with their alternatives, also if they
+  // are more than the new `max_concurrent`.
+
+  void list_gauges(std::vector<metric>& out) const override;
+
+private:
   // What is known of a call.
   struct progress {
     // The alternative behind the one that it was sent to; 0 while it is with
@@ -144,10 +149,8 @@ private:
   decision give_up(progress& my, counter why);
   void keep_place(progress& my, bool wanted) noexcept;
 
-  fallback_config config_;
   std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;
-  counters<counter> counters_;
 };
 
 } // namespace caisson

@@ -11,13 +11,6 @@ namespace caisson {
 
 namespace {
 
-// A bucket can only be built from valid numbers, and it is built before the
-// body of the constructor runs.
-limiter_config validated(limiter_config c) {
-  require_valid(c);
-  return c;
-}
-
 // An answer that tells callers to slow down. What a layer or a gate on the way
 // decided, such as an open breaker, is about that layer and not about the rate.
 bool says_slow_down(const outcome& o) noexcept {
@@ -67,28 +60,11 @@ void check(const limiter_config& c, const std::string& path, problems& out) {
                              c.rate, to_text(c.per), c.per.count())});
 }
 
-// -- construction and configuration -------------------------------------------
+// -- construction -------------------------------------------------------------
 
 limiter::limiter(limiter_config c)
-  : config_(validated(std::move(c))),
+  : policy_base(std::move(c)),
     bucket_(config_.rate, config_.per, config_.burst) {}
-
-void limiter::reconfigure(config_type c, env& e) {
-  bucket_.advance(e.now);
-  config_ = std::move(c);
-  bucket_.reshape(config_.rate, config_.per, config_.burst);
-  for (auto h = waiting_.front(); h != queue::none;) {
-    auto following = waiting_.next(h);
-    if (waiting_[h].permits > config_.burst) {
-      auto w = take_out(h);
-      auto d = refuse(count::outgrown, errc::rate_limited, w.call,
-                      duration::zero(), e);
-      e.reject(w.call, d.code, d.retry_after);
-    }
-    h = following;
-  }
-  serve(e);
-}
 
 // -- calls --------------------------------------------------------------------
 
@@ -96,19 +72,19 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({std::max(call.permits, 1u)});
   bucket_.advance(e.now);
   if (s.permits > config_.burst)
-    return refuse(count::too_heavy, errc::rate_limited, call.id,
-                  duration::zero(), e);
+    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
+                     duration::zero(), e);
   // If the wake-up is late the tokens are for those who wait, first of all.
   serve(e);
   if (waiting_.empty() && bucket_.take(s.permits)) {
-    counters_.add(count::passed);
+    count(counter::passed);
     return decision::pass();
   }
   return enqueue(call, s, e);
 }
 
 decision limiter::settle(call_info&, slot& notes, outcome& result, env& e) {
-  counters_.add(count::finished);
+  count(counter::finished);
   bucket_.advance(e.now);
   if (!result.ok && !result.reached)
     put_back(notes.as<stay>().permits, e);
@@ -124,10 +100,10 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
   bucket_.advance(e.now);
   if (waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
-    counters_.add(count::gave_up);
+    count(counter::gave_up);
     take_out(s.place);
   } else {
-    counters_.add(count::abandoned);
+    count(counter::abandoned);
     // Not in flight: it was granted its tokens but has not gone down.
     if (!in_flight || !why.reached)
       put_back(s.permits, e);
@@ -135,34 +111,19 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
   serve(e);
 }
 
-decision limiter::expire(call_info& call, slot& notes, env& e) {
-  auto& s = notes.as<stay>();
-  // A grant that was made is kept: the call has paid for its turn.
-  if (!waits(s, call.id))
-    return decision::pass();
-  bucket_.advance(e.now);
-  // A turn that comes at the very end of waiting is not lost either.
-  if (serve(e, call.id))
-    return decision::pass();
-  take_out(s.place);
-  auto retry_after = until(turn_of(s.permits), e.now);
-  serve(e);
-  return refuse(count::timed_out, errc::wait_timeout, call.id, retry_after, e);
-}
-
-// -- waiting ------------------------------------------------------------------
-
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   auto turn = turn_of(s.permits);
   auto wait = until(turn, e.now);
   if (wait > config_.max_wait || turn == never)
-    return refuse(count::rate_limited, errc::rate_limited, call.id, wait, e);
+    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
+                     e);
   // A call that goes down at its deadline has no time left to be answered in.
   if (call.deadline != never && turn >= call.deadline)
-    return refuse(count::past_deadline, errc::rate_limited, call.id, wait, e);
+    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
+                     e);
   if (waiting_.size() >= config_.max_waiters)
-    return refuse(count::queue_full, errc::queue_full, call.id, wait, e);
-  counters_.add(count::queued);
+    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  count(counter::queued);
   s.place = waiting_.push_back({call.id, s.permits});
   wanted_ += s.permits;
   return decision::hold(after(e.now, config_.max_wait));
@@ -175,7 +136,7 @@ bool limiter::serve(env& e, call_id self) {
   while (!waiting_.empty()
          && bucket_.take(waiting_[waiting_.front()].permits)) {
     auto w = take_out(waiting_.front());
-    counters_.add(count::granted);
+    count(counter::granted);
     if (self != 0 && w.call == self)
       found = true;
     else
@@ -184,38 +145,22 @@ bool limiter::serve(env& e, call_id self) {
   return found;
 }
 
-time_point limiter::wakeup() const {
-  if (waiting_.empty())
-    return never;
-  return bucket_.ready_at(waiting_[waiting_.front()].permits);
-}
-
-void limiter::wake(env& e) {
-  bucket_.advance(e.now);
-  serve(e);
-}
-
 void limiter::put_back(std::uint32_t permits, env& e) {
-  counters_.add(count::returned);
+  count(counter::returned);
   bucket_.put_back(permits, e.now);
 }
 
 void limiter::drain_for(const outcome& result, env& e) {
-  counters_.add(count::drained);
+  count(counter::drained);
   bucket_.drain(after(e.now, result.retry_after));
 }
 
-decision limiter::refuse(count why, errc code, call_id call,
-                         duration retry_after, env& e) {
-  counters_.add(why);
+decision limiter::turn_away(counter why, errc code, call_id call,
+                            duration retry_after, env& e) {
   // `never` is no hint.
   if (retry_after == unlimited)
     retry_after = duration::zero();
-  e.tell({.kind = event_kind::rejected,
-          .to = name_of(code),
-          .call = call,
-          .delay = retry_after});
-  return decision::reject(code, retry_after);
+  return refuse(why, code, call, e, retry_after);
 }
 
 limiter::waiter limiter::take_out(queue::handle h) noexcept {
@@ -236,32 +181,63 @@ time_point limiter::turn_of(std::uint32_t permits) const noexcept {
   return bucket_.ready_at(wanted_ + permits);
 }
 
-// -- status and control -------------------------------------------------------
+// -- time ---------------------------------------------------------------------
 
-void limiter::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<count>::names_type names{
-    "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
-    "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
-    "finished",   "abandoned", "returned", "drained",
-  };
-  counters_.list(names, out);
-  out.push_back({"tokens", bucket_.tokens(), true});
-  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+decision limiter::expire(call_info& call, slot& notes, env& e) {
+  auto& s = notes.as<stay>();
+  // A grant that was made is kept: the call has paid for its turn.
+  if (!waits(s, call.id))
+    return decision::pass();
+  bucket_.advance(e.now);
+  // A turn that comes at the very end of waiting is not lost either.
+  if (serve(e, call.id))
+    return decision::pass();
+  take_out(s.place);
+  auto retry_after = until(turn_of(s.permits), e.now);
+  serve(e);
+  return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
+                   e);
 }
 
-bool limiter::command(operator_command c, env& e) {
-  switch (c) {
-    case operator_command::reset:
-      counters_.clear();
-      bucket_.fill(e.now);
-      serve(e);
-      return true;
-    case operator_command::enable:
-      // Nothing was forced: a limiter knows no operator states of its own.
-      return true;
-    default:
-      return false;
+time_point limiter::wakeup() const {
+  if (waiting_.empty())
+    return never;
+  return bucket_.ready_at(waiting_[waiting_.front()].permits);
+}
+
+void limiter::wake(env& e) {
+  bucket_.advance(e.now);
+  serve(e);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void limiter::prepare(limiter_config&, env& e) {
+  bucket_.advance(e.now);
+}
+
+void limiter::adapt(env& e) {
+  bucket_.reshape(config_.rate, config_.per, config_.burst);
+  for (auto h = waiting_.front(); h != queue::none;) {
+    auto following = waiting_.next(h);
+    if (waiting_[h].permits > config_.burst) {
+      auto w = take_out(h);
+      refuse(counter::outgrown, errc::rate_limited, w.call, e);
+      e.reject(w.call, errc::rate_limited);
+    }
+    h = following;
   }
+  serve(e);
+}
+
+void limiter::forget(env& e) {
+  bucket_.fill(e.now);
+  serve(e);
+}
+
+void limiter::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"tokens", bucket_.tokens(), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
 }
 
 } // namespace caisson

@@ -1,10 +1,8 @@
 // Bounds how many calls go down per unit of time.
 #pragma once
 
-#include <caisson/counters.hpp>
 #include <caisson/gcra.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/wait_list.hpp>
 
 #include <cstdint>
@@ -51,63 +49,78 @@ void describe(field_visitor& v, limiter_config& c);
 /// a place to wait in if they may wait.
 void check(const limiter_config& c, const std::string& path, problems& out);
 
-// -- the policy ---------------------------------------------------------------
+// -- counters -----------------------------------------------------------------
+
+/// What a limiter counts; docs/limiter.md says what each means.
+enum class limiter_counter : std::uint8_t {
+  passed,
+  queued,
+  granted,
+  rate_limited,
+  past_deadline,
+  queue_full,
+  too_heavy,
+  outgrown,
+  timed_out,
+  gave_up,
+  finished,
+  abandoned,
+  returned,
+  drained,
+  count_
+};
+
+template <>
+struct enum_names<limiter_counter> {
+  static constexpr std::string_view value[] = {
+    "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
+    "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
+    "finished",   "abandoned", "returned", "drained"};
+};
+
+// -- policy -------------------------------------------------------------------
 
 /// Sells tokens to calls: each pays `call_info::permits` on its way down. A call
 /// that finds too few waits for its turn if that comes soon enough, or is
 /// refused and told when to come back. Over any time T in which calls are
 /// always at hand exactly `burst + floor(rate * T)` tokens are sold.
-class limiter final : public policy {
+class limiter final
+  : public policy_base<limiter, limiter_config, limiter_counter> {
 public:
-  using config_type = limiter_config;
-
   static constexpr std::string_view kind_name = "limiter";
+
+  // -- construction -----------------------------------------------------------
 
   /// Throws `config_error` if `c` is not valid.
   explicit limiter(limiter_config c);
 
-  [[nodiscard]] const config_type& config() const noexcept { return config_; }
-
-  /// Takes over `c`, which must be valid. The tokens in store stay, except
-  /// those above the new `burst`; waiting calls are kept, with the end of
-  /// waiting that they were given, except those heavier than the new `burst`:
-  /// they could never be served and are turned away.
-  void reconfigure(config_type c, env& e);
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
   decision expire(call_info& call, slot& notes, env& e) override;
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
+
+protected:
+  // -- operation --------------------------------------------------------------
+
+  void prepare(limiter_config& next, env& e) override;
+  /// The tokens in store stay, except those above the new `burst`; waiting calls
+  /// are kept, with the end of waiting that they were given, except those heavier
+  /// than the new `burst`: they could never be served and are turned away.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Fills the bucket.
+  void forget(env& e) override;
 
 private:
-  enum class count : std::uint8_t {
-    passed,
-    queued,
-    granted,
-    rate_limited,
-    past_deadline,
-    queue_full,
-    too_heavy,
-    outgrown,
-    timed_out,
-    gave_up,
-    finished,
-    abandoned,
-    returned,
-    drained,
-    count_,
-  };
-
   // A call that waits. `call` is 0 in an entry that was taken out.
   struct waiter {
     call_id call = 0;
@@ -126,19 +139,17 @@ private:
   [[nodiscard]] time_point turn_of(std::uint32_t permits) const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
-  decision refuse(count why, errc code, call_id call, duration retry_after,
-                  env& e);
+  decision turn_away(counter why, errc code, call_id call, duration retry_after,
+                     env& e);
   waiter take_out(queue::handle h) noexcept;
   void put_back(std::uint32_t permits, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 
-  config_type config_;
   gcra bucket_;
   queue waiting_;
   // What the waiting calls weigh together.
   std::int64_t wanted_ = 0;
-  counters<count> counters_;
 };
 
 } // namespace caisson

@@ -86,13 +86,9 @@ void check(const retrier_config& c, const std::string& path, problems& out) {
   check_lists(c.classify, "retry_on", "fail_on", path, out);
 }
 
-namespace {
+// -- construction -------------------------------------------------------------
 
-retrier_config valid(retrier_config c) {
-  require_valid(c);
-  c.backoff = c.backoff.detached();
-  return c;
-}
+namespace {
 
 retry_budget::limits limits_of(const retrier_config& c) {
   return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
@@ -101,23 +97,15 @@ retry_budget::limits limits_of(const retrier_config& c) {
 } // namespace
 
 retrier::retrier(retrier_config c)
-  : config_(valid(std::move(c))), budget_(limits_of(config_)) {}
-
-void retrier::reconfigure(retrier_config c, env&) {
-  // A budget that was off has missed the traffic, so that it knows nothing.
-  if (limits_of(c) != limits_of(config_) || (c.budget && !config_.budget))
-    budget_ = retry_budget{limits_of(c)};
-  // Places in the old schedule mean nothing in the new one.
-  if (!take_over(c.backoff, config_.backoff))
-    ++era_;
-  config_ = std::move(c);
+  : policy_base(std::move(c)), budget_(limits_of(config_)) {
+  config_.backoff = config_.backoff.detached();
 }
 
 // -- calls --------------------------------------------------------------------
 
 decision retrier::admit(call_info& call, slot& notes, env& e) {
   notes.start<progress>().era = era_;
-  counters_.add(counter::calls);
+  count(counter::calls);
   // What is a retry already does not pay for further ones: otherwise chained
   // retriers would earn their budgets from each other.
   if (config_.budget && call.attempt <= 1)
@@ -131,11 +119,11 @@ decision retrier::settle(call_info& call, slot& notes, outcome& result,
   auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
   if (v == verdict::success) {
-    counters_.add(my.attempts == 1 ? counter::succeeded : counter::recovered);
+    count(my.attempts == 1 ? counter::succeeded : counter::recovered);
     return decision::pass();
   }
   if (auto delay = next_delay(call, my, result, v, e)) {
-    counters_.add(counter::retried);
+    count(counter::retried);
     ++waiting_;
     e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
     return decision::hold(after(e.now, *delay));
@@ -155,7 +143,7 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
                                             const outcome& result, verdict v,
                                             env& e) {
   auto give_up = [this](counter why) -> std::optional<duration> {
-    counters_.add(why);
+    count(why);
     return std::nullopt;
   };
   if (v != verdict::transient && v != verdict::refused)
@@ -188,11 +176,22 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
     return give_up(counter::gave_up_budget);
   if (result.retry_after > duration::zero()) {
     // The worker has said what it needs; guessing starts over.
-    counters_.add(counter::pushed_back);
+    count(counter::pushed_back);
     my.place = {};
   }
   return wait;
 }
+
+void retrier::abandon(call_info&, slot&, const outcome&, bool in_flight, env&) {
+  if (in_flight) {
+    count(counter::abandoned);
+    return;
+  }
+  --waiting_;
+  count(counter::abandoned_waiting);
+}
+
+// -- time ---------------------------------------------------------------------
 
 decision retrier::expire(call_info& call, slot& notes, env&) {
   --waiting_;
@@ -200,59 +199,28 @@ decision retrier::expire(call_info& call, slot& notes, env&) {
   // Comes from the caller, so it may be anything.
   if (call.attempt < std::numeric_limits<std::uint32_t>::max())
     ++call.attempt;
-  counters_.add(counter::resent);
+  count(counter::resent);
   return decision::pass();
-}
-
-void retrier::abandon(call_info&, slot&, const outcome&, bool in_flight, env&) {
-  if (in_flight) {
-    counters_.add(counter::abandoned);
-    return;
-  }
-  --waiting_;
-  counters_.add(counter::abandoned_waiting);
 }
 
 // -- operation ----------------------------------------------------------------
 
-void retrier::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names{
-    "calls",
-    "succeeded",
-    "recovered",
-    "retried",
-    "resent",
-    "pushed_back",
-    "not_retryable",
-    "not_idempotent",
-    "gave_up_pushback",
-    "gave_up_attempts",
-    "gave_up_deadline",
-    "gave_up_schedule",
-    "gave_up_budget",
-    "abandoned",
-    "abandoned_waiting",
-  };
-  counters_.list(names, out);
-  out.push_back({"waiting", waiting_, true});
-  out.push_back({"budget_left", config_.budget ? budget_.balance() : 0, true});
+void retrier::prepare(retrier_config& next, env&) {
+  // A budget that was off has missed the traffic, so that it knows nothing.
+  if (limits_of(next) != limits_of(config_) || (next.budget && !config_.budget))
+    budget_ = retry_budget{limits_of(next)};
+  // Places in the old schedule mean nothing in the new one.
+  if (!take_over(next.backoff, config_.backoff))
+    ++era_;
 }
 
-bool retrier::command(operator_command c, env&) {
-  switch (c) {
-    case operator_command::enable:
-      return true; // Nothing can be forced here, so nothing is lifted.
-    case operator_command::reset:
-      counters_.clear();
-      budget_.clear();
-      return true;
-    case operator_command::force_open:
-    case operator_command::force_closed:
-    case operator_command::disable:
-    case operator_command::metrics_only:
-      return false;
-  }
-  return false;
+void retrier::forget(env&) {
+  budget_.clear();
+}
+
+void retrier::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"waiting", waiting_, true});
+  out.push_back({"budget_left", config_.budget ? budget_.balance() : 0, true});
 }
 
 } // namespace caisson

@@ -1,10 +1,8 @@
 // Tries failed calls again.
 #pragma once
 
-#include <caisson/counters.hpp>
 #include <caisson/outcome.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/retry_budget.hpp>
 #include <caisson/schedule.hpp>
 #include <caisson/settings.hpp>
@@ -64,66 +62,88 @@ void describe(field_visitor& v, retrier_config& c);
 
 void check(const retrier_config& c, const std::string& path, problems& out);
 
+// -- counters -----------------------------------------------------------------
+
+/// What a retrier counts; docs/retrier.md says what each means.
+enum class retrier_counter : std::uint8_t {
+  calls,
+  succeeded,
+  recovered,
+  retried,
+  resent,
+  pushed_back,
+  not_retryable,
+  not_idempotent,
+  gave_up_pushback,
+  gave_up_attempts,
+  gave_up_deadline,
+  gave_up_schedule,
+  gave_up_budget,
+  abandoned,
+  abandoned_waiting,
+  count_
+};
+
+template <>
+struct enum_names<retrier_counter> {
+  static constexpr std::string_view value[] = {"calls",
+                                               "succeeded",
+                                               "recovered",
+                                               "retried",
+                                               "resent",
+                                               "pushed_back",
+                                               "not_retryable",
+                                               "not_idempotent",
+                                               "gave_up_pushback",
+                                               "gave_up_attempts",
+                                               "gave_up_deadline",
+                                               "gave_up_schedule",
+                                               "gave_up_budget",
+                                               "abandoned",
+                                               "abandoned_waiting"};
+};
+
 // -- policy -------------------------------------------------------------------
 
 /// Holds a call that failed until its backoff is over and sends it down again,
 /// as long as attempts, schedule, deadline and budget allow it. When they do
 /// not, the outcome of the last attempt goes up as it is, except that its
 /// `reached` says whether *any* attempt may have reached the worker.
-class retrier final : public policy {
+class retrier final
+  : public policy_base<retrier, retrier_config, retrier_counter> {
 public:
-  using config_type = retrier_config;
-
   static constexpr std::string_view kind_name = "retrier";
+
+  // -- construction -----------------------------------------------------------
 
   /// Throws `config_error` if `c` is not valid.
   explicit retrier(retrier_config c);
 
-  [[nodiscard]] const retrier_config& config() const noexcept {
-    return config_;
-  }
-
-  /// Takes a valid configuration over. Calls in backoff keep the delay they
-  /// have and follow the new settings from their next outcome on. The budget
-  /// starts afresh only if one of its settings changed.
-  void reconfigure(retrier_config c, env& e);
-
-  // -- implementation of policy -----------------------------------------------
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision expire(call_info& call, slot& notes, env& e) override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
   [[nodiscard]] bool resends() const noexcept override { return true; }
 
-private:
-  enum class counter {
-    calls,
-    succeeded,
-    recovered,
-    retried,
-    resent,
-    pushed_back,
-    not_retryable,
-    not_idempotent,
-    gave_up_pushback,
-    gave_up_attempts,
-    gave_up_deadline,
-    gave_up_schedule,
-    gave_up_budget,
-    abandoned,
-    abandoned_waiting,
-    count_,
-  };
+  // -- time -------------------------------------------------------------------
 
+  decision expire(call_info& call, slot& notes, env& e) override;
+
+protected:
+  // -- operation --------------------------------------------------------------
+
+  /// Calls in backoff keep the delay they have and follow the new settings from
+  /// their next outcome on. The budget starts afresh only if one of its settings
+  /// changes.
+  void prepare(retrier_config& next, env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Empties the budget.
+  void forget(env& e) override;
+
+private:
   // What is known of a call.
   struct progress {
     schedule::cursor place;
@@ -142,11 +162,9 @@ private:
   std::optional<duration> next_delay(const call_info& call, progress& my,
                                      const outcome& result, verdict v, env& e);
 
-  retrier_config config_;
   retry_budget budget_;
   std::uint32_t era_ = 0;
   std::int64_t waiting_ = 0;
-  counters<counter> counters_;
 };
 
 } // namespace caisson

@@ -47,42 +47,29 @@ void check(const semaphore_config& c, const std::string& path, problems& out) {
                                   c.max_waiters));
 }
 
-// -- construction and configuration -------------------------------------------
+// -- construction -------------------------------------------------------------
 
-semaphore::semaphore(semaphore_config c) : config_(std::move(c)) {
-  require_valid(config_);
-}
-
-void semaphore::reconfigure(config_type c, env& e) {
-  config_ = std::move(c);
-  for (auto h = waiting_.front(); h != queue::none;) {
-    auto following = waiting_.next(h);
-    if (waiting_[h].permits > config_.permits)
-      turn_away(h, count::outgrown, e);
-    h = following;
-  }
-  serve(e);
-}
+semaphore::semaphore(semaphore_config c) : policy_base(std::move(c)) {}
 
 // -- calls --------------------------------------------------------------------
 
 decision semaphore::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({std::max(call.permits, 1u)});
   if (s.permits > config_.permits)
-    return refuse(count::too_heavy, errc::queue_full, call.id, e);
+    return refuse(counter::too_heavy, errc::queue_full, call.id, e);
   // In FIFO order permits left free by a queue are kept for the call at its
   // head; in LIFO order the newcomer is the head.
   auto my_turn = waiting_.empty() || config_.order == wait_order::lifo;
   if (my_turn && fits(s.permits)) {
     in_use_ += s.permits;
-    counters_.add(count::passed);
+    count(counter::passed);
     return decision::pass();
   }
   return enqueue(call, s, e);
 }
 
 decision semaphore::settle(call_info&, slot& notes, outcome&, env& e) {
-  counters_.add(count::finished);
+  count(counter::finished);
   release(notes.as<stay>().permits, e);
   return decision::pass();
 }
@@ -91,7 +78,7 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
                         env& e) {
   auto& s = notes.as<stay>();
   if (waits(s, call.id)) {
-    counters_.add(count::gave_up);
+    count(counter::gave_up);
     take_out(s.place);
     // Those behind a heavy call may fit now that it is gone.
     serve(e);
@@ -99,33 +86,21 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
   }
   // Also right for a call that was granted its permits and has not gone down
   // yet: the permits are its own from the grant on.
-  counters_.add(count::abandoned);
+  count(counter::abandoned);
   release(s.permits, e);
 }
 
-decision semaphore::expire(call_info& call, slot& notes, env& e) {
-  auto& s = notes.as<stay>();
-  // A grant at the same instant wins: the call has its permits.
-  if (!waits(s, call.id))
-    return decision::pass();
-  take_out(s.place);
-  serve(e);
-  return refuse(count::timed_out, errc::wait_timeout, call.id, e);
-}
-
-// -- waiting ------------------------------------------------------------------
-
 decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
   if (config_.max_waiters == 0)
-    return refuse(count::queue_full, errc::queue_full, call.id, e);
+    return refuse(counter::queue_full, errc::queue_full, call.id, e);
   if (waiting_.size() >= config_.max_waiters) {
     if (config_.order == wait_order::fifo)
-      return refuse(count::queue_full, errc::queue_full, call.id, e);
+      return refuse(counter::queue_full, errc::queue_full, call.id, e);
     // One out for one in: a queue that is too long since `max_waiters` was
     // lowered does not grow, and shrinks only as its calls are served.
-    turn_away(waiting_.front(), count::evicted, e);
+    turn_away(waiting_.front(), counter::evicted, e);
   }
-  counters_.add(count::queued);
+  count(counter::queued);
   s.place = waiting_.push_back({call.id, s.permits});
   return decision::hold(after(e.now, config_.max_wait));
 }
@@ -137,7 +112,7 @@ void semaphore::serve(env& e) {
       return;
     auto w = take_out(h);
     in_use_ += w.permits;
-    counters_.add(count::granted);
+    count(counter::granted);
     e.resume(w.call);
   }
 }
@@ -147,13 +122,7 @@ void semaphore::release(std::uint32_t permits, env& e) {
   serve(e);
 }
 
-decision semaphore::refuse(count why, errc code, call_id call, env& e) {
-  counters_.add(why);
-  e.tell({.kind = event_kind::rejected, .to = name_of(code), .call = call});
-  return decision::reject(code);
-}
-
-void semaphore::turn_away(queue::handle h, count why, env& e) {
+void semaphore::turn_away(queue::handle h, counter why, env& e) {
   auto w = take_out(h);
   e.reject(w.call, errc::queue_full);
   refuse(why, errc::queue_full, w.call, e);
@@ -179,30 +148,34 @@ semaphore::queue::handle semaphore::next_in_turn() const noexcept {
   return config_.order == wait_order::fifo ? waiting_.front() : waiting_.back();
 }
 
-// -- status and control -------------------------------------------------------
+// -- time ---------------------------------------------------------------------
 
-void semaphore::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<count>::names_type names{
-    "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
-    "outgrown", "timed_out", "gave_up", "finished",   "abandoned",
-  };
-  counters_.list(names, out);
+decision semaphore::expire(call_info& call, slot& notes, env& e) {
+  auto& s = notes.as<stay>();
+  // A grant at the same instant wins: the call has its permits.
+  if (!waits(s, call.id))
+    return decision::pass();
+  take_out(s.place);
+  serve(e);
+  return refuse(counter::timed_out, errc::wait_timeout, call.id, e);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void semaphore::adapt(env& e) {
+  for (auto h = waiting_.front(); h != queue::none;) {
+    auto following = waiting_.next(h);
+    if (waiting_[h].permits > config_.permits)
+      turn_away(h, counter::outgrown, e);
+    h = following;
+  }
+  serve(e);
+}
+
+void semaphore::list_gauges(std::vector<metric>& out) const {
   out.push_back({"permits", config_.permits, true});
   out.push_back({"in_use", in_use_, true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
-}
-
-bool semaphore::command(operator_command c, env&) {
-  switch (c) {
-    case operator_command::reset:
-      counters_.clear();
-      return true;
-    case operator_command::enable:
-      // Nothing was forced: a semaphore knows no operator states of its own.
-      return true;
-    default:
-      return false;
-  }
 }
 
 } // namespace caisson

@@ -1,9 +1,7 @@
 // Bounds how many calls are below it at the same time.
 #pragma once
 
-#include <caisson/counters.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy_base.hpp>
 #include <caisson/wait_list.hpp>
 
 #include <cstdint>
@@ -54,57 +52,66 @@ void describe(field_visitor& v, semaphore_config& c);
 /// Checks that settings about waiting come with a place to wait in.
 void check(const semaphore_config& c, const std::string& path, problems& out);
 
-// -- the policy ---------------------------------------------------------------
+// -- counters -----------------------------------------------------------------
+
+/// What a semaphore counts; docs/semaphore.md says what each means.
+enum class semaphore_counter : std::uint8_t {
+  passed,
+  queued,
+  granted,
+  queue_full,
+  too_heavy,
+  evicted,
+  outgrown,
+  timed_out,
+  gave_up,
+  finished,
+  abandoned,
+  count_
+};
+
+template <>
+struct enum_names<semaphore_counter> {
+  static constexpr std::string_view value[] = {
+    "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
+    "outgrown", "timed_out", "gave_up", "finished",   "abandoned"};
+};
+
+// -- policy -------------------------------------------------------------------
 
 /// Lends permits to calls. A call takes `call_info::permits` of them on its way
 /// down and gives them back when it comes back or is abandoned. A call that
 /// finds too few waits, or is refused. Nobody overtakes the call whose turn it
 /// is, so that a heavy call is not starved by light ones.
-class semaphore final : public policy {
+class semaphore final
+  : public policy_base<semaphore, semaphore_config, semaphore_counter> {
 public:
-  using config_type = semaphore_config;
-
   static constexpr std::string_view kind_name = "semaphore";
+
+  // -- construction -----------------------------------------------------------
 
   /// Throws `config_error` if `c` is not valid.
   explicit semaphore(semaphore_config c);
 
-  [[nodiscard]] const config_type& config() const noexcept { return config_; }
-
-  /// Takes over `c`, which must be valid. Waiting calls are kept, with the end
-  /// of waiting that they were given, except those heavier than the new
-  /// `permits`: they could never be served and are turned away.
-  void reconfigure(config_type c, env& e);
-
-  [[nodiscard]] std::string_view kind() const noexcept override {
-    return kind_name;
-  }
+  // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision settle(call_info& call, slot& notes, outcome& result,
                   env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
   decision expire(call_info& call, slot& notes, env& e) override;
-  void list_metrics(std::vector<metric>& out) const override;
-  bool command(operator_command c, env& e) override;
+
+  /// Waiting calls are kept, with the end of waiting that they were given,
+  /// except those heavier than the new `permits`: they could never be served and
+  /// are turned away.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  enum class count : std::uint8_t {
-    passed,
-    queued,
-    granted,
-    queue_full,
-    too_heavy,
-    evicted,
-    outgrown,
-    timed_out,
-    gave_up,
-    finished,
-    abandoned,
-    count_,
-  };
-
   // A call that waits. `call` is 0 in an entry that was taken out.
   struct waiter {
     call_id call = 0;
@@ -124,17 +131,14 @@ private:
   [[nodiscard]] queue::handle next_in_turn() const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
-  decision refuse(count why, errc code, call_id call, env& e);
-  void turn_away(queue::handle h, count why, env& e);
+  void turn_away(queue::handle h, counter why, env& e);
   waiter take_out(queue::handle h) noexcept;
   void release(std::uint32_t permits, env& e);
   void serve(env& e);
 
-  config_type config_;
   queue waiting_;
   // May exceed `permits` after it was lowered.
   std::int64_t in_use_ = 0;
-  counters<count> counters_;
 };
 
 } // namespace caisson

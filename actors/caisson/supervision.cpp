@@ -100,13 +100,7 @@ void supervision::reset() noexcept {
 }
 
 void supervision::list_metrics(std::vector<metric>& out) const {
-  static constexpr counters<counter>::names_type names{
-    "restarts",
-    "gave_up",
-    "gave_up_schedule",
-    "steadied",
-  };
-  counters_.list(names, out);
+  counters_.list(out);
 }
 
 } // namespace caisson

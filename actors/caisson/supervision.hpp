@@ -59,6 +59,23 @@ struct supervision_config {
 
 void describe(field_visitor& v, supervision_config& c);
 
+// -- counters -----------------------------------------------------------------
+
+/// What a supervision counts.
+enum class supervision_counter : std::uint8_t {
+  restarts,
+  gave_up,
+  gave_up_schedule,
+  steadied,
+  count_
+};
+
+template <>
+struct enum_names<supervision_counter> {
+  static constexpr std::string_view value[] = {"restarts", "gave_up",
+                                               "gave_up_schedule", "steadied"};
+};
+
 // -- supervision --------------------------------------------------------------
 
 /// Says when a worker is started again. The limit is that of Erlang/OTP's
@@ -98,13 +115,7 @@ public:
   void list_metrics(std::vector<metric>& out) const;
 
 private:
-  enum class counter {
-    restarts,
-    gave_up,
-    gave_up_schedule,
-    steadied,
-    count_,
-  };
+  using counter = supervision_counter;
 
   // Nothing if the schedule is exhausted.
   [[nodiscard]] std::optional<duration> next_delay(random_source& random,
@@ -119,7 +130,7 @@ private:
   std::optional<time_point> up_since_;
   // The restarts of the last `period`, oldest first.
   std::vector<time_point> recent_;
-  counters<counter> counters_;
+  counters<supervision_counter> counters_;
 };
 
 } // namespace caisson

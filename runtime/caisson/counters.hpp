@@ -2,21 +2,24 @@
 #pragma once
 
 #include <caisson/policy.hpp>
+#include <caisson/settings.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <iterator>
 #include <vector>
 
 namespace caisson {
 
-/// Counters indexed by an enumeration `E` whose last enumerator is `count_`.
+/// Counters indexed by an enumeration `E` whose last enumerator is `count_` and
+/// whose others are named by `enum_names<E>`.
 template <class E>
 class counters {
 public:
   static constexpr auto size = static_cast<std::size_t>(E::count_);
-  using names_type = std::array<std::string_view, size>;
+  static_assert(std::size(enum_names<E>::value) == size,
+                "every counter has one name");
 
   void add(E which, std::int64_t n = 1) noexcept {
     values_[static_cast<std::size_t>(which)] += n;
@@ -28,10 +31,10 @@ public:
 
   void clear() noexcept { values_.fill(0); }
 
-  /// Appends all counters under the given names (static storage).
-  void list(const names_type& names, std::vector<metric>& out) const {
+  /// Appends all of them, with their names.
+  void list(std::vector<metric>& out) const {
     for (std::size_t i = 0; i < size; ++i)
-      out.push_back({names[i], values_[i], false});
+      out.push_back({enum_names<E>::value[i], values_[i], false});
   }
 
 private:

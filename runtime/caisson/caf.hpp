@@ -20,6 +20,7 @@
 #include <caf/init_global_meta_objects.hpp>
 #endif
 
+#include <caisson/detail/hash.hpp>
 #include <caisson/time.hpp>
 
 #include <chrono>
@@ -338,10 +339,8 @@ inline caf::atom_value registry_key(std::string_view name) {
   if (name.size() <= 10
       && name.find_first_not_of(alphabet) == std::string_view::npos)
     return caf::atom_from_string({name.data(), name.size()});
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (unsigned char c : name)
-    h = (h ^ c) * 0x100000001b3u;
-  return static_cast<caf::atom_value>(h | (std::uint64_t{1} << 63));
+  return static_cast<caf::atom_value>(caisson::detail::fnv1a(name)
+                                      | (std::uint64_t{1} << 63));
 }
 #else
 inline std::string registry_key(std::string_view name) {

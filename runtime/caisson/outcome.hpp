@@ -1,6 +1,7 @@
 // How a call ended, as policies see it, and what they make of it.
 #pragma once
 
+#include <caisson/detail/hash.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/time.hpp>
 
@@ -55,13 +56,10 @@ struct outcome {
                          duration retry_after = duration::zero()) noexcept;
 };
 
-/// FNV-1a of a category's name, so that outcomes carry no strings.
+/// The hash of a category's name, so that outcomes carry no strings.
 [[nodiscard]] constexpr std::uint64_t
 category_hash(std::string_view name) noexcept {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (unsigned char c : name)
-    h = (h ^ c) * 0x100000001b3u;
-  return h;
+  return detail::fnv1a(name);
 }
 
 inline constexpr std::uint64_t caisson_category = category_hash("caisson");

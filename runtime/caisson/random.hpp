@@ -6,17 +6,11 @@
 
 namespace caisson {
 
-/// A seeded random source. Same seed, same numbers, on every compiler and
-/// standard library: only the engine's raw output is used, since the standard
-/// distributions differ between libraries. Not safe for concurrent use; every
-/// gate owns one.
-class random_source {
+/// Uniform numbers from a `Source` that derives from this and has `bits()`, the
+/// next 64 random bits.
+template <class Source>
+class uniform_numbers {
 public:
-  explicit random_source(std::uint64_t seed = 0) : engine_(seed) {}
-
-  /// The next 64 random bits.
-  std::uint64_t bits() { return engine_(); }
-
   /// Uniform in [0, 1), with 53 random bits.
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
 
@@ -30,6 +24,21 @@ public:
     __extension__ using wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<wide>(bits()) * n) >> 64);
   }
+
+private:
+  std::uint64_t bits() { return static_cast<Source&>(*this).bits(); }
+};
+
+/// A seeded random source. Same seed, same numbers, on every compiler and
+/// standard library: only the engine's raw output is used, since the standard
+/// distributions differ between libraries. Not safe for concurrent use; every
+/// gate owns one.
+class random_source : public uniform_numbers<random_source> {
+public:
+  explicit random_source(std::uint64_t seed = 0) : engine_(seed) {}
+
+  /// The next 64 random bits.
+  std::uint64_t bits() { return engine_(); }
 
 private:
   std::mt19937_64 engine_;

@@ -7,6 +7,7 @@
 #include <sim/report/verdict.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
+#include <caisson/detail/hash.hpp>
 #include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
@@ -217,10 +218,11 @@ void write_checks(std::ostream& out, const report& r) {
 std::uint64_t combined(const std::vector<const arm_result*>& results) {
   if (results.size() == 1)
     return results.front()->digest;
-  std::uint64_t hash = 0xcbf29ce484222325;
+  auto hash = detail::fnv1a_start;
   for (auto r : results)
     for (int shift = 0; shift < 64; shift += 8)
-      hash = (hash ^ ((r->digest >> shift) & 0xff)) * 0x100000001b3;
+      hash = detail::fnv1a(static_cast<unsigned char>(r->digest >> shift),
+                           hash);
   return hash;
 }
 

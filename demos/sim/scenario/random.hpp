@@ -1,6 +1,7 @@
 // Random numbers that depend on what they are for, not on when they are drawn.
 #pragma once
 
+#include <caisson/detail/hash.hpp>
 #include <caisson/random.hpp>
 
 #include <cstdint>
@@ -21,11 +22,7 @@ public:
   }
 
   [[nodiscard]] constexpr draw_key with(std::string_view name) const noexcept {
-    // FNV-1a.
-    std::uint64_t h = 0xcbf29ce484222325u;
-    for (unsigned char c : name)
-      h = (h ^ c) * 0x100000001b3u;
-    return with(h);
+    return with(detail::fnv1a(name));
   }
 
   [[nodiscard]] constexpr std::uint64_t value() const noexcept {
@@ -40,7 +37,7 @@ private:
 /// numbers, whatever else they drew before: this is what lets several arms of
 /// a scenario see the same arrivals and the same service times, although their
 /// policies lead to different calls. The generator is SplitMix64.
-class keyed_random {
+class keyed_random : public uniform_numbers<keyed_random> {
 public:
   explicit keyed_random(draw_key key) noexcept : state_(key.value()) {}
 
@@ -49,17 +46,6 @@ public:
     auto x = mix_seed(state_);
     state_ += 0x9e3779b97f4a7c15u;
     return x;
-  }
-
-  /// Uniform in [0, 1), with 53 random bits.
-  double uniform() noexcept {
-    return static_cast<double>(bits() >> 11) * 0x1.0p-53;
-  }
-
-  /// Uniform in {0, …, n - 1}; 0 for `n` = 0. The bias is below n / 2^64.
-  std::uint64_t below(std::uint64_t n) noexcept {
-    __extension__ using wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<wide>(bits()) * n) >> 64);
   }
 
 private:

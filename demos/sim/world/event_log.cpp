@@ -3,9 +3,8 @@
 namespace caisson::sim {
 
 void event_log::finish_line() {
-  for (auto c : buffer_)
-    digest_ = (digest_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  digest_ = (digest_ ^ '\n') * 0x100000001b3u;
+  digest_ = detail::fnv1a({buffer_.data(), buffer_.size()}, digest_);
+  digest_ = detail::fnv1a('\n', digest_);
   ++lines_;
   if (sink_)
     sink_({buffer_.data(), buffer_.size()});

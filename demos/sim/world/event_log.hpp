@@ -1,6 +1,7 @@
 // What happened, line by line.
 #pragma once
 
+#include <caisson/detail/hash.hpp>
 #include <caisson/time.hpp>
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ private:
   std::function<void(std::string_view)> sink_;
   fmt::memory_buffer buffer_;
   std::uint64_t lines_ = 0;
-  std::uint64_t digest_ = 0xcbf29ce484222325u;
+  std::uint64_t digest_ = detail::fnv1a_start;
 };
 
 } // namespace caisson::sim

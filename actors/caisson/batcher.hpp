@@ -2,10 +2,10 @@
 #pragma once
 
 #include <caisson/policy_base.hpp>
+#include <caisson/pooled_list.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/time.hpp>
 #include <caisson/timer_queue.hpp>
-#include <caisson/wait_list.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -154,7 +154,7 @@ private:
     deadline_queue::handle deadline;
   };
 
-  using item_list = wait_list<item>;
+  using item_list = pooled_list<item>;
 
   static std::string_view text_of(reason why) noexcept;
 

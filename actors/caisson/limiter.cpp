@@ -98,10 +98,10 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& s = notes.as<stay>();
   bucket_.advance(e.now);
-  if (waits(s, call.id)) {
+  if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
     count(counter::gave_up);
-    take_out(s.place);
+    waiting_.leave(s);
   } else {
     count(counter::abandoned);
     // Not in flight: it was granted its tokens but has not gone down.
@@ -124,8 +124,7 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   if (waiting_.size() >= config_.max_waiters)
     return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
   count(counter::queued);
-  s.place = waiting_.push_back({call.id, s.permits});
-  wanted_ += s.permits;
+  waiting_.join(call.id, s);
   return decision::hold(after(e.now, config_.max_wait));
 }
 
@@ -133,9 +132,8 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
 // was among them, which is told so by its caller and not by a resume.
 bool limiter::serve(env& e, call_id self) {
   auto found = false;
-  while (!waiting_.empty()
-         && bucket_.take(waiting_[waiting_.front()].permits)) {
-    auto w = take_out(waiting_.front());
+  while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
+    auto w = waiting_.take_next();
     count(counter::granted);
     if (self != 0 && w.call == self)
       found = true;
@@ -163,22 +161,9 @@ decision limiter::turn_away(counter why, errc code, call_id call,
   return refuse(why, code, call, e, retry_after);
 }
 
-limiter::waiter limiter::take_out(queue::handle h) noexcept {
-  // The place may be looked at again by the slot that it belonged to.
-  auto w = std::exchange(waiting_[h], {});
-  waiting_.erase(h);
-  wanted_ -= w.permits;
-  return w;
-}
-
-bool limiter::waits(const stay& s, call_id call) const noexcept {
-  auto* w = waiting_.find(s.place);
-  return w && w->call == call;
-}
-
 // When a call of that weight that came now, behind all who wait, could go.
 time_point limiter::turn_of(std::uint32_t permits) const noexcept {
-  return bucket_.ready_at(wanted_ + permits);
+  return bucket_.ready_at(waiting_.weight() + permits);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -186,13 +171,13 @@ time_point limiter::turn_of(std::uint32_t permits) const noexcept {
 decision limiter::expire(call_info& call, slot& notes, env& e) {
   auto& s = notes.as<stay>();
   // A grant that was made is kept: the call has paid for its turn.
-  if (!waits(s, call.id))
+  if (!waiting_.waits(s, call.id))
     return decision::pass();
   bucket_.advance(e.now);
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
-  take_out(s.place);
+  waiting_.leave(s);
   auto retry_after = until(turn_of(s.permits), e.now);
   serve(e);
   return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
@@ -202,7 +187,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
 time_point limiter::wakeup() const {
   if (waiting_.empty())
     return never;
-  return bucket_.ready_at(waiting_[waiting_.front()].permits);
+  return bucket_.ready_at(waiting_.next().permits);
 }
 
 void limiter::wake(env& e) {
@@ -218,15 +203,10 @@ void limiter::prepare(limiter_config&, env& e) {
 
 void limiter::adapt(env& e) {
   bucket_.reshape(config_.rate, config_.per, config_.burst);
-  for (auto h = waiting_.front(); h != queue::none;) {
-    auto following = waiting_.next(h);
-    if (waiting_[h].permits > config_.burst) {
-      auto w = take_out(h);
-      refuse(counter::outgrown, errc::rate_limited, w.call, e);
-      e.reject(w.call, errc::rate_limited);
-    }
-    h = following;
-  }
+  waiting_.take_heavier(config_.burst, [&](const waiting_queue::entry& w) {
+    refuse(counter::outgrown, errc::rate_limited, w.call, e);
+    e.reject(w.call, errc::rate_limited);
+  });
   serve(e);
 }
 

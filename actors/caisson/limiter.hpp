@@ -3,7 +3,7 @@
 
 #include <caisson/gcra.hpp>
 #include <caisson/policy_base.hpp>
-#include <caisson/wait_list.hpp>
+#include <caisson/waiting_queue.hpp>
 
 #include <cstdint>
 #include <string>
@@ -121,35 +121,19 @@ protected:
   void forget(env& e) override;
 
 private:
-  // A call that waits. `call` is 0 in an entry that was taken out.
-  struct waiter {
-    call_id call = 0;
-    std::uint32_t permits = 0;
-  };
+  using stay = waiting_queue::stay;
 
-  using queue = wait_list<waiter>;
-
-  // In the call's slot: its weight, and where it waits or waited.
-  struct stay {
-    std::uint32_t permits = 1;
-    queue::handle place = queue::none;
-  };
-
-  [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
   [[nodiscard]] time_point turn_of(std::uint32_t permits) const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e);
-  waiter take_out(queue::handle h) noexcept;
   void put_back(std::uint32_t permits, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 
   gcra bucket_;
-  queue waiting_;
-  // What the waiting calls weigh together.
-  std::int64_t wanted_ = 0;
+  waiting_queue waiting_;
 };
 
 } // namespace caisson

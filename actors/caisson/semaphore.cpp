@@ -49,7 +49,8 @@ void check(const semaphore_config& c, const std::string& path, problems& out) {
 
 // -- construction -------------------------------------------------------------
 
-semaphore::semaphore(semaphore_config c) : policy_base(std::move(c)) {}
+semaphore::semaphore(semaphore_config c)
+  : policy_base(std::move(c)), waiting_(config_.order) {}
 
 // -- calls --------------------------------------------------------------------
 
@@ -59,8 +60,7 @@ decision semaphore::admit(call_info& call, slot& notes, env& e) {
     return refuse(counter::too_heavy, errc::queue_full, call.id, e);
   // In FIFO order permits left free by a queue are kept for the call at its
   // head; in LIFO order the newcomer is the head.
-  auto my_turn = waiting_.empty() || config_.order == wait_order::lifo;
-  if (my_turn && fits(s.permits)) {
+  if (waiting_.newcomer_is_next() && fits(s.permits)) {
     in_use_ += s.permits;
     count(counter::passed);
     return decision::pass();
@@ -77,9 +77,9 @@ decision semaphore::settle(call_info&, slot& notes, outcome&, env& e) {
 void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
                         env& e) {
   auto& s = notes.as<stay>();
-  if (waits(s, call.id)) {
+  if (waiting_.waits(s, call.id)) {
     count(counter::gave_up);
-    take_out(s.place);
+    waiting_.leave(s);
     // Those behind a heavy call may fit now that it is gone.
     serve(e);
     return;
@@ -98,19 +98,18 @@ decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
       return refuse(counter::queue_full, errc::queue_full, call.id, e);
     // One out for one in: a queue that is too long since `max_waiters` was
     // lowered does not grow, and shrinks only as its calls are served.
-    turn_away(waiting_.front(), counter::evicted, e);
+    turn_away(waiting_.take_oldest(), counter::evicted, e);
   }
   count(counter::queued);
-  s.place = waiting_.push_back({call.id, s.permits});
+  waiting_.join(call.id, s);
   return decision::hold(after(e.now, config_.max_wait));
 }
 
 void semaphore::serve(env& e) {
-  for (auto h = next_in_turn(); h != queue::none; h = next_in_turn()) {
-    // The others wait as well, although some might fit: see `wait_order`.
-    if (!fits(waiting_[h].permits))
-      return;
-    auto w = take_out(h);
+  // If the next one does not fit, the others wait as well, although some might:
+  // see `wait_order`.
+  while (!waiting_.empty() && fits(waiting_.next().permits)) {
+    auto w = waiting_.take_next();
     in_use_ += w.permits;
     count(counter::granted);
     e.resume(w.call);
@@ -122,30 +121,13 @@ void semaphore::release(std::uint32_t permits, env& e) {
   serve(e);
 }
 
-void semaphore::turn_away(queue::handle h, counter why, env& e) {
-  auto w = take_out(h);
+void semaphore::turn_away(const waiting_queue::entry& w, counter why, env& e) {
   e.reject(w.call, errc::queue_full);
   refuse(why, errc::queue_full, w.call, e);
 }
 
-semaphore::waiter semaphore::take_out(queue::handle h) noexcept {
-  // The place may be looked at again by the slot that it belonged to.
-  auto w = std::exchange(waiting_[h], {});
-  waiting_.erase(h);
-  return w;
-}
-
 bool semaphore::fits(std::uint32_t permits) const noexcept {
   return in_use_ + permits <= config_.permits;
-}
-
-bool semaphore::waits(const stay& s, call_id call) const noexcept {
-  auto* w = waiting_.find(s.place);
-  return w && w->call == call;
-}
-
-semaphore::queue::handle semaphore::next_in_turn() const noexcept {
-  return config_.order == wait_order::fifo ? waiting_.front() : waiting_.back();
 }
 
 // -- time ---------------------------------------------------------------------
@@ -153,9 +135,9 @@ semaphore::queue::handle semaphore::next_in_turn() const noexcept {
 decision semaphore::expire(call_info& call, slot& notes, env& e) {
   auto& s = notes.as<stay>();
   // A grant at the same instant wins: the call has its permits.
-  if (!waits(s, call.id))
+  if (!waiting_.waits(s, call.id))
     return decision::pass();
-  take_out(s.place);
+  waiting_.leave(s);
   serve(e);
   return refuse(counter::timed_out, errc::wait_timeout, call.id, e);
 }
@@ -163,12 +145,10 @@ decision semaphore::expire(call_info& call, slot& notes, env& e) {
 // -- operation ----------------------------------------------------------------
 
 void semaphore::adapt(env& e) {
-  for (auto h = waiting_.front(); h != queue::none;) {
-    auto following = waiting_.next(h);
-    if (waiting_[h].permits > config_.permits)
-      turn_away(h, counter::outgrown, e);
-    h = following;
-  }
+  waiting_.reorder(config_.order);
+  waiting_.take_heavier(config_.permits, [&](const waiting_queue::entry& w) {
+    turn_away(w, counter::outgrown, e);
+  });
   serve(e);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/policy_base.hpp>
-#include <caisson/wait_list.hpp>
+#include <caisson/waiting_queue.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,19 +12,6 @@
 namespace caisson {
 
 // -- configuration ------------------------------------------------------------
-
-/// Whose turn it is when a permit becomes free.
-enum class wait_order : std::uint8_t {
-  /// The call that has waited longest.
-  fifo,
-  /// The call that came last.
-  lifo,
-};
-
-template <>
-struct enum_names<wait_order> {
-  static constexpr std::string_view value[] = {"fifo", "lifo"};
-};
 
 /// Configures a `semaphore`.
 struct semaphore_config {
@@ -112,31 +99,16 @@ public:
   void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  // A call that waits. `call` is 0 in an entry that was taken out.
-  struct waiter {
-    call_id call = 0;
-    std::uint32_t permits = 0;
-  };
-
-  using queue = wait_list<waiter>;
-
-  // In the call's slot: its weight, and where it waits or waited.
-  struct stay {
-    std::uint32_t permits = 1;
-    queue::handle place = queue::none;
-  };
+  using stay = waiting_queue::stay;
 
   [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
-  [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept;
-  [[nodiscard]] queue::handle next_in_turn() const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
-  void turn_away(queue::handle h, counter why, env& e);
-  waiter take_out(queue::handle h) noexcept;
+  void turn_away(const waiting_queue::entry& w, counter why, env& e);
   void release(std::uint32_t permits, env& e);
   void serve(env& e);
 
-  queue waiting_;
+  waiting_queue waiting_;
   // May exceed `permits` after it was lowered.
   std::int64_t in_use_ = 0;
 };

@@ -1,10 +1,10 @@
 // Many timers, one wake-up.
 #pragma once
 
+#include <caisson/detail/index_pool.hpp>
 #include <caisson/time.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -49,13 +49,14 @@ public:
 
   /// Whether the timer is still set.
   [[nodiscard]] bool contains(handle h) const noexcept {
-    return h.node < nodes_.size() && nodes_[h.node].generation == h.generation
+    return h.node < nodes_.capacity()
+           && nodes_[h.node].generation == h.generation
            && nodes_[h.node].position != none;
   }
 
   /// Sets a timer. One for `never` is kept and never fires.
   handle push(time_point at, Payload payload) {
-    auto n = take_node();
+    auto n = nodes_.take(node{{}, none, first_generation_, none});
     nodes_[n].payload = payload;
     heap_.push_back({at, sequence_++, n});
     sift_up(heap_.size() - 1);
@@ -101,7 +102,9 @@ public:
   }
 
   /// For how many timers there is memory at present.
-  [[nodiscard]] std::size_t capacity() const noexcept { return nodes_.size(); }
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return nodes_.capacity();
+  }
 
 private:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -120,29 +123,17 @@ private:
     std::uint32_t position = none;
     // Counts how often the node was freed: this is what makes handles stale.
     std::uint32_t generation = 0;
-    std::uint32_t next_free = none;
+    std::uint32_t next = none;
   };
 
   static bool earlier(const entry& a, const entry& b) noexcept {
     return a.at != b.at ? a.at < b.at : a.sequence < b.sequence;
   }
 
-  std::uint32_t take_node() {
-    if (free_ == none) {
-      assert(nodes_.size() < none);
-      nodes_.emplace_back().generation = first_generation_;
-      return static_cast<std::uint32_t>(nodes_.size() - 1);
-    }
-    auto n = free_;
-    free_ = nodes_[n].next_free;
-    return n;
-  }
-
   void free_node(std::uint32_t n) noexcept {
     nodes_[n].position = none;
     ++nodes_[n].generation;
-    nodes_[n].next_free = free_;
-    free_ = n;
+    nodes_.put_back(n);
   }
 
   void remove(std::size_t i) noexcept {
@@ -158,14 +149,12 @@ private:
 
   // After a peak. Handles of timers that are gone stay stale.
   void give_back() noexcept {
-    constexpr std::size_t kept = 1024;
-    if (!heap_.empty() || nodes_.size() <= kept)
+    if (!heap_.empty() || !nodes_.oversized())
       return;
-    for (const auto& x : nodes_)
-      first_generation_ = std::max(first_generation_, x.generation);
+    for (std::uint32_t n = 0; n < nodes_.capacity(); ++n)
+      first_generation_ = std::max(first_generation_, nodes_[n].generation);
     heap_ = {};
-    nodes_ = {};
-    free_ = none;
+    nodes_.release();
   }
 
   void place(std::size_t i, const entry& x) noexcept {
@@ -212,8 +201,7 @@ private:
   }
 
   std::vector<entry> heap_;
-  std::vector<node> nodes_;
-  std::uint32_t free_ = none;
+  detail::index_pool<node> nodes_;
   std::uint64_t sequence_ = 0;
   // Of new nodes: larger than any that was given back.
   std::uint32_t first_generation_ = 0;

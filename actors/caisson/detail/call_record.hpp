@@ -5,8 +5,8 @@
 #include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/linked.hpp>
 #include <caisson/policy.hpp>
+#include <caisson/pooled_list.hpp>
 #include <caisson/timer_queue.hpp>
-#include <caisson/wait_list.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -84,7 +84,7 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   /// Bit k: an attempt made since layer k admitted the call may have reached a
   /// worker. The highest bit: any attempt.
   std::uint64_t reached = 0;
-  wait_list<call_id>::handle wait = wait_list<call_id>::none;
+  pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
   std::uint32_t index = 0;
   /// What it was sent to.
   target_id target = worker_target;

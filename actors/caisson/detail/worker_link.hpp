@@ -2,8 +2,8 @@
 #pragma once
 
 #include <caisson/detail/engine_core.hpp>
+#include <caisson/pooled_list.hpp>
 #include <caisson/supervision.hpp>
-#include <caisson/wait_list.hpp>
 
 #include <cstdint>
 #include <string>
@@ -93,7 +93,7 @@ private:
   std::uint32_t incarnation_ = 0;
   time_point restart_at_ = never;
   std::vector<target_entry> targets_;
-  wait_list<call_id> waiting_;
+  pooled_list<call_id> waiting_;
 };
 
 } // namespace caisson::detail

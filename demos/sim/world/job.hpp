@@ -6,8 +6,8 @@
 #include <sim/world/world_plan.hpp>
 
 #include <caisson/caf.hpp>
+#include <caisson/pooled_list.hpp>
 #include <caisson/timer_queue.hpp>
-#include <caisson/wait_list.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -49,7 +49,7 @@ struct job {
   std::vector<progress> entries;
   std::vector<std::uint64_t> calls;
   /// Where it waits in a `job_queue`; `resumed`: after it has had a worker.
-  wait_list<job_key>::handle queued = wait_list<job_key>::none;
+  pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
   bool resumed = false;
   timer_queue<std::uint64_t>::handle due_timer;
   time_point held_since;

@@ -19,10 +19,10 @@ job_key job_queue::next() const {
 }
 
 bool job_queue::remove(job& j) {
-  if (j.queued == wait_list<job_key>::none)
+  if (j.queued == pooled_list<job_key>::none)
     return false;
   (j.resumed ? resumed_ : new_).erase(j.queued);
-  j.queued = wait_list<job_key>::none;
+  j.queued = pooled_list<job_key>::none;
   return true;
 }
 

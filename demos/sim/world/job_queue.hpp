@@ -4,7 +4,7 @@
 #include <sim/scenario/scenario.hpp>
 #include <sim/world/job.hpp>
 
-#include <caisson/wait_list.hpp>
+#include <caisson/pooled_list.hpp>
 
 #include <cstddef>
 
@@ -39,8 +39,8 @@ public:
 
 private:
   queue_order order_;
-  wait_list<job_key> new_;
-  wait_list<job_key> resumed_;
+  pooled_list<job_key> new_;
+  pooled_list<job_key> resumed_;
 };
 
 } // namespace caisson::sim

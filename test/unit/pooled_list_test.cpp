@@ -1,5 +1,5 @@
+#include <caisson/pooled_list.hpp>
 #include <caisson/random.hpp>
-#include <caisson/wait_list.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,25 +11,25 @@
 namespace caisson {
 namespace {
 
-std::vector<int> content(const wait_list<int>& xs) {
+std::vector<int> content(const pooled_list<int>& xs) {
   std::vector<int> out;
-  for (auto h = xs.front(); h != wait_list<int>::none; h = xs.next(h))
+  for (auto h = xs.front(); h != pooled_list<int>::none; h = xs.next(h))
     out.push_back(xs[h]);
   return out;
 }
 
 using ints = std::vector<int>;
 
-TEST(wait_list, is_empty_at_the_start) {
-  wait_list<int> xs;
+TEST(pooled_list, is_empty_at_the_start) {
+  pooled_list<int> xs;
   EXPECT_TRUE(xs.empty());
   EXPECT_EQ(xs.size(), 0u);
-  EXPECT_EQ(xs.front(), wait_list<int>::none);
-  EXPECT_EQ(xs.back(), wait_list<int>::none);
+  EXPECT_EQ(xs.front(), pooled_list<int>::none);
+  EXPECT_EQ(xs.back(), pooled_list<int>::none);
 }
 
-TEST(wait_list, keeps_the_order_of_arrival) {
-  wait_list<int> xs;
+TEST(pooled_list, keeps_the_order_of_arrival) {
+  pooled_list<int> xs;
   auto a = xs.push_back(1);
   xs.push_back(2);
   auto c = xs.push_back(3);
@@ -39,8 +39,8 @@ TEST(wait_list, keeps_the_order_of_arrival) {
   EXPECT_EQ(xs.size(), 3u);
 }
 
-TEST(wait_list, gives_up_its_first_middle_last_and_only_entry) {
-  wait_list<int> xs;
+TEST(pooled_list, gives_up_its_first_middle_last_and_only_entry) {
+  pooled_list<int> xs;
   auto a = xs.push_back(1);
   auto b = xs.push_back(2);
   auto c = xs.push_back(3);
@@ -55,12 +55,12 @@ TEST(wait_list, gives_up_its_first_middle_last_and_only_entry) {
   EXPECT_EQ(xs.front(), c);
   EXPECT_EQ(xs.erase(c), 3);
   EXPECT_TRUE(xs.empty());
-  EXPECT_EQ(xs.front(), wait_list<int>::none);
-  EXPECT_EQ(xs.back(), wait_list<int>::none);
+  EXPECT_EQ(xs.front(), pooled_list<int>::none);
+  EXPECT_EQ(xs.back(), pooled_list<int>::none);
 }
 
-TEST(wait_list, uses_the_places_of_entries_that_left) {
-  wait_list<int> xs;
+TEST(pooled_list, uses_the_places_of_entries_that_left) {
+  pooled_list<int> xs;
   xs.push_back(1);
   auto b = xs.push_back(2);
   xs.erase(b);
@@ -71,10 +71,10 @@ TEST(wait_list, uses_the_places_of_entries_that_left) {
   }
 }
 
-TEST(wait_list, keeps_handles_valid_while_others_come_and_go) {
-  wait_list<int> xs;
+TEST(pooled_list, keeps_handles_valid_while_others_come_and_go) {
+  pooled_list<int> xs;
   auto a = xs.push_back(1);
-  std::vector<wait_list<int>::handle> others;
+  std::vector<pooled_list<int>::handle> others;
   for (int i = 0; i < 1000; ++i)
     others.push_back(xs.push_back(i));
   for (auto h : others)
@@ -83,17 +83,17 @@ TEST(wait_list, keeps_handles_valid_while_others_come_and_go) {
   EXPECT_EQ(content(xs), (ints{1}));
 }
 
-TEST(wait_list, holds_values_that_can_only_be_moved) {
-  wait_list<std::unique_ptr<int>> xs;
+TEST(pooled_list, holds_values_that_can_only_be_moved) {
+  pooled_list<std::unique_ptr<int>> xs;
   auto h = xs.push_back(std::make_unique<int>(5));
   EXPECT_EQ(*xs[h], 5);
   EXPECT_EQ(*xs.erase(h), 5);
 }
 
-TEST(wait_list, agrees_with_a_plain_sequence_under_random_operations) {
-  using entry = std::pair<wait_list<int>::handle, int>;
+TEST(pooled_list, agrees_with_a_plain_sequence_under_random_operations) {
+  using entry = std::pair<pooled_list<int>::handle, int>;
   random_source random{11};
-  wait_list<int> xs;
+  pooled_list<int> xs;
   std::deque<entry> model;
   for (int step = 0; step < 20'000; ++step) {
     if (model.empty() || random.below(100) < 51) {
@@ -118,9 +118,9 @@ TEST(wait_list, agrees_with_a_plain_sequence_under_random_operations) {
   }
 }
 
-TEST(wait_list, gives_memory_back_when_it_is_empty) {
-  wait_list<int> l;
-  std::vector<wait_list<int>::handle> all;
+TEST(pooled_list, gives_memory_back_when_it_is_empty) {
+  pooled_list<int> l;
+  std::vector<pooled_list<int>::handle> all;
   for (int i = 0; i < 10'000; ++i)
     all.push_back(l.push_back(i));
   EXPECT_EQ(l.capacity(), 10'000u);
@@ -128,7 +128,7 @@ TEST(wait_list, gives_memory_back_when_it_is_empty) {
     l.erase(h);
   EXPECT_EQ(l.capacity(), 0u);
   EXPECT_EQ(l.find(all.back()), nullptr);
-  EXPECT_EQ(l.find(wait_list<int>::none), nullptr);
+  EXPECT_EQ(l.find(pooled_list<int>::none), nullptr);
   EXPECT_EQ(l[l.push_back(7)], 7);
 }
 

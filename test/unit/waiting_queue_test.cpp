@@ -1,0 +1,128 @@
+// Who waits, whose turn it is, and who leaves.
+#include <caisson/random.hpp>
+#include <caisson/waiting_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+namespace {
+
+using stay = waiting_queue::stay;
+
+// Joins with calls 1, 2, … of these weights.
+std::vector<stay> join(waiting_queue& q, std::vector<std::uint32_t> weights) {
+  std::vector<stay> out;
+  for (auto permits : weights) {
+    out.push_back({.permits = permits});
+    q.join(out.size(), out.back());
+  }
+  return out;
+}
+
+std::vector<call_id> turns(waiting_queue& q) {
+  std::vector<call_id> out;
+  while (!q.empty())
+    out.push_back(q.take_next().call);
+  return out;
+}
+
+using ids = std::vector<call_id>;
+
+TEST(waiting_queue, gives_turns_in_the_order_of_arrival_or_against_it) {
+  waiting_queue fifo;
+  join(fifo, {1, 1, 1});
+  EXPECT_EQ(turns(fifo), (ids{1, 2, 3}));
+  waiting_queue lifo{wait_order::lifo};
+  join(lifo, {1, 1, 1});
+  EXPECT_EQ(turns(lifo), (ids{3, 2, 1}));
+}
+
+TEST(waiting_queue, goes_on_in_another_order_with_everybody_in_it) {
+  waiting_queue q;
+  join(q, {1, 1, 1, 1});
+  EXPECT_EQ(q.take_next().call, 1u);
+  q.reorder(wait_order::lifo);
+  EXPECT_EQ(q.take_next().call, 4u);
+  EXPECT_EQ(q.take_oldest().call, 2u);
+  EXPECT_EQ(turns(q), (ids{3}));
+}
+
+TEST(waiting_queue, knows_whether_a_newcomer_would_be_next) {
+  waiting_queue q;
+  EXPECT_TRUE(q.newcomer_is_next());
+  join(q, {1});
+  EXPECT_FALSE(q.newcomer_is_next());
+  q.reorder(wait_order::lifo);
+  EXPECT_TRUE(q.newcomer_is_next());
+}
+
+TEST(waiting_queue, weighs_those_who_wait) {
+  waiting_queue q;
+  auto stays = join(q, {5, 2, 7});
+  EXPECT_EQ(q.weight(), 14);
+  q.leave(stays[1]);
+  EXPECT_EQ(q.weight(), 12);
+  EXPECT_EQ(q.next().permits, 5u);
+  q.take_next();
+  EXPECT_EQ(q.weight(), 7);
+  q.take_oldest();
+  EXPECT_EQ(q.weight(), 0);
+}
+
+TEST(waiting_queue, forgets_who_left_also_if_the_place_has_another_owner) {
+  waiting_queue q;
+  auto first = join(q, {1})[0];
+  EXPECT_TRUE(q.waits(first, 1));
+  EXPECT_FALSE(q.waits(first, 2));
+  q.leave(first);
+  EXPECT_FALSE(q.waits(first, 1));
+  stay second;
+  q.join(2, second);
+  ASSERT_EQ(second.place, first.place) << "places are reused";
+  EXPECT_FALSE(q.waits(first, 1));
+  EXPECT_TRUE(q.waits(second, 2));
+  EXPECT_FALSE(q.waits(stay{}, 3));
+}
+
+TEST(waiting_queue, takes_out_what_is_too_heavy_oldest_first) {
+  waiting_queue q;
+  join(q, {5, 3, 4, 9});
+  ids gone;
+  q.take_heavier(3, [&](const auto& w) { gone.push_back(w.call); });
+  EXPECT_EQ(gone, (ids{1, 3, 4}));
+  EXPECT_EQ(q.weight(), 3);
+  EXPECT_EQ(turns(q), (ids{2}));
+}
+
+TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
+  random_source random{5};
+  waiting_queue q;
+  std::vector<std::pair<call_id, stay>> model;
+  for (call_id id = 1; id <= 20'000; ++id) {
+    if (model.empty() || random.below(100) < 51) {
+      stay s{.permits = static_cast<std::uint32_t>(1 + random.below(9))};
+      q.join(id, s);
+      model.emplace_back(id, s);
+    } else {
+      auto i = static_cast<std::ptrdiff_t>(random.below(model.size()));
+      q.leave(model[static_cast<std::size_t>(i)].second);
+      model.erase(model.begin() + i);
+    }
+    std::int64_t weight = 0;
+    for (auto& [_, s] : model)
+      weight += s.permits;
+    ASSERT_EQ(q.weight(), weight);
+    ASSERT_EQ(q.size(), model.size());
+    if (!model.empty()) {
+      ASSERT_EQ(q.next().call, model.front().first);
+      ASSERT_TRUE(q.waits(model.back().second, model.back().first));
+    }
+  }
+}
+
+} // namespace
+} // namespace caisson

@@ -80,7 +80,7 @@ int main() {
   world.advance(900ms);
   story.tell("write f, within 50 ms");
   auto urgent = world.request(
-    writer, caisson::wrap(std::string{"f"}).within(50ms).done());
+    writer, caisson::wrap(std::string{"f"}).within(50ms));
   world.advance(30ms);
   story.tell("f: row {}", demo::text_of(urgent));
   story.check(urgent.ok(), "a deadline flushes while there is still time");

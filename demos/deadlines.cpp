@@ -77,7 +77,7 @@ int main() {
   world.advance_to(caisson::time_point{} + 4s);
   story.tell("a call that comes too late");
   auto late = call(
-    caisson::wrap(std::string{"query"}).by(world.now() - 1ns).done());
+    caisson::wrap(std::string{"query"}).by(world.now() - 1ns));
   story.check(!caisson::context_of(late.error())->reached,
               "it is refused before any work is done for it");
 

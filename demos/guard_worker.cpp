@@ -78,6 +78,6 @@ int main() {
   story.tell("and the worker is dead:  {}", dead);
   story.check(dead == "worker_down by shop gate", "a dead worker is reported");
 
-  caisson::stop(guarded);
+  caisson::stop_gate(guarded);
   return story.end();
 }

@@ -40,7 +40,7 @@ int serve(const std::string& directory) {
   // Until the process that started this one closes the pipe, or ends.
   while (std::getchar() != EOF)
     continue;
-  caisson::stop(gate);
+  caisson::stop_gate(gate);
   return port ? 0 : 1;
 }
 

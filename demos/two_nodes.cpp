@@ -59,7 +59,7 @@ int serve(std::uint16_t port) {
   // Until the process that started this one closes the pipe, or ends.
   while (std::getchar() != EOF)
     continue;
-  caisson::stop(gate);
+  caisson::stop_gate(gate);
   caf::anon_send_exit(behind, caf::exit_reason::kill);
   return published ? 0 : 1;
 }
@@ -108,8 +108,8 @@ protected:
                         .within(limit)
                         .idempotent(key % 3 != 2);
     forward(gate_, key, caf::make_message(std::move(x)), false);
-    end_ = caisson::after(clock().now(), patience + 1s);
-    set_timer(caisson::after(clock().now(), 10ms));
+    end_ = caisson::time_after(clock().now(), patience + 1s);
+    set_timer(caisson::time_after(clock().now(), 10ms));
   }
 
   void on_answer(std::uint64_t key, caf::message content) override {
@@ -137,7 +137,7 @@ private:
     auto now = clock().now();
     if (!complete_ && now < end_) {
       complete_ = answers_.size() == calls;
-      return set_timer(caisson::after(now, 200ms));
+      return set_timer(caisson::time_after(now, 200ms));
     }
     for (auto& [key, count] : answers_)
       sum_.answered_once += count == 1;
@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   story.check(sum.most_left <= caller::patience
                 && sum.least_left < caller::patience - 500ms,
               "the time left crosses the network");
-  caisson::stop(gate);
+  caisson::stop_gate(gate);
   caf::anon_send_exit(calls, caf::exit_reason::kill);
   return story.end();
 }

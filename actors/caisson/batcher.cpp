@@ -96,7 +96,7 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
 // -- time ---------------------------------------------------------------------
 
 time_point batcher::delay_due() const noexcept {
-  return after(items_[items_.front()].joined, config_.max_delay);
+  return time_after(items_[items_.front()].joined, config_.max_delay);
 }
 
 time_point batcher::deadline_due() const noexcept {

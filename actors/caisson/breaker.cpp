@@ -65,10 +65,10 @@ decision breaker::turn_away(const call_info& call, env& e) {
   // zero: what ends at or before `clock_` has ended.
   if (auto* s = std::get_if<open>(&state_))
     return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
-                  until(s->until, e.now));
+                  time_until(s->until, e.now));
   // The probe is likely to be answered long before its lease ends.
   return refuse(counter::rejected_half_open, errc::breaker_open, call.id, e,
-                std::min(until(next_end(std::get<half_open>(state_)), e.now),
+                std::min(time_until(next_end(std::get<half_open>(state_)), e.now),
                          config_.half_open_retry_after));
 }
 
@@ -206,11 +206,11 @@ void breaker::expire_probes(env& e) {
 }
 
 time_point breaker::end_of(const lease& x) const noexcept {
-  return after(x.granted, config_.probe_timeout);
+  return time_after(x.granted, config_.probe_timeout);
 }
 
 time_point breaker::end_of(const half_open& s) const noexcept {
-  return after(s.first_probe, config_.half_open_max);
+  return time_after(s.first_probe, config_.half_open_max);
 }
 
 time_point breaker::next_end(const half_open& s) const noexcept {
@@ -254,7 +254,7 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
   if (auto delay = call_user("schedule", next, e).value_or(std::nullopt))
     episode.interval = *delay;
   ++episode.openings;
-  move_to(open{episode, after(clock_, episode.interval)}, why, e);
+  move_to(open{episode, time_after(clock_, episode.interval)}, why, e);
 }
 
 void breaker::go_half_open(const open& s, env& e) {

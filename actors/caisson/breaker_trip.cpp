@@ -77,7 +77,7 @@ bool trip_history::add(bool failed, time_point now) {
 void trip_history::roll(time_point now) {
   // The other two rules forget by calls, not by time.
   if (auto* r = std::get_if<restless_run>(&rule_)) {
-    if (r->failures > 0 && now >= after(r->last, r->quiet_period))
+    if (r->failures > 0 && now >= time_after(r->last, r->quiet_period))
       r->failures = 0;
   } else if (auto* t = std::get_if<timed_rate>(&rule_)) {
     t->window.roll(now);
@@ -86,7 +86,7 @@ void trip_history::roll(time_point now) {
 
 time_point trip_history::next_change() const {
   if (auto* r = std::get_if<restless_run>(&rule_))
-    return r->failures > 0 ? after(r->last, r->quiet_period) : never;
+    return r->failures > 0 ? time_after(r->last, r->quiet_period) : never;
   if (auto* t = std::get_if<timed_rate>(&rule_))
     return t->window.next_change();
   return never;

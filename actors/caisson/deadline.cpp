@@ -41,7 +41,7 @@ deadline::deadline(deadline_config c) : policy_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision deadline::admit(call_info& call, slot& notes, env& e) {
-  auto limit = after(e.now, config_.timeout);
+  auto limit = time_after(e.now, config_.timeout);
   if (std::min(call.deadline, limit) <= e.now)
     return refuse(counter::expired_on_arrival, errc::deadline_exceeded, call.id,
                   e);
@@ -49,7 +49,7 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
   auto own = call.default_deadline || limit < call.deadline;
   if (!own)
     limit = call.deadline;
-  if (until(limit, e.now) < config_.min_left)
+  if (time_until(limit, e.now) < config_.min_left)
     return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
                   e);
   notes.start<limits>({limit, own, false});

@@ -18,9 +18,11 @@ void require_valid(const worker& behind, const stack& policies) {
     throw config_error{std::move(found)};
 }
 
-caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies) {
+control_handle spawn_gate(caf::actor_system& sys, worker behind,
+                          stack policies) {
   require_valid(behind, policies);
-  return sys.spawn<detail::gate_actor>(std::move(behind), std::move(policies));
+  return control_handle{caf::actor_cast<caf::actor>(
+    sys.spawn<detail::gate_actor>(std::move(behind), std::move(policies)))};
 }
 
 void publish_name(caf::actor_system& sys, std::string_view name,
@@ -28,11 +30,11 @@ void publish_name(caf::actor_system& sys, std::string_view name,
   rt::put_name(sys, name, gate);
 }
 
-caf::actor find(caf::actor_system& sys, std::string_view name) {
+caf::actor find_name(caf::actor_system& sys, std::string_view name) {
   return rt::find_name(sys, name);
 }
 
-void forget(caf::actor_system& sys, std::string_view name) {
+void forget_name(caf::actor_system& sys, std::string_view name) {
   rt::erase_name(sys, name);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/call_handle.hpp>
 #include <caisson/error.hpp>
 #include <caisson/messages.hpp>
 #include <caisson/stack.hpp>
@@ -24,8 +25,10 @@ void require_valid(const worker& behind, const stack& policies);
 /// Throws `config_error`, with everything that is wrong, if the stack's
 /// configuration is not valid; then nothing was spawned.
 ///
-/// Safe to call from any thread.
-caf::actor spawn_gate(caf::actor_system& sys, worker behind, stack policies);
+/// Returns the handle by which all can be done with the gate; `calls()` of it is
+/// the one to give away. Safe to call from any thread.
+control_handle spawn_gate(caf::actor_system& sys, worker behind,
+                          stack policies);
 
 /// As `spawn_gate`, in front of a worker with a typed interface, under the same
 /// interface: what was checked at compile time still is.
@@ -38,7 +41,7 @@ caf::typed_actor<Sigs...> guard(caf::actor_system& sys,
 }
 
 /// As `spawn_gate`, in front of an actor.
-inline caf::actor guard(caf::actor_system& sys, const caf::actor& behind,
+inline control_handle guard(caf::actor_system& sys, const caf::actor& behind,
                         stack policies) {
   return spawn_gate(sys, worker{behind}, std::move(policies));
 }
@@ -48,44 +51,44 @@ inline caf::actor guard(caf::actor_system& sys, const caf::actor& behind,
 /// Spawns a gate whose only layer has the given policy, one of yours too; see
 /// `stack::add`. It and those below throw `config_error` as `spawn_gate` does.
 template <class Policy, class... Extras>
-caf::actor spawn_policy(caf::actor_system& sys, worker behind,
+control_handle spawn_policy(caf::actor_system& sys, worker behind,
                         typename Policy::config_type c = {}, Extras... extras) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.add<Policy>(std::move(c), std::move(extras)...));
 }
 
-inline caf::actor spawn_deadline(caf::actor_system& sys, worker behind,
+inline control_handle spawn_deadline(caf::actor_system& sys, worker behind,
                                  deadline_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.deadline(std::move(c)));
 }
 
-inline caf::actor spawn_semaphore(caf::actor_system& sys, worker behind,
+inline control_handle spawn_semaphore(caf::actor_system& sys, worker behind,
                                   semaphore_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.semaphore(std::move(c)));
 }
 
-inline caf::actor spawn_limiter(caf::actor_system& sys, worker behind,
+inline control_handle spawn_limiter(caf::actor_system& sys, worker behind,
                                 limiter_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.limiter(std::move(c)));
 }
 
-inline caf::actor spawn_breaker(caf::actor_system& sys, worker behind,
+inline control_handle spawn_breaker(caf::actor_system& sys, worker behind,
                                 breaker_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.breaker(std::move(c)));
 }
 
-inline caf::actor spawn_retrier(caf::actor_system& sys, worker behind,
+inline control_handle spawn_retrier(caf::actor_system& sys, worker behind,
                                 retrier_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.retry(std::move(c)));
 }
 
-inline caf::actor spawn_batcher(caf::actor_system& sys, worker behind,
+inline control_handle spawn_batcher(caf::actor_system& sys, worker behind,
                                 batcher_config c = {}, batching forms = {}) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.batch(std::move(c), std::move(forms)));
 }
 
-inline caf::actor spawn_fallback(caf::actor_system& sys, worker behind,
+inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
                                  std::vector<alternative> chain,
                                  fallback_config c = {}) {
   return spawn_gate(sys, std::move(behind),
@@ -94,22 +97,22 @@ inline caf::actor spawn_fallback(caf::actor_system& sys, worker behind,
 
 // -- names --------------------------------------------------------------------
 
-/// Puts `gate` under `name` into the system's registry, so that `find` (and
+/// Puts `gate` under `name` into the system's registry, so that `find_name` (and
 /// CAF's own lookup) has it. The registry keeps a reference: the gate lives
-/// until it is stopped or `forget` is called.
+/// until it is stopped or `forget_name` is called.
 void publish_name(caf::actor_system& sys, std::string_view name,
                   const caf::actor& gate);
 
 /// The actor under `name`; a null handle if there is none.
-caf::actor find(caf::actor_system& sys, std::string_view name);
+caf::actor find_name(caf::actor_system& sys, std::string_view name);
 
 /// Takes `name` out of the registry.
-void forget(caf::actor_system& sys, std::string_view name);
+void forget_name(caf::actor_system& sys, std::string_view name);
 
 /// Stops a gate: everything it holds is answered with `cancelled`, a worker
 /// that it supervises is ended. To finish what it holds first, send `drain`.
 template <class Handle>
-void stop(const Handle& gate) {
+void stop_gate(const Handle& gate) {
   caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);
 }
 

@@ -113,7 +113,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
 
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   auto turn = turn_of(s.permits);
-  auto wait = until(turn, e.now);
+  auto wait = time_until(turn, e.now);
   if (wait > config_.max_wait || turn == never)
     return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
                      e);
@@ -125,7 +125,7 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
     return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
   count(counter::queued);
   waiting_.join(call.id, s);
-  return decision::hold(after(e.now, config_.max_wait));
+  return decision::hold(time_after(e.now, config_.max_wait));
 }
 
 // Grants turns, in order, as long as there are tokens. Returns whether `self`
@@ -150,7 +150,7 @@ void limiter::put_back(std::uint32_t permits, env& e) {
 
 void limiter::drain_for(const outcome& result, env& e) {
   count(counter::drained);
-  bucket_.drain(after(e.now, result.retry_after));
+  bucket_.drain(time_after(e.now, result.retry_after));
 }
 
 decision limiter::turn_away(counter why, errc code, call_id call,
@@ -178,7 +178,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   if (serve(e, call.id))
     return decision::pass();
   waiting_.leave(s);
-  auto retry_after = until(turn_of(s.permits), e.now);
+  auto retry_after = time_until(turn_of(s.permits), e.now);
   serve(e);
   return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
                    e);

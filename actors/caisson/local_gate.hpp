@@ -146,10 +146,6 @@ public:
     return {host_, std::move(content)};
   }
 
-  local_request<Handle> request(wrap content) {
-    return request(std::move(content).done());
-  }
-
   /// A request with a message that is already built.
   local_request<Handle> request_message(caf::message content) {
     return {host_, call{std::move(content), {}}};

@@ -126,7 +126,7 @@ decision retrier::settle(call_info& call, slot& notes, outcome& result,
     count(counter::retried);
     ++waiting_;
     e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
-    return decision::hold(after(e.now, *delay));
+    return decision::hold(time_after(e.now, *delay));
   }
   // The last attempt may not have reached the worker although an earlier one
   // did; a retrier further out must know.
@@ -170,7 +170,7 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   auto wait = config_.backoff.random() ? plus(*delay, result.retry_after)
                                        : std::max(*delay, result.retry_after);
   // Also true of a wait without end, which no call should begin.
-  if (after(e.now, wait) >= call.deadline)
+  if (time_after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);
   if (config_.budget && !budget_.try_withdraw(e.now))
     return give_up(counter::gave_up_budget);

@@ -102,7 +102,7 @@ decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
   }
   count(counter::queued);
   waiting_.join(call.id, s);
-  return decision::hold(after(e.now, config_.max_wait));
+  return decision::hold(time_after(e.now, config_.max_wait));
 }
 
 void semaphore::serve(env& e) {

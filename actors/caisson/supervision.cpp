@@ -52,7 +52,7 @@ std::optional<time_point> supervision::on_down(time_point now,
                                                random_source& random,
                                                std::string* failure) {
   auto up_since = std::exchange(up_since_, std::nullopt);
-  if (up_since && until(now, *up_since) >= config_.stable_after) {
+  if (up_since && time_until(now, *up_since) >= config_.stable_after) {
     counters_.add(counter::steadied);
     place_ = {};
   }
@@ -70,7 +70,7 @@ std::optional<time_point> supervision::on_down(time_point now,
   last_delay_ = *delay;
   recent_.push_back(now);
   counters_.add(counter::restarts);
-  return after(now, *delay);
+  return time_after(now, *delay);
 }
 
 std::optional<duration> supervision::next_delay(random_source& random,
@@ -87,7 +87,7 @@ std::optional<duration> supervision::next_delay(random_source& random,
 void supervision::forget_old(time_point now) noexcept {
   // If the clock stepped back, the age is zero and the restart still counts.
   std::erase_if(recent_,
-                [&](time_point t) { return until(now, t) > config_.period; });
+                [&](time_point t) { return time_until(now, t) > config_.period; });
 }
 
 // -- operation ----------------------------------------------------------------

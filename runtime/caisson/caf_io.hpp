@@ -66,8 +66,9 @@ inline caf::error no_address() {
 
 } // namespace detail
 
-/// Lets other nodes call `gate` at a TCP port of this machine: publishes its
-/// call handle, by which they cannot operate it (see call_handle.hpp).
+/// Lets other nodes call a gate at a TCP port of this machine, by a handle with
+/// which they cannot operate it (see call_handle.hpp). What `spawn_gate` returns
+/// will do; for any other actor say `call_handle{actor}`.
 ///
 /// `port` 0: any that is free. `address` is the local address to listen at:
 /// that of one interface, or "0.0.0.0" or "::" for all; it cannot be empty.
@@ -75,22 +76,23 @@ inline caf::error no_address() {
 /// again at once. The gate lives until it is stopped. Nothing is encrypted, and
 /// anybody who reaches the port gets in: see docs/security.md.
 inline caf::expected<std::uint16_t>
-publish(caf::actor_system& sys, const caf::actor& gate, std::uint16_t port = 0,
+publish(caf::actor_system& sys, const call_handle& gate, std::uint16_t port = 0,
         const std::string& address = loopback) {
   if (address.empty())
     return detail::no_address();
-  return sys.middleman().publish(call_handle(gate), port, address.c_str(),
-                                 true);
+  return sys.middleman().publish(static_cast<const caf::actor&>(gate), port,
+                                 address.c_str(), true);
 }
 
 /// As `publish`, but whoever reaches the port can do to `gate` what this
 /// program can: change its settings, force its breakers open, drain and end it.
 inline caf::expected<std::uint16_t>
-publish_control(caf::actor_system& sys, const caf::actor& gate,
+publish_control(caf::actor_system& sys, const control_handle& gate,
                 std::uint16_t port = 0, const std::string& address = loopback) {
   if (address.empty())
     return detail::no_address();
-  return sys.middleman().publish(gate, port, address.c_str(), true);
+  return sys.middleman().publish(static_cast<const caf::actor&>(gate), port,
+                                 address.c_str(), true);
 }
 
 /// Closes a port at which something is published. Nodes that are connected
@@ -215,26 +217,28 @@ inline bool has_certificates(caf::actor_system& sys) {
 /// As `publish`, by TLS and only for nodes with a certificate of the same
 /// authority. `sys` must be built from a `tls_network_config`.
 inline caf::expected<std::uint16_t>
-publish_tls(caf::actor_system& sys, const caf::actor& gate,
+publish_tls(caf::actor_system& sys, const call_handle& gate,
             std::uint16_t port = 0, const std::string& address = loopback) {
   if (address.empty())
     return detail::no_address();
   if (!detail::has_certificates(sys))
     return detail::no_certificates();
-  return caf::openssl::publish(call_handle(gate), port, address.c_str(), true);
+  return caf::openssl::publish(static_cast<const caf::actor&>(gate), port,
+                               address.c_str(), true);
 }
 
 /// As `publish_control`, by TLS and only for nodes with a certificate of the
 /// same authority: each of them can change, drain and end `gate`.
 inline caf::expected<std::uint16_t>
-publish_control_tls(caf::actor_system& sys, const caf::actor& gate,
+publish_control_tls(caf::actor_system& sys, const control_handle& gate,
                     std::uint16_t port = 0,
                     const std::string& address = loopback) {
   if (address.empty())
     return detail::no_address();
   if (!detail::has_certificates(sys))
     return detail::no_certificates();
-  return caf::openssl::publish(gate, port, address.c_str(), true);
+  return caf::openssl::publish(static_cast<const caf::actor&>(gate), port,
+                               address.c_str(), true);
 }
 
 /// As `connect`, by TLS and only to a node with a certificate of the same

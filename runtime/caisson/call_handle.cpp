@@ -118,15 +118,14 @@ caller_side* as_call_handle(const caf::actor& x) {
 
 } // namespace
 
-caf::actor call_handle(const caf::actor& gate) {
+call_handle::call_handle(const caf::actor& gate) : caf::actor(gate) {
   if (!gate || as_call_handle(gate))
-    return gate;
+    return;
   auto& sys = gate.home_system();
   auto made = rt::make_relay<caller_side>(
     sys, sys.next_actor_id(), caf::actor_cast<caf::strong_actor_ptr>(gate));
-  auto result = caf::actor_cast<caf::actor>(made);
-  as_call_handle(result)->watch_gate();
-  return result;
+  static_cast<caf::actor&>(*this) = caf::actor_cast<caf::actor>(made);
+  as_call_handle(*this)->watch_gate();
 }
 
 namespace detail {

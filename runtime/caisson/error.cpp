@@ -115,13 +115,4 @@ outcome outcome_of(const caf::message& answer) {
   return o;
 }
 
-void init_types() {
-  // A static so that several configs in one process register only once.
-  static const bool done = [] {
-    rt::init_types<caf::id_block::caisson_messages>();
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
 } // namespace caisson

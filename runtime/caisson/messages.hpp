@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson {
@@ -93,51 +95,44 @@ CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
 struct call {
   caf::message payload = {};
   call_options options = {};
-};
-CAISSON_MESSAGE(call, payload, options)
-
-/// Builds a `call` around the message `xs...`:
-///
-///     wrap(query{"x"}).within(2s).idempotent().key("tenant-7")
-class wrap {
-public:
-  template <class... Ts>
-  explicit wrap(Ts&&... xs)
-    : call_{detail::make_early(std::forward<Ts>(xs)...), {}} {}
 
   /// At most `d` from receipt to answer, d > 0.
-  wrap&& within(duration d) && {
-    call_.options.time_left = d;
+  call&& within(duration d) && {
+    options.time_left = d;
     return std::move(*this);
   }
   /// An answer at `t` at the latest; for receivers in this node.
-  wrap&& by(time_point t) && {
-    call_.options.deadline_ns = t.time_since_epoch().count();
+  call&& by(time_point t) && {
+    options.deadline_ns = t.time_since_epoch().count();
     return std::move(*this);
   }
   /// The call may (not) be carried out twice.
-  wrap&& idempotent(bool yes = true) && {
-    call_.options.idempotent = yes ? 1 : 2;
+  call&& idempotent(bool yes = true) && {
+    options.idempotent = yes ? 1 : 2;
     return std::move(*this);
   }
-  wrap&& priority(std::int32_t p) && {
-    call_.options.priority = p;
+  call&& priority(std::int32_t p) && {
+    options.priority = p;
     return std::move(*this);
   }
-  wrap&& permits(std::uint32_t n) && {
-    call_.options.permits = n;
+  call&& permits(std::uint32_t n) && {
+    options.permits = n;
     return std::move(*this);
   }
-  wrap&& key(std::string k) && {
-    call_.options.key = std::move(k);
+  call&& key(std::string k) && {
+    options.key = std::move(k);
     return std::move(*this);
   }
-  operator call() && { return std::move(call_); }
-  call done() && { return std::move(call_); }
-
-private:
-  call call_;
 };
+CAISSON_MESSAGE(call, payload, options)
+
+/// A `call` around the message `xs...`, to which options can be added:
+///
+///     self->request(gate, 5s, wrap(query{"x"}).within(2s).key("tenant-7"))
+template <class... Ts>
+[[nodiscard]] call wrap(Ts&&... xs) {
+  return {detail::make_early(std::forward<Ts>(xs)...), {}};
+}
 
 /// Told to a worker that wants it: nobody waits any more for the message that
 /// the sender sent under this number (`rt::current_call`).
@@ -207,6 +202,15 @@ struct status {
   std::map<std::string, std::int64_t> metrics = {};
   /// From the outside in.
   std::vector<layer_status> layers = {};
+
+  /// The layer of that name; throws `std::out_of_range` if there is none.
+  [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
+
+  /// A metric of the gate's own, and one of a layer's; throw
+  /// `std::out_of_range` if there is none of that name.
+  [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
+  [[nodiscard]] std::int64_t metric(std::string_view layer_name,
+                                    const std::string& metric_name) const;
 };
 CAISSON_MESSAGE(status, name, state, worker, metrics, layers)
 

@@ -61,7 +61,7 @@ void retry_budget::clear() noexcept {
 
 void retry_budget::roll(time_point now) noexcept {
   if (!end_) {
-    end_ = after(now, width_);
+    end_ = time_after(now, width_);
     return;
   }
   if (now < *end_)
@@ -73,7 +73,7 @@ void retry_budget::roll(time_point now) noexcept {
     sum_ -= slices_[newest_];
     slices_[newest_] = 0;
   }
-  end_ = after(*end_, begun * width_);
+  end_ = time_after(*end_, begun * width_);
 }
 
 void retry_budget::book(std::int64_t amount) noexcept {

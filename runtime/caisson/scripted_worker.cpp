@@ -147,7 +147,7 @@ protected:
       throw;
     }
     if (what.delay_ > duration::zero()) {
-      auto at = after(clock().now(), what.delay_);
+      auto at = time_after(clock().now(), what.delay_);
       later_.emplace(at, delayed{std::move(x), std::move(what)});
       set_timer(later_.begin()->first);
     } else {

@@ -199,7 +199,7 @@ bool virtual_time::goes_on() {
 }
 
 void virtual_time::advance(duration d) {
-  advance_to(after(now(), d));
+  advance_to(time_after(now(), d));
 }
 
 void virtual_time::advance_to(time_point t) {

@@ -78,7 +78,7 @@ TEST_P(batch_test, an_early_deadline_flushes_early) {
   auto g = gate(
     w.handle(),
     stack{}.batch({.max_items = 100, .max_delay = 1s, .deadline_margin = 5ms}));
-  auto a = world.request(g, wrap(1).within(50ms).done());
+  auto a = world.request(g, wrap(1).within(50ms));
   world.advance(45ms - 1ns);
   EXPECT_EQ(w.count(), 0u);
   world.advance(1ns);
@@ -153,8 +153,8 @@ TEST_P(batch_test, drain_flushes_what_waits) {
 TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
-  auto a = world.request(g, wrap(1).within(1s).done());
-  auto b = world.request(g, wrap(2).within(9s).done());
+  auto a = world.request(g, wrap(1).within(1s));
+  auto b = world.request(g, wrap(2).within(9s));
   world.advance(1s);
   EXPECT_TRUE(a.is(errc::deadline_exceeded));
   EXPECT_TRUE(context_of(a.error())->reached);
@@ -228,7 +228,7 @@ TEST_P(fallback_gate_test, the_deadline_counts_for_alternatives_too) {
   auto other = make_worker();
   auto g = gate(w.handle(),
                 stack{}.fallback({alternative::ask(other.handle())}));
-  auto a = world.request(g, wrap(4).within(1s).done());
+  auto a = world.request(g, wrap(4).within(1s));
   world.advance(1s);
   EXPECT_TRUE(a.is(errc::deadline_exceeded));
   other.answer(1);

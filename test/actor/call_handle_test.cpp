@@ -74,7 +74,7 @@ CAISSON_ALL_ORDERS(call_handle_test);
 TEST_P(call_handle_test, calls_permits_and_status_pass) {
   auto x = make();
   EXPECT_EQ(world.request(x.calls, 21).value<int>(), 42);
-  EXPECT_EQ(world.request(x.calls, wrap(4).within(1s).done()).value<int>(), 8);
+  EXPECT_EQ(world.request(x.calls, wrap(4).within(1s)).value<int>(), 8);
   auto lease = world.request(x.calls, acquire{}).value<permit>();
   EXPECT_EQ(metric_of(x.gate, "leases"), 1);
   EXPECT_TRUE(world.request(x.calls, release{lease.id}).ok());
@@ -119,7 +119,7 @@ TEST_P(call_handle_test, nothing_that_operates_a_gate_passes) {
 TEST_P(call_handle_test, exit_messages_and_other_system_messages_do_nothing) {
   auto x = make();
   world.kill(x.calls);
-  stop(x.calls);
+  stop_gate(x.calls);
   world.send(x.calls, caf::make_error(caf::sec::runtime_error));
   auto gate = caf::actor_cast<caf::actor_addr>(x.gate);
   world.send(x.calls, caf::down_msg{gate, caf::exit_reason::kill});
@@ -267,7 +267,7 @@ TEST_P(call_handle_test, it_keeps_the_gate_and_leaves_nothing_behind) {
   world.run_until_idle();
   auto before = world.actors();
   EXPECT_EQ(world.request(calls, 21).value<int>(), 42);
-  calls = nullptr;
+  calls = {};
   world.run_until_idle();
   EXPECT_EQ(world.actors(), before - 1) << "the gate is still there";
 }
@@ -278,7 +278,7 @@ TEST_P(call_handle_test, one_that_is_let_go_is_not_remembered_by_the_gate) {
   EXPECT_NE(extra, x.calls);
   caf::default_attachable::observe_token watch{
     extra.address(), caf::default_attachable::monitor};
-  extra = nullptr;
+  extra = {};
   world.run_until_idle();
   EXPECT_EQ(caf::actor_cast<caf::abstract_actor*>(x.gate)->detach(watch), 0u);
 }
@@ -290,6 +290,27 @@ TEST_P(call_handle_test, that_of_a_call_handle_is_that_handle) {
   EXPECT_EQ(detail::behind_call_handle(x.calls), x.gate);
   EXPECT_EQ(detail::behind_call_handle(x.gate), x.gate);
   EXPECT_EQ(detail::behind_call_handle(caf::actor{}), caf::actor{});
+}
+
+// What is published is said by the type: a gate as a whole becomes its front by
+// itself, but nothing becomes a gate as a whole unasked.
+static_assert(std::is_convertible_v<control_handle, call_handle>);
+static_assert(std::is_convertible_v<call_handle, caf::actor>);
+static_assert(std::is_convertible_v<control_handle, caf::actor>);
+static_assert(!std::is_convertible_v<call_handle, control_handle>);
+static_assert(!std::is_convertible_v<caf::actor, control_handle>);
+static_assert(!std::is_convertible_v<caf::actor, call_handle>);
+
+TEST_P(call_handle_test, a_gate_has_two_handles_of_different_types) {
+  auto w = make_worker(doubles());
+  auto whole = own(spawn_breaker(world, w.handle()));
+  static_assert(std::is_same_v<decltype(whole), control_handle>);
+  auto front = whole.calls();
+  EXPECT_EQ(world.request(whole, 4).value<int>(), 8);
+  EXPECT_EQ(world.request(front, 5).value<int>(), 10);
+  auto order = command{operator_command::force_open};
+  EXPECT_FALSE(world.request(front, order).ok());
+  EXPECT_TRUE(world.request(whole, order).ok());
 }
 
 } // namespace

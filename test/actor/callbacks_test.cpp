@@ -155,7 +155,7 @@ TEST_P(callbacks_test, a_classifier_may_throw_about_calls_that_are_cut_off) {
   c.by_value = [](const outcome&) -> verdict { throw odd_exception{}; };
   auto g = gate(w.handle(),
                 stack{}.semaphore({.permits = 1}).breaker({.classify = c}));
-  auto a = world.request(g, wrap(1).within(1s).done());
+  auto a = world.request(g, wrap(1).within(1s));
   world.advance(1s);
   EXPECT_TRUE(a.is(errc::deadline_exceeded));
   EXPECT_EQ(metric_of(g, "semaphore", "in_use"), 0);

@@ -45,8 +45,7 @@ TEST_P(chain_test, options_travel_through_chained_gates) {
                          .priority(3)
                          .permits(2)
                          .key("tenant")
-                         .idempotent()
-                         .done());
+                         .idempotent());
   ASSERT_EQ(w.open(), 1u);
   auto o = w.open_message().options();
   EXPECT_EQ(o.deadline_ns, (world.now() + 10s).time_since_epoch().count());
@@ -131,7 +130,7 @@ TEST_P(chain_test, a_call_given_up_by_its_caller_is_taken_back_everywhere) {
   auto second = other.request(outer, 2);
   world.run_until_idle();
   EXPECT_EQ(metric_of(inner, "semaphore", "waiting"), 1);
-  stop(outer);
+  stop_gate(outer);
   world.run_until_idle();
   EXPECT_EQ(metric_of(inner, "semaphore", "waiting"), 0);
   EXPECT_EQ(metric_of(inner, "semaphore", "in_use"), 0);

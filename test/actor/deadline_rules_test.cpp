@@ -21,7 +21,7 @@ TEST_P(deadline_rules_test, waiters_whose_deadline_has_come_are_not_sent) {
   auto end = world.now() + 1s;
   std::vector<pending_answer> answers;
   for (int i = 0; i < crowd; ++i)
-    answers.push_back(world.request(g, wrap(i).by(end).done()));
+    answers.push_back(world.request(g, wrap(i).by(end)));
   world.advance(1s);
   for (auto& x : answers)
     EXPECT_TRUE(x.is(errc::deadline_exceeded));
@@ -46,7 +46,7 @@ TEST_P(deadline_rules_test, a_batch_is_not_launched_with_items_that_are_over) {
                                            .deadline_margin = 0s}));
   std::vector<pending_answer> answers;
   for (int i = 0; i < 8; ++i)
-    answers.push_back(world.request(g, wrap(i).within(1s).done()));
+    answers.push_back(world.request(g, wrap(i).within(1s)));
   EXPECT_EQ(w.count(), 1u);
   world.advance(1s);
   for (auto& x : answers)
@@ -128,7 +128,7 @@ TEST_P(deadline_rules_test, one_switched_to_observing_does_not_bind) {
                               .semaphore({.permits = 1, .max_waiters = 1})
                               .deadline({.name = "outer", .timeout = 2s})
                               .deadline({.name = "inner", .timeout = 1s}));
-  auto answer = world.request(g, wrap(1).within(5s).done());
+  auto answer = world.request(g, wrap(1).within(5s));
   world.request(g, command{operator_command::metrics_only, "inner"});
   world.advance(2s - 1ns);
   EXPECT_FALSE(answer.ready());
@@ -183,7 +183,7 @@ TEST_P(deadline_rules_test, the_default_holds_until_a_deadline_layer_is_met) {
 TEST_P(deadline_rules_test, a_callers_deadline_is_not_replaced) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}.deadline({.timeout = 2min}));
-  auto answer = world.request(g, wrap(1).within(10s).done());
+  auto answer = world.request(g, wrap(1).within(10s));
   world.advance(10s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_EQ(context_of(answer.error())->policy, "gate");

@@ -1,6 +1,8 @@
 // The gate: a transparent proxy that owes every request exactly one answer.
 #include "support/world.hpp"
 
+#include <stdexcept>
+
 using namespace std::chrono_literals;
 
 namespace caisson::test {
@@ -61,15 +63,15 @@ TEST_P(gate_test, answers_by_its_default_deadline) {
 TEST_P(gate_test, an_envelope_is_unwrapped_for_a_plain_worker) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
-  EXPECT_EQ(world.request(g, wrap(21).within(1s).done()).value<int>(), 42);
+  EXPECT_EQ(world.request(g, wrap(21).within(1s)).value<int>(), 42);
 }
 
 TEST_P(gate_test, the_callers_deadline_replaces_the_default) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}.default_deadline(5s));
-  auto shorter = world.request(g, wrap(1).within(1s).done());
-  auto longer = world.request(g, wrap(2).within(9s).done());
-  auto absolute = world.request(g, wrap(3).by(world.now() + 2s).done());
+  auto shorter = world.request(g, wrap(1).within(1s));
+  auto longer = world.request(g, wrap(2).within(9s));
+  auto absolute = world.request(g, wrap(3).by(world.now() + 2s));
   world.advance(1s);
   EXPECT_TRUE(shorter.is(errc::deadline_exceeded));
   EXPECT_FALSE(absolute.ready());
@@ -85,7 +87,7 @@ TEST_P(gate_test, an_expired_call_is_refused_before_any_work) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
   world.advance(1s);
-  auto answer = world.request(g, wrap(1).by(world.now()).done());
+  auto answer = world.request(g, wrap(1).by(world.now()));
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_FALSE(context_of(answer.error())->reached);
   EXPECT_EQ(w.count(), 0u);
@@ -106,7 +108,7 @@ TEST_P(gate_test, the_time_left_shrinks_from_hop_to_hop) {
     auto options = w.open_message().options();
     return time_point{duration{options.deadline_ns}} - world.now();
   };
-  world.request(first, wrap(1).within(30s).done());
+  world.request(first, wrap(1).within(30s));
   EXPECT_EQ(left(first_worker), 30s);
   world.advance(7s);
   world.request(second, first_worker.open_as<call>());
@@ -145,7 +147,7 @@ TEST_P(gate_test, a_stopped_gate_answers_what_it_holds) {
                 stack{}.semaphore({.permits = 1, .max_waiters = 5}));
   auto flying = world.request(g, 1);
   auto parked = world.request(g, 2);
-  stop(g);
+  stop_gate(g);
   world.run_until_idle();
   EXPECT_TRUE(flying.is(errc::cancelled));
   EXPECT_TRUE(parked.is(errc::cancelled));
@@ -172,7 +174,7 @@ TEST_P(gate_test, a_stopped_gate_answers_who_drains_it) {
   auto g = gate(w.handle(), stack{});
   world.request(g, 1);
   auto drained = world.request(g, drain{});
-  stop(g);
+  stop_gate(g);
   world.run_until_idle();
   EXPECT_EQ(drained.count(), 1u);
   EXPECT_TRUE(drained.ok());
@@ -280,6 +282,20 @@ TEST_P(gate_test, tells_who_subscribes_twice_once) {
   world.request(g, command{operator_command::disable});
   EXPECT_EQ(world.user().received_as<event>().size(), 1u);
   EXPECT_EQ(metric_of(g, "subscribers"), 1);
+}
+
+TEST_P(gate_test, a_status_is_looked_up_by_name) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{"shop"}.semaphore({.permits = 7}));
+  world.request(g, 1);
+  auto s = look(g);
+  EXPECT_EQ(s.metric("succeeded"), 1);
+  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(s.layer("semaphore").config.at("permits"), "7");
+  EXPECT_THROW(static_cast<void>(s.metric("success")), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(s.metric("breaker", "x")), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(s.metric("semaphore", "x")),
+               std::out_of_range);
 }
 
 } // namespace

@@ -97,7 +97,7 @@ std::vector<mishap> mishaps() {
                                 const caf::actor&) { world.kill(w.handle()); }},
     {"the gate is stopped",
      [](virtual_time& world, scripted_worker&, const caf::actor& g) {
-       stop(g);
+       stop_gate(g);
        world.run_until_idle();
      }},
     {"the gate is killed", [](virtual_time& world, scripted_worker&,
@@ -112,7 +112,7 @@ std::vector<mishap> mishaps() {
      [](virtual_time& world, scripted_worker&, const caf::actor& g) {
        world.send(g, drain{});
        world.advance(1s);
-       stop(g);
+       stop_gate(g);
        world.run_until_idle();
      }},
     {"the layers are disabled",
@@ -135,8 +135,8 @@ std::vector<mishap> mishaps() {
      }},
     {"worker and gate die together",
      [](virtual_time& world, scripted_worker& w, const caf::actor& g) {
-       stop(w.handle());
-       stop(g);
+       stop_gate(w.handle());
+       stop_gate(g);
        world.run_until_idle();
      }},
   };
@@ -210,7 +210,7 @@ TEST_P(caller_test, a_dead_caller_leaves_nothing_behind) {
 TEST_P(caller_test, a_request_in_the_mailbox_of_a_stopped_gate_bounces) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
-  stop(g);
+  stop_gate(g);
   auto answer = world.user().request(g, 1);
   world.run_until_idle();
   EXPECT_EQ(answer.count(), 1u);

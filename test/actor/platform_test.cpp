@@ -213,9 +213,9 @@ TEST_P(platform_test, names_of_any_length_can_be_registered) {
   auto w = make_worker();
   for (std::string name : {"db", "a name that is longer than ten", "x-y/z"}) {
     publish_name(world, name, w.handle());
-    EXPECT_EQ(find(world, name), w.handle()) << name;
-    forget(world, name);
-    EXPECT_FALSE(find(world, name)) << name;
+    EXPECT_EQ(find_name(world, name), w.handle()) << name;
+    forget_name(world, name);
+    EXPECT_FALSE(find_name(world, name)) << name;
   }
 }
 

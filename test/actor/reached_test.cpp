@@ -108,10 +108,10 @@ TEST_P(reached_test, an_earlier_attempt_counts_when_the_call_is_cut_off) {
                               .retry({.backoff = schedule::constant(5s),
                                       .idempotent = true})
                               .limiter({.rate = 1, .per = 1h, .burst = 5}));
-  auto cut = world.request(g, wrap(1).within(20s).done());
+  auto cut = world.request(g, wrap(1).within(20s));
   world.advance(1s);
   auto who = world.make_probe();
-  auto left = who.request(g, wrap(2).within(20s).done());
+  auto left = who.request(g, wrap(2).within(20s));
   world.advance(1s);
   world.kill(who.handle());
   EXPECT_EQ(metric_of(g, "cancelled"), 1);

@@ -206,7 +206,7 @@ TEST_P(scripted_life_test, it_remembers_so_much_and_no_more) {
 
 TEST_P(scripted_life_test, it_sees_the_options_of_calls) {
   auto g = gate(worker{w.handle()}.takes_calls(), stack{});
-  auto answer = world.request(g, wrap(7).within(2s).key("tenant-7").done());
+  auto answer = world.request(g, wrap(7).within(2s).key("tenant-7"));
   EXPECT_EQ(w.open_message().options().key, "tenant-7");
   EXPECT_EQ(w.open_as<int>(), 7);
   EXPECT_EQ(w.open_as<call>().options.attempt, 1u);

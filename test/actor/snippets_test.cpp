@@ -40,7 +40,7 @@ public:
       [this](const caisson::call& x) -> caf::result<std::string> {
         auto deadline = caisson::time_point{
           caisson::duration{x.options.deadline_ns}};
-        auto left = caisson::until(deadline, clock().now());
+        auto left = caisson::time_until(deadline, clock().now());
         running_ = caisson::rt::current_call(this);
         return left < 1s ? "a rough answer" : "a good answer";
       },
@@ -125,9 +125,9 @@ TEST_P(snippets_test, options_of_a_call) {
   auto gate = own(spawn_gate(world, service, stack{}));
   // [call]
   using caisson::wrap;
-  auto a = world.request(gate, wrap(21).within(500ms).idempotent().done());
-  auto b = world.request(gate, wrap(21).by(world.now() + 2s).done());
-  auto c = world.request(gate, wrap(21).permits(3).key("tenant-7").done());
+  auto a = world.request(gate, wrap(21).within(500ms).idempotent());
+  auto b = world.request(gate, wrap(21).by(world.now() + 2s));
+  auto c = world.request(gate, wrap(21).permits(3).key("tenant-7"));
   // [/call]
   EXPECT_TRUE(a.ok() && b.ok() && c.ok());
 }
@@ -140,10 +140,10 @@ TEST_P(snippets_test, a_worker_that_wants_to_know) {
     caisson::stack{});
   // [/informed]
   own(gate);
-  EXPECT_EQ(world.request(gate, wrap(1).within(5s).done()).value<std::string>(),
+  EXPECT_EQ(world.request(gate, wrap(1).within(5s)).value<std::string>(),
             "a good answer");
   EXPECT_EQ(
-    world.request(gate, wrap(1).within(5ms).done()).value<std::string>(),
+    world.request(gate, wrap(1).within(5ms)).value<std::string>(),
     "a rough answer");
 }
 
@@ -243,7 +243,7 @@ TEST_P(snippets_test, draining) {
   EXPECT_FALSE(drained.ready()); // A call is still in progress.
   service.answer(2);
   EXPECT_TRUE(drained.ready());
-  caisson::stop(gate);
+  caisson::stop_gate(gate);
   // [/drain]
   EXPECT_EQ(call.value<int>(), 2);
 }

@@ -25,7 +25,7 @@ protected:
 
   void TearDown() override {
     for (const auto& name : names_)
-      forget(world, name);
+      forget_name(world, name);
     world_test::TearDown();
   }
 

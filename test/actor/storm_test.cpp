@@ -139,7 +139,7 @@ protected:
       for (int i = 0; i < calls_of_each; ++i) {
         auto& from = x.callers[static_cast<std::size_t>(i) % x.callers.size()];
         x.answers.push_back(from.request(
-          x.gates.front(), wrap(i).by(deadline).idempotent(i % 2 == 0).done()));
+          x.gates.front(), wrap(i).by(deadline).idempotent(i % 2 == 0)));
       }
     world.run_until_idle();
   }
@@ -153,7 +153,7 @@ protected:
   void end_gates(std::size_t place, std::size_t number) {
     for (auto i = place; i < chains.size(); i += 2)
       if (auto& all = chains[i].gates; number < all.size())
-        stop(all[number]);
+        stop_gate(all[number]);
   }
 
   void end_callers(std::size_t first) {
@@ -198,7 +198,7 @@ protected:
   void TearDown() override {
     for (auto& x : chains) {
       for (auto& g : x.gates)
-        stop(g);
+        stop_gate(g);
       world.run_until_idle();
       x.workers->clear();
     }

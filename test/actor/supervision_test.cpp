@@ -145,7 +145,7 @@ TEST_P(supervision_actor_test,
        a_call_that_waits_for_the_worker_has_a_deadline) {
   failures = 1;
   auto g = gate(crashing({.restart = schedule::constant(10s)}), stack{});
-  auto answer = world.request(g, wrap(1).within(2s).done());
+  auto answer = world.request(g, wrap(1).within(2s));
   world.advance(2s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_FALSE(context_of(answer.error())->reached);
@@ -156,7 +156,7 @@ TEST_P(supervision_actor_test, a_call_that_expired_makes_room_for_another) {
   failures = 1;
   auto g = gate(
     crashing({.restart = schedule::constant(10s), .max_waiting = 1}), stack{});
-  auto expired = world.request(g, wrap(1).within(2s).done());
+  auto expired = world.request(g, wrap(1).within(2s));
   world.advance(2s);
   EXPECT_TRUE(expired.is(errc::deadline_exceeded));
   auto waits = world.request(g, 2);
@@ -187,7 +187,7 @@ TEST_P(supervision_actor_test, a_worker_that_others_know_ends_with_its_gate) {
                     return known;
                   }),
                 stack{});
-  stop(g);
+  stop_gate(g);
   world.run_until_idle();
   EXPECT_TRUE(rt::is_down(known));
 }
@@ -196,7 +196,7 @@ TEST_P(supervision_actor_test, the_worker_ends_with_its_gate) {
   auto g = gate(crashing(), stack{});
   world.request(g, 1);
   EXPECT_EQ(world.actors(), 2u);
-  stop(g);
+  stop_gate(g);
   world.run_until_idle();
   EXPECT_EQ(world.actors(), 0u);
 }

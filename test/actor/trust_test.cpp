@@ -79,10 +79,10 @@ TEST_P(trust_test, sizes_have_bounds) {
   auto too_long = std::string(max_key_length + 1, 'k');
   auto fits = std::string(max_key_length, 'k');
   EXPECT_TRUE(
-    world.request(g, wrap(1).key(too_long).done()).is(errc::invalid_config));
+    world.request(g, wrap(1).key(too_long)).is(errc::invalid_config));
   EXPECT_TRUE(
     world.request(g, acquire{.key = too_long}).is(errc::invalid_config));
-  EXPECT_EQ(world.request(g, wrap(1).key(fits).done()).value<int>(), 2);
+  EXPECT_EQ(world.request(g, wrap(1).key(fits)).value<int>(), 2);
   EXPECT_TRUE(world.request(g, acquire{.key = fits}).ok());
   EXPECT_EQ(metric_of(g, "refused_invalid"), 2);
 

@@ -55,8 +55,8 @@ public:
       gate_(spawn_deadline(sys, worker{mute_}, {.timeout = 50ms})) {}
 
   ~watch() {
-    stop(gate_);
-    stop(mute_);
+    stop_gate(gate_);
+    stop_gate(mute_);
   }
 
   void look() {
@@ -90,7 +90,7 @@ std::vector<caf::actor> populate(caf::actor_system& sys, pending what,
   };
   auto w = add(sys.spawn<keeper>(std::ref(t)));
   auto request = caf::make_message(
-    wrap(static_cast<int>(keep)).within(1h).done());
+    wrap(static_cast<int>(keep)).within(1h));
   std::vector<caf::actor> gates;
   for (std::size_t i = 0; i < n; ++i) {
     if (what == pending::direct) {
@@ -131,7 +131,7 @@ void run(pending what, std::string_view name, std::size_t n, double seconds) {
              w.typical(), w.worst());
   std::fflush(stdout);
   for (const auto& x : all)
-    stop(x);
+    stop_gate(x);
 }
 
 } // namespace

@@ -26,7 +26,7 @@ public:
 
   ~scene() {
     for (const auto& x : {caller_, gate_, worker_})
-      stop(x);
+      stop_gate(x);
     world_.run_until_idle(longest);
   }
 

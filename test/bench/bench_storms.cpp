@@ -170,7 +170,7 @@ public:
                                                 .max_calls = 16'000'000}});
     s.callers = {spawn_caller(outer, request_for(keep), n_)};
     wait_for_kept(n_);
-    s.strike = [outer] { stop(outer); };
+    s.strike = [outer] { stop_gate(outer); };
     s.others = {outer, w};
     return s;
   }
@@ -267,7 +267,7 @@ private:
       tally_.answered = 0;
       tally_.kept = 0;
       s.callers = {spawn_caller(
-        g, caf::make_message(wrap(static_cast<int>(keep)).by(s.when).done()),
+        g, caf::make_message(wrap(static_cast<int>(keep)).by(s.when)),
         n_)};
       where_.run_until([&] { return where_.now() >= s.when || all_held(); });
       if (where_.now() + 10ms < s.when)
@@ -328,10 +328,10 @@ void wait_for_end(stage& where, const scene& s, const tally& t, std::size_t n) {
 
 void clean_up(const scene& s) {
   for (const auto& x : s.callers)
-    stop(x);
+    stop_gate(x);
   for (const auto& x : s.others)
-    stop(x);
-  stop(s.gate);
+    stop_gate(x);
+  stop_gate(s.gate);
 }
 
 result measure_real(const storm& what, std::size_t n) {

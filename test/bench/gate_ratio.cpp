@@ -286,7 +286,7 @@ void print_times(caf::actor_system& sys, std::size_t rounds,
   }
   for (const auto& x : gates)
     if (x.to != w)
-      stop(x.to);
+      stop_gate(x.to);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -319,7 +319,7 @@ void print_others(caf::actor_system& sys, std::size_t total) {
   fmt::print("batcher, 256 in flight, batches of 64: {:.0f} ns an item\n",
              ns_per_call(sys, {b}, 256, total));
   for (auto& x : {open, desk, b})
-    stop(x);
+    stop_gate(x);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
   caf::anon_send_exit(items, caf::exit_reason::user_shutdown);
 }

@@ -136,7 +136,7 @@ TEST_F(child_marks, a_parent_that_expires_was_reached_by_its_child) {
   auto& w = start();
   a.on_admit = [](call_info& c, auto&, env& e) {
     e.start_child({.parents = {c.id}});
-    return decision::hold(after(e.now, 2ms));
+    return decision::hold(time_after(e.now, 2ms));
   };
   a.on_expire = [](auto&, auto&, auto&) {
     return decision::reject(errc::wait_timeout);
@@ -179,7 +179,7 @@ TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
 
 TEST_F(child_marks, who_left_before_is_not_reached_by_what_follows) {
   b.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 5ms));
+    return decision::hold(time_after(e.now, 5ms));
   };
   a.on_child = [](auto, auto&, auto&) { return decision::hold(); };
   auto& w = start();

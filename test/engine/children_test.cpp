@@ -245,7 +245,7 @@ TEST_F(children, the_hold_of_a_parent_can_end_before_its_child) {
   auto& w = start();
   a.on_admit = [](call_info& c, auto&, env& e) {
     e.start_child({.parents = {c.id}, .target = 0});
-    return decision::hold(after(e.now, 5ms));
+    return decision::hold(time_after(e.now, 5ms));
   };
   a.on_expire = [](auto&, auto&, auto&) {
     return decision::reject(errc::wait_timeout);
@@ -409,7 +409,7 @@ TEST_F(children, with_a_deadline_that_has_come_nothing_is_sent) {
 
 TEST_F(children, a_deadline_layer_below_counts) {
   b.on_admit = [](call_info& c, auto&, env& e) {
-    c.deadline = after(e.now, 3ms);
+    c.deadline = time_after(e.now, 3ms);
     return decision::pass();
   };
   auto& w = start();
@@ -427,7 +427,7 @@ TEST_F(children, a_deadline_layer_below_counts) {
 
 TEST_F(children, who_joins_counts_once_a_deadline_below_is_lifted) {
   b.on_admit = [](call_info& c, auto&, env& e) {
-    c.deadline = after(e.now, 3ms);
+    c.deadline = time_after(e.now, 3ms);
     return decision::pass();
   };
   b.on_deadline = [](auto&, auto&, auto&) { return decision::pass(); };

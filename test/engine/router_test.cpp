@@ -123,7 +123,7 @@ TEST_F(router, a_plain_message_gets_no_answer) {
 
 TEST_F(router, a_hold_ends_when_its_time_has_come) {
   b.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 5ms));
+    return decision::hold(time_after(e.now, 5ms));
   };
   auto& w = start();
   w.call("x");
@@ -147,10 +147,10 @@ TEST_F(router, a_hold_that_is_over_already_ends_in_the_same_step) {
 TEST_F(router, a_hold_can_be_made_longer_or_end_in_a_rejection) {
   auto times = 0;
   b.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 5ms));
+    return decision::hold(time_after(e.now, 5ms));
   };
   b.on_expire = [&](auto&, auto&, env& e) {
-    return ++times < 3 ? decision::hold(after(e.now, 1ms))
+    return ++times < 3 ? decision::hold(time_after(e.now, 1ms))
                        : decision::reject(errc::wait_timeout, 9ms);
   };
   auto& w = start();
@@ -214,7 +214,7 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   b.keeps_content = true;
   b.on_settle = [&](call_info& c, auto&, outcome&, env& e) {
     ++c.attempt;
-    return ++times < 3 ? decision::hold(after(e.now, 10ms)) : decision::pass();
+    return ++times < 3 ? decision::hold(time_after(e.now, 10ms)) : decision::pass();
   };
   auto& w = start({.worker = {.takes_calls = true}});
   w.call("x");
@@ -325,7 +325,7 @@ TEST_F(router, a_layer_that_observes_holds_and_rejects_nothing) {
 TEST_F(router, a_deadline_that_is_only_observed_is_not_kept) {
   inner.configure_mode(mode::observe);
   b.on_admit = [](call_info& c, auto&, env& e) {
-    c.deadline = after(e.now, 1ms);
+    c.deadline = time_after(e.now, 1ms);
     return decision::pass();
   };
   auto& w = start({.worker = {.takes_calls = true}});

@@ -99,7 +99,7 @@ private:
 
   void arrive(duration left) {
     call_info f;
-    f.deadline = after(real_.e.now, left);
+    f.deadline = time_after(real_.e.now, left);
     calls_[real_.arrive(f)].deadline = f.deadline;
     ++count_["calls"];
   }

@@ -271,7 +271,7 @@ private:
     static constexpr std::array<duration, 6> lefts{unlimited, 0ns, 1ns,
                                                    10ms,      1s,  1min};
     call_info f;
-    f.deadline = after(real_.e.now, pick(lefts, op.which));
+    f.deadline = time_after(real_.e.now, pick(lefts, op.which));
     f.idempotent = static_cast<idempotence>(op.how % 3);
     f.attempt = op.how % 4 == 0 ? 2 : 1;
     model_.arrive(real_.arrive(f), f, real_.e.now);

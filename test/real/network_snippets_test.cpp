@@ -52,9 +52,9 @@ TEST(network_snippets, a_client_calls_through_a_gate_on_another_node) {
       caisson::stack{"client"}.retry({.idempotent = true}));
     // [/connect]
     EXPECT_EQ(ask(client, guarded), 42);
-    stop(guarded);
+    stop_gate(guarded);
   }
-  stop(gate);
+  stop_gate(gate);
 }
 
 } // namespace

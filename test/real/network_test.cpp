@@ -37,7 +37,7 @@ protected:
   network_test() : server(server_config), client(client_config) {}
 
   std::uint16_t publish(const caf::actor& x) {
-    auto port = rt::publish(server, x);
+    auto port = rt::publish(server, call_handle{x});
     EXPECT_TRUE(static_cast<bool>(port));
     return port ? *port : std::uint16_t{0};
   }
@@ -74,8 +74,8 @@ TEST_F(network_test, a_remote_gate_answers_with_values_and_errors) {
                ASSERT_NE(context_of(e), nullptr);
                EXPECT_EQ(context_of(e)->policy, "breaker");
              });
-  stop(near);
-  stop(far);
+  stop_gate(near);
+  stop_gate(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -93,8 +93,8 @@ TEST_F(network_test, the_time_left_crosses_the_wire) {
         EXPECT_GT(left_ms, 10'000);
       },
       [&](caf::error& e) { FAIL() << rt::render(client, e); });
-  stop(near);
-  stop(far);
+  stop_gate(near);
+  stop_gate(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -108,7 +108,7 @@ TEST_F(network_test, a_deadline_of_another_clock_is_refused) {
   rt::ask_blocking(self, proxy, 20s, c)
     .receive([](std::int64_t) { FAIL() << "answered"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
-  stop(far);
+  stop_gate(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -133,7 +133,7 @@ TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
   auto by_default = rt::publish(server, far);
   ASSERT_TRUE(static_cast<bool>(by_default));
   EXPECT_FALSE(is_open_at_another_address(client, *by_default));
-  stop(far);
+  stop_gate(far);
 }
 
 TEST_F(network_test, a_port_can_be_closed_again) {
@@ -142,7 +142,7 @@ TEST_F(network_test, a_port_can_be_closed_again) {
   EXPECT_TRUE(static_cast<bool>(rt::unpublish(server, port)));
   EXPECT_FALSE(rt::connect(client, rt::loopback, port));
   EXPECT_FALSE(rt::unpublish(server, port));
-  stop(far);
+  stop_gate(far);
 }
 
 TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
@@ -160,11 +160,11 @@ TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
     return result;
   };
   EXPECT_EQ(state(), "up");
-  stop(far);
+  stop_gate(far);
   for (auto i = 0; i < 2000 && state() == "up"; ++i)
     std::this_thread::sleep_for(5ms);
   EXPECT_EQ(state(), "down");
-  stop(near);
+  stop_gate(near);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -183,8 +183,8 @@ TEST_F(network_test, a_name_can_be_that_of_a_call_handle) {
   rt::ask_blocking(self, named, 20s, command{operator_command::reset})
     .receive([](const status&) { FAIL() << "obeyed"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
-  forget(server, "far");
-  stop(far);
+  forget_name(server, "far");
+  stop_gate(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 

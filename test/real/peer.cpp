@@ -47,7 +47,7 @@ int run(caf::actor_system& sys, Publish publish) {
   std::fflush(stdout);
   while (std::getchar() != EOF)
     continue;
-  stop(gate);
+  stop_gate(gate);
   return port ? 0 : 1;
 }
 

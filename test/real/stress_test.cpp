@@ -152,7 +152,7 @@ TEST_F(stress_test, a_full_stack_answers_every_request) {
           }
       },
       [](caf::error& e) { FAIL() << to_string(e); });
-  stop(g);
+  stop_gate(g);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 
@@ -167,7 +167,7 @@ TEST_F(stress_test, workers_that_die_again_and_again_are_made_again) {
     everything());
   auto t = run(g, 4, 16, 5'000);
   EXPECT_EQ(t->values + t->errors, t->asked);
-  stop(g);
+  stop_gate(g);
 }
 
 TEST_F(stress_test, a_gate_stopped_in_the_middle_answers_what_it_holds) {
@@ -181,7 +181,7 @@ TEST_F(stress_test, a_gate_stopped_in_the_middle_answers_what_it_holds) {
       sys->spawn<client>(g, 64, 500, t);
     while (t->values < 100)
       std::this_thread::yield();
-    stop(g);
+    stop_gate(g);
     ASSERT_EQ(t->done.get_future().wait_for(60s), std::future_status::ready);
     EXPECT_EQ(t->values + t->errors, t->asked);
     caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
@@ -212,7 +212,7 @@ TEST_F(stress_test, deadlines_hold_on_the_real_clock) {
     .receive([](int) { FAIL() << "answered"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::deadline_exceeded); });
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);
-  stop(g);
+  stop_gate(g);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }
 

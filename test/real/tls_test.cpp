@@ -71,7 +71,7 @@ protected:
     }
     ~customer() {
       if (near_)
-        stop(near_);
+        stop_gate(near_);
     }
     [[nodiscard]] bool connected() const { return far_ != nullptr; }
     // By a gate, which is told if the connection is cut.
@@ -208,7 +208,7 @@ TEST(tls_files, are_needed_before_anything_is_published) {
             errc::invalid_config);
   EXPECT_EQ(rt::connect_tls(system, rt::loopback, 1).error(),
             errc::invalid_config);
-  stop(gate);
+  stop_gate(gate);
 }
 
 } // namespace

@@ -73,9 +73,9 @@ public:
       return {true, {}};
     }
     if (auto_ == "open")
-      return reject("rejected_open", until(until_, now));
+      return reject("rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
-    return reject("rejected_half_open", std::min(soon, until(next_due(), now)));
+    return reject("rejected_half_open", std::min(soon, time_until(next_due(), now)));
   }
 
   void result(call_id id, verdict v, time_point now) {
@@ -194,14 +194,14 @@ private:
   // -- time -------------------------------------------------------------------
 
   time_point limit() const {
-    return probed_ ? after(first_probe_, c_.base.half_open_max) : never;
+    return probed_ ? time_after(first_probe_, c_.base.half_open_max) : never;
   }
 
   time_point next_lease() const {
     auto t = never;
     for (auto& p : probes_)
       if (p.what == "flying")
-        t = std::min(t, after(p.granted, c_.base.probe_timeout));
+        t = std::min(t, time_after(p.granted, c_.base.probe_timeout));
     return t;
   }
 
@@ -307,7 +307,7 @@ private:
           break;
         ++k;
       } else if (r->failed) {
-        if (later >= after(r->came, c_.base.quiet_period))
+        if (later >= time_after(r->came, c_.base.quiet_period))
           break;
         ++k;
         later = r->came;
@@ -370,7 +370,7 @@ private:
   void enter_open() {
     ++row_;
     enter("open");
-    until_ = after(clock_, c_.delays[std::min(at_++, c_.delays.size() - 1)]);
+    until_ = time_after(clock_, c_.delays[std::min(at_++, c_.delays.size() - 1)]);
   }
 
   answer reject(const char* counter, duration retry_after) {

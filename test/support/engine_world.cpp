@@ -141,7 +141,7 @@ std::size_t engine_world::call(std::string content, call_options o,
                                std::uint64_t who, std::uint64_t number) {
   auto deadline = never;
   if (o.time_left != duration::zero())
-    deadline = after(now_, o.time_left);
+    deadline = time_after(now_, o.time_left);
   if (o.deadline_ns != 0)
     deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
   auto n = ask(true, deadline, who, number);
@@ -168,7 +168,7 @@ void engine_world::send(std::string content) {
 }
 
 std::size_t engine_world::acquire_permit(const acquire& a, std::uint64_t who) {
-  auto deadline = a.time_left > duration::zero() ? after(now_, a.time_left)
+  auto deadline = a.time_left > duration::zero() ? time_after(now_, a.time_left)
                                                  : never;
   auto n = ask(true, deadline, who, 0);
   step([&](auto& e, auto now) { e.on_acquire(slot_of(n), a, now); });

@@ -44,7 +44,8 @@ inline std::string toml_line(const field_row& row) {
   if (row.type == "schedule")
     return row.key + " = '7s'\n";
   auto quoted = row.type == "duration" || row.type == "choice";
-  return fmt::format(quoted ? "{} = '{}'\n" : "{} = {}\n", row.key, row.value);
+  auto value = quoted ? "'" + row.value + "'" : row.value;
+  return fmt::format("{} = {}\n", row.key, value);
 }
 
 /// A setting of the kind, another value for it, and one that is out of range.

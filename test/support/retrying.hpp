@@ -25,7 +25,7 @@ inline retrier_config simple() {
 
 inline call_info with_deadline(const host& h, duration left) {
   call_info call;
-  call.deadline = after(h.e.now, left);
+  call.deadline = time_after(h.e.now, left);
   return call;
 }
 

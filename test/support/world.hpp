@@ -60,22 +60,16 @@ protected:
   }
 
   std::int64_t metric_of(const caf::actor& g, const std::string& name) {
-    return look(g).metrics.at(name);
+    return look(g).metric(name);
   }
 
   std::int64_t metric_of(const caf::actor& g, const std::string& layer,
                          const std::string& name) {
-    for (auto& l : look(g).layers)
-      if (l.name == layer)
-        return l.metrics.at(name);
-    throw std::logic_error{"no layer " + layer};
+    return look(g).metric(layer, name);
   }
 
   std::string state_of(const caf::actor& g, const std::string& layer) {
-    for (auto& l : look(g).layers)
-      if (l.name == layer)
-        return l.state;
-    throw std::logic_error{"no layer " + layer};
+    return look(g).layer(layer).state;
   }
 
   virtual_time world;

@@ -25,7 +25,7 @@ public:
 
   call_id arrive_with_deadline(duration d) {
     call_info call;
-    call.deadline = after(e.now, d);
+    call.deadline = time_after(e.now, d);
     return arrive(call);
   }
 

@@ -269,7 +269,7 @@ TEST(throwing_schedule, does_not_give_a_worker_up) {
   auto now = time_point{} + 1h;
   std::string failure;
   auto delay = [&] {
-    return until(*guard.on_down(now, random, &failure), now);
+    return time_until(*guard.on_down(now, random, &failure), now);
   };
   *x.lit = true;
   EXPECT_EQ(delay(), 1s);
@@ -284,7 +284,7 @@ TEST(throwing_schedule, does_not_give_a_worker_up) {
   *x.lit = true;
   now += 5s;
   // Nobody has to listen.
-  EXPECT_EQ(guard.on_down(now, random), after(now, 2s));
+  EXPECT_EQ(guard.on_down(now, random), time_after(now, 2s));
   // Restarts count, whatever delay they had.
   EXPECT_EQ(guard.on_down(now, random), std::nullopt);
   guard.reset();

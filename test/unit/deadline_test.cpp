@@ -29,13 +29,13 @@ public:
 
   // How much time the call has left as the layers below see it.
   duration left(call_id id) const {
-    return until(calls.at(id).call.deadline, e.now);
+    return time_until(calls.at(id).call.deadline, e.now);
   }
 
   // A call arrives to which the host gave its default of so much time.
   call_id arrive_with_default(duration left) {
     call_info call;
-    call.deadline = after(e.now, left);
+    call.deadline = time_after(e.now, left);
     call.default_deadline = true;
     return arrive(call);
   }
@@ -211,7 +211,7 @@ TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
     random_source random;
     env e{host::start(), random};
     call_info call;
-    call.deadline = after(e.now, had);
+    call.deadline = time_after(e.now, had);
     slot notes;
     d.admit(call, notes, e);
     auto given = call.deadline;

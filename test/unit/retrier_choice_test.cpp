@@ -268,7 +268,7 @@ TEST(retrier, gives_the_first_of_several_reasons) {
   auto o = outcome::failure(errc::cancelled, true, -1ns);
   auto reason = [&] {
     host h{c};
-    call.deadline = after(h.e.now, 5ms);
+    call.deadline = time_after(h.e.now, 5ms);
     auto id = h.arrive(call);
     h.finish(id, o);
     EXPECT_EQ(h.where(id), place::passed);

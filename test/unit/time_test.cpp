@@ -13,25 +13,25 @@ using namespace std::chrono_literals;
 constexpr time_point noon{12h};
 
 TEST(time_point, after_adds_and_stops_at_never) {
-  EXPECT_EQ(after(noon, 5s), noon + 5s);
-  EXPECT_EQ(after(noon, 0s), noon);
-  EXPECT_EQ(after(noon, unlimited), never);
-  EXPECT_EQ(after(never - 1s, 1s), never);
-  EXPECT_EQ(after(never - 1s, 2s), never);
-  EXPECT_EQ(after(never, 1s), never);
-  EXPECT_EQ(after(never, 0s), never);
+  EXPECT_EQ(time_after(noon, 5s), noon + 5s);
+  EXPECT_EQ(time_after(noon, 0s), noon);
+  EXPECT_EQ(time_after(noon, unlimited), never);
+  EXPECT_EQ(time_after(never - 1s, 1s), never);
+  EXPECT_EQ(time_after(never - 1s, 2s), never);
+  EXPECT_EQ(time_after(never, 1s), never);
+  EXPECT_EQ(time_after(never, 0s), never);
 }
 
 TEST(time_point, after_takes_a_negative_duration_for_zero) {
-  EXPECT_EQ(after(noon, -5s), noon);
-  EXPECT_EQ(after(noon, duration::min()), noon);
+  EXPECT_EQ(time_after(noon, -5s), noon);
+  EXPECT_EQ(time_after(noon, duration::min()), noon);
 }
 
 TEST(time_point, until_is_never_negative) {
-  EXPECT_EQ(until(noon + 5s, noon), 5s);
-  EXPECT_EQ(until(noon, noon), 0s);
-  EXPECT_EQ(until(noon, noon + 5s), 0s);
-  EXPECT_EQ(until(never, noon), unlimited);
+  EXPECT_EQ(time_until(noon + 5s, noon), 5s);
+  EXPECT_EQ(time_until(noon, noon), 0s);
+  EXPECT_EQ(time_until(noon, noon + 5s), 0s);
+  EXPECT_EQ(time_until(never, noon), unlimited);
 }
 
 TEST(duration_sum, stops_at_unlimited) {

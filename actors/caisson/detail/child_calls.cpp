@@ -66,7 +66,7 @@ void child_calls::start(call_id id) {
     return finish(*c, outcome::failure(errc::cancelled, false));
   if (!c->child->has_parents)
     c->deadline = std::min(c->child->limit,
-                           after(core_.now(), core_.config.default_deadline));
+                           time_after(core_.now(), core_.config.default_deadline));
   if (fill(*c, std::move(contents)))
     send(*c);
 }

@@ -269,7 +269,7 @@ void engine::start_call(reply_slot from, caf::message payload,
 }
 
 void engine::use_default_deadline(call_record& r) {
-  r.deadline = after(core_.now(), core_.config.default_deadline);
+  r.deadline = time_after(core_.now(), core_.config.default_deadline);
   r.default_deadline = r.deadline != never;
 }
 
@@ -287,7 +287,7 @@ bool engine::set_options(call_record& r, call_options& o) {
     return true;
   auto deadline = never;
   if (o.time_left != duration::zero())
-    deadline = after(core_.now(), o.time_left);
+    deadline = time_after(core_.now(), o.time_left);
   if (o.deadline_ns != 0)
     deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
   r.deadline = deadline;
@@ -314,7 +314,7 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   r.priority = what.priority;
   r.key = what.key;
   if (what.time_left > duration::zero())
-    r.deadline = after(now, what.time_left);
+    r.deadline = time_after(now, what.time_left);
   else
     use_default_deadline(r);
   enter(r);

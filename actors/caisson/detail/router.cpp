@@ -141,7 +141,7 @@ void router::grant(call_record& r) {
   core_.callers.watch(r);
   core_.schedule(r);
   answer(r,
-         caf::make_message(permit{r.permit, until(r.deadline, core_.now())}));
+         caf::make_message(permit{r.permit, time_until(r.deadline, core_.now())}));
 }
 
 void router::send_to(call_record& r, target_id to) {
@@ -177,7 +177,7 @@ call_options router::options_of(const call_record& r,
   o.path.push_back(core_.path_key);
   // The clocks of two nodes do not agree: only time left can cross.
   if (to.is_remote)
-    o.time_left = until(r.deadline, core_.now());
+    o.time_left = time_until(r.deadline, core_.now());
   else if (r.deadline != never)
     o.deadline_ns = r.deadline.time_since_epoch().count();
   else

@@ -96,7 +96,7 @@ void worker_link::plan_restart(const std::string& why) {
   core_.layers.publish({.kind = event_kind::worker_changed,
                         .to = "restarting",
                         .detail = why,
-                        .delay = until(*at, core_.now())});
+                        .delay = time_until(*at, core_.now())});
 }
 
 void worker_link::give_up(const std::string& why) {
@@ -119,7 +119,7 @@ void worker_link::take(call_record& r) {
       if (waiting_.size() >= supervisor_.config().max_waiting) {
         // Unknown while a factory is at work on its own thread.
         auto wait = restart_at_ == never ? duration::zero()
-                                         : until(restart_at_, core_.now());
+                                         : time_until(restart_at_, core_.now());
         return core_.route->ascend(
           r, r.depth - 1, outcome::failure(errc::queue_full, false, wait));
       }

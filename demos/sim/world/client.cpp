@@ -48,7 +48,7 @@ void client::think(std::uint32_t user, bool at_once) {
   auto pause = config_.think.draw(random);
   if (at_once && pause == duration::zero())
     pause = shortest_round;
-  auto at = after(from, pause);
+  auto at = time_after(from, pause);
   auto end = std::min(config_.stop, world_.plan->arm.length);
   if (at - begin_ < end)
     later_timer().push(at, user_bit | user);
@@ -102,10 +102,10 @@ void client::attempt(std::uint64_t key, request& r) {
   o.priority = config_.priority;
   o.idempotent = r.target->idempotent ? 1 : 2;
   if (config_.timeout != unlimited) {
-    r.timeout = timer().push(after(now(), config_.timeout), timeout_bit | key);
+    r.timeout = timer().push(time_after(now(), config_.timeout), timeout_bit | key);
     // What comes at the end of the timeout is in time. At a deadline it would
     // not be.
-    o.deadline_ns = after(now(), plus(config_.timeout, duration{1}))
+    o.deadline_ns = time_after(now(), plus(config_.timeout, duration{1}))
                       .time_since_epoch()
                       .count();
   }
@@ -143,7 +143,7 @@ void client::attempt_over(std::uint64_t key, request& r, ending how,
   timer().cancel(r.timeout);
   if (auto pause = pause_before_next(r, how)) {
     if (*pause > duration::zero())
-      timer().push(after(now(), *pause), pause_bit | key);
+      timer().push(time_after(now(), *pause), pause_bit | key);
     else
       attempt(key, r);
     return;

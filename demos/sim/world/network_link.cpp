@@ -46,7 +46,7 @@ void network_link::handle(rt::reply_to from, caf::message content) {
   if (wait == duration::zero())
     deliver(key, *p);
   else
-    timer().push(after(now(), wait), key);
+    timer().push(time_after(now(), wait), key);
 }
 
 void network_link::deliver(std::uint64_t key, parcel& p) {
@@ -65,7 +65,7 @@ void network_link::handle_answer(std::uint64_t key, caf::message content) {
   if (wait == duration::zero())
     answer(key, *p);
   else
-    timer().push(after(now(), wait), key);
+    timer().push(time_after(now(), wait), key);
 }
 
 void network_link::answer(std::uint64_t key, parcel& p) {
@@ -87,7 +87,7 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
   if (!p || p->given_up)
     return;
   p->given_up = true;
-  timer().push(after(now(), delay(p->key.with(purpose::again))),
+  timer().push(time_after(now(), delay(p->key.with(purpose::again))),
                cancel_bit | key);
 }
 

@@ -52,7 +52,7 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
   auto deadline = config_.propagate_deadline ? j.deadline : never;
   // An answer at the very end of the timeout is in time.
   if (auto timeout = plan.config.timeout; timeout != unlimited)
-    deadline = std::min(deadline, after(now, plus(timeout, duration{1})));
+    deadline = std::min(deadline, time_after(now, plus(timeout, duration{1})));
   if (deadline != never)
     o.deadline_ns = deadline.time_since_epoch().count();
   work w;
@@ -74,7 +74,7 @@ std::optional<outgoing_calls::pending> outgoing_calls::take(std::uint64_t key) {
 void outgoing_calls::remember(const pending& p, const job& j, time_point now) {
   const auto& plan = plan_of(j, p.entry);
   if (plan.cache != planned_call::no_cache)
-    caches_.put(plan.cache, p.cache_key, after(now, plan.config.cache_ttl));
+    caches_.put(plan.cache, p.cache_key, time_after(now, plan.config.cache_ttl));
 }
 
 } // namespace caisson::sim

@@ -175,7 +175,7 @@ double service::slowness() const {
 void service::work_for(job_key key, job& j, duration d) {
   if (d == duration::zero())
     return work_done(key, j);
-  j.due_timer = timer().push(after(now(), d), key);
+  j.due_timer = timer().push(time_after(now(), d), key);
 }
 
 void service::work_done(job_key key, job& j) {
@@ -336,9 +336,9 @@ void service::plan_faults() {
       continue;
     auto i = faults_.size();
     faults_.push_back(&f);
-    timer().push(after(begin_, f.at), begin_bit | i);
+    timer().push(time_after(begin_, f.at), begin_bit | i);
     if (f.kind != fault_kind::flush)
-      timer().push(after(begin_, plus(f.at, f.lasts)), end_bit | i);
+      timer().push(time_after(begin_, plus(f.at, f.lasts)), end_bit | i);
   }
 }
 

@@ -373,7 +373,7 @@ inline void resident::set_timer(time_point at) {
   timer_ = {};
   if (at != never)
     timer_ = self_->clock().schedule_message(
-      at, caf::weak_actor_ptr{address_},
+      at, caf::actor_cast<caf::weak_actor_ptr>(address_),
       caf::make_mailbox_element(nullptr, caf::make_message_id(),
                                 caf::message{}));
 #endif

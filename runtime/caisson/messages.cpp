@@ -1,0 +1,53 @@
+#include <caisson/messages.hpp>
+
+// On CAF 1.x the type-id block needs the errors to be whole.
+#include <caisson/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace caisson {
+
+namespace {
+
+std::int64_t metric_in(const std::map<std::string, std::int64_t>& all,
+                       const std::string& name, std::string_view whose) {
+  if (auto i = all.find(name); i != all.end())
+    return i->second;
+  throw std::out_of_range{fmt::format("{} has no metric {}", whose, name)};
+}
+
+} // namespace
+
+void init_types() {
+  // A static so that several configs in one process register only once.
+  static const bool done = [] {
+    rt::init_types<caf::id_block::caisson_messages>();
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+const layer_status& status::layer(std::string_view layer_name) const {
+  auto i = std::find_if(layers.begin(), layers.end(), [&](const auto& x) {
+    return x.name == layer_name;
+  });
+  if (i == layers.end())
+    throw std::out_of_range{
+      fmt::format("{} has no layer {}", name, layer_name)};
+  return *i;
+}
+
+std::int64_t status::metric(const std::string& metric_name) const {
+  return metric_in(metrics, metric_name, name);
+}
+
+std::int64_t status::metric(std::string_view layer_name,
+                            const std::string& metric_name) const {
+  return metric_in(layer(layer_name).metrics, metric_name, layer_name);
+}
+
+} // namespace caisson

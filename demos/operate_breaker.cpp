@@ -65,13 +65,14 @@ public:
 private:
   void hear() {
     for (auto& e : ears_.received_as<caisson::event>())
-      if (e.kind == "state_changed")
+      if (e.kind == caisson::event_kind::state_changed)
         story_.tell("  event {}: {} -> {}, {}", e.number, e.from, e.to,
                     e.detail);
-      else if (e.kind == "rejected")
+      else if (e.kind == caisson::event_kind::rejected)
         story_.tell("  event {}: a call was turned away", e.number);
       else
-        story_.tell("  event {}: {}{}{}", e.number, e.kind,
+        story_.tell("  event {}: {}{}{}", e.number,
+                    caisson::name_of(e.kind),
                     e.detail.empty() ? "" : ", ", e.detail);
     ears_.forget_received();
   }

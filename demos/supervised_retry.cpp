@@ -60,10 +60,10 @@ int main() {
   auto loaves = world.request(bakery, std::int32_t{4});
   while (!loaves.ready()) {
     for (auto& e : listener.received_as<caisson::event>()) {
-      if (e.kind == "worker_changed" && e.to == "restarting")
+      if (e.kind == caisson::event_kind::worker_changed && e.to == "restarting")
         story.tell("the oven is down, a new one in {}",
                    caisson::to_text(e.delay));
-      else if (e.kind == "retried")
+      else if (e.kind == caisson::event_kind::retried)
         story.tell("the order is sent again in {}", caisson::to_text(e.delay));
     }
     listener.forget_received();

@@ -37,7 +37,7 @@ public:
   }
   /// The call may (not) be carried out twice.
   local_request&& idempotent(bool yes = true) && {
-    call_.options.idempotent = yes ? 1 : 2;
+    call_.options.idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
   }
   local_request&& priority(std::int32_t p) && {

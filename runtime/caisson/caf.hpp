@@ -436,3 +436,35 @@ std::uint64_t current_call(Self* self) {
     return f.object(x).fields(CAISSON_EACH(CAISSON_MEMBER, __VA_ARGS__)); \
   }
 #endif
+
+/// CAISSON_ENUM(type, last): makes an enumeration whose values go from 0 to
+/// `last`, and that has `name_of`, fit for members of messages, and printable.
+#if CAISSON_CAF_LEGACY
+#define CAISSON_ENUM(type, last)          \
+  inline std::string to_string(type x) {  \
+    return std::string{name_of(x)};       \
+  }
+#else
+#define CAISSON_ENUM(type, last)                                           \
+  inline std::string to_string(type x) {                                   \
+    return std::string{name_of(x)};                                        \
+  }                                                                        \
+  inline bool from_integer(std::underlying_type_t<type> value, type& x) {  \
+    if (value > static_cast<std::underlying_type_t<type>>(last))           \
+      return false;                                                        \
+    x = static_cast<type>(value);                                          \
+    return true;                                                           \
+  }                                                                        \
+  inline bool from_string(std::string_view text, type& x) {                \
+    for (int i = 0; i <= static_cast<int>(last); ++i)                      \
+      if (name_of(static_cast<type>(i)) == text) {                         \
+        x = static_cast<type>(i);                                          \
+        return true;                                                       \
+      }                                                                    \
+    return false;                                                          \
+  }                                                                        \
+  template <class Inspector>                                               \
+  bool inspect(Inspector& f, type& x) {                                    \
+    return caf::default_enum_inspect(f, x);                                \
+  }
+#endif

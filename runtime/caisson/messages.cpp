@@ -31,6 +31,32 @@ void init_types() {
   static_cast<void>(done);
 }
 
+std::string_view name_of(gate_state x) noexcept {
+  switch (x) {
+    case gate_state::accepting:
+      return "accepting";
+    case gate_state::draining:
+      return "draining";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(worker_state x) noexcept {
+  switch (x) {
+    case worker_state::none:
+      return "none";
+    case worker_state::up:
+      return "up";
+    case worker_state::restarting:
+      return "restarting";
+    case worker_state::down:
+      return "down";
+    case worker_state::given_up:
+      return "given_up";
+  }
+  return "unknown";
+}
+
 const layer_status& status::layer(std::string_view layer_name) const {
   auto i = std::find_if(layers.begin(), layers.end(), [&](const auto& x) {
     return x.name == layer_name;

@@ -61,6 +61,34 @@ caf::message make_early(Ts&&... xs) {
 
 } // namespace detail
 
+// -- enumerations -------------------------------------------------------------
+
+/// Whether a gate takes new calls.
+enum class gate_state : std::uint8_t { accepting, draining };
+
+[[nodiscard]] std::string_view name_of(gate_state x) noexcept;
+
+/// What a gate knows of its worker.
+enum class worker_state : std::uint8_t {
+  /// There is none: the gate only hands out permits.
+  none,
+  up,
+  /// It is being made, or will be.
+  restarting,
+  down,
+  /// It died too often.
+  given_up,
+};
+
+[[nodiscard]] std::string_view name_of(worker_state x) noexcept;
+
+CAISSON_ENUM(mode, mode::off)
+CAISSON_ENUM(idempotence, idempotence::no)
+CAISSON_ENUM(event_kind, last_event_kind)
+CAISSON_ENUM(operator_command, last_operator_command)
+CAISSON_ENUM(gate_state, gate_state::draining)
+CAISSON_ENUM(worker_state, worker_state::given_up)
+
 // -- calls --------------------------------------------------------------------
 
 /// What a caller can say about a call; travels through chained gates.
@@ -75,8 +103,8 @@ struct call_options {
   std::int32_t priority = 0;
   /// What the call weighs at semaphores and limiters; 0 counts as 1.
   std::uint32_t permits = 1;
-  /// Whether it may be carried out twice: 0 not said, 1 yes, 2 no.
-  std::uint8_t idempotent = 0;
+  /// Whether it may be carried out twice.
+  idempotence idempotent = idempotence::unmarked;
   /// 1 for the first attempt; retriers count it up.
   std::uint32_t attempt = 1;
   /// Groups calls for policies that keep state per key; at most
@@ -108,7 +136,7 @@ struct call {
   }
   /// The call may (not) be carried out twice.
   call&& idempotent(bool yes = true) && {
-    options.idempotent = yes ? 1 : 2;
+    options.idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
   }
   call&& priority(std::int32_t p) && {
@@ -181,8 +209,8 @@ CAISSON_MESSAGE(get_status)
 struct layer_status {
   std::string name = {};
   std::string kind = {};
-  /// The mode in force: `enforce`, `observe` or `off`.
-  std::string mode = {};
+  /// The mode in force.
+  caisson::mode mode = caisson::mode::enforce;
   /// The state's name; empty for policies without states.
   std::string state = {};
   /// Counters and gauges.
@@ -194,10 +222,8 @@ CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
 
 struct status {
   std::string name = {};
-  /// `accepting` or `draining`.
-  std::string state = {};
-  /// `none`, `up`, `restarting`, `down` or `given_up`.
-  std::string worker = {};
+  gate_state state = gate_state::accepting;
+  worker_state worker = worker_state::none;
   /// The gate's own counters and gauges (docs/gate.md).
   std::map<std::string, std::int64_t> metrics = {};
   /// From the outside in.
@@ -227,16 +253,9 @@ CAISSON_MESSAGE(reconfigure, layer, set)
 /// An operator's word; answered with the new `status`, or with
 /// `invalid_config`.
 struct command {
-  /// The name of an `operator_command`, such as `force_open`.
-  std::string what = {};
+  operator_command what = operator_command::enable;
   /// The layer's name. Empty: every layer that knows the command.
   std::string layer = {};
-
-  command() = default;
-  explicit command(std::string w, std::string l = {})
-    : what(std::move(w)), layer(std::move(l)) {}
-  explicit command(operator_command c, std::string l = {})
-    : what(name_of(c)), layer(std::move(l)) {}
 };
 CAISSON_MESSAGE(command, what, layer)
 
@@ -256,8 +275,7 @@ struct event {
   std::string gate = {};
   /// The layer's name; empty if it is the gate's own event.
   std::string layer = {};
-  /// The name of an `event_kind`.
-  std::string kind = {};
+  event_kind kind = event_kind::state_changed;
   std::string from = {};
   std::string to = {};
   std::string detail = {};

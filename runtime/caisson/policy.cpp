@@ -17,11 +17,42 @@ std::string_view name_of(event_kind kind) noexcept {
 std::string_view name_of(operator_command c) noexcept {
   static constexpr std::array<std::string_view, last_operator_command + 1>
     names{
-      "force_open", "force_closed", "disable",
-      "enable",     "metrics_only", "reset",
+      "force_open", "force_closed", "off", "enable", "observe", "reset",
     };
   auto n = static_cast<std::size_t>(c);
   return n < names.size() ? names[n] : "unknown";
+}
+
+std::optional<operator_command>
+operator_command_named(std::string_view name) noexcept {
+  for (std::uint8_t i = 0; i <= last_operator_command; ++i)
+    if (auto c = static_cast<operator_command>(i); name_of(c) == name)
+      return c;
+  return std::nullopt;
+}
+
+std::string_view name_of(mode m) noexcept {
+  switch (m) {
+    case mode::enforce:
+      return "enforce";
+    case mode::observe:
+      return "observe";
+    case mode::off:
+      return "off";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(idempotence x) noexcept {
+  switch (x) {
+    case idempotence::unmarked:
+      return "unmarked";
+    case idempotence::yes:
+      return "yes";
+    case idempotence::no:
+      return "no";
+  }
+  return "unknown";
 }
 
 } // namespace caisson

@@ -36,6 +36,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,8 +58,12 @@ enum class mode : std::uint8_t {
   off,
 };
 
+[[nodiscard]] std::string_view name_of(mode m) noexcept;
+
 /// Whether a call may be carried out twice.
 enum class idempotence : std::uint8_t { unmarked, yes, no };
+
+[[nodiscard]] std::string_view name_of(idempotence x) noexcept;
 
 /// What a policy sees of a call.
 struct call_info {
@@ -302,11 +307,11 @@ enum class operator_command : std::uint8_t {
   /// Let every call pass until told otherwise (breakers only).
   force_closed,
   /// Act as with `mode::off`.
-  disable,
+  off,
   /// Back to the configured mode and to automatic states.
   enable,
   /// Act as with `mode::observe`.
-  metrics_only,
+  observe,
   /// Forget the history: counters to zero, state as after the start. Operator
   /// states, held calls and permits stay.
   reset,
@@ -315,6 +320,10 @@ enum class operator_command : std::uint8_t {
 inline constexpr std::uint8_t last_operator_command = 5;
 
 [[nodiscard]] std::string_view name_of(operator_command c) noexcept;
+
+/// The command of that name, if there is one.
+[[nodiscard]] std::optional<operator_command>
+operator_command_named(std::string_view name) noexcept;
 
 /// A policy; see the top of this file for the order of calls.
 class policy {

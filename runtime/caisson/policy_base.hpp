@@ -60,8 +60,8 @@ public:
         return true;
       case operator_command::force_open:
       case operator_command::force_closed:
-      case operator_command::disable:
-      case operator_command::metrics_only:
+      case operator_command::off:
+      case operator_command::observe:
         break;
     }
     return false;

@@ -251,10 +251,10 @@ TEST_P(call_handle_test, it_is_down_when_the_gate_is) {
   auto x = make();
   // A supervised worker is watched: the near gate sees the far one's end.
   auto near = gate(x.calls, stack{"near"});
-  EXPECT_EQ(look(near).worker, "up");
+  EXPECT_EQ(look(near).worker, worker_state::up);
   world.kill(x.gate);
   EXPECT_TRUE(rt::is_down(x.calls));
-  EXPECT_EQ(look(near).worker, "down");
+  EXPECT_EQ(look(near).worker, worker_state::down);
   EXPECT_TRUE(world.request(x.calls, 21).error()
               == caf::sec::request_receiver_down);
   // One that is made later is down from the beginning.

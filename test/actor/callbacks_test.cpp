@@ -70,7 +70,7 @@ TEST_P(callbacks_test, assemble_fails_its_batch) {
   EXPECT_EQ(d.value<int>(), 5);
   auto told = 0;
   for (const auto& x : user.received_as<event>())
-    if (x.kind == "callback_failed") {
+    if (x.kind == event_kind::callback_failed) {
       ++told;
       EXPECT_EQ(x.layer, "batcher");
       EXPECT_EQ(x.detail, "assemble: unknown exception");

@@ -129,7 +129,7 @@ TEST_P(deadline_rules_test, one_switched_to_observing_does_not_bind) {
                               .deadline({.name = "outer", .timeout = 2s})
                               .deadline({.name = "inner", .timeout = 1s}));
   auto answer = world.request(g, wrap(1).within(5s));
-  world.request(g, command{operator_command::metrics_only, "inner"});
+  world.request(g, command{operator_command::observe, "inner"});
   world.advance(2s - 1ns);
   EXPECT_FALSE(answer.ready());
   world.advance(1ns);

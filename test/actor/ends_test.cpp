@@ -232,7 +232,7 @@ TEST_P(ends_test, draining_again_is_told_once) {
   EXPECT_TRUE(drains.front().ok());
   auto told = 0;
   for (const auto& x : user.received_as<event>())
-    told += x.kind == "state_changed" ? 1 : 0;
+    told += x.kind == event_kind::state_changed ? 1 : 0;
   EXPECT_EQ(told, 1);
 }
 

@@ -65,7 +65,7 @@ TEST_P(forms_test, tells_its_status) {
   auto s = look();
   EXPECT_EQ(s.kind, what.name);
   EXPECT_EQ(s.name, what.name);
-  EXPECT_EQ(s.mode, "enforce");
+  EXPECT_EQ(s.mode, mode::enforce);
   EXPECT_FALSE(s.metrics.empty());
   EXPECT_TRUE(s.config.contains(sample.key));
 }
@@ -100,20 +100,20 @@ TEST_P(forms_test, refuses_a_new_name_and_an_unknown_layer) {
 
 TEST_P(forms_test, obeys_the_operator) {
   start();
-  EXPECT_TRUE(world.request(gate, command{operator_command::disable}).ok());
-  EXPECT_EQ(look().mode, "off");
+  EXPECT_TRUE(world.request(gate, command{operator_command::off}).ok());
+  EXPECT_EQ(look().mode, mode::off);
   EXPECT_EQ(world.request(gate, 21).value<int>(), 42);
   EXPECT_TRUE(
-    world.request(gate, command{operator_command::metrics_only}).ok());
-  EXPECT_EQ(look().mode, "observe");
+    world.request(gate, command{operator_command::observe}).ok());
+  EXPECT_EQ(look().mode, mode::observe);
   EXPECT_EQ(world.request(gate, 21).value<int>(), 42);
   EXPECT_TRUE(
     world.request(gate, command{operator_command::enable, what.name}).ok());
-  EXPECT_EQ(look().mode, "enforce");
+  EXPECT_EQ(look().mode, mode::enforce);
   EXPECT_TRUE(world.request(gate, command{operator_command::reset}).ok());
   auto forced = world.request(gate, command{operator_command::force_open});
   EXPECT_EQ(forced.ok(), what.name == "breaker");
-  auto unknown = world.request(gate, command{"explode"});
+  auto unknown = world.request(gate, command{static_cast<operator_command>(99)});
   ASSERT_TRUE(unknown.is(errc::invalid_config));
   EXPECT_NE(context_of(unknown.error())->text.find("force_open"),
             std::string::npos);
@@ -123,12 +123,12 @@ TEST_P(forms_test, tells_subscribers_in_order) {
   start();
   world.send(gate, subscribe{});
   world.request(gate, reconfigure{"", {{sample.key, sample.good}}});
-  world.request(gate, command{operator_command::disable});
+  world.request(gate, command{operator_command::off});
   auto events = world.user().received_as<event>();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].kind, "reconfigured");
+  EXPECT_EQ(events[0].kind, event_kind::reconfigured);
   EXPECT_EQ(events[0].layer, what.name);
-  EXPECT_EQ(events[1].detail, "disable");
+  EXPECT_EQ(events[1].detail, "off");
   EXPECT_EQ(events[1].number, events[0].number + 1);
   world.send(gate, unsubscribe{});
   world.request(gate, command{operator_command::enable});

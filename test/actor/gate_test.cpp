@@ -127,7 +127,7 @@ TEST_P(gate_test, a_null_or_dead_worker_is_reported_at_once) {
   w.quit();
   auto g = gate(w.handle(), stack{});
   EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));
-  EXPECT_EQ(look(g).worker, "down");
+  EXPECT_EQ(look(g).worker, worker_state::down);
 }
 
 TEST_P(gate_test, a_worker_that_dies_with_the_call_is_reported) {
@@ -279,7 +279,7 @@ TEST_P(gate_test, tells_who_subscribes_twice_once) {
   auto g = gate(w.handle(), stack{}.semaphore());
   world.send(g, subscribe{});
   world.send(g, subscribe{});
-  world.request(g, command{operator_command::disable});
+  world.request(g, command{operator_command::off});
   EXPECT_EQ(world.user().received_as<event>().size(), 1u);
   EXPECT_EQ(metric_of(g, "subscribers"), 1);
 }

@@ -128,7 +128,7 @@ TEST_P(lease_test, acquire_as_a_plain_send_takes_nothing) {
 TEST_P(lease_test, a_gate_without_a_worker_has_nobody_for_other_messages) {
   auto g = desk({.permits = 1});
   EXPECT_TRUE(world.request(g, 7).is(errc::worker_down));
-  EXPECT_EQ(look(g).worker, "none");
+  EXPECT_EQ(look(g).worker, worker_state::none);
   EXPECT_EQ(in_use(g), 0);
 }
 

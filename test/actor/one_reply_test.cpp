@@ -117,13 +117,13 @@ std::vector<mishap> mishaps() {
      }},
     {"the layers are disabled",
      [](virtual_time& world, scripted_worker& w, const caf::actor& g) {
-       world.request(g, command{operator_command::disable});
+       world.request(g, command{operator_command::off});
        while (w.open() > 0)
          w.answer(1);
      }},
     {"the layers only observe",
      [](virtual_time& world, scripted_worker& w, const caf::actor& g) {
-       world.request(g, command{operator_command::metrics_only});
+       world.request(g, command{operator_command::observe});
        while (w.open() > 0)
          w.answer(1);
      }},

@@ -268,7 +268,7 @@ TEST_P(platform_test, every_message_survives_the_network) {
   EXPECT_EQ(back.options.time_left, 3s);
   EXPECT_EQ(back.options.priority, -2);
   EXPECT_EQ(back.options.permits, 5u);
-  EXPECT_EQ(back.options.idempotent, 1);
+  EXPECT_EQ(back.options.idempotent, idempotence::yes);
   EXPECT_EQ(back.options.key, "k");
   EXPECT_EQ(back.payload.get_as<int>(0), 7);
   EXPECT_EQ(round_trip(sys, cancelled{9}).number, 9u);
@@ -280,7 +280,7 @@ TEST_P(platform_test, every_message_survives_the_network) {
   round_trip(sys, unsubscribe{});
   round_trip(sys, drain{});
   EXPECT_EQ(round_trip(sys, reconfigure{"l", {{"a", "b"}}}).set.at("a"), "b");
-  EXPECT_EQ(round_trip(sys, command{"reset", "l"}).layer, "l");
+  EXPECT_EQ(round_trip(sys, command{operator_command::reset, "l"}).layer, "l");
   event e;
   e.number = 3;
   e.delay = 5s;

@@ -98,7 +98,7 @@ TEST_P(snippets_test, typed) {
   // [/typed]
   own(guarded);
   own(service);
-  EXPECT_EQ(answer.value<status>().worker, "up");
+  EXPECT_EQ(answer.value<status>().worker, worker_state::up);
   EXPECT_EQ(world.request(guarded, 21).value<std::int32_t>(), 42);
 }
 

@@ -47,7 +47,7 @@ TEST_P(supervision_actor_test, a_worker_that_died_is_made_again) {
   auto fatal = world.request(g, -1);
   EXPECT_TRUE(fatal.ready());
   EXPECT_FALSE(fatal.ok());
-  EXPECT_EQ(look(g).worker, "restarting");
+  EXPECT_EQ(look(g).worker, worker_state::restarting);
   auto waits = world.request(g, 3);
   EXPECT_FALSE(waits.ready());
   world.advance(1s);
@@ -113,7 +113,7 @@ TEST_P(supervision_actor_test, or_leave_it_refusing) {
   auto answer = world.request(g, 1);
   EXPECT_TRUE(answer.is(errc::worker_down));
   EXPECT_FALSE(context_of(answer.error())->reached);
-  EXPECT_EQ(look(g).worker, "given_up");
+  EXPECT_EQ(look(g).worker, worker_state::given_up);
 }
 
 TEST_P(supervision_actor_test, a_factory_that_fails_is_tried_again) {
@@ -174,7 +174,7 @@ TEST_P(supervision_actor_test, calls_that_wait_for_a_lost_worker_are_answered) {
   auto waits = world.request(g, 1);
   EXPECT_FALSE(waits.ready());
   world.advance(1s);
-  EXPECT_EQ(look(g).worker, "given_up");
+  EXPECT_EQ(look(g).worker, worker_state::given_up);
   EXPECT_TRUE(waits.is(errc::worker_down));
   EXPECT_EQ(waits.count(), 1u);
 }

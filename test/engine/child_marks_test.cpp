@@ -32,7 +32,7 @@ struct child_marks : holding {
 TEST_F(child_marks, of_one_parent_all_are_inherited) {
   auto o = sent_for({{.priority = -3,
                       .permits = 4,
-                      .idempotent = 1,
+                      .idempotent = idempotence::yes,
                       .attempt = 5,
                       .key = "k",
                       .path = {1, 2}}});

@@ -382,7 +382,7 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   w.call("x", {.deadline_ns = by.time_since_epoch().count(),
                .priority = 3,
                .permits = 4,
-               .idempotent = 2,
+               .idempotent = idempotence::no,
                .attempt = 5,
                .key = "k",
                .path = {1, 2}});

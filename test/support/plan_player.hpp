@@ -307,7 +307,7 @@ private:
   void begin(const call_plan& x) {
     call_options o;
     o.permits = x.permits;
-    o.idempotent = static_cast<std::uint8_t>(x.idempotent);
+    o.idempotent = x.idempotent;
     o.priority = x.id % 3;
     o.key = x.id % 2 == 0 ? "even" : "odd";
     if (x.deadline == unlimited)
@@ -336,7 +336,7 @@ private:
           world_.request(gate_of(x.layer), reconfigure{x.layer, x.set}), x);
       case act_plan::what::command:
         return note(
-          world_.request(gate_of(x.layer), command{x.command, x.layer}), x);
+          world_.request(gate_of(x.layer), command{*operator_command_named(x.command), x.layer}), x);
     }
   }
 
@@ -371,14 +371,14 @@ private:
     std::set<std::pair<std::int64_t, std::string>> refusals;
     auto events = world_.user().received_as<event>();
     for (const auto& x : events)
-      if (x.kind == name_of(event_kind::retried)
+      if (x.kind == event_kind::retried
           && !returns.emplace(x.time_ns + x.delay.count(), x.call).second)
         return true;
     for (const auto& x : events) {
       // Calls that were refused while the worker was away come back with it.
       if (x.to == "up" && returns.contains(x.time_ns))
         return true;
-      if (x.kind == name_of(event_kind::rejected)) {
+      if (x.kind == event_kind::rejected) {
         if (!refusals.emplace(x.time_ns, x.layer).second)
           return true;
         // Gates of a chain have numbers of their own for a call.

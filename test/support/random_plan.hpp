@@ -290,7 +290,7 @@ private:
     else if (layer.kind == layer_kind::breaker && chance(50))
       x.command = word({"force_open", "force_closed"});
     else
-      x.command = word({"reset", "disable", "enable", "metrics_only"});
+      x.command = word({"reset", "off", "enable", "observe"});
     p.acts.push_back(std::move(x));
   }
 

@@ -446,7 +446,7 @@ TEST(fallback, obeys_the_commands_that_it_knows) {
                                                       {force_closed, false},
                                                       {disable, false},
                                                       {enable, true},
-                                                      {metrics_only, false}})
+                                                      {observe, false}})
     EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
   EXPECT_EQ(h.count("fell_back"), 1);
   EXPECT_TRUE(h.policy.command(reset, h.e));

@@ -343,7 +343,7 @@ TEST(retrier, obeys_the_commands_that_it_knows) {
                                                       {force_closed, false},
                                                       {disable, false},
                                                       {enable, true},
-                                                      {metrics_only, false},
+                                                      {observe, false},
                                                       {reset, true}})
     EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
 }

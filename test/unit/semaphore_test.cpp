@@ -490,8 +490,8 @@ TEST(semaphore, knows_no_operator_states) {
   EXPECT_TRUE(command(h, operator_command::enable));
   EXPECT_FALSE(command(h, operator_command::force_open));
   EXPECT_FALSE(command(h, operator_command::force_closed));
-  EXPECT_FALSE(command(h, operator_command::disable));
-  EXPECT_FALSE(command(h, operator_command::metrics_only));
+  EXPECT_FALSE(command(h, operator_command::off));
+  EXPECT_FALSE(command(h, operator_command::observe));
 }
 
 } // namespace

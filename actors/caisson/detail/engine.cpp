@@ -279,9 +279,11 @@ bool engine::set_options(call_record& r, call_options& o) {
   r.priority = o.priority;
   r.permits = std::max<std::uint32_t>(o.permits, 1);
   r.attempt = std::max<std::uint32_t>(o.attempt, 1);
-  r.idempotent = o.idempotent == 1   ? idempotence::yes
-                 : o.idempotent == 2 ? idempotence::no
-                                     : idempotence::unmarked;
+  // Another node may say anything.
+  r.idempotent = o.idempotent == idempotence::yes
+                     || o.idempotent == idempotence::no
+                   ? o.idempotent
+                   : idempotence::unmarked;
   r.key = std::move(o.key);
   if (o.deadline_ns == 0 && o.time_left == duration::zero())
     return true;

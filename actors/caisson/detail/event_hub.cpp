@@ -16,7 +16,7 @@ event event_hub::make(time_point now, const std::string& layer,
   out.time_ns = now.time_since_epoch().count();
   out.gate = gate_;
   out.layer = layer;
-  out.kind = name_of(x.kind);
+  out.kind = x.kind;
   out.from = x.from;
   out.to = x.to;
   out.detail = x.detail;

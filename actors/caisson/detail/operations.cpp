@@ -16,13 +16,6 @@ namespace caisson::detail {
 
 namespace {
 
-std::optional<operator_command> command_named(std::string_view name) {
-  for (std::uint8_t i = 0; i <= last_operator_command; ++i)
-    if (auto c = static_cast<operator_command>(i); name_of(c) == name)
-      return c;
-  return std::nullopt;
-}
-
 // What is too large about it; empty if nothing is.
 std::string too_large(const reconfigure& x) {
   if (x.layer.size() > max_name_length)
@@ -58,8 +51,8 @@ caf::error operations::invalid(std::string text) const {
 status operations::make_status() {
   status s;
   s.name = core_.config.name;
-  s.state = draining_ ? "draining" : "accepting";
-  s.worker = core_.workers->state_name();
+  s.state = draining_ ? gate_state::draining : gate_state::accepting;
+  s.worker = core_.workers->state();
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     s.layers.push_back(status_of(k));
@@ -107,7 +100,7 @@ layer_status operations::status_of(std::size_t k) {
   layer_status s;
   s.name = x.owner->name();
   s.kind = x.machine->kind();
-  s.mode = enum_names<mode>::value[static_cast<std::size_t>(x.owner->active())];
+  s.mode = x.owner->active();
   s.state = x.machine->state();
   std::vector<metric> ms;
   x.machine->list_metrics(ms);
@@ -144,30 +137,30 @@ caf::error operations::apply(const reconfigure& x) {
 }
 
 caf::error operations::apply(const command& x) {
-  if (x.what.size() > max_name_length || x.layer.size() > max_name_length)
+  if (x.layer.size() > max_name_length)
     return invalid("the name is too long");
-  auto what = command_named(x.what);
-  if (!what)
-    return invalid(fmt::format("\"{}\" is no command; there are: {}", x.what,
+  if (static_cast<std::uint8_t>(x.what) > last_operator_command)
+    return invalid(fmt::format("there is no such command; there are: {}",
                                known_commands()));
   if (!x.layer.empty()) {
     auto k = core_.layers.named(x.layer);
     if (!k)
       return invalid(fmt::format("no layer is called \"{}\"", x.layer));
-    if (!apply(*k, *what))
-      return invalid(fmt::format("{} does not know {}", x.layer, x.what));
+    if (!apply(*k, x.what))
+      return invalid(fmt::format("{} does not know {}", x.layer,
+                                 name_of(x.what)));
     return {};
   }
-  auto known = *what == operator_command::reset;
+  auto known = x.what == operator_command::reset;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    known = apply(k, *what) || known;
-  if (*what == operator_command::reset) {
+    known = apply(k, x.what) || known;
+  if (x.what == operator_command::reset) {
     core_.totals = {};
     core_.layers.callbacks_failed = 0;
     core_.workers->reset();
   }
   if (!known)
-    return invalid(fmt::format("no layer knows {}", x.what));
+    return invalid(fmt::format("no layer knows {}", name_of(x.what)));
   return {};
 }
 
@@ -179,10 +172,10 @@ bool operations::apply(std::size_t k, operator_command what) {
   };
   auto known = true;
   switch (what) {
-    case operator_command::disable:
+    case operator_command::off:
       l.force_mode(mode::off);
       break;
-    case operator_command::metrics_only:
+    case operator_command::observe:
       l.force_mode(mode::observe);
       break;
     case operator_command::enable:

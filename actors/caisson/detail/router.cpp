@@ -170,7 +170,7 @@ call_options router::options_of(const call_record& r,
   o.priority = r.priority;
   o.permits = r.permits;
   o.attempt = r.attempt;
-  o.idempotent = static_cast<std::uint8_t>(r.idempotent);
+  o.idempotent = r.idempotent;
   o.key = r.key;
   o.path.reserve(r.path.size() + 1);
   o.path = r.path;

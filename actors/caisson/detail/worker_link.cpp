@@ -20,7 +20,7 @@ target_id worker_link::add_target(const target_info& x) {
 
 void worker_link::use(const target_info& x) {
   targets_[worker_target].info = x;
-  state_ = state::up;
+  state_ = worker_state::up;
 }
 
 void worker_link::supervise() {
@@ -30,7 +30,7 @@ void worker_link::supervise() {
 
 void worker_link::restart() {
   restart_at_ = never;
-  state_ = state::restarting;
+  state_ = worker_state::restarting;
   making_ = true;
   if (auto made = core_.host.make_worker(++incarnation_))
     on_made(*made);
@@ -46,11 +46,11 @@ void worker_link::on_made(const made_worker& x) {
 
 void worker_link::up(const target_info& x) {
   targets_[worker_target].info = x;
-  state_ = state::up;
+  state_ = worker_state::up;
   supervisor_.on_up(core_.now());
   core_.layers.publish({.kind = event_kind::worker_changed, .to = "up"});
   // In order of arrival. One that the new worker kills leaves the rest waiting.
-  while (state_ == state::up && !waiting_.empty())
+  while (state_ == worker_state::up && !waiting_.empty())
     if (auto* r = core_.calls.find(waiting_.erase(waiting_.front()))) {
       core_.calls.move_to(*r, phase::moving);
       core_.route->dispatch(*r);
@@ -60,12 +60,12 @@ void worker_link::up(const target_info& x) {
 void worker_link::on_down(target_id x, const std::string& why) {
   if (x != worker_target)
     fail(targets_[x].calls);
-  else if (state_ == state::up)
+  else if (state_ == worker_state::up)
     lost(why);
 }
 
 void worker_link::suspect(target_id x) {
-  if (x == worker_target && state_ == state::up && core_.host.is_down(x))
+  if (x == worker_target && state_ == worker_state::up && core_.host.is_down(x))
     lost("it is down");
 }
 
@@ -75,7 +75,7 @@ void worker_link::lost(const std::string& why) {
   if (supervised_) {
     plan_restart(why);
   } else {
-    state_ = state::down;
+    state_ = worker_state::down;
     core_.layers.publish({.kind = event_kind::worker_changed,
                           .from = "up",
                           .to = "down",
@@ -91,7 +91,7 @@ void worker_link::plan_restart(const std::string& why) {
     core_.layers.note_failure(core_.layers.size(), "schedule", failure);
   if (!at)
     return give_up(why);
-  state_ = state::restarting;
+  state_ = worker_state::restarting;
   restart_at_ = *at;
   core_.layers.publish({.kind = event_kind::worker_changed,
                         .to = "restarting",
@@ -100,7 +100,7 @@ void worker_link::plan_restart(const std::string& why) {
 }
 
 void worker_link::give_up(const std::string& why) {
-  state_ = state::given_up;
+  state_ = worker_state::given_up;
   restart_at_ = never;
   core_.layers.publish(
     {.kind = event_kind::worker_changed, .to = "given_up", .detail = why});
@@ -113,9 +113,9 @@ void worker_link::give_up(const std::string& why) {
 
 void worker_link::take(call_record& r) {
   switch (state_) {
-    case state::up:
+    case worker_state::up:
       return core_.route->send_to(r, worker_target);
-    case state::restarting:
+    case worker_state::restarting:
       if (waiting_.size() >= supervisor_.config().max_waiting) {
         // Unknown while a factory is at work on its own thread.
         auto wait = restart_at_ == never ? duration::zero()
@@ -127,9 +127,9 @@ void worker_link::take(call_record& r) {
       r.wait = waiting_.push_back(r.id);
       core_.callers.watch(r);
       return core_.schedule(r);
-    case state::none:
-    case state::down:
-    case state::given_up:
+    case worker_state::none:
+    case worker_state::down:
+    case worker_state::given_up:
       return core_.route->ascend(r, r.depth - 1,
                                  outcome::failure(errc::worker_down, false));
   }
@@ -165,22 +165,6 @@ void worker_link::fail_waiting() {
     core_.route->ascend(*r, r->depth - 1,
                         outcome::failure(errc::worker_down, false));
   }
-}
-
-std::string_view worker_link::state_name() const noexcept {
-  switch (state_) {
-    case state::none:
-      return "none";
-    case state::up:
-      return "up";
-    case state::restarting:
-      return "restarting";
-    case state::down:
-      return "down";
-    case state::given_up:
-      return "given_up";
-  }
-  return {};
 }
 
 } // namespace caisson::detail

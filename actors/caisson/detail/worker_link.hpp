@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace caisson::detail {
@@ -35,7 +34,7 @@ public:
   void use(const target_info& x);
 
   /// There should be one, but there is not.
-  void use_none() { state_ = state::down; }
+  void use_none() { state_ = worker_state::down; }
 
   /// The host can make them.
   void supervise();
@@ -71,13 +70,11 @@ public:
 
   // -- operation --------------------------------------------------------------
 
-  [[nodiscard]] std::string_view state_name() const noexcept;
+  [[nodiscard]] worker_state state() const noexcept { return state_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
   void reset() { supervisor_.reset(); }
 
 private:
-  enum class state : std::uint8_t { none, up, restarting, down, given_up };
-
   void up(const target_info& x);
   void lost(const std::string& why);
   void plan_restart(const std::string& why);
@@ -87,7 +84,7 @@ private:
 
   engine_core& core_;
   supervision supervisor_;
-  state state_ = state::none;
+  worker_state state_ = worker_state::none;
   bool supervised_ = false;
   bool making_ = false;
   std::uint32_t incarnation_ = 0;

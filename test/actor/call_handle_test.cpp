@@ -107,7 +107,7 @@ TEST_P(call_handle_test, nothing_that_operates_a_gate_passes) {
     EXPECT_TRUE(is_refused(asked)) << to_string(message);
   }
   auto after = look(x.gate);
-  EXPECT_EQ(after.state, "accepting");
+  EXPECT_EQ(after.state, gate_state::accepting);
   EXPECT_EQ(after.metrics, before.metrics);
   for (std::size_t i = 0; i < before.layers.size(); ++i) {
     EXPECT_EQ(after.layers[i].state, before.layers[i].state);
@@ -179,7 +179,7 @@ TEST_P(call_handle_test, messages_without_a_sender_are_plain_sends) {
   world.run_until_idle();
   EXPECT_EQ(metric_of(x.gate, "plain_sends"), 2);
   EXPECT_EQ(metric_of(x.gate, "leases"), 0);
-  EXPECT_EQ(look(x.gate).state, "accepting");
+  EXPECT_EQ(look(x.gate).state, gate_state::accepting);
 }
 
 TEST_P(call_handle_test, what_is_in_an_envelope_is_payload) {
@@ -211,7 +211,7 @@ TEST_P(call_handle_test, it_is_no_control_for_any_gate_further_in_either) {
     world.request(outer, twice);
   }
   for (auto& g : {middle, x.gate}) {
-    EXPECT_EQ(look(g).state, "accepting");
+    EXPECT_EQ(look(g).state, gate_state::accepting);
     EXPECT_EQ(look(g).metrics.at("subscribers"), 0);
     EXPECT_EQ(look(g).layers.at(0).state, "closed");
     EXPECT_EQ(look(g).layers.at(0).config.at("threshold"), "5");

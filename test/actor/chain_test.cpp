@@ -40,19 +40,16 @@ TEST_P(chain_test, options_travel_through_chained_gates) {
   auto last = gate(worker{w.handle()}.takes_calls(), stack{"last"});
   auto middle = gate(worker{last}, stack{"middle"});
   auto first = gate(worker{middle}, stack{"first"});
-  world.request(first, wrap(1)
-                         .within(10s)
-                         .priority(3)
-                         .permits(2)
-                         .key("tenant")
-                         .idempotent());
+  world.request(
+    first,
+    wrap(1).within(10s).priority(3).permits(2).key("tenant").idempotent());
   ASSERT_EQ(w.open(), 1u);
   auto o = w.open_message().options();
   EXPECT_EQ(o.deadline_ns, (world.now() + 10s).time_since_epoch().count());
   EXPECT_EQ(o.priority, 3);
   EXPECT_EQ(o.permits, 2u);
   EXPECT_EQ(o.key, "tenant");
-  EXPECT_EQ(o.idempotent, 1);
+  EXPECT_EQ(o.idempotent, idempotence::yes);
   EXPECT_EQ(o.attempt, 1u);
 }
 

@@ -55,7 +55,7 @@ TEST_P(ends_test, a_worker_learns_nothing_of_the_gate_from_the_sender) {
   world.run_until_idle();
   EXPECT_EQ(world.request(address, get_status{}).error(),
             caf::sec::request_receiver_down);
-  EXPECT_EQ(look(g).state, "accepting");
+  EXPECT_EQ(look(g).state, gate_state::accepting);
   EXPECT_EQ(w.count(), 1u);
   w.answer(2);
   EXPECT_EQ(answer.value<int>(), 2);

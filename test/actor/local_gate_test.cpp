@@ -371,7 +371,7 @@ TEST_P(local_gate_test, tells_events_and_is_operated_by_its_actor) {
   auto c = start(w.handle(), stack{}.breaker({.threshold = 2}));
   on("listen", [](client& x) {
     x.gate->on_event([&x](const event& e) {
-      x.log->seen.push_back(fmt::format("{} {}", e.layer, e.kind));
+      x.log->seen.push_back(fmt::format("{} {}", e.layer, name_of(e.kind)));
     });
   });
   on("change", [](client& x) {

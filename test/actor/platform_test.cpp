@@ -286,8 +286,11 @@ TEST_P(platform_test, every_message_survives_the_network) {
   e.delay = 5s;
   EXPECT_EQ(round_trip(sys, e).delay, 5s);
   status s;
-  s.layers.push_back({"n", "k", "m", "s", {{"x", -1}}, {{"y", "z"}}});
+  s.layers.push_back({"n", "k", mode::observe, "s", {{"x", -1}}, {{"y", "z"}}});
+  s.worker = worker_state::given_up;
   EXPECT_EQ(round_trip(sys, s).layers.at(0).metrics.at("x"), -1);
+  EXPECT_EQ(round_trip(sys, s).layers.at(0).mode, mode::observe);
+  EXPECT_EQ(round_trip(sys, s).worker, worker_state::given_up);
   EXPECT_EQ(round_trip(sys, batch{{caf::make_message(1)}}).items.size(), 1u);
   EXPECT_EQ(round_trip(sys, batch_reply{{caf::make_message(1)}}).results.size(),
             1u);

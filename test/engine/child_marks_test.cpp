@@ -38,7 +38,7 @@ TEST_F(child_marks, of_one_parent_all_are_inherited) {
                       .path = {1, 2}}});
   EXPECT_EQ(o.priority, -3);
   EXPECT_EQ(o.permits, 4u);
-  EXPECT_EQ(o.idempotent, 1);
+  EXPECT_EQ(o.idempotent, idempotence::yes);
   EXPECT_EQ(o.attempt, 5u);
   EXPECT_EQ(o.key, "k");
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));

@@ -214,7 +214,8 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   b.keeps_content = true;
   b.on_settle = [&](call_info& c, auto&, outcome&, env& e) {
     ++c.attempt;
-    return ++times < 3 ? decision::hold(time_after(e.now, 10ms)) : decision::pass();
+    return ++times < 3 ? decision::hold(time_after(e.now, 10ms))
+                       : decision::pass();
   };
   auto& w = start({.worker = {.takes_calls = true}});
   w.call("x");
@@ -390,7 +391,7 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   EXPECT_EQ(time_point{duration{o.deadline_ns}}, by);
   EXPECT_EQ(o.priority, 3);
   EXPECT_EQ(o.permits, 4u);
-  EXPECT_EQ(o.idempotent, 2);
+  EXPECT_EQ(o.idempotent, idempotence::no);
   EXPECT_EQ(o.attempt, 5u);
   EXPECT_EQ(o.key, "k");
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));

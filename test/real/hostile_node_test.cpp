@@ -95,7 +95,7 @@ protected:
   }
 
   // Waits until the gate says so of its worker.
-  bool worker_is(const std::string& state) {
+  bool worker_is(worker_state state) {
     for (auto i = 0; i < 2000; ++i) {
       if (asker->look().worker == state)
         return true;
@@ -139,7 +139,7 @@ TEST_F(hostile_node, could_operate_it_by_a_control_handle) {
   EXPECT_EQ(asker->look().layers.at(0).state, "forced_open");
   EXPECT_EQ(asker->look().layers.at(0).config.at("threshold"), "1");
   EXPECT_FALSE(asker->error_of(drain{}));
-  EXPECT_EQ(asker->look().state, "draining");
+  EXPECT_EQ(asker->look().state, gate_state::draining);
   caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);
   EXPECT_FALSE(asker->serves());
 }
@@ -176,13 +176,13 @@ TEST_F(hostile_node, cannot_answer_in_the_place_of_a_worker_that_restarts) {
   meet("calls");
   auto fake = help<impostor>();
   rt::tell_anon(gate, std::string{"end"});
-  ASSERT_TRUE(worker_is("restarting"));
+  ASSERT_TRUE(worker_is(worker_state::restarting));
   for (std::uint32_t i = 0; i < 20; ++i) {
     rt::tell_anon(gate, detail::worker_made{fake, {}, i});
     EXPECT_EQ(asker->error_of(detail::worker_made{fake, {}, i}),
               errc::invalid_config);
   }
-  ASSERT_TRUE(worker_is("up"));
+  ASSERT_TRUE(worker_is(worker_state::up));
   EXPECT_TRUE(asker->serves());
 }
 
@@ -214,7 +214,7 @@ TEST_F(hostile_node, cannot_hurt_the_gate_with_oversized_messages) {
     dots += "a.";
   rt::tell_anon(gate, reconfigure{"breaker", {{dots, "1"}}});
   rt::tell_anon(gate, reconfigure{large, {{large, large}}});
-  rt::tell_anon(gate, command{large, large});
+  rt::tell_anon(gate, command{static_cast<operator_command>(200), large});
   reconfigure many{"breaker", {}};
   for (auto i = 0; i < 100'000; ++i)
     many.set["key" + std::to_string(i)] = "1";

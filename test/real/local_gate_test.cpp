@@ -1,5 +1,6 @@
 // Local gates on the real scheduler: every request is answered once, whatever
 // dies meanwhile, and factories may block.
+#include <caisson/error.hpp>
 #include <caisson/local_gate.hpp>
 
 #include <gtest/gtest.h>

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -120,7 +122,11 @@ bool is_open_at_another_address(caf::actor_system& sys, std::uint16_t port) {
 
 TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
   auto far = spawn_gate(server, worker{}, stack{"far"});
-  for (auto publish : {&rt::publish, &rt::publish_control}) {
+  using publisher = std::function<caf::expected<std::uint16_t>(
+    caf::actor_system&, const control_handle&, std::uint16_t,
+    const std::string&)>;
+  for (const auto& publish :
+       {publisher{&rt::publish}, publisher{&rt::publish_control}}) {
     auto here = publish(server, far, 0, rt::loopback);
     ASSERT_TRUE(static_cast<bool>(here));
     EXPECT_FALSE(is_open_at_another_address(client, *here));
@@ -153,17 +159,17 @@ TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
                          stack{"near"});
   caf::scoped_actor self{client};
   auto state = [&] {
-    std::string result;
+    worker_state result{};
     rt::ask_blocking(self, near, 20s, get_status{})
       .receive([&](const status& x) { result = x.worker; },
                [&](caf::error& e) { FAIL() << rt::render(client, e); });
     return result;
   };
-  EXPECT_EQ(state(), "up");
+  EXPECT_EQ(state(), worker_state::up);
   stop_gate(far);
-  for (auto i = 0; i < 2000 && state() == "up"; ++i)
+  for (auto i = 0; i < 2000 && state() == worker_state::up; ++i)
     std::this_thread::sleep_for(5ms);
-  EXPECT_EQ(state(), "down");
+  EXPECT_EQ(state(), worker_state::down);
   stop_gate(near);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
 }

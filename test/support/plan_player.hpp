@@ -148,7 +148,8 @@ private:
                       + caisson::to_text(time_point{duration{o.deadline_ns}}
                                          - state_->start);
     return fmt::format(" ({}, idempotent {}, permits {}, priority {}, {})",
-                       left, o.idempotent, o.permits, o.priority, o.key);
+                       left, name_of(o.idempotent), o.permits, o.priority,
+                       o.key);
   }
 
   static std::string text_of(const caf::message& content) {
@@ -307,7 +308,7 @@ private:
   void begin(const call_plan& x) {
     call_options o;
     o.permits = x.permits;
-    o.idempotent = x.idempotent;
+    o.idempotent = static_cast<idempotence>(x.idempotent);
     o.priority = x.id % 3;
     o.key = x.id % 2 == 0 ? "even" : "odd";
     if (x.deadline == unlimited)
@@ -336,7 +337,9 @@ private:
           world_.request(gate_of(x.layer), reconfigure{x.layer, x.set}), x);
       case act_plan::what::command:
         return note(
-          world_.request(gate_of(x.layer), command{*operator_command_named(x.command), x.layer}), x);
+          world_.request(gate_of(x.layer),
+                         command{*operator_command_named(x.command), x.layer}),
+          x);
     }
   }
 

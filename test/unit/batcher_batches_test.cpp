@@ -238,7 +238,7 @@ TEST(batcher, knows_the_commands_that_concern_it) {
   using oc = operator_command;
   EXPECT_FALSE(b.policy.command(oc::force_open, b.e));
   EXPECT_FALSE(b.policy.command(oc::force_closed, b.e));
-  EXPECT_FALSE(b.policy.command(oc::disable, b.e));
+  EXPECT_FALSE(b.policy.command(oc::off, b.e));
   EXPECT_FALSE(b.policy.command(oc::observe, b.e));
   EXPECT_TRUE(b.policy.command(oc::enable, b.e));
   EXPECT_EQ(b.count("items"), 1);

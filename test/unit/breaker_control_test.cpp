@@ -131,7 +131,7 @@ TEST(breaker_operator, goes_from_one_force_to_the_other) {
 
 TEST(breaker_operator, leaves_the_hosts_commands_to_the_host) {
   rig r{with_threshold(1)};
-  EXPECT_FALSE(r.command(op::disable));
+  EXPECT_FALSE(r.command(op::off));
   EXPECT_FALSE(r.command(op::observe));
   EXPECT_EQ(r.state(), "closed");
 }

@@ -337,7 +337,7 @@ TEST(deadline, obeys_the_commands_that_it_knows) {
   for (auto [c, known] :
        std::vector<std::pair<operator_command, bool>>{{force_open, false},
                                                       {force_closed, false},
-                                                      {disable, false},
+                                                      {off, false},
                                                       {enable, true},
                                                       {observe, false}})
     EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);

@@ -341,7 +341,7 @@ TEST(retrier, obeys_the_commands_that_it_knows) {
   for (auto [c, known] :
        std::vector<std::pair<operator_command, bool>>{{force_open, false},
                                                       {force_closed, false},
-                                                      {disable, false},
+                                                      {off, false},
                                                       {enable, true},
                                                       {observe, false},
                                                       {reset, true}})

@@ -180,8 +180,8 @@ private:
   std::size_t target_count_ = 0;
 };
 
-/// The layers of a stack, from the outside in. They live as long as the engine
-/// that gets them.
+/// The layers of a stack, from the outside in. They live until the engine that
+/// gets them is stopped or ends.
 class puppets {
 public:
   puppet_layer& add(std::string name, std::size_t targets = 0,
@@ -193,7 +193,14 @@ public:
     return added;
   }
 
-  void add(std::unique_ptr<layer> x) { all_.push_back(std::move(x)); }
+  /// A layer of that type; returns its policy.
+  template <class Layer, class... Ts>
+  auto& add_layer(Ts&&... xs) {
+    auto x = std::make_unique<Layer>(std::forward<Ts>(xs)...);
+    auto& machine = x->machine();
+    all_.push_back(std::move(x));
+    return machine;
+  }
 
   operator std::vector<std::unique_ptr<layer>>() && { return std::move(all_); }
 

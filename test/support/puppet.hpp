@@ -34,7 +34,7 @@ public:
   /// How many calls it has at present.
   int inside = 0;
 
-  [[nodiscard]] lines take() { return std::exchange(seen, {}); }
+  lines take() { return std::exchange(seen, {}); }
 
   // -- implementation of policy -----------------------------------------------
 

@@ -37,8 +37,9 @@ void call_ends::expire(call_record& r, std::size_t k) {
     if (d.what == decision::kind::reject)
       core_.route->leave(r, k);
     else
-      core_.route->abandon(r, k, outcome::failure(errc::callback_failed, false),
-                           false);
+      core_.route->abandon(
+        r, k, outcome::failure(errc::callback_failed, has_reached(r, k)),
+        false);
     return core_.route->ascend(r, r.at - 1,
                                core_.route->failed_callback(r, k, *failure));
   }

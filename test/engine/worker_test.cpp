@@ -1,0 +1,244 @@
+// The worker: lost, made again, given up.
+#include <support/engine_world.hpp>
+#include <support/puppet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct engine_worker : testing::Test {
+  engine_world& start(world_setup s = {}) {
+    return world.emplace(std::move(stack), std::move(s));
+  }
+
+  /// A worker that is made again after 10 ms, twice within 30 s.
+  static world_setup supervised() {
+    world_setup s;
+    s.start = behind::supervised;
+    s.supervision.restart = schedule::constant(10ms);
+    s.supervision.max_restarts = 2;
+    s.supervision.max_waiting = 2;
+    s.listens = true;
+    return s;
+  }
+
+  puppets stack;
+  puppet& a = stack.add("outer").machine();
+  std::optional<engine_world> world;
+};
+
+TEST_F(engine_worker, one_that_is_down_from_the_start_reaches_nobody) {
+  auto& w = start({.start = behind::dead_worker});
+  w.call("x");
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate");
+}
+
+TEST_F(engine_worker, without_one_there_are_only_permits) {
+  auto& w = start({.start = behind::nothing});
+  w.call("x");
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate");
+}
+
+TEST_F(engine_worker, calls_with_one_that_dies_fail) {
+  auto& w = start({.listens = true});
+  w.call("x");
+  w.call("y");
+  w.kill(0, "by hand");
+  w.call("z");
+  w.kill(0);
+  EXPECT_EQ(w.take(),
+            (lines{"0s worker <- x #0", "0s worker <- y #1", "0s forget worker",
+                   "0s gate: worker_changed up>down (by hand)",
+                   "0s call 0 = worker_down by gate, reached",
+                   "0s call 1 = worker_down by gate, reached",
+                   "0s call 2 = worker_down by gate"}));
+  EXPECT_EQ(w.metric("worker_losses"), 1);
+  w.answer(0, "late");
+  EXPECT_EQ(w.metric("late_results"), 1);
+}
+
+TEST_F(engine_worker, an_attempt_that_bounces_tells_that_it_is_gone) {
+  auto& w = start({.listens = true});
+  w.call("x");
+  w.call("y");
+  w.kill_silently(0);
+  w.bounce(1);
+  EXPECT_EQ(w.take(),
+            (lines{"0s worker <- x #0", "0s worker <- y #1", "0s forget worker",
+                   "0s gate: worker_changed up>down (it is down)",
+                   "0s call 0 = worker_down by gate, reached",
+                   "0s call 1 = worker_down by gate, reached"}));
+  w.kill(0);
+  EXPECT_EQ(w.metric("worker_losses"), 1);
+}
+
+TEST_F(engine_worker, a_bounce_off_one_that_lives_is_an_error_of_that_call) {
+  auto& w = start();
+  w.call("x");
+  w.call("y");
+  w.bounce(0);
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate, reached");
+  w.answer(1, "z");
+  EXPECT_EQ(w.metric("worker_losses"), 0);
+}
+
+TEST_F(engine_worker, is_made_again_while_calls_wait) {
+  auto& w = start(supervised());
+  w.call("x");
+  w.kill(0, "why");
+  w.call("y");
+  w.at(3ms);
+  w.call("z");
+  w.call("too many");
+  EXPECT_EQ(w.metric("waiting_for_worker"), 2);
+  w.at(10ms);
+  w.answer(1, "1");
+  w.answer(2, "2");
+  EXPECT_EQ(
+    w.take(),
+    (lines{"0s make worker 1", "0s gate: worker_changed >up",
+           "0s worker <- x #0", "0s forget worker",
+           "0s gate: worker_changed >restarting (why) 10ms",
+           "0s call 0 = worker_down by gate, reached",
+           "3ms call 3 = queue_full by gate, after 7ms", "10ms make worker 2",
+           "10ms gate: worker_changed >up", "10ms worker <- y #1",
+           "10ms worker <- z #2", "10ms call 1 = 1", "10ms call 2 = 2"}));
+}
+
+TEST_F(engine_worker, who_waits_can_give_up_or_run_out_of_time) {
+  auto& w = start(supervised());
+  w.kill(0);
+  w.call("x", {.time_left = 5ms});
+  w.call("y", {}, 7, 70);
+  EXPECT_EQ(w.watched(), (std::set<std::uint64_t>{1, 7}));
+  w.at(5ms);
+  w.cancel(7, 70);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate");
+  EXPECT_EQ(w.answer_to(1), "cancelled by gate");
+  w.call("z");
+  w.at(10ms);
+  w.answer(0, "1");
+  EXPECT_EQ(w.attempts.size(), 1u);
+}
+
+TEST_F(engine_worker, whose_deadline_is_that_instant_is_not_sent) {
+  auto& w = start(supervised());
+  w.kill(0);
+  w.call("x", {.time_left = 10ms});
+  w.at(10ms);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate");
+  EXPECT_TRUE(w.attempts.empty());
+}
+
+TEST_F(engine_worker, one_that_cannot_be_made_is_tried_again) {
+  auto s = supervised();
+  auto& w = start(s);
+  w.take();
+  w.making_fails = "no room";
+  w.kill(0);
+  w.call("x");
+  w.at(10ms);
+  w.making_fails.clear();
+  w.at(20ms);
+  w.answer(0, "y");
+  EXPECT_EQ(w.take(),
+            (lines{"0s forget worker",
+                   "0s gate: worker_changed >restarting (killed) 10ms",
+                   "10ms make worker 2",
+                   "10ms gate: worker_changed >restarting (no room) 10ms",
+                   "20ms make worker 3", "20ms gate: worker_changed >up",
+                   "20ms worker <- x #0", "20ms call 0 = y"}));
+}
+
+TEST_F(engine_worker, one_that_dies_too_often_is_given_up) {
+  auto& w = start(supervised());
+  w.kill(0);
+  w.at(10ms);
+  w.kill(0);
+  w.call("x");
+  w.at(20ms);
+  w.call("y");
+  w.take();
+  w.making_fails = "no room";
+  w.kill(0, "last");
+  w.call("z");
+  EXPECT_EQ(
+    w.take(),
+    (lines{"20ms forget worker", "20ms gate: worker_changed >given_up (last)",
+           "20ms given up: last", "20ms call 0 = worker_down by gate, reached",
+           "20ms call 1 = worker_down by gate, reached",
+           "20ms call 2 = worker_down by gate"}));
+}
+
+TEST_F(engine_worker, who_waits_for_one_that_is_given_up_is_told) {
+  auto s = supervised();
+  s.supervision.on_give_up = give_up_action::refuse;
+  auto& w = start(s);
+  w.kill(0);
+  w.call("x");
+  w.call("y");
+  w.take();
+  w.making_fails = "no room";
+  w.at(1s);
+  EXPECT_EQ(w.take(),
+            (lines{"10ms make worker 2",
+                   "10ms gate: worker_changed >restarting (no room) 10ms",
+                   "20ms make worker 3",
+                   "20ms gate: worker_changed >given_up (no room)",
+                   "20ms call 0 = worker_down by gate",
+                   "20ms call 1 = worker_down by gate"}));
+}
+
+TEST_F(engine_worker, may_take_a_while_to_make) {
+  auto s = supervised();
+  s.makes_slowly = true;
+  auto& w = start(s);
+  w.call("x");
+  w.call("y");
+  w.call("too many");
+  w.at(500ms);
+  w.worker_made();
+  w.answer(0, "1");
+  w.answer(1, "2");
+  EXPECT_EQ(
+    w.take(),
+    (lines{"0s make worker 1", "0s call 2 = queue_full by gate",
+           "500ms gate: worker_changed >up", "500ms worker <- x #0",
+           "500ms worker <- y #1", "500ms call 0 = 1", "500ms call 1 = 2"}));
+}
+
+TEST_F(engine_worker, that_took_a_while_and_failed_is_made_again) {
+  auto s = supervised();
+  s.makes_slowly = true;
+  auto& w = start(s);
+  w.call("x");
+  w.worker_made("no room");
+  w.at(10ms);
+  w.worker_made();
+  w.answer(0, "1");
+  EXPECT_EQ(w.answer_to(0), "1");
+}
+
+TEST_F(engine_worker, a_retry_waits_for_the_next_one) {
+  a.keeps_content = true;
+  a.on_settle = [](auto&, auto&, outcome& o, env& e) {
+    return o.ok ? decision::pass() : decision::hold(e.now);
+  };
+  auto& w = start(supervised());
+  w.call("x");
+  w.kill(0);
+  EXPECT_EQ(w.metric("waiting_for_worker"), 1);
+  w.at(10ms);
+  w.answer(1, "y");
+  EXPECT_EQ(w.answer_to(0), "y");
+}
+
+} // namespace
+} // namespace caisson::test

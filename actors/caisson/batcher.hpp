@@ -70,18 +70,20 @@ enum class batcher_counter : std::uint8_t {
 
 template <>
 struct enum_names<batcher_counter> {
-  static constexpr std::string_view value[] = {"items",
-                                               "flushed_by_count",
-                                               "flushed_by_delay",
-                                               "flushed_by_deadline",
-                                               "flushed_by_drain",
-                                               "emptied",
-                                               "rejected_full",
-                                               "prefiltered",
-                                               "abandoned",
-                                               "abandoned_in_flight",
-                                               "items_succeeded",
-                                               "items_failed"};
+  static constexpr std::string_view value[] = {
+    "items",
+    "flushed_by_count",
+    "flushed_by_delay",
+    "flushed_by_deadline",
+    "flushed_by_drain",
+    "emptied",
+    "rejected_full",
+    "prefiltered",
+    "abandoned",
+    "abandoned_in_flight",
+    "items_succeeded",
+    "items_failed",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

@@ -43,25 +43,27 @@ enum class breaker_counter : std::uint8_t {
 
 template <>
 struct enum_names<breaker_counter> {
-  static constexpr std::string_view value[] = {"admitted",
-                                               "probes",
-                                               "forced_through",
-                                               "rejected_open",
-                                               "rejected_half_open",
-                                               "rejected_forced",
-                                               "successes",
-                                               "failures",
-                                               "neutral",
-                                               "refused",
-                                               "late_results",
-                                               "unjudged_results",
-                                               "probes_returned",
-                                               "leases_expired",
-                                               "opened",
-                                               "half_opened",
-                                               "reopened",
-                                               "closed",
-                                               "half_open_timeouts"};
+  static constexpr std::string_view value[] = {
+    "admitted",
+    "probes",
+    "forced_through",
+    "rejected_open",
+    "rejected_half_open",
+    "rejected_forced",
+    "successes",
+    "failures",
+    "neutral",
+    "refused",
+    "late_results",
+    "unjudged_results",
+    "probes_returned",
+    "leases_expired",
+    "opened",
+    "half_opened",
+    "reopened",
+    "closed",
+    "half_open_timeouts",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

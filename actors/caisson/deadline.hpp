@@ -48,7 +48,8 @@ template <>
 struct enum_names<deadline_counter> {
   static constexpr std::string_view value[] = {
     "admitted", "expired_on_arrival", "too_little_left", "answered", "expired",
-    "overran",  "abandoned"};
+    "overran",  "abandoned",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

@@ -61,7 +61,8 @@ struct enum_names<fallback_counter> {
     "calls",         "primary_answered", "fell_back",
     "tried_next",    "passed_over",      "answered_by_alternative",
     "passed_up",     "all_failed",       "out_of_time",
-    "fallback_full", "abandoned",        "abandoned_in_fallback"};
+    "fallback_full", "abandoned",        "abandoned_in_fallback",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

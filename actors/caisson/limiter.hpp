@@ -75,7 +75,8 @@ struct enum_names<limiter_counter> {
   static constexpr std::string_view value[] = {
     "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
     "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
-    "finished",   "abandoned", "returned", "drained"};
+    "finished",   "abandoned", "returned", "drained",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

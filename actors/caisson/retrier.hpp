@@ -86,21 +86,23 @@ enum class retrier_counter : std::uint8_t {
 
 template <>
 struct enum_names<retrier_counter> {
-  static constexpr std::string_view value[] = {"calls",
-                                               "succeeded",
-                                               "recovered",
-                                               "retried",
-                                               "resent",
-                                               "pushed_back",
-                                               "not_retryable",
-                                               "not_idempotent",
-                                               "gave_up_pushback",
-                                               "gave_up_attempts",
-                                               "gave_up_deadline",
-                                               "gave_up_schedule",
-                                               "gave_up_budget",
-                                               "abandoned",
-                                               "abandoned_waiting"};
+  static constexpr std::string_view value[] = {
+    "calls",
+    "succeeded",
+    "recovered",
+    "retried",
+    "resent",
+    "pushed_back",
+    "not_retryable",
+    "not_idempotent",
+    "gave_up_pushback",
+    "gave_up_attempts",
+    "gave_up_deadline",
+    "gave_up_schedule",
+    "gave_up_budget",
+    "abandoned",
+    "abandoned_waiting",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

@@ -61,7 +61,8 @@ template <>
 struct enum_names<semaphore_counter> {
   static constexpr std::string_view value[] = {
     "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
-    "outgrown", "timed_out", "gave_up", "finished",   "abandoned"};
+    "outgrown", "timed_out", "gave_up", "finished",   "abandoned",
+  };
 };
 
 // -- policy -------------------------------------------------------------------

@@ -52,7 +52,7 @@ void describe(field_visitor& v, gate_config& c);
 ///       .retry({.max_attempts = 4, .idempotent = true})
 ///       .breaker({.threshold = 5})
 ///       .semaphore({.permits = 20})
-///       .add<maintenance>({.starts = 2h, .lasts = 30min}) // a policy of yours
+///       .add<key_ceiling>({.per_key = 3}) // a policy of yours
 ///
 /// Layers that have no name are called after their kind; a second one of that
 /// kind gets `-2` appended, and so on.

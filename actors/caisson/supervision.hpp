@@ -72,8 +72,12 @@ enum class supervision_counter : std::uint8_t {
 
 template <>
 struct enum_names<supervision_counter> {
-  static constexpr std::string_view value[] = {"restarts", "gave_up",
-                                               "gave_up_schedule", "steadied"};
+  static constexpr std::string_view value[] = {
+    "restarts",
+    "gave_up",
+    "gave_up_schedule",
+    "steadied",
+  };
 };
 
 // -- supervision --------------------------------------------------------------

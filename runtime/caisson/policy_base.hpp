@@ -33,7 +33,7 @@ public:
   [[nodiscard]] const Config& config() const noexcept { return config_; }
 
   /// Goes on under `next`, which must be valid. Calls that the policy has stay
-  /// with it; see `adapt` of each policy for what becomes of them.
+  /// with it; `prepare` and `adapt` of each policy say what becomes of them.
   void reconfigure(Config next, env& e) {
     prepare(next, e);
     config_ = std::move(next);

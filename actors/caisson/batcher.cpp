@@ -35,10 +35,10 @@ void describe(field_visitor& v, batcher_config& c) {
        c.deadline_margin, {0ns, 1h});
 }
 
-void check(const batcher_config& c, const std::string& path, problems& out) {
+void check(const batcher_config& c, const setting_path& path, problems& out) {
   // Otherwise a batch could never fill up.
   if (c.max_waiting < c.max_items)
-    out.push_back({"", joined(path, "max_waiting"),
+    out.push_back({problem_kind::relation, path / "max_waiting",
                    fmt::format("{} is less than max_items, allowed: {} to "
                                "1000000",
                                c.max_waiting, c.max_items)});

@@ -47,7 +47,7 @@ struct batcher_config {
 
 void describe(field_visitor& v, batcher_config& c);
 
-void check(const batcher_config& c, const std::string& path, problems& out);
+void check(const batcher_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 #include <caisson/breaker_config.hpp>
 
+#include <caisson/schedule_settings.hpp>
+
 #include <fmt/format.h>
 
 namespace caisson {
@@ -61,10 +63,9 @@ void describe(field_visitor& v, breaker_config& c) {
        c.classify.deny);
 }
 
-void check(const breaker_config& c, const std::string& path, problems& out) {
+void check(const breaker_config& c, const setting_path& path, problems& out) {
   if (c.trip == breaker_trip::rate_by_count && c.minimum_calls > c.window_calls)
-    out.push_back({{},
-                   joined(path, "minimum_calls"),
+    out.push_back({problem_kind::relation, path / "minimum_calls",
                    fmt::format("{} calls never fit into the window, allowed: 1 "
                                "to window_calls ({})",
                                c.minimum_calls, c.window_calls)});
@@ -72,25 +73,21 @@ void check(const breaker_config& c, const std::string& path, problems& out) {
   if (c.probe_timeout > c.half_open_max && c.probe_timeout <= 1h
       && c.half_open_max >= 1ms)
     out.push_back(
-      {{},
-       joined(path, "probe_timeout"),
+      {problem_kind::relation, path / "probe_timeout",
        fmt::format("{} is longer than half_open_max, so that no "
                    "probe ever times out, allowed: 1ms to "
                    "half_open_max ({})",
                    to_text(c.probe_timeout), to_text(c.half_open_max))});
   if (c.half_open_max == unlimited
       && c.after_half_open_max == breaker_verdict::closed)
-    out.push_back({{},
-                   joined(path, "after_half_open_max"),
+    out.push_back({problem_kind::relation, path / "after_half_open_max",
                    "closed has no effect: half_open_max is unlimited, allowed: "
                    "open, or a half_open_max that ends"});
   if (c.open.empty())
-    out.push_back({{},
-                   joined(path, "open"),
+    out.push_back({problem_kind::range, path / "open",
                    "has no delay, allowed: a schedule of at least one delay"});
   if (c.successes_to_close > c.probes)
-    out.push_back({{},
-                   joined(path, "successes_to_close"),
+    out.push_back({problem_kind::relation, path / "successes_to_close",
                    fmt::format("{} successes can never come, allowed: 0 to "
                                "probes ({})",
                                c.successes_to_close, c.probes)});

@@ -123,6 +123,6 @@ struct breaker_config {
 void describe(field_visitor& v, breaker_config& c);
 
 /// Reports relations between fields that do not hold.
-void check(const breaker_config& c, const std::string& path, problems& out);
+void check(const breaker_config& c, const setting_path& path, problems& out);
 
 } // namespace caisson

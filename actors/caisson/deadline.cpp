@@ -25,11 +25,10 @@ void describe(field_visitor& v, deadline_config& c) {
        c.min_left, {0ns, longest});
 }
 
-void check(const deadline_config& c, const std::string& path, problems& out) {
+void check(const deadline_config& c, const setting_path& path, problems& out) {
   // Otherwise every call would be refused.
   if (c.min_left > c.timeout)
-    out.push_back({{},
-                   joined(path, "min_left"),
+    out.push_back({problem_kind::relation, path / "min_left",
                    fmt::format("{} is more than timeout, allowed: 0s to {}",
                                to_text(c.min_left), to_text(c.timeout))});
 }

@@ -28,7 +28,7 @@ struct deadline_config {
 
 void describe(field_visitor& v, deadline_config& c);
 
-void check(const deadline_config& c, const std::string& path, problems& out);
+void check(const deadline_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

@@ -23,7 +23,7 @@ void describe(field_visitor& v, fallback_config& c) {
        c.classify.deny);
 }
 
-void check(const fallback_config& c, const std::string& path, problems& out) {
+void check(const fallback_config& c, const setting_path& path, problems& out) {
   check_lists(c.classify, "fall_back_on", "ignore", path, out);
 }
 
@@ -34,7 +34,8 @@ namespace {
 problems problems_of_chain(const std::vector<alternative_kind>& chain) {
   if (!chain.empty())
     return {};
-  return {{{}, "alternatives", "0 is out of range, allowed: 1 or more"}};
+  return {{problem_kind::missing, "alternatives",
+           "0 is out of range, allowed: 1 or more"}};
 }
 
 } // namespace

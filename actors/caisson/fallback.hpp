@@ -34,7 +34,7 @@ struct fallback_config {
 
 void describe(field_visitor& v, fallback_config& c);
 
-void check(const fallback_config& c, const std::string& path, problems& out);
+void check(const fallback_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

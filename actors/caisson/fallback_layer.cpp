@@ -1,7 +1,5 @@
 #include <caisson/fallback_layer.hpp>
 
-#include <fmt/format.h>
-
 #include <cstddef>
 
 namespace caisson {
@@ -23,15 +21,13 @@ fallback_layer::fallback_layer(const fallback_config& c,
   : policy_layer<fallback>(c, kinds_of(chain)), chain_(std::move(chain)) {}
 
 void fallback_layer::check_extras(const std::vector<alternative>& chain,
-                                  const std::string& path, problems& out) {
+                                  const setting_path& path, problems& out) {
   if (chain.empty())
-    out.push_back({{},
-                   joined(path, "alternatives"),
+    out.push_back({problem_kind::missing, path / "alternatives",
                    "a fallback needs at least one alternative"});
   for (std::size_t i = 0; i < chain.size(); ++i)
     if (chain[i].asks && !chain[i].target)
-      out.push_back({{},
-                     joined(path, fmt::format("alternatives[{}]", i)),
+      out.push_back({problem_kind::missing, path / "alternatives" / i,
                      "there is no actor to ask: the handle is null"});
 }
 

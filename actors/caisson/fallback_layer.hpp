@@ -40,7 +40,7 @@ public:
 
   /// Reports a chain without alternatives, and actors that are none.
   static void check_extras(const std::vector<alternative>& chain,
-                           const std::string& path, problems& out);
+                           const setting_path& path, problems& out);
 
   [[nodiscard]] bool handles_content() const override { return true; }
   [[nodiscard]] std::vector<caf::actor> targets() const override;

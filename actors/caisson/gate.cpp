@@ -7,8 +7,7 @@ namespace caisson {
 void require_valid(const worker& behind, const stack& policies) {
   auto found = policies.check();
   if (behind.is_supervised() && !behind.factory())
-    found.push_back({{},
-                     "worker.factory",
+    found.push_back({problem_kind::missing, "worker.factory",
                      "is empty: there is nothing to make "
                      "the worker with"});
   if (behind.factory())

@@ -101,10 +101,10 @@ public:
 
   problems change(const settings& set, env& e) override {
     auto next = machine_.config();
-    auto found = read_settings(set, name(), next);
+    auto found = change_settings(set, name(), next);
     if (found.empty() && next.name != name())
-      found.push_back(
-        {{}, joined(name(), "name"), "the name of a layer cannot be changed"});
+      found.push_back({problem_kind::relation, setting_path{} / name() / "name",
+                       "the name of a layer cannot be changed"});
     if (found.empty()) {
       configure_mode(next.mode);
       machine_.reconfigure(std::move(next), e);
@@ -123,7 +123,7 @@ private:
 /// Which layer hosts a policy in a stack: specialise it for policies that have a
 /// layer of their own. If that has a static function
 ///
-///     void check_extras(const Extras&... extras, const std::string& path,
+///     void check_extras(const Extras&... extras, const setting_path& path,
 ///                       problems& out)
 ///
 /// it reports what is wrong with what `stack::add` was given besides the config.

@@ -43,18 +43,16 @@ void describe(field_visitor& v, limiter_config& c) {
        c.drain_on_rejection);
 }
 
-void check(const limiter_config& c, const std::string& path, problems& out) {
+void check(const limiter_config& c, const setting_path& path, problems& out) {
   if (c.max_waiters == 0 && c.max_wait > duration::zero())
-    out.push_back({{},
-                   joined(path, "max_waiters"),
+    out.push_back({problem_kind::relation, path / "max_waiters",
                    fmt::format("0 lets no call wait, but max_wait is {}, "
                                "allowed: 1 to 1000000, or max_wait of 0s",
                                to_text(c.max_wait))});
   // A `per` that is out of range has been reported already.
   if (c.per < std::chrono::microseconds(1) || c.rate <= c.per.count())
     return;
-  out.push_back({{},
-                 joined(path, "rate"),
+  out.push_back({problem_kind::relation, path / "rate",
                  fmt::format("{} per {} is more than one token per nanosecond, "
                              "allowed: 1 to {}",
                              c.rate, to_text(c.per), c.per.count())});

@@ -47,7 +47,7 @@ void describe(field_visitor& v, limiter_config& c);
 
 /// Checks that `rate` is at most one token per nanosecond, and that calls have
 /// a place to wait in if they may wait.
-void check(const limiter_config& c, const std::string& path, problems& out);
+void check(const limiter_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

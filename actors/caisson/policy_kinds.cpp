@@ -1,7 +1,7 @@
 #include <caisson/policy_kinds.hpp>
 
 #include <caisson/detail/alternatives.hpp>
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -9,11 +9,8 @@
 
 namespace caisson {
 
-layer_reader::layer_reader(const settings& table, std::string path,
-                           std::string_view place, problems& out,
-                           caf::actor_system* sys)
-  : table_(table), path_(std::move(path)), place_(place), out_(out), sys_(sys),
-    fields_(table, path_, out) {}
+layer_reader::layer_reader(section at, problems& out, caf::actor_system* sys)
+  : at_(std::move(at)), out_(out), sys_(sys), fields_(at_, out) {}
 
 namespace {
 
@@ -49,11 +46,11 @@ public:
   void add(policy_kind x) {
     std::lock_guard guard{mutex_};
     if (x.name.empty())
-      throw config_error{{{{}, "kind", "a kind of policy needs a name"}}};
+      throw config_error{
+        {{problem_kind::missing, "kind", "a kind of policy needs a name"}}};
     if (find_unlocked(x.name))
       throw config_error{
-        {{{},
-          "kind",
+        {{problem_kind::relation, "kind",
           detail::quoted(x.name) + " is a kind of policy already"}}};
     kinds_.push_back(std::move(x));
   }

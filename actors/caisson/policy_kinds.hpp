@@ -16,16 +16,14 @@ namespace caisson {
 /// The table of one layer while it is being read.
 class layer_reader {
 public:
-  /// `path` and `place` say where `table` stands; what is wrong with it goes to
-  /// `out`. Actors are looked up in the registry of `sys`, if there is one.
-  layer_reader(const settings& table, std::string path, std::string_view place,
-               problems& out, caf::actor_system* sys = nullptr);
+  /// What is wrong with the table `at` goes to `out`. Actors are looked up in
+  /// the registry of `sys`, if there is one.
+  layer_reader(section at, problems& out, caf::actor_system* sys = nullptr);
 
   /// For keys that the config does not have.
   [[nodiscard]] settings_reader& fields() noexcept { return fields_; }
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::string_view place() const noexcept { return place_; }
+  [[nodiscard]] const section& at() const noexcept { return at_; }
   [[nodiscard]] problems& out() const noexcept { return out_; }
   [[nodiscard]] caf::actor_system* system() const noexcept { return sys_; }
 
@@ -35,14 +33,12 @@ public:
   Config config(Config c = {}) {
     describe(fields_, c);
     fields_.finish();
-    add_problems(problems_of(c, path_), table_, path_, place_, out_);
+    add_problems(problems_of(c, at_.path), at_, out_);
     return c;
   }
 
 private:
-  const settings& table_;
-  std::string path_;
-  std::string_view place_;
+  section at_;
   problems& out_;
   caf::actor_system* sys_;
   settings_reader fields_;

@@ -1,6 +1,8 @@
 #include <caisson/callback.hpp>
 #include <caisson/retrier.hpp>
 
+#include <caisson/schedule_settings.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,20 +67,18 @@ std::uint64_t retries_used_by(const schedule& s) {
 
 } // namespace
 
-void check(const retrier_config& c, const std::string& path, problems& out) {
+void check(const retrier_config& c, const setting_path& path, problems& out) {
   // With a single attempt retries are switched off, whatever the schedule.
   auto retries = c.max_attempts - 1;
   if (auto n = retries_used_by(c.backoff); c.max_attempts > 1 && n > retries)
-    out.push_back({{},
-                   joined(path, "backoff"),
+    out.push_back({problem_kind::relation, path / "backoff",
                    fmt::format("has delays for {} retries or more, but "
                                "max_attempts is {}, allowed: delays for 1 to "
                                "{}, or max_attempts of at least {}",
                                n, c.max_attempts, retries, n + 1)});
   if (c.max_attempts > 1 && c.budget && c.budget_reserve == 0
       && c.budget_ratio < 0.000'000'5)
-    out.push_back({{},
-                   joined(path, "budget_ratio"),
+    out.push_back({problem_kind::relation, path / "budget_ratio",
                    fmt::format("{} pays for no retry ever, and budget_reserve "
                                "is 0, allowed: 0.000001 to 1, or "
                                "budget_reserve of at least 1",

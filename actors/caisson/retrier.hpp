@@ -60,7 +60,7 @@ struct retrier_config {
 
 void describe(field_visitor& v, retrier_config& c);
 
-void check(const retrier_config& c, const std::string& path, problems& out);
+void check(const retrier_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

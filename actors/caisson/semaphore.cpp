@@ -26,9 +26,9 @@ void describe(field_visitor& v, semaphore_config& c) {
            c.order);
 }
 
-void check(const semaphore_config& c, const std::string& path, problems& out) {
+void check(const semaphore_config& c, const setting_path& path, problems& out) {
   auto wrong = [&](std::string_view key, std::string message) {
-    out.push_back({{}, joined(path, key), std::move(message)});
+    out.push_back({problem_kind::relation, path / key, std::move(message)});
   };
   auto bounded = c.max_wait > duration::zero() && c.max_wait < unlimited;
   if (c.max_waiters == 0 && bounded)

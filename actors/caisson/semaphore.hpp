@@ -37,7 +37,7 @@ struct semaphore_config {
 void describe(field_visitor& v, semaphore_config& c);
 
 /// Checks that settings about waiting come with a place to wait in.
-void check(const semaphore_config& c, const std::string& path, problems& out);
+void check(const semaphore_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 

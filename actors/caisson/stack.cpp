@@ -54,8 +54,9 @@ stack& stack::fallback(std::vector<alternative> chain, fallback_config c) {
 void stack::settle_name(std::string& name, std::string_view kind) {
   if (!name.empty()) {
     if (has(name))
-      own_problems_.push_back(
-        {{}, joined(name, "name"), "another layer has the same name"});
+      own_problems_.push_back({problem_kind::relation,
+                               setting_path{} / name / "name",
+                               "another layer has the same name"});
     return;
   }
   name = kind;
@@ -82,8 +83,7 @@ problems stack::check() const {
   auto out = problems_of(config_, config_.name);
   out.insert(out.end(), own_problems_.begin(), own_problems_.end());
   if (layers_.size() > max_layers)
-    out.push_back({{},
-                   config_.name,
+    out.push_back({problem_kind::range, config_.name,
                    fmt::format("{} layers are too many, allowed: 0 to {}",
                                layers_.size(), max_layers)});
   for (const auto& x : layers_)

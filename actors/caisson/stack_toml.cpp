@@ -1,22 +1,21 @@
 #include <caisson/stack_toml.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/policy_kinds.hpp>
-#include <caisson/settings_text.hpp>
 #include <caisson/toml.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace caisson {
-
-using detail::item;
-using detail::list_in;
-using detail::section;
-using detail::table_in;
 
 namespace {
 
@@ -32,12 +31,16 @@ const policy_kind* kind_in(const section& at, settings_reader& fields,
   std::vector<std::string> names;
   for (auto& x : policy_kinds())
     names.push_back(std::move(x.name));
+  auto meant = text ? detail::nearest(*text, names) : std::string_view{};
   auto wrong = stated ? to_text(*stated) + " is no kind of layer"
-                          + detail::hint(text ? *text : "", names)
+                          + detail::hint(meant)
                       : "is missing,";
-  out.push_back({stated ? stated->place : std::string{at.place},
-                 joined(at.path, "kind"),
-                 wrong + " allowed: " + detail::listed_names(names)});
+  out.push_back({text     ? problem_kind::unknown
+                 : stated ? problem_kind::type
+                          : problem_kind::missing,
+                 at.path / "kind",
+                 wrong + " allowed: " + detail::listed_names(names),
+                 std::string{place_in(at, "kind")}});
   return nullptr;
 }
 
@@ -45,7 +48,7 @@ const policy_kind* kind_in(const section& at, settings_reader& fields,
 // that they would get without them.
 void read_layer(const section& at, caf::actor_system* sys, stack& to,
                 problems& out) {
-  layer_reader from{at.table, at.path, at.place, out, sys};
+  layer_reader from{at, out, sys};
   if (auto kind = kind_in(at, from.fields(), out))
     kind->add(from, to);
 }
@@ -58,35 +61,47 @@ std::string name_in(const settings& table) {
   return text ? *text : std::string{};
 }
 
-void read_layers(const setting& from, const std::string& path,
-                 caf::actor_system* sys, stack& to, problems& out) {
-  auto list = list_in(from, path, out);
-  if (!list)
-    return;
-  if (list->size() > stack::max_layers)
-    out.push_back({from.place, path,
-                   fmt::format("{} layers are too many, allowed: 0 to {}",
-                               list->size(), stack::max_layers)});
-  auto size = std::min<std::size_t>(list->size(), stack::max_layers);
-  // Which layer has which name. The stack itself does not know of layers whose
-  // kind is wrong.
-  std::map<std::string, std::size_t> owners;
-  for (std::size_t i = 0; i < size; ++i) {
-    const auto& x = (*list)[i];
-    auto where = item(path, i);
-    auto table = table_in(x, where, out);
-    if (!table)
-      continue;
-    auto before = to.size();
-    read_layer({*table, where, x.place}, sys, to, out);
-    auto given = name_in(*table);
-    auto name = to.size() > before ? to.names().back() : given;
-    auto [owner, fresh] = owners.try_emplace(name, i);
+// Tells which layer of a stack has a name already. The stack itself does not
+// know of layers whose kind is wrong.
+class layer_names {
+public:
+  explicit layer_names(problems& out) : out_(out) {}
+
+  // `name` is what the layer is called in the end.
+  void add(const std::string& name, const section& at, std::size_t index) {
+    auto given = name_in(at.table);
+    auto [owner, fresh] = owners_.try_emplace(name.empty() ? given : name,
+                                              index);
     if (!fresh && !given.empty())
-      out.push_back({table->at("name").place, joined(where, "name"),
-                     fmt::format("{} is the name of layer[{}] already",
-                                 detail::quoted(name), owner->second)});
+      out_.push_back({problem_kind::relation, at.path / "name",
+                      fmt::format("{} is the name of layer[{}] already",
+                                  detail::quoted(owner->first), owner->second),
+                      std::string{place_in(at, "name")}});
   }
+
+private:
+  problems& out_;
+  std::map<std::string, std::size_t> owners_;
+};
+
+void read_layers(settings_reader& fields, const section& at,
+                 caf::actor_system* sys, stack& to, problems& out) {
+  const field f{"layer", "the layers, in the order in which a call meets them"};
+  layer_names names{out};
+  std::size_t count = 0;
+  fields.tables(f, [&](const section& layer) {
+    if (count++ >= stack::max_layers)
+      return;
+    auto before = to.size();
+    read_layer(layer, sys, to, out);
+    auto name = to.size() > before ? to.names().back() : std::string{};
+    names.add(name, layer, count - 1);
+  });
+  if (count > stack::max_layers)
+    out.push_back({problem_kind::range, at.path / f.key,
+                   fmt::format("{} layers are too many, allowed: 0 to {}",
+                               count, stack::max_layers),
+                   std::string{place_in(at, f.key)}});
 }
 
 } // namespace
@@ -95,28 +110,21 @@ void read_layers(const setting& from, const std::string& path,
 
 std::optional<stack_entry>
 stack_from(const settings& table, const std::string& name,
-           const std::string& path, std::string_view place, problems& out,
+           const setting_path& path, std::string_view place, problems& out,
            caf::actor_system* sys) {
   problems found;
+  section at{table, path, place};
   gate_config config;
   config.name = name;
-  settings_reader fields{table, path, found};
+  settings_reader fields{at, found};
   describe(fields, config);
-  auto layers = fields.take("layer");
-  auto worker = fields.take("worker");
-  fields.finish();
-  add_problems(problems_of(config, path), table, path, place, found);
+  add_problems(problems_of(config, path), at, found);
 
   stack_entry result{stack{std::move(config)}};
-  if (layers)
-    read_layers(*layers, joined(path, "layer"), sys, result.policies, found);
-  if (worker) {
-    auto where = joined(path, "worker");
-    if (auto from = table_in(*worker, where, found))
-      for (auto& p :
-           read_settings(*from, where, result.supervision, worker->place))
-        found.push_back(std::move(p));
-  }
+  read_layers(fields, at, sys, result.policies, found);
+  fields.on({"worker", "how a worker is supervised that the gate makes"},
+            result.supervision);
+  fields.finish();
   if (found.empty())
     return result;
   out.insert(out.end(), found.begin(), found.end());
@@ -125,20 +133,15 @@ stack_from(const settings& table, const std::string& name,
 
 stack_file read_stacks(const settings& root, problems& out,
                        caf::actor_system* sys) {
-  auto top = root.find("stack");
-  if (top == root.end())
-    return {};
   problems found;
   stack_file result;
-  if (auto all = table_in(top->second, "stack", found))
-    for (const auto& [name, value] : *all) {
-      auto path = joined("stack", name);
-      auto table = table_in(value, path, found);
-      if (!table)
-        continue;
-      if (auto entry = stack_from(*table, name, path, value.place, found, sys))
+  settings_reader top{{root}, found};
+  top.named_tables(
+    {"stack", "the stacks"}, [&](const auto& name, const section& at) {
+      auto entry = stack_from(at.table, name, at.path, at.place, found, sys);
+      if (entry)
         result.stacks.emplace(name, std::move(*entry));
-    }
+    });
   if (found.empty())
     return result;
   out.insert(out.end(), found.begin(), found.end());
@@ -151,12 +154,14 @@ stack_file load_stacks(const std::filesystem::path& path,
   auto root = read_toml_file(path, out);
   problems found;
   auto result = read_stacks(root, found, sys);
-  settings_reader top{root, {}, found};
+  auto place = path.string();
+  section at{root, {}, place};
+  settings_reader top{at, found};
   top.take("stack");
   top.finish();
   // A value that cannot be read is reported already and missing from `root`,
   // which must not be reported again.
-  add_problems(std::move(found), root, {}, path.string(), out);
+  add_problems(std::move(found), at, out);
   if (!out.empty())
     throw config_error{std::move(out)};
   return result;

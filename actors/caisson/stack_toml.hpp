@@ -41,7 +41,7 @@ struct stack_file {
 /// Appends everything that is wrong to `out`, and then returns nothing.
 [[nodiscard]] std::optional<stack_entry>
 stack_from(const settings& table, const std::string& name,
-           const std::string& path, std::string_view place, problems& out,
+           const setting_path& path, std::string_view place, problems& out,
            caf::actor_system* sys = nullptr);
 
 /// Reads every stack in the table under the key `stack` of `root`; it is no

@@ -1,6 +1,8 @@
 #include <caisson/callback.hpp>
 #include <caisson/supervision.hpp>
 
+#include <caisson/schedule_settings.hpp>
+
 #include <algorithm>
 #include <utility>
 

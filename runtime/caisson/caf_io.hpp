@@ -18,7 +18,7 @@
 #include <caf/openssl/publish.hpp>
 #include <caf/openssl/remote_actor.hpp>
 
-#include <caisson/settings.hpp>
+#include <caisson/problem.hpp>
 
 #include <fstream>
 #include <utility>
@@ -154,11 +154,10 @@ inline problems problems_of(const tls_files& files) {
     std::string begin(10, ' ');
     std::ifstream file{path, std::ios::binary};
     if (path.empty())
-      found.push_back({{}, key, "no file is given"});
+      found.push_back({problem_kind::missing, key, "no file is given"});
     else if (!file.read(begin.data(), 10) || begin != "-----BEGIN")
-      found.push_back({path, key,
-                       "no file that can be read, or not in PEM "
-                       "format"});
+      found.push_back({problem_kind::syntax, key,
+                       "no file that can be read, or not in PEM format", path});
   };
   check("tls.certificate", files.certificate);
   check("tls.key", files.key);

@@ -29,13 +29,14 @@ void describe_common(field_visitor& v, Config& c) {
 
 /// Reports names in a classifier's list that are no errors.
 void check_error_names(const std::vector<std::string>& names,
-                       std::string_view key, const std::string& path,
+                       std::string_view key, const setting_path& path,
                        problems& out);
 
 /// Reports what is wrong with the lists of `c`, which are called `allow` and
 /// `deny` in configurations: names of no errors, names on both lists, and lists
 /// that nobody looks at since there is a function.
 void check_lists(const classifier& c, std::string_view allow,
-                 std::string_view deny, const std::string& path, problems& out);
+                 std::string_view deny, const setting_path& path,
+                 problems& out);
 
 } // namespace caisson

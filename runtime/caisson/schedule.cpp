@@ -1,5 +1,7 @@
 #include <caisson/schedule.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -220,6 +222,69 @@ std::optional<duration> schedule::next(cursor& at,
     at = cursor{.segment = at.segment + 1};
   }
   return std::nullopt;
+}
+
+// -- printing -----------------------------------------------------------------
+
+namespace {
+
+// Shapes that come from code only are all called custom.
+std::string_view name_of(shape kind) {
+  const auto& names = enum_names<shape>::value;
+  auto n = static_cast<std::size_t>(kind);
+  return n < std::size(names) ? names[n] : "custom";
+}
+
+std::string_view name_of(jitter spread) {
+  const auto& names = enum_names<jitter>::value;
+  auto n = static_cast<std::size_t>(spread);
+  return n < std::size(names) ? names[n] : "unknown";
+}
+
+std::string growth(const segment& s) {
+  switch (s.kind) {
+    case shape::constant:
+    case shape::fibonacci:
+      return fmt::format("{} {}", name_of(s.kind), to_text(s.base));
+    case shape::linear:
+      return fmt::format("linear {} +{}", to_text(s.base), to_text(s.step));
+    case shape::exponential:
+    case shape::decorrelated:
+      return fmt::format("{} {} ×{}", name_of(s.kind), to_text(s.base),
+                         to_text(s.factor));
+    case shape::custom:
+      break;
+  }
+  return "custom function";
+}
+
+std::string segment_text(const segment& s) {
+  auto out = growth(s);
+  if (s.max != unlimited)
+    out += fmt::format(" up to {}", to_text(s.max));
+  if (s.spread == jitter::factor)
+    out += fmt::format(", jitter ±{} of the delay", to_text(s.spread_factor));
+  else if (s.spread != jitter::none)
+    out += fmt::format(", {} jitter", name_of(s.spread));
+  if (s.take == 1)
+    out += ", once";
+  else if (s.take != 0)
+    out += fmt::format(", {} times", s.take);
+  if (s.until != unlimited)
+    out += fmt::format(", {} in total", to_text(s.until));
+  return out;
+}
+
+} // namespace
+
+std::string to_text(const schedule& s) {
+  std::string out;
+  for (const auto& part : s.segments()) {
+    if (!out.empty())
+      out += "; then ";
+    out += segment_text(part);
+  }
+  return out.empty() ? "none" : out;
 }
 
 } // namespace caisson

@@ -1,8 +1,8 @@
 // Backoff schedules: how long to wait before the next try.
 #pragma once
 
+#include <caisson/field.hpp>
 #include <caisson/random.hpp>
-#include <caisson/settings.hpp>
 #include <caisson/time.hpp>
 
 #include <cstdint>
@@ -191,22 +191,6 @@ struct enum_names<schedule::shape> {
   static constexpr std::string_view value[] = {
     "constant", "linear", "exponential", "fibonacci", "decorrelated"};
 };
-
-/// The fields of one segment, as they are called in TOML.
-void describe(field_visitor& v, schedule::segment& s);
-
-/// The relations between a segment's fields.
-void check(const schedule::segment& s, const std::string& path, problems& out);
-
-/// Reads a schedule: a duration (constant), `none` (no delays), a table (one
-/// segment) or a list of tables (segments in order). A table without `kind`
-/// changes single fields of `into`, if that has exactly one segment. On
-/// problems `into` is left as it was.
-void read_schedule(const setting& from, const std::string& path, schedule& into,
-                   problems& out);
-
-/// Everything wrong with the segments of `s`.
-void check_schedule(const schedule& s, const std::string& path, problems& out);
 
 /// One line for people, such as `exponential 50ms ×2 up to 2s, full jitter`.
 [[nodiscard]] std::string to_text(const schedule& s);

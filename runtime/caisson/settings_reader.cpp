@@ -1,14 +1,14 @@
-#include <caisson/schedule.hpp>
-#include <caisson/settings.hpp>
-#include <caisson/settings_text.hpp>
+#include <caisson/settings_reader.hpp>
+
+#include <caisson/detail/file_order.hpp>
+#include <caisson/detail/read_value.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace caisson {
@@ -17,290 +17,176 @@ using namespace detail;
 
 namespace {
 
-// -- values -------------------------------------------------------------------
-
-reading read(const setting& s, std::int64_t& x) {
-  if (auto text = std::get_if<setting::raw>(&s.value))
-    return read_number(text->text, x);
-  if (auto value = std::get_if<std::int64_t>(&s.value)) {
-    x = *value;
-    return reading::good;
-  }
-  return reading::wrong_type;
+// What a text may be, if the field does not say it.
+std::string_view allowed_text(const field& f, std::string_view otherwise) {
+  return f.allowed.empty() ? otherwise : f.allowed;
 }
 
-reading read(const setting& s, double& x) {
-  if (auto text = std::get_if<setting::raw>(&s.value))
-    return read_number(text->text, x);
-  if (auto value = std::get_if<std::int64_t>(&s.value)) {
-    x = static_cast<double>(*value);
-    return reading::good;
-  }
-  if (auto value = std::get_if<double>(&s.value)) {
-    x = *value;
-    return reading::good;
-  }
-  return reading::wrong_type;
-}
-
-// The text of a string or of a raw value, without blanks around the latter.
-std::optional<std::string_view> text_of(const setting& s) {
-  if (auto text = std::get_if<std::string>(&s.value))
-    return *text;
-  if (auto text = std::get_if<setting::raw>(&s.value))
-    return trimmed(text->text);
-  return std::nullopt;
-}
-
-// Reads `a, b`, `[a, b]` or `["a", "b"]`.
-std::vector<std::string> split_list(std::string_view text) {
-  text = trimmed(text);
-  if (text.size() > 1 && text.front() == '[' && text.back() == ']')
-    text = trimmed(text.substr(1, text.size() - 2));
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    auto comma = text.find(',');
-    auto item = trimmed(text.substr(0, comma));
-    if (item.size() > 1 && item.front() == '"' && item.back() == '"')
-      item = item.substr(1, item.size() - 2);
-    out.emplace_back(item);
-    if (comma == std::string_view::npos)
-      break;
-    text.remove_prefix(comma + 1);
-    if (text.empty())
-      out.emplace_back();
-  }
-  return out;
-}
-
-std::string not_a_duration(std::string_view value, const range<duration>& r) {
-  return fmt::format("{} is not a duration, allowed: a number with ns, us, ms, "
-                     "s, min, h or d, such as \"250ms\", {}",
-                     value,
-                     r.hi == unlimited ? std::string{"or \"unlimited\""}
-                                       : fmt::format("from {}", allowed(r)));
-}
-
-// -- places ---------------------------------------------------------
-
-// The place of the value that `key` names, or of the innermost table around it.
-std::string_view place_of(const settings& from, std::string_view key) {
-  std::string_view place;
-  auto table = &from;
-  while (table) {
-    auto part = key.substr(0, key.find_first_of(".["));
-    auto found = table->find(part);
-    if (found == table->end())
-      break;
-    key.remove_prefix(part.size());
-    const auto* value = &found->second;
-    if (auto list = std::get_if<std::vector<setting>>(&value->value);
-        list && key.starts_with('[')) {
-      std::size_t n = 0;
-      std::from_chars(key.data() + 1, key.data() + key.size(), n);
-      if (n < list->size())
-        value = &(*list)[n];
-      key.remove_prefix(std::min(key.size(), key.find(']') + 1));
-    }
-    place = value->place;
-    if (!key.empty())
-      key.remove_prefix(1);
-    table = std::get_if<settings>(&value->value);
-  }
-  return place;
+bool is_empty(const setting& s) {
+  auto list = std::get_if<std::vector<setting>>(&s.value);
+  auto table = std::get_if<settings>(&s.value);
+  return (list && list->empty()) || (table && table->empty());
 }
 
 } // namespace
 
-void add_problems(problems more, const settings& from, std::string_view path,
-                  std::string_view place, problems& out) {
-  if (more.empty())
-    return;
-  // Room for all, so that the keys stay where they are.
-  out.reserve(out.size() + more.size());
-  std::set<std::string_view> known;
-  for (const auto& p : out)
-    known.insert(p.key);
-  for (auto& p : more) {
-    if (known.contains(p.key))
-      continue;
-    if (p.place.empty()) {
-      std::string_view key = p.key;
-      if (!path.empty() && key.starts_with(path))
-        key.remove_prefix(std::min(key.size(), path.size() + 1));
-      p.place = place_of(from, key);
-    }
-    if (p.place.empty())
-      p.place = place;
-    out.push_back(std::move(p));
-  }
-}
-
 // -- settings_reader ----------------------------------------------------------
 
-settings_reader::settings_reader(const settings& from, std::string path,
-                                 problems& out)
-  : from_(from), path_(std::move(path)), out_(out) {}
+settings_reader::settings_reader(section from, problems& out,
+                                 absent_fields absent)
+  : from_(std::move(from)), out_(out), absent_(absent) {}
 
 const setting* settings_reader::take(std::string_view key) {
   if (std::find(taken_.begin(), taken_.end(), key) == taken_.end())
     taken_.emplace_back(key);
-  auto i = from_.find(key);
-  return i != from_.end() ? &i->second : nullptr;
+  auto i = from_.table.find(key);
+  return i != from_.table.end() ? &i->second : nullptr;
 }
 
-void settings_reader::wrong(const field& f, const setting& s,
-                            std::string_view what) {
-  out_.push_back({s.place, joined(path_, f.key), std::string{what}});
+const setting* settings_reader::take(const field& f, std::string_view allowed) {
+  rules_.add(f, allowed);
+  auto s = take(f.key);
+  if (s && f.nonempty && is_empty(*s))
+    wrong(problem_kind::missing, f, *s,
+          fmt::format("is empty, allowed: {}", allowed));
+  return s;
 }
+
+const setting* settings_reader::take(const field& f) {
+  return take(f, f.allowed);
+}
+
+bool settings_reader::visits(const field& f, bool) {
+  return take(f) != nullptr;
+}
+
+void settings_reader::wrong(problem_kind kind, const field& f, const setting& s,
+                            std::string message) {
+  out_.push_back({kind, from_.path / f.key, std::move(message), s.place});
+}
+
+// -- values -------------------------------------------------------------------
 
 void settings_reader::on(const field& f, bool& x) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  auto raw = std::get_if<setting::raw>(&s->value);
-  if (auto value = std::get_if<bool>(&s->value))
-    x = *value;
-  else if (raw && trimmed(raw->text) == "true")
-    x = true;
-  else if (raw && trimmed(raw->text) == "false")
-    x = false;
-  else
-    wrong(f, *s, to_text(*s) + " is not a boolean, allowed: true, false");
+  auto s = take(f, "true, false");
+  auto good = s ? read_value(*s, from_.path / f.key, x, out_)
+                : !f.required || absent_ == absent_fields::are_kept;
+  if (good)
+    rules_.choices.set(f.key, x ? "true" : "false");
 }
 
 void settings_reader::on(const field& f, std::int64_t& x,
                          range<std::int64_t> r) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  std::int64_t value = 0;
-  auto result = read(*s, value);
-  if (result == reading::wrong_type)
-    wrong(f, *s,
-          fmt::format("{} is not an integer, allowed: {}", to_text(*s),
-                      allowed(r)));
-  else if (result == reading::too_large || !within(value, r))
-    wrong(f, *s, out_of_range(to_text(*s), r));
-  else
-    x = value;
+  if (auto s = take(f, f.required ? allowed(r) : std::string{}))
+    read_value(*s, from_.path / f.key, x, r, out_);
 }
 
 void settings_reader::on(const field& f, double& x, range<double> r) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  double value = 0;
-  auto result = read(*s, value);
-  if (result == reading::wrong_type)
-    wrong(
-      f, *s,
-      fmt::format("{} is not a number, allowed: {}", to_text(*s), allowed(r)));
-  else if (result == reading::good && !std::isfinite(value))
-    wrong(f, *s, not_finite(to_text(*s), r));
-  else if (result == reading::too_large || !within(value, r))
-    wrong(f, *s, out_of_range(to_text(*s), r));
-  else
-    x = value;
+  if (auto s = take(f, f.required ? allowed(r) : std::string{}))
+    read_value(*s, from_.path / f.key, x, r, out_);
 }
 
 void settings_reader::on(const field& f, duration& x, range<duration> r) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  auto text = text_of(*s);
-  auto value = text ? parse_duration(*text) : std::nullopt;
-  if (!value)
-    wrong(f, *s, not_a_duration(to_text(*s), r));
-  else if (!within(*value, r))
-    wrong(f, *s, out_of_range(to_text(*s), r));
-  else
-    x = *value;
+  if (auto s = take(f, f.required ? allowed(r) : std::string{}))
+    read_value(*s, from_.path / f.key, x, r, out_);
 }
 
 void settings_reader::on(const field& f, std::string& x) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  if (auto text = text_of(*s))
-    x = *text;
-  else
-    wrong(f, *s, to_text(*s) + " is not a string, allowed: a text in quotes");
+  auto wanted = allowed_text(f, "a text in quotes");
+  if (auto s = take(f, wanted))
+    read_value(*s, from_.path / f.key, x, wanted, out_);
 }
 
 void settings_reader::on(const field& f, std::vector<std::string>& x) {
-  auto s = take(f.key);
-  if (!s)
-    return;
-  auto list = std::get_if<std::vector<setting>>(&s->value);
-  if (auto raw = std::get_if<setting::raw>(&s->value))
-    x = split_list(raw->text);
-  else if (list)
-    read_strings(f, *list, x);
-  else
-    wrong(f, *s, to_text(*s) + " is not a list, allowed: a list of strings");
-}
-
-void settings_reader::read_strings(const field& f,
-                                   const std::vector<setting>& from,
-                                   std::vector<std::string>& into) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (auto text = std::get_if<std::string>(&from[i].value))
-      texts.push_back(*text);
-    else
-      out_.push_back({from[i].place,
-                      fmt::format("{}[{}]", joined(path_, f.key), i),
-                      to_text(from[i]) + " is not a string"});
-  }
-  if (texts.size() == from.size())
-    into = std::move(texts);
-}
-
-void settings_reader::on(const field& f, schedule& x) {
-  if (auto s = take(f.key))
-    read_schedule(*s, joined(path_, f.key), x, out_);
+  auto wanted = allowed_text(f, "a list of strings");
+  if (auto s = take(f, wanted))
+    read_value(*s, from_.path / f.key, x, wanted, out_);
 }
 
 void settings_reader::on(const field& f, field_value& x) {
-  if (auto s = take(f.key))
-    x.read(*s, joined(path_, f.key), out_);
+  auto wanted = f.allowed.empty() && (f.required || f.nonempty)
+                  ? x.allowed()
+                  : std::string{f.allowed};
+  if (auto s = take(f, wanted))
+    x.read(*s, from_.path / f.key, out_);
 }
 
 void settings_reader::on(const field& f, std::size_t& x,
                          std::span<const std::string_view> names) {
-  auto s = take(f.key);
-  if (!s)
+  auto s = take(f, f.required ? listed(names) : std::string{});
+  auto kept = !f.required || absent_ == absent_fields::are_kept;
+  if (!s) {
+    if (kept && x < names.size())
+      rules_.choices.set(f.key, names[x]);
     return;
-  auto text = text_of(*s);
+  }
+  auto text = text_in(*s);
   auto i = text ? std::find(names.begin(), names.end(), *text) : names.end();
   if (i == names.end())
-    wrong(f, *s, not_one_of(to_text(*s), names));
-  else
-    x = static_cast<std::size_t>(i - names.begin());
+    return wrong(text ? problem_kind::range : problem_kind::type, f, *s,
+                 not_one_of(to_text(*s), names));
+  x = static_cast<std::size_t>(i - names.begin());
+  rules_.choices.set(f.key, *i);
 }
 
+// -- tables and lists ---------------------------------------------------------
+
+void settings_reader::tables(const field& f,
+                             const std::function<void(const section&)>& read) {
+  auto s = take(f);
+  if (!s)
+    return;
+  auto path = from_.path / f.key;
+  auto items = list_in(*s, path, tables_at(path), out_);
+  for (std::size_t i = 0; items && i < items->size(); ++i)
+    if (auto table = table_in((*items)[i], path / i, out_))
+      read({*table, path / i, (*items)[i].place});
+}
+
+void settings_reader::named_tables(
+  const field& f,
+  const std::function<void(const std::string&, const section&)>& read) {
+  auto s = take(f);
+  auto path = from_.path / f.key;
+  auto all = s ? table_in(*s, path, out_) : nullptr;
+  if (!all)
+    return;
+  for (const auto& [name, value] : in_file_order(*all))
+    if (auto inner = table_in(*value, path / name, out_))
+      read(std::string{name}, {*inner, path / name, value->place});
+}
+
+// -- what is left -------------------------------------------------------------
+
 std::string settings_reader::unknown_key(std::string_view key,
-                                         const setting& value) const {
+                                         const setting& value) {
   if (std::holds_alternative<setting::raw>(value.value))
     if (auto excess = key_excess(key); !excess.empty())
       return excess;
   auto dot = key.find('.');
-  if (dot != std::string_view::npos && from_.contains(key.substr(0, dot)))
+  if (dot != std::string_view::npos && from_.table.contains(key.substr(0, dot)))
     return fmt::format("cannot be given beside a value for {} as a whole",
                        quoted(key.substr(0, dot)));
   // Of what is only counted nobody reads the rest.
   if (out_.size() >= most_listed_problems)
     return "unknown key";
-  return fmt::format("unknown key{} known keys: {}", hint(key, taken_),
-                     listed_names(taken_));
+  auto meant = nearest(key, usable_);
+  if (!meant.empty() && !from_.table.contains(meant))
+    misspelled_.emplace_back(meant);
+  return fmt::format("unknown key{} known keys: {}", hint(meant),
+                     listed_names(usable_));
 }
 
 void settings_reader::finish() {
-  for (const auto& [key, value] : from_)
+  for (const auto& key : taken_)
+    if (rules_.may_apply(key))
+      usable_.push_back(key);
+  for (const auto& [key, value] : from_.table)
     if (std::find(taken_.begin(), taken_.end(), key) == taken_.end())
-      out_.push_back(
-        {value.place, joined(path_, key), unknown_key(key, value)});
+      out_.push_back({problem_kind::unknown, from_.path / key,
+                      unknown_key(key, value), value.place});
+  rules_.check(from_, misspelled_, absent_ == absent_fields::may_be_missing,
+               out_);
 }
 
 } // namespace caisson

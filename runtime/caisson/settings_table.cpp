@@ -45,7 +45,8 @@ std::string markdown_table(const std::vector<field_row>& rows) {
                     "| --- | --- | --- | --- | --- |\n";
   for (const auto& row : rows)
     out += fmt::format("| {} | {} | {} | {} | {} |\n", code(row.key),
-                       prose(row.type), prose(row.allowed), code(row.value),
+                       prose(row.type), prose(row.allowed),
+                       row.required ? "required" : code(row.value),
                        prose(row.help));
   return out;
 }

@@ -1,6 +1,6 @@
 #include <caisson/toml.hpp>
 
-#include <caisson/toml_limits.hpp>
+#include <caisson/detail/toml_limits.hpp>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -30,13 +30,11 @@ public:
   settings table(const toml::table& from) {
     settings to;
     for (const auto& [key, value] : from) {
-      auto length = path_.size();
-      if (length > 0 && !key.str().empty())
-        path_ += '.';
-      path_ += key.str();
+      auto outer = path_;
+      path_ = outer / key.str();
       if (auto x = node(value))
         to.emplace(key.str(), std::move(*x));
-      path_.resize(length);
+      path_ = std::move(outer);
     }
     return to;
   }
@@ -67,11 +65,11 @@ private:
     std::vector<setting> to;
     std::size_t i = 0;
     for (const auto& item : from) {
-      auto length = path_.size();
-      path_ += fmt::format("[{}]", i++);
+      auto outer = path_;
+      path_ = outer / i++;
       if (auto x = node(item))
         to.push_back(std::move(*x));
-      path_.resize(length);
+      path_ = std::move(outer);
     }
     return to;
   }
@@ -86,27 +84,32 @@ private:
     show(from.as_time());
     show(from.as_date_time());
     if (auto number = from.as_floating_point())
-      out_.push_back({place, path_,
+      out_.push_back({problem_kind::type, path_,
                       to_text(number->get())
                         + " is not a finite number; where a duration may be "
-                          "without end, write \"unlimited\""});
+                          "without end, write \"unlimited\"",
+                      place});
     else
-      out_.push_back({place, path_,
+      out_.push_back({problem_kind::type, path_,
                       text.str()
                         + " is a date or a time of day, which no setting is; "
-                          "durations are texts such as \"250ms\""});
+                          "durations are texts such as \"250ms\"",
+                      place});
     return std::nullopt;
   }
 
   std::string_view source_;
   problems& out_;
-  // The key of what is read.
-  std::string path_;
+  // That of what is read.
+  setting_path path_;
 };
 
 settings refuse_file(const std::filesystem::path& path, std::error_code why,
                      problems& out) {
-  out.push_back({path.string(), {}, "cannot be read: " + why.message()});
+  out.push_back({problem_kind::syntax,
+                 {},
+                 "cannot be read: " + why.message(),
+                 path.string()});
   return {};
 }
 
@@ -122,9 +125,10 @@ settings parse_toml(std::string_view text, std::string_view source_name,
     auto root = toml::parse(text);
     return converter{source_name, out}.table(root);
   } catch (const toml::parse_error& e) {
-    out.push_back({place_in(source_name, e.source().begin),
+    out.push_back({problem_kind::syntax,
                    {},
-                   fmt::format("not TOML: {}", e.description())});
+                   fmt::format("not TOML: {}", e.description()),
+                   place_in(source_name, e.source().begin)});
     return {};
   }
 }

@@ -1,7 +1,8 @@
 // Settings from TOML 1.0, with the place of every value.
 #pragma once
 
-#include <caisson/settings.hpp>
+#include <caisson/problem.hpp>
+#include <caisson/setting.hpp>
 
 #include <filesystem>
 #include <string_view>

@@ -312,7 +312,8 @@ TEST_F(command, checks_files) {
 TEST_F(command, checks_all_files_whatever_is_wrong_with_one) {
   parts.load = [this](const std::filesystem::path& path) {
     if (path == "a.toml")
-      throw config_error{{{"a.toml:1:1", "x", "is bad"}, {"", "y", "too"}}};
+      throw config_error{{{problem_kind::range, "x", "is bad", "a.toml:1:1"},
+                          {problem_kind::range, "y", "too"}}};
     return world;
   };
   EXPECT_EQ(run({"check", "a.toml", "b.toml"}), 2);
@@ -323,7 +324,8 @@ TEST_F(command, checks_all_files_whatever_is_wrong_with_one) {
 
 TEST_F(command, tells_a_hundred_problems_and_counts_the_rest) {
   parts.load = [](const std::filesystem::path&) -> scenario {
-    throw config_error{problems(250, {"a.toml:1:1", "k", "is bad"})};
+    throw config_error{
+      problems(250, problem{problem_kind::range, "k", "is bad", "a.toml:1:1"})};
   };
   for (auto what : {"run", "check"}) {
     EXPECT_EQ(run({what, "a.toml"}), 2);
@@ -337,7 +339,7 @@ TEST_F(command, shows_nothing_of_a_file_that_would_move_the_cursor) {
   EXPECT_EQ(run({"check", "a\x1b[2J.toml"}), 0);
   EXPECT_TRUE(out.str().starts_with("a\\x1b[2J.toml: ok: "));
   parts.load = [](const std::filesystem::path&) -> scenario {
-    throw config_error{{{"a\n.toml", "k\x1b", "is\rbad"}}};
+    throw config_error{{{problem_kind::range, "k\x1b", "is\rbad", "a\n.toml"}}};
   };
   EXPECT_EQ(run({"check", "a.toml"}), 2);
   EXPECT_EQ(err.str(), "a\\x0a.toml: k\\x1b: is\\x0dbad\n");
@@ -361,7 +363,8 @@ auto thrower(E e) {
 }
 
 TEST_F(command, tells_bad_input_from_internal_errors) {
-  parts.play = thrower(config_error{{{"a:1:1", "stack", "is bad"}}});
+  parts.play = thrower(
+    config_error{{{problem_kind::range, "stack", "is bad", "a:1:1"}}});
   EXPECT_EQ(run({"run", "a.toml"}), 2);
   EXPECT_EQ(err.str(), "a:1:1: stack: is bad\n");
   parts.play = thrower(std::runtime_error{"no room"});

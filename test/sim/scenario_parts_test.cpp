@@ -165,23 +165,124 @@ names keys_of() {
   return out;
 }
 
-TEST(scenario_fields, are_described_for_the_docs) {
-  EXPECT_EQ(keys_of<arm_config>(), (names{"length", "drain", "warmup"}));
-  EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time"}));
-  EXPECT_EQ(keys_of<call_config>(),
-            (names{"to", "count", "parallel", "probability", "optional",
-                   "timeout", "cache_keys", "cache_ttl"}));
-  EXPECT_EQ(keys_of<service_config>(),
-            (names{"workers", "queue", "order", "abandoned", "async",
-                   "propagate_deadline", "errors", "slowdown", "slowdown_from",
-                   "slowdown_max", "stack"}));
-  EXPECT_EQ(keys_of<edge_config>(), (names{"latency", "stack", "idempotent"}));
-  EXPECT_EQ(
-    keys_of<load_config>(),
-    (names{"kind", "rate", "ramps", "scale", "users", "think", "start", "stop",
-           "timeout", "attempts", "pause", "retry", "priority"}));
-  EXPECT_EQ(keys_of<fault_config>(), (names{"kind", "target", "at", "for",
-                                            "factor", "rate", "workers"}));
+TEST(scenario_fields, are_those_of_the_docs) {
+  EXPECT_EQ(keys_of<arm_config>(),
+            (names{"length", "drain", "warmup", "recovery_from", "service",
+                   "edge", "load", "stack", "fault", "expect"}));
+  EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time", "calls"}));
+  EXPECT_EQ(keys_of<edge_rule>(),
+            (names{"from", "to", "latency", "stack", "idempotent"}));
+  EXPECT_EQ(keys_of<expectation>(),
+            (names{"verdict", "success_at_least", "success_at_most",
+                   "p99_at_most", "recovers_within", "check"}));
+}
+
+TEST(scenario_fields, of_a_service) {
+  EXPECT_EQ(test::fields_of(service_config{}), R"(
+workers | count | 1
+  1 to 1000000, or "unlimited"
+queue | count | unlimited
+  0 to 1000000000, or "unlimited"
+order | choice | fifo
+  fifo, lifo
+abandoned | choice | finish
+  finish, skip, cancel
+async | boolean | false
+  true, false
+propagate_deadline | boolean | true
+  true, false
+errors | number | 0
+  0 to 1
+slowdown | number | 0
+  0 to 1000000
+slowdown_from | integer | 0
+  0 to 1000000000
+slowdown_max | number | 100
+  1 to 1000000
+stack | string | ""
+  any text
+)");
+}
+
+TEST(scenario_fields, of_a_call) {
+  EXPECT_EQ(test::fields_of(call_config{}), R"(
+to | string | required
+  the name of an operation
+count | integer | 1
+  1 to 10000
+parallel | boolean | false
+  true, false
+probability | number | 1
+  0 to 1
+optional | boolean | false
+  true, false
+timeout | duration | unlimited
+  1ns to unlimited
+cache_keys | integer | 0
+  0 to 1000000
+cache_ttl | duration | unlimited
+  1ns to unlimited
+)");
+}
+
+TEST(scenario_fields, of_a_load) {
+  EXPECT_EQ(test::fields_of(load_config{}), R"(
+target | string | ""
+  the name of an operation
+mix | table | {}
+  a table of operations and their weights, such as "web.home" = 1
+kind | choice | poisson
+  constant, poisson, closed
+rate | number (per second) | 0
+  1e-06 to 10000000
+profile | list | []
+  a list of points such as ["60s", 100]
+trace | table | -
+  a table with file and format
+ramps | boolean | false
+  true, false
+scale | number | 1
+  1e-06 to 1000000
+users | integer | 0
+  1 to 1000000
+think | distribution | 0s
+  a duration of 0s to 100h, or a table with kind: constant, uniform, )"
+                                            R"(exponential, erlang, )"
+                                            R"(lognormal, bimodal, empirical
+start | duration | 0s
+  0s to 100h
+stop | duration | unlimited
+  1ns to unlimited
+timeout | duration | unlimited
+  1ns to unlimited
+attempts | integer | 1
+  1 to 100
+pause | schedule | none
+  a duration, a table or a list of tables
+retry | choice | failure
+  failure, timeout
+priority | integer | 0
+  -2147483648 to 2147483647
+)");
+}
+
+TEST(scenario_fields, of_a_fault) {
+  EXPECT_EQ(test::fields_of(fault_config{}), R"(
+kind | choice | required
+  slow, errors, stall, crash, capacity, flush
+target | string | required
+  the name of a service
+at | duration | 0s
+  0s to 100h
+for | duration | 0s
+  1ns to 100h
+factor | number | 10
+  1e-06 to 1000000
+rate | number | 1
+  0 to 1
+workers | integer | 1
+  0 to 1000000
+)");
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace caisson::sim {
 namespace {
@@ -20,7 +21,7 @@ using test::complaint_about;
 
 struct mistake {
   std::string text;
-  std::string expected;
+  std::vector<std::string> expected;
 };
 
 void PrintTo(const mistake& x, std::ostream* out) {
@@ -34,46 +35,27 @@ constexpr std::string_view rest
 
 class whole_mistake : public testing::TestWithParam<mistake> {};
 
-TEST_P(whole_mistake, is_reported_with_its_place_and_key) {
-  EXPECT_EQ(complaint_about(GetParam().text + "\n" + std::string{rest}),
+TEST_P(whole_mistake, is_found_under_its_key) {
+  EXPECT_EQ(test::mistakes_in(GetParam().text + "\n" + std::string{rest}),
             GetParam().expected);
 }
 
 const mistake wholes[] = {
-  {"", "f: length: is missing, allowed: 1ns to 100h"},
-  {"length = '0s'",
-   "f:1:10: length: \"0s\" is out of range, allowed: 1ns to 100h"},
-  {"length = '101h'",
-   "f:1:10: length: \"101h\" is out of range, allowed: 1ns to 100h"},
-  {"length = 60",
-   "f:1:10: length: 60 is not a duration, allowed: a number with ns, us, "
-   "ms, s, min, h or d, such as \"250ms\", from 1ns to 100h"},
-  {"lenght = '60s'",
-   "f:1:10: lenght: unknown key, did you mean \"length\"? known keys: "
-   "title, seed, length, drain, warmup, recovery_from, service, edge, "
-   "load, stack, fault, expect, arm"},
-  {"length = '60s'\nseed = -1",
-   "f:2:8: seed: -1 is out of range, allowed: at least 0"},
-  {"length = '60s'\ntitle = 5",
-   "f:2:9: title: 5 is not a string, allowed: a text in quotes"},
+  {"", {"missing length"}},
+  {"length = '0s'", {"range length"}},
+  {"length = '101h'", {"range length"}},
+  {"length = 60", {"type length"}},
+  {"lenght = '60s'", {"unknown lenght"}},
+  {"length = '60s'\nseed = -1", {"range seed"}},
+  {"length = '60s'\ntitle = 5", {"type title"}},
   {"length = '60s'\nwarmup = '60s'\nrecovery_from = '61s'",
-   "f:2:10: warmup: 1min is not less than length, which is 1min\n"
-   "f:3:17: recovery_from: 61s is not less than length, which is 1min"},
-  {"length = '60s'\nservices = 1",
-   "f:2:12: services: unknown key, did you mean \"service\"? known keys: "
-   "title, seed, length, drain, warmup, recovery_from, service, edge, "
-   "load, stack, fault, expect, arm"},
-  {"length = '60s'\nexpect = 1", "f:2:10: expect: 1 is not a table"},
-  {"length = '60s'\nstack = 1", "f:2:9: stack: 1 is not a table"},
-  {"length = inf",
-   "f:1:10: length: inf is not a finite number; where a duration may be "
-   "without end, write \"unlimited\""},
-  {"length = '60s'\nseed = 2026-01-01",
-   "f:2:8: seed: 2026-01-01 is a date or a time of day, which no setting "
-   "is; durations are texts such as \"250ms\""},
-  {"length = '60s'\nlength = '61s'",
-   "f:2:10: not TOML: Error while parsing key-value pair: cannot redefine "
-   "existing string 'length'"},
+   {"relation warmup", "relation recovery_from"}},
+  {"length = '60s'\nservices = 1", {"unknown services"}},
+  {"length = '60s'\nexpect = 1", {"type expect"}},
+  {"length = '60s'\nstack = 1", {"type stack"}},
+  {"length = inf", {"type length"}},
+  {"length = '60s'\nseed = 2026-01-01", {"type seed"}},
+  {"length = '60s'\nlength = '61s'", {"syntax "}},
 };
 
 INSTANTIATE_TEST_SUITE_P(all, whole_mistake, testing::ValuesIn(wholes));

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/policy_kinds.hpp>
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/time.hpp>
 
 #include <fmt/format.h>

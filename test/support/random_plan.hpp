@@ -66,7 +66,7 @@ public:
         found.push_back(std::move(p));
     for (auto& p : s.check())
       // There is no actor to ask yet.
-      if (p.message.find("the handle is null") == std::string::npos)
+      if (p.kind != problem_kind::missing)
         found.push_back(std::move(p));
     return found.empty();
   }

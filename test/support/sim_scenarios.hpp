@@ -3,9 +3,12 @@
 
 #include <sim/scenario/scenario.hpp>
 
+#include <support/problem_texts.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace caisson::test {
 
@@ -25,6 +28,16 @@ inline std::string complaint_about(std::string_view text) {
     return {};
   } catch (const config_error& e) {
     return e.what();
+  }
+}
+
+/// The same, as programs see it: `kind key` of each problem.
+inline std::vector<std::string> mistakes_in(std::string_view text) {
+  try {
+    (void)sim::parse_scenario(text, "f");
+    return {};
+  } catch (const config_error& e) {
+    return kinds_and_keys(e.all());
   }
 }
 

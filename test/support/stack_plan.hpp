@@ -2,8 +2,8 @@
 // calls, what the worker says to each, and what operators do meanwhile.
 #pragma once
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/errc.hpp>
-#include <caisson/settings_text.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/time.hpp>
 

@@ -1,6 +1,7 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
 // page in docs/.
 #include <caisson/policy_kinds.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/settings_table.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>

@@ -1,5 +1,5 @@
 // The examples of docs/configuration.md, compiled and run.
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/toml.hpp>
 
@@ -27,10 +27,9 @@ void describe(field_visitor& v, courier_config& c) {
   v.on({"pause", "between two doors"}, c.pause);
 }
 
-void check(const courier_config& c, const std::string& path, problems& out) {
+void check(const courier_config& c, const setting_path& path, problems& out) {
   if (c.parcels > 50 && c.patience > 1h)
-    out.push_back({{},
-                   joined(path, "patience"),
+    out.push_back({problem_kind::relation, path / "patience",
                    to_text(c.patience) + " is too long for over 50 parcels"});
 }
 // [/config]
@@ -50,8 +49,8 @@ TEST(configuration_page, code_reads_and_checks_as_the_page_says) {
   // [/read]
   EXPECT_EQ(text,
             "courier.toml:4:14: courier.pause.stop: unknown key, did you mean "
-            "\"step\"? known keys: kind, base, step, factor, max, jitter, "
-            "jitter_factor, take, until\n"
+            "\"step\"? known keys: kind, base, step, max, jitter, take, "
+            "until\n"
             "courier.toml:2:12: courier.patience: 2h is too long for over 50 "
             "parcels");
 }

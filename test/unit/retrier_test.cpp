@@ -2,6 +2,8 @@
 
 #include <support/retrying.hpp>
 
+#include <support/problem_texts.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -33,79 +35,38 @@ TEST(retrier, has_these_defaults) {
   EXPECT_TRUE(problems_of(c).empty());
 }
 
-TEST(retrier, describes_its_fields_in_this_order) {
-  strings keys;
-  for (auto& r : rows_of(retrier_config{}))
-    keys.push_back(r.key);
-  EXPECT_EQ(keys, (strings{"name", "mode", "max_attempts", "backoff",
-                           "idempotent", "retry_on", "fail_on", "budget",
-                           "budget_ratio", "budget_reserve", "budget_ttl"}));
-}
-
-TEST(retrier, refuses_what_is_out_of_range_and_says_why) {
-  struct row {
-    void (*spoil)(retrier_config&);
-    std::string message;
-  };
-  for (auto& x : std::vector<row>{
-         {[](auto& c) { c.max_attempts = 0; },
-          "max_attempts: 0 is out of range, allowed: 1 to 1000"},
-         {[](auto& c) { c.max_attempts = 1'001; },
-          "max_attempts: 1001 is out of range, allowed: 1 to 1000"},
-         {[](auto& c) { c.budget_ratio = -0.1; },
-          "budget_ratio: -0.1 is out of range, allowed: 0 to 1"},
-         {[](auto& c) { c.budget_ratio = 1.5; },
-          "budget_ratio: 1.5 is out of range, allowed: 0 to 1"},
-         {[](auto& c) { c.budget_reserve = 1'000'001; },
-          "budget_reserve: 1000001 is out of range, allowed: 0 to 1000000"},
-         {[](auto& c) { c.budget_ttl = 1s - 1ns; },
-          "budget_ttl: 999999999ns is out of range, allowed: 1s to 1min"},
-         {[](auto& c) { c.budget_ttl = 60s + 1ns; },
-          "budget_ttl: 60000000001ns is out of range, allowed: 1s to 1min"}}) {
-    auto c = simple();
-    x.spoil(c);
-    try {
-      retrier{c};
-      ADD_FAILURE() << "accepted, expected " << x.message;
-    } catch (const config_error& e) {
-      ASSERT_EQ(e.all().size(), 1u);
-      EXPECT_EQ(to_text(e.all().front()), x.message);
-    }
-  }
+TEST(retrier, refuses_what_is_out_of_range) {
+  auto c = simple();
+  c.max_attempts = 0;
+  EXPECT_THROW(retrier{c}, config_error);
 }
 
 TEST(retrier, refuses_settings_that_contradict_each_other) {
   struct row {
     void (*spoil)(retrier_config&);
-    std::string message;
+    std::string expected;
   };
   for (auto& x : std::vector<row>{
          {[](auto& c) { c.backoff = schedule::constant(1s).take(10); },
-          "backoff: has delays for 10 retries or more, but max_attempts is 3, "
-          "allowed: delays for 1 to 2, or max_attempts of at least 11"},
+          "relation backoff"},
          {[](auto& c) {
             c.backoff = schedule::constant(0s).take(2).then(
               schedule::constant(1s));
           },
-          "backoff: has delays for 3 retries or more, but max_attempts is 3, "
-          "allowed: delays for 1 to 2, or max_attempts of at least 4"},
+          "relation backoff"},
          {[](auto& c) {
             c.budget_ratio = 0;
             c.budget_reserve = 0;
           },
-          "budget_ratio: 0 pays for no retry ever, and budget_reserve is 0, "
-          "allowed: 0.000001 to 1, or budget_reserve of at least 1"},
+          "relation budget_ratio"},
          {[](auto& c) {
             c.classify.allow = {"shed"};
             c.classify.deny = {"shed"};
           },
-          "retry_on: \"shed\" has no effect: fail_on names it too and wins, "
-          "allowed: one of the two"}}) {
+          "relation retry_on"}}) {
     retrier_config c;
     x.spoil(c);
-    auto found = problems_of(c);
-    ASSERT_EQ(found.size(), 1u) << x.message;
-    EXPECT_EQ(to_text(found[0]), x.message);
+    EXPECT_EQ(kinds_and_keys(problems_of(c)), strings{x.expected});
   }
 }
 
@@ -135,11 +96,8 @@ TEST(retrier, refuses_names_that_are_no_errors) {
   auto c = simple();
   c.classify.allow = {"deadline_exceeded", "tired"};
   c.classify.deny = {"app:0"};
-  auto found = problems_of(c, "stack.db");
-  ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(found[0].key, "stack.db.retry_on");
-  EXPECT_NE(found[0].message.find("\"tired\""), std::string::npos);
-  EXPECT_EQ(found[1].key, "stack.db.fail_on");
+  EXPECT_EQ(kinds_and_keys(problems_of(c, "stack.db")),
+            (strings{"range stack.db.retry_on", "range stack.db.fail_on"}));
 }
 
 TEST(retrier, refuses_a_broken_schedule) {

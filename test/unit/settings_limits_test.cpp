@@ -1,7 +1,7 @@
 // What configuration may not ask of those that read it, whoever wrote it.
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/policy_config.hpp>
-#include <caisson/schedule.hpp>
-#include <caisson/settings_text.hpp>
+#include <caisson/schedule_settings.hpp>
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(settings_limits, a_key_of_very_many_parts_is_one_problem) {
   auto key = std::string(300'000, '.');
   auto found = problems_with({{key, "1"}});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].key, "s." + key);
+  EXPECT_EQ(found[0].key, setting_path{"s"} / key);
   EXPECT_EQ(found[0].message, deep);
   EXPECT_LT(to_text(found).size(), 500u);
 }
@@ -100,7 +100,8 @@ TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_told) {
 }
 
 TEST(settings_limits, a_hundred_problems_are_all_told) {
-  problems found(most_listed_problems, {"", "k", "is bad"});
+  problems found(most_listed_problems,
+                 problem{problem_kind::range, "k", "is bad"});
   auto text = to_text(found);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 99);
   EXPECT_TRUE(text.ends_with("\nk: is bad"));
@@ -136,11 +137,11 @@ TEST(printable, escapes_what_a_terminal_would_obey) {
 }
 
 TEST(problems, are_one_line_each_whatever_is_in_them) {
-  EXPECT_EQ(to_text(problem{"f\x1b", "a\nb", "m\r"}),
+  EXPECT_EQ(to_text(problem{problem_kind::range, "a\nb", "m\r", "f\x1b"}),
             "f\\x1b: a\\x0ab: m\\x0d");
-  EXPECT_EQ(to_text(problem{"", std::string(1000, 'k'), "m"}),
+  EXPECT_EQ(to_text(problem{problem_kind::range, std::string(1000, 'k'), "m"}),
             std::string(300, 'k') + "…: m");
-  EXPECT_EQ(to_text(problem{"", "", std::string(5000, 'm')}),
+  EXPECT_EQ(to_text(problem{problem_kind::range, {}, std::string(5000, 'm')}),
             std::string(4000, 'm') + "…");
 }
 

@@ -1,5 +1,5 @@
 #include <caisson/policy_config.hpp>
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/settings_table.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/toml.hpp>
 
 #include <support/scratch.hpp>
@@ -175,8 +175,8 @@ TEST(toml, all_problems_come_with_their_places) {
             "f:1:9: s.ratio: 2 is out of range, allowed: 0 to 1\n"
             "f:2:1: s.pause[0].base: 0s never grows, allowed for exponential: "
             "1ns to unlimited\n"
-            "f:7:8: s.pause[1].step: step applies to linear only, this is "
-            "constant\n"
+            "f:7:8: s.pause[1].step: step applies to kind \"linear\" only, "
+            "this is \"constant\"\n"
             "f:6:7: s.pause[1].max: 1s is less than base, which is 2s");
 }
 

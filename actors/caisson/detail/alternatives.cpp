@@ -1,7 +1,7 @@
 #include <caisson/detail/alternatives.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/messages.hpp>
-#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -69,96 +69,74 @@ const value_type* own_type(const setting& s) {
   return nullptr;
 }
 
-// The type that an alternative states or its value has; null, and a problem,
-// if there is none.
-const value_type* type_in(const section& at, settings_reader& from,
-                          problems& out) {
-  const auto& value = at.table.find("value")->second;
-  auto index = std::size(value_types);
-  from.on({"type", "the type of `value`"}, index, value_type_names);
-  if (index < std::size(value_types))
-    return &value_types[index];
-  if (at.table.contains("type"))
-    return nullptr;
-  auto type = own_type(value);
-  if (!type)
-    out.push_back({value.place, joined(at.path, "value"),
-                   to_text(value)
-                     + " cannot be an answer, allowed: a string, an integer "
-                       "or a boolean"});
-  return type;
-}
-
-alternative answer_in(const section& at, settings_reader& from, problems& out) {
-  auto type = type_in(at, from, out);
-  return type ? alternative{type->read(from), {}} : alternative{};
-}
-
-alternative actor_in(const section& at, settings_reader& from,
-                     caf::actor_system* sys, problems& out) {
-  const auto& value = at.table.find("actor")->second;
-  auto key = joined(at.path, "actor");
-  if (auto type = at.table.find("type"); type != at.table.end())
-    out.push_back({type->second.place, joined(at.path, "type"),
-                   "type applies to a value only, this is an actor"});
-  auto known = out.size();
-  std::string name;
-  from.on({"actor", "the name of an actor"}, name);
-  if (out.size() > known)
-    return {};
+caf::actor find_actor(const std::string& name, caf::actor_system* sys,
+                      const setting_path& key, std::string_view place,
+                      problems& out) {
+  auto wrong = [&](std::string message) {
+    out.push_back(
+      {problem_kind::unknown, key, std::move(message), std::string{place}});
+  };
   if (!sys) {
-    out.push_back({value.place, std::move(key),
-                   detail::quoted(name)
-                     + " cannot be looked up, there is no actor system here"});
+    wrong(quoted(name) + " cannot be looked up, there is no actor system here");
     return {};
   }
   auto target = rt::find_name(*sys, name);
   if (!target)
-    out.push_back({value.place, std::move(key),
-                   "no actor is registered as " + detail::quoted(name)});
-  return alternative::ask(std::move(target));
+    wrong("no actor is registered as " + quoted(name));
+  return target;
 }
 
+// The type of the value is that which is stated, or else its own, so that the
+// value is read last.
 alternative alternative_from(const section& at, caf::actor_system* sys,
                              problems& out) {
   auto known = out.size();
-  settings_reader from{at.table, at.path, out};
-  auto value = from.take("value");
-  from.take("type");
-  auto actor = from.take("actor");
+  settings_reader from{at, out};
+  auto value = from.take({.key = "value",
+                          .help = "what is answered",
+                          .allowed = "a string, an integer or a boolean",
+                          .required = true,
+                          .one_of = "answer"});
+  auto type = std::size(value_types);
+  from.on({.key = "type", .help = "the type of the value", .needs = {"value"}},
+          type, value_type_names);
+  std::string name;
+  from.on({.key = "actor",
+           .help = "the name of the actor that is asked",
+           .required = true,
+           .one_of = "answer"},
+          name);
   from.finish();
-  // A key that is misspelled is reported, and not also as one that is missing.
-  auto misspelled = out.size() > known;
-  if (value && actor)
-    out.push_back(
-      {std::string{at.place}, at.path, "value and actor cannot be given both"});
-  else if (!value && !actor && !misspelled)
-    out.push_back({std::string{at.place}, at.path,
-                   "has no answer, allowed: either value or actor"});
-  if (!value == !actor)
+  if (out.size() > known)
     return {};
-  return value ? answer_in(at, from, out) : actor_in(at, from, sys, out);
+  if (!value)
+    return alternative::ask(
+      find_actor(name, sys, at.path / "actor", place_in(at, "actor"), out));
+  auto stated = type < std::size(value_types) ? &value_types[type]
+                                              : own_type(*value);
+  if (stated)
+    return {stated->read(from), {}};
+  out.push_back({problem_kind::type, at.path / "value",
+                 to_text(*value)
+                   + " cannot be an answer, allowed: a string, an integer or a "
+                     "boolean",
+                 value->place});
+  return {};
 }
 
 } // namespace
 
 std::vector<alternative> read_alternatives(layer_reader& from) {
-  constexpr std::string_view key = "alternatives";
-  std::vector<alternative> chain;
-  auto path = joined(from.path(), key);
-  auto given = from.fields().take(key);
-  auto list = given ? list_in(*given, path, from.out()) : nullptr;
-  if (!given || (list && list->empty()))
-    from.out().push_back({std::string{given ? given->place : from.place()},
-                          path, "a fallback needs at least one alternative"});
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    const auto& x = (*list)[i];
-    auto where = item(path, i);
-    if (auto table = table_in(x, where, from.out()))
-      chain.push_back(
-        alternative_from({*table, where, x.place}, from.system(), from.out()));
-  }
-  return chain;
+  const field f{.key = "alternatives",
+                .help = "what is asked in turn",
+                .allowed = "a list of at least one table",
+                .required = true,
+                .nonempty = true};
+  std::vector<alternative> out;
+  from.fields().tables(f, [&](const section& at) {
+    out.push_back(alternative_from(at, from.system(), from.out()));
+  });
+  return out;
 }
 
 } // namespace caisson::detail

@@ -3,8 +3,8 @@
 #include <sim/report/expectations.hpp>
 #include <sim/report/numbers.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 

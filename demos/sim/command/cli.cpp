@@ -4,8 +4,8 @@
 #include <sim/command/output_file.hpp>
 #include <sim/command/run_command.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/settings_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

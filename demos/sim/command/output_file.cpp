@@ -105,9 +105,9 @@ void output_file::remove_temporary() {
 }
 
 void output_file::fail(int error) const {
-  throw config_error{{{.place = target_.string(),
-                       .key = {},
-                       .message = cannot_be_written(error)}}};
+  throw config_error{{{.kind = problem_kind::syntax,
+                       .message = cannot_be_written(error),
+                       .place = target_.string()}}};
 }
 
 std::optional<int> flush_error(std::ostream& out) {

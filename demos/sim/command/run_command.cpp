@@ -9,8 +9,8 @@
 #include <sim/report/json.hpp>
 #include <sim/report/text.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -37,8 +37,9 @@ void choose_arms(scenario& s, const run_arguments& args) {
   problems found;
   for (const auto& name : args.arms)
     if (std::ranges::find(known, name) == known.end())
-      found.push_back(
-        {args.file, "--arm", detail::not_one_of(detail::quoted(name), known)});
+      found.push_back({problem_kind::unknown, "--arm",
+                       detail::not_one_of(detail::quoted(name), known),
+                       args.file});
   if (!found.empty())
     throw config_error{std::move(found)};
   if (!args.arms.empty())

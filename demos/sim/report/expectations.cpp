@@ -2,7 +2,7 @@
 
 #include <sim/report/metrics.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -107,7 +107,8 @@ problems expectation_problems(const arm_config& arm) {
     try {
       (void)metric_of(blank, b.metric, b.from, b.to);
     } catch (const std::invalid_argument& e) {
-      out.push_back({b.place, b.metric, e.what()});
+      out.push_back({problem_kind::range, setting_path{} / b.metric, e.what(),
+                     b.place});
     }
   }
   return out;

@@ -3,8 +3,8 @@
 #include <sim/report/verdict.hpp>
 #include <sim/scenario/metric_names.hpp>
 
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/errc.hpp>
-#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include <sim/report/table.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 

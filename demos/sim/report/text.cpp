@@ -8,7 +8,7 @@
 #include <sim/scenario/verdict_kind.hpp>
 
 #include <caisson/detail/hash.hpp>
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <sim/report/numbers.hpp>
 #include <sim/report/timeline.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 

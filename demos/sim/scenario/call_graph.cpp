@@ -1,6 +1,6 @@
 #include <sim/scenario/call_graph.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -24,12 +24,14 @@ constexpr std::size_t most_named = 10;
 
 class call_graph {
 public:
-  explicit call_graph(parse_context& w) : world_(w) {
-    for (const auto& s : w.arm.services)
+  call_graph(const arm_config& arm, const std::vector<call_site>& calls,
+             problems& out)
+    : calls_(calls), out_(out) {
+    for (const auto& s : arm.services)
       for (const auto& op : s.operations)
         if (index_.try_emplace(op.name, nodes_.size()).second)
           nodes_.push_back({.name = op.name});
-    for (const auto& c : w.calls)
+    for (const auto& c : calls)
       if (auto caller = node_named(c.operation))
         nodes_[*caller].calls.push_back(&c);
   }
@@ -39,7 +41,7 @@ public:
       walk(i);
     if (circular_)
       return;
-    for (const auto& c : world_.calls)
+    for (const auto& c : calls_)
       if (c.operation.empty())
         check_count(c);
   }
@@ -106,10 +108,10 @@ private:
 
   void report_circle(const call_site& last, std::size_t first) {
     circular_ = true;
-    world_.out.push_back({last.place, last.key,
-                          world_.detailed()
-                            ? "the calls go in a circle: " + circle(first)
-                            : "the calls go in a circle"});
+    out_.push_back({problem_kind::relation, last.key,
+                    out_.size() < most_listed_problems
+                      ? "the calls go in a circle: " + circle(first)
+                      : "the calls go in a circle"});
   }
 
   // `a -> b -> a`, of what is on the path from `first` on.
@@ -132,14 +134,15 @@ private:
   void check_count(const call_site& c) {
     auto to = node_named(c.to);
     if (to && nodes_[*to].made > most_calls)
-      world_.out.push_back(
-        {c.place, c.key,
+      out_.push_back(
+        {problem_kind::range, c.key,
          fmt::format("one request to {} can lead to more calls than allowed: "
                      "{}; multiply the counts along the way",
                      detail::quoted(c.to), most_calls)});
   }
 
-  parse_context& world_;
+  const std::vector<call_site>& calls_;
+  problems& out_;
   std::vector<node> nodes_;
   std::map<std::string_view, std::size_t> index_;
   // From where the walk began to where it is.
@@ -149,8 +152,35 @@ private:
 
 } // namespace
 
-void check_call_graph(parse_context& w) {
-  call_graph{w}.check();
+std::vector<call_site> calls_of(const arm_config& arm) {
+  std::vector<call_site> out;
+  for (const auto& s : arm.services)
+    for (const auto& op : s.operations) {
+      auto path = setting_path{} / "service" / s.name;
+      if (op.name != s.name)
+        path = path / "op"
+               / std::string_view{op.name}.substr(s.name.size() + 1);
+      path = std::move(path) / "calls";
+      for (std::size_t i = 0; i < op.steps.size(); ++i)
+        for (std::size_t j = 0; j < op.steps[i].calls.size(); ++j)
+          if (const auto& c = op.steps[i].calls[j]; !c.to.empty())
+            out.push_back(
+              {s.name, op.name, c.to, c.count, path / i / j / "to"});
+    }
+  for (const auto& load : arm.loads) {
+    auto path = setting_path{} / "load" / load.name;
+    if (!load.target.empty())
+      out.push_back({load.name, {}, load.target, 1, path / "target"});
+    else
+      for (const auto& [name, weight] : load.mix)
+        out.push_back({load.name, {}, name, 1, path / "mix" / name});
+  }
+  return out;
+}
+
+void check_call_graph(const arm_config& arm,
+                      const std::vector<call_site>& calls, problems& out) {
+  call_graph{arm, calls, out}.check();
 }
 
 } // namespace caisson::sim

@@ -1,12 +1,35 @@
 // Which operation calls which.
 #pragma once
 
-#include <sim/scenario/parse_context.hpp>
+#include <sim/scenario/scenario.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace caisson::sim {
 
+/// A call, or what a load asks for.
+struct call_site {
+  /// A service or a load.
+  std::string_view caller;
+  /// The operation that makes the call; empty for a load.
+  std::string_view operation;
+  /// What is called.
+  std::string_view to;
+  /// How often, at most.
+  std::uint32_t count = 1;
+  /// Where in the scenario the name of what is called stands.
+  setting_path key;
+};
+
+/// All calls in the order of the services, and then what the loads ask for.
+/// Calls without a name are left out. Refers to `arm`.
+[[nodiscard]] std::vector<call_site> calls_of(const arm_config& arm);
+
 /// Reports calls that go in a circle, and requests that can lead to too many
 /// calls. Graphs of any depth are walked without recursion, in linear time.
-void check_call_graph(parse_context& w);
+void check_call_graph(const arm_config& arm,
+                      const std::vector<call_site>& calls, problems& out);
 
 } // namespace caisson::sim

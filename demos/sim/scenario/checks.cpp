@@ -1,9 +1,9 @@
-#include <sim/scenario/checks.hpp>
-
+// What can only be told of a world as a whole.
 #include <sim/scenario/call_graph.hpp>
-#include <sim/scenario/parse_context.hpp>
+#include <sim/scenario/fields.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -42,29 +42,24 @@ private:
 
 // All names that there are.
 struct directory {
-  explicit directory(const parse_context& w) {
-    for (const auto& s : w.arm.services) {
+  explicit directory(const arm_config& arm) {
+    for (const auto& s : arm.services) {
       services.add(s.name);
       callers.add(s.name);
       targets.add(s.name);
       for (const auto& op : s.operations)
         operations.add(op.name);
     }
-    for (const auto& s : w.arm.services)
+    for (const auto& s : arm.services)
       for (const auto& op : s.operations)
         if (op.name != s.name) {
           targets.add(op.name);
           named[s.name].push_back(op.name);
         }
-    for (const auto& load : w.arm.loads)
+    for (const auto& load : arm.loads)
       callers.add(load.name);
-    auto found = w.root.find("stack");
-    auto table = found != w.root.end()
-                   ? std::get_if<settings>(&found->second.value)
-                   : nullptr;
-    if (table)
-      for (const auto& [name, value] : in_file_order(*table))
-        stacks.add(std::string{name});
+    for (const auto& [name, entry] : arm.stacks)
+      stacks.add(name);
   }
 
   name_list services;
@@ -73,36 +68,76 @@ struct directory {
   name_list targets;
   name_list stacks;
   // The named operations of each service that has some.
-  std::map<std::string, std::vector<std::string>> named;
+  std::map<std::string, std::vector<std::string>, std::less<>> named;
 };
 
-void check_names(const std::vector<name_use>& uses, std::string_view what,
-                 const name_list& known, parse_context& w) {
-  for (const auto& use : uses)
-    if (!known.contains(use.name))
-      w.out.push_back(
-        {use.place, use.key, w.no_such(what, use.name, known.all())});
-}
+// Checks the names that a world mentions.
+class name_check {
+public:
+  name_check(const directory& names, problems& out)
+    : names_(names), out_(out) {}
 
-// Why `to` cannot be called, which is no operation.
-std::string not_callable(const std::string& to, const directory& names,
-                         const parse_context& w) {
-  auto own = names.named.find(to);
-  if (!names.services.contains(to) || own == names.named.end())
-    return w.no_such("operation", to, names.operations.all());
-  return fmt::format("{} has named operations only, allowed: {}",
-                     detail::quoted(to), detail::listed_names(own->second));
-}
+  void callable(const call_site& c) {
+    auto own = names_.named.find(c.to);
+    if (names_.operations.contains(c.to))
+      return;
+    if (!names_.services.contains(c.to) || own == names_.named.end())
+      return known("operation", c.to, names_.operations, c.key);
+    out_.push_back(
+      {problem_kind::unknown, c.key,
+       fmt::format("{} has named operations only, allowed: {}",
+                   detail::quoted(c.to), detail::listed_names(own->second))});
+  }
 
-void check_shared_names(parse_context& w, const directory& names) {
-  auto loads = w.table("load");
-  if (!loads)
-    return;
-  for (const auto& [name, value] : in_file_order(*loads))
-    if (names.services.contains(name))
-      w.out.push_back({value->place, joined("load", name),
-                       fmt::format("{} is the name of a service already",
-                                   detail::quoted(name))});
+  // An empty name is none.
+  void known(std::string_view what, std::string_view name, const name_list& all,
+             const setting_path& key) {
+    if (name.empty() || all.contains(name))
+      return;
+    // What it could be is not looked for if it is only counted.
+    out_.push_back(
+      {problem_kind::unknown, key,
+       out_.size() < most_listed_problems
+         ? no_such(what, name, all.all())
+         : fmt::format("{} is no {}", detail::quoted(name), what)});
+  }
+
+  void edge(const edge_rule& rule, const setting_path& path) {
+    auto each = [&](std::string_view what, const auto& used, const auto& all,
+                    const setting_path& key) {
+      for (std::size_t i = 0; i < used.size(); ++i)
+        if (used[i] != "*")
+          known(what, used[i], all, key / i);
+    };
+    each("caller", rule.from, names_.callers, path / "from");
+    each("target", rule.to, names_.targets, path / "to");
+    known("stack", rule.stack.value_or(""), names_.stacks, path / "stack");
+  }
+
+private:
+  const directory& names_;
+  problems& out_;
+};
+
+void check_names(const arm_config& arm, const std::vector<call_site>& calls,
+                 const directory& names, problems& out) {
+  name_check check{names, out};
+  const setting_path root;
+  for (const auto& c : calls)
+    check.callable(c);
+  for (std::size_t i = 0; i < arm.faults.size(); ++i)
+    check.known("service", arm.faults[i].target, names.services,
+                root / "fault" / i / "target");
+  for (std::size_t i = 0; i < arm.edges.size(); ++i)
+    check.edge(arm.edges[i], root / "edge" / i);
+  for (const auto& s : arm.services)
+    check.known("stack", s.stack, names.stacks,
+                root / "service" / s.name / "stack");
+  for (const auto& load : arm.loads)
+    if (names.services.contains(load.name))
+      out.push_back({problem_kind::relation, root / "load" / load.name,
+                     fmt::format("{} is the name of a service already",
+                                 detail::quoted(load.name))});
 }
 
 // -- edges --------------------------------------------------------------------
@@ -148,41 +183,59 @@ private:
 };
 
 // Reports rules that name both sides, and hold for no call.
-void check_edges(parse_context& w, const directory& names) {
+void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
+                 const directory& names, problems& out) {
   auto known = [](const auto& list, const auto& all) {
     return !list.empty()
            && std::all_of(list.begin(), list.end(), [&](const auto& x) {
                 return x == "*" || all.contains(x);
               });
   };
-  call_index calls{w.calls};
-  for (std::size_t i = 0; i < w.arm.edges.size(); ++i) {
-    const auto& rule = w.arm.edges[i];
+  call_index index{calls};
+  for (std::size_t i = 0; i < arm.edges.size(); ++i) {
+    const auto& rule = arm.edges[i];
     if (is_any(rule.from) || is_any(rule.to) || !known(rule.from, names.callers)
-        || !known(rule.to, names.targets) || calls.any(rule.from, rule.to))
+        || !known(rule.to, names.targets) || index.any(rule.from, rule.to))
       continue;
-    w.out.push_back(
-      {w.edges[i].place, w.edges[i].key,
+    out.push_back(
+      {problem_kind::relation, setting_path{} / "edge" / i,
        fmt::format("matches no call and no load: nothing "
                    "calls from {} to {}",
                    detail::listed(rule.from), detail::listed(rule.to))});
   }
 }
 
+// -- times --------------------------------------------------------------------
+
+void check_times(const arm_config& arm, problems& out) {
+  const setting_path root;
+  auto before_end = [&](const setting_path& key, duration d,
+                        std::string_view what) {
+    if (d >= arm.length)
+      out.push_back({problem_kind::relation, key,
+                     fmt::format("{} is not {} length, which is {}", to_text(d),
+                                 what, to_text(arm.length))});
+  };
+  before_end(root / "warmup", arm.warmup, "less than");
+  before_end(root / "recovery_from",
+             arm.recovery_from.value_or(duration::zero()), "less than");
+  for (const auto& load : arm.loads)
+    before_end(root / "load" / load.name / "start", load.start, "before");
+  for (std::size_t i = 0; i < arm.faults.size(); ++i)
+    before_end(root / "fault" / i / "at", arm.faults[i].at, "before");
+}
+
 } // namespace
 
-void check_world(parse_context& w) {
-  directory names{w};
-  for (const auto& c : w.calls)
-    if (!names.operations.contains(c.to))
-      w.out.push_back({c.place, c.key, not_callable(c.to, names, w)});
-  check_names(w.services, "service", names.services, w);
-  check_names(w.callers, "caller", names.callers, w);
-  check_names(w.targets, "target", names.targets, w);
-  check_names(w.stacks, "stack", names.stacks, w);
-  check_shared_names(w, names);
-  check_edges(w, names);
-  check_call_graph(w);
+void check(const arm_config& arm, const setting_path&, problems& out) {
+  // Without a length nothing is after the end.
+  if (arm.length > duration::zero())
+    check_times(arm, out);
+  directory names{arm};
+  auto calls = calls_of(arm);
+  check_names(arm, calls, names, out);
+  check_edges(arm, calls, names, out);
+  check_call_graph(arm, calls, out);
 }
 
 } // namespace caisson::sim

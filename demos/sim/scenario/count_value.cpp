@@ -1,12 +1,9 @@
 #include <sim/scenario/count_value.hpp>
 
-#include <sim/scenario/parse_helpers.hpp>
-
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/read_value.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
-
-#include <variant>
 
 namespace caisson::sim {
 
@@ -24,9 +21,9 @@ std::string count_value::text() const {
   return x_ == unlimited ? "unlimited" : std::to_string(x_);
 }
 
-void count_value::read(const setting& from, const std::string& path,
+void count_value::read(const setting& from, const setting_path& path,
                        problems& out) {
-  auto text = text_in(from);
+  auto text = detail::text_in(from);
   if (text && *text == "unlimited") {
     x_ = unlimited;
     return;
@@ -40,23 +37,24 @@ void count_value::read(const setting& from, const std::string& path,
     result = detail::read_number(*text, value);
   }
   if (result == reading::wrong_type)
-    out.push_back({from.place, path,
-                   fmt::format("{} is not a count, allowed: {}", to_text(from),
-                               allowed())});
+    out.push_back(
+      {problem_kind::type, path,
+       fmt::format("{} is not a count, allowed: {}", to_text(from), allowed()),
+       from.place});
   else if (result == reading::too_large || value < range_.lo
            || value > range_.hi)
-    out.push_back({from.place, path,
-                   fmt::format("{} is out of range, allowed: {}", to_text(from),
-                               allowed())});
+    out.push_back(
+      {problem_kind::range, path,
+       fmt::format("{} is out of range, allowed: {}", to_text(from), allowed()),
+       from.place});
   else
     x_ = static_cast<std::uint32_t>(value);
 }
 
-void count_value::check(const std::string& path, problems& out) const {
+void count_value::check(const setting_path& path, problems& out) const {
   if (x_ != unlimited && (x_ < range_.lo || x_ > range_.hi))
     out.push_back(
-      {{},
-       path,
+      {problem_kind::range, path,
        fmt::format("{} is out of range, allowed: {}", x_, allowed())});
 }
 

@@ -19,9 +19,9 @@ public:
   [[nodiscard]] std::string type() const override;
   [[nodiscard]] std::string allowed() const override;
   [[nodiscard]] std::string text() const override;
-  void read(const setting& from, const std::string& path,
+  void read(const setting& from, const setting_path& path,
             problems& out) override;
-  void check(const std::string& path, problems& out) const override;
+  void check(const setting_path& path, problems& out) const override;
 
 private:
   std::uint32_t& x_;

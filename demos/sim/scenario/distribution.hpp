@@ -11,6 +11,15 @@
 
 namespace caisson::sim {
 
+class distribution;
+
+} // namespace caisson::sim
+
+template <>
+struct caisson::field_value_for<caisson::sim::distribution>;
+
+namespace caisson::sim {
+
 /// A distribution of non-negative durations. A plain value.
 class distribution {
 public:
@@ -62,7 +71,10 @@ public:
   friend bool operator==(const distribution&, const distribution&) = default;
 
 private:
-  friend class distribution_value;
+  friend struct caisson::field_value_for<distribution>;
+  friend void describe(field_visitor& v, distribution& x);
+  friend void check(const distribution& x, const setting_path& path,
+                    problems& out);
 
   kind kind_ = kind::constant;
   duration mean_ = duration::zero();

@@ -1,68 +1,53 @@
 #include <sim/scenario/edges.hpp>
 
+#include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/fields.hpp>
-#include <sim/scenario/parse_context.hpp>
+
+#include <caisson/detail/read_value.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
 
+// -- names --------------------------------------------------------------------
+
+std::string names_value::text() const {
+  return x_.size() == 1 ? detail::quoted(x_.front()) : detail::listed(x_);
+}
+
+void names_value::read(const setting& from, const setting_path& path,
+                       problems& out) {
+  auto list = std::get_if<std::vector<setting>>(&from.value);
+  if (auto name = detail::text_in(from))
+    x_ = {std::string{*name}};
+  else if (list && list->empty())
+    out.push_back({problem_kind::missing, path,
+                   "has no name, allowed: at least one, or \"*\" for all",
+                   from.place});
+  else if (list)
+    detail::read_value(from, path, x_, allowed(), out);
+  else
+    out.push_back({problem_kind::type, path,
+                   to_text(from) + " is not a name, allowed: " + allowed(),
+                   from.place});
+}
+
+void describe(field_visitor& v, edge_rule& c) {
+  names_value from{c.from};
+  v.on({"from", "loads and services that call"}, from);
+  names_value to{c.to};
+  v.on({"to", "services and operations that are called"}, to);
+  v.on({"latency", "how long a message takes, one way"}, c.latency);
+  v.on({"stack", "the policies on the caller's side; none if empty"}, c.stack);
+  v.on({"idempotent", "whether these calls may be carried out twice"},
+       c.idempotent);
+}
+
+// -- matching -----------------------------------------------------------------
+
 namespace {
 
-// Reads a name or a list of names; "*", which is any name, if there is none.
-std::vector<std::string> read_names(const setting* from,
-                                    const std::string& path, problems& out,
-                                    std::vector<name_use>& uses) {
-  if (!from)
-    return {"*"};
-  std::vector<std::string> names;
-  auto add = [&](const setting& s, const std::string& key) {
-    auto text = text_in(s);
-    if (!text)
-      out.push_back({s.place, key, to_text(s) + " is not a string"});
-    else if (names.emplace_back(*text); *text != "*")
-      uses.push_back({std::string{*text}, key, s.place});
-  };
-  if (text_in(*from)) {
-    add(*from, path);
-  } else if (auto list = std::get_if<std::vector<setting>>(&from->value)) {
-    for (std::size_t i = 0; i < list->size(); ++i)
-      add((*list)[i], item(path, i));
-    if (list->empty())
-      out.push_back({from->place, path,
-                     "has no name, allowed: at least one, or \"*\" for all"});
-  } else {
-    out.push_back({from->place, path,
-                   to_text(*from)
-                     + " is not a name, allowed: a name, a list of names, or "
-                       "\"*\" for all"});
-  }
-  return names;
-}
-
-void read_edge(const section& at, parse_context& w) {
-  edge_rule rule;
-  edge_config c;
-  settings_reader fields{at.table, at.path, w.out};
-  rule.from = read_names(fields.take("from"), joined(at.path, "from"), w.out,
-                         w.callers);
-  rule.to = read_names(fields.take("to"), joined(at.path, "to"), w.out,
-                       w.targets);
-  describe(fields, c);
-  fields.finish();
-  w.use_stack(at, c.stack);
-  if (at.table.contains("latency"))
-    rule.latency = std::move(c.latency);
-  if (at.table.contains("stack"))
-    rule.stack = std::move(c.stack);
-  if (at.table.contains("idempotent"))
-    rule.idempotent = c.idempotent;
-  w.edges.push_back({{}, at.path, std::string{at.place}});
-  w.arm.edges.push_back(std::move(rule));
-}
-
-// Whether a rule holds for the calls of `from` to the operation `to`.
 bool matches(const edge_rule& rule, std::string_view from,
              std::string_view to) {
   auto service = to.substr(0, to.find('.'));
@@ -75,15 +60,6 @@ bool matches(const edge_rule& rule, std::string_view from,
 }
 
 } // namespace
-
-void read_edges(parse_context& w) {
-  auto list = w.list("edge");
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    auto path = item("edge", i);
-    if (auto table = table_in((*list)[i], path, w.out))
-      read_edge({*table, path, (*list)[i].place}, w);
-  }
-}
 
 edge_config edge_between(const arm_config& arm, std::string_view from,
                          std::string_view to) {

@@ -3,14 +3,31 @@
 
 #include <sim/scenario/scenario.hpp>
 
+#include <caisson/settings.hpp>
+
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace caisson::sim {
 
-struct parse_context;
+/// A field with names of one sort: one name, a list of names, or "*".
+class names_value final : public field_value {
+public:
+  explicit names_value(std::vector<std::string>& x) : x_(x) {}
 
-/// Reads the list `edge`.
-void read_edges(parse_context& w);
+  [[nodiscard]] std::string type() const override { return "names"; }
+  [[nodiscard]] std::string allowed() const override {
+    return "a name, a list of names, or \"*\" for all";
+  }
+  [[nodiscard]] std::string text() const override;
+  void read(const setting& from, const setting_path& path,
+            problems& out) override;
+  void check(const setting_path&, problems&) const override {}
+
+private:
+  std::vector<std::string>& x_;
+};
 
 /// The edge from a caller to an operation (`service.operation` or `service`):
 /// every rule that matches, a later one over an earlier one.

@@ -2,12 +2,13 @@
 
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/metric_names.hpp>
-#include <sim/scenario/parse_context.hpp>
+#include <sim/scenario/parse_helpers.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -30,7 +31,7 @@ public:
 
   std::string text() const override { return to_text(x_); }
 
-  void read(const setting& from, const std::string& path,
+  void read(const setting& from, const setting_path& path,
             problems& out) override {
     auto text = std::get_if<std::string>(&from.value);
     auto length = text ? parse_duration(*text) : std::nullopt;
@@ -41,12 +42,13 @@ public:
     else if (length && *length != unlimited)
       x_ = seconds(*length);
     else
-      out.push_back({from.place, path,
+      out.push_back({problem_kind::type, path,
                      fmt::format("{} is not a bound, allowed: {}",
-                                 to_text(from), allowed())});
+                                 to_text(from), allowed()),
+                     from.place});
   }
 
-  void check(const std::string&, problems&) const override {}
+  void check(const setting_path&, problems&) const override {}
 
 private:
   double& x_;
@@ -82,120 +84,82 @@ std::string filled(const std::string& pattern, std::string_view name) {
          + pattern.substr(star + 1);
 }
 
-void check_metric(const std::string& name, const setting& from,
-                  const std::string& path, parse_context& w) {
+void check_metric(const std::string& name, const setting_path& path,
+                  problems& out) {
   auto known = metric_names();
-  for (const auto& pattern : known)
-    if (fits(pattern, name))
-      return;
+  auto fits_name = [&](const auto& pattern) { return fits(pattern, name); };
+  if (name.empty() || std::any_of(known.begin(), known.end(), fits_name))
+    return;
   for (auto& pattern : known)
     pattern = filled(pattern, name);
-  w.out.push_back({from.place, path, w.no_such("metric", name, known)});
-}
-
-// -- the table ----------------------------------------------------------------
-
-// A bound on one number that has a key of its own.
-struct named_bound {
-  std::string_view key;
-  std::string_view help;
-  std::string_view metric;
-  // A share, or else a duration.
-  bool share;
-  bool upper;
-};
-
-constexpr named_bound named_bounds[] = {
-  {"success_at_least", "share of requests", "success", true, false},
-  {"success_at_most", "share of requests", "success", true, true},
-  {"p99_at_most", "of successful requests", "latency.p99", false, true},
-  {"recovers_within", "after recovery_from", "recovery", false, true},
-};
-
-void read_named(const named_bound& b, const section& at,
-                settings_reader& fields, expectation& into) {
-  double x = 1;
-  duration d = duration::zero();
-  if (b.share)
-    fields.on({b.key, b.help}, x, {0.0, 1.0});
-  else
-    fields.on({b.key, b.help}, d, {duration::zero(), std::chrono::hours(100)});
-  auto found = at.table.find(b.key);
-  if (found == at.table.end())
-    return;
-  auto bound = b.share ? x : seconds(d);
-  into.bounds.push_back({std::string{b.metric}, b.upper ? -infinity : bound,
-                         b.upper ? bound : infinity, duration::zero(),
-                         unlimited, found->second.place});
-}
-
-void check_bound(const section& at, const metric_bound& b, problems& out) {
-  auto wrong = [&](std::string_view key, std::string message) {
-    auto found = at.table.find(key);
-    out.push_back(
-      {found != at.table.end() ? found->second.place : std::string{at.place},
-       joined(at.path, key), std::move(message)});
-  };
-  if (!at.table.contains("max"))
-    require(at, "min", "min, max or both", out);
-  if (b.max < b.min)
-    wrong("max", fmt::format("{} is less than min, which is {}", to_text(b.max),
-                             to_text(b.min)));
-  if (b.to <= b.from)
-    wrong("to", fmt::format("{} is not after from, which is {}", to_text(b.to),
-                            to_text(b.from)));
-}
-
-void read_check(const section& at, parse_context& w, expectation& into) {
-  metric_bound b{{}, -infinity, infinity, duration::zero(), unlimited, {}};
-  b.place = at.place;
-  settings_reader fields{at.table, at.path, w.out};
-  fields.on({"metric", "the name of the number"}, b.metric);
-  bound_field min{b.min};
-  fields.on({"min", "it is at least this"}, min);
-  bound_field max{b.max};
-  fields.on({"max", "it is at most this"}, max);
-  range<duration> any{duration::zero(), unlimited};
-  fields.on({"from", "only the seconds from then on"}, b.from, any);
-  fields.on({"to", "only the seconds before that"}, b.to, any);
-  fields.finish();
-  require(at, "metric", "the name of a number of the result", w.out);
-  auto metric = at.table.find("metric");
-  if (metric != at.table.end() && text_in(metric->second))
-    check_metric(b.metric, metric->second, joined(at.path, "metric"), w);
-  check_bound(at, b, w.out);
-  into.bounds.push_back(std::move(b));
-}
-
-void read_checks(const setting& from, parse_context& w, expectation& into) {
-  const std::string path = "expect.check";
-  auto list = list_in(from, path, "tables", w.out);
-  for (std::size_t i = 0; list && i < list->size(); ++i) {
-    auto where = item(path, i);
-    if (auto table = table_in((*list)[i], where, w.out))
-      read_check({*table, where, (*list)[i].place}, w, into);
-  }
+  out.push_back({problem_kind::unknown, path, no_such("metric", name, known)});
 }
 
 } // namespace
 
-void read_expect(parse_context& w) {
-  auto table = w.table("expect");
-  if (!table)
-    return;
-  section at{*table, "expect", w.root.at("expect").place};
-  auto& into = w.arm.expect;
-  settings_reader fields{*table, at.path, w.out};
-  auto verdict = verdict_kind::recovered;
-  fields.choice({"verdict", "how the run ends"}, verdict);
-  if (table->contains("verdict"))
-    into.verdict = verdict;
-  for (const auto& b : named_bounds)
-    read_named(b, at, fields, into);
-  auto checks = fields.take("check");
-  fields.finish();
-  if (checks)
-    read_checks(*checks, w, into);
+// -- the table ----------------------------------------------------------------
+
+void describe(field_visitor& v, metric_bound& c) {
+  v.on({.key = "metric",
+        .help = "the name of the number",
+        .allowed = "the name of a number of the result",
+        .required = true},
+       c.metric);
+  bound_field min{c.min};
+  v.on({.key = "min",
+        .help = "it is at least this; or else max",
+        .required = true,
+        .unless = "max"},
+       min);
+  bound_field max{c.max};
+  v.on({"max", "it is at most this"}, max);
+  range<duration> any{duration::zero(), unlimited};
+  v.on({"from", "only the seconds from then on"}, c.from, any);
+  v.on({"to", "only the seconds before that"}, c.to, any);
+}
+
+void check(const metric_bound& c, const setting_path& path, problems& out) {
+  check_metric(c.metric, path / "metric", out);
+  if (c.max < c.min)
+    out.push_back({problem_kind::relation, path / "max",
+                   fmt::format("{} is less than min, which is {}",
+                               to_text(c.max), to_text(c.min))});
+  if (c.to <= c.from)
+    out.push_back({problem_kind::relation, path / "to",
+                   fmt::format("{} is not after from, which is {}",
+                               to_text(c.to), to_text(c.from))});
+}
+
+void describe(field_visitor& v, expectation& c) {
+  range<double> share{0.0, 1.0};
+  range<duration> time{duration::zero(), std::chrono::hours(100)};
+  v.on({"verdict", "how the run ends"}, c.verdict);
+  v.on({"success_at_least", "share of requests"}, c.success_at_least, share);
+  v.on({"success_at_most", "share of requests"}, c.success_at_most, share);
+  v.on({"p99_at_most", "of successful requests"}, c.p99_at_most, time);
+  v.on({"recovers_within", "after recovery_from"}, c.recovers_within, time);
+  v.on({"check", "bounds on any number of the result"}, c.bounds);
+}
+
+void resolve_bounds(expectation& c, const section& at) {
+  std::vector<metric_bound> all;
+  auto add = [&](const char* key, const char* metric, double min, double max) {
+    all.push_back({metric, min, max, duration::zero(), unlimited,
+                   std::string{place_in(at, key)}});
+  };
+  if (c.success_at_least)
+    add("success_at_least", "success", *c.success_at_least, infinity);
+  if (c.success_at_most)
+    add("success_at_most", "success", -infinity, *c.success_at_most);
+  if (c.p99_at_most)
+    add("p99_at_most", "latency.p99", -infinity, seconds(*c.p99_at_most));
+  if (c.recovers_within)
+    add("recovers_within", "recovery", -infinity, seconds(*c.recovers_within));
+  for (std::size_t i = 0; i < c.bounds.size(); ++i)
+    c.bounds[i].place = place_of(at.table, setting_path{"check"} / i);
+  all.insert(all.end(), std::make_move_iterator(c.bounds.begin()),
+             std::make_move_iterator(c.bounds.end()));
+  c.bounds = std::move(all);
 }
 
 } // namespace caisson::sim

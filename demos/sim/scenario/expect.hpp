@@ -1,11 +1,14 @@
-// What is expected of a run.
+// What is expected of a run, as configuration.
 #pragma once
+
+#include <sim/scenario/scenario.hpp>
+
+#include <caisson/section.hpp>
 
 namespace caisson::sim {
 
-struct parse_context;
-
-/// Reads the table `expect`.
-void read_expect(parse_context& w);
+/// Puts the bounds that have keys of their own before the others, and gives
+/// each its place in the table `at`.
+void resolve_bounds(expectation& c, const section& at);
 
 } // namespace caisson::sim

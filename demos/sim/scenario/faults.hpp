@@ -7,11 +7,6 @@
 
 namespace caisson::sim {
 
-struct parse_context;
-
-/// Reads the list `fault`.
-void read_faults(parse_context& w);
-
 /// When recovery is looked for from: `recovery_from`, or else the end of the
 /// last fault. Nothing if there is neither.
 [[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);

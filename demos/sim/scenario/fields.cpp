@@ -2,8 +2,10 @@
 
 #include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution_value.hpp>
-
-#include <limits>
+#include <sim/scenario/edges.hpp>
+#include <sim/scenario/loads.hpp>
+#include <sim/scenario/services.hpp>
+#include <sim/scenario/stacks.hpp>
 
 namespace caisson::sim {
 
@@ -19,24 +21,49 @@ constexpr std::uint32_t most = 1'000'000;
 } // namespace
 
 void describe(field_visitor& v, arm_config& c) {
-  v.on({"length", "how long the load lasts"}, c.length, {shortest, longest});
+  v.on({.key = "length", .help = "how long the load lasts", .required = true},
+       c.length, {shortest, longest});
   v.on({"drain", "how long after that answers are waited for"}, c.drain,
        {none, longest});
   v.on({"warmup", "what happens earlier counts in no total; less than length"},
        c.warmup, {none, longest});
+  v.on({"recovery_from", "from when on recovery is looked for"},
+       c.recovery_from, range<duration>{none, longest});
+  tables_by_name services{c.services};
+  v.on({.key = "service",
+        .help = "the services by their names",
+        .allowed = "at least one table [service.NAME]",
+        .required = true,
+        .nonempty = true},
+       services);
+  v.on({"edge", "what lies between callers and services"}, c.edges);
+  tables_by_name loads{c.loads};
+  v.on({.key = "load",
+        .help = "the loads by their names",
+        .allowed = "at least one table [load.NAME]",
+        .required = true,
+        .nonempty = true},
+       loads);
+  stacks_value stacks{c.stacks};
+  v.on({"stack", "policies by the names of their stacks"}, stacks);
+  v.on({"fault", "what goes wrong, and when"}, c.faults);
+  v.on({"expect", "what is expected of a run"}, c.expect);
 }
 
 void describe(field_visitor& v, operation_config& c) {
-  distribution_value time{c.time};
-  v.on({"time", "work at the beginning"}, time);
-  distribution_value item_time{c.item_time};
+  v.on({"time", "work at the beginning"}, c.time);
   v.on({"item_time", "work that each item adds: a request has one item, a "
                      "batch many"},
-       item_time);
+       c.item_time);
+  v.on({"calls", "what is done then, step by step"}, c.steps);
 }
 
 void describe(field_visitor& v, call_config& c) {
-  v.on({"to", "which operation: a service, or service.operation"}, c.to);
+  v.on({.key = "to",
+        .help = "which operation: a service, or service.operation",
+        .allowed = "the name of an operation",
+        .required = true},
+       c.to);
   v.integer<std::uint32_t>({"count", "how many such calls"}, c.count,
                            {1, 10'000});
   v.on({"parallel", "whether they are made at the same time instead of one "
@@ -53,8 +80,10 @@ void describe(field_visitor& v, call_config& c) {
                    "many, is not in the service's cache; a success puts it "
                    "there"},
     c.cache_keys, {0, most});
-  v.on({"cache_ttl", "how long a key stays in the cache"}, c.cache_ttl,
-       {shortest, unlimited});
+  v.on({.key = "cache_ttl",
+        .help = "how long a key stays in the cache",
+        .needs = {"cache_keys"}},
+       c.cache_ttl, {shortest, unlimited});
 }
 
 void describe(field_visitor& v, service_config& c) {
@@ -88,67 +117,6 @@ void describe(field_visitor& v, service_config& c) {
   v.on({"stack", "the policies in front of the service, shared by all callers; "
                  "none if empty"},
        c.stack);
-}
-
-void describe(field_visitor& v, edge_config& c) {
-  distribution_value latency{c.latency};
-  v.on({"latency", "how long a message takes, one way"}, latency);
-  v.on({"stack", "the policies on the caller's side; none if empty"}, c.stack);
-  v.on({"idempotent", "whether these calls may be carried out twice"},
-       c.idempotent);
-}
-
-void describe(field_visitor& v, load_config& c) {
-  v.choice({"kind", "constant: one request every 1/rate seconds; poisson: "
-                    "exponential gaps; closed: users that wait for their "
-                    "answer, then think"},
-           c.kind);
-  v.on({"rate", "how many requests begin", "per second"}, c.rate, {1e-6, 1e7});
-  v.on({"ramps", "whether the rate moves in a straight line from one point of "
-                 "the profile to the next"},
-       c.ramps);
-  v.on({"scale", "multiplies the rate of a profile or of a trace"}, c.scale,
-       {1e-6, 1e6});
-  v.integer<std::uint32_t>({"users", "closed only: how many"}, c.users,
-                           {1, most});
-  distribution_value think{c.think};
-  v.on({"think", "closed only: how long a user waits before each request"},
-       think);
-  v.on({"start", "when the load begins"}, c.start, {none, longest});
-  v.on({"stop", "from when on no request begins; later than start"}, c.stop,
-       {shortest, unlimited});
-  v.on({"timeout", "how long the client waits for the answer to each attempt"},
-       c.timeout, {shortest, unlimited});
-  v.integer<std::uint32_t>({"attempts", "how many attempts a client makes in "
-                                        "all, the first one included"},
-                           c.attempts, {1, 100});
-  v.on({"pause", "between the end of an attempt and the next attempt"},
-       c.pause);
-  auto rule = c.retry_timeouts_only ? retry_rule::timeout : retry_rule::failure;
-  v.choice({"retry", "failure: every attempt that failed is followed by "
-                     "another; timeout: only one that was not answered in "
-                     "time"},
-           rule);
-  c.retry_timeouts_only = rule == retry_rule::timeout;
-  using limits = std::numeric_limits<std::int32_t>;
-  v.integer<std::int32_t>({"priority", "of the calls, for limits that know "
-                                       "priorities"},
-                          c.priority, {limits::min(), limits::max()});
-}
-
-void describe(field_visitor& v, fault_config& c) {
-  v.choice({"kind", "slow: work takes factor times as long; errors: a share of "
-                    "rate fails; stall: nothing is begun; crash: all that is "
-                    "inside is lost, and nobody gets in; capacity: only so "
-                    "many workers; flush: the caches are emptied"},
-           c.kind);
-  v.on({"target", "the service"}, c.target);
-  v.on({"at", "when it begins; before length"}, c.at, {none, longest});
-  v.on({"for", "how long it lasts; not for flush, which takes no time"},
-       c.lasts, {shortest, longest});
-  v.on({"factor", "slow only"}, c.factor, {1e-6, 1e6});
-  v.on({"rate", "errors only: share of the requests"}, c.rate, {0.0, 1.0});
-  v.integer<std::uint32_t>({"workers", "capacity only"}, c.workers, {0, most});
 }
 
 } // namespace caisson::sim

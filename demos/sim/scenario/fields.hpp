@@ -8,17 +8,29 @@
 
 namespace caisson::sim {
 
-// For reading, and for the tables in the docs.
+// -- descriptions, for reading and for the tables in the docs -----------------
 
-/// `length`, `drain` and `warmup`.
+/// Everything in the table of an arm.
 void describe(field_visitor& v, arm_config& c);
-/// `time` and `item_time`.
 void describe(field_visitor& v, operation_config& c);
 void describe(field_visitor& v, call_config& c);
+/// What belongs to the service and not to its unnamed operation.
 void describe(field_visitor& v, service_config& c);
-void describe(field_visitor& v, edge_config& c);
+void describe(field_visitor& v, edge_rule& c);
 void describe(field_visitor& v, load_config& c);
 void describe(field_visitor& v, fault_config& c);
+void describe(field_visitor& v, metric_bound& c);
+void describe(field_visitor& v, expectation& c);
+
+// -- relations ----------------------------------------------------------------
+
+/// Reports what can only be known of a world as a whole: names that there are
+/// not, circles of calls, times after the end.
+void check(const arm_config& c, const setting_path& path, problems& out);
+void check(const load_config& c, const setting_path& path, problems& out);
+void check(const metric_bound& c, const setting_path& path, problems& out);
+
+// -- names of choices ---------------------------------------------------------
 
 /// After what a client makes another attempt.
 enum class retry_rule { failure, timeout };

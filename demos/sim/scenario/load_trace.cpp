@@ -1,61 +1,22 @@
 #include <sim/scenario/load_trace.hpp>
 
-#include <sim/scenario/parse_context.hpp>
 #include <sim/scenario/trace.hpp>
-
-#include <caisson/settings_text.hpp>
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
 
 namespace {
 
-// Reads the table itself. False if the file need not be looked at.
-bool read_config(const section& at, trace_config& c, problems& out) {
-  auto known = out.size();
-  settings_reader fields{at.table, at.path, out};
-  describe(fields, c);
-  fields.finish();
-  require(at, "file", "the path of a CSV file", out);
-  require(at, "format", detail::listed(enum_names<trace_format>::value), out);
-  auto period = at.table.find("period");
-  if (period != at.table.end() && c.format != trace_format::counts)
-    out.push_back({period->second.place, joined(at.path, "period"),
-                   "period applies to counts only, this is timestamps"});
-  if (c.to <= c.from) {
-    auto to = at.table.find("to");
-    const auto& place = to != at.table.end() ? to->second.place
-                                             : at.table.at("from").place;
-    out.push_back({place, joined(at.path, "to"),
-                   fmt::format("{} is not after from, which is {}",
-                               to_text(c.to), to_text(c.from))});
-  }
-  return out.size() == known;
-}
-
-// Problems with the file as a whole belong to the field that they are about.
-void place_problems(problems found, const section& at, problems& out) {
-  for (auto& p : found) {
-    if (p.place.empty()) {
-      auto field = at.table.find(p.key);
-      p.place = field != at.table.end() ? field->second.place
-                                        : std::string{at.place};
-      p.key = joined(at.path, p.key);
-    }
-    out.push_back(std::move(p));
-  }
-}
-
-void take_arrivals(std::vector<duration> arrivals, const section& at,
+void take_arrivals(std::vector<duration> arrivals, const setting_path& path,
                    load_config& into, problems& out) {
   auto rows = arrivals.size();
   auto copies = static_cast<double>(rows) * into.scale;
   auto wrong = [&](std::string message) {
-    out.push_back({std::string{at.place}, at.path, std::move(message)});
+    out.push_back({problem_kind::relation, path, std::move(message)});
   };
   if (copies > static_cast<double>(most_arrivals))
     return wrong(fmt::format("{} arrivals times scale, which is {}, are too "
@@ -64,33 +25,49 @@ void take_arrivals(std::vector<duration> arrivals, const section& at,
   into.arrivals = into.scale == 1 ? std::move(arrivals)
                                   : copied(arrivals, into.scale);
   if (into.arrivals.empty())
-    wrong(fmt::format("no arrival is left of {} with scale {}", arrivals.size(),
+    wrong(fmt::format("no arrival is left of {} with scale {}", rows,
                       to_text(into.scale)));
+}
+
+// Problems of `read_trace` without a place are about a field of its table.
+problems under(const setting_path& path, problems found) {
+  for (auto& p : found)
+    if (p.place.empty())
+      p.key = path.joined_with(p.key);
+  return found;
+}
+
+problems read_trace_of(load_config& load, const setting_path& path,
+                       const std::filesystem::path& base) {
+  auto c = *load.trace;
+  c.file = (base / c.file).string();
+  problems found;
+  auto result = read_trace(c, found);
+  if (!found.empty())
+    return under(path, std::move(found));
+  if (c.format == trace_format::timestamps) {
+    take_arrivals(std::move(result.arrivals), path, load, found);
+    return found;
+  }
+  load.profile.clear();
+  for (const auto& [when, rate] : result.rates)
+    load.profile.push_back({when, rate});
+  return found;
 }
 
 } // namespace
 
-void read_load_trace(const setting& from, const std::string& path,
-                     parse_context& w, load_config& into) {
-  auto table = table_in(from, path, w.out);
-  if (!table)
-    return;
-  section at{*table, path, from.place};
-  trace_config c;
-  if (!read_config(at, c, w.out))
-    return;
-  c.file = (w.base / c.file).string();
-  problems found;
-  auto result = read_trace(c, found);
-  auto good = found.empty();
-  place_problems(std::move(found), at, w.out);
-  if (!good)
-    return;
-  if (c.format == trace_format::timestamps)
-    return take_arrivals(std::move(result.arrivals), at, into, w.out);
-  into.profile.clear();
-  for (const auto& [when, rate] : result.rates)
-    into.profile.push_back({when, rate});
+void read_traces(arm_config& arm, const std::filesystem::path& base,
+                 const section& root, problems& out) {
+  for (auto& load : arm.loads) {
+    auto path = setting_path{} / "load" / load.name / "trace";
+    auto wrong = std::any_of(out.begin(), out.end(), [&](const problem& p) {
+      return p.key.starts_with(path);
+    });
+    if (load.trace && !wrong)
+      for (auto& p : placed(read_trace_of(load, path, base), root))
+        out.push_back(std::move(p));
+  }
 }
 
 } // namespace caisson::sim

@@ -3,14 +3,14 @@
 
 #include <sim/scenario/scenario.hpp>
 
-#include <string>
+#include <filesystem>
 
 namespace caisson::sim {
 
-struct parse_context;
-
-/// Reads `trace` of a load into its profile or its arrivals.
-void read_load_trace(const setting& from, const std::string& path,
-                     parse_context& w, load_config& into);
+/// Reads the traces of all loads of `arm`, which are looked for relative to
+/// `base`, into their profiles or arrivals. Traces whose table has a problem in
+/// `out` are left alone. Appends what is wrong, with places in `root`.
+void read_traces(arm_config& arm, const std::filesystem::path& base,
+                 const section& root, problems& out);
 
 } // namespace caisson::sim

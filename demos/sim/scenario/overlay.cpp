@@ -1,6 +1,7 @@
 #include <sim/scenario/overlay.hpp>
 
-#include <sim/scenario/parse_helpers.hpp>
+#include <caisson/detail/read_value.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -94,7 +95,7 @@ void drop_alternatives(settings& load, const settings& arm) {
     load.erase("mix");
   }
   if (auto kind = arm.find("kind"); kind != arm.end()) {
-    if (text_in(kind->second) == "closed")
+    if (detail::text_in(kind->second) == "closed")
       keep_sources(load, {"users"});
     else
       keep_sources(load, {"rate", "profile", "trace"});
@@ -139,28 +140,25 @@ void collect_places(const setting& s, std::set<std::string_view>& into) {
 
 // The key in an arm of what has the key `key` in the arm's world. The arm's own
 // edges and faults come after those of `base`.
-std::string key_in_arm(const std::string& key, const settings& base) {
-  for (std::string_view name : {"edge", "fault"}) {
-    auto prefix = fmt::format("{}[", name);
-    auto found = base.find(name);
-    if (!key.starts_with(prefix) || found == base.end())
-      continue;
-    auto list = std::get_if<std::vector<setting>>(&found->second.value);
-    auto end = key.find(']');
-    auto index = std::stoul(key.substr(prefix.size()));
-    if (list && index >= list->size())
-      return item(name, index - list->size()) + key.substr(end + 1);
-  }
-  return key;
+setting_path key_in_arm(const setting_path& key, const settings& base) {
+  const auto& parts = key.parts();
+  auto index = parts.size() > 1 ? std::get_if<std::size_t>(&parts[1]) : nullptr;
+  auto name = index ? std::get_if<std::string>(&parts[0]) : nullptr;
+  auto found = name && (*name == "edge" || *name == "fault") ? base.find(*name)
+                                                             : base.end();
+  if (found == base.end())
+    return key;
+  auto list = std::get_if<std::vector<setting>>(&found->second.value);
+  if (!list || *index < list->size())
+    return key;
+  return (setting_path{} / *name / (*index - list->size()))
+    .joined_with(key.without_first(2));
 }
 
 } // namespace
 
 settings overlaid(const settings& base, const settings& arm) {
-  settings out;
-  for (const auto& [key, value] : base)
-    if (key != "title" && key != "seed" && key != "arm")
-      out.emplace(key, value);
+  settings out = base;
   for (const auto& [key, value] : arm) {
     auto [i, fresh] = out.try_emplace(key, value);
     if (!fresh)
@@ -177,7 +175,8 @@ void arm_problems::add(problems found, const std::string& name,
   for (auto& p : found) {
     auto own = places.contains(p.place);
     if (own)
-      p.key = joined(joined("arm", name), key_in_arm(p.key, base_));
+      p.key = (setting_path{} / "arm" / name)
+                .joined_with(key_in_arm(p.key, base_));
     if (auto same = find(p)) {
       // The other may be without what is only said of the first problems.
       if (p.message.size() > same->what.message.size())
@@ -191,12 +190,14 @@ void arm_problems::add(problems found, const std::string& name,
   }
 }
 
+// What is unknown is the same problem whatever is known instead, which differs
+// from arm to arm.
 arm_problems::entry* arm_problems::find(const problem& p) {
   auto [begin, end] = index_.equal_range({p.place, p.key});
   for (auto i = begin; i != end; ++i) {
     auto& e = entries_[i->second];
-    if (e.what.message.starts_with(p.message)
-        || p.message.starts_with(e.what.message))
+    if (e.what.kind == p.kind
+        && (p.kind == problem_kind::unknown || e.what.message == p.message))
       return &e;
   }
   return nullptr;

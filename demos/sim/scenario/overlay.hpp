@@ -1,7 +1,8 @@
 // Arms: what differs from the world that the rest of the file describes.
 #pragma once
 
-#include <caisson/settings.hpp>
+#include <caisson/problem.hpp>
+#include <caisson/setting.hpp>
 
 #include <cstddef>
 #include <map>
@@ -25,9 +26,6 @@ public:
   /// Keys of values in `arm` get the prefix `arm.NAME`.
   void add(problems found, const std::string& name, const setting& arm);
 
-  /// How many there are so far.
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-
   /// All problems. Those of values outside of the arms that only some of the
   /// arms have say which.
   [[nodiscard]] problems take();
@@ -39,7 +37,7 @@ private:
     bool own;
   };
 
-  using place_and_key = std::pair<std::string, std::string>;
+  using place_and_key = std::pair<std::string, setting_path>;
 
   // The same problem of an earlier arm.
   entry* find(const problem& p);

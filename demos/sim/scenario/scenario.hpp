@@ -3,14 +3,16 @@
 
 #include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution.hpp>
+#include <sim/scenario/trace.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/stack_toml.hpp>
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -114,9 +116,9 @@ struct edge_config {
 /// An entry of `[[edge]]`.
 struct edge_rule {
   /// Names of loads and services, or "*".
-  std::vector<std::string> from;
+  std::vector<std::string> from = {"*"};
   /// Names of services or operations, or "*".
-  std::vector<std::string> to;
+  std::vector<std::string> to = {"*"};
   std::optional<distribution> latency;
   std::optional<std::string> stack;
   std::optional<bool> idempotent;
@@ -135,8 +137,11 @@ enum class load_kind {
 
 /// A point of a rate profile.
 struct rate_point {
-  duration at;
-  double rate;
+  /// The instant of a point that could not be read.
+  static constexpr duration no_time{-1};
+
+  duration at = no_time;
+  double rate = 0;
 };
 
 struct load_config {
@@ -152,8 +157,12 @@ struct load_config {
   /// Arrivals read from a trace of timestamps, after start; ascending.
   std::vector<duration> arrivals;
   double scale = 1;
+  /// Where `profile` or `arrivals` come from, if not from the scenario.
+  std::optional<trace_config> trace;
   std::uint32_t users = 0;
   distribution think;
+  /// The only operation that is asked for; empty if there is a mix in the file.
+  std::string target;
   /// Operations and their weights.
   std::vector<std::pair<std::string, double>> mix;
   duration start = duration::zero();
@@ -203,16 +212,21 @@ struct fault_config {
 /// A bound on a number of the result; docs/simulator-output.md has the names.
 struct metric_bound {
   std::string metric;
-  double min;
-  double max;
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
   /// Only the seconds in [from, to), for numbers that are kept per second.
   duration from = duration::zero();
   duration to = unlimited;
-  std::string place;
+  std::string place = {};
 };
 
 struct expectation {
   std::optional<verdict_kind> verdict;
+  /// Bounds that have keys of their own; `bounds` has them, too.
+  std::optional<double> success_at_least;
+  std::optional<double> success_at_most;
+  std::optional<duration> p99_at_most;
+  std::optional<duration> recovers_within;
   std::vector<metric_bound> bounds;
 };
 

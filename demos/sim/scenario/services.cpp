@@ -2,135 +2,89 @@
 
 #include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/fields.hpp>
-#include <sim/scenario/parse_context.hpp>
+
+#include <caisson/detail/read_value.hpp>
 
 #include <utility>
 
-namespace caisson::sim {
-
-namespace {
-
-// Where an operation is read: its name and that of its service.
-struct operation_context {
-  parse_context& world;
-  std::string service;
-  std::string operation;
-};
+namespace caisson {
 
 // -- calls --------------------------------------------------------------------
 
-void add_call(call_config c, const std::string& key, std::string_view place,
-              const operation_context& r, step& into) {
-  if (!c.to.empty())
-    r.world.calls.push_back(
-      {r.service, r.operation, c.to, c.count, key, std::string{place}});
-  into.calls.push_back(std::move(c));
+using value_of_call = field_value_for<sim::call_config>;
+
+std::string value_of_call::text() const {
+  return detail::quoted(x_.to);
 }
 
-void read_call_table(const section& at, const operation_context& r,
-                     step& into) {
-  auto& out = r.world.out;
-  call_config c;
-  settings_reader fields{at.table, at.path, out};
-  describe(fields, c);
-  fields.finish();
-  require(at, "to", "the name of an operation", out);
-  auto ttl = at.table.find("cache_ttl");
-  if (ttl != at.table.end() && !at.table.contains("cache_keys"))
-    out.push_back({ttl->second.place, joined(at.path, "cache_ttl"),
-                   "cache_ttl applies with cache_keys only"});
-  auto to = at.table.find("to");
-  if (to != at.table.end())
-    add_call(std::move(c), joined(at.path, "to"), to->second.place, r, into);
-}
-
-void read_call(const setting& from, const std::string& path,
-               std::string_view allowed, const operation_context& r,
-               step& into) {
-  if (auto text = text_in(from)) {
-    call_config c;
-    c.to = *text;
-    add_call(std::move(c), path, from.place, r, into);
-  } else if (auto table = std::get_if<settings>(&from.value);
-             table && table->contains("work")) {
-    r.world.out.push_back(
-      {table->at("work").place, joined(path, "work"),
-       "is not done at the same time as calls, allowed: a step of its own"});
-  } else if (table) {
-    read_call_table({*table, path, from.place}, r, into);
-  } else {
-    r.world.out.push_back(
-      {from.place, path,
-       to_text(from) + " is not a call, allowed: " + std::string{allowed}});
+void value_of_call::read(const setting& from, const setting_path& path,
+                         problems& out) {
+  if (auto name = detail::text_in(from)) {
+    x_.to = *name;
+    return;
   }
+  auto table = std::get_if<settings>(&from.value);
+  if (!table)
+    out.push_back({problem_kind::type, path,
+                   to_text(from) + " is not a call, allowed: " + allowed(),
+                   from.place});
+  else if (auto work = table->find("work"); work != table->end())
+    out.push_back({problem_kind::relation, path / "work",
+                   "is not done at the same time as calls, allowed: a step of "
+                   "its own",
+                   work->second.place});
+  else
+    read_fields({*table, path, from.place}, x_, out);
+}
+
+void value_of_call::check(const setting_path& path, problems& out) const {
+  detail::check_fields(x_, path, out);
 }
 
 // -- steps --------------------------------------------------------------------
 
-void read_work(const section& at, problems& out, step& into) {
-  settings_reader fields{at.table, at.path, out};
-  distribution_value work{into.work};
-  fields.on({"work", "how long it works"}, work);
-  fields.finish();
+using value_of_step = field_value_for<sim::step>;
+
+std::string value_of_step::text() const {
+  auto copy = x_;
+  return x_.calls.empty()
+           ? field_value_for<sim::distribution>{copy.work}.text()
+           : field_value_for<decltype(copy.calls)>{copy.calls}.text();
 }
 
-void read_step(const setting& from, const std::string& path,
-               const operation_context& r, step& into) {
+void value_of_step::read(const setting& from, const setting_path& path,
+                         problems& out) {
   auto table = std::get_if<settings>(&from.value);
-  if (table && table->contains("work"))
-    return read_work({*table, path, from.place}, r.world.out, into);
   auto list = std::get_if<std::vector<setting>>(&from.value);
-  if (!list)
-    return read_call(from, path,
-                     "the name of an operation, a table with to or work, or a "
-                     "list of calls made at the same time",
-                     r, into);
-  if (list->empty())
-    r.world.out.push_back(
-      {from.place, path, "has no call, allowed: a list of at least one call"});
-  for (std::size_t i = 0; i < list->size(); ++i)
-    read_call((*list)[i], item(path, i),
-              "the name of an operation, or a table with to", r, into);
-}
-
-void read_steps(const setting& from, const std::string& path,
-                const operation_context& r, operation_config& into) {
-  auto list = list_in(from, path, "calls", r.world.out);
-  for (std::size_t i = 0; list && i < list->size(); ++i)
-    read_step((*list)[i], item(path, i), r, into.steps.emplace_back());
-}
-
-// -- operations ---------------------------------------------------------------
-
-// Reads the fields of an operation; other keys are left to `fields`.
-void read_operation(const section& at, const std::string& service,
-                    std::string name, settings_reader& fields, parse_context& w,
-                    service_config& into) {
-  operation_config op;
-  op.name = std::move(name);
-  describe(fields, op);
-  if (auto calls = fields.take("calls"))
-    read_steps(*calls, joined(at.path, "calls"), {w, service, op.name}, op);
-  into.operations.push_back(std::move(op));
-}
-
-void read_operations(const setting& from, const std::string& path,
-                     parse_context& w, service_config& into) {
-  auto all = table_in(from, path, w.out);
-  if (!all)
-    return;
-  for (const auto& [name, value] : in_file_order(*all)) {
-    auto where = joined(path, name);
-    check_name(name, value->place, where, w.out);
-    auto table = table_in(*value, where, w.out);
-    if (!table)
-      continue;
-    section at{*table, where, value->place};
-    settings_reader fields{*table, where, w.out};
-    read_operation(at, into.name, joined(into.name, name), fields, w, into);
+  if (table && table->contains("work")) {
+    settings_reader fields{{*table, path, from.place}, out};
+    fields.on({"work", "how long it works"}, x_.work);
     fields.finish();
+  } else if (list) {
+    if (list->empty())
+      out.push_back({problem_kind::missing, path,
+                     "has no call, allowed: a list of at least one call",
+                     from.place});
+    field_value_for<decltype(x_.calls)>{x_.calls}.read(from, path, out);
+  } else if (table || detail::text_in(from)) {
+    value_of_call{x_.calls.emplace_back()}.read(from, path, out);
+  } else {
+    out.push_back({problem_kind::type, path,
+                   to_text(from) + " is not a call, allowed: " + allowed(),
+                   from.place});
   }
 }
+
+void value_of_step::check(const setting_path& path, problems& out) const {
+  for (std::size_t i = 0; i < x_.calls.size(); ++i)
+    detail::check_fields(x_.calls[i], path / i, out);
+}
+
+// -- services -----------------------------------------------------------------
+
+using value_of_service = field_value_for<sim::service_config>;
+
+namespace {
 
 // Whether the service itself can be called, besides its named operations.
 bool has_unnamed(const settings& table) {
@@ -142,37 +96,37 @@ bool has_unnamed(const settings& table) {
          || table.contains("item_time") || table.contains("calls");
 }
 
-void read_service(const section& at, std::string_view name, parse_context& w) {
-  service_config c;
-  c.name = name;
-  settings_reader fields{at.table, at.path, w.out};
-  describe(fields, c);
-  w.use_stack(at, c.stack);
-  if (has_unnamed(at.table))
-    read_operation(at, c.name, c.name, fields, w, c);
-  for (auto key : {"time", "item_time", "calls"})
-    fields.take(key);
-  if (auto op = fields.take("op"))
-    read_operations(*op, joined(at.path, "op"), w, c);
-  fields.finish();
-  w.arm.services.push_back(std::move(c));
-}
-
 } // namespace
 
-void read_services(parse_context& w) {
-  auto all = w.table("service");
-  if (!w.root.contains("service") || (all && all->empty()))
-    w.out.push_back({std::string{w.source}, "service",
-                     "is missing, allowed: at least one table [service.NAME]"});
-  if (!all)
+std::string value_of_service::text() const {
+  return x_.name;
+}
+
+void value_of_service::read(const setting& from, const setting_path& path,
+                            problems& out) {
+  auto table = detail::table_in(from, path, out);
+  if (!table)
     return;
-  for (const auto& [name, value] : in_file_order(*all)) {
-    auto path = joined("service", name);
-    check_name(name, value->place, path, w.out);
-    if (auto table = table_in(*value, path, w.out))
-      read_service({*table, path, value->place}, name, w);
+  settings_reader fields{{*table, path, from.place}, out};
+  describe(fields, x_);
+  sim::operation_config own;
+  describe(fields, own);
+  std::vector<sim::operation_config> named;
+  tables_by_name operations{named};
+  fields.on({"op", "operations by their names"}, operations);
+  fields.finish();
+  if (has_unnamed(*table)) {
+    own.name = x_.name;
+    x_.operations.push_back(std::move(own));
+  }
+  for (auto& op : named) {
+    op.name = x_.name + "." + op.name;
+    x_.operations.push_back(std::move(op));
   }
 }
 
-} // namespace caisson::sim
+void value_of_service::check(const setting_path& path, problems& out) const {
+  detail::check_fields(x_, path, out);
+}
+
+} // namespace caisson

@@ -4,7 +4,8 @@
 #include <sim/scenario/random.hpp>
 #include <sim/scenario/trace_row.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/read_value.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -40,21 +41,22 @@ public:
     return "first; of counts, the last";
   }
 
-  void read(const setting& from, const std::string& path,
+  void read(const setting& from, const setting_path& path,
             problems& out) override {
     auto index = std::get_if<std::int64_t>(&from.value);
-    auto name = text_in(from);
+    auto name = detail::text_in(from);
     if (index && *index >= 0 && *index <= 1'000'000)
       x_ = static_cast<std::uint32_t>(*index);
     else if (name && !name->empty())
       x_ = std::string{*name};
     else
-      out.push_back({from.place, path,
+      out.push_back({problem_kind::type, path,
                      fmt::format("{} is not a column, allowed: {}",
-                                 to_text(from), allowed())});
+                                 to_text(from), allowed()),
+                     from.place});
   }
 
-  void check(const std::string&, problems&) const override {}
+  void check(const setting_path&, problems&) const override {}
 
 private:
   trace_column& x_;
@@ -84,17 +86,19 @@ public:
 
   void bad(std::string message) {
     if (++bad_ <= most_problems)
-      out_.push_back(
-        {fmt::format("{}:{}", config_.file, line_), {}, std::move(message)});
+      out_.push_back({problem_kind::syntax,
+                      {},
+                      std::move(message),
+                      fmt::format("{}:{}", config_.file, line_)});
   }
 
   // Reports how many problems were left out.
   void finish() {
     if (bad_ > most_problems)
-      out_.push_back(
-        {config_.file,
-         {},
-         fmt::format("and {} more bad rows", bad_ - most_problems)});
+      out_.push_back({problem_kind::syntax,
+                      {},
+                      fmt::format("and {} more bad rows", bad_ - most_problems),
+                      config_.file});
   }
 
   [[nodiscard]] bool good() const noexcept { return bad_ == 0; }
@@ -131,7 +135,7 @@ public:
       return {};
     }
     if (trace_.arrivals.empty() && trace_.rates.empty()) {
-      out_.push_back({{}, "file", no_rows()});
+      out_.push_back({problem_kind::missing, "file", no_rows()});
       return {};
     }
     if (config_.format == trace_format::counts)
@@ -153,7 +157,8 @@ private:
     }
     auto found = std::find(first.begin(), first.end(), *name);
     if (found == first.end()) {
-      out_.push_back({{}, "column", no_such("column", *name, first)});
+      out_.push_back(
+        {problem_kind::unknown, "column", no_such("column", *name, first)});
       return false;
     }
     named_ = true;
@@ -250,8 +255,7 @@ private:
   }
 
   void unknown_period() {
-    out_.push_back({{},
-                    "period",
+    out_.push_back({problem_kind::missing, "period",
                     "is missing, and the first column of the first two rows "
                     "does not tell it, allowed: 1ns to 100h"});
   }
@@ -305,16 +309,24 @@ private:
 } // namespace
 
 void describe(field_visitor& v, trace_config& c) {
-  v.on({"file", "a CSV file; its path is relative to the scenario's"}, c.file);
-  v.choice({"format", "timestamps: a row for each request; counts: a row for "
-                      "each period"},
+  v.on({.key = "file",
+        .help = "a CSV file; its path is relative to the scenario's",
+        .allowed = "the path of a CSV file",
+        .required = true},
+       c.file);
+  v.choice({.key = "format",
+            .help = "timestamps: a row for each request; counts: a row for "
+                    "each period",
+            .required = true},
            c.format);
   column_field column{c.column};
   v.on({"column", "which column is read"}, column);
-  v.on({"period", "counts only: how long a row lasts; default: as long as "
-                  "between the times in the first column of the first two "
-                  "rows"},
-       c.period, {duration{1}, longest});
+  v.on(
+    {.key = "period",
+     .help = "counts only: how long a row lasts; default: as long as between "
+             "the times in the first column of the first two rows",
+     .when = {"format", {"counts"}}},
+    c.period, {duration{1}, longest});
   v.on({"speed", "how many times as fast the trace is played"}, c.speed,
        {1e-6, 1e6});
   v.on({"from", "what comes earlier after the trace's first row is left out, "
@@ -325,10 +337,16 @@ void describe(field_visitor& v, trace_config& c) {
        c.to, {duration{1}, unlimited});
 }
 
+void check(const trace_config& c, const setting_path& path, problems& out) {
+  if (c.to <= c.from)
+    out.push_back({problem_kind::relation, path / "to",
+                   fmt::format("{} is not after from, which is {}",
+                               to_text(c.to), to_text(c.from))});
+}
+
 trace read_trace(const trace_config& c, problems& out) {
   auto refused = [&](std::error_code why) {
-    out.push_back({{},
-                   "file",
+    out.push_back({problem_kind::syntax, "file",
                    fmt::format("{} cannot be read: {}", detail::quoted(c.file),
                                why.message())});
     return trace{};

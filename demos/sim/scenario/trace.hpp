@@ -44,6 +44,9 @@ struct trace_config {
 /// `file`, `format`, `column`, `period`, `speed`, `from` and `to`.
 void describe(field_visitor& v, trace_config& c);
 
+/// Reports an end that does not come after the begin.
+void check(const trace_config& c, const setting_path& path, problems& out);
+
 /// What a trace says, with the speed applied.
 struct trace {
   /// Of timestamps: the times since the first one, ascending.

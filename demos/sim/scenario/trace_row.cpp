@@ -1,6 +1,6 @@
 #include <sim/scenario/trace_row.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <chrono>
 

@@ -1,6 +1,6 @@
 #include <sim/world/run_recorder.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <utility>
 

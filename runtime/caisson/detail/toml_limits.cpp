@@ -1,6 +1,6 @@
-#include <caisson/toml_limits.hpp>
+#include <caisson/detail/toml_limits.hpp>
 
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -183,9 +183,10 @@ private:
       return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
     });
     found_ = problem{
-      fmt::format("{}:{}:{}", source_, line, column + 1),
-      shortened(text_.substr(begin, at_ - begin), longest_quoted),
-      std::move(message)};
+      problem_kind::syntax,
+      setting_path{}
+        / shortened(text_.substr(begin, at_ - begin), longest_quoted),
+      std::move(message), fmt::format("{}:{}:{}", source_, line, column + 1)};
   }
 
   std::string_view text_;

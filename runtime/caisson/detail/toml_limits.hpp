@@ -1,7 +1,7 @@
 // What a TOML text may not ask of those that take it apart.
 #pragma once
 
-#include <caisson/settings.hpp>
+#include <caisson/problem.hpp>
 
 #include <optional>
 #include <string_view>

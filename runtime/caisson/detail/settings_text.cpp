@@ -1,4 +1,4 @@
-#include <caisson/settings_text.hpp>
+#include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
@@ -205,36 +205,57 @@ std::string key_excess(std::string_view key) {
   return key.size() > longest_key ? too_long_key(key.size()) : std::string{};
 }
 
-std::string hint(std::string_view name, const std::vector<std::string>& known) {
-  std::string_view nearest;
+std::string_view nearest(std::string_view name,
+                         const std::vector<std::string>& known) {
+  std::string_view out;
   auto least = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const auto& x : known)
     if (auto d = distance(name, x, least); d < least)
-      least = d, nearest = x;
-  return nearest.empty() ? "," : fmt::format(", did you mean \"{}\"?", nearest);
+      least = d, out = x;
+  return out;
 }
 
-const settings* table_in(const setting& s, const std::string& path,
+std::string hint(std::string_view meant) {
+  return meant.empty() ? "," : fmt::format(", did you mean \"{}\"?", meant);
+}
+
+const settings* table_in(const setting& s, const setting_path& path,
                          problems& out) {
   auto table = std::get_if<settings>(&s.value);
   if (!table)
-    out.push_back({s.place, path, to_text(s) + " is not a table"});
+    out.push_back(
+      {problem_kind::type, path, to_text(s) + " is not a table", s.place});
   return table;
 }
 
-const std::vector<setting>* list_in(const setting& s, const std::string& path,
-                                    problems& out) {
+const std::vector<setting>* list_in(const setting& s, const setting_path& path,
+                                    std::string_view allowed, problems& out) {
   auto list = std::get_if<std::vector<setting>>(&s.value);
   if (!list)
-    out.push_back({s.place, path,
-                   fmt::format("{} is not a list, allowed: a list of tables; "
-                               "in TOML each may begin with [[{}]]",
-                               to_text(s), path)});
+    out.push_back(
+      {problem_kind::type, path,
+       fmt::format("{} is not a list, allowed: {}", to_text(s), allowed),
+       s.place});
   return list;
 }
 
-std::string item(std::string_view path, std::size_t index) {
-  return fmt::format("{}[{}]", path, index);
+std::string tables_at(const setting_path& path) {
+  return fmt::format("a list of tables; in TOML each may begin with [[{}]]",
+                     to_text(path));
+}
+
+void check_name(std::string_view name, std::string_view place,
+                const setting_path& path, problems& out) {
+  auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+           || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), in_name))
+    out.push_back({problem_kind::range, path,
+                   quoted(name)
+                     + " is not a name, allowed: letters, digits, \"_\" and "
+                       "\"-\"",
+                   std::string{place}});
 }
 
 } // namespace caisson::detail

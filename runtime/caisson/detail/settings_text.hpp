@@ -2,7 +2,7 @@
 // that print or read settings, of no interest to their users.
 #pragma once
 
-#include <caisson/settings.hpp>
+#include <caisson/field.hpp>
 
 #include <charconv>
 #include <cstdint>
@@ -72,27 +72,28 @@ template <class T>
 [[nodiscard]] std::string too_deep();
 [[nodiscard]] std::string too_long_key(std::size_t bytes);
 
-/// `, did you mean "x"?` if one of the known names is close, otherwise `,`.
-[[nodiscard]] std::string hint(std::string_view name,
-                               const std::vector<std::string>& known);
+/// The known name that is fewest edits away from `name`; empty if none is near.
+[[nodiscard]] std::string_view nearest(std::string_view name,
+                                       const std::vector<std::string>& known);
 
-/// A table, and what problems with it are called and placed by.
-struct section {
-  const settings& table;
-  std::string path;
-  std::string_view place;
-};
+/// `, did you mean "x"?` if `meant` is x, and `,` if it is empty.
+[[nodiscard]] std::string hint(std::string_view meant);
 
 /// The table that `s` is; otherwise null, and a problem.
 [[nodiscard]] const settings* table_in(const setting& s,
-                                       const std::string& path, problems& out);
+                                       const setting_path& path, problems& out);
 
 /// The list that `s` is; otherwise null, and a problem.
 [[nodiscard]] const std::vector<setting>*
-list_in(const setting& s, const std::string& path, problems& out);
+list_in(const setting& s, const setting_path& path, std::string_view allowed,
+        problems& out);
 
-/// `path[index]`
-[[nodiscard]] std::string item(std::string_view path, std::size_t index);
+/// What is allowed where a list of tables is wanted.
+[[nodiscard]] std::string tables_at(const setting_path& path);
+
+/// Reports a name that is not made of letters, digits, `_` and `-`.
+void check_name(std::string_view name, std::string_view place,
+                const setting_path& path, problems& out);
 
 /// How reading a value as a certain type went.
 enum class reading : std::uint8_t { good, wrong_type, too_large };

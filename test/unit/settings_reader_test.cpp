@@ -1,5 +1,5 @@
 #include <caisson/policy_config.hpp>
-#include <caisson/schedule.hpp>
+#include <caisson/schedule_settings.hpp>
 
 #include <gtest/gtest.h>
 
@@ -34,9 +34,10 @@ void describe(field_visitor& v, sample& c) {
   v.on({"words", "which"}, c.words);
 }
 
-void check(const sample& c, const std::string& path, problems& out) {
+void check(const sample& c, const setting_path& path, problems& out) {
   if (c.least > c.most)
-    out.push_back({{}, joined(path, "least"), "must not exceed most"});
+    out.push_back(
+      {problem_kind::relation, path / "least", "must not exceed most"});
 }
 
 struct bounded {
@@ -315,9 +316,15 @@ TEST(problems, all_are_reported_at_once_and_nothing_changes) {
   sample c;
   auto found = read_settings(from, "s", c);
   ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].place + found[0].key, "f:2:8s.wait");
-  EXPECT_EQ(found[1].place + found[1].key, "f:4:9s.extra");
-  EXPECT_EQ(found[2], (problem{"f:1:9", "s.least", "must not exceed most"}));
+  using enum problem_kind;
+  EXPECT_EQ(found[0].key, "s.wait");
+  EXPECT_EQ(found[0].kind, type);
+  EXPECT_EQ(found[0].place, "f:2:8");
+  EXPECT_EQ(found[1].key, "s.extra");
+  EXPECT_EQ(found[1].kind, unknown);
+  EXPECT_EQ(found[1].place, "f:4:9");
+  EXPECT_EQ(found[2],
+            (problem{relation, "s.least", "must not exceed most", "f:1:9"}));
   EXPECT_FALSE(c.loud);
   EXPECT_EQ(c.least, 1u);
 }
@@ -333,19 +340,25 @@ TEST(problems, of_relations_without_a_value_stand_at_the_table) {
 }
 
 TEST(problems, are_reported_once_for_one_key) {
-  problems out{{"f:1:1", "s.a", "first"}};
+  using enum problem_kind;
+  problems out{{range, "s.a", "first", "f:1:1"}};
   settings from;
   from["b"] = at("f:2:2", true);
-  add_problems({{"", "s.a", "second"}, {"", "s.b", "x"}, {"", "s.b", "y"}},
-               from, "s", "f:9:9", out);
-  EXPECT_EQ(to_text(out), "f:1:1: s.a: first\nf:2:2: s.b: x\nf:2:2: s.b: y");
+  add_problems({{relation, "s.a", "second"},
+                {relation, "s.b", "x"},
+                {range, "s.b", "y"},
+                {range, "s.c", "z"}},
+               {from, "s", "f:9:9"}, out);
+  EXPECT_EQ(to_text(out), "f:1:1: s.a: first\nf:2:2: s.b: x\nf:2:2: s.b: "
+                          "y\nf:9:9: s.c: z");
 }
 
 TEST(problems, read_as_one_line_each) {
-  EXPECT_EQ(to_text(problem{"f:1:2", "a.b", "m"}), "f:1:2: a.b: m");
-  EXPECT_EQ(to_text(problem{"", "a.b", "m"}), "a.b: m");
-  EXPECT_EQ(to_text(problem{"f", "", "m"}), "f: m");
-  EXPECT_EQ(to_text(problem{"", "", "m"}), "m");
+  constexpr auto kind = problem_kind::type;
+  EXPECT_EQ(to_text(problem{kind, "a.b", "m", "f:1:2"}), "f:1:2: a.b: m");
+  EXPECT_EQ(to_text(problem{kind, "a.b", "m"}), "a.b: m");
+  EXPECT_EQ(to_text(problem{kind, {}, "m", "f"}), "f: m");
+  EXPECT_EQ(to_text(problem{kind, {}, "m"}), "m");
   EXPECT_EQ(to_text(problems{}), "");
 }
 

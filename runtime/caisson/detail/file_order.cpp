@@ -1,0 +1,53 @@
+#include <caisson/detail/file_order.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+
+#include <algorithm>
+
+namespace caisson::detail {
+
+namespace {
+
+// Cuts `:number` off the end.
+std::uint64_t take_number(std::string_view& text) {
+  auto colon = text.rfind(':');
+  std::uint64_t x = 0;
+  if (colon == std::string_view::npos
+      || read_number(text.substr(colon + 1), x) != reading::good)
+    return 0;
+  text = text.substr(0, colon);
+  return x;
+}
+
+// Where the first value begins that belongs to `s`. The place of a table is
+// that of its header, which may come after that of a table within it.
+file_position first_position(const setting& s) {
+  auto first = position_of(s.place);
+  if (auto table = std::get_if<settings>(&s.value))
+    for (const auto& [key, value] : *table)
+      first = std::min(first, first_position(value));
+  return first;
+}
+
+} // namespace
+
+file_position position_of(std::string_view place) {
+  file_position at;
+  at.column = take_number(place);
+  at.line = take_number(place);
+  return at;
+}
+
+std::vector<std::pair<std::string_view, const setting*>>
+in_file_order(const settings& table) {
+  std::vector<std::pair<file_position, std::string_view>> order;
+  for (const auto& [name, value] : table)
+    order.emplace_back(first_position(value), name);
+  std::sort(order.begin(), order.end());
+  std::vector<std::pair<std::string_view, const setting*>> out;
+  for (const auto& [at, name] : order)
+    out.emplace_back(name, &table.find(name)->second);
+  return out;
+}
+
+} // namespace caisson::detail

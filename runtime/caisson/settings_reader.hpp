@@ -1,0 +1,94 @@
+// Reads settings into config structs.
+#pragma once
+
+#include <caisson/detail/field_rules.hpp>
+#include <caisson/field.hpp>
+#include <caisson/section.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+/// What it means that a field is not given.
+enum class absent_fields : std::uint8_t {
+  /// It keeps its default, or is missing if it is required.
+  may_be_missing,
+  /// It keeps the value that it has: the table changes single fields.
+  are_kept,
+};
+
+/// Reads the fields present in a table into a config struct. Fields that are
+/// absent, and those with a wrong value, keep their value. `finish` reports
+/// keys that no field asked for, and rules that are broken.
+///
+/// For one table, by one thread; refers to the table and to `out`.
+class settings_reader final : public field_visitor {
+public:
+  explicit settings_reader(
+    section from, problems& out,
+    absent_fields absent = absent_fields::may_be_missing);
+
+  using field_visitor::on;
+  void on(const field& f, bool& x) override;
+  void on(const field& f, std::int64_t& x, range<std::int64_t> r) override;
+  void on(const field& f, double& x, range<double> r) override;
+  void on(const field& f, duration& x, range<duration> r) override;
+  void on(const field& f, std::string& x) override;
+  void on(const field& f, std::vector<std::string>& x) override;
+  void on(const field& f, field_value& x) override;
+  void on(const field& f, std::size_t& x,
+          std::span<const std::string_view> names) override;
+
+  /// The value of `key`, if present; it counts as known from here on. For keys
+  /// that belong to somebody else.
+  const setting* take(std::string_view key);
+
+  /// The same for a field that the caller reads by himself. Its rules hold.
+  const setting* take(const field& f);
+
+  /// Calls `read` with each table in the list of tables under `f`. What is no
+  /// list or no table is a problem.
+  void tables(const field& f, const std::function<void(const section&)>& read);
+
+  /// Calls `read` with the name and the content of each table in the table
+  /// under `f`, in the order in which they begin in their file. What is no
+  /// table is a problem.
+  void named_tables(
+    const field& f,
+    const std::function<void(const std::string&, const section&)>& read);
+
+  /// Reports every key that nobody took, naming the ones that exist, and then
+  /// every rule that is broken.
+  void finish();
+
+  /// Known keys that are absent, and that unknown ones were probably meant to
+  /// be; known after `finish`.
+  [[nodiscard]] const std::vector<std::string>& misspelled() const noexcept {
+    return misspelled_;
+  }
+
+protected:
+  bool visits(const field& f, bool has_value) override;
+
+private:
+  const setting* take(const field& f, std::string_view allowed);
+  void wrong(problem_kind kind, const field& f, const setting& s,
+             std::string message);
+  std::string unknown_key(std::string_view key, const setting& value);
+
+  section from_;
+  problems& out_;
+  absent_fields absent_;
+  std::vector<std::string> taken_;
+  // Those that apply.
+  std::vector<std::string> usable_;
+  std::vector<std::string> misspelled_;
+  detail::field_rules rules_;
+};
+
+} // namespace caisson

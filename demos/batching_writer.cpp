@@ -41,9 +41,9 @@ private:
 };
 
 int main() {
-  caisson::rt::init_types<caf::id_block::table_messages>();
+  caisson::portable::init_types<caf::id_block::table_messages>();
   caisson::system_config config;
-  caisson::rt::add_types<caf::id_block::table_messages>(config);
+  caisson::portable::add_types<caf::id_block::table_messages>(config);
   caisson::virtual_time world{config};
   demo::story story{world};
 
@@ -79,8 +79,8 @@ int main() {
 
   world.advance(900ms);
   story.tell("write f, within 50 ms");
-  auto urgent = world.request(
-    writer, caisson::wrap(std::string{"f"}).within(50ms));
+  auto urgent = world.request(writer,
+                              caisson::wrap(std::string{"f"}).within(50ms));
   world.advance(30ms);
   story.tell("f: row {}", demo::text_of(urgent));
   story.check(urgent.ok(), "a deadline flushes while there is still time");

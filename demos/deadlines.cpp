@@ -53,7 +53,8 @@ int main() {
     world, worker,
     caisson::stack{}
       .deadline({.name = "overall", .timeout = 1s})
-      .retry({.backoff = caisson::schedule::constant(50ms), .idempotent = true})
+      .retrier(
+        {.backoff = caisson::schedule::constant(50ms), .idempotent = true})
       .deadline({.name = "per attempt", .timeout = 400ms}));
   auto call = [&](auto&& content) {
     auto answer = world.request(gate, content);
@@ -76,8 +77,7 @@ int main() {
 
   world.advance_to(caisson::time_point{} + 4s);
   story.tell("a call that comes too late");
-  auto late = call(
-    caisson::wrap(std::string{"query"}).by(world.now() - 1ns));
+  auto late = call(caisson::wrap(std::string{"query"}).by(world.now() - 1ns));
   story.check(!caisson::context_of(late.error())->reached,
               "it is refused before any work is done for it");
 

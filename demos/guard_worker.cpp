@@ -19,7 +19,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(shop_messages, caisson::first_free_type_id)
 CAF_ADD_TYPE_ID(shop_messages, (price_of))
 CAF_END_TYPE_ID_BLOCK(shop_messages)
 
-using shop = caf::typed_actor<caisson::rt::sig<std::int32_t(price_of)>>;
+using shop = caf::typed_actor<caisson::portable::sig<std::int32_t(price_of)>>;
 
 shop::behavior_type shop_actor() {
   return {
@@ -45,9 +45,9 @@ std::string ask(caf::actor_system& system, const shop& whom,
 // -- what is new --------------------------------------------------------------
 
 int main() {
-  caisson::rt::init_types<caf::id_block::shop_messages>();
+  caisson::portable::init_types<caf::id_block::shop_messages>();
   caisson::system_config config;
-  caisson::rt::add_types<caf::id_block::shop_messages>(config);
+  caisson::portable::add_types<caf::id_block::shop_messages>(config);
   caf::actor_system system{config};
   demo::story story;
 

@@ -18,10 +18,10 @@ public:
       prices_(this, std::move(prices),
               caisson::stack{"prices"}
                 .deadline({.timeout = 2s})
-                .retry({.max_attempts = 2,
-                        .backoff = caisson::schedule::constant(100ms),
-                        .idempotent = true,
-                        .classify = {.allow = {"worker_down"}}})
+                .retrier({.max_attempts = 2,
+                          .backoff = caisson::schedule::constant(100ms),
+                          .idempotent = true,
+                          .classify = {.allow = {"worker_down"}}})
                 .breaker({.threshold = 3,
                           .open = caisson::schedule::constant(10s)})) {}
 

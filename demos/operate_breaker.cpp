@@ -71,8 +71,7 @@ private:
       else if (e.kind == caisson::event_kind::rejected)
         story_.tell("  event {}: a call was turned away", e.number);
       else
-        story_.tell("  event {}: {}{}{}", e.number,
-                    caisson::name_of(e.kind),
+        story_.tell("  event {}: {}{}{}", e.number, caisson::name_of(e.kind),
                     e.detail.empty() ? "" : ", ", e.detail);
     ears_.forget_received();
   }

@@ -1,4 +1,5 @@
-// Puts a policy of one's own into a stack, in code and in TOML, and operates it.
+// Puts a policy of one's own into a stack, in code and in TOML, and operates
+// it.
 #include "key_ceiling.hpp"
 #include "story.hpp"
 

@@ -21,10 +21,10 @@ caisson::stack from_code() {
   return caisson::stack{"payments"}
     .default_deadline(30s)
     .deadline({.name = "overall", .timeout = 5s})
-    .retry({.max_attempts = 3,
-            .backoff = schedule::exponential(100ms).limit(1s).jittered(
-              caisson::jitter::full),
-            .idempotent = true})
+    .retrier({.max_attempts = 3,
+              .backoff = schedule::exponential(100ms).limit(1s).jittered(
+                caisson::jitter::full),
+              .idempotent = true})
     .breaker({.threshold = 5, .open = schedule::constant(10s)})
     .semaphore({.permits = 4, .max_waiters = 16, .max_wait = 500ms});
 }

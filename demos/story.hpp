@@ -34,9 +34,9 @@ inline std::string text_of(const caisson::pending_answer& answer) {
     return "no answer yet";
   if (auto err = answer.error())
     return text_of(err);
-  if (auto* x = caisson::rt::get_if<std::int32_t>(answer.content()))
+  if (auto* x = caisson::portable::get_if<std::int32_t>(answer.content()))
     return std::to_string(*x);
-  if (auto* x = caisson::rt::get_if<std::string>(answer.content()))
+  if (auto* x = caisson::portable::get_if<std::string>(answer.content()))
     return *x;
   return "done";
 }

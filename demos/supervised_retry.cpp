@@ -48,10 +48,10 @@ int main() {
                                 {.restart = schedule::exponential(200ms)}),
     caisson::stack{"bakery"}
       .deadline({.timeout = 5s})
-      .retry({.max_attempts = 5,
-              .backoff = schedule::constant(50ms),
-              // A crash says nothing about what was done before it.
-              .idempotent = true}));
+      .retrier({.max_attempts = 5,
+                .backoff = schedule::constant(50ms),
+                // A crash says nothing about what was done before it.
+                .idempotent = true}));
   auto listener = world.make_probe();
   listener.send(bakery, caisson::subscribe{});
   world.run_until_idle();

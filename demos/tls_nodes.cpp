@@ -33,7 +33,7 @@ int serve(const std::string& directory) {
   caf::actor_system system{config};
   auto gate = caisson::spawn_gate(system, system.spawn(doubler),
                                   caisson::stack{"server"}.semaphore());
-  auto port = caisson::rt::publish_tls(system, gate);
+  auto port = caisson::portable::publish_tls(system, gate);
   // [/tls-server]
   fmt::print("{}\n", port ? *port : 0);
   std::fflush(stdout);
@@ -60,7 +60,7 @@ std::string with_certificate(const std::string& directory,
   // [tls-client]
   caisson::tls_network_config config{files_in(directory, name)};
   caf::actor_system system{config};
-  auto gate = caisson::rt::connect_tls(system, "127.0.0.1", port);
+  auto gate = caisson::portable::connect_tls(system, "127.0.0.1", port);
   // [/tls-client]
   return gate ? ask(system, *gate) : "no connection";
 }
@@ -68,7 +68,7 @@ std::string with_certificate(const std::string& directory,
 std::string in_plain_text(std::uint16_t port) {
   caisson::network_config config;
   caf::actor_system system{config};
-  auto gate = caisson::rt::connect(system, "127.0.0.1", port);
+  auto gate = caisson::portable::connect(system, "127.0.0.1", port);
   return gate ? ask(system, *gate) : "no connection";
 }
 

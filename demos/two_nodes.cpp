@@ -53,7 +53,7 @@ int serve(std::uint16_t port) {
   auto gate = caisson::spawn_gate(
     system, caisson::worker{behind}.takes_calls(),
     caisson::stack{"server"}.semaphore({.permits = 100}));
-  auto published = caisson::rt::publish(system, gate, port);
+  auto published = caisson::portable::publish(system, gate, port);
   fmt::print("{}\n", published ? *published : 0);
   std::fflush(stdout);
   // Until the process that started this one closes the pipe, or ends.
@@ -77,17 +77,18 @@ struct tally {
 
 /// Calls the gate every 10 ms, in turn with three kinds of calls. Sees every
 /// answer that comes, also a second one to the same call.
-class caller final : public caisson::rt::interceptor<> {
+class caller final : public caisson::portable::interceptor<> {
 public:
   static constexpr int calls = 210;
   static constexpr auto patience = 5s;
 
   caller(caf::actor_config& cfg, caf::actor gate, std::promise<tally>* result)
-    : caisson::rt::interceptor<>(cfg), gate_(std::move(gate)), done_(result) {}
+    : caisson::portable::interceptor<>(cfg), gate_(std::move(gate)),
+      done_(result) {}
 
 protected:
   caf::behavior make_behavior() override {
-    auto result = caisson::rt::interceptor<>::make_behavior();
+    auto result = caisson::portable::interceptor<>::make_behavior();
     set_timer(clock().now());
     return result;
   }
@@ -115,8 +116,8 @@ protected:
   void on_answer(std::uint64_t key, caf::message content) override {
     static const char* kinds[] = {"repeatable", "urgent", "not repeatable"};
     ++answers_[key];
-    auto* left = caisson::rt::get_if<std::int64_t>(content);
-    auto* error = caisson::rt::get_if<caf::error>(content);
+    auto* left = caisson::portable::get_if<std::int64_t>(content);
+    auto* error = caisson::portable::get_if<caf::error>(content);
     auto own = error && caisson::context_of(*error);
     auto result = left  ? "ok"
                   : own ? caisson::name_of(caisson::errc{error->code()})
@@ -128,7 +129,7 @@ protected:
     }
   }
 
-  void on_message(caisson::rt::reply_to, caf::message) override {}
+  void on_message(caisson::portable::reply_to, caf::message) override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:
@@ -168,8 +169,8 @@ int main(int argc, char** argv) {
   caisson::network_config config;
   caf::actor_system system{config};
   auto connect = [port](caf::actor_system& sys) {
-    return caisson::rt::connect(sys, "127.0.0.1",
-                                static_cast<std::uint16_t>(std::stoi(port)));
+    return caisson::portable::connect(
+      sys, "127.0.0.1", static_cast<std::uint16_t>(std::stoi(port)));
   };
   using caisson::schedule;
   auto gate = caisson::spawn_gate(
@@ -178,7 +179,7 @@ int main(int argc, char** argv) {
       connect, {.restart = schedule::constant(50ms), .max_restarts = 1000})
       .on_own_thread()
       .takes_calls(),
-    caisson::stack{"client"}.retry({.backoff = schedule::constant(20ms)}));
+    caisson::stack{"client"}.retrier({.backoff = schedule::constant(20ms)}));
   std::promise<tally> done;
   auto result = done.get_future();
   auto calls = system.spawn<caller>(gate, &done);

@@ -1,11 +1,11 @@
 // Collects calls and sends them on as one.
 #pragma once
 
+#include <caisson/detail/pooled_list.hpp>
+#include <caisson/detail/timer_queue.hpp>
 #include <caisson/policy_base.hpp>
-#include <caisson/pooled_list.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/time.hpp>
-#include <caisson/timer_queue.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -132,8 +132,8 @@ public:
   void drain(env& e) override;
 
 protected:
-  /// Items that wait are kept, also if they are more than the new `max_waiting`,
-  /// and follow the new settings.
+  /// Items that wait are kept, also if they are more than the new
+  /// `max_waiting`, and follow the new settings.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 

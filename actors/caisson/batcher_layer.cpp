@@ -29,9 +29,9 @@ batcher_layer::child_content(call_id, std::vector<caf::message> items, env& e) {
 std::optional<std::vector<caf::message>>
 batcher_layer::split(call_id, caf::message& whole, std::size_t n, env& e) {
   if (!forms_.split) {
-    if (!rt::holds<batch_reply>(whole))
+    if (!portable::holds<batch_reply>(whole))
       return std::nullopt;
-    return rt::take<batch_reply>(whole).results;
+    return portable::take<batch_reply>(whole).results;
   }
   return call_user(
     "split", [&] { return forms_.split(std::move(whole), n); }, e);

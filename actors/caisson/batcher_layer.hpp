@@ -65,22 +65,22 @@ batching batching::vectors() {
     std::vector<T> xs;
     xs.reserve(items.size());
     for (auto& item : items)
-      xs.push_back(rt::holds<T>(item) ? rt::take<T>(item) : T{});
+      xs.push_back(portable::holds<T>(item) ? portable::take<T>(item) : T{});
     return caf::make_message(std::move(xs));
   };
   // An item of another type would shift the results of those behind it.
   result.prefilter =
     [](const caf::message& item) -> std::optional<caf::message> {
-    if (rt::holds<T>(item))
+    if (portable::holds<T>(item))
       return std::nullopt;
     return caf::make_message(
       caf::make_error(caf::sec::unexpected_message, item));
   };
   result.split = [](caf::message answer, std::size_t) {
     std::vector<caf::message> out;
-    if (!rt::holds<std::vector<R>>(answer))
+    if (!portable::holds<std::vector<R>>(answer))
       return out;
-    for (auto& x : rt::take<std::vector<R>>(answer))
+    for (auto& x : portable::take<std::vector<R>>(answer))
       out.push_back(caf::make_message(std::move(x)));
     return out;
   };

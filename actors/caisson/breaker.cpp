@@ -67,9 +67,10 @@ decision breaker::turn_away(const call_info& call, env& e) {
     return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
                   time_until(s->until, e.now));
   // The probe is likely to be answered long before its lease ends.
-  return refuse(counter::rejected_half_open, errc::breaker_open, call.id, e,
-                std::min(time_until(next_end(std::get<half_open>(state_)), e.now),
-                         config_.half_open_retry_after));
+  return refuse(
+    counter::rejected_half_open, errc::breaker_open, call.id, e,
+    std::min(time_until(next_end(std::get<half_open>(state_)), e.now),
+             config_.half_open_retry_after));
 }
 
 // -- calls: results -----------------------------------------------------------

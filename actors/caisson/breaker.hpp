@@ -109,9 +109,9 @@ public:
 
 protected:
   void prepare(breaker_config& next, env& e) override;
-  /// State, era and open interval stay, histories keep what fits. Half-open, the
-  /// new numbers are applied to the probes so far at once, since no other event
-  /// might come to do it.
+  /// State, era and open interval stay, histories keep what fits. Half-open,
+  /// the new numbers are applied to the probes so far at once, since no other
+  /// event might come to do it.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Closes it.

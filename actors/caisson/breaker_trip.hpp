@@ -2,8 +2,8 @@
 #pragma once
 
 #include <caisson/breaker_config.hpp>
+#include <caisson/detail/window.hpp>
 #include <caisson/time.hpp>
-#include <caisson/window.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -82,8 +82,8 @@ enum class alternative_kind : std::uint8_t {
 /// allowed are with actors, these are passed over in favour of the values
 /// behind them.
 ///
-/// Values are given by `env::answer`, actors are asked by a child call, once per
-/// hold; each of their outcomes comes to `settle`. The layer's values and
+/// Values are given by `env::answer`, actors are asked by a child call, once
+/// per hold; each of their outcomes comes to `settle`. The layer's values and
 /// targets have the numbers of the alternatives.
 class fallback final
   : public policy_base<fallback, fallback_config, fallback_counter> {

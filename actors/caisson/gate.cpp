@@ -26,15 +26,15 @@ control_handle spawn_gate(caf::actor_system& sys, worker behind,
 
 void publish_name(caf::actor_system& sys, std::string_view name,
                   const caf::actor& gate) {
-  rt::put_name(sys, name, gate);
+  portable::put_name(sys, name, gate);
 }
 
 caf::actor find_name(caf::actor_system& sys, std::string_view name) {
-  return rt::find_name(sys, name);
+  return portable::find_name(sys, name);
 }
 
 void forget_name(caf::actor_system& sys, std::string_view name) {
-  rt::erase_name(sys, name);
+  portable::erase_name(sys, name);
 }
 
 } // namespace caisson

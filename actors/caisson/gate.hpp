@@ -13,8 +13,8 @@
 
 namespace caisson {
 
-/// Throws `config_error` with everything that is wrong with what a gate is to be
-/// made from.
+/// Throws `config_error` with everything that is wrong with what a gate is to
+/// be made from.
 void require_valid(const worker& behind, const stack& policies);
 
 /// Spawns a gate: an actor that takes any message, passes it down the layers of
@@ -25,8 +25,8 @@ void require_valid(const worker& behind, const stack& policies);
 /// Throws `config_error`, with everything that is wrong, if the stack's
 /// configuration is not valid; then nothing was spawned.
 ///
-/// Returns the handle by which all can be done with the gate; `calls()` of it is
-/// the one to give away. Safe to call from any thread.
+/// Returns the handle by which all can be done with the gate; `calls()` of it
+/// is the one to give away. Safe to call from any thread.
 control_handle spawn_gate(caf::actor_system& sys, worker behind,
                           stack policies);
 
@@ -42,7 +42,7 @@ caf::typed_actor<Sigs...> guard(caf::actor_system& sys,
 
 /// As `spawn_gate`, in front of an actor.
 inline control_handle guard(caf::actor_system& sys, const caf::actor& behind,
-                        stack policies) {
+                            stack policies) {
   return spawn_gate(sys, worker{behind}, std::move(policies));
 }
 
@@ -52,54 +52,56 @@ inline control_handle guard(caf::actor_system& sys, const caf::actor& behind,
 /// `stack::add`. It and those below throw `config_error` as `spawn_gate` does.
 template <class Policy, class... Extras>
 control_handle spawn_policy(caf::actor_system& sys, worker behind,
-                        typename Policy::config_type c = {}, Extras... extras) {
+                            typename Policy::config_type c = {},
+                            Extras... extras) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.add<Policy>(std::move(c), std::move(extras)...));
 }
 
 inline control_handle spawn_deadline(caf::actor_system& sys, worker behind,
-                                 deadline_config c = {}) {
+                                     deadline_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.deadline(std::move(c)));
 }
 
 inline control_handle spawn_semaphore(caf::actor_system& sys, worker behind,
-                                  semaphore_config c = {}) {
+                                      semaphore_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.semaphore(std::move(c)));
 }
 
 inline control_handle spawn_limiter(caf::actor_system& sys, worker behind,
-                                limiter_config c = {}) {
+                                    limiter_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.limiter(std::move(c)));
 }
 
 inline control_handle spawn_breaker(caf::actor_system& sys, worker behind,
-                                breaker_config c = {}) {
+                                    breaker_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.breaker(std::move(c)));
 }
 
 inline control_handle spawn_retrier(caf::actor_system& sys, worker behind,
-                                retrier_config c = {}) {
-  return spawn_gate(sys, std::move(behind), stack{}.retry(std::move(c)));
+                                    retrier_config c = {}) {
+  return spawn_gate(sys, std::move(behind), stack{}.retrier(std::move(c)));
 }
 
 inline control_handle spawn_batcher(caf::actor_system& sys, worker behind,
-                                batcher_config c = {}, batching forms = {}) {
+                                    batcher_config c = {},
+                                    batching forms = {}) {
   return spawn_gate(sys, std::move(behind),
-                    stack{}.batch(std::move(c), std::move(forms)));
+                    stack{}.batcher(std::move(c), std::move(forms)));
 }
 
 inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
-                                 std::vector<alternative> chain,
-                                 fallback_config c = {}) {
+                                     std::vector<alternative> chain,
+                                     fallback_config c = {}) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.fallback(std::move(chain), std::move(c)));
 }
 
 // -- names --------------------------------------------------------------------
 
-/// Puts `gate` under `name` into the system's registry, so that `find_name` (and
-/// CAF's own lookup) has it. The registry keeps a reference: the gate lives
-/// until it is stopped or `forget_name` is called.
+/// Puts `gate` under `name` into the system's registry, so that `find_name`
+/// (and CAF's own lookup) has it. The registry keeps a reference: the gate
+/// lives until it is stopped or `forget_name` is called.
 void publish_name(caf::actor_system& sys, std::string_view name,
                   const caf::actor& gate);
 

@@ -79,8 +79,8 @@ private:
   std::optional<mode> forced_;
 };
 
-/// The layer of a policy that does not care what calls contain. Policies that do
-/// have a layer of their own, which derives from this one and overrides the
+/// The layer of a policy that does not care what calls contain. Policies that
+/// do have a layer of their own, which derives from this one and overrides the
 /// functions above.
 ///
 /// A `Policy` has, besides what `policy` asks for (`policy_base` supplies it):
@@ -120,13 +120,14 @@ private:
   Policy machine_;
 };
 
-/// Which layer hosts a policy in a stack: specialise it for policies that have a
-/// layer of their own. If that has a static function
+/// Which layer hosts a policy in a stack: specialise it for policies that have
+/// a layer of their own. If that has a static function
 ///
 ///     void check_extras(const Extras&... extras, const setting_path& path,
 ///                       problems& out)
 ///
-/// it reports what is wrong with what `stack::add` was given besides the config.
+/// it reports what is wrong with what `stack::add` was given besides the
+/// config.
 template <class Policy>
 struct layer_of {
   using type = policy_layer<Policy>;

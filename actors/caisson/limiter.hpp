@@ -1,9 +1,9 @@
 // Bounds how many calls go down per unit of time.
 #pragma once
 
-#include <caisson/gcra.hpp>
+#include <caisson/detail/gcra.hpp>
+#include <caisson/detail/waiting_queue.hpp>
 #include <caisson/policy_base.hpp>
-#include <caisson/waiting_queue.hpp>
 
 #include <cstdint>
 #include <string>
@@ -81,8 +81,8 @@ struct enum_names<limiter_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// Sells tokens to calls: each pays `call_info::permits` on its way down. A call
-/// that finds too few waits for its turn if that comes soon enough, or is
+/// Sells tokens to calls: each pays `call_info::permits` on its way down. A
+/// call that finds too few waits for its turn if that comes soon enough, or is
 /// refused and told when to come back. Over any time T in which calls are
 /// always at hand exactly `burst + floor(rate * T)` tokens are sold.
 class limiter final
@@ -113,9 +113,10 @@ protected:
   // -- operation --------------------------------------------------------------
 
   void prepare(limiter_config& next, env& e) override;
-  /// The tokens in store stay, except those above the new `burst`; waiting calls
-  /// are kept, with the end of waiting that they were given, except those heavier
-  /// than the new `burst`: they could never be served and are turned away.
+  /// The tokens in store stay, except those above the new `burst`; waiting
+  /// calls are kept, with the end of waiting that they were given, except those
+  /// heavier than the new `burst`: they could never be served and are turned
+  /// away.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Fills the bucket.

@@ -94,7 +94,7 @@ private:
 ///
 ///     class shop : public caf::event_based_actor {
 ///       caisson::local_gate<> payments_{
-///         this, service, caisson::stack{"payments"}.breaker().retry()};
+///         this, service, caisson::stack{"payments"}.breaker().retrier()};
 ///       …
 ///       payments_.request(charge{5}).then([](receipt& x) { … },
 ///                                         [](caf::error& e) { … });

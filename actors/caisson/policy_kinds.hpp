@@ -81,8 +81,8 @@ template <class Policy>
   });
 }
 
-// Kinds are added while a program starts, before it reads stacks; they are never
-// taken out. All functions are safe to call from any thread.
+// Kinds are added while a program starts, before it reads stacks; they are
+// never taken out. All functions are safe to call from any thread.
 
 /// Adds a kind to the table. Throws `config_error` if it has no name or that of
 /// another kind; then the table stays as it was.

@@ -138,8 +138,8 @@ protected:
   // -- operation --------------------------------------------------------------
 
   /// Calls in backoff keep the delay they have and follow the new settings from
-  /// their next outcome on. The budget starts afresh only if one of its settings
-  /// changes.
+  /// their next outcome on. The budget starts afresh only if one of its
+  /// settings changes.
   void prepare(retrier_config& next, env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Empties the budget.

@@ -1,8 +1,8 @@
 // Bounds how many calls are below it at the same time.
 #pragma once
 
+#include <caisson/detail/waiting_queue.hpp>
 #include <caisson/policy_base.hpp>
-#include <caisson/waiting_queue.hpp>
 
 #include <cstdint>
 #include <string>
@@ -94,8 +94,8 @@ public:
   decision expire(call_info& call, slot& notes, env& e) override;
 
   /// Waiting calls are kept, with the end of waiting that they were given,
-  /// except those heavier than the new `permits`: they could never be served and
-  /// are turned away.
+  /// except those heavier than the new `permits`: they could never be served
+  /// and are turned away.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 

@@ -39,11 +39,11 @@ stack& stack::breaker(breaker_config c) {
   return add<caisson::breaker>(std::move(c));
 }
 
-stack& stack::retry(retrier_config c) {
+stack& stack::retrier(retrier_config c) {
   return add<caisson::retrier>(std::move(c));
 }
 
-stack& stack::batch(batcher_config c, batching forms) {
+stack& stack::batcher(batcher_config c, batching forms) {
   return add<caisson::batcher>(std::move(c), std::move(forms));
 }
 

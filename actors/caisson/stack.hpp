@@ -49,7 +49,7 @@ void describe(field_visitor& v, gate_config& c);
 ///
 ///     stack{"payments"}
 ///       .deadline({.timeout = 2s})
-///       .retry({.max_attempts = 4, .idempotent = true})
+///       .retrier({.max_attempts = 4, .idempotent = true})
 ///       .breaker({.threshold = 5})
 ///       .semaphore({.permits = 20})
 ///       .add<key_ceiling>({.per_key = 3}) // a policy of yours
@@ -64,8 +64,9 @@ public:
   explicit stack(std::string name = "gate") { config_.name = std::move(name); }
   explicit stack(gate_config c) : config_(std::move(c)) {}
 
-  /// Adds a layer with a policy of any kind, one of yours too. `extras` are what
-  /// its constructor wants besides the config; each gate gets copies of them.
+  /// Adds a layer with a policy of any kind, one of yours too. `extras` are
+  /// what its constructor wants besides the config; each gate gets copies of
+  /// them.
   template <class Policy, class... Extras>
   stack& add(typename Policy::config_type c = {}, Extras... extras);
 
@@ -75,8 +76,8 @@ public:
   stack& semaphore(semaphore_config c = {});
   stack& limiter(limiter_config c = {});
   stack& breaker(breaker_config c = {});
-  stack& retry(retrier_config c = {});
-  stack& batch(batcher_config c = {}, batching forms = {});
+  stack& retrier(retrier_config c = {});
+  stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
 
   /// The deadline of calls that bring none.

@@ -88,8 +88,8 @@ std::optional<duration> supervision::next_delay(random_source& random,
 
 void supervision::forget_old(time_point now) noexcept {
   // If the clock stepped back, the age is zero and the restart still counts.
-  std::erase_if(recent_,
-                [&](time_point t) { return time_until(now, t) > config_.period; });
+  std::erase_if(
+    recent_, [&](time_point t) { return time_until(now, t) > config_.period; });
 }
 
 // -- operation ----------------------------------------------------------------

@@ -77,7 +77,7 @@ public:
   }
   [[nodiscard]] bool is_supervised() const noexcept { return supervised_; }
   [[nodiscard]] bool declared_gate() const noexcept { return gate_; }
-  [[nodiscard]] bool blocks() const noexcept { return own_thread_; }
+  [[nodiscard]] bool runs_on_own_thread() const noexcept { return own_thread_; }
   [[nodiscard]] bool wants_calls() const noexcept {
     return takes_calls_ || gate_;
   }

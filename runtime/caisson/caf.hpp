@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-namespace caisson::rt {
+namespace caisson::portable {
 
 /// A request that waits as long as it takes.
 inline constexpr duration no_timeout = unlimited;
@@ -355,7 +355,8 @@ void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
   self->set_down_handler([f](caf::down_msg&) { f(); });
   self->monitor(x->get());
 #else
-  self->monitor(caf::actor_cast<caf::actor>(x), [f](const caf::error&) { f(); });
+  self->monitor(caf::actor_cast<caf::actor>(x),
+                [f](const caf::error&) { f(); });
 #endif
 }
 
@@ -390,7 +391,7 @@ std::uint64_t current_call(Self* self) {
   return element ? element->mid.request_id().integer_value() : 0;
 }
 
-} // namespace caisson::rt
+} // namespace caisson::portable
 
 // -- the ways into CAF of the gate and of virtual time ------------------------
 
@@ -440,31 +441,31 @@ std::uint64_t current_call(Self* self) {
 /// CAISSON_ENUM(type, last): makes an enumeration whose values go from 0 to
 /// `last`, and that has `name_of`, fit for members of messages, and printable.
 #if CAISSON_CAF_LEGACY
-#define CAISSON_ENUM(type, last)          \
-  inline std::string to_string(type x) {  \
-    return std::string{name_of(x)};       \
+#define CAISSON_ENUM(type, last)         \
+  inline std::string to_string(type x) { \
+    return std::string{name_of(x)};      \
   }
 #else
-#define CAISSON_ENUM(type, last)                                           \
-  inline std::string to_string(type x) {                                   \
-    return std::string{name_of(x)};                                        \
-  }                                                                        \
-  inline bool from_integer(std::underlying_type_t<type> value, type& x) {  \
-    if (value > static_cast<std::underlying_type_t<type>>(last))           \
-      return false;                                                        \
-    x = static_cast<type>(value);                                          \
-    return true;                                                           \
-  }                                                                        \
-  inline bool from_string(std::string_view text, type& x) {                \
-    for (int i = 0; i <= static_cast<int>(last); ++i)                      \
-      if (name_of(static_cast<type>(i)) == text) {                         \
-        x = static_cast<type>(i);                                          \
-        return true;                                                       \
-      }                                                                    \
-    return false;                                                          \
-  }                                                                        \
-  template <class Inspector>                                               \
-  bool inspect(Inspector& f, type& x) {                                    \
-    return caf::default_enum_inspect(f, x);                                \
+#define CAISSON_ENUM(type, last)                                          \
+  inline std::string to_string(type x) {                                  \
+    return std::string{name_of(x)};                                       \
+  }                                                                       \
+  inline bool from_integer(std::underlying_type_t<type> value, type& x) { \
+    if (value > static_cast<std::underlying_type_t<type>>(last))          \
+      return false;                                                       \
+    x = static_cast<type>(value);                                         \
+    return true;                                                          \
+  }                                                                       \
+  inline bool from_string(std::string_view text, type& x) {               \
+    for (int i = 0; i <= static_cast<int>(last); ++i)                     \
+      if (name_of(static_cast<type>(i)) == text) {                        \
+        x = static_cast<type>(i);                                         \
+        return true;                                                      \
+      }                                                                   \
+    return false;                                                         \
+  }                                                                       \
+  template <class Inspector>                                              \
+  bool inspect(Inspector& f, type& x) {                                   \
+    return caf::default_enum_inspect(f, x);                               \
   }
 #endif

@@ -49,7 +49,7 @@ public:
   network_config() { load<caf::io::middleman>(); }
 };
 
-namespace rt {
+namespace portable {
 
 /// Where other nodes can reach what is published, unless another address is
 /// given: at this machine.
@@ -67,8 +67,8 @@ inline caf::error no_address() {
 } // namespace detail
 
 /// Lets other nodes call a gate at a TCP port of this machine, by a handle with
-/// which they cannot operate it (see call_handle.hpp). What `spawn_gate` returns
-/// will do; for any other actor say `call_handle{actor}`.
+/// which they cannot operate it (see call_handle.hpp). What `spawn_gate`
+/// returns will do; for any other actor say `call_handle{actor}`.
 ///
 /// `port` 0: any that is free. `address` is the local address to listen at:
 /// that of one interface, or "0.0.0.0" or "::" for all; it cannot be empty.
@@ -111,7 +111,7 @@ connect(caf::actor_system& sys, const std::string& host, std::uint16_t port) {
   return sys.middleman().remote_actor(host, port);
 }
 
-} // namespace rt
+} // namespace portable
 
 } // namespace caisson
 
@@ -170,9 +170,9 @@ inline problems problems_of(const tls_files& files) {
 /// A config for caisson with CAF's network and certificates; derive from it or
 /// use it as it is. Throws `config_error` if a file is missing.
 ///
-/// The certificates are for `rt::publish_tls` and `rt::connect_tls` alone:
-/// `rt::publish` and `rt::connect` go on in plain text. Links against
-/// `caisson::tls`.
+/// The certificates are for `portable::publish_tls` and `portable::connect_tls`
+/// alone: `portable::publish` and `portable::connect` go on in plain text.
+/// Links against `caisson::tls`.
 class tls_network_config : private detail::tls_types_ready,
                            public network_config {
 public:
@@ -194,7 +194,7 @@ public:
   }
 };
 
-namespace rt {
+namespace portable {
 
 namespace detail {
 
@@ -250,7 +250,7 @@ inline caf::expected<caf::actor> connect_tls(caf::actor_system& sys,
   return caf::openssl::remote_actor(sys, host, port);
 }
 
-} // namespace rt
+} // namespace portable
 
 } // namespace caisson
 

@@ -11,16 +11,17 @@ namespace {
 
 // Asks in place of somebody else, so that the answer to him does not name who
 // gave it. Made for one request.
-class messenger final : public rt::relay {
+class messenger final : public portable::relay {
 public:
-  messenger(caf::actor_config& cfg, rt::reply_to from)
+  messenger(caf::actor_config& cfg, portable::reply_to from)
     : relay(cfg), from_(std::move(from)) {}
 
   const char* name() const override { return "caisson.messenger"; }
 
 protected:
   // One answer comes, so that no two threads meet here.
-  bool receive(caf::mailbox_element_ptr what, rt::run_context* on) override {
+  bool receive(caf::mailbox_element_ptr what,
+               portable::run_context* on) override {
     if (!what->mid.is_response())
       return drop(*what);
     from_.answer(on, content_of(*what));
@@ -29,10 +30,10 @@ protected:
   }
 
 private:
-  rt::reply_to from_;
+  portable::reply_to from_;
 };
 
-class caller_side final : public rt::relay {
+class caller_side final : public portable::relay {
 public:
   caller_side(caf::actor_config& cfg, caf::strong_actor_ptr gate)
     : relay(cfg), gate_(std::move(gate)) {}
@@ -44,7 +45,8 @@ public:
   void watch_gate() { watch(gate_); }
 
 protected:
-  bool receive(caf::mailbox_element_ptr what, rt::run_context* on) override {
+  bool receive(caf::mailbox_element_ptr what,
+               portable::run_context* on) override {
     // Nobody asks in the name of this address.
     if (what->mid.is_response())
       return true;
@@ -68,7 +70,7 @@ protected:
 private:
   // Anybody can send a down message: only that it is one is not enough.
   void look_after_gate(const caf::mailbox_element& what) {
-    if (!rt::is_down(caf::actor_cast<caf::actor>(gate_)))
+    if (!portable::is_down(caf::actor_cast<caf::actor>(gate_)))
       return;
 #if CAISSON_CAF_LEGACY
     close(what.content().get_as<caf::down_msg>(0).reason);
@@ -77,8 +79,8 @@ private:
 #endif
   }
 
-  static void refuse(caf::mailbox_element& what, rt::run_context* on) {
-    rt::reply_to from{what};
+  static void refuse(caf::mailbox_element& what, portable::run_context* on) {
+    portable::reply_to from{what};
     from.answer(on, caf::make_message(make_error(
                       errc::invalid_config,
                       rejection{"call_handle", duration::zero(), false,
@@ -86,22 +88,22 @@ private:
   }
 
   // CAF answers for the handler of the gate, in the gate's name.
-  bool ask_status(caf::mailbox_element& what, rt::run_context* on) {
+  bool ask_status(caf::mailbox_element& what, portable::run_context* on) {
     auto id = what.mid;
-    rt::reply_to from{what};
+    portable::reply_to from{what};
     if (!from.wanted())
       return true;
     auto& sys = home_system();
-    auto asker = rt::make_relay<messenger>(sys, sys.next_actor_id(),
-                                           std::move(from));
+    auto asker = portable::make_relay<messenger>(sys, sys.next_actor_id(),
+                                                 std::move(from));
     return send(gate_, std::move(asker), id, caf::make_message(get_status{}),
                 on);
   }
 
   // As above: a request would be answered with nothing, but by the gate.
-  bool take_back(caf::mailbox_element& what, rt::run_context* on) {
+  bool take_back(caf::mailbox_element& what, portable::run_context* on) {
     auto caller = what.sender;
-    rt::reply_to from{what};
+    portable::reply_to from{what};
     from.answer(on, caf::message{});
     return send(gate_, std::move(caller), caf::make_message_id(),
                 content_of(what), on);
@@ -122,7 +124,7 @@ call_handle::call_handle(const caf::actor& gate) : caf::actor(gate) {
   if (!gate || as_call_handle(gate))
     return;
   auto& sys = gate.home_system();
-  auto made = rt::make_relay<caller_side>(
+  auto made = portable::make_relay<caller_side>(
     sys, sys.next_actor_id(), caf::actor_cast<caf::strong_actor_ptr>(gate));
   static_cast<caf::actor&>(*this) = caf::actor_cast<caf::actor>(made);
   as_call_handle(*this)->watch_gate();

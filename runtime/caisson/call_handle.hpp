@@ -22,7 +22,8 @@ class control_handle;
 ///
 /// The address keeps the gate alive, and is down for those who watch it once
 /// the gate has ended. It is another one for each handle that is made; the call
-/// handle of a call handle is that handle itself, that of a null handle is null.
+/// handle of a call handle is that handle itself, that of a null handle is
+/// null.
 ///
 /// In front of an actor that is no gate it keeps away the same messages, but
 /// such an actor answers in its own name, by which a node that it has answered
@@ -37,8 +38,8 @@ public:
   call_handle(const control_handle& gate);
 };
 
-/// A gate for those who may do everything with it: call it, and also operate and
-/// end it. What `spawn_gate` returns.
+/// A gate for those who may do everything with it: call it, and also operate
+/// and end it. What `spawn_gate` returns.
 ///
 /// A `caf::actor` that can be used like any other; that this is all of the gate
 /// and not only its front is what the type says, to people and to `publish`.

@@ -9,7 +9,7 @@ namespace {
 #if CAISSON_CAF_LEGACY
 std::string rendered(std::uint8_t code, const caf::message& context) {
   auto text = fmt::format("caisson::{}", name_of(static_cast<errc>(code)));
-  auto* r = rt::get_if<rejection>(context);
+  auto* r = portable::get_if<rejection>(context);
   if (!r)
     return text;
   if (!r->policy.empty())
@@ -44,7 +44,7 @@ caf::error make_error(errc code, rejection context) {
 }
 
 void setup(caf::actor_system_config& cfg) {
-  rt::add_types<caf::id_block::caisson_messages>(cfg);
+  portable::add_types<caf::id_block::caisson_messages>(cfg);
   cfg.add_error_category(
     caf::atom("caisson"),
     [](std::uint8_t code, caf::atom_value, const caf::message& context) {
@@ -83,7 +83,8 @@ void setup(caf::actor_system_config&) {
 #endif
 
 const rejection* context_of(const caf::error& err) {
-  return err && is_own(err) ? rt::get_if<rejection>(err.context()) : nullptr;
+  return err && is_own(err) ? portable::get_if<rejection>(err.context())
+                            : nullptr;
 }
 
 duration retry_after(const caf::error& err) {
@@ -95,7 +96,7 @@ outcome outcome_of(const caf::message& answer) {
   outcome o;
   o.reply = &answer;
   o.from_worker = true;
-  auto* err = rt::get_if<caf::error>(answer);
+  auto* err = portable::get_if<caf::error>(answer);
   if (!err)
     return o;
   o.ok = false;
@@ -110,7 +111,7 @@ outcome outcome_of(const caf::message& answer) {
       o.retry_after = context->retry_after;
     }
   } else {
-    o.category = category_hash(rt::category_of(*err));
+    o.category = category_hash(portable::category_of(*err));
   }
   return o;
 }

@@ -49,7 +49,7 @@ outcome outcome_of(const caf::message& answer);
 template <class T>
 const T* value_of(const outcome& o) {
   auto* msg = static_cast<const caf::message*>(o.reply);
-  return o.ok && msg ? rt::get_if<T>(*msg) : nullptr;
+  return o.ok && msg ? portable::get_if<T>(*msg) : nullptr;
 }
 
 /// Makes caisson's message types and errors known to the actor system that will

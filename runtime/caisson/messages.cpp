@@ -25,7 +25,7 @@ std::int64_t metric_in(const std::map<std::string, std::int64_t>& all,
 void init_types() {
   // A static so that several configs in one process register only once.
   static const bool done = [] {
-    rt::init_types<caf::id_block::caisson_messages>();
+    portable::init_types<caf::id_block::caisson_messages>();
     return true;
   }();
   static_cast<void>(done);
@@ -58,9 +58,8 @@ std::string_view name_of(worker_state x) noexcept {
 }
 
 const layer_status& status::layer(std::string_view layer_name) const {
-  auto i = std::find_if(layers.begin(), layers.end(), [&](const auto& x) {
-    return x.name == layer_name;
-  });
+  auto i = std::find_if(layers.begin(), layers.end(),
+                        [&](const auto& x) { return x.name == layer_name; });
   if (i == layers.end())
     throw std::out_of_range{
       fmt::format("{} has no layer {}", name, layer_name)};

@@ -163,7 +163,7 @@ template <class... Ts>
 }
 
 /// Told to a worker that wants it: nobody waits any more for the message that
-/// the sender sent under this number (`rt::current_call`).
+/// the sender sent under this number (`portable::current_call`).
 struct cancelled {
   std::uint64_t number = 0;
 };

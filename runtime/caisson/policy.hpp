@@ -179,10 +179,11 @@ struct event_info {
 /// parents) or of none. The parents stay held. When the child has its outcome,
 /// `policy::child_done` says what becomes of them.
 ///
-/// With it a batch is many parents and one child, a hedge one parent and several
-/// children, a fallback one parent and a child to another target, single flight
-/// a child that more parents join, a look at what an attempt did a child between
-/// two attempts, and a probe or a mirrored call a child without a parent.
+/// With it a batch is many parents and one child, a hedge one parent and
+/// several children, a fallback one parent and a child to another target,
+/// single flight a child that more parents join, a look at what an attempt did
+/// a child between two attempts, and a probe or a mirrored call a child without
+/// a parent.
 struct child_call {
   /// Sent down through the layers below this one to the worker.
   static constexpr std::uint32_t below = 0xffffffff;

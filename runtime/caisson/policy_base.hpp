@@ -13,17 +13,17 @@
 
 namespace caisson {
 
-/// The base of a policy: keeps its config and its counters, and answers for them
-/// in the way that all policies do.
+/// The base of a policy: keeps its config and its counters, and answers for
+/// them in the way that all policies do.
 ///
 /// `Derived` states what kind it is in `static constexpr std::string_view
 /// kind_name`.
 ///
-/// `Config` is described by `describe`, which begins with `describe_common`, and
-/// by a `check` if its fields depend on each other.
+/// `Config` is described by `describe`, which begins with `describe_common`,
+/// and by a `check` if its fields depend on each other.
 ///
-/// `Counter` is an enumeration of one counter per decision branch, as `counters`
-/// wants it.
+/// `Counter` is an enumeration of one counter per decision branch, as
+/// `counters` wants it.
 template <class Derived, class Config, class Counter>
 class policy_base : public policy {
 public:

@@ -11,7 +11,7 @@ namespace detail {
 struct scripted_state {
   struct held {
     scripted_worker::arrival what;
-    rt::reply_to from;
+    portable::reply_to from;
     // Counts messages from 1 on, as `count` does.
     std::size_t index = 0;
   };
@@ -85,13 +85,13 @@ struct scripted_life {
   caf::actor handle;
 };
 
-class scripted_actor final : public rt::interceptor<cancelled> {
+class scripted_actor final : public portable::interceptor<cancelled> {
 public:
   using reply = scripted_worker::reply;
   using held = scripted_state::held;
 
   scripted_actor(caf::actor_config& cfg, std::shared_ptr<scripted_state> state)
-    : rt::interceptor<cancelled>(cfg), state_(std::move(state)) {
+    : portable::interceptor<cancelled>(cfg), state_(std::move(state)) {
     state_->actor = this;
   }
 
@@ -101,18 +101,18 @@ public:
     state_->actor = nullptr;
     state_->open.clear();
     later_.clear();
-    rt::interceptor<cancelled>::on_exit();
+    portable::interceptor<cancelled>::on_exit();
   }
 
   // From outside of its handlers.
   void answer(held x, caf::message content) {
-    rt::forget_context(this);
+    portable::forget_context(this);
     x.from.answer(this, std::move(content));
   }
 
 protected:
   caf::behavior make_behavior() override {
-    auto result = rt::interceptor<cancelled>::make_behavior();
+    auto result = portable::interceptor<cancelled>::make_behavior();
     // CAF's own prints the exception.
     set_exception_handler([](std::exception_ptr&) -> caf::error {
       return caf::sec::runtime_error;
@@ -133,7 +133,7 @@ protected:
     }};
   }
 
-  void on_message(rt::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message content) override {
     held x{{std::move(content), clock().now(), state_->incarnations,
             from.number(), from.urgent()},
            std::move(from),
@@ -268,7 +268,7 @@ scripted_worker::reply scripted_worker::reply::after(duration d) const {
 }
 
 call_options scripted_worker::arrival::options() const {
-  if (auto* envelope = rt::get_if<call>(content))
+  if (auto* envelope = portable::get_if<call>(content))
     return envelope->options;
   throw std::logic_error{"scripted_worker: the message came without envelope"};
 }
@@ -371,8 +371,8 @@ void scripted_worker::quit(caf::error why) {
     throw std::logic_error{"scripted_worker: an actor does not end when it is "
                            "told to for the reason normal"};
   if (alive())
-    rt::tell_anon(life_->handle,
-                  caf::exit_msg{life_->handle.address(), std::move(why)});
+    portable::tell_anon(life_->handle,
+                        caf::exit_msg{life_->handle.address(), std::move(why)});
   run_actors();
 }
 

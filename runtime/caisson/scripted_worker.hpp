@@ -43,10 +43,10 @@ caf::message scripted_content(Ts&&... xs) {
 /// T, else null.
 template <class T>
 const T* scripted_value(const caf::message& msg) {
-  if (auto* x = rt::get_if<T>(msg))
+  if (auto* x = portable::get_if<T>(msg))
     return x;
-  auto* envelope = rt::get_if<call>(msg);
-  return envelope ? rt::get_if<T>(envelope->payload) : nullptr;
+  auto* envelope = portable::get_if<call>(msg);
+  return envelope ? portable::get_if<T>(envelope->payload) : nullptr;
 }
 
 } // namespace detail

@@ -24,7 +24,8 @@ inline constexpr duration unlimited = duration::max();
 
 /// `t + d`, clamped to `never` instead of overflowing. A negative `d` counts as
 /// zero, so that a clock that steps back cannot move an instant to the past.
-[[nodiscard]] constexpr time_point time_after(time_point t, duration d) noexcept {
+[[nodiscard]] constexpr time_point time_after(time_point t,
+                                              duration d) noexcept {
   // Before the epoch there is room for any duration (and `never - t` has none).
   if (t > time_point{} && d >= never - t)
     return never;
@@ -32,7 +33,8 @@ inline constexpr duration unlimited = duration::max();
 }
 
 /// Time from `now` until `t`, never negative; `unlimited` if `t` is `never`.
-[[nodiscard]] constexpr duration time_until(time_point t, time_point now) noexcept {
+[[nodiscard]] constexpr duration time_until(time_point t,
+                                            time_point now) noexcept {
   if (t == never)
     return unlimited;
   return t > now ? t - now : duration::zero();

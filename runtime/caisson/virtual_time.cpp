@@ -11,10 +11,10 @@ struct probe_state {
   probe_actor* actor = nullptr;
 };
 
-class probe_actor final : public rt::interceptor<> {
+class probe_actor final : public portable::interceptor<> {
 public:
   probe_actor(caf::actor_config& cfg, std::shared_ptr<probe_state> state)
-    : rt::interceptor<>(cfg), state_(std::move(state)) {
+    : portable::interceptor<>(cfg), state_(std::move(state)) {
     state_->actor = this;
   }
 
@@ -22,11 +22,11 @@ public:
 
   void on_exit() override {
     state_->actor = nullptr;
-    rt::interceptor<>::on_exit();
+    portable::interceptor<>::on_exit();
   }
 
   pending_answer ask(const caf::actor& to, caf::message content, bool urgent) {
-    rt::forget_context(this);
+    portable::forget_context(this);
     pending_answer answer;
     auto key = ++asked_;
     answers_.emplace(key, answer.state_);
@@ -39,9 +39,9 @@ public:
   }
 
   void tell(const caf::actor& to, caf::message content) {
-    rt::forget_context(this);
+    portable::forget_context(this);
     if (to)
-      rt::post(this, to, std::move(content));
+      portable::post(this, to, std::move(content));
   }
 
 protected:
@@ -50,7 +50,7 @@ protected:
     return caf::message_handler{[](const subscribe&) {}};
   }
 
-  void on_message(rt::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message content) override {
     state_->received.push_back(std::move(content));
     from.answer(this, caf::message{});
   }
@@ -122,10 +122,10 @@ virtual_time::virtual_time(caf::actor_system_config& cfg,
 }
 
 void virtual_time::start(caf::actor_system_config& cfg) {
-  rt::use_virtual_time(cfg);
+  portable::use_virtual_time(cfg);
   system_ = std::make_unique<caf::actor_system>(cfg);
-  rt::do_not_await_actors(*system_);
-  stepper_ = std::make_unique<rt::stepper>(*system_);
+  portable::do_not_await_actors(*system_);
+  stepper_ = std::make_unique<portable::stepper>(*system_);
   user_.emplace(make_probe());
   start_ = now();
 }
@@ -223,7 +223,7 @@ void virtual_time::run_all_timers(std::size_t limit) {
 }
 
 std::size_t virtual_time::actors() {
-  return rt::running(*system_);
+  return portable::running(*system_);
 }
 
 } // namespace caisson

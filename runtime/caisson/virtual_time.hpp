@@ -48,7 +48,7 @@ public:
 
   /// The error, if it is one; a default-constructed error (false) otherwise.
   [[nodiscard]] caf::error error() const {
-    auto* err = rt::get_if<caf::error>(state_->content);
+    auto* err = portable::get_if<caf::error>(state_->content);
     return err ? *err : caf::error{};
   }
 
@@ -61,7 +61,7 @@ public:
   [[nodiscard]] T value() const {
     if (!ready())
       throw std::logic_error{"no answer yet"};
-    if (auto* x = rt::get_if<T>(state_->content))
+    if (auto* x = portable::get_if<T>(state_->content))
       return *x;
     throw std::logic_error{"the answer is " + to_string(state_->content)};
   }
@@ -116,7 +116,7 @@ public:
   [[nodiscard]] std::vector<T> received_as() const {
     std::vector<T> out;
     for (const auto& msg : received())
-      if (auto* x = rt::get_if<T>(msg))
+      if (auto* x = portable::get_if<T>(msg))
         out.push_back(*x);
     return out;
   }
@@ -262,7 +262,7 @@ private:
 
   std::unique_ptr<system_config> own_config_;
   std::unique_ptr<caf::actor_system> system_;
-  std::unique_ptr<rt::stepper> stepper_;
+  std::unique_ptr<portable::stepper> stepper_;
   std::optional<random_source> order_;
   time_point start_;
   std::uint64_t handled_ = 0;

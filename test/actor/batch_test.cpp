@@ -19,7 +19,7 @@ namespace {
 // CAF 1.x wants to know all types before the first actor system exists, and in
 // this program other tests come first.
 [[maybe_unused]] const bool types_ready = [] {
-  rt::init_types<caf::id_block::batch_test>();
+  portable::init_types<caf::id_block::batch_test>();
   return true;
 }();
 
@@ -39,7 +39,8 @@ CAISSON_ALL_ORDERS(batch_test);
 
 TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 3, .max_delay = 10ms}));
+  auto g = gate(w.handle(),
+                stack{}.batcher({.max_items = 3, .max_delay = 10ms}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   EXPECT_EQ(w.count(), 0u);
@@ -52,7 +53,8 @@ TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
 
 TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 3, .max_delay = 10ms}));
+  auto g = gate(w.handle(),
+                stack{}.batcher({.max_items = 3, .max_delay = 10ms}));
   auto a = world.request(g, 1);
   world.advance(10ms - 1ns);
   EXPECT_FALSE(a.ready());
@@ -62,7 +64,8 @@ TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
 
 TEST_P(batch_test, the_timer_of_a_flushed_batch_does_not_flush_the_next) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2, .max_delay = 10ms}));
+  auto g = gate(w.handle(),
+                stack{}.batcher({.max_items = 2, .max_delay = 10ms}));
   world.request(g, 1);
   world.advance(5ms);
   world.request(g, 2);
@@ -75,9 +78,9 @@ TEST_P(batch_test, the_timer_of_a_flushed_batch_does_not_flush_the_next) {
 
 TEST_P(batch_test, an_early_deadline_flushes_early) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(
-    w.handle(),
-    stack{}.batch({.max_items = 100, .max_delay = 1s, .deadline_margin = 5ms}));
+  auto g = gate(w.handle(),
+                stack{}.batcher(
+                  {.max_items = 100, .max_delay = 1s, .deadline_margin = 5ms}));
   auto a = world.request(g, wrap(1).within(50ms));
   world.advance(45ms - 1ns);
   EXPECT_EQ(w.count(), 0u);
@@ -91,7 +94,7 @@ TEST_P(batch_test, a_missing_result_is_that_items_error) {
       {caf::make_message(1),
        caf::make_message(caf::make_error(caf::sec::end_of_stream))}})};
   });
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 3}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 3}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   auto c = world.request(g, 3);
@@ -103,7 +106,7 @@ TEST_P(batch_test, a_missing_result_is_that_items_error) {
 
 TEST_P(batch_test, any_other_answer_is_for_all) {
   auto w = make_worker(scripted_worker::always(std::string{"done"}));
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   EXPECT_EQ(a.value<std::string>(), "done");
@@ -112,7 +115,7 @@ TEST_P(batch_test, any_other_answer_is_for_all) {
 
 TEST_P(batch_test, an_error_is_for_all) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   w.fail(caf::make_error(caf::sec::end_of_stream));
@@ -131,7 +134,7 @@ TEST_P(batch_test, vectors_of_values_are_batches_too) {
     });
   auto g = gate(
     w.handle(),
-    stack{}.batch({.max_items = 2}, batching::vectors<int, std::string>()));
+    stack{}.batcher({.max_items = 2}, batching::vectors<int, std::string>()));
   auto a = world.request(g, 1);
   auto wrong = world.request(g, std::string{"no int"});
   EXPECT_EQ(wrong.error(), caf::sec::unexpected_message);
@@ -143,7 +146,7 @@ TEST_P(batch_test, vectors_of_values_are_batches_too) {
 
 TEST_P(batch_test, drain_flushes_what_waits) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 9, .max_delay = 1h}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 9, .max_delay = 1h}));
   auto a = world.request(g, 1);
   auto drained = world.request(g, drain{});
   EXPECT_EQ(a.value<int>(), 2);
@@ -152,7 +155,7 @@ TEST_P(batch_test, drain_flushes_what_waits) {
 
 TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, wrap(1).within(1s));
   auto b = world.request(g, wrap(2).within(9s));
   world.advance(1s);
@@ -167,9 +170,9 @@ TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
   auto w = make_worker(doubling_batches());
   w.plan(scripted_worker::reply::error(caf::sec::end_of_stream));
   auto g = gate(w.handle(), stack{}
-                              .batch({.max_items = 2})
-                              .retry({.backoff = schedule::constant(1s),
-                                      .idempotent = true}));
+                              .batcher({.max_items = 2})
+                              .retrier({.backoff = schedule::constant(1s),
+                                        .idempotent = true}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   world.advance(1s);

@@ -19,13 +19,13 @@ public:
   caf::behavior make_behavior() override {
     auto note = [this] { senders_->push_back(current_sender()); };
     auto fail = [](caf::error& err) { ADD_FAILURE() << to_string(err); };
-    rt::ask(this, whom_, 1s, 21).then([=](int) { note(); }, fail);
-    rt::ask(this, whom_, 1s, get_status{})
+    portable::ask(this, whom_, 1s, 21).then([=](int) { note(); }, fail);
+    portable::ask(this, whom_, 1s, get_status{})
       .then([=](const status&) { note(); }, fail);
-    rt::ask(this, whom_, 1s, acquire{})
+    portable::ask(this, whom_, 1s, acquire{})
       .then([=](const permit&) { note(); }, fail);
     // A number that no call of this actor has.
-    rt::ask(this, whom_, 1s, cancelled{99}).then([=] { note(); }, fail);
+    portable::ask(this, whom_, 1s, cancelled{99}).then([=] { note(); }, fail);
     return {[](bool) {}};
   }
 
@@ -129,7 +129,7 @@ TEST_P(call_handle_test, exit_messages_and_other_system_messages_do_nothing) {
   EXPECT_TRUE(is_refused(asked));
   auto bad = own(world.system().spawn<linked>(x.calls));
   world.send(bad, true);
-  EXPECT_FALSE(rt::is_down(x.calls));
+  EXPECT_FALSE(portable::is_down(x.calls));
   EXPECT_EQ(world.request(x.calls, 21).value<int>(), 42);
 }
 
@@ -137,7 +137,7 @@ TEST_P(call_handle_test, linking_to_it_tells_when_the_gate_ends) {
   auto x = make();
   auto follower = own(world.system().spawn<linked>(x.calls));
   world.kill(x.gate);
-  EXPECT_TRUE(rt::is_down(follower));
+  EXPECT_TRUE(portable::is_down(follower));
 }
 
 TEST_P(call_handle_test, answers_that_nobody_asked_for_are_dropped) {
@@ -188,7 +188,7 @@ TEST_P(call_handle_test, what_is_in_an_envelope_is_payload) {
                {}};
   auto asked = world.request(x.calls, wrapped);
   ASSERT_EQ(x.worker.open(), 1u);
-  EXPECT_TRUE(rt::holds<reconfigure>(x.worker.open_message().content));
+  EXPECT_TRUE(portable::holds<reconfigure>(x.worker.open_message().content));
   x.worker.answer(1);
   EXPECT_TRUE(asked.ok());
   EXPECT_EQ(look(x.gate).layers.at(0).config.at("threshold"), "5");
@@ -253,12 +253,12 @@ TEST_P(call_handle_test, it_is_down_when_the_gate_is) {
   auto near = gate(x.calls, stack{"near"});
   EXPECT_EQ(look(near).worker, worker_state::up);
   world.kill(x.gate);
-  EXPECT_TRUE(rt::is_down(x.calls));
+  EXPECT_TRUE(portable::is_down(x.calls));
   EXPECT_EQ(look(near).worker, worker_state::down);
   EXPECT_TRUE(world.request(x.calls, 21).error()
               == caf::sec::request_receiver_down);
   // One that is made later is down from the beginning.
-  EXPECT_TRUE(rt::is_down(call_handle(x.gate)));
+  EXPECT_TRUE(portable::is_down(call_handle(x.gate)));
 }
 
 TEST_P(call_handle_test, it_keeps_the_gate_and_leaves_nothing_behind) {

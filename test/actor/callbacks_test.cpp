@@ -31,11 +31,11 @@ TEST_P(callbacks_test, a_prefilter_fails_the_call_at_hand) {
     [](const caf::message&) { return caf::make_message(5); });
   batching forms;
   forms.prefilter = [](const caf::message& msg) -> std::optional<caf::message> {
-    if (*rt::get_if<int>(msg) == 13)
+    if (*portable::get_if<int>(msg) == 13)
       throw std::runtime_error{"unlucky"};
     return std::nullopt;
   };
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}, forms));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}, forms));
   auto a = world.request(g, 1);
   auto bad = world.request(g, 13);
   auto b = world.request(g, 2);
@@ -55,7 +55,7 @@ TEST_P(callbacks_test, assemble_fails_its_batch) {
       throw odd_exception{};
     return caf::make_message(static_cast<int>(items.size()));
   };
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}, forms));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}, forms));
   auto user = world.make_probe();
   user.send(g, subscribe{});
   auto a = world.request(g, 1);
@@ -85,7 +85,7 @@ TEST_P(callbacks_test, assemble_fails_when_the_timer_flushes) {
   forms.assemble = [](std::vector<caf::message>) -> caf::message {
     throw std::runtime_error{"no"};
   };
-  auto g = gate(w.handle(), stack{}.batch({.max_delay = 10ms}, forms));
+  auto g = gate(w.handle(), stack{}.batcher({.max_delay = 10ms}, forms));
   auto late = world.request(g, 1);
   // The flush is overdue when this one comes.
   world.advance(10ms);
@@ -102,7 +102,7 @@ TEST_P(callbacks_test, split_fails_its_batch) {
   forms.split = [](caf::message, std::size_t n) -> std::vector<caf::message> {
     throw std::runtime_error{"cannot split " + std::to_string(n)};
   };
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}, forms));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}, forms));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   expect_failed(a, "batcher", "split: cannot split 2", true);
@@ -113,7 +113,7 @@ TEST_P(callbacks_test, split_fails_its_batch) {
 TEST_P(callbacks_test, a_classifier_fails_the_call_and_lends_nothing_out) {
   for (auto kind : {"retrier", "breaker", "fallback"}) {
     auto w = make_worker([](const caf::message& msg) {
-      return *rt::get_if<int>(msg) == 13
+      return *portable::get_if<int>(msg) == 13
                ? caf::make_message(caf::make_error(caf::sec::runtime_error))
                : msg;
     });
@@ -126,7 +126,7 @@ TEST_P(callbacks_test, a_classifier_fails_the_call_and_lends_nothing_out) {
     stack s;
     s.semaphore({.permits = 1});
     if (kind == std::string{"retrier"})
-      s.retry({.idempotent = true, .classify = c});
+      s.retrier({.idempotent = true, .classify = c});
     else if (kind == std::string{"breaker"})
       s.breaker({.threshold = 1, .classify = c});
     else
@@ -144,7 +144,7 @@ TEST_P(callbacks_test, a_classifier_that_only_observes_fails_nothing) {
   classifier c;
   c.by_value = [](const outcome&) -> verdict { throw odd_exception{}; };
   auto g = gate(w.handle(),
-                stack{}.retry({.mode = mode::observe, .classify = c}));
+                stack{}.retrier({.mode = mode::observe, .classify = c}));
   EXPECT_EQ(world.request(g, 1).value<int>(), 5);
   EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
 }
@@ -166,8 +166,8 @@ TEST_P(callbacks_test, a_schedule_fails_the_call_that_would_be_retried) {
   auto w = make_worker([](const caf::message&) {
     return caf::make_message(caf::make_error(caf::sec::runtime_error));
   });
-  auto g = gate(w.handle(),
-                stack{}.retry({.backoff = schedule::custom(
+  auto g = gate(w.handle(), stack{}.retrier(
+                              {.backoff = schedule::custom(
                                  [](std::uint32_t) -> std::optional<duration> {
                                    throw std::runtime_error{"no delay"};
                                  }),

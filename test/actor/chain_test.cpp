@@ -14,10 +14,10 @@ protected:
       scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
     caf::actor at = w.handle();
     for (int i = 0; i < depth; ++i)
-      at = gate(worker{at}, stack{}.retry({.max_attempts = attempts,
-                                           .backoff = schedule::constant(1ms),
-                                           .idempotent = true,
-                                           .budget = false}));
+      at = gate(worker{at}, stack{}.retrier({.max_attempts = attempts,
+                                             .backoff = schedule::constant(1ms),
+                                             .idempotent = true,
+                                             .budget = false}));
     auto answer = world.request(at, 1);
     world.advance(20s);
     EXPECT_EQ(answer.error(), caf::sec::end_of_stream);
@@ -56,7 +56,7 @@ TEST_P(chain_test, options_travel_through_chained_gates) {
 TEST_P(chain_test, the_attempt_counts_across_gates) {
   auto w = make_worker();
   auto inner = gate(worker{w.handle()}.takes_calls(), stack{"inner"});
-  auto outer = gate(worker{inner}, stack{}.retry({
+  auto outer = gate(worker{inner}, stack{}.retrier({
                                      .backoff = schedule::constant(1s),
                                      .idempotent = true,
                                    }));
@@ -89,7 +89,7 @@ TEST_P(chain_test, a_retrier_does_not_come_back_before_it_may) {
                                   .threshold = 1,
                                   .open = schedule::constant(4s),
                                 }));
-  auto outer = gate(worker{inner}, stack{}.retry({
+  auto outer = gate(worker{inner}, stack{}.retrier({
                                      .max_attempts = 3,
                                      .backoff = schedule::constant(10ms),
                                      .idempotent = true,
@@ -159,10 +159,10 @@ TEST(retry_arithmetic, half_fails_three_attempts) {
           : caf::make_message(caf::make_error(caf::sec::end_of_stream))};
     }};
   auto g = spawn_gate(world, w.handle(),
-                      stack{}.retry({.max_attempts = 3,
-                                     .backoff = schedule::constant(0s),
-                                     .idempotent = true,
-                                     .budget = false}));
+                      stack{}.retrier({.max_attempts = 3,
+                                       .backoff = schedule::constant(0s),
+                                       .idempotent = true,
+                                       .budget = false}));
   constexpr int n = 100'000;
   int ok = 0;
   for (int i = 0; i < n; ++i)

@@ -41,9 +41,9 @@ TEST_P(deadline_rules_test, permits_are_not_granted_at_the_deadline) {
 
 TEST_P(deadline_rules_test, a_batch_is_not_launched_with_items_that_are_over) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2,
-                                           .max_outstanding = 1,
-                                           .deadline_margin = 0s}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2,
+                                             .max_outstanding = 1,
+                                             .deadline_margin = 0s}));
   std::vector<pending_answer> answers;
   for (int i = 0; i < 8; ++i)
     answers.push_back(world.request(g, wrap(i).within(1s)));
@@ -59,7 +59,7 @@ TEST_P(deadline_rules_test,
        a_batch_that_nobody_waits_for_gives_its_place_back) {
   auto w = make_worker();
   auto g = gate(w.handle(),
-                stack{}.batch({.max_items = 1, .max_outstanding = 1}));
+                stack{}.batcher({.max_items = 1, .max_outstanding = 1}));
   auto who = world.make_probe();
   auto gone = who.request(g, 1);
   world.run_until_idle();
@@ -77,9 +77,9 @@ TEST_P(deadline_rules_test, an_outer_deadline_leaves_time_for_the_fallback) {
   auto g = gate(w.handle(), stack{}
                               .fallback({alternative::answer(7)})
                               .deadline({.name = "overall", .timeout = 3s})
-                              .retry({.max_attempts = 9,
-                                      .backoff = schedule::constant(0s),
-                                      .idempotent = true})
+                              .retrier({.max_attempts = 9,
+                                        .backoff = schedule::constant(0s),
+                                        .idempotent = true})
                               .deadline({.timeout = 1s}));
   auto answer = world.request(g, 1);
   world.advance(3s);
@@ -91,9 +91,9 @@ TEST_P(deadline_rules_test,
        a_shorter_deadline_outside_leaves_time_for_retries) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
-                              .retry({.max_attempts = 3,
-                                      .backoff = schedule::constant(10ms),
-                                      .idempotent = true})
+                              .retrier({.max_attempts = 3,
+                                        .backoff = schedule::constant(10ms),
+                                        .idempotent = true})
                               .deadline({.timeout = 50ms})
                               .deadline({.timeout = 100ms}));
   auto answer = world.request(g, 1);
@@ -108,9 +108,9 @@ TEST_P(deadline_rules_test, a_deadline_that_only_observes_changes_nothing) {
     auto g = gate(w.handle(),
                   stack{}
                     .fallback({alternative::answer(7)})
-                    .retry({.max_attempts = 2,
-                            .backoff = schedule::constant(10ms),
-                            .idempotent = true})
+                    .retrier({.max_attempts = 2,
+                              .backoff = schedule::constant(10ms),
+                              .idempotent = true})
                     .deadline({.timeout = 50ms})
                     .deadline({.mode = mode::observe, .timeout = timeout}));
     auto sent = world.now();
@@ -154,9 +154,9 @@ TEST_P(deadline_rules_test, each_attempt_has_the_time_of_its_layer) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
                               .fallback({alternative::answer(7)})
-                              .retry({.max_attempts = 2,
-                                      .backoff = schedule::constant(0s),
-                                      .idempotent = true})
+                              .retrier({.max_attempts = 2,
+                                        .backoff = schedule::constant(0s),
+                                        .idempotent = true})
                               .deadline({.timeout = 1min}));
   auto sent = world.now();
   auto answer = world.request(g, 1);

@@ -33,7 +33,7 @@ TEST_P(defaults_test, callers_come_back_to_a_worker_that_is_well_again) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
                               .deadline({.timeout = 5s})
-                              .retry()
+                              .retrier()
                               .breaker({.open = schedule::constant(1s)}));
   for (int i = 0; i < 5; ++i) {
     world.request(g, i);

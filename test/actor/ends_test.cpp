@@ -137,7 +137,7 @@ public:
         return taken_.back();
       },
       [this](const caf::actor& g) {
-        rt::ask(this, g, rt::no_timeout, acquire{.time_left = 1ns})
+        portable::ask(this, g, portable::no_timeout, acquire{.time_left = 1ns})
           .then([](const permit&) {}, [](const caf::error&) {});
       },
     };

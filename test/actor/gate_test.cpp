@@ -197,9 +197,9 @@ TEST_P(gate_test, holds_as_many_calls_as_it_may) {
 TEST_P(gate_test, does_not_take_the_answer_to_an_earlier_attempt) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
-                              .retry({.max_attempts = 2,
-                                      .backoff = schedule::constant(1s),
-                                      .idempotent = true})
+                              .retrier({.max_attempts = 2,
+                                        .backoff = schedule::constant(1s),
+                                        .idempotent = true})
                               .deadline({.timeout = 1s}));
   auto answer = world.request(g, 1);
   world.advance(2s);
@@ -212,15 +212,16 @@ TEST_P(gate_test, does_not_take_the_answer_to_an_earlier_attempt) {
 }
 
 // Answers what it holds 5 s after it was told to.
-class punctual final : public rt::interceptor<cancelled> {
+class punctual final : public portable::interceptor<cancelled> {
 public:
-  explicit punctual(caf::actor_config& cfg) : rt::interceptor<cancelled>(cfg) {}
+  explicit punctual(caf::actor_config& cfg)
+    : portable::interceptor<cancelled>(cfg) {}
 
 protected:
   caf::message_handler control() override {
     return caf::message_handler{[](const cancelled&) {}};
   }
-  void on_message(rt::reply_to from, caf::message) override {
+  void on_message(portable::reply_to from, caf::message) override {
     if (from.wanted())
       held_.push_back(std::move(from));
     else
@@ -234,7 +235,7 @@ protected:
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:
-  std::vector<rt::reply_to> held_;
+  std::vector<portable::reply_to> held_;
 };
 
 TEST_P(gate_test, an_answer_at_the_deadline_is_late_even_before_the_timer) {

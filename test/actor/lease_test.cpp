@@ -99,7 +99,7 @@ TEST_P(lease_test, a_breaker_hears_how_the_holders_work_went) {
 }
 
 TEST_P(lease_test, a_retrier_does_not_grant_a_second_time) {
-  auto g = gate(worker{}, stack{}.retry({.idempotent = true}).semaphore());
+  auto g = gate(worker{}, stack{}.retrier({.idempotent = true}).semaphore());
   auto answer = world.request(g, acquire{});
   world.request(g, release{.id = answer.value<permit>().id, .failed = true});
   world.advance(10s);

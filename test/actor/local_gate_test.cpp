@@ -163,9 +163,9 @@ TEST_P(local_gate_test, retries_by_its_own_timer) {
   auto w = make_worker();
   w.plan(scripted_worker::reply::error(errc::worker_down), 2);
   w.become(doubles());
-  auto c = start(w.handle(), stack{}.retry({.max_attempts = 3,
-                                            .backoff = schedule::constant(1s),
-                                            .idempotent = true}));
+  auto c = start(w.handle(), stack{}.retrier({.max_attempts = 3,
+                                              .backoff = schedule::constant(1s),
+                                              .idempotent = true}));
   world.send(c, 4);
   EXPECT_TRUE(seen().empty());
   world.advance(1s);
@@ -215,9 +215,9 @@ TEST_P(local_gate_test, await_goes_on_with_timers_and_further_attempts) {
   auto w = make_worker();
   w.plan(scripted_worker::reply::error(errc::worker_down), 2);
   w.become(doubles());
-  auto c = start(w.handle(), stack{}.retry({.max_attempts = 3,
-                                            .backoff = schedule::constant(1s),
-                                            .idempotent = true}));
+  auto c = start(w.handle(), stack{}.retrier({.max_attempts = 3,
+                                              .backoff = schedule::constant(1s),
+                                              .idempotent = true}));
   on("wait", [](client& x) { x.ask_and_wait(4); });
   world.send(c, std::string{"wait"});
   world.send(c, std::string{"later"});
@@ -309,7 +309,7 @@ TEST_P(local_gate_test, keeps_an_actor_alive_that_waits_and_no_longer) {
   {
     auto c = start(
       w.handle(),
-      stack{}.retry({.backoff = schedule::constant(1s), .idempotent = true}),
+      stack{}.retrier({.backoff = schedule::constant(1s), .idempotent = true}),
       false);
     owned.erase(owned.begin());
   }
@@ -441,7 +441,7 @@ TEST_P(local_gate_test, refuses_a_stack_that_is_not_valid) {
 
 // -- typed workers ------------------------------------------------------------
 
-using doubler = caf::typed_actor<rt::sig<int(int)>>;
+using doubler = caf::typed_actor<portable::sig<int(int)>>;
 
 TEST_P(local_gate_test, checks_typed_requests) {
   auto w = make_worker(doubles());

@@ -47,14 +47,14 @@ std::vector<situation> situations() {
      },
      1},
     {"in a forming batch",
-     [] { return stack{}.batch({.max_items = 5, .max_delay = 20s}); }, 1},
+     [] { return stack{}.batcher({.max_items = 5, .max_delay = 20s}); }, 1},
     {"in a batch under way",
-     [] { return stack{}.batch({.max_items = 2, .max_delay = 20s}); }, 1},
+     [] { return stack{}.batcher({.max_items = 2, .max_delay = 20s}); }, 1},
     {"behind all layers",
      [] {
        return stack{}
          .deadline({.timeout = 25s})
-         .retry({.backoff = schedule::constant(1s), .idempotent = true})
+         .retrier({.backoff = schedule::constant(1s), .idempotent = true})
          .breaker({.threshold = 100})
          .limiter({.rate = 1000, .burst = 100})
          .semaphore({.permits = 100});
@@ -65,9 +65,9 @@ std::vector<situation> situations() {
     {"under a deadline per attempt",
      [] {
        return stack{}
-         .retry({.max_attempts = 3,
-                 .backoff = schedule::constant(1s),
-                 .idempotent = true})
+         .retrier({.max_attempts = 3,
+                   .backoff = schedule::constant(1s),
+                   .idempotent = true})
          .deadline({.timeout = 4s});
      },
      0},
@@ -173,7 +173,7 @@ TEST_P(one_reply_test, every_request_gets_exactly_one_answer) {
   world.advance(1h);
   for (auto& a : answers)
     EXPECT_EQ(a.count(), 1u);
-  if (!rt::is_down(g)) {
+  if (!portable::is_down(g)) {
     // Nothing is left over: no call, no permit, no waiter.
     auto s = world.request(g, get_status{}).value<status>();
     EXPECT_EQ(s.metrics.at("in_progress"), 0);

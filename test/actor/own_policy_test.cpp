@@ -1,6 +1,6 @@
-// Policies that do not come with caisson: the one of docs/own-policy.md, and one
-// with a layer of its own. As a kind in the table, the former runs through the
-// tests of all forms, too.
+// Policies that do not come with caisson: the one of docs/own-policy.md, and
+// one with a layer of its own. As a kind in the table, the former runs through
+// the tests of all forms, too.
 #include "support/kinds.hpp"
 #include "support/solo.hpp"
 #include "support/stack_texts.hpp"
@@ -198,7 +198,7 @@ public:
 
   std::optional<caf::message> prefilter(const caf::message& content,
                                         env&) override {
-    auto* x = rt::get_if<int>(content);
+    auto* x = portable::get_if<int>(content);
     if (!x || *x != known_)
       return std::nullopt;
     return caf::make_message(-*x);

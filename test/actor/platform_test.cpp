@@ -68,7 +68,7 @@ TEST_P(platform_holder_test,
   auto answer = world.user().request(x, 1);
   world.run_until_idle();
   ASSERT_TRUE(answer.ready());
-  EXPECT_TRUE(rt::is_down(x));
+  EXPECT_TRUE(portable::is_down(x));
 }
 
 #if CAISSON_CAF_LEGACY
@@ -84,7 +84,7 @@ TEST_P(platform_holder_test, an_exception_answers_and_ends_the_actor) {
   auto x = make_holder();
   auto answer = world.request(x, std::string{"throw"});
   EXPECT_EQ(answer.error(), caf::sec::runtime_error);
-  EXPECT_TRUE(rt::is_down(x));
+  EXPECT_TRUE(portable::is_down(x));
 }
 
 TEST_P(platform_holder_test, unexpected_message_has_the_code_that_we_know) {
@@ -110,12 +110,12 @@ TEST_P(platform_test, urgent_messages_overtake) {
 }
 
 TEST_P(platform_test, watching_keeps_nobody_alive) {
-  class watcher final : public rt::interceptor<> {
+  class watcher final : public portable::interceptor<> {
   public:
     watcher(caf::actor_config& cfg, caf::actor x)
-      : rt::interceptor<>(cfg), x_(std::move(x)) {}
+      : portable::interceptor<>(cfg), x_(std::move(x)) {}
     caf::behavior make_behavior() override {
-      auto result = rt::interceptor<>::make_behavior();
+      auto result = portable::interceptor<>::make_behavior();
       watch(caf::actor_cast<caf::strong_actor_ptr>(x_));
       x_ = nullptr;
       return result;
@@ -125,7 +125,7 @@ TEST_P(platform_test, watching_keeps_nobody_alive) {
     caf::message_handler control() override {
       return caf::message_handler{[](const drain&) {}};
     }
-    void on_message(rt::reply_to, caf::message) override {}
+    void on_message(portable::reply_to, caf::message) override {}
     void on_answer(std::uint64_t, caf::message) override {}
     void on_timer() override {}
     void on_down(const caf::actor_addr&, const caf::error&) override {}
@@ -141,16 +141,16 @@ TEST_P(platform_test, watching_keeps_nobody_alive) {
 }
 
 // The gate's timer: one per actor, replaced by the next one, gone with it.
-class alarm final : public rt::interceptor<> {
+class alarm final : public portable::interceptor<> {
 public:
   alarm(caf::actor_config& cfg, std::vector<time_point>* fired)
-    : rt::interceptor<>(cfg), fired_(fired) {}
+    : portable::interceptor<>(cfg), fired_(fired) {}
 
 protected:
   caf::message_handler control() override {
     return caf::message_handler{[](const drain&) {}};
   }
-  void on_message(rt::reply_to, caf::message x) override {
+  void on_message(portable::reply_to, caf::message x) override {
     auto ns = x.get_as<std::int64_t>(0);
     set_timer(ns < 0 ? never : clock().now() + duration{ns});
   }
@@ -200,7 +200,7 @@ TEST_P(platform_test, handlers_see_the_instant_for_which_they_were_due) {
 }
 
 TEST_P(platform_test, a_typed_handle_can_be_cast_to_and_fro) {
-  using doubler = caf::typed_actor<rt::sig<int(int)>>;
+  using doubler = caf::typed_actor<portable::sig<int(int)>>;
   auto w = make_worker(doubles());
   auto typed = caf::actor_cast<doubler>(w.handle());
   auto g = guard(world, typed, stack{});
@@ -228,7 +228,7 @@ TEST_P(platform_test, errors_compare_by_code_and_keep_their_context) {
   ASSERT_NE(context_of(full), nullptr);
   EXPECT_EQ(context_of(full)->policy, "db");
   EXPECT_EQ(retry_after(full), 3s);
-  auto text = rt::render(world.system(), full);
+  auto text = portable::render(world.system(), full);
   EXPECT_NE(text.find("breaker_open"), std::string::npos) << text;
   EXPECT_NE(text.find("db"), std::string::npos) << text;
   EXPECT_EQ(
@@ -257,7 +257,7 @@ T round_trip(caf::actor_system& sys, const T& x) {
   caf::binary_deserializer source{sys, bytes};
   EXPECT_TRUE(source.apply(in));
 #endif
-  EXPECT_TRUE(rt::holds<T>(in));
+  EXPECT_TRUE(portable::holds<T>(in));
   return in.get_as<T>(0);
 }
 

@@ -32,7 +32,7 @@ CAISSON_ALL_ORDERS(reached_test);
 TEST_P(reached_test, a_worker_that_answers_was_reached_whatever_it_says) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::breaker_open); });
-  auto g = gate(w.handle(), stack{}.retry(quick(false)));
+  auto g = gate(w.handle(), stack{}.retrier(quick(false)));
   auto answer = world.request(g, 1);
   world.advance(1s);
   EXPECT_TRUE(answer.is(errc::breaker_open));
@@ -45,7 +45,8 @@ TEST_P(reached_test, a_worker_that_answers_was_reached_whatever_it_says) {
 TEST_P(reached_test, a_worker_that_takes_calls_is_no_gate) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::queue_full); });
-  auto g = gate(worker{w.handle()}.takes_calls(), stack{}.retry(quick(false)));
+  auto g = gate(worker{w.handle()}.takes_calls(),
+                stack{}.retrier(quick(false)));
   auto answer = world.request(g, 1);
   world.advance(1s);
   EXPECT_EQ(w.count(), 1u);
@@ -55,7 +56,7 @@ TEST_P(reached_test, a_worker_that_takes_calls_is_no_gate) {
 TEST_P(reached_test, a_worker_that_was_declared_a_gate_is_believed) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::queue_full); });
-  auto g = gate(worker{w.handle()}.is_gate(), stack{}.retry(quick(false)));
+  auto g = gate(worker{w.handle()}.is_gate(), stack{}.retrier(quick(false)));
   auto answer = world.request(g, 1);
   world.advance(1s);
   EXPECT_EQ(w.count(), 3u);
@@ -65,7 +66,7 @@ TEST_P(reached_test, a_worker_that_was_declared_a_gate_is_believed) {
 TEST_P(reached_test, a_gate_behind_that_refuses_was_not_reached) {
   auto w = make_worker();
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
-  auto outer = gate(inner, stack{"outer"}.retry(quick(false)));
+  auto outer = gate(inner, stack{"outer"}.retrier(quick(false)));
   auto first = world.request(outer, 1);
   auto second = world.request(outer, 2);
   world.advance(1s);
@@ -82,12 +83,12 @@ TEST_P(reached_test, an_earlier_attempt_counts) {
   });
   auto inner = gate(w.handle(), stack{"inner"}
                                   .limiter({.rate = 1, .per = 1h, .burst = 5})
-                                  .retry({.max_attempts = 2,
-                                          .backoff = schedule::constant(10ms),
-                                          .idempotent = true})
+                                  .retrier({.max_attempts = 2,
+                                            .backoff = schedule::constant(10ms),
+                                            .idempotent = true})
                                   .breaker({.threshold = 1}));
-  auto middle = gate(inner, stack{"middle"}.retry(quick(false)));
-  auto outer = gate(middle, stack{"outer"}.retry(quick(false)));
+  auto middle = gate(inner, stack{"middle"}.retrier(quick(false)));
+  auto outer = gate(middle, stack{"outer"}.retrier(quick(false)));
   auto answer = world.request(outer, 1);
   world.advance(1s);
   EXPECT_TRUE(answer.is(errc::breaker_open));
@@ -105,8 +106,8 @@ TEST_P(reached_test, an_earlier_attempt_counts_when_the_call_is_cut_off) {
   });
   auto g = gate(w.handle(), stack{}
                               .limiter({.rate = 1, .per = 1h, .burst = 5})
-                              .retry({.backoff = schedule::constant(5s),
-                                      .idempotent = true})
+                              .retrier({.backoff = schedule::constant(5s),
+                                        .idempotent = true})
                               .limiter({.rate = 1, .per = 1h, .burst = 5}));
   auto cut = world.request(g, wrap(1).within(20s));
   world.advance(1s);
@@ -145,7 +146,7 @@ TEST_P(reached_test, an_alternative_that_is_no_gate_was_reached) {
     [](const caf::message&) { return refusal(errc::rate_limited); });
   auto g = gate(worker{caf::actor{}},
                 stack{"g"}.fallback({alternative::ask(other.handle())}));
-  auto outer = gate(g, stack{"outer"}.retry(quick(false)));
+  auto outer = gate(g, stack{"outer"}.retrier(quick(false)));
   auto answer = world.request(outer, 1);
   world.advance(1s);
   EXPECT_TRUE(reached(answer));
@@ -154,7 +155,7 @@ TEST_P(reached_test, an_alternative_that_is_no_gate_was_reached) {
 
 TEST_P(reached_test, the_items_of_a_batch_share_it) {
   auto w = make_worker([](const caf::message&) { return refusal(errc::shed); });
-  auto g = gate(w.handle(), stack{}.batch({.max_items = 2}));
+  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   EXPECT_TRUE(a.is(errc::shed));
@@ -166,7 +167,7 @@ TEST_P(reached_test, the_items_of_a_batch_share_it) {
       batch_reply{{caf::make_message(1), refusal(errc::breaker_open)}});
   });
   auto h = gate(parts.handle(),
-                stack{}.retry(quick(false)).batch({.max_items = 2}));
+                stack{}.retrier(quick(false)).batcher({.max_items = 2}));
   auto first = world.request(h, 1);
   auto second = world.request(h, 2);
   world.advance(1s);

@@ -15,17 +15,17 @@ using reply = scripted_worker::reply;
 class scripted_life_test : public world_test {
 protected:
   // Sends requests to the worker, and takes some of them back.
-  class fickle final : public rt::interceptor<> {
+  class fickle final : public portable::interceptor<> {
   public:
     fickle(caf::actor_config& cfg, caf::actor to)
-      : rt::interceptor<>(cfg), to_(std::move(to)) {}
+      : portable::interceptor<>(cfg), to_(std::move(to)) {}
 
   protected:
     caf::message_handler control() override {
       return caf::message_handler{[](const subscribe&) {}};
     }
     // A positive number asks under that number, a negative one takes it back.
-    void on_message(rt::reply_to, caf::message x) override {
+    void on_message(portable::reply_to, caf::message x) override {
       auto n = x.get_as<int>(0);
       auto key = static_cast<std::uint64_t>(n < 0 ? -n : n);
       if (n > 0)
@@ -112,7 +112,7 @@ TEST_P(scripted_life_test, death_drops_what_is_due_at_the_same_instant) {
 TEST_P(scripted_life_test, a_gate_supervises_it) {
   auto g = gate(
     worker::supervised(w.factory(), {.restart = schedule::constant(1s)}),
-    stack{}.retry({.backoff = schedule::constant(10ms), .idempotent = true}));
+    stack{}.retrier({.backoff = schedule::constant(10ms), .idempotent = true}));
   // The gate takes the one that is alive.
   EXPECT_EQ(w.incarnations(), 1u);
   w.plan(reply::death(), 2).plan(reply::value(42));
@@ -163,7 +163,7 @@ TEST_P(scripted_life_test, it_lives_as_long_as_somebody_has_it) {
 }
 
 TEST_P(scripted_life_test, it_stands_in_for_a_typed_actor) {
-  using typed = caf::typed_actor<rt::sig<int(int)>>;
+  using typed = caf::typed_actor<portable::sig<int(int)>>;
   auto guarded = own(guard(world, w.as<typed>(), stack{}));
   auto answer = world.request(guarded, 4);
   w.answer(w.open_as<int>() * 2);
@@ -175,9 +175,9 @@ TEST_P(scripted_life_test, it_stands_in_for_a_typed_actor) {
 TEST_P(scripted_life_test, it_remembers_what_came_when) {
   auto start = world.now();
   auto g = gate(w.handle(),
-                stack{}.retry({.max_attempts = 3,
-                               .backoff = schedule::linear(100ms, 100ms),
-                               .idempotent = true}));
+                stack{}.retrier({.max_attempts = 3,
+                                 .backoff = schedule::linear(100ms, 100ms),
+                                 .idempotent = true}));
   w.become(scripted_worker::always(caf::sec::runtime_error));
   world.request(g, 5);
   world.advance(1s);

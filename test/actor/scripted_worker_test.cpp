@@ -138,7 +138,7 @@ TEST_P(scripted_worker_test, it_knows_who_asked) {
 
 TEST_P(scripted_worker_test, a_script_answers_at_once) {
   w.become([](const caf::message& msg) -> std::optional<caf::message> {
-    if (auto* x = rt::get_if<int>(msg); x && *x > 0)
+    if (auto* x = portable::get_if<int>(msg); x && *x > 0)
       return caf::make_message(*x + 1);
     return std::nullopt;
   });

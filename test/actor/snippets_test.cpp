@@ -21,7 +21,7 @@ caf::behavior doubler() {
 }
 
 // [typed-worker]
-using doubling = caf::typed_actor<rt::sig<std::int32_t(std::int32_t)>>;
+using doubling = caf::typed_actor<portable::sig<std::int32_t(std::int32_t)>>;
 
 doubling::behavior_type typed_doubler() {
   return {
@@ -41,7 +41,7 @@ public:
         auto deadline = caisson::time_point{
           caisson::duration{x.options.deadline_ns}};
         auto left = caisson::time_until(deadline, clock().now());
-        running_ = caisson::rt::current_call(this);
+        running_ = caisson::portable::current_call(this);
         return left < 1s ? "a rough answer" : "a good answer";
       },
       [this](const caisson::cancelled& x) {
@@ -78,7 +78,7 @@ TEST_P(snippets_test, policy_and_stack) {
     caisson::stack{"payments"}
       .deadline({.timeout = 2s})
       // Each payment has a number, and the service books a number once.
-      .retry({.max_attempts = 3, .idempotent = true})
+      .retrier({.max_attempts = 3, .idempotent = true})
       .breaker({.threshold = 5})
       .limiter({.rate = 100, .burst = 20})
       .semaphore({.permits = 20, .max_waiters = 50, .max_wait = 200ms}));
@@ -107,9 +107,9 @@ TEST_P(snippets_test, two_attempts_of_one_second_each) {
   // [two-deadlines]
   auto policies = caisson::stack{"search"}
                     .deadline({.name = "overall", .timeout = 3s})
-                    .retry({.max_attempts = 5,
-                            .backoff = caisson::schedule::constant(100ms),
-                            .idempotent = true})
+                    .retrier({.max_attempts = 5,
+                              .backoff = caisson::schedule::constant(100ms),
+                              .idempotent = true})
                     .deadline({.name = "attempt", .timeout = 1s});
   // [/two-deadlines]
   auto g = gate(mute.handle(), policies);
@@ -142,9 +142,8 @@ TEST_P(snippets_test, a_worker_that_wants_to_know) {
   own(gate);
   EXPECT_EQ(world.request(gate, wrap(1).within(5s)).value<std::string>(),
             "a good answer");
-  EXPECT_EQ(
-    world.request(gate, wrap(1).within(5ms)).value<std::string>(),
-    "a rough answer");
+  EXPECT_EQ(world.request(gate, wrap(1).within(5ms)).value<std::string>(),
+            "a rough answer");
 }
 
 TEST_P(snippets_test, supervised) {
@@ -159,7 +158,7 @@ TEST_P(snippets_test, supervised) {
              .max_restarts = 5,
              .period = 30s,
              .on_give_up = caisson::give_up_action::refuse}),
-    caisson::stack{"doubling"}.retry({.idempotent = true}));
+    caisson::stack{"doubling"}.retrier({.idempotent = true}));
   // [/supervised]
   own(gate);
   EXPECT_EQ(world.request(gate, 21).value<std::int32_t>(), 42);
@@ -187,7 +186,7 @@ TEST_P(snippets_test, batches) {
     batch_reply reply;
     for (auto& row : rows.items)
       reply.results.push_back(
-        rt::holds<std::string>(row)
+        portable::holds<std::string>(row)
           ? caf::make_message(std::string{"stored"})
           : caf::make_message(caf::make_error(caf::sec::invalid_argument)));
     return reply;

@@ -51,7 +51,7 @@ std::vector<place> places() {
        return std::vector{
          stack{"outer"}.fallback({alternative::answer(-1)},
                                  {.max_concurrent = 20}),
-         stack{"inner"}.batch({.max_items = 30, .max_delay = 1h}).breaker()};
+         stack{"inner"}.batcher({.max_items = 30, .max_delay = 1h}).breaker()};
      }},
     {"tried again",
      [] {
@@ -59,8 +59,8 @@ std::vector<place> places() {
                                      .backoff = schedule::constant(0s),
                                      .idempotent = true,
                                      .budget = false};
-       return std::vector{stack{"outer"}.retry(retries),
-                          stack{"inner"}.retry(retries).breaker()};
+       return std::vector{stack{"outer"}.retrier(retries),
+                          stack{"inner"}.retrier(retries).breaker()};
      }},
   };
 }
@@ -178,7 +178,7 @@ protected:
     world.advance(1h);
     for (auto& x : chains)
       for (auto& g : x.gates) {
-        if (rt::is_down(g))
+        if (portable::is_down(g))
           continue;
         auto s = world.request(g, get_status{}).value<status>();
         expect_idle(x.name + "/" + s.name, s.metrics);

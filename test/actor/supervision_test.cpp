@@ -80,9 +80,9 @@ TEST_P(supervision_actor_test, a_retrier_outlives_the_crashes_of_its_worker) {
       caf::actor_cast<caf::actor>(sys.spawn<third_time>(&attempts))};
   };
   auto g = gate(worker::supervised(make, {.restart = schedule::constant(10ms)}),
-                stack{}.retry({.max_attempts = 5,
-                               .backoff = schedule::constant(50ms),
-                               .idempotent = true}));
+                stack{}.retrier({.max_attempts = 5,
+                                 .backoff = schedule::constant(50ms),
+                                 .idempotent = true}));
   auto answer = world.request(g, 7);
   world.advance(1s);
   EXPECT_EQ(answer.value<int>(), 7);
@@ -189,7 +189,7 @@ TEST_P(supervision_actor_test, a_worker_that_others_know_ends_with_its_gate) {
                 stack{});
   stop_gate(g);
   world.run_until_idle();
-  EXPECT_TRUE(rt::is_down(known));
+  EXPECT_TRUE(portable::is_down(known));
 }
 
 TEST_P(supervision_actor_test, the_worker_ends_with_its_gate) {

@@ -145,7 +145,7 @@ TEST_P(test_snippets_test, a_service_that_dies_and_comes_back) {
   caisson::scripted_worker service{world};
   auto gate = caisson::spawn_gate(
     world, caisson::worker::supervised(service.factory()).takes_calls(),
-    caisson::stack{}.retry({.idempotent = true}));
+    caisson::stack{}.retrier({.idempotent = true}));
 
   service.plan(caisson::scripted_worker::reply::death());
   auto answer = world.request(gate, 21);

@@ -78,8 +78,7 @@ TEST_P(trust_test, sizes_have_bounds) {
   auto g = gate(w.handle(), stack{}.semaphore({.permits = 5}));
   auto too_long = std::string(max_key_length + 1, 'k');
   auto fits = std::string(max_key_length, 'k');
-  EXPECT_TRUE(
-    world.request(g, wrap(1).key(too_long)).is(errc::invalid_config));
+  EXPECT_TRUE(world.request(g, wrap(1).key(too_long)).is(errc::invalid_config));
   EXPECT_TRUE(
     world.request(g, acquire{.key = too_long}).is(errc::invalid_config));
   EXPECT_EQ(world.request(g, wrap(1).key(fits)).value<int>(), 2);
@@ -96,8 +95,8 @@ TEST_P(trust_test, sizes_have_bounds) {
   for (std::size_t i = 0; i <= max_settings; ++i)
     many.emplace("k" + std::to_string(i), "1");
   EXPECT_TRUE(world.request(g, reconfigure{{}, many}).is(errc::invalid_config));
-  EXPECT_TRUE(
-    world.request(g, command{operator_command::reset, huge}).is(errc::invalid_config));
+  EXPECT_TRUE(world.request(g, command{operator_command::reset, huge})
+                .is(errc::invalid_config));
 
   call deep{caf::make_message(1), {}};
   deep.options.path.assign(max_path_length, 1);
@@ -126,7 +125,7 @@ TEST_P(trust_test, a_request_for_a_permit_passes_what_handles_content) {
   auto g = gate(worker{}, stack{}
                             .fallback({alternative::ask(other.handle()),
                                        alternative::answer(7)})
-                            .batch({})
+                            .batcher({})
                             .semaphore({.permits = 1}));
   auto first = world.request(g, acquire{.time_left = 1h});
   auto second = world.request(g, acquire{.time_left = 1h});

@@ -13,21 +13,23 @@ protected:
     return own(caf::actor_cast<caf::actor>(
       world.system().spawn([](caf::event_based_actor* self) -> caf::behavior {
         return {
-          [self](std::int32_t x) { rt::tell(self, caf::actor{self}, x + 1); },
+          [self](std::int32_t x) {
+            portable::tell(self, caf::actor{self}, x + 1);
+          },
         };
       })));
   }
 
   // Sets a timer for the next nanosecond for ever.
-  class ticking final : public rt::interceptor<drain> {
+  class ticking final : public portable::interceptor<drain> {
   public:
-    using rt::interceptor<drain>::interceptor;
+    using portable::interceptor<drain>::interceptor;
 
   protected:
     caf::message_handler control() override {
       return {[this](const drain&) { on_timer(); }};
     }
-    void on_message(rt::reply_to, caf::message) override {}
+    void on_message(portable::reply_to, caf::message) override {}
     void on_answer(std::uint64_t, caf::message) override {}
     void on_timer() override { set_timer(clock().now() + 1ns); }
     void on_down(const caf::actor_addr&, const caf::error&) override {}

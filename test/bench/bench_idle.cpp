@@ -16,7 +16,7 @@ namespace caisson::bench {
 namespace {
 
 struct two_threads : system_config {
-  two_threads() { rt::set_threads(*this, 2); }
+  two_threads() { portable::set_threads(*this, 2); }
 };
 
 // Holds a permit of each gate for an hour.
@@ -27,7 +27,7 @@ public:
 
   caf::behavior make_behavior() override {
     for (const auto& x : from_)
-      rt::ask(this, x, rt::no_timeout, acquire{.time_left = 1h})
+      portable::ask(this, x, portable::no_timeout, acquire{.time_left = 1h})
         .then([this](const permit&) { ++tally_.kept; }, [](caf::error&) {});
     return {[](int) {}};
   }
@@ -61,7 +61,8 @@ public:
 
   void look() {
     auto start = wall_clock::now();
-    rt::ask_blocking(self_, gate_, rt::no_timeout, static_cast<int>(keep))
+    portable::ask_blocking(self_, gate_, portable::no_timeout,
+                           static_cast<int>(keep))
       .receive([](int) {}, [](caf::error&) {});
     late_.push_back(1e3 * (seconds_since(start) - 0.05));
   }
@@ -89,8 +90,7 @@ std::vector<caf::actor> populate(caf::actor_system& sys, pending what,
     return all.back();
   };
   auto w = add(sys.spawn<keeper>(std::ref(t)));
-  auto request = caf::make_message(
-    wrap(static_cast<int>(keep)).within(1h));
+  auto request = caf::make_message(wrap(static_cast<int>(keep)).within(1h));
   std::vector<caf::actor> gates;
   for (std::size_t i = 0; i < n; ++i) {
     if (what == pending::direct) {

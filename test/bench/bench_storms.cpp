@@ -62,7 +62,8 @@ private:
 };
 
 void ping(caf::scoped_actor& self, const caf::actor& gate) {
-  rt::ask_blocking(self, gate, rt::no_timeout, static_cast<int>(answer_now))
+  portable::ask_blocking(self, gate, portable::no_timeout,
+                         static_cast<int>(answer_now))
     .receive([](int) {}, [](caf::error&) {});
 }
 
@@ -84,7 +85,7 @@ public:
   void ping(const caf::actor& gate) override { bench::ping(self_, gate); }
   std::int64_t in_progress(const caf::actor& gate) override {
     std::int64_t result = 0;
-    rt::ask_blocking(self_, gate, rt::no_timeout, get_status{})
+    portable::ask_blocking(self_, gate, portable::no_timeout, get_status{})
       .receive([&](const status& s) { result = s.metrics.at("in_progress"); },
                [](caf::error&) {});
     return result;
@@ -92,7 +93,7 @@ public:
 
 private:
   struct two_threads : system_config {
-    two_threads() { rt::set_threads(*this, 2); }
+    two_threads() { portable::set_threads(*this, 2); }
   };
   two_threads config_;
   caf::actor_system system_;
@@ -151,7 +152,7 @@ public:
   scene all_answered() {
     auto w = worker_actor();
     auto s = held_by_worker(w);
-    s.strike = [w] { rt::tell_anon(w, static_cast<int>(answer_kept)); };
+    s.strike = [w] { portable::tell_anon(w, static_cast<int>(answer_kept)); };
     return s;
   }
 
@@ -217,7 +218,7 @@ public:
     auto c = spawn_caller(s.gate, request_for(keep), n_);
     s.callers = {c};
     wait_for_kept(n_);
-    s.strike = [c] { rt::tell_anon(c, drain{}); };
+    s.strike = [c] { portable::tell_anon(c, drain{}); };
     return s;
   }
 
@@ -267,8 +268,7 @@ private:
       tally_.answered = 0;
       tally_.kept = 0;
       s.callers = {spawn_caller(
-        g, caf::make_message(wrap(static_cast<int>(keep)).by(s.when)),
-        n_)};
+        g, caf::make_message(wrap(static_cast<int>(keep)).by(s.when)), n_)};
       where_.run_until([&] { return where_.now() >= s.when || all_held(); });
       if (where_.now() + 10ms < s.when)
         return s;

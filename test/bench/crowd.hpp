@@ -73,23 +73,23 @@ private:
 ///
 /// It counts its requests by itself: an actor's own list of them is searched
 /// from the front on CAF 0.17, which would hide what a gate costs.
-class caller final : public rt::interceptor<drain> {
+class caller final : public portable::interceptor<drain> {
 public:
   caller(caf::actor_config& cfg, caf::actor to, caf::message request,
          std::size_t n, tally& t)
-    : rt::interceptor<drain>(cfg), to_(std::move(to)),
+    : portable::interceptor<drain>(cfg), to_(std::move(to)),
       request_(std::move(request)), open_(n), tally_(t) {}
 
   void on_exit() override {
     ++tally_.callers_ended;
-    rt::interceptor<drain>::on_exit();
+    portable::interceptor<drain>::on_exit();
   }
 
 protected:
   caf::behavior make_behavior() override {
     for (std::uint64_t key = 1; key <= open_; ++key)
       forward(to_, key, request_, false);
-    return rt::interceptor<drain>::make_behavior();
+    return portable::interceptor<drain>::make_behavior();
   }
 
   caf::message_handler control() override {
@@ -104,7 +104,7 @@ protected:
       take_one_back();
   }
 
-  void on_message(rt::reply_to, caf::message) override {}
+  void on_message(portable::reply_to, caf::message) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
@@ -127,10 +127,10 @@ private:
 inline stack four_layers(bool retries = false) {
   return stack{
     gate_config{.default_deadline = unlimited, .max_calls = 16'000'000}}
-    .retry({.max_attempts = retries ? 2u : 1u,
-            .backoff = schedule::constant(std::chrono::hours(1)),
-            .idempotent = true,
-            .budget = false})
+    .retrier({.max_attempts = retries ? 2u : 1u,
+              .backoff = schedule::constant(std::chrono::hours(1)),
+              .idempotent = true,
+              .budget = false})
     .breaker({.threshold = 1'000'000})
     .limiter({.rate = 1'000'000'000, .burst = 1'000'000})
     .semaphore({.permits = 1'000'000});

@@ -83,10 +83,10 @@ private:
       done_->set_value();
       return quit();
     }
-    rt::ask(this, desk_, rt::no_timeout, acquire{})
+    portable::ask(this, desk_, portable::no_timeout, acquire{})
       .then(
         [this](const permit& p) {
-          rt::ask(this, desk_, rt::no_timeout, release{p.id})
+          portable::ask(this, desk_, portable::no_timeout, release{p.id})
             .then([this] { next(); }, [](caf::error&) { std::exit(1); });
         },
         [](caf::error&) { std::exit(1); });
@@ -156,13 +156,13 @@ private:
       // Refusals are what one of the measurements is about.
       if (e == errc::breaker_open)
         return answered();
-      fmt::print("failed: {}\n", rt::render(system(), e));
+      fmt::print("failed: {}\n", portable::render(system(), e));
       std::exit(1);
     };
     if (gate_)
       gate_->request(query{left_, "some text"}).then(good, bad);
     else
-      rt::ask(this, to_, rt::no_timeout, query{left_, "some text"})
+      portable::ask(this, to_, portable::no_timeout, query{left_, "some text"})
         .then(good, bad);
   }
 
@@ -208,7 +208,7 @@ struct subject {
 stack roomy_stack() {
   return stack{}
     .deadline({.timeout = 10s})
-    .retry({.max_attempts = 3, .idempotent = true})
+    .retrier({.max_attempts = 3, .idempotent = true})
     .breaker({.threshold = 5})
     .limiter({.rate = 1'000'000'000, .burst = 1'000'000})
     .semaphore({.permits = 100'000});
@@ -228,7 +228,7 @@ std::vector<subject> subjects() {
     {"local, stack of five", local(roomy_stack())},
     {"empty gate", through(stack{})},
     {"deadline", through(stack{}.deadline({.timeout = 10s}))},
-    {"retrier", through(stack{}.retry({.idempotent = true}))},
+    {"retrier", through(stack{}.retrier({.idempotent = true}))},
     {"breaker", through(stack{}.breaker({.threshold = 5}))},
     {"limiter",
      through(stack{}.limiter({.rate = 1'000'000'000, .burst = 1'000'000}))},
@@ -295,7 +295,8 @@ void print_others(caf::actor_system& sys, std::size_t total) {
   auto open = spawn_breaker(sys, worker{w}, {.threshold = 5});
   {
     caf::scoped_actor self{sys};
-    rt::ask_blocking(self, open, 5s, command{operator_command::force_open})
+    portable::ask_blocking(self, open, 5s,
+                           command{operator_command::force_open})
       .receive([](const status&) {}, [](caf::error&) { std::exit(1); });
   }
   fmt::print("\nrequest refused by an open breaker: {:.0f} ns, 256 in flight "
@@ -336,7 +337,7 @@ double bytes_per_call(caf::actor_system& sys, const subject& through,
   {
     // Warms up what is allocated once.
     caf::scoped_actor self{sys};
-    rt::ask_blocking(self, way.to, 50ms, query{})
+    portable::ask_blocking(self, way.to, 50ms, query{})
       .receive([](int) {}, [](caf::error&) {});
   }
   auto before = heap_in_use();
@@ -369,8 +370,8 @@ void print_bytes(caf::actor_system& sys) {
 // what is left of the difference where caller and worker run at once.
 void measure(std::size_t threads, std::size_t rounds, std::size_t total) {
   system_config cfg;
-  rt::add_types<caf::id_block::bench>(cfg);
-  rt::set_threads(cfg, threads);
+  portable::add_types<caf::id_block::bench>(cfg);
+  portable::set_threads(cfg, threads);
   caf::actor_system sys{cfg};
   fmt::print("\n{} worker thread{}: time per call, median of {} rounds; ratio "
              "to a direct request\n\n",
@@ -386,7 +387,7 @@ void measure(std::size_t threads, std::size_t rounds, std::size_t total) {
 
 int main(int argc, char** argv) {
   init_types();
-  rt::init_types<caf::id_block::bench>();
+  portable::init_types<caf::id_block::bench>();
   std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 7;
   std::size_t total = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100'000;
   for (std::size_t threads : {1u, 2u})

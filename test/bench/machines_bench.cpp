@@ -1,6 +1,6 @@
 // The policies without the actor: what a decision costs.
+#include <caisson/detail/timer_queue.hpp>
 #include <caisson/stack.hpp>
-#include <caisson/timer_queue.hpp>
 
 #include <benchmark/benchmark.h>
 

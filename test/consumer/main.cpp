@@ -27,10 +27,10 @@ int main() {
 
   std::int32_t answer = 0;
   caf::scoped_actor self{system};
-  caisson::rt::ask_blocking(self, guarded, 10s, std::int32_t{21})
+  caisson::portable::ask_blocking(self, guarded, 10s, std::int32_t{21})
     .receive([&](std::int32_t y) { answer = y; },
              [&](const caf::error& err) {
-               std::puts(caisson::rt::render(system, err).c_str());
+               std::puts(caisson::portable::render(system, err).c_str());
              });
   std::printf("21 doubled behind a breaker: %d\n", answer);
   self->send_exit(guarded, caf::exit_reason::user_shutdown);

@@ -36,7 +36,8 @@ struct deadlines : testing::Test {
 
   /// What the worker was told last; zero: no deadline.
   [[nodiscard]] duration told() const {
-    const auto& o = rt::get_if<caisson::call>(world->attempts.back().content)
+    const auto& o = portable::get_if<caisson::call>(
+                      world->attempts.back().content)
                       ->options;
     if (o.deadline_ns == 0)
       return duration::zero();

@@ -229,8 +229,9 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   EXPECT_EQ(b.take(), (lines{"admit", "settle failed, reached", "expire",
                              "settle failed, reached", "expire", "settle ok"}));
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(rt::get_if<caisson::call>(w.attempts[i].content)->options.attempt,
-              i + 1);
+    EXPECT_EQ(
+      portable::get_if<caisson::call>(w.attempts[i].content)->options.attempt,
+      i + 1);
 }
 
 TEST_F(router, a_value_of_the_layer_comes_to_its_settle) {
@@ -331,8 +332,9 @@ TEST_F(router, a_deadline_that_is_only_observed_is_not_kept) {
   };
   auto& w = start({.worker = {.takes_calls = true}});
   w.call("x");
-  EXPECT_EQ(rt::get_if<caisson::call>(w.attempts[0].content)->options.time_left,
-            unlimited);
+  EXPECT_EQ(
+    portable::get_if<caisson::call>(w.attempts[0].content)->options.time_left,
+    unlimited);
   w.at(5ms);
   w.answer(0, "y");
   EXPECT_EQ(w.answer_to(0), "y");
@@ -387,7 +389,8 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
                .attempt = 5,
                .key = "k",
                .path = {1, 2}});
-  const auto& o = rt::get_if<caisson::call>(w.attempts[0].content)->options;
+  const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)
+                    ->options;
   EXPECT_EQ(time_point{duration{o.deadline_ns}}, by);
   EXPECT_EQ(o.priority, 3);
   EXPECT_EQ(o.permits, 4u);
@@ -401,7 +404,8 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
 TEST_F(router, a_remote_target_is_told_the_time_left) {
   auto& w = start({.worker = {.takes_calls = true, .is_remote = true}});
   w.call("x", {.time_left = 50ms});
-  const auto& o = rt::get_if<caisson::call>(w.attempts[0].content)->options;
+  const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)
+                    ->options;
   EXPECT_EQ(o.deadline_ns, 0);
   EXPECT_EQ(o.time_left, duration{50ms});
   w.answer(0, "y");

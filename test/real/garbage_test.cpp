@@ -41,7 +41,7 @@ protected:
 
   // Whether a node that behaves is served.
   bool serves() {
-    auto gate = rt::connect(*system, rt::loopback, port);
+    auto gate = portable::connect(*system, portable::loopback, port);
     return gate && inquirer{*system, *gate}.serves();
   }
 
@@ -52,7 +52,7 @@ protected:
       network_config other_config;
       use_two_threads(other_config);
       caf::actor_system other{other_config};
-      auto gate = rt::connect(other, rt::loopback, between.port());
+      auto gate = portable::connect(other, portable::loopback, between.port());
       EXPECT_TRUE(static_cast<bool>(gate));
       inquirer asker{other, *gate};
       EXPECT_TRUE(asker.serves());

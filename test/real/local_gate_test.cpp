@@ -105,7 +105,7 @@ private:
 class local_gate_real_test : public testing::Test {
 protected:
   local_gate_real_test() {
-    rt::set_threads(cfg, 4);
+    portable::set_threads(cfg, 4);
     sys = std::make_unique<caf::actor_system>(cfg);
   }
 
@@ -126,7 +126,7 @@ TEST_F(local_gate_real_test, one_answer_each_while_workers_die) {
         {.restart = schedule::constant(1ms), .max_restarts = 1000}),
       stack{}
         .deadline({.timeout = 20s})
-        .retry({.backoff = schedule::constant(1ms), .idempotent = true})
+        .retrier({.backoff = schedule::constant(1ms), .idempotent = true})
         .breaker({.threshold = 50, .open = schedule::constant(5ms)})
         .semaphore({.permits = 40}),
       50, total, t);

@@ -22,10 +22,11 @@ caf::behavior doubler() {
 std::int32_t ask(caf::actor_system& system, const caf::actor& whom) {
   std::int32_t result = 0;
   caf::scoped_actor self{system};
-  rt::ask_blocking(self, whom, 20s, std::int32_t{21})
-    .receive(
-      [&](std::int32_t x) { result = x; },
-      [&](const caf::error& err) { ADD_FAILURE() << rt::render(system, err); });
+  portable::ask_blocking(self, whom, 20s, std::int32_t{21})
+    .receive([&](std::int32_t x) { result = x; },
+             [&](const caf::error& err) {
+               ADD_FAILURE() << portable::render(system, err);
+             });
   return result;
 }
 
@@ -36,7 +37,7 @@ TEST(network_snippets, a_client_calls_through_a_gate_on_another_node) {
   // [serve]
   auto gate = caisson::spawn_gate(server, service,
                                   caisson::stack{"server"}.semaphore());
-  auto port = caisson::rt::publish(server, gate);
+  auto port = caisson::portable::publish(server, gate);
   // [/serve]
   ASSERT_TRUE(port);
   {
@@ -44,12 +45,12 @@ TEST(network_snippets, a_client_calls_through_a_gate_on_another_node) {
     caf::actor_system client{client_config};
     // [connect]
     auto connect = [port = *port](caf::actor_system& sys) {
-      return caisson::rt::connect(sys, "127.0.0.1", port);
+      return caisson::portable::connect(sys, "127.0.0.1", port);
     };
     auto guarded = caisson::spawn_gate(
       client,
       caisson::worker::supervised(connect).on_own_thread().takes_calls(),
-      caisson::stack{"client"}.retry({.idempotent = true}));
+      caisson::stack{"client"}.retrier({.idempotent = true}));
     // [/connect]
     EXPECT_EQ(ask(client, guarded), 42);
     stop_gate(guarded);

@@ -16,7 +16,7 @@ namespace caisson::test {
 namespace {
 
 struct node_config : network_config {
-  node_config() { rt::set_threads(*this, 2); }
+  node_config() { portable::set_threads(*this, 2); }
 };
 
 // Answers an int with the milliseconds that were left when it came.
@@ -39,13 +39,13 @@ protected:
   network_test() : server(server_config), client(client_config) {}
 
   std::uint16_t publish(const caf::actor& x) {
-    auto port = rt::publish(server, call_handle{x});
+    auto port = portable::publish(server, call_handle{x});
     EXPECT_TRUE(static_cast<bool>(port));
     return port ? *port : std::uint16_t{0};
   }
 
   caf::actor connect(std::uint16_t port) {
-    auto x = rt::connect(client, "127.0.0.1", port);
+    auto x = portable::connect(client, "127.0.0.1", port);
     EXPECT_TRUE(static_cast<bool>(x));
     return x ? *x : caf::actor{};
   }
@@ -63,13 +63,13 @@ TEST_F(network_test, a_remote_gate_answers_with_values_and_errors) {
   auto near = spawn_gate(client, worker{connect(publish(far))}.takes_calls(),
                          stack{"near"}.deadline({.timeout = 20s}));
   caf::scoped_actor self{client};
-  rt::ask_blocking(self, near, 20s, std::int64_t{4})
+  portable::ask_blocking(self, near, 20s, std::int64_t{4})
     .receive([](std::int64_t x) { EXPECT_EQ(x, 5); },
-             [&](caf::error& e) { FAIL() << rt::render(client, e); });
-  rt::ask_blocking(self, far, 20s, command{operator_command::force_open})
+             [&](caf::error& e) { FAIL() << portable::render(client, e); });
+  portable::ask_blocking(self, far, 20s, command{operator_command::force_open})
     .receive([](const status&) {},
-             [&](caf::error& e) { FAIL() << rt::render(client, e); });
-  rt::ask_blocking(self, near, 20s, std::int64_t{4})
+             [&](caf::error& e) { FAIL() << portable::render(client, e); });
+  portable::ask_blocking(self, near, 20s, std::int64_t{4})
     .receive([](std::int64_t) { FAIL() << "answered"; },
              [](caf::error& e) {
                EXPECT_EQ(e, errc::breaker_open);
@@ -88,13 +88,13 @@ TEST_F(network_test, the_time_left_crosses_the_wire) {
   auto near = spawn_gate(client, worker{connect(publish(far))}.takes_calls(),
                          stack{"near"}.deadline({.timeout = 20s}));
   caf::scoped_actor self{client};
-  rt::ask_blocking(self, near, 20s, std::int64_t{4})
+  portable::ask_blocking(self, near, 20s, std::int64_t{4})
     .receive(
       [](std::int64_t left_ms) {
         EXPECT_LE(left_ms, 20'000);
         EXPECT_GT(left_ms, 10'000);
       },
-      [&](caf::error& e) { FAIL() << rt::render(client, e); });
+      [&](caf::error& e) { FAIL() << portable::render(client, e); });
   stop_gate(near);
   stop_gate(far);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
@@ -107,7 +107,7 @@ TEST_F(network_test, a_deadline_of_another_clock_is_refused) {
   auto proxy = connect(publish(far));
   caf::scoped_actor self{client};
   call c = wrap(std::int64_t{1}).by(time_point{} + 1h);
-  rt::ask_blocking(self, proxy, 20s, c)
+  portable::ask_blocking(self, proxy, 20s, c)
     .receive([](std::int64_t) { FAIL() << "answered"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
   stop_gate(far);
@@ -117,7 +117,7 @@ TEST_F(network_test, a_deadline_of_another_clock_is_refused) {
 // Whether the port can be reached by an address of this machine that is not
 // 127.0.0.1, but still leads nowhere else.
 bool is_open_at_another_address(caf::actor_system& sys, std::uint16_t port) {
-  return static_cast<bool>(rt::connect(sys, "127.0.0.2", port));
+  return static_cast<bool>(portable::connect(sys, "127.0.0.2", port));
 }
 
 TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
@@ -126,8 +126,8 @@ TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
     caf::actor_system&, const control_handle&, std::uint16_t,
     const std::string&)>;
   for (const auto& publish :
-       {publisher{&rt::publish}, publisher{&rt::publish_control}}) {
-    auto here = publish(server, far, 0, rt::loopback);
+       {publisher{&portable::publish}, publisher{&portable::publish_control}}) {
+    auto here = publish(server, far, 0, portable::loopback);
     ASSERT_TRUE(static_cast<bool>(here));
     EXPECT_FALSE(is_open_at_another_address(client, *here));
     auto everywhere = publish(server, far, 0, "0.0.0.0");
@@ -136,7 +136,7 @@ TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
     // An address that was forgotten does not mean all of them.
     EXPECT_EQ(publish(server, far, 0, "").error(), errc::invalid_config);
   }
-  auto by_default = rt::publish(server, far);
+  auto by_default = portable::publish(server, far);
   ASSERT_TRUE(static_cast<bool>(by_default));
   EXPECT_FALSE(is_open_at_another_address(client, *by_default));
   stop_gate(far);
@@ -145,9 +145,9 @@ TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
 TEST_F(network_test, a_port_can_be_closed_again) {
   auto far = spawn_gate(server, worker{}, stack{"far"});
   auto port = publish(far);
-  EXPECT_TRUE(static_cast<bool>(rt::unpublish(server, port)));
-  EXPECT_FALSE(rt::connect(client, rt::loopback, port));
-  EXPECT_FALSE(rt::unpublish(server, port));
+  EXPECT_TRUE(static_cast<bool>(portable::unpublish(server, port)));
+  EXPECT_FALSE(portable::connect(client, portable::loopback, port));
+  EXPECT_FALSE(portable::unpublish(server, port));
   stop_gate(far);
 }
 
@@ -160,9 +160,9 @@ TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
   caf::scoped_actor self{client};
   auto state = [&] {
     worker_state result{};
-    rt::ask_blocking(self, near, 20s, get_status{})
+    portable::ask_blocking(self, near, 20s, get_status{})
       .receive([&](const status& x) { result = x.worker; },
-               [&](caf::error& e) { FAIL() << rt::render(client, e); });
+               [&](caf::error& e) { FAIL() << portable::render(client, e); });
     return result;
   };
   EXPECT_EQ(state(), worker_state::up);
@@ -181,12 +181,12 @@ TEST_F(network_test, a_name_can_be_that_of_a_call_handle) {
                         stack{"far"});
   publish_name(server, "far", call_handle(far));
   auto near = connect(publish(far));
-  auto found = client.middleman().remote_lookup(rt::registry_key("far"),
+  auto found = client.middleman().remote_lookup(portable::registry_key("far"),
                                                 near->node());
   ASSERT_NE(found, nullptr);
   auto named = caf::actor_cast<caf::actor>(found);
   caf::scoped_actor self{client};
-  rt::ask_blocking(self, named, 20s, command{operator_command::reset})
+  portable::ask_blocking(self, named, 20s, command{operator_command::reset})
     .receive([](const status&) { FAIL() << "obeyed"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::invalid_config); });
   forget_name(server, "far");

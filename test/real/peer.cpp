@@ -63,15 +63,17 @@ int serve(const std::vector<std::string>& args) {
                                      dir + "/authority.pem"}};
     use_two_threads(cfg);
     caf::actor_system sys{cfg};
-    return run(sys, [&](auto& gate) { return rt::publish_tls(sys, gate); });
+    return run(sys,
+               [&](auto& gate) { return portable::publish_tls(sys, gate); });
   }
 #endif
   network_config cfg;
   use_two_threads(cfg);
   caf::actor_system sys{cfg};
   if (args.at(0) == "control")
-    return run(sys, [&](auto& gate) { return rt::publish_control(sys, gate); });
-  return run(sys, [&](auto& gate) { return rt::publish(sys, gate); });
+    return run(
+      sys, [&](auto& gate) { return portable::publish_control(sys, gate); });
+  return run(sys, [&](auto& gate) { return portable::publish(sys, gate); });
 }
 
 } // namespace caisson::test

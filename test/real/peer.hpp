@@ -35,7 +35,7 @@ inline std::uint16_t port_of(demo::process& server) {
 }
 
 inline void use_two_threads(caf::actor_system_config& cfg) {
-  rt::set_threads(cfg, 2);
+  portable::set_threads(cfg, 2);
 }
 
 /// Asks on behalf of a test, which fails if nobody answers at all.
@@ -50,7 +50,7 @@ public:
   template <class T, class... Ts>
   caf::expected<T> ask(Ts&&... xs) {
     caf::expected<T> result{caf::make_error(caf::sec::runtime_error)};
-    rt::ask_blocking(self_, whom_, patience, std::forward<Ts>(xs)...)
+    portable::ask_blocking(self_, whom_, patience, std::forward<Ts>(xs)...)
       .receive([&](const T& x) { result = x; },
                [&](caf::error& err) { result = std::move(err); });
     return result;
@@ -61,7 +61,7 @@ public:
   caf::error error_of(const T& x) {
     caf::error result;
     auto note = [&](caf::error& err) { result = std::move(err); };
-    auto answer = rt::ask_blocking(self_, whom_, patience, x);
+    auto answer = portable::ask_blocking(self_, whom_, patience, x);
     if constexpr (std::is_same_v<T, reconfigure> || std::is_same_v<T, command>)
       std::move(answer).receive([](const status&) {}, note);
     else

@@ -43,8 +43,8 @@ private:
     ++tally_->asked;
     --left_;
     ++open_;
-    rt::ask(this, to_, rt::no_timeout,
-            call(wrap(left_).within(5s).idempotent()))
+    portable::ask(this, to_, portable::no_timeout,
+                  call(wrap(left_).within(5s).idempotent()))
       .then(
         [this](int) {
           ++tally_->values;
@@ -99,7 +99,7 @@ private:
 class stress_test : public testing::Test {
 protected:
   stress_test() {
-    rt::set_threads(cfg, 4);
+    portable::set_threads(cfg, 4);
     sys = std::make_unique<caf::actor_system>(cfg);
   }
 
@@ -120,9 +120,9 @@ protected:
   static stack everything() {
     return stack{}
       .deadline({.timeout = 10s})
-      .retry({.max_attempts = 3,
-              .backoff = schedule::constant(1ms),
-              .idempotent = true})
+      .retrier({.max_attempts = 3,
+                .backoff = schedule::constant(1ms),
+                .idempotent = true})
       .breaker({.threshold = 1000})
       .limiter({.rate = 1'000'000, .burst = 1'000'000})
       .semaphore({.permits = 50, .max_waiters = 100'000})
@@ -142,7 +142,7 @@ TEST_F(stress_test, a_full_stack_answers_every_request) {
   EXPECT_EQ(t->values + t->errors, 40'000);
   EXPECT_GT(t->values, 30'000);
   caf::scoped_actor self{*sys};
-  rt::ask_blocking(self, g, 10s, get_status{})
+  portable::ask_blocking(self, g, 10s, get_status{})
     .receive(
       [](const status& s) {
         EXPECT_EQ(s.metrics.at("in_progress"), 0);
@@ -208,7 +208,7 @@ TEST_F(stress_test, deadlines_hold_on_the_real_clock) {
                           {.timeout = 50ms});
   caf::scoped_actor self{*sys};
   auto begin = std::chrono::steady_clock::now();
-  rt::ask_blocking(self, g, 60s, 1)
+  portable::ask_blocking(self, g, 60s, 1)
     .receive([](int) { FAIL() << "answered"; },
              [](caf::error& e) { EXPECT_EQ(e, errc::deadline_exceeded); });
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 50ms);

@@ -63,7 +63,7 @@ protected:
     explicit customer(std::uint16_t to, const std::string& name = "client",
                       const std::string& authority = "authority")
       : node_(name, authority) {
-      auto found = rt::connect_tls(node_.system, rt::loopback, to);
+      auto found = portable::connect_tls(node_.system, portable::loopback, to);
       if (!found)
         return;
       far_ = *found;
@@ -145,7 +145,7 @@ TEST_F(tls, a_node_without_a_certificate_reaches_nothing) {
     nameless() { load<caf::openssl::manager>(); }
   } config;
   caf::actor_system system{config};
-  EXPECT_FALSE(caf::openssl::remote_actor(system, rt::loopback, port));
+  EXPECT_FALSE(caf::openssl::remote_actor(system, portable::loopback, port));
 }
 
 TEST_F(tls, a_client_without_a_certificate_hears_nothing) {
@@ -166,7 +166,7 @@ TEST_F(tls, a_node_does_not_talk_to_a_server_of_another_authority) {
 TEST_F(tls, a_plain_node_reaches_nothing) {
   network_config config;
   caf::actor_system system{config};
-  EXPECT_FALSE(rt::connect(system, rt::loopback, port));
+  EXPECT_FALSE(portable::connect(system, portable::loopback, port));
 }
 
 TEST_F(tls, plain_bytes_and_silence_keep_nobody_away) {
@@ -203,10 +203,10 @@ TEST(tls_files, are_needed_before_anything_is_published) {
   network_config config;
   caf::actor_system system{config};
   auto gate = spawn_gate(system, worker{}, stack{});
-  EXPECT_EQ(rt::publish_tls(system, gate).error(), errc::invalid_config);
-  EXPECT_EQ(rt::publish_control_tls(system, gate).error(),
+  EXPECT_EQ(portable::publish_tls(system, gate).error(), errc::invalid_config);
+  EXPECT_EQ(portable::publish_control_tls(system, gate).error(),
             errc::invalid_config);
-  EXPECT_EQ(rt::connect_tls(system, rt::loopback, 1).error(),
+  EXPECT_EQ(portable::connect_tls(system, portable::loopback, 1).error(),
             errc::invalid_config);
   stop_gate(gate);
 }

@@ -75,7 +75,8 @@ public:
     if (auto_ == "open")
       return reject("rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
-    return reject("rejected_half_open", std::min(soon, time_until(next_due(), now)));
+    return reject("rejected_half_open",
+                  std::min(soon, time_until(next_due(), now)));
   }
 
   void result(call_id id, verdict v, time_point now) {
@@ -370,7 +371,8 @@ private:
   void enter_open() {
     ++row_;
     enter("open");
-    until_ = time_after(clock_, c_.delays[std::min(at_++, c_.delays.size() - 1)]);
+    until_ = time_after(clock_,
+                        c_.delays[std::min(at_++, c_.delays.size() - 1)]);
   }
 
   answer reject(const char* counter, duration retry_after) {

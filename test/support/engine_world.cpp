@@ -206,7 +206,7 @@ void engine_world::answer(detail::reply_slot to, caf::message content) {
   EXPECT_EQ(to.who(), x.who);
   EXPECT_EQ(to.number(), x.number);
   x.answer = words_of(content);
-  if (auto* p = rt::get_if<permit>(content))
+  if (auto* p = portable::get_if<permit>(content))
     x.permit = p->id;
   note(fmt::format("call {} = {}", n, x.answer));
   --open_;
@@ -228,8 +228,8 @@ std::uint64_t engine_world::deliver(detail::target_id to, std::uint64_t key,
   EXPECT_FALSE(dead_.count(to)) << "sent to a target that is known to be down";
   const auto& info = to == detail::worker_target ? setup_.worker
                                                  : setup_.target;
-  EXPECT_EQ(rt::holds<caisson::call>(content), info.takes_calls);
-  if (auto* c = rt::get_if<caisson::call>(content)) {
+  EXPECT_EQ(portable::holds<caisson::call>(content), info.takes_calls);
+  if (auto* c = portable::get_if<caisson::call>(content)) {
     const auto& o = c->options;
     EXPECT_TRUE(o.deadline_ns == 0
                 || time_point{duration{o.deadline_ns}} > now_);

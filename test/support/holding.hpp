@@ -51,7 +51,8 @@ struct holding : testing::Test {
 
   /// What came with an attempt, to a target that takes calls.
   const call_options& options_of(std::size_t attempt) {
-    return rt::get_if<caisson::call>(world->attempts[attempt].content)->options;
+    return portable::get_if<caisson::call>(world->attempts[attempt].content)
+      ->options;
   }
 
   puppets stack;

@@ -1,4 +1,5 @@
-// A local gate as an actor, so that what is tested on gates can be tested on it.
+// A local gate as an actor, so that what is tested on gates can be tested on
+// it.
 #pragma once
 
 #include <caisson/gate.hpp>
@@ -14,9 +15,10 @@ namespace caisson::test {
 
 /// Hands every message that it gets to a local gate, and the answer back.
 class local_proxy final
-  : public rt::interceptor<get_status, reconfigure, command, subscribe> {
+  : public portable::interceptor<get_status, reconfigure, command, subscribe> {
 public:
-  using super = rt::interceptor<get_status, reconfigure, command, subscribe>;
+  using super = portable::interceptor<get_status, reconfigure, command,
+                                      subscribe>;
 
   local_proxy(caf::actor_config& cfg, worker behind, stack policies)
     : super(cfg), gate_(this, std::move(behind), policies) {}
@@ -42,19 +44,20 @@ protected:
       [this](const command& x) { return done(gate_.command(x)); },
       [this](const subscribe&) {
         auto to = caf::actor_cast<caf::actor>(current_sender());
-        gate_.on_event([this, to](const event& x) { rt::tell(this, to, x); });
+        gate_.on_event(
+          [this, to](const event& x) { portable::tell(this, to, x); });
       },
     };
   }
 
-  void on_message(rt::reply_to from, caf::message content) override {
-    auto who = std::make_shared<rt::reply_to>(std::move(from));
-    if (rt::holds<drain>(content))
+  void on_message(portable::reply_to from, caf::message content) override {
+    auto who = std::make_shared<portable::reply_to>(std::move(from));
+    if (portable::holds<drain>(content))
       return gate_.drain([this, who] { who->answer(this, caf::message{}); });
     owed_.push_back(who);
     std::erase_if(owed_, [](const auto& x) { return !x->wanted(); });
-    auto request = rt::holds<call>(content)
-                     ? gate_.request(rt::take<call>(content))
+    auto request = portable::holds<call>(content)
+                     ? gate_.request(portable::take<call>(content))
                      : gate_.request_message(std::move(content));
     std::move(request).then(
       [this, who](caf::message x) { who->answer(this, std::move(x)); },
@@ -74,7 +77,7 @@ private:
     return gate_.get_status();
   }
 
-  std::vector<std::shared_ptr<rt::reply_to>> owed_;
+  std::vector<std::shared_ptr<portable::reply_to>> owed_;
   local_gate<> gate_;
 };
 

@@ -62,14 +62,14 @@ public:
 
 // -- implementation -----------------------------------------------------------
 
-class planned_worker::body final : public rt::interceptor<cancelled> {
+class planned_worker::body final : public portable::interceptor<cancelled> {
 public:
   body(caf::actor_config& cfg, std::shared_ptr<state> s)
-    : rt::interceptor<cancelled>(cfg), state_(std::move(s)) {}
+    : portable::interceptor<cancelled>(cfg), state_(std::move(s)) {}
 
   void on_exit() override {
     debts_.clear();
-    rt::interceptor<cancelled>::on_exit();
+    portable::interceptor<cancelled>::on_exit();
   }
 
 protected:
@@ -81,15 +81,15 @@ protected:
     }};
   }
 
-  void on_message(rt::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message content) override {
     std::string marks;
-    if (rt::holds<call>(content)) {
-      auto envelope = rt::take<call>(content);
+    if (portable::holds<call>(content)) {
+      auto envelope = portable::take<call>(content);
       marks = text_of(envelope.options);
       content = std::move(envelope.payload);
     }
     log(text_of(content) + marks);
-    numbers_[rt::current_call(this)] = text_of(content);
+    numbers_[portable::current_call(this)] = text_of(content);
     auto timing = next_reply(content);
     auto msg = answer_to(content, timing);
     count(content);
@@ -118,7 +118,7 @@ protected:
 private:
   struct debt {
     time_point due;
-    rt::reply_to to;
+    portable::reply_to to;
     caf::message content;
   };
 
@@ -153,10 +153,10 @@ private:
   }
 
   static std::string text_of(const caf::message& content) {
-    if (auto* x = rt::get_if<int>(content))
+    if (auto* x = portable::get_if<int>(content))
       return std::to_string(*x);
     std::string out;
-    if (auto* b = rt::get_if<batch>(content))
+    if (auto* b = portable::get_if<batch>(content))
       for (const auto& item : b->items)
         out += (out.empty() ? "" : " ") + text_of(item);
     return "[" + out + "]";
@@ -164,7 +164,7 @@ private:
 
   // The reply to the first call in a batch decides when the batch is answered.
   const reply_plan& next_reply(const caf::message& content) const {
-    if (auto* b = rt::get_if<batch>(content))
+    if (auto* b = portable::get_if<batch>(content))
       return next_reply(b->items.front());
     auto id = content.get_as<int>(0);
     const auto& all = state_->plan.at(id);
@@ -174,7 +174,7 @@ private:
   }
 
   void count(const caf::message& content) {
-    if (auto* b = rt::get_if<batch>(content))
+    if (auto* b = portable::get_if<batch>(content))
       for (const auto& item : b->items)
         count(item);
     else
@@ -185,7 +185,7 @@ private:
                          const reply_plan& x) const {
     // A batch is refused as a whole, or answered item by item.
     if (x.kind != reply_plan::what::own_error)
-      if (auto* b = rt::get_if<batch>(content)) {
+      if (auto* b = portable::get_if<batch>(content)) {
         batch_reply out;
         for (const auto& item : b->items)
           out.results.push_back(answer_to(item, next_reply(item)));
@@ -198,7 +198,7 @@ private:
         return caf::make_message(make_error(
           x.code, rejection{"elsewhere", x.retry_after, x.reached, {}}));
       default:
-        return rt::holds<int>(content)
+        return portable::holds<int>(content)
                  ? caf::make_message(content.get_as<int>(0) * 10)
                  : caf::make_message(0);
     }

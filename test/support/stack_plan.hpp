@@ -115,13 +115,13 @@ inline problems add_layer(stack& s, const layer_plan& x,
         found));
       break;
     case layer_kind::retrier:
-      s.retry(config_of(x,
-                        retrier_config{.backoff = schedule::constant(
-                                         std::chrono::milliseconds(10))},
-                        found));
+      s.retrier(config_of(x,
+                          retrier_config{.backoff = schedule::constant(
+                                           std::chrono::milliseconds(10))},
+                          found));
       break;
     case layer_kind::batcher:
-      s.batch(config_of(x, batcher_config{}, found));
+      s.batcher(config_of(x, batcher_config{}, found));
       break;
     case layer_kind::fallback: {
       std::vector<alternative> chain;

@@ -59,15 +59,15 @@ inline std::string words_of(const caf::error& err) {
 inline std::string words_of(const caf::message& x) {
   if (x.empty())
     return "()";
-  if (auto* s = rt::get_if<std::string>(x))
+  if (auto* s = portable::get_if<std::string>(x))
     return *s;
-  if (auto* err = rt::get_if<caf::error>(x))
+  if (auto* err = portable::get_if<caf::error>(x))
     return words_of(*err);
-  if (auto* c = rt::get_if<call>(x))
+  if (auto* c = portable::get_if<call>(x))
     return words_of(c->payload);
-  if (rt::holds<permit>(x))
+  if (portable::holds<permit>(x))
     return "permit";
-  auto* items = rt::get_if<batch>(x);
+  auto* items = portable::get_if<batch>(x);
   if (!items)
     return "?";
   std::string out;

@@ -1,4 +1,4 @@
-#include <caisson/pooled_list.hpp>
+#include <caisson/detail/pooled_list.hpp>
 #include <caisson/random.hpp>
 
 #include <gtest/gtest.h>

@@ -88,16 +88,16 @@ const twin twins[] = {
    "retry_on = ['worker_down']\n"
    "budget = false\n",
    [] {
-     return stack{"s"}.retry({.max_attempts = 4,
-                              .backoff = schedule::fibonacci(10ms).limit(1s),
-                              .idempotent = true,
-                              .classify = {.allow = {"worker_down"}},
-                              .budget = false});
+     return stack{"s"}.retrier({.max_attempts = 4,
+                                .backoff = schedule::fibonacci(10ms).limit(1s),
+                                .idempotent = true,
+                                .classify = {.allow = {"worker_down"}},
+                                .budget = false});
    }},
   {"kind = 'batcher'\n"
    "max_items = 20\n"
    "max_delay = '0'\n",
-   [] { return stack{"s"}.batch({.max_items = 20, .max_delay = 0ns}); }},
+   [] { return stack{"s"}.batcher({.max_items = 20, .max_delay = 0ns}); }},
   {"kind = 'fallback'\n"
    "max_concurrent = 0\n"
    "fall_back_on = ['shed']\n"
@@ -192,7 +192,7 @@ TEST(stack_toml, gives_the_whole_stack_that_code_gives) {
     .name = "payments", .default_deadline = 5s, .max_calls = 100, .seed = 42};
   auto code = stack{gate}
                 .deadline({.name = "overall"})
-                .retry({.idempotent = true})
+                .retrier({.idempotent = true})
                 .deadline({.timeout = 200ms})
                 .breaker({.mode = mode::off});
   EXPECT_EQ(rows_in(read.policies), rows_in(code));
@@ -300,7 +300,7 @@ public:
   template <class T>
   [[nodiscard]] std::optional<T> at(std::size_t index) const {
     auto answer = layers_.at(0)->value(index);
-    auto* value = rt::get_if<T>(answer);
+    auto* value = portable::get_if<T>(answer);
     return value ? std::optional<T>{*value} : std::nullopt;
   }
 

@@ -1,4 +1,4 @@
-#include <caisson/timer_queue.hpp>
+#include <caisson/detail/timer_queue.hpp>
 
 #include <gtest/gtest.h>
 

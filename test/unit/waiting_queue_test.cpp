@@ -1,6 +1,6 @@
 // Who waits, whose turn it is, and who leaves.
+#include <caisson/detail/waiting_queue.hpp>
 #include <caisson/random.hpp>
-#include <caisson/waiting_queue.hpp>
 
 #include <gtest/gtest.h>
 

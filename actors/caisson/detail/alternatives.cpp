@@ -80,7 +80,7 @@ caf::actor find_actor(const std::string& name, caf::actor_system* sys,
     wrong(quoted(name) + " cannot be looked up, there is no actor system here");
     return {};
   }
-  auto target = rt::find_name(*sys, name);
+  auto target = portable::find_name(*sys, name);
   if (!target)
     wrong("no actor is registered as " + quoted(name));
   return target;

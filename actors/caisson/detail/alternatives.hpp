@@ -8,8 +8,8 @@
 
 namespace caisson::detail {
 
-/// Reads the list under the key `alternatives`. Those that are actors are looked
-/// up in the registry of the reader's system, now.
+/// Reads the list under the key `alternatives`. Those that are actors are
+/// looked up in the registry of the reader's system, now.
 [[nodiscard]] std::vector<alternative> read_alternatives(layer_reader& from);
 
 } // namespace caisson::detail

@@ -4,9 +4,9 @@
 #include <caisson/caf.hpp>
 #include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/linked.hpp>
+#include <caisson/detail/pooled_list.hpp>
+#include <caisson/detail/timer_queue.hpp>
 #include <caisson/policy.hpp>
-#include <caisson/pooled_list.hpp>
-#include <caisson/timer_queue.hpp>
 
 #include <cstdint>
 #include <memory>

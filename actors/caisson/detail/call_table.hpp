@@ -12,8 +12,8 @@
 
 namespace caisson::detail {
 
-/// All records of an engine. A record's address and index stay the same while it
-/// is in use; ids are never reused. Places are taken from the lowest one on,
+/// All records of an engine. A record's address and index stay the same while
+/// it is in use; ids are never reused. Places are taken from the lowest one on,
 /// and blocks of them that are empty are given back, so that memory follows the
 /// number of calls held. Every operation takes constant time, but for the
 /// amortised growth of the index.

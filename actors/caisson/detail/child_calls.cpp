@@ -65,8 +65,8 @@ void child_calls::start(call_id id) {
   if (c->child->has_parents && c->child->waiting == 0)
     return finish(*c, outcome::failure(errc::cancelled, false));
   if (!c->child->has_parents)
-    c->deadline = std::min(c->child->limit,
-                           time_after(core_.now(), core_.config.default_deadline));
+    c->deadline = std::min(
+      c->child->limit, time_after(core_.now(), core_.config.default_deadline));
   if (fill(*c, std::move(contents)))
     send(*c);
 }

@@ -23,7 +23,8 @@ namespace caisson::detail {
 ///
 /// Each of the functions below is one step: it reads no clock, but is told the
 /// present instant, and has carried out everything that is due when it returns.
-/// None may be called while another one runs. No two threads may use it at a time.
+/// None may be called while another one runs. No two threads may use it at a
+/// time.
 class engine {
 public:
   engine(engine_host& host, engine_setup setup);

@@ -11,7 +11,7 @@ made run_factory(const worker_factory& make, caf::actor_system& sys) {
   try {
     auto result = make(sys);
     if (!result)
-      return {{}, rt::render(sys, result.error())};
+      return {{}, portable::render(sys, result.error())};
     if (!*result)
       return {{}, "the factory gave a null handle"};
     return {std::move(*result), {}};
@@ -39,8 +39,8 @@ public:
       end_worker(system(), handle);
       return {};
     }
-    rt::ask(this, caf::actor_cast<caf::actor>(gate), rt::no_timeout,
-            worker_made{handle, failure, incarnation_})
+    portable::ask(this, caf::actor_cast<caf::actor>(gate), portable::no_timeout,
+                  worker_made{handle, failure, incarnation_})
       .then(
         [this, handle = handle](bool wanted) {
           if (!wanted)
@@ -67,7 +67,7 @@ public:
 
   caf::behavior make_behavior() override {
     return {[this](std::uint32_t incarnation) {
-      rt::on_down(this, current_sender(), [this] {
+      portable::on_down(this, current_sender(), [this] {
         end_worker(system(), handle_);
         quit();
       });
@@ -99,7 +99,7 @@ caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
 }
 
 void end_worker(const caf::actor_system& sys, const caf::actor& x) {
-  if (x && !rt::is_remote(sys, caf::actor_cast<caf::strong_actor_ptr>(x)))
+  if (x && !portable::is_remote(sys, caf::actor_cast<caf::strong_actor_ptr>(x)))
     caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
 }
 

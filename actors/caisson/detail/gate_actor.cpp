@@ -19,7 +19,7 @@ std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
     return mix_seed(static_cast<std::uint64_t>(wanted));
   // Two gates of one fleet must not jitter in step; two runs in virtual time
   // must not differ.
-  if (rt::is_virtual(gate.home_system()))
+  if (portable::is_virtual(gate.home_system()))
     return mix_seed(gate.id());
   std::random_device entropy;
   return std::uint64_t{entropy()} << 32 | entropy();
@@ -32,7 +32,7 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   s.layers = policies.build();
   s.supervision = behind.supervision();
   s.seed = seed_for(gate, s.config.seed);
-  s.exact_timers = rt::is_virtual(gate.home_system());
+  s.exact_timers = portable::is_virtual(gate.home_system());
   // Apart from the other seed: who knows that one must not know permits.
   if (s.exact_timers)
     s.secret_seed = mix_seed(~gate.id());
@@ -106,27 +106,27 @@ void gate_actor::on_exit() {
 
 // -- what comes in ------------------------------------------------------------
 
-reply_slot gate_actor::slot_of(rt::reply_to from) const {
+reply_slot gate_actor::slot_of(portable::reply_to from) const {
   auto wanted = from.wanted();
   auto urgent = from.urgent();
   auto who = key_of(from.sender());
   auto number = from.number();
-  auto remote = rt::is_remote(system(), from.sender());
+  auto remote = portable::is_remote(system(), from.sender());
   reply_slot r{std::move(from), wanted, urgent, who, number};
   if (remote)
     r.mark_remote();
   return r;
 }
 
-void gate_actor::on_message(rt::reply_to from, caf::message content) {
+void gate_actor::on_message(portable::reply_to from, caf::message content) {
   auto who = slot_of(std::move(from));
-  if (rt::holds<call>(content))
-    engine_.on_call(std::move(who), rt::take<call>(content), now());
-  else if (auto* a = rt::get_if<acquire>(content))
+  if (portable::holds<call>(content))
+    engine_.on_call(std::move(who), portable::take<call>(content), now());
+  else if (auto* a = portable::get_if<acquire>(content))
     engine_.on_acquire(std::move(who), *a, now());
-  else if (auto* r = rt::get_if<release>(content))
+  else if (auto* r = portable::get_if<release>(content))
     engine_.on_release(std::move(who), *r, now());
-  else if (rt::holds<drain>(content))
+  else if (portable::holds<drain>(content))
     engine_.on_drain(std::move(who), now());
   else
     engine_.on_call(std::move(who), std::move(content), now());
@@ -146,8 +146,8 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
   watched_.erase(who);
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && targets_[x].address() == who)
-      engine_.on_target_down(x, why ? rt::render(system(), why) : "it has quit",
-                             now());
+      engine_.on_target_down(
+        x, why ? portable::render(system(), why) : "it has quit", now());
   auto key = key_of(who);
   if (callers_.erase(key) > 0)
     engine_.on_caller_down(key, now());
@@ -198,13 +198,13 @@ void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
 }
 
 void gate_actor::answer(reply_slot to, caf::message content) {
-  to.as<rt::reply_to>().answer(this, std::move(content));
+  to.as<portable::reply_to>().answer(this, std::move(content));
 }
 
 void gate_actor::tell(const event& what) {
   auto msg = caf::make_message(what);
   for (const auto& to : subscribers_)
-    rt::post(this, to, msg);
+    portable::post(this, to, msg);
 }
 
 void gate_actor::worker_given_up(const std::string& why) {
@@ -226,7 +226,7 @@ made_worker gate_actor::use_worker(caf::actor handle) {
 }
 
 std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
-  if (behind_.blocks()) {
+  if (behind_.runs_on_own_thread()) {
     maker_ = run_factory_apart(behind_.factory(), system(),
                                caf::weak_actor_ptr{ctrl()}, incarnation);
     return std::nullopt;
@@ -256,13 +256,13 @@ void gate_actor::forget_worker() {
 }
 
 bool gate_actor::is_down(target_id x) const {
-  return !targets_[x] || rt::is_down(targets_[x]);
+  return !targets_[x] || portable::is_down(targets_[x]);
 }
 
 // -- who is watched -----------------------------------------------------------
 
 void gate_actor::watch_caller(const reply_slot& who) {
-  const auto& from = who.as<rt::reply_to>().sender();
+  const auto& from = who.as<portable::reply_to>().sender();
   callers_[who.who()] = caf::actor_cast<caf::actor_addr>(from);
   watch_for(from);
 }
@@ -306,13 +306,14 @@ caf::result<void> gate_actor::add_subscriber() {
   }
   auto why = fmt::format("the gate has {} subscribers already",
                          max_subscribers);
-  if (rt::handles_request(this))
+  if (portable::handles_request(this))
     return make_error(errc::invalid_config,
                       rejection{name_, duration::zero(), false, why});
-  rt::post(this, from,
-           caf::make_message(engine_.make_event(
-             {.kind = event_kind::rejected, .to = "subscribe", .detail = why},
-             now())));
+  portable::post(
+    this, from,
+    caf::make_message(engine_.make_event(
+      {.kind = event_kind::rejected, .to = "subscribe", .detail = why},
+      now())));
   return caf::unit;
 }
 

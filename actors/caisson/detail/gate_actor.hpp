@@ -14,8 +14,9 @@
 
 namespace caisson::detail {
 
-using gate_base = rt::interceptor<get_status, reconfigure, command, subscribe,
-                                  unsubscribe, cancelled, worker_made>;
+using gate_base = portable::interceptor<get_status, reconfigure, command,
+                                        subscribe, unsubscribe, cancelled,
+                                        worker_made>;
 
 /// A host of an engine with a mailbox of its own: callers send requests to it,
 /// and it sends them on under an address that takes nothing but answers.
@@ -32,7 +33,7 @@ protected:
 
   caf::behavior make_behavior() override;
   caf::message_handler control() override;
-  void on_message(rt::reply_to from, caf::message content) override;
+  void on_message(portable::reply_to from, caf::message content) override;
   void on_answer(std::uint64_t key, caf::message content) override;
   void on_timer() override;
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
@@ -58,7 +59,7 @@ private:
   // -- parts ------------------------------------------------------------------
 
   [[nodiscard]] time_point now() { return clock().now(); }
-  reply_slot slot_of(rt::reply_to from) const;
+  reply_slot slot_of(portable::reply_to from) const;
   status make_status();
   bool take_made(worker_made& x);
   made_worker use_worker(caf::actor handle);

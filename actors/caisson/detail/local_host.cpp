@@ -26,7 +26,7 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
   s.config = policies.config();
   s.layers = policies.build();
   s.supervision = behind.supervision();
-  s.exact_timers = rt::is_virtual(self.home_system());
+  s.exact_timers = portable::is_virtual(self.home_system());
   auto own = mix_seed(self.id() ^ mix_seed(number));
   // In virtual time two runs must not differ; otherwise two gates of one fleet
   // must not jitter in step.
@@ -57,7 +57,7 @@ std::shared_ptr<local_host> local_host::make(caf::scheduled_actor* self,
 
 local_host::local_host(caf::scheduled_actor* self, worker behind,
                        const stack& policies)
-  : rt::resident(self), name_(policies.config().name),
+  : portable::resident(self), name_(policies.config().name),
     behind_(std::move(behind)),
     engine_(*this, setup_of(*self, behind_, policies, number())) {
   targets_.emplace_back();
@@ -116,7 +116,7 @@ void local_host::look_at_worker() {
   if (armed_ <= now())
     engine_.on_timer(now());
   for (target_id x = 0; x < targets_.size(); ++x)
-    if (targets_[x] && rt::is_down(targets_[x]))
+    if (targets_[x] && portable::is_down(targets_[x]))
       engine_.on_target_down(x, "it is down", now());
 }
 
@@ -143,9 +143,11 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
   if (stopped_)
     return;
   for (target_id x = 0; x < targets_.size(); ++x)
-    if (targets_[x] && targets_[x].address() == who && rt::is_down(targets_[x]))
+    if (targets_[x] && targets_[x].address() == who
+        && portable::is_down(targets_[x]))
       engine_.on_target_down(
-        x, why ? rt::render(self()->home_system(), why) : "it has quit", now());
+        x, why ? portable::render(self()->home_system(), why) : "it has quit",
+        now());
   hand_out();
 }
 
@@ -304,7 +306,7 @@ made_worker local_host::use_worker(caf::actor handle) {
 
 std::optional<made_worker> local_host::make_worker(std::uint32_t incarnation) {
   auto& sys = self()->home_system();
-  if (behind_.blocks()) {
+  if (behind_.runs_on_own_thread()) {
     incarnation_ = incarnation;
     maker_ = spawn_factory_helper(behind_.factory(), sys);
     forward(maker_, maker_key, caf::make_message(incarnation), false);
@@ -321,10 +323,10 @@ void local_host::take_made(caf::message& content) {
                       caf::exit_reason::user_shutdown);
   if (!engine_.awaits_worker(incarnation_))
     return;
-  if (!rt::holds<worker_made>(content))
+  if (!portable::holds<worker_made>(content))
     return engine_.on_worker_made({{}, "its factory's helper has ended"},
                                   now());
-  auto x = rt::take<worker_made>(content);
+  auto x = portable::take<worker_made>(content);
   engine_.on_worker_made(x.handle ? use_worker(std::move(x.handle))
                                   : made_worker{{}, x.failure},
                          now());
@@ -337,7 +339,7 @@ void local_host::forget_worker() {
 }
 
 bool local_host::is_down(target_id x) const {
-  return !targets_[x] || rt::is_down(targets_[x]);
+  return !targets_[x] || portable::is_down(targets_[x]);
 }
 
 } // namespace caisson::detail

@@ -19,7 +19,7 @@
 namespace caisson::detail {
 
 /// A host of an engine without a mailbox of its own.
-class local_host final : public rt::resident, private engine_host {
+class local_host final : public portable::resident, private engine_host {
 public:
   using listener = std::function<void(const event&)>;
 

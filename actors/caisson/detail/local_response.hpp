@@ -100,7 +100,7 @@ void check_request() {
     using checked = void (*)(caf::event_based_actor*, const Handle&, F, Ts...);
     [[maybe_unused]] checked unused = [](caf::event_based_actor* self,
                                          const Handle& to, F f, Ts... xs) {
-      rt::ask(self, to, rt::no_timeout, std::move(xs)...)
+      portable::ask(self, to, portable::no_timeout, std::move(xs)...)
         .then(std::move(f), [](const caf::error&) {});
     };
   }

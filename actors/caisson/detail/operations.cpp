@@ -140,15 +140,15 @@ caf::error operations::apply(const command& x) {
   if (x.layer.size() > max_name_length)
     return invalid("the name is too long");
   if (static_cast<std::uint8_t>(x.what) > last_operator_command)
-    return invalid(fmt::format("there is no such command; there are: {}",
-                               known_commands()));
+    return invalid(
+      fmt::format("there is no such command; there are: {}", known_commands()));
   if (!x.layer.empty()) {
     auto k = core_.layers.named(x.layer);
     if (!k)
       return invalid(fmt::format("no layer is called \"{}\"", x.layer));
     if (!apply(*k, x.what))
-      return invalid(fmt::format("{} does not know {}", x.layer,
-                                 name_of(x.what)));
+      return invalid(
+        fmt::format("{} does not know {}", x.layer, name_of(x.what)));
     return {};
   }
   auto known = x.what == operator_command::reset;

@@ -11,8 +11,8 @@
 namespace caisson::detail {
 
 /// Who waits for an answer, in whatever form the host knows him; the engine
-/// only keeps it, and hands it back with the answer. Move-only: what has been moved
-/// from wants no answer, so that nothing is answered twice.
+/// only keeps it, and hands it back with the answer. Move-only: what has been
+/// moved from wants no answer, so that nothing is answered twice.
 class reply_slot {
 public:
   static constexpr std::size_t capacity = 48;

@@ -140,8 +140,8 @@ void router::grant(call_record& r) {
   while (r.permit == 0 || !core_.permits.emplace(r.permit, r.id).second);
   core_.callers.watch(r);
   core_.schedule(r);
-  answer(r,
-         caf::make_message(permit{r.permit, time_until(r.deadline, core_.now())}));
+  answer(r, caf::make_message(
+              permit{r.permit, time_until(r.deadline, core_.now())}));
 }
 
 void router::send_to(call_record& r, target_id to) {
@@ -196,8 +196,8 @@ void router::on_answer(std::uint64_t key, caf::message content) {
   }
   auto target = r->target;
   end_attempt(*r);
-  auto* err = rt::get_if<caf::error>(content);
-  if (err && rt::is_receiver_down(*err))
+  auto* err = portable::get_if<caf::error>(content);
+  if (err && portable::is_receiver_down(*err))
     return lose_attempt(*r, target);
   r->reply = std::move(content);
   auto o = outcome_of(r->reply);
@@ -329,7 +329,7 @@ caf::message router::error_of(const call_record& r, const outcome& o) const {
 
 // What came from below, with what is known here of `reached`.
 caf::message router::reply_of(call_record& r, const outcome& o) const {
-  auto* err = rt::get_if<caf::error>(r.reply);
+  auto* err = portable::get_if<caf::error>(r.reply);
   if (!err || !o.own_error)
     return std::move(r.reply);
   auto* context = context_of(*err);

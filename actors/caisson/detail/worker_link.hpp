@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/detail/engine_core.hpp>
-#include <caisson/pooled_list.hpp>
+#include <caisson/detail/pooled_list.hpp>
 #include <caisson/supervision.hpp>
 
 #include <cstdint>

@@ -107,8 +107,8 @@ problems expectation_problems(const arm_config& arm) {
     try {
       (void)metric_of(blank, b.metric, b.from, b.to);
     } catch (const std::invalid_argument& e) {
-      out.push_back({problem_kind::range, setting_path{} / b.metric, e.what(),
-                     b.place});
+      out.push_back(
+        {problem_kind::range, setting_path{} / b.metric, e.what(), b.place});
     }
   }
   return out;

@@ -102,7 +102,8 @@ void client::attempt(std::uint64_t key, request& r) {
   o.priority = config_.priority;
   o.idempotent = r.target->idempotent ? 1 : 2;
   if (config_.timeout != unlimited) {
-    r.timeout = timer().push(time_after(now(), config_.timeout), timeout_bit | key);
+    r.timeout = timer().push(time_after(now(), config_.timeout),
+                             timeout_bit | key);
     // What comes at the end of the timeout is in time. At a deadline it would
     // not be.
     o.deadline_ns = time_after(now(), plus(config_.timeout, duration{1}))
@@ -118,7 +119,7 @@ void client::attempt(std::uint64_t key, request& r) {
           caf::make_message(call{caf::make_message(w), std::move(o)}), false);
 }
 
-void client::handle(rt::reply_to from, caf::message) {
+void client::handle(portable::reply_to from, caf::message) {
   // Nobody sends anything here.
   refuse(std::move(from));
 }
@@ -134,7 +135,7 @@ void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
     return; // The client has not waited for it.
   auto how = ending_of(outcome_of(content));
   attempt_over(key, *r, how,
-               how == ending::good && !rt::holds<served>(content));
+               how == ending::good && !portable::holds<served>(content));
 }
 
 void client::attempt_over(std::uint64_t key, request& r, ending how,

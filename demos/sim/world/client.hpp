@@ -26,7 +26,7 @@ public:
 
 protected:
   void start() override;
-  void handle(rt::reply_to from, caf::message content) override;
+  void handle(portable::reply_to from, caf::message content) override;
   void handle_answer(std::uint64_t key, caf::message content) override;
   void handle_cancelled(const caf::strong_actor_ptr&, std::uint64_t) override {}
   void fire(std::uint64_t payload) override;

@@ -6,8 +6,8 @@
 #include <sim/world/world_plan.hpp>
 
 #include <caisson/caf.hpp>
-#include <caisson/pooled_list.hpp>
-#include <caisson/timer_queue.hpp>
+#include <caisson/detail/pooled_list.hpp>
+#include <caisson/detail/timer_queue.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -29,7 +29,7 @@ struct job {
     std::uint32_t open = 0;
   };
 
-  rt::reply_to from;
+  portable::reply_to from;
   std::uint64_t request = 0;
   draw_key key{0};
   const planned_operation* what = nullptr;

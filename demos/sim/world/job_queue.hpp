@@ -4,7 +4,7 @@
 #include <sim/scenario/scenario.hpp>
 #include <sim/world/job.hpp>
 
-#include <caisson/pooled_list.hpp>
+#include <caisson/detail/pooled_list.hpp>
 
 #include <cstddef>
 

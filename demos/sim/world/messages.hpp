@@ -49,7 +49,7 @@ namespace detail {
 struct sim_types_ready {
   sim_types_ready() {
     static const bool done = [] {
-      rt::init_types<caf::id_block::caisson_sim>();
+      portable::init_types<caf::id_block::caisson_sim>();
       return true;
     }();
     static_cast<void>(done);
@@ -61,7 +61,7 @@ struct sim_types_ready {
 /// The config of an actor system for the simulated world.
 class world_config : private detail::sim_types_ready, public system_config {
 public:
-  world_config() { rt::add_types<caf::id_block::caisson_sim>(*this); }
+  world_config() { portable::add_types<caf::id_block::caisson_sim>(*this); }
 };
 
 } // namespace caisson::sim

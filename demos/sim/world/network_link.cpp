@@ -25,7 +25,7 @@ duration network_link::delay(draw_key key) const {
   return latency_.draw(random);
 }
 
-void network_link::handle(rt::reply_to from, caf::message content) {
+void network_link::handle(portable::reply_to from, caf::message content) {
   auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));

@@ -29,7 +29,7 @@ public:
 
 protected:
   void start() override {}
-  void handle(rt::reply_to from, caf::message content) override;
+  void handle(portable::reply_to from, caf::message content) override;
   void handle_answer(std::uint64_t key, caf::message content) override;
   void handle_cancelled(const caf::strong_actor_ptr& from,
                         std::uint64_t number) override;
@@ -39,7 +39,7 @@ private:
   using caller = std::pair<caf::actor_addr, std::uint64_t>;
 
   struct parcel {
-    rt::reply_to from;
+    portable::reply_to from;
     caf::message content;
     draw_key key{0};
     bool from_client = false;

@@ -74,7 +74,8 @@ std::optional<outgoing_calls::pending> outgoing_calls::take(std::uint64_t key) {
 void outgoing_calls::remember(const pending& p, const job& j, time_point now) {
   const auto& plan = plan_of(j, p.entry);
   if (plan.cache != planned_call::no_cache)
-    caches_.put(plan.cache, p.cache_key, time_after(now, plan.config.cache_ttl));
+    caches_.put(plan.cache, p.cache_key,
+                time_after(now, plan.config.cache_ttl));
 }
 
 } // namespace caisson::sim

@@ -53,7 +53,7 @@ void service::fire(std::uint64_t payload) {
 
 // -- arrival ------------------------------------------------------------------
 
-void service::handle(rt::reply_to from, caf::message content) {
+void service::handle(portable::reply_to from, caf::message content) {
   auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));
@@ -61,7 +61,7 @@ void service::handle(rt::reply_to from, caf::message content) {
   serve_next();
 }
 
-void service::accept(rt::reply_to from, const work_items& asked) {
+void service::accept(portable::reply_to from, const work_items& asked) {
   const auto& w = *asked.first;
   if (counts_ && w.from_client)
     world_.recorder->attempted(now(), asked.items);
@@ -72,7 +72,7 @@ void service::accept(rt::reply_to from, const work_items& asked) {
 }
 
 // Answers what cannot get in; false if it can.
-bool service::rejected(rt::reply_to& from, const work& w) {
+bool service::rejected(portable::reply_to& from, const work& w) {
   if (fault_.crashed()) {
     recorder().rejected_down(at());
     note("down", w);
@@ -90,12 +90,12 @@ bool service::rejected(rt::reply_to& from, const work& w) {
   return false;
 }
 
-void service::reject(rt::reply_to& from, errc code, bool reached) {
+void service::reject(portable::reply_to& from, errc code, bool reached) {
   from.answer(this, caf::make_message(make_error(
                       code, rejection{config_.name, {}, reached, {}})));
 }
 
-void service::take_in(rt::reply_to from, const work_items& asked) {
+void service::take_in(portable::reply_to from, const work_items& asked) {
   auto at_once = worker_free() && queue_.empty();
   auto [key, j] = jobs_.take();
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),

@@ -35,7 +35,7 @@ public:
 
 protected:
   void start() override;
-  void handle(rt::reply_to from, caf::message content) override;
+  void handle(portable::reply_to from, caf::message content) override;
   void handle_answer(std::uint64_t key, caf::message content) override;
   void handle_cancelled(const caf::strong_actor_ptr& from,
                         std::uint64_t number) override;
@@ -44,10 +44,10 @@ protected:
 private:
   // -- arrival ----------------------------------------------------------------
 
-  void accept(rt::reply_to from, const work_items& asked);
-  [[nodiscard]] bool rejected(rt::reply_to& from, const work& w);
-  void reject(rt::reply_to& from, errc code, bool reached);
-  void take_in(rt::reply_to from, const work_items& asked);
+  void accept(portable::reply_to from, const work_items& asked);
+  [[nodiscard]] bool rejected(portable::reply_to& from, const work& w);
+  void reject(portable::reply_to& from, errc code, bool reached);
+  void take_in(portable::reply_to from, const work_items& asked);
 
   // -- workers ----------------------------------------------------------------
 

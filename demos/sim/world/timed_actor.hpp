@@ -5,7 +5,7 @@
 #include <sim/world/messages.hpp>
 
 #include <caisson/caf.hpp>
-#include <caisson/timer_queue.hpp>
+#include <caisson/detail/timer_queue.hpp>
 #include <caisson/virtual_time.hpp>
 
 #include <algorithm>
@@ -25,9 +25,9 @@ enum class timer_phase {
 };
 
 /// An actor with a queue of timers.
-class timed_actor : public rt::interceptor<go, cancelled> {
+class timed_actor : public portable::interceptor<go, cancelled> {
 public:
-  using super = rt::interceptor<go, cancelled>;
+  using super = portable::interceptor<go, cancelled>;
   using timers = timer_queue<std::uint64_t>;
 
   timed_actor(caf::actor_config& cfg, virtual_time& world,
@@ -41,7 +41,7 @@ protected:
   virtual void start() = 0;
 
   /// A message came.
-  virtual void handle(rt::reply_to from, caf::message content) = 0;
+  virtual void handle(portable::reply_to from, caf::message content) = 0;
 
   /// The answer to what was forwarded under `key` came.
   virtual void handle_answer(std::uint64_t key, caf::message content) = 0;
@@ -62,7 +62,7 @@ protected:
   timers& timer() noexcept { return timers_; }
 
   /// Answers what is not understood.
-  void refuse(rt::reply_to from) {
+  void refuse(portable::reply_to from) {
     from.answer(this, caf::make_message(make_error(errc::invalid_config)));
   }
 
@@ -80,7 +80,7 @@ protected:
     };
   }
 
-  void on_message(rt::reply_to from, caf::message content) final {
+  void on_message(portable::reply_to from, caf::message content) final {
     within([&] { handle(std::move(from), std::move(content)); });
   }
 

@@ -22,10 +22,10 @@ struct work_items {
 namespace detail {
 
 inline void add_items(const caf::message& content, work_items& into) {
-  if (auto* many = rt::get_if<batch>(content)) {
+  if (auto* many = portable::get_if<batch>(content)) {
     for (const auto& item : many->items)
       add_items(item, into);
-  } else if (auto* one = rt::get_if<work>(content)) {
+  } else if (auto* one = portable::get_if<work>(content)) {
     ++into.items;
     into.first = into.first ? into.first : one;
   }
@@ -38,11 +38,11 @@ inline work_items work_in(const caf::message& content) {
   work_items o;
   o.items = 0;
   auto* inner = &content;
-  if (auto* envelope = rt::get_if<call>(content)) {
+  if (auto* envelope = portable::get_if<call>(content)) {
     o.options = &envelope->options;
     inner = &envelope->payload;
   }
-  if (auto* many = rt::get_if<batch>(*inner))
+  if (auto* many = portable::get_if<batch>(*inner))
     o.results = static_cast<std::uint32_t>(many->items.size());
   detail::add_items(*inner, o);
   return o;

@@ -16,9 +16,9 @@ namespace caisson::sim {
 namespace {
 
 // Records the events of the gates.
-class monitor final : public rt::interceptor<go, event> {
+class monitor final : public portable::interceptor<go, event> {
 public:
-  using super = rt::interceptor<go, event>;
+  using super = portable::interceptor<go, event>;
 
   monitor(caf::actor_config& cfg, run_recorder* recorder,
           const std::vector<caf::actor>* gates)
@@ -31,12 +31,12 @@ protected:
     return {
       [this](const go&) {
         for (const auto& gate : *gates_)
-          rt::tell(this, gate, subscribe{});
+          portable::tell(this, gate, subscribe{});
       },
       [this](const event& e) { recorder_->gate_event(e); },
     };
   }
-  void on_message(rt::reply_to, caf::message) override {}
+  void on_message(portable::reply_to, caf::message) override {}
   void on_answer(std::uint64_t, caf::message) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}

@@ -9,10 +9,11 @@
 
 namespace caisson::detail {
 
-/// Nodes in one vector, named by their index. Those that were put back are taken
-/// again, the last one first, so that memory never exceeds the largest number
-/// of nodes in use at once. A `Node` has a member `std::uint32_t next`, which
-/// belongs to the pool while the node is free; the rest of it stays as it is.
+/// Nodes in one vector, named by their index. Those that were put back are
+/// taken again, the last one first, so that memory never exceeds the largest
+/// number of nodes in use at once. A `Node` has a member `std::uint32_t next`,
+/// which belongs to the pool while the node is free; the rest of it stays as it
+/// is.
 template <class Node>
 class index_pool {
 public:

@@ -2,7 +2,7 @@
 // without knowing their types. Included by caf.hpp only.
 #pragma once
 
-namespace caisson::rt {
+namespace caisson::portable {
 
 /// Where the answer to a message goes. Move-only: exactly one copy exists, so
 /// that nothing is answered twice.
@@ -312,4 +312,4 @@ void interceptor<Control...>::set_timer(time_point at) {
 #endif
 }
 
-} // namespace caisson::rt
+} // namespace caisson::portable

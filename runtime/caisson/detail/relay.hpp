@@ -3,7 +3,7 @@
 // caf.hpp only.
 #pragma once
 
-namespace caisson::rt {
+namespace caisson::portable {
 
 #if CAISSON_CAF_LEGACY
 using relay_base = caf::monitorable_actor;
@@ -227,4 +227,4 @@ private:
   const caf::weak_actor_ptr owner_;
 };
 
-} // namespace caisson::rt
+} // namespace caisson::portable

@@ -1,14 +1,14 @@
-// The part of caf.hpp for objects that live in an actor of the user's: they send
-// requests, watch others and have a timer without a handler in the actor's
+// The part of caf.hpp for objects that live in an actor of the user's: they
+// send requests, watch others and have a timer without a handler in the actor's
 // behaviour. Included by caf.hpp only.
 #pragma once
 
-namespace caisson::rt {
+namespace caisson::portable {
 
 class resident;
 
-/// The address of a resident: what is sent to it is put into its actor's mailbox
-/// as an answer to the resident's standing request.
+/// The address of a resident: what is sent to it is put into its actor's
+/// mailbox as an answer to the resident's standing request.
 class resident_address final : public relay {
 public:
   enum class kind : std::uint64_t { answer, timer, down };
@@ -379,4 +379,4 @@ inline void resident::set_timer(time_point at) {
 #endif
 }
 
-} // namespace caisson::rt
+} // namespace caisson::portable

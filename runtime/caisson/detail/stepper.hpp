@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace caisson::rt {
+namespace caisson::portable {
 
 /// Drives an actor system that was configured with `use_virtual_time`. All
 /// actors run in the calls made here, on the calling thread.
@@ -178,4 +178,4 @@ inline void do_not_await_actors(caf::actor_system& sys) {
   sys.await_actors_before_shutdown(false);
 }
 
-} // namespace caisson::rt
+} // namespace caisson::portable

@@ -1,4 +1,4 @@
-#include <caisson/window.hpp>
+#include <caisson/detail/window.hpp>
 
 #include <algorithm>
 #include <cassert>

@@ -1,8 +1,8 @@
 // Calls that wait for something of which there is too little.
 #pragma once
 
+#include <caisson/detail/pooled_list.hpp>
 #include <caisson/policy.hpp>
-#include <caisson/pooled_list.hpp>
 #include <caisson/settings.hpp>
 
 #include <cstddef>
@@ -24,9 +24,9 @@ struct enum_names<wait_order> {
   static constexpr std::string_view value[] = {"fifo", "lifo"};
 };
 
-/// Calls that wait, each with its weight, in the order in which they came. Calls
-/// that give up leave from the middle. Everything takes constant time, apart
-/// from `take_heavier`.
+/// Calls that wait, each with its weight, in the order in which they came.
+/// Calls that give up leave from the middle. Everything takes constant time,
+/// apart from `take_heavier`.
 class waiting_queue {
 public:
   struct entry {

@@ -77,12 +77,13 @@ caf::actor find_actor(const std::string& name, caf::actor_system* sys,
       {problem_kind::unknown, key, std::move(message), std::string{place}});
   };
   if (!sys) {
-    wrong(quoted(name) + " cannot be looked up, there is no actor system here");
+    wrong(detail::quoted(name)
+          + " cannot be looked up, there is no actor system here");
     return {};
   }
   auto target = portable::find_name(*sys, name);
   if (!target)
-    wrong("no actor is registered as " + quoted(name));
+    wrong("no actor is registered as " + detail::quoted(name));
   return target;
 }
 

@@ -189,9 +189,9 @@ public:
   doorman_layer(const doorman_config& c, int known)
     : policy_layer<doorman>(c), known_(known) {}
 
-  static void check_extras(int known, const std::string& path, problems& out) {
+  static void check_extras(int known, const setting_path& path, problems& out) {
     if (known < 0)
-      out.push_back({{}, joined(path, "known"), "is negative"});
+      out.push_back({problem_kind::range, path / "known", "is negative"});
   }
 
   [[nodiscard]] bool handles_content() const override { return true; }

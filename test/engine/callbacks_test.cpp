@@ -67,7 +67,7 @@ TEST_F(engine_callbacks, in_settle_the_outcome_is_the_error) {
 TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
   decision::kind what = decision::kind::pass;
   b.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 1ms));
+    return decision::hold(time_after(e.now, 1ms));
   };
   b.on_expire = [&](auto&, auto&, env& e) {
     throws(e);
@@ -90,7 +90,7 @@ TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
 TEST_F(engine_callbacks, in_expire_the_policy_is_told_of_earlier_attempts) {
   b.keeps_content = true;
   b.on_settle = [](auto&, auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 1ms));
+    return decision::hold(time_after(e.now, 1ms));
   };
   b.on_expire = [](auto&, auto&, env& e) {
     throws(e);

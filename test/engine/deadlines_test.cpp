@@ -25,7 +25,7 @@ struct deadlines : testing::Test {
   /// The layer gives each call so much time; as `deadline` does it.
   static void limit(puppet& p, duration d) {
     p.on_admit = [d](call_info& c, slot&, env& e) {
-      auto mine = after(e.now, d);
+      auto mine = time_after(e.now, d);
       if (c.default_deadline || mine < c.deadline) {
         c.deadline = mine;
         c.default_deadline = false;
@@ -123,7 +123,7 @@ TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
   limit(b, 5ms);
   a.keeps_content = true;
   a.on_settle = [](auto&, auto&, outcome& o, env& e) {
-    return o.ok ? decision::pass() : decision::hold(after(e.now, 2ms));
+    return o.ok ? decision::pass() : decision::hold(time_after(e.now, 2ms));
   };
   auto& w = start();
   w.call("x", {.time_left = 8ms});
@@ -154,7 +154,7 @@ TEST_F(deadlines, of_a_layer_that_only_observes_now_is_lifted) {
   limit(b, 10ms);
   auto& w = start();
   w.call("x", {.time_left = 30ms});
-  w.command(operator_command::metrics_only, "middle");
+  w.command(operator_command::observe, "middle");
   w.at(29ms);
   EXPECT_EQ(w.unanswered(), 1u);
   w.answer(0, "y");
@@ -197,7 +197,7 @@ TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
   limit(b, 50ms);
   a.keeps_content = true;
   a.on_settle = [](auto&, auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 40ms));
+    return decision::hold(time_after(e.now, 40ms));
   };
   world_setup s;
   s.config.default_deadline = 30ms;
@@ -211,7 +211,7 @@ TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
 
 TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {
   c.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 5ms));
+    return decision::hold(time_after(e.now, 5ms));
   };
   auto& w = start();
   w.call("x", {.time_left = 5ms});
@@ -222,7 +222,7 @@ TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {
 
 TEST_F(deadlines, one_that_is_found_late_lets_nothing_pass) {
   c.on_admit = [](auto&, auto&, env& e) {
-    return decision::hold(after(e.now, 2ms));
+    return decision::hold(time_after(e.now, 2ms));
   };
   auto& w = start();
   w.call("x", {.time_left = 5ms});

@@ -104,7 +104,8 @@ TEST_F(flight, a_retry_below_serves_all_of_them) {
   b.keeps_content = true;
   auto times = 0;
   b.on_settle = [&](auto&, auto&, auto&, env& e) {
-    return ++times == 1 ? decision::hold(after(e.now, 5ms)) : decision::pass();
+    return ++times == 1 ? decision::hold(time_after(e.now, 5ms))
+                        : decision::pass();
   };
   auto& w = start();
   w.call("a");

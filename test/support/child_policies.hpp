@@ -40,7 +40,7 @@ public:
 
   decision admit(call_info& c, slot&, env& e) override {
     run(c.id, e);
-    return decision::hold(after(e.now, delay_));
+    return decision::hold(time_after(e.now, delay_));
   }
 
   decision expire(call_info& c, slot&, env& e) override {

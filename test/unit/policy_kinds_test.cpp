@@ -64,8 +64,8 @@ TEST_P(every_kind, counts_what_it_decides_and_forgets_it_on_reset) {
 
 TEST_P(every_kind, leaves_modes_to_its_host) {
   EXPECT_TRUE(machine().command(operator_command::enable, host_));
-  EXPECT_FALSE(machine().command(operator_command::disable, host_));
-  EXPECT_FALSE(machine().command(operator_command::metrics_only, host_));
+  EXPECT_FALSE(machine().command(operator_command::off, host_));
+  EXPECT_FALSE(machine().command(operator_command::observe, host_));
 }
 
 TEST_P(every_kind, goes_on_under_new_settings_and_keeps_the_old_ones_if_wrong) {

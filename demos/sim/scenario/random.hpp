@@ -22,7 +22,7 @@ public:
   }
 
   [[nodiscard]] constexpr draw_key with(std::string_view name) const noexcept {
-    return with(detail::fnv1a(name));
+    return with(caisson::detail::fnv1a(name));
   }
 
   [[nodiscard]] constexpr std::uint64_t value() const noexcept {

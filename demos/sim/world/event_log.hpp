@@ -40,7 +40,7 @@ private:
   std::function<void(std::string_view)> sink_;
   fmt::memory_buffer buffer_;
   std::uint64_t lines_ = 0;
-  std::uint64_t digest_ = detail::fnv1a_start;
+  std::uint64_t digest_ = caisson::detail::fnv1a_start;
 };
 
 } // namespace caisson::sim

@@ -58,14 +58,15 @@ caisson::stack from_toml() {
 /// What tenants ask of the shop, and what they hear.
 class market {
 public:
-  market(caisson::virtual_time& world, demo::story& story, caf::actor gate)
+  market(caisson::virtual_time& world, demo::story& story,
+         caisson::control_handle gate)
     : world_(world), story_(story), gate_(std::move(gate)) {}
 
   /// So many orders at once; a second later returns how many were filled.
   int order(const std::string& tenant, int n) {
     std::vector<caisson::pending_answer> answers;
     for (std::int32_t i = 0; i < n; ++i)
-      answers.push_back(world_.request(gate_, wrap(i).key(tenant).done()));
+      answers.push_back(world_.request(gate_, wrap(i).key(tenant)));
     world_.advance(1s);
     auto filled = 0;
     std::string last;
@@ -80,13 +81,13 @@ public:
 
   std::int64_t metric(const std::string& name) {
     auto status = world_.request(gate_, caisson::get_status{});
-    return status.value<caisson::status>().layers.at(0).metrics.at(name);
+    return status.value<caisson::status>().metric("key_ceiling", name);
   }
 
 private:
   caisson::virtual_time& world_;
   demo::story& story_;
-  caf::actor gate_;
+  caisson::control_handle gate_;
 };
 
 } // namespace

@@ -225,9 +225,9 @@ TEST(own_layer, sees_what_calls_contain) {
   auto gate = spawn_policy<doorman>(world, w.handle(), {}, 7);
   EXPECT_EQ(world.request(gate, 7).value<int>(), -7);
   EXPECT_EQ(world.request(gate, 8).value<int>(), 16);
-  auto layer = world.request(gate, get_status{}).value<status>().layers.at(0);
-  EXPECT_EQ(layer.kind, "doorman");
-  EXPECT_EQ(layer.metrics.at("seen"), 1);
+  auto s = world.request(gate, get_status{}).value<status>();
+  EXPECT_EQ(s.layer("doorman").kind, "doorman");
+  EXPECT_EQ(s.metric("doorman", "seen"), 1);
 }
 
 TEST(own_layer, has_what_it_was_given_besides_the_config_checked) {

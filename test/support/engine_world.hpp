@@ -138,6 +138,10 @@ public:
   /// The worker that is being made is there; or is not, with that text.
   void worker_made(const std::string& failure = {});
 
+  [[nodiscard]] bool awaits_worker() const {
+    return engine_.awaits_worker(incarnation_);
+  }
+
   /// What making a worker fails with from now on; empty: it does not.
   std::string making_fails;
 

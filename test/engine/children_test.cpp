@@ -319,7 +319,7 @@ TEST_F(children, a_layer_cannot_touch_the_children_of_another) {
 TEST_F(children, a_child_that_is_cancelled_is_not_told_and_its_parents_stay) {
   auto& w = start({.worker = {.takes_cancelled = true}});
   w.call("x");
-  auto child = start_child();
+  auto child = start_child({.deadline = engine_world::origin() + 1s});
   let([&](env& e) {
     e.cancel_child(child);
     e.cancel_child(child);

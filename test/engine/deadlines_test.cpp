@@ -91,6 +91,7 @@ TEST_F(deadlines, the_earlier_of_two_that_are_given_counts) {
   EXPECT_EQ(told(), duration{5ms});
   w.call("x", {.deadline_ns = at(0ms)});
   EXPECT_EQ(w.answer_to(2), "deadline_exceeded by gate");
+  EXPECT_EQ(w.metric("expired_on_arrival"), 1);
   w.at(5ms);
 }
 
@@ -229,6 +230,29 @@ TEST_F(deadlines, one_that_is_found_late_lets_nothing_pass) {
   w.jump(7ms);
   w.wake();
   EXPECT_EQ(w.take(), (lines{"7ms call 0 = deadline_exceeded by gate"}));
+}
+
+TEST_F(deadlines, one_that_is_found_late_lets_no_request_be_carried_out) {
+  outer.values = {"value"};
+  call_id held = 0;
+  a.on_admit = [&](call_info& x, auto&, auto&) {
+    held = x.id;
+    return decision::hold();
+  };
+  a.wake_at = engine_world::origin() + 2ms;
+  a.on_wake = [&](env& e) { e.resume(held); };
+  auto& w = start();
+  w.call("x", {.time_left = 5ms});
+  w.jump(7ms);
+  w.wake();
+  a.wake_at = engine_world::origin() + 9ms;
+  a.on_wake = [&](env& e) { e.answer(held, 0); };
+  w.call("y", {.time_left = 5ms});
+  w.jump(20ms);
+  w.wake();
+  EXPECT_EQ(w.take(), (lines{"7ms call 0 = deadline_exceeded by gate",
+                             "20ms call 1 = deadline_exceeded by gate"}));
+  EXPECT_TRUE(b.take().empty());
 }
 
 TEST_F(deadlines, what_a_policy_writes_elsewhere_changes_nothing) {

@@ -137,6 +137,17 @@ TEST_F(engine_worker, whose_deadline_is_that_instant_is_not_sent) {
   EXPECT_TRUE(w.attempts.empty());
 }
 
+TEST_F(engine_worker,
+       whose_deadline_has_come_before_a_late_restart_is_not_sent) {
+  auto& w = start(supervised());
+  w.kill(0);
+  w.call("x", {.time_left = 15ms});
+  w.jump(20ms);
+  w.wake();
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate");
+  EXPECT_TRUE(w.attempts.empty());
+}
+
 TEST_F(engine_worker, one_that_cannot_be_made_is_tried_again) {
   auto s = supervised();
   auto& w = start(s);

@@ -14,13 +14,8 @@ struct place {
   std::size_t call;
 };
 
-std::string error_in(const caf::result<status>& x) {
-#if CAISSON_CAF_LEGACY
-  return x.flag == caf::rt_error ? words_of(x.err) : std::string{};
-#else
-  auto* err = std::get_if<caf::error>(&x.get_data());
-  return err ? words_of(*err) : std::string{};
-#endif
+std::string error_in(const caf::error& x) {
+  return x ? words_of(x) : std::string{};
 }
 
 // So many wake-ups at one instant are a loop.
@@ -311,7 +306,8 @@ void engine_world::tell(const event& x) {
   EXPECT_GT(x.number, last_event_);
   last_event_ = x.number;
   EXPECT_EQ(x.time_ns, now_.time_since_epoch().count());
-  auto line = fmt::format("{}: {}", x.layer.empty() ? x.gate : x.layer, x.kind);
+  auto line = fmt::format("{}: {}", x.layer.empty() ? x.gate : x.layer,
+                          name_of(x.kind));
   if (!x.from.empty() || !x.to.empty())
     line += fmt::format(" {}>{}", x.from, x.to);
   if (!x.detail.empty())

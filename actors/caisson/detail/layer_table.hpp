@@ -98,19 +98,14 @@ public:
   /// Calls `f` with the policy of layer k and its env.
   template <class F>
   decltype(auto) run(std::size_t k, F f) {
-    begin(k);
-    struct closing {
-      layer_table& table;
-      std::size_t k;
-      ~closing() { table.collect(k); }
-    } then{*this, k};
+    turn t{*this, k};
     return f(*entries_[k].machine, env_);
   }
 
   /// Calls `f` with layer k and its env, for what concerns content.
   template <class F>
   decltype(auto) run_content(std::size_t k, F f) {
-    begin(k);
+    turn t{*this, k};
     return f(*entries_[k].owner, env_);
   }
 
@@ -143,10 +138,23 @@ public:
   void clear() { entries_.clear(); }
 
 private:
-  void begin(std::size_t k) {
-    env_.layer = k;
-    env_.failure.reset();
-  }
+  /// Takes what is asked for meanwhile as asked for by layer k.
+  class turn {
+  public:
+    turn(layer_table& table, std::size_t k) : table_(table), k_(k) {
+      table.env_.layer = k;
+      table.env_.failure.reset();
+    }
+    ~turn() { table_.collect(k_); }
+
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+
+  private:
+    layer_table& table_;
+    std::size_t k_;
+  };
+
   void collect(std::size_t k);
 
   event_hub& events_;

@@ -71,10 +71,14 @@ TEST_F(child_marks, the_longest_path_is_inherited) {
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{2, 3, 4711}));
 }
 
-/// 0 not said, 1 yes, 2 no: of two parents and of their child.
+/// Of two parents and of their child.
 struct idempotence_row {
-  std::uint8_t first, second, child;
+  idempotence first, second, child;
 };
+
+constexpr auto unmarked = idempotence::unmarked;
+constexpr auto yes = idempotence::yes;
+constexpr auto no = idempotence::no;
 
 class child_idempotence : public child_marks,
                           public testing::WithParamInterface<idempotence_row> {
@@ -88,11 +92,13 @@ TEST_P(child_idempotence, may_be_carried_out_twice_if_all_parents_may) {
 
 INSTANTIATE_TEST_SUITE_P(
   two_parents, child_idempotence,
-  testing::Values(idempotence_row{0, 0, 0}, idempotence_row{0, 1, 0},
-                  idempotence_row{0, 2, 2}, idempotence_row{1, 0, 0},
-                  idempotence_row{1, 1, 1}, idempotence_row{1, 2, 2},
-                  idempotence_row{2, 0, 2}, idempotence_row{2, 1, 2},
-                  idempotence_row{2, 2, 2}));
+  testing::Values(idempotence_row{unmarked, unmarked, unmarked},
+                  idempotence_row{unmarked, yes, unmarked},
+                  idempotence_row{unmarked, no, no},
+                  idempotence_row{yes, unmarked, unmarked},
+                  idempotence_row{yes, yes, yes}, idempotence_row{yes, no, no},
+                  idempotence_row{no, unmarked, no},
+                  idempotence_row{no, yes, no}, idempotence_row{no, no, no}));
 
 TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
   std::vector<std::pair<std::uint32_t, std::string>> taken;
@@ -177,23 +183,38 @@ TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
   EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
 }
 
-TEST_F(child_marks, who_left_before_is_not_reached_by_what_follows) {
+TEST_F(child_marks, whose_content_goes_on_without_it_may_be_reached) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
-  a.on_child = [](auto, auto&, auto&) { return decision::hold(); };
+  auto& w = start();
+  w.call("x", {.time_left = 2ms});
+  w.call("y", {.time_left = 3ms});
+  start_child();
+  w.at(3ms);
+  // The child could still have been sent when the first one left, and could
+  // not when the last one did.
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate");
+  EXPECT_EQ(
+    a.take(),
+    (lines{"admit", "admit", "abandon deadline_exceeded, reached, in flight",
+           "abandon deadline_exceeded, in flight", "child deadline_exceeded"}));
+}
+
+TEST_F(child_marks, a_child_that_is_cancelled_before_it_is_sent_reaches_nobody) {
+  b.on_admit = [](auto&, auto&, env& e) {
+    return decision::hold(time_after(e.now, 5ms));
+  };
+  a.on_settle = [](auto&, auto&, outcome&, auto&) { return decision::hold(); };
   auto& w = start();
   w.call("x");
   w.call("y");
-  auto child = start_child();
-  // The first one leaves, and is held again by the same layer, later.
-  a.on_settle = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
-  b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
-  let([&](env& e) { e.resume(held[0]); });
+  auto first = start_child({.parents = {held[0]}});
+  let([&](env& e) { e.cancel_child(first); });
+  start_child({.parents = {held[1]}});
   w.at(5ms);
-  EXPECT_EQ(w.metric("in_flight"), 1);
-  let([&](env& e) { e.cancel_child(child); });
-  a.on_settle = nullptr;
+  EXPECT_EQ(w.attempts.size(), 1u);
   let([&](env& e) {
     e.reject(held[0], errc::shed);
     e.reject(held[1], errc::shed);

@@ -113,6 +113,20 @@ TEST_F(nested_children, a_batch_can_end_while_it_begins) {
                    "abandon cancelled", "child cancelled"}));
 }
 
+// The batch has the content of a caller who has left, and is sent without him.
+TEST_F(nested_children, what_goes_on_in_a_batch_may_be_reached) {
+  batch_size = 4;
+  auto& w = start({.start = behind::supervised});
+  w.kill(0);
+  w.call("x", {.time_left = 5ms});
+  w.call("y");
+  EXPECT_EQ(w.metric("waiting_for_worker"), 1);
+  w.at(100ms);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(words_of(w.attempts[0].content), "[x x y y]");
+  w.answer(0, "z");
+}
+
 TEST_F(nested_children, the_worker_dies_under_them) {
   auto& w = start();
   w.call("x");

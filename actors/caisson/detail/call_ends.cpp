@@ -76,6 +76,14 @@ bool call_ends::overdue(call_record& r) {
   return false;
 }
 
+bool call_ends::is_pursued_without(const call_record& r) {
+  for (auto id : r.children)
+    if (auto* c = core_.calls.find(id);
+        c && (c->child->waiting > 1 || is_pursued_without(*c)))
+      return true;
+  return false;
+}
+
 // Returns false if the deadline was lifted, so that the outer one is in force.
 bool call_ends::deadline_hit(call_record& r) {
   if (reached_now(r))
@@ -117,7 +125,7 @@ void call_ends::deadline_of_call(call_record& r) {
 // is below a retrier, all of them if it is above it.
 void call_ends::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
-  if (reached_now(r))
+  if (reached_now(r) || is_pursued_without(r))
     set_reached(r);
   if (r.where == phase::in_flight)
     core_.workers->recall(r, why);

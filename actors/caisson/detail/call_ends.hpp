@@ -26,6 +26,10 @@ public:
   /// Whether the present attempt may have reached a worker.
   [[nodiscard]] bool reached_now(const call_record& r);
 
+  /// Whether a child with its content goes on if it leaves: that may reach a
+  /// worker later.
+  [[nodiscard]] bool is_pursued_without(const call_record& r);
+
 private:
   void expire(call_record& r, std::size_t k);
   bool deadline_hit(call_record& r);

@@ -176,7 +176,7 @@ void child_calls::detach(call_record& parent, call_id child) {
 void child_calls::leave_all(call_record& parent) {
   if (parent.children.empty())
     return;
-  if (core_.ends->reached_now(parent))
+  if (core_.ends->reached_now(parent) || core_.ends->is_pursued_without(parent))
     set_reached(parent);
   for (auto id : std::exchange(parent.children, {}))
     if (auto* c = core_.calls.find(id);

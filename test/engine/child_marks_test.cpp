@@ -202,7 +202,7 @@ TEST_F(child_marks, whose_content_goes_on_without_it_may_be_reached) {
            "abandon deadline_exceeded, in flight", "child deadline_exceeded"}));
 }
 
-TEST_F(child_marks, a_child_that_is_cancelled_before_it_is_sent_reaches_nobody) {
+TEST_F(child_marks, a_child_cancelled_before_it_is_sent_reaches_nobody) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };

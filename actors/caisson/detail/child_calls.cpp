@@ -234,8 +234,12 @@ void child_calls::hand_over(const child_state& state, call_id id,
                             std::int8_t rejected_by, bool sent) {
   auto k = state.origin;
   result.reply = result.reply ? &whole : nullptr;
-  auto d = core_.layers.run(
-    k, [&](policy& p, env& e) { return p.child_done(id, result, e); });
+  // A policy that has given it up does not want to hear of it.
+  auto d = core_.layers.gives_up(id)
+             ? decision::hold()
+             : core_.layers.run(k, [&](policy& p, env& e) {
+                 return p.child_done(id, result, e);
+               });
   auto failure = core_.layers.take_failure();
   std::optional<std::vector<caf::message>> parts;
   if (d.what == decision::kind::pass && !failure && result.ok && result.reply

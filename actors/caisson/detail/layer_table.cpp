@@ -42,8 +42,11 @@ layer_table::named(std::string_view name) const noexcept {
 void layer_table::collect(std::size_t k) {
   auto& x = entries_[k];
   x.wake_at = x.machine->wakeup();
-  for (auto& a : env_.actions)
+  for (auto& a : env_.actions) {
+    if (a.what == env::action::kind::cancel_child)
+      given_up_.insert(a.index);
     requests_.push_back({k, a});
+  }
   env_.actions.clear();
 }
 
@@ -52,6 +55,8 @@ std::optional<layer_request> layer_table::next_request() {
     return std::nullopt;
   auto x = requests_.front();
   requests_.pop_front();
+  if (x.what.what == env::action::kind::cancel_child)
+    given_up_.erase(x.what.index);
   return x;
 }
 

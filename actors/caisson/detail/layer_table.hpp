@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,11 @@ public:
   /// The next thing that a layer asked for, in the order of asking.
   [[nodiscard]] std::optional<layer_request> next_request();
 
+  /// Whether a layer has asked to give this child up, and that is still to come.
+  [[nodiscard]] bool gives_up(call_id child) const noexcept {
+    return !given_up_.empty() && given_up_.contains(child);
+  }
+
   /// When the first policy wants to be woken, and which one it is.
   [[nodiscard]] std::pair<time_point, std::size_t> next_wakeup() const noexcept;
 
@@ -161,6 +167,7 @@ private:
   std::vector<layer_entry> entries_;
   layer_env env_;
   std::deque<layer_request> requests_;
+  std::unordered_set<call_id> given_up_;
   bool resends_ = false;
 };
 

@@ -100,7 +100,7 @@ void client::attempt(std::uint64_t key, request& r) {
   call_options o;
   o.attempt = r.attempt;
   o.priority = config_.priority;
-  o.idempotent = r.target->idempotent ? 1 : 2;
+  o.idempotent = r.target->idempotent ? idempotence::yes : idempotence::no;
   if (config_.timeout != unlimited) {
     r.timeout = timer().push(time_after(now(), config_.timeout),
                              timeout_bit | key);

@@ -48,7 +48,7 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
                                          draw_key key, time_point now) const {
   call_options o;
   o.priority = j.priority;
-  o.idempotent = plan.idempotent ? 1 : 2;
+  o.idempotent = plan.idempotent ? idempotence::yes : idempotence::no;
   auto deadline = config_.propagate_deadline ? j.deadline : never;
   // An answer at the very end of the timeout is in time.
   if (auto timeout = plan.config.timeout; timeout != unlimited)

@@ -69,10 +69,10 @@ void run_recorder::gate_event(const event& e) {
   };
   auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
   log_.line(at, "gate \"{}\"{} {}{}{}{}{}", detail::printable(e.gate),
-            optional("layer", e.layer), e.kind, optional("from", e.from),
-            optional("to", e.to), optional("detail", e.detail),
-            optional("delay", delay));
-  if (e.kind != "state_changed")
+            optional("layer", e.layer), name_of(e.kind),
+            optional("from", e.from), optional("to", e.to),
+            optional("detail", e.detail), optional("delay", delay));
+  if (e.kind != event_kind::state_changed)
     return;
   auto found = breaker_index_.find({e.gate, e.layer});
   if (found != breaker_index_.end())

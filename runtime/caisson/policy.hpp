@@ -192,7 +192,7 @@ struct child_call {
   /// not are left out. If all are left out, the child ends at once with
   /// `cancelled`. They lend it their priority, key and idempotence. When the
   /// last of them has left, the child is given up; one that is started without
-  /// parents goes on, also if calls join it and leave.
+  /// parents goes on until its own deadline, also if calls join it and leave.
   std::vector<call_id> parents = {};
   /// `below`, or the number of one of this layer's own targets.
   std::uint32_t target = below;

@@ -131,10 +131,14 @@ bool child_calls::attach(call_record& c, call_record& parent) {
 // the result.
 void child_calls::inherit(call_record& c, const call_record& parent) {
   auto first = c.child->has_parents && c.child->parents.empty();
-  auto& deadline = own_deadline(c);
-  deadline = std::min(first ? parent.deadline
-                            : std::max(deadline, parent.deadline),
-                      c.child->limit);
+  // One that is for nobody keeps its own deadline: who joins it may have none,
+  // and may leave.
+  if (c.child->has_parents) {
+    auto& deadline = own_deadline(c);
+    deadline = std::min(first ? parent.deadline
+                              : std::max(deadline, parent.deadline),
+                        c.child->limit);
+  }
   c.priority = first ? parent.priority : std::max(c.priority, parent.priority);
   c.attempt = std::max(c.attempt, parent.attempt);
   if (first)

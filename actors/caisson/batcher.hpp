@@ -1,4 +1,4 @@
-// Collects calls and sends them on as one.
+// Collects calls and sends them as one batch.
 #pragma once
 
 #include <caisson/detail/pooled_list.hpp>
@@ -27,21 +27,21 @@ struct batcher_config {
   /// default 100.
   std::uint32_t max_items = 100;
 
-  /// The forming batch is sent this long after its first item came: 0 to 1h,
-  /// default 10ms. With 0 an item only waits while `max_outstanding` batches
-  /// are under way.
+  /// The forming batch is sent this long after its first item arrived: 0 to 1h,
+  /// default 10ms. With 0 items only wait while `max_outstanding` batches are
+  /// in flight.
   duration max_delay = std::chrono::milliseconds(10);
 
-  /// How many batches may be under way at once: 1 to 1000, default 4. When as
-  /// many are, items wait until one of them is done.
+  /// How many batches may be in flight at once: 1 to 1000, default 4. Beyond
+  /// that, items wait until one of them is done.
   std::uint32_t max_outstanding = 4;
 
-  /// How many items may be held that are not sent yet: 1 to 1000000, not less
-  /// than `max_items`, default 10000. Further ones are rejected.
+  /// How many items may wait to be sent: 1 to 1000000, not less than
+  /// `max_items`, default 10000. Further ones are rejected.
   std::uint32_t max_waiting = 10'000;
 
-  /// The forming batch is sent this long before the earliest deadline in it:
-  /// 0 to 1h, default 5ms. Choose the time that a batch takes.
+  /// The forming batch is sent this long before the earliest deadline in it: 0
+  /// to 1h, default 5ms. Set it to the time that a batch takes.
   duration deadline_margin = std::chrono::milliseconds(5);
 };
 
@@ -89,15 +89,15 @@ struct enum_names<batcher_counter> {
 // -- policy -------------------------------------------------------------------
 
 /// Holds calls ("items") until there are enough of them, the first has waited
-/// long enough, a deadline demands it, or the gate is being drained, and asks
-/// the host to send them as one batch. Items are sent in the order in which
-/// they came. At most `max_outstanding` batches are under way; what comes
-/// meanwhile waits, up to `max_waiting` items.
+/// long enough, a deadline is near, or the gate drains. Then it asks the host
+/// to send them as one batch. Items are sent in order of arrival. At most
+/// `max_outstanding` batches are in flight. Meanwhile up to `max_waiting` items
+/// wait.
 ///
-/// A batch is a child call with the items as its parents: the host makes one
-/// message of theirs, and gives each its part of the answer. The wake-up is
-/// computed from the items that wait: there is no timer that could outlive its
-/// batch and flush the next one early.
+/// A batch is a child call with the items as its parents: the host combines
+/// their messages into one, and gives each its part of the answer. The wake-up
+/// is computed from the waiting items, so no timer can outlive its batch and
+/// flush the next one early.
 class batcher final
   : public policy_base<batcher, batcher_config, batcher_counter> {
 public:
@@ -117,8 +117,8 @@ public:
                env& e) override;
   decision child_done(call_id batch, outcome& result, env& e) override;
 
-  /// Counts a call that the host's prefilter answered, so that it never became
-  /// an item.
+  /// Counts a call that the host's prefilter answered and that never became an
+  /// item.
   void note_prefiltered() noexcept { count(counter::prefiltered); }
 
   // -- time -------------------------------------------------------------------
@@ -132,8 +132,8 @@ public:
   void drain(env& e) override;
 
 protected:
-  /// Items that wait are kept, also if they are more than the new
-  /// `max_waiting`, and follow the new settings.
+  /// Waiting items stay, even if there are more than the new `max_waiting`, and
+  /// follow the new settings.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 
@@ -146,7 +146,7 @@ private:
     drain = static_cast<int>(counter::flushed_by_drain),
   };
 
-  // Deadlines of the items that wait; what they are for is not asked.
+  // Deadlines of the waiting items, without payloads.
   struct nothing {};
   using deadline_queue = timer_queue<nothing>;
 
@@ -164,8 +164,8 @@ private:
     return running_.size() >= config_.max_outstanding;
   }
 
-  // When the forming batch is due by delay and by deadline. There must be an
-  // item that waits for the former.
+  // When the forming batch is due by delay and by deadline. The former requires
+  // a waiting item.
   [[nodiscard]] time_point delay_due() const noexcept;
   [[nodiscard]] time_point deadline_due() const noexcept;
 
@@ -173,10 +173,10 @@ private:
   void flush_due(env& e);
   void launch(reason why, env& e);
 
-  // The items that wait for a batch, in order of arrival.
+  // The waiting items, in order of arrival.
   item_list items_;
   deadline_queue deadlines_;
-  // The batches under way.
+  // The batches in flight.
   std::vector<call_id> running_;
   bool draining_ = false;
 };

@@ -1,4 +1,4 @@
-// The layer of a batcher: how items become one message, and its answer results.
+// The layer of a batcher: combines items and splits answers.
 #pragma once
 
 #include <caisson/batcher.hpp>
@@ -13,27 +13,27 @@
 
 namespace caisson {
 
-/// How a batcher's items become one message, and its answer their results.
+/// How a batcher combines items into one message, and splits the answer.
 struct batching {
-  /// Answers a call before it joins a batch, or lets it join (nothing).
+  /// Answers a call before it joins a batch, or returns nothing to let it join.
   std::function<std::optional<caf::message>(const caf::message&)>
     prefilter = {};
   /// Builds the message to the worker; empty: `batch{items}`.
   std::function<caf::message(std::vector<caf::message>)> assemble = {};
-  /// Takes the worker's answer, which is no error, apart into `n` results;
-  /// empty: by `batch_reply`, or the same answer for all. Too few results: the
-  /// rest gets `batch_failed`.
+  /// Splits the worker's answer, which is not an error, into `n` results;
+  /// empty: by `batch_reply`, or the same answer for all. If there are too few
+  /// results, the remaining items get `batch_failed`.
   std::function<std::vector<caf::message>(caf::message, std::size_t n)>
     split = {};
 
   /// For workers that take a `std::vector<T>` and answer with a
-  /// `std::vector<R>`, an item being a message with a single T. Both vectors
-  /// must be message types (listed in a type-id block to cross the network).
+  /// `std::vector<R>`. An item is a message with a single T. Both vectors must
+  /// be message types (listed in a type-id block to cross the network).
   template <class T, class R>
   static batching vectors();
 };
 
-/// Makes one message of a `batcher`'s items.
+/// Combines a `batcher`'s items into one message.
 class batcher_layer final : public policy_layer<batcher> {
 public:
   explicit batcher_layer(const batcher_config& c, batching forms = {})
@@ -68,7 +68,7 @@ batching batching::vectors() {
       xs.push_back(portable::holds<T>(item) ? portable::take<T>(item) : T{});
     return caf::make_message(std::move(xs));
   };
-  // An item of another type would shift the results of those behind it.
+  // An item of another type would shift the results of later items.
   result.prefilter =
     [](const caf::message& item) -> std::optional<caf::message> {
     if (portable::holds<T>(item))

@@ -1,5 +1,5 @@
-// Circuit breaker: stops sending calls to a worker that fails, and finds out
-// with a few probes when it works again.
+// Circuit breaker: stops calls to a failing worker, and probes until it works
+// again.
 #pragma once
 
 #include <caisson/breaker_config.hpp>
@@ -70,15 +70,14 @@ struct enum_names<breaker_counter> {
 
 /// A circuit breaker.
 ///
-/// An automatic state machine (closed, open, half-open) runs at all times; an
-/// operator's override (forced open, forced closed) lies over it and decides
-/// alone while it is there. Each automatic state is an era with its own number,
-/// and each call carries the era it was admitted in: its result counts in that
-/// era or not at all.
+/// An automatic state machine (closed, open, half-open) always runs. An
+/// operator's override (forced open, forced closed) takes precedence over it.
+/// Each automatic state is an era with its own number. A call belongs to the
+/// era in which it was admitted, and its result counts only in that era.
 ///
-/// Guarantees: it never holds a call, never changes an outcome, and never stays
-/// half-open because of what callers or workers do: each probe is a lease that
-/// ends, and so does the state.
+/// Guarantees: it never holds a call and never changes an outcome. Neither
+/// callers nor workers can keep it half-open, because each probe is a lease
+/// that ends, and the state ends too.
 class breaker final
   : public policy_base<breaker, breaker_config, breaker_counter> {
 public:
@@ -109,9 +108,9 @@ public:
 
 protected:
   void prepare(breaker_config& next, env& e) override;
-  /// State, era and open interval stay, histories keep what fits. Half-open,
-  /// the new numbers are applied to the probes so far at once, since no other
-  /// event might come to do it.
+  /// State, era and open interval stay, histories keep what fits. While
+  /// half-open, the new numbers apply to the probes so far at once, because no
+  /// other event may follow.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Closes it.
@@ -120,11 +119,11 @@ protected:
 private:
   // -- states -----------------------------------------------------------------
 
-  /// What lasts from a closed state to the next: how often in a row it opened.
+  /// Lasts from one closed state to the next: how often in a row it opened.
   struct outage {
     schedule::cursor at;
-    /// The present or last open interval; this value is used only if the
-    /// schedule gives no delay at all.
+    /// The current or last open interval; this value is used only if the
+    /// schedule has no delay at all.
     duration interval = std::chrono::seconds(5);
     std::int64_t openings = 0;
   };
@@ -147,7 +146,7 @@ private:
 
   struct half_open {
     outage episode;
-    /// In order of numbers, and so of ends.
+    /// In order of numbers, and so of when they end.
     std::vector<lease> leases;
     /// When the first probe was granted.
     time_point first_probe = never;
@@ -157,7 +156,7 @@ private:
 
   using automatic_state = std::variant<closed, open, half_open>;
 
-  /// The operator's word, which outranks the automatic state.
+  /// The operator's override, which takes precedence over the automatic state.
   enum class override_state : std::uint8_t { none, forced_open, forced_closed };
 
   /// What a call was admitted as.
@@ -166,15 +165,15 @@ private:
     counted,
     /// Half-open: its result decides.
     probe,
-    /// Passed only because the breaker is forced closed: its result says
-    /// nothing, since the automatic state would not have let it pass.
+    /// Passed only because the breaker is forced closed: its result does not
+    /// count, because the automatic state would not have admitted it.
     bystander,
   };
 
   /// In each call's slot.
   struct admission {
     std::uint64_t era;
-    /// The number of the probe's lease; 0 if it is none.
+    /// The number of the probe's lease; 0 if it is not a probe.
     std::uint64_t lease;
     part played;
   };
@@ -214,10 +213,10 @@ private:
 
   automatic_state state_;
   override_state override_ = override_state::none;
-  /// Grows with each change of the automatic state; no two eras share one.
+  /// Increases with each change of the automatic state; unique per era.
   std::uint64_t era_ = 1;
   std::uint64_t last_lease_ = 0;
-  /// The latest instant seen: a clock that steps back changes nothing until it
+  /// The latest instant seen: a clock that steps back has no effect until it
   /// has caught up.
   time_point clock_ = time_point::min();
 };

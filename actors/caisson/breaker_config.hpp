@@ -19,7 +19,8 @@ namespace caisson {
 enum class breaker_trip : std::uint8_t {
   /// `threshold` failures with no success between them.
   consecutive,
-  /// `threshold` failures, each less than `quiet_period` after the one before.
+  /// `threshold` failures, each less than `quiet_period` after the previous
+  /// one.
   without_gap,
   /// Too large a share of the last `window_calls` calls failed.
   rate_by_count,
@@ -33,7 +34,7 @@ struct enum_names<breaker_trip> {
                                                "rate_by_count", "rate_by_time"};
 };
 
-/// Where a breaker goes that was half-open for too long, with a failure.
+/// Where a breaker goes after being half-open for too long, with a failure.
 enum class breaker_verdict : std::uint8_t { open, closed };
 
 template <>
@@ -53,8 +54,8 @@ struct breaker_config {
   /// default 5.
   std::uint32_t threshold = 5;
 
-  /// For `without_gap`: so much time without a failure sets the count back to
-  /// zero; 1ms to unlimited, default 10s.
+  /// For `without_gap`: this much time without a failure resets the count; 1ms
+  /// to unlimited, default 10s.
   duration quiet_period = std::chrono::seconds(10);
 
   /// For both rates: the share of failures to open at (>=); 0.001 to 1,
@@ -65,7 +66,7 @@ struct breaker_config {
   std::uint32_t window_calls = 100;
 
   /// For `rate_by_time`: how far back; 1ms to 24h, default 10s. A call counts
-  /// from the instant at which its result came.
+  /// from the arrival of its result.
   duration window_time = std::chrono::seconds(10);
 
   /// For `rate_by_time`: in how many steps the window moves on; 1 to 1000,
@@ -99,14 +100,14 @@ struct breaker_config {
   /// 10s.
   duration probe_timeout = std::chrono::seconds(10);
 
-  /// When callers that are turned away while half-open are to come back, at
-  /// the end of the next lease at the latest; 1ms to 1h, default 50ms. A worker
-  /// that is well again answers its probe long before the lease ends, and who
-  /// was told to wait for that might have no time left.
+  /// When rejected callers may retry while half-open, at the latest at the end
+  /// of the next lease; 1ms to 1h, default 50ms. A healthy worker answers its
+  /// probe long before the lease ends, and a caller that waits for that end
+  /// might have no time left.
   duration half_open_retry_after = std::chrono::milliseconds(50);
 
-  /// How long it may stay half-open, counted from the era's first probe; 1ms
-  /// to unlimited, default 1min.
+  /// How long it may stay half-open, counted from the era's first probe; 1ms to
+  /// unlimited, default 1min.
   duration half_open_max = std::chrono::minutes(1);
 
   /// Where it goes then if a probe has failed; default `open`. If none has, it
@@ -114,15 +115,15 @@ struct breaker_config {
   breaker_verdict after_half_open_max = breaker_verdict::open;
 
   /// What counts as a failure. In configurations: `count_only` (its `allow`
-  /// list) and `ignore` (its `deny` list). A result about which `by_value`
-  /// throws is neutral.
+  /// list) and `ignore` (its `deny` list). If `by_value` throws, the result is
+  /// neutral.
   classifier classify = {};
 };
 
 /// Visits the fields in the order of the table in docs/breaker.md.
 void describe(field_visitor& v, breaker_config& c);
 
-/// Reports relations between fields that do not hold.
+/// Reports violated relations between fields.
 void check(const breaker_config& c, const setting_path& path, problems& out);
 
 } // namespace caisson

@@ -11,14 +11,14 @@
 
 namespace caisson {
 
-/// What a closed breaker remembers of the results so far. Neutral results are
-/// not shown to it. Times handed in must not go backwards.
+/// A closed breaker's history of results, without neutral ones. Times passed in
+/// must not go backwards.
 class trip_history {
 public:
   /// An empty history under the rule of `c`.
   explicit trip_history(const breaker_config& c);
 
-  /// Adds a result that came at `now`. Returns whether it is time to open.
+  /// Adds a result that arrived at `now`. Returns whether to open.
   [[nodiscard]] bool add(bool failed, time_point now);
 
   /// Forgets what is too old at `now`.
@@ -27,22 +27,21 @@ public:
   /// When `roll` may have something to forget; `never` if there is nothing.
   [[nodiscard]] time_point next_change() const;
 
-  /// Goes on under the settings of `c`: keeps what fits if the rule is the
-  /// same one, starts afresh if it is another. Never trips by itself.
+  /// Continues with the settings of `c`: keeps what fits if the rule is the
+  /// same, or starts with an empty history. Never trips by itself.
   void adopt(const breaker_config& c, time_point now);
 
   /// Why this rule opens, for events; static storage.
   [[nodiscard]] std::string_view reason() const;
 
-  /// The failures that count towards `threshold`; 0 under a rule of rates.
+  /// The failures that count towards `threshold`; 0 for rate rules.
   [[nodiscard]] std::int64_t streak() const;
 
-  /// How many results are in the window; 0 under a rule without window.
+  /// How many results are in the window; 0 for rules without a window.
   [[nodiscard]] std::int64_t window_total() const;
 
-  /// The failure rate in thousandths, rounded down; -1 if it is unknown:
-  /// with fewer than `minimum_calls` in the window, or under a rule without
-  /// window.
+  /// The failure rate in thousandths, rounded down; -1 if unknown: with fewer
+  /// than `minimum_calls` in the window, or without a window.
   [[nodiscard]] std::int64_t failure_rate_permille() const;
 
 private:
@@ -57,7 +56,7 @@ private:
     std::uint32_t threshold;
     duration quiet_period;
     std::uint32_t failures = 0;
-    /// When the last of them came; valid if there are failures.
+    /// When the last of them arrived; valid if there are failures.
     time_point last = {};
   };
 

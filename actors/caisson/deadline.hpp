@@ -54,11 +54,11 @@ struct enum_names<deadline_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// Puts a deadline on each call: `timeout` from now, unless the one it has is
-/// earlier. A deadline that is only the host's default is replaced, be it
-/// earlier or later. Calls that have too little time left, or none, are refused
-/// before any work is done for them. While the call is below this layer all
-/// layers there see the deadline; above it, the call has the one it came with.
+/// Sets a deadline on each call: `timeout` from now, unless the call already
+/// has an earlier one. It replaces the host's default deadline, whether earlier
+/// or later. It refuses calls with too little or no time left before any work
+/// is done for them. The layers below see the new deadline. Above this layer,
+/// the call has the one that it came with.
 class deadline final
   : public policy_base<deadline, deadline_config, deadline_counter> {
 public:
@@ -83,14 +83,14 @@ public:
 
   // -- operation --------------------------------------------------------------
 
-  // New settings are for calls to come: those below keep their deadlines.
+  // New settings apply to new calls. Those below keep their deadlines.
 
 private:
   // What is known of a call below.
   struct limits {
-    // The deadline that the layers below were given.
+    // The deadline that the layers below see.
     time_point limit;
-    // Whether it is this layer's, not the one that the call came with.
+    // Whether this layer set it.
     bool own;
     bool expired;
   };

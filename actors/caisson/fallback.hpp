@@ -1,4 +1,4 @@
-// Lets somebody else answer when the worker cannot.
+// Answers with an alternative when the worker fails.
 #pragma once
 
 #include <caisson/outcome.hpp>
@@ -15,8 +15,8 @@ namespace caisson {
 
 // -- configuration ------------------------------------------------------------
 
-/// The settings of a fallback. Its alternatives (values or actors) are the
-/// host's.
+/// The settings of a fallback. The host has its alternatives (values or
+/// actors).
 struct fallback_config {
   std::string name = {};
   caisson::mode mode = caisson::mode::enforce;
@@ -25,10 +25,10 @@ struct fallback_config {
   /// default 10; 0: no limit. Values take no place.
   std::uint32_t max_concurrent = 10;
 
-  /// Which outcomes another answer is sought for: `failure`, `transient` and
-  /// `refused`, and in the default table also the error `shed`. The lists are
-  /// called `fall_back_on` (allow) and `ignore` (deny), both empty by default.
-  /// An outcome about which `by_value` throws goes up as it is.
+  /// Which outcomes to fall back from: `failure`, `transient` and `refused`,
+  /// and in the default table also the error `shed`. The lists are called
+  /// `fall_back_on` (allow) and `ignore` (deny), both empty by default. If
+  /// `by_value` throws, the outcome goes up unchanged.
   classifier classify = {};
 };
 
@@ -69,22 +69,21 @@ struct enum_names<fallback_counter> {
 
 /// What answers in place of the worker.
 enum class alternative_kind : std::uint8_t {
-  /// A value, which is there at once for any number of calls.
+  /// A value, available at once for any number of calls.
   value,
-  /// An actor, which can bear so many calls at once and no more.
+  /// An actor, which can handle a limited number of calls at once.
   actor,
 };
 
-/// Sends a call whose worker failed to alternatives, one after the other, until
-/// one does not fail. If all do, the outcome of the last one goes up, since its
-/// reply is the one that the host still has; its `reached` says whether the
-/// worker or *any* of them may have been reached. While as many calls as
-/// allowed are with actors, these are passed over in favour of the values
-/// behind them.
+/// Sends a call whose worker failed to alternatives, one after another, until
+/// one succeeds. If all fail, the outcome of the last one goes up, because the
+/// host still has its reply. Its `reached` tells whether the worker or *any*
+/// alternative may have been reached. While `max_concurrent` calls are with
+/// actors, further calls skip actors in favour of later values.
 ///
-/// Values are given by `env::answer`, actors are asked by a child call, once
-/// per hold; each of their outcomes comes to `settle`. The layer's values and
-/// targets have the numbers of the alternatives.
+/// `env::answer` gives a value, and a child call asks an actor, once per hold.
+/// Each outcome comes to `settle`. The layer's values and targets have the
+/// numbers of the alternatives.
 class fallback final
   : public policy_base<fallback, fallback_config, fallback_counter> {
 public:
@@ -92,11 +91,11 @@ public:
 
   // -- construction -----------------------------------------------------------
 
-  /// The alternatives of `chain` are numbered from 0 on. Throws `config_error`
-  /// if `c` is not valid or there are none.
+  /// The alternatives of `chain` are numbered from 0. Throws `config_error` if
+  /// `c` is not valid or there are none.
   fallback(fallback_config c, std::vector<alternative_kind> chain);
 
-  /// The same with so many actors.
+  /// The same with this many actors.
   fallback(fallback_config c, std::size_t actors);
 
   [[nodiscard]] std::size_t alternatives() const noexcept {
@@ -115,18 +114,18 @@ public:
 protected:
   // -- operation --------------------------------------------------------------
 
-  // Under new settings, too, calls stay with their alternatives, also if they
-  // are more than the new `max_concurrent`.
+  // Calls stay with their alternatives, even if there are more than the new
+  // `max_concurrent`.
 
   void list_gauges(std::vector<metric>& out) const override;
 
 private:
   // What is known of a call.
   struct progress {
-    // The alternative behind the one that it was sent to; 0 while it is with
-    // the worker.
+    // The alternative after the one that it was sent to; 0 while it is with the
+    // worker.
     std::uint64_t next = 0;
-    // Whether it has one of the places with actors.
+    // Whether it occupies a place with an actor.
     bool placed = false;
     bool reached = false;
   };
@@ -137,8 +136,7 @@ private:
   [[nodiscard]] judgement judge(const outcome& o, env& e) const;
   [[nodiscard]] bool full() const noexcept;
 
-  // The next alternative that can take the call, or how many there are if none
-  // can.
+  // The next alternative that can take the call, or their number if none can.
   [[nodiscard]] std::uint64_t next_for(const progress& my) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.

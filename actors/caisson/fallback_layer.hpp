@@ -1,4 +1,4 @@
-// The layer of a fallback: the answers that it has to offer.
+// The layer of a fallback: the alternative answers.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -13,12 +13,11 @@
 
 namespace caisson {
 
-/// What a fallback answers with: a value, or another actor that is asked the
-/// same.
+/// An alternative answer: a value, or another actor that gets the same message.
 struct alternative {
   caf::message value = {};
   caf::actor target = {};
-  /// Whether it is `target` that answers.
+  /// Whether `target` answers.
   bool asks = false;
 
   /// The message `xs...` as the answer.
@@ -27,7 +26,7 @@ struct alternative {
     return {detail::make_early(std::forward<Ts>(xs)...), {}, false};
   }
 
-  /// Ask `target`; it gets the call's content as the worker would.
+  /// Asks `target`, which gets the call's content like the worker.
   static alternative ask(caf::actor target) {
     return {{}, std::move(target), true};
   }
@@ -38,7 +37,7 @@ class fallback_layer final : public policy_layer<fallback> {
 public:
   fallback_layer(const fallback_config& c, std::vector<alternative> chain);
 
-  /// Reports a chain without alternatives, and actors that are none.
+  /// Reports a chain without alternatives, and null actors.
   static void check_extras(const std::vector<alternative>& chain,
                            const setting_path& path, problems& out);
 

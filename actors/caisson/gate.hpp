@@ -1,4 +1,4 @@
-// The one actor that hosts policies: a transparent proxy in front of a worker.
+// The actor that hosts policies: a transparent proxy in front of a worker.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -13,25 +13,24 @@
 
 namespace caisson {
 
-/// Throws `config_error` with everything that is wrong with what a gate is to
-/// be made from.
+/// Throws `config_error` with every problem of a worker and a stack for a gate.
 void require_valid(const worker& behind, const stack& policies);
 
-/// Spawns a gate: an actor that takes any message, passes it down the layers of
-/// `policies`, sends it to `behind`, and takes the outcome back up through the
-/// same layers. Every request gets exactly one answer, by its deadline at the
-/// latest; see docs/gate.md for the protocol.
+/// Spawns a gate: an actor that accepts any message, passes it down the layers
+/// of `policies`, sends it to `behind`, and passes the outcome back up through
+/// the same layers. Every request gets exactly one answer, by its deadline at
+/// the latest. See docs/gate.md for the protocol.
 ///
-/// Throws `config_error`, with everything that is wrong, if the stack's
-/// configuration is not valid; then nothing was spawned.
+/// Throws `config_error` with every problem, and spawns nothing, if the stack's
+/// configuration is not valid.
 ///
-/// Returns the handle by which all can be done with the gate; `calls()` of it
-/// is the one to give away. Safe to call from any thread.
+/// Returns the handle with full control of the gate. Give callers its
+/// `calls()`. Safe to call from any thread.
 control_handle spawn_gate(caf::actor_system& sys, worker behind,
                           stack policies);
 
-/// As `spawn_gate`, in front of a worker with a typed interface, under the same
-/// interface: what was checked at compile time still is.
+/// As `spawn_gate`, in front of a worker with a typed interface. The gate has
+/// the same interface, so compile-time checks still apply.
 template <class... Sigs>
 caf::typed_actor<Sigs...> guard(caf::actor_system& sys,
                                 const caf::typed_actor<Sigs...>& behind,
@@ -48,8 +47,9 @@ inline control_handle guard(caf::actor_system& sys, const caf::actor& behind,
 
 // -- one policy alone ---------------------------------------------------------
 
-/// Spawns a gate whose only layer has the given policy, one of yours too; see
-/// `stack::add`. It and those below throw `config_error` as `spawn_gate` does.
+/// Spawns a gate whose only layer has the given policy, which may be your own;
+/// see `stack::add`. Like the functions below, it throws `config_error` as
+/// `spawn_gate` does.
 template <class Policy, class... Extras>
 control_handle spawn_policy(caf::actor_system& sys, worker behind,
                             typename Policy::config_type c = {},
@@ -99,20 +99,21 @@ inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
 
 // -- names --------------------------------------------------------------------
 
-/// Puts `gate` under `name` into the system's registry, so that `find_name`
-/// (and CAF's own lookup) has it. The registry keeps a reference: the gate
-/// lives until it is stopped or `forget_name` is called.
+/// Registers `gate` as `name` with the system, for `find_name`. The registry
+/// keeps a reference, so the gate lives until it is stopped or `forget_name` is
+/// called. CAF's own lookup finds it too, on CAF 0.17 only if the name fits an
+/// atom.
 void publish_name(caf::actor_system& sys, std::string_view name,
                   const caf::actor& gate);
 
-/// The actor under `name`; a null handle if there is none.
+/// The actor registered as `name`; a null handle if there is none.
 caf::actor find_name(caf::actor_system& sys, std::string_view name);
 
-/// Takes `name` out of the registry.
+/// Removes `name` from the registry.
 void forget_name(caf::actor_system& sys, std::string_view name);
 
-/// Stops a gate: everything it holds is answered with `cancelled`, a worker
-/// that it supervises is ended. To finish what it holds first, send `drain`.
+/// Stops a gate: it answers all calls that it holds with `cancelled` and stops
+/// a worker that it supervises. To finish those calls first, send `drain`.
 template <class Handle>
 void stop_gate(const Handle& gate) {
   caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);

@@ -1,4 +1,4 @@
-// One layer of a stack: a policy with what it needs of CAF's world.
+// One layer of a stack: a policy with the parts that need CAF.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -13,7 +13,7 @@
 
 namespace caisson {
 
-/// A policy within a gate, and what it does with the content of calls, which
+/// A policy within a gate, and its handling of the content of calls, which
 /// policies themselves never see.
 class layer {
 public:
@@ -22,7 +22,7 @@ public:
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  /// The mode in force: the operator's, or else the configured one.
+  /// The current mode: the operator's, or else the configured one.
   [[nodiscard]] mode active() const noexcept {
     return forced_.value_or(configured_);
   }
@@ -32,45 +32,45 @@ public:
 
   virtual policy& machine() = 0;
 
-  /// Applies settings; on problems nothing has changed.
+  /// Applies settings; on problems nothing changes.
   virtual problems change(const settings& set, env& e) = 0;
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
   // -- content ----------------------------------------------------------------
   //
-  // Functions of the user's that are called from here may throw; they are to be
-  // called through `call_user`.
+  // User functions called from here may throw. Call them through `call_user`.
 
-  /// Whether the layer works on the content of calls, which requests for
-  /// permits do not have: those pass it by, and of the functions below only
-  /// those of layers that say so are called.
+  /// Whether the layer handles the content of calls. Requests for permits have
+  /// none and bypass such a layer. The functions below are called only if this
+  /// is true.
   [[nodiscard]] virtual bool handles_content() const { return false; }
 
-  /// Answers a call before the policy sees it, or lets it on (nothing).
+  /// Answers a call before the policy sees it, or returns nothing to pass it
+  /// on.
   virtual std::optional<caf::message> prefilter(const caf::message&, env&) {
     return std::nullopt;
   }
 
-  /// The content of a child call: by default that of its first parent, whose
-  /// own is kept if the policy `resends`.
+  /// The content of a child call: by default that of its first parent, which
+  /// keeps a copy if the policy `resends`.
   virtual caf::message child_content(call_id, std::vector<caf::message> parents,
                                      env&) {
     return parents.empty() ? caf::message{} : std::move(parents.front());
   }
 
-  /// Takes the value that a child was answered with apart into the results of
-  /// its `n` parents; nothing: it is the result of each. Too few results: the
-  /// rest gets `batch_failed`.
+  /// Splits the value that answers a child into the results of its `n` parents;
+  /// nothing: the value is the result of each. If there are too few results,
+  /// the remaining parents get `batch_failed`.
   virtual std::optional<std::vector<caf::message>> split(call_id, caf::message&,
                                                          std::size_t, env&) {
     return std::nullopt;
   }
 
-  /// The actors that children can be sent to, by number.
+  /// The actors to which children can be sent, by number.
   [[nodiscard]] virtual std::vector<caf::actor> targets() const { return {}; }
 
-  /// The value of that number, for `env::answer`.
+  /// The value with that number, for `env::answer`.
   [[nodiscard]] virtual caf::message value(std::uint64_t) const { return {}; }
 
 private:
@@ -79,14 +79,15 @@ private:
   std::optional<mode> forced_;
 };
 
-/// The layer of a policy that does not care what calls contain. Policies that
-/// do have a layer of their own, which derives from this one and overrides the
-/// functions above.
+/// The layer of a policy that ignores the content of calls. Other policies have
+/// their own layer, which derives from this one and overrides the functions
+/// above.
 ///
-/// A `Policy` has, besides what `policy` asks for (`policy_base` supplies it):
+/// A `Policy` has, in addition to what `policy` requires (`policy_base`
+/// supplies it):
 /// - `config_type`, with the fields `name` and `mode`
-/// - `kind_name`, what layers of it are called that have no name
-/// - a constructor from its config and what the stack was given besides
+/// - `kind_name`, the default name of its layers
+/// - a constructor from its config and the other arguments of `stack::add`
 /// - `config()` and `reconfigure(config_type, env&)`
 template <class Policy>
 class policy_layer : public layer {
@@ -120,14 +121,13 @@ private:
   Policy machine_;
 };
 
-/// Which layer hosts a policy in a stack: specialise it for policies that have
-/// a layer of their own. If that has a static function
+/// Which layer hosts a policy in a stack. Specialise it for policies with their
+/// own layer. If that layer has a static function
 ///
 ///     void check_extras(const Extras&... extras, const setting_path& path,
 ///                       problems& out)
 ///
-/// it reports what is wrong with what `stack::add` was given besides the
-/// config.
+/// it reports problems of the other arguments of `stack::add`.
 template <class Policy>
 struct layer_of {
   using type = policy_layer<Policy>;

@@ -1,4 +1,4 @@
-// Bounds how many calls go down per unit of time.
+// Limits how many calls pass per unit of time.
 #pragma once
 
 #include <caisson/detail/gcra.hpp>
@@ -19,8 +19,8 @@ struct limiter_config {
   std::string name = {};
   caisson::mode mode = caisson::mode::enforce;
 
-  /// How many tokens come in each `per`; 1 to 1000000000, default 100. At most
-  /// one for each nanosecond of `per`.
+  /// How many tokens arrive in each `per`; 1 to 1000000000, default 100. At
+  /// most one per nanosecond of `per`.
   std::int64_t rate = 100;
 
   /// The time that `rate` counts for; 1us to 365d, default 1s.
@@ -38,15 +38,15 @@ struct limiter_config {
   std::uint32_t max_waiters = 1000;
 
   /// Whether an answer of the worker such as "too many requests" empties the
-  /// bucket; default true. What layers and gates decide never does.
+  /// bucket; default true. Decisions of layers and gates never do.
   bool drain_on_rejection = true;
 };
 
 /// Lists the fields of `c`.
 void describe(field_visitor& v, limiter_config& c);
 
-/// Checks that `rate` is at most one token per nanosecond, and that calls have
-/// a place to wait in if they may wait.
+/// Checks that `rate` is at most one token per nanosecond, and that calls that
+/// may wait have places to wait in.
 void check(const limiter_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
@@ -83,8 +83,8 @@ struct enum_names<limiter_counter> {
 
 /// Sells tokens to calls: each pays `call_info::permits` on its way down. A
 /// call that finds too few waits for its turn if that comes soon enough, or is
-/// refused and told when to come back. Over any time T in which calls are
-/// always at hand exactly `burst + floor(rate * T)` tokens are sold.
+/// refused with a `retry_after`. If calls are always available, exactly
+/// `burst + floor(rate * T)` tokens are sold by time T.
 class limiter final
   : public policy_base<limiter, limiter_config, limiter_counter> {
 public:
@@ -113,10 +113,9 @@ protected:
   // -- operation --------------------------------------------------------------
 
   void prepare(limiter_config& next, env& e) override;
-  /// The tokens in store stay, except those above the new `burst`; waiting
-  /// calls are kept, with the end of waiting that they were given, except those
-  /// heavier than the new `burst`: they could never be served and are turned
-  /// away.
+  /// The tokens in the bucket stay, except those above the new `burst`. Waiting
+  /// calls stay and keep their limit, except those heavier than the new
+  /// `burst`: they could never pass and are rejected.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Fills the bucket.

@@ -1,4 +1,4 @@
-// A gate inside an actor of the user's.
+// A gate inside the user's actor.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -15,8 +15,8 @@
 
 namespace caisson {
 
-/// A request through a local gate that nobody has sent yet: `then` or `await`
-/// does. Made by `local_gate::request`.
+/// A request through a local gate, created by `local_gate::request`. `then` or
+/// `await` sends it.
 template <class Handle, class... Ts>
 class [[nodiscard]] local_request {
 public:
@@ -25,17 +25,17 @@ public:
 
   // -- options ----------------------------------------------------------------
 
-  /// At most `d` until the answer, d > 0.
+  /// Sets the deadline to `d` from now, d > 0.
   local_request&& within(duration d) && {
     call_.options.time_left = d;
     return std::move(*this);
   }
-  /// An answer at `t` at the latest.
+  /// Sets the deadline to `t`.
   local_request&& by(time_point t) && {
     call_.options.deadline_ns = t.time_since_epoch().count();
     return std::move(*this);
   }
-  /// The call may (not) be carried out twice.
+  /// Marks whether the call may be carried out twice.
   local_request&& idempotent(bool yes = true) && {
     call_.options.idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
@@ -55,20 +55,20 @@ public:
 
   // -- sending ----------------------------------------------------------------
 
-  /// Sends it. The value goes to `on_value`, whose parameters say what is
-  /// expected (a single `caf::message` takes anything), an error to `on_error`,
-  /// which takes a `caf::error&`; an answer of other types is the error
-  /// `unexpected_response`. One of the two is called once, by the call's
-  /// deadline at the latest, unless the actor or the gate ends before; if the
-  /// gate itself answers at once (an open breaker), already before `then`
-  /// returns. Meanwhile the actor handles other messages.
+  /// Sends the request. A value goes to `on_value`, whose parameters give the
+  /// expected types (a single `caf::message` accepts any). An error goes to
+  /// `on_error`, which takes a `caf::error&`. An answer of other types is the
+  /// error `unexpected_response`. Exactly one of the two is called, once, by
+  /// the call's deadline at the latest, unless the actor or the gate ends
+  /// before. If the gate itself answers at once (an open breaker), this happens
+  /// before `then` returns. Meanwhile the actor handles other messages.
   template <class F, class G>
   void then(F on_value, G on_error) && {
     std::move(*this).send(false, std::move(on_value), std::move(on_error));
   }
 
-  /// As `then`, but the actor handles no other message until the answer is
-  /// here.
+  /// As `then`, but the actor handles no other message until the answer
+  /// arrives.
   template <class F, class G>
   void await(F on_value, G on_error) && {
     std::move(*this).send(true, std::move(on_value), std::move(on_error));
@@ -88,9 +88,9 @@ private:
   call call_;
 };
 
-/// A stack of policies between an actor and a worker, inside that actor: a call
-/// takes two messages, like a request without any gate, and one that is refused
-/// takes none.
+/// A stack of policies between an actor and a worker, inside that actor. A call
+/// costs two messages, like a request without a gate, and a refused call costs
+/// none.
 ///
 ///     class shop : public caf::event_based_actor {
 ///       caisson::local_gate<> payments_{
@@ -99,24 +99,24 @@ private:
 ///       payments_.request(charge{5}).then([](receipt& x) { … },
 ///                                         [](caf::error& e) { … });
 ///
-/// It needs no handler in the actor's behaviour. What a gate with a mailbox of
-/// its own can do and this cannot: it has no handle, so that nobody else can
-/// share it, be lent permits, or operate it. To be used in the handlers of its
-/// actor only, from whose thread it is.
+/// It needs no handler in the actor's behaviour. Unlike a gate with its own
+/// mailbox it has no handle, so other actors cannot share it, acquire its
+/// permits, or operate it. It is not thread-safe: use it only in its actor's
+/// handlers.
 ///
-/// It ends with its actor or when it is destroyed, whichever comes first: what
-/// is under way is cancelled behind it, a worker that it supervises is ended,
-/// and handlers are not called any more. While calls are held, it keeps its
-/// actor alive, as requests do. A supervised worker that dies while there are
-/// no calls is made again at the next one.
+/// It ends with its actor or when it is destroyed, whichever comes first. It
+/// then sends `cancelled` for calls in flight to workers that handle it, stops
+/// a worker that it supervises, and calls no more handlers. While calls are in
+/// progress it keeps its actor alive, as requests do. If a supervised worker
+/// dies while there are no calls, the next call respawns it.
 ///
-/// `Handle` is the type of the worker's handle: with a typed one requests are
-/// checked when they are compiled, as CAF's own are.
+/// `Handle` is the type of the worker's handle. With a typed one, requests are
+/// checked at compile time, like CAF's own.
 template <class Handle = caf::actor>
 class local_gate {
 public:
-  /// Lives in `self`, an event-based actor. Throws `config_error`, with
-  /// everything that is wrong, if the stack's configuration is not valid.
+  /// Lives in `self`, an event-based actor. Throws `config_error` with every
+  /// problem if the stack's configuration is not valid.
   local_gate(caf::scheduled_actor* self, worker behind, const stack& policies)
     : host_(detail::local_host::make(self, std::move(behind), policies)) {}
 
@@ -141,30 +141,30 @@ public:
     return {host_, call{caf::make_message(std::forward<Ts>(xs)...), {}}};
   }
 
-  /// A request with an envelope, such as another gate may have sent.
+  /// A request with an envelope, for instance from another gate.
   local_request<Handle> request(call content) {
     return {host_, std::move(content)};
   }
 
-  /// A request with a message that is already built.
+  /// A request with an existing message.
   local_request<Handle> request_message(caf::message content) {
     return {host_, call{std::move(content), {}}};
   }
 
   // -- operation --------------------------------------------------------------
 
-  /// As a gate answers `get_status`.
+  /// The same as a gate's answer to `get_status`.
   [[nodiscard]] status get_status() { return host_->get_status(); }
 
-  /// Changes settings of a layer; on an error nothing has changed.
+  /// Changes settings of a layer; on an error nothing changes.
   caf::error reconfigure(const caisson::reconfigure& x) {
     return host_->apply(x);
   }
 
-  /// An operator's word.
+  /// Carries out an operator's command.
   caf::error command(const caisson::command& x) { return host_->apply(x); }
 
-  /// Refuses new calls from now on, and calls `done` once the last one is
+  /// Refuses new calls from now on, and calls `done` once the last call is
   /// answered.
   template <class F>
   void drain(F done) {
@@ -174,13 +174,13 @@ public:
         false, std::move(done), ignore));
   }
 
-  /// Gets every event from now on, in the handler that causes it; empty:
-  /// nobody does.
+  /// Calls `f` with every event from now on, within the handler that causes it.
+  /// An empty `f` ends this.
   void on_event(std::function<void(const event&)> f) {
     host_->listen_to_events(std::move(f));
   }
 
-  /// Answers everything with `cancelled`, and every later request, too.
+  /// Answers all calls with `cancelled`, including later ones.
   void stop() { host_->stop(); }
 
 private:

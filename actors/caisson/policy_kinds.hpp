@@ -1,4 +1,4 @@
-// The table of all kinds of policies, to which you can add your own.
+// The table of all kinds of policies. You can add your own.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -16,19 +16,19 @@ namespace caisson {
 /// The table of one layer while it is being read.
 class layer_reader {
 public:
-  /// What is wrong with the table `at` goes to `out`. Actors are looked up in
-  /// the registry of `sys`, if there is one.
+  /// Reports problems of the table `at` to `out`. Looks up actors in the
+  /// registry of `sys`, if there is one.
   layer_reader(section at, problems& out, caf::actor_system* sys = nullptr);
 
-  /// For keys that the config does not have.
+  /// For keys outside the config.
   [[nodiscard]] settings_reader& fields() noexcept { return fields_; }
 
   [[nodiscard]] const section& at() const noexcept { return at_; }
   [[nodiscard]] problems& out() const noexcept { return out_; }
   [[nodiscard]] caf::actor_system* system() const noexcept { return sys_; }
 
-  /// Reads the config over `c`. To be called last: keys that nobody has asked
-  /// for by then are reported.
+  /// Reads the config over `c`. Call it last: it reports keys that were not
+  /// read before.
   template <class Config>
   Config config(Config c = {}) {
     describe(fields_, c);
@@ -44,25 +44,25 @@ private:
   settings_reader fields_;
 };
 
-/// A kind of policy, as configurations and docs see it.
+/// A kind of policy, for configurations and docs.
 struct policy_kind {
-  /// What `kind` says in configurations, such as `breaker`.
+  /// The value of `kind` in configurations, such as `breaker`.
   std::string name = {};
 
   /// The settings with their defaults.
   std::function<std::vector<field_row>()> rows = {};
 
-  /// Adds a layer of this kind to a stack, also if something is wrong with what
-  /// is read: then the layers behind it keep their names.
+  /// Adds a layer of this kind to a stack, even if its table has problems, so
+  /// that later layers keep their names.
   std::function<void(layer_reader& from, stack& to)> add = {};
 
-  /// What a layer of this kind cannot do without besides `kind`, as lines of
+  /// What a layer of this kind requires in addition to `kind`, as lines of
   /// TOML. Empty if every setting has a default.
   std::string example = {};
 };
 
-/// The kind of a policy. `add` reads what its constructor wants besides the
-/// config, too.
+/// The kind of a policy. `add` also reads the other arguments of its
+/// constructor.
 template <class Policy>
 [[nodiscard]] policy_kind
 kind_of(std::function<void(layer_reader&, stack&)> add,
@@ -73,7 +73,7 @@ kind_of(std::function<void(layer_reader&, stack&)> add,
           .example = std::move(example)};
 }
 
-/// The kind of a policy whose constructor wants nothing besides its config.
+/// The kind of a policy whose constructor takes only its config.
 template <class Policy>
 [[nodiscard]] policy_kind kind_of() {
   return kind_of<Policy>([](layer_reader& from, stack& to) {
@@ -81,25 +81,25 @@ template <class Policy>
   });
 }
 
-// Kinds are added while a program starts, before it reads stacks; they are
-// never taken out. All functions are safe to call from any thread.
+// Add kinds when a program starts, before it reads stacks. They are never
+// removed. All functions are safe to call from any thread.
 
-/// Adds a kind to the table. Throws `config_error` if it has no name or that of
-/// another kind; then the table stays as it was.
+/// Adds a kind to the table. Throws `config_error`, and leaves the table
+/// unchanged, if the kind has no name or the name of another kind.
 void add_policy_kind(policy_kind x);
 
-/// The same for a policy whose constructor wants nothing besides its config.
+/// The same for a policy whose constructor takes only its config.
 template <class Policy>
 void add_policy_kind() {
   add_policy_kind(kind_of<Policy>());
 }
 
-/// The kind of that name, for as long as the program runs; null if there is
+/// The kind with that name, valid as long as the program runs; null if there is
 /// none.
 [[nodiscard]] const policy_kind* find_policy_kind(std::string_view name);
 
-/// All kinds: those that come with caisson, then the others in the order in
-/// which they were added.
+/// All kinds: the built-in ones, then the others in the order in which they
+/// were added.
 [[nodiscard]] std::vector<policy_kind> policy_kinds();
 
 } // namespace caisson

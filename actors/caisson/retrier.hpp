@@ -1,4 +1,4 @@
-// Tries failed calls again.
+// Retries failed calls.
 #pragma once
 
 #include <caisson/outcome.hpp>
@@ -22,35 +22,34 @@ struct retrier_config {
   std::string name = {};
   caisson::mode mode = caisson::mode::enforce;
 
-  /// How often a call is attempted at most, the first time included: 1 to
+  /// How often a call is attempted at most, including the first time: 1 to
   /// 1000, default 3.
   std::uint32_t max_attempts = 3;
 
   /// How long to wait before each further attempt. When it is exhausted, or its
-  /// function throws, there are no further retries. Default: exponential,
-  /// 50ms ×2 up to 2s, full jitter.
+  /// function throws, there are no further retries. Default: exponential, 50ms
+  /// ×2 up to 2s, full jitter.
   schedule backoff = schedule::exponential(std::chrono::milliseconds(50))
                        .limit(std::chrono::seconds(2))
                        .jittered(jitter::full);
 
-  /// Whether a call that is not marked may be carried out twice, default no.
-  /// Calls that are marked are treated as marked.
+  /// Whether an unmarked call may be carried out twice, default no. A call's
+  /// own mark takes precedence.
   bool idempotent = false;
 
-  /// Which outcomes are worth another attempt: `transient` and `refused`. The
-  /// lists are called `retry_on` (allow) and `fail_on` (deny), both empty by
-  /// default. An outcome about which `by_value` throws is final.
+  /// Which outcomes to retry: `transient` and `refused`. The lists are called
+  /// `retry_on` (allow) and `fail_on` (deny), both empty by default. If
+  /// `by_value` throws, the outcome is final.
   classifier classify = {};
 
-  /// Whether retries are kept to a share of the traffic, default yes.
+  /// Whether retries are limited to a share of the traffic, default yes.
   bool budget = true;
 
   /// How many retries each first attempt pays for: 0 to 1 in steps of a
-  /// millionth, default 0.2. With 0 only the reserve is left.
+  /// millionth, default 0.2. With 0 there is only the reserve.
   double budget_ratio = 0.2;
 
-  /// How many retries per second are paid for in any case: 0 to 1000000,
-  /// default 10.
+  /// How many retries per second are always allowed: 0 to 1000000, default 10.
   std::uint32_t budget_reserve = 10;
 
   /// How long attempts and retries count in the budget: 1s to 60s, default
@@ -107,10 +106,10 @@ struct enum_names<retrier_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// Holds a call that failed until its backoff is over and sends it down again,
-/// as long as attempts, schedule, deadline and budget allow it. When they do
-/// not, the outcome of the last attempt goes up as it is, except that its
-/// `reached` says whether *any* attempt may have reached the worker.
+/// Holds a failed call for its backoff and sends it down again, as long as
+/// attempts, schedule, deadline and budget allow it. Then the outcome of the
+/// last attempt goes up unchanged, except that its `reached` tells whether
+/// *any* attempt may have reached the worker.
 class retrier final
   : public policy_base<retrier, retrier_config, retrier_counter> {
 public:
@@ -137,9 +136,9 @@ public:
 protected:
   // -- operation --------------------------------------------------------------
 
-  /// Calls in backoff keep the delay they have and follow the new settings from
-  /// their next outcome on. The budget starts afresh only if one of its
-  /// settings changes.
+  /// Calls in backoff keep their delay and follow the new settings from their
+  /// next outcome on. The budget starts anew only if one of its settings
+  /// changes.
   void prepare(retrier_config& next, env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   /// Empties the budget.
@@ -149,7 +148,7 @@ private:
   // What is known of a call.
   struct progress {
     schedule::cursor place;
-    // Of the schedule that `place` belongs to.
+    // Of the schedule to which `place` belongs.
     std::uint32_t era = 0;
     // Sent down so far.
     std::uint32_t attempts = 1;
@@ -159,8 +158,8 @@ private:
 
   [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;
 
-  // How long to wait before the next attempt; nothing if there is none, which
-  // is counted.
+  // How long to wait before the next attempt; nothing, which is counted, if
+  // there is none.
   std::optional<duration> next_delay(const call_info& call, progress& my,
                                      const outcome& result, verdict v, env& e);
 

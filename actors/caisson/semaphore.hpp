@@ -1,4 +1,4 @@
-// Bounds how many calls are below it at the same time.
+// Limits how many calls are below it at the same time.
 #pragma once
 
 #include <caisson/detail/waiting_queue.hpp>
@@ -28,15 +28,15 @@ struct semaphore_config {
   /// own deadline. Without `max_waiters` 0 or unlimited.
   duration max_wait = unlimited;
 
-  /// `fifo` (default) or `lifo`, which needs `max_waiters`; also decides who
-  /// leaves a full queue.
+  /// `fifo` (default) or `lifo`, which needs `max_waiters`; also decides which
+  /// call leaves a full queue.
   wait_order order = wait_order::fifo;
 };
 
 /// Lists the fields of `c`.
 void describe(field_visitor& v, semaphore_config& c);
 
-/// Checks that settings about waiting come with a place to wait in.
+/// Checks that settings about waiting come with places to wait in.
 void check(const semaphore_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
@@ -68,9 +68,9 @@ struct enum_names<semaphore_counter> {
 // -- policy -------------------------------------------------------------------
 
 /// Lends permits to calls. A call takes `call_info::permits` of them on its way
-/// down and gives them back when it comes back or is abandoned. A call that
-/// finds too few waits, or is refused. Nobody overtakes the call whose turn it
-/// is, so that a heavy call is not starved by light ones.
+/// down and releases them when it comes back or is abandoned. A call that finds
+/// too few waits or is refused. No call overtakes the one whose turn it is, so
+/// light calls cannot starve a heavy one.
 class semaphore final
   : public policy_base<semaphore, semaphore_config, semaphore_counter> {
 public:
@@ -93,9 +93,8 @@ public:
 
   decision expire(call_info& call, slot& notes, env& e) override;
 
-  /// Waiting calls are kept, with the end of waiting that they were given,
-  /// except those heavier than the new `permits`: they could never be served
-  /// and are turned away.
+  /// Waiting calls stay and keep their limit, except those heavier than the new
+  /// `permits`: they could never run and are rejected.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 

@@ -24,28 +24,27 @@ namespace caisson {
 
 /// The settings of a gate itself.
 struct gate_config {
-  /// What the gate is called in errors, events and status. Default: `gate`.
+  /// The gate's name in errors, events and status. Default: `gate`.
   std::string name = "gate";
 
-  /// The deadline of a call that brings none: 1 ms to unlimited, default 30 s.
-  /// With `unlimited` a worker that never answers keeps its callers waiting for
-  /// ever.
+  /// The deadline of a call without one: 1 ms to unlimited, default 30 s. With
+  /// `unlimited` a worker that never answers keeps its callers waiting forever.
   duration default_deadline = std::chrono::seconds(30);
 
-  /// How many calls the gate holds at once, whatever its layers say; beyond
+  /// How many calls the gate holds at once, independently of its layers; beyond
   /// that they are refused with `shed`. 1 to 16000000, default 1000000.
   std::uint32_t max_calls = 1'000'000;
 
-  /// Seeds the gate's random source. 0: a seed of its own, in virtual time
-  /// derived from the gate's actor id, otherwise from the machine's entropy.
+  /// Seeds the gate's random source. 0: in virtual time a seed derived from the
+  /// gate's actor ID, otherwise one from the machine's entropy.
   std::int64_t seed = 0;
 };
 
 void describe(field_visitor& v, gate_config& c);
 
-/// A stack of policies. The order in which the layers are added is the order in
-/// which a call meets them; outcomes meet them the other way round. A value:
-/// any number of gates can be spawned from one stack, each with its own state.
+/// A stack of policies. A call passes the layers in the order in which they are
+/// added, and its outcome passes them in reverse. A value: you can spawn any
+/// number of gates from one stack, each with its own state.
 ///
 ///     stack{"payments"}
 ///       .deadline({.timeout = 2s})
@@ -54,8 +53,8 @@ void describe(field_visitor& v, gate_config& c);
 ///       .semaphore({.permits = 20})
 ///       .add<key_ceiling>({.per_key = 3}) // a policy of yours
 ///
-/// Layers that have no name are called after their kind; a second one of that
-/// kind gets `-2` appended, and so on.
+/// A layer without a name is named after its kind. A second one of that kind
+/// gets `-2` appended, and so on.
 class stack {
 public:
   /// At most this many layers.
@@ -64,13 +63,12 @@ public:
   explicit stack(std::string name = "gate") { config_.name = std::move(name); }
   explicit stack(gate_config c) : config_(std::move(c)) {}
 
-  /// Adds a layer with a policy of any kind, one of yours too. `extras` are
-  /// what its constructor wants besides the config; each gate gets copies of
-  /// them.
+  /// Adds a layer with a policy of any kind, including your own. `extras` are
+  /// the other arguments of its constructor. Each gate gets copies of them.
   template <class Policy, class... Extras>
   stack& add(typename Policy::config_type c = {}, Extras... extras);
 
-  // The kinds that come with caisson.
+  // The built-in kinds.
 
   stack& deadline(deadline_config c = {});
   stack& semaphore(semaphore_config c = {});
@@ -80,13 +78,13 @@ public:
   stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
 
-  /// The deadline of calls that bring none.
+  /// Sets the deadline of calls without one.
   stack& default_deadline(duration d) {
     config_.default_deadline = d;
     return *this;
   }
 
-  /// What each gate spawned from this is called.
+  /// Sets the name of each gate spawned from this.
   stack& rename(std::string name) {
     config_.name = std::move(name);
     return *this;
@@ -104,7 +102,7 @@ public:
   /// The names of the layers, from the outside in.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Everything that is wrong with it; keys begin with the layers' names.
+  /// All problems; keys begin with the layers' names.
   [[nodiscard]] problems check() const;
 
   /// New layers with fresh state.
@@ -118,7 +116,7 @@ private:
     std::function<std::unique_ptr<layer>()> make;
   };
 
-  // Gives the layer a name, or reports that it has another one's.
+  // Names the layer, or reports a duplicate name.
   void settle_name(std::string& name, std::string_view kind);
   [[nodiscard]] bool has(std::string_view name) const noexcept;
 

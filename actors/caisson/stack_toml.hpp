@@ -15,12 +15,12 @@
 
 namespace caisson {
 
-/// One stack as a file describes it.
+/// One stack from a file.
 struct stack_entry {
   /// Its layers and the settings of its gate.
   stack policies;
-  /// How a worker is supervised that the gate makes itself; of no effect for
-  /// workers given as handles.
+  /// How the gate supervises a worker that it spawns; no effect for workers
+  /// given as handles.
   supervision_config supervision = {};
 };
 
@@ -30,7 +30,7 @@ struct stack_file {
 };
 
 /// Reads one stack: the fields of `gate_config` (`name` defaults to the `name`
-/// given here), a list of tables `layer` in the order in which a call meets
+/// given here), a list of tables `layer` in the order in which a call passes
 /// them, and a table `worker` with the fields of `supervision_config`.
 ///
 /// `path` and `place` say where `table` stands: keys in problems begin with
@@ -38,22 +38,21 @@ struct stack_file {
 /// Alternatives of a fallback that are actors are looked up in the registry of
 /// `sys`, now; without `sys` each of them is a problem.
 ///
-/// Appends everything that is wrong to `out`, and then returns nothing.
+/// On problems, appends all of them to `out` and returns nothing.
 [[nodiscard]] std::optional<stack_entry>
 stack_from(const settings& table, const std::string& name,
            const setting_path& path, std::string_view place, problems& out,
            caf::actor_system* sys = nullptr);
 
-/// Reads every stack in the table under the key `stack` of `root`; it is no
-/// problem if there is none. The other keys of `root` are left to the caller.
+/// Reads every stack in the table under the key `stack` of `root`, which may be
+/// absent. The other keys of `root` are left to the caller.
 ///
-/// Appends everything that is wrong, with all stacks, to `out`; then the result
-/// is empty.
+/// On problems, appends those of all stacks to `out` and returns nothing.
 [[nodiscard]] stack_file read_stacks(const settings& root, problems& out,
                                      caf::actor_system* sys = nullptr);
 
-/// Reads a file that consists of stacks. Throws `config_error` with everything
-/// that is wrong with it, keys other than `stack` included.
+/// Reads a file that consists of stacks. Throws `config_error` with every
+/// problem, including keys other than `stack`.
 [[nodiscard]] stack_file load_stacks(const std::filesystem::path& path,
                                      caf::actor_system* sys = nullptr);
 

@@ -1,4 +1,4 @@
-// Decides when a dead worker is started again.
+// Decides when to restart a dead worker.
 #pragma once
 
 #include <caisson/counters.hpp>
@@ -18,9 +18,9 @@ namespace caisson {
 
 // -- configuration ------------------------------------------------------------
 
-/// What a gate does when its worker is not started again.
+/// What a gate does when it gives its worker up.
 enum class give_up_action : std::uint8_t {
-  /// The gate quits, so that whoever supervises it takes over.
+  /// The gate quits, so that its own supervisor takes over.
   quit,
   /// The gate stays and refuses calls.
   refuse,
@@ -33,24 +33,24 @@ struct enum_names<give_up_action> {
 
 /// The settings of a worker's supervision.
 struct supervision_config {
-  /// How long to wait before each restart. When it is exhausted the worker is
-  /// given up. Default: exponential, 100ms ×2 up to 10s, no jitter.
+  /// How long to wait before each restart. When the schedule is exhausted, the
+  /// worker is given up. Default: exponential, 100ms ×2 up to 10s, no jitter.
   schedule restart = schedule::exponential(std::chrono::milliseconds(100))
                        .limit(std::chrono::seconds(10));
 
-  /// How many restarts there may be within `period`: 0 to 1000, default 5. The
-  /// worker is given up instead of being started once more.
+  /// How many restarts there may be within `period`: 0 to 1000, default 5.
+  /// Instead of one more restart, the worker is given up.
   std::uint32_t max_restarts = 5;
 
   /// 1us to 365d, default 30s.
   duration period = std::chrono::seconds(30);
 
-  /// When a worker dies that was up for at least this long, `restart` starts
+  /// If a worker that was up for at least this long dies, `restart` starts
   /// over: 0 to unlimited (never), default 10s.
   duration stable_after = std::chrono::seconds(10);
 
-  /// How many calls may wait for the worker to be started again: 0 to 1000000,
-  /// default 1000. For the host.
+  /// How many calls may wait for a restart: 0 to 1000000, default 1000. For the
+  /// host.
   std::uint32_t max_waiting = 1'000;
 
   /// What to do when the worker is given up, default quit. For the host.
@@ -82,10 +82,10 @@ struct enum_names<supervision_counter> {
 
 // -- supervision --------------------------------------------------------------
 
-/// Says when a worker is started again. The limit is that of Erlang/OTP's
-/// supervisors: a worker that dies is given up if there have been
-/// `max_restarts` restarts in the last `period` already, one exactly `period`
-/// ago included. Restarts are dated by the death that they follow.
+/// Decides when to restart a worker. The limit is that of Erlang/OTP's
+/// supervisors: a worker that dies is given up if there have already been
+/// `max_restarts` restarts in the last `period`, including one exactly `period`
+/// ago. A restart counts from the death that caused it.
 class supervision {
 public:
   using config_type = supervision_config;
@@ -97,14 +97,14 @@ public:
     return config_;
   }
 
-  /// Takes a valid configuration over. The restarts so far keep counting; a
-  /// changed schedule starts over.
+  /// Applies a valid configuration. Earlier restarts still count. A changed
+  /// schedule starts over.
   void reconfigure(supervision_config c);
 
-  /// The worker has died, or could not be started: returns when to start it
-  /// (again), or nothing if it is given up. If the function of a custom
-  /// schedule throws, the text goes to `failure`, and the delay is that of the
-  /// restart before, or a second if there was none.
+  /// The worker has died, or could not be started: returns when to start it, or
+  /// nothing if it is given up. If the function of a custom schedule throws,
+  /// the text goes to `failure`, and the delay is that of the previous restart,
+  /// or a second if there was none.
   [[nodiscard]] std::optional<time_point>
   on_down(time_point now, random_source& random,
           std::string* failure = nullptr);
@@ -129,7 +129,7 @@ private:
 
   supervision_config config_;
   schedule::cursor place_;
-  // Stands in for one that cannot be computed.
+  // Used if none can be computed.
   duration last_delay_ = std::chrono::seconds(1);
   std::optional<time_point> up_since_;
   // The restarts of the last `period`, oldest first.

@@ -1,4 +1,4 @@
-// What stands behind a gate.
+// What is behind a gate.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -10,19 +10,19 @@
 
 namespace caisson {
 
-/// Makes a worker, or says why it cannot; also called to make it again.
+/// Spawns or respawns a worker, or returns why it cannot.
 using worker_factory = std::function<caf::expected<caf::actor>(
   caf::actor_system&)>;
 
-/// The worker of a gate: none, an actor somebody else looks after (local or
-/// remote, a gate or not), or a factory whose actor the gate supervises.
+/// The worker of a gate: none, an existing actor (local or remote, a gate or
+/// not), or a factory whose actor the gate supervises.
 class worker {
 public:
-  /// No worker: for gates that only hand out permits.
+  /// No worker: for gates that only lend permits.
   worker() = default;
 
-  /// An existing actor. When it is down, calls are answered with
-  /// `worker_down` from then on. A null handle is down from the start.
+  /// An existing actor. Once it is down, calls are answered with `worker_down`.
+  /// A null handle is down from the start.
   worker(caf::actor handle) : handle_(std::move(handle)), given_(true) {}
 
   /// An existing actor with a typed interface.
@@ -30,9 +30,9 @@ public:
   worker(const caf::typed_actor<Sigs...>& handle)
     : worker(caf::actor_cast<caf::actor>(handle)) {}
 
-  /// The gate makes the worker when it starts, watches it, makes it again by
-  /// the schedule of `s` when it dies, and ends it when it ends itself. Calls
-  /// that arrive while there is no worker wait, at most `s.max_waiting`.
+  /// The gate spawns the worker when it starts, monitors it, respawns it
+  /// according to the schedule of `s` when it dies, and stops it when the gate
+  /// ends. While there is no worker, at most `s.max_waiting` calls wait.
   static worker supervised(worker_factory make, supervision_config s = {}) {
     worker w;
     w.supervised_ = true;
@@ -41,29 +41,29 @@ public:
     return w;
   }
 
-  /// The factory may block (it connects over the network, say): it runs on a
-  /// thread of its own. Not for virtual time.
+  /// The factory may block, for instance to connect over the network: it runs
+  /// on a thread of its own. Not for virtual time.
   worker&& on_own_thread() && {
     own_thread_ = true;
     return std::move(*this);
   }
 
-  /// The worker is a gate on another node. It is sent `call` envelopes and
-  /// `cancelled`, and is believed when it says that a call did not reach a
-  /// worker. Gates of the same system are recognised.
+  /// The worker is a gate on another node. It gets `call` envelopes and
+  /// `cancelled`, and is trusted when it says that a call did not reach a
+  /// worker. Gates of the same system are recognised automatically.
   worker&& is_gate() && {
     gate_ = true;
     return std::move(*this);
   }
 
-  /// The worker takes `call` envelopes and so learns what time is left.
+  /// The worker handles `call` envelopes, which tell it the time left.
   worker&& takes_calls() && {
     takes_calls_ = true;
     return std::move(*this);
   }
 
-  /// The worker handles `cancelled`: it is told when nobody waits any more for
-  /// what it was sent.
+  /// The worker handles `cancelled`, which it gets when a call to it is
+  /// abandoned.
   worker&& takes_cancelled() && {
     takes_cancelled_ = true;
     return std::move(*this);

@@ -1,8 +1,8 @@
-// The only header, with caf_io.hpp for its network, that includes CAF, and the
-// one that knows which CAF it is compiled with.
+// The only header that includes CAF (caf_io.hpp adds its network), and the only
+// one that depends on the version of CAF.
 //
-// Supported: CAF 0.17.6 (Debian, Ubuntu) and CAF 1.x. The rest of caisson uses
-// the names below. What was verified on which version, and how: docs/caf.md.
+// Supported: CAF 0.17.6 (Debian, Ubuntu) and CAF 1.x. The rest of Caisson uses
+// the names below. docs/caf.md tells what was tested with which version.
 #pragma once
 
 #include <caf/all.hpp>
@@ -35,12 +35,13 @@
 
 namespace caisson::portable {
 
-/// A request that waits as long as it takes.
+/// A request without a timeout.
 inline constexpr duration no_timeout = unlimited;
 
 // -- message interfaces -------------------------------------------------------
 
-// sig<R(Args...)> names one entry of a typed interface on either CAF.
+// sig<R(Args...)> writes one entry of a typed interface for both versions of
+// CAF.
 template <class F>
 struct sig_trait;
 
@@ -94,7 +95,7 @@ void tell(Self&& self, const Dest& dest, Ts&&... xs) {
 #endif
 }
 
-/// A plain send that names no sender.
+/// A plain send without a sender.
 template <class Dest, class... Ts>
 void tell_anon(const Dest& dest, Ts&&... xs) {
 #if CAISSON_CAF_LEGACY
@@ -104,7 +105,7 @@ void tell_anon(const Dest& dest, Ts&&... xs) {
 #endif
 }
 
-/// A plain send of a message that is already built.
+/// A plain send of an existing message.
 template <class Self>
 void post(Self* self, const caf::actor& dest, caf::message msg) {
 #if CAISSON_CAF_LEGACY
@@ -114,14 +115,14 @@ void post(Self* self, const caf::actor& dest, caf::message msg) {
 #endif
 }
 
-/// For calls to an actor from outside of its handlers: makes it forget the
-/// thread that last ran it, which in virtual time is gone by then.
+/// For calls to an actor from outside its handlers: resets the thread that last
+/// ran it, which no longer exists in virtual time.
 template <class Self>
 void forget_context(Self* self) {
   self->context(nullptr);
 }
 
-/// Delivers a message to `self` after `delay`. It cannot be taken back, and it
+/// Delivers a message to `self` after `delay`. It cannot be cancelled, and
 /// keeps `self` alive until then.
 template <class Self, class... Ts>
 void later(Self* self, duration delay, Ts&&... xs) {
@@ -152,8 +153,8 @@ struct lambda_args<R (C::*)(Ts...) const> {
   using type = void(Ts...);
 };
 
-// Wraps a response handler so that it drops the clock entry of the request
-// first: 0.17 leaves it in the schedule until it expires.
+// Wraps a response handler so that it first removes the request's timeout from
+// the clock: 0.17 leaves it there until it expires.
 template <class Self, class F, class Sig = typename lambda_args<F>::type>
 struct settle;
 template <class Self, class F, class... Ts>
@@ -215,7 +216,7 @@ template <class Dest, class... Ts>
 #endif
 }
 
-/// As `ask_blocking`, served before messages of normal priority.
+/// As `ask_blocking`, but handled before messages of normal priority.
 template <class Dest, class... Ts>
 [[nodiscard]] auto ask_urgently(caf::scoped_actor& self, const Dest& dest,
                                 duration timeout, Ts&&... xs) {
@@ -242,13 +243,13 @@ bool holds(const caf::message& msg) {
 #endif
 }
 
-/// The one element of `msg`, if it is a T, else null.
+/// The only element of `msg` if it is a T, else null.
 template <class T>
 const T* get_if(const caf::message& msg) {
   return holds<T>(msg) ? &msg.get_as<T>(0) : nullptr;
 }
 
-/// Moves the one element out of `msg` (copies it if others share it).
+/// Moves the only element out of `msg` (copies it if it is shared).
 /// @pre holds<T>(msg)
 template <class T>
 T take(caf::message& msg) {
@@ -261,9 +262,9 @@ T take(caf::message& msg) {
 
 // -- errors -------------------------------------------------------------------
 
-/// The name of an error's category: on 0.17 the atom it was registered with
-/// (`system` is called `system_error`), on 1.x the name of the enumeration
-/// (`caf::sec` is called `system_error`).
+/// The name of an error's category: on 0.17 its registered atom (`system`
+/// becomes `system_error`), on 1.x the name of the enumeration (`caf::sec`
+/// becomes `system_error`).
 inline std::string category_of(const caf::error& err) {
 #if CAISSON_CAF_LEGACY
   auto name = to_string(err.category());
@@ -275,7 +276,7 @@ inline std::string category_of(const caf::error& err) {
 #endif
 }
 
-/// `err` for people.
+/// `err` as text for people.
 inline std::string render([[maybe_unused]] const caf::actor_system& sys,
                           const caf::error& err) {
 #if CAISSON_CAF_LEGACY
@@ -285,14 +286,14 @@ inline std::string render([[maybe_unused]] const caf::actor_system& sys,
 #endif
 }
 
-/// Whether this is CAF's word for "the receiver is dead".
+/// Whether this is CAF's error for a dead receiver.
 inline bool is_receiver_down(const caf::error& err) {
   return err == caf::sec::request_receiver_down;
 }
 
 // -- actors and the system ----------------------------------------------------
 
-/// Whether the actor behind the handle has ended or is about to. Of a remote
+/// Whether the actor behind the handle has ended or is ending. For a remote
 /// actor: whether its node is known to be gone.
 inline bool is_down(const caf::actor& x) {
   using base = caf::abstract_actor;
@@ -325,14 +326,14 @@ inline void set_threads(caf::actor_system_config& cfg, std::size_t n) {
 #endif
 }
 
-/// The number of actors that are alive, hidden ones left out.
+/// The number of actors that are alive, without hidden ones.
 inline std::size_t running(const caf::actor_system& sys) {
   return const_cast<caf::actor_system&>(sys).registry().running();
 }
 
 #if CAISSON_CAF_LEGACY
 // 0.17 names registered actors by atoms: at most ten characters. A longer name
-// goes under its hash, which is out of the range of readable atoms.
+// is registered under its hash, which is outside the range of readable atoms.
 inline caf::atom_value registry_key(std::string_view name) {
   constexpr std::string_view alphabet
     = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
@@ -348,7 +349,7 @@ inline std::string registry_key(std::string_view name) {
 }
 #endif
 
-/// Calls `f` in `self` once `x` has ended; for actors that watch nobody else.
+/// Calls `f` in `self` once `x` has ended; for actors that monitor no other.
 template <class Self, class F>
 void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
 #if CAISSON_CAF_LEGACY
@@ -360,8 +361,8 @@ void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
 #endif
 }
 
-/// Puts an actor under a name into the system's registry, which then holds a
-/// reference to it.
+/// Registers an actor by name with the system, which then holds a reference to
+/// it.
 inline void put_name(caf::actor_system& sys, std::string_view name,
                      const caf::actor& x) {
   sys.registry().put(registry_key(name), x);
@@ -371,7 +372,7 @@ inline void erase_name(caf::actor_system& sys, std::string_view name) {
   sys.registry().erase(registry_key(name));
 }
 
-/// The actor under a name, or a null handle.
+/// The actor registered by that name, or a null handle.
 inline caf::actor find_name(caf::actor_system& sys, std::string_view name) {
   return sys.registry().get<caf::actor>(registry_key(name));
 }
@@ -383,8 +384,8 @@ bool handles_request(Self* self) {
   return element && element->mid.is_request();
 }
 
-/// A number for the message that `self` is handling which is unique among the
-/// messages of its sender: what a `cancelled` message names.
+/// The number of the message that `self` is handling, unique among the messages
+/// of its sender. A `cancelled` message refers to it.
 template <class Self>
 std::uint64_t current_call(Self* self) {
   auto* element = self->current_mailbox_element();
@@ -438,8 +439,8 @@ std::uint64_t current_call(Self* self) {
   }
 #endif
 
-/// CAISSON_ENUM(type, last): makes an enumeration whose values go from 0 to
-/// `last`, and that has `name_of`, fit for members of messages, and printable.
+/// CAISSON_ENUM(type, last): lets messages contain and print an enumeration
+/// with the values 0 to `last` and a `name_of`.
 #if CAISSON_CAF_LEGACY
 #define CAISSON_ENUM(type, last)         \
   inline std::string to_string(type x) { \

@@ -1,7 +1,7 @@
-// The network of CAF: the other header, beside caf.hpp, that includes CAF. Only
-// those who talk to other nodes need it.
+// CAF's network: the only header besides caf.hpp that includes CAF. Only
+// programs that talk to other nodes need it.
 //
-// Who links caisson::tls has TLS in it, too. Others need no OpenSSL.
+// With caisson::tls linked it includes TLS. Other programs need no OpenSSL.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -42,7 +42,7 @@ struct network_types_ready {
 
 } // namespace detail
 
-/// A config for caisson with CAF's network; derive from it or use it as it is.
+/// A config for Caisson with CAF's network; derive from it or use it directly.
 class network_config : private detail::network_types_ready,
                        public system_config {
 public:
@@ -51,13 +51,12 @@ public:
 
 namespace portable {
 
-/// Where other nodes can reach what is published, unless another address is
-/// given: at this machine.
+/// The default address to listen on: this machine only.
 inline constexpr const char* loopback = "127.0.0.1";
 
 namespace detail {
 
-// An address that was forgotten must not mean all of them, as it does to CAF.
+// An empty address must not mean all interfaces, as it does for CAF.
 inline caf::error no_address() {
   return make_error(errc::invalid_config,
                     rejection{"publish", duration::zero(), false,
@@ -66,15 +65,15 @@ inline caf::error no_address() {
 
 } // namespace detail
 
-/// Lets other nodes call a gate at a TCP port of this machine, by a handle with
-/// which they cannot operate it (see call_handle.hpp). What `spawn_gate`
-/// returns will do; for any other actor say `call_handle{actor}`.
+/// Publishes a gate at a TCP port of this machine, by a handle that allows
+/// calls only (see call_handle.hpp). Pass the result of `spawn_gate`, or
+/// `call_handle{actor}` for any other actor.
 ///
-/// `port` 0: any that is free. `address` is the local address to listen at:
-/// that of one interface, or "0.0.0.0" or "::" for all; it cannot be empty.
-/// Returns the port. A port that a dead process has left behind can be used
-/// again at once. The gate lives until it is stopped. Nothing is encrypted, and
-/// anybody who reaches the port gets in: see docs/security.md.
+/// `port` 0: any free port. `address` is the local address to listen on: that
+/// of one interface, or "0.0.0.0" or "::" for all; it cannot be empty. Returns
+/// the port. A port left behind by a dead process can be reused at once. The
+/// gate lives until it is stopped. Nothing is encrypted, and any node that
+/// reaches the port can connect: see docs/security.md.
 inline caf::expected<std::uint16_t>
 publish(caf::actor_system& sys, const call_handle& gate, std::uint16_t port = 0,
         const std::string& address = loopback) {
@@ -84,8 +83,8 @@ publish(caf::actor_system& sys, const call_handle& gate, std::uint16_t port = 0,
                                  address.c_str(), true);
 }
 
-/// As `publish`, but whoever reaches the port can do to `gate` what this
-/// program can: change its settings, force its breakers open, drain and end it.
+/// As `publish`, but any node that reaches the port has full control of `gate`:
+/// it can change its settings, force its breakers open, drain and stop it.
 inline caf::expected<std::uint16_t>
 publish_control(caf::actor_system& sys, const control_handle& gate,
                 std::uint16_t port = 0, const std::string& address = loopback) {
@@ -95,17 +94,17 @@ publish_control(caf::actor_system& sys, const control_handle& gate,
                                  address.c_str(), true);
 }
 
-/// Closes a port at which something is published. Nodes that are connected
-/// stay so, and what they know the address of stays within their reach.
+/// Closes a published port. Nodes that are already connected stay connected,
+/// and can still reach every address that they know.
 inline caf::expected<void> unpublish(caf::actor_system& sys,
                                      std::uint16_t port) {
   return sys.middleman().close(port);
 }
 
-/// The actor that is published at `host` and `port`. Blocks until the other
-/// node has said who it is: from an actor, call it on a thread of its own (see
-/// `worker::on_own_thread`). From then on that node is connected with this one
-/// and can send it messages, too.
+/// The actor published at `host` and `port`. Blocks until the handshake with
+/// the other node is complete, so do not call it from an actor except on a
+/// thread of its own (see `worker::on_own_thread`). From then on that node is
+/// connected and can also send messages to this one.
 inline caf::expected<caf::actor>
 connect(caf::actor_system& sys, const std::string& host, std::uint16_t port) {
   return sys.middleman().remote_actor(host, port);
@@ -121,18 +120,17 @@ connect(caf::actor_system& sys, const std::string& host, std::uint16_t port) {
 
 namespace caisson {
 
-/// Files in PEM format, all three needed.
+/// Files in PEM format. All three are required.
 struct tls_files {
-  /// The certificate of this node, and behind it those between it and the
-  /// authority's, if any.
+  /// The certificate of this node, followed by any intermediate certificates.
   std::string certificate = {};
   /// The private key of that certificate.
   std::string key = {};
-  /// The certificate of the authority that has signed those of the other nodes.
-  /// Who has one of its certificates gets in, whatever name is in it: use an
-  /// authority of your own and for this alone.
+  /// The certificate of the authority that signed those of the other nodes. Any
+  /// of its certificates is accepted, whatever its name: use an authority of
+  /// your own for this purpose only.
   std::string authority = {};
-  /// Of the key; empty if it has none.
+  /// The passphrase of the key; empty if it has none.
   std::string passphrase = {};
 };
 
@@ -146,8 +144,8 @@ struct tls_types_ready {
   }
 };
 
-// CAF reads the files at each connection, and a process that cannot read them
-// then is ended by an exception.
+// CAF reads the files for each connection. If it cannot read them then, an
+// exception ends the process.
 inline problems problems_of(const tls_files& files) {
   problems found;
   auto check = [&](const char* key, const std::string& path) {
@@ -167,12 +165,12 @@ inline problems problems_of(const tls_files& files) {
 
 } // namespace detail
 
-/// A config for caisson with CAF's network and certificates; derive from it or
-/// use it as it is. Throws `config_error` if a file is missing.
+/// A config for Caisson with CAF's network and certificates; derive from it or
+/// use it directly. Throws `config_error` if a file is missing.
 ///
-/// The certificates are for `portable::publish_tls` and `portable::connect_tls`
-/// alone: `portable::publish` and `portable::connect` go on in plain text.
-/// Links against `caisson::tls`.
+/// The certificates apply to `portable::publish_tls` and
+/// `portable::connect_tls` only: `portable::publish` and `portable::connect`
+/// still use plain text. Links against `caisson::tls`.
 class tls_network_config : private detail::tls_types_ready,
                            public network_config {
 public:
@@ -198,7 +196,7 @@ namespace portable {
 
 namespace detail {
 
-// Without certificates CAF encrypts and asks nobody who he is.
+// Without certificates CAF encrypts but authenticates no node.
 inline caf::error no_certificates() {
   return make_error(errc::invalid_config,
                     rejection{"tls", duration::zero(), false,
@@ -213,7 +211,7 @@ inline bool has_certificates(caf::actor_system& sys) {
 
 } // namespace detail
 
-/// As `publish`, by TLS and only for nodes with a certificate of the same
+/// As `publish`, but by TLS and only for nodes with a certificate of the same
 /// authority. `sys` must be built from a `tls_network_config`.
 inline caf::expected<std::uint16_t>
 publish_tls(caf::actor_system& sys, const call_handle& gate,
@@ -226,8 +224,8 @@ publish_tls(caf::actor_system& sys, const call_handle& gate,
                                address.c_str(), true);
 }
 
-/// As `publish_control`, by TLS and only for nodes with a certificate of the
-/// same authority: each of them can change, drain and end `gate`.
+/// As `publish_control`, but by TLS and only for nodes with a certificate of
+/// the same authority. Each of them can change, drain and stop `gate`.
 inline caf::expected<std::uint16_t>
 publish_control_tls(caf::actor_system& sys, const control_handle& gate,
                     std::uint16_t port = 0,
@@ -240,7 +238,7 @@ publish_control_tls(caf::actor_system& sys, const control_handle& gate,
                                address.c_str(), true);
 }
 
-/// As `connect`, by TLS and only to a node with a certificate of the same
+/// As `connect`, but by TLS and only to a node with a certificate of the same
 /// authority.
 inline caf::expected<caf::actor> connect_tls(caf::actor_system& sys,
                                              const std::string& host,

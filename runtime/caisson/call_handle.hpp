@@ -1,5 +1,4 @@
-// The two handles of a gate: for those who may call it, and for those who may
-// also operate it.
+// The two handles of a gate: one for calls only, and one with full control.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -10,27 +9,25 @@ namespace caisson {
 
 class control_handle;
 
-/// An address of a gate for calls only: what is published to other nodes.
+/// An address of a gate for calls only. This is what other nodes get.
 ///
 /// Calls of any type, `call`, `acquire`, `release`, `cancelled` and requests
-/// for the status pass to the gate as if they had been sent there, and are
-/// answered as always. Nothing else does: `reconfigure`, `command`,
-/// `subscribe`, `unsubscribe` and `drain`, the messages between a gate and its
-/// helpers, exit messages and the other messages of CAF's own, and answers that
-/// nobody asked for have no effect. A request among them is answered with
-/// `errc::invalid_config`.
+/// for the status pass to the gate as if sent there, and are answered as usual.
+/// All other messages have no effect: `reconfigure`, `command`, `subscribe`,
+/// `unsubscribe` and `drain`, the messages between a gate and its helpers, exit
+/// messages and CAF's other own messages, and unsolicited answers. A request
+/// among them is answered with `errc::invalid_config`.
 ///
-/// The address keeps the gate alive, and is down for those who watch it once
-/// the gate has ended. It is another one for each handle that is made; the call
-/// handle of a call handle is that handle itself, that of a null handle is
-/// null.
+/// The address keeps the gate alive. It goes down, for actors that monitor it,
+/// when the gate ends. Each new handle has a new address. The call handle of a
+/// call handle is that handle itself, and that of a null handle is null.
 ///
-/// In front of an actor that is no gate it keeps away the same messages, but
-/// such an actor answers in its own name, by which a node that it has answered
-/// can address it.
+/// It blocks the same messages in front of an actor other than a gate. But such
+/// an actor answers in its own name, so a node that gets an answer can address
+/// the actor directly.
 ///
-/// A `caf::actor` that can be used like any other. Safe to make and to use from
-/// any thread.
+/// Can be used like any other `caf::actor`. Safe to create and use from any
+/// thread.
 class call_handle : public caf::actor {
 public:
   call_handle() = default;
@@ -38,17 +35,17 @@ public:
   call_handle(const control_handle& gate);
 };
 
-/// A gate for those who may do everything with it: call it, and also operate
-/// and end it. What `spawn_gate` returns.
+/// A gate with full control: to call, operate and stop it. `spawn_gate` returns
+/// it.
 ///
-/// A `caf::actor` that can be used like any other; that this is all of the gate
-/// and not only its front is what the type says, to people and to `publish`.
+/// Can be used like any other `caf::actor`. The type tells readers and
+/// `publish` that this is more than a call handle.
 class control_handle : public caf::actor {
 public:
   control_handle() = default;
   explicit control_handle(caf::actor gate) : caf::actor(std::move(gate)) {}
 
-  /// The gate for those who may only call it.
+  /// A handle of the gate for calls only.
   [[nodiscard]] call_handle calls() const { return call_handle{*this}; }
 };
 
@@ -57,7 +54,7 @@ inline call_handle::call_handle(const control_handle& gate)
 
 namespace detail {
 
-/// The actor to which a call handle passes calls; any other actor itself.
+/// The actor behind a call handle; any other actor itself.
 caf::actor behind_call_handle(const caf::actor& x);
 
 } // namespace detail

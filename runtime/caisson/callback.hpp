@@ -1,4 +1,4 @@
-// Calls functions of the user's, which may throw.
+// Calls user functions, which may throw.
 #pragma once
 
 #include <caisson/policy.hpp>
@@ -11,9 +11,9 @@
 
 namespace caisson {
 
-/// Calls `f` and returns what it returns. If it throws, calls `failed` with the
-/// text of the exception, which is read during the call only, and returns
-/// nothing. For an `f` that returns nothing: whether it came to its end.
+/// Calls `f` and returns its result. If it throws, calls `failed` with the text
+/// of the exception, which is valid only during that call, and returns nothing.
+/// For an `f` without a result, returns whether it did not throw.
 template <class F, class Failed>
 [[nodiscard]] auto try_user(F&& f, Failed&& failed) {
   using result = std::invoke_result_t<F>;
@@ -34,7 +34,7 @@ template <class F, class Failed>
   return maybe{};
 }
 
-/// The same, telling the host which function of the user's failed.
+/// The same, but tells the host which user function failed.
 template <class F>
 [[nodiscard]] auto call_user(std::string_view name, F&& f, env& e) {
   return try_user(std::forward<F>(f),

@@ -12,8 +12,8 @@
 
 namespace caisson {
 
-/// Counters indexed by an enumeration `E` whose last enumerator is `count_` and
-/// whose others are named by `enum_names<E>`.
+/// Counters indexed by an enumeration `E`. Its last enumerator is `count_`, and
+/// `enum_names<E>` names the others.
 template <class E>
 class counters {
 public:

@@ -10,38 +10,38 @@ namespace caisson {
 
 /// Caisson's error codes. 0 means "no error" to CAF, so codes start at 1.
 enum class errc : std::uint8_t {
-  /// A breaker refuses calls. Comes with the time until the next probe.
+  /// A breaker refuses calls. `retry_after` is the time until the next probe.
   breaker_open = 1,
   /// A bounded queue is full: at a semaphore, a limiter, a batcher, or in front
-  /// of a worker that is being restarted.
+  /// of a restarting worker.
   queue_full,
-  /// A call waited for its permit or its turn as long as it was allowed to. If
-  /// the call's own deadline came first it is `deadline_exceeded` instead.
+  /// A call waited for its permit or turn as long as allowed. If the call's own
+  /// deadline passes first, the error is `deadline_exceeded`.
   wait_timeout,
-  /// A limiter has no token, and the caller does not want to wait that long.
+  /// A limiter has too few tokens, and the wait would be too long.
   rate_limited,
   /// The call's deadline, or that of one attempt, has passed.
   deadline_exceeded,
-  /// The call was taken back: its gate stopped, or its caller gave up.
+  /// The call was cancelled: its gate stopped, or its caller gave up.
   cancelled,
-  /// The worker is dead, was never there, or died with the call in its hands.
+  /// The worker is dead, missing, or died with the call in flight.
   worker_down,
-  /// A retry or hedge was wanted, but the budget for them is spent.
+  /// The budget for retries or hedges is used up.
   budget_exhausted,
   /// Dropped to protect the service from overload; do not retry.
   shed,
   /// A batch gave no result for this item.
   batch_failed,
-  /// `release` names a permit that is not held (any more).
+  /// `release` names a permit that is not held.
   no_such_permit,
-  /// A configuration or control message is refused; nothing has changed.
+  /// A configuration or control message was refused; nothing has changed.
   invalid_config,
-  /// The gate takes no new work because it is being drained.
+  /// The gate is draining and accepts no new work.
   draining,
-  /// A function of the user's threw while it worked on this call; the text of
-  /// the context says which, and what it threw.
+  /// A user function threw while handling this call. The text of the context
+  /// names the function and the exception.
   callback_failed,
-  /// The call came to a gate that it had passed before, or has passed too many
+  /// The call reached a gate that it had passed before, or passed too many
   /// gates.
   call_loop,
 };
@@ -55,8 +55,8 @@ inline constexpr std::uint8_t last_errc = 15;
 /// Inverse of `name_of`.
 [[nodiscard]] std::optional<errc> errc_named(std::string_view name) noexcept;
 
-/// Whether `code` says that a policy turned the call away before any work was
-/// done for it, so that trying again (elsewhere, or later) is safe.
+/// Whether `code` means that a policy rejected the call before any work was
+/// done for it, so that a retry (elsewhere or later) is safe.
 [[nodiscard]] bool is_rejection(errc code) noexcept;
 
 /// Found by CAF through argument-dependent lookup.

@@ -1,4 +1,4 @@
-// Caisson's codes as CAF errors, and the set-up of an actor system for them.
+// Caisson's codes as CAF errors, and the setup of an actor system for them.
 #pragma once
 
 #include <caisson/messages.hpp>
@@ -33,28 +33,28 @@ caf::error make_error(errc code);
 /// An error with its context.
 caf::error make_error(errc code, rejection context);
 
-/// The context of a caisson error; null for other errors.
+/// The context of a Caisson error; null for other errors.
 const rejection* context_of(const caf::error& err);
 
-/// When to come back according to a caisson error; zero if it does not say.
+/// When to retry according to a Caisson error; zero if unknown.
 duration retry_after(const caf::error& err);
 
-/// What an answer of a gate means: a value, or the error that is its only
-/// element. `reply` is set to `&answer`. A caisson error says itself whether a
-/// worker was reached, and whether it is a worker's; every other error is a
-/// worker's.
+/// The outcome in a gate's answer: a value, or the error that is its only
+/// element. `reply` is set to `&answer`. A Caisson error tells itself whether a
+/// worker was reached and whether a worker answered with it. Every other error
+/// is a worker's.
 outcome outcome_of(const caf::message& answer);
 
-/// For classifiers that judge by value: the answer's value if it is a single T.
+/// For classifiers that judge values: the answer's value if it is a single T.
 template <class T>
 const T* value_of(const outcome& o) {
   auto* msg = static_cast<const caf::message*>(o.reply);
   return o.ok && msg ? portable::get_if<T>(*msg) : nullptr;
 }
 
-/// Makes caisson's message types and errors known to the actor system that will
-/// be built from `cfg`. On CAF 1.x `init_types` must have been called before
-/// `cfg` was constructed.
+/// Registers Caisson's message types and errors with the actor system that will
+/// be built from `cfg`. On CAF 1.x, call `init_types` before `cfg` is
+/// constructed.
 void setup(caf::actor_system_config& cfg);
 
 namespace detail {
@@ -66,7 +66,7 @@ struct types_ready {
 
 } // namespace detail
 
-/// A config that is set up for caisson; derive from it or use it as it is.
+/// A config that is set up for Caisson; derive from it or use it directly.
 class system_config : private detail::types_ready,
                       public caf::actor_system_config {
 public:

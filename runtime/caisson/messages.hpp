@@ -1,9 +1,9 @@
-// All messages of caisson, in one type-id block.
+// All messages of Caisson, in one type-id block.
 //
 // Durations are nanoseconds. Instants are nanoseconds of the actor system's
-// clock and mean something within one node only; what crosses the network is
-// time left. No message holds a floating-point number, because CAF 0.17 cannot
-// send infinities.
+// clock and are valid within one node only; across the network, messages carry
+// the time left. No message contains a floating-point number, because CAF 0.17
+// cannot send infinities.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -24,34 +24,34 @@ namespace caisson {
 /// The longest `key` of a call or an `acquire`, in bytes.
 inline constexpr std::size_t max_key_length = 1024;
 
-/// So many gates one call may pass, one behind the other.
+/// The number of gates in a chain that one call may pass.
 inline constexpr std::size_t max_path_length = 64;
 
 /// The longest name of a layer, a command or a setting in a control message, in
 /// bytes.
 inline constexpr std::size_t max_name_length = 1024;
 
-/// How many settings one `reconfigure` may change, and how long the text of
-/// each may be, in bytes.
+/// How many settings one `reconfigure` may change, and the longest text of
+/// each, in bytes.
 inline constexpr std::size_t max_settings = 256;
 inline constexpr std::size_t max_setting_length = 65'536;
 
-/// So many actors may listen to the events of one gate.
+/// How many actors may subscribe to the events of one gate.
 inline constexpr std::size_t max_subscribers = 256;
 
-/// So many requests to drain a gate may wait for its last call.
+/// How many requests to drain a gate may wait for its last call.
 inline constexpr std::size_t max_drains = 256;
 
 // -- types --------------------------------------------------------------------
 
-/// Registers CAF's own types and caisson's with CAF 1.x; nothing to do on 0.17,
-/// nor a second time. To be called before any actor system exists.
+/// Registers CAF's own types and Caisson's with CAF 1.x. Does nothing on 0.17,
+/// or a second time. Call it before any actor system exists.
 void init_types();
 
 namespace detail {
 
-/// The message `xs...`, for what may be made before there is any config, such
-/// as a stack: CAF 1.x makes no message, not even of an integer, before types
+/// The message `xs...`, for objects that may be created before any config, such
+/// as a stack: CAF 1.x creates no message, not even of an integer, before types
 /// are registered.
 template <class... Ts>
 caf::message make_early(Ts&&... xs) {
@@ -63,17 +63,17 @@ caf::message make_early(Ts&&... xs) {
 
 // -- enumerations -------------------------------------------------------------
 
-/// Whether a gate takes new calls.
+/// Whether a gate accepts new calls.
 enum class gate_state : std::uint8_t { accepting, draining };
 
 [[nodiscard]] std::string_view name_of(gate_state x) noexcept;
 
-/// What a gate knows of its worker.
+/// What a gate knows about its worker.
 enum class worker_state : std::uint8_t {
-  /// There is none: the gate only hands out permits.
+  /// There is none: the gate only lends permits.
   none,
   up,
-  /// It is being made, or will be.
+  /// It is being started, or will be.
   restarting,
   down,
   /// It died too often.
@@ -91,50 +91,50 @@ CAISSON_ENUM(worker_state, worker_state::given_up)
 
 // -- calls --------------------------------------------------------------------
 
-/// What a caller can say about a call; travels through chained gates.
+/// A caller's options for a call, passed along chained gates.
 struct call_options {
   /// How much time is left, counted from the receipt by the next gate. Zero:
-  /// not given. The shorter of this and `deadline` counts.
+  /// not set. The shorter of this and `deadline_ns` applies.
   duration time_left = duration::zero();
-  /// The instant at which the call must be answered, within one node; zero: not
-  /// given. A gate refuses a call from another node that has one.
+  /// When the answer is due, within one node; zero: not set. A gate refuses a
+  /// call from another node that sets it.
   std::int64_t deadline_ns = 0;
   /// Higher is more important.
   std::int32_t priority = 0;
-  /// What the call weighs at semaphores and limiters; 0 counts as 1.
+  /// The weight of the call at semaphores and limiters; 0 counts as 1.
   std::uint32_t permits = 1;
   /// Whether it may be carried out twice.
   idempotence idempotent = idempotence::unmarked;
-  /// 1 for the first attempt; retriers count it up.
+  /// 1 for the first attempt; retriers increment it.
   std::uint32_t attempt = 1;
   /// Groups calls for policies that keep state per key; at most
   /// `max_key_length` bytes.
   std::string key = {};
-  /// The gates that the call has passed, at most `max_path_length`: how a gate
-  /// notices that a call comes round again. For gates only.
+  /// The gates that the call has passed, at most `max_path_length`, to detect
+  /// cycles. For gates only.
   std::vector<std::uint64_t> path = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
                 idempotent, attempt, key, path)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
-/// worker and passes the envelope on to a gate, or to a worker that was
-/// declared to want it (see worker.hpp).
+/// worker, and passes the envelope on to a gate or a worker declared to handle
+/// it (see worker.hpp).
 struct call {
   caf::message payload = {};
   call_options options = {};
 
-  /// At most `d` from receipt to answer, d > 0.
+  /// Sets the deadline to `d` from receipt, d > 0.
   call&& within(duration d) && {
     options.time_left = d;
     return std::move(*this);
   }
-  /// An answer at `t` at the latest; for receivers in this node.
+  /// Sets the deadline to `t`; for receivers in this node.
   call&& by(time_point t) && {
     options.deadline_ns = t.time_since_epoch().count();
     return std::move(*this);
   }
-  /// The call may (not) be carried out twice.
+  /// Marks whether the call may be carried out twice.
   call&& idempotent(bool yes = true) && {
     options.idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
@@ -154,7 +154,7 @@ struct call {
 };
 CAISSON_MESSAGE(call, payload, options)
 
-/// A `call` around the message `xs...`, to which options can be added:
+/// A `call` with the message `xs...`, to which you can add options:
 ///
 ///     self->request(gate, 5s, wrap(query{"x"}).within(2s).key("tenant-7"))
 template <class... Ts>
@@ -162,8 +162,8 @@ template <class... Ts>
   return {detail::make_early(std::forward<Ts>(xs)...), {}};
 }
 
-/// Told to a worker that wants it: nobody waits any more for the message that
-/// the sender sent under this number (`portable::current_call`).
+/// Sent to a worker declared to handle it: the sender no longer needs an answer
+/// to its message with this number (`portable::current_call`).
 struct cancelled {
   std::uint64_t number = 0;
 };
@@ -171,8 +171,8 @@ CAISSON_MESSAGE(cancelled, number)
 
 // -- permits without a worker -------------------------------------------------
 
-/// Asks for a permit; it runs through the gate's stack like a call, and the
-/// call's work is whatever the holder does until `release`.
+/// Requests a permit. It passes the gate's stack like a call. The call's work
+/// is what the holder does until `release`.
 struct acquire {
   /// At least 1; 0 counts as 1.
   std::uint32_t permits = 1;
@@ -183,7 +183,7 @@ struct acquire {
 };
 CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
 
-/// A lease. It ends with `release`, with the holder's life, or when `expires`
+/// A lease. It ends with `release`, when its holder dies, or when `expires`
 /// (time left from now; `unlimited` if never) has passed.
 struct permit {
   std::uint64_t id = 0;
@@ -191,11 +191,11 @@ struct permit {
 };
 CAISSON_MESSAGE(permit, id, expires)
 
-/// Gives a permit back. Answered with nothing, or with `no_such_permit` if it
-/// is not held (any more); then no count changes.
+/// Releases a permit. The answer is empty, or `no_such_permit` if it is not
+/// held; then no count changes.
 struct release {
   std::uint64_t id = 0;
-  /// Tells the stack that the work failed: a breaker counts it.
+  /// Tells the stack that the work failed, so that a breaker counts it.
   bool failed = false;
 };
 CAISSON_MESSAGE(release, id, failed)
@@ -209,7 +209,7 @@ CAISSON_MESSAGE(get_status)
 struct layer_status {
   std::string name = {};
   std::string kind = {};
-  /// The mode in force.
+  /// The current mode.
   caisson::mode mode = caisson::mode::enforce;
   /// The state's name; empty for policies without states.
   std::string state = {};
@@ -229,20 +229,20 @@ struct status {
   /// From the outside in.
   std::vector<layer_status> layers = {};
 
-  /// The layer of that name; throws `std::out_of_range` if there is none.
+  /// The layer with that name; throws `std::out_of_range` if there is none.
   [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
 
-  /// A metric of the gate's own, and one of a layer's; throw
-  /// `std::out_of_range` if there is none of that name.
+  /// A metric of the gate itself, and one of a layer; both throw
+  /// `std::out_of_range` if there is none with that name.
   [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
   [[nodiscard]] std::int64_t metric(std::string_view layer_name,
                                     const std::string& metric_name) const;
 };
 CAISSON_MESSAGE(status, name, state, worker, metrics, layers)
 
-/// Changes settings of one layer while it runs. Keys are those of the layer's
-/// page in the docs (nested ones with dots), values are texts. Answered with
-/// the new `status`, or with `invalid_config` and nothing changed.
+/// Changes settings of one layer at run time. Keys are those of the layer's
+/// page in the docs (nested ones with dots), values are texts. The answer is
+/// the new `status`, or `invalid_config` if nothing has changed.
 struct reconfigure {
   /// The layer's name; may be empty if the stack has one layer.
   std::string layer = {};
@@ -250,11 +250,10 @@ struct reconfigure {
 };
 CAISSON_MESSAGE(reconfigure, layer, set)
 
-/// An operator's word; answered with the new `status`, or with
-/// `invalid_config`.
+/// An operator's command. The answer is the new `status`, or `invalid_config`.
 struct command {
   operator_command what = operator_command::enable;
-  /// The layer's name. Empty: every layer that knows the command.
+  /// The layer's name. Empty: every layer that supports the command.
   std::string layer = {};
 };
 CAISSON_MESSAGE(command, what, layer)
@@ -267,13 +266,13 @@ struct unsubscribe {};
 CAISSON_MESSAGE(unsubscribe)
 
 struct event {
-  /// Counts up by one per event of the gate; a gap means that events went by
-  /// while nobody was subscribed.
+  /// Increases by one per event of the gate; a gap means that the subscriber
+  /// missed events.
   std::uint64_t number = 0;
-  /// The gate's clock.
+  /// The time on the gate's clock.
   std::int64_t time_ns = 0;
   std::string gate = {};
-  /// The layer's name; empty if it is the gate's own event.
+  /// The layer's name; empty for the gate's own events.
   std::string layer = {};
   event_kind kind = event_kind::state_changed;
   std::string from = {};
@@ -286,21 +285,22 @@ struct event {
 CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
                 call, delay)
 
-/// Refuse new work, finish what is held, flush batches; answered with nothing
-/// once the last call is answered. The gate stays and goes on refusing.
+/// Tells the gate to refuse new work, finish held calls and flush batches. The
+/// answer is empty and comes once the last call is answered. The gate stays and
+/// keeps refusing.
 struct drain {};
 CAISSON_MESSAGE(drain)
 
 // -- batches ------------------------------------------------------------------
 
-/// What a batcher sends to its worker unless it was given its own form: the
-/// messages of the items in order of arrival.
+/// What a batcher sends to its worker by default: the messages of the items in
+/// order of arrival.
 struct batch {
   std::vector<caf::message> items = {};
 };
 CAISSON_MESSAGE(batch, items)
 
-/// The answer with one result per item, in the same order; a result may be a
+/// The answer with one result per item, in the same order. A result may be a
 /// message with a single `caf::error`. Items without a result get
 /// `batch_failed`. Any other answer to a batch is the result of every item.
 struct batch_reply {
@@ -310,15 +310,15 @@ CAISSON_MESSAGE(batch_reply, results)
 
 // -- errors -------------------------------------------------------------------
 
-/// The context of every caisson error.
+/// The context of every Caisson error.
 struct rejection {
-  /// The layer, or else the gate, that decided.
+  /// The layer or gate that decided.
   std::string policy = {};
-  /// Do not come back earlier; zero if unknown.
+  /// Do not retry earlier; zero if unknown.
   duration retry_after = duration::zero();
   /// Whether any worker may have seen the call, in any attempt.
   bool reached = false;
-  /// More for people; may be empty.
+  /// An explanation for people; may be empty.
   std::string text = {};
   /// Whether a worker answered with this error, rather than a gate or a layer
   /// in front of it. Set by gates.
@@ -330,8 +330,8 @@ CAISSON_MESSAGE(rejection, policy, retry_after, reached, text, from_worker)
 
 namespace detail {
 
-/// Sent to a gate by the helper that ran its worker factory; answered with
-/// whether the gate wants the worker.
+/// Sent to a gate by the helper that ran its worker factory. The answer tells
+/// whether the gate uses the worker.
 struct worker_made {
   caf::actor handle;
   std::string failure = {};
@@ -372,8 +372,8 @@ CAF_END_TYPE_ID_BLOCK(caisson_messages)
 
 namespace caisson {
 
-/// The first type id that is free for the user's own block on CAF 1.x, where
-/// ids of all blocks must differ: pass it to `CAF_BEGIN_TYPE_ID_BLOCK`.
+/// The first type ID free for the user's own block on CAF 1.x, where the IDs of
+/// all blocks must differ: pass it to `CAF_BEGIN_TYPE_ID_BLOCK`.
 inline constexpr auto first_free_type_id = caf::id_block::caisson_messages::end;
 
 } // namespace caisson

@@ -1,4 +1,4 @@
-// How a call ended, as policies see it, and what they make of it.
+// How a call ended, as policies see it, and how they classify it.
 #pragma once
 
 #include <caisson/detail/hash.hpp>
@@ -16,21 +16,20 @@ namespace caisson {
 
 class env;
 
-/// How an attempt ended. The reply itself stays with the gate; `reply` points
-/// to it for classifiers that judge by value (see `value_of` in error.hpp).
+/// How an attempt ended. The reply itself stays with the gate. `reply` points
+/// to it for classifiers that judge values (see `value_of` in error.hpp).
 struct outcome {
   /// Whether the worker answered with a value.
   bool ok = true;
 
-  /// Whether the error is one of caisson's; then `code` is an `errc`.
+  /// Whether the error is one of Caisson's; then `code` is an `errc`.
   bool own_error = false;
 
-  /// Whether the worker may have seen the call. False only if that is certain:
-  /// a policy turned the call away, or there was no worker to send it to.
+  /// Whether the worker may have seen the call. False only if it certainly did
+  /// not: a policy rejected the call, or there was no worker.
   bool reached = true;
 
-  /// Whether this is what a worker itself answered, not the decision of a layer
-  /// or of a gate.
+  /// Whether the worker itself answered with this, not a layer or a gate.
   bool from_worker = false;
 
   /// The error's code within its category; 0 if `ok`.
@@ -39,13 +38,13 @@ struct outcome {
   /// Hash (`category_hash`) of the name of the error's category; 0 if `ok`.
   std::uint64_t category = 0;
 
-  /// Do not try again earlier than this; zero if nothing was said.
+  /// Do not retry earlier than this; zero if unknown.
   duration retry_after = duration::zero();
 
   /// The reply, a `caf::message`, or null if there is none.
   const void* reply = nullptr;
 
-  /// Whether this is the caisson error `x`.
+  /// Whether this is the Caisson error `x`.
   [[nodiscard]] bool is(errc x) const noexcept {
     return own_error && code == static_cast<std::uint8_t>(x);
   }
@@ -56,7 +55,7 @@ struct outcome {
                          duration retry_after = duration::zero()) noexcept;
 };
 
-/// The hash of a category's name, so that outcomes carry no strings.
+/// The hash of a category's name, so that outcomes need no strings.
 [[nodiscard]] constexpr std::uint64_t
 category_hash(std::string_view name) noexcept {
   return detail::fnv1a(name);
@@ -64,20 +63,19 @@ category_hash(std::string_view name) noexcept {
 
 inline constexpr std::uint64_t caisson_category = category_hash("caisson");
 
-/// What a policy makes of an outcome.
+/// How a policy classifies an outcome.
 enum class verdict : std::uint8_t {
-  /// The worker did its job.
+  /// The worker succeeded.
   success,
-  /// It did not, and trying again would not help.
+  /// The worker failed, and a retry would not help.
   failure,
-  /// It did not, but may the next time: a failure to a breaker, worth another
-  /// attempt to a retrier.
+  /// The worker failed, but a retry may succeed: a failure to a breaker,
+  /// retried by a retrier.
   transient,
-  /// Says nothing about the worker: neither success nor failure, no retry.
+  /// Tells nothing about the worker: neither success nor failure, no retry.
   neutral,
-  /// Turned away before any work: says nothing about the worker (a breaker
-  /// takes it as neutral), and a retrier may try again, not before
-  /// `retry_after`.
+  /// Rejected before any work: tells nothing about the worker (neutral to a
+  /// breaker), and a retrier may retry it, not before `retry_after`.
   refused,
 };
 
@@ -91,16 +89,16 @@ struct list_meaning {
   verdict denied;
 };
 
-/// For retriers: errors allowed are retried, all others are final.
+/// For retriers: allowed errors are retried, all others are final.
 inline constexpr list_meaning retry_lists{verdict::transient, verdict::failure,
                                           verdict::failure};
 
-/// For breakers and fallbacks: errors allowed count, all others are ignored.
+/// For breakers and fallbacks: allowed errors count, all others are ignored.
 inline constexpr list_meaning count_lists{verdict::transient, verdict::neutral,
                                           verdict::neutral};
 
-/// Decides what an outcome means. Rules are tried in order: the function, the
-/// deny list, the allow list, the default table.
+/// Classifies outcomes. The rules apply in this order: the function, the deny
+/// list, the allow list, the default table.
 class classifier {
 public:
   using function = std::function<verdict(const outcome&)>;
@@ -118,19 +116,19 @@ public:
   /// | any other error | transient |
   [[nodiscard]] static verdict standard(const outcome& o) noexcept;
 
-  /// Names of errors; empty: no such rule. A name is one of caisson's
+  /// Names of errors; empty: no such rule. A name is one of Caisson's
   /// (`deadline_exceeded`), `<category>:<code>` with the code as a number
   /// (`app:3`), or `<category>:*`. CAF's own category is `system_error`.
   std::vector<std::string> allow = {};
 
-  /// As `allow`; wins over it.
+  /// As `allow`, but takes precedence over it.
   std::vector<std::string> deny = {};
 
-  /// Asked first about every outcome, if set. May throw; see `judge`.
+  /// If set, judges every outcome first. May throw; see `judge`.
   function by_value = {};
 
-  /// The verdict on `o`. A `by_value` that throws has none: the verdict is
-  /// neutral, and the host is told.
+  /// The verdict on `o`. If `by_value` throws, the verdict is neutral, and the
+  /// host is notified.
   [[nodiscard]] verdict judge(const outcome& o, const list_meaning& lists,
                               env& host) const;
 

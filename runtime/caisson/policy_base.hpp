@@ -1,4 +1,4 @@
-// What all policies have in common.
+// The common base of all policies.
 #pragma once
 
 #include <caisson/counters.hpp>
@@ -13,17 +13,16 @@
 
 namespace caisson {
 
-/// The base of a policy: keeps its config and its counters, and answers for
-/// them in the way that all policies do.
+/// The base of a policy: implements what all policies share, its config and its
+/// counters.
 ///
-/// `Derived` states what kind it is in `static constexpr std::string_view
-/// kind_name`.
+/// `Derived` names its kind in `static constexpr std::string_view kind_name`.
 ///
-/// `Config` is described by `describe`, which begins with `describe_common`,
-/// and by a `check` if its fields depend on each other.
+/// `Config` has a function `describe`, which begins with `describe_common`, and
+/// a `check` if its fields depend on each other.
 ///
-/// `Counter` is an enumeration of one counter per decision branch, as
-/// `counters` wants it.
+/// `Counter` is an enumeration with one counter per decision branch, as
+/// `counters` requires.
 template <class Derived, class Config, class Counter>
 class policy_base : public policy {
 public:
@@ -32,8 +31,8 @@ public:
 
   [[nodiscard]] const Config& config() const noexcept { return config_; }
 
-  /// Goes on under `next`, which must be valid. Calls that the policy has stay
-  /// with it; `prepare` and `adapt` of each policy say what becomes of them.
+  /// Continues with `next`, which must be valid. The policy's calls stay with
+  /// it. `prepare` and `adapt` of each policy decide what happens to them.
   void reconfigure(Config next, env& e) {
     prepare(next, e);
     config_ = std::move(next);
@@ -56,7 +55,7 @@ public:
         forget(e);
         return true;
       case operator_command::enable:
-        // Lifts what was forced: without states to force there is nothing.
+        // Lifts a forced state; without states there is none.
         return true;
       case operator_command::force_open:
       case operator_command::force_closed:
@@ -68,8 +67,8 @@ public:
   }
 
 protected:
-  /// Throws `config_error` with everything that is wrong with `c`, and `more`,
-  /// if there is anything.
+  /// Throws `config_error` with all problems of `c`, and `more`, if there are
+  /// any.
   explicit policy_base(Config c, problems more = {}) : config_(std::move(c)) {
     auto found = problems_of(config_);
     found.insert(found.end(), more.begin(), more.end());
@@ -81,7 +80,7 @@ protected:
 
   void count(Counter which) noexcept { counters_.add(which); }
 
-  /// Counts and tells that the call is turned away, and decides so.
+  /// Rejects the call, counts it and sends an event.
   decision refuse(Counter why, errc code, call_id call, env& e,
                   duration retry_after = duration::zero()) {
     count(why);
@@ -94,20 +93,20 @@ protected:
 
   // -- for the policy to override ---------------------------------------------
 
-  /// The settings are about to change to `next`, which may be altered; the old
-  /// ones are still in force.
+  /// The settings are about to change to `next`, which may be modified. The old
+  /// ones still apply.
   virtual void prepare(Config& next, env& e);
 
-  /// The new settings are in force.
+  /// The new settings apply.
   virtual void adapt(env& e);
 
-  /// Appends what is no counter: numbers that go up and down.
+  /// Appends the gauges: numbers that go up and down.
   virtual void list_gauges(std::vector<metric>& out) const;
 
   /// `reset`, apart from the counters.
   virtual void forget(env& e);
 
-  /// Changes by `reconfigure` only.
+  /// Changes only through `reconfigure`.
   Config config_;
 
 private:

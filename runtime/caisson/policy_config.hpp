@@ -27,14 +27,14 @@ void describe_common(field_visitor& v, Config& c) {
            c.mode);
 }
 
-/// Reports names in a classifier's list that are no errors.
+/// Reports names in a classifier's list that do not name an error.
 void check_error_names(const std::vector<std::string>& names,
                        std::string_view key, const setting_path& path,
                        problems& out);
 
-/// Reports what is wrong with the lists of `c`, which are called `allow` and
-/// `deny` in configurations: names of no errors, names on both lists, and lists
-/// that nobody looks at since there is a function.
+/// Reports problems of the lists of `c`, which are called `allow` and `deny` in
+/// configurations: names that do not name an error, names on both lists, and
+/// lists without effect because there is a function.
 void check_lists(const classifier& c, std::string_view allow,
                  std::string_view deny, const setting_path& path,
                  problems& out);

@@ -118,7 +118,7 @@ public:
   /// The next thing that a layer asked for, in the order of asking.
   [[nodiscard]] std::optional<layer_request> next_request();
 
-  /// Whether a layer has asked to give this child up, and that is still to come.
+  /// Whether a layer has asked to give this child up, which is still to come.
   [[nodiscard]] bool gives_up(call_id child) const noexcept {
     return !given_up_.empty() && given_up_.contains(child);
   }

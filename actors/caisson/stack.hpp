@@ -130,8 +130,8 @@ private:
 template <class Policy, class... Extras>
 stack& stack::add(typename Policy::config_type c, Extras... extras) {
   using layer_type = layer_of_t<Policy>;
-  constexpr auto checks_extras = requires(problems & out) {
-    layer_type::check_extras(std::as_const(extras)..., c.name, out);
+  constexpr auto checks_extras = requires {
+    &layer_type::check_extras;
   };
   settle_name(c.name, Policy::kind_name);
   auto check = [c, extras...] {

@@ -343,9 +343,9 @@ public:
   virtual decision settle(call_info& call, slot& notes, outcome& result, env& e)
     = 0;
 
-  /// The call is gone: its deadline passed above this layer, its caller or the
-  /// gate died, or (in observe mode) it passed although the policy would have
-  /// held it. The policy releases what it holds for the call. `why` is the
+  /// The call is gone: its deadline passed above this layer, its caller died or
+  /// cancelled it, or (in observe mode) it passed although the policy would
+  /// have held it. The policy releases what it holds for the call. `why` is the
   /// outcome for the caller, with `reached` as this layer knows it. `in_flight`
   /// tells whether the call was below this layer rather than held by it.
   virtual void abandon(call_info& call, slot& notes, const outcome& why,

@@ -6,8 +6,8 @@
 
 namespace caisson {
 
-/// Uniform numbers from a `Source` that derives from this and has `bits()`, the
-/// next 64 random bits.
+/// Uniform numbers from a `Source` that derives from this and has `bits()`,
+/// which returns the next 64 random bits.
 template <class Source>
 class uniform_numbers {
 public:
@@ -29,10 +29,10 @@ private:
   std::uint64_t bits() { return static_cast<Source&>(*this).bits(); }
 };
 
-/// A seeded random source. Same seed, same numbers, on every compiler and
-/// standard library: only the engine's raw output is used, since the standard
-/// distributions differ between libraries. Not safe for concurrent use; every
-/// gate owns one.
+/// A seeded random source. The same seed gives the same numbers with every
+/// compiler and standard library: it uses only the engine's raw output, because
+/// the standard distributions differ between libraries. Not safe for concurrent
+/// use; every gate owns one.
 class random_source : public uniform_numbers<random_source> {
 public:
   explicit random_source(std::uint64_t seed = 0) : engine_(seed) {}
@@ -44,8 +44,8 @@ private:
   std::mt19937_64 engine_;
 };
 
-/// Derives a well-mixed 64-bit value from `x` (the finaliser of SplitMix64), to
-/// give several sources with neighbouring seeds unrelated sequences.
+/// Derives a well-mixed 64-bit value from `x` (the finaliser of SplitMix64), so
+/// that sources with neighbouring seeds have unrelated sequences.
 [[nodiscard]] constexpr std::uint64_t mix_seed(std::uint64_t x) noexcept {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

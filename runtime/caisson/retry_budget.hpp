@@ -1,4 +1,4 @@
-// A budget that keeps retries to a share of the traffic.
+// A budget that limits retries to a share of the traffic.
 #pragma once
 
 #include <caisson/time.hpp>
@@ -10,25 +10,24 @@
 
 namespace caisson {
 
-/// Says whether one more retry is affordable. Each first attempt deposits
-/// `ratio` of a retry, each retry withdraws a whole one, and both are forgotten
-/// `ttl` later; a reserve of `reserve · ttl` (in seconds) lets callers retry
+/// Tells whether one more retry is affordable. Each first attempt deposits
+/// `ratio` of a retry, each retry withdraws a whole one, and both expire `ttl`
+/// later. A reserve of `reserve · ttl` (in seconds) allows retries to callers
 /// that have just started or call rarely.
 ///
 /// The rules are those of Finagle's `RetryBudget`, which has deposits of one
-/// and withdrawals of 1/ratio. Here both are scaled so that a retry costs a
-/// million units: all sums are exact integers, and `ratio` counts in steps of a
-/// millionth.
+/// and withdrawals of 1/ratio. Here a retry costs a million units, so all sums
+/// are exact integers, and `ratio` has steps of a millionth.
 ///
-/// `ttl` is kept in ten slices, counted from the first call on, so that what
-/// was booked is forgotten between 0.9 and 1 `ttl` later, a slice at a time.
-/// No withdrawal is forgotten before the deposits that paid for it. So the
-/// retries granted within any 0.9 `ttl` are at most the reserve plus `ratio`
-/// times the first attempts of the `ttl` that ends with them. A clock that
-/// stands still or steps back forgets nothing.
+/// `ttl` is divided into ten slices, counted from the first call on, so entries
+/// expire between 0.9 and 1 `ttl` later, a slice at a time. No withdrawal
+/// expires before the deposits that paid for it. So the retries granted within
+/// any 0.9 `ttl` are at most the reserve plus `ratio` times the first attempts
+/// of the `ttl` that ends with them. While the clock stands still or steps
+/// back, nothing expires.
 class retry_budget {
 public:
-  /// What a budget allows.
+  /// The limits of a budget.
   struct limits {
     /// How long deposits and withdrawals count: 1s to 60s.
     duration ttl = std::chrono::seconds(10);
@@ -44,10 +43,10 @@ public:
   /// Starts with the whole reserve and no deposits. `l` must be in range.
   explicit retry_budget(const limits& l) noexcept;
 
-  /// Books a first attempt.
+  /// Records a first attempt.
   void deposit(time_point now) noexcept;
 
-  /// Books a retry if it is affordable; otherwise returns false and changes
+  /// Records a retry if it is affordable; otherwise returns false and changes
   /// nothing.
   [[nodiscard]] bool try_withdraw(time_point now) noexcept;
 
@@ -57,7 +56,7 @@ public:
   /// How many retries were affordable after the last call to another member.
   [[nodiscard]] std::int64_t balance() const noexcept;
 
-  /// Back to the state after construction.
+  /// Restores the state after construction.
   void clear() noexcept;
 
 private:

@@ -1,4 +1,4 @@
-// Backoff schedules: how long to wait before the next try.
+// Backoff schedules: how long to wait before the next attempt.
 #pragma once
 
 #include <caisson/field.hpp>
@@ -15,8 +15,8 @@
 
 namespace caisson {
 
-/// How a delay d is spread at random. Jitter is always drawn from the
-/// schedule's own value and never compounds from one delay to the next.
+/// How to randomise a delay d. Jitter always starts from the schedule's own
+/// value and never compounds from one delay to the next.
 enum class jitter : std::uint8_t {
   /// d
   none,
@@ -24,8 +24,8 @@ enum class jitter : std::uint8_t {
   full,
   /// d/2 + uniform in [0, d/2)
   equal,
-  /// uniform in [d - f·d, d + f·d), f the jitter factor; the interval is cut
-  /// off at the longest delay allowed, so that delays do not pile up there
+  /// uniform in [d - f·d, d + f·d), f the jitter factor; the interval ends at
+  /// the longest delay allowed, so that delays do not pile up there
   factor,
 };
 
@@ -35,9 +35,9 @@ struct enum_names<jitter> {
                                                "factor"};
 };
 
-/// A sequence of delays, finite or endless: one or more segments in order.
-/// A value type; the place within the sequence is a `cursor` that the user
-/// keeps, so that one schedule serves any number of calls.
+/// A sequence of delays, finite or endless: one or more segments in order. A
+/// value type. The user keeps the position in a `cursor`, so one schedule
+/// serves any number of calls.
 ///
 ///     schedule::exponential(50ms).limit(2s).jittered(jitter::full)
 ///     schedule::constant(10ms).take(3).then(schedule::fibonacci(100ms))
@@ -52,15 +52,15 @@ public:
     custom,       // a function of n, from code only
   };
 
-  /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws,
-  /// what uses the schedule goes on without a delay; each use says how. Each
-  /// gate calls a copy of its own, so that a function may remember things
-  /// without locks, unless its copies share them.
+  /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws, there
+  /// is no delay; each use of a schedule documents the effect. Each gate calls
+  /// its own copy, so a function may have state without locks, unless its
+  /// copies share it.
   using function = std::function<std::optional<duration>(std::uint32_t n)>;
 
-  /// A function within a schedule, as a value. Copies share what it remembers,
-  /// but `detached` does not; all of them are equal, and different from one
-  /// that was made anew.
+  /// A function within a schedule, as a value. Copies share its state, except
+  /// for `detached`. All of them are equal, and different from a newly created
+  /// one.
   class custom_function {
   public:
     /// None.
@@ -86,15 +86,14 @@ public:
     }
 
   private:
-    // Tells which function this is a copy of, and is never called by copies
-    // that were detached.
+    // Identifies the original function. Detached copies never call it.
     std::shared_ptr<const function> origin_;
     std::shared_ptr<const function> called_;
   };
 
   struct segment {
     shape kind = shape::constant;
-    /// The first delay, 0 or more; more than 0 where it is multiplied
+    /// The first delay, 0 or more; more than 0 if it is multiplied
     /// (exponential, fibonacci, decorrelated).
     duration base = duration::zero();
     /// For `linear`: what each further delay adds, 0 or more.
@@ -102,9 +101,9 @@ public:
     /// For `exponential` and `decorrelated` (3 in the original form): 1 to
     /// 1000000.
     double factor = 2.0;
-    /// No delay is longer than this, jitter included. At least `base`.
+    /// No delay is longer than this, including jitter. At least `base`.
     duration max = unlimited;
-    /// Not for `decorrelated`, which is random by itself.
+    /// Not for `decorrelated`, which is itself random.
     jitter spread = jitter::none;
     /// For `jitter::factor`: 0 to 1.
     double spread_factor = 0.25;
@@ -117,7 +116,7 @@ public:
     friend bool operator==(const segment&, const segment&) = default;
   };
 
-  /// A place within a schedule. Trivially copyable, 32 bytes at most.
+  /// A position in a schedule. Trivially copyable, 32 bytes at most.
   struct cursor {
     duration previous = duration::zero();
     duration elapsed = duration::zero();
@@ -142,33 +141,33 @@ public:
                                double factor = 3.0);
   static schedule custom(function f);
 
-  /// The same with no delay of the last segment longer than `max`.
+  /// The same, but no delay of the last segment is longer than `max`.
   [[nodiscard]] schedule limit(duration max) const;
-  /// The same with jitter in the last segment. `f` counts for
-  /// `jitter::factor` only.
+  /// The same with jitter in the last segment. `f` applies to `jitter::factor`
+  /// only.
   [[nodiscard]] schedule jittered(jitter spread, double f = 0.25) const;
-  /// The same with the last segment ending after `n` delays; without the last
+  /// The same, but the last segment ends after `n` delays; without the last
   /// segment if `n` is 0.
   [[nodiscard]] schedule take(std::uint32_t n) const;
-  /// The same with the last segment ending before the sum of its delays would
+  /// The same, but the last segment ends before the sum of its delays would
   /// exceed `sum`.
   [[nodiscard]] schedule until(duration sum) const;
-  /// This one, and when it is exhausted, `next`.
+  /// This schedule, followed by `next`.
   [[nodiscard]] schedule then(const schedule& next) const;
 
   /// The next delay, or nothing if the schedule is exhausted. Never negative,
-  /// never overflows. Decides from `at` and `random` alone. Throws what a
-  /// custom function throws; the next call asks for the same delay then.
+  /// never overflows. Depends only on `at` and `random`. Throws what a custom
+  /// function throws; the next call then computes the same delay.
   [[nodiscard]] std::optional<duration> next(cursor& at,
                                              random_source& random) const;
 
-  /// The same with custom functions that share nothing with any other copy.
-  /// What a policy is given is used by many gates, each on its own thread.
+  /// The same with custom functions that share no state with other copies,
+  /// because many gates, each on its own thread, use the config of a policy.
   [[nodiscard]] schedule detached() const;
 
   [[nodiscard]] bool empty() const noexcept { return segments_.empty(); }
 
-  /// Whether any of its delays is drawn at random.
+  /// Whether any of its delays is random.
   [[nodiscard]] bool random() const noexcept;
 
   [[nodiscard]] const std::vector<segment>& segments() const noexcept {
@@ -181,9 +180,9 @@ private:
   std::vector<segment> segments_;
 };
 
-/// For a user whose schedule changes from `present`, which is detached, to
-/// `next`: detaches it. If the two are equal, `next` gets the functions of
-/// `present`, which remember what they have. Returns whether they are equal.
+/// Prepares a change from `present`, which is detached, to `next`, and detaches
+/// `next`. If the two are equal, `next` gets the functions of `present` with
+/// their state. Returns whether they are equal.
 bool take_over(schedule& next, const schedule& present);
 
 template <>
@@ -192,7 +191,7 @@ struct enum_names<schedule::shape> {
     "constant", "linear", "exponential", "fibonacci", "decorrelated"};
 };
 
-/// One line for people, such as `exponential 50ms ×2 up to 2s, full jitter`.
+/// One line of text, such as `exponential 50ms ×2 up to 2s, full jitter`.
 [[nodiscard]] std::string to_text(const schedule& s);
 
 } // namespace caisson

@@ -1,4 +1,4 @@
-// Schedules as configuration. Include this where a config struct describes a
+// Schedules in configurations. Include this where a config struct describes a
 // schedule: `v.on({"backoff", "how long to wait"}, c.backoff)`.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace caisson {
 
-/// The fields of one segment, as they are called in TOML.
+/// The fields of one segment, with their names in TOML.
 void describe(field_visitor& v, schedule::segment& s);
 
 /// The relations between a segment's fields.
@@ -18,11 +18,11 @@ void check(const schedule::segment& s, const setting_path& path, problems& out);
 /// Reads a schedule: a duration (constant), `none` (no delays), a table (one
 /// segment) or a list of tables (segments in order). A table without `kind`
 /// changes single fields of `into`, if that has exactly one segment. On
-/// problems `into` is left as it was.
+/// problems `into` is unchanged.
 void read_schedule(const setting& from, const setting_path& path,
                    schedule& into, problems& out);
 
-/// Everything wrong with the segments of `s`.
+/// All problems of the segments of `s`.
 void check_schedule(const schedule& s, const setting_path& path, problems& out);
 
 template <>

@@ -1,4 +1,4 @@
-// A worker that does what a test says, in virtual time.
+// A worker under a test's control, in virtual time.
 #pragma once
 
 #include <caisson/virtual_time.hpp>
@@ -23,11 +23,11 @@ class scripted_actor;
 struct scripted_state;
 struct scripted_life;
 
-/// `err` as a message. Throws `std::logic_error` if it is none.
+/// `err` as a message. Throws `std::logic_error` if it is not an error.
 caf::message error_content(caf::error err);
 
-/// The message `xs...`; a single message stays what it is, and a single error,
-/// or a code of one, such as `caf::sec::runtime_error`, becomes an error.
+/// The message `xs...`. A single message stays as it is. A single error, or
+/// error code such as `caf::sec::runtime_error`, becomes an error.
 template <class... Ts>
 caf::message scripted_content(Ts&&... xs) {
   constexpr bool single = sizeof...(Ts) == 1;
@@ -39,8 +39,8 @@ caf::message scripted_content(Ts&&... xs) {
     return make_early(std::forward<Ts>(xs)...);
 }
 
-/// The one element of `msg`, or of what is in its `call` envelope, if it is a
-/// T, else null.
+/// The only element of `msg`, or of the content of its `call` envelope, if it
+/// is a T, else null.
 template <class T>
 const T* scripted_value(const caf::message& msg) {
   if (auto* x = portable::get_if<T>(msg))
@@ -51,8 +51,8 @@ const T* scripted_value(const caf::message& msg) {
 
 } // namespace detail
 
-/// An actor under the test's control that takes any message, and stands in for
-/// a service that a client, or a gate, is tested against:
+/// An actor under the test's control that accepts any message. It replaces a
+/// service in the test of a client or a gate:
 ///
 ///     caisson::scripted_worker service{world};
 ///     auto answer = world.request(service.handle(), query{1});
@@ -60,19 +60,18 @@ const T* scripted_value(const caf::message& msg) {
 ///     service.answer(result{"one"});
 ///     EXPECT_TRUE(answer.ok());
 ///
-/// What it does with a message is decided by the next reply of the plan, by the
-/// script once the plan is used up, and without either the request stays open
-/// until the test answers it. Plain sends are never open, as nobody waits.
+/// The next reply of the plan decides what happens to a message. Once the plan
+/// is used up, the script decides. Without either, the request stays open until
+/// the test answers it. Plain sends are never open, because no caller waits.
 ///
-/// The object is a handle: copies speak of the same worker, and one has to
-/// exist, or a gate that has its handle, for the worker to live. No copy may
-/// outlive the world. What the test does with a worker (`answer`, `fail`,
-/// `quit`, `kill`, `restart`) lets the actors run until idle, and is not for
-/// handlers: called in the worker's own script it throws `std::logic_error`, as
-/// does all other use that makes no sense. One thread at a time.
+/// The object is a handle: copies refer to the same worker, which lives as long
+/// as a copy or a reference to the actor exists. No copy may outlive the world.
+/// `answer`, `fail`, `quit`, `kill` and `restart` let the actors run until
+/// idle, so they are not for handlers: called in the worker's own script they
+/// throw `std::logic_error`, like any other invalid use. One thread at a time.
 class scripted_worker {
 public:
-  /// So many of the messages that came are kept for `received`.
+  /// How many messages are kept for `received`.
   static constexpr std::size_t max_received = 1024;
 
   /// What the worker does with one message.
@@ -87,23 +86,23 @@ public:
     /// As above; without content, keeps it open.
     reply(std::optional<caf::message> content);
 
-    /// Answers with `xs...`. An error, or a code of one, fails the request.
+    /// Answers with `xs...`. An error or error code fails the request.
     template <class... Ts>
     static reply value(Ts&&... xs) {
       return {detail::scripted_content(std::forward<Ts>(xs)...)};
     }
 
-    /// Answers with an error, or a code of one: CAF's, caisson's or your own.
+    /// Answers with an error or error code of CAF, Caisson or your own.
     static reply error(caf::error why);
 
     /// Never answers, and keeps nothing.
     static reply silence();
 
-    /// Ends the worker with this message in its hands, which is not answered.
+    /// Ends the worker while it handles this message, which is not answered.
     static reply death(caf::error why = caf::sec::runtime_error);
 
     /// The same, `d` later, d ≥ 0: the answer, the error or the death. Throws
-    /// `std::logic_error` for what is not to happen at any time.
+    /// `std::logic_error` for other replies.
     [[nodiscard]] reply after(duration d) const;
 
   private:
@@ -115,27 +114,26 @@ public:
     duration delay_ = duration::zero();
   };
 
-  /// Decides what is done with a message; called in the worker's handler. It
-  /// may return a message, or an optional one, in place of a `reply`. If it
-  /// throws, the message is answered with CAF's `runtime_error` and the worker
-  /// ends, as if a handler had thrown. It must not hold a copy of the worker,
-  /// which would never be gone then: a reference will do.
+  /// Decides what happens to a message; called in the worker's handler. It may
+  /// return a message, or an optional one, instead of a `reply`. If it throws,
+  /// the message is answered with CAF's `runtime_error` and the worker ends, as
+  /// if a handler had thrown. It must not hold a copy of the worker, which
+  /// would then live forever; use a reference.
   using script = std::function<reply(const caf::message&)>;
 
-  /// A message that came.
+  /// A received message.
   struct arrival {
     caf::message content;
-    /// When it came.
+    /// When it arrived.
     time_point at;
-    /// Which life of the worker it came to, from 1 on.
+    /// The incarnation of the worker that got it, from 1 on.
     std::size_t incarnation = 0;
-    /// Its number among the requests of its sender: what `cancelled` names. 0
-    /// for plain sends.
+    /// Its number among the requests of its sender, to which `cancelled`
+    /// refers. 0 for plain sends.
     std::uint64_t number = 0;
     bool urgent = false;
-    /// Whether its sender has said, before it was answered, that nobody waits
-    /// for it any more. Gates tell this to workers that were declared with
-    /// `takes_cancelled()`.
+    /// Whether its sender cancelled it before it was answered. Gates send
+    /// `cancelled` to workers declared with `takes_cancelled()`.
     bool cancelled = false;
 
     /// Whether it is a single T, or an envelope with one.
@@ -144,7 +142,7 @@ public:
       return detail::scripted_value<T>(content) != nullptr;
     }
 
-    /// Its value; that of the payload if it came in a `call` envelope. Throws
+    /// Its value, or that of the payload in a `call` envelope. Throws
     /// `std::logic_error` if it is not exactly one T.
     template <class T>
     [[nodiscard]] T as() const {
@@ -154,9 +152,8 @@ public:
                              + to_string(content) + ", another type"};
     }
 
-    /// What its `call` envelope says. Throws `std::logic_error` if it came
-    /// without one: envelopes are for workers that were declared with
-    /// `takes_calls()`.
+    /// The options in its `call` envelope. Throws `std::logic_error` without an
+    /// envelope: only workers declared with `takes_calls()` get one.
     [[nodiscard]] call_options options() const;
   };
 
@@ -165,38 +162,38 @@ public:
 
   // -- what it does -----------------------------------------------------------
 
-  /// Appends to the plan: the `n` messages that come after those planned for
-  /// already get this reply.
+  /// Appends to the plan: the next `n` messages without a planned reply get
+  /// this one.
   scripted_worker& plan(reply what, std::size_t n = 1);
 
-  /// How many messages the plan is still for.
+  /// How many planned replies are left.
   [[nodiscard]] std::size_t planned() const noexcept;
 
   /// Replaces the script; an empty one leaves messages open. The plan stays.
   void become(script run);
 
-  /// A script that answers everything with `xs...`, as `reply::value` does.
+  /// A script that answers every message with `xs...`, like `reply::value`.
   template <class... Ts>
   static script always(Ts&&... xs) {
     return always_reply(reply::value(std::forward<Ts>(xs)...));
   }
   static script always_reply(reply what);
 
-  /// A script for messages of a single T, in a `call` envelope or not: `f` gets
-  /// it and returns a value, an error (or a code of one), or a `reply`. All
+  /// A script for messages of a single T, with or without a `call` envelope:
+  /// `f` gets it and returns a value, an error or error code, or a `reply`. All
   /// other messages get CAF's `unexpected_message`.
   template <class T, class F>
   static script on(F f);
 
   // -- what came --------------------------------------------------------------
 
-  /// How many messages have come in all, to all incarnations.
+  /// How many messages have arrived in total, at all incarnations.
   [[nodiscard]] std::size_t count() const noexcept;
 
   /// The last `max_received` of them, oldest first.
   [[nodiscard]] const std::deque<arrival>& received() const noexcept;
 
-  /// Those of them that are a single T, in an envelope or not.
+  /// Those of them that are a single T, with or without an envelope.
   template <class T>
   [[nodiscard]] std::vector<T> received_as() const {
     std::vector<T> out;
@@ -206,10 +203,10 @@ public:
     return out;
   }
 
-  /// Empties that list; `count` goes on.
+  /// Clears that list, but not `count`.
   void forget_received();
 
-  /// How many `cancelled` messages have come; they do not count as messages.
+  /// How many `cancelled` messages have arrived; they do not count as messages.
   [[nodiscard]] std::size_t cancelled_count() const noexcept;
 
   // -- what is open -----------------------------------------------------------
@@ -218,44 +215,44 @@ public:
   /// worker.
   [[nodiscard]] std::size_t open() const noexcept;
 
-  /// The `i`-th of them, the oldest is 0. Throws `std::logic_error` if there
-  /// are not so many; so do all that take an `i`.
+  /// The `i`-th of them, the oldest is 0. Like all functions with an `i`,
+  /// throws `std::logic_error` if there are not that many.
   [[nodiscard]] arrival open_message(std::size_t i = 0) const;
 
-  /// Its value, as `arrival::as` gives it.
+  /// Its value, as from `arrival::as`.
   template <class T>
   [[nodiscard]] T open_as(std::size_t i = 0) const {
     return open_message(i).as<T>();
   }
 
-  /// Who sent it.
+  /// Its sender.
   [[nodiscard]] caf::strong_actor_ptr open_sender(std::size_t i = 0) const;
 
-  /// Answers the oldest with `xs...`. A single error, or a code of one, fails
-  /// it; a single `caf::message` is sent as it is.
+  /// Answers the oldest with `xs...`. A single error or error code fails it. A
+  /// single `caf::message` is sent as it is.
   template <class... Ts>
   void answer(Ts&&... xs) {
     answer_nth(0, std::forward<Ts>(xs)...);
   }
 
-  /// Answers the `i`-th; those behind it move up.
+  /// Answers the `i`-th; later ones move up.
   template <class... Ts>
   void answer_nth(std::size_t i, Ts&&... xs) {
     answer_message(i, detail::scripted_content(std::forward<Ts>(xs)...));
   }
 
-  /// Answers the oldest with an error: CAF's, caisson's or your own. Throws
-  /// `std::logic_error` if `why` is none.
+  /// Answers the oldest with an error of CAF, Caisson or your own. Throws
+  /// `std::logic_error` if `why` is not an error.
   void fail(caf::error why) { fail_nth(0, std::move(why)); }
   void fail_nth(std::size_t i, caf::error why);
 
   // -- its life ---------------------------------------------------------------
 
-  /// The actor; another one after each restart.
+  /// The actor; a new one after each restart.
   [[nodiscard]] const caf::actor& handle() const noexcept;
 
-  /// The same with a typed interface, such as `as<account_actor>()`. It is the
-  /// test's duty that the answers fit.
+  /// The same with a typed interface, such as `as<account_actor>()`. The test
+  /// must give answers that match it.
   template <class Handle>
   [[nodiscard]] Handle as() const {
     return caf::actor_cast<Handle>(handle());
@@ -266,19 +263,19 @@ public:
   /// How often it was started, from 1 on.
   [[nodiscard]] std::size_t incarnations() const noexcept;
 
-  /// Ends it, with what it has taken and not answered; delayed replies are
-  /// dropped, the plan stays. Does nothing if it has ended. Throws
-  /// `std::logic_error` for the reason `normal`, which actors do not obey.
+  /// Ends it and its open requests. Delayed replies are dropped, the plan
+  /// stays. Does nothing if it has ended. Throws `std::logic_error` for the
+  /// reason `normal`, which actors ignore.
   void quit(caf::error why = caf::exit_reason::user_shutdown);
 
-  /// Ends it as a crash would.
+  /// Ends it like a crash.
   void kill() { quit(caf::exit_reason::kill); }
 
-  /// Starts it again under a new handle, with the script and what is left of
-  /// the plan. Throws `std::logic_error` if it is alive.
+  /// Starts it again with a new handle, the script and the rest of the plan.
+  /// Throws `std::logic_error` if it is alive.
   void restart();
 
-  /// For `worker::supervised`: gives the worker, started again if it has ended.
+  /// For `worker::supervised`: returns the worker, restarted if it has ended.
   [[nodiscard]] std::function<caf::expected<caf::actor>(caf::actor_system&)>
   factory() const;
 

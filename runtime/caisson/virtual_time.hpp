@@ -26,22 +26,23 @@ class probe_actor;
 struct probe_state;
 } // namespace detail
 
-/// The answer to a request made by a `probe`; a handle that can be copied.
+/// The answer to a probe's request; a copyable handle.
 class pending_answer {
 public:
-  /// Whether it has come.
+  /// Whether it has arrived.
   [[nodiscard]] bool ready() const noexcept { return state_->count > 0; }
 
-  /// How many answers have come: more than one is a bug of whoever answered.
+  /// How many answers have arrived: more than one is a bug in the answering
+  /// actor.
   [[nodiscard]] std::size_t count() const noexcept { return state_->count; }
 
-  /// Whether it has come and is a value.
+  /// Whether it has arrived and is a value.
   [[nodiscard]] bool ok() const { return ready() && !error(); }
 
-  /// When it came.
+  /// When it arrived.
   [[nodiscard]] time_point at() const noexcept { return state_->at; }
 
-  /// The whole answer. Empty before it has come.
+  /// The whole answer. Empty before it has arrived.
   [[nodiscard]] const caf::message& content() const noexcept {
     return state_->content;
   }
@@ -52,11 +53,11 @@ public:
     return err ? *err : caf::error{};
   }
 
-  /// Whether it is the caisson error `code`.
+  /// Whether it is the Caisson error `code`.
   [[nodiscard]] bool is(errc code) const { return error() == code; }
 
-  /// The value. Throws `std::logic_error` if the answer has not come or is not
-  /// exactly one T.
+  /// The value. Throws `std::logic_error` if the answer has not arrived or is
+  /// not exactly one T.
   template <class T>
   [[nodiscard]] T value() const {
     if (!ready())
@@ -76,8 +77,8 @@ private:
   std::shared_ptr<shared> state_ = std::make_shared<shared>();
 };
 
-/// An actor under the test's control: it sends what the test says and keeps
-/// what it gets.
+/// An actor under the test's control: it sends messages for the test and keeps
+/// those that it gets.
 class probe {
 public:
   /// Sends `xs...` as a request.
@@ -99,7 +100,7 @@ public:
   pending_answer request_message(const caf::actor& to, caf::message content,
                                  bool urgent);
 
-  /// Sends `xs...` without asking for an answer.
+  /// Sends `xs...` without requesting an answer.
   template <class Handle, class... Ts>
   void send(const Handle& to, Ts&&... xs) {
     send_message(caf::actor_cast<caf::actor>(to),
@@ -108,7 +109,7 @@ public:
 
   void send_message(const caf::actor& to, caf::message content);
 
-  /// The messages that came without being asked for, oldest first.
+  /// The messages received other than answers, oldest first.
   [[nodiscard]] const std::vector<caf::message>& received() const noexcept;
 
   /// Those of them that are a single T.
@@ -134,9 +135,9 @@ private:
   std::shared_ptr<detail::probe_state> state_;
 };
 
-/// An actor system that runs on the calling thread, under a clock that moves
-/// only when told. Everything in it is deterministic: same program and same
-/// seed, same order of every message.
+/// An actor system that runs on the calling thread. Its clock moves only when
+/// the test moves it. It is deterministic: the same program and seed give the
+/// same order of messages.
 ///
 ///     caisson::virtual_time world;
 ///     auto gate = caisson::spawn_breaker(world.system(), worker, {…});
@@ -144,16 +145,16 @@ private:
 ///     world.advance(5s);
 ///     EXPECT_TRUE(answer.is(caisson::errc::deadline_exceeded));
 ///
-/// Not for actors that block or that were spawned detached: those use threads
-/// and the real clock. One thread at a time may use it.
+/// Not for blocking or detached actors: those use threads and the real clock.
+/// Only one thread at a time may use it.
 class virtual_time {
 public:
-  /// Settles for a run that never becomes idle.
+  /// The limit for a run that never becomes idle.
   static constexpr std::size_t default_limit = 10'000'000;
 
-  /// Without a seed, actors that have mail run in the order in which they got
-  /// it, each until its mailbox is empty. With one, a random actor handles a
-  /// single message, then the next one is drawn.
+  /// Without a seed, actors run in the order in which they got mail, each until
+  /// its mailbox is empty. With a seed, a randomly drawn actor handles a single
+  /// message, then the next is drawn.
   explicit virtual_time(std::optional<std::uint64_t> seed = {});
 
   /// As above, with the user's own config (derived from `system_config`, or set
@@ -162,8 +163,8 @@ public:
   virtual_time(caf::actor_system_config& cfg,
                std::optional<std::uint64_t> seed = {});
 
-  /// Ends the probes and drops every timer. Other actors that are still alive
-  /// are not ended: CAF cannot be asked for them.
+  /// Ends the probes and drops all timers. It does not end other actors,
+  /// because CAF cannot list them.
   ~virtual_time();
 
   virtual_time(const virtual_time&) = delete;
@@ -174,67 +175,68 @@ public:
 
   // -- time -------------------------------------------------------------------
 
-  /// The present instant.
+  /// The current instant.
   [[nodiscard]] time_point now() { return stepper_->now(); }
 
-  /// Time since the construction.
+  /// Time since construction.
   [[nodiscard]] duration elapsed() { return now() - start_; }
 
-  /// Lets actors run until none has mail; the clock stands still. Returns the
+  /// Lets actors run until none has mail, without moving the clock. Returns the
   /// number of messages handled. Throws `std::runtime_error` after `limit`
-  /// messages: two actors keep each other busy.
+  /// messages, to detect a livelock.
   std::size_t run_until_idle(std::size_t limit = default_limit);
 
-  /// As above, but ends as soon as all of these have come.
+  /// As above, but returns as soon as all of these have arrived.
   std::size_t run_until_ready(const std::vector<pending_answer>& answers,
                               std::size_t limit = default_limit);
 
-  /// Moves the clock on by `d`, d ≥ 0, stopping at each timer on the way: every
-  /// handler sees the instant for which it was due. Ends when all is idle.
+  /// Advances the clock by `d`, d ≥ 0, stopping at each timer on the way: every
+  /// handler sees the instant at which its timer was due. Returns when all
+  /// actors are idle.
   void advance(duration d);
 
-  /// Moves the clock on to `t`; does nothing if that is in the past.
+  /// Advances the clock to `t`; does nothing if that is in the past.
   void advance_to(time_point t);
 
-  /// Advances from timer to timer until there is none left. Throws
-  /// `std::runtime_error` after `limit` timers: somebody sets one for ever.
+  /// Advances from timer to timer until none is left. Throws
+  /// `std::runtime_error` after `limit` timers, in case an actor keeps setting
+  /// them.
   void run_all_timers(std::size_t limit = default_limit);
 
-  /// Asks `goes_on` again and again while actors run and timers fire, after
-  /// every 256 messages or timers. Once it says no, whatever lets time pass or
-  /// actors run returns at once, with work left, until `watch` is called again;
-  /// an empty function takes the watch away. For limits on real time, and for
-  /// Ctrl-C: an instant can hold any amount of work. Asking changes nothing in
-  /// the world.
+  /// Calls `goes_on` after every 256 messages or timers. Once it returns false,
+  /// all functions that let actors run or time pass return at once, with work
+  /// left, until `watch` is called again. An empty function ends the watch. Use
+  /// it for limits on real time and for Ctrl-C, because an instant can hold any
+  /// amount of work. The calls do not affect the world.
   void watch(std::function<bool()> goes_on);
 
-  /// Whether the watch has said no.
+  /// Whether the watch has returned false.
   [[nodiscard]] bool stopped() const noexcept { return stopped_; }
 
-  /// For actors that do much in a single handler: counts as a message for the
-  /// watch, and says whether to go on.
+  /// For actors that do a lot in a single handler: counts as a message for the
+  /// watch, and returns whether to continue.
   [[nodiscard]] bool goes_on();
 
-  /// The number of timers that are set.
+  /// The number of pending timers.
   [[nodiscard]] std::size_t timers() { return stepper_->timers(); }
 
-  /// The number of messages that actors have handled so far.
+  /// The number of messages handled so far.
   [[nodiscard]] std::uint64_t handled() const noexcept { return handled_; }
 
   // -- actors -----------------------------------------------------------------
 
-  /// The number of actors that are alive, probes left out.
+  /// The number of actors that are alive, without probes.
   [[nodiscard]] std::size_t actors();
 
-  /// Ends an actor at once, as a crash would, and lets the others notice.
+  /// Ends an actor at once, like a crash, and lets the others notice.
   template <class Handle>
   void kill(const Handle& x) {
     caf::anon_send_exit(x, caf::exit_reason::kill);
     run_until_idle();
   }
 
-  /// A new actor under the test's control; it lives as long as the world, or
-  /// until it is killed through its handle.
+  /// A new probe; it lives as long as the world, or until it is killed through
+  /// its handle.
   probe make_probe();
 
   /// The probe that `request` and `send` use.

@@ -1,11 +1,11 @@
-// Fields of config structs, which know their unit, range, purpose and rules.
+// Fields of config structs, with unit, range, purpose and rules.
 //
 // Each config struct describes its fields once, in a free function
 //
 //     void describe(field_visitor& v, breaker_config& c);
 //
-// and everything else follows from it: reading from TOML or from text, the
-// check of ranges, the printed configuration and the tables in the docs.
+// and everything else is derived from it: reading from TOML or text, range
+// checks, the printed configuration and the tables in the docs.
 #pragma once
 
 #include <caisson/problem.hpp>
@@ -25,32 +25,32 @@
 
 namespace caisson {
 
-/// A choice, and the values of it with which another field has an effect.
+/// A choice, and its values with which another field has an effect.
 struct choice_of {
   std::string_view key = {};
   std::initializer_list<std::string_view> values = {};
 };
 
-/// What is known of one field besides its value. The rules are about what is
-/// given: readers check them, and values set in code are not looked at.
+/// What is known about one field in addition to its value. The rules concern
+/// which fields are given: readers check them, but not for values set in code.
 struct field {
   std::string_view key;
   std::string_view help;
-  /// For the tables in the docs; empty where the value's type says it.
+  /// For the tables in the docs; empty if the value's type is enough.
   std::string_view unit = {};
-  /// Which values there are, where the type does not say enough.
+  /// The possible values, if the type is not enough.
   std::string_view allowed = {};
-  /// It must be given, in so far as it applies; of a `one_of` group, one field
-  /// must be given if any of them is required.
+  /// It must be given if it applies. Of a `one_of` group, one field must be
+  /// given if any of them is required.
   bool required = false;
-  /// It need not be given if this other field is, though it is required.
+  /// It is not required if this other field is given.
   std::string_view unless = {};
   /// If it is given, it is not empty; for lists and tables.
   bool nonempty = false;
-  /// It has an effect only if at least one of these fields is given, too.
+  /// It has an effect only if at least one of these fields is also given.
   std::initializer_list<std::string_view> needs = {};
-  /// It applies only with these values of a choice (or of a boolean), which
-  /// is described in the same table.
+  /// It applies only with these values of a choice (or boolean) in the same
+  /// table.
   choice_of when = {};
   /// The name of a group of fields of which at most one may be given.
   std::string_view one_of = {};
@@ -62,34 +62,34 @@ struct range {
   T hi;
 };
 
-/// The value of a field whose type is the config's own: for what is neither a
-/// number nor a text, such as a count that may be "unlimited".
+/// The value of a field with a custom type, such as a count that may be
+/// "unlimited".
 class field_value {
 public:
   virtual ~field_value() = default;
 
-  /// What the type is called in tables.
+  /// The type's name in tables.
   [[nodiscard]] virtual std::string type() const = 0;
-  /// Which values there are, for tables and messages.
+  /// The possible values, for tables and messages.
   [[nodiscard]] virtual std::string allowed() const = 0;
-  /// The present value, in the form in which it would be written.
+  /// The current value, as it would be written.
   [[nodiscard]] virtual std::string text() const = 0;
-  /// Takes the value of `from`. If something is wrong, appends it, with keys
-  /// that begin with `path`; the value is then whatever could be read, and
-  /// whoever reads the whole config does not take it over.
+  /// Reads the value from `from`. Appends problems, with keys that begin with
+  /// `path`. The value is then whatever could be read, and the reader of the
+  /// whole config discards it.
   virtual void read(const setting& from, const setting_path& path,
                     problems& out)
     = 0;
-  /// Appends what is wrong with the present value.
+  /// Appends the problems of the current value.
   virtual void check(const setting_path& path, problems& out) const = 0;
-  /// Appends what `read` cannot see in a value that it has read: relations
-  /// within tables, which are looked at when the whole config has been read.
+  /// Appends problems that `read` cannot see: relations within tables, which
+  /// are checked when the whole config has been read.
   virtual void relate(const setting_path&, problems&) const {}
 };
 
 /// Makes a type a field: specialise it with a class that derives from
-/// `field_value` and is constructed from a `T&`. There is one for schedules,
-/// for structs that have a `describe` and for vectors of either.
+/// `field_value` and is constructed from a `T&`. Specialisations exist for
+/// schedules, for structs with a `describe` and for vectors of either.
 template <class T>
 struct field_value_for;
 
@@ -102,8 +102,8 @@ concept value_of_field = requires(T& x) {
     } -> std::derived_from<field_value>;
 };
 
-/// What an enumeration is called in configurations, in the order of its values
-/// from 0 on. Specialise `enum_names<E>` with a static `std::span`.
+/// The names of an enumeration's values in configurations, in order from 0 on.
+/// Specialise `enum_names<E>` with a static `std::span`.
 template <class E>
 struct enum_names;
 
@@ -124,14 +124,14 @@ public:
                   std::span<const std::string_view> names)
     = 0;
 
-  /// Any type that is made a field by `field_value_for`.
+  /// Any type with a `field_value_for`.
   template <value_of_field T>
   void on(const field& f, T& x) {
     field_value_for<T> value{x};
     on(f, static_cast<field_value&>(value));
   }
 
-  /// A field that may have no value. Tables leave it empty then.
+  /// A field that may have no value. Tables then leave it empty.
   template <class T, class... Ts>
   void on(const field& f, std::optional<T>& x, const Ts&... xs) {
     if (!visits(f, x.has_value()))
@@ -163,7 +163,7 @@ public:
   }
 
 protected:
-  /// Whether an optional field is to be visited. It has a value then.
+  /// Whether to visit an optional field. It has a value then.
   virtual bool visits(const field& f, bool has_value) = 0;
 };
 

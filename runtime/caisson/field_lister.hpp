@@ -12,20 +12,20 @@
 
 namespace caisson {
 
-/// One row of a settings table: what a field is and its present value as text.
+/// One row of a settings table: a field and its current value as text.
 struct field_row {
   std::string key = {};
   std::string type = {};
   std::string allowed = {};
   std::string value = {};
   std::string help = {};
-  /// It must be given in any case: the value means nothing as a default.
+  /// It must always be given: the value is not a default.
   bool required = false;
-  /// It applies to the present values of the choices before it.
+  /// It applies with the current values of the choices before it.
   bool applies = true;
 };
 
-/// Lists all fields with their present values.
+/// Lists all fields with their current values.
 class field_lister final : public field_visitor {
 public:
   using field_visitor::on;

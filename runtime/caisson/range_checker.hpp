@@ -13,9 +13,9 @@
 
 namespace caisson {
 
-/// Checks values set in code: whether each is within its range, and what else
-/// its type demands. Fields that do not apply to the values of the choices
-/// before them are not looked at.
+/// Checks values set in code: whether each is within its range, and other
+/// requirements of its type. Skips fields that do not apply with the values of
+/// the choices before them.
 class range_checker final : public field_visitor {
 public:
   /// `path` begins the keys of what is appended to `out`.
@@ -44,7 +44,7 @@ private:
   detail::field_choices choices_;
 };
 
-/// Checks what reading a table leaves open: relations within its parts.
+/// Checks what reading a table does not: relations within its parts.
 class relation_checker final : public field_visitor {
 public:
   /// `path` begins the keys of what is appended to `out`.

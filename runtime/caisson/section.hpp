@@ -1,4 +1,4 @@
-// A part of a configuration, and where it stands.
+// A part of a configuration, and its place.
 #pragma once
 
 #include <caisson/setting.hpp>
@@ -8,24 +8,25 @@
 
 namespace caisson {
 
-/// A table, and what problems with it are called and placed by. Refers to the
-/// table and to the text of the place; both must live on.
+/// A table, with the key and place for its problems. Refers to the table and to
+/// the text of the place; both must outlive it.
 struct section {
   const settings& table;
   /// Keys in problems begin with it.
   setting_path path = {};
-  /// Where the table stands, for problems that no value in it is to blame for.
+  /// The place of the table, for problems that no single value causes.
   std::string_view place = {};
 };
 
-/// The way to a value as it is written: a list of one item may be written as
-/// the item alone, and a table as one of its values. So an index in what is no
-/// list, and a key in what is no table, is left out.
+/// The path to a value as it is written: a list of one item may be written as
+/// the item alone, and a table as one of its values. So an index into something
+/// other than a list, and a key into something other than a table, are left
+/// out.
 [[nodiscard]] setting_path as_written(const settings& table,
                                       const setting_path& path);
 
-/// The place of the value that `path` leads to from `table`, or of the
-/// innermost value around it; empty if there is none on the way.
+/// The place of the value at `path` from `table`, or of the innermost value
+/// around it; empty if there is none.
 [[nodiscard]] std::string_view place_of(const settings& table,
                                         const setting_path& path);
 

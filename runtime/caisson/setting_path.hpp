@@ -1,4 +1,4 @@
-// Which setting of a configuration is meant.
+// Identifies a setting of a configuration.
 #pragma once
 
 #include <compare>
@@ -10,13 +10,12 @@
 
 namespace caisson {
 
-/// The way to a setting: keys of tables, and indexes of items in lists, from
-/// the outside in. Paths are compared part by part; for people there is
-/// `to_text`.
+/// The path to a setting: keys of tables, and indexes of items in lists, from
+/// the outside in. Paths are compared part by part. `to_text` is for people.
 ///
 ///     setting_path{"stack.db"} / "layer" / 0 / "kind"
 ///
-/// A value type without state of its own; safe to use from any thread.
+/// A value type without shared state; safe to use from any thread.
 class setting_path {
 public:
   /// A key, or the index of an item, counted from 0.
@@ -25,9 +24,9 @@ public:
   /// Of the configuration as a whole.
   setting_path() = default;
 
-  /// The path that reads so, such as `stack.db.layer[0].kind`. Dots separate
-  /// keys and indexes stand in brackets, so that a key which contains either
-  /// can only be appended by `/`.
+  /// Parses a path such as `stack.db.layer[0].kind`. Dots separate keys, and
+  /// indexes are in brackets. A key that contains either can only be appended
+  /// by `/`.
   setting_path(std::string_view text);
   setting_path(const std::string& text)
     : setting_path(std::string_view{text}) {}
@@ -39,13 +38,13 @@ public:
     return parts_;
   }
 
-  /// Whether this is `outer` or lies within it.
+  /// Whether this is `outer` or is within it.
   [[nodiscard]] bool starts_with(const setting_path& outer) const;
 
   /// The path without its first `n` parts, or without all if there are fewer.
   [[nodiscard]] setting_path without_first(std::size_t n) const;
 
-  /// This path, and from there on `more`.
+  /// This path, followed by `more`.
   [[nodiscard]] setting_path joined_with(const setting_path& more) const;
 
   /// The value of `key` in the table at `path`; the key may be any text.

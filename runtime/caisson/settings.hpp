@@ -1,5 +1,4 @@
-// Configuration as data: everything that configs are described, read, checked
-// and printed with.
+// Configuration as data: everything to describe, read, check and print configs.
 #pragma once
 
 #include <caisson/field.hpp>
@@ -18,7 +17,7 @@
 
 namespace caisson {
 
-/// The rows of `config`, with its present values.
+/// The rows of `config`, with its current values.
 template <class Config>
 [[nodiscard]] std::vector<field_row> rows_of(Config config) {
   field_lister v;
@@ -26,10 +25,9 @@ template <class Config>
   return std::move(v.rows);
 }
 
-/// All that is wrong with a config struct: every field out of range and every
-/// relation between fields that does not hold. Config structs with such
-/// relations provide `void check(const Config&, const setting_path& path,
-/// problems&)`.
+/// All problems of a config struct: every field out of range and every violated
+/// relation between fields. Config structs with such relations provide
+/// `void check(const Config&, const setting_path& path, problems&)`.
 template <class Config>
 [[nodiscard]] problems problems_of(Config config,
                                    const setting_path& path = {}) {
@@ -38,17 +36,16 @@ template <class Config>
   return out;
 }
 
-/// Gives those of `found` that have no place that of the value in `from` which
-/// they are about, or else the place of `from` itself; their key is put as it
-/// is written there.
+/// Sets missing places in `found` to that of the value in `from` concerned, or
+/// else to that of `from` itself, and their keys to the form written there.
 [[nodiscard]] problems placed(problems found, const section& from);
 
 /// Adds to `out` those of `placed(more, from)` whose key is not yet in it.
 void add_problems(problems more, const section& from, problems& out);
 
-/// Reads what can be read of `from` into `config`, and appends what is wrong
-/// with the values and with what is given. Relations are not looked at. For
-/// those who read more than the config itself; others use `read_settings`.
+/// Reads as much of `from` as possible into `config`, and appends problems with
+/// values and with missing or extra fields. Does not check relations. For
+/// readers of more than the config itself; others use `read_settings`.
 template <class Config>
 void read_fields(const section& from, Config& config, problems& out,
                  absent_fields absent = absent_fields::may_be_missing) {
@@ -57,7 +54,7 @@ void read_fields(const section& from, Config& config, problems& out,
   v.finish();
 }
 
-/// Appends the relations in `config` that do not hold, with places in `from`.
+/// Appends the violated relations in `config`, with places in `from`.
 template <class Config>
 void check_relations(const section& from, const Config& config, problems& out) {
   problems found;
@@ -65,8 +62,8 @@ void check_relations(const section& from, const Config& config, problems& out) {
   add_problems(std::move(found), from, out);
 }
 
-/// Reads `from` over `config` and checks the result; reports every problem at
-/// once. On problems `config` is left as it was.
+/// Reads `from` over `config` and checks the result. Reports every problem at
+/// once. On problems `config` is unchanged.
 template <class Config>
 [[nodiscard]] problems
 read_settings(const section& from, Config& config,
@@ -80,7 +77,7 @@ read_settings(const section& from, Config& config,
   return out;
 }
 
-/// The same for a table that stands under `path` and at `place`.
+/// The same for a table with the key `path` at `place`.
 template <class Config>
 [[nodiscard]] problems read_settings(const settings& from,
                                      const setting_path& path, Config& config,
@@ -88,8 +85,8 @@ template <class Config>
   return read_settings(section{from, path, place}, config);
 }
 
-/// Changes single fields of `config`, which keeps the others: fields that are
-/// required in a table of their own need not be given.
+/// Changes single fields of `config` and keeps the others: fields that are
+/// required in a whole table need not be given.
 template <class Config>
 [[nodiscard]] problems change_settings(const settings& from,
                                        const setting_path& path,

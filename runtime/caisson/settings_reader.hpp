@@ -14,17 +14,17 @@
 
 namespace caisson {
 
-/// What it means that a field is not given.
+/// What a missing field means.
 enum class absent_fields : std::uint8_t {
-  /// It keeps its default, or is missing if it is required.
+  /// It keeps its default, or is a problem if required.
   may_be_missing,
-  /// It keeps the value that it has: the table changes single fields.
+  /// It keeps its value: the table changes single fields.
   are_kept,
 };
 
-/// Reads the fields present in a table into a config struct. Fields that are
-/// absent, and those with a wrong value, keep their value. `finish` reports
-/// keys that no field asked for, and rules that are broken.
+/// Reads the fields present in a table into a config struct. Absent fields, and
+/// those with an invalid value, keep their value. `finish` reports unknown keys
+/// and violated rules.
 ///
 /// For one table, by one thread; refers to the table and to `out`.
 class settings_reader final : public field_visitor {
@@ -44,30 +44,29 @@ public:
   void on(const field& f, std::size_t& x,
           std::span<const std::string_view> names) override;
 
-  /// The value of `key`, if present; it counts as known from here on. For keys
-  /// that belong to somebody else.
+  /// The value of `key`, if present; the key then counts as known. For keys
+  /// outside the config.
   const setting* take(std::string_view key);
 
-  /// The same for a field that the caller reads by himself. Its rules hold.
+  /// The same for a field that the caller reads itself. Its rules apply.
   const setting* take(const field& f);
 
-  /// Calls `read` with each table in the list of tables under `f`. What is no
-  /// list or no table is a problem.
+  /// Calls `read` with each table in the list of tables under `f`. Anything
+  /// else there is a problem.
   void tables(const field& f, const std::function<void(const section&)>& read);
 
   /// Calls `read` with the name and the content of each table in the table
-  /// under `f`, in the order in which they begin in their file. What is no
-  /// table is a problem.
+  /// under `f`, in the order of the file. Anything else there is a problem.
   void named_tables(
     const field& f,
     const std::function<void(const std::string&, const section&)>& read);
 
-  /// Reports every key that nobody took, naming the ones that exist, and then
-  /// every rule that is broken.
+  /// Reports every unknown key, with the names of the known ones, and then
+  /// every violated rule.
   void finish();
 
-  /// Known keys that are absent, and that unknown ones were probably meant to
-  /// be; known after `finish`.
+  /// Absent known keys that unknown ones were probably meant to be; valid after
+  /// `finish`.
   [[nodiscard]] const std::vector<std::string>& misspelled() const noexcept {
     return misspelled_;
   }

@@ -1,4 +1,4 @@
-// Settings as a table for people: the pages in docs/ are filled with it.
+// Settings as a table for people, used for the pages in docs/.
 #pragma once
 
 #include <caisson/field_lister.hpp>
@@ -10,9 +10,8 @@ namespace caisson {
 
 /// A Markdown table with one row per field, in the order given, under the
 /// header `| setting | type | allowed | default | meaning |`. Ends with a line
-/// break. Setting and default are shown as code; in place of a default,
-/// `required` says that there is none. Pipes and what would be taken
-/// for HTML are escaped, and line breaks become blanks.
+/// break. Setting and default are shown as code. `required` replaces a missing
+/// default. Pipes and HTML are escaped, and line breaks become spaces.
 [[nodiscard]] std::string markdown_table(const std::vector<field_row>& rows);
 
 } // namespace caisson

@@ -16,7 +16,7 @@
 
 namespace caisson {
 
-/// A config struct: what a table is read into.
+/// A config struct, into which a table is read.
 template <class T>
 concept described = requires(field_visitor& v, T& x) {
   describe(v, x);
@@ -25,7 +25,7 @@ concept described = requires(field_visitor& v, T& x) {
 
 namespace detail {
 
-/// Appends every field out of range and every relation that does not hold.
+/// Appends every field out of range and every violated relation.
 template <described Config>
 void check_fields(Config config, const setting_path& path, problems& out) {
   range_checker v{path, out};
@@ -34,7 +34,7 @@ void check_fields(Config config, const setting_path& path, problems& out) {
     check(config, path, out);
 }
 
-/// Appends every relation that does not hold, also within the fields.
+/// Appends every violated relation, including those within the fields.
 template <described Config>
 void check_relations(Config config, const setting_path& path, problems& out) {
   relation_checker v{path, out};
@@ -87,8 +87,7 @@ private:
   Config& x_;
 };
 
-/// Vectors are lists of what their elements are. A list that is read replaces
-/// the elements there were.
+/// Vectors are lists of their elements. Reading a list replaces the elements.
 template <class T>
   requires value_of_field<T> && std::default_initializable<T>
 struct field_value_for<std::vector<T>> final : field_value {
@@ -145,7 +144,7 @@ private:
 };
 
 /// A table of tables: each becomes an element whose `name` is its key, in the
-/// order in which they begin in their file. For a `std::vector` of such:
+/// order of the file. For a `std::vector` of these:
 ///
 ///     tables_by_name services{c.services};
 ///     v.on({"service", "by their names"}, services);

@@ -1,4 +1,4 @@
-// The clock types of caisson, and durations as people write them.
+// Caisson's clock types, and durations as people write them.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace caisson {
 /// Signed nanoseconds: about 292 years either way.
 using duration = std::chrono::nanoseconds;
 
-/// An instant of the actor system's clock. In production this is the
-/// monotonic clock, in virtual time it is whatever the harness says.
+/// An instant of the actor system's clock. In production this is the monotonic
+/// clock, in virtual time that of the world.
 using time_point = std::chrono::time_point<std::chrono::steady_clock, duration>;
 
 /// The instant that never comes: "no deadline", "no wake-up wanted".
@@ -23,7 +23,7 @@ inline constexpr time_point never = time_point::max();
 inline constexpr duration unlimited = duration::max();
 
 /// `t + d`, clamped to `never` instead of overflowing. A negative `d` counts as
-/// zero, so that a clock that steps back cannot move an instant to the past.
+/// zero, so a clock that steps back cannot move an instant into the past.
 [[nodiscard]] constexpr time_point time_after(time_point t,
                                               duration d) noexcept {
   // Before the epoch there is room for any duration (and `never - t` has none).

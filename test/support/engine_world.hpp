@@ -222,6 +222,8 @@ private:
   std::set<std::pair<time_point, std::size_t>> deadlines_;
   std::set<std::uint64_t> watched_;
   std::set<detail::target_id> dead_;
+  /// Whose death the engine is being told.
+  std::optional<detail::target_id> dying_;
   std::uint32_t incarnation_ = 0;
   std::uint64_t last_event_ = 0;
   int inside_ = 0;

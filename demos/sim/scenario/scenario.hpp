@@ -221,13 +221,13 @@ struct metric_bound {
 };
 
 struct expectation {
-  std::optional<verdict_kind> verdict;
+  std::optional<verdict_kind> verdict = {};
   /// Bounds that have keys of their own; `bounds` has them, too.
-  std::optional<double> success_at_least;
-  std::optional<double> success_at_most;
-  std::optional<duration> p99_at_most;
-  std::optional<duration> recovers_within;
-  std::vector<metric_bound> bounds;
+  std::optional<double> success_at_least = {};
+  std::optional<double> success_at_most = {};
+  std::optional<duration> p99_at_most = {};
+  std::optional<duration> recovers_within = {};
+  std::vector<metric_bound> bounds = {};
 };
 
 // -- the whole ----------------------------------------------------------------

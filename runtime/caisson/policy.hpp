@@ -191,8 +191,8 @@ struct child_call {
   /// Calls that this policy holds when the child starts; others are left out.
   /// If all are left out, the child ends at once with `cancelled`. The child
   /// gets their priority, key and idempotence. When the last of them has left,
-  /// the child is cancelled. A child started without parents continues, even if
-  /// calls join it and leave.
+  /// the child is cancelled. A child started without parents continues until
+  /// its own deadline, even if calls join it and leave.
   std::vector<call_id> parents = {};
   /// `below`, or the number of one of this layer's own targets.
   std::uint32_t target = below;

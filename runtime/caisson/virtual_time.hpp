@@ -47,7 +47,7 @@ public:
     return state_->content;
   }
 
-  /// The error, if it is one; a default-constructed error (false) otherwise.
+  /// The error; default-constructed (false) if the answer is not an error.
   [[nodiscard]] caf::error error() const {
     auto* err = portable::get_if<caf::error>(state_->content);
     return err ? *err : caf::error{};

@@ -301,6 +301,30 @@ TEST_F(children, joining_twice_is_joining_once) {
   EXPECT_EQ(w.metric("in_flight"), 0);
 }
 
+TEST_F(children, a_layer_cannot_join_the_children_of_another) {
+  call_id child = 0;
+  call_id last = 0;
+  b.on_admit = [&](call_info& c, auto&, auto&) {
+    last = c.id;
+    return decision::hold();
+  };
+  b.on_command = [&](auto, env& e) {
+    e.join_child(child, last);
+    return true;
+  };
+  auto& w = start();
+  w.call("x");
+  child = start_child();
+  a.on_admit = [](auto&, auto&, auto&) { return decision::pass(); };
+  w.call("y", {.time_left = 5ms});
+  ASSERT_NE(last, child);
+  w.command(operator_command::reset, "inner");
+  w.at(5ms);
+  // As a parent it would leave its content to the child.
+  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate");
+  w.cancel(1, 1);
+}
+
 TEST_F(children, a_layer_cannot_touch_the_children_of_another) {
   call_id child = 0;
   b.on_admit = [](auto&, auto&, auto&) { return decision::hold(); };

@@ -41,8 +41,9 @@ public:
   //
   // User functions called from here may throw. Call them through `call_user`.
 
-  /// Whether the layer handles the content of calls. Requests for permits have
-  /// none and bypass such a layer. `prefilter` is called only if this is true.
+  /// Whether the layer handles the content of calls; asked once. Requests for
+  /// permits have none and bypass such a layer. `prefilter` is called only if
+  /// this is true.
   [[nodiscard]] virtual bool handles_content() const { return false; }
 
   /// Answers a call before the policy sees it, or returns nothing to pass it

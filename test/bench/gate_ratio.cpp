@@ -2,7 +2,10 @@
 // against that of a direct request of the same message, measured in turns
 // within one run.
 //
-//   caisson_gate_ratio [ROUNDS] [CALLS]
+//   caisson_gate_ratio [ROUNDS [CALLS [SUBJECT]]]
+//
+// With a SUBJECT only those whose name contains it, on one thread, and nothing
+// else.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
 
@@ -226,6 +229,10 @@ std::vector<subject> subjects() {
   return {
     {"local, empty", local(stack{})},
     {"local, stack of five", local(roomy_stack())},
+    {"local, refused",
+     [](caf::actor_system&, const caf::actor& w) {
+       return route{w, stack{}.breaker(), true};
+     }},
     {"empty gate", through(stack{})},
     {"deadline", through(stack{}.deadline({.timeout = 10s}))},
     {"retrier", through(stack{}.retrier({.idempotent = true}))},
@@ -247,14 +254,17 @@ std::vector<subject> subjects() {
   };
 }
 
-void print_times(caf::actor_system& sys, std::size_t rounds,
-                 std::size_t total) {
+void print_times(caf::actor_system& sys, std::size_t rounds, std::size_t total,
+                 const std::string& only) {
   auto w = sys.spawn<echo>();
   fmt::print("| {:22} | {:>20} | {:>20} | {:>20} |\n"
              "| --- | --- | --- | --- |\n",
              "in flight", "1", "16", "256");
   std::vector<std::size_t> windows{1, 16, 256};
   auto all = subjects();
+  std::erase_if(all, [&](const subject& x) {
+    return x.name.find(only) == std::string::npos;
+  });
   all.insert(all.begin(),
              {"direct", [](caf::actor_system&, const caf::actor& x) {
                 return route{x};
@@ -303,8 +313,6 @@ void print_others(caf::actor_system& sys, std::size_t total) {
              "(direct, answered: {:.0f} ns)\n",
              ns_per_call(sys, {open}, 256, total),
              ns_per_call(sys, {w}, 256, total));
-  fmt::print("refused by an open breaker of a local gate: {:.0f} ns\n",
-             ns_per_call(sys, {w, stack{}.breaker(), true}, 1, total));
   auto desk = spawn_semaphore(sys, worker{}, {.permits = 10});
   std::promise<void> done;
   auto start = std::chrono::steady_clock::now();
@@ -368,7 +376,8 @@ void print_bytes(caf::actor_system& sys) {
 
 // One worker thread: what is compared is work, not how well it spreads. Two:
 // what is left of the difference where caller and worker run at once.
-void measure(std::size_t threads, std::size_t rounds, std::size_t total) {
+void measure(std::size_t threads, std::size_t rounds, std::size_t total,
+             const std::string& only) {
   system_config cfg;
   portable::add_types<caf::id_block::bench>(cfg);
   portable::set_threads(cfg, threads);
@@ -376,8 +385,8 @@ void measure(std::size_t threads, std::size_t rounds, std::size_t total) {
   fmt::print("\n{} worker thread{}: time per call, median of {} rounds; ratio "
              "to a direct request\n\n",
              threads, threads == 1 ? "" : "s", rounds);
-  print_times(sys, rounds, total);
-  if (threads != 1)
+  print_times(sys, rounds, total, only);
+  if (threads != 1 || !only.empty())
     return;
   print_others(sys, total);
   print_bytes(sys);
@@ -390,6 +399,8 @@ int main(int argc, char** argv) {
   portable::init_types<caf::id_block::bench>();
   std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 7;
   std::size_t total = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100'000;
-  for (std::size_t threads : {1u, 2u})
-    measure(threads, rounds, total);
+  std::string only = argc > 3 ? argv[3] : "";
+  measure(1, rounds, total, only);
+  if (only.empty())
+    measure(2, rounds, total, only);
 }

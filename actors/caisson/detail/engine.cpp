@@ -162,12 +162,13 @@ void engine::on_target_down(target_id x, const std::string& why,
 
 // -- what comes in ------------------------------------------------------------
 
-void engine::on_call(reply_slot from, caf::message content, time_point now) {
+void engine::on_call(reply_slot&& from, caf::message&& content,
+                     time_point now) {
   step s{*this, now};
   start_call(std::move(from), std::move(content), nullptr);
 }
 
-void engine::on_call(reply_slot from, call content, time_point now) {
+void engine::on_call(reply_slot&& from, call&& content, time_point now) {
   step s{*this, now};
   start_call(std::move(from), std::move(content.payload), &content.options);
 }
@@ -248,7 +249,7 @@ bool engine::unfit(reply_slot& from, const call_options& o) {
   return true;
 }
 
-void engine::start_call(reply_slot from, caf::message payload,
+void engine::start_call(reply_slot&& from, caf::message&& payload,
                         call_options* options) {
   ++core_.totals.calls;
   if (!from.wanted())

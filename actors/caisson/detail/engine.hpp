@@ -59,8 +59,8 @@ public:
 
   // -- what comes in ----------------------------------------------------------
 
-  void on_call(reply_slot from, caf::message content, time_point now);
-  void on_call(reply_slot from, call content, time_point now);
+  void on_call(reply_slot&& from, caf::message&& content, time_point now);
+  void on_call(reply_slot&& from, call&& content, time_point now);
   void on_acquire(reply_slot from, const acquire& what, time_point now);
   void on_release(reply_slot from, const release& what, time_point now);
 
@@ -108,7 +108,8 @@ private:
   bool turned_away(reply_slot& from);
   bool unfit(reply_slot& from, const call_options& options);
   void answer_refusal(reply_slot& from, errc code, std::string text = {});
-  void start_call(reply_slot from, caf::message payload, call_options* options);
+  void start_call(reply_slot&& from, caf::message&& payload,
+                  call_options* options);
   bool set_options(call_record& r, call_options& options);
   void use_default_deadline(call_record& r);
   void enter(call_record& r);

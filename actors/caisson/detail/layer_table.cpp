@@ -23,6 +23,7 @@ layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,
     entry.first_target = next_target;
     next_target += static_cast<std::uint32_t>(x->targets().size());
     entry.machine = &x->machine();
+    entry.handles_content = x->handles_content();
     entry.owner = std::move(x);
     resends_ = resends_ || entry.machine->resends();
     entries_.push_back(std::move(entry));
@@ -39,9 +40,15 @@ layer_table::named(std::string_view name) const noexcept {
 
 // -- turns --------------------------------------------------------------------
 
-void layer_table::collect(std::size_t k) {
-  auto& x = entries_[k];
-  x.wake_at = x.machine->wakeup();
+void layer_table::note_wakeup(std::size_t k, time_point at) {
+  entries_[k].wake_at = at;
+  next_ = {never, 0};
+  for (std::size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].wake_at < next_.first)
+      next_ = {entries_[i].wake_at, i};
+}
+
+void layer_table::take_actions(std::size_t k) {
   for (auto& a : env_.actions) {
     if (a.what == env::action::kind::cancel_child)
       given_up_.insert(a.index);
@@ -50,23 +57,12 @@ void layer_table::collect(std::size_t k) {
   env_.actions.clear();
 }
 
-std::optional<layer_request> layer_table::next_request() {
-  if (requests_.empty())
-    return std::nullopt;
+layer_request layer_table::pop_request() {
   auto x = requests_.front();
   requests_.pop_front();
   if (x.what.what == env::action::kind::cancel_child)
     given_up_.erase(x.what.index);
   return x;
-}
-
-std::pair<time_point, std::size_t> layer_table::next_wakeup() const noexcept {
-  auto at = never;
-  std::size_t who = 0;
-  for (std::size_t k = 0; k < entries_.size(); ++k)
-    if (entries_[k].wake_at < at)
-      at = entries_[k].wake_at, who = k;
-  return {at, who};
 }
 
 // -- what is told -------------------------------------------------------------

@@ -54,6 +54,8 @@ struct layer_entry {
   std::unique_ptr<layer> owner;
   policy* machine = nullptr;
   time_point wake_at = never;
+  /// As the layer says.
+  bool handles_content = false;
   std::int64_t observed_passes = 0;
   /// The number of its first target among all of the engine's.
   std::uint32_t first_target = 0;
@@ -112,11 +114,17 @@ public:
 
   /// Which function of the user's threw in the last turn, and what.
   [[nodiscard]] std::optional<std::string> take_failure() {
+    if (!env_.failure)
+      return std::nullopt;
     return std::exchange(env_.failure, std::nullopt);
   }
 
   /// The next thing that a layer asked for, in the order of asking.
-  [[nodiscard]] std::optional<layer_request> next_request();
+  [[nodiscard]] std::optional<layer_request> next_request() {
+    if (requests_.empty())
+      return std::nullopt;
+    return pop_request();
+  }
 
   /// Whether a layer has asked to give this child up, which is still to come.
   [[nodiscard]] bool gives_up(call_id child) const noexcept {
@@ -124,7 +132,10 @@ public:
   }
 
   /// When the first policy wants to be woken, and which one it is.
-  [[nodiscard]] std::pair<time_point, std::size_t> next_wakeup() const noexcept;
+  [[nodiscard]] std::pair<time_point, std::size_t>
+  next_wakeup() const noexcept {
+    return next_;
+  }
 
   // -- what is told -----------------------------------------------------------
 
@@ -141,7 +152,10 @@ public:
   std::int64_t callbacks_failed = 0;
 
   /// Drops the layers.
-  void clear() { entries_.clear(); }
+  void clear() {
+    entries_.clear();
+    next_ = {never, 0};
+  }
 
 private:
   /// Takes what is asked for meanwhile as asked for by layer k.
@@ -161,13 +175,24 @@ private:
     std::size_t k_;
   };
 
-  void collect(std::size_t k);
+  void collect(std::size_t k) {
+    if (auto at = entries_[k].machine->wakeup(); at != entries_[k].wake_at)
+      note_wakeup(k, at);
+    if (!env_.actions.empty())
+      take_actions(k);
+  }
+
+  void note_wakeup(std::size_t k, time_point at);
+  void take_actions(std::size_t k);
+  layer_request pop_request();
 
   event_hub& events_;
   std::vector<layer_entry> entries_;
   layer_env env_;
   std::deque<layer_request> requests_;
   std::unordered_set<call_id> given_up_;
+  /// The first wake-up and whose it is.
+  std::pair<time_point, std::size_t> next_{never, 0};
   bool resends_ = false;
 };
 

@@ -4,7 +4,6 @@
 #include <caisson/error.hpp>
 #include <caisson/gate.hpp>
 
-#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -89,7 +88,7 @@ reply_slot local_host::slot_for(std::unique_ptr<local_response> response) {
 }
 
 void local_host::call(std::unique_ptr<local_response> response,
-                      caisson::call content) {
+                      caisson::call&& content) {
   if (stopped_ || closed()) {
     // There is no engine any more that could answer.
     auto why = caf::make_message(
@@ -99,25 +98,26 @@ void local_host::call(std::unique_ptr<local_response> response,
       (*response)(why);
     return;
   }
-  look_at_worker();
+  auto at = now();
+  look_at_worker(at);
   if (response->awaited()) {
     ++awaited_;
     suspend_actor(true);
   }
-  engine_.on_call(slot_for(std::move(response)), std::move(content), now());
+  engine_.on_call(slot_for(std::move(response)), std::move(content), at);
   hand_out();
 }
 
 // While there are no calls nobody hears that the time for something has come,
 // or that a worker has ended.
-void local_host::look_at_worker() {
+void local_host::look_at_worker(time_point now) {
   if (busy_)
     return;
-  if (armed_ <= now())
-    engine_.on_timer(now());
+  if (armed_ <= now)
+    engine_.on_timer(now);
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && portable::is_down(targets_[x]))
-      engine_.on_target_down(x, "it is down", now());
+      engine_.on_target_down(x, "it is down", now);
 }
 
 void local_host::on_answer(std::uint64_t key, caf::message content) {
@@ -157,7 +157,7 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
 void local_host::hand_out() {
   if (std::exchange(handing_out_, true))
     return;
-  expect_input(busy_ || !ready_.empty());
+  expect_input(busy_ || has_ready());
   auto me = shared_from_this();
   struct closing {
     bool& flag;
@@ -172,27 +172,23 @@ void local_host::hand_out() {
         listener_(x);
       continue;
     }
-    auto next = std::find_if(ready_.begin(), ready_.end(), [this](auto& x) {
-      return awaited_ == 0 || x.response->awaited();
-    });
-    if (next == ready_.end())
+    auto& queue = awaited_ > 0 ? ready_awaited_ : ready_;
+    if (queue.empty())
       break;
     if (++count > most_at_once) {
       expect_input(true);
       call_again();
       break;
     }
-    auto x = std::move(*next);
-    ready_.erase(next);
-    if (x.response->awaited() && --awaited_ == 0)
+    if (awaited_ > 0 && --awaited_ == 0)
       suspend_actor(false);
-    (*x.response)(x.content);
+    queue.run_first();
     if (closed())
       return;
   }
-  expect_input(busy_ || !ready_.empty());
+  expect_input(busy_ || has_ready());
   listen();
-  if (quit_ && ready_.empty())
+  if (quit_ && !has_ready())
     self()->quit(*std::exchange(quit_, std::nullopt));
 }
 
@@ -201,8 +197,9 @@ void local_host::hand_out() {
 status local_host::get_status() {
   if (stopped_)
     return {};
-  look_at_worker();
-  auto s = engine_.make_status(now());
+  auto at = now();
+  look_at_worker(at);
+  auto s = engine_.make_status(at);
   hand_out();
   return s;
 }
@@ -254,6 +251,7 @@ void local_host::abandon() {
   handing_out_ = true;
   stop();
   ready_.clear();
+  ready_awaited_.clear();
   events_.clear();
   listener_ = nullptr;
   close();
@@ -273,7 +271,9 @@ void local_host::send_cancelled(target_id to, std::uint64_t number) {
 }
 
 void local_host::answer(reply_slot to, caf::message content) {
-  ready_.push_back({std::move(to.as<slot_content>()), std::move(content)});
+  auto x = std::move(to.as<slot_content>());
+  auto& queue = x->awaited() ? ready_awaited_ : ready_;
+  queue.push(std::move(x), std::move(content));
 }
 
 void local_host::wake_at(time_point at) {

@@ -32,7 +32,7 @@ public:
 
   // -- calls ------------------------------------------------------------------
 
-  void call(std::unique_ptr<local_response> response, caisson::call content);
+  void call(std::unique_ptr<local_response> response, caisson::call&& content);
 
   // -- operation --------------------------------------------------------------
 
@@ -78,17 +78,15 @@ private:
 
   // -- parts ------------------------------------------------------------------
 
-  struct ready_answer {
-    std::unique_ptr<local_response> response;
-    caf::message content;
-  };
-
   [[nodiscard]] time_point now() { return self()->clock().now(); }
   void start();
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
   void take_made(caf::message& content);
-  void look_at_worker();
+  void look_at_worker(time_point now);
+  [[nodiscard]] bool has_ready() const noexcept {
+    return !ready_.empty() || !ready_awaited_.empty();
+  }
   void hand_out();
 
   std::string name_;
@@ -102,7 +100,9 @@ private:
   listener listener_;
   std::deque<event> events_;
   /// Answers go to handlers of the user's once the engine has come to rest.
-  std::deque<ready_answer> ready_;
+  response_queue ready_;
+  /// Those of them that the actor does nothing else before.
+  response_queue ready_awaited_;
   std::size_t awaited_ = 0;
   time_point armed_ = never;
   bool busy_ = false;

@@ -4,6 +4,7 @@
 #include <caisson/caf.hpp>
 
 #include <functional>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -25,7 +26,49 @@ public:
   virtual void operator()(caf::message& content) = 0;
 
 private:
+  friend class response_queue;
+
   bool awaited_;
+  /// The answer, while it waits in a queue, and who is next there.
+  caf::message content_;
+  local_response* next_ = nullptr;
+};
+
+/// Answers that wait to be handed out, first in, first out. Needs no memory of
+/// its own.
+class response_queue {
+public:
+  response_queue() noexcept = default;
+  response_queue(const response_queue&) = delete;
+  response_queue& operator=(const response_queue&) = delete;
+  ~response_queue() { clear(); }
+
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+
+  void push(std::unique_ptr<local_response> x, caf::message content) noexcept {
+    x->content_ = std::move(content);
+    *(first_ ? &last_->next_ : &first_) = x.get();
+    last_ = x.release();
+  }
+
+  /// Hands out the first one. @pre not empty
+  void run_first() {
+    std::unique_ptr<local_response> x{first_};
+    first_ = x->next_;
+    auto content = std::move(x->content_);
+    (*x)(content);
+  }
+
+  void clear() noexcept {
+    while (first_)
+      std::unique_ptr<local_response>{std::exchange(first_, first_->next_)}
+        .reset();
+  }
+
+private:
+  local_response* first_ = nullptr;
+  /// Means something while there is a first one.
+  local_response* last_ = nullptr;
 };
 
 /// The types of a function object's parameters, without references.

@@ -34,12 +34,12 @@ void router::descend(call_record& r, std::size_t first) {
   if (core_.ends->overdue(r))
     return;
   for (auto k = first; k < core_.layers.size(); ++k) {
-    auto& l = *core_.layers[k].owner;
-    auto act = l.active();
+    const auto& x = core_.layers[k];
+    auto act = x.owner->active();
     // A request for a permit has no content to batch or to ask others for.
-    if (act == mode::off || (r.lease && l.handles_content()))
+    if (act == mode::off || (r.lease && x.handles_content))
       continue;
-    if (act == mode::enforce && l.handles_content() && prefiltered(r, k))
+    if (act == mode::enforce && x.handles_content && prefiltered(r, k))
       return;
     if (!admit(r, k, act))
       return;

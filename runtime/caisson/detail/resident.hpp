@@ -165,7 +165,9 @@ private:
   [[nodiscard]] static caf::behavior
   handler_for(std::shared_ptr<resident> me, std::uint64_t key, bool direct);
 
-  void take(std::uint64_t key, caf::message content, bool direct);
+  /// `me` keeps this alive through what the derived class does.
+  void take(std::shared_ptr<resident> me, std::uint64_t key,
+            caf::message content, bool direct);
   void take_input(caf::message content);
   void use_up_handler();
   void end();
@@ -204,8 +206,10 @@ public:
 
   caf::match_case::result invoke(caf::detail::invoke_result_visitor& f,
                                  caf::type_erased_tuple&) override {
-    auto* element = me_->self_->current_mailbox_element();
-    me_->take(key_, element->move_content_to_message(), direct_);
+    auto* x = me_.get();
+    auto* element = x->self_->current_mailbox_element();
+    // It is called once.
+    x->take(std::move(me_), key_, element->move_content_to_message(), direct_);
     f();
     return caf::match_case::match;
   }
@@ -229,11 +233,11 @@ inline caf::behavior resident::handler_for(std::shared_ptr<resident> me,
   auto* x = me.get();
   // A handler for `message` is not shown errors.
   return caf::behavior{[x, me, key, direct](caf::error& err) {
-                         x->take(key, caf::make_message(std::move(err)),
+                         x->take(me, key, caf::make_message(std::move(err)),
                                  direct);
                        },
-                       [x, key, direct](caf::message& content) {
-                         x->take(key, std::move(content), direct);
+                       [x, me, key, direct](caf::message& content) {
+                         x->take(me, key, std::move(content), direct);
                        }};
 }
 
@@ -269,10 +273,9 @@ inline void resident::tell_as_sender_of(std::uint64_t number,
                  std::move(content), self_->context());
 }
 
-inline void resident::take(std::uint64_t key, caf::message content,
+inline void resident::take([[maybe_unused]] std::shared_ptr<resident> me,
+                           std::uint64_t key, caf::message content,
                            bool direct) {
-  // `this` must outlive what the derived class does.
-  auto me = shared_from_this();
   if (closed_)
     return;
   if (!direct)

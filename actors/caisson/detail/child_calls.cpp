@@ -141,10 +141,9 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
   }
   c.priority = first ? parent.priority : std::max(c.priority, parent.priority);
   c.attempt = std::max(c.attempt, parent.attempt);
-  if (first)
-    c.idempotent = parent.idempotent;
-  else if (parent.idempotent != idempotence::yes
-           && c.idempotent != idempotence::no)
+  if (first
+      || (parent.idempotent != idempotence::yes
+          && c.idempotent != idempotence::no))
     c.idempotent = parent.idempotent;
   // What layers below go by from admission to settlement.
   if (c.where == phase::moving) {

@@ -311,6 +311,7 @@ double counter(const std::map<std::string, std::int64_t>& metrics,
   if (found != metrics.end())
     return static_cast<double>(found->second);
   std::vector<std::string_view> known;
+  known.reserve(metrics.size());
   for (const auto& [key, unused] : metrics)
     known.emplace_back(key);
   no_such("number of a gate or layer", name, known);

@@ -149,10 +149,10 @@ bool is_any(const std::vector<std::string>& names) {
 using name_set = std::set<std::string_view>;
 
 bool have_common(const name_set& a, const name_set& b) {
-  const auto& [less, more] = a.size() < b.size() ? std::tie(a, b)
-                                                 : std::tie(b, a);
-  return std::any_of(less.begin(), less.end(),
-                     [&](auto name) { return more.contains(name); });
+  if (a.size() > b.size())
+    return have_common(b, a);
+  return std::any_of(a.begin(), a.end(),
+                     [&](auto name) { return b.contains(name); });
 }
 
 // Who calls what: operations, and the services that these belong to.

@@ -45,6 +45,7 @@ in_file_order(const settings& table) {
     order.emplace_back(first_position(value), name);
   std::sort(order.begin(), order.end());
   std::vector<std::pair<std::string_view, const setting*>> out;
+  out.reserve(order.size());
   for (const auto& [at, name] : order)
     out.emplace_back(name, &table.find(name)->second);
   return out;

@@ -157,6 +157,7 @@ std::string listed_names(const std::vector<std::string>& names) {
 
 std::string listed(const std::vector<std::string>& texts) {
   std::vector<std::string> items;
+  items.reserve(texts.size());
   for (const auto& text : texts)
     items.push_back(quoted(text));
   return fmt::format("[{}]", fmt::join(items, ", "));

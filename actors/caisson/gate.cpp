@@ -10,6 +10,11 @@ void require_valid(const worker& behind, const stack& policies) {
     found.push_back({problem_kind::missing, "worker.factory",
                      "is empty: there is nothing to make "
                      "the worker with"});
+  if (behind.is_grouped() && !behind.is_supervised())
+    found.push_back(
+      {problem_kind::relation, "worker.group", "needs a supervised worker"});
+  if (behind.is_grouped() && !behind.group().handle())
+    found.push_back({problem_kind::missing, "worker.group", "is empty"});
   if (behind.factory())
     for (auto& p : problems_of(behind.supervision(), "worker"))
       found.push_back(std::move(p));

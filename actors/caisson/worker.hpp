@@ -3,7 +3,9 @@
 
 #include <caisson/caf.hpp>
 #include <caisson/supervision.hpp>
+#include <caisson/supervision_group.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -41,6 +43,16 @@ public:
     return w;
   }
 
+  /// The worker, which must be supervised, stops and starts with others: with
+  /// those of the gates in `group`, in the order of their ranks. For gates with
+  /// their own mailbox.
+  worker&& in_group(supervision_group group, std::uint32_t rank = 0) && {
+    grouped_ = true;
+    group_ = std::move(group);
+    rank_ = rank;
+    return std::move(*this);
+  }
+
   /// The factory may block, for instance to connect over the network: it runs
   /// on a thread of its own. Not for virtual time.
   worker&& on_own_thread() && {
@@ -76,6 +88,11 @@ public:
     return supervision_;
   }
   [[nodiscard]] bool is_supervised() const noexcept { return supervised_; }
+  [[nodiscard]] bool is_grouped() const noexcept { return grouped_; }
+  [[nodiscard]] const supervision_group& group() const noexcept {
+    return group_;
+  }
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool declared_gate() const noexcept { return gate_; }
   [[nodiscard]] bool runs_on_own_thread() const noexcept { return own_thread_; }
   [[nodiscard]] bool wants_calls() const noexcept {
@@ -89,6 +106,9 @@ private:
   caf::actor handle_;
   worker_factory make_;
   supervision_config supervision_;
+  supervision_group group_;
+  std::uint32_t rank_ = 0;
+  bool grouped_ = false;
   bool given_ = false;
   bool supervised_ = false;
   bool gate_ = false;

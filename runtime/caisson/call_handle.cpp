@@ -54,7 +54,7 @@ protected:
       look_after_gate(*what);
     if (is_system(*what)
         || holds_any<reconfigure, command, subscribe, unsubscribe, drain,
-                     detail::worker_made>(*what)) {
+                     detail::worker_made, detail::group_order>(*what)) {
       refuse(*what, on);
       return true;
     }

@@ -339,6 +339,38 @@ struct worker_made {
 };
 CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
 
+/// What a gate tells its supervision group about itself and its worker.
+enum class member_state : std::uint8_t { joined, down, due, up, gave_up, left };
+
+[[nodiscard]] std::string_view name_of(member_state x) noexcept;
+
+CAISSON_ENUM(member_state, member_state::left)
+
+struct member_report {
+  member_state what = member_state::joined;
+  std::uint32_t rank = 0;
+  /// The last order that the gate has carried out: a report from before an
+  /// order that is on its way means nothing.
+  std::uint64_t order = 0;
+  std::string why = {};
+};
+CAISSON_MESSAGE(member_report, what, rank, order, why)
+
+/// What the group tells a gate to do with its worker.
+enum class member_order : std::uint8_t { stop, start, give_up };
+
+[[nodiscard]] std::string_view name_of(member_order x) noexcept;
+
+CAISSON_ENUM(member_order, member_order::give_up)
+
+struct group_order {
+  member_order what = member_order::stop;
+  /// Counts the orders to this gate from 1 on.
+  std::uint64_t number = 0;
+  std::string why = {};
+};
+CAISSON_MESSAGE(group_order, what, number, why)
+
 } // namespace detail
 
 } // namespace caisson
@@ -364,6 +396,8 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::batch))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::batch_reply))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::rejection))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::worker_made))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::member_report))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::group_order))
 #if !CAISSON_CAF_LEGACY
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif

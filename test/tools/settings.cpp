@@ -5,6 +5,7 @@
 #include <caisson/settings_table.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>
+#include <caisson/supervision_group.hpp>
 
 #ifdef CAISSON_WITH_SIM
 #include <sim/scenario/fields.hpp>
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
+    {"supervision_group", [] { return rows_of(supervision_group_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},
 #ifdef CAISSON_WITH_SIM
     {"sim.service", [] { return rows_of(sim::service_config{}); }},

@@ -154,6 +154,17 @@ void engine::on_worker_made(const made_worker& x, time_point now) {
   workers_.on_made(x);
 }
 
+void engine::on_group_order(member_order what, const std::string& why,
+                            time_point now) {
+  step s{*this, now};
+  workers_.obey_group(what, why);
+}
+
+void engine::on_group_down(time_point now) {
+  step s{*this, now};
+  workers_.leave_group();
+}
+
 void engine::on_target_down(target_id x, const std::string& why,
                             time_point now) {
   step s{*this, now};

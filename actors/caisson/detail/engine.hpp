@@ -54,6 +54,11 @@ public:
   }
   void on_worker_made(const made_worker& x, time_point now);
 
+  /// The worker's group gives an order, or has ended.
+  void on_group_order(member_order what, const std::string& why,
+                      time_point now);
+  void on_group_down(time_point now);
+
   /// A target has ended.
   void on_target_down(target_id x, const std::string& why, time_point now);
 

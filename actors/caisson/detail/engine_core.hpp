@@ -30,6 +30,9 @@ struct engine_setup {
   gate_config config;
   std::vector<std::unique_ptr<layer>> layers;
   supervision_config supervision = {};
+  /// The worker belongs to a group: when it starts again, the host is told, and
+  /// says when.
+  bool grouped = false;
   /// Seeds what policies draw.
   std::uint64_t seed = 0;
   /// Seeds what must not be guessed; empty: from the machine's entropy.
@@ -73,6 +76,7 @@ struct engine_core {
   const supervision_config supervision;
   const std::uint64_t path_key;
   const bool exact_timers;
+  const bool grouped;
   random_source random;
   secret_source secrets;
   engine_totals totals;

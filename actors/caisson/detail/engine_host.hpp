@@ -81,6 +81,12 @@ public:
   /// The worker was given up, and whoever supervises it is to end.
   virtual void worker_given_up(const std::string& why) = 0;
 
+  /// Ends the worker, which is up.
+  virtual void stop_worker() {}
+
+  /// Something has happened to the worker that its group must know.
+  virtual void tell_group(member_state, const std::string&) {}
+
   /// Whether calls are held: the host must not end unnoticed meanwhile.
   virtual void hold_open(bool busy) = 0;
 

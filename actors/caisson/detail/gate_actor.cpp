@@ -31,6 +31,7 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   s.config = policies.config();
   s.layers = policies.build();
   s.supervision = behind.supervision();
+  s.grouped = behind.is_grouped();
   s.seed = seed_for(gate, s.config.seed);
   s.exact_timers = portable::is_virtual(gate.home_system());
   // Apart from the other seed: who knows that one must not know permits.
@@ -76,6 +77,10 @@ caf::behavior gate_actor::make_behavior() {
   for (const auto& x : targets_)
     if (x)
       watch_for(x);
+  if (behind_.is_grouped()) {
+    watch_for(behind_.group().handle());
+    tell_group(member_state::joined, {});
+  }
   if (behind_.factory())
     engine_.start_supervised(now());
   else if (behind_.handle())
@@ -92,6 +97,8 @@ void gate_actor::on_exit() {
   engine_.stop();
   if (behind_.factory())
     end_worker(system(), targets_[worker_target]);
+  if (behind_.is_grouped())
+    tell_group(member_state::left, {});
   for (const auto& [who, reasons] : watched_)
     unwatch(who);
   watched_.clear();
@@ -148,6 +155,8 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
     if (targets_[x] && targets_[x].address() == who)
       engine_.on_target_down(
         x, why ? portable::render(system(), why) : "it has quit", now());
+  if (behind_.is_grouped() && behind_.group().handle().address() == who)
+    engine_.on_group_down(now());
   auto key = key_of(who);
   if (callers_.erase(key) > 0)
     engine_.on_caller_down(key, now());
@@ -174,6 +183,7 @@ caf::message_handler gate_actor::control() {
       engine_.on_cancelled(key_of(current_sender()), x.number, now());
     },
     [this](worker_made& x) { return take_made(x); },
+    [this](const group_order& x) { take_order(x); },
   };
 }
 
@@ -250,6 +260,11 @@ bool gate_actor::take_made(worker_made& x) {
   return true;
 }
 
+void gate_actor::stop_worker() {
+  end_worker(system(), targets_[worker_target]);
+  forget_worker();
+}
+
 void gate_actor::forget_worker() {
   unwatch_for(targets_[worker_target].address());
   targets_[worker_target] = nullptr;
@@ -257,6 +272,21 @@ void gate_actor::forget_worker() {
 
 bool gate_actor::is_down(target_id x) const {
   return !targets_[x] || portable::is_down(targets_[x]);
+}
+
+// -- its group ----------------------------------------------------------------
+
+void gate_actor::tell_group(member_state what, const std::string& why) {
+  portable::tell(this, behind_.group().handle(),
+                 member_report{what, behind_.rank(), last_order_, why});
+}
+
+// Nobody but its group can give it orders.
+void gate_actor::take_order(const group_order& x) {
+  if (!behind_.is_grouped() || current_sender() != behind_.group().handle())
+    return;
+  last_order_ = x.number;
+  engine_.on_group_order(x.what, x.why, now());
 }
 
 // -- who is watched -----------------------------------------------------------

@@ -16,7 +16,7 @@ namespace caisson::detail {
 
 using gate_base = portable::interceptor<get_status, reconfigure, command,
                                         subscribe, unsubscribe, cancelled,
-                                        worker_made>;
+                                        worker_made, group_order>;
 
 /// A host of an engine with a mailbox of its own: callers send requests to it,
 /// and it sends them on under an address that takes nothing but answers.
@@ -54,6 +54,8 @@ private:
   void forget_worker() override;
   bool is_down(target_id x) const override;
   void worker_given_up(const std::string& why) override;
+  void stop_worker() override;
+  void tell_group(member_state what, const std::string& why) override;
   void hold_open(bool busy) override;
 
   // -- parts ------------------------------------------------------------------
@@ -62,6 +64,7 @@ private:
   reply_slot slot_of(portable::reply_to from) const;
   status make_status();
   bool take_made(worker_made& x);
+  void take_order(const group_order& x);
   made_worker use_worker(caf::actor handle);
   caf::result<void> add_subscriber();
   void remove_subscriber();
@@ -86,6 +89,8 @@ private:
   std::unordered_map<caf::actor_addr, std::uint32_t> watched_;
   std::unordered_map<std::uint64_t, caf::actor_addr> callers_;
   std::vector<caf::actor> subscribers_;
+  /// The number of the last order of the worker's group.
+  std::uint64_t last_order_ = 0;
   bool stopped_ = false;
   /// Keeps the gate alive while it owes an answer to somebody.
   caf::strong_actor_ptr self_;

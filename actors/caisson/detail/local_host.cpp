@@ -48,6 +48,10 @@ std::shared_ptr<local_host> local_host::make(caf::scheduled_actor* self,
                                              worker behind,
                                              const stack& policies) {
   require_valid(behind, policies);
+  if (behind.is_grouped())
+    throw config_error{
+      {{problem_kind::relation, "worker.group",
+        "is for gates with their own mailbox, not for local gates"}}};
   auto x = std::make_shared<local_host>(self, std::move(behind), policies);
   x->move_in();
   x->start();

@@ -81,6 +81,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"cancelled", t.cancelled},
     {"no_such_permit", t.no_such_permit},
     {"worker_losses", t.worker_losses},
+    {"worker_group_stops", core_.workers->stopped_by_group()},
     {"callbacks_failed", core_.layers.callbacks_failed},
     {"in_progress", static_cast<std::int64_t>(core_.calls.live())},
     {"held", count(phase::held)},

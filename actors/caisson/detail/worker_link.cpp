@@ -25,11 +25,22 @@ void worker_link::use(const target_info& x) {
 
 void worker_link::supervise() {
   supervised_ = true;
-  restart();
+  grouped_ = core_.grouped;
+  make();
 }
 
 void worker_link::restart() {
   restart_at_ = never;
+  awaits_turn_ = grouped_;
+  if (grouped_)
+    core_.host.tell_group(member_state::due, {});
+  else
+    make();
+}
+
+void worker_link::make() {
+  restart_at_ = never;
+  awaits_turn_ = false;
   state_ = worker_state::restarting;
   making_ = true;
   if (auto made = core_.host.make_worker(++incarnation_))
@@ -49,6 +60,8 @@ void worker_link::up(const target_info& x) {
   state_ = worker_state::up;
   supervisor_.on_up(core_.now());
   core_.layers.publish({.kind = event_kind::worker_changed, .to = "up"});
+  if (grouped_)
+    core_.host.tell_group(member_state::up, {});
   // In order of arrival. One that the new worker kills leaves the rest waiting.
   while (state_ == worker_state::up && !waiting_.empty())
     if (auto* r = core_.calls.find(waiting_.erase(waiting_.front()))) {
@@ -85,6 +98,8 @@ void worker_link::lost(const std::string& why) {
 }
 
 void worker_link::plan_restart(const std::string& why) {
+  if (grouped_)
+    core_.host.tell_group(member_state::down, why);
   std::string failure;
   auto at = supervisor_.on_down(core_.now(), core_.random, &failure);
   if (!failure.empty())
@@ -102,11 +117,65 @@ void worker_link::plan_restart(const std::string& why) {
 void worker_link::give_up(const std::string& why) {
   state_ = worker_state::given_up;
   restart_at_ = never;
+  awaits_turn_ = making_ = false;
+  ++incarnation_;
+  if (grouped_)
+    core_.host.tell_group(member_state::gave_up, why);
   core_.layers.publish(
     {.kind = event_kind::worker_changed, .to = "given_up", .detail = why});
   fail_waiting();
   if (supervisor_.config().on_give_up == give_up_action::quit)
     core_.host.worker_given_up(why);
+}
+
+// -- the group ----------------------------------------------------------------
+
+void worker_link::obey_group(member_order what, const std::string& why) {
+  if (state_ == worker_state::given_up)
+    return;
+  switch (what) {
+    case member_order::stop:
+      return stop(why);
+    case member_order::start:
+      if (awaits_turn_)
+        make();
+      else if (state_ == worker_state::up)
+        core_.host.tell_group(member_state::up, {});
+      return;
+    case member_order::give_up: {
+      auto was_up = state_ == worker_state::up;
+      if (was_up)
+        core_.host.stop_worker();
+      give_up(why);
+      if (was_up)
+        fail(targets_[worker_target].calls);
+      return;
+    }
+  }
+}
+
+// Its own delay is over with the group's: it starts when its turn comes.
+void worker_link::stop(const std::string& why) {
+  auto was_up = state_ == worker_state::up;
+  restart_at_ = never;
+  awaits_turn_ = true;
+  making_ = false;
+  ++incarnation_;
+  if (!was_up)
+    return;
+  ++stopped_;
+  core_.host.stop_worker();
+  state_ = worker_state::restarting;
+  core_.layers.publish({.kind = event_kind::worker_changed,
+                        .to = "restarting",
+                        .detail = "with its group: " + why});
+  fail(targets_[worker_target].calls);
+}
+
+void worker_link::leave_group() {
+  grouped_ = false;
+  if (awaits_turn_)
+    make();
 }
 
 // -- calls --------------------------------------------------------------------

@@ -53,6 +53,15 @@ public:
   /// An attempt bounced off a target: it may have ended.
   void suspect(target_id x);
 
+  // -- the group --------------------------------------------------------------
+
+  void obey_group(member_order what, const std::string& why);
+
+  /// There is no group any more: the worker starts when it is time.
+  void leave_group();
+
+  // -- restarts ---------------------------------------------------------------
+
   /// When the worker is to be made again; `never` if not.
   [[nodiscard]] time_point restart_at() const noexcept { return restart_at_; }
   void restart();
@@ -71,11 +80,14 @@ public:
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] worker_state state() const noexcept { return state_; }
+  [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
   void reset() { supervisor_.reset(); }
 
 private:
+  void make();
   void up(const target_info& x);
+  void stop(const std::string& why);
   void lost(const std::string& why);
   void plan_restart(const std::string& why);
   void give_up(const std::string& why);
@@ -87,7 +99,11 @@ private:
   worker_state state_ = worker_state::none;
   bool supervised_ = false;
   bool making_ = false;
+  bool grouped_ = false;
+  /// It starts when the group says so.
+  bool awaits_turn_ = false;
   std::uint32_t incarnation_ = 0;
+  std::int64_t stopped_ = 0;
   time_point restart_at_ = never;
   std::vector<target_entry> targets_;
   pooled_list<call_id> waiting_;

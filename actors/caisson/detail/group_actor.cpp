@@ -1,0 +1,64 @@
+#include <caisson/detail/group_actor.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+group_actor::group_actor(caf::actor_config& cfg, supervision_group_config c)
+  : caf::event_based_actor(cfg), plan_(std::move(c)) {}
+
+caf::behavior group_actor::make_behavior() {
+  return {[this](const member_report& x) {
+    take(x);
+    give_orders();
+  }};
+}
+
+void group_actor::take(const member_report& x) {
+  auto who_asks = caf::actor_cast<caf::strong_actor_ptr>(current_sender());
+  // Another node cannot know when its worker is to stop.
+  if (!who_asks || portable::is_remote(home_system(), who_asks))
+    return;
+  auto from = caf::actor_cast<caf::actor_addr>(who_asks);
+  if (x.what == member_state::joined)
+    return join(from, x.rank);
+  auto i = ids_.find(from);
+  if (i == ids_.end())
+    return;
+  auto who = i->second;
+  switch (x.what) {
+    case member_state::down:
+      return plan_.on_down(who, x.order, clock().now(), x.why);
+    case member_state::due:
+      return plan_.on_due(who);
+    case member_state::up:
+      return plan_.on_up(who, x.order);
+    case member_state::gave_up:
+      return plan_.on_gave_up(x.why);
+    case member_state::left:
+      plan_.leave(who);
+      members_[who] = nullptr;
+      ids_.erase(i);
+      return;
+    case member_state::joined:
+      return;
+  }
+}
+
+void group_actor::join(const caf::actor_addr& from, std::uint32_t rank) {
+  if (ids_.contains(from))
+    return;
+  auto who = plan_.join(rank);
+  if (who >= members_.size())
+    members_.resize(who + 1);
+  members_[who] = from;
+  ids_.emplace(from, who);
+}
+
+void group_actor::give_orders() {
+  for (auto& x : plan_.take_orders())
+    if (auto to = caf::actor_cast<caf::actor>(members_[x.to]))
+      portable::tell(this, to, group_order{x.what, x.number, std::move(x.why)});
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,240 @@
+// Workers of several gates that stop and start together.
+#include "support/world.hpp"
+
+#include <caisson/local_gate.hpp>
+#include <caisson/supervision_group.hpp>
+
+#include <fmt/format.h>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+/// Answers an int with its double; dies of a negative one.
+class mortal final : public caf::event_based_actor {
+public:
+  mortal(caf::actor_config& cfg, std::string name,
+         std::vector<std::string>* log)
+    : caf::event_based_actor(cfg), name_(std::move(name)), log_(log) {
+    log_->push_back("+" + name_);
+  }
+
+  caf::behavior make_behavior() override {
+    return {[this](int x) {
+      if (x < 0)
+        quit(caf::exit_reason::user_shutdown);
+      return x * 2;
+    }};
+  }
+
+  void on_exit() override { log_->push_back("-" + name_); }
+
+private:
+  std::string name_;
+  std::vector<std::string>* log_;
+};
+
+class supervision_group_test : public world_test {
+protected:
+  using list = std::vector<std::string>;
+
+  /// Gates a, b, c … with the ranks 0, 1, 2 …
+  void make(group_strategy strategy, std::uint32_t n,
+            supervision_group_config c = {}) {
+    c.strategy = strategy;
+    auto group = spawn_supervision_group(world, c);
+    handle = group.handle();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      std::string name(1, static_cast<char>('a' + i));
+      auto factory = [this, name](caf::actor_system& sys) {
+        return caf::expected<caf::actor>{
+          caf::actor_cast<caf::actor>(sys.spawn<mortal>(name, &log))};
+      };
+      auto g = spawn_gate(
+        world,
+        worker::supervised(factory, {.restart = schedule::constant(1s),
+                                     .on_give_up = give_up_action::refuse})
+          .in_group(group, i),
+        stack{name});
+      gates.push_back(own(caf::actor{g}));
+    }
+    take_log();
+  }
+
+  list take_log() {
+    world.run_until_idle();
+    return std::exchange(log, {});
+  }
+
+  void TearDown() override {
+    gates.clear();
+    handle = nullptr;
+    world_test::TearDown();
+  }
+
+  list log;
+  std::vector<caf::actor> gates;
+  caf::actor handle;
+};
+CAISSON_ALL_ORDERS(supervision_group_test);
+
+TEST_P(supervision_group_test, one_for_all_restarts_everybody_in_order) {
+  make(group_strategy::one_for_all, 3);
+  world.request(gates[1], -1);
+  auto gone = take_log();
+  std::sort(gone.begin(), gone.end());
+  EXPECT_EQ(gone, (list{"-a", "-b", "-c"}));
+  for (auto& g : gates)
+    EXPECT_EQ(look(g).worker, worker_state::restarting);
+  world.advance(1s);
+  EXPECT_EQ(take_log(), (list{"+a", "+b", "+c"}));
+  for (auto& g : gates)
+    EXPECT_EQ(world.request(g, 4).value<int>(), 8);
+  EXPECT_EQ(metric_of(gates[0], "worker_group_stops"), 1);
+  EXPECT_EQ(metric_of(gates[1], "worker_group_stops"), 0);
+  EXPECT_EQ(metric_of(gates[1], "worker_losses"), 1);
+  EXPECT_EQ(metric_of(gates[0], "worker_restarts"), 0);
+}
+
+TEST_P(supervision_group_test, rest_for_one_leaves_those_before_it_alone) {
+  make(group_strategy::rest_for_one, 3);
+  world.request(gates[1], -1);
+  auto gone = take_log();
+  std::sort(gone.begin(), gone.end());
+  EXPECT_EQ(gone, (list{"-b", "-c"}));
+  EXPECT_EQ(world.request(gates[0], 1).value<int>(), 2);
+  world.advance(1s);
+  EXPECT_EQ(take_log(), (list{"+b", "+c"}));
+}
+
+TEST_P(supervision_group_test, a_session_restarts_with_its_connection) {
+  auto starts = [this](std::string name) {
+    return [this, name](caf::actor_system& sys) {
+      return caf::expected<caf::actor>{
+        caf::actor_cast<caf::actor>(sys.spawn<mortal>(name, &log))};
+    };
+  };
+  auto connect = starts("connection");
+  auto open_session = starts("session");
+  // [group]
+  auto group = spawn_supervision_group(
+    world, {.strategy = group_strategy::rest_for_one});
+  auto connections = spawn_gate(world,
+                                worker::supervised(connect).in_group(group, 1),
+                                stack{"connections"});
+  auto sessions = spawn_gate(
+    world, worker::supervised(open_session).in_group(group, 2),
+    stack{"sessions"});
+  // [/group]
+  own(caf::actor{connections});
+  own(caf::actor{sessions});
+  take_log();
+  world.request(sessions, -1);
+  world.advance(1s);
+  EXPECT_EQ(take_log(), (list{"-session", "+session"}));
+  world.request(connections, -1);
+  world.advance(1s);
+  auto seen = take_log();
+  ASSERT_EQ(seen.size(), 4u);
+  std::sort(seen.begin(), seen.begin() + 2);
+  EXPECT_EQ(seen, (list{"-connection", "-session", "+connection", "+session"}));
+}
+
+TEST_P(supervision_group_test, one_for_one_restarts_the_lost_one) {
+  make(group_strategy::one_for_one, 3);
+  world.request(gates[1], -1);
+  EXPECT_EQ(take_log(), list{"-b"});
+  world.advance(1s);
+  EXPECT_EQ(take_log(), list{"+b"});
+}
+
+TEST_P(supervision_group_test, calls_wait_for_the_whole_restart) {
+  make(group_strategy::one_for_all, 2);
+  world.request(gates[1], -1);
+  auto waits = world.request(gates[0], 5);
+  EXPECT_FALSE(waits.ready());
+  world.advance(1s);
+  EXPECT_EQ(waits.value<int>(), 10);
+  EXPECT_EQ(waits.count(), 1u);
+}
+
+TEST_P(supervision_group_test, too_many_losses_give_all_up) {
+  make(group_strategy::one_for_all, 2, {.max_restarts = 2});
+  for (auto i = 0; i < 2; ++i) {
+    world.request(gates[0], -1);
+    world.advance(1s);
+  }
+  EXPECT_EQ(look(gates[0]).worker, worker_state::up);
+  world.request(gates[1], -1);
+  world.run_until_idle();
+  for (auto& g : gates) {
+    EXPECT_EQ(look(g).worker, worker_state::given_up);
+    EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));
+  }
+}
+
+TEST_P(supervision_group_test, a_gate_that_ends_is_not_waited_for) {
+  make(group_strategy::one_for_all, 3);
+  world.request(gates[0], -1);
+  take_log();
+  world.kill(gates[0]);
+  EXPECT_EQ(take_log(), (list{"+b", "+c"}));
+}
+
+TEST_P(supervision_group_test, without_the_group_gates_start_on_their_own) {
+  make(group_strategy::one_for_all, 2);
+  world.request(gates[0], -1);
+  take_log();
+  world.kill(handle);
+  EXPECT_EQ(take_log(), list{"+b"});
+  world.advance(1s);
+  EXPECT_EQ(take_log(), list{"+a"});
+  world.request(gates[0], -1);
+  world.advance(1s);
+  EXPECT_EQ(take_log(), (list{"-a", "+a"}));
+}
+
+TEST_P(supervision_group_test, nobody_else_gives_orders) {
+  make(group_strategy::one_for_all, 2);
+  for (auto what : {detail::member_order::stop, detail::member_order::give_up})
+    world.request(gates[0], detail::group_order{what, 1, "forged"});
+  // Nor reports for others.
+  world.request(
+    handle, detail::member_report{detail::member_state::down, 0, 0, "forged"});
+  EXPECT_EQ(take_log(), list{});
+  EXPECT_EQ(look(gates[0]).worker, worker_state::up);
+}
+
+TEST_P(supervision_group_test, impossible_workers_are_refused) {
+  auto group = spawn_supervision_group(world);
+  EXPECT_THROW(spawn_gate(world, worker{}.in_group(group), stack{}),
+               config_error);
+  auto make_none = [](caf::actor_system&) {
+    return caf::expected<caf::actor>{caf::actor{}};
+  };
+  EXPECT_THROW(
+    spawn_gate(world, worker::supervised(make_none).in_group({}), stack{}),
+    config_error);
+  EXPECT_THROW(spawn_supervision_group(world, {.max_restarts = 2'000}),
+               config_error);
+  bool refused = false;
+  class lodger final : public caf::event_based_actor {
+  public:
+    lodger(caf::actor_config& cfg, worker w, bool* refused)
+      : caf::event_based_actor(cfg) {
+      try {
+        local_gate<> gate{this, std::move(w), stack{}};
+      } catch (const config_error&) {
+        *refused = true;
+      }
+    }
+    caf::behavior make_behavior() override { return {}; }
+  };
+  world.system().spawn<lodger>(worker::supervised(make_none).in_group(group),
+                               &refused);
+  EXPECT_TRUE(refused);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -57,6 +57,18 @@ std::string_view name_of(worker_state x) noexcept {
   return "unknown";
 }
 
+std::string_view name_of(measured x) noexcept {
+  switch (x) {
+    case measured::calls:
+      return "calls";
+    case measured::attempts:
+      return "attempts";
+    case measured::waits:
+      return "waits";
+  }
+  return "unknown";
+}
+
 std::string_view detail::name_of(member_state x) noexcept {
   switch (x) {
     case member_state::joined:
@@ -103,6 +115,16 @@ std::int64_t status::metric(const std::string& metric_name) const {
 std::int64_t status::metric(std::string_view layer_name,
                             const std::string& metric_name) const {
   return metric_in(layer(layer_name).metrics, metric_name, layer_name);
+}
+
+duration_summary status::duration_of(measured what, bool ok) const {
+  for (const auto& x : durations)
+    if (x.what == what && x.ok == ok)
+      return x;
+  duration_summary none;
+  none.what = what;
+  none.ok = ok;
+  return none;
 }
 
 } // namespace caisson

@@ -82,6 +82,21 @@ enum class worker_state : std::uint8_t {
 
 [[nodiscard]] std::string_view name_of(worker_state x) noexcept;
 
+/// What a gate measures the duration of.
+enum class measured : std::uint8_t {
+  /// From a call's arrival to its answer.
+  calls,
+  /// From sending an attempt, or granting a lease, to its end.
+  attempts,
+  /// From a call's arrival until it is first sent, or granted a permit.
+  waits,
+};
+
+inline constexpr std::uint8_t last_measured = 2;
+
+[[nodiscard]] std::string_view name_of(measured x) noexcept;
+
+CAISSON_ENUM(measured, measured::waits)
 CAISSON_ENUM(mode, mode::off)
 CAISSON_ENUM(idempotence, idempotence::no)
 CAISSON_ENUM(event_kind, last_event_kind)
@@ -220,6 +235,21 @@ struct layer_status {
 };
 CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
 
+/// How long something took; see docs/gate.md. Percentiles are within 6.25 %.
+struct duration_summary {
+  measured what = measured::calls;
+  /// Of calls and attempts: whether they succeeded. Of waits: whether the call
+  /// was sent in the end.
+  bool ok = true;
+  /// How many there were.
+  std::uint64_t count = 0;
+  duration p50 = duration::zero();
+  duration p90 = duration::zero();
+  duration p99 = duration::zero();
+  duration max = duration::zero();
+};
+CAISSON_MESSAGE(duration_summary, what, ok, count, p50, p90, p99, max)
+
 struct status {
   std::string name = {};
   gate_state state = gate_state::accepting;
@@ -228,6 +258,8 @@ struct status {
   std::map<std::string, std::int64_t> metrics = {};
   /// From the outside in.
   std::vector<layer_status> layers = {};
+  /// Since the gate started or was reset; what never happened is left out.
+  std::vector<duration_summary> durations = {};
 
   /// The layer with that name; throws `std::out_of_range` if there is none.
   [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
@@ -237,8 +269,11 @@ struct status {
   [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
   [[nodiscard]] std::int64_t metric(std::string_view layer_name,
                                     const std::string& metric_name) const;
+
+  /// How long something took; a summary of none if it never happened.
+  [[nodiscard]] duration_summary duration_of(measured what, bool ok) const;
 };
-CAISSON_MESSAGE(status, name, state, worker, metrics, layers)
+CAISSON_MESSAGE(status, name, state, worker, metrics, layers, durations)
 
 /// Changes settings of one layer at run time. Keys are those of the layer's
 /// page in the docs (nested ones with dots), values are texts. The answer is
@@ -398,6 +433,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::rejection))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::worker_made))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::member_report))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::group_order))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::duration_summary))
 #if !CAISSON_CAF_LEGACY
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif

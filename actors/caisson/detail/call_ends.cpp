@@ -127,6 +127,8 @@ void call_ends::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
   if (reached_now(r) || is_pursued_without(r))
     set_reached(r);
+  if (r.where == phase::in_flight || r.where == phase::leased)
+    core_.route->measure_attempt(r, false);
   if (r.where == phase::in_flight)
     core_.workers->recall(r, why);
   else if (r.where == phase::waiting)

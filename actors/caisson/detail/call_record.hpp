@@ -73,6 +73,8 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   /// What goes up; means something while an outcome refers to it.
   caf::message reply;
   time_point hold_until = never;
+  /// When the attempt under way was sent, or the last one; `never`: none was.
+  time_point sent_at = never;
   time_point timer_at = never;
   call_timers::handle timer;
   /// Names the attempt under way: an answer with another key is late.

@@ -272,6 +272,7 @@ void engine::start_call(reply_slot&& from, caf::message&& payload,
   auto& r = core_.calls.take();
   r.from = std::move(from);
   r.payload = std::move(payload);
+  r.arrived = core_.now();
   use_default_deadline(r);
   if (options && !set_options(r, *options)) {
     ++core_.totals.expired_on_arrival;
@@ -324,6 +325,7 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   auto& r = core_.calls.take();
   r.from = std::move(from);
   r.lease = true;
+  r.arrived = core_.now();
   r.permits = std::max<std::uint32_t>(what.permits, 1);
   r.priority = what.priority;
   r.key = what.key;
@@ -335,7 +337,6 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
 }
 
 void engine::enter(call_record& r) {
-  r.arrived = core_.now();
   if (r.from.wanted() && r.from.who() != 0)
     core_.calls.index(r);
   route_.descend(r, 0);
@@ -357,6 +358,7 @@ void engine::on_release(reply_slot from, const release& what, time_point now) {
   }
   if (from.wanted())
     core_.host.answer(std::move(from), caf::message{});
+  route_.measure_attempt(*r, o.ok);
   route_.end_attempt(*r);
   set_reached(*r);
   route_.ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);

@@ -3,6 +3,7 @@
 
 #include <caisson/detail/call_table.hpp>
 #include <caisson/detail/caller_watch.hpp>
+#include <caisson/detail/durations.hpp>
 #include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/event_hub.hpp>
 #include <caisson/detail/layer_table.hpp>
@@ -83,6 +84,7 @@ struct engine_core {
   event_hub events;
   layer_table layers;
   call_table calls;
+  durations times;
   call_timers timers;
   caller_watch callers;
   /// The permits that are with holders.

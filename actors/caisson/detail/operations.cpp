@@ -56,6 +56,7 @@ status operations::make_status() {
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     s.layers.push_back(status_of(k));
+  s.durations = core_.times.list();
   return s;
 }
 
@@ -157,6 +158,7 @@ caf::error operations::apply(const command& x) {
     known = apply(k, x.what) || known;
   if (x.what == operator_command::reset) {
     core_.totals = {};
+    core_.times.clear();
     core_.layers.callbacks_failed = 0;
     core_.workers->reset();
   }

@@ -132,8 +132,15 @@ void router::dispatch(call_record& r) {
   core_.workers->take(r);
 }
 
+void router::note_sent(call_record& r) {
+  if (r.sent_at == never && !r.child)
+    core_.times.record(measured::waits, true, core_.now() - r.arrived);
+  r.sent_at = core_.now();
+}
+
 void router::grant(call_record& r) {
   r.granted = true;
+  note_sent(r);
   core_.calls.move_to(r, phase::leased);
   do
     r.permit = core_.secrets.bits();
@@ -147,6 +154,7 @@ void router::grant(call_record& r) {
 void router::send_to(call_record& r, target_id to) {
   ++core_.totals.attempts;
   core_.calls.move_to(r, phase::in_flight);
+  note_sent(r);
   // A permutation of the attempt's number: never twice the same, and known to
   // nobody but the receiver.
   auto number = (++attempts_ * attempt_factor_) ^ attempt_mask_;
@@ -209,13 +217,19 @@ void router::on_answer(std::uint64_t key, caf::message content) {
   }
   if (o.reached)
     set_reached(*r);
+  measure_attempt(*r, o.ok);
   ascend(*r, r->depth - 1, o);
+}
+
+void router::measure_attempt(const call_record& r, bool ok) {
+  core_.times.record(measured::attempts, ok, core_.now() - r.sent_at);
 }
 
 // The attempt bounced. That may be here before the news of the target's end.
 void router::lose_attempt(call_record& r, target_id from) {
   core_.workers->suspect(from);
   set_reached(r);
+  measure_attempt(r, false);
   ascend(r, r.depth - 1, outcome::failure(errc::worker_down, true));
 }
 
@@ -263,6 +277,10 @@ void router::finish(call_record& r, const outcome& o) {
   if (r.child)
     return core_.children->finish(r, o);
   ++(o.ok ? core_.totals.succeeded : core_.totals.failed);
+  core_.times.record(measured::calls, o.ok, core_.now() - r.arrived);
+  // One that was answered by a batch, or without a worker, did not wait in vain.
+  if (r.sent_at == never && !o.ok && !has_reached(r))
+    core_.times.record(measured::waits, false, core_.now() - r.arrived);
   core_.callers.release(r);
   core_.timers.cancel(r.timer);
   if (r.permit != 0)

@@ -218,6 +218,7 @@ void worker_link::fail(target_calls& calls) {
   auto lost = std::move(calls);
   while (!lost.empty()) {
     auto& r = lost.front();
+    core_.route->measure_attempt(r, false);
     core_.route->end_attempt(r);
     set_reached(r);
     core_.route->ascend(r, r.depth - 1,

@@ -1,0 +1,34 @@
+// How long calls, attempts and waits take.
+#pragma once
+
+#include <caisson/histogram.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace caisson::detail {
+
+/// Counts durations by what they are of and how it ended. What never happens
+/// takes no memory, anything else one histogram.
+class durations {
+public:
+  /// `ok` as in `duration_summary`.
+  void record(measured what, bool ok, duration d);
+
+  /// What was counted, without what never happened.
+  [[nodiscard]] std::vector<duration_summary> list() const;
+
+  /// Forgets everything.
+  void clear() noexcept { histograms_ = {}; }
+
+private:
+  static constexpr std::size_t kinds = std::size_t{last_measured} + 1;
+
+  std::array<std::unique_ptr<histogram>, 2 * kinds> histograms_;
+};
+
+} // namespace caisson::detail

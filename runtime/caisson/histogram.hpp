@@ -15,9 +15,9 @@ namespace caisson {
 /// allocates nothing. `record` takes constant time. Not safe for concurrent
 /// use.
 ///
-/// From 1 µs (1024 ns) to 34 min (15 · 2^37 ns) a percentile is at most 6.25 % above
-/// or below the true one; below that range at most 64 ns. Longer durations are
-/// told by the largest of all, which is exact. Zero and negative durations
+/// From 1 µs (1024 ns) to 34 min (15 · 2^37 ns) a percentile is at most 6.25 %
+/// above or below the true one; below that range at most 64 ns. Longer
+/// durations are told by the largest of all, which is exact. Zero and negative durations
 /// count as zero. A bucket that holds 2^32 - 1 durations takes no more.
 class histogram {
 public:

@@ -78,6 +78,12 @@ public:
   stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
 
+  /// Replaces the settings of the gate itself.
+  stack& configure(gate_config c) {
+    config_ = std::move(c);
+    return *this;
+  }
+
   /// Sets the deadline of calls without one.
   stack& default_deadline(duration d) {
     config_.default_deadline = d;

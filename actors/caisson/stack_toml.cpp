@@ -2,6 +2,7 @@
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/policy_kinds.hpp>
+#include <caisson/presets.hpp>
 #include <caisson/toml.hpp>
 
 #include <fmt/format.h>
@@ -104,6 +105,20 @@ void read_layers(settings_reader& fields, const section& at,
                    std::string{place_in(at, f.key)}});
 }
 
+// A preset is a whole: what would a further layer stand above?
+stack read_preset(settings_reader& fields, const section& at, problems& out) {
+  std::vector<std::string_view> names{"none"};
+  names.insert(names.end(), presets::names().begin(), presets::names().end());
+  std::size_t chosen = 0;
+  fields.on({"preset", "a ready stack"}, chosen, names);
+  auto ready = presets::named(names[chosen]);
+  if (ready && at.table.find("layer") != at.table.end())
+    out.push_back({problem_kind::relation, at.path / "preset",
+                   "is a whole stack: there can be no layers beside it",
+                   std::string{place_in(at, "preset")}});
+  return ready.value_or(stack{});
+}
+
 } // namespace
 
 // -- stacks -------------------------------------------------------------------
@@ -114,13 +129,13 @@ stack_from(const settings& table, const std::string& name,
            caf::actor_system* sys) {
   problems found;
   section at{table, path, place};
+  settings_reader fields{at, found};
+  stack_entry result{read_preset(fields, at, found)};
   gate_config config;
   config.name = name;
-  settings_reader fields{at, found};
   describe(fields, config);
   add_problems(problems_of(config, path), at, found);
-
-  stack_entry result{stack{std::move(config)}};
+  result.policies.configure(std::move(config));
   read_layers(fields, at, sys, result.policies, found);
   fields.on({"worker", "how a worker is supervised that the gate makes"},
             result.supervision);

@@ -46,6 +46,10 @@ public:
   /// this is true.
   [[nodiscard]] virtual bool handles_content() const { return false; }
 
+  /// Looks at a call right before its policy admits it, also in the mode
+  /// `observe`. Called only if the layer handles content.
+  virtual void examine(const caf::message&, env&) {}
+
   /// Answers a call before the policy sees it, or returns nothing to pass it
   /// on.
   virtual std::optional<caf::message> prefilter(const caf::message&, env&) {

@@ -128,6 +128,7 @@ public:
   bool has_content = false;
   std::function<std::optional<caf::message>(const caf::message&, env&)>
     on_prefilter;
+  std::function<void(const caf::message&, env&)> on_examine;
   std::function<caf::message(call_id, messages, env&)> on_content;
   std::function<std::optional<messages>(caf::message&, std::size_t, env&)>
     on_split;
@@ -149,6 +150,11 @@ public:
   }
 
   [[nodiscard]] bool handles_content() const override { return has_content; }
+
+  void examine(const caf::message& x, env& e) override {
+    if (on_examine)
+      on_examine(x, e);
+  }
 
   std::optional<caf::message> prefilter(const caf::message& x,
                                         env& e) override {

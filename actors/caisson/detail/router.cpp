@@ -69,8 +69,12 @@ bool router::admit(call_record& r, std::size_t k, mode act) {
   auto outer = r.deadline;
   auto by_default = r.default_deadline;
   r.reached &= ~bit(k);
-  auto d = core_.layers.run(
-    k, [&](policy& p, env& e) { return p.admit(r, r.layers[k].notes, e); });
+  // In one turn, so that what a function threw at either is seen below.
+  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+    if (core_.layers[k].handles_content)
+      core_.layers[k].owner->examine(r.payload, e);
+    return p.admit(r, r.layers[k].notes, e);
+  });
   auto replaced = r.deadline != outer || r.default_deadline != by_default;
   // The layers further in must not see a deadline that is only observed; the
   // policy counts by itself what overran it.

@@ -202,6 +202,10 @@ struct child_call {
   /// Its weight at semaphores and limiters; 0: as its parent if there is just
   /// one, otherwise 1.
   std::uint32_t permits = 0;
+  /// Key, priority and idempotence of a child without parents.
+  std::string key = {};
+  std::int32_t priority = 0;
+  idempotence idempotent = idempotence::unmarked;
 };
 
 /// The host's side: what a policy may read and request during a call to it. The

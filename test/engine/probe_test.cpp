@@ -39,6 +39,25 @@ TEST_F(probe, has_the_content_that_its_layer_gives_it) {
   EXPECT_EQ(w.metric("attempts"), 1);
 }
 
+TEST_F(probe, is_what_its_policy_says_to_layers_below_and_to_the_worker) {
+  world_setup s;
+  s.worker.takes_calls = true;
+  auto& w = start(s);
+  call_info seen;
+  b.on_admit = [&](call_info& c, auto&, auto&) {
+    seen = c;
+    return decision::pass();
+  };
+  send_probe(
+    {.permits = 3, .key = "k", .priority = 7, .idempotent = idempotence::yes});
+  EXPECT_EQ(seen.key, "k");
+  EXPECT_EQ(seen.permits, 3u);
+  EXPECT_EQ(seen.priority, 7);
+  EXPECT_EQ(seen.idempotent, idempotence::yes);
+  EXPECT_EQ(options_of(0).key, "k");
+  w.answer(0, "fine");
+}
+
 TEST_F(probe, of_a_mute_worker_ends_by_the_default_deadline) {
   world_setup s;
   s.config.default_deadline = 30ms;

@@ -38,6 +38,11 @@ call_id child_calls::make(std::size_t k, child_call wish) {
   c.child->parents = std::move(wish.parents);
   c.child->permits = wish.permits;
   c.permits = std::max<std::uint32_t>(wish.permits, 1);
+  if (!c.child->has_parents) {
+    c.key = std::move(wish.key);
+    c.priority = wish.priority;
+    c.idempotent = wish.idempotent;
+  }
   c.arrived = core_.now();
   c.at = static_cast<std::int8_t>(k);
   return c.id;

@@ -1,5 +1,6 @@
 #include <caisson/policy_kinds.hpp>
 
+#include <caisson/cache_layer.hpp>
 #include <caisson/detail/alternatives.hpp>
 #include <caisson/detail/settings_text.hpp>
 
@@ -29,6 +30,7 @@ std::deque<policy_kind> built_in() {
     kind_of<breaker>(),
     kind_of<retrier>(),
     kind_of<batcher>(),
+    kind_of<cache>(),
     kind_of<fallback>(add_fallback,
                       "alternatives = [{ value = -1, type = 'int32' }]\n"),
   };

@@ -243,6 +243,10 @@ private:
           redirect(id, child.target);
       return;
     }
+    if (a.what == kind::join_child) {
+      e.children.at(a.index - 1).parents.push_back(a.call);
+      return;
+    }
     auto i = calls.find(a.call);
     if (i == calls.end() || i->second.where != place::held)
       return;

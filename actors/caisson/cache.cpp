@@ -1,0 +1,361 @@
+#include <caisson/cache.hpp>
+
+#include <caisson/callback.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace caisson {
+
+// -- construction -------------------------------------------------------------
+
+cache::cache(cache_config c, cache_content content)
+  : policy_base(std::move(c)), content_(std::move(content)) {}
+
+bool cache::preheat(const std::string& key, kept_message value, env& e) {
+  if (key.empty() || key.size() > longest_key
+      || used_.size() >= config_.max_entries)
+    return false;
+  auto i = records_.try_emplace(key).first;
+  if (i->second.kept)
+    return false;
+  count(counter::preheated);
+  keep(i, std::move(value), time_after(e.now, config_.ttl));
+  return true;
+}
+
+// -- calls: admission ---------------------------------------------------------
+
+decision cache::admit(call_info& call, slot& notes, env& e) {
+  auto seen = std::exchange(next_, {});
+  auto& my = notes.start<progress>();
+  const auto& key = seen.key ? *seen.key : call.key;
+  if (key.empty() || key.size() > longest_key || seen.use == cache_use::bypass
+      || (seen.use == cache_use::read && !may_read(call))) {
+    count(counter::bypassed);
+    return decision::pass();
+  }
+  my.at = pin(key);
+  if (seen.use == cache_use::read)
+    return look_up(call, my, seen, e);
+  my.where = stage::changing;
+  count(counter::invalidated);
+  invalidate(my.at);
+  return decision::pass();
+}
+
+bool cache::may_read(const call_info& call) const noexcept {
+  return config_.cacheable == cacheable_calls::keyed
+         || call.idempotent == idempotence::yes;
+}
+
+decision cache::look_up(const call_info& call, progress& my,
+                        const cache_look& x, env& e) {
+  auto& r = my.at->second;
+  if (!r.kept)
+    return load(call, my, x.observing, e);
+  if (e.now < r.expires)
+    return give(call, my, r.negative ? counter::negative_hits : counter::hits,
+                e);
+  if (!r.negative && e.now < time_after(r.expires, config_.stale_while)) {
+    if (x.observing) {
+      // As the call passes, its own answer is the new one.
+      count(counter::stale_hits);
+      return go_alone(my);
+    }
+    auto held = give(call, my, counter::stale_hits, e);
+    refresh(call, my.at, x.content, e);
+    return held;
+  }
+  if (!can_stand_in(r, e.now)) {
+    count(counter::expired);
+    drop(my.at);
+  } else if (e.now < r.failing_until) {
+    return give(call, my, counter::stale_on_error, e);
+  }
+  return load(call, my, x.observing, e);
+}
+
+decision cache::load(const call_info& call, progress& my, bool observing,
+                     env& e) {
+  auto& r = my.at->second;
+  if (!config_.single_flight || observing) {
+    count(counter::misses);
+    return go_alone(my);
+  }
+  my.where = stage::waiting;
+  if (r.flight != 0 && e.now < time_after(r.sent, config_.join_within)) {
+    count(counter::joined);
+    my.flight = r.flight;
+    my.on_refresh = flights_.at(r.flight).refresh;
+    e.join_child(r.flight, call.id);
+    // The child may end before the host gets to that; `expire` comes after it.
+    return decision::hold(e.now);
+  }
+  count(counter::misses);
+  my.on_refresh = false;
+  my.flight = start(my.at, {.parents = {call.id}}, false, e);
+  return decision::hold();
+}
+
+decision cache::go_alone(progress& my) {
+  my.where = stage::alone;
+  my.load = ++loads_;
+  return decision::pass();
+}
+
+decision cache::give(const call_info& call, progress& my, counter why, env& e) {
+  auto& r = my.at->second;
+  count(why);
+  used_.splice(used_.begin(), used_, r.use);
+  my.where = stage::answered;
+  // Of its own, as the record may have another one before the call gets it.
+  my.answer = answers_.push_back(r.value);
+  e.answer(call.id, my.answer);
+  return decision::hold();
+}
+
+void cache::refresh(const call_info& call, record_map::iterator at,
+                    const void* content, env& e) {
+  const auto& r = at->second;
+  if (e.now < r.refresh_at
+      || (r.flight != 0
+          && (flights_.at(r.flight).refresh
+              || e.now < time_after(r.sent, config_.join_within))))
+    return;
+  auto child = start(at,
+                     {.deadline = time_after(e.now, config_.refresh_timeout),
+                      .permits = call.permits,
+                      .key = call.key,
+                      .priority = call.priority,
+                      .idempotent = call.idempotent},
+                     true, e);
+  if (content_.keep)
+    flights_.at(child).content = content_.keep(content);
+}
+
+call_id cache::start(record_map::iterator at, child_call c, bool refresh,
+                     env& e) {
+  auto child = e.start_child(std::move(c));
+  flights_.emplace(child, flight{at, ++loads_, refresh, {}});
+  auto& r = at->second;
+  ++r.pins;
+  r.flight = child;
+  r.sent = e.now;
+  return child;
+}
+
+decision cache::expire(call_info& call, slot& notes, env& e) {
+  auto& my = notes.as<progress>();
+  if (flights_.contains(my.flight))
+    return decision::hold();
+  return load(call, my, false, e);
+}
+
+// -- calls: outcomes ----------------------------------------------------------
+
+decision cache::child_done(call_id child, outcome& result, env& e) {
+  auto node = flights_.extract(child);
+  auto& f = node.mapped();
+  auto& r = f.at->second;
+  if (r.flight == child)
+    r.flight = 0;
+  auto known = learn(f.at, f.number, result, e);
+  if (f.refresh) {
+    count(known ? counter::refreshed : counter::refresh_failed);
+    if (!known)
+      r.refresh_at = time_after(e.now, config_.refresh_backoff);
+  }
+  unpin(f.at);
+  return decision::pass();
+}
+
+decision cache::settle(call_info& call, slot& notes, outcome& result, env& e) {
+  auto& my = notes.as<progress>();
+  switch (my.where) {
+    case stage::bypassing:
+      return decision::pass();
+    case stage::changing:
+      // What was read while it was below may be from before it.
+      invalidate(my.at);
+      [[fallthrough]];
+    case stage::answered:
+      leave(my);
+      return decision::pass();
+    case stage::alone:
+      learn(my.at, my.load, result, e);
+      break;
+    case stage::waiting:
+      // A refresh may have less time than those that joined it.
+      if (my.on_refresh && config_.single_flight
+          && result.is(errc::deadline_exceeded) && e.now < call.deadline)
+        return load(call, my, false, e);
+      break;
+  }
+  auto& r = my.at->second;
+  if (!result.ok && can_stand_in(r, e.now)
+      && stands_in_for(config_, result, e)) {
+    r.failing_until = time_after(e.now, config_.refresh_backoff);
+    e.tell({.kind = event_kind::fell_back, .to = "stale", .call = call.id});
+    return give(call, my, counter::stale_on_error, e);
+  }
+  leave(my);
+  return decision::pass();
+}
+
+void cache::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
+  auto& my = notes.as<progress>();
+  if (my.where == stage::bypassing)
+    return;
+  if (my.where == stage::changing)
+    invalidate(my.at);
+  else if (my.where != stage::answered)
+    count(counter::abandoned);
+  leave(my);
+}
+
+const void* cache::value(std::uint64_t number) const noexcept {
+  auto* x = answers_.find(static_cast<answer_list::handle>(number));
+  return x ? x->get() : nullptr;
+}
+
+kept_message cache::take_content(call_id child) {
+  auto i = flights_.find(child);
+  return i == flights_.end() ? nullptr : std::exchange(i->second.content, {});
+}
+
+// -- what is kept -------------------------------------------------------------
+
+bool cache::learn(record_map::iterator at, load_number number, const outcome& o,
+                  env& e) {
+  auto& r = at->second;
+  if (number < r.newest)
+    return false;
+  if (!o.ok && !is_negative(config_, o, e))
+    return false;
+  auto ttl = o.ok ? ttl_of(o, e) : config_.negative_ttl;
+  r.newest = number;
+  if (ttl <= duration::zero()) {
+    // What was kept is not what the worker says now.
+    count(counter::not_stored);
+    drop(at);
+    return false;
+  }
+  count(o.ok ? counter::stored : counter::stored_negative);
+  keep(at, content_.keep && o.reply ? content_.keep(o.reply) : nullptr,
+       time_after(e.now, ttl), !o.ok);
+  return true;
+}
+
+duration cache::ttl_of(const outcome& o, env& e) {
+  if (!content_.ttl || !o.reply)
+    return config_.ttl;
+  auto own = try_user(
+    [&] { return content_.ttl(o.reply); },
+    [&](std::string_view what) { note_failure("ttl", what, e); });
+  // Not trusted to answer others if nobody knows for how long.
+  return own ? own->value_or(config_.ttl) : duration::zero();
+}
+
+bool cache::can_stand_in(const record& r, time_point now) const noexcept {
+  return r.kept && !r.negative && config_.stale_if_error > duration::zero()
+         && now < time_after(r.expires, config_.stale_if_error);
+}
+
+void cache::keep(record_map::iterator at, kept_message value,
+                 time_point expires, bool negative) {
+  auto& r = at->second;
+  r.value = std::move(value);
+  r.expires = expires;
+  r.negative = negative;
+  r.refresh_at = r.failing_until = time_point::min();
+  if (r.kept) {
+    used_.splice(used_.begin(), used_, r.use);
+    return;
+  }
+  r.use = used_.insert(used_.begin(), at);
+  r.kept = true;
+  shrink();
+}
+
+void cache::shrink() {
+  while (used_.size() > config_.max_entries) {
+    auto last = used_.back();
+    count(counter::evicted);
+    drop(last);
+    ++last->second.pins;
+    unpin(last);
+  }
+}
+
+void cache::drop(record_map::iterator at) {
+  auto& r = at->second;
+  if (!r.kept)
+    return;
+  used_.erase(r.use);
+  r.kept = false;
+  r.value = nullptr;
+}
+
+// Loads that are under way may have read what was there before.
+void cache::invalidate(record_map::iterator at) {
+  drop(at);
+  at->second.newest = ++loads_;
+  at->second.flight = 0;
+}
+
+// -- records ------------------------------------------------------------------
+
+cache::record_map::iterator cache::pin(const std::string& key) {
+  auto i = records_.try_emplace(key).first;
+  ++i->second.pins;
+  return i;
+}
+
+void cache::unpin(record_map::iterator at) {
+  if (--at->second.pins == 0 && !at->second.kept)
+    records_.erase(at);
+}
+
+void cache::leave(progress& my) {
+  if (my.where == stage::answered)
+    answers_.erase(my.answer);
+  my.where = stage::bypassing;
+  unpin(my.at);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void cache::note_failure(std::string_view function, std::string_view what,
+                         env& e) {
+  // A function is code that nobody here has seen: its text is cut.
+  constexpr std::size_t longest = 512;
+  count(counter::callbacks_failed);
+  auto text = fmt::format("{}: {}", function, what.substr(0, longest));
+  e.tell({.kind = event_kind::callback_failed, .detail = text});
+}
+
+void cache::adapt(env&) {
+  shrink();
+}
+
+void cache::forget(env&) {
+  for (auto i = records_.begin(); i != records_.end();) {
+    auto at = i++;
+    ++at->second.pins;
+    invalidate(at);
+    unpin(at);
+  }
+}
+
+void cache::list_gauges(std::vector<metric>& out) const {
+  auto gauge = [&](std::string_view name, std::size_t n) {
+    out.push_back({name, static_cast<std::int64_t>(n), true});
+  };
+  gauge("entries", used_.size());
+  gauge("loading", flights_.size());
+  gauge("keys", records_.size());
+}
+
+} // namespace caisson

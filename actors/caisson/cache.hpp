@@ -1,0 +1,263 @@
+// Answers calls with what the worker answered before.
+#pragma once
+
+#include <caisson/cache_config.hpp>
+#include <caisson/detail/pooled_list.hpp>
+#include <caisson/policy_base.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+// -- counters -----------------------------------------------------------------
+
+/// What a cache counts; docs/cache.md says what each means.
+enum class cache_counter : std::uint8_t {
+  hits,
+  negative_hits,
+  stale_hits,
+  stale_on_error,
+  misses,
+  joined,
+  bypassed,
+  stored,
+  stored_negative,
+  not_stored,
+  refreshed,
+  refresh_failed,
+  evicted,
+  expired,
+  invalidated,
+  preheated,
+  abandoned,
+  callbacks_failed,
+  count_
+};
+
+template <>
+struct enum_names<cache_counter> {
+  static constexpr std::string_view value[] = {
+    "hits",           "negative_hits", "stale_hits",
+    "stale_on_error", "misses",        "joined",
+    "bypassed",       "stored",        "stored_negative",
+    "not_stored",     "refreshed",     "refresh_failed",
+    "evicted",        "expired",       "invalidated",
+    "preheated",      "abandoned",     "callbacks_failed",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// A message that a cache keeps without looking at it.
+using kept_message = std::shared_ptr<const void>;
+
+/// What a cache needs to do with content, which it never sees itself.
+struct cache_content {
+  /// Makes a copy of an answer (`outcome::reply`) or of a call's content;
+  /// empty: nothing is kept of them.
+  std::function<kept_message(const void*)> keep = {};
+  /// How long this value answers calls; nothing: for the configured `ttl`; zero
+  /// or less: it is not kept. May throw: the value is not kept then.
+  std::function<std::optional<duration>(const void* reply)> ttl = {};
+};
+
+/// What a call is to a cache.
+enum class cache_use : std::uint8_t {
+  /// It may be answered from the cache.
+  read,
+  /// It changes what the worker answers to reads of its key.
+  change,
+  /// Neither.
+  bypass,
+};
+
+/// What the host knows about the call that it is about to let in.
+struct cache_look {
+  cache_use use = cache_use::read;
+  /// Its key; nothing: that of the call.
+  std::optional<std::string> key = {};
+  /// Its content, valid until it is admitted.
+  const void* content = nullptr;
+  /// Whether the cache only observes: it lets every call pass and learns from
+  /// the answers.
+  bool observing = false;
+};
+
+/// Keeps answers by key. A call whose answer is kept is held and gets it
+/// (`env::answer`). One whose answer is not kept is a *load*: with
+/// `single_flight` a child call, which calls with the same key join, otherwise
+/// the call itself.
+///
+/// Answers count from when they arrive. Of two loads of a key, the answer of
+/// the one that began last is kept; a load that began before the key was
+/// invalidated is not kept.
+class cache final : public policy_base<cache, cache_config, cache_counter> {
+public:
+  static constexpr std::string_view kind_name = "cache";
+
+  /// Calls with longer keys bypass the cache, in bytes.
+  static constexpr std::size_t longest_key = 1024;
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit cache(cache_config c, cache_content content = {});
+
+  /// Keeps an answer before the first call, for the configured `ttl` from now.
+  /// Returns false if there is no room, or the key is empty or too long. Does
+  /// not replace an answer.
+  bool preheat(const std::string& key, kept_message value, env& e);
+
+  // -- calls ------------------------------------------------------------------
+
+  /// Tells what the next call to be admitted is. Without it, a call is a read
+  /// of its own key.
+  void look_at(cache_look next) noexcept { next_ = std::move(next); }
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision expire(call_info& call, slot& notes, env& e) override;
+  decision child_done(call_id child, outcome& result, env& e) override;
+
+  /// The answer with that number, for a call that `env::answer` named; null if
+  /// nothing is kept of it.
+  [[nodiscard]] const void* value(std::uint64_t number) const noexcept;
+
+  /// The content of a refresh that starts; null if nothing is kept of it. Gives
+  /// it away.
+  [[nodiscard]] kept_message take_content(call_id child);
+
+  // -- operation --------------------------------------------------------------
+
+  /// Counts a user function that threw while the host called it for this cache,
+  /// and sends an event. No call fails because of it.
+  void note_failure(std::string_view function, std::string_view what, env& e);
+
+protected:
+  /// Evicts what is above a new `max_entries`. A new `ttl` applies to answers
+  /// that come from now on, the other settings at once.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+
+  /// Drops all answers. What is being loaded is not kept.
+  void forget(env& e) override;
+
+private:
+  /// Numbers loads in the order in which they begin. 0: none.
+  using load_number = std::uint64_t;
+
+  struct record;
+  using record_map = std::map<std::string, record, std::less<>>;
+  using use_list = std::list<record_map::iterator>;
+
+  // What is known of a key. There is one while an answer is kept, a load is
+  // under way or a call is with the cache.
+  struct record {
+    // The answer; only while `kept`.
+    kept_message value;
+    time_point expires;
+    use_list::iterator use;
+    bool kept = false;
+    bool negative = false;
+    // Loads that began earlier know less than what is known.
+    load_number newest = 0;
+    // The child that calls may join, 0 if there is none; when it was sent.
+    call_id flight = 0;
+    time_point sent;
+    // When the next refresh may start.
+    time_point refresh_at = time_point::min();
+    // Until when an old answer stands in without asking the worker first.
+    time_point failing_until = time_point::min();
+    // How many calls and children refer to this.
+    std::uint32_t pins = 0;
+  };
+
+  struct flight {
+    record_map::iterator at;
+    load_number number;
+    bool refresh;
+    // What a refresh asks, until it starts.
+    kept_message content;
+  };
+
+  using answer_list = pooled_list<kept_message>;
+
+  enum class stage : std::uint8_t {
+    // Not ours; nothing else below applies.
+    bypassing,
+    // It changes what is kept.
+    changing,
+    // It goes down itself.
+    alone,
+    // It waits for a child.
+    waiting,
+    // It gets an answer that was kept.
+    answered,
+  };
+
+  // What is known of a call.
+  struct progress {
+    record_map::iterator at;
+    // While alone.
+    load_number load = 0;
+    // While waiting; whether that is a refresh.
+    call_id flight = 0;
+    bool on_refresh = false;
+    stage where = stage::bypassing;
+    // While answered.
+    answer_list::handle answer = answer_list::none;
+  };
+
+  [[nodiscard]] bool may_read(const call_info& call) const noexcept;
+  decision look_up(const call_info& call, progress& my, const cache_look& x,
+                   env& e);
+  decision load(const call_info& call, progress& my, bool observing, env& e);
+  decision go_alone(progress& my);
+  decision give(const call_info& call, progress& my, counter why, env& e);
+  void refresh(const call_info& call, record_map::iterator at,
+               const void* content, env& e);
+  call_id start(record_map::iterator at, child_call c, bool refresh, env& e);
+
+  // Returns whether the answer is kept.
+  bool learn(record_map::iterator at, load_number number, const outcome& o,
+             env& e);
+  duration ttl_of(const outcome& o, env& e);
+  [[nodiscard]] bool can_stand_in(const record& r,
+                                  time_point now) const noexcept;
+  void keep(record_map::iterator at, kept_message value, time_point expires,
+            bool negative = false);
+  void shrink();
+  void drop(record_map::iterator at);
+  void invalidate(record_map::iterator at);
+
+  [[nodiscard]] record_map::iterator pin(const std::string& key);
+  void unpin(record_map::iterator at);
+  void leave(progress& my);
+
+  cache_content content_;
+  cache_look next_;
+  record_map records_;
+  // Those with an answer, the most recently used one first.
+  use_list used_;
+  // Loads that are children.
+  std::unordered_map<call_id, flight> flights_;
+  // What calls are about to be answered with.
+  answer_list answers_;
+  load_number loads_ = 0;
+};
+
+} // namespace caisson

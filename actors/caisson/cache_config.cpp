@@ -1,0 +1,116 @@
+#include <caisson/cache_config.hpp>
+
+namespace caisson {
+
+namespace {
+
+// With an answer that the default table never gives to an error for "the lists
+// say no", so that `neutral` is known to come from the table (or from
+// `by_value`).
+constexpr list_meaning lists{verdict::transient, verdict::success,
+                             verdict::success};
+
+void describe_stale(field_visitor& v, cache_config& c) {
+  using namespace std::chrono_literals;
+  v.on({.key = "stale_while",
+        .help = "how long a value whose `ttl` is over still answers while it "
+                "is being refreshed; 0: not at all"},
+       c.stale_while, {0ns, unlimited});
+  v.on({.key = "stale_if_error",
+        .help = "how long a value whose `ttl` is over stands in for errors; "
+                "0: not at all"},
+       c.stale_if_error, {0ns, unlimited});
+  v.on({.key = "refresh_timeout",
+        .help = "when a refresh is given up",
+        .needs = {"stale_while"}},
+       c.refresh_timeout, {1ms, 1h});
+  v.on({.key = "refresh_backoff",
+        .help = "after a load has failed, the worker is not asked about its "
+                "key for this long while an old value can answer instead",
+        .needs = {"stale_while", "stale_if_error"}},
+       c.refresh_backoff, {1ms, 1h});
+}
+
+void describe_errors(field_visitor& v, cache_config& c) {
+  v.on({.key = "stale_on",
+        .help = "errors that an old value stands in for, and no others; empty: "
+                "as in the default table, and `shed`",
+        .needs = {"stale_if_error"}},
+       c.failures.allow);
+  v.on({.key = "stale_ignore",
+        .help = "errors that are passed up, whatever `stale_on` says",
+        .needs = {"stale_if_error"}},
+       c.failures.deny);
+  v.on({.key = "negative_on",
+        .help = "errors that are kept for `negative_ttl`, and no others; "
+                "empty: the worker's own",
+        .needs = {"negative_ttl"}},
+       c.negative.allow);
+  v.on({.key = "negative_ignore",
+        .help = "errors that are not kept, whatever `negative_on` says",
+        .needs = {"negative_ttl"}},
+       c.negative.deny);
+}
+
+} // namespace
+
+void describe(field_visitor& v, cache_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.on({"ttl", "how long a value answers calls"}, c.ttl, {1ms, unlimited});
+  v.integer<std::uint32_t>({"max_entries",
+                            "how many answers are kept; one more evicts the "
+                            "least recently used one",
+                            "answers"},
+                           c.max_entries, {1, 1'000'000});
+  v.choice({"cacheable", "keyed: all calls with a key are cached; idempotent: "
+                         "those of them that are marked idempotent"},
+           c.cacheable);
+  v.on({"single_flight", "whether calls for a key that is being loaded wait "
+                         "for that answer instead of being sent"},
+       c.single_flight);
+  v.on({"join_within", "calls join one that was sent at most this long ago; "
+                       "later ones send another"},
+       c.join_within, {1ms, unlimited});
+  v.on({"negative_ttl", "how long an error of the worker's answers calls; 0: "
+                        "not at all"},
+       c.negative_ttl, {0ns, unlimited});
+  describe_stale(v, c);
+  describe_errors(v, c);
+}
+
+void check(const cache_config& c, const setting_path& path, problems& out) {
+  check_lists(c.failures, "stale_on", "stale_ignore", path, out);
+  check_lists(c.negative, "negative_on", "negative_ignore", path, out);
+}
+
+bool stands_in_for(const cache_config& c, const outcome& o, env& e) {
+  switch (c.failures.judge(o, lists, e)) {
+    case verdict::failure:
+    case verdict::transient:
+    case verdict::refused:
+      return true;
+    case verdict::success:
+      return false;
+    case verdict::neutral:
+      // The table calls `shed` neutral so that nobody tries again; but an old
+      // value is just what an overloaded service needs.
+      return o.is(errc::shed) && !c.failures.by_value;
+  }
+  return false;
+}
+
+bool is_negative(const cache_config& c, const outcome& o, env& e) {
+  if (c.negative_ttl == duration::zero() || !o.reply)
+    return false;
+  auto asked = c.negative.by_value || !c.negative.allow.empty();
+  // Unasked only what the worker itself says: that it is down or too busy is
+  // not about the key.
+  if (!asked && (o.own_error || !o.from_worker))
+    return false;
+  auto v = c.negative.judge(o, lists, e);
+  return v == verdict::failure || v == verdict::transient
+         || v == verdict::refused;
+}
+
+} // namespace caisson

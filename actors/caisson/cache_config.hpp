@@ -1,0 +1,98 @@
+// The settings of a cache.
+#pragma once
+
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/settings.hpp>
+#include <caisson/time.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace caisson {
+
+/// Which calls with a key a cache may answer.
+enum class cacheable_calls : std::uint8_t {
+  /// All of them.
+  keyed,
+  /// Those that are marked idempotent.
+  idempotent,
+};
+
+template <>
+struct enum_names<cacheable_calls> {
+  static constexpr std::string_view value[] = {"keyed", "idempotent"};
+};
+
+/// The settings of a cache. The host has its functions over the content of
+/// calls (`cache_forms`).
+struct cache_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How long a value answers calls: 1ms to unlimited, default 60s.
+  duration ttl = std::chrono::seconds(60);
+
+  /// How many answers are kept: 1 to 1000000, default 10000. One more evicts
+  /// the least recently used one.
+  std::uint32_t max_entries = 10'000;
+
+  /// Which calls with a key are cached, default `keyed`: all.
+  cacheable_calls cacheable = cacheable_calls::keyed;
+
+  /// Whether calls for a key that is being loaded wait for that answer instead
+  /// of being sent, default yes.
+  bool single_flight = true;
+
+  /// A call joins one that was sent at most this long ago: 1ms to unlimited,
+  /// default 5s. Otherwise one answer that was lost would be awaited as long as
+  /// further calls come.
+  duration join_within = std::chrono::seconds(5);
+
+  /// How long an error of the worker's answers calls: 0 to unlimited, default
+  /// 0: not at all.
+  duration negative_ttl = duration::zero();
+
+  /// How long a value whose `ttl` is over still answers while it is being
+  /// refreshed: 0 to unlimited, default 0.
+  duration stale_while = duration::zero();
+
+  /// How long a value whose `ttl` is over stands in for errors: 0 to unlimited,
+  /// default 0.
+  duration stale_if_error = duration::zero();
+
+  /// When a refresh is given up: 1ms to 1h, default 10s.
+  duration refresh_timeout = std::chrono::seconds(10);
+
+  /// After a load has failed, the worker is not asked about its key for this
+  /// long while an old value can answer instead: 1ms to 1h, default 1s.
+  duration refresh_backoff = std::chrono::seconds(1);
+
+  /// Which errors a value stands in for: `failure`, `transient` and `refused`,
+  /// and in the default table also the error `shed`. The lists are called
+  /// `stale_on` (allow) and `stale_ignore` (deny), both empty by default.
+  classifier failures = {};
+
+  /// Which errors are kept for `negative_ttl`: by default those that are the
+  /// worker's own. With an allow list or `by_value`: those that it names or
+  /// that are not judged `success` or `neutral`. The lists are called
+  /// `negative_on` (allow) and `negative_ignore` (deny), both empty by default.
+  classifier negative = {};
+};
+
+void describe(field_visitor& v, cache_config& c);
+
+void check(const cache_config& c, const setting_path& path, problems& out);
+
+/// Whether a value whose time is over stands in for this failure.
+[[nodiscard]] bool stands_in_for(const cache_config& c, const outcome& o,
+                                 env& e);
+
+/// Whether this failure is kept for `negative_ttl`. Never one that came without
+/// an answer, which the gate's own layers decided on.
+[[nodiscard]] bool is_negative(const cache_config& c, const outcome& o, env& e);
+
+} // namespace caisson

@@ -1,0 +1,86 @@
+// The layer of a cache: the content of calls and of answers.
+#pragma once
+
+#include <caisson/cache.hpp>
+#include <caisson/caf.hpp>
+#include <caisson/layer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// What a cache reads from content. Every function may be empty and may throw;
+/// a throw is counted in `callbacks_failed`, and no call fails because of it.
+struct cache_forms {
+  /// The key of a call; nothing: it bypasses the cache. Calls with equal keys
+  /// get the same answer, so a key says everything on which the answer depends.
+  /// Empty: `call::key`, which callers choose. If it throws, the call bypasses
+  /// the cache.
+  std::function<std::optional<std::string>(const caf::message&)> key = {};
+
+  /// The key whose answer a call changes; nothing: it is not a change. What is
+  /// kept of the key is dropped when the call comes and when its outcome does.
+  /// If it throws, the call bypasses the cache.
+  std::function<std::optional<std::string>(const caf::message&)>
+    invalidates = {};
+
+  /// How long a value answers calls; nothing: for `ttl`; zero or less: it is
+  /// not kept. If it throws, the value is not kept.
+  std::function<std::optional<duration>(const caf::message&)> ttl = {};
+
+  /// Keys with their answers, to begin with; further ones than `max_entries`
+  /// are left out. Called before the first call of each gate.
+  std::function<std::vector<std::pair<std::string, caf::message>>()>
+    preheat = {};
+
+  /// Caches calls that consist of a single `T`, by the key `f(const T&)`.
+  template <class T, class F>
+  static cache_forms keyed_by(F f);
+};
+
+/// Tells a `cache` what calls are, and keeps messages for it.
+class cache_layer final : public policy_layer<cache> {
+public:
+  explicit cache_layer(const cache_config& c, cache_forms forms = {});
+
+  [[nodiscard]] bool handles_content() const override { return true; }
+  void examine(const caf::message& content, env& e) override;
+  caf::message child_content(call_id child, std::vector<caf::message> parents,
+                             env& e) override;
+  [[nodiscard]] caf::message value(std::uint64_t number) const override;
+
+private:
+  void preheat(env& e);
+  cache_look look(const caf::message& content, env& e);
+
+  cache_forms forms_;
+  const cache& cache_;
+  bool preheated_ = false;
+};
+
+template <>
+struct layer_of<cache> {
+  using type = cache_layer;
+};
+
+// -- implementation -----------------------------------------------------------
+
+template <class T, class F>
+cache_forms cache_forms::keyed_by(F f) {
+  cache_forms result;
+  result.key =
+    [f = std::move(f)](const caf::message& x) -> std::optional<std::string> {
+    auto* content = portable::get_if<T>(x);
+    if (!content)
+      return std::nullopt;
+    return f(*content);
+  };
+  return result;
+}
+
+} // namespace caisson

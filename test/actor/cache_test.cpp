@@ -1,0 +1,310 @@
+// Caches in gates and in local gates.
+#include <caisson/cache_layer.hpp>
+
+#include <support/local_proxy.hpp>
+#include <support/world.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using strings = std::vector<std::string>;
+
+/// `get:NAME` reads the key NAME, `put:NAME` changes it, `odd` throws.
+cache_forms by_name() {
+  auto name_after = [](std::string verb) {
+    return [=](const caf::message& x) -> std::optional<std::string> {
+      auto* text = portable::get_if<std::string>(x);
+      if (text && *text == "odd")
+        throw std::runtime_error{"odd"};
+      if (!text || !text->starts_with(verb))
+        return std::nullopt;
+      return text->substr(verb.size());
+    };
+  };
+  return {.key = name_after("get:"), .invalidates = name_after("put:")};
+}
+
+class cache_test : public testing::TestWithParam<std::tuple<host_kind, int>> {
+protected:
+  cache_test()
+    : world(std::get<1>(GetParam()) == 0
+              ? std::optional<std::uint64_t>{}
+              : std::optional<std::uint64_t>(std::get<1>(GetParam()))) {}
+
+  void TearDown() override {
+    for (auto& x : std::exchange(owned, {}))
+      world.kill(x);
+    world.run_until_idle();
+    EXPECT_EQ(world.timers(), 0u);
+    EXPECT_EQ(world.actors(), 0u);
+  }
+
+  scripted_worker make_worker(scripted_worker::script run = {}) {
+    scripted_worker w{world, std::move(run)};
+    owned.push_back(w.handle());
+    return w;
+  }
+
+  caf::actor host(const scripted_worker& w, stack s) {
+    owned.push_back(
+      spawn_host(std::get<0>(GetParam()), world, w.handle(), std::move(s)));
+    world.run_until_idle();
+    return owned.back();
+  }
+
+  caf::actor host(const scripted_worker& w, cache_config c = {},
+                  cache_forms forms = by_name()) {
+    return host(w, stack{}.add<cache>(std::move(c), std::move(forms)));
+  }
+
+  std::int64_t count(const caf::actor& g, const std::string& name) {
+    return world.request(g, get_status{})
+      .template value<status>()
+      .metric("cache", name);
+  }
+
+  /// Large in one order of messages only, as each takes seconds.
+  static int crowd() { return std::get<1>(GetParam()) == 0 ? 10'000 : 100; }
+
+  pending_answer ask(const caf::actor& g, std::string text) {
+    return world.request(g, std::move(text));
+  }
+
+  virtual_time world;
+  std::vector<caf::actor> owned;
+};
+
+INSTANTIATE_TEST_SUITE_P(hosts, cache_test,
+                         testing::Combine(testing::Values(host_kind::gate,
+                                                          host_kind::local),
+                                          testing::Range(0, 4)));
+
+/// Counts its messages, and answers with the number.
+scripted_worker::script counting() {
+  return [n = std::make_shared<int>()](const caf::message&) {
+    return std::optional{caf::make_message(++*n)};
+  };
+}
+
+TEST_P(cache_test, ten_thousand_callers_make_one_call) {
+  auto w = make_worker();
+  auto g = host(w);
+  std::vector<pending_answer> all;
+  for (int i = 0; i < crowd(); ++i)
+    all.push_back(ask(g, "get:k"));
+  ASSERT_EQ(w.count(), 1u);
+  w.answer(std::string{"v"});
+  for (auto& x : all)
+    ASSERT_EQ(x.value<std::string>(), "v");
+  EXPECT_EQ(ask(g, "get:k").value<std::string>(), "v");
+  EXPECT_EQ(w.count(), 1u);
+}
+
+TEST_P(cache_test, ten_thousand_callers_share_one_failure) {
+  auto w = make_worker();
+  auto g = host(w);
+  std::vector<pending_answer> all;
+  for (int i = 0; i < crowd(); ++i)
+    all.push_back(ask(g, "get:k"));
+  w.fail(caf::make_error(caf::sec::end_of_stream));
+  for (auto& x : all)
+    ASSERT_EQ(x.error(), caf::sec::end_of_stream);
+  EXPECT_EQ(count(g, "loading"), 0);
+}
+
+TEST_P(cache_test, all_are_answered_if_the_worker_dies) {
+  auto w = make_worker();
+  auto g = host(w);
+  auto a = ask(g, "get:k");
+  auto b = ask(g, "get:k");
+  world.kill(w.handle());
+  EXPECT_TRUE(a.is(errc::worker_down));
+  EXPECT_TRUE(b.is(errc::worker_down));
+}
+
+TEST_P(cache_test, an_old_value_outlives_the_worker) {
+  auto w = make_worker(counting());
+  auto g = host(w, {.ttl = 1s, .stale_if_error = 1h});
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  world.kill(w.handle());
+  world.advance(1s);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  EXPECT_TRUE(ask(g, "get:l").is(errc::worker_down));
+  EXPECT_EQ(count(g, "stale_on_error"), 1);
+}
+
+TEST_P(cache_test, answers_at_once_while_it_refreshes) {
+  auto w = make_worker(counting());
+  auto g = host(w, {.ttl = 1s, .stale_while = 1s});
+  ask(g, "get:k");
+  world.advance(1s);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  EXPECT_EQ(w.count(), 2u);
+  EXPECT_EQ(w.received_as<std::string>(), (strings{"get:k", "get:k"}));
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 2);
+  EXPECT_EQ(w.count(), 2u);
+}
+
+TEST_P(cache_test, other_messages_and_changes_go_to_the_worker) {
+  auto w = make_worker(counting());
+  auto g = host(w);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  EXPECT_EQ(ask(g, "list").value<int>(), 2);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  EXPECT_EQ(ask(g, "put:k").value<int>(), 3);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 4);
+  EXPECT_EQ(count(g, "invalidated"), 1);
+  EXPECT_EQ(count(g, "bypassed"), 1);
+}
+
+TEST_P(cache_test, a_function_that_throws_makes_its_call_bypass_the_cache) {
+  auto w = make_worker(counting());
+  auto g = host(w);
+  EXPECT_EQ(ask(g, "odd").value<int>(), 1);
+  EXPECT_EQ(ask(g, "odd").value<int>(), 2);
+  EXPECT_EQ(count(g, "callbacks_failed"), 2);
+  EXPECT_EQ(count(g, "bypassed"), 2);
+}
+
+TEST_P(cache_test, begins_with_what_it_is_given) {
+  auto w = make_worker(counting());
+  auto forms = by_name();
+  forms.preheat = [] {
+    std::vector<std::pair<std::string, caf::message>> all;
+    for (const auto* key : {"a", "b", "c"})
+      all.emplace_back(key, caf::make_message(-1));
+    return all;
+  };
+  auto g = host(w, {.max_entries = 2}, forms);
+  EXPECT_EQ(ask(g, "get:a").value<int>(), -1);
+  EXPECT_EQ(ask(g, "get:b").value<int>(), -1);
+  EXPECT_EQ(ask(g, "get:c").value<int>(), 1);
+}
+
+TEST_P(cache_test, does_without_a_beginning_that_throws) {
+  auto w = make_worker(counting());
+  auto forms = by_name();
+  forms.preheat = []() -> std::vector<std::pair<std::string, caf::message>> {
+    throw std::runtime_error{"no file"};
+  };
+  auto g = host(w, {}, forms);
+  EXPECT_EQ(ask(g, "get:a").value<int>(), 1);
+  EXPECT_EQ(ask(g, "get:a").value<int>(), 1);
+  EXPECT_EQ(count(g, "callbacks_failed"), 1);
+}
+
+TEST_P(cache_test, goes_by_the_key_of_the_call_without_a_function) {
+  auto w = make_worker(counting());
+  auto g = host(w, {}, {});
+  EXPECT_EQ(world.request(g, wrap(1).key("k")).value<int>(), 1);
+  EXPECT_EQ(world.request(g, wrap(2).key("k")).value<int>(), 1);
+  EXPECT_EQ(world.request(g, wrap(2)).value<int>(), 2);
+  EXPECT_EQ(world.request(g, wrap(2)).value<int>(), 3);
+}
+
+TEST_P(cache_test, reset_empties_it) {
+  auto w = make_worker(counting());
+  auto g = host(w);
+  ask(g, "get:k");
+  world.request(g, command{operator_command::reset, "cache"});
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 2);
+}
+
+TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
+  auto w = make_worker(counting());
+  auto g = host(w, stack{}
+                     .add<cache>({.ttl = 1s, .stale_if_error = 1h}, by_name())
+                     .breaker({.threshold = 1}));
+  for (int i = 0; i < 5; ++i)
+    ask(g, "get:k");
+  auto s = world.request(g, get_status{}).value<status>();
+  EXPECT_EQ(s.metric("breaker", "successes"), 1);
+  world.advance(1s);
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  // The next one is refused by the breaker.
+  world.advance(1s);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 1);
+  EXPECT_TRUE(ask(g, "get:l").is(errc::breaker_open));
+}
+
+/// Asks when it is told to, and changes each answer that it gets.
+caf::behavior vandal(caf::event_based_actor* self, const caf::actor& g,
+                     const std::shared_ptr<strings>& seen) {
+  return {[=](int) {
+    self->request(g, caf::infinite, std::string{"get:k"})
+      .then([seen](std::string& x) {
+        seen->push_back(x);
+        x = "changed";
+      });
+  }};
+}
+
+TEST_P(cache_test, callers_cannot_change_what_others_get) {
+  auto w = make_worker();
+  auto g = host(w);
+  auto seen = std::make_shared<strings>();
+  for (int i = 0; i < 3; ++i)
+    owned.push_back(world.system().spawn(vandal, g, seen));
+  for (int i = 0; i < 3; ++i)
+    world.send(owned[owned.size() - 1 - i], 1);
+  w.answer(std::string{"v"});
+  for (int i = 0; i < 3; ++i)
+    world.send(owned.back(), 1);
+  EXPECT_EQ(*seen, strings(6, "v"));
+  EXPECT_EQ(w.count(), 1u);
+}
+
+/// The same with its own gate, from which answers come without a message.
+class local_vandal final : public caf::event_based_actor {
+public:
+  local_vandal(caf::actor_config& cfg, caf::actor behind,
+               std::shared_ptr<strings> seen)
+    : caf::event_based_actor(cfg),
+      gate_(this, std::move(behind), stack{}.add<cache>({}, by_name())),
+      seen_(std::move(seen)) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](int) {
+      gate_.request(std::string{"get:k"})
+        .then(
+          [this](std::string& x) {
+            seen_->push_back(x);
+            x = "changed";
+          },
+          [](caf::error&) { FAIL(); });
+      seen_->emplace_back("asked");
+    }};
+  }
+
+private:
+  local_gate<> gate_;
+  std::shared_ptr<strings> seen_;
+};
+
+TEST(local_cache, answers_within_the_request_what_nobody_has_changed) {
+  virtual_time world;
+  scripted_worker w{world, scripted_worker::always(std::string{"v"})};
+  auto seen = std::make_shared<strings>();
+  auto client = caf::actor_cast<caf::actor>(
+    world.system().spawn<local_vandal>(w.handle(), seen));
+  for (int i = 0; i < 3; ++i)
+    world.send(client, 1);
+  EXPECT_EQ(*seen, (strings{"asked", "v", "v", "asked", "v", "asked"}));
+  EXPECT_EQ(w.count(), 1u);
+  world.kill(client);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,165 @@
+// A host for caches whose calls and answers are texts.
+#pragma once
+
+#include <caisson/cache.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+/// Keeps texts. One that begins with `for ` and a number of seconds answers
+/// that long; `boom` throws.
+inline cache_content texts_as_content() {
+  cache_content out;
+  out.keep = [](const void* x) {
+    return std::make_shared<const std::string>(
+      x ? *static_cast<const std::string*>(x) : "nothing");
+  };
+  out.ttl = [](const void* x) -> std::optional<duration> {
+    const auto& text = *static_cast<const std::string*>(x);
+    if (text == "boom")
+      throw std::runtime_error{"no idea"};
+    if (!text.starts_with("for "))
+      return std::nullopt;
+    return std::chrono::seconds(std::stoi(text.substr(4)));
+  };
+  return out;
+}
+
+/// Plays the part of the gate for a cache. An answer that begins with `!` is an
+/// error of the worker's. Children are numbered from 1 on.
+class cache_rig : public solo<cache> {
+public:
+  explicit cache_rig(cache_config c = {})
+    : solo(std::move(c), texts_as_content()) {}
+
+  /// A call with that key and the content `ask KEY`.
+  call_id read(std::string key, cache_look how = {}, call_info call = {}) {
+    auto content = "ask " + key;
+    call.key = std::move(key);
+    how.content = &content;
+    policy.look_at(std::move(how));
+    auto id = arrive(std::move(call));
+    // The host calls `expire` for holds that end now.
+    pass(duration::zero());
+    return id;
+  }
+
+  call_id change(std::string key) {
+    return read(std::move(key), {.use = cache_use::change});
+  }
+
+  /// The child has this answer.
+  void reply(std::uint64_t child, std::string text) {
+    auto o = outcome_of(text);
+    o.reply = &text;
+    end(child, o, text);
+  }
+
+  /// The child fails in a layer below.
+  void refuse(std::uint64_t child, errc code, bool reached = false) {
+    end(child, outcome::failure(code, reached), std::string{name_of(code)});
+  }
+
+  /// A call that went down itself has this answer.
+  void reply_to(call_id id, std::string text) {
+    auto o = outcome_of(text);
+    o.reply = &text;
+    settle_with(id, o, text);
+    pump();
+  }
+
+  /// The call leaves; a child that nobody waits for any more is given up.
+  void drop(call_id id) {
+    abandon(id);
+    for (std::uint64_t n = 1; n <= e.children.size(); ++n) {
+      auto& parents = e.children[n - 1].parents;
+      if (std::erase(parents, id) != 0 && parents.empty() && !ended_[n])
+        end(n, outcome::failure(errc::cancelled, false), "");
+    }
+  }
+
+  /// Time passes; holds that end are told.
+  void pass(duration d) {
+    advance(d);
+    pump();
+  }
+
+  void reconfigure(cache_config c) { policy.reconfigure(std::move(c), e); }
+  void reset() { policy.command(operator_command::reset, e); }
+
+  bool preheat(const std::string& key, const std::string& value) {
+    return policy.preheat(key, std::make_shared<const std::string>(value), e);
+  }
+
+  /// What the call got; `...` while it waits, `below` while it is below.
+  [[nodiscard]] std::string got(call_id id) const {
+    if (where(id) == place::below)
+      return "below";
+    auto i = got_.find(id);
+    return i == got_.end() ? "..." : i->second;
+  }
+
+  /// What a read gets at once.
+  std::string get(const std::string& key) { return got(read(key)); }
+
+  [[nodiscard]] std::uint64_t children() const { return e.children.size(); }
+
+private:
+  static outcome outcome_of(const std::string& text) {
+    auto o = outcome::success();
+    o.from_worker = true;
+    if (text.starts_with("!")) {
+      o.ok = false;
+      o.code = 3;
+      o.category = category_hash("app");
+    }
+    return o;
+  }
+
+  void end(std::uint64_t child, outcome o, const std::string& text) {
+    ASSERT_FALSE(std::exchange(ended_[child], true)) << child;
+    ASSERT_EQ(policy.child_done(child, o, e).what, decision::kind::pass);
+    auto parents = e.children.at(child - 1).parents;
+    for (auto id : parents)
+      if (where(id) == place::held)
+        settle_with(id, o, text);
+    pump();
+  }
+
+  void settle_with(call_id id, const outcome& o, const std::string& text) {
+    finish(id, o);
+    if (where(id) == place::passed)
+      got_[id] = text;
+  }
+
+  // Hands over the answers that the cache has named.
+  void pump() {
+    for (auto more = true; std::exchange(more, false);)
+      for (auto& [id, x] : calls)
+        if (x.where == place::redirected) {
+          auto text = *static_cast<const std::string*>(policy.value(x.index));
+          auto o = outcome_of(text);
+          o.reached = o.from_worker = false;
+          settle_with(id, o, text);
+          more = true;
+        }
+  }
+
+  std::map<call_id, std::string> got_;
+  std::map<std::uint64_t, bool> ended_;
+};
+
+} // namespace caisson::test

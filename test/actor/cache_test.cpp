@@ -239,6 +239,92 @@ TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
   EXPECT_TRUE(ask(g, "get:l").is(errc::breaker_open));
 }
 
+// -- with other layers --------------------------------------------------------
+
+TEST_P(cache_test, each_caller_has_his_own_deadline) {
+  auto w = make_worker();
+  auto g = host(w, stack{}.deadline({.timeout = 1s}).add<cache>({}, by_name()));
+  auto a = ask(g, "get:k");
+  world.advance(500ms);
+  auto b = ask(g, "get:k");
+  world.advance(500ms);
+  EXPECT_TRUE(a.is(errc::deadline_exceeded));
+  EXPECT_FALSE(b.ready());
+  world.advance(100ms);
+  w.answer(std::string{"v"});
+  EXPECT_EQ(b.value<std::string>(), "v");
+  EXPECT_EQ(a.count() + b.count(), 2u);
+  EXPECT_EQ(w.count(), 1u);
+}
+
+TEST_P(cache_test, a_refresh_is_as_repeatable_as_its_call) {
+  auto w = make_worker(counting());
+  auto g = host(w, stack{}
+                     .add<cache>({.ttl = 1s, .stale_while = 1h}, by_name())
+                     .retrier({.backoff = schedule::constant(1s)}));
+  ask(g, "get:k");
+  world.advance(1s);
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  auto marked = wrap(std::string{"get:k"}).idempotent();
+  EXPECT_EQ(world.request(g, marked).value<int>(), 1);
+  world.advance(1s);
+  EXPECT_EQ(count(g, "refreshed"), 1);
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 2);
+}
+
+TEST_P(cache_test, loads_are_items_of_a_batcher_below) {
+  auto w = make_worker(scripted_worker::on<batch>([](const batch& x) {
+    batch_reply out;
+    for (const auto& item : x.items)
+      out.results.push_back(item);
+    return out;
+  }));
+  auto g = host(w, stack{}
+                     .add<cache>({}, by_name())
+                     .batcher({.max_items = 2, .max_delay = 1h}));
+  auto a = ask(g, "get:k");
+  auto b = ask(g, "get:k");
+  auto c = ask(g, "get:l");
+  EXPECT_EQ(a.value<std::string>(), "get:k");
+  EXPECT_EQ(b.value<std::string>(), "get:k");
+  EXPECT_EQ(c.value<std::string>(), "get:l");
+  EXPECT_EQ(ask(g, "get:l").value<std::string>(), "get:l");
+  EXPECT_EQ(w.count(), 1u);
+}
+
+TEST_P(cache_test, a_classifier_that_throws_ends_the_calls_at_hand_only) {
+  auto w = make_worker(counting());
+  cache_config c{.ttl = 1s, .stale_if_error = 1h};
+  c.failures.by_value = [](const outcome&) -> verdict {
+    throw std::runtime_error{"odd"};
+  };
+  auto g = host(w, c);
+  ask(g, "get:k");
+  world.advance(1s);
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  EXPECT_TRUE(ask(g, "get:k").is(errc::callback_failed));
+  EXPECT_EQ(ask(g, "get:k").value<int>(), 2);
+  EXPECT_EQ(count(g, "loading"), 0);
+  EXPECT_EQ(count(g, "keys"), 1);
+}
+
+TEST_P(cache_test, an_error_that_cannot_be_judged_is_not_kept) {
+  auto w = make_worker();
+  cache_config c{.negative_ttl = 1h};
+  c.negative.by_value = [](const outcome&) -> verdict {
+    throw std::runtime_error{"odd"};
+  };
+  auto g = host(w, c);
+  auto a = ask(g, "get:k");
+  auto b = ask(g, "get:k");
+  w.fail(caf::make_error(caf::sec::runtime_error));
+  EXPECT_TRUE(a.is(errc::callback_failed));
+  EXPECT_TRUE(b.is(errc::callback_failed));
+  EXPECT_EQ(count(g, "keys"), 0);
+}
+
+// -- what callers may do ------------------------------------------------------
+
 /// Asks when it is told to, and changes each answer that it gets.
 caf::behavior vandal(caf::event_based_actor* self, const caf::actor& g,
                      const std::shared_ptr<strings>& seen) {

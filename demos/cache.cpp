@@ -55,7 +55,7 @@ int main() {
 
   auto teapots = std::make_shared<shop>();
   // [stack]
-  auto policies = caisson::stack{"prices"}.add<caisson::cache>(
+  auto policies = caisson::stack{"prices"}.cache(
     {.ttl = 10s, .stale_while = 5s, .stale_if_error = 1h}, prices_by_article());
   // [/stack]
   auto gate = caisson::spawn_gate(world, world.system().spawn(prices, teapots),

@@ -97,6 +97,12 @@ inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
                     stack{}.fallback(std::move(chain), std::move(c)));
 }
 
+inline control_handle spawn_cache(caf::actor_system& sys, worker behind,
+                                  cache_config c = {}, cache_forms forms = {}) {
+  return spawn_gate(sys, std::move(behind),
+                    stack{}.cache(std::move(c), std::move(forms)));
+}
+
 // -- names --------------------------------------------------------------------
 
 /// Registers `gate` as `name` with the system, for `find_name`. The registry

@@ -51,6 +51,10 @@ stack& stack::fallback(std::vector<alternative> chain, fallback_config c) {
   return add<caisson::fallback>(std::move(c), std::move(chain));
 }
 
+stack& stack::cache(cache_config c, cache_forms forms) {
+  return add<caisson::cache>(std::move(c), std::move(forms));
+}
+
 void stack::settle_name(std::string& name, std::string_view kind) {
   if (!name.empty()) {
     if (has(name))

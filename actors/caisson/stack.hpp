@@ -3,6 +3,7 @@
 
 #include <caisson/batcher_layer.hpp>
 #include <caisson/breaker.hpp>
+#include <caisson/cache_layer.hpp>
 #include <caisson/deadline.hpp>
 #include <caisson/fallback_layer.hpp>
 #include <caisson/layer.hpp>
@@ -77,6 +78,7 @@ public:
   stack& retrier(retrier_config c = {});
   stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
+  stack& cache(cache_config c = {}, cache_forms forms = {});
 
   /// Replaces the settings of the gate itself.
   stack& configure(gate_config c) {

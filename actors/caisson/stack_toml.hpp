@@ -31,7 +31,8 @@ struct stack_file {
 
 /// Reads one stack: the fields of `gate_config` (`name` defaults to the `name`
 /// given here), a list of tables `layer` in the order in which a call passes
-/// them or a `preset` (see presets.hpp), and a table `worker` with the fields of `supervision_config`.
+/// them, or a `preset` (see presets.hpp), and a table `worker` with the fields
+/// of `supervision_config`.
 ///
 /// `path` and `place` say where `table` stands: keys in problems begin with
 /// `path`, and problems that no single value is to blame for get `place`.

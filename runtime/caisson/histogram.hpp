@@ -17,8 +17,9 @@ namespace caisson {
 ///
 /// From 1 µs (1024 ns) to 34 min (15 · 2^37 ns) a percentile is at most 6.25 %
 /// above or below the true one; below that range at most 64 ns. Longer
-/// durations are told by the largest of all, which is exact. Zero and negative durations
-/// count as zero. A bucket that holds 2^32 - 1 durations takes no more.
+/// durations are told by the largest of all, which is exact. Zero and negative
+/// durations count as zero. A bucket that holds 2^32 - 1 durations takes no
+/// more.
 class histogram {
 public:
   /// Adds `d`.

@@ -65,7 +65,7 @@ protected:
 
   caf::actor host(const scripted_worker& w, cache_config c = {},
                   cache_forms forms = by_name()) {
-    return host(w, stack{}.add<cache>(std::move(c), std::move(forms)));
+    return host(w, stack{}.cache(std::move(c), std::move(forms)));
   }
 
   std::int64_t count(const caf::actor& g, const std::string& name) {
@@ -224,7 +224,7 @@ TEST_P(cache_test, reset_empties_it) {
 TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
   auto w = make_worker(counting());
   auto g = host(w, stack{}
-                     .add<cache>({.ttl = 1s, .stale_if_error = 1h}, by_name())
+                     .cache({.ttl = 1s, .stale_if_error = 1h}, by_name())
                      .breaker({.threshold = 1}));
   for (int i = 0; i < 5; ++i)
     ask(g, "get:k");
@@ -243,7 +243,7 @@ TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
 
 TEST_P(cache_test, each_caller_has_his_own_deadline) {
   auto w = make_worker();
-  auto g = host(w, stack{}.deadline({.timeout = 1s}).add<cache>({}, by_name()));
+  auto g = host(w, stack{}.deadline({.timeout = 1s}).cache({}, by_name()));
   auto a = ask(g, "get:k");
   world.advance(500ms);
   auto b = ask(g, "get:k");
@@ -260,7 +260,7 @@ TEST_P(cache_test, each_caller_has_his_own_deadline) {
 TEST_P(cache_test, a_refresh_is_as_repeatable_as_its_call) {
   auto w = make_worker(counting());
   auto g = host(w, stack{}
-                     .add<cache>({.ttl = 1s, .stale_while = 1h}, by_name())
+                     .cache({.ttl = 1s, .stale_while = 1h}, by_name())
                      .retrier({.backoff = schedule::constant(1s)}));
   ask(g, "get:k");
   world.advance(1s);
@@ -279,9 +279,8 @@ TEST_P(cache_test, loads_are_items_of_a_batcher_below) {
       out.results.push_back(item);
     return out;
   }));
-  auto g = host(w, stack{}
-                     .add<cache>({}, by_name())
-                     .batcher({.max_items = 2, .max_delay = 1h}));
+  auto g = host(
+    w, stack{}.cache({}, by_name()).batcher({.max_items = 2, .max_delay = 1h}));
   auto a = ask(g, "get:k");
   auto b = ask(g, "get:k");
   auto c = ask(g, "get:l");
@@ -358,7 +357,7 @@ public:
   local_vandal(caf::actor_config& cfg, caf::actor behind,
                std::shared_ptr<strings> seen)
     : caf::event_based_actor(cfg),
-      gate_(this, std::move(behind), stack{}.add<cache>({}, by_name())),
+      gate_(this, std::move(behind), stack{}.cache({}, by_name())),
       seen_(std::move(seen)) {}
 
   caf::behavior make_behavior() override {

@@ -177,6 +177,7 @@ TEST(spawn_functions, spawn_a_gate_with_one_layer_of_their_kind) {
   EXPECT_EQ(
     kind_behind(spawn_fallback(world, behind, {alternative::answer(-1)})),
     "fallback");
+  EXPECT_EQ(kind_behind(spawn_cache(world, behind)), "cache");
   EXPECT_EQ(kind_behind(spawn_policy<limiter>(world, behind)), "limiter");
 }
 

@@ -282,7 +282,7 @@ void router::finish(call_record& r, const outcome& o) {
     return core_.children->finish(r, o);
   ++(o.ok ? core_.totals.succeeded : core_.totals.failed);
   core_.times.record(measured::calls, o.ok, core_.now() - r.arrived);
-  // One that was answered by a batch, or without a worker, did not wait in vain.
+  // One that a batch, or nobody, answered did not wait in vain.
   if (r.sent_at == never && !o.ok && !has_reached(r))
     core_.times.record(measured::waits, false, core_.now() - r.arrived);
   core_.callers.release(r);

@@ -64,6 +64,9 @@ std::optional<duration> plain_delay(const segment& s,
       return times(s.base, fibonacci_number(at.index));
     case shape::decorrelated:
       return decorrelated_delay(s, at, random);
+    case shape::list:
+      return at.index < s.delays.size() ? std::optional{s.delays[at.index]}
+                                        : std::nullopt;
     case shape::custom:
       return s.custom ? s.custom(at.index) : std::nullopt;
   }
@@ -140,6 +143,13 @@ schedule schedule::decorrelated(duration base, duration max, double factor) {
 schedule schedule::custom(function f) {
   return single(
     {.kind = shape::custom, .custom = custom_function{std::move(f)}});
+}
+
+schedule schedule::list(std::vector<duration> delays) {
+  segment s;
+  s.kind = shape::list;
+  s.delays = std::move(delays);
+  return single(std::move(s));
 }
 
 schedule schedule::limit(duration max) const {
@@ -241,6 +251,17 @@ std::string_view name_of(jitter spread) {
   return n < std::size(names) ? names[n] : "unknown";
 }
 
+// `list 1s, 2s`; of very many the first ones: `list 1s, 2s … (40 delays)`.
+std::string listed_delays(const std::vector<duration>& delays) {
+  constexpr std::size_t most = 16;
+  std::string out = "list";
+  for (std::size_t i = 0; i < std::min(delays.size(), most); ++i)
+    out += (i == 0 ? " " : ", ") + to_text(delays[i]);
+  if (delays.size() > most)
+    out += fmt::format(" … ({} delays)", delays.size());
+  return out;
+}
+
 std::string growth(const segment& s) {
   switch (s.kind) {
     case shape::constant:
@@ -252,6 +273,8 @@ std::string growth(const segment& s) {
     case shape::decorrelated:
       return fmt::format("{} {} ×{}", name_of(s.kind), to_text(s.base),
                          to_text(s.factor));
+    case shape::list:
+      return listed_delays(s.delays);
     case shape::custom:
       break;
   }

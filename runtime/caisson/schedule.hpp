@@ -41,6 +41,7 @@ struct enum_names<jitter> {
 ///
 ///     schedule::exponential(50ms).limit(2s).jittered(jitter::full)
 ///     schedule::constant(10ms).take(3).then(schedule::fibonacci(100ms))
+///     schedule::list({10ms, 50ms, 1s})
 class schedule {
 public:
   enum class shape : std::uint8_t {
@@ -49,6 +50,7 @@ public:
     exponential,  // base·factorⁿ
     fibonacci,    // base·F(n): 1, 1, 2, 3, 5, 8 …
     decorrelated, // uniform in [base, factor·previous); first: base
+    list,         // those of `delays`, each once
     custom,       // a function of n, from code only
   };
 
@@ -112,6 +114,8 @@ public:
     /// The segment ends before the sum of its delays would exceed this.
     duration until = unlimited;
     custom_function custom = {};
+    /// For `list`: 1 to 1000 delays of 0 or more.
+    std::vector<duration> delays = {};
 
     friend bool operator==(const segment&, const segment&) = default;
   };
@@ -140,6 +144,9 @@ public:
   static schedule decorrelated(duration base, duration max,
                                double factor = 3.0);
   static schedule custom(function f);
+
+  /// These delays, then it is exhausted.
+  static schedule list(std::vector<duration> delays);
 
   /// The same, but no delay of the last segment is longer than `max`.
   [[nodiscard]] schedule limit(duration max) const;
@@ -188,7 +195,7 @@ bool take_over(schedule& next, const schedule& present);
 template <>
 struct enum_names<schedule::shape> {
   static constexpr std::string_view value[] = {
-    "constant", "linear", "exponential", "fibonacci", "decorrelated"};
+    "constant", "linear", "exponential", "fibonacci", "decorrelated", "list"};
 };
 
 /// One line of text, such as `exponential 50ms ×2 up to 2s, full jitter`.

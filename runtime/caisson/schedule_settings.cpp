@@ -1,5 +1,6 @@
 #include <caisson/schedule_settings.hpp>
 
+#include <caisson/detail/read_value.hpp>
 #include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
@@ -17,10 +18,69 @@ using shape = schedule::shape;
 
 constexpr std::uint32_t most_delays = 1'000'000;
 constexpr double largest_factor = 1'000'000;
+constexpr std::size_t longest_list = 1'000;
 
 bool one_of(shape kind, std::initializer_list<shape> kinds) {
   return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
 }
+
+// -- lists of delays ----------------------------------------------------------
+
+constexpr std::string_view wanted_delays = "a list of 1 to 1000 durations";
+
+/// The delays of a `list`.
+class delay_list final : public field_value {
+public:
+  explicit delay_list(std::vector<duration>& x) : x_(x) {}
+
+  [[nodiscard]] std::string type() const override { return "list"; }
+  [[nodiscard]] std::string allowed() const override {
+    return std::string{wanted_delays};
+  }
+
+  [[nodiscard]] std::string text() const override {
+    std::vector<std::string> texts;
+    texts.reserve(x_.size());
+    for (auto d : x_)
+      texts.push_back(to_text(d));
+    return detail::listed(texts);
+  }
+
+  void read(const setting& from, const setting_path& path,
+            problems& out) override {
+    std::vector<std::string> texts;
+    if (!detail::read_value(from, path, texts, wanted_delays, out))
+      return;
+    x_.assign(texts.size(), duration::zero());
+    auto items = std::get_if<std::vector<setting>>(&from.value);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      setting item{texts[i], items ? (*items)[i].place : from.place};
+      detail::read_value(item, path / i, x_[i], {duration::zero(), unlimited},
+                         out);
+    }
+  }
+
+  void check(const setting_path& path, problems& out) const override {
+    for (std::size_t i = 0; i < x_.size(); ++i)
+      if (x_[i] < duration::zero())
+        out.push_back(
+          {problem_kind::range, path / i,
+           detail::out_of_range(to_text(x_[i]),
+                                range<duration>{duration::zero(), unlimited})});
+    if (x_.size() > longest_list)
+      out.push_back({problem_kind::range, path,
+                     fmt::format("{} delays are too many, allowed: 1 to {}",
+                                 x_.size(), longest_list)});
+  }
+
+  void relate(const setting_path& path, problems& out) const override {
+    if (x_.size() > longest_list)
+      check(path, out);
+  }
+
+private:
+  std::vector<duration>& x_;
+};
 
 // -- reading ------------------------------------------------------------------
 
@@ -71,8 +131,26 @@ void read_table(const setting& from, const setting_path& path, schedule& into,
     into = schedule{{std::move(s)}};
 }
 
-void read_list(const std::vector<setting>& from, const setting_path& path,
-               schedule& into, problems& out) {
+// Reads `10ms, 50ms`, or such a list.
+void read_delays(const setting& from, const setting_path& path, schedule& into,
+                 problems& out) {
+  auto before = out.size();
+  std::vector<duration> delays;
+  delay_list list{delays};
+  list.read(from, path, out);
+  list.relate(path, out);
+  if (out.size() == before)
+    into = schedule::list(std::move(delays));
+}
+
+void read_list(const setting& whole, const setting_path& path, schedule& into,
+               problems& out) {
+  const auto& from = std::get<std::vector<setting>>(whole.value);
+  auto is_text = [](const setting& s) {
+    return std::holds_alternative<std::string>(s.value);
+  };
+  if (!from.empty() && std::all_of(from.begin(), from.end(), is_text))
+    return read_delays(whole, path, into, out);
   auto before = out.size();
   std::vector<segment> segments(from.size());
   for (std::size_t i = 0; i < from.size(); ++i)
@@ -91,8 +169,17 @@ void read_text(const setting& from, std::string_view text,
     out.push_back({problem_kind::type, path,
                    to_text(from)
                      + " is not a schedule, allowed: a duration such as "
-                       "\"250ms\", \"none\", a table or a list of tables",
+                       "\"250ms\", \"none\", a table or a list of durations "
+                       "or tables",
                    from.place});
+}
+
+void read_raw(const setting& from, std::string_view text,
+              const setting_path& path, schedule& into, problems& out) {
+  if (text.find_first_of(",[") != std::string_view::npos)
+    read_delays(from, path, into, out);
+  else
+    read_text(from, text, path, into, out);
 }
 
 } // namespace
@@ -114,6 +201,11 @@ void describe(field_visitor& v, schedule::segment& s) {
                 "the most that a delay can be, by the one before",
         .when = {"kind", {"exponential", "decorrelated"}}},
        s.factor, {1.0, largest_factor});
+  delay_list delays{s.delays};
+  v.on({.key = "delays",
+        .help = "list only: the delays, one after another",
+        .when = {"kind", {"list"}}},
+       delays);
   v.on({"max", "no delay is longer than this, jitter included; not less than "
                "base"},
        s.max, any);
@@ -158,6 +250,13 @@ void check(const schedule::segment& s, const setting_path& path,
   if (s.kind == shape::decorrelated && s.spread != jitter::none)
     wrong("jitter", "does not apply to decorrelated, which is random by "
                     "itself, allowed: none");
+  if (s.kind == shape::list && s.delays.empty())
+    wrong("delays", fmt::format("is empty, allowed: {}", wanted_delays));
+  if (s.kind != shape::list && !s.delays.empty())
+    wrong("delays", "applies to kind \"list\" only");
+  if (s.kind == shape::list && s.base != duration::zero())
+    wrong("base", "does not apply to a list, whose first delay is that of "
+                  "delays, allowed: 0s");
   if (s.kind == shape::custom && !s.custom)
     wrong("custom", "a custom schedule needs a function");
 }
@@ -167,11 +266,11 @@ void read_schedule(const setting& from, const setting_path& path,
   if (auto text = std::get_if<std::string>(&from.value))
     read_text(from, *text, path, into, out);
   else if (auto raw = std::get_if<setting::raw>(&from.value))
-    read_text(from, detail::trimmed(raw->text), path, into, out);
+    read_raw(from, detail::trimmed(raw->text), path, into, out);
   else if (std::holds_alternative<settings>(from.value))
     read_table(from, path, into, out);
-  else if (auto list = std::get_if<std::vector<setting>>(&from.value))
-    read_list(*list, path, into, out);
+  else if (std::holds_alternative<std::vector<setting>>(from.value))
+    read_list(from, path, into, out);
   else
     read_text(from, {}, path, into, out);
 }
@@ -184,8 +283,8 @@ void check_schedule(const schedule& s, const setting_path& path,
     auto found = problems_of(segments[i], where);
     out.insert(out.end(), found.begin(), found.end());
     const auto& x = segments[i];
-    if (i + 1 < segments.size() && x.kind != shape::custom && x.take == 0
-        && x.until == unlimited)
+    auto ends = one_of(x.kind, {shape::custom, shape::list});
+    if (i + 1 < segments.size() && !ends && x.take == 0 && x.until == unlimited)
       out.push_back({problem_kind::relation, where / "take",
                      fmt::format("0 means without end, so that the segments "
                                  "behind it are never used, allowed: 1 to {}",
@@ -200,7 +299,7 @@ std::string field_value_for<schedule>::type() const {
 }
 
 std::string field_value_for<schedule>::allowed() const {
-  return "a duration, a table or a list of tables";
+  return "a duration, a table or a list of durations or tables";
 }
 
 std::string field_value_for<schedule>::text() const {

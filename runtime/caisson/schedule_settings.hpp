@@ -15,10 +15,10 @@ void describe(field_visitor& v, schedule::segment& s);
 /// The relations between a segment's fields.
 void check(const schedule::segment& s, const setting_path& path, problems& out);
 
-/// Reads a schedule: a duration (constant), `none` (no delays), a table (one
-/// segment) or a list of tables (segments in order). A table without `kind`
-/// changes single fields of `into`, if that has exactly one segment. On
-/// problems `into` is unchanged.
+/// Reads a schedule: a duration (constant), `none` (no delays), a list of
+/// durations (each once), a table (one segment) or a list of tables (segments
+/// in order). A table without `kind` changes single fields of `into`, if that
+/// has exactly one segment. On problems `into` is unchanged.
 void read_schedule(const setting& from, const setting_path& path,
                    schedule& into, problems& out);
 

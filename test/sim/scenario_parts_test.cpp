@@ -258,7 +258,7 @@ timeout | duration | unlimited
 attempts | integer | 1
   1 to 100
 pause | schedule | none
-  a duration, a table or a list of tables
+  a duration, a table or a list of durations or tables
 retry | choice | failure
   failure, timeout
 priority | integer | 0

@@ -94,7 +94,7 @@ window_buckets | integer | 10
 minimum_calls | integer | 20
   1 to 1000000
 open | schedule | exponential 5s ×2 up to 1min, equal jitter
-  a duration, a table or a list of tables
+  a duration, a table or a list of durations or tables
 eager_half_open | boolean | false
   true, false
 probes | integer | 1
@@ -127,7 +127,7 @@ mode | choice | enforce
 max_attempts | integer (attempts) | 3
   1 to 1000
 backoff | schedule | exponential 50ms ×2 up to 2s, full jitter
-  a duration, a table or a list of tables
+  a duration, a table or a list of durations or tables
 idempotent | boolean | false
   true, false
 retry_on | list | []
@@ -203,7 +203,7 @@ TEST(policy_settings, of_a_supervision) {
   EXPECT_EQ(fields_of(supervision_config{}),
             R"(
 restart | schedule | exponential 100ms ×2 up to 10s
-  a duration, a table or a list of tables
+  a duration, a table or a list of durations or tables
 max_restarts | integer (restarts) | 5
   0 to 1000
 period | duration | 30s
@@ -221,13 +221,15 @@ TEST(policy_settings, of_a_schedules_segment) {
   EXPECT_EQ(fields_of(schedule::segment{}),
             R"(
 kind | choice | constant
-  constant, linear, exponential, fibonacci, decorrelated
+  constant, linear, exponential, fibonacci, decorrelated, list
 base | duration | 0s
   0s to unlimited
 step | duration | 0s
   0s to unlimited
 factor | number | 2
   1 to 1000000
+delays | list | []
+  a list of 1 to 1000 durations
 max | duration | unlimited
   0s to unlimited
 jitter | choice | none

@@ -97,7 +97,7 @@ TEST(schedule_settings, every_kind_has_a_name) {
   }
   EXPECT_EQ(read({{"pause.kind", "custom"}}).complaint,
             "s.pause.kind: \"custom\" is not one of: constant, linear, "
-            "exponential, fibonacci, decorrelated");
+            "exponential, fibonacci, decorrelated, list");
 }
 
 TEST(schedule_settings, a_table_without_a_kind_changes_single_fields) {
@@ -144,9 +144,46 @@ TEST(schedule_settings, problems_in_a_list_name_the_segment) {
 
 TEST(schedule_settings, an_item_that_is_no_table_is_refused) {
   settings from;
-  from["pause"].value = std::vector<setting>{{std::string{"5s"}, "f:1:2"}};
+  from["pause"].value = std::vector<setting>{
+    {std::string{"5s"}, "f:1:2"}, {settings_from_text({{"base", "1s"}}), ""}};
   EXPECT_EQ(read(from, {}).complaint,
             "f:1:2: s.pause[0]: \"5s\" is not a segment, allowed: a table");
+}
+
+TEST(schedule_settings, a_list_of_durations_is_a_list_of_delays) {
+  settings from;
+  from["pause"].value = std::vector<setting>{{std::string{"10ms"}, "f:1:2"},
+                                             {std::string{"0s"}, "f:1:8"},
+                                             {std::string{"1s"}, "f:1:12"}};
+  auto r = read(from, {});
+  EXPECT_EQ(r.complaint, "");
+  EXPECT_EQ(r.pause, schedule::list({10ms, 0s, 1s}));
+  for (std::string text :
+       {"10ms, 0s, 1s", "[10ms,0s,1s]", " [\"10ms\", 0s,1s]"})
+    EXPECT_EQ(read({{"pause", text}}).pause, r.pause) << text;
+  EXPECT_EQ(read({{"pause.kind", "list"},
+                  {"pause.delays", "10ms, 20ms"},
+                  {"pause.jitter", "full"},
+                  {"pause.take", "1"}})
+              .pause,
+            schedule::list({10ms, 20ms}).jittered(jitter::full).take(1));
+}
+
+TEST(schedule_settings, a_delay_that_is_none_is_named) {
+  settings from;
+  from["pause"].value = std::vector<setting>{{std::string{"10ms"}, "f:1:2"},
+                                             {std::string{"soon"}, "f:1:8"},
+                                             {std::string{"-1s"}, "f:1:12"}};
+  auto r = read(from, schedule::constant(1s));
+  EXPECT_EQ(r.mistakes, (texts{"type s.pause[1]", "type s.pause[2]"}));
+  EXPECT_EQ(r.complaint.substr(0, 20), "f:1:8: s.pause[1]: \"");
+  EXPECT_EQ(r.pause, schedule::constant(1s));
+  std::vector<setting> long_one(1'001, setting{std::string{"1s"}, ""});
+  from["pause"].value = long_one;
+  EXPECT_EQ(read(from, {}).mistakes, texts{"range s.pause"});
+  long_one.pop_back();
+  from["pause"].value = long_one;
+  EXPECT_EQ(read(from, {}).mistakes, texts{});
 }
 
 TEST(schedule_settings, fields_that_do_nothing_are_refused) {
@@ -160,6 +197,11 @@ TEST(schedule_settings, fields_that_do_nothing_are_refused) {
       {"pause.base", "1s"},
       {"pause.jitter", "full"}},
      "relation s.pause.jitter"},
+    {{{"pause.kind", "linear"}, {"pause.delays", "1s"}},
+     "relation s.pause.delays"},
+    {{{"pause.kind", "list"}, {"pause.delays", "1s"}, {"pause.base", "1s"}},
+     "relation s.pause.base"},
+    {{{"pause.kind", "list"}}, "relation s.pause.delays"},
   };
   for (const auto& [from, expected] : cases)
     EXPECT_EQ(read(from).mistakes, texts{expected});
@@ -190,6 +232,10 @@ TEST(schedule_settings, values_set_in_code_are_checked_too) {
     {schedule::exponential(1s, 0.5), {"range s.factor"}},
     {schedule::constant(2s).limit(1s), {"relation s.max"}},
     {schedule::custom({}), {"relation s.custom"}},
+    {schedule::list({}), {"relation s.delays"}},
+    {schedule::list({1s, -1s}), {"range s.delays[1]"}},
+    {schedule::list(std::vector<duration>(1'001)), {"range s.delays"}},
+    {schedule::list({2s, 1s}).then(schedule::constant(1s)), {}},
     {schedule::constant(1s).until(999ms), {"relation s.until"}},
     {schedule::constant(1s).until(1s), {}},
     {schedule::constant(1s).jittered(jitter::full).until(1ms), {}},

@@ -157,6 +157,24 @@ TEST(schedule, a_segment_without_its_function_has_no_delays) {
   EXPECT_EQ(first(schedule::custom({}), 2), durations{});
 }
 
+TEST(schedule, list_has_its_delays_once) {
+  auto s = schedule::list({10ms, 0s, 1s});
+  EXPECT_EQ(first(s, 5), (durations{10ms, 0s, 1s}));
+  EXPECT_EQ(first(s.take(2), 5), (durations{10ms, 0s}));
+  EXPECT_EQ(first(s.limit(500ms), 5), (durations{10ms, 0s, 500ms}));
+  EXPECT_EQ(first(s.until(10ms), 5), (durations{10ms, 0s}));
+  EXPECT_EQ(first(s.then(schedule::constant(7ms)), 5),
+            (durations{10ms, 0s, 1s, 7ms, 7ms}));
+  EXPECT_EQ(first(schedule::list({}), 5), durations{});
+  EXPECT_EQ(delay_at(s, last_index), std::nullopt);
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    auto ds = first(s.jittered(jitter::equal), 5, seed);
+    EXPECT_GE(ds.at(2), 500ms);
+    EXPECT_LT(ds.at(2), 1s);
+    EXPECT_EQ(ds.size(), 3u);
+  }
+}
+
 // -- large numbers ------------------------------------------------------------
 
 TEST(schedule, never_overflows_at_any_index) {
@@ -351,6 +369,10 @@ TEST(schedule_text, is_one_readable_line) {
             "fibonacci 1s, jitter ±0.1 of the delay");
   EXPECT_EQ(to_text(schedule::decorrelated(10ms, 1s)),
             "decorrelated 10ms ×3 up to 1s");
+  EXPECT_EQ(to_text(schedule::list({10ms, 1s}).jittered(jitter::full)),
+            "list 10ms, 1s, full jitter");
+  EXPECT_EQ(to_text(schedule::list(std::vector<duration>(17, 1s))).substr(61),
+            "1s, 1s … (17 delays)");
   EXPECT_EQ(to_text(schedule::custom({}).take(2)), "custom function, 2 times");
   EXPECT_EQ(to_text(schedule::constant(1s).take(1).then(
               schedule::constant(2s).until(10s))),

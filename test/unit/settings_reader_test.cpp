@@ -141,7 +141,7 @@ TEST(settings, a_wrong_type_is_named_with_what_is_allowed) {
             "s.words: \"a\" is not a list, allowed: a list of strings");
   EXPECT_EQ(complaint_about("pause", true),
             "s.pause: true is not a schedule, allowed: a duration such as "
-            "\"250ms\", \"none\", a table or a list of tables");
+            "\"250ms\", \"none\", a table or a list of durations or tables");
 }
 
 TEST(settings, every_wrong_item_of_a_list_is_reported_where_it_stands) {

@@ -46,8 +46,8 @@ TEST(field_lister, gives_one_row_per_field_in_order) {
                  "most/integer (bytes)/1 to 1000000/5\n"
                  "ratio/number/0 to 1/0.5\n"
                  "wait/duration/0s to unlimited/1s\n"
-                 "pause/schedule/a duration, a table or a list of tables/"
-                 "constant 10ms\n"
+                 "pause/schedule/a duration, a table or a list of durations "
+                 "or tables/constant 10ms\n"
                  "words/list/a list of strings/[\"a\", \"b\"]\n");
 }
 

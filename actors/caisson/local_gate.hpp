@@ -52,6 +52,10 @@ public:
     call_.options.key = std::move(k);
     return std::move(*this);
   }
+  local_request&& idempotency_key(std::string k) && {
+    call_.options.idempotency_key = std::move(k);
+    return std::move(*this);
+  }
 
   // -- sending ----------------------------------------------------------------
 

@@ -21,7 +21,8 @@ namespace caisson {
 
 // -- limits -------------------------------------------------------------------
 
-/// The longest `key` of a call or an `acquire`, in bytes.
+/// The longest `key` of a call or an `acquire`, and the longest
+/// `idempotency_key`, in bytes.
 inline constexpr std::size_t max_key_length = 1024;
 
 /// The number of gates in a chain that one call may pass.
@@ -128,9 +129,13 @@ struct call_options {
   /// The gates that the call has passed, at most `max_path_length`, to detect
   /// cycles. For gates only.
   std::vector<std::uint64_t> path = {};
+  /// The same for all attempts at this call and for no other call, so that a
+  /// worker can recognise it (see deduplicator.hpp); empty: it cannot. At most
+  /// `max_key_length` bytes.
+  std::string idempotency_key = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
-                idempotent, attempt, key, path)
+                idempotent, attempt, key, path, idempotency_key)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
 /// worker, and passes the envelope on to a gate or a worker declared to handle
@@ -164,6 +169,11 @@ struct call {
   }
   call&& key(std::string k) && {
     options.key = std::move(k);
+    return std::move(*this);
+  }
+  /// Names the call, so that a worker can recognise further attempts at it.
+  call&& idempotency_key(std::string k) && {
+    options.idempotency_key = std::move(k);
     return std::move(*this);
   }
 };

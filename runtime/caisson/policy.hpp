@@ -87,6 +87,10 @@ struct call_info {
   idempotence idempotent = idempotence::unmarked;
   /// Groups calls, for policies that keep state per key.
   std::string key;
+  /// The same for all attempts at one call and for no other call, so that a
+  /// worker can tell whether it has seen the call; empty: it cannot. A policy
+  /// may set it in `admit` if it is empty.
+  std::string idempotency_key;
 };
 
 /// A policy's own notes on one call: up to 48 bytes inside the call's record. A

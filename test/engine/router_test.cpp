@@ -355,10 +355,13 @@ TEST_F(router, options_that_no_gate_sends_are_refused) {
                    "0s call 2 = call_loop by gate: the call has passed as many "
                    "gates as it may",
                    "0s call 3 = deadline_exceeded by gate"}));
+  w.call("x", {.idempotency_key = std::string(max_key_length + 1, 'k')});
+  EXPECT_EQ(w.take(), (lines{"0s call 4 = invalid_config by gate: the "
+                             "idempotency key is too long"}));
   w.call("x", {.key = std::string(max_key_length, 'k'),
                .path = std::vector<std::uint64_t>(max_path_length - 1, 1)});
   w.answer(0, "y");
-  EXPECT_EQ(w.metric("refused_invalid"), 1);
+  EXPECT_EQ(w.metric("refused_invalid"), 2);
   EXPECT_EQ(w.metric("refused_loop"), 2);
   EXPECT_EQ(w.metric("expired_on_arrival"), 1);
 }
@@ -388,7 +391,8 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
                .idempotent = idempotence::no,
                .attempt = 5,
                .key = "k",
-               .path = {1, 2}});
+               .path = {1, 2},
+               .idempotency_key = "once"});
   const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)
                     ->options;
   EXPECT_EQ(time_point{duration{o.deadline_ns}}, by);
@@ -398,6 +402,7 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   EXPECT_EQ(o.attempt, 5u);
   EXPECT_EQ(o.key, "k");
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));
+  EXPECT_EQ(o.idempotency_key, "once");
   w.answer(0, "y");
 }
 

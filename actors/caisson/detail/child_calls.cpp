@@ -156,6 +156,11 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
       c.key = parent.key;
     else if (c.key != parent.key)
       c.key.clear();
+    // Of several calls it is none.
+    if (first)
+      c.idempotency_key = parent.idempotency_key;
+    else
+      c.idempotency_key.clear();
     if (c.child->permits == 0)
       c.permits = first ? parent.permits : 1;
   }

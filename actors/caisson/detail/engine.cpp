@@ -248,6 +248,8 @@ bool engine::unfit(reply_slot& from, const call_options& o) {
     return invalid("a deadline of another node's clock; give time_left");
   if (o.key.size() > max_key_length)
     return invalid("the key is too long");
+  if (o.idempotency_key.size() > max_key_length)
+    return invalid("the idempotency key is too long");
   if (o.path.size() < max_path_length
       && std::find(o.path.begin(), o.path.end(), core_.path_key)
            == o.path.end())
@@ -298,6 +300,7 @@ bool engine::set_options(call_record& r, call_options& o) {
                    ? o.idempotent
                    : idempotence::unmarked;
   r.key = std::move(o.key);
+  r.idempotency_key = std::move(o.idempotency_key);
   if (o.deadline_ns == 0 && o.time_left == duration::zero())
     return true;
   auto deadline = never;

@@ -184,6 +184,7 @@ call_options router::options_of(const call_record& r,
   o.attempt = r.attempt;
   o.idempotent = r.idempotent;
   o.key = r.key;
+  o.idempotency_key = r.idempotency_key;
   o.path.reserve(r.path.size() + 1);
   o.path = r.path;
   o.path.push_back(core_.path_key);

@@ -33,11 +33,12 @@ void retry_budget::deposit(time_point now) noexcept {
     book(share_);
 }
 
-bool retry_budget::try_withdraw(time_point now) noexcept {
+bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) noexcept {
   roll(now);
-  if (sum_ + reserve_ < unit)
+  auto price = cost * unit;
+  if (sum_ + reserve_ < price)
     return false;
-  book(-unit);
+  book(-price);
   return true;
 }
 

@@ -46,9 +46,10 @@ public:
   /// Records a first attempt.
   void deposit(time_point now) noexcept;
 
-  /// Records a retry if it is affordable; otherwise returns false and changes
-  /// nothing.
-  [[nodiscard]] bool try_withdraw(time_point now) noexcept;
+  /// Records a retry that counts as `cost` retries, 1 to 100, if it is
+  /// affordable; otherwise returns false and changes nothing.
+  [[nodiscard]] bool try_withdraw(time_point now,
+                                  std::uint32_t cost = 1) noexcept;
 
   /// How many retries are affordable at `now`.
   [[nodiscard]] std::int64_t balance(time_point now) noexcept;

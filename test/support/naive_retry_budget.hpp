@@ -20,10 +20,10 @@ public:
     book_.push_back({slice_at(now), millionths(limits_.ratio)});
   }
 
-  bool try_withdraw(time_point now) {
-    if (balance(now) < 1)
+  bool try_withdraw(time_point now, std::uint32_t cost = 1) {
+    if (balance(now) < cost)
       return false;
-    book_.push_back({slice_at(now), -1'000'000});
+    book_.push_back({slice_at(now), cost * std::int64_t{-1'000'000}});
     return true;
   }
 

@@ -1,0 +1,42 @@
+// A retry budget that several gates share.
+#pragma once
+
+#include <caisson/retry_budget.hpp>
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace caisson {
+
+/// A `retry_budget` behind a mutex. Gates on different threads may see instants
+/// in another order; a budget takes an earlier one for the latest that it has
+/// seen. Safe to use from any thread.
+class shared_retry_budget {
+public:
+  explicit shared_retry_budget(const retry_budget::limits& l)
+    : limits_(l), budget_(l) {}
+
+  void deposit(time_point now);
+  [[nodiscard]] bool try_withdraw(time_point now, std::uint32_t cost = 1);
+  [[nodiscard]] std::int64_t balance() const;
+
+  /// Starts anew with these limits, unless it has them.
+  void change(const retry_budget::limits& l);
+
+  /// The budget called `name` in `scope`, which is any address that outlives
+  /// its users, such as that of an actor system. It is made with `l` if nobody
+  /// has it; the limits of one that exists stay. It lives as long as its users.
+  static std::shared_ptr<shared_retry_budget>
+  named(const void* scope, std::string_view name,
+        const retry_budget::limits& l);
+
+private:
+  mutable std::mutex mutex_;
+  retry_budget::limits limits_;
+  retry_budget budget_;
+};
+
+} // namespace caisson

@@ -79,8 +79,9 @@ inline control_handle spawn_breaker(caf::actor_system& sys, worker behind,
 }
 
 inline control_handle spawn_retrier(caf::actor_system& sys, worker behind,
-                                    retrier_config c = {}) {
-  return spawn_gate(sys, std::move(behind), stack{}.retrier(std::move(c)));
+                                    retrier_config c = {}, verifying how = {}) {
+  return spawn_gate(sys, std::move(behind),
+                    stack{}.retrier(std::move(c), std::move(how)));
 }
 
 inline control_handle spawn_batcher(caf::actor_system& sys, worker behind,

@@ -37,6 +37,9 @@ public:
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
+  /// Called once, before any call, when the layer's gate starts in `sys`.
+  virtual void start_in(caf::actor_system&) {}
+
   // -- content ----------------------------------------------------------------
   //
   // User functions called from here may throw. Call them through `call_user`.

@@ -22,13 +22,30 @@ void add_fallback(layer_reader& from, stack& to) {
   to.fallback(std::move(chain), from.config<fallback_config>());
 }
 
+void add_retrier(layer_reader& from, stack& to) {
+  constexpr std::string_view key = "verify";
+  auto known = from.out().size();
+  std::string name;
+  from.fields().on({.key = key,
+                    .help = "the registered name of the actor that knows what "
+                            "became of a call"},
+                   name);
+  auto how = verifying{};
+  if (from.at().table.contains(key) && from.out().size() == known)
+    how.target = detail::find_actor(name, from.system(), from.at().path / key,
+                                    place_in(from.at(), key), from.out());
+  // One that was not found has been reported.
+  how.asks = how.target != nullptr;
+  to.retrier(from.config<retrier_config>(), std::move(how));
+}
+
 std::deque<policy_kind> built_in() {
   return {
     kind_of<deadline>(),
     kind_of<semaphore>(),
     kind_of<limiter>(),
     kind_of<breaker>(),
-    kind_of<retrier>(),
+    kind_of<retrier>(add_retrier),
     kind_of<batcher>(),
     kind_of<cache>(),
     kind_of<fallback>(add_fallback,

@@ -1,8 +1,6 @@
 #include <caisson/callback.hpp>
 #include <caisson/retrier.hpp>
 
-#include <caisson/schedule_settings.hpp>
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,81 +8,6 @@
 #include <utility>
 
 namespace caisson {
-
-// -- configuration ------------------------------------------------------------
-
-void describe(field_visitor& v, retrier_config& c) {
-  using namespace std::chrono_literals;
-  describe_common(v, c);
-  v.integer<std::uint32_t>({"max_attempts",
-                            "how often a call is attempted at most, the first "
-                            "time included",
-                            "attempts"},
-                           c.max_attempts, {1, 1'000});
-  v.on({"backoff", "how long to wait before each further attempt; when it is "
-                   "exhausted, so are the retries"},
-       c.backoff);
-  v.on({"idempotent", "whether a call that is not marked may be carried out "
-                      "twice"},
-       c.idempotent);
-  v.on({"retry_on", "errors that are retried, and no others; empty: as in the "
-                    "default table"},
-       c.classify.allow);
-  v.on({"fail_on", "errors that are not retried, whatever `retry_on` says"},
-       c.classify.deny);
-  v.on({"budget", "whether retries are kept to a share of the traffic"},
-       c.budget);
-  v.on({"budget_ratio",
-        "how many retries each first attempt pays for; 0: only "
-        "the reserve",
-        "retries"},
-       c.budget_ratio, {0.0, 1.0});
-  v.integer<std::uint32_t>({"budget_reserve",
-                            "how many retries are paid for in any case",
-                            "retries per second"},
-                           c.budget_reserve, {0, 1'000'000});
-  v.on({"budget_ttl", "how long attempts and retries count in the budget"},
-       c.budget_ttl, {1s, 60s});
-}
-
-namespace {
-
-// With how many retries each part of the schedule has come into use, as far as
-// that is certain: a function or a sum may end a part early.
-std::uint64_t retries_used_by(const schedule& s) {
-  std::uint64_t n = 0;
-  for (const auto& part : s.segments()) {
-    auto certain = part.kind != schedule::shape::custom
-                   && part.until == unlimited;
-    auto last = &part == &s.segments().back();
-    if (certain && part.take != 0)
-      n += part.take;
-    else if (certain || last)
-      ++n;
-  }
-  return n;
-}
-
-} // namespace
-
-void check(const retrier_config& c, const setting_path& path, problems& out) {
-  // With a single attempt retries are switched off, whatever the schedule.
-  auto retries = c.max_attempts - 1;
-  if (auto n = retries_used_by(c.backoff); c.max_attempts > 1 && n > retries)
-    out.push_back({problem_kind::relation, path / "backoff",
-                   fmt::format("has delays for {} retries or more, but "
-                               "max_attempts is {}, allowed: delays for 1 to "
-                               "{}, or max_attempts of at least {}",
-                               n, c.max_attempts, retries, n + 1)});
-  if (c.max_attempts > 1 && c.budget && c.budget_reserve == 0
-      && c.budget_ratio < 0.000'000'5)
-    out.push_back({problem_kind::relation, path / "budget_ratio",
-                   fmt::format("{} pays for no retry ever, and budget_reserve "
-                               "is 0, allowed: 0.000001 to 1, or "
-                               "budget_reserve of at least 1",
-                               to_text(c.budget_ratio))});
-  check_lists(c.classify, "retry_on", "fail_on", path, out);
-}
 
 // -- construction -------------------------------------------------------------
 
@@ -94,11 +17,20 @@ retry_budget::limits limits_of(const retrier_config& c) {
   return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
 }
 
+first_try_alarm::limits alarm_of(const retrier_config& c) {
+  return {c.alarm_first_try, c.alarm_window, c.alarm_minimum_calls};
+}
+
 } // namespace
 
 retrier::retrier(retrier_config c)
-  : policy_base(std::move(c)), budget_(limits_of(config_)) {
+  : policy_base(std::move(c)), budget_(limits_of(config_)),
+    alarm_(alarm_of(config_)) {
   config_.backoff = config_.backoff.detached();
+}
+
+void retrier::share(std::shared_ptr<shared_retry_budget> budget) noexcept {
+  shared_ = std::move(budget);
 }
 
 // -- calls --------------------------------------------------------------------
@@ -109,28 +41,58 @@ decision retrier::admit(call_info& call, slot& notes, env& e) {
   // What is a retry already does not pay for further ones: otherwise chained
   // retriers would earn their budgets from each other.
   if (config_.budget && call.attempt <= 1)
-    budget_.deposit(e.now);
+    deposit(e.now);
+  if (config_.idempotency_keys && call.idempotency_key.empty()) {
+    auto high = e.random.bits();
+    call.idempotency_key = fmt::format("{:016x}{:016x}", high, e.random.bits());
+  }
   return decision::pass();
 }
 
 decision retrier::settle(call_info& call, slot& notes, outcome& result,
                          env& e) {
   auto& my = notes.as<progress>();
+  if (my.at == stage::looking)
+    return look_over(call, my, result, e);
+  if (my.at == stage::answering)
+    return answer_over(call, my, result);
+  return attempt_over(call, my, result, e);
+}
+
+decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
+                               env& e) {
   auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
-  if (v == verdict::success) {
-    count(my.attempts == 1 ? counter::succeeded : counter::recovered);
-    return decision::pass();
-  }
-  if (auto delay = next_delay(call, my, result, v, e)) {
-    count(counter::retried);
-    ++waiting_;
-    e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
-    return decision::hold(time_after(e.now, *delay));
+  // Tells nothing about the worker.
+  if (v != verdict::neutral)
+    count_try(my, v == verdict::success, e);
+  if (v == verdict::success)
+    return finish(my.attempts == 1 ? counter::succeeded : counter::recovered,
+                  true, e);
+  if (v == verdict::neutral) {
+    count(counter::not_retryable);
+  } else if (v == verdict::failure) {
+    finish(counter::not_retryable, false, e);
+  } else if (!my.reached || may_repeat(call)) {
+    if (auto held = try_again(call, my, result, e))
+      return *held;
+  } else if (!keeper_) {
+    finish(counter::not_idempotent, false, e);
+  } else if (e.now >= call.deadline) {
+    finish(counter::gave_up_deadline, false, e);
+  } else {
+    return start_look(call, my, result, e);
   }
   // The last attempt may not have reached the worker although an earlier one
   // did; a retrier further out must know.
   result.reached = my.reached;
+  return decision::pass();
+}
+
+decision retrier::finish(counter why, bool good, env& e) {
+  count(why);
+  alarm_.add_call(good, e.now);
+  judge_alarm(e);
   return decision::pass();
 }
 
@@ -139,21 +101,28 @@ bool retrier::may_repeat(const call_info& call) const noexcept {
          || (config_.idempotent && call.idempotent == idempotence::unmarked);
 }
 
+std::optional<decision> retrier::try_again(const call_info& call, progress& my,
+                                           const outcome& result, env& e) {
+  auto delay = next_delay(call, my, result, e);
+  if (!delay)
+    return std::nullopt;
+  count(counter::retried);
+  ++waiting_;
+  my.at = stage::backoff;
+  e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
+  return decision::hold(time_after(e.now, *delay));
+}
+
 std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
-                                            const outcome& result, verdict v,
-                                            env& e) {
-  auto give_up = [this](counter why) -> std::optional<duration> {
-    count(why);
+                                            const outcome& result, env& e) {
+  auto give_up = [&](counter why) -> std::optional<duration> {
+    finish(why, false, e);
     return std::nullopt;
   };
-  if (v != verdict::transient && v != verdict::refused)
-    return give_up(counter::not_retryable);
-  if (my.reached && !may_repeat(call))
-    return give_up(counter::not_idempotent);
   // As in gRPC (proposal A6): "do not come back".
   if (result.retry_after < duration::zero())
     return give_up(counter::gave_up_pushback);
-  if (my.attempts >= config_.max_attempts)
+  if (!attempts_left(call, my))
     return give_up(counter::gave_up_attempts);
   // Asked twice, so that a call without time left draws no random number.
   if (e.now >= call.deadline)
@@ -165,14 +134,11 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   auto delay = call_user("schedule", next, e).value_or(std::nullopt);
   if (!delay)
     return give_up(counter::gave_up_schedule);
-  // Whoever spreads his retries does so from the instant that he was told, too:
-  // others were told the same.
-  auto wait = config_.backoff.random() ? plus(*delay, result.retry_after)
-                                       : std::max(*delay, result.retry_after);
+  auto wait = *pause_after(result, *delay, e);
   // Also true of a wait without end, which no call should begin.
   if (time_after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);
-  if (config_.budget && !budget_.try_withdraw(e.now))
+  if (config_.budget && !withdraw(result, e.now))
     return give_up(counter::gave_up_budget);
   if (result.retry_after > duration::zero()) {
     // The worker has said what it needs; guessing starts over.
@@ -182,45 +148,233 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   return wait;
 }
 
-void retrier::abandon(call_info&, slot&, const outcome&, bool in_flight, env&) {
-  if (in_flight) {
-    count(counter::abandoned);
-    return;
+bool retrier::attempts_left(const call_info& call,
+                            const progress& my) const noexcept {
+  if (config_.max_attempts == 0 && call.deadline != never)
+    return true;
+  auto most = config_.max_attempts == 0 ? most_attempts : config_.max_attempts;
+  return my.attempts < most;
+}
+
+void retrier::abandon(call_info& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  auto& my = notes.as<progress>();
+  auto at = std::exchange(my.at, stage::attempt);
+  if (at == stage::looking || at == stage::before_look
+      || at == stage::answering) {
+    looked_at_.erase(call.id);
+    keeper_->drop(call.id);
   }
-  --waiting_;
-  count(counter::abandoned_waiting);
+  if (at == stage::answering)
+    return; // Counted.
+  if (at == stage::backoff)
+    --waiting_;
+  count(in_flight ? counter::abandoned : counter::abandoned_waiting);
+  // Whoever cancels does not say how it went.
+  if (why.is(errc::cancelled))
+    return;
+  if (at == stage::attempt)
+    count_try(my, false, e);
+  alarm_.add_call(false, e.now);
+  judge_alarm(e);
 }
 
 // -- time ---------------------------------------------------------------------
 
-decision retrier::expire(call_info& call, slot& notes, env&) {
+decision retrier::expire(call_info& call, slot& notes, env& e) {
+  auto& my = notes.as<progress>();
+  if (my.at == stage::before_look)
+    return look(call, my, e);
   --waiting_;
-  ++notes.as<progress>().attempts;
-  // Comes from the caller, so it may be anything.
-  if (call.attempt < std::numeric_limits<std::uint32_t>::max())
-    ++call.attempt;
+  my.at = stage::attempt;
+  my.looks = 0;
+  // Both may be counted on without end: the first has no limit within a
+  // deadline, and the second comes from the caller.
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  my.attempts += my.attempts < most ? 1 : 0;
+  call.attempt += call.attempt < most ? 1 : 0;
   count(counter::resent);
   return decision::pass();
 }
 
+// How long to wait, given what the schedule says.
+std::optional<duration> retrier::pause_after(const outcome& result,
+                                             duration scheduled, env& e) const {
+  std::optional<duration> told;
+  if (config_.delay_of)
+    told = call_user(
+             "delay_of", [&] { return config_.delay_of(result); }, e)
+             .value_or(std::nullopt);
+  // Whoever spreads his retries does so from the instant that he was told, too:
+  // others were told the same.
+  auto wait = !told && config_.backoff.random()
+                ? plus(scheduled, result.retry_after)
+                : std::max(told.value_or(scheduled), result.retry_after);
+  // Without a limit on attempts there must be one on how many fit into the time
+  // left.
+  return config_.max_attempts == 0 ? std::max(wait, shortest_pause) : wait;
+}
+
+// -- looks --------------------------------------------------------------------
+
+decision retrier::start_look(const call_info& call, progress& my,
+                             const outcome& result, env& e) {
+  keeper_->keep(call.id, result);
+  auto& kept = looked_at_[call.id] = result;
+  kept.reply = nullptr;
+  return look(call, my, e);
+}
+
+decision retrier::look(const call_info& call, progress& my, env& e) {
+  my.at = stage::looking;
+  ++my.looks;
+  count(counter::looks);
+  e.start_child({.parents = {call.id},
+                 .target = 0,
+                 .deadline = time_after(e.now, config_.verify_timeout)});
+  return decision::hold();
+}
+
+decision retrier::look_over(const call_info& call, progress& my,
+                            outcome& result, env& e) {
+  switch (keeper_->read(call.id, result)) {
+    case effect::done:
+      my.at = stage::answering;
+      looked_at_.erase(call.id);
+      finish(counter::found_done, true, e);
+      e.answer(call.id, call.id);
+      return decision::hold();
+    case effect::not_done:
+      count(counter::found_not_done);
+      if (auto held = try_again(call, my, looked_at_.at(call.id), e)) {
+        looked_at_.erase(call.id);
+        keeper_->drop(call.id);
+        return *held;
+      }
+      return give_back(call, my, result, e);
+    case effect::unknown:
+      break;
+  }
+  return look_again(call, my, result, e);
+}
+
+decision retrier::look_again(const call_info& call, progress& my,
+                             outcome& result, env& e) {
+  if (my.looks < config_.verify_attempts) {
+    constexpr int most_doublings = 30;
+    auto factor = std::int64_t{1} << std::min(my.looks - 1, most_doublings);
+    auto at = time_after(
+      e.now, scaled(config_.verify_pause, static_cast<double>(factor)));
+    if (at < call.deadline) {
+      my.at = stage::before_look;
+      return decision::hold(at);
+    }
+  }
+  finish(counter::not_verified, false, e);
+  return give_back(call, my, result, e);
+}
+
+// The outcome of the last attempt goes up after all.
+decision retrier::give_back(const call_info& call, progress& my,
+                            outcome& result, env& e) {
+  if (keeper_->has(call.id)) {
+    my.at = stage::answering;
+    e.answer(call.id, call.id);
+    return decision::hold();
+  }
+  result = looked_at_.at(call.id);
+  result.reached = true;
+  looked_at_.erase(call.id);
+  return decision::pass();
+}
+
+// What was kept is there.
+decision retrier::answer_over(const call_info& call, progress&,
+                              outcome& result) {
+  if (auto i = looked_at_.find(call.id); i != looked_at_.end()) {
+    auto* reply = result.reply;
+    result = i->second;
+    result.reply = reply;
+    looked_at_.erase(i);
+  }
+  result.reached = true;
+  keeper_->drop(call.id);
+  return decision::pass();
+}
+
+// -- numbers ------------------------------------------------------------------
+
+void retrier::count_try(const progress& my, bool good, env& e) {
+  if (my.attempts == 1) {
+    count(good ? counter::first_try_ok : counter::first_try_failed);
+    alarm_.add_first(good, e.now);
+  } else if (my.attempts == 2) {
+    count(good ? counter::second_try_ok : counter::second_try_failed);
+  } else {
+    count(good ? counter::later_try_ok : counter::later_try_failed);
+  }
+}
+
+void retrier::judge_alarm(env& e) {
+  if (!alarm_.update(e.now))
+    return;
+  if (alarm_.raised())
+    count(counter::alarms);
+  auto text = alarm_.text();
+  e.tell({.kind = event_kind::state_changed,
+          .from = alarm_.raised() ? "quiet" : "alarm",
+          .to = alarm_.raised() ? "alarm" : "quiet",
+          .detail = text});
+}
+
+void retrier::deposit(time_point now) {
+  if (shared_)
+    shared_->deposit(now);
+  else
+    budget_.deposit(now);
+}
+
+bool retrier::withdraw(const outcome& failed, time_point now) {
+  auto cost = failed.is(errc::deadline_exceeded) ? config_.budget_timeout_cost
+                                                 : 1;
+  return shared_ ? shared_->try_withdraw(now, cost)
+                 : budget_.try_withdraw(now, cost);
+}
+
+std::int64_t retrier::budget_left() const {
+  if (!config_.budget)
+    return 0;
+  return shared_ ? shared_->balance() : budget_.balance();
+}
+
 // -- operation ----------------------------------------------------------------
 
-void retrier::prepare(retrier_config& next, env&) {
+void retrier::prepare(retrier_config& next, env& e) {
+  auto changed = limits_of(next) != limits_of(config_);
   // A budget that was off has missed the traffic, so that it knows nothing.
-  if (limits_of(next) != limits_of(config_) || (next.budget && !config_.budget))
+  if (changed || (next.budget && !config_.budget))
     budget_ = retry_budget{limits_of(next)};
+  if (changed && shared_)
+    shared_->change(limits_of(next));
   // Places in the old schedule mean nothing in the new one.
   if (!take_over(next.backoff, config_.backoff))
     ++era_;
+  if (alarm_of(next) != alarm_of(config_))
+    alarm_.change(alarm_of(next), e.now);
 }
 
-void retrier::forget(env&) {
+void retrier::forget(env& e) {
   budget_.clear();
+  alarm_.clear();
+  judge_alarm(e);
 }
 
 void retrier::list_gauges(std::vector<metric>& out) const {
   out.push_back({"waiting", waiting_, true});
-  out.push_back({"budget_left", config_.budget ? budget_.balance() : 0, true});
+  out.push_back(
+    {"looking", static_cast<std::int64_t>(looked_at_.size()), true});
+  out.push_back({"budget_left", budget_left(), true});
+  out.push_back({"alarm", alarm_.raised() ? 1 : 0, true});
 }
 
 } // namespace caisson

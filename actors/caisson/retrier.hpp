@@ -1,65 +1,23 @@
 // Retries failed calls.
 #pragma once
 
+#include <caisson/effect.hpp>
+#include <caisson/first_try_alarm.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/policy_base.hpp>
+#include <caisson/retrier_config.hpp>
 #include <caisson/retry_budget.hpp>
 #include <caisson/schedule.hpp>
-#include <caisson/settings.hpp>
+#include <caisson/shared_retry_budget.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace caisson {
-
-// -- configuration ------------------------------------------------------------
-
-/// The settings of a retrier.
-struct retrier_config {
-  std::string name = {};
-  caisson::mode mode = caisson::mode::enforce;
-
-  /// How often a call is attempted at most, including the first time: 1 to
-  /// 1000, default 3.
-  std::uint32_t max_attempts = 3;
-
-  /// How long to wait before each further attempt. When it is exhausted, or its
-  /// function throws, there are no further retries. Default: exponential, 50ms
-  /// ×2 up to 2s, full jitter.
-  schedule backoff = schedule::exponential(std::chrono::milliseconds(50))
-                       .limit(std::chrono::seconds(2))
-                       .jittered(jitter::full);
-
-  /// Whether an unmarked call may be carried out twice, default no. A call's
-  /// own mark takes precedence.
-  bool idempotent = false;
-
-  /// Which outcomes to retry: `transient` and `refused`. The lists are called
-  /// `retry_on` (allow) and `fail_on` (deny), both empty by default. If
-  /// `by_value` throws, the outcome is final.
-  classifier classify = {};
-
-  /// Whether retries are limited to a share of the traffic, default yes.
-  bool budget = true;
-
-  /// How many retries each first attempt pays for: 0 to 1 in steps of a
-  /// millionth, default 0.2. With 0 there is only the reserve.
-  double budget_ratio = 0.2;
-
-  /// How many retries per second are always allowed: 0 to 1000000, default 10.
-  std::uint32_t budget_reserve = 10;
-
-  /// How long attempts and retries count in the budget: 1s to 60s, default
-  /// 10s.
-  duration budget_ttl = std::chrono::seconds(10);
-};
-
-void describe(field_visitor& v, retrier_config& c);
-
-void check(const retrier_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 
@@ -80,6 +38,17 @@ enum class retrier_counter : std::uint8_t {
   gave_up_budget,
   abandoned,
   abandoned_waiting,
+  first_try_ok,
+  first_try_failed,
+  second_try_ok,
+  second_try_failed,
+  later_try_ok,
+  later_try_failed,
+  looks,
+  found_done,
+  found_not_done,
+  not_verified,
+  alarms,
   count_
 };
 
@@ -101,15 +70,52 @@ struct enum_names<retrier_counter> {
     "gave_up_budget",
     "abandoned",
     "abandoned_waiting",
+    "first_try_ok",
+    "first_try_failed",
+    "second_try_ok",
+    "second_try_failed",
+    "later_try_ok",
+    "later_try_failed",
+    "looks",
+    "found_done",
+    "found_not_done",
+    "not_verified",
+    "alarms",
   };
 };
 
 // -- policy -------------------------------------------------------------------
 
+/// For a retrier that looks before it repeats, what concerns content: the
+/// answers of its verifier, and the replies that go up after a look.
+class reply_keeper {
+public:
+  virtual ~reply_keeper() = default;
+
+  /// Keeps the reply in `o`, if it has one, under the call's number.
+  virtual void keep(call_id call, const outcome& o) = 0;
+
+  /// What the verifier's answer says; an error is `unknown`. With `done`, keeps
+  /// the reply in it in place of what was kept.
+  virtual effect read(call_id call, const outcome& answer) = 0;
+
+  /// Whether a reply is kept.
+  [[nodiscard]] virtual bool has(call_id call) const = 0;
+
+  /// Drops what is kept, if anything is.
+  virtual void drop(call_id call) = 0;
+};
+
 /// Holds a failed call for its backoff and sends it down again, as long as
 /// attempts, schedule, deadline and budget allow it. Then the outcome of the
 /// last attempt goes up unchanged, except that its `reached` tells whether
 /// *any* attempt may have reached the worker.
+///
+/// With a verifier, a call that must not be carried out twice, but may have
+/// been carried out once, is held while a child call to the layer's target 0
+/// asks what became of it. Done: `env::answer` with the call's number gets the
+/// kept reply. Not done: it goes on like any other failed call. Unknown: after
+/// the last look, its own outcome goes up.
 class retrier final
   : public policy_base<retrier, retrier_config, retrier_counter> {
 public:
@@ -119,6 +125,13 @@ public:
 
   /// Throws `config_error` if `c` is not valid.
   explicit retrier(retrier_config c);
+
+  /// Looks before it repeats. `keeper` must outlive the calls.
+  void look_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
+
+  /// Takes retries from this budget instead of one of its own; null: of its
+  /// own again.
+  void share(std::shared_ptr<shared_retry_budget> budget) noexcept;
 
   // -- calls ------------------------------------------------------------------
 
@@ -132,6 +145,8 @@ public:
   // -- time -------------------------------------------------------------------
 
   decision expire(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point wakeup() const override { return alarm_.wakeup(); }
+  void wake(env& e) override { judge_alarm(e); }
 
 protected:
   // -- operation --------------------------------------------------------------
@@ -140,11 +155,22 @@ protected:
   /// next outcome on. The budget starts anew only if one of its settings
   /// changes.
   void prepare(retrier_config& next, env& e) override;
+  void adapt(env& e) override { judge_alarm(e); }
   void list_gauges(std::vector<metric>& out) const override;
-  /// Empties the budget.
+  /// Empties the budget, unless it is shared, and the alarm's window.
   void forget(env& e) override;
 
 private:
+  // Where a call is.
+  enum class stage : std::uint8_t {
+    attempt,
+    backoff,
+    looking,
+    before_look,
+    // Its reply is on the way; it has been counted.
+    answering,
+  };
+
   // What is known of a call.
   struct progress {
     schedule::cursor place;
@@ -152,18 +178,59 @@ private:
     std::uint32_t era = 0;
     // Sent down so far.
     std::uint32_t attempts = 1;
+    // Looks since the last attempt.
+    std::uint8_t looks = 0;
+    stage at = stage::attempt;
     // Whether any of them may have reached the worker.
     bool reached = false;
   };
 
+  decision attempt_over(call_info& call, progress& my, outcome& result, env& e);
   [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;
+
+  // The call goes up, counted as `why`.
+  decision finish(counter why, bool good, env& e);
+
+  // Holds the call until its next attempt, or nothing, which is counted.
+  std::optional<decision> try_again(const call_info& call, progress& my,
+                                    const outcome& result, env& e);
 
   // How long to wait before the next attempt; nothing, which is counted, if
   // there is none.
   std::optional<duration> next_delay(const call_info& call, progress& my,
-                                     const outcome& result, verdict v, env& e);
+                                     const outcome& result, env& e);
+  [[nodiscard]] bool attempts_left(const call_info& call,
+                                   const progress& my) const noexcept;
+  std::optional<duration> pause_after(const outcome& result, duration scheduled,
+                                      env& e) const;
+
+  // -- looks ------------------------------------------------------------------
+
+  decision start_look(const call_info& call, progress& my,
+                      const outcome& result, env& e);
+  decision look(const call_info& call, progress& my, env& e);
+  decision look_over(const call_info& call, progress& my, outcome& result,
+                     env& e);
+  decision look_again(const call_info& call, progress& my, outcome& result,
+                      env& e);
+  decision give_back(const call_info& call, progress& my, outcome& result,
+                     env& e);
+  decision answer_over(const call_info& call, progress& my, outcome& result);
+
+  // -- numbers ----------------------------------------------------------------
+
+  void count_try(const progress& my, bool good, env& e);
+  void judge_alarm(env& e);
+  void deposit(time_point now);
+  bool withdraw(const outcome& failed, time_point now);
+  [[nodiscard]] std::int64_t budget_left() const;
 
   retry_budget budget_;
+  std::shared_ptr<shared_retry_budget> shared_;
+  first_try_alarm alarm_;
+  reply_keeper* keeper_ = nullptr;
+  // The outcomes of attempts on which there is a look.
+  std::unordered_map<call_id, outcome> looked_at_;
   std::uint32_t era_ = 0;
   std::int64_t waiting_ = 0;
 };

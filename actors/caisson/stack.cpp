@@ -39,8 +39,8 @@ stack& stack::breaker(breaker_config c) {
   return add<caisson::breaker>(std::move(c));
 }
 
-stack& stack::retrier(retrier_config c) {
-  return add<caisson::retrier>(std::move(c));
+stack& stack::retrier(retrier_config c, verifying how) {
+  return add<caisson::retrier>(std::move(c), std::move(how));
 }
 
 stack& stack::batcher(batcher_config c, batching forms) {

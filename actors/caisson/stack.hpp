@@ -8,7 +8,7 @@
 #include <caisson/fallback_layer.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/limiter.hpp>
-#include <caisson/retrier.hpp>
+#include <caisson/retrier_layer.hpp>
 #include <caisson/semaphore.hpp>
 #include <caisson/settings.hpp>
 
@@ -75,7 +75,7 @@ public:
   stack& semaphore(semaphore_config c = {});
   stack& limiter(limiter_config c = {});
   stack& breaker(breaker_config c = {});
-  stack& retrier(retrier_config c = {});
+  stack& retrier(retrier_config c = {}, verifying how = {});
   stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
   stack& cache(cache_config c = {}, cache_forms forms = {});
@@ -138,8 +138,9 @@ private:
 template <class Policy, class... Extras>
 stack& stack::add(typename Policy::config_type c, Extras... extras) {
   using layer_type = layer_of_t<Policy>;
-  constexpr auto checks_extras = requires {
-    &layer_type::check_extras;
+  constexpr auto checks_extras = requires(const setting_path& path,
+                                          problems& out) {
+    layer_type::check_extras(extras..., path, out);
   };
   settle_name(c.name, Policy::kind_name);
   auto check = [c, extras...] {

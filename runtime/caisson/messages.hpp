@@ -7,6 +7,7 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/effect.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/policy.hpp>
 
@@ -104,6 +105,7 @@ CAISSON_ENUM(event_kind, last_event_kind)
 CAISSON_ENUM(operator_command, last_operator_command)
 CAISSON_ENUM(gate_state, gate_state::draining)
 CAISSON_ENUM(worker_state, worker_state::given_up)
+CAISSON_ENUM(effect, effect::not_done)
 
 // -- calls --------------------------------------------------------------------
 
@@ -353,6 +355,25 @@ struct batch_reply {
 };
 CAISSON_MESSAGE(batch_reply, results)
 
+// -- verification -------------------------------------------------------------
+
+/// The answer of a verifier, which a retrier asks what became of a call before
+/// it repeats it; see `verifying` in retrier_layer.hpp.
+struct verification {
+  effect what = effect::unknown;
+  /// With `done`: what the worker's answer to the call was, or would be.
+  caf::message result = {};
+
+  /// It was carried out, and its answer is `xs...`.
+  template <class... Ts>
+  static verification done(Ts&&... xs) {
+    return {effect::done, detail::make_early(std::forward<Ts>(xs)...)};
+  }
+  static verification not_done() { return {effect::not_done, {}}; }
+  static verification unknown() { return {}; }
+};
+CAISSON_MESSAGE(verification, what, result)
+
 // -- errors -------------------------------------------------------------------
 
 /// The context of every Caisson error.
@@ -444,6 +465,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::worker_made))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::member_report))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::group_order))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::duration_summary))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::verification))
 #if !CAISSON_CAF_LEGACY
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif

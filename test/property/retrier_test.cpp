@@ -42,18 +42,23 @@ settings_of_run some_settings() {
     c.backoff = c.backoff.then(schedule::constant(d).take(1));
   if (s.endless)
     c.backoff = c.backoff.then(schedule::constant(s.delays.back()));
-  c.max_attempts = *rc::gen::element<std::uint32_t>(1, 2, 3, 1'000);
+  c.max_attempts = *rc::gen::element<std::uint32_t>(0, 1, 2, 3, 1'000);
   // More delays than retries are refused.
   if (c.max_attempts > 1 && s.delays.size() + s.endless >= c.max_attempts)
     c.max_attempts = 1'000;
   c.idempotent = *rc::gen::arbitrary<bool>();
   c.budget = *rc::gen::arbitrary<bool>();
+  c.unsafe = true;
+  c.alarm_first_try = 0;
   c.budget_ratio = *rc::gen::element(0.0, 0.000001, 0.2, 0.5, 1.0);
   c.budget_reserve = *rc::gen::element<std::uint32_t>(0, 1, 10, 1'000'000);
   // Nor is a budget accepted that pays for nothing.
   if (c.budget_ratio == 0.0)
     c.budget_reserve = std::max(c.budget_reserve, 1u);
   c.budget_ttl = *rc::gen::element<duration>(1s, 10s, 60s);
+  c.budget_timeout_cost = *rc::gen::element<std::uint32_t>(1, 2, 100);
+  if (c.budget_ratio == 0.0 && c.budget_reserve < 100)
+    c.budget_timeout_cost = 1;
   return s;
 }
 
@@ -69,6 +74,7 @@ const std::vector<sample> samples{
   {outcome::success(), true, false},
   {outcome::failure(errc::worker_down, true), false, true},
   {outcome::failure(errc::worker_down, false), false, true},
+  {outcome::failure(errc::deadline_exceeded, true), false, true},
   {outcome::failure(errc::rate_limited, false, 1ns), false, true},
   {outcome::failure(errc::rate_limited, true, 5ms), false, true},
   {outcome::failure(errc::breaker_open, false, 5s), false, true},
@@ -109,6 +115,8 @@ public:
   void finish(call_id id, const sample& s, time_point now) {
     auto& x = calls[id];
     x.reached = x.reached || s.result.reached;
+    if (s.success || s.worth_it)
+      ++count[std::string{try_of(x)} + (s.success ? "_ok" : "_failed")];
     if (s.success) {
       ++count[x.sent == 1 ? "succeeded" : "recovered"];
       x.where = place::passed;
@@ -132,6 +140,8 @@ public:
   void abandon(call_id id) {
     auto& x = calls[id];
     ++count[x.where == place::held ? "abandoned_waiting" : "abandoned"];
+    if (x.where != place::held)
+      ++count[std::string{try_of(x)} + "_failed"];
     x.where = place::abandoned;
   }
 
@@ -181,6 +191,10 @@ private:
     return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
   }
 
+  static std::string_view try_of(const call& x) {
+    return x.sent == 1 ? "first_try" : x.sent == 2 ? "second_try" : "later_try";
+  }
+
   bool repeatable(const call& x) const {
     if (x.mark == idempotence::unmarked)
       return now_.config.idempotent;
@@ -196,7 +210,10 @@ private:
       return "not_idempotent";
     if (s.result.retry_after < 0ns)
       return "gave_up_pushback";
-    if (x.sent >= now_.config.max_attempts)
+    auto most = now_.config.max_attempts;
+    if (most == 0)
+      most = x.deadline == never ? 1'000 : 1'000'000;
+    if (x.sent >= most)
       return "gave_up_attempts";
     if (x.deadline != never && now >= x.deadline)
       return "gave_up_deadline";
@@ -207,9 +224,14 @@ private:
     else
       return "gave_up_schedule";
     wait = std::max(wait, s.result.retry_after);
+    if (now_.config.max_attempts == 0)
+      wait = std::max<duration>(wait, 1ms);
     if (wait == unlimited || (x.deadline != never && now + wait >= x.deadline))
       return "gave_up_deadline";
-    if (now_.config.budget && !budget_.try_withdraw(now))
+    auto cost = s.result.is(errc::deadline_exceeded)
+                  ? now_.config.budget_timeout_cost
+                  : 1;
+    if (now_.config.budget && !budget_.try_withdraw(now, cost))
       return "gave_up_budget";
     return {};
   }

@@ -207,6 +207,7 @@ private:
     texts set{{"max_attempts", word({"1", "2", "3", "5"})},
               {"idempotent", word({"true", "false"})},
               {"budget", word({"true", "false"})},
+              {"unsafe", "true"},
               {"budget_ratio", word({"0", "0.2", "1"})},
               {"budget_reserve", word({"0", "1", "10"})}};
     if (chance(50)) {

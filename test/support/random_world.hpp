@@ -123,7 +123,7 @@ private:
                     one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
       case 1:
         return line("kind = \"retrier\"\nmax_attempts = {}\nbackoff = {}\n"
-                    "budget = {}",
+                    "budget = {}\nunsafe = true",
                     one_of({"1", "2", "5"}),
                     one_of({"\"0s\"", "\"10ms\"",
                             "{ kind = \"exponential\", base = \"5ms\", jitter "

@@ -125,10 +125,12 @@ name | string | ""
 mode | choice | enforce
   enforce, observe, off
 max_attempts | integer (attempts) | 3
-  1 to 1000
+  0 to 1000
 backoff | schedule | exponential 50ms ×2 up to 2s, full jitter
   a duration, a table or a list of durations or tables
 idempotent | boolean | false
+  true, false
+idempotency_keys | boolean | false
   true, false
 retry_on | list | []
   a list of strings
@@ -142,6 +144,24 @@ budget_reserve | integer (retries per second) | 10
   0 to 1000000
 budget_ttl | duration | 10s
   1s to 1min
+budget_timeout_cost | integer (retries) | 1
+  1 to 100
+budget_name | string | ""
+  any text
+unsafe | boolean | false
+  true, false
+verify_timeout | duration | 1s
+  1ms to 1h
+verify_attempts | integer (looks) | 3
+  1 to 100
+verify_pause | duration | 100ms
+  1ms to 1h
+alarm_first_try | number | 0.8
+  0 to 1
+alarm_window | duration | 10s
+  1s to 1h
+alarm_minimum_calls | integer (calls) | 100
+  1 to 1000000
 )");
 }
 

@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,12 +199,74 @@ TEST(retrier, waits_at_least_as_long_as_it_was_told) {
                                   {0ns, 1ns, 1ns},
                                   {1s, 1h, 1h}}) {
     auto c = simple();
+    c.unsafe = true;
     c.backoff = schedule::constant(x.scheduled);
     host h{c};
     auto id = h.arrive();
     EXPECT_EQ(backoff_after(h, id, pushback(x.told)), x.expected);
     EXPECT_EQ(h.count("pushed_back"), x.told > 0ns ? 1 : 0);
   }
+}
+
+// -- delays from outcomes -----------------------------------------------------
+
+TEST(retrier, a_function_may_choose_the_delay_by_the_outcome) {
+  struct row {
+    std::optional<duration> chosen;
+    duration told;
+    duration expected;
+  };
+  for (auto& x : std::vector<row>{{3ms, 0ns, 3ms},
+                                  {0ns, 0ns, 0ns},
+                                  {-5ms, 0ns, 0ns},
+                                  {std::nullopt, 0ns, 10ms},
+                                  {3ms, 5ms, 5ms},
+                                  {7ms, 5ms, 7ms},
+                                  {std::nullopt, 5ms, 10ms}}) {
+    auto c = simple();
+    c.delay_of = [&](const outcome& o) {
+      EXPECT_EQ(o.retry_after, x.told);
+      return x.chosen;
+    };
+    host h{c};
+    EXPECT_EQ(backoff_after(h, h.arrive(), pushback(x.told)), x.expected);
+  }
+}
+
+TEST(retrier, the_schedule_still_says_how_many_delays_there_are) {
+  auto c = simple();
+  c.backoff = schedule::constant(10ms).take(1);
+  c.delay_of = [](const outcome&) { return std::optional<duration>{1ms}; };
+  host h{c};
+  auto id = h.arrive();
+  EXPECT_EQ(backoff_after(h, id), 1ms);
+  h.fail(id);
+  EXPECT_EQ(h.count("gave_up_schedule"), 1);
+}
+
+TEST(retrier, a_chosen_delay_has_no_jitter_but_a_schedules_one_has) {
+  auto c = simple();
+  c.backoff = schedule::constant(20ms).jittered(jitter::full);
+  c.delay_of = [](const outcome& o) {
+    return o.reached ? std::optional<duration>{1ms} : std::nullopt;
+  };
+  host h{c};
+  auto id = h.arrive();
+  EXPECT_EQ(backoff_after(h, id), 1ms);
+  auto d = backoff_after(h, id, pushback(5ms));
+  EXPECT_GE(d, 5ms);
+  EXPECT_LT(d, 25ms);
+  EXPECT_NE(d, 5ms);
+}
+
+TEST(retrier, a_function_for_delays_that_throws_has_not_chosen) {
+  auto c = simple();
+  c.delay_of = [](const outcome&) -> std::optional<duration> {
+    throw std::runtime_error{"out of wine"};
+  };
+  host h{c};
+  EXPECT_EQ(backoff_after(h, h.arrive()), 10ms);
+  EXPECT_EQ(h.e.threw, std::vector<std::string>{"delay_of: out of wine"});
 }
 
 // Otherwise all who were told the same instant would come at that instant.

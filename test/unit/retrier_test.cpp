@@ -28,16 +28,26 @@ TEST(retrier, has_these_defaults) {
   EXPECT_EQ(c.backoff,
             schedule::exponential(50ms).limit(2s).jittered(jitter::full));
   EXPECT_FALSE(c.idempotent);
+  EXPECT_FALSE(c.idempotency_keys);
   EXPECT_TRUE(c.budget);
   EXPECT_EQ(c.budget_ratio, 0.2);
   EXPECT_EQ(c.budget_reserve, 10u);
   EXPECT_EQ(c.budget_ttl, 10s);
+  EXPECT_EQ(c.budget_timeout_cost, 1u);
+  EXPECT_EQ(c.budget_name, "");
+  EXPECT_FALSE(c.unsafe);
+  EXPECT_EQ(c.verify_timeout, 1s);
+  EXPECT_EQ(c.verify_attempts, 3u);
+  EXPECT_EQ(c.verify_pause, 100ms);
+  EXPECT_EQ(c.alarm_first_try, 0.8);
+  EXPECT_EQ(c.alarm_window, 10s);
+  EXPECT_EQ(c.alarm_minimum_calls, 100u);
   EXPECT_TRUE(problems_of(c).empty());
 }
 
 TEST(retrier, refuses_what_is_out_of_range) {
   auto c = simple();
-  c.max_attempts = 0;
+  c.max_attempts = 1'001;
   EXPECT_THROW(retrier{c}, config_error);
 }
 
@@ -50,6 +60,10 @@ TEST(retrier, refuses_settings_that_contradict_each_other) {
          {[](auto& c) { c.backoff = schedule::constant(1s).take(10); },
           "relation backoff"},
          {[](auto& c) {
+            c.backoff = schedule::list({1s, 1s, 1s});
+          },
+          "relation backoff"},
+         {[](auto& c) {
             c.backoff = schedule::constant(0s).take(2).then(
               schedule::constant(1s));
           },
@@ -59,6 +73,13 @@ TEST(retrier, refuses_settings_that_contradict_each_other) {
             c.budget_reserve = 0;
           },
           "relation budget_ratio"},
+         {[](auto& c) {
+            c.budget_ratio = 0;
+            c.budget_reserve = 4;
+            c.budget_ttl = 2s;
+            c.budget_timeout_cost = 9;
+          },
+          "relation budget_timeout_cost"},
          {[](auto& c) {
             c.classify.allow = {"shed"};
             c.classify.deny = {"shed"};
@@ -74,7 +95,8 @@ TEST(retrier, accepts_schedules_that_may_end_in_time) {
   for (auto& s :
        {schedule::constant(1s).take(2), schedule::constant(1s).take(1),
         schedule::constant(1s), schedule{},
-        schedule::constant(1s).take(10).until(2s),
+        schedule::constant(1s).take(10).until(2s), schedule::list({0s, 0s}),
+        schedule::list({0s, 0s, 0s}).take(2),
         schedule::constant(1s).until(2s).then(schedule::constant(2s).take(2)),
         schedule::custom([](std::uint32_t) {
           return std::nullopt;
@@ -142,6 +164,7 @@ TEST(retrier, sends_a_failed_call_down_again_when_its_backoff_is_over) {
 
 TEST(retrier, retries_without_delay_through_a_hold_that_is_over_at_once) {
   auto c = simple();
+  c.unsafe = true;
   c.backoff = schedule::constant(0ns);
   host h{c};
   auto id = h.arrive();
@@ -201,6 +224,34 @@ TEST(retrier, wants_the_content_of_calls_to_be_kept) {
   EXPECT_TRUE(r.resends());
   EXPECT_EQ(r.kind(), "retrier");
   EXPECT_EQ(r.state(), "");
+}
+
+// -- idempotency keys ---------------------------------------------------------
+
+TEST(retrier, gives_calls_without_an_idempotency_key_one_of_their_own) {
+  auto c = simple();
+  c.idempotency_keys = true;
+  host h{c};
+  auto a = h.arrive();
+  auto key = h.calls.at(a).call.idempotency_key;
+  EXPECT_EQ(key.size(), 32u);
+  backoff_after(h, a);
+  EXPECT_EQ(h.calls.at(a).call.idempotency_key, key);
+  EXPECT_NE(h.calls.at(h.arrive()).call.idempotency_key, key);
+  call_info named;
+  named.idempotency_key = "order 7";
+  EXPECT_EQ(h.calls.at(h.arrive(named)).call.idempotency_key, "order 7");
+  host without{simple()};
+  EXPECT_EQ(without.calls.at(without.arrive()).call.idempotency_key, "");
+}
+
+TEST(retrier, gives_the_same_idempotency_keys_again_with_the_same_seed) {
+  auto c = simple();
+  c.idempotency_keys = true;
+  host a{c};
+  host b{c};
+  EXPECT_EQ(a.calls.at(a.arrive()).call.idempotency_key,
+            b.calls.at(b.arrive()).call.idempotency_key);
 }
 
 // -- calls that go away -------------------------------------------------------

@@ -16,6 +16,24 @@
 
 namespace caisson::detail {
 
+caf::actor find_actor(const std::string& name, caf::actor_system* sys,
+                      const setting_path& key, std::string_view place,
+                      problems& out) {
+  auto wrong = [&](std::string message) {
+    out.push_back(
+      {problem_kind::unknown, key, std::move(message), std::string{place}});
+  };
+  if (!sys) {
+    wrong(detail::quoted(name)
+          + " cannot be looked up, there is no actor system here");
+    return {};
+  }
+  auto target = portable::find_name(*sys, name);
+  if (!target)
+    wrong("no actor is registered as " + detail::quoted(name));
+  return target;
+}
+
 namespace {
 
 // The names of the rows of a table, for `field_visitor::on`.
@@ -67,24 +85,6 @@ const value_type* own_type(const setting& s) {
     if (type.name == name)
       return &type;
   return nullptr;
-}
-
-caf::actor find_actor(const std::string& name, caf::actor_system* sys,
-                      const setting_path& key, std::string_view place,
-                      problems& out) {
-  auto wrong = [&](std::string message) {
-    out.push_back(
-      {problem_kind::unknown, key, std::move(message), std::string{place}});
-  };
-  if (!sys) {
-    wrong(detail::quoted(name)
-          + " cannot be looked up, there is no actor system here");
-    return {};
-  }
-  auto target = portable::find_name(*sys, name);
-  if (!target)
-    wrong("no actor is registered as " + detail::quoted(name));
-  return target;
 }
 
 // The type of the value is that which is stated, or else its own, so that the

@@ -30,6 +30,8 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   engine_setup s;
   s.config = policies.config();
   s.layers = policies.build();
+  for (auto& x : s.layers)
+    x->start_in(gate.home_system());
   s.supervision = behind.supervision();
   s.grouped = behind.is_grouped();
   s.seed = seed_for(gate, s.config.seed);

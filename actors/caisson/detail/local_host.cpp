@@ -24,6 +24,8 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
   engine_setup s;
   s.config = policies.config();
   s.layers = policies.build();
+  for (auto& x : s.layers)
+    x->start_in(self.home_system());
   s.supervision = behind.supervision();
   s.exact_timers = portable::is_virtual(self.home_system());
   auto own = mix_seed(self.id() ^ mix_seed(number));

@@ -1,0 +1,75 @@
+// The layer of a retrier: the verifier, and the replies that it decides about.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/layer.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/retrier.hpp>
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// Whom a retrier asks before it repeats a call that must not be carried out
+/// twice.
+struct verifying {
+  caf::actor target = {};
+  /// Whether `target` is asked.
+  bool asks = false;
+
+  /// Asks `target`, which gets the content of the call and answers with a
+  /// `verification`. Any other answer, an error, its end and `verify_timeout`
+  /// count as `unknown`.
+  static verifying by(caf::actor target) { return {std::move(target), true}; }
+};
+
+/// Gives a `retrier` its verifier, and its budget if that has a name.
+class retrier_layer final : public policy_layer<retrier> {
+public:
+  explicit retrier_layer(const retrier_config& c, verifying how = {});
+
+  retrier_layer(const retrier_layer&) = delete;
+  retrier_layer& operator=(const retrier_layer&) = delete;
+
+  static void check_extras(const setting_path&, problems&) {}
+  /// Reports a null actor.
+  static void check_extras(const verifying& how, const setting_path& path,
+                           problems& out);
+
+  problems change(const settings& set, env& e) override;
+  void start_in(caf::actor_system& sys) override;
+
+  [[nodiscard]] bool handles_content() const override { return how_.asks; }
+  [[nodiscard]] std::vector<caf::actor> targets() const override;
+  [[nodiscard]] caf::message value(std::uint64_t index) const override;
+
+private:
+  class kept_replies final : public reply_keeper {
+  public:
+    void keep(call_id call, const outcome& o) override;
+    effect read(call_id call, const outcome& answer) override;
+    [[nodiscard]] bool has(call_id call) const override;
+    void drop(call_id call) override { replies_.erase(call); }
+
+    [[nodiscard]] caf::message of(call_id call) const;
+
+  private:
+    std::unordered_map<call_id, caf::message> replies_;
+  };
+
+  void take_budget();
+
+  verifying how_;
+  kept_replies kept_;
+  const void* home_ = nullptr;
+};
+
+template <>
+struct layer_of<retrier> {
+  using type = retrier_layer;
+};
+
+} // namespace caisson

@@ -1,0 +1,31 @@
+// What a look at an attempt finds.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace caisson {
+
+/// What became of a call whose attempt failed.
+enum class effect : std::uint8_t {
+  /// Nobody can tell, or not yet: an attempt may still be under way.
+  unknown,
+  /// It was carried out.
+  done,
+  /// It was not carried out, and no attempt so far can still do it.
+  not_done,
+};
+
+[[nodiscard]] constexpr std::string_view name_of(effect x) noexcept {
+  switch (x) {
+    case effect::unknown:
+      return "unknown";
+    case effect::done:
+      return "done";
+    case effect::not_done:
+      return "not_done";
+  }
+  return "unknown";
+}
+
+} // namespace caisson

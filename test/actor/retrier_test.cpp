@@ -1,0 +1,328 @@
+// Retriers among actors: verification, shared budgets, idempotency keys.
+#include "support/stack_texts.hpp"
+#include "support/world.hpp"
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+using reply = scripted_worker::reply;
+
+// What a worker has done, and how often. It crashes with every fifth message
+// after it has done it and before it answers, and with every seventh before.
+struct ledger {
+  std::map<int, int> done;
+  random_source coin{4711};
+
+  scripted_worker::script work() {
+    return scripted_worker::on<int>([this](int x) {
+      auto fate = coin.uniform();
+      if (fate < 1.0 / 7)
+        return reply::death();
+      ++done[x];
+      return fate < 1.0 / 7 + 0.2 ? reply::death() : reply::value(x * 2);
+    });
+  }
+
+  scripted_worker::script look() {
+    return scripted_worker::on<int>([this](int x) {
+      return done.contains(x) ? verification::done(x * 2)
+                              : verification::not_done();
+    });
+  }
+
+  // The most that was done with one call.
+  [[nodiscard]] int most() const {
+    int out = 0;
+    for (auto& [x, n] : done)
+      out = std::max(out, n);
+    return out;
+  }
+};
+
+retrier_config patient() {
+  return {.max_attempts = 8,
+          .backoff = schedule::constant(10ms),
+          .budget = false,
+          .verify_pause = 10ms};
+}
+
+supervision_config restarts() {
+  return {.restart = schedule::constant(1ms),
+          .max_restarts = 1'000,
+          .period = 1us,
+          .stable_after = 0s};
+}
+
+class verification_test : public world_test {
+protected:
+  // Sends the calls in bursts of `burst`; returns how many succeeded.
+  int play(const caf::actor& g, int calls, int burst) {
+    std::vector<pending_answer> answers;
+    for (int x = 0; x < calls; ++x) {
+      answers.push_back(world.user().request(g, x));
+      if (x % burst == burst - 1)
+        world.advance(1s);
+    }
+    world.advance(60s);
+    int good = 0;
+    for (int x = 0; x < calls; ++x) {
+      auto& a = answers[static_cast<std::size_t>(x)];
+      EXPECT_EQ(a.count(), 1u);
+      good += a.ok() ? 1 : 0;
+      if (a.ok()) {
+        EXPECT_EQ(a.value<int>(), x * 2);
+      }
+    }
+    return good;
+  }
+
+  ledger book;
+};
+CAISSON_ALL_ORDERS(verification_test);
+
+TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
+  constexpr int calls = 1'000;
+  for (bool verified : {false, true}) {
+    book = ledger{};
+    auto w = make_worker(book.work());
+    auto look = make_worker(book.look());
+    auto how = verified ? verifying::by(look.handle()) : verifying{};
+    auto g = gate(worker::supervised(w.factory(), restarts()),
+                  stack{}.retrier(patient(), how));
+    auto good = play(g, calls, 5);
+    EXPECT_EQ(book.most(), 1);
+    // Without it, every crash ends the calls that were with the worker.
+    EXPECT_GE(good, verified ? 990 : 0);
+    EXPECT_LE(good, verified ? calls : 700);
+    EXPECT_EQ(metric_of(g, "retrier", "looks") > 0, verified);
+    EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+    RecordProperty(verified ? "verified" : "not_verified", good);
+  }
+}
+
+TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
+  auto w = make_worker([](const caf::message&) {
+    return caf::make_message(make_error(caf::sec::runtime_error));
+  });
+  auto look = make_worker(scripted_worker::always(verification::unknown()));
+  auto g = gate(w.handle(),
+                stack{}.retrier(patient(), verifying::by(look.handle())));
+  auto answer = world.request(g, 1);
+  EXPECT_FALSE(answer.ready());
+  world.advance(30ms);
+  EXPECT_EQ(answer.error(), caf::sec::runtime_error);
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(look.count(), 3u);
+  EXPECT_EQ(metric_of(g, "retrier", "not_verified"), 1);
+}
+
+TEST_P(verification_test, any_other_answer_tells_nothing) {
+  for (auto& said :
+       {scripted_worker::always(5), scripted_worker::always(errc::shed),
+        scripted_worker::always()}) {
+    auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+    auto look = make_worker(said);
+    auto g = gate(w.handle(),
+                  stack{}.retrier(patient(), verifying::by(look.handle())));
+    auto answer = world.request(g, 1);
+    world.advance(1s);
+    EXPECT_EQ(answer.error(), caf::sec::runtime_error);
+    EXPECT_EQ(w.count(), 1u);
+  }
+}
+
+TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
+  for (bool alive : {false, true}) {
+    auto w = make_worker([](const caf::message&) { return reply::death(); });
+    auto look = make_worker();
+    auto g = gate(w.handle(),
+                  stack{}.retrier(patient(), verifying::by(look.handle())));
+    if (!alive)
+      look.kill();
+    auto answer = world.request(g, 1);
+    world.advance(alive ? 3s + 30ms - 1ns : 29ms);
+    EXPECT_FALSE(answer.ready());
+    world.advance(1ms);
+    EXPECT_TRUE(answer.is(errc::worker_down));
+    auto* context = context_of(answer.error());
+    EXPECT_TRUE(context->reached);
+    EXPECT_EQ(metric_of(g, "retrier", "not_verified"), 1);
+  }
+}
+
+TEST_P(verification_test, a_look_never_outlives_the_deadline) {
+  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+  auto look = make_worker();
+  auto g = gate(w.handle(),
+                stack{}.retrier(patient(), verifying::by(look.handle())));
+  auto answer = world.request(g, wrap(1).within(300ms));
+  world.advance(300ms);
+  EXPECT_TRUE(answer.is(errc::deadline_exceeded));
+  EXPECT_TRUE(context_of(answer.error())->reached);
+  look.answer(verification::not_done());
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(metric_of(g, "retrier", "abandoned"), 1);
+  EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+}
+
+TEST_P(verification_test, the_answer_that_it_knows_may_be_an_error) {
+  auto w = make_worker([](const caf::message&) { return reply::silence(); });
+  auto look = make_worker(scripted_worker::always(
+    verification::done(make_error(caf::sec::end_of_stream))));
+  auto g = gate(w.handle(), stack{}
+                              .retrier(patient(), verifying::by(look.handle()))
+                              .deadline({.timeout = 50ms}));
+  auto answer = world.request(g, 1);
+  world.advance(50ms);
+  EXPECT_EQ(answer.error(), caf::sec::end_of_stream);
+  EXPECT_EQ(metric_of(g, "retrier", "found_done"), 1);
+}
+
+TEST_P(verification_test, in_observe_mode_nobody_is_asked) {
+  auto c = patient();
+  c.mode = mode::observe;
+  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+  auto look = make_worker();
+  auto g = gate(w.handle(), stack{}.retrier(c, verifying::by(look.handle())));
+  EXPECT_EQ(world.request(g, 1).error(), caf::sec::runtime_error);
+  EXPECT_EQ(look.count(), 0u);
+  EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+}
+
+TEST_P(verification_test, requests_for_permits_pass_it) {
+  auto look = make_worker();
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}
+                              .retrier(patient(), verifying::by(look.handle()))
+                              .semaphore({.permits = 1}));
+  auto lent = world.request(g, acquire{}).value<permit>();
+  EXPECT_TRUE(world.request(g, release{lent.id, true}).ok());
+  EXPECT_EQ(look.count(), 0u);
+}
+
+TEST_P(verification_test, nobody_to_ask_is_a_problem) {
+  auto s = stack{"s"}.retrier({}, verifying::by({}));
+  ASSERT_EQ(s.check().size(), 1u);
+  EXPECT_EQ(to_text(s.check()),
+            "retrier.verify: there is no actor to ask: the handle is null");
+  EXPECT_EQ(complaint("[[stack.s.layer]]\n"
+                      "kind = 'retrier'\n"
+                      "verify = 'nobody'\n",
+                      &world.system()),
+            "f:3:10: stack.s.layer[0].verify: no actor is registered as "
+            "\"nobody\"");
+}
+
+TEST_P(verification_test, toml_names_the_verifier) {
+  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+  auto look = make_worker(scripted_worker::always(verification::done(7)));
+  publish_name(world, "ledger", look.handle());
+  auto g = gate(w.handle(), only_stack("[[stack.s.layer]]\n"
+                                       "kind = 'retrier'\n"
+                                       "verify = 'ledger'\n",
+                                       &world.system())
+                              .policies);
+  EXPECT_EQ(world.request(g, 1).value<int>(), 7);
+  forget_name(world, "ledger");
+}
+
+// -- shared budgets -----------------------------------------------------------
+
+class shared_budget_test : public world_test {
+protected:
+  static stack sharing(std::string name) {
+    return stack{}.retrier({.backoff = schedule::constant(1ms),
+                            .idempotent = true,
+                            .budget_ratio = 0,
+                            .budget_reserve = 1,
+                            .budget_name = std::move(name)});
+  }
+
+  std::int64_t left(const caf::actor& g) {
+    return metric_of(g, "retrier", "budget_left");
+  }
+
+  scripted_worker w = make_worker(
+    scripted_worker::always(caf::sec::runtime_error));
+};
+CAISSON_ALL_ORDERS(shared_budget_test);
+
+TEST_P(shared_budget_test, gates_of_one_system_share_it_by_name) {
+  auto a = gate(w.handle(), sharing("payments"));
+  auto b = gate(w.handle(), sharing("payments"));
+  auto other = gate(w.handle(), sharing("search"));
+  auto own = gate(w.handle(), sharing(""));
+  world.request(a, 1);
+  world.advance(1s);
+  for (auto& [g, n] : {std::pair{a, 8}, {b, 8}, {other, 10}, {own, 10}})
+    EXPECT_EQ(left(g), n);
+}
+
+TEST_P(shared_budget_test, another_system_has_its_own) {
+  virtual_time elsewhere;
+  auto a = gate(w.handle(), sharing("payments"));
+  world.request(a, 1);
+  world.advance(1s);
+  scripted_worker v{elsewhere};
+  auto b = spawn_gate(elsewhere, v.handle(), sharing("payments"));
+  EXPECT_EQ(elsewhere.request(b, get_status{})
+              .value<status>()
+              .metric("retrier", "budget_left"),
+            10);
+  elsewhere.kill(b);
+  elsewhere.kill(v.handle());
+}
+
+TEST_P(shared_budget_test, a_new_name_is_another_budget) {
+  auto a = gate(w.handle(), sharing("payments"));
+  auto b = gate(w.handle(), sharing("search"));
+  world.request(a, 1);
+  world.advance(1s);
+  EXPECT_EQ(left(b), 10);
+  world.request(b, reconfigure{"", {{"budget_name", "payments"}}});
+  EXPECT_EQ(left(b), 8);
+  world.request(b, reconfigure{"", {{"budget_reserve", "3"}}});
+  EXPECT_EQ(left(a), 30);
+}
+
+// -- idempotency keys ---------------------------------------------------------
+
+class idempotency_key_test : public world_test {};
+CAISSON_ALL_ORDERS(idempotency_key_test);
+
+TEST_P(idempotency_key_test, is_the_same_for_all_attempts_through_all_gates) {
+  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+  auto inner = gate(worker{w.handle()}.takes_calls(),
+                    stack{"inner"}.retrier({.max_attempts = 2,
+                                            .backoff = schedule::constant(1ms),
+                                            .idempotent = true,
+                                            .idempotency_keys = true}));
+  auto outer = gate(inner,
+                    stack{"outer"}.retrier({.max_attempts = 2,
+                                            .backoff = schedule::constant(1ms),
+                                            .idempotent = true,
+                                            .idempotency_keys = true}));
+  world.request(outer, 1);
+  world.advance(1s);
+  world.request(outer, wrap(2).idempotency_key("order 7"));
+  world.advance(1s);
+  std::map<int, std::set<std::string>> keys;
+  for (auto& x : w.received())
+    keys[x.as<int>()].insert(x.options().idempotency_key);
+  EXPECT_EQ(w.count(), 8u);
+  ASSERT_EQ(keys[1].size(), 1u);
+  EXPECT_EQ(keys[1].begin()->size(), 32u);
+  EXPECT_EQ(keys[2], std::set<std::string>{"order 7"});
+}
+
+} // namespace
+} // namespace caisson::test

@@ -263,13 +263,20 @@ T round_trip(caf::actor_system& sys, const T& x) {
 
 TEST_P(platform_test, every_message_survives_the_network) {
   auto& sys = world.system();
-  call c = wrap(7).within(3s).priority(-2).permits(5).idempotent().key("k");
+  call c = wrap(7)
+             .within(3s)
+             .priority(-2)
+             .permits(5)
+             .idempotent()
+             .key("k")
+             .idempotency_key("once");
   auto back = round_trip(sys, c);
   EXPECT_EQ(back.options.time_left, 3s);
   EXPECT_EQ(back.options.priority, -2);
   EXPECT_EQ(back.options.permits, 5u);
   EXPECT_EQ(back.options.idempotent, idempotence::yes);
   EXPECT_EQ(back.options.key, "k");
+  EXPECT_EQ(back.options.idempotency_key, "once");
   EXPECT_EQ(back.payload.get_as<int>(0), 7);
   EXPECT_EQ(round_trip(sys, cancelled{9}).number, 9u);
   EXPECT_EQ(round_trip(sys, acquire{2, 3s, 1, "k"}).time_left, 3s);
@@ -294,6 +301,11 @@ TEST_P(platform_test, every_message_survives_the_network) {
   EXPECT_EQ(round_trip(sys, batch{{caf::make_message(1)}}).items.size(), 1u);
   EXPECT_EQ(round_trip(sys, batch_reply{{caf::make_message(1)}}).results.size(),
             1u);
+  auto found = round_trip(sys, verification::done(7));
+  EXPECT_EQ(found.what, effect::done);
+  EXPECT_EQ(*portable::get_if<int>(found.result), 7);
+  EXPECT_EQ(round_trip(sys, verification::not_done()).what, effect::not_done);
+  EXPECT_EQ(round_trip(sys, verification::unknown()).what, effect::unknown);
   EXPECT_EQ(round_trip(sys, make_error(errc::shed, {"p", 1s, true, "t"})),
             errc::shed);
 }

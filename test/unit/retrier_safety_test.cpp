@@ -41,6 +41,7 @@ TEST(retrier_safety, counts_the_retries_without_a_pause) {
          {schedule::list({0s, 1s, 0s, 2s, 999us}), 3},
          // A jitter that can come down to nothing is a pause on average.
          {schedule::constant(1s).jittered(jitter::full), 0},
+         {schedule::constant(1ms).jittered(jitter::full), 0},
          {schedule::constant(1s).jittered(jitter::factor, 1), 0},
          {schedule::constant(0s).jittered(jitter::full), 99},
          {schedule::decorrelated(1ms, 1s), 0},

@@ -23,6 +23,16 @@ void describe(field_visitor& v, deadline_config& c) {
   v.on({"min_left", "a call with less time left than this is refused; not more "
                     "than `timeout`"},
        c.min_left, {0ns, longest});
+  v.on({"share", "which part of the time that a call has left it may stay "
+                 "below this layer, so that a retrier has time for another "
+                 "attempt"},
+       c.share, {0.001, 1.0});
+  v.on({"least", "a smaller `share` never leaves a call less than this, or "
+                 "less than `min_left`, if it has so much"},
+       c.least, {1us, longest});
+  v.on({"reserve", "what the layers below may not use of the time that a call "
+                   "has left; a call with no more than this is refused"},
+       c.reserve, {0ns, longest});
 }
 
 void check(const deadline_config& c, const setting_path& path, problems& out) {
@@ -31,6 +41,20 @@ void check(const deadline_config& c, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "min_left",
                    fmt::format("{} is more than timeout, allowed: 0s to {}",
                                to_text(c.min_left), to_text(c.timeout))});
+  // Otherwise the share would have no effect.
+  if (c.share < 1 && c.least > c.timeout)
+    out.push_back({problem_kind::relation, path / "least",
+                   fmt::format("{} is more than timeout, so that share has no "
+                               "effect, allowed: 1us to {}, or share of 1",
+                               to_text(c.least), to_text(c.timeout))});
+}
+
+deadline_config deadline_of(const stage_budget& budget,
+                            std::string_view stage) {
+  deadline_config c;
+  c.timeout = budget.share_of(stage);
+  c.reserve = budget.config().reserve;
+  return c;
 }
 
 // -- construction -------------------------------------------------------------
@@ -40,22 +64,45 @@ deadline::deadline(deadline_config c) : policy_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision deadline::admit(call_info& call, slot& notes, env& e) {
-  auto limit = time_after(e.now, config_.timeout);
-  if (std::min(call.deadline, limit) <= e.now)
+  auto latest = time_after(e.now, config_.timeout);
+  if (std::min(call.deadline, latest) <= e.now)
     return refuse(counter::expired_on_arrival, errc::deadline_exceeded, call.id,
                   e);
+  auto limit = limit_of(call, e.now);
   // The host's default stands in for a limit that nobody gave; this is one.
   auto own = call.default_deadline || limit < call.deadline;
   if (!own)
     limit = call.deadline;
-  if (time_until(limit, e.now) < config_.min_left)
+  // Nothing is left if all that there is stays in reserve.
+  if (limit <= e.now || time_until(limit, e.now) < config_.min_left)
     return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
                   e);
-  notes.start<limits>({limit, own, false});
+  notes.start<limits>({limit, latest, own, false});
   call.deadline = limit;
   call.default_deadline = false;
   count(counter::admitted);
   return decision::pass();
+}
+
+// What this layer's settings allow the call, whether or not its own deadline is
+// earlier.
+time_point deadline::limit_of(const call_info& call,
+                              time_point now) const noexcept {
+  auto limit = time_after(now, config_.timeout);
+  // Of a time that nobody gave there is no part.
+  if (call.default_deadline || call.deadline == never)
+    return limit;
+  auto left = time_until(call.deadline, now);
+  if (config_.share < 1) {
+    auto floor = std::max(config_.least, config_.min_left);
+    auto part = std::max(scaled(left, config_.share), floor);
+    limit = std::min(limit, time_after(now, part));
+  }
+  if (config_.reserve > duration::zero())
+    limit = std::min(limit, left > config_.reserve
+                              ? time_after(now, left - config_.reserve)
+                              : now);
+  return limit;
 }
 
 decision deadline::settle(call_info& call, slot& notes, outcome&, env& e) {
@@ -82,6 +129,10 @@ decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
     e.tell({.kind = event_kind::expired, .call = call.id});
   }
   return decision::reject(errc::deadline_exceeded);
+}
+
+time_point deadline::latest_end(slot& notes) const {
+  return notes.as<limits>().latest;
 }
 
 } // namespace caisson

@@ -3,6 +3,7 @@
 
 #include <caisson/policy_base.hpp>
 #include <caisson/settings.hpp>
+#include <caisson/stage_budget.hpp>
 #include <caisson/time.hpp>
 
 #include <string>
@@ -24,11 +25,33 @@ struct deadline_config {
   /// A call with less time left than this is refused: 0 to 365d, not more than
   /// `timeout`, default 0.
   duration min_left = duration::zero();
+
+  /// Which part of the time that the call has left it may stay below this
+  /// layer: 0.001 to 1, default 1. Below a retrier a smaller share leaves time
+  /// for further attempts. The gate's default deadline does not count as time
+  /// left.
+  double share = 1;
+
+  /// A smaller `share` never leaves a call less than this, or less than
+  /// `min_left`, as long as it has so much: 1us to 365d, default 1ms. If
+  /// `share` is less than 1, not more than `timeout`.
+  duration least = std::chrono::milliseconds(1);
+
+  /// What the layers below may not use of the time that the call has left: 0 to
+  /// 365d, default 0. A call with no more than this is refused.
+  duration reserve = duration::zero();
 };
 
 void describe(field_visitor& v, deadline_config& c);
 
 void check(const deadline_config& c, const setting_path& path, problems& out);
+
+/// The settings of a layer in front of what works on one stage of `budget`: the
+/// stage's share is the `timeout`, the budget's reserve is the `reserve`. The
+/// caller's deadline is the total. Throws `std::out_of_range` if there is no
+/// stage with that name.
+[[nodiscard]] deadline_config deadline_of(const stage_budget& budget,
+                                          std::string_view stage);
 
 // -- counters -----------------------------------------------------------------
 
@@ -54,11 +77,12 @@ struct enum_names<deadline_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// Sets a deadline on each call: `timeout` from now, unless the call already
-/// has an earlier one. It replaces the host's default deadline, whether earlier
-/// or later. It refuses calls with too little or no time left before any work
-/// is done for them. The layers below see the new deadline. Above this layer,
-/// the call has the one that it came with.
+/// Sets a deadline on each call: `timeout` from now, or earlier if `share` and
+/// `reserve` say so, unless the call already has an earlier one. It replaces
+/// the host's default deadline, whether earlier or later. It refuses calls with
+/// too little or no time left before any work is done for them. The layers
+/// below see the new deadline. Above this layer, the call has the one that it
+/// came with.
 class deadline final
   : public policy_base<deadline, deadline_config, deadline_counter> {
 public:
@@ -80,6 +104,7 @@ public:
   // -- time -------------------------------------------------------------------
 
   decision deadline_passed(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point latest_end(slot& notes) const override;
 
   // -- operation --------------------------------------------------------------
 
@@ -90,10 +115,15 @@ private:
   struct limits {
     // The deadline that the layers below see.
     time_point limit;
+    // When `timeout` is over.
+    time_point latest;
     // Whether this layer set it.
     bool own;
     bool expired;
   };
+
+  [[nodiscard]] time_point limit_of(const call_info& call,
+                                    time_point now) const noexcept;
 };
 
 } // namespace caisson

@@ -368,6 +368,11 @@ public:
   /// it continue without this deadline.
   virtual decision deadline_passed(call_info& call, slot& notes, env& e);
 
+  /// Until when this policy lets the call with these notes, which it has, stay
+  /// below it at most; `never` if it sets no such limit. No permit is renewed
+  /// beyond it.
+  [[nodiscard]] virtual time_point latest_end(slot&) const { return never; }
+
   /// A child of this policy has its outcome, or was cancelled because no
   /// parents are left. `pass`: each parent gets the outcome (or its part of
   /// it), which comes to `settle`. `reject`: each gets this error instead.

@@ -137,6 +137,44 @@ TEST_P(deadline_rules_test, one_switched_to_observing_does_not_bind) {
   EXPECT_EQ(context_of(answer.error())->policy, "outer");
 }
 
+TEST_P(deadline_rules_test, a_share_leaves_time_for_another_attempt) {
+  for (auto share : {0.5, 1.0}) {
+    auto w = make_worker(doubles());
+    w.plan(scripted_worker::reply::silence());
+    auto g = gate(w.handle(), stack{}
+                                .retrier({.max_attempts = 3,
+                                          .backoff = schedule::constant(0s),
+                                          .idempotent = true})
+                                .deadline({.timeout = 1s, .share = share}));
+    auto sent = world.now();
+    auto answer = world.request(g, wrap(21).within(1s));
+    world.advance(1s);
+    if (share < 1) {
+      EXPECT_EQ(answer.value<int>(), 42);
+      EXPECT_EQ(answer.at() - sent, 500ms);
+      EXPECT_EQ(w.count(), 2u);
+    } else {
+      EXPECT_TRUE(answer.is(errc::deadline_exceeded));
+      EXPECT_EQ(w.count(), 1u);
+    }
+  }
+}
+
+TEST_P(deadline_rules_test, a_reserve_leaves_time_for_the_fallback) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}
+                              .fallback({alternative::answer(7)})
+                              .deadline({.timeout = 1s, .reserve = 30ms}));
+  auto sent = world.now();
+  auto answer = world.request(g, wrap(1).within(100ms));
+  auto too_late = world.request(g, wrap(1).within(30ms));
+  EXPECT_EQ(too_late.value<int>(), 7);
+  world.advance(70ms);
+  EXPECT_EQ(answer.value<int>(), 7);
+  EXPECT_EQ(answer.at() - sent, 70ms);
+  EXPECT_EQ(w.count(), 1u);
+}
+
 // -- the default --------------------------------------------------------------
 
 TEST_P(deadline_rules_test, a_deadline_layer_replaces_the_default) {

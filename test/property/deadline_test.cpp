@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +24,9 @@ deadline_config some_config() {
   deadline_config c;
   c.timeout = *rc::gen::element<duration>(1us, 1ms, 10ms, 1s, 365 * 24h);
   c.min_left = *rc::gen::element<duration>(0ns, 1ns, c.timeout / 2, c.timeout);
+  c.share = *rc::gen::element(1.0, 0.5, 0.125, 0.001);
+  c.least = std::min(c.timeout, *rc::gen::element<duration>(1us, 1ms));
+  c.reserve = *rc::gen::element<duration>(0ns, 0ns, 1ns, 1ms, 1h);
   return c;
 }
 
@@ -93,16 +98,33 @@ private:
     if (f.deadline <= now) {
       x.where = place::rejected;
       ++count_["expired_on_arrival"];
-    } else if (!by_default && f.deadline != never
-               && f.deadline - now < config_.min_left) {
+    } else if (auto gets = allowed(f, now);
+               gets <= 0ns || gets < config_.min_left) {
       x.where = place::rejected;
       ++count_["too_little_left"];
     } else {
       ++count_["admitted"];
-      if (by_default || f.deadline == never
-          || f.deadline - now > config_.timeout)
-        x.own = x.below = now + config_.timeout;
+      if (by_default || f.deadline == never || f.deadline - now > gets)
+        x.own = x.below = now + gets;
     }
+  }
+
+  // How long a call may stay below.
+  duration allowed(const call_info& f, time_point now) const {
+    if (f.default_deadline || f.deadline == never)
+      return config_.timeout;
+    auto left = f.deadline - now;
+    auto gets = std::min(left, config_.timeout);
+    if (config_.share < 1) {
+      auto part = duration{static_cast<std::int64_t>(
+        static_cast<long double>(left.count()) * config_.share)};
+      if (part < config_.least)
+        part = config_.least;
+      if (part < config_.min_left)
+        part = config_.min_left;
+      gets = std::min(gets, part);
+    }
+    return std::min(gets, left - config_.reserve);
   }
 
   void finish(call_id id, bool ok) {
@@ -176,12 +198,13 @@ RC_GTEST_PROP(deadline, agrees_with_the_naive_one, ()) {
 }
 
 RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
-  // A stack of deadlines: the layers below see the earliest, with or without a
-  // default in place of the caller's.
+  // A stack of deadlines that go by their timeouts: the layers below see the
+  // earliest, with or without a default in place of the caller's.
   std::vector<deadline> layers;
   for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
     auto c = some_config();
-    c.min_left = 0ns;
+    c.min_left = c.reserve = 0ns;
+    c.share = 1;
     layers.emplace_back(c);
   }
   std::vector<slot> notes(layers.size());

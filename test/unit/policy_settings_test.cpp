@@ -24,6 +24,12 @@ timeout | duration | 1s
   1us to 365d
 min_left | duration | 0s
   0s to 365d
+share | number | 1
+  0.001 to 1
+least | duration | 1ms
+  1us to 365d
+reserve | duration | 0s
+  0s to 365d
 )");
 }
 

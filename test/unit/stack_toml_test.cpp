@@ -35,12 +35,18 @@ const twin twins[] = {
    "name = 'overall'\n"
    "mode = 'observe'\n"
    "timeout = '2s'\n"
-   "min_left = '5ms'\n",
+   "min_left = '5ms'\n"
+   "share = 0.25\n"
+   "least = '10ms'\n"
+   "reserve = '20ms'\n",
    [] {
      return stack{"s"}.deadline({.name = "overall",
                                  .mode = mode::observe,
                                  .timeout = 2s,
-                                 .min_left = 5ms});
+                                 .min_left = 5ms,
+                                 .share = 0.25,
+                                 .least = 10ms,
+                                 .reserve = 20ms});
    }},
   {"kind = 'semaphore'\n"
    "permits = 3\n"

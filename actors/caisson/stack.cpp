@@ -19,6 +19,9 @@ void describe(field_visitor& v, gate_config& c) {
   v.integer({"seed", "seeds the gate's random source; 0: a seed of its own"},
             c.seed,
             {std::int64_t{0}, std::numeric_limits<std::int64_t>::max()});
+  v.on({"max_lease", "how long a permit may be held, with all its renewals, "
+                     "counted from its grant"},
+       c.max_lease, {1ms, unlimited});
 }
 
 // -- layers -------------------------------------------------------------------

@@ -39,6 +39,10 @@ struct gate_config {
   /// Seeds the gate's random source. 0: in virtual time a seed derived from the
   /// gate's actor ID, otherwise one from the machine's entropy.
   std::int64_t seed = 0;
+
+  /// How long a permit may be held, with all its renewals, counted from its
+  /// grant: 1 ms to unlimited, default unlimited.
+  duration max_lease = unlimited;
 };
 
 void describe(field_visitor& v, gate_config& c);
@@ -95,6 +99,12 @@ public:
   /// Sets the name of each gate spawned from this.
   stack& rename(std::string name) {
     config_.name = std::move(name);
+    return *this;
+  }
+
+  /// Sets how long a permit may be held.
+  stack& max_lease(duration d) {
+    config_.max_lease = d;
     return *this;
   }
 

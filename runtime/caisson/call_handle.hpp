@@ -11,12 +11,12 @@ class control_handle;
 
 /// An address of a gate for calls only. This is what other nodes get.
 ///
-/// Calls of any type, `call`, `acquire`, `release`, `cancelled` and requests
-/// for the status pass to the gate as if sent there, and are answered as usual.
-/// All other messages have no effect: `reconfigure`, `command`, `subscribe`,
-/// `unsubscribe` and `drain`, the messages between a gate and its helpers, exit
-/// messages and CAF's other own messages, and unsolicited answers. A request
-/// among them is answered with `errc::invalid_config`.
+/// Calls of any type, `call`, `acquire`, `release`, `renew`, `cancelled` and
+/// requests for the status pass to the gate as if sent there, and are answered
+/// as usual. All other messages have no effect: `reconfigure`, `command`,
+/// `subscribe`, `unsubscribe` and `drain`, the messages between a gate and its
+/// helpers, exit messages and CAF's other own messages, and unsolicited
+/// answers. A request among them is answered with `errc::invalid_config`.
 ///
 /// The address keeps the gate alive. It goes down, for actors that monitor it,
 /// when the gate ends. Each new handle has a new address. The call handle of a

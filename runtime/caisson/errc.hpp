@@ -32,7 +32,8 @@ enum class errc : std::uint8_t {
   shed,
   /// A batch gave no result for this item.
   batch_failed,
-  /// `release` names a permit that is not held.
+  /// `release` or `renew` names a permit that is not held, or `renew` does not
+  /// come from its holder.
   no_such_permit,
   /// A configuration or control message was refused; nothing has changed.
   invalid_config,

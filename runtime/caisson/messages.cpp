@@ -95,6 +95,14 @@ std::string_view detail::name_of(member_order x) noexcept {
       return "start";
     case member_order::give_up:
       return "give_up";
+std::string_view name_of(release_outcome x) noexcept {
+  switch (x) {
+    case release_outcome::success:
+      return "success";
+    case release_outcome::failure:
+      return "failure";
+    case release_outcome::neutral:
+      return "neutral";
   }
   return "unknown";
 }

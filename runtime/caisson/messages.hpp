@@ -99,6 +99,16 @@ inline constexpr std::uint8_t last_measured = 2;
 [[nodiscard]] std::string_view name_of(measured x) noexcept;
 
 CAISSON_ENUM(measured, measured::waits)
+/// What the holder of a permit says about its work.
+enum class release_outcome : std::uint8_t {
+  success,
+  failure,
+  /// Nothing: no layer is to draw a conclusion from it.
+  neutral,
+};
+
+[[nodiscard]] std::string_view name_of(release_outcome x) noexcept;
+
 CAISSON_ENUM(mode, mode::off)
 CAISSON_ENUM(idempotence, idempotence::no)
 CAISSON_ENUM(event_kind, last_event_kind)
@@ -106,6 +116,7 @@ CAISSON_ENUM(operator_command, last_operator_command)
 CAISSON_ENUM(gate_state, gate_state::draining)
 CAISSON_ENUM(worker_state, worker_state::given_up)
 CAISSON_ENUM(effect, effect::not_done)
+CAISSON_ENUM(release_outcome, release_outcome::neutral)
 
 // -- calls --------------------------------------------------------------------
 
@@ -211,7 +222,8 @@ struct acquire {
 CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
 
 /// A lease. It ends with `release`, when its holder dies, or when `expires`
-/// (time left from now; `unlimited` if never) has passed.
+/// (time left from now; `unlimited` if never) has passed. `renew` prolongs it.
+/// See ticket.hpp for a permit that releases itself.
 struct permit {
   std::uint64_t id = 0;
   duration expires = duration::zero();
@@ -222,10 +234,24 @@ CAISSON_MESSAGE(permit, id, expires)
 /// held; then no count changes.
 struct release {
   std::uint64_t id = 0;
-  /// Tells the stack that the work failed, so that a breaker counts it.
+  /// Tells the stack that the work failed, so that a breaker counts it. Short
+  /// for `outcome = failure`, and takes precedence over it.
   bool failed = false;
+  /// How the work went.
+  release_outcome outcome = release_outcome::success;
 };
-CAISSON_MESSAGE(release, id, failed)
+CAISSON_MESSAGE(release, id, failed, outcome)
+
+/// Prolongs a lease. The answer is `permit` with the time that is left, or
+/// `no_such_permit` if the sender is not its holder, or it has ended. A renewal
+/// never shortens a lease, and never prolongs it beyond the gate's `max_lease`,
+/// or beyond what a deadline layer allows.
+struct renew {
+  std::uint64_t id = 0;
+  /// From now on; zero: the gate's default deadline.
+  duration time_left = duration::zero();
+};
+CAISSON_MESSAGE(renew, id, time_left)
 
 // -- operation ----------------------------------------------------------------
 
@@ -469,6 +495,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::verification))
 #if !CAISSON_CAF_LEGACY
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::renew))
 
 CAF_END_TYPE_ID_BLOCK(caisson_messages)
 

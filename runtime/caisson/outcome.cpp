@@ -82,6 +82,12 @@ outcome outcome::failure(errc code, bool reached,
   return o;
 }
 
+outcome outcome::without_verdict() noexcept {
+  auto o = failure(errc::cancelled, true);
+  o.neutral = true;
+  return o;
+}
+
 verdict classifier::standard(const outcome& o) noexcept {
   if (o.ok)
     return verdict::success;
@@ -94,6 +100,8 @@ verdict classifier::standard(const outcome& o) noexcept {
 
 verdict classifier::judge(const outcome& o, const list_meaning& lists,
                           env& host) const {
+  if (o.neutral)
+    return verdict::neutral;
   if (by_value)
     return call_user(
              "by_value", [&] { return by_value(o); }, host)

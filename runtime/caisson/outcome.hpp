@@ -32,6 +32,11 @@ struct outcome {
   /// Whether the worker itself answered with this, not a layer or a gate.
   bool from_worker = false;
 
+  /// Whether the holder of a permit said that its work tells nothing about
+  /// whom it worked with. Looks like `cancelled`, and the verdict is always
+  /// neutral.
+  bool neutral = false;
+
   /// The error's code within its category; 0 if `ok`.
   std::uint8_t code = 0;
 
@@ -53,6 +58,9 @@ struct outcome {
 
   static outcome failure(errc code, bool reached,
                          duration retry_after = duration::zero()) noexcept;
+
+  /// The work says nothing about whom it was done with.
+  static outcome without_verdict() noexcept;
 };
 
 /// The hash of a category's name, so that outcomes need no strings.
@@ -98,7 +106,8 @@ inline constexpr list_meaning count_lists{verdict::transient, verdict::neutral,
                                           verdict::neutral};
 
 /// Classifies outcomes. The rules apply in this order: the function, the deny
-/// list, the allow list, the default table.
+/// list, the allow list, the default table. None of them is asked about what
+/// the holder of a permit released as neutral.
 class classifier {
 public:
   using function = std::function<verdict(const outcome&)>;

@@ -41,6 +41,20 @@ verdict judged(const classifier& c, const outcome& o,
   return v;
 }
 
+TEST(outcome, what_is_released_as_neutral_is_judged_by_nobody) {
+  auto o = outcome::without_verdict();
+  EXPECT_FALSE(o.ok);
+  EXPECT_TRUE(o.is(errc::cancelled));
+  EXPECT_TRUE(o.reached);
+  classifier all;
+  all.by_value = [](const outcome&) { return verdict::failure; };
+  classifier listed;
+  listed.allow = {"cancelled"};
+  for (const auto& c : {classifier{}, all, listed})
+    for (const auto& lists : {retry_lists, count_lists})
+      EXPECT_EQ(judged(c, o, lists), verdict::neutral);
+}
+
 TEST(outcome, success_is_a_value_and_no_error) {
   auto o = outcome::success();
   EXPECT_TRUE(o.ok);

@@ -221,6 +221,8 @@ max_calls | integer | 1000000
   1 to 16000000
 seed | integer | 0
   at least 0
+max_lease | duration | unlimited
+  1ms to unlimited
 )");
 }
 

@@ -37,11 +37,13 @@ private:
 
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), route_(core_), ends_(core_),
-    children_(core_), workers_(core_, core_.supervision), operations_(core_) {
+    children_(core_), workers_(core_, core_.supervision), leases_(core_),
+    operations_(core_) {
   core_.route = &route_;
   core_.ends = &ends_;
   core_.children = &children_;
   core_.workers = &workers_;
+  core_.leased = &leases_;
   core_.layers.context().children = [this](std::size_t k, child_call c) {
     return children_.make(k, std::move(c));
   };
@@ -347,24 +349,12 @@ void engine::enter(call_record& r) {
 
 void engine::on_release(reply_slot from, const release& what, time_point now) {
   step s{*this, now};
-  auto i = core_.permits.find(what.id);
-  auto* r = i != core_.permits.end() ? core_.calls.find(i->second) : nullptr;
-  if (!r || r->where != phase::leased) {
-    ++core_.totals.no_such_permit;
-    return answer_refusal(from, errc::no_such_permit);
-  }
-  auto o = outcome::success();
-  if (what.failed) {
-    o.ok = false;
-    o.code = 1;
-    o.category = category_hash("holder");
-  }
-  if (from.wanted())
-    core_.host.answer(std::move(from), caf::message{});
-  route_.measure_attempt(*r, o.ok);
-  route_.end_attempt(*r);
-  set_reached(*r);
-  route_.ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
+  leases_.release(std::move(from), what);
+}
+
+void engine::on_renew(reply_slot from, const renew& what, time_point now) {
+  step s{*this, now};
+  leases_.renew(std::move(from), what);
 }
 
 // -- operation ----------------------------------------------------------------
@@ -412,7 +402,7 @@ void engine::stop() {
   core_.calls.clear();
   core_.timers.clear();
   core_.callers.clear();
-  core_.permits.clear();
+  leases_.clear();
   operations_.stop();
   core_.layers.clear();
 }

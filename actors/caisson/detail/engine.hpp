@@ -5,6 +5,7 @@
 #include <caisson/detail/child_calls.hpp>
 #include <caisson/detail/engine_core.hpp>
 #include <caisson/detail/engine_host.hpp>
+#include <caisson/detail/leases.hpp>
 #include <caisson/detail/operations.hpp>
 #include <caisson/detail/reply_slot.hpp>
 #include <caisson/detail/router.hpp>
@@ -68,6 +69,7 @@ public:
   void on_call(reply_slot&& from, call&& content, time_point now);
   void on_acquire(reply_slot from, const acquire& what, time_point now);
   void on_release(reply_slot from, const release& what, time_point now);
+  void on_renew(reply_slot from, const renew& what, time_point now);
 
   /// The answer to what was sent under `key`: a single `caf::error` if it
   /// failed.
@@ -124,6 +126,7 @@ private:
   call_ends ends_;
   child_calls children_;
   worker_link workers_;
+  leases leases_;
   operations operations_;
   time_point armed_ = never;
   bool busy_ = false;

@@ -16,13 +16,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace caisson::detail {
 
 class call_ends;
 class child_calls;
+class leases;
 class router;
 class worker_link;
 
@@ -62,6 +62,8 @@ struct engine_totals {
   std::int64_t refused_loop = 0;
   std::int64_t cancelled = 0;
   std::int64_t no_such_permit = 0;
+  std::int64_t released_neutral = 0;
+  std::int64_t renewals = 0;
   std::int64_t worker_losses = 0;
 };
 
@@ -87,14 +89,13 @@ struct engine_core {
   durations times;
   call_timers timers;
   caller_watch callers;
-  /// The permits that are with holders.
-  std::unordered_map<std::uint64_t, call_id> permits;
 
   // The parts that act on it.
   router* route = nullptr;
   call_ends* ends = nullptr;
   child_calls* children = nullptr;
   worker_link* workers = nullptr;
+  leases* leased = nullptr;
 
   [[nodiscard]] time_point now() const noexcept { return layers.now(); }
 

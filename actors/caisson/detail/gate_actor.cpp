@@ -135,6 +135,8 @@ void gate_actor::on_message(portable::reply_to from, caf::message content) {
     engine_.on_acquire(std::move(who), *a, now());
   else if (auto* r = portable::get_if<release>(content))
     engine_.on_release(std::move(who), *r, now());
+  else if (auto* x = portable::get_if<renew>(content))
+    engine_.on_renew(std::move(who), *x, now());
   else if (portable::holds<drain>(content))
     engine_.on_drain(std::move(who), now());
   else

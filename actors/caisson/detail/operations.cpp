@@ -81,6 +81,8 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"refused_loop", t.refused_loop},
     {"cancelled", t.cancelled},
     {"no_such_permit", t.no_such_permit},
+    {"released_neutral", t.released_neutral},
+    {"renewals", t.renewals},
     {"worker_losses", t.worker_losses},
     {"worker_group_stops", core_.workers->stopped_by_group()},
     {"callbacks_failed", core_.layers.callbacks_failed},

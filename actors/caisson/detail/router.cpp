@@ -2,6 +2,7 @@
 
 #include <caisson/detail/call_ends.hpp>
 #include <caisson/detail/child_calls.hpp>
+#include <caisson/detail/leases.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/error.hpp>
 
@@ -131,7 +132,7 @@ void router::dispatch(call_record& r) {
   if (core_.ends->overdue(r))
     return;
   if (r.lease)
-    return grant(r);
+    return core_.leased->grant(r);
   r.rejected_by = -1;
   core_.workers->take(r);
 }
@@ -140,19 +141,6 @@ void router::note_sent(call_record& r) {
   if (r.sent_at == never && !r.child)
     core_.times.record(measured::waits, true, core_.now() - r.arrived);
   r.sent_at = core_.now();
-}
-
-void router::grant(call_record& r) {
-  r.granted = true;
-  note_sent(r);
-  core_.calls.move_to(r, phase::leased);
-  do
-    r.permit = core_.secrets.bits();
-  while (r.permit == 0 || !core_.permits.emplace(r.permit, r.id).second);
-  core_.callers.watch(r);
-  core_.schedule(r);
-  answer(r, caf::make_message(
-              permit{r.permit, time_until(r.deadline, core_.now())}));
 }
 
 void router::send_to(call_record& r, target_id to) {
@@ -281,15 +269,18 @@ void router::ascend(call_record& r, int last, outcome o) {
 void router::finish(call_record& r, const outcome& o) {
   if (r.child)
     return core_.children->finish(r, o);
-  ++(o.ok ? core_.totals.succeeded : core_.totals.failed);
-  core_.times.record(measured::calls, o.ok, core_.now() - r.arrived);
+  ++(o.ok        ? core_.totals.succeeded
+     : o.neutral ? core_.totals.released_neutral
+                 : core_.totals.failed);
+  core_.times.record(measured::calls, o.ok || o.neutral,
+                     core_.now() - r.arrived);
   // One that a batch, or nobody, answered did not wait in vain.
   if (r.sent_at == never && !o.ok && !has_reached(r))
     core_.times.record(measured::waits, false, core_.now() - r.arrived);
   core_.callers.release(r);
   core_.timers.cancel(r.timer);
   if (r.permit != 0)
-    core_.permits.erase(r.permit);
+    core_.leased->forget(r);
   if (r.from.wanted())
     answer(r, o.reply ? reply_of(r, o) : error_of(r, o));
   core_.calls.put_back(r);

@@ -36,6 +36,9 @@ public:
   /// The attempt is over; the call is not with a target any more.
   void end_attempt(call_record& r);
 
+  /// An attempt begins.
+  void note_sent(call_record& r);
+
   /// Counts how long the attempt under way, which ends now, has taken.
   void measure_attempt(const call_record& r, bool ok);
 
@@ -65,8 +68,6 @@ public:
 private:
   bool prefiltered(call_record& r, std::size_t k);
   bool admit(call_record& r, std::size_t k, mode act);
-  void grant(call_record& r);
-  void note_sent(call_record& r);
   [[nodiscard]] call_options options_of(const call_record& r,
                                         const target_info& to) const;
   decision settle(call_record& r, std::size_t k, outcome& o);

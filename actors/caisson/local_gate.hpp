@@ -6,6 +6,7 @@
 #include <caisson/detail/local_response.hpp>
 #include <caisson/messages.hpp>
 #include <caisson/stack.hpp>
+#include <caisson/ticket.hpp>
 #include <caisson/worker.hpp>
 
 #include <functional>
@@ -105,8 +106,8 @@ private:
 ///
 /// It needs no handler in the actor's behaviour. Unlike a gate with its own
 /// mailbox it has no handle, so other actors cannot share it, acquire its
-/// permits, or operate it. It is not thread-safe: use it only in its actor's
-/// handlers.
+/// permits, or operate it. Its own actor can. It is not thread-safe: use it
+/// only in its actor's handlers.
 ///
 /// It ends with its actor or when it is destroyed, whichever comes first. It
 /// then sends `cancelled` for calls in flight to workers that handle it, stops
@@ -153,6 +154,38 @@ public:
   /// A request with an existing message.
   local_request<Handle> request_message(caf::message content) {
     return {host_, call{std::move(content), {}}};
+  }
+
+  // -- permits ----------------------------------------------------------------
+
+  /// Requests a permit. It goes to `on_ticket` as a `ticket`, an error goes to
+  /// `on_error`. Destroy the ticket in a handler of this actor, or after the
+  /// gate, but not in a function that a policy calls. It releases the permit
+  /// without a message. If another request gets it, its handler runs later.
+  template <class F, class G>
+  void acquire(const caisson::acquire& what, F on_ticket, G on_error) {
+    auto lend = [f = std::move(on_ticket),
+                 host = std::weak_ptr{host_}](const permit& x) mutable {
+      auto send = [host = std::move(host)](const release& end) {
+        if (auto gate = host.lock())
+          gate->release(end);
+      };
+      f(ticket{ticket::sender{std::move(send)}, x});
+    };
+    host_->acquire(
+      std::make_unique<detail::response_handlers<decltype(lend), G>>(
+        false, std::move(lend), std::move(on_error)),
+      what);
+  }
+
+  /// Prolongs the lease of `held` to `time_left` from now; zero: the gate's
+  /// default deadline. The permit with the time that is left goes to
+  /// `on_permit`, an error to `on_error`.
+  template <class F, class G>
+  void renew(const ticket& held, duration time_left, F on_permit, G on_error) {
+    host_->renew(std::make_unique<detail::response_handlers<F, G>>(
+                   false, std::move(on_permit), std::move(on_error)),
+                 held.renewal(time_left));
   }
 
   // -- operation --------------------------------------------------------------

@@ -93,8 +93,9 @@ reply_slot local_host::slot_for(std::unique_ptr<local_response> response) {
   return {std::move(response), true, false, 0, 0};
 }
 
-void local_host::call(std::unique_ptr<local_response> response,
-                      caisson::call&& content) {
+// Has `enter` give the engine who waits for the response, and when.
+template <class F>
+void local_host::submit(std::unique_ptr<local_response> response, F enter) {
   if (stopped_ || closed()) {
     // There is no engine any more that could answer.
     auto why = caf::make_message(
@@ -110,8 +111,44 @@ void local_host::call(std::unique_ptr<local_response> response,
     ++awaited_;
     suspend_actor(true);
   }
-  engine_.on_call(slot_for(std::move(response)), std::move(content), at);
+  enter(slot_for(std::move(response)), at);
   hand_out();
+}
+
+void local_host::call(std::unique_ptr<local_response> response,
+                      caisson::call&& content) {
+  submit(std::move(response), [&](reply_slot&& from, time_point at) {
+    engine_.on_call(std::move(from), std::move(content), at);
+  });
+}
+
+void local_host::acquire(std::unique_ptr<local_response> response,
+                         const caisson::acquire& what) {
+  submit(std::move(response), [&](reply_slot&& from, time_point at) {
+    engine_.on_acquire(std::move(from), what, at);
+  });
+}
+
+void local_host::renew(std::unique_ptr<local_response> response,
+                       const caisson::renew& what) {
+  submit(std::move(response), [&](reply_slot&& from, time_point at) {
+    engine_.on_renew(std::move(from), what, at);
+  });
+}
+
+void local_host::release(const caisson::release& what) {
+  if (stopped_ || closed())
+    return;
+  engine_.on_release({}, what, now());
+  if (!has_ready() && events_.empty())
+    return hand_out();
+  // A ticket may end in the middle of anything, such as a change of the list
+  // that it is in: no handler of the user's runs within that.
+  if (handing_out_)
+    return;
+  expect_input(true);
+  listen();
+  call_again();
 }
 
 // While there are no calls nobody hears that the time for something has come,

@@ -34,6 +34,14 @@ public:
 
   void call(std::unique_ptr<local_response> response, caisson::call&& content);
 
+  // -- permits ----------------------------------------------------------------
+
+  void acquire(std::unique_ptr<local_response> response,
+               const caisson::acquire& what);
+  void renew(std::unique_ptr<local_response> response,
+             const caisson::renew& what);
+  void release(const caisson::release& what);
+
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] status get_status();
@@ -78,6 +86,8 @@ private:
 
   // -- parts ------------------------------------------------------------------
 
+  template <class F>
+  void submit(std::unique_ptr<local_response> response, F enter);
   [[nodiscard]] time_point now() { return self()->clock().now(); }
   void start();
   reply_slot slot_for(std::unique_ptr<local_response> response);

@@ -1,0 +1,152 @@
+// Tickets of a gate inside an actor.
+#include "support/world.hpp"
+
+#include <caisson/local_gate.hpp>
+#include <caisson/ticket.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+// What a holder saw.
+struct diary {
+  std::vector<std::string> seen;
+  std::map<std::string, std::int64_t> gate;
+};
+
+// An actor with a gate inside. Texts say what to do; what came of it is written
+// down.
+class licensed final : public caf::event_based_actor {
+public:
+  licensed(caf::actor_config& cfg, stack s, std::shared_ptr<diary> d)
+    : caf::event_based_actor(cfg), diary_(std::move(d)),
+      gate_(this, worker{}, s) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](const std::string& what) {
+      act(what);
+      diary_->gate = gate_.get_status().metrics;
+    }};
+  }
+
+private:
+  void act(const std::string& what) {
+    auto note = [this](std::string text) {
+      diary_->seen.push_back(std::move(text));
+    };
+    auto refused = [note](const caf::error& e) {
+      note(std::string{caisson::name_of(static_cast<errc>(e.code()))});
+    };
+    if (what == "acquire") {
+      gate_.acquire(
+        {.time_left = 5s},
+        [this, note](ticket t) {
+          note("lent");
+          held_.push_back(std::move(t));
+        },
+        refused);
+    } else if (what == "renew") {
+      gate_.renew(
+        held_.back(), 9s,
+        [note](const permit& p) { note("renewed " + to_text(p.expires)); },
+        refused);
+    } else if (what == "drop") {
+      held_.pop_back();
+    } else if (what == "swap") {
+      held_.pop_back();
+      note("dropped");
+    } else if (what == "stop") {
+      gate_.stop();
+    } else if (what == "quit") {
+      quit();
+    }
+  }
+
+  std::shared_ptr<diary> diary_;
+  // Ends after the gate, as it must bear.
+  std::vector<ticket> held_;
+  local_gate<> gate_;
+};
+
+class local_ticket_test : public world_test {
+protected:
+  caf::actor start(stack s) {
+    return own(caf::actor_cast<caf::actor>(
+      world.system().spawn<licensed>(std::move(s), d)));
+  }
+  void tell(const caf::actor& x, const std::string& what) {
+    world.send(x, what);
+  }
+
+  std::shared_ptr<diary> d = std::make_shared<diary>();
+};
+CAISSON_ALL_ORDERS(local_ticket_test);
+
+TEST_P(local_ticket_test, a_local_gate_lends_permits) {
+  auto x = start(stack{}.semaphore({.permits = 1, .max_waiters = 1}));
+  tell(x, "acquire");
+  tell(x, "acquire");
+  tell(x, "acquire");
+  using strings = std::vector<std::string>;
+  EXPECT_EQ(d->seen, (strings{"lent", "queue_full"}));
+  tell(x, "drop");
+  EXPECT_EQ(d->seen, (strings{"lent", "queue_full", "lent"}));
+  EXPECT_EQ(d->gate.at("leases"), 1);
+  EXPECT_EQ(d->gate.at("succeeded"), 1);
+  tell(x, "drop");
+  EXPECT_EQ(d->gate.at("leases"), 0);
+  EXPECT_EQ(d->gate.at("no_such_permit"), 0);
+}
+
+TEST_P(local_ticket_test, the_end_of_one_runs_no_handler_at_once) {
+  auto x = start(stack{}.semaphore({.permits = 1, .max_waiters = 1}));
+  tell(x, "acquire");
+  tell(x, "acquire");
+  tell(x, "swap");
+  using strings = std::vector<std::string>;
+  EXPECT_EQ(d->seen, (strings{"lent", "dropped", "lent"}));
+}
+
+TEST_P(local_ticket_test, and_renews_them) {
+  auto x = start(stack{}.semaphore({}));
+  tell(x, "acquire");
+  world.advance(4s);
+  tell(x, "renew");
+  EXPECT_EQ(d->seen.back(), "renewed 9s");
+  world.advance(9s - 1ns);
+  tell(x, "");
+  EXPECT_EQ(d->gate.at("leases"), 1);
+  world.advance(1ns);
+  tell(x, "renew");
+  EXPECT_EQ(d->seen.back(), "no_such_permit");
+  EXPECT_EQ(d->gate.at("leases"), 0);
+  tell(x, "drop");
+  EXPECT_EQ(d->gate.at("no_such_permit"), 2);
+}
+
+TEST_P(local_ticket_test, tickets_outlast_a_gate_that_was_stopped) {
+  auto x = start(stack{}.semaphore({}));
+  tell(x, "acquire");
+  tell(x, "stop");
+  tell(x, "renew");
+  EXPECT_EQ(d->seen.back(), "cancelled");
+  tell(x, "acquire");
+  EXPECT_EQ(d->seen.back(), "cancelled");
+  tell(x, "drop");
+}
+
+TEST_P(local_ticket_test, tickets_outlast_their_actor) {
+  auto x = start(stack{}.semaphore({}));
+  tell(x, "acquire");
+  tell(x, "quit");
+}
+
+} // namespace
+} // namespace caisson::test

@@ -99,7 +99,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
   if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
     count(counter::gave_up);
-    waiting_.leave(s);
+    waits_.refused(waiting_.leave(s).waited(e.now));
   } else {
     count(counter::abandoned);
     // Not in flight: it was granted its tokens but has not gone down.
@@ -122,7 +122,7 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   if (waiting_.size() >= config_.max_waiters)
     return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
   count(counter::queued);
-  waiting_.join(call.id, s);
+  waiting_.join(call.id, s, e.now);
   return decision::hold(time_after(e.now, config_.max_wait));
 }
 
@@ -133,6 +133,7 @@ bool limiter::serve(env& e, call_id self) {
   while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
     auto w = waiting_.take_next();
     count(counter::granted);
+    waits_.granted(w.waited(e.now));
     if (self != 0 && w.call == self)
       found = true;
     else
@@ -152,11 +153,12 @@ void limiter::drain_for(const outcome& result, env& e) {
 }
 
 decision limiter::turn_away(counter why, errc code, call_id call,
-                            duration retry_after, env& e) {
+                            duration retry_after, env& e,
+                            std::string_view detail) {
   // `never` is no hint.
   if (retry_after == unlimited)
     retry_after = duration::zero();
-  return refuse(why, code, call, e, retry_after);
+  return refuse(why, code, call, e, retry_after, detail);
 }
 
 // When a call of that weight that came now, behind all who wait, could go.
@@ -175,11 +177,12 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
-  waiting_.leave(s);
+  auto waited = waiting_.leave(s).waited(e.now);
+  waits_.refused(waited);
   auto retry_after = time_until(turn_of(s.permits), e.now);
   serve(e);
   return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
-                   e);
+                   e, detail::wait_text(waited));
 }
 
 time_point limiter::wakeup() const {
@@ -202,13 +205,17 @@ void limiter::prepare(limiter_config&, env& e) {
 void limiter::adapt(env& e) {
   bucket_.reshape(config_.rate, config_.per, config_.burst);
   waiting_.take_heavier(config_.burst, [&](const waiting_queue::entry& w) {
-    refuse(counter::outgrown, errc::rate_limited, w.call, e);
+    auto waited = w.waited(e.now);
+    waits_.refused(waited);
+    refuse(counter::outgrown, errc::rate_limited, w.call, e, duration::zero(),
+           detail::wait_text(waited));
     e.reject(w.call, errc::rate_limited);
   });
   serve(e);
 }
 
 void limiter::forget(env& e) {
+  waits_.clear();
   bucket_.fill(e.now);
   serve(e);
 }
@@ -216,6 +223,7 @@ void limiter::forget(env& e) {
 void limiter::list_gauges(std::vector<metric>& out) const {
   out.push_back({"tokens", bucket_.tokens(), true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  waits_.list(out);
 }
 
 } // namespace caisson

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/detail/gcra.hpp>
+#include <caisson/detail/wait_times.hpp>
 #include <caisson/detail/waiting_queue.hpp>
 #include <caisson/policy_base.hpp>
 
@@ -128,13 +129,14 @@ private:
 
   decision enqueue(const call_info& call, stay& s, env& e);
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
-                     env& e);
+                     env& e, std::string_view detail = {});
   void put_back(std::uint32_t permits, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 
   gcra bucket_;
   waiting_queue waiting_;
+  detail::wait_times waits_;
 };
 
 } // namespace caisson

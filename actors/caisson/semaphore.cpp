@@ -79,7 +79,7 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
   auto& s = notes.as<stay>();
   if (waiting_.waits(s, call.id)) {
     count(counter::gave_up);
-    waiting_.leave(s);
+    waits_.refused(waiting_.leave(s).waited(e.now));
     // Those behind a heavy call may fit now that it is gone.
     serve(e);
     return;
@@ -101,7 +101,7 @@ decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
     turn_away(waiting_.take_oldest(), counter::evicted, e);
   }
   count(counter::queued);
-  waiting_.join(call.id, s);
+  waiting_.join(call.id, s, e.now);
   return decision::hold(time_after(e.now, config_.max_wait));
 }
 
@@ -112,6 +112,7 @@ void semaphore::serve(env& e) {
     auto w = waiting_.take_next();
     in_use_ += w.permits;
     count(counter::granted);
+    waits_.granted(w.waited(e.now));
     e.resume(w.call);
   }
 }
@@ -123,7 +124,15 @@ void semaphore::release(std::uint32_t permits, env& e) {
 
 void semaphore::turn_away(const waiting_queue::entry& w, counter why, env& e) {
   e.reject(w.call, errc::queue_full);
-  refuse(why, errc::queue_full, w.call, e);
+  refuse_waiter(w, why, errc::queue_full, e);
+}
+
+decision semaphore::refuse_waiter(const waiting_queue::entry& w, counter why,
+                                  errc code, env& e) {
+  auto waited = w.waited(e.now);
+  waits_.refused(waited);
+  return refuse(why, code, w.call, e, duration::zero(),
+                detail::wait_text(waited));
 }
 
 bool semaphore::fits(std::uint32_t permits) const noexcept {
@@ -137,9 +146,9 @@ decision semaphore::expire(call_info& call, slot& notes, env& e) {
   // A grant at the same instant wins: the call has its permits.
   if (!waiting_.waits(s, call.id))
     return decision::pass();
-  waiting_.leave(s);
+  auto w = waiting_.leave(s);
   serve(e);
-  return refuse(counter::timed_out, errc::wait_timeout, call.id, e);
+  return refuse_waiter(w, counter::timed_out, errc::wait_timeout, e);
 }
 
 // -- operation ----------------------------------------------------------------
@@ -156,6 +165,11 @@ void semaphore::list_gauges(std::vector<metric>& out) const {
   out.push_back({"permits", config_.permits, true});
   out.push_back({"in_use", in_use_, true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  waits_.list(out);
+}
+
+void semaphore::forget(env&) {
+  waits_.clear();
 }
 
 } // namespace caisson

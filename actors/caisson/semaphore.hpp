@@ -1,6 +1,7 @@
 // Limits how many calls are below it at the same time.
 #pragma once
 
+#include <caisson/detail/wait_times.hpp>
 #include <caisson/detail/waiting_queue.hpp>
 #include <caisson/policy_base.hpp>
 
@@ -97,6 +98,7 @@ public:
   /// `permits`: they could never run and are rejected.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
+  void forget(env& e) override;
 
 private:
   using stay = waiting_queue::stay;
@@ -105,10 +107,13 @@ private:
 
   decision enqueue(const call_info& call, stay& s, env& e);
   void turn_away(const waiting_queue::entry& w, counter why, env& e);
+  decision refuse_waiter(const waiting_queue::entry& w, counter why, errc code,
+                         env& e);
   void release(std::uint32_t permits, env& e);
   void serve(env& e);
 
   waiting_queue waiting_;
+  detail::wait_times waits_;
   // May exceed `permits` after it was lowered.
   std::int64_t in_use_ = 0;
 };

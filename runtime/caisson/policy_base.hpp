@@ -80,12 +80,14 @@ protected:
 
   void count(Counter which) noexcept { counters_.add(which); }
 
-  /// Rejects the call, counts it and sends an event.
+  /// Rejects the call, counts it and sends an event, with `detail`.
   decision refuse(Counter why, errc code, call_id call, env& e,
-                  duration retry_after = duration::zero()) {
+                  duration retry_after = duration::zero(),
+                  std::string_view detail = {}) {
     count(why);
     e.tell({.kind = event_kind::rejected,
             .to = name_of(code),
+            .detail = detail,
             .call = call,
             .delay = retry_after});
     return decision::reject(code, retry_after);

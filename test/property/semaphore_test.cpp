@@ -6,6 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -56,17 +57,22 @@ public:
       if (config.order == wait_order::fifo)
         return reject(id, errc::queue_full);
       reject(queue.front().id, errc::queue_full);
+      note(waited_in_vain, queue.front());
       queue.erase(queue.begin());
     }
     auto end = config.max_wait == unlimited ? never : now + config.max_wait;
-    queue.push_back({id, weight, end});
+    queue.push_back({id, weight, end, now});
     calls[id] = {place::held, {}};
   }
 
   void end(call_id id, place how) {
     calls[id].where = how;
     running.erase(id);
-    std::erase_if(queue, [=](auto& w) { return w.id == id; });
+    std::erase_if(queue, [&](auto& w) {
+      if (w.id == id)
+        note(waited_in_vain, w);
+      return w.id == id;
+    });
     grant();
   }
 
@@ -79,7 +85,9 @@ public:
         });
       if (i == queue.end() || i->end > target)
         break;
+      now = std::max(now, i->end);
       reject(i->id, errc::wait_timeout);
+      note(waited_in_vain, *i);
       queue.erase(i);
       grant();
     }
@@ -89,8 +97,10 @@ public:
   void reconfigure(const semaphore_config& c) {
     config = c;
     for (auto& w : queue)
-      if (w.weight > c.permits)
+      if (w.weight > c.permits) {
         reject(w.id, errc::queue_full);
+        note(waited_in_vain, w);
+      }
     std::erase_if(queue, [&](auto& w) { return w.weight > c.permits; });
     grant();
   }
@@ -106,6 +116,7 @@ public:
     call_id id;
     std::uint32_t weight;
     time_point end;
+    time_point since;
   };
 
   semaphore_config config;
@@ -113,8 +124,18 @@ public:
   std::vector<waiting> queue;
   std::map<call_id, std::uint32_t> running;
   std::map<call_id, seen> calls;
+  // In microseconds.
+  std::int64_t waited_for_turn = 0;
+  std::int64_t waited_in_vain = 0;
+  std::int64_t longest = 0;
 
 private:
+  void note(std::int64_t& sum, const waiting& w) {
+    auto us = now > w.since ? (now - w.since).count() / 1000 : 0;
+    sum += us;
+    longest = std::max(longest, us);
+  }
+
   void reject(call_id id, errc code) { calls[id] = {place::rejected, code}; }
 
   void run(call_id id, std::uint32_t weight) {
@@ -129,6 +150,7 @@ private:
       if (used() + i->weight > config.permits)
         return;
       run(i->id, i->weight);
+      note(waited_for_turn, *i);
       queue.erase(i);
     }
   }
@@ -211,6 +233,9 @@ void compare(const host& h, const board& b) {
   }
   RC_ASSERT(h.count("in_use") == b.used());
   RC_ASSERT(h.count("waiting") == static_cast<std::int64_t>(b.queue.size()));
+  RC_ASSERT(h.count("waited_us_granted") == b.waited_for_turn);
+  RC_ASSERT(h.count("waited_us_refused") == b.waited_in_vain);
+  RC_ASSERT(h.count("longest_wait_us") == b.longest);
 }
 
 // Every call that was seen is in exactly one of the counters for its end.

@@ -43,12 +43,15 @@ public:
     void tell(const event_info& n) override {
       told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
                      + ">" + std::string{n.to});
+      details.emplace_back(n.detail);
     }
     void callback_threw(std::string_view function,
                         std::string_view what) override {
       threw.push_back(std::string{function} + ": " + std::string{what});
     }
     std::vector<std::string> told;
+    /// What was said besides, of the same events.
+    std::vector<std::string> details;
     std::vector<std::string> threw;
     /// Child number i is called i + 1.
     std::vector<child_call> children;

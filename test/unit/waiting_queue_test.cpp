@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@ std::vector<stay> join(waiting_queue& q, std::vector<std::uint32_t> weights) {
   std::vector<stay> out;
   for (auto permits : weights) {
     out.push_back({.permits = permits});
-    q.join(out.size(), out.back());
+    q.join(out.size(), out.back(), {});
   }
   return out;
 }
@@ -39,6 +40,20 @@ TEST(waiting_queue, gives_turns_in_the_order_of_arrival_or_against_it) {
   waiting_queue lifo{wait_order::lifo};
   join(lifo, {1, 1, 1});
   EXPECT_EQ(turns(lifo), (ids{3, 2, 1}));
+}
+
+TEST(waiting_queue, knows_how_long_each_has_waited) {
+  waiting_queue q;
+  auto start = time_point{} + std::chrono::hours(1);
+  auto stays = std::vector<stay>(3);
+  for (int i = 0; i < 3; ++i)
+    q.join(static_cast<call_id>(i + 1), stays[static_cast<std::size_t>(i)],
+           start + std::chrono::seconds(i));
+  auto now = start + std::chrono::seconds(10);
+  EXPECT_EQ(q.leave(stays[1]).waited(now), std::chrono::seconds(9));
+  EXPECT_EQ(q.take_next().waited(now), std::chrono::seconds(10));
+  // The clock has stepped back.
+  EXPECT_EQ(q.take_next().waited(start), duration::zero());
 }
 
 TEST(waiting_queue, goes_on_in_another_order_with_everybody_in_it) {
@@ -81,7 +96,7 @@ TEST(waiting_queue, forgets_who_left_also_if_the_place_has_another_owner) {
   q.leave(first);
   EXPECT_FALSE(q.waits(first, 1));
   stay second;
-  q.join(2, second);
+  q.join(2, second, {});
   ASSERT_EQ(second.place, first.place) << "places are reused";
   EXPECT_FALSE(q.waits(first, 1));
   EXPECT_TRUE(q.waits(second, 2));
@@ -105,7 +120,7 @@ TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
   for (call_id id = 1; id <= 20'000; ++id) {
     if (model.empty() || random.below(100) < 51) {
       stay s{.permits = static_cast<std::uint32_t>(1 + random.below(9))};
-      q.join(id, s);
+      q.join(id, s, {});
       model.emplace_back(id, s);
     } else {
       auto i = static_cast<std::ptrdiff_t>(random.below(model.size()));

@@ -33,6 +33,13 @@ public:
     /// 0 if it was taken out.
     call_id call = 0;
     std::uint32_t permits = 0;
+    /// When it began to wait.
+    time_point since = {};
+
+    /// How long it has waited; a clock that steps back counts as standing.
+    [[nodiscard]] duration waited(time_point now) const noexcept {
+      return time_until(now, since);
+    }
   };
 
   /// What a call keeps in its slot: its weight, and where it waits or waited.
@@ -59,8 +66,8 @@ public:
   }
 
   /// The call begins to wait.
-  void join(call_id call, stay& s) {
-    s.place = entries_.push_back({call, s.permits});
+  void join(call_id call, stay& s, time_point now) {
+    s.place = entries_.push_back({call, s.permits, now});
     weight_ += s.permits;
   }
 
@@ -71,7 +78,7 @@ public:
   }
 
   /// Takes out the call with this stay, which waits.
-  void leave(const stay& s) { take(s.place); }
+  entry leave(const stay& s) { return take(s.place); }
 
   /// Whose turn it is. @pre !empty()
   [[nodiscard]] const entry& next() const noexcept {

@@ -1,6 +1,10 @@
 // The code that README.md and the pages in docs/ quote, but for tests.
 #include "support/world.hpp"
 
+#include <caisson/inherit.hpp>
+#include <caisson/stage_budget.hpp>
+#include <caisson/ticket.hpp>
+
 #include <cstdint>
 #include <string>
 
@@ -56,6 +60,26 @@ private:
   int stopped_ = 0;
 };
 // [/informed-worker]
+
+class licensed_actor final : public caf::event_based_actor {
+public:
+  licensed_actor(caf::actor_config& cfg, caf::actor desk)
+    : caf::event_based_actor(cfg), desk_(std::move(desk)) {}
+
+  caf::behavior make_behavior() override {
+    // [ticket]
+    portable::ask(this, desk_, portable::no_timeout, caisson::acquire{})
+      .then(caisson::with_ticket(
+              desk_, [this](caisson::ticket t) { licence_ = std::move(t); }),
+            [](const caf::error&) {});
+    // [/ticket]
+    return {[](int) {}};
+  }
+
+private:
+  caf::actor desk_;
+  caisson::ticket licence_;
+};
 
 class snippets_test : public world_test {
 protected:
@@ -177,6 +201,57 @@ TEST_P(snippets_test, permits) {
   own(licences);
   EXPECT_EQ(lease.expires, 1min);
   EXPECT_TRUE(back.ok());
+}
+
+TEST_P(snippets_test, tickets) {
+  auto desk = own(caisson::spawn_semaphore(world, caisson::worker{}, {}));
+  auto actor = own(
+    caf::actor_cast<caf::actor>(system.spawn<licensed_actor>(desk)));
+  EXPECT_EQ(metric_of(desk, "leases"), 1);
+  world.kill(actor);
+  EXPECT_EQ(metric_of(desk, "leases"), 0);
+}
+
+TEST_P(snippets_test, stages) {
+  auto service = own(system.spawn(doubler));
+  auto gate = own(spawn_gate(world, service, stack{}));
+  // [stages]
+  caisson::stage_budget budget{
+    {.total = 300ms,
+     .stages = {{"dns", 20ms}, {"tls", 50ms}, {"api", 200ms}},
+     .reserve = 30ms}};
+  auto clock = budget.start(world.now());
+  // ... look up, connect, and then:
+  auto answer = world.request(gate,
+                              wrap(21).by(clock.limit_of("api", world.now())));
+  // [/stages]
+  EXPECT_EQ(answer.value<std::int32_t>(), 42);
+}
+
+TEST_P(snippets_test, nested_calls) {
+  auto rates = own(
+    spawn_gate(world, own(system.spawn(doubler)), stack{"rates"}));
+  auto journal = own(
+    spawn_gate(world, own(system.spawn(doubler)), stack{"journal"}));
+  auto service = own(
+    system.spawn([=](caf::event_based_actor* self) -> caf::behavior {
+      // [nested]
+      auto convert = [=](const caisson::call& c) {
+        auto promise = self->make_response_promise<std::int32_t>();
+        portable::ask(self, rates, portable::no_timeout,
+                      caisson::nested(c.options, self->clock().now(), 21))
+          .then([promise](std::int32_t x) mutable { promise.deliver(x); },
+                [promise](caf::error& e) mutable { promise.deliver(e); });
+        portable::tell(self, journal, caisson::detached(c.options, 1));
+        return promise;
+      };
+      // [/nested]
+      return {convert};
+    }));
+  auto gate = own(
+    spawn_gate(world, worker{service}.takes_calls(), stack{"front"}));
+  EXPECT_EQ(world.request(gate, 1).value<std::int32_t>(), 42);
+  EXPECT_EQ(metric_of(journal, "succeeded"), 1);
 }
 
 TEST_P(snippets_test, batches) {

@@ -1,0 +1,107 @@
+// What a worker's answer means, in one vocabulary for all protocols.
+#pragma once
+
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace caisson {
+
+/// What an answer means to those who decide about the next one. docs/answers.md
+/// tells how each policy acts on each class.
+enum class answer_class : std::uint8_t {
+  /// Nothing is known: the rules for values and errors apply.
+  unknown,
+  /// It succeeded.
+  ok,
+  /// The server failed, and may succeed next time.
+  retry,
+  /// The same, and the server may say when to come back.
+  retry_after,
+  /// It clashes with something that is there, perhaps with an earlier attempt:
+  /// look first, and repeat only what was not done.
+  conflict,
+  /// The request is at fault. The server works, and would say the same again.
+  fail,
+  /// The server works, but refuses because there is too much.
+  shed,
+};
+
+inline constexpr answer_class last_answer_class = answer_class::shed;
+
+[[nodiscard]] std::string_view name_of(answer_class x) noexcept;
+
+/// The class with that name, such as `retry_after`.
+[[nodiscard]] std::optional<answer_class>
+answer_class_named(std::string_view name) noexcept;
+
+/// Whose codes they are.
+enum class answer_protocol : std::uint8_t { none, http, grpc, sqlstate };
+
+/// The code in an answer.
+struct answer_code {
+  answer_protocol protocol = answer_protocol::none;
+  /// An HTTP status; a gRPC code; an SQLSTATE as `packed_sqlstate` makes it.
+  std::uint32_t value = 0;
+
+  friend bool operator==(const answer_code&, const answer_code&) = default;
+};
+
+/// As in lists: `http:503`, `grpc:unavailable`, `sqlstate:40001`; empty if
+/// there is none.
+[[nodiscard]] std::string to_text(answer_code x);
+
+/// The five characters 0 to 9 and A to Z as a number; they keep their order.
+/// Nothing if they are not that.
+[[nodiscard]] std::optional<std::uint32_t>
+packed_sqlstate(std::string_view five) noexcept;
+
+/// For `answer_info::retry_after`: do not come back.
+inline constexpr duration do_not_retry{-1};
+
+/// What is known of an answer.
+struct answer_info {
+  answer_class kind = answer_class::unknown;
+
+  /// Whether the work may have been done, also in part. Without it a call is
+  /// repeated whether it is idempotent or not.
+  bool reached = true;
+
+  /// How often a call with this answer is worth attempting, the first time
+  /// included; 0: no limit of its own.
+  std::uint32_t max_attempts = 0;
+
+  /// Do not come back earlier; zero: unknown; negative: not at all.
+  duration retry_after = duration::zero();
+
+  answer_code code = {};
+};
+
+/// What a name on a list stands for: a class, or codes from `first` to `last`
+/// of a protocol.
+struct answer_pattern {
+  answer_class kind = answer_class::unknown;
+  answer_protocol protocol = answer_protocol::none;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+
+  [[nodiscard]] bool matches(answer_class k, answer_code c) const noexcept {
+    if (protocol == answer_protocol::none)
+      return kind == k;
+    return protocol == c.protocol && first <= c.value && c.value <= last;
+  }
+};
+
+/// Whether a name begins with `http:`, `grpc:`, `sqlstate:` or `class:`.
+[[nodiscard]] bool is_answer_name(std::string_view name) noexcept;
+
+/// Reads `http:503`, `http:5xx`, `http:*`, `grpc:unavailable`, `grpc:14`,
+/// `grpc:*`, `sqlstate:40001`, `sqlstate:40*` and `class:shed`. Successes have
+/// no names, as lists are about failures; neither has the class `unknown`.
+[[nodiscard]] std::optional<answer_pattern>
+parse_answer_name(std::string_view name) noexcept;
+
+} // namespace caisson

@@ -91,9 +91,10 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
 fallback::judgement fallback::judge(const outcome& o, env& e) const {
   // As `count_lists`, but with an answer that the default table never gives to
   // an error for "the lists say no", so that `neutral` is known to come from
-  // the table (or from `by_value`).
+  // the table (or from `by_value`). An answer that blames the request is the
+  // worker's last word: an alternative knows no better.
   static constexpr list_meaning lists{verdict::transient, verdict::success,
-                                      verdict::success};
+                                      verdict::success, verdict::success};
   switch (config_.classify.judge(o, lists, e)) {
     case verdict::failure:
     case verdict::transient:

@@ -15,7 +15,8 @@ namespace {
 // decided, such as an open breaker, is about that layer and not about the rate.
 bool says_slow_down(const outcome& o) noexcept {
   return !o.ok && o.from_worker
-         && (o.is(errc::rate_limited) || o.retry_after > duration::zero());
+         && (o.is(errc::rate_limited) || o.kind == answer_class::shed
+             || o.retry_after > duration::zero());
 }
 
 } // namespace
@@ -84,7 +85,8 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
 decision limiter::settle(call_info&, slot& notes, outcome& result, env& e) {
   count(counter::finished);
   bucket_.advance(e.now);
-  if (!result.ok && !result.reached)
+  // An answer was work for the worker, even if it says that nothing was done.
+  if (!result.ok && !result.reached && !result.from_worker)
     put_back(notes.as<stay>().permits, e);
   if (config_.drain_on_rejection && says_slow_down(result))
     drain_for(result, e);

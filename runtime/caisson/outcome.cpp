@@ -27,21 +27,10 @@ bool parse_code(std::string_view text, int& code) {
          && code <= 255;
 }
 
-bool matches(std::string_view name, const outcome& o) {
-  auto colon = name.rfind(':');
-  if (colon == std::string_view::npos) {
-    auto own = errc_named(name);
-    return own && o.is(*own);
-  }
-  int code = 0;
-  return parse_code(name.substr(colon + 1), code)
-         && category_hash(name.substr(0, colon)) == o.category
-         && (code == -1 || code == o.code);
-}
-
 bool any_matches(const std::vector<std::string>& names, const outcome& o) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](const auto& name) { return matches(name, o); });
+  return std::any_of(names.begin(), names.end(), [&](const auto& name) {
+    return classifier::is_named(name, o);
+  });
 }
 
 verdict standard_own(const outcome& o) noexcept {
@@ -68,6 +57,37 @@ verdict standard_own(const outcome& o) noexcept {
   return verdict::transient;
 }
 
+verdict of_class(answer_class x) noexcept {
+  switch (x) {
+    case answer_class::unknown:
+    case answer_class::ok:
+      return verdict::success;
+    case answer_class::retry:
+    case answer_class::retry_after:
+      return verdict::transient;
+    case answer_class::conflict:
+    case answer_class::fail:
+      return verdict::failure;
+    case answer_class::shed:
+      return verdict::refused;
+  }
+  return verdict::transient;
+}
+
+// What is wrong with a name of an answer.
+std::string bad_answer_name(std::string_view name) {
+  std::string_view allowed = "\"class:\" with retry, retry_after, conflict, "
+                             "fail or shed";
+  if (name.starts_with("http:"))
+    allowed = "\"http:<100 to 599>\", \"http:4xx\" or \"http:*\"";
+  else if (name.starts_with("grpc:"))
+    allowed = "\"grpc:unavailable\", another code's name or number (1 to 16) "
+              "or \"grpc:*\"";
+  else if (name.starts_with("sqlstate:"))
+    allowed = "\"sqlstate:40001\", \"sqlstate:40*\" or \"sqlstate:*\"";
+  return fmt::format("\"{}\" names no answer, allowed: {}", name, allowed);
+}
+
 } // namespace
 
 outcome outcome::failure(errc code, bool reached,
@@ -91,6 +111,8 @@ outcome outcome::without_verdict() noexcept {
 verdict classifier::standard(const outcome& o) noexcept {
   if (o.ok)
     return verdict::success;
+  if (o.kind != answer_class::unknown)
+    return of_class(o.kind);
   if (o.own_error)
     return standard_own(o);
   if (o.category == system_category && o.code == unexpected_message)
@@ -112,11 +134,41 @@ verdict classifier::judge(const outcome& o, const list_meaning& lists,
     return lists.denied;
   if (!allow.empty())
     return any_matches(allow, o) ? lists.allowed : lists.other;
+  if (o.kind == answer_class::fail || o.kind == answer_class::conflict)
+    return lists.at_fault;
   return standard(o);
+}
+
+std::uint32_t classifier::attempts_for(const outcome& o,
+                                       std::uint32_t most) const noexcept {
+  if (by_value || !allow.empty() || o.max_attempts == 0)
+    return most;
+  return std::min(most, o.max_attempts);
+}
+
+bool classifier::is_named(std::string_view name, const outcome& o) {
+  if (is_answer_name(name)) {
+    auto pattern = parse_answer_name(name);
+    return pattern && pattern->matches(o.kind, o.answer);
+  }
+  auto colon = name.rfind(':');
+  if (colon == std::string_view::npos) {
+    auto own = errc_named(name);
+    return own && o.is(*own);
+  }
+  int code = 0;
+  return parse_code(name.substr(colon + 1), code)
+         && category_hash(name.substr(0, colon)) == o.category
+         && (code == -1 || code == o.code);
 }
 
 std::string classifier::problem_with(const std::vector<std::string>& names) {
   for (const auto& name : names) {
+    if (is_answer_name(name)) {
+      if (!parse_answer_name(name))
+        return bad_answer_name(name);
+      continue;
+    }
     auto colon = name.rfind(':');
     int code = 0;
     if (colon == std::string::npos

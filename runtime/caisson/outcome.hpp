@@ -1,6 +1,7 @@
 // How a call ended, as policies see it, and how they classify it.
 #pragma once
 
+#include <caisson/answer_class.hpp>
 #include <caisson/detail/hash.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/time.hpp>
@@ -19,14 +20,16 @@ class env;
 /// How an attempt ended. The reply itself stays with the gate. `reply` points
 /// to it for classifiers that judge values (see `value_of` in error.hpp).
 struct outcome {
-  /// Whether the worker answered with a value.
+  /// Whether the worker answered with a value, and not with one that its
+  /// adapter calls a failure (see `worker::classified_by`).
   bool ok = true;
 
   /// Whether the error is one of Caisson's; then `code` is an `errc`.
   bool own_error = false;
 
-  /// Whether the worker may have seen the call. False only if it certainly did
-  /// not: a policy rejected the call, or there was no worker.
+  /// Whether the worker may have done the work. False only if it certainly did
+  /// not: a policy rejected the call, there was no worker, or its answer says
+  /// that nothing was done.
   bool reached = true;
 
   /// Whether the worker itself answered with this, not a layer or a gate.
@@ -37,13 +40,24 @@ struct outcome {
   /// neutral.
   bool neutral = false;
 
-  /// The error's code within its category; 0 if `ok`.
+  /// The error's code within its category; 0 if it is a value.
   std::uint8_t code = 0;
 
-  /// Hash (`category_hash`) of the name of the error's category; 0 if `ok`.
+  /// What the worker's adapter says of the answer.
+  answer_class kind = answer_class::unknown;
+
+  /// The same: its code, as lists name it.
+  answer_code answer = {};
+
+  /// The same: how often such a call is worth attempting, the first time
+  /// included; 0: no limit.
+  std::uint32_t max_attempts = 0;
+
+  /// Hash (`category_hash`) of the name of the error's category; 0 if it is a
+  /// value.
   std::uint64_t category = 0;
 
-  /// Do not retry earlier than this; zero if unknown.
+  /// Do not retry earlier than this; zero if unknown, negative: not at all.
   duration retry_after = duration::zero();
 
   /// The reply, a `caf::message`, or null if there is none.
@@ -95,19 +109,23 @@ struct list_meaning {
   verdict other;
   /// Named by `deny`.
   verdict denied;
+  /// Named by neither, and of the class `fail` or `conflict`: the server works,
+  /// but the same request would fail again.
+  verdict at_fault = verdict::failure;
 };
 
 /// For retriers: allowed errors are retried, all others are final.
 inline constexpr list_meaning retry_lists{verdict::transient, verdict::failure,
                                           verdict::failure};
 
-/// For breakers and fallbacks: allowed errors count, all others are ignored.
+/// For breakers: allowed errors count, all others are ignored. A server that
+/// turns down a bad request is well.
 inline constexpr list_meaning count_lists{verdict::transient, verdict::neutral,
-                                          verdict::neutral};
+                                          verdict::neutral, verdict::success};
 
 /// Classifies outcomes. The rules apply in this order: the function, the deny
-/// list, the allow list, the default table. None of them is asked about what
-/// the holder of a permit released as neutral.
+/// list, the allow list, the class of the answer, the default table. None of
+/// them is asked about what the holder of a permit released as neutral.
 class classifier {
 public:
   using function = std::function<verdict(const outcome&)>;
@@ -115,7 +133,10 @@ public:
   /// The default table:
   /// | outcome | verdict |
   /// | --- | --- |
-  /// | a value | success |
+  /// | a value, the class `ok` | success |
+  /// | the classes `retry`, `retry_after` | transient |
+  /// | the class `shed` | refused |
+  /// | the classes `fail`, `conflict` | failure (see `list_meaning`) |
   /// | `breaker_open`, `queue_full`, `wait_timeout`, `rate_limited` | refused |
   /// | `deadline_exceeded`, `worker_down`, `batch_failed` | transient if the
   /// worker may have been reached, else refused |
@@ -127,7 +148,9 @@ public:
 
   /// Names of errors; empty: no such rule. A name is one of Caisson's
   /// (`deadline_exceeded`), `<category>:<code>` with the code as a number
-  /// (`app:3`), or `<category>:*`. CAF's own category is `system_error`.
+  /// (`app:3`), or `<category>:*`. CAF's own category is `system_error`. Where
+  /// an adapter tells the codes in answers, also a name of theirs or of a class
+  /// (see `parse_answer_name`).
   std::vector<std::string> allow = {};
 
   /// As `allow`, but takes precedence over it.
@@ -140,6 +163,15 @@ public:
   /// host is notified.
   [[nodiscard]] verdict judge(const outcome& o, const list_meaning& lists,
                               env& host) const;
+
+  /// How often a call is worth attempting after `o` if the configuration says
+  /// `most`: at most as often as its answer allows. That limit belongs to the
+  /// class of the answer: where `allow` or `by_value` decides, there is none.
+  [[nodiscard]] std::uint32_t attempts_for(const outcome& o,
+                                           std::uint32_t most) const noexcept;
+
+  /// Whether `o` is what `name`, of one of the forms above, names.
+  [[nodiscard]] static bool is_named(std::string_view name, const outcome& o);
 
   /// What is wrong with `names`, as one sentence; empty if nothing is.
   [[nodiscard]] static std::string

@@ -13,6 +13,8 @@ namespace caisson {
 
 namespace {
 
+constexpr std::uint32_t unlimited_attempts = ~std::uint32_t{0};
+
 retry_budget::limits limits_of(const retrier_config& c) {
   return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
 }
@@ -120,9 +122,10 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
     return std::nullopt;
   };
   // As in gRPC (proposal A6): "do not come back".
-  if (result.retry_after < duration::zero())
+  if (result.retry_after < duration::zero()
+      || result.retry_after > config_.retry_after_cap)
     return give_up(counter::gave_up_pushback);
-  if (!attempts_left(call, my))
+  if (!attempts_left(call, my, result))
     return give_up(counter::gave_up_attempts);
   // Asked twice, so that a call without time left draws no random number.
   if (e.now >= call.deadline)
@@ -148,12 +151,12 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   return wait;
 }
 
-bool retrier::attempts_left(const call_info& call,
-                            const progress& my) const noexcept {
-  if (config_.max_attempts == 0 && call.deadline != never)
-    return true;
-  auto most = config_.max_attempts == 0 ? most_attempts : config_.max_attempts;
-  return my.attempts < most;
+bool retrier::attempts_left(const call_info& call, const progress& my,
+                            const outcome& result) const noexcept {
+  auto most = config_.max_attempts;
+  if (most == 0)
+    most = call.deadline != never ? unlimited_attempts : most_attempts;
+  return my.attempts < config_.classify.attempts_for(result, most);
 }
 
 void retrier::abandon(call_info& call, slot& notes, const outcome& why,

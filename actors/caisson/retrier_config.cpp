@@ -85,6 +85,9 @@ void describe(field_visitor& v, retrier_config& c) {
   v.on({"backoff", "how long to wait before each further attempt; when it is "
                    "exhausted, so are the retries"},
        c.backoff);
+  v.on({"retry_after_cap", "the longest wait that an answer may ask for; after "
+                           "a longer one there is no retry"},
+       c.retry_after_cap, {duration::zero(), unlimited});
   v.on({"idempotent", "whether a call that is not marked may be carried out "
                       "twice"},
        c.idempotent);

@@ -41,6 +41,10 @@ struct retrier_config {
                        .limit(std::chrono::seconds(2))
                        .jittered(jitter::full);
 
+  /// The longest `retry_after` that is waited for, 0 to unlimited (default): an
+  /// outcome that asks for more is final.
+  duration retry_after_cap = unlimited;
+
   /// How long to wait after this outcome, in place of the schedule's delay; the
   /// schedule still says how many retries there are. Without a value, or if it
   /// throws, the schedule's delay applies. A negative value counts as 0. Each

@@ -134,6 +134,8 @@ max_attempts | integer (attempts) | 3
   0 to 1000
 backoff | schedule | exponential 50ms ×2 up to 2s, full jitter
   a duration, a table or a list of durations or tables
+retry_after_cap | duration | unlimited
+  0s to unlimited
 idempotent | boolean | false
   true, false
 idempotency_keys | boolean | false

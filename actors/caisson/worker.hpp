@@ -1,6 +1,7 @@
 // What is behind a gate.
 #pragma once
 
+#include <caisson/answers.hpp>
 #include <caisson/caf.hpp>
 #include <caisson/supervision.hpp>
 #include <caisson/supervision_group.hpp>
@@ -81,6 +82,16 @@ public:
     return std::move(*this);
   }
 
+  /// `f` tells what the answers mean, so that all layers act alike on, say, an
+  /// HTTP status in a value: the answer counts as a failure, and the caller
+  /// still gets it. It is asked about the answers of alternatives and about the
+  /// items of a batch, too. Several may be given: the first one with an opinion
+  /// applies. See docs/answers.md.
+  worker&& classified_by(answer_adapter f) && {
+    adapter_ = first_of(std::move(adapter_), std::move(f));
+    return std::move(*this);
+  }
+
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
   [[nodiscard]] bool given() const noexcept { return given_; }
   [[nodiscard]] const worker_factory& factory() const noexcept { return make_; }
@@ -95,6 +106,9 @@ public:
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
   [[nodiscard]] bool declared_gate() const noexcept { return gate_; }
   [[nodiscard]] bool runs_on_own_thread() const noexcept { return own_thread_; }
+  [[nodiscard]] const answer_adapter& adapter() const noexcept {
+    return adapter_;
+  }
   [[nodiscard]] bool wants_calls() const noexcept {
     return takes_calls_ || gate_;
   }
@@ -109,6 +123,7 @@ private:
   supervision_group group_;
   std::uint32_t rank_ = 0;
   bool grouped_ = false;
+  answer_adapter adapter_;
   bool given_ = false;
   bool supervised_ = false;
   bool gate_ = false;

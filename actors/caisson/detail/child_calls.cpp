@@ -287,11 +287,15 @@ void child_calls::hand_over(const child_state& state, call_id id,
       own = result;
     } else if (!parts || i < parts->size()) {
       p->reply = parts ? std::move((*parts)[i]) : whole;
-      own = outcome_of(p->reply);
-      // A part of an answer is a worker's; a whole one is what it was to the
-      // child.
-      own.reached = parts.has_value() || result.reached;
-      own.from_worker = parts.has_value() || result.from_worker;
+      // A whole answer is what it was to the child; a part of one is a worker's
+      // own answer.
+      own = parts ? outcome_of(p->reply) : result;
+      own.reply = &p->reply;
+      if (parts) {
+        own.from_worker = true;
+        core_.route->classify(own);
+        own.reached = true;
+      }
     }
     core_.route->ascend(*p, static_cast<int>(k), own);
   }

@@ -8,7 +8,8 @@
 namespace caisson::detail {
 
 engine_core::engine_core(engine_host& h, engine_setup s)
-  : host(h), config(s.config), supervision(s.supervision), path_key(s.path_key),
+  : host(h), config(s.config), supervision(s.supervision),
+    adapter(std::move(s.adapter)), path_key(s.path_key),
     exact_timers(s.exact_timers), grouped(s.grouped), random(s.seed),
     secrets(s.secret_seed), events(h, s.config.name),
     layers(std::move(s.layers), events, random),

@@ -1,6 +1,7 @@
 // What the parts of an engine share.
 #pragma once
 
+#include <caisson/answers.hpp>
 #include <caisson/detail/call_table.hpp>
 #include <caisson/detail/caller_watch.hpp>
 #include <caisson/detail/durations.hpp>
@@ -12,6 +13,7 @@
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +36,8 @@ struct engine_setup {
   /// The worker belongs to a group: when it starts again, the host is told, and
   /// says when.
   bool grouped = false;
+  /// Tells what answers mean; may be empty.
+  answer_adapter adapter = {};
   /// Seeds what policies draw.
   std::uint64_t seed = 0;
   /// Seeds what must not be guessed; empty: from the machine's entropy.
@@ -65,6 +69,9 @@ struct engine_totals {
   std::int64_t released_neutral = 0;
   std::int64_t renewals = 0;
   std::int64_t worker_losses = 0;
+  /// What the adapter said, by class.
+  std::array<std::int64_t, static_cast<std::size_t>(last_answer_class) + 1>
+    answers = {};
 };
 
 /// The state of an engine, and its parts.
@@ -77,6 +84,7 @@ struct engine_core {
   engine_host& host;
   const gate_config config;
   const supervision_config supervision;
+  const answer_adapter adapter;
   const std::uint64_t path_key;
   const bool exact_timers;
   const bool grouped;

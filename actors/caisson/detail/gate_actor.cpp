@@ -34,6 +34,7 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
     x->start_in(gate.home_system());
   s.supervision = behind.supervision();
   s.grouped = behind.is_grouped();
+  s.adapter = behind.adapter();
   s.seed = seed_for(gate, s.config.seed);
   s.exact_timers = portable::is_virtual(gate.home_system());
   // Apart from the other seed: who knows that one must not know permits.

@@ -27,6 +27,7 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
   for (auto& x : s.layers)
     x->start_in(self.home_system());
   s.supervision = behind.supervision();
+  s.adapter = behind.adapter();
   s.exact_timers = portable::is_virtual(self.home_system());
   auto own = mix_seed(self.id() ^ mix_seed(number));
   // In virtual time two runs must not differ; otherwise two gates of one fleet

@@ -92,6 +92,10 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"in_flight", count(phase::in_flight)},
     {"leases", count(phase::leased)},
     {"timers", static_cast<std::int64_t>(core_.timers.size())}};
+  for (std::size_t i = 0; i < t.answers.size(); ++i)
+    out.emplace(
+      fmt::format("answers_{}", name_of(static_cast<answer_class>(i))),
+      t.answers[i]);
   std::vector<metric> ms;
   core_.workers->supervisor().list_metrics(ms);
   for (const auto& m : ms)

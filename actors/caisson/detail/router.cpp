@@ -1,5 +1,6 @@
 #include <caisson/detail/router.hpp>
 
+#include <caisson/callback.hpp>
 #include <caisson/detail/call_ends.hpp>
 #include <caisson/detail/child_calls.hpp>
 #include <caisson/detail/leases.hpp>
@@ -204,10 +205,13 @@ void router::on_answer(std::uint64_t key, caf::message content) {
   auto o = outcome_of(r->reply);
   // A worker may answer with an error that it got from a gate elsewhere, which
   // says nothing about this call.
-  if (!core_.workers->target(target).info.is_gate) {
-    o.reached = true;
-    o.from_worker = true;
-  }
+  auto is_gate = core_.workers->target(target).info.is_gate;
+  if (!is_gate)
+    o.reached = o.from_worker = true;
+  // A gate may have made other attempts, of which the answer knows nothing.
+  auto reached_before = is_gate && o.reached;
+  classify(o);
+  o.reached = o.reached || reached_before;
   if (o.reached)
     set_reached(*r);
   measure_attempt(*r, o.ok);
@@ -216,6 +220,31 @@ void router::on_answer(std::uint64_t key, caf::message content) {
 
 void router::measure_attempt(const call_record& r, bool ok) {
   core_.times.record(measured::attempts, ok, core_.now() - r.sent_at);
+}
+
+void router::classify(outcome& o) {
+  // What Caisson's own errors mean is known.
+  if (!core_.adapter || o.own_error)
+    return;
+  const auto& content = *static_cast<const caf::message*>(o.reply);
+  auto info = try_user([&] { return core_.adapter(content); },
+                       [&](std::string_view what) {
+                         core_.layers.note_failure(core_.layers.size(),
+                                                   "classified_by", what);
+                       })
+                .value_or(std::nullopt)
+                .value_or(answer_info{});
+  if (info.kind > last_answer_class)
+    info.kind = answer_class::unknown;
+  ++core_.totals.answers[static_cast<std::size_t>(info.kind)];
+  if (info.kind == answer_class::unknown)
+    return;
+  o.kind = info.kind;
+  o.answer = info.code;
+  o.max_attempts = info.max_attempts;
+  o.retry_after = info.retry_after;
+  o.ok = o.ok && o.kind == answer_class::ok;
+  o.reached = info.reached || o.ok;
 }
 
 // The attempt bounced. That may be here before the news of the target's end.

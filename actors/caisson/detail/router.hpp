@@ -33,6 +33,10 @@ public:
   /// The attempt under this key has its answer.
   void on_answer(std::uint64_t key, caf::message content);
 
+  /// Asks the user's adapter about an answer, to which `o.reply` points, and
+  /// notes in `o` what it says.
+  void classify(outcome& o);
+
   /// The attempt is over; the call is not with a target any more.
   void end_attempt(call_record& r);
 

@@ -224,6 +224,24 @@ TEST_P(answers_test, errors_of_own_categories_have_classes_by_name) {
   EXPECT_EQ(answers_in(g), (counts{0, 0, 2, 0, 0, 1, 0}));
 }
 
+TEST_P(answers_test, an_error_may_be_as_good_as_a_success) {
+  auto w = make_worker(scripted_worker::always(caf::sec::end_of_stream));
+  auto g = host(worker{w.handle()}.classified_by(classify_errors(
+                  {{"system_error:*", {.kind = answer_class::ok}}})),
+                stack{}
+                  .fallback({alternative::answer(std::string{"other"})})
+                  .retrier(patient())
+                  .breaker({.threshold = 1}));
+  auto answer = world.request(g, 1);
+  world.advance(1s);
+  EXPECT_EQ(answer.error(), caf::sec::end_of_stream);
+  EXPECT_EQ(metric_of(g, "retrier", "succeeded"), 1);
+  EXPECT_EQ(metric_of(g, "breaker", "successes"), 1);
+  EXPECT_EQ(metric_of(g, "fallback", "passed_up"), 1);
+  // It is an error all the same.
+  EXPECT_EQ(metric_of(g, "failed"), 1);
+}
+
 TEST_P(answers_test, a_chain_of_gates_judges_the_same_way) {
   auto w = make_worker(scripted_worker::always(std::string{"503"}));
   auto inner = gate(http(w), stack{"inner"}.breaker({.threshold = 3}));

@@ -71,11 +71,13 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
   if (v == verdict::success)
     return finish(my.attempts == 1 ? counter::succeeded : counter::recovered,
                   true, e);
+  // Something is there already: perhaps from this call.
+  auto conflict = result.kind == answer_class::conflict && keeper_;
   if (v == verdict::neutral) {
     count(counter::not_retryable);
-  } else if (v == verdict::failure) {
+  } else if (v == verdict::failure && !conflict) {
     finish(counter::not_retryable, false, e);
-  } else if (!my.reached || may_repeat(call)) {
+  } else if (!conflict && (!my.reached || may_repeat(call))) {
     if (auto held = try_again(call, my, result, e))
       return *held;
   } else if (!keeper_) {

@@ -95,6 +95,10 @@ std::string_view detail::name_of(member_order x) noexcept {
       return "start";
     case member_order::give_up:
       return "give_up";
+  }
+  return "unknown";
+}
+
 std::string_view name_of(release_outcome x) noexcept {
   switch (x) {
     case release_outcome::success:

@@ -9,7 +9,7 @@ namespace caisson {
 // -- construction -------------------------------------------------------------
 
 breaker::breaker(breaker_config c)
-  : policy_base(std::move(c)), state_(closed{trip_history{config_}}) {
+  : policy_base(std::move(c)), state_(initial_state()), history_(config_) {
   config_.open = config_.open.detached();
 }
 
@@ -26,17 +26,14 @@ decision breaker::admit(call_info& call, slot& notes, env& e) {
   if (override_ == override_state::none)
     return turn_away(call, e);
   count(counter::forced_through);
-  notes.start(admission{era_, 0, part::bystander});
+  notes.start(admission{era_, clock_, part::bystander});
   return decision::pass();
 }
 
 // Whether the automatic state takes the call.
 bool breaker::offer(const call_info& call, slot& notes, env& e) {
-  if (std::holds_alternative<closed>(state_)) {
-    count(counter::admitted);
-    notes.start(admission{era_, 0, part::counted});
-    return true;
-  }
+  if (auto* s = std::get_if<closed>(&state_))
+    return offer_closed(*s, notes, e);
   if (auto* s = std::get_if<open>(&state_)) {
     if (clock_ < s->until)
       return false;
@@ -45,32 +42,46 @@ bool breaker::offer(const call_info& call, slot& notes, env& e) {
   return offer_probe(std::get<half_open>(state_), call, notes);
 }
 
-bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
-  // A judged probe is spent; only a neutral one came back.
-  if (s.successes + s.failures + s.leases.size() >= config_.probes)
+bool breaker::offer_closed(closed& s, slot& notes, env& e) {
+  if (s.ramp.runs() && e.random.uniform() >= s.ramp.share(clock_, config_))
     return false;
-  if (s.first_probe == never)
-    s.first_probe = clock_;
-  s.leases.push_back({++last_lease_, call.id, clock_});
+  count(counter::admitted);
+  history_.arrive(clock_);
+  auto& a = notes.start(admission{era_, clock_, part::counted});
+  if (config_.slow_call != unlimited)
+    a.watched = s.flights.add(a.number = ++last_number_, clock_);
+  return true;
+}
+
+bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
+  if (!s.probes.grant(last_number_ + 1, call.id, clock_, config_))
+    return false;
   count(counter::probes);
-  notes.start(admission{era_, last_lease_, part::probe});
+  notes.start(admission{era_, clock_, part::probe, ++last_number_});
   return true;
 }
 
 decision breaker::turn_away(const call_info& call, env& e) {
   if (override_ == override_state::forced_open)
-    // When it ends is unknown: an operator decides.
-    return refuse(counter::rejected_forced, errc::breaker_open, call.id, e);
+    // Without an end it is unknown: an operator decides.
+    return refuse(counter::rejected_forced, errc::breaker_open, call.id, e,
+                  override_end_ == never ? duration::zero()
+                                         : time_until(override_end_, e.now));
   // Times left are told by the present clock, even if it stepped back. None is
   // zero: what ends at or before `clock_` has ended.
   if (auto* s = std::get_if<open>(&state_))
     return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
                   time_until(s->until, e.now));
+  // The next call may be among those that pass.
+  if (auto* s = std::get_if<closed>(&state_))
+    return refuse(counter::rejected_ramp, errc::breaker_open, call.id, e,
+                  std::min(time_until(s->ramp.end(config_), e.now),
+                           config_.half_open_retry_after));
   // The probe is likely to be answered long before its lease ends.
-  return refuse(
-    counter::rejected_half_open, errc::breaker_open, call.id, e,
-    std::min(time_until(next_end(std::get<half_open>(state_)), e.now),
-             config_.half_open_retry_after));
+  auto& s = std::get<half_open>(state_);
+  return refuse(counter::rejected_half_open, errc::breaker_open, call.id, e,
+                std::min(time_until(s.probes.next_end(config_), e.now),
+                         config_.half_open_retry_after));
 }
 
 // -- calls: results -----------------------------------------------------------
@@ -102,59 +113,49 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
   else if (a.played == part::probe)
     judge_probe(call, a, v, e);
   else
-    judge_counted(v, e);
+    judge_counted(a, v, e);
 }
 
-void breaker::judge_counted(verdict v, env& e) {
+void breaker::judge_counted(const admission& a, verdict v, env& e) {
   count_verdict(v);
+  auto& flights = std::get<closed>(state_).flights;
+  auto watched = a.watched != slow_watch::none;
+  auto in_time = watched && flights.remove(a.watched, a.number);
   // Neither a success nor a failure: the history does not see it.
   if (v == verdict::neutral || v == verdict::refused)
     return;
-  auto& history = std::get<closed>(state_).history;
-  if (history.add(v != verdict::success, clock_)) {
-    count(counter::opened);
-    go_open({}, history.reason(), e);
+  auto took = clock_ - a.admitted;
+  // If it was watched and is not any more, it has been found slow already. If
+  // it came before there was a limit, it is judged by it only now.
+  if (config_.slow_call != unlimited && (in_time || !watched)) {
+    auto slow = took >= config_.slow_call;
+    if (slow)
+      count(counter::slow_calls);
+    history_.add_pace(slow, clock_);
   }
+  history_.add(v != verdict::success, took, clock_);
+  weigh_results(e);
 }
 
 void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
                           env& e) {
   auto& s = std::get<half_open>(state_);
-  auto i = std::lower_bound(
-    s.leases.begin(), s.leases.end(), a.lease,
-    [](const lease& x, std::uint64_t number) { return x.number < number; });
-  if (i == s.leases.end() || i->number != a.lease) {
+  if (!s.probes.take_back(a.number))
     // It has been counted as a failure when its lease ended.
-    tell_late(call, "probe timed out", e);
-    return;
-  }
-  s.leases.erase(i);
+    return tell_late(call, "probe timed out", e);
   count_verdict(v);
-  if (v == verdict::neutral || v == verdict::refused) {
+  if (v == verdict::neutral || v == verdict::refused)
     // The probe is free for another call; nothing was learned.
-    count(counter::probes_returned);
-    return;
-  }
-  ++(v == verdict::success ? s.successes : s.failures);
+    return count(counter::probes_returned);
+  s.probes.judge(v == verdict::success);
   weigh_probes("probe failed", e);
 }
 
 void breaker::count_verdict(verdict v) {
-  switch (v) {
-    case verdict::success:
-      count(counter::successes);
-      break;
-    case verdict::failure:
-    case verdict::transient:
-      count(counter::failures);
-      break;
-    case verdict::neutral:
-      count(counter::neutral);
-      break;
-    case verdict::refused:
-      count(counter::refused);
-      break;
-  }
+  constexpr counter names[] = {counter::successes, counter::failures,
+                               counter::failures, counter::neutral,
+                               counter::refused};
+  count(names[static_cast<std::size_t>(v)]);
 }
 
 void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
@@ -166,30 +167,55 @@ void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
 
 void breaker::catch_up(env& e) {
   clock_ = std::max(clock_, e.now);
-  if (auto* s = std::get_if<closed>(&state_))
-    s->history.roll(clock_);
+  if (std::holds_alternative<closed>(state_))
+    watch_calls(e);
   if (std::holds_alternative<half_open>(state_))
     expire_probes(e);
   // Unless it is eager, the end of the interval is left to the next call.
   if (auto* s = std::get_if<open>(&state_);
       s && config_.eager_half_open && clock_ >= s->until)
     go_half_open(*s, e);
+  if (clock_ >= override_end_)
+    force(override_state::none, unlimited, "forced time over", e);
+}
+
+// Calls that become slow, and steps of the score that end, in order of time.
+void breaker::watch_calls(env& e) {
+  auto& s = std::get<closed>(state_);
+  for (;;) {
+    auto slow = s.flights.next(config_.slow_call);
+    auto look = history_.next_look();
+    auto t = std::min(slow, look);
+    if (t == never || t > clock_)
+      break;
+    if (slow == t) {
+      s.flights.pop();
+      count(counter::slow_calls);
+      history_.add_pace(true, t);
+    } else {
+      history_.look(t);
+    }
+    if (weigh_results(e))
+      return;
+  }
+  history_.roll(clock_);
+  if (clock_ >= s.ramp.end(config_))
+    s.ramp = {};
 }
 
 void breaker::expire_probes(env& e) {
   auto& s = std::get<half_open>(state_);
-  auto cap = end_of(s);
-  auto horizon = std::min(clock_, cap);
-  while (!s.leases.empty() && end_of(s.leases.front()) <= horizon) {
-    auto call = s.leases.front().call;
-    s.leases.erase(s.leases.begin());
-    ++s.failures;
-    count(counter::leases_expired);
+  auto cap = s.probes.end(config_);
+  auto lease = breaker_probes::lease_of(config_);
+  auto slow = lease == config_.slow_call;
+  auto why = slow ? "probe too slow" : "probe timed out";
+  while (auto call = s.probes.expire(std::min(clock_, cap), config_)) {
+    count(slow ? counter::slow_calls : counter::leases_expired);
     e.tell({.kind = event_kind::lease_ended,
-            .detail = "probe timed out",
-            .call = call,
-            .delay = config_.probe_timeout});
-    if (weigh_probes("probe timed out", e))
+            .detail = why,
+            .call = *call,
+            .delay = lease});
+    if (weigh_probes(why, e))
       return;
   }
   if (clock_ < cap)
@@ -198,55 +224,52 @@ void breaker::expire_probes(env& e) {
   // Few calls are no fault of the worker's. A probe that is still out by now
   // was granted after others came back neutral; had it hung from the start, it
   // would have failed.
-  if (s.failures == 0)
-    go_closed("half-open without a failure", e);
-  else if (config_.after_half_open_max == breaker_verdict::open)
-    go_open(s.episode, "half-open for too long", e);
-  else
-    go_closed("half-open for too long", e);
-}
-
-time_point breaker::end_of(const lease& x) const noexcept {
-  return time_after(x.granted, config_.probe_timeout);
-}
-
-time_point breaker::end_of(const half_open& s) const noexcept {
-  return time_after(s.first_probe, config_.half_open_max);
-}
-
-time_point breaker::next_end(const half_open& s) const noexcept {
-  auto cap = end_of(s);
-  return s.leases.empty() ? cap : std::min(end_of(s.leases.front()), cap);
+  if (!s.probes.any_failed())
+    return go_closed("half-open without a failure", e);
+  config_.after_half_open_max == breaker_verdict::open
+    ? go_open(s.episode, "half-open for too long", e)
+    : go_closed("half-open for too long", e);
 }
 
 time_point breaker::wakeup() const {
+  return std::min(override_end_, automatic_wakeup());
+}
+
+time_point breaker::automatic_wakeup() const {
   if (auto* s = std::get_if<closed>(&state_))
-    return s->history.next_change();
+    return std::min({history_.next_change(), s->flights.next(config_.slow_call),
+                     s->ramp.end(config_)});
   if (auto* o = std::get_if<open>(&state_))
     return config_.eager_half_open ? o->until : never;
-  return next_end(std::get<half_open>(state_));
+  return std::get<half_open>(state_).probes.next_end(config_);
 }
 
 // -- transitions --------------------------------------------------------------
 
+// Opens if the trip rules say so. Returns whether it did.
+bool breaker::weigh_results(env& e) {
+  auto why = history_.verdict(config_, e);
+  if (why.empty())
+    return false;
+  count(counter::opened);
+  history_.restart(config_);
+  go_open({}, why, e);
+  return true;
+}
+
 // Leaves half-open as soon as the verdict is certain, either way. Returns
-// whether it did. With settings that did not change meanwhile at most one of
-// the two is true; if they did, the worse one wins.
+// whether it did.
 bool breaker::weigh_probes(std::string_view why_open, env& e) {
   auto& s = std::get<half_open>(state_);
-  auto needed = config_.successes_to_close == 0 ? config_.probes
-                                                : config_.successes_to_close;
-  if (s.failures > config_.probes - needed) {
+  auto where = s.probes.weigh(config_);
+  if (where == breaker_probes::decision::open) {
     count(counter::reopened);
     go_open(s.episode, why_open, e);
-    return true;
-  }
-  if (s.successes >= needed) {
+  } else if (where == breaker_probes::decision::close) {
     count(counter::closed);
     go_closed("probes succeeded", e);
-    return true;
   }
-  return false;
+  return where != breaker_probes::decision::none;
 }
 
 void breaker::go_open(outage episode, std::string_view why, env& e) {
@@ -260,13 +283,18 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
 
 void breaker::go_half_open(const open& s, env& e) {
   count(counter::half_opened);
-  half_open next;
-  next.episode = s.episode;
-  move_to(std::move(next), "open interval over", e);
+  move_to(half_open{s.episode, {}}, "open interval over", e);
 }
 
 void breaker::go_closed(std::string_view why, env& e) {
-  move_to(closed{trip_history{config_}}, why, e);
+  auto ramps = config_.ramp > duration::zero();
+  move_to(closed{{}, ramps ? breaker_ramp{clock_} : breaker_ramp{}}, why, e);
+}
+
+breaker::automatic_state breaker::initial_state() const {
+  return config_.initial == breaker_start::closed
+           ? automatic_state{closed{}}
+           : automatic_state{half_open{}};
 }
 
 void breaker::move_to(automatic_state next, std::string_view why, env& e) {
@@ -276,9 +304,11 @@ void breaker::move_to(automatic_state next, std::string_view why, env& e) {
   tell_change(from, why, e);
 }
 
-bool breaker::force(override_state next, std::string_view why, env& e) {
+bool breaker::force(override_state next, duration time, std::string_view why,
+                    env& e) {
   auto from = state();
   override_ = next;
+  override_end_ = time == unlimited ? never : time_after(clock_, time);
   tell_change(from, why, e);
   return true;
 }
@@ -318,30 +348,33 @@ void breaker::prepare(breaker_config& next, env& e) {
 }
 
 void breaker::adapt(env& e) {
-  if (auto* s = std::get_if<closed>(&state_))
-    s->history.adopt(config_, clock_);
-  else if (std::holds_alternative<half_open>(state_))
+  history_.adopt(config_, clock_);
+  if (std::holds_alternative<half_open>(state_))
     weigh_probes("reconfigured", e);
   // A shorter limit may have passed already.
   catch_up(e);
 }
 
 bool breaker::command(operator_command c, env& e) {
+  if (command_for(c, unlimited, e))
+    return true;
+  if (c != operator_command::enable)
+    return policy_base::command(c, e);
+  return force(override_state::none, unlimited, "override lifted", e);
+}
+
+bool breaker::command_for(operator_command c, duration time, env& e) {
   catch_up(e);
-  switch (c) {
-    case operator_command::force_open:
-      return force(override_state::forced_open, "forced open", e);
-    case operator_command::force_closed:
-      return force(override_state::forced_closed, "forced closed", e);
-    case operator_command::enable:
-      return force(override_state::none, "override lifted", e);
-    default:
-      return policy_base::command(c, e);
-  }
+  if (c == operator_command::force_open)
+    return force(override_state::forced_open, time, "forced open", e);
+  if (c == operator_command::force_closed)
+    return force(override_state::forced_closed, time, "forced closed", e);
+  return false;
 }
 
 void breaker::forget(env& e) {
-  go_closed("reset", e);
+  history_ = trip_history{config_};
+  move_to(initial_state(), "reset", e);
 }
 
 void breaker::list_gauges(std::vector<metric>& out) const {
@@ -353,16 +386,15 @@ void breaker::list_gauges(std::vector<metric>& out) const {
   auto* h = std::get_if<half_open>(&state_);
   auto automatic = static_cast<std::int64_t>(state_.index());
   auto forced = static_cast<std::int64_t>(override_);
+  auto share = c ? c->ramp.share(clock_, config_) : 0;
   gauge("state", forced == 0 ? automatic : 2 + forced);
   gauge("automatic_state", automatic);
-  gauge("failure_streak", c ? c->history.streak() : 0);
-  gauge("window_total", c ? c->history.window_total() : 0);
-  gauge("failure_rate_permille", c ? c->history.failure_rate_permille() : -1);
+  history_.list_gauges(out);
+  gauge("ramp_permille", static_cast<std::int64_t>(share * 1000));
   gauge("probes_in_flight",
-        h ? static_cast<std::int64_t>(h->leases.size()) : 0);
-  gauge("openings_in_a_row", o   ? o->episode.openings
-                             : h ? h->episode.openings
-                                 : 0);
+        h ? static_cast<std::int64_t>(h->probes.in_flight()) : 0);
+  auto* episode = o ? &o->episode : h ? &h->episode : nullptr;
+  gauge("openings_in_a_row", episode ? episode->openings : 0);
 }
 
 } // namespace caisson

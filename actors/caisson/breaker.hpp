@@ -3,6 +3,9 @@
 #pragma once
 
 #include <caisson/breaker_config.hpp>
+#include <caisson/breaker_probes.hpp>
+#include <caisson/breaker_ramp.hpp>
+#include <caisson/breaker_slow.hpp>
 #include <caisson/breaker_trip.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/policy_base.hpp>
@@ -25,10 +28,12 @@ enum class breaker_counter : std::uint8_t {
   rejected_open,
   rejected_half_open,
   rejected_forced,
+  rejected_ramp,
   successes,
   failures,
   neutral,
   refused,
+  slow_calls,
   late_results,
   unjudged_results,
   probes_returned,
@@ -50,10 +55,12 @@ struct enum_names<breaker_counter> {
     "rejected_open",
     "rejected_half_open",
     "rejected_forced",
+    "rejected_ramp",
     "successes",
     "failures",
     "neutral",
     "refused",
+    "slow_calls",
     "late_results",
     "unjudged_results",
     "probes_returned",
@@ -71,7 +78,8 @@ struct enum_names<breaker_counter> {
 /// A circuit breaker.
 ///
 /// An automatic state machine (closed, open, half-open) always runs. An
-/// operator's override (forced open, forced closed) takes precedence over it.
+/// operator's override (forced open, forced closed), which may be for a limited
+/// time, takes precedence over it.
 /// Each automatic state is an era with its own number. A call belongs to the
 /// era in which it was admitted, and its result counts only in that era.
 ///
@@ -85,7 +93,7 @@ public:
 
   // -- construction -----------------------------------------------------------
 
-  /// Closed, with an empty history. Throws `config_error`.
+  /// In the state `c.initial`, with an empty history. Throws `config_error`.
   explicit breaker(breaker_config c);
 
   // -- calls ------------------------------------------------------------------
@@ -105,6 +113,7 @@ public:
 
   [[nodiscard]] std::string_view state() const override;
   bool command(operator_command c, env& e) override;
+  bool command_for(operator_command c, duration time, env& e) override;
 
 protected:
   void prepare(breaker_config& next, env& e) override;
@@ -113,7 +122,7 @@ protected:
   /// other event may follow.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
-  /// Closes it.
+  /// Goes to the initial state.
   void forget(env& e) override;
 
 private:
@@ -129,7 +138,8 @@ private:
   };
 
   struct closed {
-    trip_history history;
+    slow_watch flights;
+    breaker_ramp ramp;
   };
 
   struct open {
@@ -137,21 +147,9 @@ private:
     time_point until;
   };
 
-  /// A probe in flight.
-  struct lease {
-    std::uint64_t number;
-    call_id call;
-    time_point granted;
-  };
-
   struct half_open {
     outage episode;
-    /// In order of numbers, and so of when they end.
-    std::vector<lease> leases;
-    /// When the first probe was granted.
-    time_point first_probe = never;
-    std::uint32_t successes = 0;
-    std::uint32_t failures = 0;
+    breaker_probes probes;
   };
 
   using automatic_state = std::variant<closed, open, half_open>;
@@ -173,21 +171,24 @@ private:
   /// In each call's slot.
   struct admission {
     std::uint64_t era;
-    /// The number of the probe's lease; 0 if it is not a probe.
-    std::uint64_t lease;
+    time_point admitted;
     part played;
+    /// Of the probe's lease, or of the call that is watched; otherwise 0.
+    std::uint64_t number = 0;
+    slow_watch::handle watched = slow_watch::none;
   };
 
   // -- calls: admission -------------------------------------------------------
 
   bool offer(const call_info& call, slot& notes, env& e);
+  bool offer_closed(closed& s, slot& notes, env& e);
   bool offer_probe(half_open& s, const call_info& call, slot& notes);
   decision turn_away(const call_info& call, env& e);
 
   // -- calls: results ---------------------------------------------------------
 
   void judge(const call_info& call, const admission& a, verdict v, env& e);
-  void judge_counted(verdict v, env& e);
+  void judge_counted(const admission& a, verdict v, env& e);
   void judge_probe(const call_info& call, const admission& a, verdict v,
                    env& e);
   void count_verdict(verdict v);
@@ -196,26 +197,31 @@ private:
   // -- time -------------------------------------------------------------------
 
   void catch_up(env& e);
+  void watch_calls(env& e);
   void expire_probes(env& e);
-  [[nodiscard]] time_point end_of(const lease& x) const noexcept;
-  [[nodiscard]] time_point end_of(const half_open& s) const noexcept;
-  [[nodiscard]] time_point next_end(const half_open& s) const noexcept;
+  [[nodiscard]] time_point automatic_wakeup() const;
 
   // -- transitions ------------------------------------------------------------
 
+  bool weigh_results(env& e);
   bool weigh_probes(std::string_view why_open, env& e);
   void go_open(outage episode, std::string_view why, env& e);
   void go_half_open(const open& s, env& e);
   void go_closed(std::string_view why, env& e);
   void move_to(automatic_state next, std::string_view why, env& e);
-  bool force(override_state next, std::string_view why, env& e);
+  bool force(override_state next, duration time, std::string_view why, env& e);
+  [[nodiscard]] automatic_state initial_state() const;
   void tell_change(std::string_view from, std::string_view why, env& e);
 
   automatic_state state_;
+  /// Empty unless closed, except for the normal load.
+  trip_history history_;
   override_state override_ = override_state::none;
+  /// When the override ends by itself.
+  time_point override_end_ = never;
   /// Increases with each change of the automatic state; unique per era.
   std::uint64_t era_ = 1;
-  std::uint64_t last_lease_ = 0;
+  std::uint64_t last_number_ = 0;
   /// The latest instant seen: a clock that steps back has no effect until it
   /// has caught up.
   time_point clock_ = time_point::min();

@@ -8,9 +8,15 @@ namespace caisson {
 
 using namespace std::chrono_literals;
 
-void describe(field_visitor& v, breaker_config& c) {
-  describe_common(v, c);
-  v.choice({"trip", "what makes the closed breaker open"}, c.trip);
+namespace {
+
+void describe_conditions(field_visitor& v, breaker_config& c) {
+  v.on({"trip", "what makes the closed breaker open; with a list, see trip_if"},
+       c.trip);
+  v.choice({"trip_if", "whether any or all of the conditions must hold: those "
+                       "listed in trip, and the slow-call rate if slow_call "
+                       "is set"},
+           c.trip_if);
   v.integer({"threshold", "failures to open at, for consecutive and "
                           "without_gap"},
             c.threshold, {1, 1'000'000});
@@ -20,6 +26,11 @@ void describe(field_visitor& v, breaker_config& c) {
   v.on({"failure_rate", "for both rates: the share of failures to open at "
                         "(>=)"},
        c.failure_rate, {0.001, 1.0});
+  v.on({"slow_call", "a call that takes this long (>=) is slow, even if it is "
+                     "still in flight; unlimited: none is"},
+       c.slow_call, {1ms, unlimited});
+  v.on({"slow_rate", "the share of slow calls to open at (>=)"}, c.slow_rate,
+       {0.001, 1.0});
   v.integer({"window_calls", "for rate_by_count: how many calls back"},
             c.window_calls, {1, 1'000'000});
   v.on({"window_time",
@@ -29,10 +40,18 @@ void describe(field_visitor& v, breaker_config& c) {
   v.integer({"window_buckets", "for rate_by_time: in how many steps the window "
                                "moves on"},
             c.window_buckets, {1, 1000});
-  v.integer({"minimum_calls", "for both rates: with fewer calls in the window "
-                              "the rate is unknown; for rate_by_count at most "
-                              "window_calls"},
+  v.integer({"minimum_calls", "for all rates and the score: with fewer calls "
+                              "in the window they are unknown; for "
+                              "rate_by_count window_calls are always enough"},
             c.minimum_calls, {1, 1'000'000});
+  v.on({"score", "for score: weights, scales and windows"}, c.score);
+}
+
+} // namespace
+
+void describe(field_visitor& v, breaker_config& c) {
+  describe_common(v, c);
+  describe_conditions(v, c);
   v.on({"open", "how long it stays open: the n-th delay the n-th time in a "
                 "row; a finite schedule repeats its last delay"},
        c.open);
@@ -46,9 +65,10 @@ void describe(field_visitor& v, breaker_config& c) {
             c.successes_to_close, {0, 1000});
   v.on({"probe_timeout", "how long a probe may take; then it counts as failed"},
        c.probe_timeout, {1ms, 1h});
-  v.on({"half_open_retry_after", "when callers turned away while half-open are "
-                                 "to come back, at the end of the next lease "
-                                 "at the latest"},
+  v.on({"half_open_retry_after", "when callers turned away while half-open or "
+                                 "during the ramp are to come back, at the end "
+                                 "of the next lease or of the ramp at the "
+                                 "latest"},
        c.half_open_retry_after, {1ms, 1h});
   v.on({"half_open_max", "how long it may stay half-open, counted from the "
                          "era's first probe"},
@@ -56,6 +76,12 @@ void describe(field_visitor& v, breaker_config& c) {
   v.choice({"after_half_open_max", "where it goes then if a probe has failed; "
                                    "it closes if none has"},
            c.after_half_open_max);
+  v.on({"ramp", "after half-open, for how long only a growing share of the "
+                "calls passes; 0s: all pass at once"},
+       c.ramp, {0s, 1h});
+  v.on({"ramp_from", "the share that passes at the beginning of the ramp"},
+       c.ramp_from, {0.0, 1.0});
+  v.choice({"initial", "the state at the start and after reset"}, c.initial);
   v.on({"count_only", "errors that count as failures, all others being "
                       "neutral; empty: the default table"},
        c.classify.allow);
@@ -64,11 +90,10 @@ void describe(field_visitor& v, breaker_config& c) {
 }
 
 void check(const breaker_config& c, const setting_path& path, problems& out) {
-  if (c.trip == breaker_trip::rate_by_count && c.minimum_calls > c.window_calls)
-    out.push_back({problem_kind::relation, path / "minimum_calls",
-                   fmt::format("{} calls never fit into the window, allowed: 1 "
-                               "to window_calls ({})",
-                               c.minimum_calls, c.window_calls)});
+  if (c.trip.empty() && c.slow_call == unlimited && !c.trip_when)
+    out.push_back({problem_kind::relation, path / "trip",
+                   "is empty, so that nothing ever opens the breaker, allowed: "
+                   "at least one rule, or a slow_call that is not unlimited"});
   // What is out of range has been reported already.
   if (c.probe_timeout > c.half_open_max && c.probe_timeout <= 1h
       && c.half_open_max >= 1ms)

@@ -1,13 +1,18 @@
-// When a closed breaker opens: the trip rules and what each remembers.
+// When a closed breaker opens: what the trip rules remember, and whether they
+// hold.
 #pragma once
 
 #include <caisson/breaker_config.hpp>
-#include <caisson/detail/window.hpp>
+#include <caisson/breaker_load.hpp>
+#include <caisson/breaker_rates.hpp>
+#include <caisson/policy.hpp>
 #include <caisson/time.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
-#include <variant>
+#include <vector>
 
 namespace caisson {
 
@@ -15,78 +20,116 @@ namespace caisson {
 /// must not go backwards.
 class trip_history {
 public:
-  /// An empty history under the rule of `c`.
+  /// An empty history under the rules of `c`.
   explicit trip_history(const breaker_config& c);
 
-  /// Adds a result that arrived at `now`. Returns whether to open.
-  [[nodiscard]] bool add(bool failed, time_point now);
+  // -- what happens -----------------------------------------------------------
+
+  /// A call was admitted.
+  void arrive(time_point now) {
+    if (load_)
+      load_->arrive(now);
+  }
+
+  /// Adds a result that arrived at `now`, of a call that took `took`.
+  void add(bool failed, duration took, time_point now);
+
+  /// Adds a call that came back in time, or was found slow, at `now`.
+  void add_pace(bool was_slow, time_point now);
+
+  /// The instant for the next `look`; `never` if there is none.
+  [[nodiscard]] time_point next_look() const {
+    return load_ ? load_->next_look() : never;
+  }
+
+  /// A step of the score ends at `now`.
+  void look(time_point now);
 
   /// Forgets what is too old at `now`.
-  void roll(time_point now);
+  void roll(time_point now) {
+    if (ages_)
+      roll_windows(now);
+  }
 
-  /// When `roll` may have something to forget; `never` if there is nothing.
-  [[nodiscard]] time_point next_change() const;
+  /// When `look` or `roll` may change something; `never` if they cannot.
+  [[nodiscard]] time_point next_change() const {
+    return ages_ ? next_age() : never;
+  }
 
-  /// Continues with the settings of `c`: keeps what fits if the rule is the
-  /// same, or starts with an empty history. Never trips by itself.
+  /// Continues with the settings of `c`: the rules that stay keep what fits,
+  /// new ones start empty. Never trips by itself.
   void adopt(const breaker_config& c, time_point now);
 
-  /// Why this rule opens, for events; static storage.
-  [[nodiscard]] std::string_view reason() const;
+  /// Forgets all but the normal load.
+  void restart(const breaker_config& c);
 
-  /// The failures that count towards `threshold`; 0 for rate rules.
+  // -- what follows from it ---------------------------------------------------
+
+  /// Why to open, for events, in static storage; empty: do not open. `c` are
+  /// the settings that it was last given.
+  [[nodiscard]] std::string_view verdict(const breaker_config& c,
+                                         env& e) const {
+    // The default rule alone takes most calls this way.
+    if (only_run_ && run_ < threshold_)
+      return {};
+    return weigh(c, e);
+  }
+
+  /// The failures that count towards `threshold`; 0 without such a rule.
   [[nodiscard]] std::int64_t streak() const;
 
-  /// How many results are in the window; 0 for rules without a window.
-  [[nodiscard]] std::int64_t window_total() const;
+  /// The results in the window.
+  [[nodiscard]] window_share failures() const { return failures_.shown(); }
 
-  /// The failure rate in thousandths, rounded down; -1 if unknown: with fewer
-  /// than `minimum_calls` in the window, or without a window.
-  [[nodiscard]] std::int64_t failure_rate_permille() const;
+  /// The fast and slow calls in the window.
+  [[nodiscard]] window_share pace() const { return pace_.shown(); }
+
+  /// Appends its gauges.
+  void list_gauges(std::vector<metric>& out) const;
 
 private:
-  /// Failures since the last success.
-  struct run {
-    std::uint32_t threshold;
-    std::uint32_t failures = 0;
+  /// In the order in which they are asked; the first five are the rules.
+  enum condition : std::uint8_t {
+    consecutive,
+    without_gap,
+    by_count,
+    by_time,
+    score,
+    slow,
+    conditions
   };
 
   /// Failures since the last quiet period.
   struct restless_run {
-    std::uint32_t threshold;
-    duration quiet_period;
     std::uint32_t failures = 0;
     /// When the last of them arrived; valid if there are failures.
     time_point last = {};
   };
 
-  /// How much is too much, for both kinds of window.
-  struct limit {
-    double failure_rate;
-    std::int64_t minimum_calls;
+  void roll_windows(time_point now);
+  [[nodiscard]] time_point next_age() const;
+  [[nodiscard]] std::string_view weigh(const breaker_config& c, env& e) const;
+  [[nodiscard]] bool holds(condition x) const;
+  [[nodiscard]] breaker_counts counts() const;
 
-    template <class Window>
-    [[nodiscard]] bool exceeded_by(const Window& w) const;
-  };
+  std::uint32_t threshold_ = 1;
+  duration quiet_period_ = unlimited;
+  double failure_rate_ = 1;
+  double slow_rate_ = 1;
+  std::int64_t minimum_ = 1;
+  /// One bit per condition.
+  std::uint32_t applies_ = 0;
+  /// Whether anything is forgotten with time.
+  bool ages_ = false;
+  /// Whether `consecutive` is the only condition.
+  bool only_run_ = false;
 
-  struct counted_rate {
-    limit most;
-    count_window window;
-  };
-
-  struct timed_rate {
-    limit most;
-    time_window window;
-  };
-
-  using rule = std::variant<run, restless_run, counted_rate, timed_rate>;
-
-  static rule make(const breaker_config& c);
-
-  static bool count(run& r, bool failed);
-  static bool count(restless_run& r, bool failed, time_point now);
-
-  rule rule_;
+  /// Failures since the last success.
+  std::uint32_t run_ = 0;
+  std::optional<restless_run> restless_;
+  rate_windows failures_;
+  rate_windows pace_;
+  std::unique_ptr<load_score> load_;
 };
 
 } // namespace caisson

@@ -328,8 +328,11 @@ struct command {
   operator_command what = operator_command::enable;
   /// The layer's name. Empty: every layer that supports the command.
   std::string layer = {};
+  /// For `force_open` and `force_closed`: how long, from receipt; zero: until
+  /// another command. Other commands take zero only.
+  duration for_time = duration::zero();
 };
-CAISSON_MESSAGE(command, what, layer)
+CAISSON_MESSAGE(command, what, layer, for_time)
 
 /// The sender gets `event`s from now on, in order.
 struct subscribe {};

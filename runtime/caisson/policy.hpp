@@ -310,9 +310,9 @@ struct metric {
 
 /// An operator's command to a policy.
 enum class operator_command : std::uint8_t {
-  /// Reject every call until another command (breakers only).
+  /// Reject every call until another command, or for a time (breakers only).
   force_open,
-  /// Let every call pass until another command (breakers only).
+  /// Let every call pass until another command, or for a time (breakers only).
   force_closed,
   /// Act as with `mode::off`.
   off,
@@ -401,6 +401,11 @@ public:
   /// or `reset`; the host handles the other commands. Returns false if this
   /// policy does not support the command.
   virtual bool command(operator_command c, env& e) = 0;
+
+  /// Carries out `force_open` or `force_closed` for `time` (positive); then the
+  /// automatic state decides again. Returns false if this policy does not
+  /// support the command for a limited time, and then changes nothing.
+  virtual bool command_for(operator_command, duration, env&) { return false; }
 
   /// Whether calls may be sent more than once, so that the host must keep their
   /// content.

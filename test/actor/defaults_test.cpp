@@ -29,6 +29,57 @@ TEST_P(defaults_test, a_rate_opens_a_breaker_on_a_worker_that_hangs) {
   EXPECT_EQ(state_of(g, "breaker"), "open");
 }
 
+TEST_P(defaults_test, a_worker_that_hangs_opens_a_breaker_beside_a_retrier) {
+  for (auto& layers : {stack{}.breaker(), stack{}.retrier().breaker(),
+                       stack{}.breaker().retrier()}) {
+    auto w = make_worker();
+    auto g = gate(w.handle(), layers);
+    for (int i = 0; i < 5; ++i)
+      world.request(g, i);
+    world.advance(30s);
+    EXPECT_EQ(state_of(g, "breaker"), "open");
+    // It is well again, and is found.
+    world.advance(1min);
+    while (w.open() > 0)
+      w.answer(7);
+    auto x = world.request(g, 1);
+    ASSERT_EQ(w.open(), 1u);
+    w.answer(7);
+    EXPECT_EQ(x.value<int>(), 7);
+    EXPECT_EQ(state_of(g, "breaker"), "closed");
+  }
+}
+
+TEST_P(defaults_test, slow_calls_open_a_breaker_without_any_result) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.breaker({.slow_call = 1s}));
+  for (int i = 0; i < 20; ++i)
+    world.request(g, i);
+  world.advance(999ms);
+  EXPECT_EQ(state_of(g, "breaker"), "closed");
+  world.advance(1ms);
+  EXPECT_EQ(state_of(g, "breaker"), "open");
+}
+
+TEST_P(defaults_test, a_state_forced_for_a_time_ends_by_itself) {
+  using op = operator_command;
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{}.deadline({.timeout = 5s}).breaker());
+  EXPECT_TRUE(world.request(g, command{op::force_open, "", 5s}).ok());
+  EXPECT_EQ(state_of(g, "breaker"), "forced_open");
+  EXPECT_FALSE(world.request(g, 1).ok());
+  world.advance(5s);
+  EXPECT_EQ(state_of(g, "breaker"), "closed");
+  EXPECT_EQ(world.request(g, 1).value<int>(), 2);
+  // A deadline cannot be forced, other commands cannot be for a time, and no
+  // time is negative.
+  for (auto& x : {command{op::force_open, "deadline", 5s},
+                  command{op::enable, "breaker", 5s}, command{op::off, "", 5s},
+                  command{op::force_open, "breaker", -1ns}})
+    EXPECT_FALSE(world.request(g, x).ok());
+  EXPECT_EQ(state_of(g, "breaker"), "closed");
+}
+
 TEST_P(defaults_test, callers_come_back_to_a_worker_that_is_well_again) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <caisson/breaker.hpp>
+#include <caisson/random.hpp>
+#include <support/breaker_rules_model.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,20 +20,15 @@ class breaker_model {
 public:
   using count_map = std::map<std::string, std::int64_t>;
 
-  /// The settings, with the schedule as a list of delays and the rate in
-  /// thousandths, so that nothing is rounded.
-  struct settings {
-    breaker_config base;
-    std::vector<duration> delays;
-    std::int64_t permille = 500;
-  };
+  using settings = breaker_model_settings;
 
   struct answer {
     bool passes;
     duration retry_after;
   };
 
-  explicit breaker_model(settings s) : c_(std::move(s)) {}
+  explicit breaker_model(settings s)
+    : c_(s), rules_(std::move(s)), auto_(initial()) {}
 
   std::string state() const { return forced_.empty() ? auto_ : forced_; }
 
@@ -46,20 +43,22 @@ public:
   answer arrive(call_id id, time_point now) {
     tick(now);
     if (forced_ == "forced_open")
-      return reject("rejected_forced", duration::zero());
+      return reject("rejected_forced", forced_until_ == never
+                                         ? duration::zero()
+                                         : time_until(forced_until_, now));
     if (auto_ == "open" && clock_ >= until_) {
       ++n["half_opened"];
       enter("half_open");
     }
-    if (auto_ == "closed") {
+    if (auto_ == "closed" && (!ramps_ || random_.uniform() < share())) {
       ++n["admitted"];
-      calls_[id] = {era_, "counted"};
+      calls_[id] = {era_, "counted", clock_, c_.timed(), false};
       return {true, {}};
     }
     if (auto_ == "half_open"
         && flying() + judged(true) + judged(false) < c_.base.probes) {
       ++n["probes"];
-      calls_[id] = {era_, "probe"};
+      calls_[id] = {era_, "probe", clock_, false, false};
       probes_.push_back({id, clock_, "flying"});
       if (!probed_) {
         probed_ = true;
@@ -69,12 +68,15 @@ public:
     }
     if (forced_ == "forced_closed") {
       ++n["forced_through"];
-      calls_[id] = {era_, "bystander"};
+      calls_[id] = {era_, "bystander", clock_, false, false};
       return {true, {}};
     }
     if (auto_ == "open")
       return reject("rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
+    if (auto_ == "closed")
+      return reject("rejected_ramp",
+                    std::min(soon, time_until(end_of_ramp(), now)));
     return reject("rejected_half_open",
                   std::min(soon, time_until(next_due(), now)));
   }
@@ -94,14 +96,15 @@ public:
       ++n["late_results"];
     } else if (call.as == "counted") {
       ++n[name];
-      if (counts)
-        results_.push_back({clock_, v != verdict::success});
-      if (counts && too_much(v != verdict::success)) {
-        ++n["opened"];
-        at_ = 0;
-        row_ = 0;
-        enter_open();
+      if (!counts)
+        return;
+      if (c_.timed() && !call.slow) {
+        auto slow = clock_ - call.admitted >= c_.base.slow_call;
+        n["slow_calls"] += slow ? 1 : 0;
+        rules_.add_pace(slow, clock_);
       }
+      rules_.add(v != verdict::success, clock_);
+      weigh();
     } else {
       auto p = std::find_if(probes_.begin(), probes_.end(), [&](auto& x) {
         return x.id == id && x.what == "flying";
@@ -118,20 +121,23 @@ public:
     }
   }
 
-  void force(std::string what, time_point now) {
+  void force(std::string what, time_point now, duration time = unlimited) {
     tick(now);
     forced_ = std::move(what);
+    forced_until_ = time == unlimited ? never : time_after(clock_, time);
   }
 
   void reset(time_point now) {
     tick(now);
     n.clear();
-    enter("closed");
+    enter(initial());
+    row_ = 0;
+    at_ = 0;
   }
 
   void reconfigure(settings s, time_point now) {
     tick(now);
-    results_ = survivors(s);
+    rules_.reconfigure(s, clock_);
     if (s.delays != c_.delays)
       at_ = 0;
     c_ = std::move(s);
@@ -159,13 +165,11 @@ private:
                                             "forced_open", "forced_closed"};
       return std::find(all.begin(), all.end(), s) - all.begin();
     };
-    auto rate = by_rate();
     out["state"] = number(state());
     out["automatic_state"] = number(auto_);
-    out["failure_streak"] = closed && !rate ? streak() : 0;
-    out["window_total"] = closed && rate ? total() : 0;
-    auto known = closed && rate && total() >= c_.base.minimum_calls;
-    out["failure_rate_permille"] = known ? failed() * 1000 / total() : -1;
+    rules_.gauges(out, clock_);
+    auto part = ramps_ ? share() : 1;
+    out["ramp_permille"] = closed ? static_cast<std::int64_t>(part * 1000) : 0;
     out["probes_in_flight"] = auto_ == "half_open" ? flying() : 0;
     out["openings_in_a_row"] = closed ? 0 : row_;
     return out;
@@ -174,11 +178,9 @@ private:
   struct call_note {
     int era;
     std::string as;
-  };
-
-  struct result_note {
-    time_point came;
-    bool failed;
+    time_point admitted;
+    bool watched;
+    bool slow;
   };
 
   struct probe_note {
@@ -187,9 +189,8 @@ private:
     std::string what;
   };
 
-  bool by_rate() const {
-    return c_.base.trip == breaker_trip::rate_by_count
-           || c_.base.trip == breaker_trip::rate_by_time;
+  std::string initial() const {
+    return c_.base.initial == breaker_start::closed ? "closed" : "half_open";
   }
 
   // -- time -------------------------------------------------------------------
@@ -202,26 +203,64 @@ private:
     auto t = never;
     for (auto& p : probes_)
       if (p.what == "flying")
-        t = std::min(t, time_after(p.granted, c_.base.probe_timeout));
+        t = std::min(t, time_after(p.granted, lease()));
     return t;
+  }
+
+  duration lease() const {
+    return std::min(c_.base.probe_timeout, c_.base.slow_call);
+  }
+
+  bool may_become_slow(const call_note& x) const {
+    return x.era == era_ && x.as == "counted" && x.watched && !x.slow;
+  }
+
+  time_point next_slow() const {
+    auto t = never;
+    for (auto& [id, x] : calls_)
+      if (c_.timed() && may_become_slow(x))
+        t = std::min(t, time_after(x.admitted, c_.base.slow_call));
+    return t;
+  }
+
+  time_point end_of_ramp() const { return time_after(ramp_, c_.base.ramp); }
+
+  double share() const {
+    if (clock_ >= end_of_ramp())
+      return 1;
+    return c_.base.ramp_from
+           + (1 - c_.base.ramp_from)
+               * (seconds(clock_ - ramp_) / seconds(c_.base.ramp));
   }
 
   time_point next_due() const {
     if (auto_ == "open" && c_.base.eager_half_open)
       return until_;
+    if (auto_ == "closed")
+      return next_slow();
     return auto_ == "half_open" ? std::min(next_lease(), limit()) : never;
   }
 
   void tick(time_point now) {
     clock_ = std::max(clock_, now);
     while (next_due() <= clock_) {
-      if (auto_ == "open") {
+      if (auto_ == "closed") {
+        auto due = next_slow();
+        auto x = std::find_if(calls_.begin(), calls_.end(), [&](auto& y) {
+          return may_become_slow(y.second)
+                 && time_after(y.second.admitted, c_.base.slow_call) == due;
+        });
+        x->second.slow = true;
+        ++n["slow_calls"];
+        rules_.add_pace(true, clock_);
+        weigh();
+      } else if (auto_ == "open") {
         ++n["half_opened"];
         enter("half_open");
       } else if (next_lease() <= limit()) {
         auto p = std::find_if(probes_.begin(), probes_.end(),
                               [](auto& x) { return x.what == "flying"; });
-        ++n["leases_expired"];
+        ++n[lease() == c_.base.slow_call ? "slow_calls" : "leases_expired"];
         p->what = "bad";
         decide();
       } else {
@@ -230,9 +269,14 @@ private:
             && c_.base.after_half_open_max == breaker_verdict::open)
           enter_open();
         else
-          enter("closed");
+          close();
       }
     }
+    if (forced_until_ <= clock_) {
+      forced_ = "";
+      forced_until_ = never;
+    }
+    ramps_ = ramps_ && clock_ < end_of_ramp();
   }
 
   // -- half-open --------------------------------------------------------------
@@ -256,106 +300,17 @@ private:
       enter_open();
     } else if (judged(true) >= needed) {
       ++n["closed"];
-      enter("closed");
+      close();
     }
   }
 
-  // -- closed -----------------------------------------------------------------
-
-  std::int64_t width() const {
-    std::int64_t buckets = c_.base.window_buckets;
-    return (c_.base.window_time.count() + buckets - 1) / buckets;
-  }
-
-  std::int64_t bucket(time_point t) const {
-    return t.time_since_epoch().count() / width();
-  }
-
-  bool expired(time_point came) const {
-    return c_.base.trip == breaker_trip::rate_by_time
-           && bucket(clock_) - bucket(came) >= c_.base.window_buckets;
-  }
-
-  std::vector<result_note> in_window() const {
-    std::vector<result_note> out;
-    if (c_.base.trip == breaker_trip::rate_by_count) {
-      auto k = std::min<std::size_t>(results_.size(), c_.base.window_calls);
-      out.assign(results_.end() - static_cast<std::ptrdiff_t>(k),
-                 results_.end());
-    } else {
-      for (auto& r : results_)
-        if (!expired(r.came))
-          out.push_back(r);
-    }
-    return out;
-  }
-
-  std::int64_t total() const {
-    return static_cast<std::int64_t>(in_window().size());
-  }
-
-  std::int64_t failed() const {
-    auto w = in_window();
-    return std::count_if(w.begin(), w.end(), [](auto& r) { return r.failed; });
-  }
-
-  std::int64_t streak() const {
-    std::int64_t k = 0;
-    auto later = clock_;
-    for (auto r = results_.rbegin(); r != results_.rend(); ++r) {
-      if (c_.base.trip == breaker_trip::consecutive) {
-        if (!r->failed)
-          break;
-        ++k;
-      } else if (r->failed) {
-        if (later >= time_after(r->came, c_.base.quiet_period))
-          break;
-        ++k;
-        later = r->came;
-      }
-    }
-    return k;
-  }
-
-  bool too_much(bool last_failed) const {
-    if (by_rate())
-      return total() >= c_.base.minimum_calls
-             && failed() * 1000 >= c_.permille * total();
-    return last_failed && streak() >= c_.base.threshold;
-  }
-
-  // What of the results goes on to count under the settings `s`.
-  std::vector<result_note> survivors(const settings& s) const {
-    if (s.base.trip != c_.base.trip)
-      return {};
-    auto out = by_rate() ? in_window() : results_;
-    if (c_.base.trip == breaker_trip::rate_by_count) {
-      if (out.size() > s.base.window_calls)
-        out.erase(out.begin(),
-                  out.end() - static_cast<std::ptrdiff_t>(s.base.window_calls));
-    } else if (c_.base.trip == breaker_trip::without_gap) {
-      // The gaps so far have been judged under the old settings.
-      auto k = static_cast<std::size_t>(streak());
-      auto came = time_point{};
-      for (auto& r : results_)
-        if (r.failed)
-          came = r.came;
-      out.assign(k, {came, true});
-    } else if (c_.base.trip == breaker_trip::rate_by_time) {
-      breaker_model next{s};
-      next.clock_ = clock_;
-      if (next.width() == width()
-          && s.base.window_buckets == c_.base.window_buckets)
-        return out;
-      std::vector<result_note> kept;
-      for (auto r : out) {
-        r.came = time_point{duration{bucket(r.came) * width()}};
-        if (!next.expired(r.came))
-          kept.push_back(r);
-      }
-      return kept;
-    }
-    return out;
+  void weigh() {
+    if (!rules_.trips(clock_))
+      return;
+    ++n["opened"];
+    at_ = 0;
+    row_ = 0;
+    enter_open();
   }
 
   // -- transitions ------------------------------------------------------------
@@ -363,9 +318,16 @@ private:
   void enter(std::string next) {
     auto_ = std::move(next);
     ++era_;
-    results_.clear();
+    rules_.clear();
     probes_.clear();
     probed_ = false;
+    ramps_ = false;
+  }
+
+  void close() {
+    enter("closed");
+    ramps_ = c_.base.ramp > duration::zero();
+    ramp_ = clock_;
   }
 
   void enter_open() {
@@ -381,16 +343,21 @@ private:
   }
 
   settings c_;
-  std::string auto_ = "closed";
+  breaker_rules_model rules_;
+  std::string auto_;
   std::string forced_;
+  time_point forced_until_ = never;
   int era_ = 0;
   time_point clock_ = time_point::min();
   std::map<call_id, call_note> calls_;
-  std::vector<result_note> results_;
   std::vector<probe_note> probes_;
   bool probed_ = false;
   time_point first_probe_;
   time_point until_;
+  bool ramps_ = false;
+  time_point ramp_;
+  // As that of the host.
+  random_source random_{7};
   std::size_t at_ = 0;
   std::int64_t row_ = 0;
 };

@@ -43,7 +43,11 @@ inline std::string stack_with(const policy_kind& x) {
 inline std::string toml_line(const field_row& row) {
   if (row.type == "schedule")
     return row.key + " = '7s'\n";
-  auto quoted = row.type == "duration" || row.type == "choice";
+  // Durations within a table are printed without quotes.
+  if (row.type == "table")
+    return {};
+  auto quoted = row.type == "duration" || row.type == "choice"
+                || (row.type == "choice or list" && row.value[0] != '[');
   auto value = quoted ? "'" + row.value + "'" : row.value;
   return fmt::format("{} = {}\n", row.key, value);
 }

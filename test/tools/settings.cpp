@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   using rows = std::vector<field_row>;
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
+    {"breaker.score", [] { return rows_of(breaker_score{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"supervision_group", [] { return rows_of(supervision_group_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace caisson::test {
@@ -150,8 +152,15 @@ TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
   EXPECT_EQ(r.changes().back(), "open>closed");
   std::vector<metric> ms;
   r.policy.list_metrics(ms);
+  const std::map<std::string_view, std::int64_t> others = {
+    {"failure_rate_permille", -1},
+    {"slow_rate_permille", -1},
+    {"score_permille", -1},
+    {"ramp_permille", 1000},
+  };
   for (auto& m : ms)
-    EXPECT_EQ(m.value, m.name == "failure_rate_permille" ? -1 : 0) << m.name;
+    EXPECT_EQ(m.value, others.contains(m.name) ? others.at(m.name) : 0)
+      << m.name;
   r.fail(old);
   EXPECT_EQ(r.count("late_results"), 1);
   r.play("x");

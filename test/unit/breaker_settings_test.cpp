@@ -50,12 +50,21 @@ TEST(breaker_settings, are_refused_if_they_contradict_each_other) {
     {[](auto& c) { c.open = schedule{}; }, "range db.open"},
     {[](auto& c) { c.classify.allow = {"oops"}; }, "range db.count_only"},
     {[](auto& c) { c.classify.deny = {":3"}; }, "range db.ignore"},
+    {[](auto& c) { c.slow_call = 0s; }, "range db.slow_call"},
+    {[](auto& c) { c.slow_rate = 0; }, "range db.slow_rate"},
+    {[](auto& c) { c.ramp = 2h; }, "range db.ramp"},
+    {[](auto& c) { c.ramp_from = 1.5; }, "range db.ramp_from"},
+    {[](auto& c) { c.score.limit = 0; }, "range db.score.limit"},
+    {[](auto& c) { c.score.percentile = 1; }, "range db.score.percentile"},
+    {[](auto& c) { c.score.baseline_step = 10min; },
+     "relation db.score.baseline_step"},
+    {[](auto& c) { c.score.baseline_window = 24h; },
+     "relation db.score.baseline_window"},
     {[](auto& c) {
-       c.trip = breaker_trip::rate_by_count;
-       c.window_calls = 10;
-       c.minimum_calls = 11;
+       c.score.load_weight = c.score.failure_weight = 0;
+       c.score.latency_weight = 0;
      },
-     "relation db.minimum_calls"},
+     "relation db.score.load_weight"},
     {[](auto& c) { c.successes_to_close = 2; },
      "relation db.successes_to_close"},
     {[](auto& c) { c.half_open_max = 9s; }, "relation db.probe_timeout"},
@@ -93,8 +102,9 @@ TEST(breaker_settings, allow_a_probe_to_take_as_long_as_the_state) {
   EXPECT_EQ(problems_of(c), problems{});
 }
 
-TEST(breaker_settings, allow_a_minimum_beyond_a_window_that_is_not_used) {
+TEST(breaker_settings, allow_a_minimum_beyond_the_window_of_calls) {
   breaker_config c;
+  c.trip = breaker_trip::rate_by_count;
   c.window_calls = 1;
   EXPECT_EQ(problems_of(c), problems{});
 }

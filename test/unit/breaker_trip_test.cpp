@@ -218,12 +218,16 @@ TEST(breaker, without_gap_never_forgets_if_the_quiet_period_is_unlimited) {
 }
 
 TEST(trip_history, forgets_by_itself_when_a_result_comes) {
-  trip_history h{without_gap()};
+  auto c = without_gap();
+  trip_history h{c};
   auto t = time_point{} + 1h;
-  EXPECT_FALSE(h.add(true, t));
-  EXPECT_FALSE(h.add(true, t));
-  EXPECT_FALSE(h.add(true, t + 5s));
+  random_source random;
+  env e{t, random};
+  h.add(true, 0s, t);
+  h.add(true, 0s, t);
+  h.add(true, 0s, t + 5s);
   EXPECT_EQ(h.streak(), 1);
+  EXPECT_EQ(h.verdict(c, e), "");
 }
 
 // -- closed: failure rates ----------------------------------------------------

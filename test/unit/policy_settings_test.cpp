@@ -83,13 +83,20 @@ name | string | ""
   any text
 mode | choice | enforce
   enforce, observe, off
-trip | choice | consecutive
-  consecutive, without_gap, rate_by_count, rate_by_time
+trip | choice or list | consecutive
+  consecutive, without_gap, rate_by_count, rate_by_time, score, )"
+            R"(or a list of these
+trip_if | choice | any
+  any, all
 threshold | integer | 5
   1 to 1000000
 quiet_period | duration | 10s
   1ms to unlimited
 failure_rate | number | 0.5
+  0.001 to 1
+slow_call | duration | unlimited
+  1ms to unlimited
+slow_rate | number | 0.5
   0.001 to 1
 window_calls | integer | 100
   1 to 1000000
@@ -99,6 +106,11 @@ window_buckets | integer | 10
   1 to 1000
 minimum_calls | integer | 20
   1 to 1000000
+score | table | { limit = 1.2, load_weight = 0.4, failure_weight = 0.35, )"
+            R"(latency_weight = 0.25, failure_rate = 0.05, percentile = 0.99, )"
+            R"(latency = 800ms, window = 10s, baseline_window = 5min, )"
+            R"(baseline_step = 30s }
+  a table
 open | schedule | exponential 5s ×2 up to 1min, equal jitter
   a duration, a table or a list of durations or tables
 eager_half_open | boolean | false
@@ -115,6 +127,12 @@ half_open_max | duration | 1min
   1ms to unlimited
 after_half_open_max | choice | open
   open, closed
+ramp | duration | 0s
+  0s to 1h
+ramp_from | number | 0.1
+  0 to 1
+initial | choice | closed
+  closed, half_open
 count_only | list | []
   a list of strings
 ignore | list | []

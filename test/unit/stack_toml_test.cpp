@@ -143,7 +143,7 @@ TEST_P(stack_toml_kind, has_its_kind_for_a_name_and_otherwise_the_defaults) {
   EXPECT_EQ(texts_of(built->config_rows()), texts_of(expected));
 }
 
-// What `config_rows` prints can be written back, schedules aside.
+// What `config_rows` prints can be written back, schedules and tables aside.
 TEST_P(stack_toml_kind, takes_every_field_that_the_layer_has) {
   auto rows = GetParam().rows();
   rows.at(0).value = "\"mine\"";

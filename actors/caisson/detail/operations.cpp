@@ -38,6 +38,19 @@ std::string known_commands() {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
+std::string problem_with_time(const command& x) {
+  if (x.for_time < duration::zero())
+    return fmt::format("for_time: {}ns is out of range, allowed: 0s to "
+                       "unlimited",
+                       x.for_time.count());
+  auto forces = x.what == operator_command::force_open
+                || x.what == operator_command::force_closed;
+  if (x.for_time > duration::zero() && !forces)
+    return fmt::format("for_time: {} cannot be for a time, allowed: 0s",
+                       name_of(x.what));
+  return {};
+}
+
 } // namespace
 
 caf::error operations::invalid(std::string text) const {
@@ -150,18 +163,20 @@ caf::error operations::apply(const command& x) {
   if (static_cast<std::uint8_t>(x.what) > last_operator_command)
     return invalid(
       fmt::format("there is no such command; there are: {}", known_commands()));
+  if (auto wrong = problem_with_time(x); !wrong.empty())
+    return invalid(wrong);
   if (!x.layer.empty()) {
     auto k = core_.layers.named(x.layer);
     if (!k)
       return invalid(fmt::format("no layer is called \"{}\"", x.layer));
-    if (!apply(*k, x.what))
+    if (!apply(*k, x))
       return invalid(
         fmt::format("{} does not know {}", x.layer, name_of(x.what)));
     return {};
   }
   auto known = x.what == operator_command::reset;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    known = apply(k, x.what) || known;
+    known = apply(k, x) || known;
   if (x.what == operator_command::reset) {
     core_.totals = {};
     core_.times.clear();
@@ -173,14 +188,17 @@ caf::error operations::apply(const command& x) {
   return {};
 }
 
-bool operations::apply(std::size_t k, operator_command what) {
+bool operations::apply(std::size_t k, const command& x) {
   auto& l = *core_.layers[k].owner;
   auto tell_policy = [&] {
-    return core_.layers.run(
-      k, [&](policy& p, env& e) { return p.command(what, e); });
+    return core_.layers.run(k, [&](policy& p, env& e) {
+      return x.for_time > duration::zero()
+               ? p.command_for(x.what, x.for_time, e)
+               : p.command(x.what, e);
+    });
   };
   auto known = true;
-  switch (what) {
+  switch (x.what) {
     case operator_command::off:
       l.force_mode(mode::off);
       break;
@@ -201,7 +219,7 @@ bool operations::apply(std::size_t k, operator_command what) {
   }
   if (known)
     core_.layers.publish(
-      k, {.kind = event_kind::reconfigured, .detail = name_of(what)});
+      k, {.kind = event_kind::reconfigured, .detail = name_of(x.what)});
   return known;
 }
 

@@ -41,7 +41,7 @@ private:
   [[nodiscard]] layer_status status_of(std::size_t layer);
   [[nodiscard]] std::map<std::string, std::int64_t> metrics() const;
   [[nodiscard]] caf::error invalid(std::string text) const;
-  bool apply(std::size_t layer, operator_command what);
+  bool apply(std::size_t layer, const command& x);
 
   engine_core& core_;
   std::vector<reply_slot> drains_;

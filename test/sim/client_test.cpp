@@ -4,9 +4,11 @@
 #include <support/scratch.hpp>
 #include <support/simulated.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -104,6 +106,75 @@ TEST(arrivals, of_a_trace_come_when_it_says) {
                           "x.toml", dir.path());
   EXPECT_THAT(arrivals_of(s.arms[0].loads[0], 10s),
               ElementsAre(1s, 1250ms, 3s));
+}
+
+// A load of `kind = "constant"` that plays counts.
+load_config counted_load(const std::string& rows, const std::string& more) {
+  test::scratch_dir dir;
+  dir.write("t.csv", rows);
+  auto s = parse_scenario("length = '100h'\n[service.s]\n[load.u]\n"
+                          "kind = 'constant'\ntarget = 's'\n"
+                            + more + "\n",
+                          "x.toml", dir.path());
+  return s.arms[0].loads[0];
+}
+
+TEST(arrivals, of_counts_end_with_them) {
+  auto load = counted_load("13\n29\n",
+                           "trace = { file = 't.csv', format = 'counts', "
+                           "period = '7s' }");
+  auto all = arrivals_of(load, 100s);
+  ASSERT_EQ(all.size(), 42u);
+  EXPECT_EQ(all[13], 7s);
+  EXPECT_LT(all.back(), 14s);
+}
+
+TEST(arrivals, of_counts_wait_for_the_end_of_a_gap) {
+  auto load = counted_load("3\n0\n1\n",
+                           "trace = { file = 't.csv', format = 'counts', "
+                           "period = '700ms', speed = 3 }\nscale = 0.1");
+  // 0.3, then nothing, then 0.1: the next one would be the second.
+  EXPECT_THAT(arrivals_of(load, 100s), ElementsAre(0s));
+  load = counted_load("7\n0\n5\n",
+                      "trace = { file = 't.csv', format = 'counts', "
+                      "period = '11s', speed = 3 }");
+  auto all = arrivals_of(load, 100s);
+  ASSERT_EQ(all.size(), 12u);
+  EXPECT_EQ(all[7], 7'333'333'333ns);
+}
+
+// However the rates are rounded.
+TEST(arrivals, of_counts_are_as_many_as_the_counts_say) {
+  keyed_random random{draw_key{7}};
+  for (int i = 0; i < 200; ++i) {
+    std::string rows;
+    std::uint64_t sum = 0;
+    for (auto n = 1 + random.below(40); n > 0; --n) {
+      auto count = random.below(4) * random.below(60);
+      sum += count;
+      rows += std::to_string(count) + "\n";
+    }
+    std::uint64_t percent = std::array{100, 1, 7, 10, 33, 250}[random.below(6)];
+    auto more = fmt::format("trace = {{ file = 't.csv', format = 'counts', "
+                            "period = '{}ms', speed = {} }}\nscale = {}",
+                            1 + random.below(9999), 1 + random.below(9),
+                            static_cast<double>(percent) / 100);
+    auto load = counted_load(rows, more);
+    EXPECT_EQ(arrivals_of(load, 24h * 100).size(), (sum * percent + 99) / 100)
+      << more << '\n'
+      << rows;
+  }
+}
+
+TEST(arrivals, of_a_profile_do_not_come_where_its_rate_ends) {
+  load_config c;
+  c.kind = load_kind::constant;
+  // A tenth, as a double, is a little more.
+  c.profile = {{0s, 0.1}, {10s, 0}};
+  EXPECT_THAT(arrivals_of(c, 100s), ElementsAre(0s));
+  c.ramps = true;
+  c.profile = {{0s, 0.1}, {20s, 0}, {30s, 0}};
+  EXPECT_THAT(arrivals_of(c, 100s), ElementsAre(0s));
 }
 
 // -- attempts -----------------------------------------------------------------

@@ -50,8 +50,10 @@ problems read_trace_of(load_config& load, const setting_path& path,
     return found;
   }
   load.profile.clear();
-  for (const auto& [when, rate] : result.rates)
-    load.profile.push_back({when, rate});
+  for (std::size_t i = 0; i < result.rates.size(); ++i) {
+    const auto& [when, rate] = result.rates[i];
+    load.profile.push_back({when, rate, result.before[i]});
+  }
   return found;
 }
 

@@ -142,6 +142,9 @@ struct rate_point {
 
   duration at = no_time;
   double rate = 0;
+  /// How many requests come before, if that is known better than the rates
+  /// tell; not scaled.
+  std::optional<double> before = {};
 };
 
 struct load_config {

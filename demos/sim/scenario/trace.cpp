@@ -139,7 +139,7 @@ public:
       return {};
     }
     if (config_.format == trace_format::counts)
-      trace_.rates.emplace_back(played(periods(kept_)), 0.0);
+      add_rate(0);
     return std::move(trace_);
   }
 
@@ -263,8 +263,15 @@ private:
   void keep(double n) {
     if (!within_cut(periods(index_++)))
       return;
-    auto rate = n / seconds(period_) * config_.speed;
-    trace_.rates.emplace_back(played(periods(kept_++)), rate);
+    add_rate(n / seconds(period_) * config_.speed);
+    counted_ += n;
+    ++kept_;
+  }
+
+  // From the end of the rows that have been kept on.
+  void add_rate(double rate) {
+    trace_.rates.emplace_back(played(periods(kept_)), rate);
+    trace_.before.push_back(counted_);
   }
 
   [[nodiscard]] duration periods(std::int64_t n) const {
@@ -304,6 +311,7 @@ private:
   std::size_t next_ = 0;
   std::int64_t index_ = 0;
   std::int64_t kept_ = 0;
+  double counted_ = 0;
 };
 
 } // namespace

@@ -54,6 +54,9 @@ struct trace {
   /// Of counts: from when on there are how many requests per second. The last
   /// one is the end of the trace, with 0.
   std::vector<std::pair<duration, double>> rates;
+  /// For each of `rates`: how many requests come before, the sum of the counts
+  /// itself, which the rates give only up to rounding.
+  std::vector<double> before;
 };
 
 /// Reads a trace. A timestamp is a number of seconds, or

@@ -11,6 +11,15 @@ long double in_seconds(duration d) {
   return static_cast<long double>(d.count()) / 1e9L;
 }
 
+// A sum of rates times widths is whole only up to rounding. A request that is
+// due where the rate ends must not come because of that.
+long double whole_if_close(long double sum) {
+  constexpr long double rounding = 1e-14L;
+  auto whole = std::round(sum);
+  return std::abs(sum - whole) <= rounding * std::max(1.0L, whole) ? whole
+                                                                   : sum;
+}
+
 } // namespace
 
 arrival_times::arrival_times(const load_config& load, draw_key key)
@@ -33,9 +42,19 @@ void arrival_times::add_pieces(const load_config& load) {
       if (load.ramps && width > 0)
         x.slope = (load.profile[i + 1].rate * load.scale - x.rate) / width;
       sum += width * (x.rate + x.slope * width / 2);
+      if (!poisson_)
+        sum = passed_before(load.profile[i + 1], load.scale, sum);
     }
     pieces_.push_back(x);
   }
+}
+
+// How many requests come before the point; `sum` by the rates.
+long double arrival_times::passed_before(const rate_point& p, double scale,
+                                         long double sum) {
+  if (p.before)
+    sum = static_cast<long double>(*p.before) * scale;
+  return whole_if_close(sum);
 }
 
 // The instant at which the integral of the rate reaches `sum`.

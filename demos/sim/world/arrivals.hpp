@@ -34,6 +34,8 @@ private:
   };
 
   void add_pieces(const load_config& load);
+  static long double passed_before(const rate_point& p, double scale,
+                                   long double sum);
   [[nodiscard]] std::optional<long double> when(long double sum);
 
   std::vector<piece> pieces_;

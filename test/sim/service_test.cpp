@@ -112,6 +112,28 @@ TEST(simulated_service, can_skip_what_it_has_not_begun) {
   EXPECT_EQ(played(text).services[0].abandoned, 1u);
 }
 
+// Every call takes longer to arrive than its client waits.
+TEST(simulated_service, does_not_begin_what_comes_too_late) {
+  auto late = [](const std::string& what) {
+    return "length = '400ms'\nedge = [{ latency = '20ms' }]\n"
+           "load.u = { kind = 'constant', rate = 10, target = 's', timeout = "
+           "'10ms' }\n"
+           "service.s = { time = '1ms', workers = 9, abandoned = '"
+           + what + "' }";
+  };
+  for (const auto* what : {"skip", "cancel"}) {
+    auto s = played(late(what)).services[0];
+    EXPECT_EQ(s.arrivals, 4u) << what;
+    EXPECT_EQ(s.abandoned, 4u) << what;
+    EXPECT_EQ(s.started, 0u) << what;
+    EXPECT_EQ(s.late, 0u) << what;
+    EXPECT_EQ(s.little_error, 0) << what;
+  }
+  auto s = played(late("finish")).services[0];
+  EXPECT_EQ(s.abandoned, 0u);
+  EXPECT_EQ(s.late, 4u);
+}
+
 TEST(simulated_service, can_cancel_what_it_has_begun) {
   EXPECT_THAT(log_with(abandoned("cancel"), {" begin s", " done", " drop"}),
               ElementsAre("0.000000000 begin s #1", //

@@ -110,7 +110,7 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
     queue_.push_new(key, *j);
   recorder().entered(at(), queue_.size());
   if (at_once)
-    begin(key, *j);
+    begin_or_drop(key, *j);
 }
 
 // -- workers ------------------------------------------------------------------
@@ -144,15 +144,24 @@ void service::serve_next() {
     auto& j = *jobs_.find(key);
     queue_.remove(j);
     recorder().queue_is(queue_.size());
-    if (config_.abandoned != abandoned_work::finish && !j.begun
-        && (j.given_up || j.deadline <= now()))
-      drop(key, j);
-    else
-      begin(key, j);
+    begin_or_drop(key, j);
   }
 }
 
 void service::begin(job_key key, job& j) {
+// Whether nobody waits for what has not been begun, and the service cares.
+bool service::in_vain(const job& j) const {
+  return config_.abandoned != abandoned_work::finish && !j.begun
+         && (j.given_up || j.deadline <= now());
+}
+
+void service::begin_or_drop(job_key key, job& j) {
+  if (in_vain(j))
+    drop(key, j);
+  else
+    begin(key, j);
+}
+
   take_worker(j);
   if (j.begun)
     return do_step(key, j);

@@ -52,6 +52,8 @@ private:
   // -- workers ----------------------------------------------------------------
 
   [[nodiscard]] bool worker_free() const;
+  [[nodiscard]] bool in_vain(const job& j) const;
+  void begin_or_drop(job_key key, job& j);
   void take_worker(job& j);
   void free_worker(job& j);
   void serve_next();

@@ -117,6 +117,31 @@ TEST(simulated_call, is_given_up_when_another_one_fails) {
                           "0.010000000 drop c #1"));
 }
 
+// Of five calls the first and the third have ended; one more fails.
+TEST(simulated_call, that_is_under_way_is_given_up_in_the_order_of_calls) {
+  EXPECT_THAT(
+    log_with(one
+               + "service.a = { calls = [['b', 'd', 'c', 'e', 'f']] }\n"
+                 "service.b = { time = '10ms' }\n"
+                 "service.c = { time = '20ms' }\n"
+                 "service.d = { time = '1s', abandoned = 'cancel' }\n"
+                 "service.e = { time = '1s', abandoned = 'cancel' }\n"
+                 "service.f = { time = '30ms', errors = 1.0 }",
+             {" done", " drop", " fail f", " fail a"}),
+    ElementsAre("0.010000000 done b #1", "0.020000000 done c #1",
+                "0.030000000 fail f #1", "0.030000000 fail a #1",
+                "0.030000000 drop d #1", "0.030000000 drop e #1"));
+}
+
+TEST(simulated_call, of_one_entry_goes_on_while_others_of_the_step_wait) {
+  EXPECT_EQ(latency_of("service.a = { calls = [[{ to = 'b', count = 3 }, "
+                       "{ to = 'c', count = 2 }, 'd']] }\n"
+                       "service.b = { time = '10ms' }\n"
+                       "service.c = { time = '20ms' }\n"
+                       "service.d = { time = '35ms' }"),
+            40ms);
+}
+
 TEST(simulated_call, is_made_with_its_probability) {
   auto r = played(many
                   + "service.a = { workers = 'unlimited', calls = "

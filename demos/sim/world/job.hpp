@@ -47,7 +47,11 @@ struct job {
   bool warmed_up = false;
   std::uint32_t step = 0;
   std::vector<progress> entries;
-  std::vector<std::uint64_t> calls;
+  /// Its calls under way: how many, and the ends of the list that
+  /// `outgoing_calls` keeps of them; 0 if there is none.
+  std::uint32_t open_calls = 0;
+  std::uint64_t first_call = 0;
+  std::uint64_t last_call = 0;
   /// Where it waits in a `job_queue`; `resumed`: after it has had a worker.
   pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
   bool resumed = false;

@@ -38,8 +38,11 @@ outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
       return std::nullopt;
   }
   auto [call_key, p] = pending_.take();
-  *p = {key, entry, cache_key};
-  j.calls.push_back(call_key);
+  *p = {key, entry, cache_key, j.last_call, 0};
+  (j.last_call == 0 ? j.first_call : pending_.find(j.last_call)->after)
+    = call_key;
+  j.last_call = call_key;
+  ++j.open_calls;
   ++e.open;
   return made_call{plan.route, call_key, message_for(plan, j, own_key, now)};
 }
@@ -62,11 +65,17 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
   return caf::make_message(call{caf::make_message(w), std::move(o)});
 }
 
-std::optional<outgoing_calls::pending> outgoing_calls::take(std::uint64_t key) {
+std::optional<job_key> outgoing_calls::owner(std::uint64_t key) {
   auto* found = pending_.find(key);
-  if (!found)
-    return std::nullopt;
-  auto p = *found;
+  return found ? std::optional{found->job} : std::nullopt;
+}
+
+outgoing_calls::pending outgoing_calls::end(std::uint64_t key, job& j) {
+  auto p = *pending_.find(key);
+  (p.before == 0 ? j.first_call : pending_.find(p.before)->after) = p.after;
+  (p.after == 0 ? j.last_call : pending_.find(p.after)->before) = p.before;
+  --j.open_calls;
+  --j.entries[p.entry].open;
   pending_.put_back(key);
   return p;
 }

@@ -23,6 +23,9 @@ public:
     /// Which entry of the job's step it belongs to.
     std::uint32_t entry = 0;
     std::uint32_t cache_key = 0;
+    /// Its neighbours among the calls of the job; 0 at the ends.
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
   };
 
   /// What has to be sent for a call, and by which route.
@@ -41,8 +44,12 @@ public:
   [[nodiscard]] std::optional<made_call>
   make(job_key key, job& j, std::uint32_t entry, time_point now);
 
-  /// Ends a call; nothing if it is not under way.
-  std::optional<pending> take(std::uint64_t key);
+  /// The job whose call this is; nothing if it is not under way.
+  [[nodiscard]] std::optional<job_key> owner(std::uint64_t key);
+
+  /// Ends a call of `j`, in constant time.
+  /// @pre it is under way
+  pending end(std::uint64_t key, job& j);
 
   /// Remembers a success in the cache, if there is one for this call of `j`.
   void remember(const pending& p, const job& j, time_point now);

@@ -214,7 +214,8 @@ void service::do_step(job_key key, job& j) {
     const auto& s = j.what->steps[j.step];
     if (!s.calls.empty()) {
       j.entries.assign(s.calls.size(), {});
-      if (!make_calls(key, j))
+      make_calls(key, j);
+      if (j.open_calls == 0)
         continue;
       if (config_.async)
         free_worker(j);
@@ -230,20 +231,20 @@ void service::do_step(job_key key, job& j) {
 
 // -- calls --------------------------------------------------------------------
 
-// Makes what calls can be made now; returns whether any is under way.
-bool service::make_calls(job_key key, job& j) {
-  const auto& calls = j.what->steps[j.step].calls;
-  bool open = false;
-  for (std::uint32_t i = 0; i < calls.size(); ++i) {
-    const auto& c = calls[i].config;
-    while (j.entries[i].made < c.count
-           && (c.parallel || j.entries[i].open == 0))
-      if (auto x = calls_.make(key, j, i, now()))
-        forward((*world_.gates)[x->route], x->key, std::move(x->content),
-                false);
-    open = open || j.entries[i].open > 0;
-  }
-  return open;
+// Makes those calls of the step that can be made at its beginning.
+void service::make_calls(job_key key, job& j) {
+  auto entries = static_cast<std::uint32_t>(j.entries.size());
+  for (std::uint32_t i = 0; i < entries; ++i)
+    make_calls_of(key, j, i);
+}
+
+// Makes those calls of an entry that can be made now.
+void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
+  const auto& c = j.what->steps[j.step].calls[entry].config;
+  auto& e = j.entries[entry];
+  while (e.made < c.count && (c.parallel || e.open == 0))
+    if (auto x = calls_.make(key, j, entry, now()))
+      forward((*world_.gates)[x->route], x->key, std::move(x->content), false);
 }
 
 void service::handle_answer(std::uint64_t key, caf::message content) {
@@ -251,36 +252,36 @@ void service::handle_answer(std::uint64_t key, caf::message content) {
     deferred_.emplace_back(key, std::move(content));
     return;
   }
-  auto p = calls_.take(key);
-  if (!p)
+  auto owner = calls_.owner(key);
+  if (!owner)
     return; // The request has been answered without it.
-  auto& j = *jobs_.find(p->job);
-  std::erase(j.calls, key);
-  call_done(j, *p, std::move(content));
+  auto& j = *jobs_.find(*owner);
+  call_done(j, calls_.end(key, j), std::move(content));
   serve_next();
 }
 
 void service::call_done(job& j, const outgoing_calls::pending& p,
                         caf::message content) {
   const auto& plan = j.what->steps[j.step].calls[p.entry];
-  --j.entries[p.entry].open;
   auto ok = outcome_of(content).ok;
   if (ok)
     calls_.remember(p, j, now());
   if (!ok && !plan.config.optional)
     return fail(p.job, j, std::move(content));
-  if (!make_calls(p.job, j))
+  // What has ended lets no other entry go on.
+  make_calls_of(p.job, j, p.entry);
+  if (j.open_calls == 0)
     next_step(p.job, j);
 }
 
 void service::give_up_calls(job& j) {
-  for (auto key : j.calls) {
-    auto p = calls_.take(key);
-    const auto& plan = j.what->steps[j.step].calls[p->entry];
+  while (j.first_call != 0) {
+    auto key = j.first_call;
+    auto p = calls_.end(key, j);
+    const auto& plan = j.what->steps[j.step].calls[p.entry];
     tell_from_return_address((*world_.gates)[plan.route],
                              caf::make_message(cancelled{call_number(key)}));
   }
-  j.calls.clear();
 }
 
 // -- leaving ------------------------------------------------------------------

@@ -65,7 +65,8 @@ private:
   void work_done(job_key key, job& j);
   void next_step(job_key key, job& j);
   void do_step(job_key key, job& j);
-  bool make_calls(job_key key, job& j);
+  void make_calls(job_key key, job& j);
+  void make_calls_of(job_key key, job& j, std::uint32_t entry);
   void call_done(job& j, const outgoing_calls::pending& p,
                  caf::message content);
   void give_up_calls(job& j);

@@ -181,6 +181,23 @@ TEST(simulated_service, begins_nothing_while_it_stands_still) {
                 "0.300000000 begin s #4", "0.340000000 done s #4"));
 }
 
+// The fourth one has the place that the second one had.
+TEST(simulated_service, loses_what_is_inside_in_the_order_of_arrival) {
+  auto text = "length = '1s'\n"
+              "load.u = { kind = 'constant', rate = 10, target = 's' }\n"
+              "[service.s]\nworkers = 2\ntime = '1500ms'\n"
+              "[service.s.op.short]\ntime = '150ms'\n"
+              "[load.v]\nkind = 'constant'\nrate = 10\nstart = '20ms'\n"
+              "stop = '30ms'\ntarget = 's.short'\n"
+              "[[fault]]\nkind = 'crash'\ntarget = 's'\nat = '450ms'\n"
+              "for = '1s'\n";
+  EXPECT_THAT(log_with(text, {" done", " lose"}),
+              ElementsAre("0.170000000 done s.short #2", //
+                          "0.450000000 lose s #1", "0.450000000 lose s #3",
+                          "0.450000000 lose s #4", "0.450000000 lose s #5",
+                          "0.450000000 lose s #6"));
+}
+
 TEST(simulated_service, loses_what_is_inside_when_it_crashes) {
   auto text = with_fault("kind = 'crash'\nat = '120ms'\nfor = '150ms'",
                          "time = '110ms'");

@@ -30,6 +30,8 @@ struct job {
   };
 
   portable::reply_to from;
+  /// Ascending in the order in which jobs came in.
+  std::uint64_t order = 0;
   std::uint64_t request = 0;
   draw_key key{0};
   const planned_operation* what = nullptr;

@@ -100,6 +100,7 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   auto [key, j] = jobs_.take();
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
                at());
+  j->order = ++entered_;
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
     j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
@@ -148,7 +149,6 @@ void service::serve_next() {
   }
 }
 
-void service::begin(job_key key, job& j) {
 // Whether nobody waits for what has not been begun, and the service cares.
 bool service::in_vain(const job& j) const {
   return config_.abandoned != abandoned_work::finish && !j.begun
@@ -162,6 +162,7 @@ void service::begin_or_drop(job_key key, job& j) {
     begin(key, j);
 }
 
+void service::begin(job_key key, job& j) {
   take_worker(j);
   if (j.begun)
     return do_step(key, j);
@@ -375,8 +376,12 @@ void service::take_deferred() {
     handle_answer(key, std::move(content));
 }
 
+// In the order in which they came in.
 void service::lose_all() {
-  for (auto key : jobs_.keys()) {
+  auto keys = jobs_.keys();
+  std::ranges::sort(keys, {},
+                    [this](auto key) { return jobs_.find(key)->order; });
+  for (auto key : keys) {
     auto& j = *jobs_.find(key);
     recorder().lost(at());
     note("lose", j);

@@ -101,6 +101,8 @@ private:
   time_point begin_;
 
   slot_table<job> jobs_;
+  /// How many have got in.
+  std::uint64_t entered_ = 0;
   outgoing_calls calls_;
   job_queue queue_;
   std::uint64_t busy_ = 0;

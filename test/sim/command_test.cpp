@@ -357,6 +357,18 @@ TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
   }
 }
 
+TEST_F(command, warns_of_a_fault_that_lasts_too_long) {
+  for (auto& arm : world.arms)
+    arm.length = 58s;
+  world.arms[1].faults.push_back({.target = "web", .at = 10s, .lasts = 46s});
+  EXPECT_EQ(run({"check", "a.toml"}), 0);
+  EXPECT_EQ(out.str(), "a.toml: ok: 1 service, 1 load, 2 arms, 1 fault, 58 s\n"
+                       "a.toml: warning: arm caisson: no window of 5s fits "
+                       "between the end of the last fault, which is 56s, and "
+                       "length, which is 58s: the verdict is that of the whole "
+                       "run\n");
+}
+
 template <class E>
 auto thrower(E e) {
   return [e](const arm_config&, const run_options&) -> arm_result { throw e; };

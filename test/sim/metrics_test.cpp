@@ -63,6 +63,7 @@ TEST(metric_of, knows_every_number_of_a_run) {
     {"recovery", 0.5},
     {"recovered_at", 1},
     {"service.web.arrivals", 30},
+    {"relapses", 0},
     {"service.web.refused", 3},
     {"service.web.refused_share", 0.1},
     {"service.web.down", 1},
@@ -207,7 +208,7 @@ TEST(metric_of, says_which_names_there_are) {
 TEST(metric_of, refuses_seconds_for_what_is_only_known_as_a_whole) {
   auto r = small_result();
   for (std::string name :
-       {"latency.p99", "recovery", "recovered_at", "unanswered",
+       {"latency.p99", "recovery", "recovered_at", "relapses", "unanswered",
         "service.web.wait", "service.web.utilization",
         "operation.web.home.mean", "gate.users -> web.calls"})
     EXPECT_EQ(refusal(r, name, 0s, 1s),

@@ -80,6 +80,8 @@ constexpr auto small_json
     "     \"recovery_from\": 0.5,\n"
     "     \"recovered_at\": 1,\n"
     "     \"recovery\": 0.5,\n"
+    "     \"relapses\": [],\n"
+    "     \"warnings\": [],\n"
     "     \"success\": 0.75,\n"
     "     \"amplification\": 1.5,\n"
     "     \"totals\": {\n"
@@ -116,16 +118,18 @@ constexpr auto small_json
     "     \"digest\": \"0123456789abcdef\",\n"
     "     \"seconds\": [\n"
     "      {\"second\":0,\"offered\":12,\"attempts\":13,\"good\":12,\"s"
-    "ubstituted\":1,\"failed\":0,\"errors\":{},\"latency\":{\"count\":1"
-    "2,\"mean\":0.005,\"p50\":0.004,\"p90\":0.008,\"p95\":0.009,\"p99\""
-    ":0.0015,\"p999\":0.011,\"max\":1.0},\"services\":{\"web\":{\"arriv"
+    "ubstituted\":1,\"failed\":0,\"errors\":{},\"prompt\":0,\"latency\":"
+    "{\"count\":12,\"mean\":0.005,\"p50\":0.004,\"p90\":0.008,\"p95\":"
+    "0.009,\"p99\":0.0015,\"p999\":0.011,\"max\":1.0},\"services\":{\"we"
+    "b\":{\"arriv"
     "als\":13,\"refused\":1,\"completed\":11,\"failed\":1,\"queue\":2,"
     "\"busy\":3,\"queue_max\":9}},\"breakers\":{\"users -> web.guard\":"
     "\"closed\"}},\n"
     "      {\"second\":1,\"offered\":8,\"attempts\":17,\"good\":3,\"sub"
     "stituted\":0,\"failed\":4,\"errors\":{\"queue_full\":1,\"timeout\""
-    ":3},\"latency\":{\"count\":0,\"mean\":0.0,\"p50\":0.0,\"p90\":0.0,"
-    "\"p95\":0.0,\"p99\":0.0,\"p999\":0.0,\"max\":0.0},\"services\":{\""
+    ":3},\"prompt\":0,\"latency\":{\"count\":0,\"mean\":0.0,\"p50\":0.0,"
+    "\"p90\":0.0,\"p95\":0.0,\"p99\":0.0,\"p999\":0.0,\"max\":0.0},\"ser"
+    "vices\":{\""
     "web\":{\"arrivals\":17,\"refused\":2,\"completed\":9,\"failed\":1,"
     "\"queue\":0,\"busy\":1,\"queue_max\":4}},\"breakers\":{\"users -> "
     "web.guard\":\"open\"}}\n"
@@ -142,6 +146,7 @@ constexpr auto small_json
     "   \"degraded\": 0,\n"
     "   \"stuck\": 0,\n"
     "   \"no_fault\": 0,\n"
+    "   \"relapsed\": 0,\n"
     "   \"recovery\": {\"min\":0.5,\"median\":0.5,\"max\":0.5},\n"
     "   \"success\": {\"min\":0.75,\"median\":0.75,\"max\":0.75},\n"
     "   \"p99\": {\"min\":0.0015,\"median\":0.0015,\"max\":0.0015}\n"
@@ -187,6 +192,17 @@ TEST(report_json, says_that_there_was_no_fault) {
         "\"recovered\": 0,\n", "\"no_fault\": 1,\n",
         "\"recovery\": {\"min\":null,\"median\":null,\"max\":null},\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
+}
+
+TEST(report_json, has_relapses_and_warnings) {
+  auto r = small_report();
+  auto& arm = r.runs[0].arms[0];
+  arm.relapses = {{12, 20}, {31, {}}};
+  arm.warnings = {"look out"};
+  auto text = written(write_json, r);
+  for (auto part : {"{\"at\":12,\"until\":20}", "{\"at\":31,\"until\":null}",
+                    "\"warnings\": [\"look out\"],\n", "\"relapsed\": 1,\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
 }
 
 TEST(report_json, replaces_bytes_that_are_no_text) {

@@ -227,6 +227,14 @@ TEST(report_text, puts_verdicts_into_words) {
   r.recovery_from = 10'001ms;
   decide_verdict(r);
   EXPECT_EQ(verdict_text(r), "recovered after 1 s, at 11 s");
+  r.relapses = {{7, 11}};
+  EXPECT_EQ(verdict_text(r), "recovered after 1 s, at 11 s, relapsed at 7 s");
+  r.recovery_from.reset();
+  EXPECT_EQ(verdict_text(r), "recovered at 11 s, relapsed at 7 s");
+  r.relapses = {{12, 20}, {31, 40}, {57, {}}};
+  r.verdict = verdict_kind::stuck;
+  EXPECT_EQ(verdict_text(r), "stuck, relapsed 3 times, at 12 s to 57 s");
+  r.relapses.clear();
   r.verdict = verdict_kind::degraded;
   EXPECT_EQ(verdict_text(r), "degraded");
   r.verdict = verdict_kind::stuck;
@@ -235,11 +243,43 @@ TEST(report_text, puts_verdicts_into_words) {
   EXPECT_EQ(verdict_text(r), "interrupted at 20 s");
 }
 
+TEST(report_text, shows_warnings_once_per_arm) {
+  auto r = story();
+  for (auto& arm : r.runs[0].arms)
+    arm.warnings = {"look out"};
+  EXPECT_NE(written(write_text, r, false)
+              .find("\ncaisson: all policies\n\n"
+                    "warning: naive: look out\nwarning: caisson: look out\n\n"
+                    "Little's law"),
+            std::string::npos)
+    << written(write_text, r, false);
+  r.seeds = 2;
+  r.runs.push_back(r.runs[0]);
+  r.runs[1].arms[1].warnings.clear();
+  EXPECT_NE(written(write_text, r, false)
+              .find("\n\nwarning: naive: look out (2 of 2 runs)\n"
+                    "warning: caisson: look out (1 of 2 runs)\n\n"),
+            std::string::npos)
+    << written(write_text, r, false);
+}
+
+TEST(report_text, has_a_column_for_relapses_if_there_are_some) {
+  auto r = story();
+  r.seeds = 2;
+  r.runs.push_back(r.runs[0]);
+  r.runs[1].arms[1].relapses = {{40, 45}};
+  auto text = written(write_text, r, false);
+  EXPECT_NE(text.find("stuck  relapsed  recovery "), std::string::npos) << text;
+  EXPECT_NE(text.find("0 %      50 %  5 s / 5 s / 5 s"), std::string::npos)
+    << text;
+}
+
 TEST(report_text, counts_runs_without_a_fault_apart) {
   auto r = story();
   r.seeds = 2;
   auto& well = r.runs[0].arms[0];
-  well.recovery_from.reset();
+  well = result_with({{60, 10, 10}});
+  well.name = "naive";
   decide_verdict(well);
   r.runs.push_back(r.runs[0]);
   auto text = written(write_text, r, false);

@@ -2,6 +2,8 @@
 #include <support/sim_results.hpp>
 
 #include <sim/report/verdict.hpp>
+#include <sim/report/warnings.hpp>
+#include <sim/scenario/faults.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,6 +23,7 @@ struct verdict_case {
   std::vector<stretch> seconds;
   verdict_kind verdict;
   std::optional<std::uint32_t> recovered_at;
+  std::vector<relapse> relapses = {};
 };
 
 void PrintTo(const verdict_case& x, std::ostream* out) {
@@ -83,13 +86,13 @@ const verdict_case verdict_cases[] = {
   {"no load after the fault is neither good nor bad",
    5s,
    {{5, 10, 0}, {5, 0, 0}, {5, 10, 0}},
-   degraded,
+   stuck,
    {}},
-  {"a pause of the load is no recovery",
+  {"a pause of the load takes what comes after it into its windows",
    5s,
    {{5, 10, 0}, {5, 0, 0}, {5, 10, 10}},
    recovered,
-   6},
+   5},
   {"no load at all after the fault",
    5s,
    {{5, 10, 0}, {10, 0, 0}},
@@ -113,6 +116,80 @@ const verdict_case verdict_cases[] = {
   {"a run that is too short for a window", {}, {{4, 10, 10}}, no_fault, 0},
   {"a run without a second", {}, {}, no_fault, 0},
   {"the fault ends after the load", 60s, {{20, 10, 0}}, degraded, {}},
+  // Bad from second 11 on, which is a fifth of the window that ends at 12.
+  {"well for a window only, and down again",
+   5s,
+   {{5, 10, 0}, {6, 10, 10}, {9, 10, 2}},
+   stuck,
+   {},
+   {{12, {}}}},
+  {"down again so late that nobody can tell for how long",
+   5s,
+   {{5, 10, 0}, {12, 10, 10}, {3, 10, 0}},
+   degraded,
+   {},
+   {{18, {}}}},
+  {"down again, but not below a half",
+   5s,
+   {{5, 10, 0}, {10, 10, 10}, {25, 10, 6}},
+   degraded,
+   {},
+   {{17, {}}}},
+  {"well again after a relapse",
+   5s,
+   {{5, 10, 0}, {10, 10, 10}, {3, 10, 0}, {12, 10, 10}},
+   recovered,
+   18,
+   {{16, 18}}},
+  {"up and down to the end",
+   0s,
+   {{10, 10, 10}, {10, 10, 0}, {10, 10, 10}, {10, 10, 0}},
+   stuck,
+   {},
+   {{11, 20}, {31, {}}}},
+  {"a peak of the load without an end, and no fault",
+   {},
+   {{20, 10, 10}, {20, 10, 1}},
+   stuck,
+   {},
+   {{21, {}}}},
+  {"a peak of the load that passes, and no fault",
+   {},
+   {{20, 10, 10}, {10, 10, 1}, {20, 10, 10}},
+   recovered,
+   30,
+   {{21, 30}}},
+  {"a little less than nine tenths for some seconds is no relapse",
+   5s,
+   {{10, 100, 100}, {5, 100, 80}, {40, 100, 100}},
+   recovered,
+   5},
+  {"a little less than nine tenths for most of the time",
+   0s,
+   {{5, 100, 100}, {45, 100, 85}},
+   degraded,
+   {}},
+  {"never well, with a time from which on it should be",
+   1s,
+   {{30, 10, 4}},
+   stuck,
+   {}},
+  // One in ten fails, of one each second.
+  {"few requests",
+   0s,
+   {{9, 1, 1}, {1, 1, 0}, {9, 1, 1}, {1, 1, 0}, {9, 1, 1}, {1, 1, 0}},
+   recovered,
+   0},
+  {"hardly any requests",
+   10s,
+   {{10, 1, 1}, {9, 0, 0}, {1, 1, 1}, {9, 0, 0}, {1, 1, 1}, {9, 0, 0}},
+   recovered,
+   10},
+  {"hardly any requests, and none is answered",
+   10s,
+   {{10, 1, 1}, {9, 0, 0}, {1, 1, 0}, {9, 0, 0}, {1, 1, 0}, {9, 0, 0}},
+   stuck,
+   {}},
 };
 
 class verdict_table : public testing::TestWithParam<verdict_case> {};
@@ -124,6 +201,7 @@ TEST_P(verdict_table, gives_the_verdict) {
   decide_verdict(r);
   EXPECT_EQ(r.verdict, c.verdict);
   EXPECT_EQ(r.recovered_at, c.recovered_at);
+  EXPECT_EQ(r.relapses, c.relapses);
 }
 
 INSTANTIATE_TEST_SUITE_P(sim, verdict_table, testing::ValuesIn(verdict_cases));
@@ -155,9 +233,113 @@ TEST(decide_verdict, forgets_an_earlier_verdict) {
   auto r = result_with({{20, 10, 0}});
   r.verdict = recovered;
   r.recovered_at = 3;
+  r.relapses = {{7, 8}};
   decide_verdict(r);
   EXPECT_EQ(r.verdict, degraded);
   EXPECT_EQ(r.recovered_at, std::nullopt);
+  EXPECT_EQ(r.relapses, std::vector<relapse>{});
+}
+
+// Requests that are under way at the ends of a window are no loss.
+TEST(decide_verdict, counts_what_was_answered_soon_or_what_was_answered_then) {
+  auto r = result_with({{20, 10, 0}});
+  r.seconds[1].prompt = 10;
+  decide_verdict(r);
+  EXPECT_EQ(r.verdict, degraded);
+  for (auto& row : r.seconds)
+    row.prompt = 9;
+  decide_verdict(r);
+  EXPECT_EQ(r.verdict, no_fault);
+}
+
+// When the load is over, even a system that could not cope answers.
+TEST(decide_verdict, takes_no_answer_in_the_drain_for_a_recovery) {
+  auto r = result_with({{10, 10, 10}, {10, 10, 2}});
+  for (std::size_t i = 15; i < 20; ++i)
+    r.seconds[i].prompt_in_drain = 10;
+  decide_verdict(r);
+  EXPECT_EQ(r.verdict, stuck);
+  // But what was well and is still under way at the end is no loss.
+  r = result_with({{15, 10, 10}, {5, 10, 2}});
+  for (std::size_t i = 15; i < 20; ++i)
+    r.seconds[i].prompt_in_drain = 10;
+  for (std::size_t i = 0; i < 15; ++i)
+    r.seconds[i].prompt = 10;
+  decide_verdict(r);
+  EXPECT_EQ(r.verdict, no_fault);
+}
+
+// -- warnings -----------------------------------------------------------------
+
+arm_config flat_load(duration length) {
+  arm_config c;
+  c.length = length;
+  auto& load = c.loads.emplace_back();
+  load.name = "users";
+  load.rate = 10;
+  return c;
+}
+
+std::vector<std::string> warnings_of(const arm_config& c, arm_result r) {
+  r.length = c.length;
+  r.recovery_from = recovery_start(c);
+  decide_verdict(r);
+  return recovery_warnings(c, r);
+}
+
+using texts = std::vector<std::string>;
+
+TEST(recovery_warnings, are_none_if_all_is_well_or_the_setting_is_there) {
+  auto c = flat_load(20s);
+  EXPECT_EQ(warnings_of(c, result_with({{20, 10, 10}})), texts{});
+  c.recovery_from = 0s;
+  EXPECT_EQ(warnings_of(c, result_with({{20, 10, 0}})), texts{});
+  c = flat_load(20s);
+  c.faults.push_back({.target = "web", .at = 2s, .lasts = 3s});
+  EXPECT_EQ(warnings_of(c, result_with({{20, 10, 0}})), texts{});
+}
+
+TEST(recovery_warnings, tell_of_trouble_without_a_fault) {
+  auto c = flat_load(20s);
+  EXPECT_EQ(warnings_of(c, result_with({{5, 10, 10}, {15, 10, 0}})),
+            texts{"there is no fault and no recovery_from: the verdict is "
+                  "about the whole run, from 0s on"});
+  auto& load = c.loads[0];
+  load.start = 1s;
+  load.profile = {{0s, 10}, {4s, 50}, {9s, 10}, {30s, 5}};
+  EXPECT_EQ(warnings_of(c, result_with({{5, 10, 10}, {15, 10, 0}})),
+            texts{"load users changes its rate at 10s, and there is no fault: "
+                  "set recovery_from to when recovery should begin"});
+  EXPECT_EQ(warnings_of(c, result_with({{20, 10, 10}})), texts{});
+}
+
+TEST(recovery_warnings, tell_of_a_load_that_changes_after_the_fault) {
+  auto c = flat_load(30s);
+  c.faults.push_back({.target = "web", .at = 2s, .lasts = 3s});
+  c.loads[0].profile = {{0s, 10}, {12s, 50}, {18s, 10}};
+  auto dip = result_with({{13, 10, 10}, {5, 10, 0}, {12, 10, 10}});
+  texts expected{"load users changes its rate at 18s, after the last fault: "
+                 "set recovery_from to when recovery should begin"};
+  EXPECT_EQ(warnings_of(c, dip), expected);
+  c.faults[0].lasts = 17s;
+  EXPECT_EQ(warnings_of(c, dip), texts{});
+}
+
+TEST(recovery_warnings, tell_of_a_fault_that_leaves_no_window) {
+  auto c = flat_load(20s);
+  c.faults.push_back({.target = "web", .at = 2s, .lasts = 13s});
+  EXPECT_EQ(recovery_warnings(c), texts{});
+  c.faults[0].lasts = 13'001ms;
+  texts expected{"no window of 5s fits between the end of the last fault, "
+                 "which is 15001ms, and length, which is 20s: the verdict is "
+                 "that of the whole run"};
+  EXPECT_EQ(recovery_warnings(c), expected);
+  EXPECT_EQ(warnings_of(c, result_with({{20, 10, 0}})), expected);
+  c.recovery_from = 19s;
+  EXPECT_EQ(recovery_warnings(c),
+            texts{"no window of 5s fits between recovery_from, which is 19s, "
+                  "and length, which is 20s: the verdict is that of the whole "
+                  "run"});
 }
 
 TEST(recovery_time, counts_from_the_end_of_the_fault) {

@@ -234,6 +234,22 @@ TEST(simulated_world, leaves_the_warm_up_out_of_the_totals) {
   EXPECT_EQ(r.seconds[0].requests.offered, 10u);
 }
 
+// In each window there are answers to requests that began before it.
+TEST(simulated_world, is_well_if_all_answers_come_in_time_however_late) {
+  auto world = [](const std::string& timeout) {
+    return "length = '60s'\n[load.u]\nrate = 3\ntarget = 's'\n" + timeout
+           + "\n[service.s]\nworkers = 'unlimited'\n"
+             "time = { kind = 'exponential', mean = '3s' }";
+  };
+  auto r = played(world("timeout = '60s'"));
+  EXPECT_EQ(r.totals.failed, 0u);
+  EXPECT_EQ(r.verdict, verdict_kind::no_fault);
+  EXPECT_EQ(r.relapses, std::vector<relapse>{});
+  // Those that are given up are a loss.
+  r = played(world("timeout = '2s'"));
+  EXPECT_NE(r.verdict, verdict_kind::no_fault);
+}
+
 // -- stopping -----------------------------------------------------------------
 
 TEST(simulated_world, can_be_stopped_and_tells_how_far_it_came) {

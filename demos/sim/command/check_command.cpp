@@ -2,6 +2,7 @@
 
 #include <sim/report/expectations.hpp>
 #include <sim/report/numbers.hpp>
+#include <sim/report/warnings.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -58,8 +59,14 @@ status check_command(const std::vector<std::string>& files, std::ostream& out,
   auto result = status::good;
   for (const auto& file : files) {
     try {
-      auto text = summary(load_checked(file, parts));
-      out << detail::printable(file) << ": ok: " << text << '\n';
+      auto world = load_checked(file, parts);
+      auto name = detail::printable(file);
+      out << name << ": ok: " << summary(world) << '\n';
+      for (const auto& arm : world.arms)
+        for (const auto& text : recovery_warnings(arm))
+          out << fmt::format("{}: warning: arm {}: {}\n", name,
+                             detail::printable(arm.name),
+                             detail::printable(text));
     } catch (const config_error& e) {
       err << e.what() << '\n';
       result = status::bad_input;

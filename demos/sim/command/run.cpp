@@ -1,6 +1,7 @@
 #include <sim/command/run.hpp>
 
 #include <sim/report/verdict.hpp>
+#include <sim/report/warnings.hpp>
 #include <sim/scenario/faults.hpp>
 #include <sim/world/world.hpp>
 
@@ -80,6 +81,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   r.interrupted = interrupted;
   r.recovery_from = recovery_start(arm);
   decide_verdict(r);
+  r.warnings = recovery_warnings(arm, r);
   r.messages = w.messages();
   r.wall_seconds = seconds(std::chrono::steady_clock::now() - begin);
   if (interrupted && options.abandon)

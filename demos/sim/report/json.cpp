@@ -100,6 +100,7 @@ json to_json(const service_second& s) {
 json to_json(const second_row& row, const arm_result& r) {
   json out{{"second", row.index}};
   out.update(to_json(row.requests));
+  out["prompt"] = row.prompt;
   out["latency"] = to_json(row.latency);
   json services = json::object();
   for (std::size_t i = 0; i < std::min(row.services.size(), r.services.size());
@@ -112,6 +113,10 @@ json to_json(const second_row& row, const arm_result& r) {
     breakers[r.breakers[i]] = row.breakers[i];
   out["breakers"] = std::move(breakers);
   return out;
+}
+
+json to_json(const relapse& x) {
+  return {{"at", x.at}, {"until", x.until ? json(*x.until) : json(nullptr)}};
 }
 
 json to_json(const arm_result& r);
@@ -159,6 +164,8 @@ json to_json(const arm_result& r) {
      r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
     {"recovered_at", recovered_at_of(r)},
     {"recovery", recovery_of(r)},
+    {"relapses", list_of(r.relapses)},
+    {"warnings", r.warnings},
     {"success", metric_of(r, "success")},
     {"amplification", metric_of(r, "amplification")},
     {"totals", to_json(r.totals)},
@@ -192,6 +199,7 @@ json to_json(const arm_summary& s) {
   out["degraded"] = s.count(verdict_kind::degraded);
   out["stuck"] = s.count(verdict_kind::stuck);
   out["no_fault"] = s.count(verdict_kind::no_fault);
+  out["relapsed"] = s.relapsed;
   out["recovery"] = to_json(s.recovery);
   out["success"] = to_json(s.success);
   out["p99"] = to_json(s.p99);

@@ -83,6 +83,7 @@ constexpr run_metric run_metrics[] = {
    }},
   {"recovered_at",
    [](auto& r) { return r.recovered_at ? real(*r.recovered_at) : infinity; }},
+  {"relapses", [](auto& r) { return real(r.relapses.size()); }},
 };
 
 struct service_metric {

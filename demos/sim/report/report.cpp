@@ -46,6 +46,7 @@ std::vector<arm_summary> summaries(const report& r) {
         continue;
       ++s.runs;
       ++s.verdicts[static_cast<std::size_t>(result->verdict)];
+      s.relapsed += !result->relapses.empty();
       if (result->verdict != verdict_kind::no_fault)
         recovery.push_back(metric_of(*result, "recovery"));
       success.push_back(metric_of(*result, "success"));

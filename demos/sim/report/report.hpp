@@ -65,6 +65,8 @@ struct arm_summary {
   std::uint64_t runs = 0;
   /// By `verdict_kind`.
   std::array<std::uint64_t, all_verdicts.size()> verdicts = {};
+  /// Runs with at least one relapse, whatever their verdict.
+  std::uint64_t relapsed = 0;
   /// Seconds; infinite for runs that never recover. Runs without a fault are
   /// left out.
   spread recovery;

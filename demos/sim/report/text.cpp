@@ -72,6 +72,30 @@ std::string main_errors(const request_counts& n) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+// A verdict, and when the run has recovered.
+std::string recovered_text(const arm_result& r) {
+  auto after = recovery_time(r);
+  if (r.verdict != verdict_kind::recovered || !after)
+    return std::string{verdict_name(r.verdict)};
+  // Without a fault there is nothing that it could be after.
+  if (!r.recovery_from)
+    return fmt::format("recovered at {} s", *r.recovered_at);
+  auto text = fmt::format("recovered after {}", short_seconds(*after));
+  if (*r.recovery_from > duration::zero())
+    text += fmt::format(", at {} s", *r.recovered_at);
+  return text;
+}
+
+std::string relapses_text(const arm_result& r) {
+  const auto& all = r.relapses;
+  if (all.empty())
+    return {};
+  if (all.size() == 1)
+    return fmt::format(", relapsed at {} s", all.front().at);
+  return fmt::format(", relapsed {} times, at {} s to {} s",
+                     grouped(all.size()), all.front().at, all.back().at);
+}
+
 std::string latency_text(const latency_summary& s, duration value) {
   return s.count == 0 ? "-" : short_time(value);
 }
@@ -107,6 +131,28 @@ void write_titles(std::ostream& out, const report& r) {
   for (const auto& arm : r.arms)
     if (!arm.title.empty())
       out << printable(arm.name) << ": " << printable(arm.title) << '\n';
+}
+
+// Each warning once, with the arms and the number of runs that have it.
+void write_warnings(std::ostream& out, const report& r) {
+  std::vector<std::pair<std::string, std::uint64_t>> lines;
+  for (const auto& arm : r.arms)
+    for (auto result : results_of(r, arm.name))
+      for (const auto& text : result->warnings) {
+        auto line = fmt::format("{}: {}", printable(arm.name), printable(text));
+        auto same = std::ranges::find(lines, line,
+                                      [](auto& x) { return x.first; });
+        if (same == lines.end())
+          lines.emplace_back(std::move(line), 1);
+        else
+          ++same->second;
+      }
+  if (!lines.empty())
+    out << '\n';
+  for (const auto& [line, runs] : lines)
+    out << "warning: " << line
+        << (r.seeds > 1 ? fmt::format(" ({} of {} runs)", runs, r.seeds) : "")
+        << '\n';
 }
 
 void write_timeline(std::ostream& out, const report& r, bool ascii) {
@@ -159,6 +205,10 @@ void write_seeds(std::ostream& out, const report& r) {
   std::vector<text_table::column> columns{{"arm", align::left}, {"runs"}};
   for (auto v : verdicts)
     columns.push_back({std::string{verdict_name(v)}});
+  auto relapses = std::ranges::any_of(arms,
+                                      [](auto& s) { return s.relapsed > 0; });
+  if (relapses)
+    columns.push_back({"relapsed"});
   for (auto name : {"recovery", "success", "p99"})
     columns.push_back({name, align::left});
   text_table table{std::move(columns)};
@@ -166,6 +216,8 @@ void write_seeds(std::ostream& out, const report& r) {
     std::vector<std::string> row{s.name, grouped(s.runs)};
     for (auto v : verdicts)
       row.push_back(share_text(s.count(v), s.runs));
+    if (relapses)
+      row.push_back(share_text(s.relapsed, s.runs));
     row.push_back(spread_text(s.recovery, recovery_text));
     row.push_back(spread_text(s.success, [](double x) { return percent(x); }));
     row.push_back(spread_text(s.p99, p99_text));
@@ -247,14 +299,7 @@ void write_digests(std::ostream& out, const report& r) {
 std::string verdict_text(const arm_result& r) {
   if (r.interrupted)
     return fmt::format("interrupted at {}", short_seconds(r.length));
-  auto after = recovery_time(r);
-  if (r.verdict != verdict_kind::recovered || !after)
-    return std::string{verdict_name(r.verdict)};
-  auto text = fmt::format("recovered after {}", short_seconds(*after));
-  // Without a fault the two are the same.
-  if (r.recovery_from.value_or(duration::zero()) > duration::zero())
-    text += fmt::format(", at {} s", *r.recovered_at);
-  return text;
+  return recovered_text(r) + relapses_text(r);
 }
 
 void write_text(std::ostream& out, const report& r, bool ascii) {
@@ -268,6 +313,7 @@ void write_text(std::ostream& out, const report& r, bool ascii) {
     write_timeline(out, r, ascii);
   }
   write_titles(out, r);
+  write_warnings(out, r);
   out << '\n';
   write_checks(out, r);
   out << '\n';

@@ -16,10 +16,11 @@ inline constexpr std::array<std::string_view, 11> count_metric_names{
 };
 
 /// What is only known of a run as a whole.
-inline constexpr std::array<std::string_view, 3> run_metric_names{
+inline constexpr std::array<std::string_view, 4> run_metric_names{
   "unanswered",
   "recovery",
   "recovered_at",
+  "relapses",
 };
 
 /// What follows `latency.` and `operation.NAME.`.

@@ -150,7 +150,7 @@ void client::attempt_over(std::uint64_t key, request& r, ending how,
     return;
   }
   world_.recorder->answered(now(), r.number, r.begun, r.target->operation, how,
-                            substituted);
+                            substituted, config_.timeout);
   auto user = r.user;
   auto at_once = r.begun == now();
   requests_.put_back(key);

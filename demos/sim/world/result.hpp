@@ -5,6 +5,7 @@
 
 #include <caisson/time.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -57,11 +58,21 @@ struct service_second {
   std::uint64_t queue_max = 0;
 };
 
+/// How long the time is of which a verdict asks whether it was good, at least.
+/// An answer within that time is prompt, and so is any that comes in time for a
+/// client with a timeout.
+inline constexpr std::chrono::seconds verdict_window{5};
+
 /// One second, from `index` seconds after the start on.
 struct second_row {
   std::uint32_t index = 0;
   /// Offered and attempts by when they were made, the rest by the answer.
   request_counts requests;
+  /// Of the requests begun in this second: how many were answered promptly,
+  /// with success, before the end of the load.
+  std::uint64_t prompt = 0;
+  /// The same in the drain, when nothing else is asked any more.
+  std::uint64_t prompt_in_drain = 0;
   /// Of those answered with success within the second.
   latency_summary latency;
   /// In the order of `arm_result::services`.
@@ -122,6 +133,16 @@ struct gate_summary {
   std::vector<layer> layers;
 };
 
+/// A time in which a run that had been well was not.
+struct relapse {
+  /// The last second of the first bad window: the one that made it bad.
+  std::uint32_t at = 0;
+  /// The second from which on it was well again; nothing if it never was.
+  std::optional<std::uint32_t> until;
+
+  friend bool operator==(const relapse&, const relapse&) = default;
+};
+
 struct arm_result {
   std::string name;
   std::string title;
@@ -144,8 +165,12 @@ struct arm_result {
   verdict_kind verdict = verdict_kind::degraded;
   /// From when on recovery was looked for; nothing if there was no fault.
   std::optional<duration> recovery_from;
-  /// The second at which the first good window begins.
+  /// The second from which on it was well until the end.
   std::optional<std::uint32_t> recovered_at;
+  /// In their order; those after a first good window.
+  std::vector<relapse> relapses;
+  /// What should be known about the verdict.
+  std::vector<std::string> warnings;
 
   std::vector<service_summary> services;
   std::vector<gate_summary> gates;

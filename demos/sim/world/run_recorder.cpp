@@ -32,7 +32,7 @@ void run_recorder::attempted(time_point now, std::uint64_t n) {
 
 void run_recorder::answered(time_point now, std::uint64_t request,
                             time_point begun, std::uint32_t operation,
-                            ending how, bool substituted) {
+                            ending how, bool substituted, duration waits) {
   auto index = static_cast<std::size_t>(how);
   ++second_.by_ending[index];
   second_.substituted += substituted;
@@ -44,6 +44,9 @@ void run_recorder::answered(time_point now, std::uint64_t request,
   if (how == ending::good) {
     auto took = now - begun;
     second_latency_.add(took);
+    // A client with a timeout tells itself what is in time.
+    if (took <= verdict_window || waits != unlimited)
+      add_prompt(since_start(begun), since_start(now) >= plan_.arm.length);
     if (counted) {
       latency_.add(took);
       by_operation_[operation].add(took);
@@ -52,6 +55,18 @@ void run_recorder::answered(time_point now, std::uint64_t request,
   --open_;
   log_.line(since_start(now), "answer #{} {}{}", request, name_of(how),
             substituted ? " substituted" : "");
+}
+
+// Counts in the second in which the request began, which may be over.
+void run_recorder::add_prompt(duration begun_at, bool in_drain) {
+  auto index = static_cast<std::size_t>(begun_at / std::chrono::seconds{1});
+  auto count = [in_drain](auto& x) {
+    ++(in_drain ? x.prompt_in_drain : x.prompt);
+  };
+  if (index < result_.seconds.size())
+    count(result_.seconds[index]);
+  else
+    count(second_);
 }
 
 void run_recorder::add_breaker(std::string gate, std::string layer) {
@@ -97,6 +112,8 @@ void run_recorder::end_second() {
   second_row row;
   row.index = static_cast<std::uint32_t>(result_.seconds.size());
   row.requests = counts_of(second_);
+  row.prompt = second_.prompt;
+  row.prompt_in_drain = second_.prompt_in_drain;
   row.latency = second_latency_.summary();
   for (auto& s : services_)
     row.services.push_back(s.end_second());

@@ -40,8 +40,10 @@ public:
   std::uint64_t offered(time_point now, std::size_t load);
   /// An attempt has arrived at its service; `n` of them, in a batch.
   void attempted(time_point now, std::uint64_t n);
+  /// `waits`: for how long the client waits, at most, for an attempt.
   void answered(time_point now, std::uint64_t request, time_point begun,
-                std::uint32_t operation, ending how, bool substituted);
+                std::uint32_t operation, ending how, bool substituted,
+                duration waits);
   void answered_twice() { ++result_.answered_twice; }
   [[nodiscard]] std::uint64_t open_requests() const noexcept { return open_; }
 
@@ -68,8 +70,11 @@ private:
     std::uint64_t offered = 0;
     std::uint64_t attempts = 0;
     std::uint64_t substituted = 0;
+    std::uint64_t prompt = 0;
+    std::uint64_t prompt_in_drain = 0;
   };
 
+  void add_prompt(duration begun_at, bool in_drain);
   [[nodiscard]] bool asked_for(std::size_t operation) const;
   static request_counts counts_of(const tally& t);
 

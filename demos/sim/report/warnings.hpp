@@ -1,0 +1,21 @@
+// What should be known about a verdict before it is believed.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/world/result.hpp>
+
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// What makes every verdict of the arm say little: no whole window fits between
+/// `recovery_from`, or the end of the last fault, and `length`.
+[[nodiscard]] std::vector<std::string> recovery_warnings(const arm_config& c);
+
+/// The same, and what makes the verdict of this run say little: trouble that no
+/// fault explains, while `recovery_from` was left to its default.
+[[nodiscard]] std::vector<std::string> recovery_warnings(const arm_config& c,
+                                                         const arm_result& r);
+
+} // namespace caisson::sim

@@ -357,6 +357,15 @@ TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
   }
 }
 
+TEST_F(command, names_the_arms_that_have_a_problem) {
+  world.arms[1].expect.bounds = {{"service.db.wait", 0, 1, 0s, unlimited,
+                                  "a.toml:3:1",
+                                  setting_path{} / "expect" / "check" / 0}};
+  EXPECT_EQ(run({"check", "a.toml"}), 2);
+  EXPECT_EQ(err.str(), "a.toml:3:1: expect.check[0]: service.db.wait: service "
+                       "\"db\" is not one of: web (in arm caisson)\n");
+}
+
 TEST_F(command, warns_of_a_fault_that_lasts_too_long) {
   for (auto& arm : world.arms)
     arm.length = 58s;

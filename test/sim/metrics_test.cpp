@@ -4,6 +4,7 @@
 #include <sim/report/expectations.hpp>
 #include <sim/report/metrics.hpp>
 #include <sim/scenario/metric_names.hpp>
+#include <sim/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>
 
@@ -62,8 +63,8 @@ TEST(metric_of, knows_every_number_of_a_run) {
     {"operation.web.home.count", 15},
     {"recovery", 0.5},
     {"recovered_at", 1},
-    {"service.web.arrivals", 30},
     {"relapses", 0},
+    {"service.web.arrivals", 30},
     {"service.web.refused", 3},
     {"service.web.refused_share", 0.1},
     {"service.web.down", 1},
@@ -190,7 +191,9 @@ TEST(metric_of, says_which_names_there_are) {
             "latency \"p75\" is not one of: mean, p50, p90, p95, p99, p999, "
             "max, count");
   EXPECT_EQ(refusal(r, "gate.users -> db.calls"),
-            "gate \"users -> db.calls\" is not one of: users -> web");
+            "gate \"users -> db\" is not one of: users -> web");
+  EXPECT_EQ(refusal(r, "gate.users -> web.gaurd.opened"),
+            "layer of \"users -> web\" \"gaurd\" is not one of: guard");
   EXPECT_EQ(refusal(r, "gate.users -> web.guard.closed"),
             "number of a gate or layer \"closed\" is not one of: opened");
   EXPECT_EQ(refusal(r, "errors.broken"),
@@ -351,7 +354,6 @@ TEST(expectation_problems, finds_bounds_that_no_run_can_tell) {
     bound("service.db.wait", 0, 1, 0s, unlimited, "a.toml:1:1"),
     bound("operation.web.home.p99", 0, 1),
     bound("service.web.wait", 0, 1),
-    bound("gate.x -> y.calls", 0, 1),
     bound("success", 0, 1, 1s, 2s),
     bound("success", 0, 1, 2s, 3s, "a.toml:2:1"),
   };
@@ -359,6 +361,66 @@ TEST(expectation_problems, finds_bounds_that_no_run_can_tell) {
             "a.toml:1:1: service.db.wait: service \"db\" is not one of: web\n"
             "a.toml:2:1: success: from is 2s and must be before 2s, the end of "
             "the load");
+}
+
+// A gate knows its metrics; it need not have done anything.
+TEST(expectation_problems, finds_bounds_on_what_no_gate_counts) {
+  auto s = parse_scenario(R"(length = "10s"
+[service.web]
+[load.u]
+rate = 1
+target = "web"
+[[edge]]
+stack = "careful"
+[[stack.careful.layer]]
+kind = "retrier"
+[arm.a]
+[arm.b]
+[[arm.b.expect.check]]
+metric = "gate.u -> web.calls"
+min = 0
+[[arm.b.expect.check]]
+metric = "gate.u -> web.retrier.retried"
+min = 0
+[[arm.b.expect.check]]
+metric = "gate.u -> web.calls"
+from = "1s"
+min = 0
+[[arm.b.expect.check]]
+metric = "gate.u -> wbe.retrier.retried"
+min = 0
+[[arm.b.expect.check]]
+metric = "gate.u -> web.retrier.tried"
+min = 0
+)",
+                          "f");
+  EXPECT_EQ(to_text(expectation_problems(s.arms[0])), "");
+  std::vector<std::string> begins{
+    "arm.b.expect.check[2]: gate.u -> web.calls: gate.u -> web.calls "
+    "is not kept per second",
+    "arm.b.expect.check[3]: gate.u -> wbe.retrier.retried: gate \"u -> "
+    "wbe\" is not one of: u -> web",
+    "arm.b.expect.check[4]: gate.u -> web.retrier.tried: number of a "
+    "gate or layer \"tried\" is not one of: "};
+  auto found = expectation_problems(s.arms[1]);
+  ASSERT_EQ(found.size(), begins.size());
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    EXPECT_TRUE(found[i].place.starts_with("f:")) << found[i].place;
+    found[i].place.clear();
+    EXPECT_TRUE(to_text(found[i]).starts_with(begins[i])) << to_text(found[i]);
+  }
+}
+
+TEST(expectation_problems, names_the_key_of_a_bound) {
+  auto s = parse_scenario("length = '10s'\n[service.web]\n[load.u]\nrate = 1\n"
+                          "target = 'web'\n[expect]\nsuccess_at_least = 0.5\n"
+                          "check = [{ metric = 'good', min = 0 },\n"
+                          "{ metric = 'good', min = 0, from = '10s' }]\n",
+                          "f");
+  auto found = expectation_problems(s.arms[0]);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].key, setting_path{} / "expect" / "check" / 1);
+  EXPECT_TRUE(found[0].message.starts_with("good: from is 10s"));
 }
 
 // -- checks -------------------------------------------------------------------

@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
-#include <set>
+#include <string>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -42,13 +44,19 @@ std::string summary(const scenario& s) {
 
 scenario load_checked(const std::string& file, const command_parts& parts) {
   auto out = parts.load(file);
-  problems found;
-  std::set<problem> known;
+  // Arms share expectations: each problem once.
+  std::map<problem, std::vector<std::string>> arms_with;
   for (const auto& arm : out.arms)
-    // Arms share expectations: each problem once.
     for (auto& p : expectation_problems(arm))
-      if (known.insert(p).second)
-        found.push_back(std::move(p));
+      arms_with[std::move(p)].push_back(arm.name);
+  problems found;
+  for (const auto& [p, arms] : arms_with) {
+    found.push_back(p);
+    auto own = p.key.starts_with(setting_path{} / "arm");
+    if (!own && arms.size() < out.arms.size())
+      found.back().message += fmt::format(" (in arm {})",
+                                          detail::listed_names(arms));
+  }
   if (!found.empty())
     throw config_error{std::move(found)};
   return out;

@@ -1,11 +1,13 @@
 #include <sim/report/expectations.hpp>
 
 #include <sim/report/metrics.hpp>
+#include <sim/world/arm_gates.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -63,6 +65,11 @@ std::string failure(const metric_bound& b, const arm_result& r) {
   }
 }
 
+// Only a world knows its gates and what they count.
+bool is_of_gate(const metric_bound& b) {
+  return b.metric.starts_with("gate.");
+}
+
 // A run that had nothing to recover from is as well as one that did.
 bool is_met(verdict_kind wanted, verdict_kind v) {
   return v == wanted
@@ -100,15 +107,15 @@ problems expectation_problems(const arm_config& arm) {
   // As if something had been answered: whether there are latencies is only
   // known after the run.
   blank.latency.count = 1;
+  if (std::ranges::any_of(arm.expect.bounds, is_of_gate))
+    blank.gates = gates_of(arm);
   problems out;
   for (const auto& b : arm.expect.bounds) {
-    if (b.metric.starts_with("gate."))
-      continue;
     try {
       (void)metric_of(blank, b.metric, b.from, b.to);
     } catch (const std::invalid_argument& e) {
-      out.push_back(
-        {problem_kind::range, setting_path{} / b.metric, e.what(), b.place});
+      out.push_back({problem_kind::range, b.key,
+                     fmt::format("{}: {}", b.metric, e.what()), b.place});
     }
   }
   return out;

@@ -18,9 +18,9 @@ inline constexpr double little_tolerance = 1e-6;
 [[nodiscard]] std::vector<std::string> failed_expectations(const arm_config& c,
                                                            const arm_result& r);
 
-/// Bounds of `arm` on numbers that no run of it can have: of a service that
-/// does not exist, of half a second, and so on. Numbers of gates are not looked
-/// at, as only a run knows them.
+/// Bounds of `arm` on numbers that no run of it can have: of a service or a
+/// gate that does not exist, of half a second, and so on. Throws
+/// `config_error` if there are bounds on gates, and the arm cannot be built.
 [[nodiscard]] problems expectation_problems(const arm_config& arm);
 
 /// One line for each thing that cannot be unless Caisson is wrong: a service

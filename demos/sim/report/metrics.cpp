@@ -233,6 +233,11 @@ std::pair<std::string_view, std::string_view> split_last(std::string_view x) {
   return {x.substr(0, dot), x.substr(dot + 1)};
 }
 
+// `a` of `a.b.c`. No name of a caller or a service has a dot.
+std::string_view before_dot(std::string_view x) {
+  return x.substr(0, x.find('.'));
+}
+
 double error_metric(const request_counts& n, std::string_view kind) {
   auto found = n.errors.find(std::string{kind});
   if (found != n.errors.end())
@@ -335,12 +340,18 @@ double gate_metric(const arm_result& r, std::string_view name) {
     std::vector<std::string_view> known;
     for (const auto& g : r.gates)
       known.emplace_back(g.name);
-    no_such("gate", name, known);
+    no_such("gate", before_dot(name), known);
   }
   name.remove_prefix(gate->name.size() + 1);
-  for (const auto& layer : gate->layers)
+  std::vector<std::string_view> layers;
+  for (const auto& layer : gate->layers) {
     if (auto metric = after_prefix(name, layer.name + "."))
       return counter(layer.metrics, *metric);
+    layers.emplace_back(layer.name);
+  }
+  if (name.find('.') != std::string_view::npos)
+    no_such(fmt::format("layer of {}", detail::quoted(gate->name)),
+            before_dot(name), layers);
   return counter(gate->metrics, name);
 }
 

@@ -145,7 +145,7 @@ void resolve_bounds(expectation& c, const section& at) {
   std::vector<metric_bound> all;
   auto add = [&](const char* key, const char* metric, double min, double max) {
     all.push_back({metric, min, max, duration::zero(), unlimited,
-                   std::string{place_in(at, key)}});
+                   std::string{place_in(at, key)}, at.path / key});
   };
   if (c.success_at_least)
     add("success_at_least", "success", *c.success_at_least, infinity);
@@ -155,8 +155,10 @@ void resolve_bounds(expectation& c, const section& at) {
     add("p99_at_most", "latency.p99", -infinity, seconds(*c.p99_at_most));
   if (c.recovers_within)
     add("recovers_within", "recovery", -infinity, seconds(*c.recovers_within));
-  for (std::size_t i = 0; i < c.bounds.size(); ++i)
+  for (std::size_t i = 0; i < c.bounds.size(); ++i) {
     c.bounds[i].place = place_of(at.table, setting_path{"check"} / i);
+    c.bounds[i].key = at.path / "check" / i;
+  }
   all.insert(all.end(), std::make_move_iterator(c.bounds.begin()),
              std::make_move_iterator(c.bounds.end()));
   c.bounds = std::move(all);

@@ -8,7 +8,7 @@
 namespace caisson::sim {
 
 /// Puts the bounds that have keys of their own before the others, and gives
-/// each its place in the table `at`.
+/// each its place and its key in the table `at`.
 void resolve_bounds(expectation& c, const section& at);
 
 } // namespace caisson::sim

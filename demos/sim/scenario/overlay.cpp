@@ -167,6 +167,15 @@ settings overlaid(const settings& base, const settings& arm) {
   return out;
 }
 
+setting_path key_in_file(const setting_path& key, std::string_view place,
+                         const std::string& name, const setting& arm) {
+  std::set<std::string_view> places;
+  collect_places(arm, places);
+  return places.contains(place)
+           ? (setting_path{} / "arm" / name).joined_with(key)
+           : key;
+}
+
 void arm_problems::add(problems found, const std::string& name,
                        const setting& arm) {
   ++arms_;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,12 @@ namespace caisson::sim {
 /// the single service, operation and load; edges and faults are added to those
 /// of `base`; everything else that `arm` sets replaces what `base` says.
 [[nodiscard]] settings overlaid(const settings& base, const settings& arm);
+
+/// The key in the file of what has the key `key` in the world of an arm, and
+/// the place `place`: with the prefix `arm.NAME` if `arm` sets it.
+[[nodiscard]] setting_path
+key_in_file(const setting_path& key, std::string_view place,
+            const std::string& name, const setting& arm);
 
 /// What was found wrong with the worlds of all arms, each thing once.
 class arm_problems {

@@ -125,6 +125,8 @@ private:
     auto root = overlaid(parts_in(root_), parts ? *parts : settings{});
     auto found = read_world({root, {}, source_}, base_, arm);
     found_.add(std::move(found), arm.name, from);
+    for (auto& bound : arm.expect.bounds)
+      bound.key = key_in_file(bound.key, bound.place, arm.name, from);
     result_.arms.push_back(std::move(arm));
   }
 

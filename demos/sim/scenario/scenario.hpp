@@ -220,7 +220,9 @@ struct metric_bound {
   /// Only the seconds in [from, to), for numbers that are kept per second.
   duration from = duration::zero();
   duration to = unlimited;
+  /// Where it is in the file, and under which key.
   std::string place = {};
+  setting_path key = {};
 };
 
 struct expectation {

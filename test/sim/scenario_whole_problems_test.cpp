@@ -243,5 +243,34 @@ TEST_F(scenario_file, tells_of_a_trace_that_is_scaled_too_far) {
                         path("s.toml")));
 }
 
+// -- words from elsewhere -----------------------------------------------------
+
+TEST(scenario_hint, tells_what_a_number_of_retries_is_called) {
+  auto load = complaint_about(std::string{test::smallest_world}
+                              + "retries = 3\n");
+  EXPECT_TRUE(load.ends_with(
+    "; attempts is what you may mean, with the first one counted"))
+    << load;
+  auto layer = complaint_about(std::string{test::smallest_world}
+                               + "[[stack.s.layer]]\nkind = 'retrier'\n"
+                                 "retries = 3\n");
+  EXPECT_TRUE(layer.ends_with(
+    "; max_attempts is what you may mean, with the first one counted"))
+    << layer;
+}
+
+TEST(scenario_hint, tells_what_the_errors_of_results_are_called) {
+  auto told = complaint_about(std::string{test::smallest_world}
+                              + "[[stack.s.layer]]\nkind = 'breaker'\n"
+                                "count_only = ['failed', 'timeout']\n");
+  EXPECT_NE(told.find("\"failed\" names no error"), std::string::npos) << told;
+  EXPECT_NE(told.find("; a service's own error is \"system_error:*\" here"),
+            std::string::npos)
+    << told;
+  EXPECT_TRUE(
+    told.ends_with("; a call that took too long is \"deadline_exceeded\" here"))
+    << told;
+}
+
 } // namespace
 } // namespace caisson::sim

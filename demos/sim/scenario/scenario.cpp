@@ -3,6 +3,7 @@
 #include <sim/scenario/edges.hpp>
 #include <sim/scenario/expect.hpp>
 #include <sim/scenario/fields.hpp>
+#include <sim/scenario/hints.hpp>
 #include <sim/scenario/load_trace.hpp>
 #include <sim/scenario/loads.hpp>
 #include <sim/scenario/overlay.hpp>
@@ -124,9 +125,9 @@ private:
     auto parts = std::get_if<settings>(&from.value);
     auto root = overlaid(parts_in(root_), parts ? *parts : settings{});
     auto found = read_world({root, {}, source_}, base_, arm);
-    found_.add(std::move(found), arm.name, from);
     for (auto& bound : arm.expect.bounds)
       bound.key = key_in_file(bound.key, bound.place, arm.name, from);
+    found_.add(std::move(found), arm.name, from);
     result_.arms.push_back(std::move(arm));
   }
 
@@ -176,6 +177,7 @@ scenario scenario_from(const settings& root, std::string_view source,
   add_problems(std::move(more), {root, {}, source}, found);
   if (found.empty())
     return result;
+  add_hints(found);
   throw config_error{sorted_by_place(std::move(found), source)};
 }
 

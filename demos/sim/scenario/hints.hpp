@@ -1,0 +1,12 @@
+// What to say about mistakes that many make.
+#pragma once
+
+#include <caisson/problem.hpp>
+
+namespace caisson::sim {
+
+/// Adds to problems with names from elsewhere what they are called here: a
+/// number of retries, and the kinds of errors that results have.
+void add_hints(problems& found);
+
+} // namespace caisson::sim

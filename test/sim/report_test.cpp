@@ -368,10 +368,10 @@ TEST(timeline, shows_each_arm_its_own_faults) {
   r.arms[1].faults = {
     {.kind = fault_kind::slow, .target = "db", .at = 3s, .lasts = 100s}};
   EXPECT_EQ(timeline(r, true), (std::vector<std::string>{
-                                 "naive    999999999999",
-                                 "slow db     xxxxxxxxx",
-                                 "caisson  999999999999",
-                                 "         0 s     12 s",
+                                 "naive             999999999999",
+                                 "caisson: slow db     xxxxxxxxx",
+                                 "caisson           999999999999",
+                                 "                  0 s     12 s",
                                }));
 }
 

@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <ostream>
 
@@ -24,7 +25,15 @@ namespace caisson::sim {
 
 namespace {
 
+// Of this process alone, in bytes. What getrusage() tells begins with what the
+// process had that has started it.
 std::uint64_t peak_memory() {
+  std::ifstream status{"/proc/self/status"};
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib)
+      return kib * 1024;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;

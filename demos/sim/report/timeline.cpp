@@ -174,17 +174,18 @@ std::vector<std::string> timeline(const report& r, bool ascii) {
   if (x.seconds < shortest || r.runs.empty() || r.runs.front().arms.empty())
     return {};
   picture out;
-  auto mark = [&](const arm_config& arm) {
+  // `of`: what is written before the name of a fault.
+  auto mark = [&](const arm_config& arm, const std::string& of) {
     for (auto& m : marks_of(arm, x, ascii))
-      out.line(m.label, std::move(m.line));
+      out.line(of + m.label, std::move(m.line));
   };
   auto same = same_for_all(r, x);
   if (same)
-    mark(r.arms.front());
+    mark(r.arms.front(), {});
   const auto& played = r.runs.front().arms;
   for (std::size_t i = 0; i < played.size() && i < r.arms.size(); ++i) {
     if (!same)
-      mark(r.arms[i]);
+      mark(r.arms[i], r.arms[i].name + ": ");
     out.line(played[i].name, arm_line(played[i], x, ascii));
   }
   out.line("", axis(x));

@@ -57,7 +57,7 @@ stack background(std::string name) {
                   jitter::full),
                 .idempotent = true,
                 .budget_reserve = 1})
-      .breaker({.name = "breaker"})
+      .breaker({.name = "breaker", .threshold = 12})
       .semaphore({.name = "semaphore", .permits = 4, .max_waiters = 10'000})
       .deadline({.name = "attempt", .timeout = 1min}));
 }

@@ -47,7 +47,7 @@ TEST_P(presets_test, open_on_a_worker_that_hangs) {
     auto g = preset(std::string{name}, w);
     for (auto i = 0; i < 50; ++i)
       world.request(g, i);
-    for (auto i = 0; i < 300 && state_of(g, "breaker") != "open"; ++i)
+    for (auto i = 0; i < 900 && state_of(g, "breaker") != "open"; ++i)
       world.advance(1s);
     EXPECT_EQ(state_of(g, "breaker"), "open") << name;
   }

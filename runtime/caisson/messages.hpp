@@ -7,9 +7,11 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/detail/helper_messages.hpp>
 #include <caisson/effect.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/policy.hpp>
+#include <caisson/status.hpp>
 
 #include <cstdint>
 #include <map>
@@ -65,40 +67,6 @@ caf::message make_early(Ts&&... xs) {
 
 // -- enumerations -------------------------------------------------------------
 
-/// Whether a gate accepts new calls.
-enum class gate_state : std::uint8_t { accepting, draining };
-
-[[nodiscard]] std::string_view name_of(gate_state x) noexcept;
-
-/// What a gate knows about its worker.
-enum class worker_state : std::uint8_t {
-  /// There is none: the gate only lends permits.
-  none,
-  up,
-  /// It is being started, or will be.
-  restarting,
-  down,
-  /// It died too often.
-  given_up,
-};
-
-[[nodiscard]] std::string_view name_of(worker_state x) noexcept;
-
-/// What a gate measures the duration of.
-enum class measured : std::uint8_t {
-  /// From a call's arrival to its answer.
-  calls,
-  /// From sending an attempt, or granting a lease, to its end.
-  attempts,
-  /// From a call's arrival until it is first sent, or granted a permit.
-  waits,
-};
-
-inline constexpr std::uint8_t last_measured = 2;
-
-[[nodiscard]] std::string_view name_of(measured x) noexcept;
-
-CAISSON_ENUM(measured, measured::waits)
 /// What the holder of a permit says about its work.
 enum class release_outcome : std::uint8_t {
   success,
@@ -109,12 +77,9 @@ enum class release_outcome : std::uint8_t {
 
 [[nodiscard]] std::string_view name_of(release_outcome x) noexcept;
 
-CAISSON_ENUM(mode, mode::off)
 CAISSON_ENUM(idempotence, idempotence::no)
 CAISSON_ENUM(event_kind, last_event_kind)
 CAISSON_ENUM(operator_command, last_operator_command)
-CAISSON_ENUM(gate_state, gate_state::draining)
-CAISSON_ENUM(worker_state, worker_state::given_up)
 CAISSON_ENUM(effect, effect::not_done)
 CAISSON_ENUM(release_outcome, release_outcome::neutral)
 
@@ -259,60 +224,6 @@ CAISSON_MESSAGE(renew, id, time_left)
 struct get_status {};
 CAISSON_MESSAGE(get_status)
 
-struct layer_status {
-  std::string name = {};
-  std::string kind = {};
-  /// The current mode.
-  caisson::mode mode = caisson::mode::enforce;
-  /// The state's name; empty for policies without states.
-  std::string state = {};
-  /// Counters and gauges.
-  std::map<std::string, std::int64_t> metrics = {};
-  /// Every setting, as text.
-  std::map<std::string, std::string> config = {};
-};
-CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
-
-/// How long something took; see docs/gate.md. Percentiles are within 6.25 %.
-struct duration_summary {
-  measured what = measured::calls;
-  /// Of calls and attempts: whether they succeeded. Of waits: whether the call
-  /// was sent in the end.
-  bool ok = true;
-  /// How many there were.
-  std::uint64_t count = 0;
-  duration p50 = duration::zero();
-  duration p90 = duration::zero();
-  duration p99 = duration::zero();
-  duration max = duration::zero();
-};
-CAISSON_MESSAGE(duration_summary, what, ok, count, p50, p90, p99, max)
-
-struct status {
-  std::string name = {};
-  gate_state state = gate_state::accepting;
-  worker_state worker = worker_state::none;
-  /// The gate's own counters and gauges (docs/gate.md).
-  std::map<std::string, std::int64_t> metrics = {};
-  /// From the outside in.
-  std::vector<layer_status> layers = {};
-  /// Since the gate started or was reset; what never happened is left out.
-  std::vector<duration_summary> durations = {};
-
-  /// The layer with that name; throws `std::out_of_range` if there is none.
-  [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
-
-  /// A metric of the gate itself, and one of a layer; both throw
-  /// `std::out_of_range` if there is none with that name.
-  [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
-  [[nodiscard]] std::int64_t metric(std::string_view layer_name,
-                                    const std::string& metric_name) const;
-
-  /// How long something took; a summary of none if it never happened.
-  [[nodiscard]] duration_summary duration_of(measured what, bool ok) const;
-};
-CAISSON_MESSAGE(status, name, state, worker, metrics, layers, durations)
-
 /// Changes settings of one layer at run time. Keys are those of the layer's
 /// page in the docs (nested ones with dots), values are texts. The answer is
 /// the new `status`, or `invalid_config` if nothing has changed.
@@ -420,53 +331,6 @@ struct rejection {
   bool from_worker = false;
 };
 CAISSON_MESSAGE(rejection, policy, retry_after, reached, text, from_worker)
-
-// -- between a gate and its helpers -------------------------------------------
-
-namespace detail {
-
-/// Sent to a gate by the helper that ran its worker factory. The answer tells
-/// whether the gate uses the worker.
-struct worker_made {
-  caf::actor handle;
-  std::string failure = {};
-  std::uint32_t incarnation = 0;
-};
-CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
-
-/// What a gate tells its supervision group about itself and its worker.
-enum class member_state : std::uint8_t { joined, down, due, up, gave_up, left };
-
-[[nodiscard]] std::string_view name_of(member_state x) noexcept;
-
-CAISSON_ENUM(member_state, member_state::left)
-
-struct member_report {
-  member_state what = member_state::joined;
-  std::uint32_t rank = 0;
-  /// The last order that the gate has carried out: a report from before an
-  /// order that is on its way means nothing.
-  std::uint64_t order = 0;
-  std::string why = {};
-};
-CAISSON_MESSAGE(member_report, what, rank, order, why)
-
-/// What the group tells a gate to do with its worker.
-enum class member_order : std::uint8_t { stop, start, give_up };
-
-[[nodiscard]] std::string_view name_of(member_order x) noexcept;
-
-CAISSON_ENUM(member_order, member_order::give_up)
-
-struct group_order {
-  member_order what = member_order::stop;
-  /// Counts the orders to this gate from 1 on.
-  std::uint64_t number = 0;
-  std::string why = {};
-};
-CAISSON_MESSAGE(group_order, what, number, why)
-
-} // namespace detail
 
 } // namespace caisson
 

@@ -1,0 +1,112 @@
+// What a gate says about itself.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- enumerations -------------------------------------------------------------
+
+/// Whether a gate accepts new calls.
+enum class gate_state : std::uint8_t { accepting, draining };
+
+[[nodiscard]] std::string_view name_of(gate_state x) noexcept;
+
+/// What a gate knows about its worker.
+enum class worker_state : std::uint8_t {
+  /// There is none: the gate only lends permits.
+  none,
+  up,
+  /// It is being started, or will be.
+  restarting,
+  down,
+  /// It died too often.
+  given_up,
+};
+
+[[nodiscard]] std::string_view name_of(worker_state x) noexcept;
+
+/// What a gate measures the duration of.
+enum class measured : std::uint8_t {
+  /// From a call's arrival to its answer.
+  calls,
+  /// From sending an attempt, or granting a lease, to its end.
+  attempts,
+  /// From a call's arrival until it is first sent, or granted a permit.
+  waits,
+};
+
+inline constexpr std::uint8_t last_measured = 2;
+
+[[nodiscard]] std::string_view name_of(measured x) noexcept;
+
+CAISSON_ENUM(mode, mode::off)
+CAISSON_ENUM(gate_state, gate_state::draining)
+CAISSON_ENUM(worker_state, worker_state::given_up)
+CAISSON_ENUM(measured, measured::waits)
+
+// -- status -------------------------------------------------------------------
+
+struct layer_status {
+  std::string name = {};
+  std::string kind = {};
+  /// The current mode.
+  caisson::mode mode = caisson::mode::enforce;
+  /// The state's name; empty for policies without states.
+  std::string state = {};
+  /// Counters and gauges.
+  std::map<std::string, std::int64_t> metrics = {};
+  /// Every setting, as text.
+  std::map<std::string, std::string> config = {};
+};
+CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
+
+/// How long something took; see docs/gate.md. Percentiles are within 6.25 %.
+struct duration_summary {
+  measured what = measured::calls;
+  /// Of calls and attempts: whether they succeeded. Of waits: whether the call
+  /// was sent in the end.
+  bool ok = true;
+  /// How many there were.
+  std::uint64_t count = 0;
+  duration p50 = duration::zero();
+  duration p90 = duration::zero();
+  duration p99 = duration::zero();
+  duration max = duration::zero();
+};
+CAISSON_MESSAGE(duration_summary, what, ok, count, p50, p90, p99, max)
+
+struct status {
+  std::string name = {};
+  gate_state state = gate_state::accepting;
+  worker_state worker = worker_state::none;
+  /// The gate's own counters and gauges (docs/gate.md).
+  std::map<std::string, std::int64_t> metrics = {};
+  /// From the outside in.
+  std::vector<layer_status> layers = {};
+  /// Since the gate started or was reset; what never happened is left out.
+  std::vector<duration_summary> durations = {};
+
+  /// The layer with that name; throws `std::out_of_range` if there is none.
+  [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
+
+  /// A metric of the gate itself, and one of a layer; both throw
+  /// `std::out_of_range` if there is none with that name.
+  [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
+  [[nodiscard]] std::int64_t metric(std::string_view layer_name,
+                                    const std::string& metric_name) const;
+
+  /// How long something took; a summary of none if it never happened.
+  [[nodiscard]] duration_summary duration_of(measured what, bool ok) const;
+};
+CAISSON_MESSAGE(status, name, state, worker, metrics, layers, durations)
+
+} // namespace caisson

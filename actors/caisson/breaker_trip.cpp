@@ -50,7 +50,7 @@ void trip_history::adopt(const breaker_config& c, time_point now) {
   if (!needs(c, breaker_trip::without_gap))
     restless_.reset();
   else if (!restless_)
-    restless_.emplace();
+    restless_ = restless_run{};
   auto count = needs(c, breaker_trip::rate_by_count);
   auto time = needs(c, breaker_trip::rate_by_time);
   rate_windows::shape s{count,

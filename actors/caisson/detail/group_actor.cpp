@@ -5,7 +5,7 @@
 namespace caisson::detail {
 
 group_actor::group_actor(caf::actor_config& cfg, supervision_group_config c)
-  : caf::event_based_actor(cfg), plan_(std::move(c)) {}
+  : caf::event_based_actor(cfg), plan_(c) {}
 
 caf::behavior group_actor::make_behavior() {
   return {[this](const member_report& x) {

@@ -6,7 +6,7 @@
 
 namespace caisson::detail {
 
-group_plan::group_plan(supervision_group_config c) : config_(std::move(c)) {
+group_plan::group_plan(supervision_group_config c) : config_(c) {
   require_valid(config_);
 }
 

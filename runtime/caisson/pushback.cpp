@@ -39,14 +39,13 @@ public:
   reader& number(std::size_t n, unsigned& x, bool padded = false) {
     x = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      if (rest_.size() <= i)
-        good_ = false;
-      else if (is_digit(rest_[i]))
-        x = x * 10 + static_cast<unsigned>(rest_[i] - '0');
-      else if (!padded || i != 0 || rest_[i] != ' ')
-        good_ = false;
+      auto c = i < rest_.size() ? rest_[i] : '\0';
+      auto blank = padded && i == 0 && c == ' ';
+      good_ = good_ && (is_digit(c) || blank);
       if (!good_)
         return *this;
+      if (!blank)
+        x = x * 10 + static_cast<unsigned>(c - '0');
     }
     rest_.remove_prefix(n);
     return *this;

@@ -33,6 +33,8 @@ engine_world::engine_world(layers policies, world_setup s)
                                            .path_key = 4711,
                                            .exact_timers = setup_.exact_timers,
                                          }) {
+  // CAF 1.x makes no messages before, and there is no config that does it.
+  init_types();
   for (const auto& x : engine_.targets()) {
     EXPECT_FALSE(x) << "there are no actors here";
     engine_.add_target(setup_.target);

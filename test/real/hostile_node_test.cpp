@@ -217,7 +217,10 @@ TEST_F(hostile_node, cannot_hurt_the_gate_with_oversized_messages) {
     dots += "a.";
   portable::tell_anon(gate, reconfigure{"breaker", {{dots, "1"}}});
   portable::tell_anon(gate, reconfigure{large, {{large, large}}});
+#if CAISSON_CAF_LEGACY
+  // CAF 1.x closes a connection that brings what is no value of an enumeration.
   portable::tell_anon(gate, command{static_cast<operator_command>(200), large});
+#endif
   reconfigure many{"breaker", {}};
   for (auto i = 0; i < 100'000; ++i)
     many.set["key" + std::to_string(i)] = "1";

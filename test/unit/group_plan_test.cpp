@@ -113,6 +113,14 @@ TEST_F(group_plan_test, a_second_loss_meanwhile_joins_the_same_restart) {
   EXPECT_EQ(orders(), list{"start 2"});
 }
 
+TEST_F(group_plan_test, a_loss_that_crossed_a_stop_does_not_count) {
+  make(group_strategy::one_for_all, 2, 1);
+  down(0);
+  EXPECT_EQ(orders(), list{"stop 1"});
+  plan->on_down(1, 0, now, "");
+  EXPECT_FALSE(plan->is_over());
+}
+
 TEST_F(group_plan_test, one_that_dies_while_starting_holds_up_the_others) {
   make(group_strategy::one_for_all, 3);
   down(0);

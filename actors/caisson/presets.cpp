@@ -6,17 +6,25 @@ namespace caisson::presets {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Few errors among many calls do not open it, and a worker that hangs does.
+breaker_config breaker_by_rate() {
+  return {.name = "breaker", .trip = breaker_trip::rate_by_time};
+}
+
+} // namespace
+
 stack standard(std::string name) {
-  return std::move(
-    stack{std::move(name)}
-      .deadline({.name = "deadline", .timeout = 10s})
-      .retrier({.name = "retrier"})
-      .breaker({.name = "breaker", .trip = breaker_trip::rate_by_time})
-      .semaphore({.name = "semaphore",
-                  .permits = 100,
-                  .max_waiters = 100,
-                  .max_wait = 1s})
-      .deadline({.name = "attempt", .timeout = 3s}));
+  return std::move(stack{std::move(name)}
+                     .deadline({.name = "deadline", .timeout = 10s})
+                     .retrier({.name = "retrier"})
+                     .breaker(breaker_by_rate())
+                     .semaphore({.name = "semaphore",
+                                 .permits = 100,
+                                 .max_waiters = 100,
+                                 .max_wait = 1s})
+                     .deadline({.name = "attempt", .timeout = 3s}));
 }
 
 stack reads(std::string name) {
@@ -27,7 +35,7 @@ stack reads(std::string name) {
                 .backoff = schedule::exponential(20ms).limit(500ms).jittered(
                   jitter::full),
                 .idempotent = true})
-      .breaker({.name = "breaker", .trip = breaker_trip::rate_by_time})
+      .breaker(breaker_by_rate())
       .semaphore({.name = "semaphore",
                   .permits = 200,
                   .max_waiters = 200,
@@ -36,15 +44,14 @@ stack reads(std::string name) {
 }
 
 stack writes(std::string name) {
-  return std::move(
-    stack{std::move(name)}
-      .deadline({.name = "deadline", .timeout = 10s})
-      .retrier({.name = "retrier"})
-      .breaker({.name = "breaker", .trip = breaker_trip::rate_by_time})
-      .semaphore({.name = "semaphore",
-                  .permits = 50,
-                  .max_waiters = 200,
-                  .max_wait = 5s}));
+  return std::move(stack{std::move(name)}
+                     .deadline({.name = "deadline", .timeout = 10s})
+                     .retrier({.name = "retrier"})
+                     .breaker(breaker_by_rate())
+                     .semaphore({.name = "semaphore",
+                                 .permits = 50,
+                                 .max_waiters = 200,
+                                 .max_wait = 5s}));
 }
 
 stack background(std::string name) {

@@ -78,10 +78,7 @@ duration_summary status::duration_of(measured what, bool ok) const {
   for (const auto& x : durations)
     if (x.what == what && x.ok == ok)
       return x;
-  duration_summary none;
-  none.what = what;
-  none.ok = ok;
-  return none;
+  return {.what = what, .ok = ok};
 }
 
 } // namespace caisson

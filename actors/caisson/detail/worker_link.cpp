@@ -39,7 +39,6 @@ void worker_link::restart() {
 }
 
 void worker_link::make() {
-  restart_at_ = never;
   awaits_turn_ = false;
   state_ = worker_state::restarting;
   making_ = true;

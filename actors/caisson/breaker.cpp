@@ -166,9 +166,9 @@ void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
 // -- time ---------------------------------------------------------------------
 
 void breaker::catch_up(env& e) {
-  clock_ = std::max(clock_, e.now);
+  auto last = std::exchange(clock_, std::max(clock_, e.now));
   if (std::holds_alternative<closed>(state_))
-    watch_calls(e);
+    watch_calls(last, e);
   if (std::holds_alternative<half_open>(state_))
     expire_probes(e);
   // Unless it is eager, the end of the interval is left to the next call.
@@ -180,10 +180,11 @@ void breaker::catch_up(env& e) {
 }
 
 // Calls that become slow, and steps of the score that end, in order of time.
-void breaker::watch_calls(env& e) {
+// What was due before `last` by a limit that did not hold then, is so at `last`.
+void breaker::watch_calls(time_point last, env& e) {
   auto& s = std::get<closed>(state_);
   for (;;) {
-    auto slow = s.flights.next(config_.slow_call);
+    auto slow = std::max(s.flights.next(config_.slow_call), last);
     auto look = history_.next_look();
     auto t = std::min(slow, look);
     if (t == never || t > clock_)

@@ -197,7 +197,7 @@ private:
   // -- time -------------------------------------------------------------------
 
   void catch_up(env& e);
-  void watch_calls(env& e);
+  void watch_calls(time_point last, env& e);
   void expire_probes(env& e);
   [[nodiscard]] time_point automatic_wakeup() const;
 

@@ -32,19 +32,25 @@ TEST(load_baseline, is_the_median_of_the_intervals_with_calls) {
     {"old ones do not count", {90, 90, 90, 10, 10, 10, 10, 10, 10}, 1},
     {"none is young enough", {90, 0, 0, 0, 0, 0, 0, 0}, std::nullopt},
   };
-  for (auto& row : table) {
-    load_baseline b{60s, 10s};
-    auto t = zero + 1h;
-    if (!row.calls.empty())
-      b.arrive(t); // begins the first interval, and is of it
-    for (std::size_t i = 0; i < row.calls.size(); ++i, t += 10s)
-      for (int n = i == 0 ? 1 : 0; n < row.calls[i]; ++n)
-        b.arrive(t + n * 1ms);
-    b.roll(t);
-    // The end of an empty interval is noticed with the next call only.
-    if (row.calls.size() > 6 && !row.rate)
-      b.arrive(t);
-    EXPECT_EQ(b.rate(), row.rate) << row.what;
+  // Looked at when each interval ends, or only when a call comes.
+  for (auto looks : {false, true}) {
+    for (auto& row : table) {
+      load_baseline b{60s, 10s};
+      auto t = zero + 1h;
+      if (!row.calls.empty())
+        b.arrive(t); // begins the first interval, and is of it
+      for (std::size_t i = 0; i < row.calls.size(); ++i, t += 10s) {
+        if (looks)
+          b.roll(t);
+        for (int n = i == 0 ? 1 : 0; n < row.calls[i]; ++n)
+          b.arrive(t + n * 1ms);
+      }
+      b.roll(t);
+      // The end of an empty interval is noticed with the next call only.
+      if (row.calls.size() > 6 && !row.rate)
+        b.arrive(t);
+      EXPECT_EQ(b.rate(), row.rate) << row.what;
+    }
   }
 }
 

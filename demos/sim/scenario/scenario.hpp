@@ -8,18 +8,27 @@
 
 #include <caisson/schedule_settings.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/stack_toml.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+namespace caisson {
+struct stack_entry;
+} // namespace caisson
+
 namespace caisson::sim {
+
+/// The stacks of an arm. Arms share those that they do not replace. To look
+/// into one needs <caisson/stack_toml.hpp>, and with it CAF.
+using stack_map = std::map<std::string, std::shared_ptr<const stack_entry>,
+                           std::less<>>;
 
 inline constexpr std::uint32_t no_limit = count_value::unlimited;
 
@@ -255,7 +264,7 @@ struct arm_config {
   std::vector<edge_rule> edges;
   std::vector<load_config> loads;
   std::vector<fault_config> faults;
-  std::map<std::string, stack_entry, std::less<>> stacks;
+  stack_map stacks;
   expectation expect;
 };
 

@@ -1,7 +1,9 @@
 #include <sim/scenario/stacks.hpp>
 
 #include <caisson/detail/settings_text.hpp>
+#include <caisson/stack_toml.hpp>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -25,7 +27,9 @@ void stacks_value::read(const setting& from, const setting_path& path,
     auto entry = table ? stack_from(*table, name, path / name, value.place, out)
                        : std::nullopt;
     // One that is wrong is a stack all the same for those that use it.
-    x_.insert_or_assign(name, entry ? std::move(*entry) : stack_entry{stack{}});
+    x_.insert_or_assign(name,
+                        std::make_shared<const stack_entry>(
+                          entry ? std::move(*entry) : stack_entry{stack{}}));
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <caisson/settings.hpp>
 
-#include <map>
 #include <string>
 
 namespace caisson::sim {
@@ -13,9 +12,7 @@ namespace caisson::sim {
 /// A field with stacks and their layers, as in a file of stacks.
 class stacks_value final : public field_value {
 public:
-  using map = std::map<std::string, stack_entry, std::less<>>;
-
-  explicit stacks_value(map& x) : x_(x) {}
+  explicit stacks_value(stack_map& x) : x_(x) {}
 
   [[nodiscard]] std::string type() const override { return "table"; }
   [[nodiscard]] std::string allowed() const override {
@@ -27,7 +24,7 @@ public:
   void check(const setting_path&, problems&) const override {}
 
 private:
-  map& x_;
+  stack_map& x_;
 };
 
 } // namespace caisson::sim

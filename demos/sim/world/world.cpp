@@ -5,6 +5,7 @@
 #include <sim/world/service.hpp>
 
 #include <caisson/gate.hpp>
+#include <caisson/stack_toml.hpp>
 
 #include <fmt/format.h>
 
@@ -88,7 +89,7 @@ caf::actor world::spawn_gate_of(const std::string& name,
     c.max_calls = 16'000'000;
     policies = stack{c};
   } else {
-    policies = plan_.arm.stacks.find(stack_name)->second.policies;
+    policies = plan_.arm.stacks.find(stack_name)->second->policies;
     policies.rename(name);
   }
   if (policies.config().seed == 0) {

@@ -131,3 +131,16 @@ build() {
   say "Building in $dir"
   cmake --build "$dir" --parallel "$(nproc)" "$@"
 }
+
+# Prints how many tests passed and failed in the last run of ctest in the build
+# directory $1. A part of a test program counts as the tests in it.
+count_tests() {
+  awk '
+    /^[0-9]+\/[0-9]+ Testing: /    { good = bad = parts = 0 }
+    /^\[  PASSED  \] [0-9]+ test/  { good += $4; parts = 1 }
+    /^\[  FAILED  \] [0-9]+ test/  { bad += $4 }
+    /^Test Passed\./               { passed += parts ? good : 1 }
+    /^Test Failed\./               { passed += good; failed += bad ? bad : 1 }
+    END                            { print passed + 0, failed + 0 }
+  ' "$1/Testing/Temporary/LastTest.log"
+}

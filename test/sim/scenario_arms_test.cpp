@@ -4,6 +4,8 @@
 
 #include <support/sim_scenarios.hpp>
 
+#include <caisson/stack_toml.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -165,10 +167,10 @@ TEST(scenario_arms, replace_a_stack_as_a_whole_and_add_others) {
   auto arm = with("[[arm.x.stack.s.layer]]\nkind = 'limiter'\n"
                   "[arm.x.stack.t]\n");
   EXPECT_EQ(arm.stacks.size(), 2u);
-  EXPECT_EQ(arm.stacks.at("s").policies.names(), names{"limiter"});
+  EXPECT_EQ(arm.stacks.at("s")->policies.names(), names{"limiter"});
   // 30 s is the library's default.
-  EXPECT_EQ(arm.stacks.at("s").policies.config().default_deadline, 30s);
-  EXPECT_EQ(arm.stacks.at("t").policies.size(), 0u);
+  EXPECT_EQ(arm.stacks.at("s")->policies.config().default_deadline, 30s);
+  EXPECT_EQ(arm.stacks.at("t")->policies.size(), 0u);
 }
 
 TEST(scenario_arms, merge_expectations) {

@@ -4,6 +4,8 @@
 
 #include <support/sim_scenarios.hpp>
 
+#include <caisson/stack_toml.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -328,7 +330,7 @@ TEST(scenario_expect, turns_into_bounds) {
 
 TEST(scenario_stacks, are_read_with_the_world) {
   ASSERT_EQ(all().stacks.size(), 1u);
-  EXPECT_EQ(all().stacks.at("careful").policies.names(), names{"breaker"});
+  EXPECT_EQ(all().stacks.at("careful")->policies.names(), names{"breaker"});
 }
 
 } // namespace

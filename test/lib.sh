@@ -10,6 +10,9 @@ packages=(
   cmake ninja-build g++ ccache python3 clang-format openssl
 )
 
+# Without this, ccache keeps nothing that is compiled with a precompiled header.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+
 # Says what happens next.
 say() { printf '\n== %s\n' "$*"; }
 

@@ -2,6 +2,7 @@
 #include <caisson/callback.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace caisson {
@@ -161,6 +162,17 @@ void breaker::count_verdict(verdict v) {
 void breaker::tell_late(const call_info& call, std::string_view why, env& e) {
   count(counter::late_results);
   e.tell({.kind = event_kind::late_result, .detail = why, .call = call.id});
+}
+
+void breaker::attempt_timed_out(env& e) {
+  catch_up(e);
+  // A probe is judged by how its call ends.
+  if (!config_.count_attempt_timeouts
+      || !std::holds_alternative<closed>(state_))
+    return;
+  count(counter::attempt_timeouts);
+  history_.add(true, std::nullopt, clock_);
+  weigh_results(e);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -333,6 +345,17 @@ std::string_view breaker::state() const {
     return "forced_closed";
   constexpr std::string_view names[] = {"closed", "open", "half_open"};
   return names[state_.index()];
+}
+
+caisson::circuit breaker::circuit() const noexcept {
+  if (override_ == override_state::forced_open)
+    return caisson::circuit::open;
+  if (override_ == override_state::forced_closed)
+    return caisson::circuit::closed;
+  constexpr caisson::circuit all[] = {caisson::circuit::closed,
+                                      caisson::circuit::open,
+                                      caisson::circuit::half_open};
+  return all[state_.index()];
 }
 
 void breaker::prepare(breaker_config& next, env& e) {

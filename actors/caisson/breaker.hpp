@@ -43,6 +43,7 @@ enum class breaker_counter : std::uint8_t {
   reopened,
   closed,
   half_open_timeouts,
+  attempt_timeouts,
   count_
 };
 
@@ -70,6 +71,7 @@ struct enum_names<breaker_counter> {
     "reopened",
     "closed",
     "half_open_timeouts",
+    "attempt_timeouts",
   };
 };
 
@@ -108,10 +110,12 @@ public:
 
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override { catch_up(e); }
+  void attempt_timed_out(env& e) override;
 
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] std::string_view state() const override;
+  [[nodiscard]] caisson::circuit circuit() const noexcept override;
   bool command(operator_command c, env& e) override;
   bool command_for(operator_command c, duration time, env& e) override;
 

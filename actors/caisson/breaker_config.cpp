@@ -81,6 +81,10 @@ void describe(field_visitor& v, breaker_config& c) {
        c.ramp, {0s, 1h});
   v.on({"ramp_from", "the share that passes at the beginning of the ramp"},
        c.ramp_from, {0.0, 1.0});
+  v.on({"count_attempt_timeouts",
+        "whether an attempt that ran into its timeout, and that a retrier "
+        "further in follows with another one, counts as a failure of its own"},
+       c.count_attempt_timeouts);
   v.choice({"initial", "the state at the start and after reset"}, c.initial);
   v.on({"count_only", "errors that count as failures, all others being "
                       "neutral; empty: the default table"},

@@ -170,6 +170,10 @@ struct breaker_config {
   /// The share that passes at the beginning of the ramp; 0 to 1, default 0.1.
   double ramp_from = 0.1;
 
+  /// Whether an attempt that ran into its timeout, and that a retrier further
+  /// in follows with another one, counts as a failure of its own; default yes.
+  bool count_attempt_timeouts = true;
+
   /// The state at the start and after `reset`; default `closed`. With
   /// `half_open` the first calls are probes.
   breaker_start initial = breaker_start::closed;

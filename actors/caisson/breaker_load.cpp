@@ -58,9 +58,11 @@ void load_score::arrive(time_point now) {
   arrivals_.add(false, now);
 }
 
-void load_score::add(bool failed, duration took, time_point now) {
+void load_score::add(bool failed, std::optional<duration> took,
+                     time_point now) {
   results_.add(failed, now);
-  latencies_.record(took, now);
+  if (took)
+    latencies_.record(*took, now);
 }
 
 time_point load_score::next_look() const {

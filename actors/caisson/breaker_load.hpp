@@ -66,7 +66,7 @@ public:
   void arrive(time_point now);
 
   /// A result came that is a success or a failure; the call took `took`.
-  void add(bool failed, duration took, time_point now);
+  void add(bool failed, std::optional<duration> took, time_point now);
 
   /// The end of the present step; `never` while there is nothing to count.
   [[nodiscard]] time_point next_look() const;

@@ -86,7 +86,8 @@ void trip_history::restart(const breaker_config& c) {
 
 // -- what happens -------------------------------------------------------------
 
-void trip_history::add(bool failed, duration took, time_point now) {
+void trip_history::add(bool failed, std::optional<duration> took,
+                       time_point now) {
   roll(now);
   run_ = failed ? run_ + 1 : 0;
   // A success proves nothing to a restless run: only time without failures

@@ -31,8 +31,9 @@ public:
       load_->arrive(now);
   }
 
-  /// Adds a result that arrived at `now`, of a call that took `took`.
-  void add(bool failed, duration took, time_point now);
+  /// Adds a result that arrived at `now`, of a call that took `took`, if that
+  /// is known.
+  void add(bool failed, std::optional<duration> took, time_point now);
 
   /// Adds a call that came back in time, or was found slow, at `now`.
   void add_pace(bool was_slow, time_point now);

@@ -16,6 +16,9 @@ void describe(field_visitor& v, fallback_config& c) {
                             "no place",
                             "calls"},
                            c.max_concurrent, {0, 1'000'000});
+  v.on({"cache_share", "which part of the time that a call has left an "
+                       "alternative that is a cache may take"},
+       c.cache_share, {0.001, 1.0});
   v.on({"fall_back_on", "errors that are answered by an alternative, and no "
                         "others; empty: as in the default table, and `shed`"},
        c.classify.allow);
@@ -77,12 +80,13 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
   if (next > my.next)
     count(counter::passed_over);
   count(my.next == 0 ? counter::fell_back : counter::tried_next);
-  auto asks = chain_[next] == alternative_kind::actor;
+  auto asks = chain_[next] != alternative_kind::value;
   keep_place(my, asks);
   my.next = next + 1;
   if (asks)
-    e.start_child(
-      {.parents = {call.id}, .target = static_cast<std::uint32_t>(next)});
+    e.start_child({.parents = {call.id},
+                   .target = static_cast<std::uint32_t>(next),
+                   .deadline = limit_of(call, next, e.now)});
   else
     e.answer(call.id, next);
   return decision::hold();
@@ -118,11 +122,18 @@ bool fallback::full() const noexcept {
          && running_ >= std::int64_t{config_.max_concurrent};
 }
 
+time_point fallback::limit_of(const call_info& call, std::uint64_t which,
+                              time_point now) const noexcept {
+  if (chain_[which] != alternative_kind::cache || call.deadline == never)
+    return never;
+  return time_after(now, scaled(call.deadline - now, config_.cache_share));
+}
+
 std::uint64_t fallback::next_for(const progress& my) const noexcept {
   auto i = my.next;
   // Who is with an actor already has a place for all of them.
   if (!my.placed && full())
-    while (i < chain_.size() && chain_[i] == alternative_kind::actor)
+    while (i < chain_.size() && chain_[i] != alternative_kind::value)
       ++i;
   return i;
 }

@@ -25,6 +25,11 @@ struct fallback_config {
   /// default 10; 0: no limit. Values take no place.
   std::uint32_t max_concurrent = 10;
 
+  /// Which part of the time that a call has left an alternative that is a cache
+  /// may take: 0.001 to 1, default 0.15. A cache that takes longer is not worth
+  /// waiting for, and the rest of the time is left for what comes after it.
+  double cache_share = 0.15;
+
   /// Which outcomes to fall back from: `failure`, `transient` and `refused`,
   /// and in the default table also the error `shed`. The lists are called
   /// `fall_back_on` (allow) and `ignore` (deny), both empty by default. If
@@ -73,6 +78,8 @@ enum class alternative_kind : std::uint8_t {
   value,
   /// An actor, which can handle a limited number of calls at once.
   actor,
+  /// An actor that knows earlier answers: it has less time.
+  cache,
 };
 
 /// Sends a call whose worker failed to alternatives, one after another, until
@@ -135,6 +142,10 @@ private:
 
   [[nodiscard]] judgement judge(const outcome& o, env& e) const;
   [[nodiscard]] bool full() const noexcept;
+
+  // How long the actor may take.
+  [[nodiscard]] time_point limit_of(const call_info& call, std::uint64_t which,
+                                    time_point now) const noexcept;
 
   // The next alternative that can take the call, or their number if none can.
   [[nodiscard]] std::uint64_t next_for(const progress& my) const noexcept;

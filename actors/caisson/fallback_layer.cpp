@@ -10,7 +10,7 @@ std::vector<alternative_kind> kinds_of(const std::vector<alternative>& chain) {
   std::vector<alternative_kind> out;
   out.reserve(chain.size());
   for (const auto& x : chain)
-    out.push_back(x.asks ? alternative_kind::actor : alternative_kind::value);
+    out.push_back(x.kind);
   return out;
 }
 
@@ -26,7 +26,7 @@ void fallback_layer::check_extras(const std::vector<alternative>& chain,
     out.push_back({problem_kind::missing, path / "alternatives",
                    "a fallback needs at least one alternative"});
   for (std::size_t i = 0; i < chain.size(); ++i)
-    if (chain[i].asks && !chain[i].target)
+    if (chain[i].kind != alternative_kind::value && !chain[i].target)
       out.push_back({problem_kind::missing, path / "alternatives" / i,
                      "there is no actor to ask: the handle is null"});
 }

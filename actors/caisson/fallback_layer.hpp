@@ -17,18 +17,24 @@ namespace caisson {
 struct alternative {
   caf::message value = {};
   caf::actor target = {};
-  /// Whether `target` answers.
-  bool asks = false;
+  /// Which of them answers.
+  alternative_kind kind = alternative_kind::value;
 
   /// The message `xs...` as the answer.
   template <class... Ts>
   static alternative answer(Ts&&... xs) {
-    return {detail::make_early(std::forward<Ts>(xs)...), {}, false};
+    return {detail::make_early(std::forward<Ts>(xs)...)};
   }
 
   /// Asks `target`, which gets the call's content like the worker.
   static alternative ask(caf::actor target) {
-    return {{}, std::move(target), true};
+    return {{}, std::move(target), alternative_kind::actor};
+  }
+
+  /// Asks `target`, which knows earlier answers and is quick: it has only
+  /// `fallback_config::cache_share` of the time that the call has left.
+  static alternative ask_cache(caf::actor target) {
+    return {{}, std::move(target), alternative_kind::cache};
   }
 };
 

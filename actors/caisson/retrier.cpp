@@ -65,6 +65,7 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
                                env& e) {
   auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
+  charge(result, e.now);
   // Tells nothing about the worker.
   if (v != verdict::neutral)
     count_try(my, v == verdict::success, e);
@@ -114,6 +115,9 @@ std::optional<decision> retrier::try_again(const call_info& call, progress& my,
   ++waiting_;
   my.at = stage::backoff;
   e.tell({.kind = event_kind::retried, .call = call.id, .delay = *delay});
+  // One that never reached the worker says nothing about it.
+  if (result.is(errc::deadline_exceeded) && result.reached)
+    e.attempt_timed_out(call.id);
   return decision::hold(time_after(e.now, *delay));
 }
 
@@ -143,6 +147,8 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   // Also true of a wait without end, which no call should begin.
   if (time_after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);
+  if (auto why = withheld(my, e))
+    return give_up(*why);
   if (config_.budget && !withdraw(result, e.now))
     return give_up(counter::gave_up_budget);
   if (result.retry_after > duration::zero()) {
@@ -151,6 +157,24 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
     my.place = {};
   }
   return wait;
+}
+
+// Why the gate's breakers allow no retry; nothing if they do.
+std::optional<retrier::counter> retrier::withheld(const progress& my,
+                                                  const env& e) const {
+  if (!config_.heed_breakers)
+    return std::nullopt;
+  switch (e.circuit()) {
+    case circuit::closed:
+      break;
+    case circuit::half_open:
+      if (my.attempts > 1)
+        return counter::gave_up_half_open;
+      break;
+    case circuit::open:
+      return counter::gave_up_open;
+  }
+  return std::nullopt;
 }
 
 bool retrier::attempts_left(const call_info& call, const progress& my,
@@ -344,6 +368,17 @@ bool retrier::withdraw(const outcome& failed, time_point now) {
                                                  : 1;
   return shared_ ? shared_->try_withdraw(now, cost)
                  : budget_.try_withdraw(now, cost);
+}
+
+// A worker whose calls are turned away has no use for further attempts.
+void retrier::charge(const outcome& failed, time_point now) {
+  auto rejected = failed.is(errc::breaker_open)
+                  || failed.is(errc::rate_limited);
+  if (!rejected || !config_.budget || config_.budget_rejection_cost == 0)
+    return;
+  count(counter::rejections_charged);
+  auto cost = config_.budget_rejection_cost;
+  shared_ ? shared_->charge(now, cost) : budget_.charge(now, cost);
 }
 
 std::int64_t retrier::budget_left() const {

@@ -36,6 +36,9 @@ enum class retrier_counter : std::uint8_t {
   gave_up_deadline,
   gave_up_schedule,
   gave_up_budget,
+  gave_up_open,
+  gave_up_half_open,
+  rejections_charged,
   abandoned,
   abandoned_waiting,
   first_try_ok,
@@ -68,6 +71,9 @@ struct enum_names<retrier_counter> {
     "gave_up_deadline",
     "gave_up_schedule",
     "gave_up_budget",
+    "gave_up_open",
+    "gave_up_half_open",
+    "rejections_charged",
     "abandoned",
     "abandoned_waiting",
     "first_try_ok",
@@ -199,6 +205,8 @@ private:
   // there is none.
   std::optional<duration> next_delay(const call_info& call, progress& my,
                                      const outcome& result, env& e);
+  [[nodiscard]] std::optional<counter> withheld(const progress& my,
+                                                const env& e) const;
   [[nodiscard]] bool attempts_left(const call_info& call, const progress& my,
                                    const outcome& result) const noexcept;
   std::optional<duration> pause_after(const outcome& result, duration scheduled,
@@ -223,6 +231,7 @@ private:
   void judge_alarm(env& e);
   void deposit(time_point now);
   bool withdraw(const outcome& failed, time_point now);
+  void charge(const outcome& failed, time_point now);
   [[nodiscard]] std::int64_t budget_left() const;
 
   retry_budget budget_;

@@ -37,6 +37,12 @@ void describe_budget(field_visitor& v, retrier_config& c) {
                             "deadline_exceeded",
                             "retries"},
                            c.budget_timeout_cost, {1, 100});
+  v.integer<std::uint32_t>({"budget_rejection_cost",
+                            "as how many retries each call counts that a "
+                            "breaker or a limiter further in rejected; 0: not "
+                            "at all",
+                            "retries"},
+                           c.budget_rejection_cost, {0, 100});
   v.on({"budget_name", "retriers with the same name in one actor system share "
                        "a budget, whose limits are those of the first; empty: "
                        "a budget of its own"},
@@ -94,6 +100,9 @@ void describe(field_visitor& v, retrier_config& c) {
   v.on({"idempotency_keys", "whether calls without an idempotency key get one "
                             "for all their attempts"},
        c.idempotency_keys);
+  v.on({"heed_breakers", "no retries while a breaker of the gate is open, and "
+                         "at most one for each call while it is half-open"},
+       c.heed_breakers);
   v.on({"retry_on", "errors that are retried, and no others; empty: as in the "
                     "default table"},
        c.classify.allow);

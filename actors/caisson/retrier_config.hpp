@@ -83,6 +83,15 @@ struct retrier_config {
   /// cost the worker more than work that it refused.
   std::uint32_t budget_timeout_cost = 1;
 
+  /// As how many retries each call counts in the budget that a breaker or a
+  /// limiter further in rejected, whether or not it is retried: 0 to 100,
+  /// default 1; 0: not at all.
+  std::uint32_t budget_rejection_cost = 1;
+
+  /// Whether the gate's breakers are heeded: no retries while one of them is
+  /// open, and at most one for each call while one is half-open; default yes.
+  bool heed_breakers = true;
+
   /// Retriers with the same name in one actor system share a budget; empty (the
   /// default): one of its own. The first of them sets the limits.
   std::string budget_name = {};

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, last_errc> names{
   "worker_down",  "budget_exhausted",  "shed",
   "batch_failed", "no_such_permit",    "invalid_config",
   "draining",     "callback_failed",   "call_loop",
+  "injected",
 };
 
 } // namespace
@@ -46,6 +47,7 @@ bool is_rejection(errc code) noexcept {
     case errc::budget_exhausted:
     case errc::batch_failed:
     case errc::callback_failed:
+    case errc::injected:
       // May happen with the work done or half done.
       return false;
   }

@@ -45,10 +45,12 @@ enum class errc : std::uint8_t {
   /// The call reached a gate that it had passed before, or passed too many
   /// gates.
   call_loop,
+  /// A chaos layer made the call fail on purpose.
+  injected,
 };
 
 /// The number of the last enumerator.
-inline constexpr std::uint8_t last_errc = 15;
+inline constexpr std::uint8_t last_errc = 16;
 
 /// The enumerator's name, such as `breaker_open`; `unknown` for other values.
 [[nodiscard]] std::string_view name_of(errc code) noexcept;

@@ -53,6 +53,9 @@ verdict standard_own(const outcome& o) noexcept {
     case errc::callback_failed:
     case errc::call_loop:
       return verdict::neutral;
+    case errc::injected:
+      // Just as if the worker had failed.
+      break;
   }
   return verdict::transient;
 }

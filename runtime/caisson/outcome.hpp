@@ -143,7 +143,7 @@ public:
   /// | `shed`, `draining`, `cancelled`, `budget_exhausted`, `no_such_permit`,
   /// `invalid_config`, `callback_failed`, `call_loop` | neutral |
   /// | CAF's `unexpected_message` (the worker has no handler) | failure |
-  /// | any other error | transient |
+  /// | any other error, `injected` among them | transient |
   [[nodiscard]] static verdict standard(const outcome& o) noexcept;
 
   /// Names of errors; empty: no such rule. A name is one of Caisson's

@@ -139,6 +139,16 @@ struct decision {
   }
 };
 
+/// What a policy that may turn all calls away says of what is behind it.
+enum class circuit : std::uint8_t {
+  /// Calls pass.
+  closed,
+  /// A few calls pass, to see whether what is behind it works again.
+  half_open,
+  /// No call passes.
+  open,
+};
+
 /// The kind of an event.
 enum class event_kind : std::uint8_t {
   /// `from` → `to`.
@@ -163,9 +173,11 @@ enum class event_kind : std::uint8_t {
   reconfigured,
   /// A user function threw; `detail` names the function and the exception.
   callback_failed,
+  /// A fault was injected on purpose; `detail` is its kind.
+  injected,
 };
 
-inline constexpr std::uint8_t last_event_kind = 10;
+inline constexpr std::uint8_t last_event_kind = 11;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 
@@ -233,6 +245,8 @@ public:
       join_child,
       /// The child `index` is cancelled; its parents stay held.
       cancel_child,
+      /// The layers above hear of an attempt that timed out.
+      attempt_timed_out,
     };
     kind what;
     call_id call = 0;
@@ -280,6 +294,19 @@ public:
 
   /// Cancels a child of this policy; `child_done` is not called for it.
   void cancel_child(call_id child) { ask(action::kind::cancel_child, child); }
+
+  /// The worst state of the gate's breakers: of all layers whose mode is
+  /// `enforce`, above and below this one.
+  [[nodiscard]] virtual caisson::circuit circuit() const {
+    return caisson::circuit::closed;
+  }
+
+  /// Tells the layers above that an attempt at the call ran into its timeout
+  /// and is followed by another one, so that they never see its outcome. They
+  /// hear of it (`policy::attempt_timed_out`) after this policy has returned.
+  void attempt_timed_out(call_id call) {
+    actions.push_back({action::kind::attempt_timed_out, call});
+  }
 
   /// Sends an event to subscribers. Cheap if there are none.
   virtual void tell(const event_info&) {}
@@ -379,6 +406,15 @@ public:
   /// `hold`: they stay held, and the policy takes care of them. Not called once
   /// the host ends.
   virtual decision child_done(call_id child, outcome& result, env& e);
+
+  /// A layer further in has had an attempt that ran into its timeout, and makes
+  /// another one. Says nothing about a call of this policy.
+  virtual void attempt_timed_out(env&) {}
+
+  /// What this policy says about what is behind it.
+  [[nodiscard]] virtual caisson::circuit circuit() const noexcept {
+    return caisson::circuit::closed;
+  }
 
   /// When to call `wake` next. The host asks after each call to the policy.
   [[nodiscard]] virtual time_point wakeup() const { return never; }

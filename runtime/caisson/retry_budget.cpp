@@ -42,6 +42,12 @@ bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) noexcept {
   return true;
 }
 
+void retry_budget::charge(time_point now, std::uint32_t cost) noexcept {
+  roll(now);
+  auto there = std::max<std::int64_t>(sum_ + reserve_, 0);
+  book(-std::min<std::int64_t>(cost * unit, there));
+}
+
 std::int64_t retry_budget::balance(time_point now) noexcept {
   roll(now);
   return balance();

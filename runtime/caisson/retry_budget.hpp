@@ -51,6 +51,9 @@ public:
   [[nodiscard]] bool try_withdraw(time_point now,
                                   std::uint32_t cost = 1) noexcept;
 
+  /// Withdraws as many of `cost` retries as there are.
+  void charge(time_point now, std::uint32_t cost) noexcept;
+
   /// How many retries are affordable at `now`.
   [[nodiscard]] std::int64_t balance(time_point now) noexcept;
 

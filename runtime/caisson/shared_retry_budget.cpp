@@ -20,6 +20,11 @@ bool shared_retry_budget::try_withdraw(time_point now, std::uint32_t cost) {
   return budget_.try_withdraw(now, cost);
 }
 
+void shared_retry_budget::charge(time_point now, std::uint32_t cost) {
+  std::lock_guard guard{mutex_};
+  budget_.charge(now, cost);
+}
+
 std::int64_t shared_retry_budget::balance() const {
   std::lock_guard guard{mutex_};
   return budget_.balance();

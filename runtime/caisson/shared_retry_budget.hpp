@@ -21,6 +21,7 @@ public:
 
   void deposit(time_point now);
   [[nodiscard]] bool try_withdraw(time_point now, std::uint32_t cost = 1);
+  void charge(time_point now, std::uint32_t cost);
   [[nodiscard]] std::int64_t balance() const;
 
   /// Starts anew with these limits, unless it has them.

@@ -57,6 +57,8 @@ settings_of_run some_settings() {
     c.budget_reserve = std::max(c.budget_reserve, 1u);
   c.budget_ttl = *rc::gen::element<duration>(1s, 10s, 60s);
   c.budget_timeout_cost = *rc::gen::element<std::uint32_t>(1, 2, 100);
+  c.budget_rejection_cost = *rc::gen::element<std::uint32_t>(0, 1, 1, 100);
+  c.heed_breakers = *rc::gen::arbitrary<bool>();
   if (c.budget_ratio == 0.0 && c.budget_reserve < 100)
     c.budget_timeout_cost = 1;
   return s;
@@ -115,6 +117,13 @@ public:
   void finish(call_id id, const sample& s, time_point now) {
     auto& x = calls[id];
     x.reached = x.reached || s.result.reached;
+    auto rejected = s.result.is(errc::breaker_open)
+                    || s.result.is(errc::rate_limited);
+    auto fine = now_.config.budget_rejection_cost;
+    if (rejected && now_.config.budget && fine > 0) {
+      ++count["rejections_charged"];
+      budget_.charge(now, fine);
+    }
     if (s.success || s.worth_it)
       ++count[std::string{try_of(x)} + (s.success ? "_ok" : "_failed")];
     if (s.success) {
@@ -185,6 +194,7 @@ public:
 
   std::map<call_id, call> calls;
   std::map<std::string, std::int64_t> count;
+  circuit breakers = circuit::closed;
 
 private:
   static retry_budget::limits limits_of(const retrier_config& c) {
@@ -228,6 +238,11 @@ private:
       wait = std::max<duration>(wait, 1ms);
     if (wait == unlimited || (x.deadline != never && now + wait >= x.deadline))
       return "gave_up_deadline";
+    if (now_.config.heed_breakers && breakers == circuit::open)
+      return "gave_up_open";
+    if (now_.config.heed_breakers && breakers == circuit::half_open
+        && x.sent >= 2)
+      return "gave_up_half_open";
     auto cost = s.result.is(errc::deadline_exceeded)
                   ? now_.config.budget_timeout_cost
                   : 1;
@@ -280,6 +295,9 @@ public:
       case 11:
         if (op.how < 100)
           reset();
+        else
+          model_.breakers = real_.e.breakers
+            = static_cast<circuit>(op.how % 3);
         break;
     }
     compare();
@@ -355,6 +373,7 @@ private:
     for (auto name : {"succeeded", "recovered", "not_retryable",
                       "not_idempotent", "gave_up_pushback", "gave_up_attempts",
                       "gave_up_deadline", "gave_up_schedule", "gave_up_budget",
+                      "gave_up_open", "gave_up_half_open",
                       "abandoned", "abandoned_waiting"})
       ended += got[name];
     if (!was_reset_)

@@ -27,6 +27,12 @@ public:
     return true;
   }
 
+  void charge(time_point now, std::uint32_t cost) {
+    auto slice = slice_at(now);
+    auto left = std::max<std::int64_t>(millionths_in(slice), 0);
+    book_.push_back({slice, -std::min(cost * std::int64_t{1'000'000}, left)});
+  }
+
   std::int64_t balance(time_point now) { return left_in(slice_at(now)); }
 
   std::int64_t balance() const { return left_in(slice_of(latest_)); }
@@ -44,12 +50,16 @@ private:
   }
 
   std::int64_t left_in(std::int64_t slice) const {
+    return std::max<std::int64_t>(millionths_in(slice), 0) / 1'000'000;
+  }
+
+  std::int64_t millionths_in(std::int64_t slice) const {
     std::int64_t sum = limits_.reserve * (limits_.ttl.count() / 1'000'000)
                        * 1'000;
     for (auto& x : book_)
       if (x.slice > slice - 10)
         sum += x.millionths;
-    return sum < 0 ? 0 : sum / 1'000'000;
+    return sum;
   }
 
   std::int64_t slice_at(time_point now) {

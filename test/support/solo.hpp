@@ -53,6 +53,11 @@ public:
     /// What was said besides, of the same events.
     std::vector<std::string> details;
     std::vector<std::string> threw;
+    [[nodiscard]] caisson::circuit circuit() const override { return breakers; }
+    /// The worst state of the gate's breakers.
+    caisson::circuit breakers = caisson::circuit::closed;
+    /// Whose attempts ran into a timeout, as the layers above hear.
+    std::vector<call_id> timed_out;
     /// Child number i is called i + 1.
     std::vector<child_call> children;
 
@@ -237,6 +242,10 @@ private:
 
   void carry_out(const env::action& a) {
     using kind = env::action::kind;
+    if (a.what == kind::attempt_timed_out) {
+      e.timed_out.push_back(a.call);
+      return;
+    }
     if (a.what == kind::start_child) {
       const auto& child = e.children.at(a.index - 1);
       if (child.target == child_call::below)

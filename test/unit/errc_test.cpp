@@ -19,8 +19,8 @@ TEST(errc, names_are_distinct_and_read_back) {
 
 TEST(errc, ends_match_their_names) {
   EXPECT_EQ(name_of(errc::breaker_open), "breaker_open");
-  EXPECT_EQ(name_of(errc::call_loop), "call_loop");
-  EXPECT_EQ(static_cast<int>(errc::call_loop), last_errc);
+  EXPECT_EQ(name_of(errc::injected), "injected");
+  EXPECT_EQ(static_cast<int>(errc::injected), last_errc);
 }
 
 TEST(errc, other_values_are_unknown) {

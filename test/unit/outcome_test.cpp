@@ -115,6 +115,7 @@ TEST(classifier, standard_table_covers_every_code) {
     {errc::draining, neutral, neutral},
     {errc::callback_failed, neutral, neutral},
     {errc::call_loop, neutral, neutral},
+    {errc::injected, transient, transient},
   };
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {

@@ -131,6 +131,8 @@ ramp | duration | 0s
   0s to 1h
 ramp_from | number | 0.1
   0 to 1
+count_attempt_timeouts | boolean | true
+  true, false
 initial | choice | closed
   closed, half_open
 count_only | list | []
@@ -158,6 +160,8 @@ idempotent | boolean | false
   true, false
 idempotency_keys | boolean | false
   true, false
+heed_breakers | boolean | true
+  true, false
 retry_on | list | []
   a list of strings
 fail_on | list | []
@@ -172,6 +176,8 @@ budget_ttl | duration | 10s
   1s to 1min
 budget_timeout_cost | integer (retries) | 1
   1 to 100
+budget_rejection_cost | integer (retries) | 1
+  0 to 100
 budget_name | string | ""
   any text
 unsafe | boolean | false
@@ -222,6 +228,8 @@ mode | choice | enforce
   enforce, observe, off
 max_concurrent | integer (calls) | 10
   0 to 1000000
+cache_share | number | 0.15
+  0.001 to 1
 fall_back_on | list | []
   a list of strings
 ignore | list | []

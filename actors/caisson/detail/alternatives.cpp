@@ -107,16 +107,25 @@ alternative alternative_from(const section& at, caf::actor_system* sys,
            .required = true,
            .one_of = "answer"},
           name);
+  auto cached = false;
+  from.on({.key = "cached",
+           .help = "whether the actor is a cache: it has only `cache_share` of "
+                   "the time that is left",
+           .needs = {"actor"}},
+          cached);
   from.finish();
   if (out.size() > known)
     return {};
-  if (!value)
-    return alternative::ask(
-      find_actor(name, sys, at.path / "actor", place_in(at, "actor"), out));
+  if (!value) {
+    auto target = find_actor(name, sys, at.path / "actor",
+                             place_in(at, "actor"), out);
+    return cached ? alternative::ask_cache(std::move(target))
+                  : alternative::ask(std::move(target));
+  }
   auto stated = type < std::size(value_types) ? &value_types[type]
                                               : own_type(*value);
   if (stated)
-    return {stated->read(from), {}};
+    return {stated->read(from)};
   out.push_back({problem_kind::type, at.path / "value",
                  to_text(*value)
                    + " cannot be an answer, allowed: a string, an integer or a "

@@ -101,6 +101,8 @@ void engine::carry_out(const layer_request& x) {
       return children_.join(k, x.what.index, x.what.call);
     case kind::cancel_child:
       return children_.cancel(k, x.what.index);
+    case kind::attempt_timed_out:
+      return tell_of_timeout(k);
     case kind::resume:
     case kind::reject:
     case kind::answer:
@@ -128,6 +130,15 @@ void engine::carry_out(const layer_request& x) {
   r->rejected_by = r->at;
   route_.ascend(*r, r->at - 1,
                 outcome::failure(x.what.code, false, x.what.retry_after));
+}
+
+void engine::tell_of_timeout(std::size_t k) {
+  // A layer that only observes makes no further attempt.
+  if (core_.layers.active(k) != mode::enforce)
+    return;
+  while (k-- > 0)
+    if (core_.layers.active(k) != mode::off)
+      core_.layers.run(k, [](policy& p, env& e) { p.attempt_timed_out(e); });
 }
 
 // -- what stands behind -------------------------------------------------------

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace caisson::detail {
 
 void layer_env::tell(const event_info& x) {
@@ -11,6 +13,14 @@ void layer_env::tell(const event_info& x) {
 void layer_env::callback_threw(std::string_view function,
                                std::string_view what) {
   failure = table_.note_failure(layer, function, what);
+}
+
+circuit layer_env::circuit() const {
+  auto worst = circuit::closed;
+  for (std::size_t k = 0; k < table_.size(); ++k)
+    if (table_.active(k) == mode::enforce)
+      worst = std::max(worst, table_[k].machine->circuit());
+  return worst;
 }
 
 layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,

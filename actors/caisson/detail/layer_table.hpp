@@ -33,6 +33,7 @@ public:
   void tell(const event_info& x) override;
   void callback_threw(std::string_view function,
                       std::string_view what) override;
+  [[nodiscard]] caisson::circuit circuit() const override;
 
   /// Whose turn it is.
   std::size_t layer = 0;

@@ -1,6 +1,7 @@
 #include <caisson/policy_kinds.hpp>
 
 #include <caisson/cache_layer.hpp>
+#include <caisson/chaos.hpp>
 #include <caisson/detail/alternatives.hpp>
 #include <caisson/detail/settings_text.hpp>
 
@@ -48,6 +49,7 @@ std::deque<policy_kind> built_in() {
     kind_of<retrier>(add_retrier),
     kind_of<batcher>(),
     kind_of<cache>(),
+    kind_of<chaos>(),
     kind_of<fallback>(add_fallback,
                       "alternatives = [{ value = -1, type = 'int32' }]\n"),
   };

@@ -1,0 +1,143 @@
+#include <caisson/callback.hpp>
+#include <caisson/chaos.hpp>
+#include <caisson/schedule_settings.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, chaos_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.on({"enabled", "whether faults are injected at all"}, c.enabled);
+  v.on({"error_rate", "the share of calls that fail at once, so that the "
+                      "worker never sees them"},
+       c.error_rate, {0.0, 1.0});
+  v.on({"latency_rate", "the share of calls that wait before they go on"},
+       c.latency_rate, {0.0, 1.0});
+  v.on({"latency", "how long these wait: the first delay, drawn anew for each "
+                   "call"},
+       c.latency);
+  v.on({"outcome_rate", "the share of calls that the worker carries out, but "
+                        "that fail all the same"},
+       c.outcome_rate, {0.0, 1.0});
+  v.on({"silence_rate", "the share of calls to which nothing happens until "
+                        "their deadline"},
+       c.silence_rate, {0.0, 1.0});
+  v.on({"silence", "when a call that met with silence fails at the latest"},
+       c.silence, {1ms, 24h * 365});
+}
+
+void check(const chaos_config& c, const setting_path& path, problems& out) {
+  auto sum = c.error_rate + c.latency_rate + c.outcome_rate + c.silence_rate;
+  // Decimal fractions that add up to 1 may be a little more as doubles.
+  if (constexpr auto tolerance = 1e-9; sum > 1 + tolerance)
+    out.push_back({problem_kind::relation, path / "error_rate",
+                   fmt::format("error_rate, latency_rate, outcome_rate and "
+                               "silence_rate are {} together, allowed: at most "
+                               "1",
+                               sum)});
+}
+
+// -- construction -------------------------------------------------------------
+
+chaos::chaos(chaos_config c) : policy_base(std::move(c)) {
+  config_.latency = config_.latency.detached();
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision chaos::admit(call_info& call, slot& notes, env& e) {
+  auto& my = notes.start<fate>();
+  if (config_.enabled)
+    my.what = draw(e.random);
+  auto inject = [&](counter which, std::string_view what) {
+    count(which);
+    e.tell({.kind = event_kind::injected, .detail = what, .call = call.id});
+  };
+  switch (my.what) {
+    case fault::none:
+      count(counter::spared);
+      break;
+    case fault::error:
+      inject(counter::errors_injected, "error");
+      return decision::reject(errc::injected);
+    case fault::latency: {
+      inject(counter::latencies_injected, "latency");
+      schedule::cursor place;
+      auto next = [&] { return config_.latency.next(place, e.random); };
+      auto d = call_user("schedule", next, e).value_or(std::nullopt);
+      return wait(my, d.value_or(duration::zero()), e);
+    }
+    case fault::outcome:
+      // Told when it happens.
+      break;
+    case fault::silence:
+      inject(counter::silences_injected, "silence");
+      return wait(my, config_.silence, e);
+  }
+  return decision::pass();
+}
+
+// One number for all faults, so that their rates are of all calls.
+chaos::fault chaos::draw(random_source& random) const {
+  auto x = random.uniform();
+  auto falls_in = [&](double share) { return (x -= share) < 0; };
+  if (falls_in(config_.error_rate))
+    return fault::error;
+  if (falls_in(config_.latency_rate))
+    return fault::latency;
+  if (falls_in(config_.outcome_rate))
+    return fault::outcome;
+  if (falls_in(config_.silence_rate))
+    return fault::silence;
+  return fault::none;
+}
+
+decision chaos::wait(fate& my, duration d, env& e) {
+  my.waits = true;
+  ++waiting_;
+  return decision::hold(time_after(e.now, d));
+}
+
+decision chaos::settle(call_info& call, slot& notes, outcome&, env& e) {
+  if (notes.as<fate>().what != fault::outcome)
+    return decision::pass();
+  count(counter::outcomes_injected);
+  e.tell({.kind = event_kind::injected, .detail = "outcome", .call = call.id});
+  return decision::reject(errc::injected);
+}
+
+void chaos::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
+  waiting_ -= notes.as<fate>().waits ? 1 : 0;
+  count(counter::abandoned);
+}
+
+// -- time ---------------------------------------------------------------------
+
+decision chaos::expire(call_info&, slot& notes, env&) {
+  auto& my = notes.as<fate>();
+  my.waits = false;
+  --waiting_;
+  if (my.what != fault::silence)
+    return decision::pass();
+  count(counter::silences_ended);
+  return decision::reject(errc::injected);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void chaos::prepare(chaos_config& next, env&) {
+  take_over(next.latency, config_.latency);
+}
+
+void chaos::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"waiting", waiting_, true});
+}
+
+} // namespace caisson

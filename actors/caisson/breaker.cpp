@@ -192,7 +192,7 @@ void breaker::catch_up(env& e) {
 }
 
 // Calls that become slow, and steps of the score that end, in order of time.
-// What was due before `last` by a limit that did not hold then, is so at `last`.
+// What was due before `last`, by a limit that did not hold then, is so at it.
 void breaker::watch_calls(time_point last, env& e) {
   auto& s = std::get<closed>(state_);
   for (;;) {

@@ -85,7 +85,8 @@ TEST_P(reached_test, an_earlier_attempt_counts) {
                                   .limiter({.rate = 1, .per = 1h, .burst = 5})
                                   .retrier({.max_attempts = 2,
                                             .backoff = schedule::constant(10ms),
-                                            .idempotent = true})
+                                            .idempotent = true,
+                                            .heed_breakers = false})
                                   .breaker({.threshold = 1}));
   auto middle = gate(inner, stack{"middle"}.retrier(quick(false)));
   auto outer = gate(middle, stack{"outer"}.retrier(quick(false)));

@@ -50,6 +50,7 @@ breaker_model::settings any_settings() {
   c.slow_rate = static_cast<double>(s.slow_permille) / 1000;
   c.ramp = one_of<duration>({0s, 0s, 1s, 3s});
   c.ramp_from = one_of<double>({0, 0.1, 0.5, 1});
+  c.count_attempt_timeouts = one_of<bool>({true, false});
   c.initial = one_of<breaker_start>(
     {breaker_start::closed, breaker_start::closed, breaker_start::half_open});
   c.threshold = one_of<std::uint32_t>({1, 2, 3, 1'000'000});
@@ -178,6 +179,7 @@ struct twins {
 
   void compare() {
     RC_ASSERT(real.state() == model.state());
+    RC_ASSERT(real.policy.circuit() == model.says());
     auto expected = model.n;
     for (auto& [name, value] : model.gauges(real.e.now))
       expected[name] = value;
@@ -247,6 +249,9 @@ RC_GTEST_PROP(breaker_property, does_as_the_naive_model_does, ()) {
       auto n = p.flying.size();
       if (n > 0)
         p.end(a % 3 == 0 ? b % n : n - 1, a / 3);
+    } else if (what < 78) {
+      p.real.policy.attempt_timed_out(p.real.e);
+      p.model.attempt_timed_out(p.real.e.now);
     } else if (what < 92) {
       p.advance(steps[a % steps.size()]);
     } else if (what < 94) {

@@ -296,8 +296,7 @@ public:
         if (op.how < 100)
           reset();
         else
-          model_.breakers = real_.e.breakers
-            = static_cast<circuit>(op.how % 3);
+          model_.breakers = real_.e.breakers = static_cast<circuit>(op.how % 3);
         break;
     }
     compare();
@@ -370,11 +369,11 @@ private:
     RC_ASSERT(got["budget_left"] == model_.budget_left());
     // Every call ends exactly once.
     std::int64_t ended = 0;
-    for (auto name : {"succeeded", "recovered", "not_retryable",
-                      "not_idempotent", "gave_up_pushback", "gave_up_attempts",
-                      "gave_up_deadline", "gave_up_schedule", "gave_up_budget",
-                      "gave_up_open", "gave_up_half_open",
-                      "abandoned", "abandoned_waiting"})
+    for (auto name :
+         {"succeeded", "recovered", "not_retryable", "not_idempotent",
+          "gave_up_pushback", "gave_up_attempts", "gave_up_deadline",
+          "gave_up_schedule", "gave_up_budget", "gave_up_open",
+          "gave_up_half_open", "abandoned", "abandoned_waiting"})
       ended += got[name];
     if (!was_reset_)
       RC_ASSERT(got["calls"] == ended + live);

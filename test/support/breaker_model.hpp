@@ -121,6 +121,22 @@ public:
     }
   }
 
+  void attempt_timed_out(time_point now) {
+    tick(now);
+    if (auto_ != "closed" || !c_.base.count_attempt_timeouts)
+      return;
+    ++n["attempt_timeouts"];
+    rules_.add(true, clock_);
+    weigh();
+  }
+
+  circuit says() const {
+    auto s = state();
+    return s == "open" || s == "forced_open" ? circuit::open
+           : s == "half_open"                ? circuit::half_open
+                                             : circuit::closed;
+  }
+
   void force(std::string what, time_point now, duration time = unlimited) {
     tick(now);
     forced_ = std::move(what);

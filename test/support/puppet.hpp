@@ -30,6 +30,7 @@ public:
   std::function<bool(operator_command, env&)> on_command;
   time_point wake_at = never;
   bool keeps_content = false;
+  caisson::circuit says = caisson::circuit::closed;
   lines seen;
   /// How many calls it has at present.
   int inside = 0;
@@ -87,6 +88,12 @@ public:
   decision child_done(call_id child, outcome& o, env& e) override {
     seen.push_back("child " + words_of(o));
     return on_child ? on_child(child, o, e) : decision::pass();
+  }
+
+  void attempt_timed_out(env&) override { seen.emplace_back("timeout"); }
+
+  [[nodiscard]] caisson::circuit circuit() const noexcept override {
+    return says;
   }
 
   [[nodiscard]] time_point wakeup() const override { return wake_at; }

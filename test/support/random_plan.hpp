@@ -195,6 +195,8 @@ private:
       {"probe_timeout", time({ms(100), ms(10'000)})},
       {"half_open_max", time({ms(50), ms(60'000), unlimited})},
       {"after_half_open_max", word({"open", "closed"})},
+      // Gates in a chain do not see into each other.
+      {"count_attempt_timeouts", "false"},
     };
     // By default a failure that did not reach the worker does not count.
     if (kind_ == plan_kind::mixed)
@@ -208,6 +210,7 @@ private:
               {"idempotent", word({"true", "false"})},
               {"budget", word({"true", "false"})},
               {"unsafe", "true"},
+              {"heed_breakers", "false"},
               {"budget_ratio", word({"0", "0.2", "1"})},
               {"budget_reserve", word({"0", "1", "10"})}};
     if (chance(50)) {

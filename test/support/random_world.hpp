@@ -123,12 +123,14 @@ private:
                     one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
       case 1:
         return line("kind = \"retrier\"\nmax_attempts = {}\nbackoff = {}\n"
-                    "budget = {}\nunsafe = true",
+                    "budget = {}\nunsafe = true\nheed_breakers = {}\n"
+                    "budget_rejection_cost = {}",
                     one_of({"1", "2", "5"}),
                     one_of({"\"0s\"", "\"10ms\"",
                             "{ kind = \"exponential\", base = \"5ms\", jitter "
                             "= \"full\" }"}),
-                    one_of({"true", "false"}));
+                    one_of({"true", "false"}), one_of({"true", "false"}),
+                    one_of({"0", "1", "100"}));
       case 2:
         return line("kind = \"semaphore\"\npermits = {}\n{}",
                     one_of({"1", "3", "100"}), waiting());
@@ -139,11 +141,12 @@ private:
       case 4:
         return line("kind = \"breaker\"\ntrip = \"{}\"\nthreshold = {}\n"
                     "minimum_calls = 5\nopen = {}\nprobes = {}\n"
-                    "probe_timeout = \"1s\"\nhalf_open_max = \"2s\"",
+                    "probe_timeout = \"1s\"\nhalf_open_max = \"2s\"\n"
+                    "count_attempt_timeouts = {}",
                     one_of({"consecutive", "without_gap", "rate_by_count",
                             "rate_by_time"}),
                     one_of({"1", "5"}), one_of({"\"10ms\"", "\"1s\""}),
-                    one_of({"1", "4"}));
+                    one_of({"1", "4"}), one_of({"true", "false"}));
       case 5:
         return line("kind = \"batcher\"\nmax_items = {}\nmax_delay = {}\n"
                     "max_outstanding = {}\nmax_waiting = 100",

@@ -308,6 +308,34 @@ TEST(fallback, has_a_value_for_every_call_of_a_burst) {
   EXPECT_EQ(h.count("running"), 0);
 }
 
+TEST(fallback, gives_a_cache_a_part_of_the_time_only) {
+  struct {
+    alternative_kind kind;
+    duration left;
+    double share;
+    duration limit; // unlimited: the call's own
+  } const table[] = {
+    {alternative_kind::cache, 1s, 0.25, 250ms},
+    {alternative_kind::cache, 2s, 1, 2s},
+    {alternative_kind::cache, unlimited, 0.15, unlimited},
+    {an_actor, 1s, 0.15, unlimited},
+  };
+  for (auto& row : table) {
+    auto c = simple(1);
+    c.cache_share = row.share;
+    host h{c, std::vector<alternative_kind>{row.kind, a_value}};
+    call_info call;
+    call.deadline = time_after(h.e.now, row.left);
+    auto id = h.arrive(call);
+    h.fail(id);
+    expect_at(h, id, 0);
+    EXPECT_EQ(h.e.children.front().deadline, time_after(h.e.now, row.limit));
+    // Too slow: the next one has its turn.
+    h.fail(id, errc::deadline_exceeded);
+    expect_at(h, id, 1);
+  }
+}
+
 TEST(fallback, passes_over_actors_that_have_no_place) {
   auto h = with_chain({an_actor, an_actor, a_value}, 1);
   auto a = h.arrive();

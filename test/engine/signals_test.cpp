@@ -1,0 +1,87 @@
+// What layers of one gate tell each other.
+#include <support/engine_world.hpp>
+#include <support/puppet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <utility>
+
+namespace caisson::test {
+namespace {
+
+struct layer_signals : testing::Test {
+  engine_world& start() { return world.emplace(std::move(stack)); }
+
+  puppets stack;
+  std::optional<engine_world> world;
+};
+
+TEST_F(layer_signals, tell_the_worst_state_of_the_breakers_that_enforce) {
+  using enum circuit;
+  struct {
+    circuit outer;
+    circuit inner;
+    mode of_inner;
+    circuit worst;
+  } const table[] = {
+    {closed, closed, mode::enforce, closed},
+    {half_open, closed, mode::enforce, half_open},
+    {half_open, open, mode::enforce, open},
+    {open, half_open, mode::enforce, open},
+    {closed, open, mode::observe, closed},
+    {half_open, open, mode::off, half_open},
+  };
+  for (auto& row : table) {
+    puppets layers;
+    layers.add("outer").machine().says = row.outer;
+    auto& asking = layers.add("asking").machine();
+    layers.add("inner", 0, row.of_inner).machine().says = row.inner;
+    std::optional<circuit> seen;
+    asking.on_admit = [&](auto&, auto&, env& e) {
+      seen = e.circuit();
+      return decision::pass();
+    };
+    engine_world w{std::move(layers)};
+    w.call("x");
+    EXPECT_EQ(seen, row.worst);
+    w.answer(0, "y");
+  }
+}
+
+TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
+  auto& far = stack.add("far").machine();
+  auto& off = stack.add("off", 0, mode::off).machine();
+  auto& near = stack.add("near", 0, mode::observe).machine();
+  auto& telling = stack.add("telling").machine();
+  auto& below = stack.add("below").machine();
+  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+    e.attempt_timed_out(c.id);
+    return decision::pass();
+  };
+  auto& w = start();
+  w.call("x");
+  w.answer(0, "y");
+  EXPECT_EQ(w.answer_to(0), "y");
+  EXPECT_EQ(far.take().back(), "timeout");
+  EXPECT_EQ(near.take().back(), "timeout");
+  EXPECT_EQ(off.take(), lines{});
+  EXPECT_EQ(telling.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(below.take(), (lines{"admit", "settle ok"}));
+}
+
+TEST_F(layer_signals, of_a_timeout_do_not_come_from_a_layer_that_observes) {
+  auto& above = stack.add("above").machine();
+  auto& telling = stack.add("telling", 0, mode::observe).machine();
+  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+    e.attempt_timed_out(c.id);
+    return decision::hold();
+  };
+  auto& w = start();
+  w.call("x");
+  w.answer(0, "y");
+  EXPECT_EQ(above.take(), (lines{"admit", "settle ok"}));
+}
+
+} // namespace
+} // namespace caisson::test

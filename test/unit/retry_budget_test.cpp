@@ -75,6 +75,21 @@ TEST(retry_budget, a_refused_retry_changes_nothing) {
   EXPECT_TRUE(b.try_withdraw(start));
 }
 
+TEST(retry_budget, a_charge_takes_what_there_is) {
+  struct {
+    std::uint32_t cost;
+    std::int64_t left; // of ten
+  } const table[] = {{0, 10}, {1, 9}, {10, 0}, {11, 0}, {100, 0}};
+  for (auto& row : table) {
+    retry_budget b{{.ttl = 10s, .reserve = 1, .ratio = 1}};
+    b.charge(time_point{} + 1h, row.cost);
+    EXPECT_EQ(b.balance(), row.left);
+    // There is no debt to pay off first.
+    b.deposit(time_point{} + 1h);
+    EXPECT_EQ(b.balance(), row.left + 1);
+  }
+}
+
 TEST(retry_budget, forgets_a_slice_at_a_time) {
   // Slices of one second from the first booking on.
   struct row {

@@ -63,8 +63,9 @@ INSTANTIATE_TEST_SUITE_P(theory, scenario_file,
 INSTANTIATE_TEST_SUITE_P(published, scenario_file,
                          testing::Values("retry-storm.toml"), test_name);
 INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
-                         testing::Values("batching.toml", "boutique.toml",
-                                         "breakers.toml", "overload.toml",
+                         testing::Values("amplification.toml", "batching.toml",
+                                         "boutique.toml", "breakers.toml",
+                                         "overload.toml",
                                          "slow-dependency.toml",
                                          "thundering-herd.toml"),
                          test_name);

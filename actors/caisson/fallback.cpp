@@ -1,7 +1,10 @@
+#include <caisson/callback.hpp>
 #include <caisson/fallback.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace caisson {
@@ -74,10 +77,16 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
     case judgement::bad:
       break;
   }
-  auto next = next_for(my);
+  auto first = my.next;
+  if (my.next == 0 && config_.choose) {
+    first = first_for(call, result, e);
+    if (first == chain_.size())
+      return give_up(my, counter::declined);
+  }
+  auto next = next_for(my, first);
   if (auto why = obstacle(call, my, next, e); why != counter::count_)
     return give_up(my, why);
-  if (next > my.next)
+  if (next > first)
     count(counter::passed_over);
   count(my.next == 0 ? counter::fell_back : counter::tried_next);
   auto asks = chain_[next] != alternative_kind::value;
@@ -129,8 +138,15 @@ time_point fallback::limit_of(const call_info& call, std::uint64_t which,
   return time_after(now, scaled(call.deadline - now, config_.cache_share));
 }
 
-std::uint64_t fallback::next_for(const progress& my) const noexcept {
-  auto i = my.next;
+std::uint64_t fallback::first_for(const call_info& call, const outcome& o,
+                                  env& e) const {
+  auto choose = [&] { return config_.choose(call, o); };
+  auto chosen = call_user("choose", choose, e).value_or(std::nullopt);
+  return std::min<std::uint64_t>(chosen.value_or(chain_.size()), chain_.size());
+}
+
+std::uint64_t fallback::next_for(const progress& my,
+                                 std::uint64_t i) const noexcept {
   // Who is with an actor already has a place for all of them.
   if (!my.placed && full())
     while (i < chain_.size() && chain_[i] != alternative_kind::value)

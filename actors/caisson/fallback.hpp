@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,13 @@ struct fallback_config {
   /// waiting for, and the rest of the time is left for what comes after it.
   double cache_share = 0.15;
 
+  /// Which alternative a call tries first after the worker has failed with this
+  /// outcome; those before it are not asked. Without a value, or with a number
+  /// that no alternative has, the outcome goes up. Default: the first one. If
+  /// it throws, the call ends with `callback_failed`.
+  std::function<std::optional<std::size_t>(const call_info&, const outcome&)>
+    choose = {};
+
   /// Which outcomes to fall back from: `failure`, `transient` and `refused`,
   /// and in the default table also the error `shed`. The lists are called
   /// `fall_back_on` (allow) and `ignore` (deny), both empty by default. If
@@ -52,6 +61,7 @@ enum class fallback_counter : std::uint8_t {
   passed_over,
   answered_by_alternative,
   passed_up,
+  declined,
   all_failed,
   out_of_time,
   fallback_full,
@@ -63,10 +73,19 @@ enum class fallback_counter : std::uint8_t {
 template <>
 struct enum_names<fallback_counter> {
   static constexpr std::string_view value[] = {
-    "calls",         "primary_answered", "fell_back",
-    "tried_next",    "passed_over",      "answered_by_alternative",
-    "passed_up",     "all_failed",       "out_of_time",
-    "fallback_full", "abandoned",        "abandoned_in_fallback",
+    "calls",
+    "primary_answered",
+    "fell_back",
+    "tried_next",
+    "passed_over",
+    "answered_by_alternative",
+    "passed_up",
+    "declined",
+    "all_failed",
+    "out_of_time",
+    "fallback_full",
+    "abandoned",
+    "abandoned_in_fallback",
   };
 };
 
@@ -147,8 +166,15 @@ private:
   [[nodiscard]] time_point limit_of(const call_info& call, std::uint64_t which,
                                     time_point now) const noexcept;
 
-  // The next alternative that can take the call, or their number if none can.
-  [[nodiscard]] std::uint64_t next_for(const progress& my) const noexcept;
+  // Where a call begins whose worker has failed with `o`; their number if no
+  // alternative is to answer it.
+  [[nodiscard]] std::uint64_t first_for(const call_info& call, const outcome& o,
+                                        env& e) const;
+
+  // The first alternative from `i` on that can take the call, or their number
+  // if none can.
+  [[nodiscard]] std::uint64_t next_for(const progress& my,
+                                       std::uint64_t i) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.
   [[nodiscard]] counter obstacle(const call_info& call, const progress& my,

@@ -1,12 +1,10 @@
-#include <caisson/fallback.hpp>
-
-#include <support/solo.hpp>
-
+#include <support/falling_back.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,20 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using host = solo<fallback>;
+using namespace falling_back;
 using strings = std::vector<std::string>;
-
-fallback_config simple(std::uint32_t max_concurrent = 10) {
-  fallback_config c;
-  c.max_concurrent = max_concurrent;
-  return c;
-}
-
-// Fails unless the call is with that alternative.
-void expect_at(const host& h, call_id id, std::uint64_t alternative) {
-  EXPECT_EQ(h.where(id), place::redirected);
-  EXPECT_EQ(h.calls.at(id).index, alternative);
-}
 
 // -- configuration ------------------------------------------------------------
 
@@ -283,9 +269,6 @@ TEST(fallback, a_call_that_moves_on_keeps_its_place) {
 
 // -- values -------------------------------------------------------------------
 
-constexpr auto a_value = alternative_kind::value;
-constexpr auto an_actor = alternative_kind::actor;
-
 host with_chain(std::vector<alternative_kind> chain, std::uint32_t places) {
   return host{simple(places), std::move(chain)};
 }
@@ -306,34 +289,6 @@ TEST(fallback, has_a_value_for_every_call_of_a_burst) {
   EXPECT_EQ(h.count("answered_by_alternative"), 50);
   EXPECT_EQ(h.count("fallback_full"), 0);
   EXPECT_EQ(h.count("running"), 0);
-}
-
-TEST(fallback, gives_a_cache_a_part_of_the_time_only) {
-  struct {
-    alternative_kind kind;
-    duration left;
-    double share;
-    duration limit; // unlimited: the call's own
-  } const table[] = {
-    {alternative_kind::cache, 1s, 0.25, 250ms},
-    {alternative_kind::cache, 2s, 1, 2s},
-    {alternative_kind::cache, unlimited, 0.15, unlimited},
-    {an_actor, 1s, 0.15, unlimited},
-  };
-  for (auto& row : table) {
-    auto c = simple(1);
-    c.cache_share = row.share;
-    host h{c, std::vector<alternative_kind>{row.kind, a_value}};
-    call_info call;
-    call.deadline = time_after(h.e.now, row.left);
-    auto id = h.arrive(call);
-    h.fail(id);
-    expect_at(h, id, 0);
-    EXPECT_EQ(h.e.children.front().deadline, time_after(h.e.now, row.limit));
-    // Too slow: the next one has its turn.
-    h.fail(id, errc::deadline_exceeded);
-    expect_at(h, id, 1);
-  }
 }
 
 TEST(fallback, passes_over_actors_that_have_no_place) {

@@ -1,0 +1,30 @@
+// What the unit tests of the fallback share.
+#pragma once
+
+#include <caisson/fallback.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace caisson::test::falling_back {
+
+using host = solo<fallback>;
+inline fallback_config simple(std::uint32_t max_concurrent = 10) {
+  fallback_config c;
+  c.max_concurrent = max_concurrent;
+  return c;
+}
+
+// Fails unless the call is with that alternative.
+inline void expect_at(const host& h, call_id id, std::uint64_t alternative) {
+  EXPECT_EQ(h.where(id), place::redirected);
+  EXPECT_EQ(h.calls.at(id).index, alternative);
+}
+
+inline constexpr auto a_value = alternative_kind::value;
+inline constexpr auto an_actor = alternative_kind::actor;
+
+} // namespace caisson::test::falling_back

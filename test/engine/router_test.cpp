@@ -320,8 +320,26 @@ TEST_F(router, a_layer_that_observes_holds_and_rejects_nothing) {
   w.call("x");
   w.answer(2, "y");
   EXPECT_EQ(b.take(), (lines{"admit", "settle ok", "abandon ok"}));
-  for (std::size_t i = 0; i < 3; ++i)
+  b.on_settle = [](auto&, auto&, auto&, auto&) {
+    return decision::reject(errc::shed);
+  };
+  w.call("x");
+  w.answer(3, "y");
+  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
+  for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(w.answer_to(i), "y");
+}
+
+TEST_F(router, a_layer_that_is_turned_off_replaces_no_outcome) {
+  auto& w = start();
+  b.on_settle = [](auto&, auto&, auto&, auto&) {
+    return decision::reject(errc::shed);
+  };
+  w.call("x");
+  w.command(operator_command::off, "inner");
+  w.answer(0, "y");
+  EXPECT_EQ(w.answer_to(0), "y");
+  EXPECT_EQ(b.inside, 0);
 }
 
 TEST_F(router, a_deadline_that_is_only_observed_is_not_kept) {

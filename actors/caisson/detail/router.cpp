@@ -287,6 +287,8 @@ void router::ascend(call_record& r, int last, outcome o) {
     }
     if (failure) {
       o = failed_callback(r, k, *failure);
+    } else if (d.what == decision::kind::reject && !enforced) {
+      ++core_.layers[k].observed_passes;
     } else if (d.what == decision::kind::reject) {
       o = outcome::failure(d.code, o.reached, d.retry_after);
       r.rejected_by = static_cast<std::int8_t>(k);

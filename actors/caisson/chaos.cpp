@@ -4,12 +4,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 namespace caisson {
 
 // -- configuration ------------------------------------------------------------
+
+namespace {
+
+// No call is held for longer, whatever the settings and functions say.
+constexpr duration longest = std::chrono::hours(24 * 365);
+
+} // namespace
 
 void describe(field_visitor& v, chaos_config& c) {
   using namespace std::chrono_literals;
@@ -30,7 +38,7 @@ void describe(field_visitor& v, chaos_config& c) {
                         "their deadline"},
        c.silence_rate, {0.0, 1.0});
   v.on({"silence", "when a call that met with silence fails at the latest"},
-       c.silence, {1ms, 24h * 365});
+       c.silence, {1ms, longest});
 }
 
 void check(const chaos_config& c, const setting_path& path, problems& out) {
@@ -56,29 +64,23 @@ decision chaos::admit(call_info& call, slot& notes, env& e) {
   auto& my = notes.start<fate>();
   if (config_.enabled)
     my.what = draw(e.random);
-  auto inject = [&](counter which, std::string_view what) {
-    count(which);
-    e.tell({.kind = event_kind::injected, .detail = what, .call = call.id});
-  };
   switch (my.what) {
     case fault::none:
       count(counter::spared);
       break;
     case fault::error:
-      inject(counter::errors_injected, "error");
+      tell(counter::errors_injected, "error", call, e);
       return decision::reject(errc::injected);
     case fault::latency: {
-      inject(counter::latencies_injected, "latency");
-      schedule::cursor place;
-      auto next = [&] { return config_.latency.next(place, e.random); };
-      auto d = call_user("schedule", next, e).value_or(std::nullopt);
-      return wait(my, d.value_or(duration::zero()), e);
+      auto d = some_latency(e);
+      tell(counter::latencies_injected, "latency", call, e, d);
+      return d > duration::zero() ? wait(my, d, e) : decision::pass();
     }
     case fault::outcome:
       // Told when it happens.
       break;
     case fault::silence:
-      inject(counter::silences_injected, "silence");
+      tell(counter::silences_injected, "silence", call, e);
       return wait(my, config_.silence, e);
   }
   return decision::pass();
@@ -99,6 +101,13 @@ chaos::fault chaos::draw(random_source& random) const {
   return fault::none;
 }
 
+duration chaos::some_latency(env& e) const {
+  schedule::cursor first;
+  auto d = call_user(
+    "latency", [&] { return config_.latency.next(first, e.random); }, e);
+  return std::min(d.value_or(std::nullopt).value_or(duration::zero()), longest);
+}
+
 decision chaos::wait(fate& my, duration d, env& e) {
   my.waits = true;
   ++waiting_;
@@ -108,14 +117,27 @@ decision chaos::wait(fate& my, duration d, env& e) {
 decision chaos::settle(call_info& call, slot& notes, outcome&, env& e) {
   if (notes.as<fate>().what != fault::outcome)
     return decision::pass();
-  count(counter::outcomes_injected);
-  e.tell({.kind = event_kind::injected, .detail = "outcome", .call = call.id});
+  // Who switches faults off wants no more of them, and this one is to come.
+  if (!config_.enabled) {
+    count(counter::spared);
+    return decision::pass();
+  }
+  tell(counter::outcomes_injected, "outcome", call, e);
   return decision::reject(errc::injected);
 }
 
 void chaos::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   waiting_ -= notes.as<fate>().waits ? 1 : 0;
   count(counter::abandoned);
+}
+
+void chaos::tell(counter which, std::string_view what, const call_info& call,
+                 env& e, duration delay) {
+  count(which);
+  e.tell({.kind = event_kind::injected,
+          .detail = what,
+          .call = call.id,
+          .delay = delay});
 }
 
 // -- time ---------------------------------------------------------------------

@@ -32,7 +32,9 @@ struct chaos_config {
   double latency_rate = 0.001;
 
   /// How long these wait: the first delay of the schedule, drawn anew for each
-  /// call. No delay if it has none or its function throws. Default 100ms.
+  /// call; none if it has none, 365d at most. Default 100ms. If its function
+  /// throws, the host is told, which ends the call (see
+  /// `env::callback_threw`); without a host there is no delay.
   schedule latency = schedule::constant(std::chrono::milliseconds(100));
 
   /// The share of calls that the worker carries out, but that fail all the
@@ -83,7 +85,8 @@ struct enum_names<chaos_counter> {
 
 /// Makes a share of the calls fail, wait, lose their answer or get none. The
 /// error is `injected`, and each fault is an event of the kind `injected`, so
-/// that nobody takes it for one of the worker's. Draws from the gate's seeded
+/// that nobody takes it for one of the worker's. The error says that the worker
+/// was not reached, except for a lost answer, where it says what is true. Draws from the gate's seeded
 /// source, one number for each call (and what `latency` draws); none while it
 /// is not enabled.
 class chaos final : public policy_base<chaos, chaos_config, chaos_counter> {
@@ -110,7 +113,8 @@ public:
 protected:
   // -- operation --------------------------------------------------------------
 
-  // New settings apply to new calls. Those that have met their fault keep it.
+  // New settings apply to new calls, and those that have met their fault keep
+  // it. Without `enabled` no outcome is replaced any more.
 
   void prepare(chaos_config& next, env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
@@ -126,7 +130,10 @@ private:
   };
 
   [[nodiscard]] fault draw(random_source& random) const;
+  duration some_latency(env& e) const;
   decision wait(fate& my, duration d, env& e);
+  void tell(counter which, std::string_view what, const call_info& call, env& e,
+            duration delay = duration::zero());
 
   // Calls that are held.
   std::int64_t waiting_ = 0;

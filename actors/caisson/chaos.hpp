@@ -86,9 +86,9 @@ struct enum_names<chaos_counter> {
 /// Makes a share of the calls fail, wait, lose their answer or get none. The
 /// error is `injected`, and each fault is an event of the kind `injected`, so
 /// that nobody takes it for one of the worker's. The error says that the worker
-/// was not reached, except for a lost answer, where it says what is true. Draws from the gate's seeded
-/// source, one number for each call (and what `latency` draws); none while it
-/// is not enabled.
+/// was not reached, except for a lost answer, where it says what is true. Draws
+/// from the gate's seeded source, one number for each call (and what `latency`
+/// draws); none while it is not enabled.
 class chaos final : public policy_base<chaos, chaos_config, chaos_counter> {
 public:
   static constexpr std::string_view kind_name = "chaos";

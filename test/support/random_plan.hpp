@@ -102,10 +102,16 @@ private:
   std::vector<layer_plan> some_layers(std::size_t n) {
     std::vector<layer_plan> all;
     auto in_batch = false;
+    auto in_chaos = false;
     for (std::size_t i = 0; i < n; ++i) {
       layer_plan x;
-      x.kind = some_kind(i + 1 == n, in_batch);
+      // A gate takes a value from another one for the worker's. If it loses an
+      // alternative's, it says that the worker was reached.
+      do
+        x.kind = some_kind(i + 1 == n, in_batch);
+      while (in_chaos && x.kind == layer_kind::fallback);
       in_batch = in_batch || x.kind == layer_kind::batcher;
+      in_chaos = in_chaos || x.kind == layer_kind::chaos;
       x.name = fmt::format("L{}", i);
       x.set = some_settings(x.kind);
       x.set["mode"] = chance(80) ? "enforce" : word({"observe", "off"});
@@ -120,11 +126,12 @@ private:
     using enum layer_kind;
     switch (kind_) {
       case plan_kind::patient:
-        return pick({semaphore, limiter, breaker, retrier, batcher, fallback});
+        return pick(
+          {semaphore, limiter, breaker, retrier, batcher, fallback, chaos});
       case plan_kind::prompt:
         // A batch may be held below its batcher when an item's time is over.
         return pick({deadline, semaphore, limiter, breaker, retrier, fallback,
-                     deadline, retrier});
+                     deadline, retrier, chaos});
       case plan_kind::mixed:
         // The deadlines of a batch and of its last item pass at the same
         // instant, and the next batch goes then: layers below would have to be
@@ -133,9 +140,10 @@ private:
           return pick({deadline, retrier, fallback});
         // A limiter gives tokens back for calls that were not reached, so that
         // no layer below it may hold one.
-        return innermost && chance(30) ? limiter
-                                       : pick({deadline, semaphore, breaker,
-                                               retrier, batcher, fallback});
+        return innermost && chance(30)
+                 ? limiter
+                 : pick({deadline, semaphore, breaker, retrier, batcher,
+                         fallback, chaos});
     }
     return deadline;
   }
@@ -174,8 +182,26 @@ private:
         // taken at that moment is not the same. `prompt` has neither.
         return {{"max_concurrent", prompt() ? word({"0", "1", "10"}) : "0"},
                 {"fall_back_on", word({"", "", "breaker_open,queue_full"})}};
+      case layer_kind::chaos:
+        return chaos_settings();
     }
     return {};
+  }
+
+  // All calls or none: each gate of a chain draws from a source of its own.
+  texts chaos_settings() {
+    texts set{{"enabled", word({"true", "true", "false"})},
+              {"error_rate", "0"},
+              {"latency_rate", "0"},
+              {"latency", time({ms(0), ms(30), ms(2'000)})},
+              {"outcome_rate", "0"},
+              {"silence_rate", "0"},
+              {"silence", time({ms(1), ms(400), ms(60'000)})}};
+    set[prompt() ? word({"error_rate", "outcome_rate"})
+                 : word({"error_rate", "latency_rate", "latency_rate",
+                         "outcome_rate", "silence_rate"})]
+      = "1";
+    return set;
   }
 
   texts breaker_settings() {

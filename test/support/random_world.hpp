@@ -117,7 +117,7 @@ private:
   }
 
   void add_layer() {
-    switch (number(7)) {
+    switch (number(8)) {
       case 0:
         return line("kind = \"deadline\"\ntimeout = {}",
                     one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
@@ -152,11 +152,27 @@ private:
                     "max_outstanding = {}\nmax_waiting = 100",
                     one_of({"1", "4"}), one_of({"\"0s\"", "\"10ms\""}),
                     one_of({"1", "8"}));
+      case 6:
+        return add_chaos();
       default:
         return line("kind = \"fallback\"\nalternatives = [{{ value = \"no\" "
                     "}}]\nfall_back_on = [{}]",
                     one_of({"", "\"queue_full\"", "\"breaker_open\""}));
     }
+  }
+
+  void add_chaos() {
+    line("kind = \"chaos\"\nenabled = true\nlatency = {}\nsilence = {}",
+         one_of({"\"0s\"", "\"10ms\"", "\"unlimited\"",
+                 "{ kind = \"exponential\", base = \"50ms\", jitter = "
+                 "\"full\" }"}),
+         one_of({"\"1ms\"", "\"1s\"", "\"365d\""}));
+    auto only = one_of({"error", "latency", "outcome", "silence", "", "", ""});
+    for (std::string_view fault : {"error", "latency", "outcome", "silence"})
+      line("{}_rate = {}", fault,
+           fault == only  ? "1.0"
+           : only.empty() ? one_of({"0.0", "0.05", "0.25"})
+                          : "0.0");
   }
 
   void add_edges() {

@@ -2,6 +2,7 @@
 // calls, what the worker says to each, and what operators do meanwhile.
 #pragma once
 
+#include <caisson/chaos.hpp>
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/stack.hpp>
@@ -28,7 +29,8 @@ enum class layer_kind {
   breaker,
   retrier,
   batcher,
-  fallback
+  fallback,
+  chaos
 };
 
 /// What a fallback has to offer.
@@ -132,6 +134,9 @@ inline problems add_layer(stack& s, const layer_plan& x,
       s.fallback(std::move(chain), config_of(x, fallback_config{}, found));
       break;
     }
+    case layer_kind::chaos:
+      s.add<chaos>(config_of(x, chaos_config{}, found));
+      break;
   }
   return found;
 }
@@ -148,7 +153,7 @@ inline std::string to_text(const texts& set) {
 inline std::string to_text(const layer_plan& x) {
   constexpr const char* kinds[] = {"deadline", "semaphore", "limiter",
                                    "breaker",  "retrier",   "batcher",
-                                   "fallback"};
+                                   "fallback", "chaos"};
   constexpr const char* offers[] = {"value", "actor", "actor, value"};
   auto text = fmt::format("{} {} {}", x.name, kinds[static_cast<int>(x.kind)],
                           to_text(x.set));

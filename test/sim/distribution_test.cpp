@@ -16,6 +16,7 @@
 #include <limits>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace caisson::sim {
@@ -104,6 +105,55 @@ TEST(distribution, empirical_draws_each_value_as_often) {
   EXPECT_NEAR(m.cv, std::sqrt(14.0 / 3) / 3, 0.003);
 }
 
+TEST(distribution, of_other_shapes_has_its_mean_and_cv) {
+  struct {
+    std::string_view what;
+    distribution x;
+    double cv;
+    double tolerance; // of the mean and of cv, in parts of them
+  } const table[] = {
+    {"normal", distribution::normal(10ms, 0.2), 0.2, 0.01},
+    {"normal without spread", distribution::normal(10ms, 0), 0, 0.001},
+    {"weibull, short tail", distribution::weibull(10ms, 2), 0.5227, 0.01},
+    {"weibull, exponential", distribution::weibull(10ms, 1), 1, 0.01},
+    {"weibull, long tail", distribution::weibull(10ms, 0.5), std::sqrt(5.0),
+     0.05},
+    {"hyperexponential, exponential", distribution::hyperexponential(10ms, 1),
+     1, 0.01},
+    {"hyperexponential", distribution::hyperexponential(10ms, 3), 3, 0.03},
+    {"pareto", distribution::pareto(10ms, 5), std::sqrt(1 / 15.0), 0.02},
+  };
+  for (const auto& row : table) {
+    auto m = moments_of(row.x);
+    EXPECT_NEAR(m.mean, 0.010, 0.010 * row.tolerance) << row.what;
+    EXPECT_NEAR(m.cv, row.cv, row.cv * row.tolerance + 1e-6) << row.what;
+    EXPECT_EQ(row.x.mean(), 10ms) << row.what;
+  }
+}
+
+TEST(distribution, normal_is_cut_off_at_zero) {
+  auto x = distribution::normal(10ms, 0.5);
+  auto m = moments_of(x);
+  EXPECT_EQ(m.least, 0ns);
+  EXPECT_NEAR(seconds(x.mean()), 0.010042454, 1e-9);
+  EXPECT_NEAR(m.mean, seconds(x.mean()), 0.00005);
+}
+
+TEST(distribution, pareto_has_a_least_value_and_a_tail_that_is_a_power_law) {
+  auto x = distribution::pareto(10ms, 2);
+  draw_key key{99};
+  constexpr int draws = 200'000;
+  // More than ten times the least value: one in a hundred.
+  int beyond = 0;
+  for (std::uint64_t i = 0; i < draws; ++i) {
+    keyed_random random{key.with(i)};
+    auto d = x.draw(random);
+    EXPECT_GE(d, 5ms);
+    beyond += d > 50ms;
+  }
+  EXPECT_NEAR(beyond, 0.01 * draws, 4 * std::sqrt(0.01 * draws));
+}
+
 const distribution all_kinds[] = {
   {5ms},
   distribution::uniform(1ms, 9ms),
@@ -112,6 +162,10 @@ const distribution all_kinds[] = {
   distribution::lognormal(5ms, 2),
   distribution::bimodal(1ms, 9ms, 0.5),
   distribution::empirical({1ms, 9ms}),
+  distribution::normal(5ms, 0.25),
+  distribution::weibull(5ms, 0.5),
+  distribution::hyperexponential(5ms, 2),
+  distribution::pareto(5ms, 1.5),
 };
 
 TEST(distribution, draws_of_equal_keys_are_equal) {
@@ -221,6 +275,14 @@ const form forms[] = {
    distribution::bimodal(1ms, 1s, 0.25)},
   {R"({ kind = "empirical", values = ["1ms", "2ms"] })",
    distribution::empirical({1ms, 2ms})},
+  {R"({ kind = "normal", mean = "5ms", cv = 0.5 })",
+   distribution::normal(5ms, 0.5)},
+  {R"({ kind = "weibull", mean = "5ms", shape = 0.1 })",
+   distribution::weibull(5ms, 0.1)},
+  {R"({ kind = "hyperexponential", mean = "5ms", cv = 1 })",
+   distribution::hyperexponential(5ms, 1)},
+  {R"({ kind = "pareto", mean = "5ms", shape = 1.001 })",
+   distribution::pareto(5ms, 1.001)},
 };
 
 TEST(distribution_value, reads_every_kind) {
@@ -283,7 +345,13 @@ const mistake mistakes[] = {
   {"'unlimited'", {"range time"}},
   {"{}", {"missing time.kind"}},
   {"{ knid = 'erlang' }", {"unknown time.knid"}},
-  {"{ kind = 'normal', mean = '1s' }", {"range time.kind"}},
+  {"{ kind = 'gauss', mean = '1s' }", {"range time.kind"}},
+  {"{ kind = 'normal', mean = '1s' }", {"missing time.cv"}},
+  {"{ kind = 'normal', mean = '1s', cv = 0.6 }", {"relation time.cv"}},
+  {"{ kind = 'hyperexponential', mean = '1s', cv = 0.9 }",
+   {"relation time.cv"}},
+  {"{ kind = 'pareto', mean = '1s', shape = 1 }", {"relation time.shape"}},
+  {"{ kind = 'weibull', mean = '1s', shape = 0.05 }", {"range time.shape"}},
   {"{ kind = 'erlang', mean = '1s' }", {"missing time.k"}},
   {"{ kind = 'erlang', mean = '1s', k = 0 }", {"range time.k"}},
   {"{ kind = 'exponential', maen = '1s' }", {"unknown time.maen"}},

@@ -248,7 +248,9 @@ users | integer | 0
 think | distribution | 0s
   a duration of 0s to 100h, or a table with kind: constant, uniform, )"
                                             R"(exponential, erlang, )"
-                                            R"(lognormal, bimodal, empirical
+                                            R"(lognormal, bimodal, empirical, )"
+                                            R"(normal, weibull, )"
+                                            R"(hyperexponential, pareto
 start | duration | 0s
   0s to 100h
 stop | duration | unlimited

@@ -55,6 +55,10 @@ private:
     return one_of({"\"0s\"", "\"1ms\"", "\"20ms\"",
                    "{ kind = \"exponential\", mean = \"10ms\" }",
                    "{ kind = \"lognormal\", mean = \"5ms\", cv = 3 }",
+                   "{ kind = \"normal\", mean = \"5ms\", cv = 0.5 }",
+                   "{ kind = \"weibull\", mean = \"5ms\", shape = 0.3 }",
+                   "{ kind = \"hyperexponential\", mean = \"5ms\", cv = 4 }",
+                   "{ kind = \"pareto\", mean = \"5ms\", shape = 1.2 }",
                    "{ kind = \"bimodal\", fast = \"1ms\", slow = \"2s\", share "
                    "= 0.02 }"});
   }

@@ -31,12 +31,52 @@ double phase(keyed_random& from) {
 }
 
 // Normal with mean 0 and variance 1.
-double normal(keyed_random& from) {
+double standard_normal(keyed_random& from) {
   auto radius = std::sqrt(2 * phase(from));
   return radius * std::cos(2 * std::numbers::pi * from.uniform());
 }
 
+// The mean of max(0, 1 + cv z) with z normal.
+double mean_above_zero(double cv) {
+  if (cv <= 0)
+    return 1;
+  auto cut = 1 / cv;
+  auto above = std::erfc(-cut / std::numbers::sqrt2) / 2;
+  auto density = std::exp(-cut * cut / 2) / std::sqrt(2 * std::numbers::pi);
+  return above + cv * density;
+}
+
+// The probability of the shorter of two exponential ones with balanced means;
+// Sauer and Chandy, IBM Journal of Research and Development 19 (1975).
+double share_of_short(double cv) {
+  auto square = cv * cv;
+  return (1 + std::sqrt((square - 1) / (square + 1))) / 2;
+}
+
 } // namespace
+
+distribution distribution::of(kind what, duration mean, double ratio) {
+  distribution x{mean};
+  x.kind_ = what;
+  x.ratio_ = ratio;
+  return x;
+}
+
+distribution distribution::normal(duration mean, double cv) {
+  return of(kind::normal, mean, cv);
+}
+
+distribution distribution::weibull(duration mean, double shape) {
+  return of(kind::weibull, mean, shape);
+}
+
+distribution distribution::hyperexponential(duration mean, double cv) {
+  return of(kind::hyperexponential, mean, cv);
+}
+
+distribution distribution::pareto(duration mean, double shape) {
+  return of(kind::pareto, mean, shape);
+}
 
 distribution distribution::uniform(duration min, duration max) {
   distribution x;
@@ -60,10 +100,7 @@ distribution distribution::erlang(duration mean, std::uint32_t k) {
 }
 
 distribution distribution::lognormal(duration mean, double cv) {
-  distribution x{mean};
-  x.kind_ = kind::lognormal;
-  x.ratio_ = cv;
-  return x;
+  return of(kind::lognormal, mean, cv);
 }
 
 distribution distribution::bimodal(duration fast, duration slow, double share) {
@@ -88,7 +125,12 @@ duration distribution::mean() const {
     case kind::exponential:
     case kind::erlang:
     case kind::lognormal:
+    case kind::weibull:
+    case kind::hyperexponential:
+    case kind::pareto:
       return mean_;
+    case kind::normal:
+      return rounded(nanoseconds(mean_) * mean_above_zero(ratio_));
     case kind::uniform:
       return rounded((nanoseconds(low_) + nanoseconds(high_)) / 2);
     case kind::bimodal:
@@ -109,6 +151,10 @@ bool distribution::zero() const {
     case kind::exponential:
     case kind::erlang:
     case kind::lognormal:
+    case kind::normal:
+    case kind::weibull:
+    case kind::hyperexponential:
+    case kind::pareto:
       return mean_ == none;
     case kind::uniform:
       return high_ == none;
@@ -119,6 +165,19 @@ bool distribution::zero() const {
   }
   return std::all_of(values_.begin(), values_.end(),
                      [](duration d) { return d == none; });
+}
+
+// In units of the mean.
+double distribution::shape(keyed_random& from) const {
+  if (kind_ == kind::normal)
+    return 1 + ratio_ * standard_normal(from);
+  if (kind_ == kind::weibull)
+    return std::pow(phase(from), 1 / ratio_) / std::tgamma(1 + 1 / ratio_);
+  if (kind_ == kind::pareto)
+    return (ratio_ - 1) / ratio_ * std::exp(phase(from) / ratio_);
+  auto p = share_of_short(ratio_);
+  auto share = from.uniform() < p ? p : 1 - p;
+  return phase(from) / (2 * share);
 }
 
 duration distribution::draw(keyed_random& from) const {
@@ -139,11 +198,17 @@ duration distribution::draw(keyed_random& from) const {
     }
     case kind::lognormal: {
       auto variance = std::log1p(ratio_ * ratio_);
-      auto exponent = std::sqrt(variance) * normal(from) - variance / 2;
+      auto exponent = std::sqrt(variance) * standard_normal(from)
+                      - variance / 2;
       return rounded(std::exp(exponent) * nanoseconds(mean_));
     }
     case kind::bimodal:
       return from.uniform() < ratio_ ? high_ : low_;
+    case kind::normal:
+    case kind::weibull:
+    case kind::hyperexponential:
+    case kind::pareto:
+      return rounded(shape(from) * nanoseconds(mean_));
     case kind::empirical:
       break;
   }

@@ -39,6 +39,18 @@ public:
     bimodal,
     /// One of `values`, each as likely as any other.
     empirical,
+    /// With `mean` and `cv` before what is below zero is cut off to zero.
+    normal,
+    /// With `mean` and `shape`: below 1 a long tail, 1 is exponential, above it
+    /// has ever less spread.
+    weibull,
+    /// One of two exponential ones with `mean` and `cv` together, and balanced
+    /// means: each contributes half of the mean.
+    hyperexponential,
+    /// A power law with `mean`: the probability of more than x falls with x to
+    /// the power of -`shape`. At a `shape` of 2 or less its variance is
+    /// infinite.
+    pareto,
   };
 
   /// Always zero.
@@ -54,6 +66,14 @@ public:
   static distribution bimodal(duration fast, duration slow, double share);
   /// `values` must not be empty.
   static distribution empirical(std::vector<duration> values);
+  /// `cv`: 0 to 0.5.
+  static distribution normal(duration mean, double cv);
+  /// `shape`: 0.1 to 100.
+  static distribution weibull(duration mean, double shape);
+  /// `cv`: 1 to 100.
+  static distribution hyperexponential(duration mean, double cv);
+  /// `shape`: more than 1, at most 100.
+  static distribution pareto(duration mean, double shape);
 
   /// The mean, which follows from the parameters.
   [[nodiscard]] duration mean() const;
@@ -61,8 +81,8 @@ public:
   /// Whether every draw is zero.
   [[nodiscard]] bool zero() const;
 
-  /// One duration. Exponential, Erlang and log-normal draws are made with the
-  /// inverse of the exponential distribution function and the Box-Muller
+  /// One duration. Draws are made with the inverse of the distribution function
+  /// where there is one, and normal and log-normal ones with the Box-Muller
   /// method. `std::log` and its like may differ in the last bit between C
   /// libraries, which can change a draw by a nanosecond. No draw is longer than
   /// 10^18 ns, about 31 years.
@@ -71,6 +91,9 @@ public:
   friend bool operator==(const distribution&, const distribution&) = default;
 
 private:
+  static distribution of(kind what, duration mean, double ratio);
+  [[nodiscard]] double shape(keyed_random& from) const;
+
   friend struct caisson::field_value_for<distribution>;
   friend void describe(field_visitor& v, distribution& x);
   friend void check(const distribution& x, const setting_path& path,
@@ -81,6 +104,7 @@ private:
   duration low_ = duration::zero();
   duration high_ = duration::zero();
   std::uint32_t k_ = 1;
+  // `cv`, `share` or `shape`.
   double ratio_ = 0;
   std::vector<duration> values_;
 };
@@ -90,6 +114,7 @@ private:
 template <>
 struct caisson::enum_names<caisson::sim::distribution::kind> {
   static constexpr std::string_view value[] = {
-    "constant",  "uniform", "exponential", "erlang",
-    "lognormal", "bimodal", "empirical"};
+    "constant",  "uniform",          "exponential", "erlang",
+    "lognormal", "bimodal",          "empirical",   "normal",
+    "weibull",   "hyperexponential", "pareto"};
 };

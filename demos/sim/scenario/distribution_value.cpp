@@ -72,8 +72,10 @@ void describe(field_visitor& v, distribution& x) {
          allowed...);
   };
   on("mean", "the mean; of an Erlang distribution that of the sum",
-     {"kind", {"constant", "exponential", "erlang", "lognormal"}}, x.mean_,
-     any_length);
+     {"kind",
+      {"constant", "exponential", "erlang", "lognormal", "normal", "weibull",
+       "hyperexponential", "pareto"}},
+     x.mean_, any_length);
   on("min", "the shortest", {"kind", {"uniform"}}, x.low_, any_length);
   on("max", "the longest", {"kind", {"uniform"}}, x.high_, any_length);
   v.integer<std::uint32_t>({.key = "k",
@@ -82,7 +84,10 @@ void describe(field_visitor& v, distribution& x) {
                             .when = {"kind", {"erlang"}}},
                            x.k_, {1, 1000});
   on("cv", "the standard deviation divided by the mean",
-     {"kind", {"lognormal"}}, x.ratio_, range<double>{0.0, 100.0});
+     {"kind", {"lognormal", "normal", "hyperexponential"}}, x.ratio_,
+     range<double>{0.0, 100.0});
+  on("shape", "the exponent; the less, the longer the tail",
+     {"kind", {"weibull", "pareto"}}, x.ratio_, range<double>{0.1, 100.0});
   on("fast", "the usual one", {"kind", {"bimodal"}}, x.low_, any_length);
   on("slow", "the other one", {"kind", {"bimodal"}}, x.high_, any_length);
   on("share", "the probability of the other one", {"kind", {"bimodal"}},
@@ -101,6 +106,19 @@ void check(const distribution& x, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "max",
                    fmt::format("{} is less than min, which is {}",
                                to_text(x.high_), to_text(x.low_))});
+  auto wrong = [&](std::string_view key, std::string_view allowed) {
+    out.push_back({problem_kind::relation, path / key,
+                   fmt::format("{} does not suit a distribution of this kind, "
+                               "allowed: {}",
+                               x.ratio_, allowed)});
+  };
+  using enum distribution::kind;
+  if (x.kind_ == normal && x.ratio_ > 0.5)
+    wrong("cv", "0 to 0.5");
+  if (x.kind_ == hyperexponential && x.ratio_ < 1)
+    wrong("cv", "1 to 100");
+  if (x.kind_ == pareto && x.ratio_ <= 1)
+    wrong("shape", "more than 1, at most 100");
 }
 
 } // namespace caisson::sim

@@ -1,5 +1,6 @@
 #include <caisson/retrier_layer.hpp>
 
+#include <caisson/detail/verifier_actor.hpp>
 #include <caisson/error.hpp>
 
 namespace caisson {
@@ -47,9 +48,10 @@ retrier_layer::retrier_layer(const retrier_config& c, verifying how)
 
 void retrier_layer::check_extras(const verifying& how, const setting_path& path,
                                  problems& out) {
-  if (how.asks && !how.target)
+  if (how.asks && !how.target && !how.look)
     out.push_back({problem_kind::missing, path / "verify",
-                   "there is no actor to ask: the handle is null"});
+                   "there is nobody to ask: the handle is null, or the "
+                   "function empty"});
 }
 
 problems retrier_layer::change(const settings& set, env& e) {
@@ -63,6 +65,8 @@ problems retrier_layer::change(const settings& set, env& e) {
 void retrier_layer::start_in(caf::actor_system& sys) {
   home_ = &sys;
   take_budget();
+  if (how_.look)
+    how_.target = sys.spawn<detail::verifier_actor>(how_.look);
 }
 
 void retrier_layer::take_budget() {

@@ -6,6 +6,7 @@
 #include <caisson/messages.hpp>
 #include <caisson/retrier.hpp>
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +17,8 @@ namespace caisson {
 /// Whom a retrier asks before it repeats a call that must not be carried out
 /// twice.
 struct verifying {
+  using function = std::function<verification(const caf::message&)>;
+
   caf::actor target = {};
   /// Whether `target` is asked.
   bool asks = false;
@@ -23,7 +26,18 @@ struct verifying {
   /// Asks `target`, which gets the content of the call and answers with a
   /// `verification`. Any other answer, an error, its end and `verify_timeout`
   /// count as `unknown`.
-  static verifying by(caf::actor target) { return {std::move(target), true}; }
+  static verifying by(caf::actor target) {
+    return {std::move(target), true, {}};
+  }
+
+  /// Asks `look`, which gets the content of the call. It runs in an actor of
+  /// its own, one call at a time, and each gate has a copy; one that blocks for
+  /// long belongs into an actor that the user spawns. If it throws, that counts
+  /// as `unknown`.
+  static verifying with(function look) { return {{}, true, std::move(look)}; }
+
+  /// What is asked, if `target` is null.
+  function look = {};
 };
 
 /// Gives a `retrier` its verifier, and its budget if that has a name.
@@ -35,7 +49,7 @@ public:
   retrier_layer& operator=(const retrier_layer&) = delete;
 
   static void check_extras(const setting_path&, problems&) {}
-  /// Reports a null actor.
+  /// Reports a null actor, and an empty function.
   static void check_extras(const verifying& how, const setting_path& path,
                            problems& out);
 

@@ -109,6 +109,35 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
   }
 }
 
+TEST_P(verification_test, a_function_will_do) {
+  struct {
+    verifying::function look;
+    bool ok;
+    std::size_t attempts;
+  } const table[] = {
+    {[](auto&) { return verification::done(7); }, true, 1},
+    {[](auto&) { return verification::not_done(); }, false, 9},
+    {[](auto&) { return verification::unknown(); }, false, 1},
+    {[](auto&) -> verification { throw std::runtime_error{"boom"}; }, false, 1},
+    {[](auto& content) {
+       return verification::done(content.template get_as<int>(0));
+     },
+     true, 1},
+  };
+  for (auto& row : table) {
+    auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+    auto c = patient();
+    c.max_attempts = 9;
+    auto g = gate(w.handle(), stack{}.retrier(c, verifying::with(row.look)));
+    auto answer = world.request(g, 7);
+    world.advance(10min);
+    EXPECT_EQ(w.count(), row.attempts);
+    EXPECT_EQ(answer.ok(), row.ok);
+    if (row.ok)
+      EXPECT_EQ(answer.value<int>(), 7);
+  }
+}
+
 TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
   auto w = make_worker([](const caf::message&) {
     return caf::make_message(make_error(caf::sec::runtime_error));
@@ -212,8 +241,10 @@ TEST_P(verification_test, requests_for_permits_pass_it) {
 TEST_P(verification_test, nobody_to_ask_is_a_problem) {
   auto s = stack{"s"}.retrier({}, verifying::by({}));
   ASSERT_EQ(s.check().size(), 1u);
-  EXPECT_EQ(to_text(s.check()),
-            "retrier.verify: there is no actor to ask: the handle is null");
+  EXPECT_EQ(
+    to_text(s.check()),
+    "retrier.verify: there is nobody to ask: the handle is null, or the "
+    "function empty");
   EXPECT_EQ(complaint("[[stack.s.layer]]\n"
                       "kind = 'retrier'\n"
                       "verify = 'nobody'\n",

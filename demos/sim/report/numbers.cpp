@@ -25,7 +25,7 @@ std::string hundredths(std::uint64_t n) {
 std::string grouped(std::uint64_t n) {
   auto out = std::to_string(n);
   for (auto i = out.size(); i > 3; i -= 3)
-    out.insert(i - 3, ",");
+    out.insert(i - 3, 1, ',');
   return out;
 }
 

@@ -133,8 +133,9 @@ TEST_P(verification_test, a_function_will_do) {
     world.advance(10min);
     EXPECT_EQ(w.count(), row.attempts);
     EXPECT_EQ(answer.ok(), row.ok);
-    if (row.ok)
+    if (row.ok) {
       EXPECT_EQ(answer.value<int>(), 7);
+    }
   }
 }
 

@@ -126,7 +126,8 @@ TEST(distribution, of_other_shapes_has_its_mean_and_cv) {
   for (const auto& row : table) {
     auto m = moments_of(row.x);
     EXPECT_NEAR(m.mean, 0.010, 0.010 * row.tolerance) << row.what;
-    EXPECT_NEAR(m.cv, row.cv, row.cv * row.tolerance + 1e-6) << row.what;
+    // The difference of two sums that are nearly equal has few digits.
+    EXPECT_NEAR(m.cv, row.cv, row.cv * row.tolerance + 1e-5) << row.what;
     EXPECT_EQ(row.x.mean(), 10ms) << row.what;
   }
 }

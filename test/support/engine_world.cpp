@@ -191,6 +191,8 @@ void engine_world::cancel(std::uint64_t who, std::uint64_t number) {
 }
 
 void engine_world::caller_down(std::uint64_t who) {
+  // What is due before the news of its end may still watch it.
+  wake();
   watched_.erase(who);
   step([&](auto& e, auto now) { e.on_caller_down(who, now); });
 }

@@ -50,7 +50,8 @@ public:
       return d;
     auto i = calls_.find(c.id);
     EXPECT_TRUE(i == calls_.end() || i->second.may_be_gone) << "admitted twice";
-    calls_[c.id] = entry{d.what};
+    // What was asked for while the call was not here may find it here again.
+    calls_[c.id] = entry{d.what, to_reject_.count(c.id) > 0};
     known_.push_back(c.id);
     if (chance(15)) {
       auto mine = time_after(e.now, time());
@@ -187,6 +188,7 @@ private:
         auto id = any_call();
         if (auto i = calls_.find(id); i != calls_.end())
           i->second.may_be_gone = true;
+        to_reject_.insert(id);
         return e.reject(id, errc::shed);
       }
       case 2:
@@ -221,6 +223,7 @@ private:
   random_source random_;
   std::map<call_id, entry> calls_;
   std::vector<call_id> known_;
+  std::set<call_id> to_reject_;
   std::set<call_id> children_;
   std::set<call_id> cancelled_;
   call_id last_child_ = 0;

@@ -34,7 +34,7 @@ void describe_stale(field_visitor& v, cache_config& c) {
 void describe_errors(field_visitor& v, cache_config& c) {
   v.on({.key = "stale_on",
         .help = "errors that an old value stands in for, and no others; empty: "
-                "as in the default table, and `shed`",
+                "as in the default table, and `shed` and `feature_off`",
         .needs = {"stale_if_error"}},
        c.failures.allow);
   v.on({.key = "stale_ignore",
@@ -93,9 +93,10 @@ bool stands_in_for(const cache_config& c, const outcome& o, env& e) {
     case verdict::success:
       return false;
     case verdict::neutral:
-      // The table calls `shed` neutral so that nobody tries again; but an old
+      // The table calls these neutral so that nobody tries again; but an old
       // value is just what an overloaded service needs.
-      return o.is(errc::shed) && !c.failures.by_value;
+      return (o.is(errc::shed) || o.is(errc::feature_off))
+             && !c.failures.by_value;
   }
   return false;
 }

@@ -22,8 +22,9 @@ void describe(field_visitor& v, fallback_config& c) {
   v.on({"cache_share", "which part of the time that a call has left an "
                        "alternative that is a cache may take"},
        c.cache_share, {0.001, 1.0});
-  v.on({"fall_back_on", "errors that are answered by an alternative, and no "
-                        "others; empty: as in the default table, and `shed`"},
+  v.on({"fall_back_on",
+        "errors that are answered by an alternative, and no "
+        "others; empty: as in the default table, and `shed` and `feature_off`"},
        c.classify.allow);
   v.on({"ignore", "errors that are passed up, whatever `fall_back_on` says"},
        c.classify.deny);
@@ -117,9 +118,10 @@ fallback::judgement fallback::judge(const outcome& o, env& e) const {
       return o.ok || config_.classify.by_value ? judgement::good
                                                : judgement::not_ours;
     case verdict::neutral:
-      // The table calls `shed` neutral so that nobody tries again; but a
+      // The table calls these neutral so that nobody tries again; but a
       // cheaper answer is just what an overloaded service needs.
-      return o.is(errc::shed) && !config_.classify.by_value
+      return (o.is(errc::shed) || o.is(errc::feature_off))
+                 && !config_.classify.by_value
                ? judgement::bad
                : judgement::not_ours;
   }

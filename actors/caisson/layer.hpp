@@ -27,8 +27,14 @@ public:
     return forced_.value_or(configured_);
   }
 
-  void configure_mode(mode m) noexcept { configured_ = m; }
-  void force_mode(std::optional<mode> m) noexcept { forced_ = m; }
+  void configure_mode(mode m) {
+    configured_ = m;
+    mode_changed();
+  }
+  void force_mode(std::optional<mode> m) {
+    forced_ = m;
+    mode_changed();
+  }
 
   virtual policy& machine() = 0;
 
@@ -39,6 +45,10 @@ public:
 
   /// Called once, before any call, when the layer's gate starts in `sys`.
   virtual void start_in(caf::actor_system&) {}
+
+  /// `active` may be another from now on. For layers that act on more than
+  /// their calls.
+  virtual void mode_changed() {}
 
   // -- content ----------------------------------------------------------------
   //

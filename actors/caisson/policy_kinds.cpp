@@ -2,8 +2,10 @@
 
 #include <caisson/cache_layer.hpp>
 #include <caisson/chaos.hpp>
+#include <caisson/degradation_layer.hpp>
 #include <caisson/detail/alternatives.hpp>
 #include <caisson/detail/settings_text.hpp>
+#include <caisson/feature_layer.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -40,6 +42,10 @@ void add_retrier(layer_reader& from, stack& to) {
   to.retrier(from.config<retrier_config>(), std::move(how));
 }
 
+void add_feature(layer_reader& from, stack& to) {
+  to.add<feature>(from.config<feature_config>());
+}
+
 std::deque<policy_kind> built_in() {
   return {
     kind_of<deadline>(),
@@ -50,6 +56,8 @@ std::deque<policy_kind> built_in() {
     kind_of<batcher>(),
     kind_of<cache>(),
     kind_of<chaos>(),
+    kind_of<degradation>(),
+    kind_of<feature>(add_feature, "feature = 'extras'\n"),
     kind_of<fallback>(add_fallback,
                       "alternatives = [{ value = -1, type = 'int32' }]\n"),
   };

@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, last_errc> names{
   "worker_down",  "budget_exhausted",  "shed",
   "batch_failed", "no_such_permit",    "invalid_config",
   "draining",     "callback_failed",   "call_loop",
-  "injected",
+  "injected",     "feature_off",
 };
 
 } // namespace
@@ -40,6 +40,7 @@ bool is_rejection(errc code) noexcept {
     case errc::invalid_config:
     case errc::no_such_permit:
     case errc::call_loop:
+    case errc::feature_off:
       return true;
     case errc::deadline_exceeded:
     case errc::cancelled:

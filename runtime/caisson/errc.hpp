@@ -47,10 +47,12 @@ enum class errc : std::uint8_t {
   call_loop,
   /// A chaos layer made the call fail on purpose.
   injected,
+  /// The call needs a feature that is switched off at present.
+  feature_off,
 };
 
 /// The number of the last enumerator.
-inline constexpr std::uint8_t last_errc = 16;
+inline constexpr std::uint8_t last_errc = 17;
 
 /// The enumerator's name, such as `breaker_open`; `unknown` for other values.
 [[nodiscard]] std::string_view name_of(errc code) noexcept;

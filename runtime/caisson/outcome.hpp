@@ -141,7 +141,8 @@ public:
   /// | `deadline_exceeded`, `worker_down`, `batch_failed` | transient if the
   /// worker may have been reached, else refused |
   /// | `shed`, `draining`, `cancelled`, `budget_exhausted`, `no_such_permit`,
-  /// `invalid_config`, `callback_failed`, `call_loop` | neutral |
+  /// `invalid_config`, `callback_failed`, `call_loop`, `feature_off` |
+  /// neutral |
   /// | CAF's `unexpected_message` (the worker has no handler) | failure |
   /// | any other error, `injected` among them | transient |
   [[nodiscard]] static verdict standard(const outcome& o) noexcept;

@@ -1,10 +1,6 @@
 #include <caisson/shared_retry_budget.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <utility>
+#include <caisson/detail/scoped_objects.hpp>
 
 namespace caisson {
 
@@ -40,48 +36,12 @@ void shared_retry_budget::change(const retry_budget::limits& l) {
 
 // -- by name ------------------------------------------------------------------
 
-namespace {
-
-class budget_names {
-public:
-  static budget_names& instance() {
-    static budget_names names;
-    return names;
-  }
-
-  std::shared_ptr<shared_retry_budget> take(const void* scope,
-                                            std::string_view name,
-                                            const retry_budget::limits& l) {
-    std::lock_guard guard{mutex_};
-    // Twice what was left last time, so that each name is looked at a few times
-    // only.
-    if (known_.size() >= next_sweep_) {
-      std::erase_if(known_, [](auto& x) { return x.second.expired(); });
-      next_sweep_ = std::max(first_sweep, 2 * known_.size());
-    }
-    auto& entry = known_[{scope, std::string{name}}];
-    auto out = entry.lock();
-    if (!out)
-      entry = out = std::make_shared<shared_retry_budget>(l);
-    return out;
-  }
-
-private:
-  static constexpr std::size_t first_sweep = 64;
-
-  std::mutex mutex_;
-  std::map<std::pair<const void*, std::string>,
-           std::weak_ptr<shared_retry_budget>>
-    known_;
-  std::size_t next_sweep_ = first_sweep;
-};
-
-} // namespace
-
 std::shared_ptr<shared_retry_budget>
 shared_retry_budget::named(const void* scope, std::string_view name,
                            const retry_budget::limits& l) {
-  return budget_names::instance().take(scope, name, l);
+  static detail::scoped_objects<shared_retry_budget> known;
+  return known.take(scope, name,
+                    [&] { return std::make_shared<shared_retry_budget>(l); });
 }
 
 } // namespace caisson

@@ -201,7 +201,7 @@ TEST(metric_of, says_which_names_there_are) {
             "breaker_open, queue_full, wait_timeout, rate_limited, "
             "deadline_exceeded, cancelled, worker_down, budget_exhausted, "
             "shed, batch_failed, no_such_permit, invalid_config, draining, "
-            "callback_failed, call_loop, injected");
+            "callback_failed, call_loop, injected, feature_off");
   EXPECT_TRUE(
     refusal(r, "speed")
       .starts_with("metric \"speed\" is not one of: success, offered, "));

@@ -121,7 +121,7 @@ private:
   }
 
   void add_layer() {
-    switch (number(8)) {
+    switch (number(10)) {
       case 0:
         return line("kind = \"deadline\"\ntimeout = {}",
                     one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
@@ -158,6 +158,14 @@ private:
                     one_of({"1", "8"}));
       case 6:
         return add_chaos();
+      case 7:
+        return line("kind = \"degradation\"\nmin_calls = {}\ncheck_every = "
+                    "{}\nwindow = \"1s\"\npatience = {}\nrecover_after = {}",
+                    one_of({"1", "20"}), one_of({"\"10ms\"", "\"500ms\""}),
+                    one_of({"\"0s\"", "\"1s\""}), one_of({"\"0s\"", "\"2s\""}));
+      case 8:
+        return line("kind = \"feature\"\nfeature = \"{}\"",
+                    one_of({"core", "checks", "extras"}));
       default:
         return line("kind = \"fallback\"\nalternatives = [{{ value = \"no\" "
                     "}}]\nfall_back_on = [{}]",

@@ -20,7 +20,8 @@ TEST(errc, names_are_distinct_and_read_back) {
 TEST(errc, ends_match_their_names) {
   EXPECT_EQ(name_of(errc::breaker_open), "breaker_open");
   EXPECT_EQ(name_of(errc::injected), "injected");
-  EXPECT_EQ(static_cast<int>(errc::injected), last_errc);
+  EXPECT_EQ(name_of(errc::feature_off), "feature_off");
+  EXPECT_EQ(static_cast<int>(errc::feature_off), last_errc);
 }
 
 TEST(errc, other_values_are_unknown) {
@@ -39,6 +40,7 @@ TEST(errc, a_rejection_happens_before_any_work) {
     errc::breaker_open,   errc::queue_full,     errc::wait_timeout,
     errc::rate_limited,   errc::shed,           errc::draining,
     errc::invalid_config, errc::no_such_permit, errc::call_loop,
+    errc::feature_off,
   };
   for (int i = 1; i <= last_errc; ++i) {
     auto code = static_cast<errc>(i);

@@ -116,6 +116,7 @@ TEST(classifier, standard_table_covers_every_code) {
     {errc::callback_failed, neutral, neutral},
     {errc::call_loop, neutral, neutral},
     {errc::injected, transient, transient},
+    {errc::feature_off, neutral, neutral},
   };
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {

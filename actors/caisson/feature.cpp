@@ -1,0 +1,62 @@
+#include <caisson/feature.hpp>
+
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, feature_config& c) {
+  describe_common(v, c);
+  v.on({.key = "feature",
+        .help = "the feature that the calls belong to",
+        .required = true},
+       c.feature);
+}
+
+void check(const feature_config& c, const setting_path& path, problems& out) {
+  if (c.feature.empty())
+    out.push_back({problem_kind::missing, path / "feature",
+                   "the name of a feature must not be empty"});
+}
+
+// -- construction -------------------------------------------------------------
+
+feature::feature(feature_config c) : policy_base(std::move(c)) {}
+
+void feature::watch(std::shared_ptr<feature_board> board) {
+  board_ = std::move(board);
+  switch_ = board_ ? board_->find(config_.feature) : feature_board::feature{};
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision feature::admit(call_info& call, slot&, env& e) {
+  if (!switch_.is_on())
+    return refuse(counter::rejected, errc::feature_off, call.id, e,
+                  duration::zero(), config_.feature);
+  count(counter::admitted);
+  return decision::pass();
+}
+
+decision feature::settle(call_info&, slot&, outcome&, env&) {
+  return decision::pass();
+}
+
+void feature::abandon(call_info&, slot&, const outcome&, bool, env&) {}
+
+// -- operation ----------------------------------------------------------------
+
+std::string_view feature::state() const {
+  return switch_.is_on() ? "on" : "off";
+}
+
+void feature::adapt(env&) {
+  watch(board_);
+}
+
+void feature::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"on", switch_.is_on() ? 1 : 0, true});
+}
+
+} // namespace caisson

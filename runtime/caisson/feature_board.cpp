@@ -1,0 +1,72 @@
+#include <caisson/feature_board.hpp>
+
+#include <caisson/detail/scoped_objects.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- feature_board ------------------------------------------------------------
+
+std::shared_ptr<feature_board> feature_board::of(const void* scope) {
+  static detail::scoped_objects<feature_board> known;
+  return known.take(scope, {},
+                    [] { return std::make_shared<feature_board>(); });
+}
+
+bool feature_board::is_on(std::string_view name) const {
+  std::lock_guard guard{mutex_};
+  auto i = known_.find(name);
+  return i == known_.end() || *i->second == 0;
+}
+
+feature_board::feature feature_board::find(std::string_view name) {
+  return {shared_from_this(), entry(name)};
+}
+
+std::vector<std::string> feature_board::all_off() const {
+  std::lock_guard guard{mutex_};
+  std::vector<std::string> out;
+  for (const auto& [name, holds] : known_)
+    if (*holds > 0)
+      out.push_back(name);
+  return out;
+}
+
+std::shared_ptr<feature_board::hold_count>
+feature_board::entry(std::string_view name) {
+  std::lock_guard guard{mutex_};
+  if (auto i = known_.find(name); i != known_.end())
+    return i->second;
+  // Of those that nobody has any more, nobody holds one off.
+  if (known_.size() >= next_sweep_) {
+    std::erase_if(known_, [](auto& x) { return x.second.use_count() == 1; });
+    next_sweep_ = std::max(first_sweep, 2 * known_.size());
+  }
+  auto made = std::make_shared<hold_count>(0);
+  known_.emplace(name, made);
+  return made;
+}
+
+// -- feature_hold -------------------------------------------------------------
+
+feature_hold::feature_hold(std::shared_ptr<feature_board> board)
+  : board_(std::move(board)) {}
+
+feature_hold::~feature_hold() {
+  set({});
+}
+
+void feature_hold::set(const std::vector<std::string>& features) {
+  std::vector<std::shared_ptr<feature_board::hold_count>> next;
+  next.reserve(features.size());
+  for (const auto& x : features)
+    next.push_back(board_->entry(x));
+  for (auto& x : next)
+    x->fetch_add(1, std::memory_order_acq_rel);
+  for (auto& x : std::exchange(held_, std::move(next)))
+    x->fetch_sub(1, std::memory_order_acq_rel);
+}
+
+} // namespace caisson

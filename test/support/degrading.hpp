@@ -1,0 +1,74 @@
+// Settings of a degradation layer, and its host, for tests of it.
+#pragma once
+
+#include <caisson/degradation.hpp>
+
+#include <support/solo.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test::degrading {
+
+using namespace std::chrono_literals;
+
+/// Counts how often it heard of a change.
+class counting final : public degradation::listener {
+public:
+  void levels_changed() override { ++changes; }
+  int changes = 0;
+};
+
+/// Ten calls are enough, looked at every second.
+inline degradation_config quick() {
+  degradation_config c;
+  c.min_calls = 10;
+  return c;
+}
+
+/// Hosts one layer.
+class host : public solo<degradation> {
+public:
+  explicit host(degradation_config c = quick()) : solo(std::move(c)) {
+    policy.tell_changes_to(&heard);
+  }
+
+  // Calls that take some time, of which each succeeds or none does.
+  void calls_of(duration took, int n, bool ok = true) {
+    std::vector<call_id> all;
+    for (int i = 0; i < n; ++i)
+      all.push_back(arrive());
+    advance(took);
+    for (auto id : all)
+      ok ? finish(id) : fail(id);
+  }
+
+  void good(int n) { calls_of(0s, n); }
+  void bad(int n) { calls_of(0s, n, false); }
+
+  // One call every 100 ms.
+  void steady(duration length, bool ok) {
+    for (auto end = now() + length; now() < end; advance(100ms))
+      ok ? good(1) : bad(1);
+  }
+
+  [[nodiscard]] std::vector<std::string> off() const {
+    return policy.features_off();
+  }
+
+  counting heard;
+};
+
+/// Two below one, and another tree beside it.
+inline degradation_config tree() {
+  auto c = quick();
+  c.levels = {{.name = "shop", .features = {"a", "b"}},
+              {.name = "search", .parent = "shop", .min_success = 0.5},
+              {.name = "ads", .parent = "shop", .features = {"b"}},
+              {.name = "video", .min_success = 0, .max_latency = 100ms}};
+  return c;
+}
+
+} // namespace caisson::test::degrading

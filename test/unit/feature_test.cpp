@@ -1,0 +1,74 @@
+#include <caisson/feature.hpp>
+
+#include <support/solo.hpp>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using strings = std::vector<std::string>;
+
+class feature_test : public testing::Test {
+protected:
+  feature_test() : hold{board}, h{feature_config{.feature = "x"}} {
+    h.policy.watch(board);
+  }
+
+  std::shared_ptr<feature_board> board = std::make_shared<feature_board>();
+  feature_hold hold;
+  solo<feature> h;
+};
+
+TEST_F(feature_test, passes_calls_while_it_is_on) {
+  auto id = h.arrive();
+  EXPECT_EQ(h.where(id), place::below);
+  EXPECT_EQ(h.policy.state(), "on");
+  EXPECT_EQ(h.count("on"), 1);
+  EXPECT_EQ(h.count("admitted"), 1);
+  // One under way is not affected.
+  hold.set({"x"});
+  h.fail(id, errc::worker_down);
+  EXPECT_EQ(h.where(id), place::passed);
+  EXPECT_TRUE(h.calls.at(id).result.is(errc::worker_down));
+}
+
+TEST_F(feature_test, rejects_calls_while_it_is_off) {
+  hold.set({"x"});
+  auto id = h.arrive();
+  EXPECT_EQ(h.where(id), place::rejected);
+  EXPECT_EQ(h.calls.at(id).code, errc::feature_off);
+  EXPECT_EQ(h.calls.at(id).retry_after, duration::zero());
+  EXPECT_EQ(h.e.told, strings{"rejected:>feature_off"});
+  EXPECT_EQ(h.e.details, strings{"x"});
+  EXPECT_EQ(h.policy.state(), "off");
+  EXPECT_EQ(h.count("on"), 0);
+  EXPECT_EQ(h.count("rejected"), 1);
+  hold.set({"y"});
+  EXPECT_EQ(h.where(h.arrive()), place::below);
+}
+
+TEST_F(feature_test, can_change_to_another_feature) {
+  hold.set({"y"});
+  h.policy.reconfigure({.feature = "y"}, h.e);
+  EXPECT_EQ(h.where(h.arrive()), place::rejected);
+}
+
+TEST_F(feature_test, is_on_without_a_board) {
+  hold.set({"x"});
+  solo<feature> other{feature_config{.feature = "x"}};
+  EXPECT_EQ(other.where(other.arrive()), place::below);
+  h.policy.watch(nullptr);
+  EXPECT_EQ(h.where(h.arrive()), place::below);
+}
+
+TEST_F(feature_test, needs_a_name) {
+  EXPECT_THROW(feature{feature_config{}}, config_error);
+}
+
+} // namespace
+} // namespace caisson::test

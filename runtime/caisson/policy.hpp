@@ -175,9 +175,11 @@ enum class event_kind : std::uint8_t {
   callback_failed,
   /// A fault was injected on purpose; `detail` is its kind.
   injected,
+  /// Two workers answered the same call differently; `detail` says in what.
+  differed,
 };
 
-inline constexpr std::uint8_t last_event_kind = 11;
+inline constexpr std::uint8_t last_event_kind = 12;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 

@@ -1,6 +1,7 @@
 #include <caisson/policy_kinds.hpp>
 
 #include <caisson/cache_layer.hpp>
+#include <caisson/canary_layer.hpp>
 #include <caisson/chaos.hpp>
 #include <caisson/degradation_layer.hpp>
 #include <caisson/detail/alternatives.hpp>
@@ -25,18 +26,24 @@ void add_fallback(layer_reader& from, stack& to) {
   to.fallback(std::move(chain), from.config<fallback_config>());
 }
 
-void add_retrier(layer_reader& from, stack& to) {
-  constexpr std::string_view key = "verify";
+// The actor that the key names; null if there is no such key, or no such actor,
+// which has then been reported.
+caf::actor read_actor(layer_reader& from, std::string_view key,
+                      std::string_view help) {
   auto known = from.out().size();
   std::string name;
-  from.fields().on({.key = key,
-                    .help = "the registered name of the actor that knows what "
-                            "became of a call"},
-                   name);
+  from.fields().on({.key = key, .help = help}, name);
+  if (!from.at().table.contains(key) || from.out().size() != known)
+    return {};
+  return detail::find_actor(name, from.system(), from.at().path / key,
+                            place_in(from.at(), key), from.out());
+}
+
+void add_retrier(layer_reader& from, stack& to) {
   auto how = verifying{};
-  if (from.at().table.contains(key) && from.out().size() == known)
-    how.target = detail::find_actor(name, from.system(), from.at().path / key,
-                                    place_in(from.at(), key), from.out());
+  how.target = read_actor(from, "verify",
+                          "the registered name of the actor that knows what "
+                          "became of a call");
   // One that was not found has been reported.
   how.asks = how.target != nullptr;
   to.retrier(from.config<retrier_config>(), std::move(how));
@@ -44,6 +51,16 @@ void add_retrier(layer_reader& from, stack& to) {
 
 void add_feature(layer_reader& from, stack& to) {
   to.add<feature>(from.config<feature_config>());
+}
+
+void add_canary(layer_reader& from, stack& to) {
+  auto target = read_actor(from, "canary",
+                           "the registered name of the new version");
+  auto config = from.config<canary_config>();
+  if (target)
+    to.add<canary>(std::move(config), std::move(target));
+  else
+    to.add<canary>(std::move(config));
 }
 
 std::deque<policy_kind> built_in() {
@@ -55,6 +72,7 @@ std::deque<policy_kind> built_in() {
     kind_of<retrier>(add_retrier),
     kind_of<batcher>(),
     kind_of<cache>(),
+    kind_of<canary>(add_canary),
     kind_of<chaos>(),
     kind_of<degradation>(),
     kind_of<feature>(add_feature, "feature = 'extras'\n"),

@@ -1,0 +1,117 @@
+// What a canary's answers are like, beside those of the baseline.
+#pragma once
+
+#include <caisson/canary_config.hpp>
+#include <caisson/histogram.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/time.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson {
+
+/// The answers of canary and baseline in one sliding window, which moves on for
+/// both at the same instants, so that a bad minute that both had is held
+/// against neither.
+///
+/// The window is two spans of time: the present one and the one before it. The
+/// present span ends with the first answer that comes half a `window` or more
+/// after it began, if the canary has given `min_calls` answers in it. So the
+/// window reaches back between half a `window` and a whole one, or to the last
+/// `min_calls` to 2 · `min_calls` answers of the canary if that is farther. Two
+/// histograms for each of the two, about 4 KiB, whatever the traffic.
+///
+/// The baseline's numbers are those in the window if they are at least
+/// `min_calls` answers, and otherwise the last ones that were. So a canary that
+/// gets all calls is compared with the baseline of the stage before.
+class canary_comparison {
+public:
+  /// Which latencies of a baseline that gets too few calls are compared.
+  enum class old_latency : std::uint8_t { counts, ignored };
+
+  /// A stage begins: forgets the answers, but not the baseline's numbers.
+  void restart(const canary_config& c, time_point now);
+
+  /// Forgets all.
+  void clear() { *this = {}; }
+
+  // `took` is how long an answer took, if that tells how fast its sender is.
+
+  void add_canary(bool failed, std::optional<duration> took,
+                  const canary_config& c, time_point now);
+  void add_baseline(bool failed, std::optional<duration> took,
+                    const canary_config& c, time_point now);
+
+  /// In what the canary is worse than the settings allow, for people; empty if
+  /// in nothing, or if it has given less than `min_calls` answers.
+  ///
+  /// Percentiles are looked at only if the canary's answers have become more by
+  /// one in a hundred since the last time, or `thoroughly`.
+  [[nodiscard]] std::string worse_in(const canary_config& c, old_latency old,
+                                     bool thoroughly);
+
+  /// What is known of one of the two.
+  struct summary {
+    std::int64_t answers = 0;
+    std::int64_t failures = 0;
+    /// The 99th percentile, if at least `min_calls` latencies are known.
+    std::optional<duration> slowest = {};
+
+    [[nodiscard]] double failure_rate() const {
+      return answers == 0
+               ? 0
+               : static_cast<double>(failures) / static_cast<double>(answers);
+    }
+  };
+
+  [[nodiscard]] summary canary(const canary_config& c) const;
+
+  /// Nothing if it never gave `min_calls` answers within a window.
+  [[nodiscard]] std::optional<summary> baseline(const canary_config& c) const;
+
+  /// Rates in thousandths, percentiles in microseconds; -1: unknown.
+  void list_gauges(const canary_config& c, std::vector<metric>& out) const;
+
+private:
+  struct side {
+    std::int64_t answers = 0;
+    std::int64_t failures = 0;
+    histogram latencies;
+
+    void add(bool failed, std::optional<duration> took) {
+      ++answers;
+      failures += failed ? 1 : 0;
+      if (took)
+        latencies.record(*took);
+    }
+  };
+
+  struct span {
+    side canary;
+    side baseline;
+  };
+
+  static summary sum_of(const side& a, const side& b, const canary_config& c);
+  [[nodiscard]] bool knows_baseline(const canary_config& c) const;
+  void keep_baseline(const canary_config& c);
+  void roll(const canary_config& c, time_point now);
+  [[nodiscard]] std::int64_t answers() const {
+    return before_.canary.answers + present_.canary.answers;
+  }
+  [[nodiscard]] std::string fails_more(const canary_config& c) const;
+  [[nodiscard]] std::string is_slower(const canary_config& c,
+                                      old_latency old) const;
+
+  span before_;
+  span present_;
+  time_point present_since_;
+  // The baseline's last numbers that were enough.
+  std::optional<summary> kept_;
+  // How many answers of the canary it takes to look at percentiles again.
+  std::int64_t next_look_ = 0;
+};
+
+} // namespace caisson

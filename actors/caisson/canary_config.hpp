@@ -1,0 +1,125 @@
+// The settings of a canary.
+#pragma once
+
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/policy_config.hpp>
+#include <caisson/settings.hpp>
+#include <caisson/time.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+/// What becomes of a call that the canary failed.
+enum class on_canary_failure : std::uint8_t {
+  /// The baseline gets it, once, if that is safe: if no worker was reached, or
+  /// the call is idempotent.
+  baseline,
+  /// Its outcome goes up.
+  pass,
+};
+
+template <>
+struct enum_names<on_canary_failure> {
+  static constexpr std::string_view value[] = {"baseline", "pass"};
+};
+
+/// The settings of a canary. The *canary* is a second actor, such as a new
+/// version; the *baseline* is the gate's own worker.
+struct canary_config {
+  /// At most this many stages.
+  static constexpr std::size_t max_stages = 20;
+
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// Whether the canary gets calls at all, default yes.
+  bool enabled = true;
+
+  /// The share of the calls that the canary gets in each stage: 1 to 20
+  /// numbers, each greater than the one before, 0.000001 to 1; default 0.01,
+  /// 0.05, 0.3, 1. After the last stage it keeps that share.
+  std::vector<double> stages = {0.01, 0.05, 0.3, 1.0};
+
+  /// How long each stage lasts at least: 1ms to unlimited, default 5min.
+  /// Unlimited: the canary stays in the first stage.
+  duration dwell = std::chrono::minutes(5);
+
+  /// How many answers of the canary it takes at least to judge it, and to go on
+  /// to the next stage: 1 to 1000000, default 100.
+  std::uint32_t min_calls = 100;
+
+  /// How far back answers count: 1ms to 24h, default 1min; farther if the
+  /// canary gave less than `min_calls` answers in that time.
+  duration window = std::chrono::minutes(1);
+
+  /// How much larger the canary's share of failures may be than the baseline's:
+  /// 0 to 1, default 0.02. 1: as large as it likes.
+  double max_error_excess = 0.02;
+
+  /// How many times as long as the baseline's the canary's 99th percentile of
+  /// latencies may be: 1 to 1000, default 1.5.
+  double max_latency_ratio = 1.5;
+
+  /// A 99th percentile that is longer by not more than this is not too long: 0
+  /// to 1h, default 1ms.
+  duration min_latency_excess = std::chrono::milliseconds(1);
+
+  /// How many failures of the canary in a row end the stage at once: 0 to
+  /// 1000000, default 10; 0: no number of them. Answers that blame the request
+  /// end a row.
+  std::uint32_t max_failures_in_a_row = 10;
+
+  /// Whether all calls with the same key go to the same of the two, and those
+  /// that went to the canary in one stage do so in the later ones; default no.
+  bool sticky = false;
+
+  /// What becomes of a call that the canary failed, default `baseline`.
+  on_canary_failure on_failure = on_canary_failure::baseline;
+
+  /// How long after the way back the first stage begins again: 1ms to
+  /// unlimited, default unlimited: when an operator says so.
+  duration retry_after = unlimited;
+
+  /// The share of the idempotent calls answered by the baseline that the canary
+  /// gets, too, so that the two answers can be compared: 0 to 1, default 0.
+  double mirror_rate = 0;
+
+  /// How many mirrored calls may be with the canary at once: 1 to 10000,
+  /// default 10.
+  std::uint32_t max_mirrored = 10;
+
+  /// How long a mirrored call may take: 1ms to 1h, default 10s.
+  duration mirror_timeout = std::chrono::seconds(10);
+
+  /// Which share of the mirrored answers of a stage may differ: 0 to 1, default
+  /// 0.001. 1: all of them.
+  double max_difference_rate = 0.001;
+
+  /// Which outcomes are failures, of either: all errors but those that are
+  /// neutral in the default table, and `shed` and `draining`. The lists are
+  /// called `count_only` (allow) and `ignore` (deny), both empty by default; an
+  /// error that they leave out is neutral.
+  classifier classify = {};
+};
+
+void describe(field_visitor& v, canary_config& c);
+
+void check(const canary_config& c, const setting_path& path, problems& out);
+
+/// `stage_1` for number 0, and so on.
+[[nodiscard]] std::string_view name_of_stage(std::size_t number) noexcept;
+
+/// What an outcome says about who gave it.
+enum class canary_verdict : std::uint8_t { good, bad, neutral };
+
+[[nodiscard]] canary_verdict verdict_on(const outcome& o,
+                                        const canary_config& c, env& e);
+
+} // namespace caisson

@@ -1,0 +1,94 @@
+// Calls that both canary and baseline get, to compare what they answer.
+#pragma once
+
+#include <caisson/detail/pooled_list.hpp>
+#include <caisson/outcome.hpp>
+#include <caisson/policy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// What a canary needs of its host, as it never sees content itself.
+struct canary_host {
+  using content = std::shared_ptr<const void>;
+
+  /// Whether there is a canary: the host's target number 0.
+  bool present = true;
+  /// Whether calls may be sent to it; empty: yes. No while the layer observes.
+  std::function<bool()> sends = {};
+  /// Makes a copy of an answer (`outcome::reply`) or of a call's content;
+  /// empty: nothing is kept of them.
+  std::function<content(const void*)> keep = {};
+  /// Whether two values that answer the same call, baseline's and canary's, are
+  /// the same; empty: they are. May throw: there is no verdict then.
+  std::function<bool(const void*, const void*)> same = {};
+};
+
+/// The mirrored calls of a canary: what they ask while the baseline has them,
+/// and the baseline's answer while the canary has them.
+class canary_mirrors {
+public:
+  using content = canary_host::content;
+  using handle = pooled_list<content>::handle;
+  static constexpr handle none = pooled_list<content>::none;
+
+  /// A call that the canary gets after the baseline has answered it.
+  struct mirror {
+    call_id call = 0;
+    std::uint64_t run = 0;
+    content asked = {};
+    content answer = {};
+    bool ok = true;
+    std::uint8_t code = 0;
+    std::uint64_t category = 0;
+  };
+
+  // -- with the baseline ------------------------------------------------------
+
+  [[nodiscard]] handle keep(content asked) {
+    return asked ? kept_.push_back(std::move(asked)) : none;
+  }
+
+  /// Takes what is kept, and sets the handle to `none`; null if it was that.
+  content take(handle& at) {
+    auto h = std::exchange(at, none);
+    return h == none ? nullptr : kept_.erase(h);
+  }
+
+  // -- with the canary --------------------------------------------------------
+
+  [[nodiscard]] std::size_t size() const noexcept { return running_.size(); }
+
+  void start(call_id child, mirror m) { running_.emplace(child, std::move(m)); }
+
+  /// What the child asks; null if nothing is kept of it. Gives it away.
+  [[nodiscard]] content take_asked(call_id child);
+
+  /// Takes out a call that has ended; nothing if the child is none of these.
+  [[nodiscard]] std::optional<mirror> end(call_id child);
+
+  /// Takes out all of them.
+  [[nodiscard]] std::vector<call_id> end_all();
+
+  /// In what `o`, of the canary, differs from the baseline's answer: `outcome`
+  /// (one of the two is a failure), `code` (of the errors) or `value`; empty if
+  /// in nothing. Nothing if the host's function throws.
+  [[nodiscard]] static std::optional<std::string_view>
+  difference(const mirror& m, const outcome& o, const canary_host& host,
+             env& e);
+
+private:
+  pooled_list<content> kept_;
+  std::unordered_map<call_id, mirror> running_;
+};
+
+} // namespace caisson

@@ -1,0 +1,137 @@
+// Settings of a canary, and its host, for tests of it.
+#pragma once
+
+#include <caisson/canary.hpp>
+
+#include <support/solo.hpp>
+
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test::canaries {
+
+/// Few calls and short stages. Keys decide who goes where.
+inline canary_config quick() {
+  using namespace std::chrono_literals;
+  canary_config c;
+  c.name = "canary";
+  c.stages = {0.1, 0.5, 1.0};
+  c.dwell = 10s;
+  c.min_calls = 10;
+  c.max_failures_in_a_row = 0;
+  c.sticky = true;
+  return c;
+}
+
+inline call_info keyed(std::string key) {
+  call_info c;
+  c.key = std::move(key);
+  return c;
+}
+
+inline call_info marked(idempotence mark) {
+  call_info c;
+  c.idempotent = mark;
+  return c;
+}
+
+/// A key whose calls go to the canary from that share on, at the latest, and
+/// one whose calls do so at a larger share only.
+struct key_pair {
+  std::string canary;
+  std::string baseline;
+};
+
+/// Those for all stages, but for a share of 1; without another stage there is
+/// none for the baseline.
+inline key_pair keys_for(const canary_config& c) {
+  auto goes = [&](double share, const std::string& key) {
+    canary_config one;
+    one.name = c.name;
+    one.sticky = true;
+    one.stages = {share};
+    solo<canary> scout{one};
+    return scout.where(scout.arrive(keyed(key))) == place::redirected;
+  };
+  auto last = 0.0;
+  for (auto x : c.stages)
+    last = x < 1 ? x : last;
+  auto found = [&](double share, bool wanted) {
+    for (int i = 0; i < 10'000; ++i)
+      if (auto key = "k" + std::to_string(i); goes(share, key) == wanted)
+        return key;
+    throw std::logic_error{"there is no such key"};
+  };
+  return {found(c.stages.front(), true),
+          last == 0 ? std::string{} : found(last, false)};
+}
+
+/// Hosts a canary. Contents are pointers to integers.
+class host : public solo<canary> {
+public:
+  explicit host(canary_config c = quick(), canary_host more = {})
+    : solo(c, std::move(more)), keys(keys_for(c)) {}
+
+  call_id to_canary(call_info call = {}) {
+    call.key = keys.canary;
+    auto id = arrive(std::move(call));
+    EXPECT_EQ(where(id), place::redirected);
+    return id;
+  }
+
+  call_id to_baseline(call_info call = {}) {
+    call.key = keys.baseline;
+    auto id = arrive(std::move(call));
+    EXPECT_EQ(where(id), place::below);
+    return id;
+  }
+
+  /// The next `n` calls take so long, and end like this.
+  void canary_answers(int n, outcome o = outcome::success(),
+                      duration took = duration::zero()) {
+    finish_all(n, o, took, [this] { return arrive(keyed(keys.canary)); });
+  }
+
+  void baseline_answers(int n, outcome o = outcome::success(),
+                        duration took = duration::zero()) {
+    finish_all(n, o, took, [this] { return arrive(keyed(keys.baseline)); });
+  }
+
+  [[nodiscard]] std::string state() const {
+    return std::string{policy.state()};
+  }
+
+  /// What was told of states, as `from>to: why`.
+  [[nodiscard]] std::vector<std::string> changes() const {
+    std::vector<std::string> out;
+    const std::string prefix = "state_changed:";
+    for (std::size_t i = 0; i < e.told.size(); ++i)
+      if (e.told[i].starts_with(prefix))
+        out.push_back(e.told[i].substr(prefix.size()) + ": " + e.details[i]);
+    return out;
+  }
+
+  key_pair keys;
+
+private:
+  template <class Arrive>
+  void finish_all(int n, const outcome& o, duration took, Arrive f) {
+    std::vector<call_id> ids;
+    for (int i = 0; i < n; ++i)
+      ids.push_back(f());
+    advance(took);
+    for (auto id : ids)
+      finish(id, o);
+  }
+};
+
+/// A failure that a worker may have had after it did its work.
+inline outcome failed() {
+  return outcome::failure(errc::worker_down, true);
+}
+
+} // namespace caisson::test::canaries

@@ -85,6 +85,25 @@ TEST_P(stack_toml_world, an_actor_that_is_not_registered_is_a_problem) {
             "registered as \"\"");
 }
 
+TEST_P(stack_toml_world, a_canary_is_looked_up_by_its_name) {
+  auto primary = make_worker(doubles());
+  auto second = named("prices-2", scripted_worker::always(7));
+  std::string text = "[[stack.s.layer]]\n"
+                     "kind = 'canary'\n"
+                     "stages = [1]\n";
+  auto g = gate(
+    primary.handle(),
+    only_stack(text + "canary = 'prices-2'\n", &world.system()).policies);
+  EXPECT_EQ(world.request(g, 1).value<int>(), 7);
+  auto without = gate(primary.handle(),
+                      only_stack(text, &world.system()).policies);
+  EXPECT_EQ(world.request(without, 1).value<int>(), 2);
+  EXPECT_EQ(state_of(without, "canary"), "waiting");
+  EXPECT_EQ(complaint(text + "canary = 'nobody'\n", &world.system()),
+            "f:4:10: stack.s.layer[0].canary: no actor is registered as "
+            "\"nobody\"");
+}
+
 TEST_P(stack_toml_world, a_file_is_loaded_with_the_actors_it_names) {
   auto w = named("replica");
   scratch_dir dir;

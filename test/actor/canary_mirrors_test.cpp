@@ -1,0 +1,122 @@
+// Calls that baseline and canary both get, in gates and in local gates.
+#include <support/canary_world.hpp>
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace canaries;
+using testing::HasSubstr;
+
+class canary_mirrors_test : public canary_world {};
+
+CAISSON_CANARY_HOSTS(canary_mirrors_test);
+
+TEST_P(canary_mirrors_test, gets_copies_of_calls_that_nobody_waits_for) {
+  second.become({});
+  auto g = host(all_mirrored());
+  EXPECT_EQ(ask(g, 4).value<int>(), 8);
+  EXPECT_EQ(world.request(g, 5).value<int>(), 10);
+  EXPECT_EQ(second.received_as<int>(), std::vector<int>{4});
+  EXPECT_EQ(look(g).metric("calls"), 2);
+  EXPECT_EQ(look(g).metric("succeeded"), 2);
+  second.answer(8);
+  EXPECT_EQ(count(g, "mirrors_equal"), 1);
+  EXPECT_EQ(look(g).metric("in_progress"), 0);
+}
+
+TEST_P(canary_mirrors_test, tells_of_differences_and_not_what_was_answered) {
+  second.become(triples());
+  auto g = host(all_mirrored(), compares_values<int>());
+  world.send(g, subscribe{});
+  world.user().forget_received();
+  EXPECT_EQ(ask(g, 0).value<int>(), 0);
+  EXPECT_EQ(ask(g, 6173).value<int>(), 2 * 6173);
+  EXPECT_EQ(count(g, "mirrors_equal"), 1);
+  EXPECT_EQ(count(g, "mirrors_differing"), 1);
+  auto events = world.user().received_as<event>();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().kind, event_kind::differed);
+  EXPECT_EQ(events.back().detail, "value");
+  for (const auto& x : world.user().received())
+    EXPECT_THAT(to_string(x), testing::Not(HasSubstr("6173")));
+}
+
+TEST_P(canary_mirrors_test, that_answers_with_another_type_differs) {
+  second.become(scripted_worker::always(std::string{"2"}));
+  auto g = host(all_mirrored(), compares_values<int>());
+  ask(g, 1);
+  EXPECT_EQ(count(g, "mirrors_differing"), 1);
+  auto other = host(all_mirrored(), compares_values<double>());
+  ask(other, 1);
+  EXPECT_EQ(count(other, "mirrors_equal"), 1);
+}
+
+TEST_P(canary_mirrors_test, has_no_verdict_if_the_comparison_throws) {
+  auto g = host(all_mirrored(),
+                [](const caf::message&, const caf::message&) -> bool {
+                  throw std::runtime_error{"odd"};
+                });
+  EXPECT_EQ(ask(g, 1).value<int>(), 2);
+  EXPECT_EQ(ask(g, 2).value<int>(), 4);
+  EXPECT_EQ(count(g, "mirrors_unjudged"), 2);
+  EXPECT_EQ(look(g).metric("callbacks_failed"), 2);
+}
+
+TEST_P(canary_mirrors_test, that_is_dead_differs) {
+  world.kill(second.handle());
+  auto c = all_mirrored();
+  c.min_calls = 3;
+  c.max_difference_rate = 0.001;
+  auto g = host(c);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(ask(g, i).value<int>(), 2 * i);
+  EXPECT_EQ(state(g), "rolled_back");
+  EXPECT_EQ(count(g, "mirrors_differing"), 3);
+}
+
+TEST_P(canary_mirrors_test, that_does_not_answer_what_is_mirrored_is_given_up) {
+  second.become({});
+  auto c = all_mirrored();
+  c.max_mirrored = 2;
+  c.mirror_timeout = 3s;
+  auto g = host(
+    stack{}.default_deadline(unlimited).add<canary>(c, second.handle()));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(ask(g, i).value<int>(), 2 * i);
+  EXPECT_EQ(second.open(), 2u);
+  EXPECT_EQ(count(g, "mirrors_skipped"), 3);
+  world.advance(3s);
+  EXPECT_EQ(count(g, "mirroring"), 0);
+  EXPECT_EQ(look(g).metric("in_progress"), 0);
+}
+
+/// Asks when it is told to, and changes the answer that it gets.
+caf::behavior vandal(caf::event_based_actor* self, const caf::actor& g) {
+  return {[=](int) {
+    self->request(g, caf::infinite, wrap(std::string{"q"}).idempotent())
+      .then([](std::string& x) { x = "changed"; });
+  }};
+}
+
+TEST_P(canary_mirrors_test, is_compared_with_what_the_caller_got_unchanged) {
+  baseline.become(scripted_worker::always(std::string{"v"}));
+  second.become({});
+  auto g = host(all_mirrored(), compares_values<std::string>());
+  owned.push_back(world.system().spawn(vandal, g));
+  world.send(owned.back(), 1);
+  ASSERT_EQ(second.open(), 1u);
+  second.answer(std::string{"v"});
+  EXPECT_EQ(count(g, "mirrors_equal"), 1);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -126,12 +126,12 @@ private:
     using enum layer_kind;
     switch (kind_) {
       case plan_kind::patient:
-        return pick(
-          {semaphore, limiter, breaker, retrier, batcher, fallback, chaos});
+        return pick({semaphore, limiter, breaker, retrier, batcher, fallback,
+                     chaos, canary});
       case plan_kind::prompt:
         // A batch may be held below its batcher when an item's time is over.
         return pick({deadline, semaphore, limiter, breaker, retrier, fallback,
-                     deadline, retrier, chaos});
+                     deadline, retrier, chaos, canary});
       case plan_kind::mixed:
         // The deadlines of a batch and of its last item pass at the same
         // instant, and the next batch goes then: layers below would have to be
@@ -143,7 +143,7 @@ private:
         return innermost && chance(30)
                  ? limiter
                  : pick({deadline, semaphore, breaker, retrier, batcher,
-                         fallback, chaos});
+                         fallback, chaos, canary});
     }
     return deadline;
   }
@@ -184,6 +184,8 @@ private:
                 {"fall_back_on", word({"", "", "breaker_open,queue_full"})}};
       case layer_kind::chaos:
         return chaos_settings();
+      case layer_kind::canary:
+        return canary_settings();
     }
     return {};
   }
@@ -202,6 +204,27 @@ private:
                          "outcome_rate", "silence_rate"})]
       = "1";
     return set;
+  }
+
+  // All calls or none, as above.
+  texts canary_settings() {
+    return {{"enabled", word({"true", "true", "false"})},
+            {"stages", word({"1", "1", "0.000001", "0.000001, 1"})},
+            {"dwell", time({ms(1), ms(700), unlimited})},
+            {"min_calls", word({"1", "3", "100"})},
+            {"window", time({ms(10), ms(60'000)})},
+            {"max_error_excess", word({"0", "0.5", "1"})},
+            {"max_latency_ratio", word({"1", "1.5", "1000"})},
+            {"min_latency_excess", time({ms(0), ms(5)})},
+            {"max_failures_in_a_row", word({"0", "1", "3"})},
+            {"on_failure", word({"baseline", "baseline", "pass"})},
+            {"retry_after", time({ms(10), ms(1'000), unlimited})},
+            {"mirror_rate", word({"0", "1"})},
+            // Which of those that end at the same instant has the last place
+            // is not the same.
+            {"max_mirrored", "10000"},
+            {"mirror_timeout", time({ms(1), ms(1'000)})},
+            {"max_difference_rate", word({"0", "0.5", "1"})}};
   }
 
   texts breaker_settings() {

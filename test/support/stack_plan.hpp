@@ -2,6 +2,7 @@
 // calls, what the worker says to each, and what operators do meanwhile.
 #pragma once
 
+#include <caisson/canary_layer.hpp>
 #include <caisson/chaos.hpp>
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/errc.hpp>
@@ -30,7 +31,8 @@ enum class layer_kind {
   retrier,
   batcher,
   fallback,
-  chaos
+  chaos,
+  canary
 };
 
 /// What a fallback has to offer.
@@ -137,6 +139,9 @@ inline problems add_layer(stack& s, const layer_plan& x,
     case layer_kind::chaos:
       s.add<chaos>(config_of(x, chaos_config{}, found));
       break;
+    case layer_kind::canary:
+      s.add<canary>(config_of(x, canary_config{}, found), alternative_actor);
+      break;
   }
   return found;
 }
@@ -153,7 +158,7 @@ inline std::string to_text(const texts& set) {
 inline std::string to_text(const layer_plan& x) {
   constexpr const char* kinds[] = {"deadline", "semaphore", "limiter",
                                    "breaker",  "retrier",   "batcher",
-                                   "fallback", "chaos"};
+                                   "fallback", "chaos",     "canary"};
   constexpr const char* offers[] = {"value", "actor", "actor, value"};
   auto text = fmt::format("{} {} {}", x.name, kinds[static_cast<int>(x.kind)],
                           to_text(x.set));

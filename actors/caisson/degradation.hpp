@@ -47,11 +47,12 @@ struct enum_names<degradation_counter> {
 /// the level is switched off: one at a time, and the children before their
 /// parents. What was measured until then is forgotten, as it says nothing about
 /// what the switch changes: only calls that arrive after it count, and the next
-/// level is not switched off before `patience` is over. When all has been well
-/// for `recover_after`, a level is switched on again: one at a time, the parents
-/// before their children. Too few calls to judge are well, too, so that nothing
-/// stays off for want of traffic. Where that does not last, the next try comes
-/// later.
+/// level is not switched off before `patience` is over.
+///
+/// When all has been well for `recover_after`, a level is switched on again: one
+/// at a time, the parents before their children. Too few calls to judge are
+/// well, too, so that nothing stays off for want of traffic. Where that does not
+/// last, the next try comes later.
 class degradation final
   : public policy_base<degradation, degradation_config, degradation_counter> {
 public:

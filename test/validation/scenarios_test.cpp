@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(published, scenario_file,
 INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                          testing::Values("amplification.toml", "batching.toml",
                                          "boutique.toml", "breakers.toml",
-                                         "overload.toml",
+                                         "overload.toml", "payment.toml",
                                          "slow-dependency.toml",
                                          "thundering-herd.toml"),
                          test_name);

@@ -244,6 +244,11 @@ void breaker::expire_probes(env& e) {
     : go_closed("half-open for too long", e);
 }
 
+bool breaker::at_rest(time_point now) const noexcept {
+  auto* s = std::get_if<open>(&state_);
+  return !s || now >= s->until;
+}
+
 time_point breaker::wakeup() const {
   return std::min(override_end_, automatic_wakeup());
 }

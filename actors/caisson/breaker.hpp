@@ -112,6 +112,9 @@ public:
   void wake(env& e) override { catch_up(e); }
   void attempt_timed_out(env& e) override;
 
+  /// Whether no open interval runs at `now`. An override does not count.
+  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] std::string_view state() const override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/key_report.hpp>
 #include <caisson/policy.hpp>
 #include <caisson/settings.hpp>
 
@@ -42,6 +43,13 @@ public:
   virtual problems change(const settings& set, env& e) = 0;
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
+
+  /// The busiest of the keys for which the layer keeps a policy each, at most
+  /// `n`; none for other layers.
+  [[nodiscard]] virtual std::vector<key_report>
+  busiest_keys(std::size_t /*n*/) const {
+    return {};
+  }
 
   /// Called once, before any call, when the layer's gate starts in `sys`.
   virtual void start_in(caf::actor_system&) {}
@@ -132,6 +140,11 @@ public:
 
   [[nodiscard]] std::vector<field_row> config_rows() const override {
     return rows_of(machine_.config());
+  }
+
+protected:
+  [[nodiscard]] const Policy& policy_machine() const noexcept {
+    return machine_;
   }
 
 private:

@@ -193,6 +193,10 @@ time_point limiter::wakeup() const {
   return bucket_.ready_at(waiting_.next().permits);
 }
 
+bool limiter::at_rest(time_point now) const noexcept {
+  return bucket_.ready_at(config_.burst) <= now;
+}
+
 void limiter::wake(env& e) {
   bucket_.advance(e.now);
   serve(e);

@@ -110,6 +110,9 @@ public:
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
+  /// Whether the bucket is full at `now`, as if no call had ever come.
+  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+
 protected:
   // -- operation --------------------------------------------------------------
 

@@ -17,6 +17,15 @@ namespace caisson {
 layer_reader::layer_reader(section at, problems& out, caf::actor_system* sys)
   : at_(std::move(at)), out_(out), sys_(sys), fields_(at_, out) {}
 
+bool detail::wants_keys(layer_reader& from,
+                        const std::vector<field_row>& rows) {
+  constexpr std::string_view key = "per_key";
+  for (const auto& row : rows)
+    if (row.key == key)
+      return false;
+  return from.fields().take(key) != nullptr;
+}
+
 namespace {
 
 // -- the kinds that come along ------------------------------------------------
@@ -39,7 +48,20 @@ caf::actor read_actor(layer_reader& from, std::string_view key,
                             place_in(from.at(), key), from.out());
 }
 
+void add_keyed_retrier(layer_reader& from, stack& to) {
+  constexpr std::string_view key = "verify";
+  std::string ignored;
+  from.fields().on({.key = key, .help = "not for policies per key"}, ignored);
+  if (from.at().table.contains(key))
+    from.out().push_back({problem_kind::relation, from.at().path / key,
+                          "cannot be given beside per_key",
+                          std::string{place_in(from.at(), key)}});
+  to.add<keyed<retrier>>(from.config<keyed_config<retrier>>());
+}
+
 void add_retrier(layer_reader& from, stack& to) {
+  if (detail::wants_keys(from, {}))
+    return add_keyed_retrier(from, to);
   auto how = verifying{};
   how.target = read_actor(from, "verify",
                           "the registered name of the actor that knows what "

@@ -73,12 +73,32 @@ kind_of(std::function<void(layer_reader&, stack&)> add,
           .example = std::move(example)};
 }
 
+namespace detail {
+
+/// Whether the layer has a table `per_key`. Not for a policy with a setting of
+/// its own by that name.
+[[nodiscard]] bool wants_keys(layer_reader& from,
+                              const std::vector<field_row>& rows);
+
+} // namespace detail
+
+/// Adds a policy whose constructor takes only its config, or, if the table has
+/// a table `per_key`, one for each key.
+template <class Policy>
+void add_layer_of(layer_reader& from, stack& to) {
+  using config_type = typename Policy::config_type;
+  if constexpr (can_be_keyed<Policy>)
+    if (detail::wants_keys(from, rows_of(config_type{}))) {
+      to.add<keyed<Policy>>(from.config<keyed_config<Policy>>());
+      return;
+    }
+  to.add<Policy>(from.config<config_type>());
+}
+
 /// The kind of a policy whose constructor takes only its config.
 template <class Policy>
 [[nodiscard]] policy_kind kind_of() {
-  return kind_of<Policy>([](layer_reader& from, stack& to) {
-    to.add<Policy>(from.config<typename Policy::config_type>());
-  });
+  return kind_of<Policy>(add_layer_of<Policy>);
 }
 
 // Add kinds when a program starts, before it reads stacks. They are never

@@ -147,7 +147,7 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   // Also true of a wait without end, which no call should begin.
   if (time_after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);
-  if (auto why = withheld(my, e))
+  if (auto why = withheld(call, my, e))
     return give_up(*why);
   if (config_.budget && !withdraw(result, e.now))
     return give_up(counter::gave_up_budget);
@@ -160,11 +160,12 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
 }
 
 // Why the gate's breakers allow no retry; nothing if they do.
-std::optional<retrier::counter> retrier::withheld(const progress& my,
+std::optional<retrier::counter> retrier::withheld(const call_info& call,
+                                                  const progress& my,
                                                   const env& e) const {
   if (!config_.heed_breakers)
     return std::nullopt;
-  switch (e.circuit()) {
+  switch (e.circuit_for(call.key)) {
     case circuit::closed:
       break;
     case circuit::half_open:

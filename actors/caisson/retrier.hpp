@@ -205,8 +205,8 @@ private:
   // there is none.
   std::optional<duration> next_delay(const call_info& call, progress& my,
                                      const outcome& result, env& e);
-  [[nodiscard]] std::optional<counter> withheld(const progress& my,
-                                                const env& e) const;
+  [[nodiscard]] std::optional<counter>
+  withheld(const call_info& call, const progress& my, const env& e) const;
   [[nodiscard]] bool attempts_left(const call_info& call, const progress& my,
                                    const outcome& result) const noexcept;
   std::optional<duration> pause_after(const outcome& result, duration scheduled,

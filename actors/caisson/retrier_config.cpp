@@ -243,4 +243,12 @@ void check(const retrier_config& c, const setting_path& path, problems& out) {
   check_lists(c.classify, "retry_on", "fail_on", path, out);
 }
 
+void check_per_key(const retrier_config& c, const setting_path& path,
+                   problems& out) {
+  if (!c.budget_name.empty())
+    out.push_back({problem_kind::relation, path / "budget_name",
+                   "each key has a budget of its own: there can be no shared "
+                   "one beside per_key"});
+}
+
 } // namespace caisson

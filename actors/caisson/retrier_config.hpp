@@ -127,6 +127,11 @@ void describe(field_visitor& v, retrier_config& c);
 
 void check(const retrier_config& c, const setting_path& path, problems& out);
 
+/// For a retrier that is kept per key: a budget with a name would be one for
+/// all keys, and is refused.
+void check_per_key(const retrier_config& c, const setting_path& path,
+                   problems& out);
+
 /// The first `n` retries of `s`, or as many as it has: how many of them come
 /// without a pause, counted up to `enough`. What counts is the delay before
 /// jitter, and the base of a `decorrelated` segment. Functions are believed to

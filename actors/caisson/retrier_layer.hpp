@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf.hpp>
+#include <caisson/keyed_layer.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/messages.hpp>
 #include <caisson/retrier.hpp>
@@ -85,5 +86,9 @@ template <>
 struct layer_of<retrier> {
   using type = retrier_layer;
 };
+
+/// Without a verifier and without a budget of a name.
+template <>
+inline constexpr bool works_without_layer<retrier> = true;
 
 } // namespace caisson

@@ -6,6 +6,7 @@
 #include <caisson/cache_layer.hpp>
 #include <caisson/deadline.hpp>
 #include <caisson/fallback_layer.hpp>
+#include <caisson/keyed_layer.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/limiter.hpp>
 #include <caisson/retrier_layer.hpp>

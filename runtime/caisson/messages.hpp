@@ -363,6 +363,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::verification))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::renew))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::key_status))
 
 CAF_END_TYPE_ID_BLOCK(caisson_messages)
 

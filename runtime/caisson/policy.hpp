@@ -191,6 +191,8 @@ struct event_info {
   std::string_view detail = {};
   call_id call = 0;
   duration delay = duration::zero();
+  /// Of a policy that keeps a state for each key: whose this concerns.
+  std::string_view key = {};
 };
 
 /// A call that a policy starts itself, on behalf of calls that it holds (its
@@ -301,6 +303,12 @@ public:
   /// `enforce`, above and below this one.
   [[nodiscard]] virtual caisson::circuit circuit() const {
     return caisson::circuit::closed;
+  }
+
+  /// The same for calls with that key, as breakers may be kept per key.
+  [[nodiscard]] virtual caisson::circuit
+  circuit_for(std::string_view /*key*/) const {
+    return circuit();
   }
 
   /// Tells the layers above that an attempt at the call ran into its timeout
@@ -416,6 +424,23 @@ public:
   /// What this policy says about what is behind it.
   [[nodiscard]] virtual caisson::circuit circuit() const noexcept {
     return caisson::circuit::closed;
+  }
+
+  // Hosts call these, with what they know of the call. Policies that keep a
+  // state for each key override them, others the functions above.
+
+  [[nodiscard]] virtual time_point latest_end_for(const call_info&,
+                                                  slot& notes) const {
+    return latest_end(notes);
+  }
+
+  virtual void attempt_timed_out_for(std::string_view /*key*/, env& e) {
+    attempt_timed_out(e);
+  }
+
+  [[nodiscard]] virtual caisson::circuit
+  circuit_for(std::string_view /*key*/) const {
+    return circuit();
   }
 
   /// When to call `wake` next. The host asks after each call to the policy.

@@ -55,6 +55,18 @@ CAISSON_ENUM(measured, measured::waits)
 
 // -- status -------------------------------------------------------------------
 
+/// One key of a layer that keeps a policy for each key.
+struct key_status {
+  std::string key = {};
+  /// The state's name; empty for policies without states.
+  std::string state = {};
+  /// How many calls it has admitted since the key was first seen.
+  std::int64_t admitted = 0;
+  /// Its counters and gauges.
+  std::map<std::string, std::int64_t> metrics = {};
+};
+CAISSON_MESSAGE(key_status, key, state, admitted, metrics)
+
 struct layer_status {
   std::string name = {};
   std::string kind = {};
@@ -66,8 +78,11 @@ struct layer_status {
   std::map<std::string, std::int64_t> metrics = {};
   /// Every setting, as text.
   std::map<std::string, std::string> config = {};
+  /// Of a layer with a policy for each key: the keys with most calls admitted,
+  /// at most ten, those with more calls first.
+  std::vector<key_status> keys = {};
 };
-CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config)
+CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config, keys)
 
 /// How long something took; see docs/gate.md. Percentiles are within 6.25 %.
 struct duration_summary {

@@ -44,6 +44,7 @@ public:
       told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
                      + ">" + std::string{n.to});
       details.emplace_back(n.detail);
+      keys.emplace_back(n.key);
     }
     void callback_threw(std::string_view function,
                         std::string_view what) override {
@@ -52,6 +53,8 @@ public:
     std::vector<std::string> told;
     /// What was said besides, of the same events.
     std::vector<std::string> details;
+    /// Whose key, of the same events.
+    std::vector<std::string> keys;
     std::vector<std::string> threw;
     [[nodiscard]] caisson::circuit circuit() const override { return breakers; }
     /// The worst state of the gate's breakers.

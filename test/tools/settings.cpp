@@ -1,5 +1,6 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
 // page in docs/.
+#include <caisson/per_key_config.hpp>
 #include <caisson/policy_kinds.hpp>
 #include <caisson/schedule_settings.hpp>
 #include <caisson/settings_table.hpp>
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
     {"breaker.score", [] { return rows_of(breaker_score{}); }},
+    {"keyed", [] { return rows_of(per_key_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"supervision_group", [] { return rows_of(supervision_group_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},

@@ -188,7 +188,7 @@ TEST(stack_toml_problems, are_those_of_all_stacks_layers_and_workers) {
             "f:6:9: stack.a.layer[0].order: \"lilo\" is not one of: fifo, "
             "lifo\n"
             "f:9:10: stack.a.layer[1].porbes: unknown key, did you mean "
-            "\"probes\"? known keys: kind, name, mode, trip, trip_if, "
+            "\"probes\"? known keys: kind, per_key, name, mode, trip, trip_if, "
             "threshold, quiet_period, failure_rate, slow_call, slow_rate, "
             "window_calls, window_time, window_buckets, minimum_calls, score, "
             "open, eager_half_open, probes, successes_to_close, "

@@ -102,7 +102,7 @@ void engine::carry_out(const layer_request& x) {
     case kind::cancel_child:
       return children_.cancel(k, x.what.index);
     case kind::attempt_timed_out:
-      return tell_of_timeout(k);
+      return tell_of_timeout(k, x.what.call);
     case kind::resume:
     case kind::reject:
     case kind::answer:
@@ -132,13 +132,16 @@ void engine::carry_out(const layer_request& x) {
                 outcome::failure(x.what.code, false, x.what.retry_after));
 }
 
-void engine::tell_of_timeout(std::size_t k) {
+void engine::tell_of_timeout(std::size_t k, call_id call) {
   // A layer that only observes makes no further attempt.
   if (core_.layers.active(k) != mode::enforce)
     return;
+  auto* r = core_.calls.find(call);
+  auto key = r ? r->key : std::string{};
   while (k-- > 0)
     if (core_.layers.active(k) != mode::off)
-      core_.layers.run(k, [](policy& p, env& e) { p.attempt_timed_out(e); });
+      core_.layers.run(
+        k, [&](policy& p, env& e) { p.attempt_timed_out_for(key, e); });
 }
 
 // -- what stands behind -------------------------------------------------------

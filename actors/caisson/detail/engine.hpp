@@ -110,7 +110,7 @@ private:
 
   void run_due();
   void carry_out(const layer_request& x);
-  void tell_of_timeout(std::size_t k);
+  void tell_of_timeout(std::size_t k, call_id call);
   void rearm();
 
   bool turned_away(reply_slot& from);

@@ -2,6 +2,18 @@
 
 namespace caisson::detail {
 
+namespace {
+
+// The key comes first, so that events can be told apart by it.
+std::string detail_of(const event_info& x) {
+  if (x.key.empty())
+    return std::string{x.detail};
+  auto out = "key " + std::string{x.key};
+  return x.detail.empty() ? out : out + ": " + std::string{x.detail};
+}
+
+} // namespace
+
 void event_hub::publish(time_point now, const std::string& layer,
                         const event_info& x) {
   ++count_;
@@ -19,7 +31,7 @@ event event_hub::make(time_point now, const std::string& layer,
   out.kind = x.kind;
   out.from = x.from;
   out.to = x.to;
-  out.detail = x.detail;
+  out.detail = detail_of(x);
   out.call = x.call;
   out.delay = x.delay;
   return out;

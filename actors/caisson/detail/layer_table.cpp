@@ -15,12 +15,21 @@ void layer_env::callback_threw(std::string_view function,
   failure = table_.note_failure(layer, function, what);
 }
 
-circuit layer_env::circuit() const {
+template <class F>
+circuit layer_env::worst(F state_of) const {
   auto worst = circuit::closed;
   for (std::size_t k = 0; k < table_.size(); ++k)
     if (table_.active(k) == mode::enforce)
-      worst = std::max(worst, table_[k].machine->circuit());
+      worst = std::max(worst, state_of(*table_[k].machine));
   return worst;
+}
+
+circuit layer_env::circuit() const {
+  return worst([](const policy& p) { return p.circuit(); });
+}
+
+circuit layer_env::circuit_for(std::string_view key) const {
+  return worst([&](const policy& p) { return p.circuit_for(key); });
 }
 
 layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,

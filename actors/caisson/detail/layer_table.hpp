@@ -34,6 +34,8 @@ public:
   void callback_threw(std::string_view function,
                       std::string_view what) override;
   [[nodiscard]] caisson::circuit circuit() const override;
+  [[nodiscard]] caisson::circuit
+  circuit_for(std::string_view key) const override;
 
   /// Whose turn it is.
   std::size_t layer = 0;
@@ -47,6 +49,9 @@ protected:
   }
 
 private:
+  template <class F>
+  [[nodiscard]] caisson::circuit worst(F state_of) const;
+
   layer_table& table_;
 };
 

@@ -96,8 +96,8 @@ time_point leases::latest_end(call_record& r) const {
   auto latest = held_.at(r.permit).latest;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     if (is_inside(r, k) && core_.layers.active(k) == mode::enforce)
-      latest = std::min(latest,
-                        core_.layers[k].machine->latest_end(r.layers[k].notes));
+      latest = std::min(
+        latest, core_.layers[k].machine->latest_end_for(r, r.layers[k].notes));
   return latest;
 }
 

@@ -55,6 +55,10 @@ public:
   /// The object that was added first. @pre !empty()
   [[nodiscard]] T& front() noexcept { return static_cast<T&>(*head_.next_); }
 
+  [[nodiscard]] const T& front() const noexcept {
+    return static_cast<const T&>(*head_.next_);
+  }
+
   /// Adds an object that is in no list of this tag.
   void push_back(T& x) noexcept {
     link<Tag>& l = x;
@@ -69,6 +73,23 @@ public:
     auto& x = front();
     static_cast<link<Tag>&>(x).unlink();
     return x;
+  }
+
+  /// Calls `f` with each object, in order. `f` may take out the one that it
+  /// gets, and no other.
+  template <class F>
+  void for_each(F f) {
+    for (auto* x = head_.next_; x != &head_;) {
+      auto* next = x->next_;
+      f(static_cast<T&>(*x));
+      x = next;
+    }
+  }
+
+  template <class F>
+  void for_each(F f) const {
+    for (const link<Tag>* x = head_.next_; x != &head_; x = x->next_)
+      f(static_cast<const T&>(*x));
   }
 
 private:

@@ -16,6 +16,9 @@ namespace caisson::detail {
 
 namespace {
 
+// How many keys of a layer its status lists.
+constexpr std::size_t most_listed_keys = 10;
+
 // What is too large about it; empty if nothing is.
 std::string too_large(const reconfigure& x) {
   if (x.layer.size() > max_name_length)
@@ -29,6 +32,16 @@ std::string too_large(const reconfigure& x) {
                          "name, {} for its value",
                          max_name_length, max_setting_length);
   return {};
+}
+
+key_status key_status_of(key_report&& x) {
+  key_status s;
+  s.key = std::move(x.key);
+  s.state = x.state;
+  s.admitted = x.admitted;
+  for (const auto& m : x.metrics)
+    s.metrics.emplace(m.name, m.value);
+  return s;
 }
 
 std::string known_commands() {
@@ -130,6 +143,8 @@ layer_status operations::status_of(std::size_t k) {
   s.metrics["observed_passes"] = x.observed_passes;
   for (auto& row : x.owner->config_rows())
     s.config.emplace(std::move(row.key), std::move(row.value));
+  for (auto& report : x.owner->busiest_keys(most_listed_keys))
+    s.keys.push_back(key_status_of(std::move(report)));
   return s;
 }
 

@@ -1,0 +1,340 @@
+// Keeps one policy for each key of the calls.
+#pragma once
+
+#include <caisson/counters.hpp>
+#include <caisson/detail/key_table.hpp>
+#include <caisson/detail/metric_sums.hpp>
+#include <caisson/key_report.hpp>
+#include <caisson/per_key_config.hpp>
+#include <caisson/policy.hpp>
+#include <caisson/settings.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Configures a `keyed<Policy>`: the settings of the policy, which each key has
+/// unless an override says otherwise, and those of the keys.
+///
+///     keyed_config<limiter>{{.rate = 50}, {.max_keys = 1000}}
+template <class Policy>
+struct keyed_config : Policy::config_type {
+  per_key_config per_key = {};
+};
+
+// -- counters -----------------------------------------------------------------
+
+/// What a keyed policy counts itself; docs/keyed.md says what each means.
+enum class keyed_counter : std::uint8_t {
+  keys_made,
+  keys_evicted,
+  keys_expired,
+  keyless,
+  refused_keys,
+  refused_keyless,
+  count_
+};
+
+template <>
+struct enum_names<keyed_counter> {
+  static constexpr std::string_view value[] = {
+    "keys_made", "keys_evicted", "keys_expired",
+    "keyless",   "refused_keys", "refused_keyless",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Keeps policies of one kind by the keys of the calls, and passes each call on
+/// to that of its key. The part that does not depend on what the policies are.
+///
+/// A policy is made when its key is first seen. It is dropped, and what it
+/// knows forgotten, when it has no calls or children and the key was not used
+/// for `idle` or gives way to a new one; see docs/keyed.md.
+///
+/// Takes O(1) for a call, O(log n) for a wake-up, and O(n) for status, commands
+/// and new settings.
+class keyed_policy : public policy {
+public:
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision settle(call_info& call, slot& notes, outcome& result,
+                  env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision child_done(call_id child, outcome& result, env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+  decision deadline_passed(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point latest_end_for(const call_info& call,
+                                          slot& notes) const override;
+  void attempt_timed_out_for(std::string_view key, env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return blank_->machine->kind();
+  }
+  [[nodiscard]] bool resends() const noexcept override {
+    return blank_->machine->resends();
+  }
+
+  /// That of the worst circuit among the keys.
+  [[nodiscard]] std::string_view state() const override;
+
+  /// What a new key would have.
+  [[nodiscard]] caisson::circuit circuit() const noexcept override {
+    return blank_->machine->circuit();
+  }
+  [[nodiscard]] caisson::circuit
+  circuit_for(std::string_view key) const override;
+
+  void list_metrics(std::vector<metric>& out) const override;
+
+  /// The keys with most calls admitted, at most `n`, those with more first, and
+  /// among equals in the order of their names.
+  [[nodiscard]] std::vector<key_report> busiest(std::size_t n) const;
+
+  /// For all keys, and those that come later. `reset` also drops keys without
+  /// calls.
+  bool command(operator_command c, env& e) override;
+  bool command_for(operator_command c, duration time, env& e) override;
+  void drain(env& e) override;
+
+  /// Tells whether the host acts on what is decided; without it, it does. Must
+  /// be callable as long as there are calls.
+  void ask_mode(std::function<bool()> enforces) {
+    enforces_ = std::move(enforces);
+  }
+
+protected:
+  // -- for the kind of policy to override -------------------------------------
+
+  [[nodiscard]] virtual const per_key_config& per_key() const noexcept = 0;
+  [[nodiscard]] virtual std::unique_ptr<policy>
+  make(std::string_view key) const = 0;
+  /// Gives the policy of that key the settings that it has by now.
+  virtual void change(std::string_view key, policy& p, env& e) const = 0;
+  /// Whether forgetting the policy at `now` loses nothing of importance.
+  [[nodiscard]] virtual bool at_rest(const policy& p,
+                                     time_point now) const noexcept = 0;
+
+  // -- for it to use ----------------------------------------------------------
+
+  /// To be called once, when `make` can be.
+  void start();
+  /// The settings are new, those of the keys too.
+  void adopt(env& e);
+
+private:
+  using entry = detail::key_entry;
+  using entry_list = detail::linked_list<entry, detail::by_use>;
+  class inner_env;
+
+  // An operator's word, which later keys must hear too.
+  struct order {
+    operator_command what;
+    time_point until;
+  };
+
+  template <class F>
+  decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
+  void carry(entry& x, env& e, std::size_t first);
+  template <class F>
+  void tell_all(env& e, F f);
+  template <class F>
+  void for_each(F f) const;
+
+  // -- keys -------------------------------------------------------------------
+
+  [[nodiscard]] entry* find(const call_info& call) const;
+  entry* entry_for(const call_info& call, decision& refusal, env& e);
+  std::unique_ptr<entry> make_entry(const std::string& key, env& e);
+  void obey_order(entry& x, env& e);
+  decision refuse(keyed_counter why, std::string_view detail,
+                  const call_info& call, env& e);
+  void leave(entry& x, call_id call);
+  void forget_held(call_id call);
+  void rest(entry& x);
+  void look_at_circuit(entry& x);
+  void set_timer(entry& x);
+  [[nodiscard]] bool is_guarded(const entry& x) const;
+  bool evict();
+  bool make_room();
+  void expire_idle(entry_list& list);
+  void keep_counts(const entry& x);
+  void drop(entry& x);
+  void drop_shared();
+  void drop_unused();
+  void see(const env& e);
+
+  detail::key_table table_;
+  // That of calls without a key.
+  std::unique_ptr<entry> shared_;
+  // Never has a call: what a new key would be.
+  std::unique_ptr<entry> blank_;
+  detail::key_timers timers_;
+  // Those without calls, the one first that was used least recently: those that
+  // may give way to others, and those whose circuit is not closed.
+  entry_list idle_;
+  entry_list guarded_;
+  // The children of all policies, as long as they run.
+  std::unordered_map<call_id, entry*> children_;
+  // Calls without a key that no policy has.
+  std::unordered_set<call_id> passing_;
+  // Calls that policies hold; and those that they have rejected since, at this
+  // instant, of which the host may tell them nevertheless that they are gone.
+  std::unordered_set<call_id> held_;
+  std::unordered_set<call_id> let_go_;
+  time_point let_go_at_ = time_point::min();
+  std::optional<order> order_;
+  std::function<bool()> enforces_;
+  counters<keyed_counter> counters_;
+  // What dropped policies have counted.
+  detail::metric_sums gone_;
+  // The latest instant seen: a clock that steps back changes nothing.
+  time_point clock_ = time_point::min();
+};
+
+/// A policy of the kind `Policy` for each key of the calls. All of them can do
+/// what they can alone. `Policy` is constructed from its config.
+///
+/// If `Policy` has a function `bool at_rest(time_point now) const`, an unused
+/// key is dropped only while it returns true; otherwise while its circuit is
+/// not open. As `policy` requires, no two threads may use it at a time.
+template <class Policy>
+class keyed final : public keyed_policy {
+public:
+  using config_type = keyed_config<Policy>;
+  using settings_type = typename Policy::config_type;
+
+  static_assert(std::is_constructible_v<Policy, settings_type>,
+                "a policy per key is made from its config alone");
+
+  static constexpr std::string_view kind_name = Policy::kind_name;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit keyed(config_type c) : config_(std::move(c)) {
+    require_valid(config_);
+    set_overrides();
+    start();
+    // What a constructor finds besides is told now, not when the key comes.
+    for (const auto& [key, own] : own_)
+      static_cast<void>(Policy(own));
+  }
+
+  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+
+  /// Continues with `next`, which must be valid. All keys change over to it.
+  /// If there are more keys than `max_keys` now, those without calls go, as
+  /// when a new key comes.
+  void reconfigure(config_type next, env& e) {
+    config_ = std::move(next);
+    set_overrides();
+    adopt(e);
+  }
+
+protected:
+  [[nodiscard]] const per_key_config& per_key() const noexcept override {
+    return config_.per_key;
+  }
+
+  [[nodiscard]] std::unique_ptr<policy>
+  make(std::string_view key) const override {
+    return std::make_unique<Policy>(settings_of(key));
+  }
+
+  void change(std::string_view key, policy& p, env& e) const override {
+    static_cast<Policy&>(p).reconfigure(settings_of(key), e);
+  }
+
+  [[nodiscard]] bool at_rest(const policy& p,
+                             time_point now) const noexcept override {
+    if constexpr (requires(const Policy& x) {
+                    { x.at_rest(now) } -> std::convertible_to<bool>;
+                  })
+      return static_cast<const Policy&>(p).at_rest(now);
+    else
+      return p.circuit() != caisson::circuit::open;
+  }
+
+private:
+  [[nodiscard]] const settings_type& settings_of(std::string_view key) const {
+    if (auto i = own_.find(key); i != own_.end())
+      return i->second;
+    return config_;
+  }
+
+  void set_overrides() {
+    own_.clear();
+    for (const auto& [key, x] : config_.per_key.overrides) {
+      settings_type own = config_;
+      static_cast<void>(change_settings(x.values(), {}, own));
+      own_.emplace(key, std::move(own));
+    }
+  }
+
+  config_type config_;
+  // The settings of keys that have an override.
+  std::map<std::string, settings_type, std::less<>> own_;
+};
+
+// -- implementation -----------------------------------------------------------
+
+template <class Policy>
+void describe(field_visitor& v, keyed_config<Policy>& c) {
+  describe(v, static_cast<typename Policy::config_type&>(c));
+  v.on({"per_key", "keeps one such policy for each key of the calls"},
+       c.per_key);
+}
+
+/// Checks what the policy checks, and the settings of keys of their own as
+/// those of a layer.
+template <class Policy>
+void check(const keyed_config<Policy>& c, const setting_path& path,
+           problems& out) {
+  const typename Policy::config_type& base = c;
+  auto check_keyed = [](const auto& x, const setting_path& at, problems& to) {
+    if constexpr (requires { check_per_key(x, at, to); })
+      check_per_key(x, at, to);
+  };
+  if constexpr (requires { check(base, path, out); })
+    check(base, path, out);
+  check_keyed(base, path, out);
+  // An override cannot mend what is wrong with the layer itself.
+  auto sound = problems_of(base).empty();
+  for (const auto& [key, x] : c.per_key.overrides) {
+    auto at = detail::path_of_override(path, key);
+    auto own = base;
+    problems found;
+    detail::check_override(x, at, found);
+    read_fields({x.values(), at}, own, found, absent_fields::are_kept);
+    if (sound && found.empty()) {
+      detail::check_relations(own, at, found);
+      check_keyed(own, at, found);
+    }
+    out.insert(out.end(), found.begin(), found.end());
+  }
+}
+
+} // namespace caisson

@@ -1,0 +1,218 @@
+// The keys of a keyed policy: which there are, and what is said of them.
+#include <caisson/keyed.hpp>
+
+#include <caisson/callback.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- finding and making -------------------------------------------------------
+
+keyed_policy::entry* keyed_policy::find(const call_info& call) const {
+  return call.key.empty() ? shared_.get() : table_.find(call.key);
+}
+
+// The entry for a call that arrives; null, and why, if there is none.
+keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
+                                             decision& refusal, env& e) {
+  if (auto* x = find(call))
+    return x;
+  if (!call.key.empty() && !make_room()) {
+    refusal = refuse(keyed_counter::refused_keys,
+                     "as many keys as there may be", call, e);
+    return nullptr;
+  }
+  auto made = make_entry(call.key, e);
+  if (!made) {
+    counters_.add(keyed_counter::refused_keys);
+    refusal = decision::reject(errc::callback_failed);
+    return nullptr;
+  }
+  counters_.add(keyed_counter::keys_made);
+  auto& x = *made;
+  if (call.key.empty())
+    shared_ = std::move(made);
+  else
+    table_.add(std::move(made), e.random);
+  obey_order(x, e);
+  return &x;
+}
+
+// Nothing if the constructor of the policy throws.
+std::unique_ptr<keyed_policy::entry>
+keyed_policy::make_entry(const std::string& key, env& e) {
+  auto make_one = [&] { return std::make_unique<entry>(key, make(key)); };
+  return call_user("the policy of a key", make_one, e).value_or(nullptr);
+}
+
+// -- coming and going ---------------------------------------------------------
+
+void keyed_policy::forget_held(call_id call) {
+  if (!held_.empty())
+    held_.erase(call);
+}
+
+void keyed_policy::leave(entry& x, call_id call) {
+  // One that the policy has rejected is counted already.
+  if (!let_go_.empty() && let_go_.erase(call) > 0)
+    return;
+  if (x.busy > 0)
+    --x.busy;
+}
+
+// After each use: an entry without calls goes to the end of its list.
+void keyed_policy::rest(entry& x) {
+  auto& link = static_cast<detail::link<detail::by_use>&>(x);
+  if (x.busy > 0)
+    return link.unlink();
+  if (&x == shared_.get())
+    return drop_shared();
+  link.unlink();
+  x.used = clock_;
+  x.guarded = is_guarded(x);
+  (x.guarded ? guarded_ : idle_).push_back(x);
+}
+
+// After anything else: it stays in its place unless its circuit says otherwise.
+void keyed_policy::look_at_circuit(entry& x) {
+  auto linked = static_cast<detail::link<detail::by_use>&>(x).linked();
+  if (!linked || x.busy > 0 || is_guarded(x) != x.guarded)
+    rest(x);
+}
+
+// A circuit that is worse than that of a new key would come back closed.
+bool keyed_policy::is_guarded(const entry& x) const {
+  return x.machine->circuit() > blank_->machine->circuit();
+}
+
+void keyed_policy::set_timer(entry& x) {
+  auto at = x.machine->wakeup();
+  if (at == x.wake_at)
+    return;
+  x.wake_at = at;
+  if (at == never)
+    timers_.cancel(x.timer);
+  else if (!timers_.update(x.timer, at))
+    x.timer = timers_.push(at, &x);
+}
+
+// -- dropping -----------------------------------------------------------------
+
+// Drops a key that may give way. Returns whether there was one.
+bool keyed_policy::evict() {
+  if (idle_.empty())
+    return false;
+  counters_.add(keyed_counter::keys_evicted);
+  drop(idle_.front());
+  return true;
+}
+
+// For one more key. There may be more than `max_keys` if that was lowered.
+bool keyed_policy::make_room() {
+  while (table_.size() >= per_key().max_keys)
+    if (!evict())
+      return false;
+  return true;
+}
+
+void keyed_policy::expire_idle(entry_list& list) {
+  while (!list.empty()
+         && time_after(list.front().used, per_key().idle) <= clock_) {
+    auto& x = list.front();
+    if (at_rest(*x.machine, clock_)) {
+      counters_.add(keyed_counter::keys_expired);
+      drop(x);
+    } else {
+      // It is looked at again after as much time.
+      rest(x);
+    }
+  }
+}
+
+void keyed_policy::keep_counts(const entry& x) {
+  gone_.add(*x.machine, true);
+}
+
+void keyed_policy::drop(entry& x) {
+  keep_counts(x);
+  timers_.cancel(x.timer);
+  table_.erase(x);
+}
+
+// Calls without a key may have a policy no more.
+void keyed_policy::drop_shared() {
+  if (!shared_ || shared_->busy > 0
+      || per_key().keyless == keyless_calls::share)
+    return;
+  keep_counts(*shared_);
+  timers_.cancel(shared_->timer);
+  shared_.reset();
+}
+
+void keyed_policy::drop_unused() {
+  for (auto* list : {&idle_, &guarded_})
+    while (!list->empty())
+      drop(list->front());
+}
+
+// -- what is said -------------------------------------------------------------
+
+template <class F>
+void keyed_policy::for_each(F f) const {
+  table_.for_each(f);
+  if (shared_)
+    f(std::as_const(*shared_));
+}
+
+std::string_view keyed_policy::state() const {
+  const entry* worst = blank_.get();
+  auto found = false;
+  for_each([&](const entry& x) {
+    if (!found || x.machine->circuit() > worst->machine->circuit())
+      worst = &x;
+    found = true;
+  });
+  return worst->machine->state();
+}
+
+circuit keyed_policy::circuit_for(std::string_view key) const {
+  auto* x = key.empty() ? shared_.get() : table_.find(key);
+  return (x ? x : blank_.get())->machine->circuit_for(key);
+}
+
+void keyed_policy::list_metrics(std::vector<metric>& out) const {
+  auto sums = gone_;
+  for_each([&](const entry& x) { sums.add(*x.machine); });
+  std::vector<metric> own;
+  counters_.list(own);
+  own.push_back({"keys", static_cast<std::int64_t>(table_.size()), true});
+  // A policy may have a number of a name that is taken here.
+  for (const auto& m : sums.all())
+    if (std::none_of(own.begin(), own.end(),
+                     [&](const metric& x) { return x.name == m.name; }))
+      out.push_back(m);
+  out.insert(out.end(), own.begin(), own.end());
+}
+
+std::vector<key_report> keyed_policy::busiest(std::size_t n) const {
+  std::vector<const entry*> all;
+  for_each([&](const entry& x) { all.push_back(&x); });
+  auto last = all.begin()
+              + static_cast<std::ptrdiff_t>(std::min(n, all.size()));
+  std::partial_sort(
+    all.begin(), last, all.end(), [](const entry* a, const entry* b) {
+      return a->admitted != b->admitted ? a->admitted > b->admitted
+                                        : a->key < b->key;
+    });
+  std::vector<key_report> out;
+  for (auto i = all.begin(); i != last; ++i) {
+    auto& x = **i;
+    out.push_back({x.key, x.machine->state(), x.admitted, {}});
+    x.machine->list_metrics(out.back().metrics);
+  }
+  return out;
+}
+
+} // namespace caisson

@@ -1,0 +1,41 @@
+// What the tests of policies per key share.
+#pragma once
+
+#include <caisson/breaker.hpp>
+#include <caisson/deadline.hpp>
+#include <caisson/keyed.hpp>
+#include <caisson/limiter.hpp>
+#include <caisson/semaphore.hpp>
+
+#include <support/solo_control.hpp>
+
+#include <string>
+#include <utility>
+
+namespace caisson::test {
+
+using namespace std::chrono_literals;
+
+template <class Policy>
+using keyed_host = solo<keyed<Policy>>;
+
+inline call_info of_key(std::string key) {
+  call_info c;
+  c.key = std::move(key);
+  return c;
+}
+
+/// Opens at the first failure, for ten seconds.
+inline breaker_config brittle() {
+  breaker_config c;
+  c.threshold = 1;
+  c.open = schedule::constant(10s);
+  return c;
+}
+
+/// Opens the breaker of that key.
+inline void trip(keyed_host<breaker>& h, const std::string& key) {
+  h.fail(h.arrive(of_key(key)));
+}
+
+} // namespace caisson::test

@@ -167,6 +167,7 @@ private:
 
   // -- keys -------------------------------------------------------------------
 
+  [[nodiscard]] entry* find(const call_info& call);
   [[nodiscard]] entry* find(const call_info& call) const;
   entry* entry_for(const call_info& call, decision& refusal, env& e);
   std::unique_ptr<entry> make_entry(const std::string& key, env& e);

@@ -10,6 +10,10 @@ namespace caisson {
 
 // -- finding and making -------------------------------------------------------
 
+keyed_policy::entry* keyed_policy::find(const call_info& call) {
+  return call.key.empty() ? shared_.get() : table_.find(call.key);
+}
+
 keyed_policy::entry* keyed_policy::find(const call_info& call) const {
   return call.key.empty() ? shared_.get() : table_.find(call.key);
 }

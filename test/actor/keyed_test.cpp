@@ -118,8 +118,8 @@ TEST_P(keyed_gate, tells_events_with_the_key) {
   world.run_until_idle();
   auto events = world.user().received_as<event>();
   ASSERT_EQ(events.size(), 2u);
-  EXPECT_EQ(events[0].detail, "key a: 1 failure in a row");
-  EXPECT_EQ(events[1].detail, "1 failure in a row");
+  EXPECT_EQ(events[0].detail, "key a: consecutive failures");
+  EXPECT_EQ(events[1].detail, "consecutive failures");
   EXPECT_EQ(events[0].layer, "breaker");
 }
 
@@ -201,7 +201,7 @@ TEST_P(keyed_gate, counts_a_timeout_below_for_the_key_of_the_call) {
                               .add<keyed<deadline>>({{.timeout = 1s}}));
   auto slow = ask(g, "slow");
   ask(g, "fast", 2);
-  w.answer(1, 2);
+  w.answer_nth(1, 2);
   world.advance(1s);
   EXPECT_EQ(metric_of(g, "breaker", "attempt_timeouts"), 1);
   EXPECT_TRUE(ask(g, "slow").is(errc::breaker_open));
@@ -212,8 +212,7 @@ TEST_P(keyed_gate, counts_a_timeout_below_for_the_key_of_the_call) {
 }
 
 TEST_P(keyed_gate, lends_permits_for_each_key) {
-  auto g = gate(worker::none(),
-                stack{"s"}.add<keyed<semaphore>>({{.permits = 1}}));
+  auto g = gate(worker{}, stack{"s"}.add<keyed<semaphore>>({{.permits = 1}}));
   auto get = [&](const std::string& key) {
     acquire a;
     a.key = key;

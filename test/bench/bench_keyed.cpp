@@ -1,0 +1,107 @@
+// What a policy per key costs: memory for each key, time for each call.
+#include <caisson/stack.hpp>
+
+#include "bench/measure.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::bench {
+namespace {
+
+struct bench_env final : env {
+  bench_env() : env(time_point{} + 1h, source) {}
+  random_source source{1};
+};
+
+struct one_call {
+  call_info call;
+  slot notes;
+};
+
+constexpr std::size_t calls = 1'000'000;
+
+void pass(policy& p, one_call& x, env& e) {
+  e.now += 1us;
+  p.admit(x.call, x.notes, e);
+  auto o = outcome::success();
+  p.settle(x.call, x.notes, o, e);
+  p.wakeup();
+}
+
+// Nanoseconds for a call in and out again, by keys in a scattered order.
+double time_of(policy& p, std::vector<one_call>& all, env& e) {
+  auto step = all.size() > 1 ? std::size_t{7919} : std::size_t{0};
+  std::size_t at = 0;
+  auto start = thread_seconds();
+  for (std::size_t i = 0; i < calls; ++i) {
+    pass(p, all[at], e);
+    at = (at + step) % all.size();
+  }
+  return (thread_seconds() - start) * 1e9 / static_cast<double>(calls);
+}
+
+std::vector<one_call> calls_of(std::size_t keys) {
+  std::vector<one_call> out(keys);
+  for (std::size_t i = 0; i < keys; ++i) {
+    out[i].call.id = i + 1;
+    out[i].call.key = "tenant-" + std::to_string(i);
+  }
+  return out;
+}
+
+// What the policies take alone, of all that is allocated.
+template <class Policy>
+double bytes_alone(std::size_t keys, const typename Policy::config_type& c) {
+  std::vector<std::unique_ptr<Policy>> all;
+  all.reserve(keys);
+  auto before = heap_mib();
+  for (std::size_t i = 0; i < keys; ++i)
+    all.push_back(std::make_unique<Policy>(c));
+  return (heap_mib() - before) * (1 << 20) / static_cast<double>(keys);
+}
+
+template <class Policy>
+void measure(std::string_view name, const typename Policy::config_type& c) {
+  bench_env e;
+  for (std::size_t keys : {1, 10'000, 1'000'000}) {
+    auto all = calls_of(keys);
+    auto alone = bytes_alone<Policy>(keys, c);
+    auto before = heap_mib();
+    auto start = thread_seconds();
+    keyed<Policy> p{{c, {.max_keys = 1'000'000}}};
+    for (auto& x : all)
+      pass(p, x, e);
+    auto made = (thread_seconds() - start) * 1e9;
+    auto bytes = (heap_mib() - before) * (1 << 20);
+    auto n = static_cast<double>(keys);
+    auto per_call = time_of(p, all, e);
+    Policy single{c};
+    std::vector<metric> ms;
+    start = thread_seconds();
+    p.list_metrics(ms);
+    auto status = (thread_seconds() - start) * 1e6;
+    fmt::print("{:<10} {:>9} {:>10.0f} {:>10.0f} {:>9.0f} {:>9.0f} {:>9.0f} "
+               "{:>9.0f}\n",
+               name, keys, alone, bytes / n, made / n, per_call,
+               time_of(single, all, e), status);
+  }
+}
+
+} // namespace
+} // namespace caisson::bench
+
+int main() {
+  using namespace caisson;
+  using bench::measure;
+  fmt::print("{:<10} {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}\n", "policy",
+             "keys", "alone [B]", "keyed [B]", "make [ns]", "call [ns]",
+             "one [ns]", "sum [us]");
+  measure<semaphore>("semaphore", {.permits = 10});
+  measure<limiter>("limiter", {.rate = 1'000'000'000, .burst = 1'000'000});
+  measure<breaker>("breaker", {});
+}

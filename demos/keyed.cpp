@@ -44,7 +44,7 @@ public:
       else
         last = "; then " + demo::text_of(answer);
     }
-    story_.tell("{} calls {} times: {} answered{}", tenant, n, good, last);
+    story_.tell("{}: {} of {} calls answered{}", tenant, good, n, last);
     return good;
   }
 
@@ -75,16 +75,18 @@ int main() {
   world.advance(1s);
   story.check(all.call("loud", 9) == 1, "or get them while the gate runs");
 
-  auto status = world.request(gate, caisson::get_status{});
-  auto& layer = status.value<caisson::status>().layer("limiter");
+  auto look = [&] {
+    auto answer = world.request(gate, caisson::get_status{});
+    return answer.value<caisson::status>().layer("limiter");
+  };
+  auto layer = look();
   for (const auto& x : layer.keys)
     story.tell("{}: {} admitted, {} refused", x.key, x.admitted,
                x.metrics.at("rate_limited"));
   story.check(layer.metrics.at("keys") == 3, "the status tells them apart");
 
   world.advance(10min);
-  auto later = world.request(gate, caisson::get_status{});
-  auto keys = later.value<caisson::status>().metric("limiter", "keys");
+  auto keys = look().metrics.at("keys");
   story.tell("ten minutes later: {} keys", keys);
   story.check(keys == 0, "unused keys are forgotten");
   return story.end();

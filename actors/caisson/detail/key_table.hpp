@@ -43,8 +43,8 @@ struct key_entry : link<by_age>, link<by_use> {
   bool guarded = false;
 };
 
-/// Not `noexcept`, which keeps the standard library from hashing keys again when
-/// it looks through a bucket.
+/// Not `noexcept`, which keeps the standard library from hashing keys again
+/// when it looks through a bucket.
 struct key_hash {
   sip_secret secret = {};
   std::size_t operator()(std::string_view key) const {

@@ -58,8 +58,9 @@ private:
   std::uint64_t a_, b_, c_, d_;
 };
 
-/// SipHash with `Each` rounds per word and `Last` rounds at the end. 1 and 3 are
-/// the usual numbers for tables. The same on all machines of one byte order.
+/// SipHash with `Each` rounds per word and `Last` rounds at the end. 1 and 3
+/// are the usual numbers for tables. The same on all machines of one byte
+/// order.
 template <int Each = 1, int Last = 3>
 [[nodiscard]] inline std::uint64_t sip_hash(const sip_secret& secret,
                                             std::string_view text) noexcept {

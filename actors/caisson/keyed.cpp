@@ -78,20 +78,22 @@ decltype(auto) keyed_policy::turn(entry& x, env& e, F f, bool quiet) {
 
 // Takes note of what a policy has asked for, from the request `first` on.
 void keyed_policy::carry(entry& x, env& e, std::size_t first) {
-  for (auto i = first; i < e.actions.size(); ++i) {
-    const auto& a = e.actions[i];
-    using kind = env::action::kind;
-    if (a.what == kind::cancel_child) {
-      if (children_.erase(a.index) > 0)
-        --x.busy;
-    } else if (a.what == kind::resume || a.what == kind::answer) {
-      forget_held(a.call);
-    } else if (a.what == kind::reject && held_.erase(a.call) > 0) {
-      let_go_.insert(a.call);
-      --x.busy;
-    }
-  }
+  for (auto i = first; i < e.actions.size(); ++i)
+    follow(x, e.actions[i]);
   set_timer(x);
+}
+
+void keyed_policy::follow(entry& x, const env::action& a) {
+  using kind = env::action::kind;
+  if (a.what == kind::cancel_child) {
+    if (children_.erase(a.index) > 0)
+      --x.busy;
+  } else if (a.what == kind::resume || a.what == kind::answer) {
+    forget_held(a.call);
+  } else if (a.what == kind::reject && held_.erase(a.call) > 0) {
+    let_go_.insert(a.call);
+    --x.busy;
+  }
 }
 
 // Tells all policies, and then sees to those that have no calls.
@@ -137,6 +139,7 @@ decision keyed_policy::admit(call_info& call, slot& notes, env& e) {
     return refusal;
   if (!let_go_.empty())
     let_go_.erase(call.id);
+  auto first = e.actions.size();
   auto d = turn(
     *x, e, [&](policy& p, env& inner) { return p.admit(call, notes, inner); });
   if (d.what != decision::kind::reject) {
@@ -144,28 +147,34 @@ decision keyed_policy::admit(call_info& call, slot& notes, env& e) {
     ++x->admitted;
   }
   if (d.what == decision::kind::hold)
-    held_.insert(call.id);
+    hold(*x, call.id, e, first);
   rest(*x);
   return d;
+}
+
+// The policy holds the call, of which it may have asked something already.
+void keyed_policy::hold(entry& x, call_id call, const env& e,
+                        std::size_t first) {
+  held_.insert(call);
+  for (auto i = first; i < e.actions.size(); ++i)
+    if (e.actions[i].call == call)
+      follow(x, e.actions[i]);
 }
 
 decision keyed_policy::settle(call_info& call, slot& notes, outcome& result,
                               env& e) {
   see(e);
-  if (!passing_.empty() && passing_.erase(call.id) > 0)
-    return decision::pass();
-  auto* x = find(call);
+  auto* x = is_gone(call.id) ? nullptr : find(call);
   if (!x)
     return decision::pass();
+  auto first = e.actions.size();
   auto d = turn(*x, e, [&](policy& p, env& inner) {
     return p.settle(call, notes, result, inner);
   });
-  if (d.what == decision::kind::hold) {
-    held_.insert(call.id);
-  } else {
-    forget_held(call.id);
+  if (d.what == decision::kind::hold)
+    hold(*x, call.id, e, first);
+  else
     leave(*x, call.id);
-  }
   rest(*x);
   return d;
 }
@@ -173,15 +182,12 @@ decision keyed_policy::settle(call_info& call, slot& notes, outcome& result,
 void keyed_policy::abandon(call_info& call, slot& notes, const outcome& why,
                            bool in_flight, env& e) {
   see(e);
-  if (!passing_.empty() && passing_.erase(call.id) > 0)
-    return;
-  auto* x = find(call);
+  auto* x = is_gone(call.id) ? nullptr : find(call);
   if (!x)
     return;
   turn(*x, e, [&](policy& p, env& inner) {
     p.abandon(call, notes, why, in_flight, inner);
   });
-  forget_held(call.id);
   leave(*x, call.id);
   rest(*x);
 }
@@ -221,9 +227,9 @@ decision keyed_policy::expire(call_info& call, slot& notes, env& e) {
     return decision::pass();
   auto d = turn(
     *x, e, [&](policy& p, env& inner) { return p.expire(call, notes, inner); });
-  if (d.what != decision::kind::hold)
+  if (d.what == decision::kind::pass)
     forget_held(call.id);
-  if (d.what == decision::kind::reject)
+  else if (d.what == decision::kind::reject)
     leave(*x, call.id);
   rest(*x);
   return d;
@@ -238,10 +244,8 @@ decision keyed_policy::deadline_passed(call_info& call, slot& notes, env& e) {
     return p.deadline_passed(call, notes, inner);
   });
   // A host that only observes lets the call go on, and settles it later.
-  if (d.what == decision::kind::reject && (!enforces_ || enforces_())) {
-    forget_held(call.id);
+  if (d.what == decision::kind::reject && (!enforces_ || enforces_()))
     leave(*x, call.id);
-  }
   rest(*x);
   return d;
 }

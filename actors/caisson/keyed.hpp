@@ -160,6 +160,8 @@ private:
   template <class F>
   decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
   void carry(entry& x, env& e, std::size_t first);
+  void follow(entry& x, const env::action& a);
+  void hold(entry& x, call_id call, const env& e, std::size_t first);
   template <class F>
   void tell_all(env& e, F f);
   template <class F>
@@ -174,6 +176,7 @@ private:
   void obey_order(entry& x, env& e);
   decision refuse(keyed_counter why, std::string_view detail,
                   const call_info& call, env& e);
+  [[nodiscard]] bool is_gone(call_id call);
   void leave(entry& x, call_id call);
   void forget_held(call_id call);
   void rest(entry& x);

@@ -58,12 +58,16 @@ void keyed_policy::forget_held(call_id call) {
     held_.erase(call);
 }
 
+// Whether no policy has this call: it passed without a key, or its policy has
+// just rejected it.
+bool keyed_policy::is_gone(call_id call) {
+  return (!passing_.empty() && passing_.erase(call) > 0)
+         || (!let_go_.empty() && let_go_.erase(call) > 0);
+}
+
 void keyed_policy::leave(entry& x, call_id call) {
-  // One that the policy has rejected is counted already.
-  if (!let_go_.empty() && let_go_.erase(call) > 0)
-    return;
-  if (x.busy > 0)
-    --x.busy;
+  forget_held(call);
+  --x.busy;
 }
 
 // After each use: an entry without calls goes to the end of its list.

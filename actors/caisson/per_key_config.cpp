@@ -109,14 +109,14 @@ void key_settings::change(const settings& more) {
 }
 
 void describe(field_visitor& v, per_key_config& c) {
-  using std::chrono::milliseconds;
+  using std::chrono::seconds;
   v.integer({"max_keys", "how many keys there may be, besides that of calls "
                          "without one; beyond it, one without calls is "
                          "dropped for a new one, or the call is refused"},
             c.max_keys, {1, 1'000'000});
   v.on({"idle", "after how much time without a call a key is dropped, if its "
                 "policy is at rest"},
-       c.idle, {milliseconds(1), unlimited});
+       c.idle, {seconds(1), unlimited});
   v.choice({"keyless", "calls without a key: pass: no policy sees them; share: "
                        "one policy for all of them; reject: they are refused"},
            c.keyless);

@@ -221,7 +221,7 @@ RC_GTEST_PROP(keyed_properties, lose_nothing_when_keys_go, ()) {
   c.max_wait = std::chrono::seconds(1);
   c.order = *rc::gen::element(wait_order::fifo, wait_order::lifo);
   c.per_key.max_keys = *rc::gen::inRange(1u, 5u);
-  c.per_key.idle = milliseconds(*rc::gen::inRange(1, 3000));
+  c.per_key.idle = milliseconds(*rc::gen::inRange(1000, 3000));
   solo<keyed<semaphore>> h{c};
   std::vector<call_id> ids;
   std::int64_t passed = 0;

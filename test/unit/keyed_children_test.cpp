@@ -133,6 +133,60 @@ TEST(keyed_children, are_forgotten_when_they_are_cancelled) {
   EXPECT_EQ(h.count("keys"), 0);
 }
 
+// -- a call that is held and rejected in one turn ------------------------------
+
+enum class moody_counter : std::uint8_t { seen, count_ };
+
+} // namespace
+} // namespace caisson::test
+
+template <>
+struct caisson::enum_names<caisson::test::moody_counter> {
+  static constexpr std::string_view value[] = {"seen"};
+};
+
+namespace caisson::test {
+namespace {
+
+struct moody_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+};
+
+void describe(field_visitor& v, moody_config& c) {
+  describe_common(v, c);
+}
+
+// Holds each call, and changes its mind at once.
+class moody final : public policy_base<moody, moody_config, moody_counter> {
+public:
+  static constexpr std::string_view kind_name = "moody";
+
+  explicit moody(moody_config c) : policy_base(std::move(c)) {}
+
+  decision admit(call_info& call, slot&, env& e) override {
+    count(counter::seen);
+    e.reject(call.id, errc::shed);
+    // Of a call that it does not have.
+    e.reject(call.id + 1, errc::shed);
+    return decision::hold();
+  }
+
+  decision settle(call_info&, slot&, outcome&, env&) override {
+    return decision::pass();
+  }
+
+  void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
+};
+
+TEST(keyed_held, lets_a_key_go_whose_call_is_held_and_rejected_in_one_turn) {
+  keyed_host<moody> h{keyed_config<moody>{{}, {.max_keys = 1}}};
+  EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
+  EXPECT_EQ(h.where(h.arrive(of_key("b"))), place::rejected);
+  EXPECT_EQ(h.count("refused_keys"), 0);
+  EXPECT_EQ(h.count("keys_evicted"), 1);
+}
+
 // -- policies that cannot be made ---------------------------------------------
 
 TEST(keyed_making, refuses_a_call_if_the_constructor_of_its_policy_throws) {

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
     problem_row{
       "per_key.idle = '0s'\n",
       "f:3:16: stack.s.layer[0].per_key.idle: \"0s\" is out of range, "
-      "allowed: 1ms to unlimited"},
+      "allowed: 1s to unlimited"},
     problem_row{"per_key.keyless = 'maybe'\n",
                 "f:3:19: stack.s.layer[0].per_key.keyless: \"maybe\" is "
                 "not one of: pass, share, reject"},

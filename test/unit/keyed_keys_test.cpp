@@ -101,6 +101,18 @@ TEST(keyed_idle, keeps_a_bucket_until_it_is_full) {
   EXPECT_THAT(keys_of(h), ElementsAre("a"));
 }
 
+TEST(keyed_idle, takes_the_wake_up_of_a_key_with_it) {
+  breaker_config c;
+  c.initial = breaker_start::half_open;
+  c.ramp = 1h;
+  keyed_host<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
+  use(h, "a");
+  EXPECT_EQ(h.policy.circuit_for("a"), circuit::closed);
+  h.advance(10s);
+  EXPECT_TRUE(keys_of(h).empty());
+  EXPECT_EQ(h.policy.wakeup(), never);
+}
+
 TEST(keyed_idle, never_ends_without_a_limit) {
   keyed_host<semaphore> h{keyed_config<semaphore>{{}, {.idle = unlimited}}};
   use(h, "a");

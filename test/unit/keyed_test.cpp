@@ -169,8 +169,8 @@ TEST(keyed, wakes_each_policy_at_its_time) {
 TEST(keyed, says_what_circuit_a_key_has) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   EXPECT_EQ(h.policy.state(), "closed");
-  trip(h, "a");
   h.finish(h.arrive(of_key("b")));
+  trip(h, "a");
   EXPECT_EQ(h.policy.circuit_for("a"), circuit::open);
   EXPECT_EQ(h.policy.circuit_for("b"), circuit::closed);
   EXPECT_EQ(h.policy.circuit_for("c"), circuit::closed);
@@ -299,7 +299,7 @@ TEST(keyed, hands_permits_to_waiting_calls_of_all_keys_in_the_order_of_keys) {
 TEST(keyed, adds_up_what_its_policies_count) {
   keyed_host<limiter> h{
     keyed_config<limiter>{{.rate = 1, .burst = 2}, {.max_keys = 2}}};
-  for (auto key : {"a", "a", "a", "b", "c"}) {
+  for (auto key : {"a", "b", "b", "b", "c"}) {
     auto id = h.arrive(of_key(key));
     if (h.where(id) == place::below)
       h.finish(id);
@@ -309,7 +309,7 @@ TEST(keyed, adds_up_what_its_policies_count) {
   EXPECT_EQ(h.count("passed"), 4);
   EXPECT_EQ(h.count("rate_limited"), 1);
   EXPECT_EQ(h.count("finished"), 4);
-  EXPECT_EQ(h.count("tokens"), 2);
+  EXPECT_EQ(h.count("tokens"), 1);
 }
 
 TEST(keyed, shows_the_largest_of_what_is_a_level) {

@@ -3,6 +3,8 @@
 
 #include <caisson/policy.hpp>
 
+#include <cstddef>
+#include <string_view>
 #include <vector>
 
 namespace caisson::detail {

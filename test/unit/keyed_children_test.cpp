@@ -133,7 +133,7 @@ TEST(keyed_children, are_forgotten_when_they_are_cancelled) {
   EXPECT_EQ(h.count("keys"), 0);
 }
 
-// -- a call that is held and rejected in one turn ------------------------------
+// -- a call that is held and rejected in one turn -----------------------------
 
 enum class moody_counter : std::uint8_t { seen, count_ };
 

@@ -49,10 +49,10 @@ struct enum_names<degradation_counter> {
 /// what the switch changes: only calls that arrive after it count, and the next
 /// level is not switched off before `patience` is over.
 ///
-/// When all has been well for `recover_after`, a level is switched on again: one
-/// at a time, the parents before their children. Too few calls to judge are
-/// well, too, so that nothing stays off for want of traffic. Where that does not
-/// last, the next try comes later.
+/// When all has been well for `recover_after`, a level is switched on again:
+/// one at a time, the parents before their children. Too few calls to judge are
+/// well, too, so that nothing stays off for want of traffic. Where that does
+/// not last, the next try comes later.
 class degradation final
   : public policy_base<degradation, degradation_config, degradation_counter> {
 public:

@@ -1,5 +1,6 @@
 #include <caisson/feature.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace caisson {
@@ -7,11 +8,12 @@ namespace caisson {
 // -- configuration ------------------------------------------------------------
 
 void describe(field_visitor& v, feature_config& c) {
+  using namespace std::chrono_literals;
   describe_common(v, c);
-  v.on({.key = "feature",
-        .help = "the feature that the calls belong to",
-        .required = true},
-       c.feature);
+  v.on({"feature", "the feature that the calls belong to"}, c.feature);
+  v.on(
+    {"retry_after", "when a rejected caller may come back; 0s: nobody knows"},
+    c.retry_after, {0s, 24h});
 }
 
 void check(const feature_config& c, const setting_path& path, problems& out) {
@@ -34,7 +36,7 @@ void feature::watch(std::shared_ptr<feature_board> board) {
 decision feature::admit(call_info& call, slot&, env& e) {
   if (!switch_.is_on())
     return refuse(counter::rejected, errc::feature_off, call.id, e,
-                  duration::zero(), config_.feature);
+                  config_.retry_after, config_.feature);
   count(counter::admitted);
   return decision::pass();
 }

@@ -4,6 +4,7 @@
 #include <caisson/feature_board.hpp>
 #include <caisson/policy_base.hpp>
 #include <caisson/settings.hpp>
+#include <caisson/time.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -23,8 +24,13 @@ struct feature_config {
   /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
-  /// The feature that the calls belong to; not empty.
-  std::string feature = {};
+  /// The feature that the calls belong to; not empty. Default: extras, the
+  /// lowest level of a degradation layer with its defaults.
+  std::string feature = "extras";
+
+  /// When a rejected caller may come back: 0 to 24h, default 0, which means that
+  /// nobody knows.
+  duration retry_after = duration::zero();
 };
 
 /// Lists the fields of `c`.

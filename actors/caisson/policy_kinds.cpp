@@ -71,10 +71,6 @@ void add_retrier(layer_reader& from, stack& to) {
   to.retrier(from.config<retrier_config>(), std::move(how));
 }
 
-void add_feature(layer_reader& from, stack& to) {
-  to.add<feature>(from.config<feature_config>());
-}
-
 void add_canary(layer_reader& from, stack& to) {
   auto target = read_actor(from, "canary",
                            "the registered name of the new version");
@@ -97,7 +93,7 @@ std::deque<policy_kind> built_in() {
     kind_of<canary>(add_canary),
     kind_of<chaos>(),
     kind_of<degradation>(),
-    kind_of<feature>(add_feature, "feature = 'extras'\n"),
+    kind_of<feature>(),
     kind_of<fallback>(add_fallback,
                       "alternatives = [{ value = -1, type = 'int32' }]\n"),
   };

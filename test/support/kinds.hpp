@@ -43,8 +43,8 @@ inline std::string stack_with(const policy_kind& x) {
 inline std::string toml_line(const field_row& row) {
   if (row.type == "schedule")
     return row.key + " = '7s'\n";
-  // Durations within a table are printed without quotes.
-  if (row.type == "table")
+  // Durations within tables are printed without quotes.
+  if (row.type == "table" || row.value.starts_with("[{"))
     return {};
   auto quoted = row.type == "duration" || row.type == "choice"
                 || (row.type == "choice or list" && row.value[0] != '[');

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,8 +67,15 @@ TEST_F(feature_test, is_on_without_a_board) {
   EXPECT_EQ(h.where(h.arrive()), place::below);
 }
 
+TEST_F(feature_test, tells_when_to_come_back_if_that_is_known) {
+  h.policy.reconfigure({.feature = "x", .retry_after = std::chrono::minutes(1)},
+                       h.e);
+  hold.set({"x"});
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, std::chrono::minutes(1));
+}
+
 TEST_F(feature_test, needs_a_name) {
-  EXPECT_THROW(feature{feature_config{}}, config_error);
+  EXPECT_THROW(feature{feature_config{.feature = ""}}, config_error);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // numbers nobody has thought.
 #include "support/world.hpp"
 
+#include <algorithm>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -59,6 +60,36 @@ TEST_P(defaults_test, slow_calls_open_a_breaker_without_any_result) {
   EXPECT_EQ(state_of(g, "breaker"), "closed");
   world.advance(1ms);
   EXPECT_EQ(state_of(g, "breaker"), "open");
+}
+
+// However its rule counts, and whether or not a call counts as slow while it is
+// still in flight.
+TEST_P(defaults_test, each_rule_opens_within_a_window_when_the_worker_hangs) {
+  for (auto trip : {breaker_trip::consecutive, breaker_trip::without_gap,
+                    breaker_trip::rate_by_count, breaker_trip::rate_by_time,
+                    breaker_trip::score})
+    for (auto slow : {duration{1s}, unlimited}) {
+      auto w = make_worker(doubles());
+      auto g = gate(w.handle(),
+                    stack{}.breaker({.trip = trip, .slow_call = slow}));
+      auto call = [&] {
+        world.request(g, 1);
+        world.advance(100ms);
+      };
+      for (int i = 0; i < 600; ++i)
+        call();
+      ASSERT_EQ(state_of(g, "breaker"), "closed");
+      w.become({}); // Keeps mute.
+      auto begin = world.elapsed();
+      while (state_of(g, "breaker") == "closed"
+             && world.elapsed() < begin + 2min)
+        call();
+      // The gate's default deadline, or the time from which calls are slow; and
+      // the window.
+      EXPECT_LE(world.elapsed() - begin, std::min<duration>(slow, 30s) + 10s)
+        << enum_names<breaker_trip>::value[static_cast<std::size_t>(trip)]
+        << ", slow after " << to_text(slow);
+    }
 }
 
 TEST_P(defaults_test, a_state_forced_for_a_time_ends_by_itself) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -395,7 +396,7 @@ void canary::list_gauges(std::vector<metric>& out) const {
   gauge("state", static_cast<std::int64_t>(phase_));
   gauge("stage",
         phase_ == phase::stage ? static_cast<std::int64_t>(stage_) + 1 : 0);
-  gauge("share_ppm", static_cast<std::int64_t>(share() * 1e6 + 0.5));
+  gauge("share_ppm", std::llround(share() * 1e6));
   gauge("with_canary", with_canary_);
   gauge("mirroring", static_cast<std::int64_t>(mirrors_.size()));
   gauge("stage_answers", answers_);

@@ -334,13 +334,12 @@ void keyed_policy::obey_order(entry& x, env& e) {
     order_.reset();
   if (!order_)
     return;
-  auto [what, until] = *order_;
   turn(
     x, e,
-    [&](policy& p, env& inner) {
-      return until == never
-               ? p.command(what, inner)
-               : p.command_for(what, time_until(until, e.now), inner);
+    [said = *order_, now = e.now](policy& p, env& inner) {
+      return said.until == never
+               ? p.command(said.what, inner)
+               : p.command_for(said.what, time_until(said.until, now), inner);
     },
     true);
 }

@@ -251,6 +251,24 @@ TEST(slow_calls, are_found_at_once_by_a_shorter_limit) {
   EXPECT_EQ(r.count("slow_calls"), 2);
 }
 
+TEST(slow_calls, are_in_the_window_from_when_a_shorter_limit_found_them) {
+  auto c = slow_only();
+  c.minimum_calls = 2;
+  c.slow_call = 1h;
+  rig r{c};
+  r.arrive();
+  r.advance(8s);
+  c.slow_call = 1s;
+  r.change(c);
+  // By the time of the second one, the first would have left the window of 10 s
+  // if it had been slow after its first second.
+  r.advance(4s);
+  r.arrive();
+  r.advance(1s);
+  EXPECT_EQ(r.count("slow_calls"), 2);
+  EXPECT_EQ(r.state(), "open");
+}
+
 // Otherwise it would meet the failures of a time that is over.
 TEST(slow_calls, are_slow_from_the_change_on_by_a_shorter_limit) {
   auto c = slow_only();

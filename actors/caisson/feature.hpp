@@ -28,8 +28,8 @@ struct feature_config {
   /// lowest level of a degradation layer with its defaults.
   std::string feature = "extras";
 
-  /// When a rejected caller may come back: 0 to 24h, default 0, which means that
-  /// nobody knows.
+  /// When a rejected caller may come back: 0 to 24h, default 0, which means
+  /// that nobody knows.
   duration retry_after = duration::zero();
 };
 

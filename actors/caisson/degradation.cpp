@@ -1,19 +1,13 @@
 #include <caisson/degradation.hpp>
 
+#include <caisson/detail/names.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace caisson {
-
-namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& x) {
-  return std::find(names.begin(), names.end(), x) != names.end();
-}
-
-} // namespace
 
 // -- construction -------------------------------------------------------------
 
@@ -30,9 +24,9 @@ void degradation::build_levels() {
   for (const auto& x : all) {
     level_state s;
     s.gauge = "level_" + x.name;
-    s.held = contains(config_.held_off, x.name)  ? hand::off
-             : contains(config_.held_on, x.name) ? hand::on
-                                                 : hand::none;
+    s.held = detail::contains(config_.held_off, x.name)  ? hand::off
+             : detail::contains(config_.held_on, x.name) ? hand::on
+                                                         : hand::none;
     for (std::size_t i = 0; i < levels_.size() && !x.parent.empty(); ++i)
       if (all[i].name == x.parent) {
         s.parent = i;

@@ -1,5 +1,6 @@
 #include <caisson/degradation_config.hpp>
 
+#include <caisson/detail/names.hpp>
 #include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::size_t level_limit = 32;
 constexpr std::size_t feature_limit = 64;
-
-bool contains(const std::vector<std::string>& names, std::string_view x) {
-  return std::find(names.begin(), names.end(), x) != names.end();
-}
 
 // It becomes part of the name of a gauge.
 bool is_name(std::string_view x) {
@@ -146,7 +143,7 @@ void check(const degradation_config& c, const setting_path& path,
   check_hand(c.held_off, known, path / "held_off", out);
   check_hand(c.held_on, known, path / "held_on", out);
   for (const auto& x : c.held_on)
-    if (contains(c.held_off, x))
+    if (detail::contains(c.held_off, x))
       out.push_back({problem_kind::relation, path / "held_on",
                      fmt::format("{} is in held_off, too", x)});
   if (c.check_every > c.window)

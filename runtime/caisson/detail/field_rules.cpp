@@ -1,5 +1,7 @@
 #include <caisson/detail/field_rules.hpp>
 
+#include <caisson/detail/names.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +10,6 @@
 namespace caisson::detail {
 
 namespace {
-
-bool contains(const std::vector<std::string>& all, std::string_view x) {
-  return std::find(all.begin(), all.end(), x) != all.end();
-}
 
 // `a`, `a or b`, `a, b or c`
 template <class Texts>

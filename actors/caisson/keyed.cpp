@@ -21,6 +21,21 @@ public:
 
   ~inner_env() override { actions.swap(host_.actions); }
 
+  [[nodiscard]] const histogram* durations(measured what,
+                                           bool ok) const override {
+    return host_.durations(what, ok);
+  }
+
+  // A policy that holds the host open is in use, like one that has a child.
+  void hold_open(bool x) override {
+    if (x == std::exchange(who_.holds_open, x))
+      return;
+    x ? ++who_.busy : --who_.busy;
+    auto& n = owner_.holding_open_;
+    x ? ++n : --n;
+    host_.hold_open(n > 0);
+  }
+
   void tell(const event_info& x) override {
     if (quiet_)
       return;

@@ -204,6 +204,8 @@ private:
   entry_list guarded_;
   // The children of all policies, as long as they run.
   std::unordered_map<call_id, entry*> children_;
+  // How many policies hold the host open.
+  std::size_t holding_open_ = 0;
   // Calls without a key that no policy has.
   std::unordered_set<call_id> passing_;
   // Calls that policies hold; and those that they have rejected since, at this

@@ -8,10 +8,22 @@ std::string_view name_of(event_kind kind) noexcept {
   static constexpr std::array<std::string_view, last_event_kind + 1> names{
     "state_changed",   "rejected",  "retried",  "late_result", "worker_changed",
     "flushed",         "fell_back", "expired",  "lease_ended", "reconfigured",
-    "callback_failed", "injected",  "differed",
+    "callback_failed", "injected",  "differed", "write_lost",
   };
   auto n = static_cast<std::size_t>(kind);
   return n < names.size() ? names[n] : "unknown";
+}
+
+std::string_view name_of(measured x) noexcept {
+  switch (x) {
+    case measured::calls:
+      return "calls";
+    case measured::attempts:
+      return "attempts";
+    case measured::waits:
+      return "waits";
+  }
+  return "unknown";
 }
 
 std::string_view name_of(operator_command c) noexcept {
@@ -39,18 +51,6 @@ std::string_view name_of(mode m) noexcept {
       return "observe";
     case mode::off:
       return "off";
-  }
-  return "unknown";
-}
-
-std::string_view name_of(idempotence x) noexcept {
-  switch (x) {
-    case idempotence::unmarked:
-      return "unmarked";
-    case idempotence::yes:
-      return "yes";
-    case idempotence::no:
-      return "no";
   }
   return "unknown";
 }

@@ -26,6 +26,7 @@
 // lives. All calls come from one actor, so no locks are needed.
 #pragma once
 
+#include <caisson/call_info.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/random.hpp>
@@ -45,8 +46,7 @@
 
 namespace caisson {
 
-/// Identifies a call within its gate. Never reused.
-using call_id = std::uint64_t;
+class histogram;
 
 /// Whether a policy acts on its decisions.
 enum class mode : std::uint8_t {
@@ -59,39 +59,6 @@ enum class mode : std::uint8_t {
 };
 
 [[nodiscard]] std::string_view name_of(mode m) noexcept;
-
-/// Whether a call may be carried out twice.
-enum class idempotence : std::uint8_t { unmarked, yes, no };
-
-[[nodiscard]] std::string_view name_of(idempotence x) noexcept;
-
-/// What a policy sees of a call.
-struct call_info {
-  call_id id = 0;
-  /// When the call entered the gate.
-  time_point arrived;
-  /// When it must be answered at the latest: the earliest of the caller's
-  /// deadline and those of the deadline layers above. `never` if there is none.
-  /// A policy may change it only in `admit`, for the layers below it. The host
-  /// restores the outer deadline when the call leaves the policy.
-  time_point deadline = never;
-  /// Whether `deadline` is the host's default, for calls without one. A policy
-  /// that replaces it sets this to false.
-  bool default_deadline = false;
-  /// Higher is more important; 0 is the default.
-  std::int32_t priority = 0;
-  /// The weight of the call at semaphores and limiters, at least 1.
-  std::uint32_t permits = 1;
-  /// 1 for the first attempt; counts across chained gates.
-  std::uint32_t attempt = 1;
-  idempotence idempotent = idempotence::unmarked;
-  /// Groups calls, for policies that keep state per key.
-  std::string key;
-  /// The same for all attempts at one call and for no other call, so that a
-  /// worker can tell whether it has seen the call; empty: it cannot. A policy
-  /// may set it in `admit` if it is empty.
-  std::string idempotency_key;
-};
 
 /// A policy's own notes on one call: up to 48 bytes inside the call's record. A
 /// policy keeps one trivially copyable struct in it. `start` creates it on
@@ -177,11 +144,27 @@ enum class event_kind : std::uint8_t {
   injected,
   /// Two workers answered the same call differently; `detail` says in what.
   differed,
+  /// An acknowledged write was given up; `detail` says after which error.
+  write_lost,
 };
 
-inline constexpr std::uint8_t last_event_kind = 12;
+inline constexpr std::uint8_t last_event_kind = 13;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
+
+/// What a gate measures the duration of.
+enum class measured : std::uint8_t {
+  /// From a call's arrival to its answer.
+  calls,
+  /// From sending an attempt, or granting a lease, to its end.
+  attempts,
+  /// From a call's arrival until it is first sent, or granted a permit.
+  waits,
+};
+
+inline constexpr std::uint8_t last_measured = 2;
+
+[[nodiscard]] std::string_view name_of(measured x) noexcept;
 
 /// An event for subscribers. The texts must be valid only during `env::tell`.
 struct event_info {
@@ -311,12 +294,25 @@ public:
     return circuit();
   }
 
+  /// How long that has taken in this gate since its start or last reset, of
+  /// those that succeeded (`ok`) or of those that did not; null if there was
+  /// none yet, or if the host does not measure. Valid during this call.
+  [[nodiscard]] virtual const histogram* durations(measured /*what*/,
+                                                   bool /*ok*/) const {
+    return nullptr;
+  }
+
   /// Tells the layers above that an attempt at the call ran into its timeout
   /// and is followed by another one, so that they never see its outcome. They
   /// hear of it (`policy::attempt_timed_out`) after this policy has returned.
   void attempt_timed_out(call_id call) {
     actions.push_back({action::kind::attempt_timed_out, call});
   }
+
+  /// Keeps the host open until this layer says `false`, as it has something to
+  /// do for calls that are over: a drain does not end before, and a gate stays
+  /// although nobody refers to it.
+  virtual void hold_open(bool) {}
 
   /// Sends an event to subscribers. Cheap if there are none.
   virtual void tell(const event_info&) {}

@@ -44,18 +44,6 @@ std::string_view name_of(worker_state x) noexcept {
   return "unknown";
 }
 
-std::string_view name_of(measured x) noexcept {
-  switch (x) {
-    case measured::calls:
-      return "calls";
-    case measured::attempts:
-      return "attempts";
-    case measured::waits:
-      return "waits";
-  }
-  return "unknown";
-}
-
 const layer_status& status::layer(std::string_view layer_name) const {
   auto i = std::find_if(layers.begin(), layers.end(),
                         [&](const auto& x) { return x.name == layer_name; });

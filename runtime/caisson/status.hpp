@@ -34,20 +34,6 @@ enum class worker_state : std::uint8_t {
 
 [[nodiscard]] std::string_view name_of(worker_state x) noexcept;
 
-/// What a gate measures the duration of.
-enum class measured : std::uint8_t {
-  /// From a call's arrival to its answer.
-  calls,
-  /// From sending an attempt, or granting a lease, to its end.
-  attempts,
-  /// From a call's arrival until it is first sent, or granted a permit.
-  waits,
-};
-
-inline constexpr std::uint8_t last_measured = 2;
-
-[[nodiscard]] std::string_view name_of(measured x) noexcept;
-
 CAISSON_ENUM(mode, mode::off)
 CAISSON_ENUM(gate_state, gate_state::draining)
 CAISSON_ENUM(worker_state, worker_state::given_up)

@@ -50,6 +50,8 @@ public:
                         std::string_view what) override {
       threw.push_back(std::string{function} + ": " + std::string{what});
     }
+    void hold_open(bool x) override { held_open = x; }
+    bool held_open = false;
     std::vector<std::string> told;
     /// What was said besides, of the same events.
     std::vector<std::string> details;
@@ -192,6 +194,14 @@ public:
   recording e;
   std::map<call_id, entry> calls;
 
+protected:
+  // Carries out what the policy has asked for.
+  void work() {
+    while (!e.actions.empty())
+      for (auto& a : std::exchange(e.actions, {}))
+        carry_out(a);
+  }
+
 private:
   // Calls the policy, which may change a call's deadline in `admit` only.
   template <class F>
@@ -235,12 +245,6 @@ private:
         x.until = d.until;
         break;
     }
-  }
-
-  void work() {
-    while (!e.actions.empty())
-      for (auto& a : std::exchange(e.actions, {}))
-        carry_out(a);
   }
 
   void carry_out(const env::action& a) {

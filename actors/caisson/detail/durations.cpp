@@ -3,7 +3,7 @@
 namespace caisson::detail {
 
 void durations::record(measured what, bool ok, duration d) {
-  auto& h = histograms_[2 * static_cast<std::size_t>(what) + (ok ? 0 : 1)];
+  auto& h = histograms_[index_of(what, ok)];
   if (!h)
     h = std::make_unique<histogram>();
   h->record(d);

@@ -19,6 +19,11 @@ public:
   /// `ok` as in `duration_summary`.
   void record(measured what, bool ok, duration d);
 
+  /// Those of one kind; null if there are none.
+  [[nodiscard]] const histogram* find(measured what, bool ok) const noexcept {
+    return histograms_[index_of(what, ok)].get();
+  }
+
   /// What was counted, without what never happened.
   [[nodiscard]] std::vector<duration_summary> list() const;
 
@@ -27,6 +32,10 @@ public:
 
 private:
   static constexpr std::size_t kinds = std::size_t{last_measured} + 1;
+
+  static constexpr std::size_t index_of(measured what, bool ok) noexcept {
+    return 2 * static_cast<std::size_t>(what) + (ok ? 0 : 1);
+  }
 
   std::array<std::unique_ptr<histogram>, 2 * kinds> histograms_;
 };

@@ -23,7 +23,7 @@ public:
     engine_.run_due();
     engine_.operations_.finish_drain();
     engine_.rearm();
-    auto busy = engine_.core_.calls.live() > 0;
+    auto busy = engine_.core_.busy();
     if (busy != std::exchange(engine_.busy_, busy))
       engine_.core_.host.hold_open(busy);
   }
@@ -44,6 +44,7 @@ engine::engine(engine_host& host, engine_setup setup)
   core_.children = &children_;
   core_.workers = &workers_;
   core_.leased = &leases_;
+  core_.layers.context().times = &core_.times;
   core_.layers.context().children = [this](std::size_t k, child_call c) {
     return children_.make(k, std::move(c));
   };

@@ -102,7 +102,13 @@ public:
   /// in any more.
   void stop();
 
+  /// How many calls it has.
   [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
+
+  /// Whether a layer has something to do for calls that are over.
+  [[nodiscard]] bool held_open() const noexcept {
+    return core_.layers.hold_open();
+  }
 
 private:
   // A step: what is overdue comes first, what is asked for meanwhile last.

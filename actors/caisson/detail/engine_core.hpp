@@ -107,6 +107,11 @@ struct engine_core {
 
   [[nodiscard]] time_point now() const noexcept { return layers.now(); }
 
+  /// Whether there are calls, or a layer has something left to do.
+  [[nodiscard]] bool busy() const noexcept {
+    return calls.live() > 0 || layers.hold_open();
+  }
+
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);
 

@@ -37,8 +37,10 @@ struct key_entry : link<by_age>, link<by_use> {
   key_timers::handle timer = {};
   /// How many calls it has admitted.
   std::int64_t admitted = 0;
-  /// How many calls and children it has now.
+  /// How many calls and children it has now; one more if it holds the host
+  /// open.
   std::uint32_t busy = 0;
+  bool holds_open = false;
   /// Whether its circuit was not closed when its last call left.
   bool guarded = false;
 };

@@ -6,6 +6,14 @@
 
 namespace caisson::detail {
 
+const histogram* layer_env::durations(measured what, bool ok) const {
+  return times ? times->find(what, ok) : nullptr;
+}
+
+void layer_env::hold_open(bool x) {
+  table_.hold_open(layer, x);
+}
+
 void layer_env::tell(const event_info& x) {
   table_.publish(layer, x);
 }

@@ -1,6 +1,7 @@
 // The layers of an engine, and their turns.
 #pragma once
 
+#include <caisson/detail/durations.hpp>
 #include <caisson/detail/event_hub.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/policy.hpp>
@@ -30,6 +31,9 @@ public:
   layer_env(layer_table& table, random_source& r)
     : env(time_point{}, r), table_(table) {}
 
+  [[nodiscard]] const histogram* durations(measured what,
+                                           bool ok) const override;
+  void hold_open(bool x) override;
   void tell(const event_info& x) override;
   void callback_threw(std::string_view function,
                       std::string_view what) override;
@@ -42,6 +46,7 @@ public:
   /// Which function of the user's threw during this turn, and what.
   std::optional<std::string> failure;
   child_maker children;
+  const detail::durations* times = nullptr;
 
 protected:
   call_id make_child(child_call c) override {
@@ -62,6 +67,8 @@ struct layer_entry {
   time_point wake_at = never;
   /// As the layer says.
   bool handles_content = false;
+  /// The same, at present: the host must stay.
+  bool holds_open = false;
   std::int64_t observed_passes = 0;
   /// The number of its first target among all of the engine's.
   std::uint32_t first_target = 0;
@@ -96,6 +103,13 @@ public:
 
   [[nodiscard]] mode active(std::size_t k) const noexcept {
     return entries_[k].owner->active();
+  }
+
+  /// Whether some layer has something to do for calls that are over.
+  [[nodiscard]] bool hold_open() const noexcept { return holding_open_ > 0; }
+  void hold_open(std::size_t k, bool x) noexcept {
+    if (x != std::exchange(entries_[k].holds_open, x))
+      x ? ++holding_open_ : --holding_open_;
   }
 
   /// The layer of that name, if there is one.
@@ -160,6 +174,7 @@ public:
   /// Drops the layers.
   void clear() {
     entries_.clear();
+    holding_open_ = 0;
     next_ = {never, 0};
   }
 
@@ -199,6 +214,7 @@ private:
   std::unordered_set<call_id> given_up_;
   /// The first wake-up and whose it is.
   std::pair<time_point, std::size_t> next_{never, 0};
+  std::size_t holding_open_ = 0;
   bool resends_ = false;
 };
 

@@ -257,7 +257,7 @@ void operations::start_drain(reply_slot from) {
 }
 
 void operations::finish_drain() {
-  if (!drains_.empty() && core_.calls.live() == 0)
+  if (!drains_.empty() && !core_.busy())
     stop();
 }
 

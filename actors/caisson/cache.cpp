@@ -39,10 +39,7 @@ decision cache::admit(call_info& call, slot& notes, env& e) {
   my.at = pin(key);
   if (seen.use == cache_use::read)
     return look_up(call, my, seen, e);
-  my.where = stage::changing;
-  count(counter::invalidated);
-  invalidate(my.at);
-  return decision::pass();
+  return alter(call, my, seen, e);
 }
 
 bool cache::may_read(const call_info& call) const noexcept {
@@ -53,6 +50,10 @@ bool cache::may_read(const call_info& call) const noexcept {
 decision cache::look_up(const call_info& call, progress& my,
                         const cache_look& x, env& e) {
   auto& r = my.at->second;
+  if (auto* unwritten = writes_.value(my.at->first)) {
+    count(counter::hits);
+    return answer(call, my, *unwritten, e);
+  }
   if (!r.kept)
     return load(call, my, x.observing, e);
   if (e.now < r.expires)
@@ -109,9 +110,14 @@ decision cache::give(const call_info& call, progress& my, counter why, env& e) {
   auto& r = my.at->second;
   count(why);
   used_.splice(used_.begin(), used_, r.use);
+  return answer(call, my, r.value, e);
+}
+
+decision cache::answer(const call_info& call, progress& my, kept_message value,
+                       env& e) {
   my.where = stage::answered;
   // Of its own, as the record may have another one before the call gets it.
-  my.answer = answers_.push_back(r.value);
+  my.answer = answers_.push_back(std::move(value));
   e.answer(call.id, my.answer);
   return decision::hold();
 }
@@ -156,6 +162,10 @@ decision cache::expire(call_info& call, slot& notes, env& e) {
 // -- calls: outcomes ----------------------------------------------------------
 
 decision cache::child_done(call_id child, outcome& result, env& e) {
+  if (writes_.is_flush(child)) {
+    flush_done(child, result, e);
+    return decision::pass();
+  }
   auto node = flights_.extract(child);
   auto& f = node.mapped();
   auto& r = f.at->second;
@@ -177,8 +187,8 @@ decision cache::settle(call_info& call, slot& notes, outcome& result, env& e) {
     case stage::bypassing:
       return decision::pass();
     case stage::changing:
-      // What was read while it was below may be from before it.
-      invalidate(my.at);
+    case stage::queued:
+      end_change(my);
       [[fallthrough]];
     case stage::answered:
       leave(my);
@@ -208,8 +218,10 @@ void cache::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   auto& my = notes.as<progress>();
   if (my.where == stage::bypassing)
     return;
-  if (my.where == stage::changing)
-    invalidate(my.at);
+  if (my.where == stage::queued && !was_released(my))
+    writes_.leave(my.at->first, my.queue);
+  else if (my.where == stage::changing || my.where == stage::queued)
+    end_change(my);
   else if (my.where != stage::answered)
     count(counter::abandoned);
   leave(my);
@@ -221,6 +233,8 @@ const void* cache::value(std::uint64_t number) const noexcept {
 }
 
 kept_message cache::take_content(call_id child) {
+  if (writes_.is_flush(child))
+    return writes_.content(child);
   auto i = flights_.find(child);
   return i == flights_.end() ? nullptr : std::exchange(i->second.content, {});
 }
@@ -234,7 +248,7 @@ bool cache::learn(record_map::iterator at, load_number number, const outcome& o,
     return false;
   if (!o.ok && !is_negative(config_, o, e))
     return false;
-  auto ttl = o.ok ? ttl_of(o, e) : config_.negative_ttl;
+  auto ttl = o.ok ? ttl_of(o.reply, e) : config_.negative_ttl;
   r.newest = number;
   if (ttl <= duration::zero()) {
     // What was kept is not what the worker says now.
@@ -248,11 +262,11 @@ bool cache::learn(record_map::iterator at, load_number number, const outcome& o,
   return true;
 }
 
-duration cache::ttl_of(const outcome& o, env& e) {
-  if (!content_.ttl || !o.reply)
+duration cache::ttl_of(const void* reply, env& e) {
+  if (!content_.ttl || !reply)
     return config_.ttl;
   auto own = try_user(
-    [&] { return content_.ttl(o.reply); },
+    [&] { return content_.ttl(reply); },
     [&](std::string_view what) { note_failure("ttl", what, e); });
   // Not trusted to answer others if nobody knows for how long.
   return own ? own->value_or(config_.ttl) : duration::zero();
@@ -356,6 +370,8 @@ void cache::list_gauges(std::vector<metric>& out) const {
   gauge("entries", used_.size());
   gauge("loading", flights_.size());
   gauge("keys", records_.size());
+  gauge("unwritten", writes_.size());
+  gauge("flushing", writes_.under_way());
 }
 
 } // namespace caisson

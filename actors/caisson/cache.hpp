@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/cache_config.hpp>
+#include <caisson/cache_writes.hpp>
 #include <caisson/detail/pooled_list.hpp>
 #include <caisson/policy_base.hpp>
 
@@ -41,6 +42,12 @@ enum class cache_counter : std::uint8_t {
   invalidated,
   preheated,
   abandoned,
+  written,
+  merged,
+  flushed,
+  flush_failed,
+  lost,
+  not_acknowledged,
   callbacks_failed,
   count_
 };
@@ -48,19 +55,18 @@ enum class cache_counter : std::uint8_t {
 template <>
 struct enum_names<cache_counter> {
   static constexpr std::string_view value[] = {
-    "hits",           "negative_hits", "stale_hits",
-    "stale_on_error", "misses",        "joined",
-    "bypassed",       "stored",        "stored_negative",
-    "not_stored",     "refreshed",     "refresh_failed",
-    "evicted",        "expired",       "invalidated",
-    "preheated",      "abandoned",     "callbacks_failed",
+    "hits",           "negative_hits",    "stale_hits",
+    "stale_on_error", "misses",           "joined",
+    "bypassed",       "stored",           "stored_negative",
+    "not_stored",     "refreshed",        "refresh_failed",
+    "evicted",        "expired",          "invalidated",
+    "preheated",      "abandoned",        "written",
+    "merged",         "flushed",          "flush_failed",
+    "lost",           "not_acknowledged", "callbacks_failed",
   };
 };
 
 // -- policy -------------------------------------------------------------------
-
-/// A message that a cache keeps without looking at it.
-using kept_message = std::shared_ptr<const void>;
 
 /// What a cache needs to do with content, which it never sees itself.
 struct cache_content {
@@ -78,6 +84,9 @@ enum class cache_use : std::uint8_t {
   read,
   /// It changes what the worker answers to reads of its key.
   change,
+  /// It sets what the worker answers to reads of its key, and may be
+  /// acknowledged before the worker has it.
+  write,
   /// Neither.
   bypass,
 };
@@ -89,6 +98,9 @@ struct cache_look {
   std::optional<std::string> key = {};
   /// Its content, valid until it is admitted.
   const void* content = nullptr;
+  /// Of a write: what reads of its key get from now on, and what the call gets.
+  kept_message value = {};
+  kept_message answer = {};
   /// Whether the cache only observes: it lets every call pass and learns from
   /// the answers.
   bool observing = false;
@@ -98,6 +110,11 @@ struct cache_look {
 /// (`env::answer`). One whose answer is not kept is a *load*: with
 /// `single_flight` a child call, which calls with the same key join, otherwise
 /// the call itself.
+///
+/// A *write* is held and gets its own answer at once. The last one of each key
+/// goes to the worker as a child call without parents (a *flush*) until the
+/// worker has it. Reads of the key get what it sets; changes of the key wait.
+/// While there are such writes, the host is held open.
 ///
 /// Answers count from when they arrive. Of two loads of a key, the answer of
 /// the one that began last is kept; a load that began before the key was
@@ -137,9 +154,18 @@ public:
   /// nothing is kept of it.
   [[nodiscard]] const void* value(std::uint64_t number) const noexcept;
 
-  /// The content of a refresh that starts; null if nothing is kept of it. Gives
-  /// it away.
+  /// The content of a refresh or flush that starts; null if nothing is kept of
+  /// it. Gives that of a refresh away.
   [[nodiscard]] kept_message take_content(call_id child);
+
+  /// When the next flush is due.
+  [[nodiscard]] time_point wakeup() const override {
+    return writes_.due(config_);
+  }
+  void wake(env& e) override;
+
+  /// Writes are flushed at once.
+  void drain(env& e) override;
 
   // -- operation --------------------------------------------------------------
 
@@ -153,7 +179,8 @@ protected:
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 
-  /// Drops all answers. What is being loaded is not kept.
+  /// Drops all answers. What is being loaded is not kept. What is to be written
+  /// stays.
   void forget(env& e) override;
 
 private:
@@ -184,6 +211,10 @@ private:
     time_point failing_until = time_point::min();
     // How many calls and children refer to this.
     std::uint32_t pins = 0;
+    // How many changes are under way below.
+    std::uint32_t changing = 0;
+    // How often calls that waited for writes were let go.
+    std::uint64_t releases = 0;
   };
 
   struct flight {
@@ -201,6 +232,8 @@ private:
     bypassing,
     // It changes what is kept.
     changing,
+    // The same; it waits for writes, or did.
+    queued,
     // It goes down itself.
     alone,
     // It waits for a child.
@@ -212,7 +245,7 @@ private:
   // What is known of a call.
   struct progress {
     record_map::iterator at;
-    // While alone.
+    // While alone. While queued: how often calls had been let go.
     load_number load = 0;
     // While waiting; whether that is a refresh.
     call_id flight = 0;
@@ -220,6 +253,8 @@ private:
     stage where = stage::bypassing;
     // While answered.
     answer_list::handle answer = answer_list::none;
+    // While queued and not let go.
+    cache_writes::place queue = {};
   };
 
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
@@ -228,14 +263,26 @@ private:
   decision load(const call_info& call, progress& my, bool observing, env& e);
   decision go_alone(progress& my);
   decision give(const call_info& call, progress& my, counter why, env& e);
+  decision answer(const call_info& call, progress& my, kept_message value,
+                  env& e);
   void refresh(const call_info& call, record_map::iterator at,
                const void* content, env& e);
   call_id start(record_map::iterator at, child_call c, bool refresh, env& e);
 
+  decision alter(const call_info& call, progress& my, cache_look& x, env& e);
+  decision acknowledge(const call_info& call, progress& my, cache_look& x,
+                       env& e);
+  [[nodiscard]] bool was_released(const progress& my) const noexcept;
+  void begin_changes(record_map::iterator at, std::uint32_t n);
+  void end_change(progress& my);
+  void flush_done(call_id child, const outcome& result, env& e);
+  void tell_lost(const std::string& key, const outcome& o, env& e);
+  void clean(cache_writes::result x, env& e);
+
   // Returns whether the answer is kept.
   bool learn(record_map::iterator at, load_number number, const outcome& o,
              env& e);
-  duration ttl_of(const outcome& o, env& e);
+  duration ttl_of(const void* reply, env& e);
   [[nodiscard]] bool can_stand_in(const record& r,
                                   time_point now) const noexcept;
   void keep(record_map::iterator at, kept_message value, time_point expires,
@@ -257,6 +304,7 @@ private:
   std::unordered_map<call_id, flight> flights_;
   // What calls are about to be answered with.
   answer_list answers_;
+  cache_writes writes_;
   load_number loads_ = 0;
 };
 

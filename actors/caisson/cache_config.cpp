@@ -1,5 +1,7 @@
 #include <caisson/cache_config.hpp>
 
+#include <fmt/format.h>
+
 namespace caisson {
 
 namespace {
@@ -29,6 +31,35 @@ void describe_stale(field_visitor& v, cache_config& c) {
                 "key for this long while an old value can answer instead",
         .needs = {"stale_while", "stale_if_error"}},
        c.refresh_backoff, {1ms, 1h});
+}
+
+void describe_writes(field_visitor& v, cache_config& c) {
+  using namespace std::chrono_literals;
+  v.on({"flush_after", "how long after the first write of a key that the "
+                       "worker lacks the last one is sent"},
+       c.flush_after, {0ns, 1h});
+  v.on({"flush_timeout", "when a flush is given up, to be tried again"},
+       c.flush_timeout, {1ms, 1h});
+  v.on({"flush_backoff", "how long after a failed flush the next one starts; "
+                         "its key waits twice as long with each failure"},
+       c.flush_backoff, {1ms, 1h});
+  v.integer<std::uint32_t>(
+    {"flushes", "how many flushes are under way at most", "flushes"}, c.flushes,
+    {1, 10'000});
+  v.on({"staleness", "no write is acknowledged while one that was is older "
+                     "than this"},
+       c.staleness, {1ms, unlimited});
+  v.integer<std::uint32_t>({"max_unwritten",
+                            "of how many keys the worker may lack a write; "
+                            "further writes wait for the worker",
+                            "keys"},
+                           c.max_unwritten, {1, 1'000'000});
+  v.on({"flush_again_on", "errors after which an acknowledged write is sent "
+                          "again, and no others; empty: all that may pass"},
+       c.writes.allow);
+  v.on({"flush_never_on", "errors after which an acknowledged write is given "
+                          "up, whatever `flush_again_on` says"},
+       c.writes.deny);
 }
 
 void describe_errors(field_visitor& v, cache_config& c) {
@@ -77,11 +108,19 @@ void describe(field_visitor& v, cache_config& c) {
        c.negative_ttl, {0ns, unlimited});
   describe_stale(v, c);
   describe_errors(v, c);
+  describe_writes(v, c);
 }
 
 void check(const cache_config& c, const setting_path& path, problems& out) {
   check_lists(c.failures, "stale_on", "stale_ignore", path, out);
   check_lists(c.negative, "negative_on", "negative_ignore", path, out);
+  check_lists(c.writes, "flush_again_on", "flush_never_on", path, out);
+  if (c.staleness < c.flush_after + c.flush_timeout)
+    out.push_back({problem_kind::relation, path / "staleness",
+                   fmt::format("{} is below flush_after and flush_timeout "
+                               "together ({})",
+                               to_text(c.staleness),
+                               to_text(c.flush_after + c.flush_timeout))});
 }
 
 bool stands_in_for(const cache_config& c, const outcome& o, env& e) {
@@ -112,6 +151,16 @@ bool is_negative(const cache_config& c, const outcome& o, env& e) {
   auto v = c.negative.judge(o, lists, e);
   return v == verdict::failure || v == verdict::transient
          || v == verdict::refused;
+}
+
+verdict judge_flush(const cache_config& c, const outcome& o, env& e) {
+  auto v = c.writes.judge(o, retry_lists, e);
+  if (v == verdict::success || v == verdict::failure)
+    return v;
+  // What the table calls neutral passes with time, but for mistakes in code.
+  auto mistake = o.is(errc::callback_failed) || o.is(errc::invalid_config)
+                 || o.is(errc::call_loop);
+  return mistake ? verdict::failure : verdict::transient;
 }
 
 } // namespace caisson

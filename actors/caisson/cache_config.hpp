@@ -71,6 +71,30 @@ struct cache_config {
   /// long while an old value can answer instead: 1ms to 1h, default 1s.
   duration refresh_backoff = std::chrono::seconds(1);
 
+  // The next six are for writes that are acknowledged at once
+  // (`cache_forms::write`).
+
+  /// How long after the first write of a key that the worker lacks the last one
+  /// is sent: 0 to 1h, default 1s.
+  duration flush_after = std::chrono::seconds(1);
+
+  /// When a flush is given up, to be tried again: 1ms to 1h, default 2s.
+  duration flush_timeout = std::chrono::seconds(2);
+
+  /// How long after a failed flush the next one starts, and how long its key
+  /// waits after its first failure: 1ms to 1h, default 200ms.
+  duration flush_backoff = std::chrono::milliseconds(200);
+
+  /// How many flushes are under way at most: 1 to 10000, default 8.
+  std::uint32_t flushes = 8;
+
+  /// No write is acknowledged while one that was is older than this: 1ms to
+  /// unlimited, default 5s; at least `flush_after` and `flush_timeout`.
+  duration staleness = std::chrono::seconds(5);
+
+  /// Of how many keys the worker may lack a write: 1 to 1000000, default 1000.
+  std::uint32_t max_unwritten = 1'000;
+
   /// Which errors a value stands in for: `failure`, `transient` and `refused`,
   /// and in the default table also the error `shed`. The lists are called
   /// `stale_on` (allow) and `stale_ignore` (deny), both empty by default.
@@ -81,6 +105,12 @@ struct cache_config {
   /// that are not judged `success` or `neutral`. The lists are called
   /// `negative_on` (allow) and `negative_ignore` (deny), both empty by default.
   classifier negative = {};
+
+  /// After which errors an acknowledged write is sent again: all but `failure`,
+  /// `callback_failed`, `invalid_config` and `call_loop`. The lists are called
+  /// `flush_again_on` (allow) and `flush_never_on` (deny), both empty by
+  /// default.
+  classifier writes = {};
 };
 
 void describe(field_visitor& v, cache_config& c);
@@ -94,5 +124,10 @@ void check(const cache_config& c, const setting_path& path, problems& out);
 /// Whether this failure is kept for `negative_ttl`. Never one that came without
 /// an answer, which the gate's own layers decided on.
 [[nodiscard]] bool is_negative(const cache_config& c, const outcome& o, env& e);
+
+/// What an acknowledged write that ended like this has come to: `success`: the
+/// worker has it; `failure`: it is given up; `transient`: it is sent again.
+[[nodiscard]] verdict judge_flush(const cache_config& c, const outcome& o,
+                                  env& e);
 
 } // namespace caisson

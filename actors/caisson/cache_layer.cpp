@@ -54,6 +54,9 @@ cache_look cache_layer::look(const caf::message& content, env& e) {
       return std::nullopt;
     return cache_look{.use = meaning, .key = std::move(*key)};
   };
+  if (forms_.write)
+    if (auto x = look_for_write(content, e))
+      return std::move(*x);
   if (forms_.invalidates)
     if (auto x = ask(forms_.invalidates, "invalidates", use::change))
       return std::move(*x);
@@ -61,6 +64,22 @@ cache_look cache_layer::look(const caf::message& content, env& e) {
     return {};
   return ask(forms_.key, "key", use::read)
     .value_or(cache_look{.use = use::bypass});
+}
+
+std::optional<cache_look>
+cache_layer::look_for_write(const caf::message& content, env& e) {
+  auto x = try_user(
+    [&] { return forms_.write(content); },
+    [&](std::string_view what) { machine().note_failure("write", what, e); });
+  if (!x)
+    return cache_look{.use = cache_use::bypass};
+  if (!*x)
+    return std::nullopt;
+  auto& write = **x;
+  return cache_look{.use = cache_use::write,
+                    .key = std::move(write.key),
+                    .value = keep(write.value),
+                    .answer = keep(write.answer)};
 }
 
 void cache_layer::preheat(env& e) {

@@ -14,6 +14,15 @@
 
 namespace caisson {
 
+/// A call that sets what reads of a key get.
+struct cached_write {
+  std::string key;
+  /// What reads of the key get from now on.
+  caf::message value;
+  /// What the caller of this one gets at once.
+  caf::message answer = {};
+};
+
 /// What a cache reads from content. Every function may be empty and may throw;
 /// a throw is counted in `callbacks_failed`, and no call fails because of it.
 struct cache_forms {
@@ -28,6 +37,12 @@ struct cache_forms {
   /// If it throws, the call bypasses the cache.
   std::function<std::optional<std::string>(const caf::message&)>
     invalidates = {};
+
+  /// What a call sets that may be acknowledged before the worker has it;
+  /// nothing: it is not such a call. It goes to the worker later, perhaps more
+  /// than once, and not at all if another one replaces it first, or if the
+  /// gate's process dies. If it throws, the call bypasses the cache.
+  std::function<std::optional<cached_write>(const caf::message&)> write = {};
 
   /// How long a value answers calls; nothing: for `ttl`; zero or less: it is
   /// not kept. If it throws, the value is not kept.
@@ -57,6 +72,7 @@ public:
 private:
   void preheat(env& e);
   cache_look look(const caf::message& content, env& e);
+  std::optional<cache_look> look_for_write(const caf::message& content, env& e);
 
   cache_forms forms_;
   const cache& cache_;

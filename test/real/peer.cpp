@@ -1,5 +1,7 @@
 #include "real/peer.hpp"
 
+#include <caisson/cache_layer.hpp>
+
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -29,6 +31,16 @@ public:
   }
 };
 
+// Prints where `gate` is, and waits for the end.
+int stand_by(const caf::actor& gate, const caf::expected<std::uint16_t>& port) {
+  fmt::print("{}\n", port ? *port : 0);
+  std::fflush(stdout);
+  while (std::getchar() != EOF)
+    continue;
+  stop_gate(gate);
+  return port ? 0 : 1;
+}
+
 template <class Publish>
 int run(caf::actor_system& sys, Publish publish) {
   auto make = [](caf::actor_system& s) -> caf::expected<caf::actor> {
@@ -42,13 +54,7 @@ int run(caf::actor_system& sys, Publish publish) {
     stack{"server"}
       .breaker({.threshold = 1'000'000})
       .semaphore({.permits = 8}));
-  auto port = publish(gate);
-  fmt::print("{}\n", port ? *port : 0);
-  std::fflush(stdout);
-  while (std::getchar() != EOF)
-    continue;
-  stop_gate(gate);
-  return port ? 0 : 1;
+  return stand_by(gate, publish(gate));
 }
 
 } // namespace
@@ -74,6 +80,32 @@ int serve(const std::vector<std::string>& args) {
     return run(
       sys, [&](auto& gate) { return portable::publish_control(sys, gate); });
   return run(sys, [&](auto& gate) { return portable::publish(sys, gate); });
+}
+
+cache_config write_back_settings() {
+  return {.flush_after = 50ms, .flush_timeout = 500ms, .staleness = 1s};
+}
+
+int write_back(const std::vector<std::string>& args) {
+  alarm(120);
+  network_config cfg;
+  use_two_threads(cfg);
+  caf::actor_system sys{cfg};
+  auto store = portable::connect(
+    sys, "127.0.0.1", static_cast<std::uint16_t>(std::stoi(args.at(0))));
+  if (!store)
+    return 1;
+  cache_forms forms;
+  forms.write = [](const caf::message& x) -> std::optional<cached_write> {
+    if (!x.match_elements<std::string, std::int64_t>())
+      return std::nullopt;
+    return cached_write{x.get_as<std::string>(0),
+                        caf::make_message(x.get_as<std::int64_t>(1)),
+                        caf::make_message(true)};
+  };
+  auto gate = spawn_gate(
+    sys, *store, stack{}.cache(write_back_settings(), std::move(forms)));
+  return stand_by(gate, portable::publish(sys, gate));
 }
 
 } // namespace caisson::test

@@ -1,6 +1,7 @@
 // A gate in a process of its own, and a node that talks to it.
 #pragma once
 
+#include <caisson/cache_config.hpp>
 #include <caisson/caf_io.hpp>
 #include <caisson/gate.hpp>
 
@@ -26,6 +27,14 @@ namespace caisson::test {
 /// it is (`control`), or by TLS with the certificates in the directory that
 /// follows (`tls`).
 int serve(const std::vector<std::string>& args);
+
+/// What another process does: publishes a gate with a cache that acknowledges
+/// writes (`write_back`) for the worker at the port `args[0]`, prints the port,
+/// and goes on until its standard input ends.
+int write_back(const std::vector<std::string>& args);
+
+/// The settings of that cache.
+cache_config write_back_settings();
 
 /// The port that the process prints; 0 if it prints none.
 inline std::uint16_t port_of(demo::process& server) {

@@ -61,6 +61,31 @@ public:
     return read(std::move(key), {.use = cache_use::change});
   }
 
+  /// A write that may be acknowledged, with `ok`.
+  call_id write(const std::string& key, const std::string& value) {
+    auto content = key + "=" + value;
+    policy.look_at({.use = cache_use::write,
+                    .content = &content,
+                    .value = std::make_shared<const std::string>(value),
+                    .answer = std::make_shared<const std::string>("ok")});
+    call_info call;
+    call.key = key;
+    auto id = arrive(std::move(call));
+    pass(duration::zero());
+    return id;
+  }
+
+  /// What the child sends.
+  [[nodiscard]] std::string sent(std::uint64_t child) {
+    auto content = policy.take_content(child);
+    return content ? *static_cast<const std::string*>(content.get()) : "";
+  }
+
+  void drain() {
+    policy.drain(e);
+    pass(duration::zero());
+  }
+
   /// The child has this answer.
   void reply(std::uint64_t child, std::string text) {
     auto o = outcome_of(text);
@@ -136,6 +161,7 @@ private:
     for (auto id : parents)
       if (where(id) == place::held)
         settle_with(id, o, text);
+    work();
     pump();
   }
 

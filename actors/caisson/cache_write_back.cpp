@@ -1,0 +1,123 @@
+// How a cache carries out writes that it has acknowledged.
+#include <caisson/cache.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace caisson {
+
+// -- calls --------------------------------------------------------------------
+
+decision cache::alter(const call_info& call, progress& my, cache_look& x,
+                      env& e) {
+  const auto& key = my.at->first;
+  auto is_write = x.use == cache_use::write && !x.observing;
+  // While another change is below, nobody knows which one the worker sees last.
+  if (is_write && content_.keep && my.at->second.changing == 0
+      && writes_.accepts(config_, key, e.now))
+    return acknowledge(call, my, x, e);
+  count(is_write ? counter::not_acknowledged : counter::invalidated);
+  if (writes_.holds(key)) {
+    my.where = stage::queued;
+    my.load = my.at->second.releases;
+    my.queue = writes_.wait(key, call.id, e.now);
+    return decision::hold();
+  }
+  my.where = stage::changing;
+  begin_changes(my.at, 1);
+  return decision::pass();
+}
+
+decision cache::acknowledge(const call_info& call, progress& my, cache_look& x,
+                            env& e) {
+  count(counter::written);
+  if (writes_.size() == 0)
+    e.hold_open(true);
+  if (writes_.put(config_, my.at->first,
+                  {content_.keep(x.content), std::move(x.value), call.priority},
+                  e.now))
+    count(counter::merged);
+  invalidate(my.at);
+  return answer(call, my, std::move(x.answer), e);
+}
+
+// Whether it goes down, or is about to.
+bool cache::was_released(const progress& my) const noexcept {
+  return my.load != my.at->second.releases;
+}
+
+void cache::begin_changes(record_map::iterator at, std::uint32_t n) {
+  at->second.changing += n;
+  invalidate(at);
+}
+
+void cache::end_change(progress& my) {
+  --my.at->second.changing;
+  // What was read while it was below may be from before it.
+  invalidate(my.at);
+}
+
+// -- flushes ------------------------------------------------------------------
+
+void cache::wake(env& e) {
+  while (writes_.due(config_) <= e.now) {
+    auto child = e.start_child(
+      {.deadline = time_after(e.now, config_.flush_timeout),
+       .key = writes_.next_key(),
+       .priority = writes_.next_write().priority,
+       // It may be sent again, so it may also be carried out twice.
+       .idempotent = idempotence::yes});
+    writes_.sent(child);
+  }
+}
+
+void cache::drain(env& e) {
+  writes_.hurry(e.now);
+}
+
+void cache::flush_done(call_id child, const outcome& result, env& e) {
+  switch (result.ok ? verdict::success : judge_flush(config_, result, e)) {
+    case verdict::success:
+      count(counter::flushed);
+      return clean(writes_.written(child, config_, e.now), e);
+    case verdict::failure: {
+      count(counter::lost);
+      auto rest = writes_.lost(child, config_, e.now);
+      tell_lost(rest.key, result, e);
+      return clean(std::move(rest), e);
+    }
+    default:
+      count(counter::flush_failed);
+      writes_.failed(child, config_, e.now);
+  }
+}
+
+void cache::tell_lost(const std::string& key, const outcome& o, env& e) {
+  auto why = o.own_error ? std::string{name_of(static_cast<errc>(o.code))}
+                         : fmt::format("the worker's error {}", o.code);
+  e.tell({.kind = event_kind::write_lost, .detail = why, .key = key});
+}
+
+// Keeps what the worker has now, and lets those go that waited for it.
+void cache::clean(cache_writes::result x, env& e) {
+  if (!x.clean)
+    return;
+  if (writes_.size() == 0)
+    e.hold_open(false);
+  auto at = pin(x.key);
+  if (!x.waiting.empty()) {
+    ++at->second.releases;
+    begin_changes(at, static_cast<std::uint32_t>(x.waiting.size()));
+    for (auto id : x.waiting)
+      e.resume(id);
+  } else if (x.value) {
+    auto ttl = ttl_of(x.value.get(), e);
+    count(ttl > duration::zero() ? counter::stored : counter::not_stored);
+    if (ttl > duration::zero())
+      keep(at, std::move(x.value), time_after(e.now, ttl));
+  }
+  unpin(at);
+}
+
+} // namespace caisson

@@ -1,0 +1,227 @@
+// Writes that a gate acknowledges before its worker has them.
+#include <caisson/cache_layer.hpp>
+
+#include <support/local_proxy.hpp>
+#include <support/world.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A text and a number set what the text as a message reads.
+cache_forms settable() {
+  auto forms = cache_forms::keyed_by<std::string>(
+    [](const std::string& name) { return name; });
+  forms.write = [](const caf::message& x) -> std::optional<cached_write> {
+    if (!x.match_elements<std::string, std::int32_t>())
+      return std::nullopt;
+    auto n = x.get_as<std::int32_t>(1);
+    if (n < 0)
+      throw std::runtime_error{"no such number"};
+    return cached_write{x.get_as<std::string>(0), caf::make_message(n),
+                        caf::make_message(true)};
+  };
+  return forms;
+}
+
+/// What a worker remembers.
+struct store {
+  std::map<std::string, std::int32_t> values;
+  int writes = 0;
+};
+
+scripted_worker::script remembering(std::shared_ptr<store> s) {
+  return
+    [s = std::move(s)](const caf::message& x) -> std::optional<caf::message> {
+      if (x.match_elements<std::string>())
+        return caf::make_message(s->values[x.get_as<std::string>(0)]);
+      ++s->writes;
+      s->values[x.get_as<std::string>(0)] = x.get_as<std::int32_t>(1);
+      return caf::make_message(true);
+    };
+}
+
+class cache_writes_test
+  : public testing::TestWithParam<std::tuple<host_kind, int>> {
+protected:
+  cache_writes_test()
+    : world(std::get<1>(GetParam()) == 0
+              ? std::optional<std::uint64_t>{}
+              : std::optional<std::uint64_t>(std::get<1>(GetParam()))) {}
+
+  void TearDown() override {
+    for (auto& x : std::exchange(owned, {}))
+      world.kill(x);
+    world.run_until_idle();
+    EXPECT_EQ(world.timers(), 0u);
+    EXPECT_EQ(world.actors(), 0u);
+  }
+
+  scripted_worker make_worker() {
+    scripted_worker w{world, remembering(kept)};
+    owned.push_back(w.handle());
+    return w;
+  }
+
+  caf::actor host(const scripted_worker& w, stack s) {
+    owned.push_back(
+      spawn_host(std::get<0>(GetParam()), world, w.handle(), std::move(s)));
+    world.run_until_idle();
+    return owned.back();
+  }
+
+  caf::actor host(const scripted_worker& w, cache_config c = {}) {
+    return host(w, stack{}.cache(std::move(c), settable()));
+  }
+
+  pending_answer set(const caf::actor& g, std::string name, std::int32_t x) {
+    return world.request(g, std::move(name), x);
+  }
+
+  std::int32_t get(const caf::actor& g, std::string name) {
+    return world.request(g, std::move(name)).template value<std::int32_t>();
+  }
+
+  std::int64_t count(const caf::actor& g, const std::string& name) {
+    return world.request(g, get_status{})
+      .template value<status>()
+      .metric("cache", name);
+  }
+
+  std::shared_ptr<store> kept = std::make_shared<store>();
+  virtual_time world;
+  std::vector<caf::actor> owned;
+};
+
+INSTANTIATE_TEST_SUITE_P(hosts, cache_writes_test,
+                         testing::Combine(testing::Values(host_kind::gate,
+                                                          host_kind::local),
+                                          testing::Range(0, 4)));
+
+TEST_P(cache_writes_test, many_writes_of_a_key_are_one_message) {
+  auto w = make_worker();
+  auto g = host(w);
+  for (std::int32_t i = 1; i <= 1000; ++i)
+    ASSERT_TRUE(set(g, "k", i).template value<bool>());
+  EXPECT_EQ(w.count(), 0u);
+  EXPECT_EQ(get(g, "k"), 1000);
+  world.advance(1s);
+  EXPECT_EQ(kept->writes, 1);
+  EXPECT_EQ(kept->values["k"], 1000);
+  EXPECT_EQ(get(g, "k"), 1000);
+  EXPECT_EQ(kept->writes, 1);
+  EXPECT_EQ(w.count(), 1u);
+}
+
+TEST_P(cache_writes_test, a_drain_ends_when_everything_is_written) {
+  auto w = make_worker();
+  auto g = host(w, {.flush_backoff = 100ms, .flushes = 2});
+  for (auto* name : {"a", "b", "c", "d", "e"})
+    set(g, name, 7);
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  auto drained = world.request(g, drain{});
+  EXPECT_FALSE(drained.ready());
+  EXPECT_TRUE(set(g, "a", 8).is(errc::draining));
+  world.advance(100ms);
+  EXPECT_TRUE(drained.ok());
+  EXPECT_EQ(kept->values.size(), 5u);
+  EXPECT_EQ(count(g, "unwritten"), 0);
+}
+
+TEST_P(cache_writes_test, a_worker_that_is_silent_gets_a_write_again) {
+  auto w = make_worker();
+  auto g = host(w, {.flush_after = 0s, .flush_timeout = 1s});
+  w.plan(scripted_worker::reply::silence());
+  set(g, "k", 1);
+  world.advance(1s - 1ns);
+  EXPECT_EQ(kept->writes, 0);
+  world.advance(1ns + 200ms);
+  EXPECT_EQ(kept->values["k"], 1);
+  EXPECT_EQ(count(g, "flush_failed"), 1);
+}
+
+TEST_P(cache_writes_test, writes_for_a_dead_worker_stay_and_are_no_storm) {
+  auto w = make_worker();
+  auto g = host(w, {.max_entries = 10, .flush_after = 0s});
+  for (int i = 0; i < 100; ++i)
+    set(g, std::to_string(i), i);
+  world.advance(0s);
+  EXPECT_EQ(kept->values.size(), 100u);
+  world.kill(w.handle());
+  for (int i = 0; i < 100; ++i)
+    EXPECT_TRUE(set(g, std::to_string(i), i + 1).ok());
+  world.advance(4s);
+  EXPECT_LE(count(g, "flush_failed"), 8 + 20);
+  EXPECT_EQ(count(g, "unwritten"), 100);
+  EXPECT_EQ(get(g, "99"), 100);
+  world.advance(1s);
+  EXPECT_TRUE(set(g, "new", 1).is(errc::worker_down));
+}
+
+TEST_P(cache_writes_test, a_function_that_throws_makes_its_call_bypass_it) {
+  auto w = make_worker();
+  auto g = host(w);
+  EXPECT_TRUE(set(g, "k", -1).ok());
+  EXPECT_EQ(kept->values["k"], -1);
+  EXPECT_EQ(count(g, "callbacks_failed"), 1);
+  EXPECT_EQ(count(g, "bypassed"), 1);
+}
+
+TEST_P(cache_writes_test, layers_above_see_a_success_without_a_worker) {
+  auto w = make_worker();
+  auto g = host(w, stack{}
+                     .breaker({.threshold = 1})
+                     .cache({.flush_after = 0s}, settable())
+                     .retrier({.backoff = schedule::constant(50ms)}));
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  EXPECT_TRUE(set(g, "k", 1).ok());
+  // The flush may be repeated, so the retrier does that.
+  world.advance(50ms);
+  EXPECT_EQ(kept->values["k"], 1);
+  EXPECT_EQ(count(g, "flush_failed"), 0);
+  EXPECT_EQ(get(g, "k"), 1);
+}
+
+TEST_P(cache_writes_test, a_message_alone_is_acknowledged_too) {
+  auto w = make_worker();
+  auto g = host(w, {.flush_after = 1s});
+  world.send(g, std::string{"k"}, std::int32_t{5});
+  EXPECT_EQ(get(g, "k"), 5);
+  world.advance(1s);
+  EXPECT_EQ(kept->values["k"], 5);
+}
+
+// -- gates only ---------------------------------------------------------------
+
+TEST(cache_writes_gate, stays_until_everything_is_written) {
+  virtual_time world;
+  auto kept = std::make_shared<store>();
+  scripted_worker w{world, remembering(kept)};
+  auto g = spawn_gate(world, w.handle(),
+                      stack{}.cache({.flush_after = 1s}, settable()));
+  world.run_until_idle();
+  auto before = world.actors();
+  EXPECT_TRUE(world.request(g, std::string{"k"}, std::int32_t{1}).ok());
+  // Nobody can reach it any more.
+  g = {};
+  world.run_until_idle();
+  EXPECT_EQ(world.actors(), before);
+  world.advance(1s);
+  EXPECT_EQ(kept->values["k"], 1);
+  EXPECT_EQ(world.actors(), before - 1);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -42,9 +42,9 @@ constexpr auto run_footer = R"(Examples:
   caisson run boutique.toml --arm naive --arm caisson --json result.json
   caisson run boutique.toml --seeds 20 --quiet
 
-The same file and seed give the same results, byte for byte, except for those
-below "-- speed". The format of --json and --csv is described in
-docs/simulator-output.md. Ctrl-C ends a run and shows what was done so far.
+The same file and seed give the same results, byte for byte, on any number of
+cores, except for those below "-- speed". docs/simulator-output.md describes the
+formats of --json and --csv. Ctrl-C ends a run and shows what was done so far.
 
 Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
 output cannot be written, 130 interrupted.)";
@@ -67,6 +67,7 @@ CLI::Validator not_empty() {
 struct number_texts {
   std::string seed;
   std::string seeds;
+  std::string jobs;
 };
 
 void add_numbers(CLI::App& run, number_texts& texts) {
@@ -77,6 +78,12 @@ void add_numbers(CLI::App& run, number_texts& texts) {
     .add_option("--seeds", texts.seeds,
                 "Play so many seeds, from the first one on, and show the\n"
                 "share of runs per verdict (1 to 100000)")
+    ->type_name("N")
+    ->check(not_empty());
+  run
+    .add_option("--jobs", texts.jobs,
+                "Play so many arms at a time, each on a core (1 to 256;\n"
+                "default: as many as there are cores); one with --log")
     ->type_name("N")
     ->check(not_empty());
 }
@@ -130,6 +137,8 @@ T number(const std::string& option, const std::string& text, T lo, T hi) {
 void read_numbers(const number_texts& texts, run_arguments& args) {
   if (!texts.seeds.empty())
     args.seeds = number<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
+  if (!texts.jobs.empty())
+    args.jobs = number<std::uint32_t>("--jobs", texts.jobs, 1, 256);
   // So that the last seed is a number, too.
   auto most = std::numeric_limits<std::uint64_t>::max() - (args.seeds - 1);
   if (!texts.seed.empty())

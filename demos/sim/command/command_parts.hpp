@@ -30,6 +30,8 @@ struct command_parts {
   std::function<scenario(const std::filesystem::path&)> load = load_scenario;
   std::function<arm_result(const arm_config&, const run_options&)>
     play = run_arm;
+  /// How many arms are played at a time.
+  std::size_t jobs = 1;
   /// The run ends soon after this becomes true.
   const std::atomic<bool>* stop = nullptr;
   /// Whether `signal_watch` guards what is done while there are files to write.

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iostream>
+#include <thread>
 
 #ifndef CAISSON_VERSION
 #define CAISSON_VERSION "unknown"
@@ -34,6 +36,8 @@ int main(int argc, char** argv) {
   // Streams of their own keep what could not be written, and so the reason.
   std::ios::sync_with_stdio(false);
   caisson::sim::command_parts parts;
+  // 0 if that is not known.
+  parts.jobs = std::max(1u, std::thread::hardware_concurrency());
   parts.catch_signals = true;
   parts.stop = &caisson::sim::signal_watch::caught();
   parts.terminal = isatty(STDERR_FILENO) != 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 namespace caisson::sim {
@@ -45,7 +46,9 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
 
 // Still referred to, so that nobody takes it for forgotten.
 void abandon(std::unique_ptr<world> w) {
+  static std::mutex mutex;
   static auto* all = new std::vector<world*>;
+  std::lock_guard guard{mutex};
   all->push_back(w.release());
 }
 

@@ -3,9 +3,9 @@
 #include <sim/command/check_command.hpp>
 #include <sim/command/interruption.hpp>
 #include <sim/command/output_file.hpp>
+#include <sim/command/player.hpp>
 #include <sim/command/progress.hpp>
 #include <sim/report/csv.hpp>
-#include <sim/report/expectations.hpp>
 #include <sim/report/json.hpp>
 #include <sim/report/text.hpp>
 
@@ -95,90 +95,6 @@ private:
   std::optional<output_file> log_;
 };
 
-// Plays all arms with all seeds.
-class player {
-public:
-  player(report& r, outputs& files, progress_bar& bar,
-         const command_parts& parts)
-    : report_(r), files_(files), bar_(bar), parts_(parts) {}
-
-  void play_all() {
-    report_.speeds.resize(report_.arms.size());
-    for (std::uint32_t i = 0; i < report_.seeds && !stopped(); ++i) {
-      report_.runs.push_back({.seed = report_.seed + i, .arms = {}});
-      for (std::size_t arm = 0; arm < report_.arms.size() && !stopped(); ++arm)
-        play(i, arm);
-    }
-    if (!complete())
-      report_.interrupted = true;
-    bar_.clear();
-  }
-
-private:
-  [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
-
-  void play(std::uint32_t seed_index, std::size_t arm_index) {
-    const auto& arm = report_.arms[arm_index];
-    auto& run = report_.runs.back();
-    auto result = parts_.play(arm, options(seed_index, arm_index));
-    report_.speeds[arm_index].add(result);
-    if (result.interrupted)
-      report_.interrupted = true;
-    else
-      add_failed_expectations(arm, result);
-    for (auto& text : failed_checks(result))
-      add_failure(std::move(text), result);
-    // The rows of thousands of runs would fill the memory.
-    if (report_.seeds > 1 && !files_.want_rows())
-      result.seconds = {};
-    run.arms.push_back(std::move(result));
-  }
-
-  run_options options(std::uint32_t seed_index, std::size_t arm_index) {
-    const auto& arm = report_.arms[arm_index];
-    auto arms = report_.arms.size();
-    auto before = seed_index * arms + arm_index;
-    auto all = static_cast<double>(report_.seeds * arms);
-    progress_step step{arm.name, arm_index, arms, report_.seed + seed_index};
-    run_options out{.seed = step.seed,
-                    .progress = {},
-                    .stop = parts_.stop,
-                    .abandon = parts_.catch_signals,
-                    .log = {}};
-    out.progress = [this, step, before, all](double share) {
-      bar_.show(step, (static_cast<double>(before) + share) / all);
-    };
-    if (auto log = files_.log()) {
-      *log << fmt::format("# arm {} seed {}\n", arm.name, step.seed);
-      out.log = [log](std::string_view line) { *log << line << '\n'; };
-    }
-    return out;
-  }
-
-  void add_failed_expectations(const arm_config& arm,
-                               const arm_result& result) {
-    for (auto& text : failed_expectations(arm, result))
-      add_failure(std::move(text), result);
-  }
-
-  void add_failure(std::string text, const arm_result& result) {
-    if (report_.seeds > 1)
-      text = fmt::format("seed {}: {}", result.seed, text);
-    report_.failures.push_back(std::move(text));
-  }
-
-  // Whether what was played last was the last there is.
-  [[nodiscard]] bool complete() const {
-    return !report_.runs.empty() && report_.runs.size() == report_.seeds
-           && report_.runs.back().arms.size() == report_.arms.size();
-  }
-
-  report& report_;
-  outputs& files_;
-  progress_bar& bar_;
-  const command_parts& parts_;
-};
-
 report blank_report(scenario s, const run_arguments& args) {
   report out;
   out.title = std::move(s.title);
@@ -214,7 +130,13 @@ status run_command(const run_arguments& args, std::ostream& out,
   auto r = blank_report(std::move(world), args);
   {
     progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
-    player{r, files, bar, parts}.play_all();
+    player{r,
+           bar,
+           parts,
+           {.jobs = files.log() ? 1 : args.jobs.value_or(parts.jobs),
+            .keep_rows = files.want_rows(),
+            .log = files.log()}}
+      .play_all();
   }
   if (files.takes_stdout())
     write_failures(err, r);

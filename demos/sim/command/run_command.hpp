@@ -19,6 +19,8 @@ struct run_arguments {
   /// The file's if absent.
   std::optional<std::uint64_t> seed;
   std::uint32_t seeds = 1;
+  /// How many arms are played at a time; `command_parts::jobs` if absent.
+  std::optional<std::uint32_t> jobs;
   /// Paths, `-` for standard output, empty for none.
   std::string json;
   std::string csv;

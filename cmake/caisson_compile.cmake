@@ -57,8 +57,8 @@ endfunction()
 
 # Precompiles headers that most sources of `target` include: half of the time
 # that they take is spent on reading headers. For what ships only as an option,
-# as its sources must include what they use: a release build and test/tidy go
-# without.
+# as its sources must include what they use; the sanitizer build and test/tidy
+# go without.
 function(caisson_precompile target)
   if(TARGET ${target})
     target_precompile_headers(${target} PRIVATE ${ARGN})

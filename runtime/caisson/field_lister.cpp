@@ -46,7 +46,7 @@ void field_lister::on(const field& f, duration& x, range<duration> r) {
 }
 
 void field_lister::on(const field& f, std::string& x) {
-  add(f, "string", "any text", quoted(x));
+  add(f, "string", "any text", detail::quoted(x));
 }
 
 void field_lister::on(const field& f, std::vector<std::string>& x) {

@@ -41,7 +41,7 @@ std::string to_text(const setting& s) {
       auto text = trimmed(x.text);
       auto literal = text == "true" || text == "false"
                      || read_number(text, ignored) != reading::wrong_type;
-      return literal ? shortened(text, longest_quoted) : quoted(x.text);
+      return literal ? shortened(text, longest_quoted) : detail::quoted(x.text);
     }
     std::string operator()(bool x) const { return x ? "true" : "false"; }
     std::string operator()(std::int64_t x) const { return std::to_string(x); }
@@ -52,7 +52,9 @@ std::string to_text(const setting& s) {
                          == std::string::npos;
       return digits_only ? text + ".0" : text;
     }
-    std::string operator()(const std::string& x) const { return quoted(x); }
+    std::string operator()(const std::string& x) const {
+      return detail::quoted(x);
+    }
     std::string operator()(const std::vector<setting>&) const {
       return "a list";
     }

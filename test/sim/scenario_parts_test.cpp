@@ -222,6 +222,8 @@ cache_keys | integer | 0
   0 to 1000000
 cache_ttl | duration | unlimited
   1ns to unlimited
+cache_skew | number | 0
+  0 to 10
 )");
 }
 
@@ -257,6 +259,12 @@ stop | duration | unlimited
   1ns to unlimited
 timeout | duration | unlimited
   1ns to unlimited
+patience | distribution | -
+  a duration of 0s to 100h, or a table with kind: constant, uniform, )"
+                                            R"(exponential, erlang, )"
+                                            R"(lognormal, bimodal, empirical, )"
+                                            R"(normal, weibull, )"
+                                            R"(hyperexponential, pareto
 attempts | integer | 1
   1 to 100
 pause | schedule | none

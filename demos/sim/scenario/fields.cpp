@@ -84,6 +84,12 @@ void describe(field_visitor& v, call_config& c) {
         .help = "how long a key stays in the cache",
         .needs = {"cache_keys"}},
        c.cache_ttl, {shortest, unlimited});
+  v.on({.key = "cache_skew",
+        .help = "how much more often the first keys are asked for, by Zipf's "
+                "law: key i with a probability proportional to 1 / i to the "
+                "power of this; 0: all equally",
+        .needs = {"cache_keys"}},
+       c.cache_skew, {0.0, 10.0});
 }
 
 void describe(field_visitor& v, service_config& c) {

@@ -155,8 +155,14 @@ void describe_rate(field_visitor& v, load_config& c) {
 }
 
 void describe_client(field_visitor& v, load_config& c) {
-  v.on({"timeout", "how long the client waits for the answer to each attempt"},
+  v.on({.key = "timeout",
+        .help = "how long the client waits for the answer to each attempt",
+        .one_of = "timeout"},
        c.timeout, {shortest, unlimited});
+  v.on({.key = "patience",
+        .help = "the same, drawn for each request; or else timeout",
+        .one_of = "timeout"},
+       c.patience);
   v.integer<std::uint32_t>({"attempts", "how many attempts a client makes in "
                                         "all, the first one included"},
                            c.attempts, {1, 100});

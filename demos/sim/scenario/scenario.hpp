@@ -66,6 +66,9 @@ struct call_config {
   std::uint32_t cache_keys = 0;
   /// How long a key stays in the cache.
   duration cache_ttl = unlimited;
+  /// How much more often the first keys are asked for than others, by Zipf's
+  /// law: 0 (all equally) to 10.
+  double cache_skew = 0;
 };
 
 /// What an operation does next: calls, made at the same time, or work.
@@ -182,6 +185,8 @@ struct load_config {
   duration stop = unlimited;
   /// How long the client waits for the answer to each attempt.
   duration timeout = unlimited;
+  /// The same, drawn for each request; instead of `timeout`.
+  std::optional<distribution> patience;
   /// How many attempts the client makes in all: 1 to 100.
   std::uint32_t attempts = 1;
   /// Between the failure of an attempt and the next attempt.

@@ -79,12 +79,21 @@ const planned_target& client::pick(draw_key key) const {
   return all.back();
 }
 
+duration client::patience_of(draw_key key) const {
+  if (!config_.patience)
+    return config_.timeout;
+  keyed_random random{key.with(purpose::patience)};
+  // Nobody can be served in no time at all.
+  return std::max(config_.patience->draw(random), duration{1});
+}
+
 void client::begin(std::uint32_t user, std::uint64_t round) {
   ++made_;
   auto [key, r] = requests_.take();
   r->key = world_.key.with(user).with(round);
   r->target = &pick(r->key);
   r->begun = now();
+  r->patience = patience_of(r->key);
   r->user = user;
   r->number = world_.recorder->offered(now(), load_);
   attempt(key, *r);
@@ -101,12 +110,11 @@ void client::attempt(std::uint64_t key, request& r) {
   o.attempt = r.attempt;
   o.priority = config_.priority;
   o.idempotent = r.target->idempotent ? idempotence::yes : idempotence::no;
-  if (config_.timeout != unlimited) {
-    r.timeout = timer().push(time_after(now(), config_.timeout),
-                             timeout_bit | key);
+  if (r.patience != unlimited) {
+    r.timeout = timer().push(time_after(now(), r.patience), timeout_bit | key);
     // What comes at the end of the timeout is in time. At a deadline it would
     // not be.
-    o.deadline_ns = time_after(now(), plus(config_.timeout, duration{1}))
+    o.deadline_ns = time_after(now(), plus(r.patience, duration{1}))
                       .time_since_epoch()
                       .count();
   }
@@ -150,7 +158,7 @@ void client::attempt_over(std::uint64_t key, request& r, ending how,
     return;
   }
   world_.recorder->answered(now(), r.number, r.begun, r.target->operation, how,
-                            substituted, config_.timeout);
+                            substituted, r.patience);
   auto user = r.user;
   auto at_once = r.begun == now();
   requests_.put_back(key);

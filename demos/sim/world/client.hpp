@@ -37,6 +37,8 @@ private:
     draw_key key{0};
     const planned_target* target = nullptr;
     time_point begun;
+    /// How long each attempt is waited for.
+    duration patience = unlimited;
     std::uint32_t attempt = 0;
     schedule::cursor pause;
     /// The attempt under way, as a key of `attempts_`, and its timeout.
@@ -62,6 +64,7 @@ private:
                     bool substituted);
   [[nodiscard]] std::optional<duration> pause_before_next(request& r,
                                                           ending how);
+  [[nodiscard]] duration patience_of(draw_key key) const;
   [[nodiscard]] const planned_target& pick(draw_key key) const;
 
   world_context world_;

@@ -33,7 +33,7 @@ outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
   std::uint32_t cache_key = 0;
   if (plan.cache != planned_call::no_cache) {
     keyed_random random{own_key.with(purpose::cache)};
-    cache_key = static_cast<std::uint32_t>(random.below(c.cache_keys));
+    cache_key = plan.keys->draw(random);
     if (caches_.contains(plan.cache, cache_key, now))
       return std::nullopt;
   }

@@ -17,5 +17,6 @@ inline constexpr std::uint64_t back = 8;
 inline constexpr std::uint64_t mix = 9;
 inline constexpr std::uint64_t think = 10;
 inline constexpr std::uint64_t again = 11;
+inline constexpr std::uint64_t patience = 12;
 
 } // namespace caisson::sim::purpose

@@ -67,6 +67,7 @@ void world_plan::plan_steps(std::uint32_t service, const operation_config& from,
       if (c.cache_keys > 0) {
         p.cache = static_cast<std::uint32_t>(caches[service].size());
         caches[service].push_back({c.cache_keys, c.cache_ttl});
+        p.keys = std::make_shared<popularity>(c.cache_keys, c.cache_skew);
       }
       next.calls.push_back(std::move(p));
     }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
+#include <sim/world/popularity.hpp>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +32,9 @@ struct planned_call {
   bool idempotent = true;
   /// Index among the service's caches; `no_cache` if there is none.
   std::uint32_t cache = no_cache;
+
+  /// Of its keys; null if there is no cache.
+  std::shared_ptr<const popularity> keys;
 
   static constexpr std::uint32_t no_cache = 0xffffffff;
 };

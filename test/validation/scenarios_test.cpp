@@ -1,7 +1,7 @@
 // The scenarios that come with Caisson: those in `theory` and the retry storm
-// give the published numbers, the others tell the story that they promise. Both
-// is stated by their `expect`. Not played here are those whose traces are not
-// part of this repository.
+// give the published numbers, those in `loop` show what each link is worth, and
+// the others tell the story that they promise. All state it in their `expect`.
+// Not played here are those whose traces are not part of this repository.
 #include <sim/command/run.hpp>
 #include <sim/report/expectations.hpp>
 #include <sim/scenario/scenario.hpp>
@@ -59,6 +59,9 @@ TEST_P(scenario_file, keeps_what_it_promises) {
 
 INSTANTIATE_TEST_SUITE_P(theory, scenario_file,
                          testing::ValuesIn(files_below(directory / "theory")),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(loop, scenario_file,
+                         testing::ValuesIn(files_below(directory / "loop")),
                          test_name);
 INSTANTIATE_TEST_SUITE_P(published, scenario_file,
                          testing::Values("retry-storm.toml"), test_name);

@@ -1,17 +1,16 @@
 #include <caisson/cache_layer.hpp>
 
 #include <caisson/callback.hpp>
+#include <caisson/detail/message_at.hpp>
 
 #include <memory>
 #include <string_view>
 
 namespace caisson {
 
-namespace {
+using detail::message_at;
 
-const caf::message& message_at(const void* x) {
-  return *static_cast<const caf::message*>(x);
-}
+namespace {
 
 kept_message keep(const caf::message& x) {
   return std::make_shared<const caf::message>(x);

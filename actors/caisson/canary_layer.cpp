@@ -1,17 +1,13 @@
 #include <caisson/canary_layer.hpp>
 
+#include <caisson/detail/message_at.hpp>
+
 #include <memory>
 #include <utility>
 
 namespace caisson {
 
-namespace {
-
-const caf::message& message_at(const void* x) {
-  return *static_cast<const caf::message*>(x);
-}
-
-} // namespace
+using detail::message_at;
 
 canary_layer::canary_layer(const canary_config& c)
   : policy_layer<canary>(c, host_with(false, {})) {}

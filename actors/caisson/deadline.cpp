@@ -11,7 +11,7 @@ namespace caisson {
 
 namespace {
 
-constexpr duration longest = std::chrono::hours(24 * 365);
+constexpr duration longest_timeout = std::chrono::hours(24 * 365);
 
 } // namespace
 
@@ -19,20 +19,20 @@ void describe(field_visitor& v, deadline_config& c) {
   using namespace std::chrono_literals;
   describe_common(v, c);
   v.on({"timeout", "how long a call may stay below this layer"}, c.timeout,
-       {1us, longest});
+       {1us, longest_timeout});
   v.on({"min_left", "a call with less time left than this is refused; not more "
                     "than `timeout`"},
-       c.min_left, {0ns, longest});
+       c.min_left, {0ns, longest_timeout});
   v.on({"share", "which part of the time that a call has left it may stay "
                  "below this layer, so that a retrier has time for another "
                  "attempt"},
        c.share, {0.001, 1.0});
   v.on({"least", "a smaller `share` never leaves a call less than this, or "
                  "less than `min_left`, if it has so much"},
-       c.least, {1us, longest});
+       c.least, {1us, longest_timeout});
   v.on({"reserve", "what the layers below may not use of the time that a call "
                    "has left; a call with no more than this is refused"},
-       c.reserve, {0ns, longest});
+       c.reserve, {0ns, longest_timeout});
 }
 
 void check(const deadline_config& c, const setting_path& path, problems& out) {

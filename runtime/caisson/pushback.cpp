@@ -147,7 +147,7 @@ std::optional<duration> read_units(std::string_view text, duration unit) {
   return total;
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_blanks(std::string_view text) {
   auto blank = [](char c) { return c == ' ' || c == '\t'; };
   while (!text.empty() && blank(text.front()))
     text.remove_prefix(1);
@@ -172,7 +172,7 @@ std::optional<wall_time> parse_http_date(std::string_view text, wall_time now) {
 }
 
 duration parse_retry_after(std::string_view text, wall_time now) {
-  text = trimmed(text);
+  text = without_blanks(text);
   if (auto wait = read_units(text, std::chrono::seconds(1)))
     return *wait;
   auto at = parse_http_date(text, now);
@@ -188,7 +188,8 @@ duration parse_retry_after(std::string_view text, wall_time now) {
 }
 
 duration parse_grpc_pushback(std::string_view text) {
-  return read_units(trimmed(text), milliseconds(1)).value_or(do_not_retry);
+  return read_units(without_blanks(text), milliseconds(1))
+    .value_or(do_not_retry);
 }
 
 } // namespace caisson

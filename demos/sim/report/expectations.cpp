@@ -16,7 +16,7 @@ namespace caisson::sim {
 
 namespace {
 
-constexpr auto infinity = std::numeric_limits<double>::infinity();
+constexpr auto no_bound = std::numeric_limits<double>::infinity();
 
 bool within(double x, const metric_bound& b) {
   return x >= b.min && x <= b.max;
@@ -37,9 +37,9 @@ std::string value_text(double x, const metric_bound& b) {
 }
 
 std::string bound_text(const metric_bound& b) {
-  if (b.max == infinity)
+  if (b.max == no_bound)
     return "at least " + to_text(b.min);
-  if (b.min == -infinity)
+  if (b.min == -no_bound)
     return "at most " + to_text(b.max);
   return fmt::format("{} to {}", to_text(b.min), to_text(b.max));
 }

@@ -9,7 +9,6 @@
 namespace caisson::sim {
 
 void describe(field_visitor& v, fault_config& c) {
-  constexpr duration longest = std::chrono::hours(100);
   v.choice({.key = "kind",
             .help = "slow: work takes factor times as long; errors: a share of "
                     "rate fails; stall: nothing is begun; crash: all that is "
@@ -28,7 +27,7 @@ void describe(field_visitor& v, fault_config& c) {
         .help = "how long it lasts; not for flush, which takes no time",
         .required = true,
         .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}}},
-       c.lasts, {duration{1}, longest});
+       c.lasts, {shortest, longest});
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",

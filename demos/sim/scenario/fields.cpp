@@ -12,8 +12,6 @@ namespace caisson::sim {
 namespace {
 
 constexpr auto none = duration::zero();
-constexpr duration longest = std::chrono::hours(100);
-constexpr duration shortest{1};
 
 // How many workers or users there can be.
 constexpr std::uint32_t most = 1'000'000;

@@ -4,9 +4,14 @@
 #include <sim/scenario/scenario.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
+#include <chrono>
 #include <string_view>
 
 namespace caisson::sim {
+
+/// How long anything in a scenario takes at most and at least.
+inline constexpr duration longest = std::chrono::hours(100);
+inline constexpr duration shortest{1};
 
 // -- descriptions, for reading and for the tables in the docs -----------------
 

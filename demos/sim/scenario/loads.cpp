@@ -93,9 +93,6 @@ void mix_value::check(const setting_path& path, problems& out) const {
 
 namespace {
 
-constexpr duration longest = std::chrono::hours(100);
-constexpr duration shortest{1};
-
 void describe_targets(field_visitor& v, load_config& c) {
   v.on({.key = "target",
         .help = "what is asked for; or else mix",

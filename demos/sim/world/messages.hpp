@@ -43,7 +43,7 @@ CAF_END_TYPE_ID_BLOCK(caisson_sim)
 
 namespace caisson::sim {
 
-namespace detail {
+namespace internal {
 
 // Runs before the base class config is constructed, as CAF 1.x wants it.
 struct sim_types_ready {
@@ -56,10 +56,10 @@ struct sim_types_ready {
   }
 };
 
-} // namespace detail
+} // namespace internal
 
 /// The config of an actor system for the simulated world.
-class world_config : private detail::sim_types_ready, public system_config {
+class world_config : private internal::sim_types_ready, public system_config {
 public:
   world_config() { portable::add_types<caf::id_block::caisson_sim>(*this); }
 };

@@ -19,7 +19,7 @@ struct work_items {
   std::uint32_t results = 0;
 };
 
-namespace detail {
+namespace internal {
 
 inline void add_items(const caf::message& content, work_items& into) {
   if (auto* many = portable::get_if<batch>(content)) {
@@ -31,7 +31,7 @@ inline void add_items(const caf::message& content, work_items& into) {
   }
 }
 
-} // namespace detail
+} // namespace internal
 
 /// The work in `content`, which must outlive it.
 inline work_items work_in(const caf::message& content) {
@@ -44,7 +44,7 @@ inline work_items work_in(const caf::message& content) {
   }
   if (auto* many = portable::get_if<batch>(*inner))
     o.results = static_cast<std::uint32_t>(many->items.size());
-  detail::add_items(*inner, o);
+  internal::add_items(*inner, o);
   return o;
 }
 

@@ -159,7 +159,7 @@ std::string listed(const std::vector<std::string>& texts) {
   std::vector<std::string> items;
   items.reserve(texts.size());
   for (const auto& text : texts)
-    items.push_back(quoted(text));
+    items.push_back(detail::quoted(text));
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 

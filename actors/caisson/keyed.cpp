@@ -21,8 +21,8 @@ public:
 
   ~inner_env() override { actions.swap(host_.actions); }
 
-  [[nodiscard]] const histogram* durations(measured what,
-                                           bool ok) const override {
+  [[nodiscard]] const wide_histogram* durations(measured what,
+                                                bool ok) const override {
     return host_.durations(what, ok);
   }
 

@@ -10,7 +10,8 @@ namespace caisson {
 // The first eight buckets are one unit wide. Each further group of eight spans
 // one power of two: the position of the highest bit names the group, the three
 // bits below it the bucket.
-std::size_t histogram::index_of(std::uint64_t ns) noexcept {
+template <class Count>
+std::size_t basic_histogram<Count>::index_of(std::uint64_t ns) noexcept {
   auto units = ns >> unit_bits;
   if (units < subs)
     return static_cast<std::size_t>(units);
@@ -19,29 +20,68 @@ std::size_t histogram::index_of(std::uint64_t ns) noexcept {
   return std::min<std::size_t>(index, buckets - 1);
 }
 
-std::uint64_t histogram::middle_of(std::size_t index) noexcept {
+template <class Count>
+auto basic_histogram<Count>::place_of(std::size_t index) noexcept -> place {
   auto group = index / subs;
   auto sub = index % subs;
   auto shift = unit_bits + (group > 0 ? group - 1 : 0);
-  auto lowest = (group > 0 ? subs + sub : sub) << shift;
-  return lowest + (std::uint64_t{1} << shift) / 2;
+  return {(group > 0 ? subs + sub : sub) << shift, shift};
 }
 
-void histogram::add(std::size_t index, std::uint64_t n) noexcept {
+template <class Count>
+std::uint64_t basic_histogram<Count>::middle_of(std::size_t index) noexcept {
+  auto [lowest, bits] = place_of(index);
+  return lowest + (std::uint64_t{1} << bits) / 2;
+}
+
+template <class Count>
+duration basic_histogram<Count>::end_of(std::size_t index) noexcept {
+  if (index == buckets - 1)
+    return unlimited;
+  auto [lowest, bits] = place_of(index);
+  return duration{
+    static_cast<duration::rep>(lowest + (std::uint64_t{1} << bits) - 1)};
+}
+
+template <class Count>
+duration basic_histogram<Count>::bucket_end(duration d) noexcept {
+  d = std::max(d, duration::zero());
+  return end_of(index_of(static_cast<std::uint64_t>(d.count())));
+}
+
+template <class Count>
+void basic_histogram<Count>::add(std::size_t index, std::uint64_t n) noexcept {
   auto& c = counts_[index];
-  auto room = std::numeric_limits<std::uint32_t>::max() - std::uint64_t{c};
+  auto room = std::uint64_t{std::numeric_limits<Count>::max()} - c;
   auto taken = std::min(n, room);
-  c += static_cast<std::uint32_t>(taken);
+  c += static_cast<Count>(taken);
   count_ += taken;
 }
 
-void histogram::record(duration d) noexcept {
-  d = std::max(d, duration::zero());
-  max_ = std::max(max_, d);
-  add(index_of(static_cast<std::uint64_t>(d.count())), 1);
+template <class Count>
+void basic_histogram<Count>::add_to_sum(std::uint64_t ns) noexcept {
+  sum_low_ += ns;
+  sum_high_ += sum_low_ < ns ? 1 : 0;
 }
 
-std::optional<duration> histogram::quantile(double q) const noexcept {
+template <class Count>
+double basic_histogram<Count>::sum() const noexcept {
+  return std::ldexp(static_cast<double>(sum_high_), 64)
+         + static_cast<double>(sum_low_);
+}
+
+template <class Count>
+void basic_histogram<Count>::record(duration d) noexcept {
+  d = std::max(d, duration::zero());
+  max_ = std::max(max_, d);
+  auto ns = static_cast<std::uint64_t>(d.count());
+  add_to_sum(ns);
+  add(index_of(ns), 1);
+}
+
+template <class Count>
+std::optional<duration>
+basic_histogram<Count>::quantile(double q) const noexcept {
   if (count_ == 0)
     return std::nullopt;
   if (q >= 1)
@@ -59,14 +99,36 @@ std::optional<duration> histogram::quantile(double q) const noexcept {
   return std::min(max_, duration{static_cast<duration::rep>(middle_of(i))});
 }
 
-void histogram::merge(const histogram& other) noexcept {
+template <class Count>
+std::vector<std::uint64_t>
+basic_histogram<Count>::cumulative(std::span<const duration> bounds) const {
+  std::vector<std::uint64_t> out;
+  out.reserve(bounds.size());
+  std::uint64_t seen = 0;
+  std::size_t i = 0;
+  for (auto bound : bounds) {
+    for (; i < buckets && end_of(i) <= bound; ++i)
+      seen += counts_[i];
+    out.push_back(seen);
+  }
+  return out;
+}
+
+template <class Count>
+void basic_histogram<Count>::merge(const basic_histogram& other) noexcept {
   for (std::size_t i = 0; i < buckets; ++i)
     add(i, other.counts_[i]);
+  add_to_sum(other.sum_low_);
+  sum_high_ += other.sum_high_;
   max_ = std::max(max_, other.max_);
 }
 
-void histogram::clear() noexcept {
-  *this = histogram{};
+template <class Count>
+void basic_histogram<Count>::clear() noexcept {
+  *this = basic_histogram{};
 }
+
+template class basic_histogram<std::uint32_t>;
+template class basic_histogram<std::uint64_t>;
 
 } // namespace caisson

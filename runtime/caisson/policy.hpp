@@ -46,7 +46,9 @@
 
 namespace caisson {
 
-class histogram;
+template <class Count>
+class basic_histogram;
+using wide_histogram = basic_histogram<std::uint64_t>;
 
 /// Whether a policy acts on its decisions.
 enum class mode : std::uint8_t {
@@ -297,8 +299,8 @@ public:
   /// How long that has taken in this gate since its start or last reset, of
   /// those that succeeded (`ok`) or of those that did not; null if there was
   /// none yet, or if the host does not measure. Valid during this call.
-  [[nodiscard]] virtual const histogram* durations(measured /*what*/,
-                                                   bool /*ok*/) const {
+  [[nodiscard]] virtual const wide_histogram* durations(measured /*what*/,
+                                                        bool /*ok*/) const {
     return nullptr;
   }
 

@@ -108,6 +108,46 @@ TEST(histogram, is_empty_after_it_is_cleared) {
   EXPECT_EQ(h, histogram{});
 }
 
+TEST(histogram, adds_its_durations_up) {
+  EXPECT_EQ(histogram{}.sum(), 0.0);
+  EXPECT_EQ(of({1ms, 2s, -5s, 3ns}).sum(), 2.001'000'003e9);
+  // Beyond 64 bits.
+  auto long_ones = of({unlimited, unlimited, unlimited});
+  EXPECT_EQ(long_ones.sum(), 3 * std::ldexp(1.0, 63));
+  auto more = long_ones;
+  more.merge(long_ones);
+  EXPECT_EQ(more.sum(), 6 * std::ldexp(1.0, 63));
+}
+
+TEST(histogram, counts_exactly_up_to_the_end_of_a_bucket) {
+  // On both sides of each bound, and far from it.
+  for (auto near : {1us, 20us, 1000us, 1'000'000us, 1'000'000'000us}) {
+    auto bound = histogram::bucket_end(near);
+    EXPECT_GE(bound, near);
+    auto h = of({0ns, bound - 1ns, bound, bound + 1ns, 100 * bound});
+    EXPECT_EQ(h.cumulative(std::vector{bound}), std::vector<std::uint64_t>{3});
+    // A bound within a bucket leaves that bucket out.
+    EXPECT_EQ(h.cumulative(std::vector{bound - 1ns}),
+              std::vector<std::uint64_t>{1});
+  }
+}
+
+TEST(histogram, counts_what_is_beyond_its_range_in_no_bound_but_the_last) {
+  auto h = of({40min, 5h, 1s});
+  std::vector<duration> bounds{33min, 300h, unlimited};
+  EXPECT_EQ(h.cumulative(bounds), (std::vector<std::uint64_t>{1, 1, 3}));
+  EXPECT_EQ(histogram::bucket_end(40min), unlimited);
+}
+
+TEST(histogram, may_be_wide) {
+  wide_histogram h;
+  h.record(1ms);
+  for (int i = 0; i < 40; ++i)
+    h.merge(wide_histogram{h});
+  EXPECT_EQ(h.count(), std::uint64_t{1} << 40);
+  EXPECT_EQ(h.quantile(0.5), of({1ms}).quantile(0.5));
+}
+
 TEST(histogram, stops_at_full_buckets) {
   auto h = of({1ms});
   for (int i = 0; i < 40; ++i)
@@ -149,6 +189,21 @@ RC_GTEST_PROP(histogram_property, is_close_to_the_sorted_list, ()) {
   } else {
     auto most = std::max<double>(64, static_cast<double>(exact.count()) / 16);
     RC_ASSERT(static_cast<double>(std::abs((told - exact).count())) <= most);
+  }
+}
+
+RC_GTEST_PROP(histogram_property, counts_like_the_sorted_list, ()) {
+  auto ds = any_durations();
+  auto bounds = any_durations();
+  for (auto& x : bounds)
+    x = histogram::bucket_end(x);
+  std::sort(bounds.begin(), bounds.end());
+  auto told = of(ds).cumulative(bounds);
+  RC_ASSERT(told.size() == bounds.size());
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    auto exact = std::count_if(ds.begin(), ds.end(),
+                               [&](duration d) { return d <= bounds[i]; });
+    RC_ASSERT(told[i] == static_cast<std::uint64_t>(exact));
   }
 }
 

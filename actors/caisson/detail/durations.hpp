@@ -20,12 +20,21 @@ public:
   void record(measured what, bool ok, duration d);
 
   /// Those of one kind; null if there are none.
-  [[nodiscard]] const histogram* find(measured what, bool ok) const noexcept {
+  [[nodiscard]] const wide_histogram* find(measured what, bool ok) const noexcept {
     return histograms_[index_of(what, ok)].get();
   }
 
   /// What was counted, without what never happened.
   [[nodiscard]] std::vector<duration_summary> list() const;
+
+  /// Calls `f` with what, whether it was ok, and the histogram, for each that
+  /// is not empty.
+  template <class F>
+  void for_each(F f) const {
+    for (std::size_t i = 0; i < histograms_.size(); ++i)
+      if (const auto* h = histograms_[i].get())
+        f(static_cast<measured>(i / 2), i % 2 == 0, *h);
+  }
 
   /// Forgets everything.
   void clear() noexcept { histograms_ = {}; }
@@ -37,7 +46,7 @@ private:
     return 2 * static_cast<std::size_t>(what) + (ok ? 0 : 1);
   }
 
-  std::array<std::unique_ptr<histogram>, 2 * kinds> histograms_;
+  std::array<std::unique_ptr<wide_histogram>, 2 * kinds> histograms_;
 };
 
 } // namespace caisson::detail

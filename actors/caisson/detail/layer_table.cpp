@@ -6,7 +6,7 @@
 
 namespace caisson::detail {
 
-const histogram* layer_env::durations(measured what, bool ok) const {
+const wide_histogram* layer_env::durations(measured what, bool ok) const {
   return times ? times->find(what, ok) : nullptr;
 }
 

@@ -31,8 +31,8 @@ public:
   layer_env(layer_table& table, random_source& r)
     : env(time_point{}, r), table_(table) {}
 
-  [[nodiscard]] const histogram* durations(measured what,
-                                           bool ok) const override;
+  [[nodiscard]] const wide_histogram* durations(measured what,
+                                                bool ok) const override;
   void hold_open(bool x) override;
   void tell(const event_info& x) override;
   void callback_threw(std::string_view function,

@@ -111,6 +111,13 @@ public:
 
   void list_metrics(std::vector<metric>& out) const override;
 
+  /// Appends what it counts itself and not by the policies of its keys, in
+  /// constant time.
+  void list_own_metrics(std::vector<metric>& out) const;
+
+  /// How many keys there are.
+  [[nodiscard]] std::size_t keys() const noexcept { return table_.size(); }
+
   /// The keys with most calls admitted, at most `n`, those with more first, and
   /// among equals in the order of their names.
   [[nodiscard]] std::vector<key_report> busiest(std::size_t n) const;

@@ -194,14 +194,18 @@ void keyed_policy::list_metrics(std::vector<metric>& out) const {
   auto sums = gone_;
   for_each([&](const entry& x) { sums.add(*x.machine); });
   std::vector<metric> own;
-  counters_.list(own);
-  own.push_back({"keys", static_cast<std::int64_t>(table_.size()), true});
+  list_own_metrics(own);
   // A policy may have a number of a name that is taken here.
   for (const auto& m : sums.all())
     if (std::none_of(own.begin(), own.end(),
                      [&](const metric& x) { return x.name == m.name; }))
       out.push_back(m);
   out.insert(out.end(), own.begin(), own.end());
+}
+
+void keyed_policy::list_own_metrics(std::vector<metric>& out) const {
+  counters_.list(out);
+  out.push_back({"keys", static_cast<std::int64_t>(keys()), true});
 }
 
 std::vector<key_report> keyed_policy::busiest(std::size_t n) const {

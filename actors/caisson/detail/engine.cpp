@@ -22,6 +22,7 @@ public:
   ~step() {
     engine_.run_due();
     engine_.operations_.finish_drain();
+    engine_.publisher_.after_step();
     engine_.rearm();
     auto busy = engine_.core_.busy();
     if (busy != std::exchange(engine_.busy_, busy))
@@ -38,7 +39,7 @@ private:
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), route_(core_), ends_(core_),
     children_(core_), workers_(core_, core_.supervision), leases_(core_),
-    operations_(core_) {
+    operations_(core_), publisher_(core_, operations_) {
   core_.route = &route_;
   core_.ends = &ends_;
   core_.children = &children_;
@@ -84,7 +85,7 @@ void engine::run_due() {
 
 void engine::rearm() {
   auto next = std::min({core_.timers.next(), core_.layers.next_wakeup().first,
-                        workers_.restart_at()});
+                        workers_.restart_at(), publisher_.due()});
   if (next < armed_
       || (core_.exact_timers && next == never && armed_ != never)) {
     armed_ = next;
@@ -402,6 +403,7 @@ event engine::make_event(const event_info& x, time_point now) {
 // Whatever ends the gate, nobody is left waiting.
 void engine::stop() {
   stopped_ = true;
+  publisher_.stop();
   core_.calls.for_each([this](call_record& r) {
     if (ends_.reached_now(r))
       set_reached(r);

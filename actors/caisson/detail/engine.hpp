@@ -7,13 +7,16 @@
 #include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/leases.hpp>
 #include <caisson/detail/operations.hpp>
+#include <caisson/detail/publisher.hpp>
 #include <caisson/detail/reply_slot.hpp>
 #include <caisson/detail/router.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/messages.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::detail {
@@ -86,6 +89,11 @@ public:
 
   // -- operation --------------------------------------------------------------
 
+  /// To be called before the start: publishes its state there if it is wanted.
+  void publish_to(std::unique_ptr<snapshot_slot> slot) {
+    publisher_.publish_to(std::move(slot));
+  }
+
   [[nodiscard]] status make_status(time_point now);
   /// Return an error if nothing was changed.
   [[nodiscard]] caf::error on_reconfigure(const reconfigure& x, time_point now);
@@ -135,6 +143,7 @@ private:
   worker_link workers_;
   leases leases_;
   operations operations_;
+  publisher publisher_;
   time_point armed_ = never;
   bool busy_ = false;
   bool stopped_ = false;

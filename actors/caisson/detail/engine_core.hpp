@@ -9,6 +9,8 @@
 #include <caisson/detail/event_hub.hpp>
 #include <caisson/detail/layer_table.hpp>
 #include <caisson/detail/secret_source.hpp>
+#include <caisson/errc.hpp>
+#include <caisson/outcome.hpp>
 #include <caisson/random.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/supervision.hpp>
@@ -69,9 +71,23 @@ struct engine_totals {
   std::int64_t released_neutral = 0;
   std::int64_t renewals = 0;
   std::int64_t worker_losses = 0;
+  /// Of `failed`: by the number of the Caisson error, under 0 all others.
+  std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
   /// What the adapter said, by class.
   std::array<std::int64_t, static_cast<std::size_t>(last_answer_class) + 1>
     answers = {};
+
+  /// A call or lease has ended.
+  void count_end(const outcome& o) {
+    if (o.ok) {
+      ++succeeded;
+    } else if (o.neutral) {
+      ++released_neutral;
+    } else {
+      ++failed;
+      ++errors[o.own_error && o.code <= last_errc ? o.code : 0];
+    }
+  }
 };
 
 /// The state of an engine, and its parts.

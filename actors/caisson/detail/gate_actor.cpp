@@ -2,6 +2,7 @@
 
 #include <caisson/call_handle.hpp>
 #include <caisson/detail/factory.hpp>
+#include <caisson/detail/snapshot_hub.hpp>
 #include <caisson/error.hpp>
 
 #include <fmt/format.h>
@@ -77,6 +78,8 @@ gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
 
 caf::behavior gate_actor::make_behavior() {
   auto result = gate_base::make_behavior();
+  engine_.publish_to(
+    snapshot_hub::of(home_system())->join(name_, caf::weak_actor_ptr{ctrl()}));
   for (const auto& x : targets_)
     if (x)
       watch_for(x);

@@ -1,6 +1,7 @@
 #include <caisson/detail/local_host.hpp>
 
 #include <caisson/detail/factory.hpp>
+#include <caisson/detail/snapshot_hub.hpp>
 #include <caisson/error.hpp>
 #include <caisson/gate.hpp>
 
@@ -74,6 +75,7 @@ local_host::local_host(caf::scheduled_actor* self, worker behind,
 }
 
 void local_host::start() {
+  engine_.publish_to(snapshot_hub::of(self()->home_system())->join(name_, {}));
   for (const auto& x : targets_)
     if (x)
       watch(caf::actor_cast<caf::strong_actor_ptr>(x));

@@ -19,6 +19,9 @@ public:
 
   [[nodiscard]] status make_status();
 
+  /// The gate's own counters and gauges.
+  [[nodiscard]] std::map<std::string, std::int64_t> metrics() const;
+
   /// Changes settings of a layer. Returns an error if nothing was changed.
   [[nodiscard]] caf::error apply(const reconfigure& x);
 
@@ -39,7 +42,6 @@ public:
 
 private:
   [[nodiscard]] layer_status status_of(std::size_t layer);
-  [[nodiscard]] std::map<std::string, std::int64_t> metrics() const;
   [[nodiscard]] caf::error invalid(std::string text) const;
   bool apply(std::size_t layer, const command& x);
 

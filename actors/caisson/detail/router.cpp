@@ -300,9 +300,7 @@ void router::ascend(call_record& r, int last, outcome o) {
 void router::finish(call_record& r, const outcome& o) {
   if (r.child)
     return core_.children->finish(r, o);
-  ++(o.ok        ? core_.totals.succeeded
-     : o.neutral ? core_.totals.released_neutral
-                 : core_.totals.failed);
+  core_.totals.count_end(o);
   core_.times.record(measured::calls, o.ok || o.neutral,
                      core_.now() - r.arrived);
   // One that a batch, or nobody, answered did not wait in vain.

@@ -1,0 +1,91 @@
+#include <caisson/detail/publisher.hpp>
+
+#include <caisson/callback.hpp>
+#include <caisson/detail/engine_core.hpp>
+#include <caisson/detail/operations.hpp>
+#include <caisson/detail/worker_link.hpp>
+#include <caisson/keyed.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+// Of a layer with more keys, what all of them count is not added up: that takes a
+// microsecond for three of them, each time.
+constexpr std::size_t most_read_keys = 10'000;
+
+void take_numbers(const std::vector<metric>& all, const layer_entry& x,
+                  layer_snapshot& out) {
+  out.numbers.reserve(all.size() + 1);
+  for (const auto& m : all)
+    out.numbers.push_back({std::string{m.name}, m.value, m.gauge});
+  out.numbers.push_back({"observed_passes", x.observed_passes, false});
+}
+
+// What may be a policy of the user's is asked: without numbers if it throws.
+void list_numbers(const layer_entry& x, layer_snapshot& out) {
+  std::vector<metric> all;
+  if (!try_user([&] { x.machine->list_metrics(all); }, [](std::string_view) {}))
+    all.clear();
+  take_numbers(all, x, out);
+}
+
+layer_snapshot snapshot_of(const layer_entry& x, std::uint32_t keys) {
+  layer_snapshot s;
+  s.name = x.owner->name();
+  s.kind = x.machine->kind();
+  s.mode = x.owner->active();
+  auto* keyed = dynamic_cast<const keyed_policy*>(x.machine);
+  if (keyed && keyed->keys() > most_read_keys) {
+    std::vector<metric> own;
+    keyed->list_own_metrics(own);
+    take_numbers(own, x, s);
+    return s;
+  }
+  s.state = x.machine->state();
+  list_numbers(x, s);
+  if (keys > 0)
+    for (auto& k : x.owner->busiest_keys(keys))
+      s.keys.push_back({std::move(k.key), std::string{k.state}, k.admitted});
+  return s;
+}
+
+} // namespace
+
+void publisher::look() {
+  if (!slot_->wanted()) {
+    due_ = never;
+    return;
+  }
+  if (due_ == never)
+    due_ = std::max(core_.now(), time_after(last_, slot_->interval()));
+  if (due_ > core_.now())
+    return;
+  due_ = never;
+  last_ = core_.now();
+  publish();
+}
+
+void publisher::publish() {
+  auto s = std::make_shared<gate_snapshot>();
+  s->taken = core_.now();
+  s->state = op_.draining() ? gate_state::draining : gate_state::accepting;
+  s->worker = core_.workers->state();
+  s->metrics = op_.metrics();
+  s->errors = core_.totals.errors;
+  auto keys = slot_->keys();
+  s->layers.reserve(core_.layers.size());
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    s->layers.push_back(snapshot_of(core_.layers[k], keys));
+  core_.times.for_each(
+    [&](measured what, bool ok, const wide_histogram& counts) {
+      s->durations.push_back({what, ok, counts});
+    });
+  slot_->publish(std::move(s));
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,121 @@
+// Where the gates of an actor system publish, and others read.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/gate_watch.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::detail {
+
+class snapshot_hub;
+
+/// The place of one gate, which it gives up when it ends. `publish` and the
+/// questions are for the gate; the hub reads.
+class snapshot_slot {
+public:
+  /// Made by `snapshot_hub::join`.
+  snapshot_slot(std::shared_ptr<snapshot_hub> hub, std::string name,
+                std::uint32_t number, caf::weak_actor_ptr gate);
+  ~snapshot_slot();
+
+  snapshot_slot(const snapshot_slot&) = delete;
+  snapshot_slot& operator=(const snapshot_slot&) = delete;
+
+  /// Whether anybody reads.
+  [[nodiscard]] inline bool wanted() const noexcept;
+  [[nodiscard]] inline duration interval() const noexcept;
+  [[nodiscard]] inline std::uint32_t keys() const noexcept;
+
+  void publish(std::shared_ptr<const gate_snapshot> x);
+
+private:
+  friend class snapshot_hub;
+
+  [[nodiscard]] std::shared_ptr<const gate_snapshot> last() const;
+
+  const std::shared_ptr<snapshot_hub> hub_;
+  const std::string name_;
+  const std::uint32_t number_;
+  /// Null for a gate without a mailbox.
+  const caf::weak_actor_ptr gate_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const gate_snapshot> last_;
+};
+
+/// All gates of one system. Used by any thread.
+class snapshot_hub : public std::enable_shared_from_this<snapshot_hub> {
+public:
+  /// That of `sys`. There is one as long as somebody has it.
+  static std::shared_ptr<snapshot_hub> of(caf::actor_system& sys);
+
+  explicit snapshot_hub(const caf::actor_system* of) : system_(of) {}
+  ~snapshot_hub();
+
+  snapshot_hub(const snapshot_hub&) = delete;
+  snapshot_hub& operator=(const snapshot_hub&) = delete;
+
+  // -- gates ------------------------------------------------------------------
+
+  /// A place for a gate that starts. `gate` may be null.
+  std::unique_ptr<snapshot_slot> join(const std::string& name,
+                                      caf::weak_actor_ptr gate);
+
+  [[nodiscard]] duration interval() const noexcept {
+    return duration{interval_.load(std::memory_order_relaxed)};
+  }
+  [[nodiscard]] std::uint32_t keys() const noexcept {
+    return keys_.load(std::memory_order_relaxed);
+  }
+
+  // -- watches ----------------------------------------------------------------
+
+  void add_watch(const gate_watch_config& c);
+  void remove_watch(const gate_watch_config& c);
+
+  [[nodiscard]] std::vector<watched_gate> list() const;
+
+private:
+  friend class snapshot_slot;
+
+  /// The numbers of gates of one name.
+  struct numbers {
+    std::uint32_t highest = 0;
+    std::set<std::uint32_t> free;
+  };
+
+  void leave(const snapshot_slot& x);
+  void apply_watches();
+
+  const caf::actor_system* const system_;
+  /// Zero if nobody watches.
+  std::atomic<duration::rep> interval_{0};
+  std::atomic<std::uint32_t> keys_{0};
+  mutable std::mutex mutex_;
+  std::map<std::pair<std::string, std::uint32_t>, snapshot_slot*> slots_;
+  std::map<std::string, numbers> names_;
+  std::multiset<duration> intervals_;
+  std::multiset<std::uint32_t> wanted_keys_;
+};
+
+inline bool snapshot_slot::wanted() const noexcept {
+  return hub_->interval() > duration::zero();
+}
+
+inline duration snapshot_slot::interval() const noexcept {
+  return hub_->interval();
+}
+
+inline std::uint32_t snapshot_slot::keys() const noexcept {
+  return hub_->keys();
+}
+
+} // namespace caisson::detail

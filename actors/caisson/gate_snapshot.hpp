@@ -1,0 +1,68 @@
+// What a gate publishes about itself, for metrics.
+#pragma once
+
+#include <caisson/errc.hpp>
+#include <caisson/histogram.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson {
+
+/// A counter or gauge of a layer.
+struct snapshot_number {
+  std::string name = {};
+  std::int64_t value = 0;
+  bool gauge = false;
+};
+
+/// One key of a layer with a policy for each key.
+struct key_snapshot {
+  std::string key = {};
+  /// Empty for policies without states.
+  std::string state = {};
+  std::int64_t admitted = 0;
+};
+
+/// One layer of a gate.
+struct layer_snapshot {
+  std::string name = {};
+  std::string kind = {};
+  caisson::mode mode = caisson::mode::enforce;
+  /// Empty for policies without states.
+  std::string state = {};
+  std::vector<snapshot_number> numbers = {};
+  /// The busiest keys, as many as a `gate_watch` asks for.
+  std::vector<key_snapshot> keys = {};
+};
+
+/// How long something took; as `duration_summary`, with all that was counted.
+struct duration_snapshot {
+  measured what = measured::calls;
+  bool ok = true;
+  wide_histogram counts = {};
+};
+
+/// The state of a gate at one instant.
+struct gate_snapshot {
+  time_point taken = {};
+  gate_state state = gate_state::accepting;
+  worker_state worker = worker_state::none;
+  /// The gate's own counters and gauges, as in `status`.
+  std::map<std::string, std::int64_t> metrics = {};
+  /// How many calls and leases ended with each of Caisson's errors, by their
+  /// number, whoever they came from; under 0 those with another error.
+  std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
+  /// From the outside in.
+  std::vector<layer_snapshot> layers = {};
+  /// What never happened is left out.
+  std::vector<duration_snapshot> durations = {};
+};
+
+} // namespace caisson

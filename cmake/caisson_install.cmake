@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/caisson)
 
 # Each library has its targets file, so that those that are not asked for need
 # not have their dependencies installed.
-foreach(name IN ITEMS runtime actors config tls)
+foreach(name IN ITEMS runtime actors config metrics tls)
   if(TARGET caisson_${name})
     install(TARGETS caisson_${name} EXPORT caisson_${name}
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -16,8 +16,13 @@ foreach(name IN ITEMS runtime actors config tls)
   endif()
 endforeach()
 
+set(left_out)
+if(NOT TARGET caisson_metrics)
+  set(left_out PATTERN metrics EXCLUDE)
+endif()
 install(DIRECTORY runtime/caisson actors/caisson
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
+  ${left_out})
 
 configure_package_config_file(cmake/caissonConfig.cmake.in
   ${PROJECT_BINARY_DIR}/caissonConfig.cmake INSTALL_DESTINATION ${package_dir}

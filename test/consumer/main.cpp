@@ -1,6 +1,9 @@
 // Guards an actor with the installed package, asks it something, and checks the
 // answer.
 #include <caisson/gate.hpp>
+#ifdef WITH_METRICS
+#include <caisson/metrics/server.hpp>
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -19,6 +22,10 @@ caf::behavior doubler() {
 int main() {
   caisson::system_config config;
   caf::actor_system system{config};
+#ifdef WITH_METRICS
+  caisson::metrics_server metrics{system, "127.0.0.1:0"};
+  std::printf("metrics are served: %s\n", metrics.port() > 0 ? "yes" : "no");
+#endif
 
   using namespace std::chrono_literals;
   auto guarded = caisson::spawn_gate(

@@ -1,0 +1,120 @@
+// Texts of users as labels and names.
+#include <caisson/metrics/detail/address.hpp>
+#include <caisson/metrics/detail/labels.hpp>
+#include <caisson/metrics/detail/names.hpp>
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::string_literals;
+
+TEST(labels, keep_what_is_valid) {
+  for (auto x : {"", "payments", "a\"b\\c\nd\te", "größe", "支付", "😀", "\x7e",
+                 "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
+    EXPECT_EQ(detail::label_text(x), x);
+}
+
+TEST(labels, replace_what_is_not) {
+  struct {
+    std::string text;
+    std::string label;
+  } const table[] = {
+    {"a\xff"
+     "b",
+     "a\ufffdb"},
+    {"\0"s, "\ufffd"},
+    {"\x1b[31m", "\ufffd[31m"},
+    {"\x7f", "\ufffd"},
+    // Cut off, overlong, a surrogate, too high.
+    {"x\xe2\x82", "x\ufffd\ufffd"},
+    {"\xc0\xaf", "\ufffd\ufffd"},
+    {"\xe0\x80\xaf", "\ufffd\ufffd\ufffd"},
+    {"\xed\xa0\x80", "\ufffd\ufffd\ufffd"},
+    {"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"},
+    {"\x80", "\ufffd"},
+  };
+  for (auto& row : table)
+    EXPECT_EQ(detail::label_text(row.text), row.label);
+}
+
+TEST(labels, are_cut_between_characters) {
+  EXPECT_EQ(detail::label_text(std::string(300, 'a')), std::string(256, 'a'));
+  auto text = std::string(255, 'a') + "ä";
+  EXPECT_EQ(detail::label_text(text), std::string(255, 'a'));
+}
+
+RC_GTEST_PROP(labels_property, of_anything_are_fit, (const std::string& text)) {
+  auto label = detail::label_text(text);
+  RC_ASSERT(label.size() <= detail::max_label_length);
+  RC_ASSERT(detail::label_text(label) == label);
+  auto name = detail::metric_name(text);
+  RC_ASSERT(!name.empty() && !(name[0] >= '0' && name[0] <= '9'));
+  RC_ASSERT(detail::metric_name(name) == name);
+}
+
+TEST(labels, that_would_be_the_same_get_a_number) {
+  detail::unique_labels x;
+  EXPECT_EQ(x.add("a"), "a");
+  EXPECT_EQ(x.add("\xff"), "\ufffd");
+  EXPECT_EQ(x.add("\xfe"), "\ufffd#2");
+  EXPECT_EQ(x.add("\xfd"), "\ufffd#3");
+  EXPECT_EQ(x.add("\ufffd#4"), "\ufffd#4");
+  EXPECT_EQ(x.add("\xfc"), "\ufffd#5");
+}
+
+TEST(metric_names, have_base_units) {
+  struct {
+    const char* kind;
+    const char* gauge;
+    const char* name;
+    double scale;
+  } const table[] = {
+    {"semaphore", "in_use", "caisson_layer_in_use", 1},
+    {"breaker", "failure_rate_permille", "caisson_layer_failure_rate_ratio",
+     1e-3},
+    {"canary", "canary_tail_us", "caisson_layer_canary_tail_seconds", 1e-6},
+    {"canary", "share_ppm", "caisson_layer_share_ratio", 1e-6},
+    {"breaker", "window_total", "caisson_layer_window_results", 1},
+    {"degradation", "level_extras", "caisson_layer_level", 1},
+    {"mine", "level_extras", "caisson_layer_level_extras", 1},
+    {"breaker", "state", "caisson_layer_state_value", 1},
+    {"mine", "odd name!", "caisson_layer_odd_name_", 1},
+    {"mine", "x_total", "caisson_layer_x_total_value", 1},
+  };
+  for (auto& row : table) {
+    auto form = detail::form_of_gauge(row.kind, row.gauge);
+    EXPECT_EQ(form.name, row.name);
+    EXPECT_EQ(form.scale, row.scale);
+  }
+  EXPECT_EQ(detail::form_of_gauge("degradation", "level_extras").level,
+            "extras");
+}
+
+TEST(addresses, are_of_this_machine_unless_they_say_otherwise) {
+  struct {
+    const char* text;
+    const char* address;
+  } const table[] = {
+    {"127.0.0.1:9464", "127.0.0.1:9464"}, {"9464", "127.0.0.1:9464"},
+    {"localhost:0", "127.0.0.1:0"},       {"0.0.0.0:80", "0.0.0.0:80"},
+    {"[::1]:9464", "[::1]:9464"},
+  };
+  for (auto& row : table)
+    EXPECT_EQ(detail::listening_address(row.text), row.address);
+}
+
+TEST(addresses, that_say_something_else_are_refused) {
+  for (auto x : {"", ":", ":9464", "host:9464", "127.0.0.1", "127.0.0.1:",
+                 "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:80s",
+                 "127.0.0.1:80,0.0.0.0:81", "::1:80", "[::1]", "+80", " 80"})
+    EXPECT_THROW(detail::listening_address(x), config_error) << x;
+}
+
+} // namespace
+} // namespace caisson::test

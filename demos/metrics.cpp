@@ -2,8 +2,8 @@
 //
 //   metrics [--address HOST:PORT] [--seconds N]
 //
-// Without arguments: 4 s on a free port of 127.0.0.1. docs/operation.md shows it
-// with a Prometheus.
+// Without arguments: 4 s on a free port of 127.0.0.1. docs/operation.md shows
+// it with a Prometheus.
 #include "http_get.hpp"
 #include "story.hpp"
 

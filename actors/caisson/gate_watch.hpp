@@ -43,9 +43,9 @@ void describe(field_visitor& v, gate_watch_config& c);
 
 /// As long as it lives, all gates of a system, local ones included, publish
 /// snapshots of their state: when the watch begins, and whenever something has
-/// changed. Reading them sends no message and waits for no gate. A gate to which
-/// nothing happens publishes its state once and then does nothing; without a
-/// watch no gate does anything.
+/// changed. Reading them sends no message and waits for no gate. A gate to
+/// which nothing happens publishes its state once and then does nothing;
+/// without a watch no gate does anything.
 ///
 /// A local gate has no mailbox: it begins to publish with the next call, and if
 /// its actor has no behaviour, what happens within `every` of a publication is

@@ -1,11 +1,14 @@
 // What metrics cost gates that are busy: publishing them, and being scraped.
 #include <caisson/gate.hpp>
+#include <caisson/metrics/collector.hpp>
 #include <caisson/metrics/server.hpp>
+#include <caisson/virtual_time.hpp>
 
 #include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>
 #include <http_get.hpp>
+#include <prometheus/text_serializer.h>
 
 #include <atomic>
 #include <memory>
@@ -19,8 +22,8 @@ using namespace std::chrono_literals;
 
 struct setup {
   std::size_t gates = 1'000;
-  int seconds = 3;
-  int rounds = 5;
+  int seconds = 10;
+  int rounds = 3;
 };
 
 /// How metrics are used during a measurement.
@@ -32,13 +35,14 @@ struct usage {
 };
 
 constexpr usage usages[] = {
-  {"no collector", false, 0ms},
-  {"a collector, no scrape", true, 0ms},
-  {"a scrape each second", true, 1s},
+  {"no collector", false, 0ms},          {"a collector, no scrape", true, 0ms},
+  {"a scrape each 10 s", true, 10s},     {"a scrape each second", true, 1s},
   {"a scrape each 100 ms", true, 100ms},
 };
 
-/// Keeps one request under way at each of its gates.
+constexpr auto tick = 20ms;
+
+/// Asks each of its gates once in a tick.
 class client final : public caf::event_based_actor {
 public:
   client(caf::actor_config& cfg, std::vector<caf::actor> gates,
@@ -47,25 +51,31 @@ public:
   }
 
   caf::behavior make_behavior() override {
-    for (std::size_t i = 0; i < gates_.size(); ++i)
-      ask(i);
-    return {[](bool) {}};
+    ask_all();
+    return {[this](bool) { ask_all(); }};
   }
 
 private:
-  void ask(std::size_t i) {
-    auto next = [this, i] {
-      answers_.fetch_add(1, std::memory_order_relaxed);
-      ask(i);
-    };
-    portable::ask(this, gates_[i], portable::no_timeout, std::int32_t{1})
-      .then([next](std::int32_t) { next(); },
-            [next](const caf::error&) { next(); });
+  void ask_all() {
+    portable::later(this, tick, true);
+    auto count = [this] { answers_.fetch_add(1, std::memory_order_relaxed); };
+    for (const auto& g : gates_)
+      portable::ask(this, g, portable::no_timeout, std::int32_t{1})
+        .then([count](std::int32_t) { count(); },
+              [count](const caf::error&) { count(); });
   }
 
   std::vector<caf::actor> gates_;
   std::atomic<std::size_t>& answers_;
 };
+
+stack four_layers_with_deadline(std::string name) {
+  return stack{std::move(name)}
+    .deadline()
+    .retrier({.idempotent = true})
+    .breaker()
+    .semaphore({.permits = 10});
+}
 
 caf::behavior echo() {
   return {[](std::int32_t x) { return x; }};
@@ -79,12 +89,9 @@ public:
     for (std::size_t i = 0; i < s.gates; ++i) {
       if (i % gates_of_client == 0)
         behind_ = caf::actor_cast<caf::actor>(sys_.spawn(echo));
-      mine.push_back(spawn_gate(sys_, worker{behind_},
-                                stack{fmt::format("gate-{:05}", i)}
-                                  .deadline()
-                                  .retrier({.idempotent = true})
-                                  .breaker()
-                                  .semaphore({.permits = 10})));
+      mine.push_back(
+        spawn_gate(sys_, worker{behind_},
+                   four_layers_with_deadline(fmt::format("gate-{:05}", i))));
       all_.push_back(mine.back());
       if (mine.size() == gates_of_client || i + 1 == s.gates)
         clients_.push_back(caf::actor_cast<caf::actor>(
@@ -114,6 +121,9 @@ private:
 };
 
 struct result {
+  /// Processor time of a call, in microseconds, without what the client of a
+  /// scrape takes.
+  std::vector<double> cost;
   std::vector<double> rates;
   std::vector<double> scrape_ms;
   std::size_t page = 0;
@@ -124,25 +134,29 @@ void measure(crowd& c, const setup& s, const usage& u, result& out) {
   if (u.collector)
     server.emplace(c.system(), "127.0.0.1:0");
   // The gates begin to publish.
-  std::this_thread::sleep_for(u.collector ? 1500ms : 200ms);
+  std::this_thread::sleep_for(1500ms);
   std::atomic<bool> done{false};
+  std::atomic<double> of_client{0};
   std::thread scraper;
+  auto busy = process_seconds();
+  auto begin = wall_clock::now();
+  auto before = c.answers();
   if (u.scrape_every > 0ms)
     scraper = std::thread{[&] {
-      for (auto next = wall_clock::now(); !done; next += u.scrape_every) {
+      for (auto next = begin; !done; next += u.scrape_every) {
         std::this_thread::sleep_until(next);
-        auto begin = wall_clock::now();
+        auto start = wall_clock::now();
         out.page = demo::http_get(server->port(), "/metrics").size();
-        out.scrape_ms.push_back(1e3 * seconds_since(begin));
+        out.scrape_ms.push_back(1e3 * seconds_since(start));
+        of_client = thread_seconds();
         // One that takes longer than the interval is not caught up with.
         next = std::max(next, wall_clock::now() - u.scrape_every);
       }
     }};
-  auto begin = wall_clock::now();
-  auto before = c.answers();
   std::this_thread::sleep_for(std::chrono::seconds(s.seconds));
-  out.rates.push_back(static_cast<double>(c.answers() - before)
-                      / seconds_since(begin));
+  auto calls = static_cast<double>(c.answers() - before);
+  out.rates.push_back(calls / seconds_since(begin));
+  out.cost.push_back(1e6 * (process_seconds() - busy - of_client) / calls);
   done = true;
   if (scraper.joinable())
     scraper.join();
@@ -158,17 +172,18 @@ void run(const setup& s) {
     for (std::size_t i = 0; i < std::size(usages); ++i)
       measure(c, s, usages[i], results[i]);
   }
-  fmt::print("{} gates with four layers, {} threads\n\n"
-             "| metrics | calls a second | against none | a scrape | its page "
-             "|\n| --- | --- | --- | --- | --- |\n",
-             s.gates, std::thread::hardware_concurrency());
-  auto base = median(results[0].rates);
+  fmt::print("{} gates with four layers, {:.0f} calls a second each\n\n"
+             "| metrics | calls a second | processor time of a call | against "
+             "none | a scrape | its page |\n"
+             "| --- | --- | --- | --- | --- | --- |\n",
+             s.gates, 1 / std::chrono::duration<double>(tick).count());
+  auto base = median(results[0].cost);
   for (std::size_t i = 0; i < std::size(usages); ++i) {
     auto& x = results[i];
-    auto rate = median(x.rates);
+    auto cost = median(x.cost);
     fmt::print(
-      "| {} | {:.0f} | {:+.1f} % | {} | {} |\n", usages[i].name, rate,
-      100 * (rate / base - 1),
+      "| {} | {:.0f} | {:.2f} µs | {:+.1f} % | {} | {} |\n", usages[i].name,
+      median(x.rates), cost, 100 * (cost / base - 1),
       x.scrape_ms.empty() ? "-" : fmt::format("{:.0f} ms", median(x.scrape_ms)),
       x.page == 0
         ? "-"
@@ -176,21 +191,65 @@ void run(const setup& s) {
   }
 }
 
+// What the parts cost for one gate, in microseconds of their own thread.
+void run_parts() {
+  constexpr auto steps = 2'000;
+  virtual_time world;
+  auto behind = caf::actor_cast<caf::actor>(world.system().spawn(echo));
+  auto gate = spawn_gate(world, worker{behind}, four_layers_with_deadline("g"));
+  for (std::int32_t i = 0; i < 1'000; ++i)
+    world.request(gate, i);
+  auto cost = [&] {
+    auto begin = thread_seconds();
+    for (auto i = 0; i < steps; ++i) {
+      world.request(gate, std::int32_t{1});
+      world.advance(1s);
+    }
+    return 1e6 * (thread_seconds() - begin) / steps;
+  };
+  auto without = cost();
+  metrics_collector gates{world, {}};
+  // A call, which is told at once, as the last was a second ago.
+  auto with = cost();
+  std::size_t families = 0;
+  auto begin = thread_seconds();
+  for (auto i = 0; i < steps; ++i)
+    families += gates.Collect().size();
+  auto collect = 1e6 * (thread_seconds() - begin) / steps;
+  auto all = gates.Collect();
+  std::size_t bytes = 0;
+  begin = thread_seconds();
+  for (auto i = 0; i < steps; ++i)
+    bytes += prometheus::TextSerializer{}.Serialize(all).size();
+  auto text = 1e6 * (thread_seconds() - begin) / steps;
+  fmt::print("\n| one gate | |\n| --- | --- |\n"
+             "| a publication | {:.0f} µs |\n"
+             "| a scrape: {} families | {:.0f} µs |\n"
+             "| the same: {:.0f} kB of text | {:.0f} µs |\n",
+             with - without, families / steps, collect,
+             static_cast<double>(bytes) / steps / 1e3, text);
+  for (const auto& x : {caf::actor{gate}, behind})
+    world.kill(x);
+}
+
 } // namespace
 } // namespace caisson::bench
 
 int main(int argc, char** argv) {
   caisson::bench::setup s;
-  CLI::App app{"What metrics cost gates that are as busy as the machine "
-               "allows.\n\nPrints the median number of calls a second through "
-               "all gates, and how long a scrape takes."};
+  CLI::App app{
+    "What metrics cost busy gates.\n\nPrints the processor time that "
+    "the program takes for a call, all its threads together: what "
+    "it takes more with metrics, it has less for calls."};
   app.add_option("--gates", s.gates, "how many gates, default 1000")
     ->check(CLI::Range(1, 100'000));
-  app.add_option("--seconds", s.seconds, "of each measurement, default 3")
+  app.add_option("--seconds", s.seconds, "of each measurement, default 10")
     ->check(CLI::Range(1, 3'600));
-  app.add_option("--rounds", s.rounds, "how many of each, default 5")
+  app.add_option("--rounds", s.rounds, "how many of each, default 3")
     ->check(CLI::Range(1, 1'000));
   CLI11_PARSE(app, argc, argv);
   caisson::init_types();
+  caisson::bench::run_parts();
+  std::fflush(stdout);
   caisson::bench::run(s);
 }

@@ -14,8 +14,8 @@ namespace caisson::detail {
 
 namespace {
 
-// Of a layer with more keys, what all of them count is not added up: that takes a
-// microsecond for three of them, each time.
+// Of a layer with more keys, what all of them count is not added up: that takes
+// a microsecond for three of them, each time.
 constexpr std::size_t most_read_keys = 10'000;
 
 void take_numbers(const std::vector<metric>& all, const layer_entry& x,

@@ -100,8 +100,8 @@ void snapshot_hub::add_watch(const gate_watch_config& c) {
         if (x->gate_)
           gates.push_back(x->gate_);
   }
-  // A gate looks whether it is watched when something happens to it. This has no
-  // other effect: no sender has such a request.
+  // A gate looks whether it is watched when something happens to it. This has
+  // no other effect: no sender has such a request.
   for (const auto& x : gates)
     if (auto gate = caf::actor_cast<caf::actor>(x))
       portable::tell_anon(gate, cancelled{});

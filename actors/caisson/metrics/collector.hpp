@@ -1,4 +1,4 @@
-// The gates of a system as metrics, for a registry or exposer of prometheus-cpp.
+// The gates of a system as metrics, for an exposer of prometheus-cpp.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -20,8 +20,8 @@ namespace caisson {
 ///
 /// From its construction on, the gates publish what they count (`gate_watch`).
 /// `Collect` reads what was published last: it sends no message and waits for
-/// no gate. It may be called from any thread. The collector must not outlive the
-/// system.
+/// no gate. It may be called from any thread. The collector must not outlive
+/// the system.
 class metrics_collector final : public prometheus::Collectable {
 public:
   /// Throws `config_error` if the configuration is not valid.

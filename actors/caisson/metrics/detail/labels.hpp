@@ -11,9 +11,9 @@ namespace caisson::detail {
 /// Longer texts are cut.
 inline constexpr std::size_t max_label_length = 256;
 
-/// `text` as valid UTF-8 of at most `max_label_length` bytes. What is not valid,
-/// and control characters other than line breaks and tabs, becomes U+FFFD: a
-/// server refuses all that it scrapes with one text of that kind.
+/// `text` as valid UTF-8 of at most `max_label_length` bytes. What is not
+/// valid, and control characters other than line breaks and tabs, becomes
+/// U+FFFD: a server refuses all that it scrapes with one text of that kind.
 [[nodiscard]] std::string label_text(std::string_view text);
 
 /// A name for a metric: a letter, then letters, digits and underscores; what

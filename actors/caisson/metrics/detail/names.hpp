@@ -37,8 +37,8 @@ struct gauge_form {
 [[nodiscard]] gauge_form form_of_gauge(std::string_view kind,
                                        std::string_view name);
 
-/// The names of the states that a policy of that kind has, apart from those that
-/// depend on its settings; empty if nothing is known.
+/// The names of the states that a policy of that kind has, apart from those
+/// that depend on its settings; empty if nothing is known.
 [[nodiscard]] std::span<const std::string_view>
 states_of_kind(std::string_view kind);
 

@@ -59,6 +59,8 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   auto owned = std::make_unique<world>(arm, options.seed, options.log);
   auto& w = *owned;
   auto& recorder = w.recorder();
+  if (options.details)
+    recorder.record_details(*options.details);
   auto whole = seconds(arm.length);
   // A tenth of a second of the world can take minutes.
   w.time().watch([&] {

@@ -3,9 +3,11 @@
 
 #include <sim/scenario/scenario.hpp>
 #include <sim/world/result.hpp>
+#include <sim/world/run_details.hpp>
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace caisson::sim {
@@ -23,11 +25,13 @@ struct run_options {
   bool abandon = false;
   /// Gets every line of the event log, without the line break.
   std::function<void(std::string_view)> log;
+  /// Whether `arm_result::details` are recorded, and which samples.
+  std::optional<sample_settings> details = std::nullopt;
 };
 
 /// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
-/// same result and same event log, whatever `progress` and `log` are. Throws
-/// `config_error` if the arm cannot be built.
+/// same result and same event log, whatever `progress`, `log` and `details`
+/// are. Throws `config_error` if the arm cannot be built.
 [[nodiscard]] arm_result run_arm(const arm_config& arm,
                                  const run_options& options);
 

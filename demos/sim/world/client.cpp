@@ -123,6 +123,9 @@ void client::attempt(std::uint64_t key, request& r) {
   w.key = r.key.value();
   w.operation = r.target->operation;
   w.from_client = true;
+  if (auto* details = world_.recorder->details())
+    details->called({true, load_}, attempt_key, r.target->route, w,
+                    world_.recorder->since_start(now()));
   forward((*world_.gates)[r.target->route], attempt_key,
           caf::make_message(call{caf::make_message(w), std::move(o)}), false);
 }
@@ -148,6 +151,9 @@ void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
 
 void client::attempt_over(std::uint64_t key, request& r, ending how,
                           bool substituted) {
+  if (auto* details = world_.recorder->details())
+    details->call_over({true, load_}, r.under_way, r.target->route, how,
+                       world_.recorder->since_start(now()));
   r.under_way = 0;
   timer().cancel(r.timeout);
   if (auto pause = pause_before_next(r, how)) {

@@ -1,6 +1,5 @@
 #include <sim/world/outgoing_calls.hpp>
 
-#include <sim/world/messages.hpp>
 #include <sim/world/purpose.hpp>
 
 #include <algorithm>
@@ -44,11 +43,15 @@ outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
   j.last_call = call_key;
   ++j.open_calls;
   ++e.open;
-  return made_call{plan.route, call_key, message_for(plan, j, own_key, now)};
+  work w;
+  w.request = j.request;
+  w.key = own_key.value();
+  w.operation = plan.operation;
+  return made_call{plan.route, call_key, w, message_for(plan, j, w, now)};
 }
 
 caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
-                                         draw_key key, time_point now) const {
+                                         const work& w, time_point now) const {
   call_options o;
   o.priority = j.priority;
   o.idempotent = plan.idempotent ? idempotence::yes : idempotence::no;
@@ -58,10 +61,6 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
     deadline = std::min(deadline, time_after(now, plus(timeout, duration{1})));
   if (deadline != never)
     o.deadline_ns = deadline.time_since_epoch().count();
-  work w;
-  w.request = j.request;
-  w.key = key.value();
-  w.operation = plan.operation;
   return caf::make_message(call{caf::make_message(w), std::move(o)});
 }
 

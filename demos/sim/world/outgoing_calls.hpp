@@ -4,6 +4,7 @@
 #include <sim/scenario/scenario.hpp>
 #include <sim/world/cache_set.hpp>
 #include <sim/world/job.hpp>
+#include <sim/world/messages.hpp>
 #include <sim/world/slot_table.hpp>
 
 #include <caisson/caf.hpp>
@@ -33,6 +34,7 @@ public:
     std::uint32_t route;
     /// Names the call from now on.
     std::uint64_t key;
+    work what;
     caf::message content;
   };
 
@@ -58,7 +60,7 @@ public:
 
 private:
   [[nodiscard]] caf::message message_for(const planned_call& plan, const job& j,
-                                         draw_key key, time_point now) const;
+                                         const work& w, time_point now) const;
 
   const service_config& config_;
   slot_table<pending> pending_;

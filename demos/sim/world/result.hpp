@@ -8,11 +8,14 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace caisson::sim {
+
+struct run_details;
 
 /// Latencies of a set of requests. Percentiles are exact to 1.6 %, the rest is
 /// exact. All zero if `count` is.
@@ -177,6 +180,8 @@ struct arm_result {
   /// Names of breakers: the gate's name and the layer's.
   std::vector<std::string> breakers;
   std::vector<second_row> seconds;
+  /// Nothing unless they were asked for.
+  std::shared_ptr<const run_details> details;
 
   /// Of the event log.
   std::uint64_t events = 0;

@@ -2,6 +2,7 @@
 
 #include <caisson/detail/settings_text.hpp>
 
+#include <memory>
 #include <utility>
 
 namespace caisson::sim {
@@ -21,6 +22,8 @@ std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
   ++open_;
   ++requests_;
   log_.line(at, "offer {} #{}", plan_.arm.loads[load].name, requests_);
+  if (details_)
+    details_->request_begun(requests_, load, at);
   return requests_;
 }
 
@@ -55,6 +58,8 @@ void run_recorder::answered(time_point now, std::uint64_t request,
   --open_;
   log_.line(since_start(now), "answer #{} {}{}", request, name_of(how),
             substituted ? " substituted" : "");
+  if (details_)
+    details_->request_over(request, how, since_start(now));
 }
 
 // Counts in the second in which the request began, which may be over.
@@ -119,6 +124,8 @@ void run_recorder::end_second() {
     row.services.push_back(s.end_second());
   row.breakers = breaker_states_;
   result_.seconds.push_back(std::move(row));
+  if (details_)
+    details_->end_second();
   second_ = {};
   second_latency_.clear();
 }
@@ -143,6 +150,8 @@ arm_result run_recorder::result(time_point end) {
                              by_operation_[i].summary());
   for (auto& s : services_)
     r.services.push_back(s.summary(since_start(end)));
+  if (details_)
+    r.details = std::make_shared<const run_details>(details_->details());
   r.events = log_.lines();
   r.digest = log_.digest();
   return r;

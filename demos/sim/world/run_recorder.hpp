@@ -1,6 +1,7 @@
 // What happened in a run: counts, sums and the event log.
 #pragma once
 
+#include <sim/world/details_recorder.hpp>
 #include <sim/world/ending.hpp>
 #include <sim/world/event_log.hpp>
 #include <sim/world/histogram.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +32,15 @@ public:
   /// For instants of the actor system's clock.
   void set_start(time_point t) { start_ = t; }
   [[nodiscard]] duration since_start(time_point t) const { return t - start_; }
+
+  /// From here on, records what `arm_result::details` has.
+  void record_details(const sample_settings& settings) {
+    details_.emplace(plan_.routes.size(), settings);
+  }
+  /// Nothing unless details are recorded.
+  [[nodiscard]] details_recorder* details() noexcept {
+    return details_ ? &*details_ : nullptr;
+  }
 
   event_log& log() noexcept { return log_; }
   service_recorder& service(std::size_t i) { return services_[i]; }
@@ -89,6 +100,7 @@ private:
   histogram second_latency_;
   std::vector<histogram> by_operation_;
   std::vector<service_recorder> services_;
+  std::optional<details_recorder> details_;
   std::vector<std::string> breaker_states_;
   std::map<std::pair<std::string, std::string>, std::size_t> breaker_index_;
   std::uint64_t requests_ = 0;

@@ -101,6 +101,8 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
                at());
   j->order = ++entered_;
+  if (auto* details = world_.recorder->details())
+    details->entered(index_, j->order, *asked.first, at());
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
     j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
@@ -244,8 +246,11 @@ void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
   const auto& c = j.what->steps[j.step].calls[entry].config;
   auto& e = j.entries[entry];
   while (e.made < c.count && (c.parallel || e.open == 0))
-    if (auto x = calls_.make(key, j, entry, now()))
+    if (auto x = calls_.make(key, j, entry, now())) {
+      if (auto* details = world_.recorder->details())
+        details->called_for(index_, j.order, x->key, x->route, x->what, at());
       forward((*world_.gates)[x->route], x->key, std::move(x->content), false);
+    }
 }
 
 void service::handle_answer(std::uint64_t key, caf::message content) {
@@ -257,14 +262,18 @@ void service::handle_answer(std::uint64_t key, caf::message content) {
   if (!owner)
     return; // The request has been answered without it.
   auto& j = *jobs_.find(*owner);
-  call_done(j, calls_.end(key, j), std::move(content));
+  call_done(key, j, std::move(content));
   serve_next();
 }
 
-void service::call_done(job& j, const outgoing_calls::pending& p,
-                        caf::message content) {
+void service::call_done(std::uint64_t key, job& j, caf::message content) {
+  auto p = calls_.end(key, j);
   const auto& plan = j.what->steps[j.step].calls[p.entry];
-  auto ok = outcome_of(content).ok;
+  auto ended = outcome_of(content);
+  auto ok = ended.ok;
+  if (auto* details = world_.recorder->details())
+    details->call_over({false, index_}, key, plan.route, ending_of(ended),
+                       at());
   if (ok)
     calls_.remember(p, j, now());
   if (!ok && !plan.config.optional)
@@ -280,6 +289,8 @@ void service::give_up_calls(job& j) {
     auto key = j.first_call;
     auto p = calls_.end(key, j);
     const auto& plan = j.what->steps[j.step].calls[p.entry];
+    if (auto* details = world_.recorder->details())
+      details->call_given_up({false, index_}, key, at());
     tell_from_return_address((*world_.gates)[plan.route],
                              caf::make_message(cancelled{call_number(key)}));
   }
@@ -405,12 +416,20 @@ duration service::at() const {
 
 void service::note(std::string_view what, const job& j) {
   world_.recorder->log().line(at(), "{} {} #{}", what, j.what->name, j.request);
+  auto* details = world_.recorder->details();
+  if (details && what == "begin")
+    details->begun(index_, j.order, at());
+  else if (details)
+    details->left(index_, j.order, what, at());
 }
 
 void service::note(std::string_view what, const work& w) {
   world_.recorder->log().line(at(), "{} {} #{}", what,
                               world_.plan->operations[w.operation].name,
                               w.request);
+  auto* details = world_.recorder->details();
+  if (details && what != "arrive")
+    details->turned_away(what, w, at());
 }
 
 } // namespace caisson::sim

@@ -67,8 +67,7 @@ private:
   void do_step(job_key key, job& j);
   void make_calls(job_key key, job& j);
   void make_calls_of(job_key key, job& j, std::uint32_t entry);
-  void call_done(job& j, const outgoing_calls::pending& p,
-                 caf::message content);
+  void call_done(std::uint64_t key, job& j, caf::message content);
   void give_up_calls(job& j);
   [[nodiscard]] double slowness() const;
 

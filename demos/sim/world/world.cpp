@@ -7,9 +7,6 @@
 #include <caisson/gate.hpp>
 #include <caisson/stack_toml.hpp>
 
-#include <fmt/format.h>
-
-#include <map>
 #include <utility>
 
 namespace caisson::sim {
@@ -124,7 +121,6 @@ void world::spawn_services() {
 }
 
 void world::spawn_routes() {
-  std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> same;
   for (const auto& r : plan_.routes) {
     const auto& c = plan_.arm.services[r.to];
     auto gated = !c.stack.empty();
@@ -140,12 +136,8 @@ void world::spawn_routes() {
     auto behind = worker{target}.takes_calls();
     if (wants_cancels)
       behind = std::move(behind).takes_cancelled();
-    auto name = fmt::format("{} -> {}", r.from, c.name);
-    // A second route between the two differs in policies or latency.
-    if (auto n = ++same[{r.from, r.to}]; n > 1)
-      name += fmt::format(" ({})", n);
     route_gates_.push_back(
-      spawn_gate_of(name, r.edge.stack, std::move(behind)));
+      spawn_gate_of(r.name, r.edge.stack, std::move(behind)));
   }
 }
 

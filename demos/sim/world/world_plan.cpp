@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <utility>
 
 namespace caisson::sim {
 
@@ -46,8 +47,12 @@ std::uint32_t world_plan::route_for(const std::string& from, bool from_client,
     if (r.edge.stack == edge.stack && r.edge.latency == edge.latency)
       return i;
   }
+  auto name = fmt::format("{} -> {}", from, arm.services[to].name);
+  // A further route between the two differs in policies or latency.
+  if (!between.empty())
+    name += fmt::format(" ({})", between.size() + 1);
   between.push_back(static_cast<std::uint32_t>(routes.size()));
-  routes.push_back({from, to, from_client, edge});
+  routes.push_back({std::move(name), from, to, from_client, edge});
   return between.back();
 }
 

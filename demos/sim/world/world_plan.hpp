@@ -16,6 +16,9 @@ namespace caisson::sim {
 
 /// What a caller uses to reach a service: one gate each.
 struct route {
+  /// `from -> to`, and from the second one between the two on its number, as in
+  /// `from -> to (2)`.
+  std::string name;
   /// The name of a load or of a service.
   std::string from;
   /// Index of the service.

@@ -1,0 +1,78 @@
+// What is recorded of a run only for those who want to look into it.
+#pragma once
+
+#include <caisson/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// One route within one second.
+struct edge_second {
+  /// Calls that callers made, without the attempts of policies.
+  std::uint64_t calls = 0;
+  /// Calls that ended with an error, or that a client has given up.
+  std::uint64_t failed = 0;
+};
+
+/// What a service did for one attempt of a call. Times are since the start of
+/// the request.
+struct sample_work {
+  duration arrived = duration::zero();
+  std::optional<duration> begun = {};
+  std::optional<duration> left = {};
+  /// `done`, `fail`, `drop`, `lose`, `refuse` or `down`; empty before it left.
+  std::string_view how = {};
+};
+
+/// A call that a client or a service made for a request. Times as above.
+struct sample_call {
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// The call for which it was made, by index; `none` for those of clients.
+  std::size_t parent = none;
+  /// Index in the plan.
+  std::uint32_t operation = 0;
+  duration made = duration::zero();
+  std::optional<duration> ended = {};
+  /// The name of an `ending`, or `given_up`; empty before it ended.
+  std::string_view how = {};
+  std::vector<sample_work> works = {};
+};
+
+/// A request of a client with all that was done for it.
+struct sample_request {
+  std::uint64_t number = 0;
+  std::size_t load = 0;
+  duration begun = duration::zero();
+  std::optional<duration> took = {};
+  /// The name of an `ending`; empty without an answer.
+  std::string_view how = {};
+  std::vector<sample_call> calls = {};
+  /// Calls and attempts that are not kept.
+  std::uint64_t more = 0;
+};
+
+/// Which requests are kept as samples: the first `requests` of those that begin
+/// in a second that is a multiple of `every`.
+struct sample_settings {
+  std::uint32_t every = 1;
+  std::uint32_t requests = 2;
+  /// Of one request.
+  std::size_t calls = 64;
+  /// Of one call.
+  std::size_t works = 8;
+};
+
+struct run_details {
+  /// By second, in the order of the plan's routes.
+  std::vector<std::vector<edge_second>> edges;
+  /// In the order in which they began.
+  std::vector<sample_request> samples;
+};
+
+} // namespace caisson::sim

@@ -124,9 +124,13 @@ TEST_F(command, refuses_bad_usage) {
     {{"run", "a", "--arm", ""}, "--arm: the value is empty"},
     {{"run", "a", "--json", ""}, "--json: the value is empty"},
     {{"run", "a", "--csv", ""}, "--csv: the value is empty"},
+    {{"run", "a", "--html", ""}, "--html: the value is empty"},
     {{"run", "a", "--log", ""}, "--log: the value is empty"},
     {{"run", "a", "--json", "b", "--csv", "./b"},
      "--csv: ./b is the same file as that of --json"},
+    {{"run", "a", "--csv", "b", "--html", "./b"},
+     "--html: ./b is the same file as that of --csv"},
+    {{"run", "a", "--html", "a"}, "--html: a is the same file as that of FILE"},
     {{"run", "a", "--log", "./a"},
      "--log: ./a is the same file as that of FILE"},
   };

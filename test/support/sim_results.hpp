@@ -149,7 +149,9 @@ inline arm_config small_arm() {
   c.name = "naive";
   c.title = "no policies, but retries";
   c.length = 2s;
-  c.services.emplace_back().name = "web";
+  auto& web = c.services.emplace_back();
+  web.name = "web";
+  web.operations.emplace_back().name = "web.home";
   c.loads.emplace_back().mix = {{"web.home", 1}};
   return c;
 }

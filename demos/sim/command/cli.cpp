@@ -40,11 +40,13 @@ output that cannot be written, 3 an internal error, 130 interrupted.)";
 constexpr auto run_footer = R"(Examples:
   caisson run boutique.toml
   caisson run boutique.toml --arm naive --arm caisson --json result.json
+  caisson run boutique.toml --html report.html
   caisson run boutique.toml --seeds 20 --quiet
 
 The same file and seed give the same results, byte for byte, on any number of
 cores, except for those below "-- speed". docs/simulator-output.md describes the
-formats of --json and --csv. Ctrl-C ends a run and shows what was done so far.
+formats of --json, --csv and --html. Ctrl-C ends a run and shows what was done
+so far.
 
 Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
 output cannot be written, 130 interrupted.)";
@@ -105,6 +107,9 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   };
   add_output("--json", args.json, "Write all results; - is stdout");
   add_output("--csv", args.csv, "Write a row per second; - is stdout");
+  add_output("--html", args.html,
+             "Write a page to look at in a browser: graph,\ncharts, sample "
+             "requests; - is stdout");
   add_output("--log", args.log, "Write the event log; - is stdout");
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
@@ -163,7 +168,7 @@ void check_outputs(const run_arguments& args) {
   std::vector<std::pair<std::string, std::string>> taken{{"FILE", args.file}};
   for (auto& [name, path] :
        {std::pair{"--json", args.json}, std::pair{"--csv", args.csv},
-        std::pair{"--log", args.log}}) {
+        std::pair{"--html", args.html}, std::pair{"--log", args.log}}) {
     if (path.empty())
       continue;
     for (const auto& [other, other_path] : taken)

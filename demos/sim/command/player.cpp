@@ -2,9 +2,11 @@
 
 #include <sim/command/ordered_work.hpp>
 #include <sim/report/expectations.hpp>
+#include <sim/report/html_samples.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string_view>
 #include <utility>
@@ -46,6 +48,10 @@ run_options player::options(turn i) {
                   .stop = parts_.stop,
                   .abandon = parts_.catch_signals,
                   .log = {}};
+  if (on_page(i)) {
+    auto longest = std::ranges::max(report_.arms, {}, &arm_config::length);
+    out.details = samples_for(report_.arms.size(), longest.length);
+  }
   out.progress = [this, i](double share) { show(i, share); };
   if (auto log = how_.log) {
     *log << fmt::format("# arm {} seed {}\n", report_.arms[arm_of(i)].name,
@@ -80,7 +86,7 @@ void player::note(turn i, arm_result result) {
   for (auto& text : failed_checks(result))
     add_failure(std::move(text), result);
   // The rows of thousands of runs would fill the memory.
-  if (report_.seeds > 1 && !how_.keep_rows)
+  if (report_.seeds > 1 && !how_.keep_rows && !on_page(i))
     result.seconds = {};
   report_.runs.back().arms.push_back(std::move(result));
 }

@@ -19,6 +19,9 @@ struct playing {
   std::size_t jobs = 1;
   /// Whether the rows of each second stay if there are several seeds.
   bool keep_rows = false;
+  /// Whether there will be a page, which shows the first seed: its rows stay
+  /// then, and a few requests of it are noted.
+  bool page = false;
   /// Gets the event logs, one arm after the other; then `jobs` must be 1.
   std::ostream* log = nullptr;
 };
@@ -40,6 +43,9 @@ private:
   [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
   [[nodiscard]] std::size_t arm_of(turn i) const {
     return i % report_.arms.size();
+  }
+  [[nodiscard]] bool on_page(turn i) const {
+    return how_.page && i < report_.arms.size();
   }
   [[nodiscard]] std::uint64_t seed_of(turn i) const {
     return report_.seed + i / report_.arms.size();

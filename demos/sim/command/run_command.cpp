@@ -6,6 +6,7 @@
 #include <sim/command/player.hpp>
 #include <sim/command/progress.hpp>
 #include <sim/report/csv.hpp>
+#include <sim/report/html.hpp>
 #include <sim/report/json.hpp>
 #include <sim/report/text.hpp>
 
@@ -17,9 +18,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <ostream>
+#include <string_view>
+#include <system_error>
 
 namespace caisson::sim {
 
@@ -62,22 +67,27 @@ void choose_arms(scenario& s, const run_arguments& args) {
 class outputs {
 public:
   outputs(const run_arguments& args, std::ostream& out)
-    : takes_stdout_(args.json == "-" || args.csv == "-" || args.log == "-") {
+    : takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-"
+                    || args.log == "-") {
     open(json_, args.json, out);
     open(csv_, args.csv, out);
+    open(html_, args.html, out);
     open(log_, args.log, out);
   }
 
   [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
   [[nodiscard]] bool want_rows() const { return json_ || csv_; }
+  [[nodiscard]] bool want_page() const { return html_.has_value(); }
   [[nodiscard]] std::ostream* log() { return log_ ? &log_->stream() : nullptr; }
 
-  void write(const report& r) {
+  void write(const report& r, const html_source& source) {
     if (json_)
       write_json(json_->stream(), r);
     if (csv_)
       write_csv(csv_->stream(), r);
-    for (auto file : {&json_, &csv_, &log_})
+    if (html_)
+      write_html(html_->stream(), r, source);
+    for (auto file : {&json_, &csv_, &html_, &log_})
       if (*file)
         (*file)->commit();
   }
@@ -92,6 +102,7 @@ private:
   bool takes_stdout_;
   std::optional<output_file> json_;
   std::optional<output_file> csv_;
+  std::optional<output_file> html_;
   std::optional<output_file> log_;
 };
 
@@ -103,6 +114,40 @@ report blank_report(scenario s, const run_arguments& args) {
   out.seeds = args.seeds;
   out.arms = std::move(s.arms);
   return out;
+}
+
+// What the file says; nothing of what can be read only once.
+std::string text_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return {};
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+// As a shell takes it for one word.
+std::string quoted_for_shell(const std::string& word) {
+  constexpr std::string_view plain
+    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:,=@";
+  if (word.find_first_not_of(plain) == word.npos)
+    return word;
+  std::string out = "'";
+  for (auto c : word)
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  return out + "'";
+}
+
+std::string repeating(const run_arguments& args, const scenario& s) {
+  auto out = "caisson run " + quoted_for_shell(args.file);
+  for (const auto& arm : args.arms)
+    out += " --arm " + quoted_for_shell(arm);
+  out += fmt::format(" --seed {}", args.seed.value_or(s.seed));
+  if (args.seeds > 1)
+    out += fmt::format(" --seeds {}", args.seeds);
+  return out + " --html report.html";
 }
 
 void print(const report& r, const run_arguments& args, std::ostream& out) {
@@ -127,6 +172,9 @@ status run_command(const run_arguments& args, std::ostream& out,
   if (parts.catch_signals)
     watch.emplace();
   outputs files{args, out};
+  html_source source;
+  if (files.want_page())
+    source = {text_of(args.file), repeating(args, world), parts.version};
   auto r = blank_report(std::move(world), args);
   {
     progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
@@ -135,6 +183,7 @@ status run_command(const run_arguments& args, std::ostream& out,
            parts,
            {.jobs = files.log() ? 1 : args.jobs.value_or(parts.jobs),
             .keep_rows = files.want_rows(),
+            .page = files.want_page(),
             .log = files.log()}}
       .play_all();
   }
@@ -143,7 +192,7 @@ status run_command(const run_arguments& args, std::ostream& out,
   else
     print(r, args, out);
   write_interruption(err, r);
-  files.write(r);
+  files.write(r, source);
   if (r.interrupted)
     return status::interrupted;
   return r.failures.empty() ? status::good : status::failed;

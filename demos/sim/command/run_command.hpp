@@ -24,6 +24,7 @@ struct run_arguments {
   /// Paths, `-` for standard output, empty for none.
   std::string json;
   std::string csv;
+  std::string html;
   std::string log;
   bool quiet = false;
   bool no_progress = false;

@@ -1,4 +1,5 @@
 #include <sim/report/json.hpp>
+#include <sim/report/json_values.hpp>
 #include <sim/report/metrics.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
@@ -152,36 +153,7 @@ json recovery_of(const arm_result& r) {
 }
 
 json to_json(const arm_result& r) {
-  json out{
-    {"name", r.name},
-    {"title", r.title},
-    {"seed", r.seed},
-    {"length", seconds(r.length)},
-    {"warmup", seconds(r.warmup)},
-    {"interrupted", r.interrupted},
-    {"verdict", verdict_of(r)},
-    {"recovery_from",
-     r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
-    {"recovered_at", recovered_at_of(r)},
-    {"recovery", recovery_of(r)},
-    {"relapses", list_of(r.relapses)},
-    {"warnings", r.warnings},
-    {"success", metric_of(r, "success")},
-    {"amplification", metric_of(r, "amplification")},
-    {"totals", to_json(r.totals)},
-    {"unanswered", r.unanswered},
-    {"answered_twice", r.answered_twice},
-    {"latency", to_json(r.latency)},
-  };
-  json operations = json::object();
-  for (const auto& [operation, latency] : r.by_operation)
-    operations[operation] = to_json(latency);
-  out["by_operation"] = std::move(operations);
-  out["services"] = list_of(r.services);
-  out["gates"] = list_of(r.gates);
-  out["breakers"] = r.breakers;
-  out["events"] = r.events;
-  out["digest"] = fmt::format("{:016x}", r.digest);
+  auto out = arm_values(r);
   json rows = json::array();
   for (const auto& row : r.seconds)
     rows.push_back(to_json(row, r));
@@ -194,16 +166,7 @@ json to_json(const seed_run& run) {
 }
 
 json to_json(const arm_summary& s) {
-  json out{{"arm", s.name}, {"runs", s.runs}};
-  out["recovered"] = s.count(verdict_kind::recovered);
-  out["degraded"] = s.count(verdict_kind::degraded);
-  out["stuck"] = s.count(verdict_kind::stuck);
-  out["no_fault"] = s.count(verdict_kind::no_fault);
-  out["relapsed"] = s.relapsed;
-  out["recovery"] = to_json(s.recovery);
-  out["success"] = to_json(s.success);
-  out["p99"] = to_json(s.p99);
-  return out;
+  return summary_values(s);
 }
 
 // -- layout -------------------------------------------------------------------
@@ -240,6 +203,53 @@ void lay_out(std::ostream& out, const json& x, int depth) {
 }
 
 } // namespace
+
+json arm_values(const arm_result& r) {
+  json out{
+    {"name", r.name},
+    {"title", r.title},
+    {"seed", r.seed},
+    {"length", seconds(r.length)},
+    {"warmup", seconds(r.warmup)},
+    {"interrupted", r.interrupted},
+    {"verdict", verdict_of(r)},
+    {"recovery_from",
+     r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
+    {"recovered_at", recovered_at_of(r)},
+    {"recovery", recovery_of(r)},
+    {"relapses", list_of(r.relapses)},
+    {"warnings", r.warnings},
+    {"success", metric_of(r, "success")},
+    {"amplification", metric_of(r, "amplification")},
+    {"totals", to_json(r.totals)},
+    {"unanswered", r.unanswered},
+    {"answered_twice", r.answered_twice},
+    {"latency", to_json(r.latency)},
+  };
+  json operations = json::object();
+  for (const auto& [operation, latency] : r.by_operation)
+    operations[operation] = to_json(latency);
+  out["by_operation"] = std::move(operations);
+  out["services"] = list_of(r.services);
+  out["gates"] = list_of(r.gates);
+  out["breakers"] = r.breakers;
+  out["events"] = r.events;
+  out["digest"] = fmt::format("{:016x}", r.digest);
+  return out;
+}
+
+json summary_values(const arm_summary& s) {
+  json out{{"arm", s.name}, {"runs", s.runs}};
+  out["recovered"] = s.count(verdict_kind::recovered);
+  out["degraded"] = s.count(verdict_kind::degraded);
+  out["stuck"] = s.count(verdict_kind::stuck);
+  out["no_fault"] = s.count(verdict_kind::no_fault);
+  out["relapsed"] = s.relapsed;
+  out["recovery"] = to_json(s.recovery);
+  out["success"] = to_json(s.success);
+  out["p99"] = to_json(s.p99);
+  return out;
+}
 
 void write_json(std::ostream& out, const report& r) {
   json all{

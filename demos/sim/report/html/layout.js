@@ -1,0 +1,111 @@
+// Where the services of a graph stand: in layers, each caller before those that
+// it calls.
+
+// Edges that lead back to where a walk has come from are left out of the order.
+function forwardEdges(count, edges) {
+  const out = Array.from({ length: count }, () => []);
+  for (const e of edges)
+    out[e.from].push(e);
+  const mark = new Array(count).fill(0);
+  const kept = [];
+  for (let root = 0; root < count; ++root) {
+    if (mark[root])
+      continue;
+    const path = [[root, 0]];
+    mark[root] = 1;
+    while (path.length) {
+      const top = path[path.length - 1];
+      const e = out[top[0]][top[1]++];
+      if (!e) {
+        mark[top[0]] = 2;
+        path.pop();
+      } else if (mark[e.to] !== 1) {
+        kept.push(e);
+        if (!mark[e.to]) {
+          mark[e.to] = 1;
+          path.push([e.to, 0]);
+        }
+      }
+    }
+  }
+  return kept;
+}
+
+function ranksOf(count, edges) {
+  const rank = new Array(count).fill(0);
+  const kept = forwardEdges(count, edges);
+  for (let moved = true; moved;) {
+    moved = false;
+    for (const e of kept)
+      if (rank[e.to] <= rank[e.from]) {
+        rank[e.to] = rank[e.from] + 1;
+        moved = true;
+      }
+  }
+  return rank;
+}
+
+// Layers of nodes, ordered so that neighbours stand near each other.
+function layersOf(count, edges) {
+  const rank = ranksOf(count, edges);
+  const layers = [];
+  rank.forEach((r, i) => (layers[r] ||= []).push(i));
+  const near = Array.from({ length: count }, () => []);
+  for (const e of edges) {
+    near[e.from].push(e.to);
+    near[e.to].push(e.from);
+  }
+  const place = new Array(count).fill(0.5);
+  const settle = layer => layer.forEach((n, i) => (place[n] = (i + 0.5) / layer.length));
+  layers.forEach(settle);
+  for (let round = 0; round < 8; ++round)
+    for (const layer of round % 2 ? [...layers].reverse() : layers) {
+      const wish = n => near[n].reduce((sum, m) => sum + place[m], place[n]) / (near[n].length + 1);
+      const wishes = new Map(layer.map(n => [n, wish(n)]));
+      layer.sort((a, b) => wishes.get(a) - wishes.get(b));
+      settle(layer);
+    }
+  return layers;
+}
+
+const nodeSize = { width: 146, height: 58 };
+
+// From left to right on wide screens, as far as that may go, or else from top to
+// bottom, with so many in a row as fit.
+function layout(count, edges, width) {
+  const layers = layersOf(count, edges);
+  const h = nodeSize.height;
+  const at = new Array(count);
+  const across = width > 600;
+  if (across) {
+    const gaps = layers.length - 1;
+    const w = Math.max(118, Math.min(nodeSize.width, (width - gaps * 30) / layers.length));
+    const gap = gaps ? Math.max(30, Math.min(150, (width - layers.length * w) / gaps)) : 0;
+    const most = Math.max(...layers.map(l => l.length));
+    const whole = layers.length * w + gaps * gap;
+    width = Math.max(width, whole);
+    const pitch = h + Math.min(44, Math.max(22, 130 / most));
+    const height = most * pitch - (pitch - h) + 24;
+    layers.forEach((layer, r) => layer.forEach((n, i) => {
+      at[n] = {
+        x: (width - whole) / 2 + r * (w + gap),
+        y: 14 + (height - 24 - (layer.length * pitch - (pitch - h))) / 2 + i * pitch,
+      };
+    }));
+    return { at, across, width, height: height + 8, nodeWidth: w };
+  }
+  const gap = 12;
+  const fit = Math.max(1, Math.floor((width + gap) / (124 + gap)));
+  const narrow = Math.min(nodeSize.width, (width - (fit - 1) * gap) / fit);
+  let y = 14;
+  for (const layer of layers) {
+    for (let i = 0; i < layer.length; i += fit) {
+      const row = layer.slice(i, i + fit);
+      const left = (width - row.length * narrow - (row.length - 1) * gap) / 2;
+      row.forEach((n, k) => (at[n] = { x: left + k * (narrow + gap), y }));
+      y += h + 22;
+    }
+    y += 26;
+  }
+  return { at, across, width, height: y - 36, nodeWidth: narrow };
+}

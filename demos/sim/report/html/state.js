@@ -1,0 +1,37 @@
+// What is chosen: an arm, and a row of time. Everything that shows it listens.
+
+const state = { arm: 0, row: 0, playing: false, all: false };
+const listeners = [];
+
+function listen(f) {
+  listeners.push(f);
+}
+
+function choose(change) {
+  const before = { ...state };
+  Object.assign(state, change);
+  state.row = Math.max(0, Math.min(longest - 1, Math.round(state.row)));
+  const changed = {};
+  for (const key of Object.keys(state))
+    changed[key] = state[key] !== before[key];
+  if (Object.values(changed).some(Boolean))
+    for (const f of listeners)
+      f(changed);
+}
+
+const chosen = () => arms[state.arm];
+
+// The row of an arm that may be shorter than others.
+const rowOf = arm => Math.min(state.row, arm.rows - 1);
+
+// Where to begin: with the worst arm, when its faults have just gone, or else in
+// the middle.
+function firstView() {
+  const order = ["stuck", "degraded", "recovered", "no fault"];
+  const rank = arm => (order.indexOf(arm.result.verdict) + 9) % 9;
+  const arm = arms.reduce((a, b) => (rank(b) < rank(a) ? b : a), arms[0]);
+  const from = arm.result.recovery_from;
+  const length = arm.result.length;
+  const at = from !== null && from < length ? from + (length - from) * 0.15 : length / 2;
+  return { arm: arm.index, row: Math.floor(at / step) };
+}

@@ -1,0 +1,208 @@
+#include <sim/report/html_columns.hpp>
+
+#include <sim/world/run_details.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string_view>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t most_numbers = 800'000;
+constexpr std::size_t most_rows = 7'200;
+
+// Those that people read well; then whole hours.
+std::uint32_t next_step(std::uint32_t step) {
+  for (std::uint32_t x : {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800})
+    if (x > step)
+      return x;
+  return step < 3600 ? 3600 : 2 * step;
+}
+
+std::size_t columns_of(const arm_result& r) {
+  constexpr std::size_t of_requests = 9;
+  constexpr std::size_t of_service = 7;
+  constexpr std::size_t of_edge = 2;
+  std::size_t edges = 0;
+  if (r.details && !r.details->edges.empty())
+    edges = r.details->edges.front().size();
+  return of_requests + r.totals.errors.size() + r.services.size() * of_service
+         + edges * of_edge + r.breakers.size();
+}
+
+std::int64_t microseconds(duration d) {
+  return (d.count() + 500) / 1'000;
+}
+
+// The one to look at if a step has several.
+int badness(std::string_view state) {
+  constexpr std::string_view known[] = {"closed", "half_open", "open"};
+  auto found = std::ranges::find(known, state);
+  return static_cast<int>(found - std::begin(known));
+}
+
+std::set<std::string> kinds_in(const arm_result& r) {
+  std::set<std::string> out;
+  for (const auto& row : r.seconds)
+    for (const auto& [kind, n] : row.requests.errors)
+      out.insert(kind);
+  return out;
+}
+
+const service_second& service_in(const second_row& row, std::size_t i) {
+  static const service_second none;
+  return i < row.services.size() ? row.services[i] : none;
+}
+
+} // namespace
+
+std::uint32_t step_for(const seed_run& run) {
+  std::size_t rows = 1;
+  std::size_t columns = 0;
+  for (const auto& r : run.arms) {
+    rows = std::max(rows, r.seconds.size());
+    columns += columns_of(r);
+  }
+  std::uint32_t step = 1;
+  auto steps = [&] { return (rows + step - 1) / step; };
+  while (steps() > 1
+         && (steps() > most_rows || steps() * columns > most_numbers))
+    step = next_step(step);
+  return step;
+}
+
+// -- columns ------------------------------------------------------------------
+
+// `of_step` gets the seconds of a step: the first, and the one after the last.
+template <class F>
+json html_columns::column(F of_step) const {
+  auto list = json::array();
+  auto same = true;
+  for (std::size_t row = 0; row < rows(); ++row) {
+    auto begin = row * step_;
+    auto end = std::min(begin + step_, r_.seconds.size());
+    list.push_back(of_step(begin, end));
+    same = same && list.back() == list.front();
+  }
+  if (same && !list.empty())
+    return json(list.front());
+  return list;
+}
+
+template <class F>
+json html_columns::sums(F of_second) const {
+  return column([&](std::size_t begin, std::size_t end) {
+    std::uint64_t sum = 0;
+    for (auto i = begin; i < end; ++i)
+      sum += of_second(r_.seconds[i]);
+    return sum;
+  });
+}
+
+template <class F>
+json html_columns::latencies(F of_second) const {
+  return column([&](std::size_t begin, std::size_t end) {
+    json largest = nullptr;
+    for (auto i = begin; i < end; ++i) {
+      const auto& s = r_.seconds[i].latency;
+      if (s.count == 0)
+        continue;
+      auto us = microseconds(of_second(s));
+      if (largest.is_null() || us > largest.template get<std::int64_t>())
+        largest = us;
+    }
+    return largest;
+  });
+}
+
+json html_columns::requests() const {
+  json out;
+  auto count = [&](const char* name, std::uint64_t request_counts::*n) {
+    out[name] = sums([n](const second_row& row) { return row.requests.*n; });
+  };
+  count("offered", &request_counts::offered);
+  count("attempts", &request_counts::attempts);
+  count("good", &request_counts::good);
+  count("substituted", &request_counts::substituted);
+  count("failed", &request_counts::failed);
+  auto errors = json::object();
+  for (const auto& kind : kinds_in(r_))
+    errors[kind] = sums([&](const second_row& row) {
+      auto found = row.requests.errors.find(kind);
+      return found == row.requests.errors.end() ? 0 : found->second;
+    });
+  out["errors"] = std::move(errors);
+  auto latency = [&](const char* name, duration latency_summary::*d) {
+    out[name] = latencies([d](const latency_summary& s) { return s.*d; });
+  };
+  latency("p50", &latency_summary::p50);
+  latency("p95", &latency_summary::p95);
+  latency("p99", &latency_summary::p99);
+  latency("max", &latency_summary::max);
+  return out;
+}
+
+json html_columns::service(std::size_t i) const {
+  json out;
+  auto count = [&](const char* name, std::uint64_t service_second::*n) {
+    out[name] = sums(
+      [n, i](const second_row& row) { return service_in(row, i).*n; });
+  };
+  count("arrivals", &service_second::arrivals);
+  count("refused", &service_second::refused);
+  count("completed", &service_second::completed);
+  count("failed", &service_second::failed);
+  auto last = [&](const char* name, std::uint64_t service_second::*n) {
+    out[name] = column([&](std::size_t, std::size_t end) {
+      return service_in(r_.seconds[end - 1], i).*n;
+    });
+  };
+  last("queue", &service_second::queue);
+  last("busy", &service_second::busy);
+  out["queue_max"] = column([&](std::size_t begin, std::size_t end) {
+    std::uint64_t most = 0;
+    for (auto k = begin; k < end; ++k)
+      most = std::max(most, service_in(r_.seconds[k], i).queue_max);
+    return most;
+  });
+  return out;
+}
+
+json html_columns::edge(std::size_t i) const {
+  auto sum = [&](std::uint64_t edge_second::*n) {
+    return column([&](std::size_t begin, std::size_t end) {
+      std::uint64_t out = 0;
+      for (auto k = begin; k < end; ++k)
+        if (r_.details && k < r_.details->edges.size())
+          out += r_.details->edges[k][i].*n;
+      return out;
+    });
+  };
+  return {{"calls", sum(&edge_second::calls)},
+          {"failed", sum(&edge_second::failed)}};
+}
+
+json html_columns::breaker(std::size_t i) const {
+  auto out = json::array();
+  std::string_view before = "closed";
+  for (std::size_t row = 0; row < rows(); ++row) {
+    auto end = std::min((row + 1) * step_, r_.seconds.size());
+    std::string_view worst = "closed";
+    for (auto k = row * step_; k < end; ++k)
+      if (const auto& all = r_.seconds[k].breakers;
+          i < all.size() && badness(all[i]) > badness(worst))
+        worst = all[i];
+    if (worst != before)
+      out.push_back({row, worst});
+    before = worst;
+  }
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,58 @@
+// Rows of seconds as columns, in coarser steps if there are many.
+#pragma once
+
+#include <sim/report/report.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Seconds per step: so many that all arms of `run` have at most
+/// 800,000 numbers, and none more than a few thousand steps. At least 1.
+[[nodiscard]] std::uint32_t step_for(const seed_run& run);
+
+/// The columns of an arm. A column is a list with a value per step, or a single
+/// value if all are the same.
+class html_columns {
+public:
+  /// `r` must outlive this. `step` is at least 1.
+  html_columns(const arm_result& r, std::uint32_t step) : r_(r), step_(step) {}
+
+  /// How many steps there are.
+  [[nodiscard]] std::size_t rows() const noexcept {
+    return (r_.seconds.size() + step_ - 1) / step_;
+  }
+
+  /// Counts of requests are sums, latencies the largest of their seconds, in
+  /// microseconds, and null where nothing was answered.
+  [[nodiscard]] nlohmann::ordered_json requests() const;
+
+  /// Counts are sums, `queue_max` the largest; `queue` and `busy` are those at
+  /// the end of the step.
+  [[nodiscard]] nlohmann::ordered_json service(std::size_t i) const;
+
+  /// The calls of a route of the plan; zeros if they were not recorded.
+  [[nodiscard]] nlohmann::ordered_json edge(std::size_t i) const;
+
+  /// Pairs of a step and the state from then on, for a breaker that is closed
+  /// at first. A step has the worst state of its seconds.
+  [[nodiscard]] nlohmann::ordered_json breaker(std::size_t i) const;
+
+private:
+  template <class F>
+  nlohmann::ordered_json column(F of_step) const;
+  template <class F>
+  nlohmann::ordered_json sums(F of_second) const;
+  template <class F>
+  nlohmann::ordered_json latencies(F of_second) const;
+
+  const arm_result& r_;
+  std::uint32_t step_;
+};
+
+} // namespace caisson::sim

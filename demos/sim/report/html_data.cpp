@@ -1,0 +1,167 @@
+#include <sim/report/headline.hpp>
+#include <sim/report/html_columns.hpp>
+#include <sim/report/html_data.hpp>
+#include <sim/report/html_policies.hpp>
+#include <sim/report/html_samples.hpp>
+#include <sim/report/json_values.hpp>
+#include <sim/report/text.hpp>
+#include <sim/scenario/fields.hpp>
+#include <sim/world/world_plan.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace caisson::sim {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string fault_text(const fault_config& f) {
+  std::string name{
+    enum_names<fault_kind>::value[static_cast<std::size_t>(f.kind)]};
+  switch (f.kind) {
+    case fault_kind::slow:
+      return fmt::format("{} ×{:.4g}", name, f.factor);
+    case fault_kind::errors:
+      return fmt::format("{} {:.4g} %", name, f.rate * 100);
+    case fault_kind::capacity:
+      return fmt::format("{} {}", name, f.workers);
+    default:
+      return name;
+  }
+}
+
+json faults_of(const arm_config& arm) {
+  auto out = json::array();
+  for (const auto& f : arm.faults)
+    out.push_back(
+      {{"kind",
+        enum_names<fault_kind>::value[static_cast<std::size_t>(f.kind)]},
+       {"target", f.target},
+       {"at", seconds(f.at)},
+       {"lasts", f.kind == fault_kind::flush ? 0.0 : seconds(f.lasts)},
+       {"text", fault_text(f)}});
+  return out;
+}
+
+json services_of(const arm_config& arm) {
+  auto out = json::array();
+  for (const auto& s : arm.services)
+    out.push_back(
+      {{"name", s.name},
+       {"workers", s.workers == no_limit ? json(nullptr) : json(s.workers)},
+       {"stack", s.stack}});
+  return out;
+}
+
+json loads_of(const arm_config& arm) {
+  auto out = json::array();
+  for (const auto& load : arm.loads)
+    out.push_back(load.name);
+  return out;
+}
+
+json operations_of(const world_plan& plan) {
+  auto out = json::array();
+  for (const auto& op : plan.operations)
+    out.push_back(op.name);
+  return out;
+}
+
+json edges_of(const world_plan& plan) {
+  auto out = json::array();
+  for (const auto& r : plan.routes)
+    out.push_back({{"from", r.from},
+                   {"to", plan.arm.services[r.to].name},
+                   {"client", r.from_client},
+                   {"gate", r.name},
+                   {"stack", r.edge.stack}});
+  return out;
+}
+
+// Breakers on a route name its index; those in front of a service none.
+json breakers_of(const arm_result& r, const world_plan& plan,
+                 const html_columns& columns) {
+  auto out = json::array();
+  for (std::size_t i = 0; i < r.breakers.size(); ++i) {
+    auto on_route = std::ranges::find_if(plan.routes, [&](const route& x) {
+      return r.breakers[i].starts_with(x.name + "/");
+    });
+    auto edge = on_route == plan.routes.end()
+                  ? json(nullptr)
+                  : json(on_route - plan.routes.begin());
+    out.push_back({{"name", r.breakers[i]},
+                   {"edge", std::move(edge)},
+                   {"changes", columns.breaker(i)}});
+  }
+  return out;
+}
+
+json arm_data(const arm_config& arm, const arm_result& r, std::uint32_t step) {
+  world_plan plan{arm};
+  html_columns columns{r, step};
+  auto result = arm_values(r);
+  result.erase("gates");
+  result.erase("breakers");
+  json out{{"name", r.name},
+           {"title", r.title},
+           {"headline", headline(arm, r)},
+           {"verdict_text", verdict_text(r)},
+           {"result", std::move(result)},
+           {"faults", faults_of(arm)},
+           {"loads", loads_of(arm)},
+           {"services", services_of(arm)},
+           {"operations", operations_of(plan)},
+           {"edges", edges_of(plan)},
+           {"rows", columns.rows()},
+           {"seconds", columns.requests()}};
+  auto services = json::array();
+  for (std::size_t i = 0; i < arm.services.size(); ++i)
+    services.push_back(columns.service(i));
+  out["service_seconds"] = std::move(services);
+  auto edges = json::array();
+  for (std::size_t i = 0; i < plan.routes.size(); ++i)
+    edges.push_back(columns.edge(i));
+  out["edge_seconds"] = std::move(edges);
+  out["breakers"] = breakers_of(r, plan, columns);
+  out["samples"] = r.details ? sample_values(*r.details) : json::array();
+  return out;
+}
+
+} // namespace
+
+json html_data(const report& r, const html_source& source) {
+  auto names = json::array();
+  for (const auto& arm : r.arms)
+    names.push_back(arm.name);
+  auto verdicts = json::array();
+  for (const auto& s : summaries(r))
+    verdicts.push_back(summary_values(s));
+  static const seed_run none;
+  const auto& run = r.runs.empty() ? none : r.runs.front();
+  auto step = step_for(run);
+  json out{{"format", 1},
+           {"version", source.version},
+           {"title", r.title},
+           {"file", r.file},
+           {"seed", r.seed},
+           {"seeds", r.seeds},
+           {"interrupted", r.interrupted},
+           {"command", source.command},
+           {"scenario", source.scenario},
+           {"failures", r.failures},
+           {"verdicts", std::move(verdicts)},
+           {"step", step},
+           {"arm_names", std::move(names)}};
+  out.update(policy_values(r));
+  auto arms = json::array();
+  for (std::size_t i = 0; i < run.arms.size() && i < r.arms.size(); ++i)
+    arms.push_back(arm_data(r.arms[i], run.arms[i], step));
+  out["arms"] = std::move(arms);
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,16 @@
+// What a page is made of besides data. Its source is made by the build, from
+// the files in report/html/ and from the plotting library.
+#pragma once
+
+#include <string_view>
+
+namespace caisson::sim::html_parts {
+
+/// With the names of the other parts in double braces where they belong.
+extern const std::string_view page;
+extern const std::string_view style;
+extern const std::string_view script;
+extern const std::string_view library;
+extern const std::string_view library_style;
+
+} // namespace caisson::sim::html_parts

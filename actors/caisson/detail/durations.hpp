@@ -20,7 +20,8 @@ public:
   void record(measured what, bool ok, duration d);
 
   /// Those of one kind; null if there are none.
-  [[nodiscard]] const wide_histogram* find(measured what, bool ok) const noexcept {
+  [[nodiscard]] const wide_histogram* find(measured what,
+                                           bool ok) const noexcept {
     return histograms_[index_of(what, ok)].get();
   }
 

@@ -45,7 +45,8 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   return s;
 }
 
-// Names an actor as long as any reference to it is kept.
+// Names an actor as long as any reference to it is kept. Unlike addresses, two
+// proxies of the same actor have different ones.
 std::uint64_t key_of(const caf::strong_actor_ptr& x) {
   return reinterpret_cast<std::uintptr_t>(x.get());
 }
@@ -53,6 +54,10 @@ std::uint64_t key_of(const caf::strong_actor_ptr& x) {
 std::uint64_t key_of(const caf::actor_addr& x) {
   return reinterpret_cast<std::uintptr_t>(
     caf::actor_cast<caf::weak_actor_ptr>(x).get());
+}
+
+std::uint64_t key_of(const caf::actor& x) {
+  return key_of(caf::actor_cast<caf::strong_actor_ptr>(x));
 }
 
 } // namespace
@@ -105,8 +110,8 @@ void gate_actor::on_exit() {
     end_worker(system(), targets_[worker_target]);
   if (behind_.is_grouped())
     tell_group(member_state::left, {});
-  for (const auto& [who, reasons] : watched_)
-    unwatch(who);
+  for (const auto& [key, x] : watched_)
+    unwatch(x.who);
   watched_.clear();
   // Handles can form circles.
   behind_ = worker{};
@@ -158,18 +163,18 @@ void gate_actor::on_timer() {
 void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
   if (stopped_)
     return;
-  watched_.erase(who);
+  auto key = key_of(who);
+  watched_.erase(key);
   for (target_id x = 0; x < targets_.size(); ++x)
-    if (targets_[x] && targets_[x].address() == who)
+    if (targets_[x] && key_of(targets_[x]) == key)
       engine_.on_target_down(
         x, why ? portable::render(system(), why) : "it has quit", now());
-  if (behind_.is_grouped() && behind_.group().handle().address() == who)
+  if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
     engine_.on_group_down(now());
-  auto key = key_of(who);
   if (callers_.erase(key) > 0)
     engine_.on_caller_down(key, now());
   std::erase_if(subscribers_,
-                [&](const caf::actor& x) { return x.address() == who; });
+                [&](const caf::actor& x) { return key_of(x) == key; });
 }
 
 caf::message_handler gate_actor::control() {
@@ -313,15 +318,18 @@ void gate_actor::unwatch_caller(std::uint64_t who) {
 }
 
 void gate_actor::watch_for(const caf::strong_actor_ptr& who) {
-  if (++watched_[caf::actor_cast<caf::actor_addr>(who)] == 1)
-    watch(who);
+  auto& x = watched_[key_of(who)];
+  if (++x.reasons > 1)
+    return;
+  x.who = caf::actor_cast<caf::actor_addr>(who);
+  watch(who);
 }
 
 void gate_actor::unwatch_for(const caf::actor_addr& who) {
-  auto i = watched_.find(who);
+  auto i = watched_.find(key_of(who));
   if (i == watched_.end())
     return; // It has ended.
-  if (--i->second > 0)
+  if (--i->second.reasons > 0)
     return;
   watched_.erase(i);
   unwatch(who);
@@ -334,8 +342,8 @@ void gate_actor::unwatch_for(const caf::actor_addr& who) {
 caf::result<void> gate_actor::add_subscriber() {
   auto from = caf::actor_cast<caf::actor>(current_sender());
   if (!from
-      || std::find(subscribers_.begin(), subscribers_.end(), from)
-           != subscribers_.end())
+      || std::any_of(subscribers_.begin(), subscribers_.end(),
+                     [&](auto& x) { return key_of(x) == key_of(from); }))
     return caf::unit;
   if (subscribers_.size() < max_subscribers) {
     watch_for(from);
@@ -357,7 +365,9 @@ caf::result<void> gate_actor::add_subscriber() {
 
 void gate_actor::remove_subscriber() {
   auto from = caf::actor_cast<caf::actor>(current_sender());
-  if (std::erase(subscribers_, from) > 0)
+  if (std::erase_if(subscribers_,
+                    [&](auto& x) { return key_of(x) == key_of(from); })
+      > 0)
     unwatch_for(from.address());
 }
 

@@ -85,8 +85,14 @@ private:
   engine engine_;
   /// The helper that runs the factory at present.
   caf::actor_addr maker_;
-  /// For how many reasons an actor is watched.
-  std::unordered_map<caf::actor_addr, std::uint32_t> watched_;
+  /// Who is watched, and for how many reasons. Not found by address: CAF takes
+  /// the addresses of two proxies for equal if they stand for the same actor,
+  /// one of them before and one after a connection was lost.
+  struct watched_actor {
+    caf::actor_addr who;
+    std::uint32_t reasons = 0;
+  };
+  std::unordered_map<std::uint64_t, watched_actor> watched_;
   std::unordered_map<std::uint64_t, caf::actor_addr> callers_;
   std::vector<caf::actor> subscribers_;
   /// The number of the last order of the worker's group.

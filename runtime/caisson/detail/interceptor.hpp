@@ -226,14 +226,14 @@ protected:
     auto addr = caf::actor_cast<caf::actor_addr>(x);
     auto token = this->monitor(caf::actor_cast<caf::actor>(x),
                                [this, addr](const caf::error& why) {
-                                 watched_.erase(addr);
+                                 watched_.erase(identity_of(addr));
                                  on_down(addr, why);
                                });
-    watched_[addr] = std::move(token);
+    watched_[identity_of(addr)] = std::move(token);
   }
 
   void unwatch(const caf::actor_addr& x) {
-    if (auto i = watched_.find(x); i != watched_.end()) {
+    if (auto i = watched_.find(identity_of(x)); i != watched_.end()) {
       i->second.dispose();
       watched_.erase(i);
     }
@@ -248,7 +248,13 @@ private:
   }
 
   caf::disposable timer_;
-  std::map<caf::actor_addr, caf::disposable> watched_;
+
+  // Addresses of two proxies of the same actor are equal.
+  static const void* identity_of(const caf::actor_addr& x) {
+    return caf::actor_cast<caf::weak_actor_ptr>(x).get();
+  }
+
+  std::map<const void*, caf::disposable> watched_;
 #endif
 
 private:

@@ -135,6 +135,33 @@ TEST(cache_writes, a_flush_that_failed_is_sent_again_later_and_later) {
   EXPECT_EQ(h.children(), 11u);
 }
 
+TEST(cache_writes, other_keys_pause_after_a_failure) {
+  cache_rig h{{.flush_after = 0s, .flush_backoff = 100ms, .flushes = 1}};
+  h.write("a", "1");
+  h.write("b", "1");
+  h.refuse(1, errc::worker_down);
+  h.pass(100ms - 1ns);
+  EXPECT_EQ(h.children(), 1u);
+  h.pass(1ns);
+  EXPECT_EQ(h.children(), 2u);
+}
+
+TEST(cache_writes, a_success_ends_the_long_pauses_of_a_key) {
+  cache_rig h{{.flush_after = 0s, .flush_backoff = 100ms}};
+  h.write("k", "1");
+  for (std::uint64_t n = 1; n <= 3; ++n) {
+    h.refuse(n, errc::worker_down);
+    h.pass(1s);
+    ASSERT_EQ(h.children(), n + 1);
+  }
+  h.write("k", "2");
+  h.reply(4, "done");
+  h.pass(0s);
+  h.refuse(5, errc::worker_down);
+  h.pass(100ms);
+  EXPECT_EQ(h.children(), 6u);
+}
+
 TEST(cache_writes, a_newer_write_replaces_one_that_failed) {
   cache_rig h{{.flush_after = 0s, .flush_backoff = 100ms}};
   h.write("k", "1");
@@ -342,6 +369,44 @@ TEST(cache_writes, a_drain_writes_everything_at_once) {
     h.pass(200ms);
   }
   EXPECT_EQ(h.count("flushed"), 5);
+}
+
+TEST(cache_writes, a_drain_does_not_wait_for_what_came_during_a_flush) {
+  cache_rig h{{.flush_after = 1h, .staleness = unlimited}};
+  h.write("k", "1");
+  h.pass(1h);
+  h.write("k", "2");
+  h.drain();
+  h.reply(1, "done");
+  h.pass(0s);
+  ASSERT_EQ(h.children(), 2u);
+  EXPECT_EQ(h.sent(2), "k=2");
+}
+
+TEST(cache_writes, a_change_hurries_what_came_during_a_flush) {
+  cache_rig h{{.flush_after = 1s}};
+  h.write("k", "1");
+  h.pass(1s);
+  h.write("k", "2");
+  auto a = h.change("k");
+  h.reply(1, "done");
+  h.pass(0s);
+  ASSERT_EQ(h.children(), 2u);
+  EXPECT_EQ(h.got(a), "...");
+  h.reply(2, "done");
+  EXPECT_EQ(h.got(a), "below");
+}
+
+TEST(cache_writes, a_key_whose_change_is_done_is_acknowledged_again) {
+  cache_rig h;
+  auto a = h.change("k");
+  h.read("k");
+  EXPECT_EQ(h.got(h.write("k", "1")), "below");
+  h.drop(a);
+  EXPECT_EQ(h.got(h.write("k", "2")), "below") << "one is still there";
+  h.reply_to(3, "done");
+  h.reply_to(4, "done");
+  EXPECT_EQ(h.got(h.write("k", "3")), "ok");
 }
 
 TEST(cache_writes, reset_keeps_what_is_to_be_written) {

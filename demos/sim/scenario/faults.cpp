@@ -22,12 +22,12 @@ void describe(field_visitor& v, fault_config& c) {
         .required = true},
        c.target);
   v.on({"at", "when it begins; before length"}, c.at,
-       {duration::zero(), longest});
+       {duration::zero(), longest_time});
   v.on({.key = "for",
         .help = "how long it lasts; not for flush, which takes no time",
         .required = true,
         .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}}},
-       c.lasts, {shortest, longest});
+       c.lasts, {shortest_time, longest_time});
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",

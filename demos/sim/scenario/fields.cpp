@@ -11,7 +11,7 @@ namespace caisson::sim {
 
 namespace {
 
-constexpr auto none = duration::zero();
+constexpr auto no_time = duration::zero();
 
 // How many workers or users there can be.
 constexpr std::uint32_t most = 1'000'000;
@@ -20,13 +20,13 @@ constexpr std::uint32_t most = 1'000'000;
 
 void describe(field_visitor& v, arm_config& c) {
   v.on({.key = "length", .help = "how long the load lasts", .required = true},
-       c.length, {shortest, longest});
+       c.length, {shortest_time, longest_time});
   v.on({"drain", "how long after that answers are waited for"}, c.drain,
-       {none, longest});
+       {no_time, longest_time});
   v.on({"warmup", "what happens earlier counts in no total; less than length"},
-       c.warmup, {none, longest});
+       c.warmup, {no_time, longest_time});
   v.on({"recovery_from", "from when on recovery is looked for"},
-       c.recovery_from, range<duration>{none, longest});
+       c.recovery_from, range<duration>{no_time, longest_time});
   tables_by_name services{c.services};
   v.on({.key = "service",
         .help = "the services by their names",
@@ -72,7 +72,7 @@ void describe(field_visitor& v, call_config& c) {
   v.on({"optional", "whether the operation goes on when a call fails"},
        c.optional);
   v.on({"timeout", "how long the operation waits for each call"}, c.timeout,
-       {shortest, unlimited});
+       {shortest_time, unlimited});
   v.integer<std::uint32_t>(
     {"cache_keys", "more than 0: a call is made only if its key, one of so "
                    "many, is not in the service's cache; a success puts it "
@@ -81,7 +81,7 @@ void describe(field_visitor& v, call_config& c) {
   v.on({.key = "cache_ttl",
         .help = "how long a key stays in the cache",
         .needs = {"cache_keys"}},
-       c.cache_ttl, {shortest, unlimited});
+       c.cache_ttl, {shortest_time, unlimited});
   v.on({.key = "cache_skew",
         .help = "how much more often the first keys are asked for, by Zipf's "
                 "law: key i with a probability proportional to 1 / i to the "

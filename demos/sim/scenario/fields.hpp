@@ -10,8 +10,8 @@
 namespace caisson::sim {
 
 /// How long anything in a scenario takes at most and at least.
-inline constexpr duration longest = std::chrono::hours(100);
-inline constexpr duration shortest{1};
+inline constexpr duration longest_time = std::chrono::hours(100);
+inline constexpr duration shortest_time{1};
 
 // -- descriptions, for reading and for the tables in the docs -----------------
 

@@ -155,7 +155,7 @@ void describe_client(field_visitor& v, load_config& c) {
   v.on({.key = "timeout",
         .help = "how long the client waits for the answer to each attempt",
         .one_of = "timeout"},
-       c.timeout, {shortest, unlimited});
+       c.timeout, {shortest_time, unlimited});
   v.on({.key = "patience",
         .help = "the same, drawn for each request; or else timeout",
         .one_of = "timeout"},
@@ -208,9 +208,10 @@ void describe(field_visitor& v, load_config& c) {
                     "answer, then think"},
            c.kind);
   describe_rate(v, c);
-  v.on({"start", "when the load begins"}, c.start, {duration::zero(), longest});
+  v.on({"start", "when the load begins"}, c.start,
+       {duration::zero(), longest_time});
   v.on({"stop", "from when on no request begins; later than start"}, c.stop,
-       {shortest, unlimited});
+       {shortest_time, unlimited});
   describe_client(v, c);
 }
 

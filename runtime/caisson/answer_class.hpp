@@ -10,8 +10,8 @@
 
 namespace caisson {
 
-/// What an answer means to those who decide about the next one. docs/answers.md
-/// tells how each policy acts on each class.
+/// What an answer means to the policies. docs/answers.md says how each policy
+/// acts on each class.
 enum class answer_class : std::uint8_t {
   /// Nothing is known: the rules for values and errors apply.
   unknown,
@@ -19,14 +19,15 @@ enum class answer_class : std::uint8_t {
   ok,
   /// The server failed, and may succeed next time.
   retry,
-  /// The same, and the server may say when to come back.
+  /// The same, and the server may say when to retry.
   retry_after,
-  /// It clashes with something that is there, perhaps with an earlier attempt:
-  /// look first, and repeat only what was not done.
+  /// The call conflicts with existing data, perhaps with an earlier attempt:
+  /// check first, and repeat only what was not done.
   conflict,
-  /// The request is at fault. The server works, and would say the same again.
+  /// The request is at fault. The server works, and would answer the same
+  /// again.
   fail,
-  /// The server works, but refuses because there is too much.
+  /// The server works, but refuses the call because of overload or a quota.
   shed,
 };
 
@@ -38,7 +39,7 @@ inline constexpr answer_class last_answer_class = answer_class::shed;
 [[nodiscard]] std::optional<answer_class>
 answer_class_named(std::string_view name) noexcept;
 
-/// Whose codes they are.
+/// The protocol of a code.
 enum class answer_protocol : std::uint8_t { none, http, grpc, sqlstate };
 
 /// The code in an answer.
@@ -55,26 +56,26 @@ struct answer_code {
 [[nodiscard]] std::string to_text(answer_code x);
 
 /// The five characters 0 to 9 and A to Z as a number; they keep their order.
-/// Nothing if they are not that.
+/// Nothing for any other text.
 [[nodiscard]] std::optional<std::uint32_t>
 packed_sqlstate(std::string_view five) noexcept;
 
-/// For `answer_info::retry_after`: do not come back.
+/// For `answer_info::retry_after`: do not retry.
 inline constexpr duration do_not_retry{-1};
 
-/// What is known of an answer.
+/// What an adapter knows about an answer.
 struct answer_info {
   answer_class kind = answer_class::unknown;
 
-  /// Whether the work may have been done, also in part. Without it a call is
-  /// repeated whether it is idempotent or not.
+  /// Whether the work may have been done, even in part. If not, the call is
+  /// retried whether it is idempotent or not.
   bool reached = true;
 
-  /// How often a call with this answer is worth attempting, the first time
-  /// included; 0: no limit of its own.
+  /// How many attempts a call with this answer is worth, including the first;
+  /// 0: no limit of its own.
   std::uint32_t max_attempts = 0;
 
-  /// Do not come back earlier; zero: unknown; negative: not at all.
+  /// Do not retry earlier; zero: unknown; negative: do not retry.
   duration retry_after = duration::zero();
 
   answer_code code = {};
@@ -100,7 +101,8 @@ struct answer_pattern {
 
 /// Reads `http:503`, `http:5xx`, `http:*`, `grpc:unavailable`, `grpc:14`,
 /// `grpc:*`, `sqlstate:40001`, `sqlstate:40*` and `class:shed`. Successes have
-/// no names, as lists are about failures; neither has the class `unknown`.
+/// no names, because lists are about failures. The class `unknown` has none
+/// either.
 [[nodiscard]] std::optional<answer_pattern>
 parse_answer_name(std::string_view name) noexcept;
 

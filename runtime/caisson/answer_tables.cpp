@@ -13,8 +13,8 @@ constexpr auto fail = answer_class::fail;
 constexpr auto shed = answer_class::shed;
 constexpr auto any = ~std::uint32_t{0};
 
-// For the server's faults of unknown cause: a second try tells whether it was
-// in passing, a third one tells nothing more.
+// For the server's faults of unknown cause: a second attempt shows whether it
+// was transient, a third one shows nothing more.
 constexpr answer_info once_more{.kind = retry, .max_attempts = 2};
 constexpr answer_info never_again{.kind = retry, .max_attempts = 1};
 constexpr answer_info not_done{.kind = retry, .reached = false};
@@ -24,7 +24,7 @@ constexpr answer_info not_done{.kind = retry, .reached = false};
 constexpr answer_row http_table[] = {
   {"1xx", 100, 199, {.kind = ok}, "no failure"},
   {"2xx", 200, 299, {.kind = ok}, "done"},
-  {"3xx", 300, 399, {.kind = ok}, "whoever asked follows it"},
+  {"3xx", 300, 399, {.kind = ok}, "the caller follows it"},
   {"408", 408, 408, {.kind = retry}, "the server got the request too slowly"},
   {"409",
    409,
@@ -43,7 +43,7 @@ constexpr answer_row http_table[] = {
    502,
    502,
    {.kind = retry},
-   "a gateway got no proper answer from behind"},
+   "a gateway got no valid answer from upstream"},
   {"503",
    503,
    503,
@@ -53,9 +53,9 @@ constexpr answer_row http_table[] = {
    504,
    504,
    {.kind = retry},
-   "a gateway got no answer from behind in time"},
+   "a gateway got no answer from upstream in time"},
   {"505", 505, 505, {.kind = fail}, "the server will never know this version"},
-  {"5xx", 500, 599, once_more, "the server is at fault, perhaps in passing"},
+  {"5xx", 500, 599, once_more, "the server is at fault, possibly transient"},
   {"others", 0, any, once_more, "no status at all: as 500 (RFC 9110)"},
 };
 
@@ -63,14 +63,14 @@ constexpr answer_row http_table[] = {
 
 constexpr answer_row grpc_table[] = {
   {"OK", 0, 0, {.kind = ok}, "done"},
-  {"CANCELLED", 1, 1, {.kind = fail}, "somebody no longer wants it"},
+  {"CANCELLED", 1, 1, {.kind = fail}, "the caller no longer wants it"},
   {"UNKNOWN", 2, 2, once_more, "as HTTP 500: often an exception"},
   {"INVALID_ARGUMENT", 3, 3, {.kind = fail}, "the request is at fault"},
   {"DEADLINE_EXCEEDED",
    4,
    4,
    {.kind = retry},
-   "too slow; it may have been done all the same"},
+   "too slow; it may nevertheless have been done"},
   {"NOT_FOUND", 5, 5, {.kind = fail}, "the request is at fault"},
   {"ALREADY_EXISTS", 6, 6, {.kind = conflict}, "perhaps by an earlier attempt"},
   {"PERMISSION_DENIED", 7, 7, {.kind = fail}, "the request is at fault"},
@@ -100,7 +100,7 @@ constexpr answer_row grpc_table[] = {
    14,
    14,
    {.kind = retry},
-   "most likely in passing; repeat this call alone"},
+   "usually transient; retry only this call"},
   {"DATA_LOSS", 15, 15, never_again,
    "the server is at fault, and cannot recover"},
   {"UNAUTHENTICATED", 16, 16, {.kind = fail}, "the request is at fault"},
@@ -159,7 +159,7 @@ constexpr answer_row sqlstate_table[] = {
   sql("53300", {.kind = shed, .reached = false}, "too many connections"),
   sql("53*", {.kind = shed}, "the server is short of something"),
   sql("54*", {.kind = fail}, "the request is too large or too complex"),
-  sql("55P03", {.kind = retry}, "a lock was not to be had"),
+  sql("55P03", {.kind = retry}, "the lock was not available"),
   sql("55*", {.kind = fail}, "the state of an object forbids it"),
   sql("57014", once_more, "a time limit of the server's, or an operator"),
   sql("57P01", {.kind = retry}, "the server is being stopped"),

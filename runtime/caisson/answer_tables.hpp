@@ -9,15 +9,15 @@
 
 namespace caisson {
 
-/// One row of a table: what is known of the codes from `first` to `last`. The
-/// first row that has a code applies to it; the last row has all of them.
+/// One row of a table: what the codes from `first` to `last` mean. The first
+/// row that contains a code applies to it; the last row contains all of them.
 struct answer_row {
   /// As people write them, such as `5xx`.
   std::string_view codes;
   std::uint32_t first;
   std::uint32_t last;
   answer_info info;
-  /// Why, in a few words.
+  /// The reason, in a few words.
   std::string_view why;
 };
 

@@ -2,7 +2,7 @@
 // one that depends on the version of CAF.
 //
 // Supported: CAF 0.17.6 (Debian, Ubuntu) and CAF 1.x. The rest of Caisson uses
-// the names below. docs/caf.md tells what was tested with which version.
+// the names below. docs/caf.md says what was tested with which version.
 #pragma once
 
 #include <caf/all.hpp>
@@ -131,6 +131,22 @@ void later(Self* self, duration delay, Ts&&... xs) {
 #else
   self->mail(std::forward<Ts>(xs)...).delay(delay).send(self);
 #endif
+}
+
+// -- identity -----------------------------------------------------------------
+
+/// What `x` refers to, as long as any reference to it is kept. Addresses of two
+/// proxies of the same remote actor are equal; their identities are not.
+inline const void* identity_of(const caf::strong_actor_ptr& x) {
+  return x.get();
+}
+
+inline const void* identity_of(const caf::actor_addr& x) {
+  return caf::actor_cast<caf::weak_actor_ptr>(x).get();
+}
+
+inline const void* identity_of(const caf::actor& x) {
+  return identity_of(caf::actor_cast<caf::strong_actor_ptr>(x));
 }
 
 // -- request and response -----------------------------------------------------

@@ -9,8 +9,8 @@ namespace caisson {
 
 namespace {
 
-// Asks in place of somebody else, so that the answer to him does not name who
-// gave it. Made for one request.
+// Asks on behalf of another actor, so that the answer does not name its sender.
+// For one request.
 class messenger final : public portable::relay {
 public:
   messenger(caf::actor_config& cfg, portable::reply_to from)
@@ -47,14 +47,15 @@ public:
 protected:
   bool receive(caf::mailbox_element_ptr what,
                portable::run_context* on) override {
-    // Nobody asks in the name of this address.
+    // No request is sent in the name of this address.
     if (what->mid.is_response())
       return true;
     if (holds_one<caf::down_msg>(*what))
       look_after_gate(*what);
     if (is_system(*what)
         || holds_any<reconfigure, command, subscribe, unsubscribe, drain,
-                     detail::worker_made, detail::group_order>(*what)) {
+                     detail::worker_made, detail::group_order,
+                     detail::stack_order>(*what)) {
       refuse(*what, on);
       return true;
     }
@@ -68,7 +69,7 @@ protected:
   void on_gone() override { unwatch(gate_); }
 
 private:
-  // Anybody can send a down message: only that it is one is not enough.
+  // Any actor can send a down message, so its type alone proves nothing.
   void look_after_gate(const caf::mailbox_element& what) {
     if (!portable::is_down(caf::actor_cast<caf::actor>(gate_)))
       return;

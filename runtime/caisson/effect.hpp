@@ -1,4 +1,4 @@
-// What a look at an attempt finds.
+// The result of a look at an attempt.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace caisson {
 
 /// What became of a call whose attempt failed.
 enum class effect : std::uint8_t {
-  /// Nobody can tell, or not yet: an attempt may still be under way.
+  /// Unknown, or not known yet: an attempt may still be in progress.
   unknown,
   /// It was carried out.
   done,

@@ -43,7 +43,7 @@ caf::error make_error(errc code, rejection context) {
           caf::make_message(std::move(context))};
 }
 
-void setup(caf::actor_system_config& cfg) {
+void register_types(caf::actor_system_config& cfg) {
   portable::add_types<caf::id_block::caisson_messages>(cfg);
   cfg.add_error_category(
     caf::atom("caisson"),
@@ -76,7 +76,7 @@ caf::error make_error(errc code, rejection context) {
   return caf::error{code, detail::make_early(std::move(context))};
 }
 
-void setup(caf::actor_system_config&) {
+void register_types(caf::actor_system_config&) {
   // Types are registered globally, before any config exists.
 }
 

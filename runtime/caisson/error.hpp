@@ -40,9 +40,9 @@ const rejection* context_of(const caf::error& err);
 duration retry_after(const caf::error& err);
 
 /// The outcome in a gate's answer: a value, or the error that is its only
-/// element. `reply` is set to `&answer`. A Caisson error tells itself whether a
-/// worker was reached and whether a worker answered with it. Every other error
-/// is a worker's.
+/// element. `reply` is set to `&answer`. A Caisson error says whether a worker
+/// was reached and whether a worker answered with it. Every other error is a
+/// worker's.
 outcome outcome_of(const caf::message& answer);
 
 /// For classifiers that judge values: the answer's value if it is a single T.
@@ -55,7 +55,7 @@ const T* value_of(const outcome& o) {
 /// Registers Caisson's message types and errors with the actor system that will
 /// be built from `cfg`. On CAF 1.x, call `init_types` before `cfg` is
 /// constructed.
-void setup(caf::actor_system_config& cfg);
+void register_types(caf::actor_system_config& cfg);
 
 namespace detail {
 
@@ -70,7 +70,7 @@ struct types_ready {
 class system_config : private detail::types_ready,
                       public caf::actor_system_config {
 public:
-  system_config() { setup(*this); }
+  system_config() { register_types(*this); }
 };
 
 } // namespace caisson

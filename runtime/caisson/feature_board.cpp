@@ -39,7 +39,7 @@ feature_board::entry(std::string_view name) {
   std::lock_guard guard{mutex_};
   if (auto i = known_.find(name); i != known_.end())
     return i->second;
-  // Of those that nobody has any more, nobody holds one off.
+  // A feature without users has no holds.
   if (known_.size() >= next_sweep_) {
     std::erase_if(known_, [](auto& x) { return x.second.use_count() == 1; });
     next_sweep_ = std::max(first_sweep, 2 * known_.size());

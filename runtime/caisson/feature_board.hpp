@@ -1,4 +1,4 @@
-// Which features of a system are switched off at present.
+// Which features of a system are switched off.
 #pragma once
 
 #include <atomic>
@@ -14,18 +14,17 @@
 
 namespace caisson {
 
-/// The features of a system, by name. A feature is on unless somebody holds it
-/// off: each degradation layer does that through a `feature_hold` of its own,
-/// so that two of them that switch the same feature do not undo each other's
-/// work. A name that nobody has ever used is on. Safe to use from any thread.
+/// The features of a system, by name. A feature is on unless something holds it
+/// off: each degradation layer does that through its own `feature_hold`, so
+/// that two of them that switch the same feature do not undo each other's work.
+/// A name that was never used is on. Safe to use from any thread.
 class feature_board : public std::enable_shared_from_this<feature_board> {
-  /// How many hold a feature off.
+  /// How many holds a feature has.
   using hold_count = std::atomic<std::uint32_t>;
 
 public:
-  /// One feature, for those who ask often: `is_on` reads one number and takes
-  /// no lock. Keeps the board alive. One that was not taken from a board is
-  /// always on.
+  /// One feature, for frequent queries: `is_on` reads one number and takes no
+  /// lock. Keeps the board alive. A default-constructed one is always on.
   class feature {
   public:
     feature() = default;
@@ -74,7 +73,7 @@ public:
   /// Holds nothing off yet.
   explicit feature_hold(std::shared_ptr<feature_board> board);
 
-  /// Holds nothing off any more.
+  /// Releases all features.
   ~feature_hold();
 
   feature_hold(const feature_hold&) = delete;

@@ -18,10 +18,10 @@ namespace caisson {
 /// use.
 ///
 /// From 1 µs (1024 ns) to 34 min (15 · 2^37 ns) a percentile is at most 6.25 %
-/// above or below the true one; below that range at most 64 ns. Longer
-/// durations are told by the largest of all, which is exact. Zero and negative
-/// durations count as zero. A bucket that holds as many durations as `Count`
-/// can tell takes no more.
+/// above or below the true one; below that range at most 64 ns. For longer
+/// durations a percentile is the largest of all, which is exact. Zero and
+/// negative durations count as zero. A bucket whose `Count` is at its maximum
+/// takes no more.
 ///
 /// `Count` is `std::uint32_t` or `std::uint64_t`.
 template <class Count>
@@ -86,7 +86,7 @@ private:
 
   std::array<Count, buckets> counts_{};
   std::uint64_t count_ = 0;
-  /// The sum, of which 64 bits would be full after days of busy calls.
+  /// The sum; 64 bits would overflow after days of busy calls.
   std::uint64_t sum_low_ = 0;
   std::uint64_t sum_high_ = 0;
   duration max_ = duration::zero();
@@ -95,10 +95,10 @@ private:
 extern template class basic_histogram<std::uint32_t>;
 extern template class basic_histogram<std::uint64_t>;
 
-/// 1 KiB. For what is cleared now and then.
+/// 1 KiB. For histograms that are cleared now and then.
 using histogram = basic_histogram<std::uint32_t>;
 
-/// 2 KiB. For what counts as long as the program runs.
+/// 2 KiB. For histograms that count as long as the program runs.
 using wide_histogram = basic_histogram<std::uint64_t>;
 
 } // namespace caisson

@@ -29,6 +29,7 @@ namespace detail {
 call_options inherit_trace(const call_options& outer) {
   call_options o;
   o.path = outer.path;
+  o.traceparent = outer.traceparent;
   return o;
 }
 
@@ -50,7 +51,7 @@ call_options inherit(const call_options& outer, time_point received) {
   auto o = detail::inherit_time_left(outer, received);
   auto deadline = deadline_of(outer, received);
   auto ns = deadline.time_since_epoch().count();
-  // The epoch itself cannot be told from none.
+  // The epoch itself cannot be distinguished from no deadline.
   if (has_limit(outer) && deadline != never && ns != 0) {
     o.time_left = duration::zero();
     o.deadline_ns = ns;

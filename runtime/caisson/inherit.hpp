@@ -9,11 +9,11 @@
 namespace caisson {
 
 /// What calls on behalf of `outer` inherit from it: its deadline, priority,
-/// key, idempotence and path. Their weight is 1, and so is their attempt.
+/// key, idempotence and path. Their weight and their attempt are 1.
 ///
 /// `received` is when `outer` came to this node, and the deadline becomes an
 /// instant of this node's clock, so the result may be kept and used later.
-/// Options without a deadline, from a caller that is no gate, stay so.
+/// Options without a deadline, from a caller that is not a gate, stay so.
 [[nodiscard]] call_options inherit(const call_options& outer,
                                    time_point received);
 
@@ -37,8 +37,8 @@ namespace detail {
 ///
 /// It has the time that is left to `outer` and its priority, key, idempotence
 /// and path. Once no time is left, gates refuse it with `deadline_exceeded`. If
-/// `outer` has no deadline, neither has this. `now` is the present instant; if
-/// the handler has returned since it got `outer`, give what `inherit` made of
+/// `outer` has no deadline, neither has this. `now` is the current instant; if
+/// the handler has returned since it got `outer`, pass what `inherit` made of
 /// it then.
 ///
 /// With the path inherited, a call that comes back to a gate that it has passed

@@ -1,4 +1,4 @@
-// What a policy that keeps a state for each key says about one of them.
+// What a policy that keeps a state for each key reports about one key.
 #pragma once
 
 #include <caisson/policy.hpp>

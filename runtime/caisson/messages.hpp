@@ -111,9 +111,12 @@ struct call_options {
   /// worker can recognise it (see deduplicator.hpp); empty: it cannot. At most
   /// `max_key_length` bytes.
   std::string idempotency_key = {};
+  /// Where the call belongs in a distributed trace, as W3C Trace Context says
+  /// (see trace_context.hpp); empty: in none. A gate ignores an invalid one.
+  std::string traceparent = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
-                idempotent, attempt, key, path, idempotency_key)
+                idempotent, attempt, key, path, idempotency_key, traceparent)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
 /// worker, and passes the envelope on to a gate or a worker declared to handle
@@ -152,6 +155,11 @@ struct call {
   /// Names the call, so that a worker can recognise further attempts at it.
   call&& idempotency_key(std::string k) && {
     options.idempotency_key = std::move(k);
+    return std::move(*this);
+  }
+  /// Puts the call into a distributed trace.
+  call&& traceparent(std::string x) && {
+    options.traceparent = std::move(x);
     return std::move(*this);
   }
 };
@@ -268,15 +276,50 @@ struct event {
   /// Which call, 0 if none.
   std::uint64_t call = 0;
   duration delay = duration::zero();
+  /// Of a call with a `traceparent`: the trace's id, the id of the gate's span
+  /// for the call (of the attempt's span if an attempt has ended), and that of
+  /// the span above it; in hexadecimal digits. Otherwise empty.
+  std::string trace_id = {};
+  std::string span_id = {};
+  std::string parent_span_id = {};
 };
 CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
-                call, delay)
+                call, delay, trace_id, span_id, parent_span_id)
 
 /// Tells the gate to refuse new work, finish held calls and flush batches. The
 /// answer is empty and comes once the last call is answered. The gate stays and
 /// keeps refusing.
 struct drain {};
 CAISSON_MESSAGE(drain)
+
+/// Tells a gate set (gate_set.hpp) to read its file again. The answer is a
+/// `reload_report`.
+struct reload {
+  /// Who or what wants it, for events; may be empty.
+  std::string why = {};
+};
+CAISSON_MESSAGE(reload, why)
+
+/// What a reload has changed at a gate.
+struct gate_change {
+  std::string gate = {};
+  /// The layer's name; empty for the gate itself.
+  std::string layer = {};
+  /// For people: `added`, `removed`, `threshold = 5 (was 3)`.
+  std::string what = {};
+};
+CAISSON_MESSAGE(gate_change, gate, layer, what)
+
+/// What came of a reload.
+struct reload_report {
+  /// Why nothing was changed, or not all of it, a problem each, with file and
+  /// line; empty if the file is in force.
+  std::vector<std::string> problems = {};
+  std::vector<gate_change> changes = {};
+
+  [[nodiscard]] bool ok() const noexcept { return problems.empty(); }
+};
+CAISSON_MESSAGE(reload_report, problems, changes)
 
 // -- batches ------------------------------------------------------------------
 
@@ -364,6 +407,12 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::errc))
 #endif
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::renew))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::key_status))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::reload))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::gate_change))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::reload_report))
+#if !CAISSON_CAF_LEGACY
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::stack_order))
+#endif
 
 CAF_END_TYPE_ID_BLOCK(caisson_messages)
 

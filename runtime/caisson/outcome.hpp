@@ -20,8 +20,8 @@ class env;
 /// How an attempt ended. The reply itself stays with the gate. `reply` points
 /// to it for classifiers that judge values (see `value_of` in error.hpp).
 struct outcome {
-  /// Whether the worker answered with a value, and not with one that its
-  /// adapter calls a failure (see `worker::classified_by`).
+  /// Whether the worker answered with a value that its adapter does not call a
+  /// failure (see `worker::classified_by`).
   bool ok = true;
 
   /// Whether the error is one of Caisson's; then `code` is an `errc`.
@@ -35,9 +35,9 @@ struct outcome {
   /// Whether the worker itself answered with this, not a layer or a gate.
   bool from_worker = false;
 
-  /// Whether the holder of a permit said that its work tells nothing about
-  /// whom it worked with. Looks like `cancelled`, and the verdict is always
-  /// neutral.
+  /// Whether the holder of a permit released it as neutral: its work says
+  /// nothing about the worker. Looks like `cancelled`, and the verdict is
+  /// always neutral.
   bool neutral = false;
 
   /// The error's code within its category; 0 if it is a value.
@@ -49,15 +49,15 @@ struct outcome {
   /// The same: its code, as lists name it.
   answer_code answer = {};
 
-  /// The same: how often such a call is worth attempting, the first time
-  /// included; 0: no limit.
+  /// The same: how many attempts such a call is worth, including the first; 0:
+  /// no limit.
   std::uint32_t max_attempts = 0;
 
   /// Hash (`category_hash`) of the name of the error's category; 0 if it is a
   /// value.
   std::uint64_t category = 0;
 
-  /// Do not retry earlier than this; zero if unknown, negative: not at all.
+  /// Do not retry earlier than this; zero if unknown, negative: do not retry.
   duration retry_after = duration::zero();
 
   /// The reply, a `caf::message`, or null if there is none.
@@ -73,7 +73,7 @@ struct outcome {
   static outcome failure(errc code, bool reached,
                          duration retry_after = duration::zero()) noexcept;
 
-  /// The work says nothing about whom it was done with.
+  /// The work says nothing about the worker.
   static outcome without_verdict() noexcept;
 };
 
@@ -94,9 +94,9 @@ enum class verdict : std::uint8_t {
   /// The worker failed, but a retry may succeed: a failure to a breaker,
   /// retried by a retrier.
   transient,
-  /// Tells nothing about the worker: neither success nor failure, no retry.
+  /// Says nothing about the worker: neither success nor failure, no retry.
   neutral,
-  /// Rejected before any work: tells nothing about the worker (neutral to a
+  /// Rejected before any work: says nothing about the worker (neutral to a
   /// breaker), and a retrier may retry it, not before `retry_after`.
   refused,
 };
@@ -119,13 +119,13 @@ inline constexpr list_meaning retry_lists{verdict::transient, verdict::failure,
                                           verdict::failure};
 
 /// For breakers: allowed errors count, all others are ignored. A server that
-/// turns down a bad request is well.
+/// rejects a bad request is healthy.
 inline constexpr list_meaning count_lists{verdict::transient, verdict::neutral,
                                           verdict::neutral, verdict::success};
 
 /// Classifies outcomes. The rules apply in this order: the function, the deny
 /// list, the allow list, the class of the answer, the default table. None of
-/// them is asked about what the holder of a permit released as neutral.
+/// them applies to a permit that was released as neutral.
 class classifier {
 public:
   using function = std::function<verdict(const outcome&)>;
@@ -149,8 +149,8 @@ public:
 
   /// Names of errors; empty: no such rule. A name is one of Caisson's
   /// (`deadline_exceeded`), `<category>:<code>` with the code as a number
-  /// (`app:3`), or `<category>:*`. CAF's own category is `system_error`. Where
-  /// an adapter tells the codes in answers, also a name of theirs or of a class
+  /// (`app:3`), or `<category>:*`. CAF's own category is `system_error`. If the
+  /// worker has an adapter, also the name of a code in answers or of a class
   /// (see `parse_answer_name`).
   std::vector<std::string> allow = {};
 
@@ -165,7 +165,7 @@ public:
   [[nodiscard]] verdict judge(const outcome& o, const list_meaning& lists,
                               env& host) const;
 
-  /// How often a call is worth attempting after `o` if the configuration says
+  /// How many attempts a call is worth after `o` if the configuration says
   /// `most`: at most as often as its answer allows. That limit belongs to the
   /// class of the answer: where `allow` or `by_value` decides, there is none.
   [[nodiscard]] std::uint32_t attempts_for(const outcome& o,

@@ -6,9 +6,11 @@ namespace caisson {
 
 std::string_view name_of(event_kind kind) noexcept {
   static constexpr std::array<std::string_view, last_event_kind + 1> names{
-    "state_changed",   "rejected",  "retried",  "late_result", "worker_changed",
-    "flushed",         "fell_back", "expired",  "lease_ended", "reconfigured",
-    "callback_failed", "injected",  "differed", "write_lost",
+    "state_changed",  "rejected",     "retried",         "late_result",
+    "worker_changed", "flushed",      "fell_back",       "expired",
+    "lease_ended",    "reconfigured", "callback_failed", "injected",
+    "differed",       "write_lost",   "granted",         "attempt_ended",
+    "call_ended",
   };
   auto n = static_cast<std::size_t>(kind);
   return n < names.size() ? names[n] : "unknown";

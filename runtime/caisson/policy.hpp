@@ -108,11 +108,11 @@ struct decision {
   }
 };
 
-/// What a policy that may turn all calls away says of what is behind it.
+/// What a policy that may reject all calls says about the worker behind it.
 enum class circuit : std::uint8_t {
   /// Calls pass.
   closed,
-  /// A few calls pass, to see whether what is behind it works again.
+  /// A few calls pass, to see whether the worker works again.
   half_open,
   /// No call passes.
   open,
@@ -148,9 +148,16 @@ enum class event_kind : std::uint8_t {
   differed,
   /// An acknowledged write was given up; `detail` says after which error.
   write_lost,
+  /// A call that waited for permits or tokens has them; `delay` is how long it
+  /// waited.
+  granted,
+  /// An attempt at a traced call has its outcome, `to`, after `delay`.
+  attempt_ended,
+  /// A traced call has its outcome, `to`, after `delay`.
+  call_ended,
 };
 
-inline constexpr std::uint8_t last_event_kind = 13;
+inline constexpr std::uint8_t last_event_kind = 16;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 
@@ -176,7 +183,7 @@ struct event_info {
   std::string_view detail = {};
   call_id call = 0;
   duration delay = duration::zero();
-  /// Of a policy that keeps a state for each key: whose this concerns.
+  /// Of a policy that keeps a state for each key: the key.
   std::string_view key = {};
 };
 
@@ -211,6 +218,9 @@ struct child_call {
   std::string key = {};
   std::int32_t priority = 0;
   idempotence idempotent = idempotence::unmarked;
+  /// The call that gave rise to a child without parents: the child belongs to
+  /// the same trace. 0: none.
+  call_id started_by = 0;
 };
 
 /// The host's side: what a policy may read and request during a call to it. The
@@ -234,7 +244,7 @@ public:
       join_child,
       /// The child `index` is cancelled; its parents stay held.
       cancel_child,
-      /// The layers above hear of an attempt that timed out.
+      /// The layers above are notified of an attempt that timed out.
       attempt_timed_out,
     };
     kind what;
@@ -296,9 +306,9 @@ public:
     return circuit();
   }
 
-  /// How long that has taken in this gate since its start or last reset, of
-  /// those that succeeded (`ok`) or of those that did not; null if there was
-  /// none yet, or if the host does not measure. Valid during this call.
+  /// How long these have taken in this gate since its start or last reset,
+  /// those that succeeded (`ok`) or those that did not; null if there was none
+  /// yet, or if the host does not measure. Valid during this call.
   [[nodiscard]] virtual const wide_histogram* durations(measured /*what*/,
                                                         bool /*ok*/) const {
     return nullptr;
@@ -306,14 +316,14 @@ public:
 
   /// Tells the layers above that an attempt at the call ran into its timeout
   /// and is followed by another one, so that they never see its outcome. They
-  /// hear of it (`policy::attempt_timed_out`) after this policy has returned.
+  /// are notified (`policy::attempt_timed_out`) after this policy has returned.
   void attempt_timed_out(call_id call) {
     actions.push_back({action::kind::attempt_timed_out, call});
   }
 
-  /// Keeps the host open until this layer says `false`, as it has something to
-  /// do for calls that are over: a drain does not end before, and a gate stays
-  /// although nobody refers to it.
+  /// Keeps the host open until this layer passes `false`, because it has work
+  /// left for calls that are over: a drain does not end before, and a gate
+  /// stays alive even without references.
   virtual void hold_open(bool) {}
 
   /// Sends an event to subscribers. Cheap if there are none.
@@ -403,9 +413,8 @@ public:
   /// it continue without this deadline.
   virtual decision deadline_passed(call_info& call, slot& notes, env& e);
 
-  /// Until when this policy lets the call with these notes, which it has, stay
-  /// below it at most; `never` if it sets no such limit. No permit is renewed
-  /// beyond it.
+  /// Until when at most this policy lets the call with these notes stay below
+  /// it; `never` if it sets no such limit. No permit is renewed beyond it.
   [[nodiscard]] virtual time_point latest_end(slot&) const { return never; }
 
   /// A child of this policy has its outcome, or was cancelled because no
@@ -415,17 +424,17 @@ public:
   /// the host ends.
   virtual decision child_done(call_id child, outcome& result, env& e);
 
-  /// A layer further in has had an attempt that ran into its timeout, and makes
+  /// An attempt of a layer further in has timed out, and the layer makes
   /// another one. Says nothing about a call of this policy.
   virtual void attempt_timed_out(env&) {}
 
-  /// What this policy says about what is behind it.
+  /// What this policy says about the worker behind it.
   [[nodiscard]] virtual caisson::circuit circuit() const noexcept {
     return caisson::circuit::closed;
   }
 
-  // Hosts call these, with what they know of the call. Policies that keep a
-  // state for each key override them, others the functions above.
+  // Hosts call these with the call or its key. Policies that keep a state for
+  // each key override them, others the functions above.
 
   [[nodiscard]] virtual time_point latest_end_for(const call_info&,
                                                   slot& notes) const {

@@ -99,7 +99,7 @@ protected:
   /// ones still apply.
   virtual void prepare(Config& next, env& e);
 
-  /// The new settings apply.
+  /// The new settings apply now.
   virtual void adapt(env& e);
 
   /// Appends the gauges: numbers that go up and down.

@@ -22,8 +22,8 @@ void describe_common(field_visitor& v, Config& c) {
   v.on({"name", "what the layer is called in errors, events and status; "
                 "default: its kind"},
        c.name);
-  v.choice({"mode", "enforce: decide and act; observe: decide, count and tell, "
-                    "but let every call pass; off: do not look"},
+  v.choice({"mode", "enforce: decide and act; observe: decide, count and send "
+                    "events, but let every call pass; off: skip the layer"},
            c.mode);
 }
 

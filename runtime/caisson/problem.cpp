@@ -14,7 +14,7 @@ using detail::shortened;
 
 namespace {
 
-// Beyond that a line is of no use to anybody.
+// A longer line helps no one.
 constexpr std::size_t longest_shown_key = 300;
 constexpr std::size_t longest_shown_message = 4000;
 

@@ -6,13 +6,18 @@
 
 namespace caisson {
 
+/// Random bits, or a good hash, as a number in [0, 1); uses 53 of them.
+[[nodiscard]] constexpr double unit_interval(std::uint64_t bits) noexcept {
+  return static_cast<double>(bits >> 11) * 0x1.0p-53;
+}
+
 /// Uniform numbers from a `Source` that derives from this and has `bits()`,
 /// which returns the next 64 random bits.
 template <class Source>
 class uniform_numbers {
 public:
   /// Uniform in [0, 1), with 53 random bits.
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }
+  double uniform() { return unit_interval(bits()); }
 
   /// Uniform in [lo, hi); `lo` if the interval is empty.
   double uniform(double lo, double hi) {

@@ -10,7 +10,7 @@
 
 namespace caisson {
 
-/// Tells whether one more retry is affordable. Each first attempt deposits
+/// Decides whether one more retry is affordable. Each first attempt deposits
 /// `ratio` of a retry, each retry withdraws a whole one, and both expire `ttl`
 /// later. A reserve of `reserve · ttl` (in seconds) allows retries to callers
 /// that have just started or call rarely.

@@ -46,7 +46,7 @@ duration decorrelated_delay(const segment& s, const schedule::cursor& at,
                             random_source& random) {
   if (at.index == 0)
     return s.base;
-  return between(s.base, scaled(at.previous, s.factor), random);
+  return between(s.base, duration_times(at.previous, s.factor), random);
 }
 
 // The delay before limit and jitter.
@@ -57,9 +57,9 @@ std::optional<duration> plain_delay(const segment& s,
     case shape::constant:
       return s.base;
     case shape::linear:
-      return plus(s.base, times(s.step, at.index));
+      return duration_sum(s.base, times(s.step, at.index));
     case shape::exponential:
-      return scaled(s.base, std::pow(s.factor, at.index));
+      return duration_times(s.base, std::pow(s.factor, at.index));
     case shape::fibonacci:
       return times(s.base, fibonacci_number(at.index));
     case shape::decorrelated:
@@ -83,9 +83,10 @@ duration spread_out(const segment& s, duration d, random_source& random) {
       return between(d / 2, d, random);
     case jitter::factor: {
       // `scaled` takes `unlimited` for endless; here it is a number.
-      auto width = scaled(std::min(d, unlimited - duration{1}),
-                          s.spread_factor);
-      return between(d - width, std::min(s.max, plus(d, width)), random);
+      auto width = duration_times(std::min(d, unlimited - duration{1}),
+                                  s.spread_factor);
+      return between(d - width, std::min(s.max, duration_sum(d, width)),
+                     random);
     }
   }
   return d;
@@ -100,7 +101,7 @@ std::optional<duration> next_in(const segment& s, schedule::cursor& at,
     return std::nullopt;
   auto bounded = std::max(std::min(*plain, s.max), duration::zero());
   auto delay = spread_out(s, bounded, random);
-  auto sum = plus(at.elapsed, delay);
+  auto sum = duration_sum(at.elapsed, delay);
   if (sum > s.until)
     return std::nullopt;
   at.previous = bounded;
@@ -210,7 +211,7 @@ schedule schedule::detached() const {
   return out;
 }
 
-bool take_over(schedule& next, const schedule& present) {
+bool take_over_schedule(schedule& next, const schedule& present) {
   auto same = next == present;
   next = same ? present : next.detached();
   return same;

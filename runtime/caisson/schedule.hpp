@@ -190,7 +190,7 @@ private:
 /// Prepares a change from `present`, which is detached, to `next`, and detaches
 /// `next`. If the two are equal, `next` gets the functions of `present` with
 /// their state. Returns whether they are equal.
-bool take_over(schedule& next, const schedule& present);
+bool take_over_schedule(schedule& next, const schedule& present);
 
 template <>
 struct enum_names<schedule::shape> {

@@ -197,8 +197,8 @@ void describe(field_visitor& v, schedule::segment& s) {
         .when = {"kind", {"linear"}}},
        s.step, any);
   v.on({.key = "factor",
-        .help = "exponential: each delay by the one before; decorrelated: "
-                "the most that a delay can be, by the one before",
+        .help = "exponential: the ratio of each delay to the one before; "
+                "decorrelated: the largest such ratio",
         .when = {"kind", {"exponential", "decorrelated"}}},
        s.factor, {1.0, largest_factor});
   delay_list delays{s.delays};
@@ -213,8 +213,8 @@ void describe(field_visitor& v, schedule::segment& s) {
                       "which is random by itself"},
            s.spread);
   v.on({.key = "jitter_factor",
-        .help = "for jitter \"factor\" only: how far, by the delay, to either "
-                "side",
+        .help = "for jitter \"factor\" only: how far to either side, as a "
+                "share of the delay",
         .when = {"jitter", {"factor"}}},
        s.spread_factor, {0.0, 1.0});
   v.integer<std::uint32_t>(

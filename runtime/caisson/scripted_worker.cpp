@@ -73,8 +73,7 @@ struct scripted_state {
   }
 };
 
-// What only the test's side holds: an actor that held its own handle would
-// never be gone.
+// Held only by the test: an actor that held its own handle would live forever.
 struct scripted_life {
   explicit scripted_life(virtual_time& w) : world(w) {}
 

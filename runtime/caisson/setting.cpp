@@ -40,7 +40,7 @@ std::string to_text(const setting& s) {
       double ignored = 0;
       auto text = trimmed(x.text);
       auto literal = text == "true" || text == "false"
-                     || read_number(text, ignored) != reading::wrong_type;
+                     || read_number(text, ignored) != read_result::wrong_type;
       return literal ? shortened(text, longest_quoted) : detail::quoted(x.text);
     }
     std::string operator()(bool x) const { return x ? "true" : "false"; }

@@ -6,7 +6,7 @@
 
 namespace caisson {
 
-problems placed(problems found, const section& from) {
+problems with_places(problems found, const section& from) {
   auto outer = from.path.parts().size();
   for (auto& p : found) {
     if (!p.place.empty())
@@ -28,7 +28,7 @@ void add_problems(problems more, const section& from, problems& out) {
   std::set<setting_path> known;
   for (const auto& p : out)
     known.insert(p.key);
-  for (auto& p : placed(std::move(more), from))
+  for (auto& p : with_places(std::move(more), from))
     if (!known.contains(p.key))
       out.push_back(std::move(p));
 }

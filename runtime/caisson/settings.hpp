@@ -38,9 +38,9 @@ template <class Config>
 
 /// Sets missing places in `found` to that of the value in `from` concerned, or
 /// else to that of `from` itself, and their keys to the form written there.
-[[nodiscard]] problems placed(problems found, const section& from);
+[[nodiscard]] problems with_places(problems found, const section& from);
 
-/// Adds to `out` those of `placed(more, from)` whose key is not yet in it.
+/// Adds to `out` those of `with_places(more, from)` whose key is not yet in it.
 void add_problems(problems more, const section& from, problems& out);
 
 /// Reads as much of `from` as possible into `config`, and appends problems with

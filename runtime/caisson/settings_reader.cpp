@@ -167,7 +167,7 @@ std::string settings_reader::unknown_key(std::string_view key,
   if (dot != std::string_view::npos && from_.table.contains(key.substr(0, dot)))
     return fmt::format("cannot be given beside a value for {} as a whole",
                        detail::quoted(key.substr(0, dot)));
-  // Of what is only counted nobody reads the rest.
+  // Problems that are only counted need no text.
   if (out_.size() >= most_listed_problems)
     return "unknown key";
   auto meant = nearest(key, usable_);

@@ -11,9 +11,9 @@
 
 namespace caisson {
 
-/// A `retry_budget` behind a mutex. Gates on different threads may see instants
-/// in another order; a budget takes an earlier one for the latest that it has
-/// seen. Safe to use from any thread.
+/// A `retry_budget` behind a mutex. Gates on different threads may pass
+/// instants out of order; the budget treats an earlier one as the latest that
+/// it has seen. Safe to use from any thread.
 class shared_retry_budget {
 public:
   explicit shared_retry_budget(const retry_budget::limits& l)
@@ -24,12 +24,13 @@ public:
   void charge(time_point now, std::uint32_t cost);
   [[nodiscard]] std::int64_t balance() const;
 
-  /// Starts anew with these limits, unless it has them.
+  /// Starts anew with these limits, unless it already has them.
   void change(const retry_budget::limits& l);
 
   /// The budget called `name` in `scope`, which is any address that outlives
-  /// its users, such as that of an actor system. It is made with `l` if nobody
-  /// has it; the limits of one that exists stay. It lives as long as its users.
+  /// its users, such as that of an actor system. It is created with `l` if it
+  /// does not exist; an existing one keeps its limits. It lives as long as its
+  /// users.
   static std::shared_ptr<shared_retry_budget>
   named(const void* scope, std::string_view name,
         const retry_budget::limits& l);

@@ -79,7 +79,7 @@ void check(const stage_budget_config& c, const setting_path& path,
   check_names(c, path, out);
   auto sum = std::max(c.reserve, duration::zero());
   for (const auto& x : c.stages)
-    sum = plus(sum, std::max(x.share, duration::zero()));
+    sum = duration_sum(sum, std::max(x.share, duration::zero()));
   if (sum > c.total)
     out.push_back({problem_kind::relation, path / "total",
                    fmt::format("{} is less than the shares and the reserve, "

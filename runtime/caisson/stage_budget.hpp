@@ -49,7 +49,7 @@ void check(const stage_budget_config& c, const setting_path& path,
 // -- budget -------------------------------------------------------------------
 
 /// A budget that runs since its start. A value: copies share the budget's
-/// settings and have the same end. `now` is always the present instant of the
+/// settings and have the same end. `now` is always the current instant of the
 /// clock that gave the start. A clock that steps back to before the start
 /// counts as being at the start.
 class stage_clock {
@@ -96,9 +96,9 @@ private:
 ///     wrap(query).by(clock.limit_of("api", self->clock().now()))
 ///
 /// Stages may come in any order, and more than once: each time the share counts
-/// from there. What a stage leaves is not lost, because a later one gets its
-/// whole share as long as so much is left; what a stage takes too much is
-/// missing in the end. Immutable: threads may share it.
+/// from there. A later stage gets its whole share as long as that much is left;
+/// time that a stage takes beyond its share is missing at the end. Immutable:
+/// threads may share it.
 class stage_budget {
 public:
   /// Throws `config_error` if `c` is not valid.

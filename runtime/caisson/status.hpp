@@ -64,8 +64,8 @@ struct layer_status {
   std::map<std::string, std::int64_t> metrics = {};
   /// Every setting, as text.
   std::map<std::string, std::string> config = {};
-  /// Of a layer with a policy for each key: the keys with most calls admitted,
-  /// at most ten, those with more calls first.
+  /// Of a layer with a policy for each key: the keys with the most calls
+  /// admitted, at most ten, in descending order.
   std::vector<key_status> keys = {};
 };
 CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config, keys)
@@ -74,7 +74,7 @@ CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config, keys)
 struct duration_summary {
   measured what = measured::calls;
   /// Of calls and attempts: whether they succeeded. Of waits: whether the call
-  /// was sent in the end.
+  /// was eventually sent.
   bool ok = true;
   /// How many there were.
   std::uint64_t count = 0;

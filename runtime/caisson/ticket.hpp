@@ -10,8 +10,8 @@
 
 namespace caisson {
 
-/// A permit as an object: its destructor releases it, so that no way out of a
-/// handler, not even an exception, keeps it.
+/// A permit as an object: its destructor releases it, so it cannot leak, even
+/// if a handler throws.
 ///
 ///     portable::ask(this, desk, portable::no_timeout, acquire{})
 ///       .then(with_ticket(desk, [this](ticket t) { held_ = std::move(t); }),
@@ -36,7 +36,7 @@ public:
   ticket() noexcept = default;
 
   /// Holds the answer of `gate`, or of a call handle of it, to an `acquire`.
-  /// `at_end` is what the destructor says about the work.
+  /// `at_end` is what the destructor reports about the work.
   ticket(caf::actor gate, const permit& lent,
          release_outcome at_end = release_outcome::success);
 
@@ -72,7 +72,7 @@ public:
   void release() noexcept { end(release_outcome::success); }
   /// The work failed: a breaker counts it.
   void fail() noexcept { end(release_outcome::failure); }
-  /// The work says nothing about whom it was done with.
+  /// The work says nothing about the worker.
   void ignore() noexcept { end(release_outcome::neutral); }
 
   /// Hands the permit over to the caller, who releases it.
@@ -84,7 +84,7 @@ private:
   sender send_;
   permit lent_;
   release_outcome at_end_ = release_outcome::success;
-  // Those under way when it came here.
+  // Exceptions in flight when it came here.
   int exceptions_ = 0;
 };
 

@@ -66,7 +66,7 @@ std::optional<long double> take_part(std::string_view& text) {
 
 } // namespace
 
-duration scaled(duration d, double factor) noexcept {
+duration duration_times(duration d, double factor) noexcept {
   if (d == unlimited && factor > 0)
     return unlimited;
   return clamped(static_cast<long double>(d.count()) * factor);

@@ -41,10 +41,10 @@ inline constexpr duration unlimited = duration::max();
 }
 
 /// `d * factor`, clamped to [0, unlimited]; NaN counts as zero.
-[[nodiscard]] duration scaled(duration d, double factor) noexcept;
+[[nodiscard]] duration duration_times(duration d, double factor) noexcept;
 
 /// `a + b` for non-negative durations, clamped to `unlimited`.
-[[nodiscard]] constexpr duration plus(duration a, duration b) noexcept {
+[[nodiscard]] constexpr duration duration_sum(duration a, duration b) noexcept {
   return a > unlimited - b ? unlimited : a + b;
 }
 
@@ -58,7 +58,7 @@ inline constexpr duration unlimited = duration::max();
 [[nodiscard]] std::string to_text(duration d);
 
 /// Seconds as a floating-point number, for rates and plots.
-[[nodiscard]] constexpr double seconds(duration d) noexcept {
+[[nodiscard]] constexpr double to_seconds(duration d) noexcept {
   return std::chrono::duration<double>(d).count();
 }
 

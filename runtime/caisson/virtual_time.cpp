@@ -142,8 +142,8 @@ virtual_time::~virtual_time() {
     // Actors that keep each other busy: what they hold is leaked, as it would
     // be anyway.
   }
-  // Otherwise the system's destructor fires timers for as long as somebody sets
-  // them again.
+  // Otherwise the system's destructor fires timers as long as actors set them
+  // again.
   stepper_->drop_timers();
 }
 

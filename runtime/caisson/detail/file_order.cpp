@@ -13,7 +13,7 @@ std::uint64_t take_number(std::string_view& text) {
   auto colon = text.rfind(':');
   std::uint64_t x = 0;
   if (colon == std::string_view::npos
-      || read_number(text.substr(colon + 1), x) != reading::good)
+      || read_number(text.substr(colon + 1), x) != read_result::good)
     return 0;
   text = text.substr(0, colon);
   return x;

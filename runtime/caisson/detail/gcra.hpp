@@ -16,8 +16,8 @@
 namespace caisson {
 
 /// A bucket of tokens that fills at a constant rate. `rate / per` must not
-/// exceed one token per nanosecond. Time is told to it and may stand still or
-/// step back; the bucket goes by the latest instant that it has seen.
+/// exceed one token per nanosecond. Time is passed in and may stand still or
+/// step back; the bucket uses the latest instant that it has seen.
 class gcra {
 public:
   /// `rate` tokens per `per`, at most `burst` in store; all at least 1. The
@@ -78,9 +78,9 @@ public:
     at_ = now;
   }
 
-  /// The first instant at which `n` tokens in all have come in, counting those
-  /// in store, if none is taken for anybody else: with the tokens of those who
-  /// wait included in `n`, the turn of the last in the queue. `n` may exceed
+  /// The first instant at which `n` tokens in total have arrived, including
+  /// those in the bucket, if no others are taken: if `n` includes the tokens of
+  /// the waiting calls, the turn of the last in the queue. `n` may exceed
   /// `burst`. An instant that has passed if the tokens are there.
   [[nodiscard]] time_point ready_at(std::int64_t n) const noexcept {
     auto missing = worth(n) - level_;

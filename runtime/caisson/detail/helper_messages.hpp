@@ -4,6 +4,7 @@
 #include <caisson/caf.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -50,4 +51,16 @@ struct group_order {
 };
 CAISSON_MESSAGE(group_order, what, number, why)
 
+struct ordered_stack;
+
+/// Tells a gate to put another stack in force, or to say whether it could. The
+/// answer is a text with the changes, or `invalid_config` if there are none.
+/// Stays within one process.
+struct stack_order {
+  std::shared_ptr<const ordered_stack> what = {};
+  bool check_only = false;
+};
+
 } // namespace caisson::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(caisson::detail::stack_order)

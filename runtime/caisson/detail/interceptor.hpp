@@ -12,11 +12,11 @@ public:
   reply_to(reply_to&&) noexcept = default;
   reply_to& operator=(reply_to&&) noexcept = default;
 
-  /// Whether somebody waits for an answer: the message was a request, and
-  /// nothing was answered yet.
+  /// Whether an answer is wanted: the message was a request, and it was not
+  /// answered yet.
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
 
-  /// Who sent the message; null if nobody is named.
+  /// The sender of the message; null if there is none.
   [[nodiscard]] const caf::strong_actor_ptr& sender() const noexcept {
     return sender_;
   }
@@ -44,11 +44,11 @@ public:
     answer(self->context(), std::move(msg));
   }
 
-  /// As above, for those who are no actor.
+  /// As above, for callers that are not actors.
   ///
-  /// The answer names no sender. Its receiver knows it by its number, an actor
-  /// that is being destroyed must not make new references to itself, and CAF
-  /// lets another node address whoever has sent it something.
+  /// The answer names no sender. Its receiver matches it by its number, an
+  /// actor that is being destroyed must not make new references to itself, and
+  /// CAF lets another node address every actor that has sent it something.
   void answer(run_context* on, caf::message msg) {
     if (!std::exchange(wanted_, false))
       return;
@@ -181,8 +181,8 @@ public:
 protected:
   caf::behavior make_behavior() override {
     set_down_handler([this](caf::down_msg& x) { on_down(x.source, x.reason); });
-    // An error sent to an actor ends it; a proxy must not die of what somebody
-    // sends to its worker.
+    // An error sent to an actor ends it; a proxy must not die from a message
+    // for its worker.
     set_error_handler([](caf::error&){});
     return control();
   }
@@ -226,14 +226,14 @@ protected:
     auto addr = caf::actor_cast<caf::actor_addr>(x);
     auto token = this->monitor(caf::actor_cast<caf::actor>(x),
                                [this, addr](const caf::error& why) {
-                                 watched_.erase(identity_of(addr));
+                                 watched_.erase(portable::identity_of(addr));
                                  on_down(addr, why);
                                });
-    watched_[identity_of(addr)] = std::move(token);
+    watched_[portable::identity_of(addr)] = std::move(token);
   }
 
   void unwatch(const caf::actor_addr& x) {
-    if (auto i = watched_.find(identity_of(x)); i != watched_.end()) {
+    if (auto i = watched_.find(portable::identity_of(x)); i != watched_.end()) {
       i->second.dispose();
       watched_.erase(i);
     }
@@ -248,11 +248,6 @@ private:
   }
 
   caf::disposable timer_;
-
-  // Addresses of two proxies of the same actor are equal.
-  static const void* identity_of(const caf::actor_addr& x) {
-    return caf::actor_cast<caf::weak_actor_ptr>(x).get();
-  }
 
   std::map<const void*, caf::disposable> watched_;
 #endif

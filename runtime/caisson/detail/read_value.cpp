@@ -13,28 +13,28 @@ namespace {
 
 // -- values -------------------------------------------------------------------
 
-reading read(const setting& s, std::int64_t& x) {
+read_result read(const setting& s, std::int64_t& x) {
   if (auto text = std::get_if<setting::raw>(&s.value))
     return read_number(text->text, x);
   if (auto value = std::get_if<std::int64_t>(&s.value)) {
     x = *value;
-    return reading::good;
+    return read_result::good;
   }
-  return reading::wrong_type;
+  return read_result::wrong_type;
 }
 
-reading read(const setting& s, double& x) {
+read_result read(const setting& s, double& x) {
   if (auto text = std::get_if<setting::raw>(&s.value))
     return read_number(text->text, x);
   if (auto value = std::get_if<std::int64_t>(&s.value)) {
     x = static_cast<double>(*value);
-    return reading::good;
+    return read_result::good;
   }
   if (auto value = std::get_if<double>(&s.value)) {
     x = *value;
-    return reading::good;
+    return read_result::good;
   }
-  return reading::wrong_type;
+  return read_result::wrong_type;
 }
 
 // Reads `a, b`, `[a, b]` or `["a", "b"]`.
@@ -66,20 +66,20 @@ std::string not_a_duration(std::string_view value, const range<duration>& r) {
                                        : fmt::format("from {}", allowed(r)));
 }
 
-// Reports what is no number or out of range; then returns false.
+// Reports a text that is not a number or out of range; then returns false.
 template <class T>
 bool check_number(const setting& from, const setting_path& path, T value,
-                  reading result, std::string_view type, range<T> r,
+                  read_result result, std::string_view type, range<T> r,
                   problems& out) {
   auto wrong = [&](problem_kind kind, std::string message) {
     out.push_back({kind, path, std::move(message), from.place});
     return false;
   };
   auto text = to_text(from);
-  if (result == reading::wrong_type)
+  if (result == read_result::wrong_type)
     return wrong(problem_kind::type, fmt::format("{} is not {}, allowed: {}",
                                                  text, type, allowed(r)));
-  if (result == reading::too_large || !within(value, r))
+  if (result == read_result::too_large || !within(value, r))
     return wrong(problem_kind::range, out_of_range(text, r));
   return true;
 }
@@ -144,7 +144,7 @@ bool read_value(const setting& from, const setting_path& path, double& x,
                 range<double> r, problems& out) {
   double value = 0;
   auto result = read(from, value);
-  if (result == reading::good && !std::isfinite(value)) {
+  if (result == read_result::good && !std::isfinite(value)) {
     out.push_back(
       {problem_kind::range, path, not_finite(to_text(from), r), from.place});
     return false;

@@ -14,9 +14,9 @@ namespace caisson::detail {
 /// The text of a string or of a raw value, without blanks around the latter.
 [[nodiscard]] std::optional<std::string_view> text_in(const setting& s);
 
-/// Reads `from`, which stands under `path`, into `x`. If it has the wrong type
-/// or is out of range, appends that, leaves `x` as it was and returns false.
-/// `wanted` says what is allowed.
+/// Reads `from`, which is at `path`, into `x`. If it has the wrong type or is
+/// out of range, appends that, leaves `x` as it was and returns false. `wanted`
+/// says what is allowed.
 bool read_value(const setting& from, const setting_path& path, bool& x,
                 problems& out);
 bool read_value(const setting& from, const setting_path& path, std::int64_t& x,

@@ -1,6 +1,5 @@
-// The part of caf.hpp for addresses that are no actors of their own: what is
-// sent to them is handed on, or not, in the thread of the sender. Included by
-// caf.hpp only.
+// The part of caf.hpp for addresses that are not actors: messages to them are
+// passed on, or not, in the thread of the sender. Included by caf.hpp only.
 #pragma once
 
 namespace caisson::portable {
@@ -14,18 +13,18 @@ using run_context = caf::scheduler;
 #endif
 
 /// An address with a mailbox somewhere else. It can be sent to, watched and
-/// published like an actor, but has no thread, no behaviour, and no say in when
-/// the actor system ends. It lives as long as somebody holds a handle, and is
-/// down for those who watch it from `close` on.
+/// published like an actor, but has no thread and no behaviour, and does not
+/// keep the actor system from ending. It lives as long as there is a handle to
+/// it, and is down for its watchers from `close` on.
 ///
-/// `receive` runs in the threads of those who send, several at a time.
+/// `receive` runs in the threads of the senders, several at a time.
 class relay : public relay_base {
 public:
   explicit relay(caf::actor_config& cfg) : relay_base(cfg) {}
 
   const char* name() const override { return "caisson.relay"; }
 
-  /// Tells those who watch this address that it is down, and why. Further calls
+  /// Tells the watchers of this address that it is down, and why. Further calls
   /// do nothing.
   void close(caf::error why = caf::exit_reason::normal) {
     this->cleanup(std::move(why), nullptr);
@@ -73,10 +72,10 @@ protected:
   }
 #endif
 
-  /// Called once nobody holds a handle any more.
+  /// Called once the last handle is gone.
   virtual void on_gone() {}
 
-  /// Takes a message. Returns false if nobody will ever see it.
+  /// Takes a message. Returns false if it will never be handled.
   virtual bool receive(caf::mailbox_element_ptr what, run_context* on) = 0;
 
   /// Asks for a down message once `x` has ended; at once if it has already.
@@ -101,7 +100,7 @@ protected:
 #endif
   }
 
-  /// Sends `content` under the name and the number of somebody else.
+  /// Sends `content` with the sender and the number of another actor.
   static bool send(const caf::strong_actor_ptr& to, caf::strong_actor_ptr from,
                    caf::message_id id, caf::message content, run_context* on) {
 #if CAISSON_CAF_LEGACY
@@ -122,7 +121,7 @@ protected:
 #endif
   }
 
-  /// Drops the message; whoever waits for an answer hears that nobody is here.
+  /// Drops the message; a request gets `request_receiver_down`.
   static bool drop(const caf::mailbox_element& what) {
     caf::detail::sync_request_bouncer bounce{
       caf::make_error(caf::sec::request_receiver_down)};
@@ -200,9 +199,9 @@ caf::strong_actor_ptr make_relay(const caf::abstract_actor& owner,
                        std::forward<Ts>(xs)...);
 }
 
-/// The address under which an actor sends requests: what comes back is handed
-/// to the actor if it is still there, and nothing else is. Whoever keeps a
-/// request keeps this address alive, not the actor behind it.
+/// The address from which an actor sends requests: it passes only answers, to
+/// the actor if that still exists. An actor that keeps a request keeps this
+/// address alive, not the actor behind it.
 class return_address final : public relay {
 public:
   static constexpr std::uint64_t id_bit = std::uint64_t{1} << 62;

@@ -143,7 +143,7 @@ protected:
   /// expected.
   void call_again();
 
-  /// Tells the residents of one actor apart.
+  /// Identifies a resident of its actor.
   [[nodiscard]] std::uint64_t number() const noexcept {
     return inlet_.request_id().integer_value();
   }
@@ -158,8 +158,8 @@ private:
   static constexpr std::uint64_t address_bit = std::uint64_t{1} << 61;
   static constexpr int number_shift = 40;
   /// CAF looks through the requests of an actor one by one to find the one that
-  /// an answer is for: more than these go by the own address, which takes a
-  /// little longer for each.
+  /// an answer is for: beyond this number, requests use the resident's own
+  /// address, which takes a little longer for each.
   static constexpr std::size_t most_direct = 32;
 
   [[nodiscard]] static caf::behavior

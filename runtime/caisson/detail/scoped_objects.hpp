@@ -1,4 +1,4 @@
-// Objects that live as long as somebody uses them, found by scope and name.
+// Objects that live as long as they have users, found by scope and name.
 #pragma once
 
 #include <algorithm>

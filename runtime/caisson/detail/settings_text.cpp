@@ -1,5 +1,7 @@
 #include <caisson/detail/settings_text.hpp>
 
+#include <caisson/detail/utf8.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,24 +54,6 @@ std::size_t distance(std::string_view a, std::string_view b, std::size_t most) {
   return std::min(row.back(), most);
 }
 
-// The length of the UTF-8 sequence that `text` begins with; 0 if it is none.
-std::size_t sequence_length(std::string_view text) {
-  auto byte = [&](std::size_t i) {
-    return static_cast<unsigned char>(text[i]);
-  };
-  auto length = byte(0) < 0x80                      ? std::size_t{1}
-                : byte(0) >= 0xc2 && byte(0) < 0xe0 ? std::size_t{2}
-                : byte(0) >= 0xe0 && byte(0) < 0xf0 ? std::size_t{3}
-                : byte(0) >= 0xf0 && byte(0) < 0xf5 ? std::size_t{4}
-                                                    : std::size_t{0};
-  if (length > text.size())
-    return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0) != 0x80)
-      return 0;
-  return length;
-}
-
 // The code point of a sequence of two or three bytes.
 unsigned code_point(std::string_view sequence) {
   auto out = static_cast<unsigned char>(sequence[0])
@@ -114,7 +98,7 @@ std::string_view trimmed(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    auto length = sequence_length(text);
+    auto length = utf8_length(text);
     auto sequence = text.substr(0, std::max<std::size_t>(length, 1));
     auto first = static_cast<unsigned>(static_cast<unsigned char>(text[0]));
     if (length == 0 || first < 0x20 || first == 0x7f)

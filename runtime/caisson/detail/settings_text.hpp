@@ -96,19 +96,19 @@ void check_name(std::string_view name, std::string_view place,
                 const setting_path& path, problems& out);
 
 /// How reading a value as a certain type went.
-enum class reading : std::uint8_t { good, wrong_type, too_large };
+enum class read_result : std::uint8_t { good, wrong_type, too_large };
 
 /// Reads all of `text`, blanks and a leading plus sign aside.
 template <class T>
-[[nodiscard]] reading read_number(std::string_view text, T& x) {
+[[nodiscard]] read_result read_number(std::string_view text, T& x) {
   text = trimmed(text);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-')
     text.remove_prefix(1);
   auto end = text.data() + text.size();
   auto [rest, ec] = std::from_chars(text.data(), end, x);
   if (rest != end || ec == std::errc::invalid_argument)
-    return reading::wrong_type;
-  return ec == std::errc{} ? reading::good : reading::too_large;
+    return read_result::wrong_type;
+  return ec == std::errc{} ? read_result::good : read_result::too_large;
 }
 
 } // namespace caisson::detail

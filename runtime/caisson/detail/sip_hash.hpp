@@ -1,6 +1,6 @@
 // SipHash (J.-P. Aumasson, D. J. Bernstein: "SipHash: a fast short-input PRF",
-// 2012): a hash for tables whose keys strangers choose. Who does not know the
-// secret cannot find keys that fall into the same place.
+// 2012): a hash for tables with untrusted keys. Without the secret, no one can
+// find keys that collide.
 #pragma once
 
 #include <bit>

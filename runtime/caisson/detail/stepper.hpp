@@ -173,7 +173,7 @@ inline void use_virtual_time(caf::actor_system_config& cfg) {
 }
 
 /// For virtual time: the system's destructor must not wait for actors that
-/// nobody runs.
+/// never run.
 inline void do_not_await_actors(caf::actor_system& sys) {
   sys.await_actors_before_shutdown(false);
 }

@@ -45,7 +45,7 @@ private:
   std::int64_t longest_ = 0;
 };
 
-/// What an event says of a call that waited in vain.
+/// What an event says about a call that waited and was then rejected.
 [[nodiscard]] inline std::string wait_text(duration waited) {
   return "waited " + to_text(waited);
 }

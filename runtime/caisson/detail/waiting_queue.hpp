@@ -51,13 +51,13 @@ public:
   explicit waiting_queue(wait_order order = wait_order::fifo) noexcept
     : order_(order) {}
 
-  /// From now on turns go by `order`; everybody stays.
+  /// From now on `order` decides the turns; all waiting calls stay.
   void reorder(wait_order order) noexcept { order_ = order; }
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// What those who wait weigh together.
+  /// The total weight of the waiting calls.
   [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
 
   /// Whether it would be a newcomer's turn at once.

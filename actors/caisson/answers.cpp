@@ -43,7 +43,7 @@ classify_errors(std::vector<std::pair<std::string, answer_info>> table) {
   };
 }
 
-answer_adapter first_of(answer_adapter first, answer_adapter second) {
+answer_adapter first_adapter_of(answer_adapter first, answer_adapter second) {
   if (!first || !second)
     return first ? std::move(first) : std::move(second);
   return [first = std::move(first), second = std::move(second)](

@@ -1,4 +1,4 @@
-// Functions that tell what a worker's answers mean.
+// Functions that say what a worker's answers mean.
 #pragma once
 
 #include <caisson/answer_tables.hpp>
@@ -14,10 +14,10 @@
 
 namespace caisson {
 
-/// Tells what an answer means: the content is a value, or a single `caf::error`
-/// that is not Caisson's. Nothing: it has no opinion. Called once per answer,
-/// by the gate's actor; it may throw, which is counted and told and leaves the
-/// answer to the rules for values and errors. Give it to
+/// Says what an answer means: the content is a value, or a single `caf::error`
+/// that is not Caisson's. Returns nothing if it has no opinion. Called once per
+/// answer, by the gate's actor. If it throws, the gate counts that and sends an
+/// event, and the rules for values and errors apply. Pass it to
 /// `worker::classified_by`.
 using answer_adapter = std::function<std::optional<answer_info>(
   const caf::message&)>;
@@ -35,8 +35,8 @@ struct http_result {
   /// The header `Retry-After`; empty: absent.
   std::string retry_after = {};
 
-  /// The header `Date`: the server's clock, by which a date in `retry_after` is
-  /// understood. Empty or unreadable: by the clock of this computer.
+  /// The header `Date`: the server's clock, with which a date in `retry_after`
+  /// is compared. Empty or invalid: the clock of this machine.
   std::string date = {};
 };
 
@@ -59,7 +59,7 @@ struct grpc_result {
 
 namespace detail {
 
-/// Asks `f` about answers that are a single T, with `judge` for what it says.
+/// Asks `f` about answers that are a single T; `judge` interprets the result.
 template <class T, class Result, class F, class Judge>
 answer_adapter adapter_for(F f, Judge judge) {
   return [f = std::move(f), judge = std::move(judge)](
@@ -73,9 +73,9 @@ answer_adapter adapter_for(F f, Judge judge) {
 
 } // namespace detail
 
-/// For answers that are a single T, also a `caf::error`: `f` gets it and
-/// returns an HTTP status, or an `http_result`. About all others it has no
-/// opinion.
+/// For answers that are a single T, which may be a `caf::error`: `f` gets it
+/// and returns an HTTP status, or an `http_result`. It has no opinion on other
+/// answers.
 ///
 ///     worker{service}.classified_by(
 ///       classify_http<reply>([](const reply& x) { return x.status; }))
@@ -109,7 +109,7 @@ template <class T, class F>
 classify_errors(std::vector<std::pair<std::string, answer_info>> table);
 
 /// Asks `second` if `first` has no opinion. Either may be empty.
-[[nodiscard]] answer_adapter first_of(answer_adapter first,
-                                      answer_adapter second);
+[[nodiscard]] answer_adapter first_adapter_of(answer_adapter first,
+                                              answer_adapter second);
 
 } // namespace caisson

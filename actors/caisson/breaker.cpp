@@ -50,7 +50,7 @@ bool breaker::offer_closed(closed& s, slot& notes, env& e) {
   history_.arrive(clock_);
   auto& a = notes.start(admission{era_, clock_, part::counted});
   if (config_.slow_call != unlimited)
-    a.watched = s.flights.add(a.number = ++last_number_, clock_);
+    a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
   return true;
 }
 
@@ -68,7 +68,7 @@ decision breaker::turn_away(const call_info& call, env& e) {
     return refuse(counter::rejected_forced, errc::breaker_open, call.id, e,
                   override_end_ == never ? duration::zero()
                                          : time_until(override_end_, e.now));
-  // Times left are told by the present clock, even if it stepped back. None is
+  // Times left count from the current clock, even if it stepped back. None is
   // zero: what ends at or before `clock_` has ended.
   if (auto* s = std::get_if<open>(&state_))
     return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
@@ -109,7 +109,7 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
     // It holds nothing, and its automatic state had nothing to learn.
     count(counter::unjudged_results);
   else if (a.era != era_)
-    // The state that asked is over: this answers a question nobody asks now.
+    // The era of this call is over: its result no longer counts.
     tell_late(call, "earlier era", e);
   else if (a.played == part::probe)
     judge_probe(call, a, v, e);
@@ -119,9 +119,9 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
 
 void breaker::judge_counted(const admission& a, verdict v, env& e) {
   count_verdict(v);
-  auto& flights = std::get<closed>(state_).flights;
-  auto watched = a.watched != slow_watch::none;
-  auto in_time = watched && flights.remove(a.watched, a.number);
+  auto& watched_calls = std::get<closed>(state_).watched_calls;
+  auto watched = a.watched != detail::slow_watch::none;
+  auto in_time = watched && watched_calls.remove(a.watched, a.number);
   // Neither a success nor a failure: the history does not see it.
   if (v == verdict::neutral || v == verdict::refused)
     return;
@@ -196,13 +196,13 @@ void breaker::catch_up(env& e) {
 void breaker::watch_calls(time_point last, env& e) {
   auto& s = std::get<closed>(state_);
   for (;;) {
-    auto slow = std::max(s.flights.next(config_.slow_call), last);
+    auto slow = std::max(s.watched_calls.next(config_.slow_call), last);
     auto look = history_.next_look();
     auto t = std::min(slow, look);
     if (t == never || t > clock_)
       break;
     if (slow == t) {
-      s.flights.pop();
+      s.watched_calls.pop();
       count(counter::slow_calls);
       history_.add_pace(true, t);
     } else {
@@ -219,7 +219,7 @@ void breaker::watch_calls(time_point last, env& e) {
 void breaker::expire_probes(env& e) {
   auto& s = std::get<half_open>(state_);
   auto cap = s.probes.end(config_);
-  auto lease = breaker_probes::lease_of(config_);
+  auto lease = detail::breaker_probes::lease_of(config_);
   auto slow = lease == config_.slow_call;
   auto why = slow ? "probe too slow" : "probe timed out";
   while (auto call = s.probes.expire(std::min(clock_, cap), config_)) {
@@ -255,7 +255,8 @@ time_point breaker::wakeup() const {
 
 time_point breaker::automatic_wakeup() const {
   if (auto* s = std::get_if<closed>(&state_))
-    return std::min({history_.next_change(), s->flights.next(config_.slow_call),
+    return std::min({history_.next_change(),
+                     s->watched_calls.next(config_.slow_call),
                      s->ramp.end(config_)});
   if (auto* o = std::get_if<open>(&state_))
     return config_.eager_half_open ? o->until : never;
@@ -280,14 +281,14 @@ bool breaker::weigh_results(env& e) {
 bool breaker::weigh_probes(std::string_view why_open, env& e) {
   auto& s = std::get<half_open>(state_);
   auto where = s.probes.weigh(config_);
-  if (where == breaker_probes::decision::open) {
+  if (where == detail::breaker_probes::decision::open) {
     count(counter::reopened);
     go_open(s.episode, why_open, e);
-  } else if (where == breaker_probes::decision::close) {
+  } else if (where == detail::breaker_probes::decision::close) {
     count(counter::closed);
     go_closed("probes succeeded", e);
   }
-  return where != breaker_probes::decision::none;
+  return where != detail::breaker_probes::decision::none;
 }
 
 void breaker::go_open(outage episode, std::string_view why, env& e) {
@@ -306,7 +307,9 @@ void breaker::go_half_open(const open& s, env& e) {
 
 void breaker::go_closed(std::string_view why, env& e) {
   auto ramps = config_.ramp > duration::zero();
-  move_to(closed{{}, ramps ? breaker_ramp{clock_} : breaker_ramp{}}, why, e);
+  move_to(
+    closed{{}, ramps ? detail::breaker_ramp{clock_} : detail::breaker_ramp{}},
+    why, e);
 }
 
 breaker::automatic_state breaker::initial_state() const {
@@ -366,9 +369,9 @@ caisson::circuit breaker::circuit() const noexcept {
 void breaker::prepare(breaker_config& next, env& e) {
   // What is due by now happens under the old settings.
   catch_up(e);
-  // The running interval stays as it was announced to those turned away; a
-  // place in the old schedule means nothing in a new one.
-  if (take_over(next.open, config_.open))
+  // The running interval stays as it was announced to rejected callers; a
+  // position in the old schedule means nothing in a new one.
+  if (take_over_schedule(next.open, config_.open))
     return;
   if (auto* o = std::get_if<open>(&state_))
     o->episode.at = {};
@@ -402,7 +405,7 @@ bool breaker::command_for(operator_command c, duration time, env& e) {
 }
 
 void breaker::forget(env& e) {
-  history_ = trip_history{config_};
+  history_ = detail::trip_history{config_};
   move_to(initial_state(), "reset", e);
 }
 

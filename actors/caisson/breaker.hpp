@@ -3,10 +3,10 @@
 #pragma once
 
 #include <caisson/breaker_config.hpp>
-#include <caisson/breaker_probes.hpp>
-#include <caisson/breaker_ramp.hpp>
-#include <caisson/breaker_slow.hpp>
-#include <caisson/breaker_trip.hpp>
+#include <caisson/detail/breaker_probes.hpp>
+#include <caisson/detail/breaker_ramp.hpp>
+#include <caisson/detail/breaker_slow.hpp>
+#include <caisson/detail/breaker_trip.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/policy_base.hpp>
 #include <caisson/schedule.hpp>
@@ -145,8 +145,8 @@ private:
   };
 
   struct closed {
-    slow_watch flights;
-    breaker_ramp ramp;
+    detail::slow_watch watched_calls;
+    detail::breaker_ramp ramp;
   };
 
   struct open {
@@ -156,7 +156,7 @@ private:
 
   struct half_open {
     outage episode;
-    breaker_probes probes;
+    detail::breaker_probes probes;
   };
 
   using automatic_state = std::variant<closed, open, half_open>;
@@ -182,7 +182,7 @@ private:
     part played;
     /// Of the probe's lease, or of the call that is watched; otherwise 0.
     std::uint64_t number = 0;
-    slow_watch::handle watched = slow_watch::none;
+    detail::slow_watch::handle watched = detail::slow_watch::none;
   };
 
   // -- calls: admission -------------------------------------------------------
@@ -222,7 +222,7 @@ private:
 
   automatic_state state_;
   /// Empty unless closed, except for the normal load.
-  trip_history history_;
+  detail::trip_history history_;
   override_state override_ = override_state::none;
   /// When the override ends by itself.
   time_point override_end_ = never;

@@ -20,8 +20,8 @@ void describe_conditions(field_visitor& v, breaker_config& c) {
   v.integer({"threshold", "failures to open at, for consecutive and "
                           "without_gap"},
             c.threshold, {1, 1'000'000});
-  v.on({"quiet_period", "for without_gap: so much time without a failure sets "
-                        "the count back to zero"},
+  v.on({"quiet_period", "for without_gap: this long without a failure resets "
+                        "the count"},
        c.quiet_period, {1ms, unlimited});
   v.on({"failure_rate", "for both rates: the share of failures to open at "
                         "(>=)"},
@@ -31,7 +31,8 @@ void describe_conditions(field_visitor& v, breaker_config& c) {
        c.slow_call, {1ms, unlimited});
   v.on({"slow_rate", "the share of slow calls to open at (>=)"}, c.slow_rate,
        {0.001, 1.0});
-  v.integer({"window_calls", "for rate_by_count: how many calls back"},
+  v.integer({"window_calls", "for rate_by_count: how many of the last calls "
+                             "count"},
             c.window_calls, {1, 1'000'000});
   v.on({"window_time",
         "for rate_by_time: how far back; a call counts from when "
@@ -65,10 +66,10 @@ void describe(field_visitor& v, breaker_config& c) {
             c.successes_to_close, {0, 1000});
   v.on({"probe_timeout", "how long a probe may take; then it counts as failed"},
        c.probe_timeout, {1ms, 1h});
-  v.on({"half_open_retry_after", "when callers turned away while half-open or "
-                                 "during the ramp are to come back, at the end "
-                                 "of the next lease or of the ramp at the "
-                                 "latest"},
+  v.on({"half_open_retry_after", "when callers rejected while half-open or "
+                                 "during the ramp should come back, at the "
+                                 "latest at the end of the next lease or of "
+                                 "the ramp"},
        c.half_open_retry_after, {1ms, 1h});
   v.on({"half_open_max", "how long it may stay half-open, counted from the "
                          "era's first probe"},

@@ -62,7 +62,7 @@ public:
 
 private:
   static constexpr std::uint32_t bit(breaker_trip x) {
-    // What does not exist must not look like what does.
+    // A value that does not exist must not look like one that does.
     auto i = static_cast<std::uint32_t>(x);
     return std::uint32_t{1} << (i < 31 ? i : 31);
   }

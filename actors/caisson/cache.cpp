@@ -86,17 +86,17 @@ decision cache::load(const call_info& call, progress& my, bool observing,
     return go_alone(my);
   }
   my.where = stage::waiting;
-  if (r.flight != 0 && e.now < time_after(r.sent, config_.join_within)) {
+  if (r.child != 0 && e.now < time_after(r.sent, config_.join_within)) {
     count(counter::joined);
-    my.flight = r.flight;
-    my.on_refresh = flights_.at(r.flight).refresh;
-    e.join_child(r.flight, call.id);
+    my.child = r.child;
+    my.on_refresh = pending_.at(r.child).refresh;
+    e.join_child(r.child, call.id);
     // The child may end before the host gets to that; `expire` comes after it.
     return decision::hold(e.now);
   }
   count(counter::misses);
   my.on_refresh = false;
-  my.flight = start(my.at, {.parents = {call.id}}, false, e);
+  my.child = start(my.at, {.parents = {call.id}}, false, e);
   return decision::hold();
 }
 
@@ -126,8 +126,8 @@ void cache::refresh(const call_info& call, record_map::iterator at,
                     const void* content, env& e) {
   const auto& r = at->second;
   if (e.now < r.refresh_at
-      || (r.flight != 0
-          && (flights_.at(r.flight).refresh
+      || (r.child != 0
+          && (pending_.at(r.child).refresh
               || e.now < time_after(r.sent, config_.join_within))))
     return;
   auto child = start(at,
@@ -135,26 +135,27 @@ void cache::refresh(const call_info& call, record_map::iterator at,
                       .permits = call.permits,
                       .key = call.key,
                       .priority = call.priority,
-                      .idempotent = call.idempotent},
+                      .idempotent = call.idempotent,
+                      .started_by = call.id},
                      true, e);
   if (content_.keep)
-    flights_.at(child).content = content_.keep(content);
+    pending_.at(child).content = content_.keep(content);
 }
 
 call_id cache::start(record_map::iterator at, child_call c, bool refresh,
                      env& e) {
   auto child = e.start_child(std::move(c));
-  flights_.emplace(child, flight{at, ++loads_, refresh, {}});
+  pending_.emplace(child, pending_load{at, ++loads_, refresh, {}});
   auto& r = at->second;
   ++r.pins;
-  r.flight = child;
+  r.child = child;
   r.sent = e.now;
   return child;
 }
 
 decision cache::expire(call_info& call, slot& notes, env& e) {
   auto& my = notes.as<progress>();
-  if (flights_.contains(my.flight))
+  if (pending_.contains(my.child))
     return decision::hold();
   return load(call, my, false, e);
 }
@@ -166,11 +167,11 @@ decision cache::child_done(call_id child, outcome& result, env& e) {
     flush_done(child, result, e);
     return decision::pass();
   }
-  auto node = flights_.extract(child);
+  auto node = pending_.extract(child);
   auto& f = node.mapped();
   auto& r = f.at->second;
-  if (r.flight == child)
-    r.flight = 0;
+  if (r.child == child)
+    r.child = 0;
   auto known = learn(f.at, f.number, result, e);
   if (f.refresh) {
     count(known ? counter::refreshed : counter::refresh_failed);
@@ -235,8 +236,8 @@ const void* cache::value(std::uint64_t number) const noexcept {
 kept_message cache::take_content(call_id child) {
   if (writes_.is_flush(child))
     return writes_.content(child);
-  auto i = flights_.find(child);
-  return i == flights_.end() ? nullptr : std::exchange(i->second.content, {});
+  auto i = pending_.find(child);
+  return i == pending_.end() ? nullptr : std::exchange(i->second.content, {});
 }
 
 // -- what is kept -------------------------------------------------------------
@@ -268,7 +269,7 @@ duration cache::ttl_of(const void* reply, env& e) {
   auto own = try_user(
     [&] { return content_.ttl(reply); },
     [&](std::string_view what) { note_failure("ttl", what, e); });
-  // Not trusted to answer others if nobody knows for how long.
+  // Without a known lifetime it must not answer other calls.
   return own ? own->value_or(config_.ttl) : duration::zero();
 }
 
@@ -316,7 +317,7 @@ void cache::drop(record_map::iterator at) {
 void cache::invalidate(record_map::iterator at) {
   drop(at);
   at->second.newest = ++loads_;
-  at->second.flight = 0;
+  at->second.child = 0;
 }
 
 // -- records ------------------------------------------------------------------
@@ -343,7 +344,7 @@ void cache::leave(progress& my) {
 
 void cache::note_failure(std::string_view function, std::string_view what,
                          env& e) {
-  // A function is code that nobody here has seen: its text is cut.
+  // Exception texts come from user code: cut them.
   constexpr std::size_t longest = 512;
   count(counter::callbacks_failed);
   auto text = fmt::format("{}: {}", function, what.substr(0, longest));
@@ -368,7 +369,7 @@ void cache::list_gauges(std::vector<metric>& out) const {
     out.push_back({name, static_cast<std::int64_t>(n), true});
   };
   gauge("entries", used_.size());
-  gauge("loading", flights_.size());
+  gauge("loading", pending_.size());
   gauge("keys", records_.size());
   gauge("unwritten", writes_.size());
   gauge("flushing", writes_.under_way());

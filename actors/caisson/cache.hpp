@@ -1,8 +1,8 @@
-// Answers calls with what the worker answered before.
+// Answers calls with earlier answers of the worker.
 #pragma once
 
 #include <caisson/cache_config.hpp>
-#include <caisson/cache_writes.hpp>
+#include <caisson/detail/cache_writes.hpp>
 #include <caisson/detail/pooled_list.hpp>
 #include <caisson/policy_base.hpp>
 
@@ -68,13 +68,13 @@ struct enum_names<cache_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// What a cache needs to do with content, which it never sees itself.
+/// What a cache does with content, which it never sees itself.
 struct cache_content {
   /// Makes a copy of an answer (`outcome::reply`) or of a call's content;
   /// empty: nothing is kept of them.
   std::function<kept_message(const void*)> keep = {};
   /// How long this value answers calls; nothing: for the configured `ttl`; zero
-  /// or less: it is not kept. May throw: the value is not kept then.
+  /// or less: it is not kept. If it throws, the value is not kept.
   std::function<std::optional<duration>(const void* reply)> ttl = {};
 };
 
@@ -91,7 +91,7 @@ enum class cache_use : std::uint8_t {
   bypass,
 };
 
-/// What the host knows about the call that it is about to let in.
+/// What the host knows about the call that it is about to admit.
 struct cache_look {
   cache_use use = cache_use::read;
   /// Its key; nothing: that of the call.
@@ -138,8 +138,8 @@ public:
 
   // -- calls ------------------------------------------------------------------
 
-  /// Tells what the next call to be admitted is. Without it, a call is a read
-  /// of its own key.
+  /// Says what the next call to be admitted is. Without it, a call is a read of
+  /// its own key.
   void look_at(cache_look next) noexcept { next_ = std::move(next); }
 
   decision admit(call_info& call, slot& notes, env& e) override;
@@ -155,7 +155,7 @@ public:
   [[nodiscard]] const void* value(std::uint64_t number) const noexcept;
 
   /// The content of a refresh or flush that starts; null if nothing is kept of
-  /// it. Gives that of a refresh away.
+  /// it. Moves that of a refresh out.
   [[nodiscard]] kept_message take_content(call_id child);
 
   /// When the next flush is due.
@@ -175,12 +175,12 @@ public:
 
 protected:
   /// Evicts what is above a new `max_entries`. A new `ttl` applies to answers
-  /// that come from now on, the other settings at once.
+  /// that arrive from now on, the other settings at once.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 
-  /// Drops all answers. What is being loaded is not kept. What is to be written
-  /// stays.
+  /// Drops all answers. Answers of loads in progress are not kept. Unflushed
+  /// writes stay.
   void forget(env& e) override;
 
 private:
@@ -191,8 +191,8 @@ private:
   using record_map = std::map<std::string, record, std::less<>>;
   using use_list = std::list<record_map::iterator>;
 
-  // What is known of a key. There is one while an answer is kept, a load is
-  // under way or a call is with the cache.
+  // The state of a key. It exists while an answer is kept, a load is in
+  // progress or the cache has a call.
   struct record {
     // The answer; only while `kept`.
     kept_message value;
@@ -200,37 +200,37 @@ private:
     use_list::iterator use;
     bool kept = false;
     bool negative = false;
-    // Loads that began earlier know less than what is known.
+    // Loads that began earlier are outdated.
     load_number newest = 0;
     // The child that calls may join, 0 if there is none; when it was sent.
-    call_id flight = 0;
+    call_id child = 0;
     time_point sent;
     // When the next refresh may start.
     time_point refresh_at = time_point::min();
-    // Until when an old answer stands in without asking the worker first.
+    // Until when an old answer stands in before the worker is asked.
     time_point failing_until = time_point::min();
     // How many calls and children refer to this.
     std::uint32_t pins = 0;
-    // How many changes are under way below.
+    // How many changes are in progress below.
     std::uint32_t changing = 0;
-    // How often calls that waited for writes were let go.
+    // How often calls that waited for writes were released.
     std::uint64_t releases = 0;
   };
 
-  struct flight {
+  struct pending_load {
     record_map::iterator at;
     load_number number;
     bool refresh;
-    // What a refresh asks, until it starts.
+    // The content of a refresh, until it starts.
     kept_message content;
   };
 
   using answer_list = pooled_list<kept_message>;
 
   enum class stage : std::uint8_t {
-    // Not ours; nothing else below applies.
+    // Bypasses the cache; nothing else below applies.
     bypassing,
-    // It changes what is kept.
+    // A change of what is kept.
     changing,
     // The same; it waits for writes, or did.
     queued,
@@ -242,19 +242,19 @@ private:
     answered,
   };
 
-  // What is known of a call.
+  // The state of a call.
   struct progress {
     record_map::iterator at;
-    // While alone. While queued: how often calls had been let go.
+    // While alone. While queued: how often calls had been released.
     load_number load = 0;
     // While waiting; whether that is a refresh.
-    call_id flight = 0;
+    call_id child = 0;
     bool on_refresh = false;
     stage where = stage::bypassing;
     // While answered.
     answer_list::handle answer = answer_list::none;
-    // While queued and not let go.
-    cache_writes::place queue = {};
+    // While queued and not released.
+    detail::cache_writes::place queue = {};
   };
 
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
@@ -277,7 +277,7 @@ private:
   void end_change(progress& my);
   void flush_done(call_id child, const outcome& result, env& e);
   void tell_lost(const std::string& key, const outcome& o, env& e);
-  void clean(cache_writes::result x, env& e);
+  void clean(detail::cache_writes::result x, env& e);
 
   // Returns whether the answer is kept.
   bool learn(record_map::iterator at, load_number number, const outcome& o,
@@ -301,10 +301,10 @@ private:
   // Those with an answer, the most recently used one first.
   use_list used_;
   // Loads that are children.
-  std::unordered_map<call_id, flight> flights_;
-  // What calls are about to be answered with.
+  std::unordered_map<call_id, pending_load> pending_;
+  // The answers that calls are about to get.
   answer_list answers_;
-  cache_writes writes_;
+  detail::cache_writes writes_;
   load_number loads_ = 0;
 };
 

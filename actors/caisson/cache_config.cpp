@@ -23,7 +23,7 @@ void describe_stale(field_visitor& v, cache_config& c) {
                 "0: not at all"},
        c.stale_if_error, {0ns, unlimited});
   v.on({.key = "refresh_timeout",
-        .help = "when a refresh is given up",
+        .help = "how long a refresh may take; then it is given up",
         .needs = {"stale_while"}},
        c.refresh_timeout, {1ms, 1h});
   v.on({.key = "refresh_backoff",
@@ -35,27 +35,34 @@ void describe_stale(field_visitor& v, cache_config& c) {
 
 void describe_writes(field_visitor& v, cache_config& c) {
   using namespace std::chrono_literals;
-  v.on({"flush_after", "how long after the first write of a key that the "
-                       "worker lacks the last one is sent"},
+  v.on({"flush_after", "the last write of a key is sent this long after the "
+                       "first one that the worker lacks"},
        c.flush_after, {0ns, 1h});
-  v.on({"flush_timeout", "when a flush is given up, to be tried again"},
+  v.on({"flush_timeout", "how long a flush may take; then it is given up and "
+                         "repeated"},
        c.flush_timeout, {1ms, 1h});
   v.on({"flush_backoff", "how long after a failed flush the next one starts; "
-                         "its key waits twice as long with each failure"},
+                         "the wait for its key doubles with each failure"},
        c.flush_backoff, {1ms, 1h});
+  v.integer<std::uint32_t>({"flush_attempts",
+                            "how often in a row the worker may answer a write "
+                            "with an error before it is given up",
+                            "attempts"},
+                           c.flush_attempts, {1, 1'000'000});
   v.integer<std::uint32_t>(
-    {"flushes", "how many flushes are under way at most", "flushes"}, c.flushes,
-    {1, 10'000});
-  v.on({"staleness", "no write is acknowledged while one that was is older "
-                     "than this"},
+    {"flushes", "how many flushes may be under way at once", "flushes"},
+    c.flushes, {1, 10'000});
+  v.on({"staleness", "no write is acknowledged while the worker lacks an "
+                     "acknowledged one that is older than this"},
        c.staleness, {1ms, unlimited});
   v.integer<std::uint32_t>({"max_unwritten",
-                            "of how many keys the worker may lack a write; "
+                            "for how many keys the worker may lack a write; "
                             "further writes wait for the worker",
                             "keys"},
                            c.max_unwritten, {1, 1'000'000});
   v.on({"flush_again_on", "errors after which an acknowledged write is sent "
-                          "again, and no others; empty: all that may pass"},
+                          "again, and no others; empty: all that may be "
+                          "transient"},
        c.writes.allow);
   v.on({"flush_never_on", "errors after which an acknowledged write is given "
                           "up, whatever `flush_again_on` says"},
@@ -132,8 +139,8 @@ bool stands_in_for(const cache_config& c, const outcome& o, env& e) {
     case verdict::success:
       return false;
     case verdict::neutral:
-      // The table calls these neutral so that nobody tries again; but an old
-      // value is just what an overloaded service needs.
+      // The table calls these neutral so that they are not retried; but an old
+      // value helps an overloaded service.
       return (o.is(errc::shed) || o.is(errc::feature_off))
              && !c.failures.by_value;
   }
@@ -144,8 +151,8 @@ bool is_negative(const cache_config& c, const outcome& o, env& e) {
   if (c.negative_ttl == duration::zero() || !o.reply)
     return false;
   auto asked = c.negative.by_value || !c.negative.allow.empty();
-  // Unasked only what the worker itself says: that it is down or too busy is
-  // not about the key.
+  // By default only errors of the worker itself: that it is down or too busy
+  // does not concern the key.
   if (!asked && (o.own_error || !o.from_worker))
     return false;
   auto v = c.negative.judge(o, lists, e);
@@ -153,14 +160,24 @@ bool is_negative(const cache_config& c, const outcome& o, env& e) {
          || v == verdict::refused;
 }
 
-verdict judge_flush(const cache_config& c, const outcome& o, env& e) {
+verdict judge_flush(const cache_config& c, const outcome& o,
+                    std::uint32_t refusals, env& e) {
+  // A layer that answers in place of the worker has written nothing.
+  if (o.ok)
+    return o.from_worker ? verdict::success : verdict::transient;
   auto v = c.writes.judge(o, retry_lists, e);
   if (v == verdict::success || v == verdict::failure)
     return v;
-  // What the table calls neutral passes with time, but for mistakes in code.
+  // Errors that the table calls neutral are transient, except for mistakes in
+  // code.
   auto mistake = o.is(errc::callback_failed) || o.is(errc::invalid_config)
                  || o.is(errc::call_loop);
-  return mistake ? verdict::failure : verdict::transient;
+  // What the worker will never take must not keep others from being
+  // acknowledged for ever.
+  auto refused = is_refusal(o)
+                 && (o.retry_after < duration::zero()
+                     || refusals >= c.writes.attempts_for(o, c.flush_attempts));
+  return mistake || refused ? verdict::failure : verdict::transient;
 }
 
 } // namespace caisson

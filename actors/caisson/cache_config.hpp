@@ -9,10 +9,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace caisson {
+
+/// A message that a cache keeps without looking at it.
+using kept_message = std::shared_ptr<const void>;
 
 /// Which calls with a key a cache may answer.
 enum class cacheable_calls : std::uint8_t {
@@ -48,8 +52,8 @@ struct cache_config {
   bool single_flight = true;
 
   /// A call joins one that was sent at most this long ago: 1ms to unlimited,
-  /// default 5s. Otherwise one answer that was lost would be awaited as long as
-  /// further calls come.
+  /// default 5s. Otherwise calls would wait for a lost answer as long as
+  /// further ones arrive.
   duration join_within = std::chrono::seconds(5);
 
   /// How long an error of the worker's answers calls: 0 to unlimited, default
@@ -64,35 +68,43 @@ struct cache_config {
   /// default 0.
   duration stale_if_error = duration::zero();
 
-  /// When a refresh is given up: 1ms to 1h, default 10s.
+  /// How long a refresh may take: 1ms to 1h, default 10s. Then it is given up.
   duration refresh_timeout = std::chrono::seconds(10);
 
   /// After a load has failed, the worker is not asked about its key for this
   /// long while an old value can answer instead: 1ms to 1h, default 1s.
   duration refresh_backoff = std::chrono::seconds(1);
 
-  // The next six are for writes that are acknowledged at once
+  // The next seven are for writes that are acknowledged at once
   // (`cache_forms::write`).
 
-  /// How long after the first write of a key that the worker lacks the last one
-  /// is sent: 0 to 1h, default 1s.
+  /// The last write of a key is sent this long after the first one that the
+  /// worker lacks: 0 to 1h, default 1s.
   duration flush_after = std::chrono::seconds(1);
 
-  /// When a flush is given up, to be tried again: 1ms to 1h, default 2s.
+  /// How long a flush may take: 1ms to 1h, default 2s. Then it is given up and
+  /// repeated.
   duration flush_timeout = std::chrono::seconds(2);
 
   /// How long after a failed flush the next one starts, and how long its key
   /// waits after its first failure: 1ms to 1h, default 200ms.
   duration flush_backoff = std::chrono::milliseconds(200);
 
-  /// How many flushes are under way at most: 1 to 10000, default 8.
+  /// How often in a row the worker may answer a write with an error before it
+  /// is given up: 1 to 1000000, default 10; fewer if the class of the error
+  /// says so. Failures without an answer do not count, nor do answers that the
+  /// worker is busy: the write stays until the worker has it.
+  std::uint32_t flush_attempts = 10;
+
+  /// How many flushes may be in progress at once: 1 to 10000, default 8.
   std::uint32_t flushes = 8;
 
-  /// No write is acknowledged while one that was is older than this: 1ms to
-  /// unlimited, default 5s; at least `flush_after` and `flush_timeout`.
+  /// No write is acknowledged while the worker lacks an acknowledged one that
+  /// is older than this: 1ms to unlimited, default 5s; at least `flush_after`
+  /// and `flush_timeout`.
   duration staleness = std::chrono::seconds(5);
 
-  /// Of how many keys the worker may lack a write: 1 to 1000000, default 1000.
+  /// For how many keys the worker may lack a write: 1 to 1000000, default 1000.
   std::uint32_t max_unwritten = 1'000;
 
   /// Which errors a value stands in for: `failure`, `transient` and `refused`,
@@ -117,7 +129,7 @@ void describe(field_visitor& v, cache_config& c);
 
 void check(const cache_config& c, const setting_path& path, problems& out);
 
-/// Whether a value whose time is over stands in for this failure.
+/// Whether an expired value stands in for this failure.
 [[nodiscard]] bool stands_in_for(const cache_config& c, const outcome& o,
                                  env& e);
 
@@ -125,9 +137,18 @@ void check(const cache_config& c, const setting_path& path, problems& out);
 /// an answer, which the gate's own layers decided on.
 [[nodiscard]] bool is_negative(const cache_config& c, const outcome& o, env& e);
 
-/// What an acknowledged write that ended like this has come to: `success`: the
-/// worker has it; `failure`: it is given up; `transient`: it is sent again.
+/// What has come of an acknowledged write: `success`: the worker has it;
+/// `failure`: it is given up; `transient`: it is sent again, also if a layer
+/// answered in place of the worker. `refusals`: how often in a row the worker
+/// has answered it with an error, now included (see `is_refusal`).
 [[nodiscard]] verdict judge_flush(const cache_config& c, const outcome& o,
-                                  env& e);
+                                  std::uint32_t refusals, env& e);
+
+/// Whether the worker itself answered with an error that may be about the
+/// write: not that of a gate, and not that it is busy.
+[[nodiscard]] inline bool is_refusal(const outcome& o) noexcept {
+  return !o.ok && o.from_worker && !o.own_error
+         && o.kind != answer_class::retry_after && o.kind != answer_class::shed;
+}
 
 } // namespace caisson

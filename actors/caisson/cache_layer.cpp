@@ -3,7 +3,13 @@
 #include <caisson/callback.hpp>
 #include <caisson/detail/message_at.hpp>
 
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <exception>
+#include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string_view>
 
 namespace caisson {
@@ -25,6 +31,32 @@ cache_content content_of(const cache_forms& forms) {
 }
 
 } // namespace
+
+// -- forms --------------------------------------------------------------------
+
+std::function<cache_forms::entries()> cache_forms::from_file(
+  std::string path,
+  std::function<std::optional<entries::value_type>(std::string_view)> parse) {
+  return [path = std::move(path), parse = std::move(parse)] {
+    std::ifstream in{path};
+    entries out;
+    std::string line;
+    for (std::size_t number = 1; std::getline(in, line); ++number)
+      try {
+        if (auto x = parse(line))
+          out.push_back(std::move(*x));
+      } catch (const std::exception& e) {
+        throw std::runtime_error{
+          fmt::format("{}:{}: {}", path, number, e.what())};
+      }
+    // Of a directory, only reading fails.
+    if (!in.eof())
+      throw std::runtime_error{fmt::format("cannot read {}", path)};
+    return out;
+  };
+}
+
+// -- the layer ----------------------------------------------------------------
 
 cache_layer::cache_layer(const cache_config& c, cache_forms forms)
   : policy_layer<cache>(c, content_of(forms)), forms_(std::move(forms)),

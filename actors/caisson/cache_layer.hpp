@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,17 +25,21 @@ struct cached_write {
 };
 
 /// What a cache reads from content. Every function may be empty and may throw;
-/// a throw is counted in `callbacks_failed`, and no call fails because of it.
+/// the cache counts that in `callbacks_failed`, and no call fails because of
+/// it.
 struct cache_forms {
+  /// Keys with their answers.
+  using entries = std::vector<std::pair<std::string, caf::message>>;
+
   /// The key of a call; nothing: it bypasses the cache. Calls with equal keys
-  /// get the same answer, so a key says everything on which the answer depends.
-  /// Empty: `call::key`, which callers choose. If it throws, the call bypasses
-  /// the cache.
+  /// get the same answer, so a key must contain everything that the answer
+  /// depends on. Empty: `call::key`, which callers choose. If it throws, the
+  /// call bypasses the cache.
   std::function<std::optional<std::string>(const caf::message&)> key = {};
 
-  /// The key whose answer a call changes; nothing: it is not a change. What is
-  /// kept of the key is dropped when the call comes and when its outcome does.
-  /// If it throws, the call bypasses the cache.
+  /// The key whose answer a call changes; nothing: it is not a change. The kept
+  /// answer for the key is dropped when the call arrives and when its outcome
+  /// does. If it throws, the call bypasses the cache.
   std::function<std::optional<std::string>(const caf::message&)>
     invalidates = {};
 
@@ -48,17 +53,25 @@ struct cache_forms {
   /// not kept. If it throws, the value is not kept.
   std::function<std::optional<duration>(const caf::message&)> ttl = {};
 
-  /// Keys with their answers, to begin with; further ones than `max_entries`
-  /// are left out. Called before the first call of each gate.
-  std::function<std::vector<std::pair<std::string, caf::message>>()>
-    preheat = {};
+  /// Initial keys with their answers; those beyond `max_entries` are left out.
+  /// Called before the first call of each gate.
+  std::function<entries()> preheat = {};
 
   /// Caches calls that consist of a single `T`, by the key `f(const T&)`.
   template <class T, class F>
   static cache_forms keyed_by(F f);
+
+  /// For `preheat`: reads a text file. `parse` makes a key and its answer of
+  /// each line; nothing: the line is left out. Throws `std::runtime_error` if
+  /// the file cannot be read, and whatever `parse` throws with the number of
+  /// the line; the cache then begins empty, and counts it in
+  /// `callbacks_failed`.
+  static std::function<entries()> from_file(
+    std::string path,
+    std::function<std::optional<entries::value_type>(std::string_view)> parse);
 };
 
-/// Tells a `cache` what calls are, and keeps messages for it.
+/// Tells a `cache` what each call is, and keeps messages for it.
 class cache_layer final : public policy_layer<cache> {
 public:
   explicit cache_layer(const cache_config& c, cache_forms forms = {});

@@ -13,7 +13,8 @@ decision cache::alter(const call_info& call, progress& my, cache_look& x,
                       env& e) {
   const auto& key = my.at->first;
   auto is_write = x.use == cache_use::write && !x.observing;
-  // While another change is below, nobody knows which one the worker sees last.
+  // While another change is below, it is unknown which one the worker sees
+  // last.
   if (is_write && content_.keep && my.at->second.changing == 0
       && writes_.accepts(config_, key, e.now))
     return acknowledge(call, my, x, e);
@@ -77,7 +78,8 @@ void cache::drain(env& e) {
 }
 
 void cache::flush_done(call_id child, const outcome& result, env& e) {
-  switch (result.ok ? verdict::success : judge_flush(config_, result, e)) {
+  auto refusals = is_refusal(result) ? writes_.refused(child) : 0;
+  switch (judge_flush(config_, result, refusals, e)) {
     case verdict::success:
       count(counter::flushed);
       return clean(writes_.written(child, config_, e.now), e);
@@ -100,7 +102,7 @@ void cache::tell_lost(const std::string& key, const outcome& o, env& e) {
 }
 
 // Keeps what the worker has now, and lets those go that waited for it.
-void cache::clean(cache_writes::result x, env& e) {
+void cache::clean(detail::cache_writes::result x, env& e) {
   if (!x.clean)
     return;
   if (writes_.size() == 0)

@@ -19,11 +19,11 @@ namespace {
 // other keys.
 double place_of(std::string_view key, std::string_view salt) {
   auto hash = mix_seed(detail::fnv1a(key, detail::fnv1a(salt)));
-  return static_cast<double>(hash >> 11) * 0x1.0p-53;
+  return unit_interval(hash);
 }
 
-// How long the answer took, if that tells how fast its sender is. A quick
-// failure says nothing; one that took all the time there was does.
+// How long the answer took, if that says how fast its sender is. A quick
+// failure does not; one that took all the available time does.
 std::optional<duration> time_of(const outcome& o, canary_verdict v,
                                 time_point sent, time_point now) {
   if (v == canary_verdict::bad && !o.is(errc::deadline_exceeded))
@@ -127,7 +127,7 @@ void canary::abandon(call_info&, slot& notes, const outcome& why,
   mirrors_.take(my.kept);
   if (my.where == place::second)
     return;
-  // One that did not go down says nothing about who would have got it.
+  // A call that was not sent says nothing about either side.
   auto v = in_flight ? verdict_on(why, config_, e) : canary_verdict::neutral;
   if (my.where == place::baseline)
     return note_baseline(my, why, v, e);
@@ -187,7 +187,8 @@ void canary::start_mirror(const call_info& call, progress& my,
      .permits = call.permits,
      .key = call.key,
      .priority = call.priority,
-     .idempotent = call.idempotent});
+     .idempotent = call.idempotent,
+     .started_by = call.id});
   auto kept = host_.keep && answer.reply ? host_.keep(answer.reply) : nullptr;
   mirrors_.start(child, {.call = call.id,
                          .run = my.run,
@@ -199,11 +200,11 @@ void canary::start_mirror(const call_info& call, progress& my,
 }
 
 decision canary::child_done(call_id child, outcome& result, env& e) {
-  // Of a call that is no mirror the parent hears, in `settle`.
+  // A child that is no mirror is settled with its parent.
   auto m = mirrors_.end(child);
   if (!m)
     return decision::pass();
-  // What ended for another reason is no answer.
+  // A child that ended for another reason has no answer.
   auto ended = !result.ok
                && verdict_on(result, config_, e) == canary_verdict::neutral;
   auto difference = ended ? std::nullopt
@@ -260,9 +261,10 @@ bool canary::judged() const noexcept {
 }
 
 // After the last stage they may be of another time of day.
-canary_comparison::old_latency canary::old_latency() const noexcept {
-  return phase_ == phase::promoted ? canary_comparison::old_latency::ignored
-                                   : canary_comparison::old_latency::counts;
+detail::canary_comparison::old_latency canary::old_latency() const noexcept {
+  return phase_ == phase::promoted
+           ? detail::canary_comparison::old_latency::ignored
+           : detail::canary_comparison::old_latency::counts;
 }
 
 time_point canary::wakeup() const {

@@ -1,9 +1,9 @@
 // Gives a share of the calls to a new version, in stages.
 #pragma once
 
-#include <caisson/canary_comparison.hpp>
 #include <caisson/canary_config.hpp>
 #include <caisson/canary_mirrors.hpp>
+#include <caisson/detail/canary_comparison.hpp>
 #include <caisson/policy_base.hpp>
 
 #include <cstddef>
@@ -56,11 +56,11 @@ struct enum_names<canary_counter> {
 // -- policy -------------------------------------------------------------------
 
 /// Sends a share of the calls to the canary, each as a child call of one held
-/// parent, and the others down to the baseline. Compares how the two do, goes
-/// on to larger shares, or back.
+/// parent, and the others down to the baseline. Compares the results of the
+/// two, and goes on to larger shares or rolls back.
 ///
-/// Answers count in the stage in which they come; those to calls from before
-/// the last start or way back count in none.
+/// Answers count in the stage in which they arrive; those to calls from before
+/// the last start or rollback count in none.
 class canary final : public policy_base<canary, canary_config, canary_counter> {
 public:
   static constexpr std::string_view kind_name = "canary";
@@ -84,7 +84,7 @@ public:
   [[nodiscard]] bool resends() const noexcept override { return true; }
 
   /// The content of a mirrored call that starts; null if nothing is kept of it.
-  /// Gives it away.
+  /// Moves it out.
   [[nodiscard]] canary_host::content take_content(call_id child) {
     return mirrors_.take_asked(child);
   }
@@ -94,7 +94,7 @@ public:
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
-  /// Gives up what is mirrored: nobody waits for it.
+  /// Cancels mirrored calls: no caller waits for them.
   void drain(env& e) override;
 
   // -- operation --------------------------------------------------------------
@@ -102,7 +102,7 @@ public:
   /// `waiting`, `stage_1` and so on, `promoted` or `rolled_back`.
   [[nodiscard]] std::string_view state() const override;
 
-  /// The share of the calls that the canary gets at present.
+  /// The share of the calls that the canary gets now.
   [[nodiscard]] double share() const noexcept;
 
   /// `enable` ends `rolled_back`; the first stage begins with the next call.
@@ -112,8 +112,8 @@ protected:
   void prepare(canary_config& next, env& e) override;
 
   /// With other `stages`, one begins anew: the last of them whose share is not
-  /// larger than the present one, or the first. Without `enabled` the canary
-  /// waits. Calls stay with whom they are.
+  /// larger than the current one, or the first. Without `enabled` the canary
+  /// waits. Calls in progress stay where they are.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
 
@@ -128,11 +128,11 @@ private:
     baseline,
     canary,
     // With the baseline after the canary: less time is left, and the call may
-    // be an odd one.
+    // be an unusual one.
     second,
   };
 
-  // What is known of a call.
+  // The state of a call.
   struct progress {
     time_point sent;
     std::uint64_t run = 0;
@@ -169,7 +169,8 @@ private:
   // -- stages -----------------------------------------------------------------
 
   [[nodiscard]] bool judged() const noexcept;
-  [[nodiscard]] canary_comparison::old_latency old_latency() const noexcept;
+  [[nodiscard]] detail::canary_comparison::old_latency
+  old_latency() const noexcept;
   void catch_up(env& e);
   void begin(std::string_view why, env& e);
   void enter(phase next, std::size_t stage, std::string_view why, env& e);
@@ -185,10 +186,10 @@ private:
   time_point since_;
   // Whether the stage has lasted for `dwell`.
   bool dwelt_ = false;
-  // Changes with each start, way back and wait.
+  // Changes with each start, rollback and wait.
   std::uint64_t run_ = 0;
 
-  canary_comparison comparison_;
+  detail::canary_comparison comparison_;
   // Of the canary, in this stage.
   std::int64_t answers_ = 0;
   std::int64_t failures_in_a_row_ = 0;

@@ -87,25 +87,24 @@ private:
 // -- fields -------------------------------------------------------------------
 
 void describe_judgement(field_visitor& v, canary_config& c) {
-  v.integer({"min_calls", "how many answers of the canary it takes at least to "
-                          "judge it, and to go on to the next stage"},
+  v.integer({"min_calls", "how many answers of the canary are needed at least "
+                          "to judge it, and to go on to the next stage"},
             c.min_calls, {1, 1'000'000});
-  v.on({"window", "how far back answers count; farther if the canary gave less "
-                  "than min_calls answers in that time"},
+  v.on({"window", "how far back answers count; farther if the canary gave "
+                  "fewer than min_calls answers in that time"},
        c.window, {1ms, 24h});
   v.on({"max_error_excess", "how much larger the canary's share of failures "
-                            "may be than the baseline's; 1: as large as it "
-                            "likes"},
+                            "may be than the baseline's; 1: no limit"},
        c.max_error_excess, {0.0, 1.0});
-  v.on({"max_latency_ratio", "how many times as long as the baseline's the "
-                             "canary's 99th percentile of latencies may be"},
+  v.on({"max_latency_ratio", "how many times the baseline's 99th percentile "
+                             "of latencies the canary's may be"},
        c.max_latency_ratio, {1.0, 1000.0});
-  v.on({"min_latency_excess", "a 99th percentile that is longer by not more "
-                              "than this is not too long"},
+  v.on({"min_latency_excess", "a 99th percentile that exceeds the baseline's "
+                              "by no more than this is not too long"},
        c.min_latency_excess, {0s, 1h});
-  v.integer({"max_failures_in_a_row", "how many failures of the canary in a "
-                                      "row end the stage at once; 0: no "
-                                      "number of them"},
+  v.integer({"max_failures_in_a_row", "how many consecutive failures of the "
+                                      "canary end the stage at once; 0: no "
+                                      "limit"},
             c.max_failures_in_a_row, {0, 1'000'000});
 }
 
@@ -120,8 +119,8 @@ void describe_mirroring(field_visitor& v, canary_config& c) {
             c.max_mirrored, {1, 10'000});
   v.on({"mirror_timeout", "how long a mirrored call may take"},
        c.mirror_timeout, {1ms, 1h});
-  v.on({"max_difference_rate", "which share of the mirrored answers of a stage "
-                               "may differ; 1: all of them"},
+  v.on({"max_difference_rate", "the share of the mirrored answers of a stage "
+                               "that may differ; 1: all of them"},
        c.max_difference_rate, {0.0, 1.0});
 }
 
@@ -138,15 +137,15 @@ void describe(field_visitor& v, canary_config& c) {
                  "stays in the first one"},
        c.dwell, {1ms, unlimited});
   describe_judgement(v, c);
-  v.on({"sticky", "whether all calls with the same key go to the same of the "
-                  "two; those of the canary stay with it in later stages"},
+  v.on({"sticky", "whether all calls with the same key go to the same worker; "
+                  "keys of the canary stay with it in later stages"},
        c.sticky);
   v.choice({"on_failure", "a call that the canary failed: baseline: the "
                           "baseline gets it if no worker was reached, or it is "
                           "idempotent; pass: its outcome goes up"},
            c.on_failure);
-  v.on({"retry_after", "how long after the way back the first stage begins "
-                       "again; unlimited: when an operator says so"},
+  v.on({"retry_after", "how long after a rollback the first stage begins "
+                       "again; unlimited: only when an operator says so"},
        c.retry_after, {1ms, unlimited});
   describe_mirroring(v, c);
   v.on({"count_only", "errors that count as failures, all others being "
@@ -176,9 +175,9 @@ std::string_view name_of_stage(std::size_t number) noexcept {
 
 canary_verdict verdict_on(const outcome& o, const canary_config& c, env& e) {
   // An error that the lists make no failure is given an answer that the default
-  // table never gives to an error, so that `neutral` comes from the table. What
-  // blames the request counts, too: the two are compared, and a canary that
-  // knows nobody's orders is ill.
+  // table never gives to an error, so that `neutral` comes from the table.
+  // Errors that blame the request count, too: the baseline has its share of
+  // them, and a canary that finds no orders at all is broken.
   static constexpr list_meaning lists{verdict::transient, verdict::success,
                                       verdict::success, verdict::failure};
   switch (c.classify.judge(o, lists, e)) {
@@ -192,7 +191,7 @@ canary_verdict verdict_on(const outcome& o, const canary_config& c, env& e) {
     case verdict::neutral:
       break;
   }
-  // Whoever turns calls away cannot take the place of one who does not.
+  // A worker that rejects calls cannot replace one that does not.
   return !c.classify.by_value && (o.is(errc::shed) || o.is(errc::draining))
            ? canary_verdict::bad
            : canary_verdict::neutral;

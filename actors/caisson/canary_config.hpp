@@ -51,40 +51,40 @@ struct canary_config {
   /// Unlimited: the canary stays in the first stage.
   duration dwell = std::chrono::minutes(5);
 
-  /// How many answers of the canary it takes at least to judge it, and to go on
-  /// to the next stage: 1 to 1000000, default 100.
+  /// How many answers of the canary are needed at least to judge it, and to go
+  /// on to the next stage: 1 to 1000000, default 100.
   std::uint32_t min_calls = 100;
 
   /// How far back answers count: 1ms to 24h, default 1min; farther if the
-  /// canary gave less than `min_calls` answers in that time.
+  /// canary gave fewer than `min_calls` answers in that time.
   duration window = std::chrono::minutes(1);
 
   /// How much larger the canary's share of failures may be than the baseline's:
-  /// 0 to 1, default 0.02. 1: as large as it likes.
+  /// 0 to 1, default 0.02. 1: no limit.
   double max_error_excess = 0.02;
 
-  /// How many times as long as the baseline's the canary's 99th percentile of
-  /// latencies may be: 1 to 1000, default 1.5.
+  /// How many times the baseline's 99th percentile of latencies the canary's
+  /// may be: 1 to 1000, default 1.5.
   double max_latency_ratio = 1.5;
 
-  /// A 99th percentile that is longer by not more than this is not too long: 0
-  /// to 1h, default 1ms.
+  /// A 99th percentile that exceeds the baseline's by no more than this is not
+  /// too long: 0 to 1h, default 1ms.
   duration min_latency_excess = std::chrono::milliseconds(1);
 
-  /// How many failures of the canary in a row end the stage at once: 0 to
-  /// 1000000, default 10; 0: no number of them. Answers that blame the request
-  /// end a row.
+  /// How many consecutive failures of the canary end the stage at once: 0 to
+  /// 1000000, default 10; 0: no limit. Answers that blame the request end a
+  /// row.
   std::uint32_t max_failures_in_a_row = 10;
 
-  /// Whether all calls with the same key go to the same of the two, and those
-  /// that went to the canary in one stage do so in the later ones; default no.
+  /// Whether all calls with the same key go to the same worker, and keys that
+  /// are on the canary in one stage stay there in the later ones; default no.
   bool sticky = false;
 
   /// What becomes of a call that the canary failed, default `baseline`.
   on_canary_failure on_failure = on_canary_failure::baseline;
 
-  /// How long after the way back the first stage begins again: 1ms to
-  /// unlimited, default unlimited: when an operator says so.
+  /// How long after a rollback the first stage begins again: 1ms to unlimited,
+  /// default unlimited: only when an operator says so.
   duration retry_after = unlimited;
 
   /// The share of the idempotent calls answered by the baseline that the canary
@@ -98,11 +98,11 @@ struct canary_config {
   /// How long a mirrored call may take: 1ms to 1h, default 10s.
   duration mirror_timeout = std::chrono::seconds(10);
 
-  /// Which share of the mirrored answers of a stage may differ: 0 to 1, default
-  /// 0.001. 1: all of them.
+  /// The share of the mirrored answers of a stage that may differ: 0 to 1,
+  /// default 0.001. 1: all of them.
   double max_difference_rate = 0.001;
 
-  /// Which outcomes are failures, of either: all errors but those that are
+  /// Which outcomes are failures, for both sides: all errors but those that are
   /// neutral in the default table, and `shed` and `draining`. The lists are
   /// called `count_only` (allow) and `ignore` (deny), both empty by default; an
   /// error that they leave out is neutral.
@@ -116,7 +116,7 @@ void check(const canary_config& c, const setting_path& path, problems& out);
 /// `stage_1` for number 0, and so on.
 [[nodiscard]] std::string_view name_of_stage(std::size_t number) noexcept;
 
-/// What an outcome says about who gave it.
+/// What an outcome says about its sender.
 enum class canary_verdict : std::uint8_t { good, bad, neutral };
 
 [[nodiscard]] canary_verdict verdict_on(const outcome& o,

@@ -1,4 +1,4 @@
-// The layer of a canary: the second actor, and what the two answer.
+// The layer of a canary: the second actor, and the answers of both.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -33,8 +33,8 @@ public:
   explicit canary_layer(const canary_config& c);
 
   /// `target` gets the same messages as the worker. Without `same`, all values
-  /// are the same: only whether a call succeeded and with which error it failed
-  /// is compared, as CAF cannot compare messages in general.
+  /// are the same: only success and the kind of error are compared, because CAF
+  /// cannot compare messages in general.
   canary_layer(const canary_config& c, caf::actor target,
                answer_comparator same = {});
 

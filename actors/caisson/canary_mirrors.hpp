@@ -1,4 +1,4 @@
-// Calls that both canary and baseline get, to compare what they answer.
+// Calls that both canary and baseline get, to compare their answers.
 #pragma once
 
 #include <caisson/detail/pooled_list.hpp>
@@ -17,23 +17,24 @@
 
 namespace caisson {
 
-/// What a canary needs of its host, as it never sees content itself.
+/// What a canary needs of its host, because it never sees content itself.
 struct canary_host {
   using content = std::shared_ptr<const void>;
 
   /// Whether there is a canary: the host's target number 0.
   bool present = true;
-  /// Whether calls may be sent to it; empty: yes. No while the layer observes.
+  /// Whether calls may be sent to it; empty: yes. False while the layer
+  /// observes.
   std::function<bool()> sends = {};
   /// Makes a copy of an answer (`outcome::reply`) or of a call's content;
   /// empty: nothing is kept of them.
   std::function<content(const void*)> keep = {};
   /// Whether two values that answer the same call, baseline's and canary's, are
-  /// the same; empty: they are. May throw: there is no verdict then.
+  /// the same; empty: they are. If it throws, there is no verdict.
   std::function<bool(const void*, const void*)> same = {};
 };
 
-/// The mirrored calls of a canary: what they ask while the baseline has them,
+/// The mirrored calls of a canary: their content while the baseline has them,
 /// and the baseline's answer while the canary has them.
 class canary_mirrors {
 public:
@@ -58,7 +59,8 @@ public:
     return asked ? kept_.push_back(std::move(asked)) : none;
   }
 
-  /// Takes what is kept, and sets the handle to `none`; null if it was that.
+  /// Takes out what is kept, and sets the handle to `none`; null if it was
+  /// `none`.
   content take(handle& at) {
     auto h = std::exchange(at, none);
     return h == none ? nullptr : kept_.erase(h);
@@ -70,7 +72,7 @@ public:
 
   void start(call_id child, mirror m) { running_.emplace(child, std::move(m)); }
 
-  /// What the child asks; null if nothing is kept of it. Gives it away.
+  /// The content of the child; null if nothing is kept of it. Moves it out.
   [[nodiscard]] content take_asked(call_id child);
 
   /// Takes out a call that has ended; nothing if the child is none of these.
@@ -79,9 +81,9 @@ public:
   /// Takes out all of them.
   [[nodiscard]] std::vector<call_id> end_all();
 
-  /// In what `o`, of the canary, differs from the baseline's answer: `outcome`
-  /// (one of the two is a failure), `code` (of the errors) or `value`; empty if
-  /// in nothing. Nothing if the host's function throws.
+  /// How `o`, of the canary, differs from the baseline's answer: `outcome` (one
+  /// of the two is a failure), `code` (of the errors) or `value`; empty if it
+  /// does not. Nothing if the host's function throws.
   [[nodiscard]] static std::optional<std::string_view>
   difference(const mirror& m, const outcome& o, const canary_host& host,
              env& e);

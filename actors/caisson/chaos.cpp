@@ -31,13 +31,14 @@ void describe(field_visitor& v, chaos_config& c) {
   v.on({"latency", "how long these wait: the first delay, drawn anew for each "
                    "call"},
        c.latency);
-  v.on({"outcome_rate", "the share of calls that the worker carries out, but "
-                        "that fail all the same"},
+  v.on({"outcome_rate", "the share of calls that fail although the worker "
+                        "carries them out"},
        c.outcome_rate, {0.0, 1.0});
   v.on({"silence_rate", "the share of calls to which nothing happens until "
                         "their deadline"},
        c.silence_rate, {0.0, 1.0});
-  v.on({"silence", "when a call that met with silence fails at the latest"},
+  v.on({"silence", "how long a call that meets silence may last at most; then "
+                   "it fails"},
        c.silence, {1ms, longest});
 }
 
@@ -77,7 +78,7 @@ decision chaos::admit(call_info& call, slot& notes, env& e) {
       return d > duration::zero() ? wait(my, d, e) : decision::pass();
     }
     case fault::outcome:
-      // Told when it happens.
+      // The event is sent when it happens.
       break;
     case fault::silence:
       tell(counter::silences_injected, "silence", call, e);
@@ -117,7 +118,8 @@ decision chaos::wait(fate& my, duration d, env& e) {
 decision chaos::settle(call_info& call, slot& notes, outcome&, env& e) {
   if (notes.as<fate>().what != fault::outcome)
     return decision::pass();
-  // Who switches faults off wants no more of them, and this one is to come.
+  // Once faults are switched off, those that have not happened yet must not
+  // happen.
   if (!config_.enabled) {
     count(counter::spared);
     return decision::pass();
@@ -155,7 +157,7 @@ decision chaos::expire(call_info&, slot& notes, env&) {
 // -- operation ----------------------------------------------------------------
 
 void chaos::prepare(chaos_config& next, env&) {
-  take_over(next.latency, config_.latency);
+  take_over_schedule(next.latency, config_.latency);
 }
 
 void chaos::list_gauges(std::vector<metric>& out) const {

@@ -1,4 +1,4 @@
-// Injects faults on purpose, to see whether the rest copes with them.
+// Injects faults on purpose, to test whether the other policies handle them.
 #pragma once
 
 #include <caisson/policy_base.hpp>
@@ -33,20 +33,20 @@ struct chaos_config {
 
   /// How long these wait: the first delay of the schedule, drawn anew for each
   /// call; none if it has none, 365d at most. Default 100ms. If its function
-  /// throws, the host is told, which ends the call (see
+  /// throws, the host is notified, which ends the call (see
   /// `env::callback_threw`); without a host there is no delay.
   schedule latency = schedule::constant(std::chrono::milliseconds(100));
 
-  /// The share of calls that the worker carries out, but that fail all the
-  /// same: 0 to 1, default 0.001.
+  /// The share of calls that fail although the worker carries them out: 0 to 1,
+  /// default 0.001.
   double outcome_rate = 0.001;
 
   /// The share of calls to which nothing happens until their deadline: 0 to 1,
   /// default 0.001.
   double silence_rate = 0.001;
 
-  /// When a call that met with silence fails at the latest, also without a
-  /// deadline: 1ms to 365d, default 30s.
+  /// How long a call that meets silence lasts at most, even without a deadline:
+  /// 1ms to 365d, default 30s.
   duration silence = std::chrono::seconds(30);
 };
 
@@ -85,10 +85,10 @@ struct enum_names<chaos_counter> {
 
 /// Makes a share of the calls fail, wait, lose their answer or get none. The
 /// error is `injected`, and each fault is an event of the kind `injected`, so
-/// that nobody takes it for one of the worker's. The error says that the worker
-/// was not reached, except for a lost answer, where it says what is true. Draws
-/// from the gate's seeded source, one number for each call (and what `latency`
-/// draws); none while it is not enabled.
+/// it cannot be mistaken for one of the worker's. The error says that the
+/// worker was not reached, except for a lost answer, where it says whether it
+/// was. Draws one number for each call from the gate's seeded source (and what
+/// `latency` draws), and none while it is not enabled.
 class chaos final : public policy_base<chaos, chaos_config, chaos_counter> {
 public:
   static constexpr std::string_view kind_name = "chaos";
@@ -113,8 +113,8 @@ public:
 protected:
   // -- operation --------------------------------------------------------------
 
-  // New settings apply to new calls, and those that have met their fault keep
-  // it. Without `enabled` no outcome is replaced any more.
+  // New settings apply to new calls, and calls that have met their fault keep
+  // it. Without `enabled` no further outcome is replaced.
 
   void prepare(chaos_config& next, env& e) override;
   void list_gauges(std::vector<metric>& out) const override;

@@ -23,15 +23,15 @@ void describe(field_visitor& v, deadline_config& c) {
   v.on({"min_left", "a call with less time left than this is refused; not more "
                     "than `timeout`"},
        c.min_left, {0ns, longest_timeout});
-  v.on({"share", "which part of the time that a call has left it may stay "
-                 "below this layer, so that a retrier has time for another "
-                 "attempt"},
+  v.on({"share", "the share of its remaining time that a call may stay below "
+                 "this layer, so that a retrier has time for another attempt"},
        c.share, {0.001, 1.0});
-  v.on({"least", "a smaller `share` never leaves a call less than this, or "
-                 "less than `min_left`, if it has so much"},
+  v.on({"least", "however small the `share`, a call gets this long, and at "
+                 "least `min_left`, if it has that much time left"},
        c.least, {1us, longest_timeout});
-  v.on({"reserve", "what the layers below may not use of the time that a call "
-                   "has left; a call with no more than this is refused"},
+  v.on({"reserve", "the part of a call's remaining time that the layers below "
+                   "may not use; a call with no more time left than this is "
+                   "refused"},
        c.reserve, {0ns, longest_timeout});
 }
 
@@ -69,7 +69,7 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
     return refuse(counter::expired_on_arrival, errc::deadline_exceeded, call.id,
                   e);
   auto limit = limit_of(call, e.now);
-  // The host's default stands in for a limit that nobody gave; this is one.
+  // The host's default applies only where there is no limit; this is one.
   auto own = call.default_deadline || limit < call.deadline;
   if (!own)
     limit = call.deadline;
@@ -89,13 +89,13 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
 time_point deadline::limit_of(const call_info& call,
                               time_point now) const noexcept {
   auto limit = time_after(now, config_.timeout);
-  // Of a time that nobody gave there is no part.
+  // A default has no share.
   if (call.default_deadline || call.deadline == never)
     return limit;
   auto left = time_until(call.deadline, now);
   if (config_.share < 1) {
     auto floor = std::max(config_.least, config_.min_left);
-    auto part = std::max(scaled(left, config_.share), floor);
+    auto part = std::max(duration_times(left, config_.share), floor);
     limit = std::min(limit, time_after(now, part));
   }
   if (config_.reserve > duration::zero())

@@ -26,19 +26,18 @@ struct deadline_config {
   /// `timeout`, default 0.
   duration min_left = duration::zero();
 
-  /// Which part of the time that the call has left it may stay below this
-  /// layer: 0.001 to 1, default 1. Below a retrier a smaller share leaves time
-  /// for further attempts. The gate's default deadline does not count as time
-  /// left.
+  /// The share of its remaining time that a call may stay below this layer:
+  /// 0.001 to 1, default 1. Below a retrier a smaller share leaves time for
+  /// further attempts. The gate's default deadline does not count as time left.
   double share = 1;
 
-  /// A smaller `share` never leaves a call less than this, or less than
-  /// `min_left`, as long as it has so much: 1us to 365d, default 1ms. If
-  /// `share` is less than 1, not more than `timeout`.
+  /// However small the `share`, a call gets this long, and at least `min_left`,
+  /// if it has that much time left: 1us to 365d, default 1ms. If `share` is
+  /// less than 1, not more than `timeout`.
   duration least = std::chrono::milliseconds(1);
 
-  /// What the layers below may not use of the time that the call has left: 0 to
-  /// 365d, default 0. A call with no more than this is refused.
+  /// The part of a call's remaining time that the layers below may not use: 0
+  /// to 365d, default 0. A call with no more time left than this is refused.
   duration reserve = duration::zero();
 };
 
@@ -46,7 +45,7 @@ void describe(field_visitor& v, deadline_config& c);
 
 void check(const deadline_config& c, const setting_path& path, problems& out);
 
-/// The settings of a layer in front of what works on one stage of `budget`: the
+/// The settings of a layer in front of the worker of one stage of `budget`: the
 /// stage's share is the `timeout`, the budget's reserve is the `reserve`. The
 /// caller's deadline is the total. Throws `std::out_of_range` if there is no
 /// stage with that name.
@@ -81,8 +80,8 @@ struct enum_names<deadline_counter> {
 /// `reserve` say so, unless the call already has an earlier one. It replaces
 /// the host's default deadline, whether earlier or later. It refuses calls with
 /// too little or no time left before any work is done for them. The layers
-/// below see the new deadline. Above this layer, the call has the one that it
-/// came with.
+/// below see the new deadline. Above this layer, the call has the deadline that
+/// it arrived with.
 class deadline final
   : public policy_base<deadline, deadline_config, deadline_counter> {
 public:
@@ -111,7 +110,7 @@ public:
   // New settings apply to new calls. Those below keep their deadlines.
 
 private:
-  // What is known of a call below.
+  // The state of a call below.
   struct limits {
     // The deadline that the layers below see.
     time_point limit;

@@ -18,14 +18,14 @@ namespace caisson {
 
 /// The limits of a `deduplicator`.
 struct deduplicator_limits {
-  /// How many calls are known at most, under way or answered: at least 1,
-  /// default 10000. The answer used least recently is forgotten first.
+  /// How many calls are known at most, in progress or answered: at least 1,
+  /// default 10000. The least recently used answer is evicted first.
   std::size_t capacity = 10'000;
   /// How long an answer is remembered: default 10min. It should be longer than
-  /// callers go on trying.
+  /// callers keep retrying.
   duration ttl = std::chrono::minutes(10);
-  /// How many further attempts may wait for the answer of the one under way,
-  /// for each call: default 16.
+  /// How many further attempts may wait for the answer of the one in progress,
+  /// per call: default 16.
   std::size_t max_waiting = 16;
 };
 
@@ -42,10 +42,11 @@ struct deduplicator_limits {
 ///     for (auto& other : seen.finish(key, answer, now))
 ///       other.deliver(answer);
 ///
-/// Whoever knows a key gets the answer: if callers must not see each other's,
-/// put who they are (as the worker knows it) into the key. What is known goes
-/// with the object: to survive the worker's end, keep it elsewhere and pass it
-/// to the next incarnation, or store keys where the effects are stored.
+/// Every caller that knows a key gets the answer. If callers must not see each
+/// other's answers, put their identity (as the worker knows it) into the key.
+/// The table ends with the object: to survive the worker's end, keep it
+/// elsewhere and pass it to the next incarnation, or store keys where the
+/// effects are stored.
 ///
 /// `Answer` is copyable, `Waiter` movable. One thread. All operations take
 /// constant time on average.
@@ -61,8 +62,8 @@ public:
     waiting,
     /// The call was answered, with `answer`.
     known,
-    /// There is no place: refuse it, for instance with `errc::shed`, because
-    /// carrying it out might be the second time.
+    /// There is no place: refuse it, for instance with `errc::shed`, because it
+    /// might be carried out twice.
     full,
   };
 
@@ -118,8 +119,8 @@ public:
   }
 
   /// The first attempt at the call has had no effect: the next one to arrive is
-  /// the first again. Returns those that waited, for which this was their
-  /// chance.
+  /// the first again. Returns those that waited; the table no longer knows
+  /// them.
   [[nodiscard]] std::vector<Waiter> forget(std::string_view key) {
     auto i = known_.find(std::string{key});
     if (i == known_.end() || i->second->done)
@@ -130,7 +131,7 @@ public:
     return out;
   }
 
-  /// How many calls are known, and how many of them are under way.
+  /// How many calls are known, and how many of them are in progress.
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
   [[nodiscard]] std::size_t under_way() const noexcept {
     return under_way_.size();
@@ -159,7 +160,7 @@ private:
     answered_.erase(x);
   }
 
-  // Only answers make room: what is under way must not be carried out again.
+  // Only answers are evicted: a call in progress must not be carried out again.
   bool make_room() {
     if (known_.size() < limits_.capacity)
       return true;
@@ -176,7 +177,7 @@ private:
 
   deduplicator_limits limits_;
   entries under_way_;
-  // The one used least recently first.
+  // The least recently used one first.
   entries answered_;
   std::unordered_map<std::string, typename entries::iterator> known_;
 };

@@ -197,8 +197,9 @@ std::size_t degradation::to_switch_on() const {
 
 void degradation::switch_off(std::size_t i, const figures& f, env& e) {
   auto relapsed = came_back_ != time_point::min() && e.now - came_back_ < wait_;
-  wait_ = relapsed ? std::min(plus(wait_, wait_), config_.recover_after_max)
-                   : config_.recover_after;
+  wait_ = relapsed
+            ? std::min(duration_sum(wait_, wait_), config_.recover_after_max)
+            : config_.recover_after;
   count(counter::switched_off);
   auto failed = f.successes < config_.levels[i].min_success;
   flip(i, false, failed ? "success" : "latency", e);
@@ -209,7 +210,7 @@ void degradation::switch_on(std::size_t i, env& e) {
   came_back_ = e.now;
   count(counter::switched_on);
   flip(i, true, "recovered", e);
-  // Should that be too much, it is told soon enough.
+  // If that overloads the service, the next check may act at once.
   patient_until_ = e.now;
 }
 
@@ -255,7 +256,7 @@ void degradation::adapt(env& e) {
       != results_.bucket_length())
     forget_calls(e.now);
   wait_ = std::clamp(wait_, config_.recover_after, config_.recover_after_max);
-  // Sooner than before, perhaps.
+  // The new interval may be shorter.
   if (check_at_ != never)
     check_at_ = std::min(check_at_, time_after(e.now, config_.check_every));
   if (listener_)

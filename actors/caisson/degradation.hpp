@@ -1,4 +1,5 @@
-// Switches features off, level by level, while a service is not well.
+// Switches features off, level by level, while a service is overloaded or
+// failing.
 #pragma once
 
 #include <caisson/degradation_config.hpp>
@@ -43,22 +44,23 @@ struct enum_names<degradation_counter> {
 /// Measures how many calls succeed and how long they take, and switches levels
 /// of features off and on again. Lets every call pass.
 ///
-/// The rules are looked at every `check_every`. If that of a level is broken,
-/// the level is switched off: one at a time, and the children before their
-/// parents. What was measured until then is forgotten, as it says nothing about
-/// what the switch changes: only calls that arrive after it count, and the next
+/// The rules are checked every `check_every`. If that of a level is broken, the
+/// level is switched off: one at a time, and the children before their parents.
+/// The measurements then start anew, because the old ones say nothing about the
+/// effect of the switch: only calls that arrive after it count, and the next
 /// level is not switched off before `patience` is over.
 ///
-/// When all has been well for `recover_after`, a level is switched on again:
-/// one at a time, the parents before their children. Too few calls to judge are
-/// well, too, so that nothing stays off for want of traffic. Where that does
-/// not last, the next try comes later.
+/// When the numbers have been healthy for `recover_after`, a level is switched
+/// on again: one at a time, the parents before their children. Too few calls to
+/// judge also count as healthy, so that no level stays off because there is no
+/// traffic. If a level must soon be switched off again, the next attempt waits
+/// longer.
 class degradation final
   : public policy_base<degradation, degradation_config, degradation_counter> {
 public:
   static constexpr std::string_view kind_name = "degradation";
 
-  /// Hears of each change of what is on.
+  /// Is notified of each change of the levels.
   class listener {
   public:
     virtual ~listener() = default;
@@ -70,7 +72,7 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit degradation(degradation_config c);
 
-  /// Has `x`, which may be null, told of changes from now on.
+  /// Notifies `x`, which may be null, of changes from now on.
   void tell_changes_to(listener* x) noexcept { listener_ = x; }
 
   // -- levels -----------------------------------------------------------------
@@ -100,8 +102,8 @@ public:
   [[nodiscard]] std::string_view state() const override;
 
 protected:
-  // A level keeps its state if one of the same name was there before. What was
-  // measured stays, unless the window is another one.
+  // A level keeps its state if one of the same name was there before. The
+  // measurements stay, unless the window changes.
 
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
@@ -127,7 +129,7 @@ private:
     std::string gauge;
   };
 
-  // What the window says.
+  // The numbers of the window.
   struct figures {
     bool known = false;
     // Shares of the calls.
@@ -160,11 +162,11 @@ private:
   time_point counts_from_ = time_point::min();
   // No level is switched off before this.
   time_point patient_until_ = time_point::min();
-  // Since when all has been well.
+  // Since when the numbers have been healthy.
   time_point well_since_ = time_point::min();
-  // How long that must have been so for a level to come back.
+  // How long that must last before a level is switched on.
   duration wait_ = duration::zero();
-  // When one came back last.
+  // When a level was last switched on.
   time_point came_back_ = time_point::min();
   time_point check_at_ = never;
 };

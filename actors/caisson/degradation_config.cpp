@@ -93,33 +93,33 @@ void describe(field_visitor& v, degradation_config& c) {
         .help = "the levels, 1 to 32, parents before their children",
         .nonempty = true},
        c.levels);
-  v.on({"held_off", "the operator's hand: levels that are off, and with them "
-                    "those below, whatever the rules say"},
+  v.on({"held_off", "for operators: levels that are off, and with them those "
+                    "below, whatever the rules say"},
        c.held_off);
   v.on({"held_on", "levels that no rule switches off"}, c.held_on);
   v.on({"window", "how far back calls count"}, c.window, {1s, 24h});
-  v.integer({"min_calls", "how many calls in the window it takes for their "
-                          "numbers to mean anything"},
+  v.integer({"min_calls", "with fewer calls in the window than this, no level "
+                          "is switched off"},
             c.min_calls, {1, 1'000'000});
   v.on({"percentile", "which percentile of the latency counts"}, c.percentile,
        {0.0, 1.0});
-  v.on({"check_every", "how often the rules are looked at"}, c.check_every,
+  v.on({"check_every", "how often the rules are checked"}, c.check_every,
        {10ms, 1h});
-  v.on({"patience", "how long it has time to show its effect that a level was "
-                    "switched off, before another one is"},
+  v.on({"patience", "how long to wait for the effect after a level was "
+                    "switched off, before another one is switched off"},
        c.patience, {0s, 24h});
-  v.on({"recover_after", "how long all must have been well before a level is "
-                         "switched on again"},
+  v.on({"recover_after", "how long the numbers must have been healthy before a "
+                         "level is switched on again"},
        c.recover_after, {0s, 24h});
   v.on({"recover_after_max",
-        "if a level is switched off again sooner than that "
-        "after one was switched on, the wait doubles, up "
-        "to this"},
+        "if a level is switched off sooner than the current wait after one "
+        "was switched on, the wait doubles, up to this"},
        c.recover_after_max, {0s, 24h});
-  v.on({"recover_failures", "well means: at most this share of the failures "
-                            "that switch the level off"},
+  v.on({"recover_failures", "to count as healthy, failures must be at most "
+                            "this share of those that switch the level off"},
        c.recover_failures, {0.0, 1.0});
-  v.on({"recover_latency", "and: at most this share of the latency that does"},
+  v.on({"recover_latency", "to count as healthy, the latency must be at most "
+                           "this share of the one that switches the level off"},
        c.recover_latency, {0.0, 1.0});
   v.on({"count_only", "errors that count as failures, all others being "
                       "neutral; empty: the default table"},

@@ -54,8 +54,8 @@ struct degradation_config {
     {.name = "extras", .parent = "checks"},
   };
 
-  /// The operator's hand: names of levels that are off, and with them those
-  /// below, whatever the rules say. Default: none.
+  /// For operators: names of levels that are off, and with them those below,
+  /// whatever the rules say. Default: none.
   std::vector<std::string> held_off = {};
 
   /// Names of levels that no rule switches off; each is on as long as those
@@ -65,34 +65,35 @@ struct degradation_config {
   /// How far back calls count: 1s to 24h, default 1min. In twelve steps.
   duration window = std::chrono::minutes(1);
 
-  /// How many calls in the window it takes for their numbers to mean anything:
-  /// 1 to 1000000, default 20.
+  /// With fewer calls in the window than this, no level is switched off: 1 to
+  /// 1000000, default 20.
   std::uint32_t min_calls = 20;
 
   /// Which percentile of the latency counts: 0 to 1, default 0.99.
   double percentile = 0.99;
 
-  /// How often the rules are looked at: 10ms to 1h, default 1s.
+  /// How often the rules are checked: 10ms to 1h, default 1s.
   duration check_every = std::chrono::seconds(1);
 
-  /// How long it has time to show its effect that a level was switched off,
-  /// before another one is: 0 to 24h, default 10s.
+  /// How long to wait for the effect after a level was switched off, before
+  /// another one is switched off: 0 to 24h, default 10s.
   duration patience = std::chrono::seconds(10);
 
-  /// How long all must have been well before a level is switched on again: 0 to
-  /// 24h, default 30s.
+  /// How long the numbers must have been healthy before a level is switched on
+  /// again: 0 to 24h, default 30s.
   duration recover_after = std::chrono::seconds(30);
 
-  /// If a level is switched off again sooner than that after one was switched
-  /// on, the wait before the next try doubles, up to this: not less than
-  /// `recover_after`, to 24h, default 10min.
+  /// If a level is switched off sooner than the current wait after one was
+  /// switched on, the wait doubles, up to this: not less than `recover_after`,
+  /// to 24h, default 10min.
   duration recover_after_max = std::chrono::minutes(10);
 
-  /// Well means: at most this share of the failures that switch the level off:
-  /// 0 to 1, default 0.5.
+  /// To count as healthy, failures must be at most this share of those that
+  /// switch the level off: 0 to 1, default 0.5.
   double recover_failures = 0.5;
 
-  /// And: at most this share of the latency that does: 0 to 1, default 0.8.
+  /// To count as healthy, the latency must be at most this share of the one
+  /// that switches the level off: 0 to 1, default 0.8.
   double recover_latency = 0.8;
 
   /// Which outcomes count: errors named by `allow` only, all but those named by

@@ -23,6 +23,7 @@ public:
 
   void start_in(caf::actor_system& sys) override;
   void mode_changed() override;
+  void retire() override { hold_.reset(); }
 
 private:
   void levels_changed() override;

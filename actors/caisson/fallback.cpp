@@ -19,7 +19,7 @@ void describe(field_visitor& v, fallback_config& c) {
                             "no place",
                             "calls"},
                            c.max_concurrent, {0, 1'000'000});
-  v.on({"cache_share", "which part of the time that a call has left an "
+  v.on({"cache_share", "the share of a call's remaining time that an "
                        "alternative that is a cache may take"},
        c.cache_share, {0.001, 1.0});
   v.on({"fall_back_on",
@@ -67,6 +67,9 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
                           env& e) {
   auto& my = notes.as<progress>();
   auto j = judge(result, e);
+  if (my.limit <= e.now && e.now < call.deadline
+      && result.is(errc::deadline_exceeded))
+    count(counter::cache_cut_off);
   // A retrier further out must know if any of them may have done the work.
   my.reached = my.reached || result.reached;
   result.reached = my.reached;
@@ -93,10 +96,11 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
   auto asks = chain_[next] != alternative_kind::value;
   keep_place(my, asks);
   my.next = next + 1;
+  my.limit = limit_of(call, next, e.now);
   if (asks)
     e.start_child({.parents = {call.id},
                    .target = static_cast<std::uint32_t>(next),
-                   .deadline = limit_of(call, next, e.now)});
+                   .deadline = my.limit});
   else
     e.answer(call.id, next);
   return decision::hold();
@@ -105,8 +109,8 @@ decision fallback::settle(call_info& call, slot& notes, outcome& result,
 fallback::judgement fallback::judge(const outcome& o, env& e) const {
   // As `count_lists`, but with an answer that the default table never gives to
   // an error for "the lists say no", so that `neutral` is known to come from
-  // the table (or from `by_value`). An answer that blames the request is the
-  // worker's last word: an alternative knows no better.
+  // the table (or from `by_value`). An answer that blames the request is final:
+  // an alternative has no better one.
   static constexpr list_meaning lists{verdict::transient, verdict::success,
                                       verdict::success, verdict::success};
   switch (config_.classify.judge(o, lists, e)) {
@@ -118,8 +122,8 @@ fallback::judgement fallback::judge(const outcome& o, env& e) const {
       return o.ok || config_.classify.by_value ? judgement::good
                                                : judgement::not_ours;
     case verdict::neutral:
-      // The table calls these neutral so that nobody tries again; but a
-      // cheaper answer is just what an overloaded service needs.
+      // The table calls these neutral so that they are not retried; but a
+      // cheaper answer helps an overloaded service.
       return (o.is(errc::shed) || o.is(errc::feature_off))
                  && !config_.classify.by_value
                ? judgement::bad
@@ -137,7 +141,8 @@ time_point fallback::limit_of(const call_info& call, std::uint64_t which,
                               time_point now) const noexcept {
   if (chain_[which] != alternative_kind::cache || call.deadline == never)
     return never;
-  return time_after(now, scaled(call.deadline - now, config_.cache_share));
+  return time_after(now,
+                    duration_times(call.deadline - now, config_.cache_share));
 }
 
 std::uint64_t fallback::first_for(const call_info& call, const outcome& o,
@@ -149,7 +154,7 @@ std::uint64_t fallback::first_for(const call_info& call, const outcome& o,
 
 std::uint64_t fallback::next_for(const progress& my,
                                  std::uint64_t i) const noexcept {
-  // Who is with an actor already has a place for all of them.
+  // A call that is with an actor already has a place for all of them.
   if (!my.placed && full())
     while (i < chain_.size() && chain_[i] != alternative_kind::value)
       ++i;

@@ -27,9 +27,9 @@ struct fallback_config {
   /// default 10; 0: no limit. Values take no place.
   std::uint32_t max_concurrent = 10;
 
-  /// Which part of the time that a call has left an alternative that is a cache
+  /// The share of a call's remaining time that an alternative that is a cache
   /// may take: 0.001 to 1, default 0.15. A cache that takes longer is not worth
-  /// waiting for, and the rest of the time is left for what comes after it.
+  /// waiting for, and the rest of the time is left for the next alternative.
   double cache_share = 0.15;
 
   /// Which alternative a call tries first after the worker has failed with this
@@ -67,6 +67,7 @@ enum class fallback_counter : std::uint8_t {
   fallback_full,
   abandoned,
   abandoned_in_fallback,
+  cache_cut_off,
   count_
 };
 
@@ -86,6 +87,7 @@ struct enum_names<fallback_counter> {
     "fallback_full",
     "abandoned",
     "abandoned_in_fallback",
+    "cache_cut_off",
   };
 };
 
@@ -146,7 +148,7 @@ protected:
   void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  // What is known of a call.
+  // The state of a call.
   struct progress {
     // The alternative after the one that it was sent to; 0 while it is with the
     // worker.
@@ -154,6 +156,9 @@ private:
     // Whether it occupies a place with an actor.
     bool placed = false;
     bool reached = false;
+    // When the alternative that it was sent to is cut off for taking more than
+    // its share.
+    time_point limit = never;
   };
 
   // What to do about an outcome.
@@ -166,8 +171,8 @@ private:
   [[nodiscard]] time_point limit_of(const call_info& call, std::uint64_t which,
                                     time_point now) const noexcept;
 
-  // Where a call begins whose worker has failed with `o`; their number if no
-  // alternative is to answer it.
+  // The first alternative for a call whose worker has failed with `o`; their
+  // number if there is none for it.
   [[nodiscard]] std::uint64_t first_for(const call_info& call, const outcome& o,
                                         env& e) const;
 

@@ -11,9 +11,8 @@ void describe(field_visitor& v, feature_config& c) {
   using namespace std::chrono_literals;
   describe_common(v, c);
   v.on({"feature", "the feature that the calls belong to"}, c.feature);
-  v.on(
-    {"retry_after", "when a rejected caller may come back; 0s: nobody knows"},
-    c.retry_after, {0s, 24h});
+  v.on({"retry_after", "when a rejected caller may come back; 0s: unknown"},
+       c.retry_after, {0s, 24h});
 }
 
 void check(const feature_config& c, const setting_path& path, problems& out) {

@@ -28,8 +28,7 @@ struct feature_config {
   /// lowest level of a degradation layer with its defaults.
   std::string feature = "extras";
 
-  /// When a rejected caller may come back: 0 to 24h, default 0, which means
-  /// that nobody knows.
+  /// When a rejected caller may come back: 0 to 24h, default 0: unknown.
   duration retry_after = duration::zero();
 };
 
@@ -52,7 +51,7 @@ struct enum_names<feature_counter> {
 // -- policy -------------------------------------------------------------------
 
 /// Rejects calls with `feature_off` while a feature is off on the board that it
-/// watches. Calls under way go on. Without a board the feature is on.
+/// watches. Calls in progress go on. Without a board the feature is on.
 class feature final
   : public policy_base<feature, feature_config, feature_counter> {
 public:
@@ -63,7 +62,7 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit feature(feature_config c);
 
-  /// Goes by `board`, which may be null, from now on.
+  /// Uses `board`, which may be null, from now on.
   void watch(std::shared_ptr<feature_board> board);
 
   // -- calls ------------------------------------------------------------------

@@ -7,7 +7,7 @@
 
 namespace caisson {
 
-/// Goes by the board of its actor system.
+/// Uses the board of its actor system.
 class feature_layer final : public policy_layer<feature> {
 public:
   explicit feature_layer(const feature_config& c) : policy_layer(c) {}

@@ -9,8 +9,8 @@ namespace caisson {
 
 // -- the host of one key's policy ---------------------------------------------
 
-// What the policy asks for goes into the host's own list, in order; what it
-// tells has the key with it.
+// The policy's requests go into the host's own list, in order; its events get
+// the key.
 class keyed_policy::inner_env final : public env {
 public:
   inner_env(keyed_policy& owner, entry& who, env& host, bool quiet)
@@ -111,7 +111,7 @@ void keyed_policy::follow(entry& x, const env::action& a) {
   }
 }
 
-// Tells all policies, and then sees to those that have no calls.
+// Passes it to all policies, and then handles those without calls.
 template <class F>
 void keyed_policy::tell_all(env& e, F f) {
   auto one = [&](entry& x) {
@@ -344,7 +344,7 @@ bool keyed_policy::command_for(operator_command c, duration time, env& e) {
 }
 
 // An order that is over is forgotten here, and not before.
-void keyed_policy::obey_order(entry& x, env& e) {
+void keyed_policy::apply_to_all(entry& x, env& e) {
   if (order_ && order_->until <= e.now)
     order_.reset();
   if (!order_)

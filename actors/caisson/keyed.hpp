@@ -63,9 +63,9 @@ struct enum_names<keyed_counter> {
 /// Keeps policies of one kind by the keys of the calls, and passes each call on
 /// to that of its key. The part that does not depend on what the policies are.
 ///
-/// A policy is made when its key is first seen. It is dropped, and what it
-/// knows forgotten, when it has no calls or children and the key was not used
-/// for `idle` or gives way to a new one; see docs/keyed.md.
+/// A policy is created when its key is first seen. It is dropped, together with
+/// its state, when it has no calls or children and the key was not used for
+/// `idle` or must make room for a new one; see docs/keyed.md.
 ///
 /// Takes O(1) for a call, O(log n) for a wake-up, and O(n) for status, commands
 /// and new settings.
@@ -99,10 +99,10 @@ public:
     return blank_->machine->resends();
   }
 
-  /// That of the worst circuit among the keys.
+  /// The state of the worst circuit among the keys.
   [[nodiscard]] std::string_view state() const override;
 
-  /// What a new key would have.
+  /// That of a new key.
   [[nodiscard]] caisson::circuit circuit() const noexcept override {
     return blank_->machine->circuit();
   }
@@ -111,24 +111,24 @@ public:
 
   void list_metrics(std::vector<metric>& out) const override;
 
-  /// Appends what it counts itself and not by the policies of its keys, in
+  /// Appends its own counters, not those of the policies of its keys, in
   /// constant time.
   void list_own_metrics(std::vector<metric>& out) const;
 
   /// How many keys there are.
   [[nodiscard]] std::size_t keys() const noexcept { return table_.size(); }
 
-  /// The keys with most calls admitted, at most `n`, those with more first, and
-  /// among equals in the order of their names.
+  /// The keys with the most calls admitted, at most `n`, in descending order,
+  /// and equal ones by name.
   [[nodiscard]] std::vector<key_report> busiest(std::size_t n) const;
 
-  /// For all keys, and those that come later. `reset` also drops keys without
-  /// calls.
+  /// For all keys, including those created later. `reset` also drops keys
+  /// without calls.
   bool command(operator_command c, env& e) override;
   bool command_for(operator_command c, duration time, env& e) override;
   void drain(env& e) override;
 
-  /// Tells whether the host acts on what is decided; without it, it does. Must
+  /// Says whether the host acts on decisions; without it, the host does. Must
   /// be callable as long as there are calls.
   void ask_mode(std::function<bool()> enforces) {
     enforces_ = std::move(enforces);
@@ -150,7 +150,7 @@ protected:
 
   /// To be called once, when `make` can be.
   void start();
-  /// The settings are new, those of the keys too.
+  /// The settings have changed, including those of the keys.
   void adopt(env& e);
 
 private:
@@ -158,7 +158,7 @@ private:
   using entry_list = detail::linked_list<entry, detail::by_use>;
   class inner_env;
 
-  // An operator's word, which later keys must hear too.
+  // A command that also applies to keys created later.
   struct order {
     operator_command what;
     time_point until;
@@ -180,7 +180,7 @@ private:
   [[nodiscard]] entry* find(const call_info& call) const;
   entry* entry_for(const call_info& call, decision& refusal, env& e);
   std::unique_ptr<entry> make_entry(const std::string& key, env& e);
-  void obey_order(entry& x, env& e);
+  void apply_to_all(entry& x, env& e);
   decision refuse(keyed_counter why, std::string_view detail,
                   const call_info& call, env& e);
   [[nodiscard]] bool is_gone(call_id call);
@@ -200,13 +200,13 @@ private:
   void see(const env& e);
 
   detail::key_table table_;
-  // That of calls without a key.
+  // The entry of calls without a key.
   std::unique_ptr<entry> shared_;
-  // Never has a call: what a new key would be.
+  // Never has a call: the state of a new key.
   std::unique_ptr<entry> blank_;
   detail::key_timers timers_;
-  // Those without calls, the one first that was used least recently: those that
-  // may give way to others, and those whose circuit is not closed.
+  // Those without calls, the least recently used one first: those that may be
+  // dropped for others, and those whose circuit is not closed.
   entry_list idle_;
   entry_list guarded_;
   // The children of all policies, as long as they run.
@@ -215,22 +215,22 @@ private:
   std::size_t holding_open_ = 0;
   // Calls without a key that no policy has.
   std::unordered_set<call_id> passing_;
-  // Calls that policies hold; and those that they have rejected since, at this
-  // instant, of which the host may tell them nevertheless that they are gone.
+  // Calls that policies hold; and those that they have rejected at this
+  // instant, whose end the host may still report to them.
   std::unordered_set<call_id> held_;
   std::unordered_set<call_id> let_go_;
   time_point let_go_at_ = time_point::min();
   std::optional<order> order_;
   std::function<bool()> enforces_;
   counters<keyed_counter> counters_;
-  // What dropped policies have counted.
+  // The counts of dropped policies.
   detail::metric_sums gone_;
   // The latest instant seen: a clock that steps back changes nothing.
   time_point clock_ = time_point::min();
 };
 
-/// A policy of the kind `Policy` for each key of the calls. All of them can do
-/// what they can alone. `Policy` is constructed from its config.
+/// A policy of the kind `Policy` for each key of the calls. Each can do what it
+/// can do alone. `Policy` is constructed from its config.
 ///
 /// If `Policy` has a function `bool at_rest(time_point now) const`, an unused
 /// key is dropped only while it returns true; otherwise while its circuit is
@@ -251,16 +251,16 @@ public:
     require_valid(config_);
     set_overrides();
     start();
-    // What a constructor finds besides is told now, not when the key comes.
+    // Reports now what only the constructor checks.
     for (const auto& [key, own] : own_)
       static_cast<void>(Policy(own));
   }
 
   [[nodiscard]] const config_type& config() const noexcept { return config_; }
 
-  /// Continues with `next`, which must be valid. All keys change over to it.
-  /// If there are more keys than `max_keys` now, those without calls go, as
-  /// when a new key comes.
+  /// Continues with `next`, which must be valid. All keys switch to it. If
+  /// there are now more keys than `max_keys`, those without calls are dropped,
+  /// as for a new key.
   void reconfigure(config_type next, env& e) {
     config_ = std::move(next);
     set_overrides();
@@ -321,8 +321,7 @@ void describe(field_visitor& v, keyed_config<Policy>& c) {
        c.per_key);
 }
 
-/// Checks what the policy checks, and the settings of keys of their own as
-/// those of a layer.
+/// Checks what the policy checks, and overrides like the settings of a layer.
 template <class Policy>
 void check(const keyed_config<Policy>& c, const setting_path& path,
            problems& out) {
@@ -334,7 +333,7 @@ void check(const keyed_config<Policy>& c, const setting_path& path,
   if constexpr (requires { check(base, path, out); })
     check(base, path, out);
   check_keyed(base, path, out);
-  // An override cannot mend what is wrong with the layer itself.
+  // An override cannot fix what is wrong with the layer itself.
   auto sound = problems_of(base).empty();
   for (const auto& [key, x] : c.per_key.overrides) {
     auto at = detail::path_of_override(path, key);

@@ -1,4 +1,4 @@
-// The keys of a keyed policy: which there are, and what is said of them.
+// The keys of a keyed policy, and reports about them.
 #include <caisson/keyed.hpp>
 
 #include <caisson/callback.hpp>
@@ -40,7 +40,7 @@ keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
     shared_ = std::move(made);
   else
     table_.add(std::move(made), e.random);
-  obey_order(x, e);
+  apply_to_all(x, e);
   return &x;
 }
 

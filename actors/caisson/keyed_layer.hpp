@@ -17,7 +17,7 @@ template <class Policy>
 inline constexpr bool works_without_layer = false;
 
 /// Whether there can be a `keyed<Policy>`: it ignores the content of calls, and
-/// is made from its config alone, from which another one can derive.
+/// is constructed from its config alone, which must not be final.
 template <class Policy>
 inline constexpr bool can_be_keyed
   = (std::is_same_v<layer_of_t<Policy>,

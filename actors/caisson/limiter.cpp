@@ -11,8 +11,8 @@ namespace caisson {
 
 namespace {
 
-// An answer that tells callers to slow down. What a layer or a gate on the way
-// decided, such as an open breaker, is about that layer and not about the rate.
+// An answer that tells callers to slow down. A decision of a layer or gate on
+// the way, such as an open breaker, concerns that layer and not the rate.
 bool says_slow_down(const outcome& o) noexcept {
   return !o.ok && o.from_worker
          && (o.is(errc::rate_limited) || o.kind == answer_class::shed
@@ -25,10 +25,10 @@ void describe(field_visitor& v, limiter_config& c) {
   using std::chrono::hours;
   using std::chrono::microseconds;
   describe_common(v, c);
-  v.integer({"rate", "how many tokens come in each per, at most one for each "
+  v.integer({"rate", "how many tokens arrive in each `per`, at most one per "
                      "nanosecond; a call of weight 1 costs one"},
             c.rate, {1, 1'000'000'000});
-  v.on({"per", "the time that rate counts for"}, c.per,
+  v.on({"per", "the time in which `rate` tokens arrive"}, c.per,
        {microseconds(1), hours(24 * 365)});
   v.integer({"burst", "how many tokens the bucket holds, that is, how many "
                       "calls may go down at the same instant"},
@@ -39,8 +39,8 @@ void describe(field_visitor& v, limiter_config& c) {
   v.integer({"max_waiters", "how many calls may wait at the same time"},
             c.max_waiters, {0, 1'000'000});
   v.on({"drain_on_rejection",
-        "whether an answer of the worker that says slow down empties the "
-        "bucket"},
+        "whether an answer in which the worker asks for fewer calls empties "
+        "the bucket"},
        c.drain_on_rejection);
 }
 
@@ -73,7 +73,7 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
   if (s.permits > config_.burst)
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
-  // If the wake-up is late the tokens are for those who wait, first of all.
+  // If the wake-up is late, the waiting calls get the tokens first.
   serve(e);
   if (waiting_.empty() && bucket_.take(s.permits)) {
     count(counter::passed);
@@ -112,7 +112,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
 }
 
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {
-  auto turn = turn_of(s.permits);
+  auto turn = pass_time(s.permits);
   auto wait = time_until(turn, e.now);
   if (wait > config_.max_wait || turn == never)
     return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
@@ -129,13 +129,15 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
 }
 
 // Grants turns, in order, as long as there are tokens. Returns whether `self`
-// was among them, which is told so by its caller and not by a resume.
+// was among them; its caller passes it on, without a resume.
 bool limiter::serve(env& e, call_id self) {
   auto found = false;
   while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
     auto w = waiting_.take_next();
     count(counter::granted);
     waits_.granted(w.waited(e.now));
+    e.tell(
+      {.kind = event_kind::granted, .call = w.call, .delay = w.waited(e.now)});
     if (self != 0 && w.call == self)
       found = true;
     else
@@ -163,8 +165,9 @@ decision limiter::turn_away(counter why, errc code, call_id call,
   return refuse(why, code, call, e, retry_after, detail);
 }
 
-// When a call of that weight that came now, behind all who wait, could go.
-time_point limiter::turn_of(std::uint32_t permits) const noexcept {
+// When a call of that weight could go that arrived now, behind all waiting
+// ones.
+time_point limiter::pass_time(std::uint32_t permits) const noexcept {
   return bucket_.ready_at(waiting_.weight() + permits);
 }
 
@@ -181,7 +184,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
     return decision::pass();
   auto waited = waiting_.leave(s).waited(e.now);
   waits_.refused(waited);
-  auto retry_after = time_until(turn_of(s.permits), e.now);
+  auto retry_after = time_until(pass_time(s.permits), e.now);
   serve(e);
   return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
                    e, detail::wait_text(waited));

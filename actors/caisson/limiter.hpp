@@ -24,7 +24,7 @@ struct limiter_config {
   /// most one per nanosecond of `per`.
   std::int64_t rate = 100;
 
-  /// The time that `rate` counts for; 1us to 365d, default 1s.
+  /// The time in which `rate` tokens arrive; 1us to 365d, default 1s.
   duration per = std::chrono::seconds(1);
 
   /// How many tokens the bucket holds; 1 to 1000000, default 10.
@@ -110,7 +110,7 @@ public:
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
-  /// Whether the bucket is full at `now`, as if no call had ever come.
+  /// Whether the bucket is full at `now`, as if no call had ever arrived.
   [[nodiscard]] bool at_rest(time_point now) const noexcept;
 
 protected:
@@ -128,7 +128,7 @@ protected:
 private:
   using stay = waiting_queue::stay;
 
-  [[nodiscard]] time_point turn_of(std::uint32_t permits) const noexcept;
+  [[nodiscard]] time_point pass_time(std::uint32_t permits) const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
   decision turn_away(counter why, errc code, call_id call, duration retry_after,

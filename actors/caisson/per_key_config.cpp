@@ -110,19 +110,19 @@ void key_settings::change(const settings& more) {
 
 void describe(field_visitor& v, per_key_config& c) {
   using std::chrono::seconds;
-  v.integer({"max_keys", "how many keys there may be, besides that of calls "
-                         "without one; beyond it, one without calls is "
-                         "dropped for a new one, or the call is refused"},
+  v.integer({"max_keys", "how many keys there may be, not counting that of "
+                         "calls without a key; beyond it, a key without calls "
+                         "is dropped for a new one, or the call is refused"},
             c.max_keys, {1, 1'000'000});
-  v.on({"idle", "after how much time without a call a key is dropped, if its "
-                "policy is at rest"},
+  v.on({"idle", "a key without calls for this long is dropped, if its policy "
+                "is at rest"},
        c.idle, {seconds(1), unlimited});
   v.choice({"keyless", "calls without a key: pass: no policy sees them; share: "
                        "one policy for all of them; reject: they are refused"},
            c.keyless);
   overrides_value overrides{c.overrides};
   v.on({"overrides", "keys with settings of their own, in place of those of "
-                     "the layer; none takes an override away"},
+                     "the layer; none removes an override"},
        overrides);
 }
 

@@ -19,7 +19,7 @@ namespace caisson {
 enum class keyless_calls : std::uint8_t {
   /// No policy sees them.
   pass,
-  /// One more policy is theirs, which is never dropped.
+  /// They share one more policy, which is never dropped.
   share,
   /// They are refused.
   reject,
@@ -57,10 +57,10 @@ struct per_key_config {
   /// How many overrides there may be.
   static constexpr std::size_t most_overrides = 10'000;
 
-  /// How many keys there may be, besides that of calls without one; 1 to
-  /// 1000000, default 10000. At the bound, the key without calls that was not
-  /// used for longest goes, unless its circuit is not closed. If there is none,
-  /// a call with a new key is refused with `shed`.
+  /// How many keys there may be, not counting that of calls without a key; 1 to
+  /// 1000000, default 10000. At the limit, the least recently used key without
+  /// calls is dropped, unless its circuit is not closed. If there is none, a
+  /// call with a new key is refused with `shed`.
   std::uint32_t max_keys = 10'000;
 
   /// A key without calls that was not used for this long is dropped as soon as
@@ -76,13 +76,13 @@ struct per_key_config {
 
 void describe(field_visitor& v, per_key_config& c);
 
-/// Checks the names and the number of overrides. What is in them, only the
-/// config of the layer can check.
+/// Checks the names and the number of overrides. Only the config of the layer
+/// can check their contents.
 void check(const per_key_config& c, const setting_path& path, problems& out);
 
 namespace detail {
 
-/// Where the override for `key` stands in a layer at `path`.
+/// The path of the override for `key` in a layer at `path`.
 [[nodiscard]] setting_path path_of_override(const setting_path& path,
                                             std::string_view key);
 

@@ -28,7 +28,7 @@ bool detail::wants_keys(layer_reader& from,
 
 namespace {
 
-// -- the kinds that come along ------------------------------------------------
+// -- built-in kinds -----------------------------------------------------------
 
 void add_fallback(layer_reader& from, stack& to) {
   auto chain = detail::read_alternatives(from);

@@ -13,8 +13,8 @@ namespace caisson::presets {
 // docs/presets.md gives the reason for each number. All layers have names, so
 // that their settings can be changed while the gate runs.
 
-/// For calls of which little is known. Nothing is repeated that may have
-/// reached the worker, unless the caller marks the call as idempotent.
+/// For calls that you know little about. No call that may have reached the
+/// worker is repeated, unless the caller marks the call as idempotent.
 [[nodiscard]] stack standard(std::string name = "gate");
 
 /// For reads: short, cheap and idempotent.
@@ -30,7 +30,7 @@ namespace caisson::presets {
 [[nodiscard]] std::optional<stack> named(std::string_view preset,
                                          std::string name = "gate");
 
-/// What the presets are called.
+/// The names of the presets.
 [[nodiscard]] const std::vector<std::string_view>& names();
 
 } // namespace caisson::presets

@@ -19,7 +19,7 @@ retry_budget::limits limits_of(const retrier_config& c) {
   return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
 }
 
-first_try_alarm::limits alarm_of(const retrier_config& c) {
+detail::first_try_alarm::limits alarm_of(const retrier_config& c) {
   return {c.alarm_first_try, c.alarm_window, c.alarm_minimum_calls};
 }
 
@@ -40,8 +40,8 @@ void retrier::share(std::shared_ptr<shared_retry_budget> budget) noexcept {
 decision retrier::admit(call_info& call, slot& notes, env& e) {
   notes.start<progress>().era = era_;
   count(counter::calls);
-  // What is a retry already does not pay for further ones: otherwise chained
-  // retriers would earn their budgets from each other.
+  // A call that is already a retry pays for no further ones: otherwise chained
+  // retriers would fund each other's budgets.
   if (config_.budget && call.attempt <= 1)
     deposit(e.now);
   if (config_.idempotency_keys && call.idempotency_key.empty()) {
@@ -66,13 +66,13 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
   auto v = config_.classify.judge(result, retry_lists, e);
   my.reached = my.reached || result.reached;
   charge(result, e.now);
-  // Tells nothing about the worker.
+  // A neutral outcome says nothing about the worker.
   if (v != verdict::neutral)
     count_try(my, v == verdict::success, e);
   if (v == verdict::success)
     return finish(my.attempts == 1 ? counter::succeeded : counter::recovered,
                   true, e);
-  // Something is there already: perhaps from this call.
+  // The conflict may be with an earlier attempt at this call.
   auto conflict = result.kind == answer_class::conflict && keeper_;
   if (v == verdict::neutral) {
     count(counter::not_retryable);
@@ -200,7 +200,7 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
   if (at == stage::backoff)
     --waiting_;
   count(in_flight ? counter::abandoned : counter::abandoned_waiting);
-  // Whoever cancels does not say how it went.
+  // A cancellation does not say how the attempt went.
   if (why.is(errc::cancelled))
     return;
   if (at == stage::attempt)
@@ -235,10 +235,10 @@ std::optional<duration> retrier::pause_after(const outcome& result,
     told = call_user(
              "delay_of", [&] { return config_.delay_of(result); }, e)
              .value_or(std::nullopt);
-  // Whoever spreads his retries does so from the instant that he was told, too:
-  // others were told the same.
+  // Jitter also applies after `retry_after`, because other callers got the same
+  // instant.
   auto wait = !told && config_.backoff.random()
-                ? plus(scheduled, result.retry_after)
+                ? duration_sum(scheduled, result.retry_after)
                 : std::max(told.value_or(scheduled), result.retry_after);
   // Without a limit on attempts there must be one on how many fit into the time
   // left.
@@ -294,7 +294,7 @@ decision retrier::look_again(const call_info& call, progress& my,
     constexpr int most_doublings = 30;
     auto factor = std::int64_t{1} << std::min(my.looks - 1, most_doublings);
     auto at = time_after(
-      e.now, scaled(config_.verify_pause, static_cast<double>(factor)));
+      e.now, duration_times(config_.verify_pause, static_cast<double>(factor)));
     if (at < call.deadline) {
       my.at = stage::before_look;
       return decision::hold(at);
@@ -371,7 +371,7 @@ bool retrier::withdraw(const outcome& failed, time_point now) {
                  : budget_.try_withdraw(now, cost);
 }
 
-// A worker whose calls are turned away has no use for further attempts.
+// A worker whose calls are rejected does not need further attempts.
 void retrier::charge(const outcome& failed, time_point now) {
   auto rejected = failed.is(errc::breaker_open)
                   || failed.is(errc::rate_limited);
@@ -392,13 +392,14 @@ std::int64_t retrier::budget_left() const {
 
 void retrier::prepare(retrier_config& next, env& e) {
   auto changed = limits_of(next) != limits_of(config_);
-  // A budget that was off has missed the traffic, so that it knows nothing.
+  // A budget that was off has not seen the traffic.
   if (changed || (next.budget && !config_.budget))
     budget_ = retry_budget{limits_of(next)};
-  if (changed && shared_)
+  // One that is left belongs to others.
+  if (changed && shared_ && next.budget_name == config_.budget_name)
     shared_->change(limits_of(next));
   // Places in the old schedule mean nothing in the new one.
-  if (!take_over(next.backoff, config_.backoff))
+  if (!take_over_schedule(next.backoff, config_.backoff))
     ++era_;
   if (alarm_of(next) != alarm_of(config_))
     alarm_.change(alarm_of(next), e.now);

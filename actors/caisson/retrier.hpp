@@ -1,8 +1,8 @@
 // Retries failed calls.
 #pragma once
 
+#include <caisson/detail/first_try_alarm.hpp>
 #include <caisson/effect.hpp>
-#include <caisson/first_try_alarm.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/policy_base.hpp>
 #include <caisson/retrier_config.hpp>
@@ -135,8 +135,8 @@ public:
   /// Looks before it repeats. `keeper` must outlive the calls.
   void look_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
 
-  /// Takes retries from this budget instead of one of its own; null: of its
-  /// own again.
+  /// Takes retries from this budget instead of its own; null: from its own
+  /// again.
   void share(std::shared_ptr<shared_retry_budget> budget) noexcept;
 
   // -- calls ------------------------------------------------------------------
@@ -177,7 +177,7 @@ private:
     answering,
   };
 
-  // What is known of a call.
+  // The state of a call.
   struct progress {
     schedule::cursor place;
     // Of the schedule to which `place` belongs.
@@ -236,9 +236,9 @@ private:
 
   retry_budget budget_;
   std::shared_ptr<shared_retry_budget> shared_;
-  first_try_alarm alarm_;
+  detail::first_try_alarm alarm_;
   reply_keeper* keeper_ = nullptr;
-  // The outcomes of attempts on which there is a look.
+  // The outcomes of attempts that are being verified.
   std::unordered_map<call_id, outcome> looked_at_;
   std::uint32_t era_ = 0;
   std::int64_t waiting_ = 0;

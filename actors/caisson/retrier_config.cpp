@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 namespace {
 
 void describe_budget(field_visitor& v, retrier_config& c) {
-  v.on({"budget", "whether retries are kept to a share of the traffic"},
+  v.on({"budget", "whether retries are limited to a share of the traffic"},
        c.budget);
   v.on({"budget_ratio",
         "how many retries each first attempt pays for; 0: only "
@@ -33,14 +33,13 @@ void describe_budget(field_visitor& v, retrier_config& c) {
   v.on({"budget_ttl", "how long attempts and retries count in the budget"},
        c.budget_ttl, {1s, 60s});
   v.integer<std::uint32_t>({"budget_timeout_cost",
-                            "as how many retries one counts that follows a "
+                            "how many retries one counts as that follows a "
                             "deadline_exceeded",
                             "retries"},
                            c.budget_timeout_cost, {1, 100});
   v.integer<std::uint32_t>({"budget_rejection_cost",
-                            "as how many retries each call counts that a "
-                            "breaker or a limiter further in rejected; 0: not "
-                            "at all",
+                            "how many retries a call counts as that a breaker "
+                            "or a limiter further in rejected; 0: none",
                             "retries"},
                            c.budget_rejection_cost, {0, 100});
   v.on({"budget_name", "retriers with the same name in one actor system share "
@@ -48,18 +47,16 @@ void describe_budget(field_visitor& v, retrier_config& c) {
                        "a budget of its own"},
        c.budget_name);
   v.on({"unsafe", "whether more than 3 attempts without a pause and without a "
-                  "budget are meant"},
+                  "budget are allowed"},
        c.unsafe);
 }
 
 void describe_verifier(field_visitor& v, retrier_config& c) {
   v.on({"verify_timeout", "with a verifier: how long one look may take"},
        c.verify_timeout, {1ms, 1h});
-  v.integer<std::uint32_t>({"verify_attempts",
-                            "with a verifier: how often to look until it "
-                            "knows",
-                            "looks"},
-                           c.verify_attempts, {1, 100});
+  v.integer<std::uint32_t>(
+    {"verify_attempts", "with a verifier: how often to look at most", "looks"},
+    c.verify_attempts, {1, 100});
   v.on({"verify_pause", "with a verifier: how long to wait before the second "
                         "look; then twice as long each time"},
        c.verify_pause, {1ms, 1h});
@@ -70,8 +67,8 @@ void describe_alarm(field_visitor& v, retrier_config& c) {
                            "attempts succeeds, although at least this share "
                            "of calls does; 0: no alarm"},
        c.alarm_first_try, {0.0, 1.0});
-  v.on({"alarm_window", "over how long these shares are taken"}, c.alarm_window,
-       {1s, 1h});
+  v.on({"alarm_window", "the time over which these shares are measured"},
+       c.alarm_window, {1s, 1h});
   v.integer<std::uint32_t>({"alarm_minimum_calls",
                             "with fewer calls in the window the shares are "
                             "unknown",
@@ -120,7 +117,7 @@ namespace {
 using shape = schedule::shape;
 
 // How many delays the segment has for certain: a function or a sum may end it
-// early. 0: it is endless, or nobody knows.
+// early. 0: it is endless, or unknown.
 std::uint64_t certain_delays(const schedule::segment& s) {
   if (s.kind == shape::custom || s.until != unlimited)
     return 0;
@@ -145,7 +142,7 @@ std::uint64_t retries_used_by(const schedule& s) {
   return n;
 }
 
-// The same schedule without what is random or unknown.
+// The same schedule without its random or unknown parts.
 schedule plain(const schedule& s) {
   std::vector<schedule::segment> out;
   for (auto part : s.segments()) {

@@ -18,7 +18,8 @@ namespace caisson {
 /// budget, unless its config says `unsafe`.
 inline constexpr std::uint32_t most_hasty_attempts = 3;
 
-/// A shorter delay is no pause; and with `max_attempts` 0 no wait is shorter.
+/// A shorter delay does not count as a pause; and with `max_attempts` 0 no wait
+/// is shorter.
 inline constexpr duration shortest_pause = std::chrono::milliseconds(1);
 
 /// With `max_attempts` 0, how often a call without a deadline is attempted.
@@ -29,9 +30,8 @@ struct retrier_config {
   std::string name = {};
   caisson::mode mode = caisson::mode::enforce;
 
-  /// How often a call is attempted at most, including the first time: 1 to
-  /// 1000, default 3. 0: until its deadline, or `most_attempts` times if it has
-  /// none.
+  /// How many attempts a call gets at most, including the first: 1 to 1000,
+  /// default 3. 0: until its deadline, or `most_attempts` times if it has none.
   std::uint32_t max_attempts = 3;
 
   /// How long to wait before each further attempt. When it is exhausted, or its
@@ -78,14 +78,14 @@ struct retrier_config {
   /// 10s.
   duration budget_ttl = std::chrono::seconds(10);
 
-  /// As how many retries one counts in the budget that follows a
+  /// How many retries one counts as in the budget that follows a
   /// `deadline_exceeded`: 1 to 100, default 1. Work that ran into a timeout has
   /// cost the worker more than work that it refused.
   std::uint32_t budget_timeout_cost = 1;
 
-  /// As how many retries each call counts in the budget that a breaker or a
+  /// How many retries a call counts as in the budget that a breaker or a
   /// limiter further in rejected, whether or not it is retried: 0 to 100,
-  /// default 1; 0: not at all.
+  /// default 1; 0: none.
   std::uint32_t budget_rejection_cost = 1;
 
   /// Whether the gate's breakers are heeded: no retries while one of them is
@@ -97,14 +97,14 @@ struct retrier_config {
   std::string budget_name = {};
 
   /// Whether more than `most_hasty_attempts` attempts without a pause and
-  /// without a budget are meant, default no.
+  /// without a budget are allowed, default no.
   bool unsafe = false;
 
   /// With a verifier: how long one look may take: 1ms to 1h, default 1s. It
   /// never outlives the call's deadline.
   duration verify_timeout = std::chrono::seconds(1);
 
-  /// How often to look until the verifier knows: 1 to 100, default 3.
+  /// How often to ask the verifier at most: 1 to 100, default 3.
   std::uint32_t verify_attempts = 3;
 
   /// How long to wait before the second look; then twice as long each time:
@@ -115,7 +115,7 @@ struct retrier_config {
   /// at least this share of calls does: 0 to 1, default 0.8. 0: no alarm.
   double alarm_first_try = 0.8;
 
-  /// Over how long both shares are taken: 1s to 1h, default 10s.
+  /// The time over which both shares are measured: 1s to 1h, default 10s.
   duration alarm_window = std::chrono::seconds(10);
 
   /// With fewer calls in the window the shares are unknown: 1 to 1000000,
@@ -134,7 +134,7 @@ void check_per_key(const retrier_config& c, const setting_path& path,
 
 /// The first `n` retries of `s`, or as many as it has: how many of them come
 /// without a pause, counted up to `enough`. What counts is the delay before
-/// jitter, and the base of a `decorrelated` segment. Functions are believed to
+/// jitter, and the base of a `decorrelated` segment. Functions are assumed to
 /// pause.
 [[nodiscard]] std::uint32_t hasty_retries(const schedule& s, std::uint32_t n,
                                           std::uint32_t enough);

@@ -62,6 +62,13 @@ problems retrier_layer::change(const settings& set, env& e) {
   return found;
 }
 
+void retrier_layer::become_like(layer& next, env& e) {
+  auto before = machine().config().budget_name;
+  policy_layer<retrier>::become_like(next, e);
+  if (machine().config().budget_name != before)
+    take_budget();
+}
+
 void retrier_layer::start_in(caf::actor_system& sys) {
   home_ = &sys;
   take_budget();
@@ -71,7 +78,8 @@ void retrier_layer::start_in(caf::actor_system& sys) {
 
 void retrier_layer::take_budget() {
   const auto& c = machine().config();
-  if (c.budget_name.empty() || !home_)
+  // Retries that are never made must not cost others theirs.
+  if (c.budget_name.empty() || !home_ || active() != mode::enforce)
     machine().share(nullptr);
   else
     machine().share(shared_retry_budget::named(

@@ -15,8 +15,8 @@
 
 namespace caisson {
 
-/// Whom a retrier asks before it repeats a call that must not be carried out
-/// twice.
+/// The verifier that a retrier asks before it repeats a call that must not be
+/// carried out twice.
 struct verifying {
   using function = std::function<verification(const caf::message&)>;
 
@@ -33,7 +33,7 @@ struct verifying {
 
   /// Asks `look`, which gets the content of the call. It runs in an actor of
   /// its own, one call at a time, and each gate has a copy; one that blocks for
-  /// long belongs into an actor that the user spawns. If it throws, that counts
+  /// long belongs in an actor that the user spawns. If it throws, that counts
   /// as `unknown`.
   static verifying with(function look) { return {{}, true, std::move(look)}; }
 
@@ -41,7 +41,7 @@ struct verifying {
   function look = {};
 };
 
-/// Gives a `retrier` its verifier, and its budget if that has a name.
+/// Gives a `retrier` its verifier, and its budget if it is a named one.
 class retrier_layer final : public policy_layer<retrier> {
 public:
   explicit retrier_layer(const retrier_config& c, verifying how = {});
@@ -55,7 +55,9 @@ public:
                            problems& out);
 
   problems change(const settings& set, env& e) override;
+  void become_like(layer& next, env& e) override;
   void start_in(caf::actor_system& sys) override;
+  void mode_changed() override { take_budget(); }
 
   [[nodiscard]] bool handles_content() const override { return how_.asks; }
   [[nodiscard]] std::vector<caf::actor> targets() const override;
@@ -87,7 +89,7 @@ struct layer_of<retrier> {
   using type = retrier_layer;
 };
 
-/// Without a verifier and without a budget of a name.
+/// Without a verifier and without a named budget.
 template <>
 inline constexpr bool works_without_layer<retrier> = true;
 

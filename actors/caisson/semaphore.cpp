@@ -113,6 +113,8 @@ void semaphore::serve(env& e) {
     in_use_ += w.permits;
     count(counter::granted);
     waits_.granted(w.waited(e.now));
+    e.tell(
+      {.kind = event_kind::granted, .call = w.call, .delay = w.waited(e.now)});
     e.resume(w.call);
   }
 }

@@ -11,7 +11,7 @@ void describe(field_visitor& v, gate_config& c) {
   using namespace std::chrono_literals;
   v.on({"name", "what the gate is called in errors, events and status"},
        c.name);
-  v.on({"default_deadline", "the deadline of a call that brings none"},
+  v.on({"default_deadline", "the deadline of a call without one"},
        c.default_deadline, {1ms, unlimited});
   v.integer({"max_calls", "how many calls the gate holds at once; beyond that "
                           "they are refused with shed"},

@@ -62,8 +62,8 @@ std::string name_in(const settings& table) {
   return text ? *text : std::string{};
 }
 
-// Tells which layer of a stack has a name already. The stack itself does not
-// know of layers whose kind is wrong.
+// Remembers which layer of a stack has which name. The stack itself does not
+// know layers whose kind is wrong.
 class layer_names {
 public:
   explicit layer_names(problems& out) : out_(out) {}

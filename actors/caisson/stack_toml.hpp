@@ -34,10 +34,10 @@ struct stack_file {
 /// them, or a `preset` (see presets.hpp), and a table `worker` with the fields
 /// of `supervision_config`.
 ///
-/// `path` and `place` say where `table` stands: keys in problems begin with
-/// `path`, and problems that no single value is to blame for get `place`.
-/// Alternatives of a fallback that are actors are looked up in the registry of
-/// `sys`, now; without `sys` each of them is a problem.
+/// `path` and `place` say where `table` is: keys in problems begin with `path`,
+/// and problems that no single value causes get `place`. Alternatives of a
+/// fallback that are actors are looked up in the registry of `sys`, now;
+/// without `sys` each of them is a problem.
 ///
 /// On problems, appends all of them to `out` and returns nothing.
 [[nodiscard]] std::optional<stack_entry>

@@ -43,7 +43,7 @@ supervision::supervision(supervision_config c) : config_(std::move(c)) {
 
 void supervision::reconfigure(supervision_config c) {
   // A place in the old schedule means nothing in the new one.
-  if (!take_over(c.restart, config_.restart))
+  if (!take_over_schedule(c.restart, config_.restart))
     place_ = {};
   config_ = std::move(c);
 }

@@ -19,9 +19,9 @@ namespace caisson {
 ///     exposer.RegisterCollectable(gates);
 ///
 /// From its construction on, the gates publish what they count (`gate_watch`).
-/// `Collect` reads what was published last: it sends no message and waits for
-/// no gate. It may be called from any thread. The collector must not outlive
-/// the system.
+/// `Collect` reads the last publications: it sends no message and waits for no
+/// gate. It may be called from any thread. The collector must not outlive the
+/// system.
 class metrics_collector final : public prometheus::Collectable {
 public:
   /// Throws `config_error` if the configuration is not valid.

@@ -10,18 +10,16 @@
 namespace caisson {
 
 struct metrics_config {
-  /// After how long at most, and how often at most, a gate publishes what has
-  /// changed: 10 ms to 1 h, default 1 s. A scrape shows what was published
-  /// last.
+  /// A gate publishes changes at most this often, and at most this late: 10 ms
+  /// to 1 h, default 1 s. A scrape shows what was published last.
   duration publish_every = std::chrono::seconds(1);
 
-  /// Metrics are told for so many gates at most, the first in the order of
-  /// their names; `caisson_gates_left_out` tells how many are missing. 1 to
-  /// 1000000, default 10000.
+  /// How many gates have metrics at most, the first by name;
+  /// `caisson_gates_left_out` counts the others. 1 to 1000000, default 10000.
   std::uint32_t max_gates = 10'000;
 
-  /// For how many keys of a layer with a policy for each key there are metrics,
-  /// the busiest first: 0 to 100, default none. The busiest keys change, and
+  /// How many keys of a layer with a policy for each key have metrics, the
+  /// busiest first: 0 to 100, default none. The busiest keys change, and
   /// Prometheus keeps the series of each key that ever was among them.
   std::uint32_t keys_per_layer = 0;
 };

@@ -18,8 +18,8 @@ namespace caisson {
 /// The server has threads of its own, and works as a `metrics_collector` does.
 /// It ends with the object, which must not outlive the system.
 ///
-/// Whoever reaches the address can read the names of gates, layers and keys,
-/// and how busy they are. By default only programs on this machine can.
+/// Anyone who can reach the address can read the names of gates, layers and
+/// keys, and how busy they are. By default only programs on this machine can.
 class metrics_server {
 public:
   static constexpr const char* default_address = "127.0.0.1:9464";

@@ -152,7 +152,7 @@ void add_durations(family_set& out, const label_list& labels,
                               with(labels, "result", ok ? "ok" : "failed"));
       h.bucket.reserve(bounds.size());
       for (auto bound : bounds)
-        h.bucket.push_back({0, seconds(bound)});
+        h.bucket.push_back({0, to_seconds(bound)});
       auto d = std::find_if(
         x.durations.begin(), x.durations.end(), [&](const auto& y) {
           return y.what == static_cast<measured>(what) && y.ok == ok;

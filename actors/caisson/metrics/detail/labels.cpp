@@ -1,5 +1,7 @@
 #include <caisson/metrics/detail/labels.hpp>
 
+#include <caisson/detail/utf8.hpp>
+
 #include <fmt/format.h>
 
 namespace caisson::detail {
@@ -7,32 +9,6 @@ namespace caisson::detail {
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";
-
-bool is_continuation(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
-}
-
-// The length of the character at the beginning, 0 if it is not valid: RFC 3629.
-std::size_t character_length(std::string_view s) {
-  auto first = static_cast<unsigned char>(s[0]);
-  if (first < 0x80)
-    return 1;
-  std::size_t n = first >= 0xc2 && first <= 0xdf   ? 2
-                  : first >= 0xe0 && first <= 0xef ? 3
-                  : first >= 0xf0 && first <= 0xf4 ? 4
-                                                   : 0;
-  if (n == 0 || s.size() < n)
-    return 0;
-  for (std::size_t i = 1; i < n; ++i)
-    if (!is_continuation(s[i]))
-      return 0;
-  auto second = static_cast<unsigned char>(s[1]);
-  auto overlong = (first == 0xe0 && second < 0xa0)
-                  || (first == 0xf0 && second < 0x90);
-  auto surrogate = first == 0xed && second > 0x9f;
-  auto too_high = first == 0xf4 && second > 0x8f;
-  return overlong || surrogate || too_high ? 0 : n;
-}
 
 bool is_control(char c) {
   auto x = static_cast<unsigned char>(c);
@@ -48,7 +24,7 @@ bool is_letter(char c) {
 std::string label_text(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    auto n = character_length(text);
+    auto n = utf8_length(text);
     auto next = n == 0 || (n == 1 && is_control(text[0])) ? replacement
                                                           : text.substr(0, n);
     if (out.size() + next.size() > max_label_length)

@@ -10,7 +10,7 @@
 
 namespace caisson::detail {
 
-/// A number of a gate, and the metric that tells it.
+/// A number of a gate, and its metric.
 struct gate_metric {
   const char* key;
   const char* name;
@@ -20,7 +20,7 @@ struct gate_metric {
 
 [[nodiscard]] std::span<const gate_metric> gate_metrics();
 
-/// How a gauge of a layer is told.
+/// How a gauge of a layer is exported.
 struct gauge_form {
   std::string name;
   const char* help = "";

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <caisson/breaker_config.hpp>
-#include <caisson/breaker_load.hpp>
-#include <caisson/breaker_rates.hpp>
+#include <caisson/detail/breaker_load.hpp>
+#include <caisson/detail/breaker_rates.hpp>
 #include <caisson/policy.hpp>
 #include <caisson/time.hpp>
 
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// A closed breaker's history of results, without neutral ones. Times passed in
 /// must not go backwards.
@@ -120,7 +120,7 @@ private:
   std::int64_t minimum_ = 1;
   /// One bit per condition.
   std::uint32_t applies_ = 0;
-  /// Whether anything is forgotten with time.
+  /// Whether any entry expires.
   bool ages_ = false;
   /// Whether `consecutive` is the only condition.
   bool only_run_ = false;
@@ -133,4 +133,4 @@ private:
   std::unique_ptr<load_score> load_;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -1,11 +1,11 @@
-#include <caisson/canary_comparison.hpp>
+#include <caisson/detail/canary_comparison.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace caisson {
+namespace caisson::detail {
 
 namespace {
 
@@ -14,7 +14,7 @@ namespace {
 constexpr double rounding = 1e-9;
 
 double milliseconds(duration d) {
-  return seconds(d) * 1000;
+  return to_seconds(d) * 1000;
 }
 
 } // namespace
@@ -142,11 +142,11 @@ std::string canary_comparison::is_slower(const canary_config& c,
   if (!mine || !other || !other->slowest)
     return {};
   auto theirs = *other->slowest;
-  if (*mine <= scaled(theirs, c.max_latency_ratio)
-      || *mine <= plus(theirs, c.min_latency_excess))
+  if (*mine <= duration_times(theirs, c.max_latency_ratio)
+      || *mine <= duration_sum(theirs, c.min_latency_excess))
     return {};
   return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
                      milliseconds(*mine), milliseconds(theirs));
 }
 
-} // namespace caisson
+} // namespace caisson::detail

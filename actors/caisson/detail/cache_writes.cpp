@@ -1,9 +1,9 @@
-#include <caisson/cache_writes.hpp>
+#include <caisson/detail/cache_writes.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace caisson {
+namespace caisson::detail {
 
 // -- writes -------------------------------------------------------------------
 
@@ -30,6 +30,8 @@ bool cache_writes::put(const cache_config& c, const std::string& key,
   auto [i, is_new] = entries_.try_emplace(key);
   auto& my = i->second;
   auto replaces = !is_new && my.latest.content;
+  if (replaces)
+    my.refusals = 0;
   my.latest = std::move(x);
   if (is_new) {
     my.number = ++numbers_;
@@ -48,7 +50,7 @@ cache_writes::place cache_writes::wait(std::string_view key, call_id call,
   auto i = entries_.find(key);
   auto& my = i->second;
   // One that failed keeps its time, as the worker may be overloaded.
-  if (my.flight == 0 && my.failures == 0)
+  if (my.child == 0 && my.failures == 0)
     set_due(i, std::min(my.due, now));
   return my.waiting.insert(my.waiting.end(), call);
 }
@@ -71,7 +73,7 @@ void cache_writes::hurry(time_point now) {
 
 time_point cache_writes::due(const cache_config& c) const {
   auto most = careful_ ? 1 : c.flushes;
-  if (by_due_.empty() || flights_.size() >= most)
+  if (by_due_.empty() || flushes_.size() >= most)
     return never;
   return std::max(by_due_.begin()->at, paused_until_);
 }
@@ -89,30 +91,32 @@ void cache_writes::sent(call_id child) {
   auto& my = i->second;
   by_due_.erase(by_due_.begin());
   my.sending = std::exchange(my.latest.content, nullptr);
-  my.flight = child;
-  flights_.emplace(child, i);
+  my.child = child;
+  flushes_.emplace(child, i);
 }
 
 kept_message cache_writes::content(call_id child) const {
-  auto i = flights_.find(child);
-  return i == flights_.end() ? nullptr : i->second->second.sending;
+  auto i = flushes_.find(child);
+  return i == flushes_.end() ? nullptr : i->second->second.sending;
 }
 
 cache_writes::result cache_writes::written(call_id child, const cache_config& c,
                                            time_point now) {
   careful_ = false;
   paused_until_ = time_point::min();
-  return finish(end_flight(child), c, now);
+  return finish(end_flush(child), c, now);
 }
 
 void cache_writes::failed(call_id child, const cache_config& c,
                           time_point now) {
   constexpr std::uint32_t most_doublings = 5;
-  auto i = end_flight(child);
+  auto i = end_flush(child);
   auto& my = i->second;
   // What came meanwhile replaces it.
   if (!my.latest.content)
     my.latest.content = my.sending;
+  else
+    my.refusals = 0;
   my.sending = nullptr;
   auto doublings = std::min(my.failures++, most_doublings);
   my.due = time_after(now, c.flush_backoff * (1 << doublings));
@@ -121,20 +125,24 @@ void cache_writes::failed(call_id child, const cache_config& c,
   paused_until_ = time_after(now, c.flush_backoff);
 }
 
+std::uint32_t cache_writes::refused(call_id child) {
+  return ++flushes_.at(child)->second.refusals;
+}
+
 cache_writes::result cache_writes::lost(call_id child, const cache_config& c,
                                         time_point now) {
   // The worker has answered, so it is there.
   careful_ = false;
   paused_until_ = time_point::min();
-  auto i = end_flight(child);
+  auto i = end_flush(child);
   if (!i->second.latest.content)
     i->second.latest.value = nullptr;
   return finish(i, c, now);
 }
 
-cache_writes::entry_map::iterator cache_writes::end_flight(call_id child) {
-  auto i = flights_.extract(child).mapped();
-  i->second.flight = 0;
+cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
+  auto i = flushes_.extract(child).mapped();
+  i->second.child = 0;
   return i;
 }
 
@@ -144,7 +152,7 @@ cache_writes::result cache_writes::finish(entry_map::iterator i,
                                           time_point now) {
   auto& my = i->second;
   my.sending = nullptr;
-  my.failures = 0;
+  my.failures = my.refusals = 0;
   if (my.latest.content) {
     set_since(i, my.newer_since);
     auto at_once = hurried_ || !my.waiting.empty();
@@ -170,4 +178,4 @@ void cache_writes::set_since(entry_map::iterator i, time_point at) {
   by_age_.insert(oldest_turn(i));
 }
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <optional>
 
-namespace caisson {
+namespace caisson::detail {
 
-/// What is in a window, as of the last change.
+/// The contents of a window, as of the last change.
 struct window_share {
   std::int64_t total = 0;
   std::int64_t bad = 0;
-  /// How many calls it takes for the rate to be known.
+  /// How many calls are needed for the rate to be known.
   std::int64_t minimum = 1;
 
   [[nodiscard]] bool known() const { return total >= minimum; }
@@ -75,4 +75,4 @@ private:
   std::int64_t minimum_ = 1;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

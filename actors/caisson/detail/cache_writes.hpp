@@ -1,4 +1,4 @@
-// What a cache has acknowledged and still has to write.
+// The writes that a cache has acknowledged and must still flush.
 #pragma once
 
 #include <caisson/cache_config.hpp>
@@ -15,10 +15,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace caisson {
-
-/// A message that a cache keeps without looking at it.
-using kept_message = std::shared_ptr<const void>;
+namespace caisson::detail {
 
 /// The last acknowledged write of a key.
 struct cache_write {
@@ -33,10 +30,10 @@ struct cache_write {
 /// key, and when they are due. Decides nothing about calls.
 ///
 /// A key is flushed `flush_after` after the first of its writes that the worker
-/// lacks. At most `flushes` flushes are under way at once. After one that
+/// lacks. At most `flushes` flushes are in progress at once. After one that
 /// failed, the next one starts `flush_backoff` later, and there is one at a
-/// time until one succeeds; the key that failed waits twice as long with each
-/// failure in a row, at most 32 times `flush_backoff`.
+/// time until one succeeds. The wait of the key that failed doubles with each
+/// consecutive failure, up to 32 times `flush_backoff`.
 ///
 /// Every operation takes time logarithmic in the number of keys.
 class cache_writes {
@@ -44,10 +41,9 @@ public:
   /// What the end of a flush means for its key.
   struct result {
     std::string key;
-    /// Whether the worker lacks nothing of it any more. Only then the rest is
-    /// set.
+    /// Whether the worker has all of its writes. Only then the rest is set.
     bool clean = false;
-    /// What the worker has now; null if that is not known.
+    /// The worker's value now; null if it is not known.
     kept_message value = {};
     /// Calls that waited for this, in order.
     std::list<call_id> waiting = {};
@@ -78,7 +74,7 @@ public:
   /// now. The key is due at once.
   place wait(std::string_view key, call_id call, time_point now);
 
-  /// It does not wait any longer.
+  /// It no longer waits.
   void leave(std::string_view key, place at);
 
   /// All keys are due at once.
@@ -99,24 +95,28 @@ public:
 
   /// Whether this child is a flush.
   [[nodiscard]] bool is_flush(call_id child) const {
-    return flights_.contains(child);
+    return flushes_.contains(child);
   }
 
   /// What the flush sends.
   [[nodiscard]] kept_message content(call_id child) const;
 
-  /// The flush has ended: the worker has it; it is to be tried again; it never
-  /// will be.
+  /// The flush has ended: the worker has the write; it will be repeated; it is
+  /// given up.
   result written(call_id child, const cache_config& c, time_point now);
   void failed(call_id child, const cache_config& c, time_point now);
+
+  /// The worker has answered the flush with an error. Returns how often in a
+  /// row it has done so to what the flush sends.
+  std::uint32_t refused(call_id child);
   result lost(call_id child, const cache_config& c, time_point now);
 
   // -- sizes ------------------------------------------------------------------
 
-  /// Keys of which the worker lacks a write.
+  /// Keys for which the worker lacks a write.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   [[nodiscard]] std::size_t under_way() const noexcept {
-    return flights_.size();
+    return flushes_.size();
   }
 
 private:
@@ -135,17 +135,19 @@ private:
   };
 
   struct entry {
-    // The last write; its content is null while that is under way itself.
+    // The last write; its content is null while it is being flushed.
     cache_write latest;
-    // What is under way, if `flight` is not 0.
+    // The write in flight, if `child` is not 0.
     kept_message sending;
-    call_id flight = 0;
+    call_id child = 0;
     // When the oldest write came that the worker lacks, and the oldest one that
     // is not under way.
     time_point since;
     time_point newer_since;
     time_point due;
     std::uint32_t failures = 0;
+    // Of what is under way or was tried last.
+    std::uint32_t refusals = 0;
     std::uint64_t number = 0;
     std::list<call_id> waiting;
   };
@@ -159,14 +161,14 @@ private:
 
   void set_due(entry_map::iterator i, time_point at);
   void set_since(entry_map::iterator i, time_point at);
-  entry_map::iterator end_flight(call_id child);
+  entry_map::iterator end_flush(call_id child);
   result finish(entry_map::iterator i, const cache_config& c, time_point now);
 
   entry_map entries_;
   std::set<turn> by_age_;
-  // Those that are not under way.
+  // Those that are not in flight.
   std::set<turn> by_due_;
-  std::unordered_map<call_id, entry_map::iterator> flights_;
+  std::unordered_map<call_id, entry_map::iterator> flushes_;
   time_point paused_until_ = time_point::min();
   // Whether the last flush failed.
   bool careful_ = false;
@@ -175,4 +177,4 @@ private:
   std::uint64_t numbers_ = 0;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

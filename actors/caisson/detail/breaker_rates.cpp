@@ -1,8 +1,8 @@
-#include <caisson/breaker_rates.hpp>
+#include <caisson/detail/breaker_rates.hpp>
 
 #include <algorithm>
 
-namespace caisson {
+namespace caisson::detail {
 
 void rate_windows::reshape(const shape& s, time_point now) {
   minimum_ = s.minimum;
@@ -51,4 +51,4 @@ window_share rate_windows::shown() const {
   return by_count().value_or(window_share{});
 }
 
-} // namespace caisson
+} // namespace caisson::detail

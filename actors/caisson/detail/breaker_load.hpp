@@ -11,7 +11,7 @@
 #include <deque>
 #include <optional>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// The normal load: the median of the calls per second in intervals of the same
 /// length. Intervals without calls do not count. Times passed in must not go
@@ -22,7 +22,7 @@ public:
   load_baseline(duration window, duration step)
     : window_(window), step_(step) {}
 
-  /// A call came at `now`. The first one begins the first interval.
+  /// A call arrived at `now`. The first one begins the first interval.
   void arrive(time_point now);
 
   /// Ends the intervals that are over at `now`. If there are any, computes the
@@ -47,7 +47,7 @@ private:
   duration window_;
   duration step_;
   std::deque<interval> past_;
-  /// When the present interval ends; `never` if there is none.
+  /// When the current interval ends; `never` if there is none.
   time_point end_ = never;
   std::int64_t calls_ = 0;
   std::optional<double> median_;
@@ -65,10 +65,10 @@ public:
   /// A call was admitted.
   void arrive(time_point now);
 
-  /// A result came that is a success or a failure; the call took `took`.
+  /// A result arrived that is a success or a failure; the call took `took`.
   void add(bool failed, std::optional<duration> took, time_point now);
 
-  /// The end of the present step; `never` while there is nothing to count.
+  /// The end of the current step; `never` while there is nothing to count.
   [[nodiscard]] time_point next_look() const;
 
   /// Computes the score as of `now`, which ends a step. With fewer than
@@ -96,11 +96,11 @@ private:
   time_window arrivals_;
   time_window results_;
   percentile_window latencies_;
-  /// When the first call came.
+  /// When the first call arrived.
   time_point begun_ = never;
   /// The end of the last step.
   time_point looked_ = never;
   std::optional<double> score_;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

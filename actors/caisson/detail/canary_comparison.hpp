@@ -1,4 +1,4 @@
-// What a canary's answers are like, beside those of the baseline.
+// Compares a canary's answers with those of the baseline.
 #pragma once
 
 #include <caisson/canary_config.hpp>
@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// The answers of canary and baseline in one sliding window, which moves on for
-/// both at the same instants, so that a bad minute that both had is held
-/// against neither.
+/// both at the same instants, so that a bad minute of both counts against
+/// neither.
 ///
-/// The window is two spans of time: the present one and the one before it. The
-/// present span ends with the first answer that comes half a `window` or more
+/// The window is two spans of time: the current one and the one before it. The
+/// current span ends with the first answer that arrives half a `window` or more
 /// after it began, if the canary has given `min_calls` answers in it. So the
 /// window reaches back between half a `window` and a whole one, or to the last
 /// `min_calls` to 2 · `min_calls` answers of the canary if that is farther. Two
@@ -38,22 +38,22 @@ public:
   /// Forgets all.
   void clear() { *this = {}; }
 
-  // `took` is how long an answer took, if that tells how fast its sender is.
+  // `took` is how long an answer took, if that says how fast its sender is.
 
   void add_canary(bool failed, std::optional<duration> took,
                   const canary_config& c, time_point now);
   void add_baseline(bool failed, std::optional<duration> took,
                     const canary_config& c, time_point now);
 
-  /// In what the canary is worse than the settings allow, for people; empty if
-  /// in nothing, or if it has given less than `min_calls` answers.
+  /// How the canary is worse than the settings allow, for people; empty if it
+  /// is not, or if it has given fewer than `min_calls` answers.
   ///
-  /// Percentiles are looked at only if the canary's answers have become more by
-  /// one in a hundred since the last time, or `thoroughly`.
+  /// Percentiles are checked only if the number of the canary's answers has
+  /// grown by 1 % since the last check, or if `thoroughly` is set.
   [[nodiscard]] std::string worse_in(const canary_config& c, old_latency old,
                                      bool thoroughly);
 
-  /// What is known of one of the two.
+  /// The numbers of one of the two.
   struct summary {
     std::int64_t answers = 0;
     std::int64_t failures = 0;
@@ -110,8 +110,8 @@ private:
   time_point present_since_;
   // The baseline's last numbers that were enough.
   std::optional<summary> kept_;
-  // How many answers of the canary it takes to look at percentiles again.
+  // The number of the canary's answers at which percentiles are checked again.
   std::int64_t next_look_ = 0;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -1,9 +1,9 @@
-#include <caisson/breaker_load.hpp>
+#include <caisson/detail/breaker_load.hpp>
 
 #include <algorithm>
 #include <vector>
 
-namespace caisson {
+namespace caisson::detail {
 
 // -- baseline -----------------------------------------------------------------
 
@@ -41,7 +41,7 @@ void load_baseline::refresh(time_point now) {
   std::sort(calls.begin(), calls.end());
   auto n = calls.size();
   auto middle = static_cast<double>(calls[(n - 1) / 2] + calls[n / 2]) / 2;
-  median_ = middle / seconds(step_);
+  median_ = middle / to_seconds(step_);
 }
 
 // -- score --------------------------------------------------------------------
@@ -82,7 +82,7 @@ double load_score::load(time_point now) const {
     return 1;
   auto since = begun_ == never ? c_.window : now - begun_;
   auto length = std::clamp(since, arrivals_.bucket_length(), c_.window);
-  return static_cast<double>(arrivals_.total()) / seconds(length) / *normal;
+  return static_cast<double>(arrivals_.total()) / to_seconds(length) / *normal;
 }
 
 void load_score::look(time_point now, std::int64_t minimum) {
@@ -96,8 +96,9 @@ void load_score::look(time_point now, std::int64_t minimum) {
     auto slowest = latencies_.merged().quantile(c_.percentile);
     score_ = c_.load_weight * load(now)
              + c_.failure_weight * failed / c_.failure_rate
-             + c_.latency_weight * seconds(slowest.value_or(duration::zero()))
-                 / seconds(c_.latency);
+             + c_.latency_weight
+                 * to_seconds(slowest.value_or(duration::zero()))
+                 / to_seconds(c_.latency);
   }
   arrivals_.roll(now);
   results_.roll(now);
@@ -119,4 +120,4 @@ void load_score::restart() {
   baseline_ = std::move(kept);
 }
 
-} // namespace caisson
+} // namespace caisson::detail

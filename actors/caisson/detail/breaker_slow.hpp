@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// Calls in flight in the order of their admission. The limit is the same for
 /// all, so the oldest is the next to be slow. Every operation takes constant
@@ -20,39 +20,39 @@ public:
 
   /// Watches a call. `number` is above 0 and unique.
   handle add(std::uint64_t number, time_point admitted) {
-    return flights_.push_back({number, admitted});
+    return calls_.push_back({number, admitted});
   }
 
   /// The call has come back. Returns whether it was still being watched, that
   /// is, it has not been slow.
   bool remove(handle h, std::uint64_t number) {
-    auto x = flights_.find(h);
+    auto x = calls_.find(h);
     // Its place may have gone to another.
     if (!x || x->number != number)
       return false;
-    flights_.erase(h);
+    calls_.erase(h);
     return true;
   }
 
-  /// When the next call will be slow; `never` if none is in flight.
+  /// When the next call will be slow; `never` if none is in entry.
   [[nodiscard]] time_point next(duration limit) const {
-    if (limit == unlimited || flights_.empty())
+    if (limit == unlimited || calls_.empty())
       return never;
-    return time_after(flights_[flights_.front()].admitted, limit);
+    return time_after(calls_[calls_.front()].admitted, limit);
   }
 
   /// The oldest call is slow: it is not watched any more.
-  void pop() { flights_.erase(flights_.front()); }
+  void pop() { calls_.erase(calls_.front()); }
 
-  [[nodiscard]] std::size_t size() const { return flights_.size(); }
+  [[nodiscard]] std::size_t size() const { return calls_.size(); }
 
 private:
-  struct flight {
+  struct entry {
     std::uint64_t number = 0;
     time_point admitted;
   };
 
-  pooled_list<flight> flights_;
+  pooled_list<entry> calls_;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// Grants probes, each of which is a lease, and weighs their results. Times
 /// passed in must not go backwards.
@@ -65,4 +65,4 @@ private:
   std::uint32_t failures_ = 0;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

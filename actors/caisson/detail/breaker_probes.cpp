@@ -1,8 +1,8 @@
-#include <caisson/breaker_probes.hpp>
+#include <caisson/detail/breaker_probes.hpp>
 
 #include <algorithm>
 
-namespace caisson {
+namespace caisson::detail {
 
 bool breaker_probes::grant(std::uint64_t number, call_id call, time_point now,
                            const breaker_config& c) {
@@ -56,4 +56,4 @@ duration breaker_probes::lease_of(const breaker_config& c) {
   return std::min(c.probe_timeout, c.slow_call);
 }
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace caisson {
+namespace caisson::detail {
 
 /// Grows linearly from `ramp_from` to 1 during `ramp`; 1 without a ramp.
 class breaker_ramp {
@@ -27,7 +27,7 @@ public:
   [[nodiscard]] double share(time_point now, const breaker_config& c) const {
     if (!begun_ || now >= end(c))
       return 1;
-    auto part = seconds(now - *begun_) / seconds(c.ramp);
+    auto part = to_seconds(now - *begun_) / to_seconds(c.ramp);
     return c.ramp_from + (1 - c.ramp_from) * part;
   }
 
@@ -35,4 +35,4 @@ private:
   std::optional<time_point> begun_;
 };
 
-} // namespace caisson
+} // namespace caisson::detail

@@ -1,4 +1,4 @@
-#include <caisson/breaker_trip.hpp>
+#include <caisson/detail/breaker_trip.hpp>
 
 #include <caisson/callback.hpp>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace caisson {
+namespace caisson::detail {
 
 namespace {
 
@@ -208,4 +208,4 @@ void trip_history::list_gauges(std::vector<metric>& out) const {
   gauge("score_permille", x ? std::llround(*x * 1000) : -1);
 }
 
-} // namespace caisson
+} // namespace caisson::detail

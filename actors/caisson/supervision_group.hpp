@@ -50,6 +50,10 @@ class supervision_group {
 public:
   supervision_group() = default;
 
+  /// Takes `reconfigure` with the fields of `supervision_group_config`, and no
+  /// layer, for what happens from then on. The answer is empty, or
+  /// `invalid_config` and nothing has changed. Not to be published to other
+  /// nodes.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
 
 private:

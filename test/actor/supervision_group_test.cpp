@@ -206,6 +206,43 @@ TEST_P(supervision_group_test, nobody_else_gives_orders) {
   EXPECT_EQ(look(gates[0]).worker, worker_state::up);
 }
 
+TEST_P(supervision_group_test, takes_other_settings) {
+  make(group_strategy::one_for_all, 2, {.max_restarts = 2});
+  auto set = [this](std::map<std::string, std::string> x) {
+    return world.request(handle, reconfigure{{}, std::move(x)});
+  };
+  EXPECT_TRUE(set({{"strategy", "one_for_one"}, {"max_restarts", "0"}}).ok());
+  world.request(gates[1], -1);
+  world.run_until_idle();
+  EXPECT_EQ(look(gates[0]).worker, worker_state::given_up);
+  EXPECT_EQ(look(gates[1]).worker, worker_state::given_up);
+}
+
+TEST_P(supervision_group_test, bad_settings_change_nothing) {
+  make(group_strategy::one_for_all, 2);
+  auto refused = [this](reconfigure x) {
+    auto answer = world.request(handle, std::move(x));
+    EXPECT_TRUE(answer.is(errc::invalid_config));
+    auto why = answer.error();
+    auto* context = context_of(why);
+    return context ? context->text : std::string{};
+  };
+  EXPECT_EQ(refused({{}, {{"strategy", "one_for_one"}, {"period", "0s"}}}),
+            "period: \"0s\" is out of range, allowed: 1us to 365d");
+  EXPECT_EQ(refused({{}, {{"permits", "3"}}}),
+            "permits: unknown key, known keys: strategy, max_restarts, period");
+  EXPECT_EQ(refused({"breaker", {}}), "a group has no layers");
+  std::map<std::string, std::string> many;
+  for (std::size_t i = 0; i <= max_settings; ++i)
+    many.emplace(fmt::format("{}", i), "1");
+  EXPECT_EQ(refused({{}, std::move(many)}),
+            "257 settings are too many, allowed: 0 to 256");
+  world.request(gates[1], -1);
+  auto gone = take_log();
+  std::sort(gone.begin(), gone.end());
+  EXPECT_EQ(gone, (list{"-a", "-b"}));
+}
+
 TEST_P(supervision_group_test, impossible_workers_are_refused) {
   auto group = spawn_supervision_group(world);
   EXPECT_THROW(spawn_gate(world, worker{}.in_group(group), stack{}),

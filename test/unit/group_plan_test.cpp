@@ -203,6 +203,66 @@ TEST_F(group_plan_test, settings_are_checked) {
 
 /// Plays gates that obey, at random speed. In the end all are up, whatever
 /// happened, and no two start at once that may need each other.
+TEST_F(group_plan_test, a_strategy_can_change_between_losses) {
+  make(group_strategy::one_for_one, 3);
+  plan->reconfigure({group_strategy::rest_for_one, 5, 30s});
+  down(1);
+  EXPECT_EQ(orders(), list{"stop 2"});
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 1"});
+}
+
+TEST_F(group_plan_test, those_that_wait_start_when_turns_are_abolished) {
+  make(group_strategy::one_for_all, 4);
+  down(1);
+  EXPECT_EQ(orders(), (list{"stop 3", "stop 2", "stop 0"}));
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 0"});
+  plan->reconfigure({group_strategy::one_for_one, 5, 30s});
+  EXPECT_EQ(orders(), (list{"start 1", "start 2", "start 3"}));
+  for (member_id i = 0; i < 4; ++i)
+    up(i);
+  EXPECT_EQ(orders(), list{});
+}
+
+TEST_F(group_plan_test, those_that_wait_for_their_own_delay_go_on_waiting) {
+  make(group_strategy::one_for_all, 2);
+  down(0);
+  EXPECT_EQ(orders(), list{"stop 1"});
+  plan->reconfigure({group_strategy::one_for_one, 5, 30s});
+  EXPECT_EQ(orders(), list{"start 1"});
+  plan->on_due(0);
+  EXPECT_EQ(orders(), list{"start 0"});
+}
+
+TEST_F(group_plan_test, turns_come_back_while_workers_start) {
+  make(group_strategy::one_for_one, 3);
+  down(0);
+  down(2);
+  plan->on_due(2);
+  EXPECT_EQ(orders(), list{"start 2"});
+  plan->reconfigure({group_strategy::one_for_all, 5, 30s});
+  up(2);
+  plan->on_due(0);
+  EXPECT_EQ(orders(), list{"start 0"});
+  up(0);
+  EXPECT_EQ(orders(), list{});
+}
+
+TEST_F(group_plan_test, a_lower_limit_counts_what_was_lost_before) {
+  make(group_strategy::one_for_one, 2);
+  for (auto i = 0; i < 3; ++i) {
+    down(0);
+    plan->on_due(0);
+    orders();
+    up(0);
+  }
+  plan->reconfigure({group_strategy::one_for_one, 3, 30s});
+  down(1);
+  EXPECT_EQ(orders(), (list{"give_up 1", "give_up 0"}));
+  EXPECT_TRUE(plan->is_over());
+}
+
 RC_GTEST_PROP(group_plan_property, all_workers_come_back, ()) {
   auto strategy = *rc::gen::elementOf(std::vector(all_strategies));
   auto n = *rc::gen::inRange<std::size_t>(1, 6);

@@ -1,5 +1,9 @@
 #include <caisson/detail/group_actor.hpp>
 
+#include <caisson/detail/reconfigure_size.hpp>
+#include <caisson/error.hpp>
+
+#include <string>
 #include <utility>
 
 namespace caisson::detail {
@@ -8,10 +12,13 @@ group_actor::group_actor(caf::actor_config& cfg, supervision_group_config c)
   : caf::event_based_actor(cfg), plan_(c) {}
 
 caf::behavior group_actor::make_behavior() {
-  return {[this](const member_report& x) {
-    take(x);
-    give_orders();
-  }};
+  return {
+    [this](const member_report& x) {
+      take(x);
+      give_orders();
+    },
+    [this](const reconfigure& x) { return change(x); },
+  };
 }
 
 void group_actor::take(const member_report& x) {
@@ -43,6 +50,28 @@ void group_actor::take(const member_report& x) {
     case member_state::joined:
       return;
   }
+}
+
+caf::result<void> group_actor::change(const reconfigure& x) {
+  auto refused = [](std::string why) {
+    return make_error(
+      errc::invalid_config,
+      rejection{"supervision_group", duration::zero(), false, std::move(why)});
+  };
+  if (portable::is_remote(home_system(), caf::actor_cast<caf::strong_actor_ptr>(
+                                           current_sender())))
+    return refused("only its own node may change a group");
+  if (auto text = problem_with_size(x); !text.empty())
+    return refused(std::move(text));
+  if (!x.layer.empty())
+    return refused("a group has no layers");
+  auto next = plan_.config();
+  if (auto found = change_settings(settings_from_text(x.set), {}, next);
+      !found.empty())
+    return refused(to_text(found));
+  plan_.reconfigure(next);
+  give_orders();
+  return caf::unit;
 }
 
 void group_actor::join(const caf::actor_addr& from, std::uint32_t rank) {

@@ -10,7 +10,8 @@
 
 namespace caisson::detail {
 
-/// Takes the reports of gates in its group, and gives them orders. A gate says
+/// Takes the reports of gates in its group, and gives them orders. Takes new
+/// settings from whoever has its handle in this process. A gate says
 /// itself when it ends, so none is watched.
 class group_actor final : public caf::event_based_actor {
 public:
@@ -23,6 +24,7 @@ protected:
 
 private:
   void take(const member_report& x);
+  caf::result<void> change(const reconfigure& x);
   void join(const caf::actor_addr& from, std::uint32_t rank);
   void give_orders();
 

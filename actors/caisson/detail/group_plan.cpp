@@ -29,8 +29,8 @@ group_plan::member_id group_plan::join(std::uint32_t rank) {
 
 void group_plan::on_down(member_id who, std::uint64_t after, time_point now,
                          const std::string& why) {
-  // One that was told to stop may have lost its worker before: for the same
-  // reason.
+  // A member that was told to stop may have lost its worker already, for the
+  // same reason.
   if (over_ || after != members_[who].orders)
     return;
   move_to(who, state::failing);
@@ -65,6 +65,14 @@ void group_plan::leave(member_id who) {
   move_to(who, state::gone);
   free_.push_back(who);
   start_next();
+}
+
+// -- settings -----------------------------------------------------------------
+
+void group_plan::reconfigure(const supervision_group_config& c) {
+  config_ = c;
+  if (config_.strategy == group_strategy::one_for_one)
+    start_due();
 }
 
 // -- what they are to do ------------------------------------------------------
@@ -107,6 +115,13 @@ void group_plan::start_next() {
   auto first = pending_.begin()->second;
   if (members_[first].at == state::due)
     start(first);
+}
+
+void group_plan::start_due() {
+  auto all = pending_;
+  for (auto at : all)
+    if (members_[at.second].at == state::due)
+      start(at.second);
 }
 
 void group_plan::start(member_id who) {

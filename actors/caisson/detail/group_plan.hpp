@@ -53,6 +53,17 @@ public:
   /// It has ended.
   void leave(member_id who);
 
+  // -- settings ---------------------------------------------------------------
+
+  [[nodiscard]] const supervision_group_config& config() const noexcept {
+    return config_;
+  }
+
+  /// Holds for what happens from now on. Members that wait for their turn under
+  /// a strategy that has none any more start at once.
+  /// @pre `c` is valid.
+  void reconfigure(const supervision_group_config& c);
+
   // -- what they are to do ----------------------------------------------------
 
   /// The orders since the last call, in the order in which they are to be
@@ -92,6 +103,7 @@ private:
   void tell(member_id who, member_order what, std::string why);
   void stop_others(member_id failed, const std::string& why);
   void start_next();
+  void start_due();
   void start(member_id who);
   bool within_limit(time_point now);
   void give_up(const std::string& why);

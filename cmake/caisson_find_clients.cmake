@@ -1,0 +1,26 @@
+# The client libraries of the optional workers, found by pkg-config: the
+# distributions that Caisson is built on describe them there. No header of
+# Caisson's includes them.
+find_package(PkgConfig QUIET)
+find_package(Threads QUIET)
+
+# Caisson reads and writes by way of functions of cpp-httplib that were different
+# before these versions, and are after. Pipelines came with libpq 14.
+set(caisson_client_http "cpp-httplib >= 0.10" "cpp-httplib < 0.19")
+set(caisson_client_redis "hiredis >= 0.14")
+set(caisson_client_postgres "libpq >= 14")
+
+# Makes the imported target `caisson_client::NAME` if the library of that worker
+# is installed.
+function(caisson_find_client name)
+  if(TARGET caisson_client::${name} OR NOT PKG_CONFIG_FOUND)
+    return()
+  endif()
+  pkg_check_modules(caisson_pc_${name} QUIET IMPORTED_TARGET GLOBAL
+    ${caisson_client_${name}})
+  if(TARGET PkgConfig::caisson_pc_${name})
+    add_library(caisson_client::${name} INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(caisson_client::${name} INTERFACE
+      PkgConfig::caisson_pc_${name} Threads::Threads)
+  endif()
+endfunction()

@@ -1,0 +1,107 @@
+// A server as a process of its own, which a test kills, stops and starts again.
+#pragma once
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+/// A process that ends with this object. What it prints goes to a file.
+class server_process {
+public:
+  /// `user`: as whom to run, if this process is root's; empty: as itself.
+  server_process(std::vector<std::string> words, const std::string& log,
+                 const std::string& user = {}) {
+    std::vector<char*> argv;
+    for (auto& x : words)
+      argv.push_back(x.data());
+    argv.push_back(nullptr);
+    auto* who = user.empty() || ::geteuid() != 0 ? nullptr
+                                                 : ::getpwnam(user.c_str());
+    id_ = ::fork();
+    if (id_ < 0)
+      throw std::runtime_error{"no process"};
+    if (id_ == 0) {
+      auto out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+      ::dup2(out, STDOUT_FILENO);
+      ::dup2(out, STDERR_FILENO);
+      if (who
+          && (::setgroups(0, nullptr) != 0 || ::setgid(who->pw_gid) != 0
+              || ::setuid(who->pw_uid) != 0))
+        ::_exit(126);
+      ::execvp(argv[0], argv.data());
+      ::_exit(127);
+    }
+  }
+
+  ~server_process() { end(SIGKILL); }
+
+  server_process(const server_process&) = delete;
+  server_process& operator=(const server_process&) = delete;
+
+  void signal(int what) const {
+    if (id_ > 0)
+      ::kill(id_, what);
+  }
+
+  /// Sends the signal, and waits until it has ended; returns its exit code, or
+  /// -1 if it was killed.
+  int end(int what) {
+    signal(what);
+    return wait();
+  }
+
+  int wait() {
+    auto status = 0;
+    if (id_ > 0 && ::waitpid(std::exchange(id_, -1), &status, 0) > 0)
+      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return code_;
+  }
+
+private:
+  pid_t id_ = -1;
+  int code_ = -1;
+};
+
+/// A directory that is removed with this object. It lies in `$TMPDIR`, or in
+/// /tmp.
+class scratch_dir {
+public:
+  explicit scratch_dir(const std::string& user = {}) {
+    auto* where = std::getenv("TMPDIR");
+    auto name = std::string{where ? where : "/tmp"} + "/caisson-test-XXXXXX";
+    if (!::mkdtemp(name.data()))
+      throw std::runtime_error{"no directory"};
+    path_ = name;
+    if (auto* who = user.empty() || ::geteuid() != 0 ? nullptr
+                                                     : ::getpwnam(user.c_str()))
+      if (::chown(name.c_str(), who->pw_uid, who->pw_gid) != 0)
+        throw std::runtime_error{"cannot give " + name + " away"};
+  }
+
+  ~scratch_dir() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  scratch_dir(const scratch_dir&) = delete;
+  scratch_dir& operator=(const scratch_dir&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
+};
+
+} // namespace caisson::test

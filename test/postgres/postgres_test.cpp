@@ -1,0 +1,426 @@
+// The worker for PostgreSQL with a real server, which is crashed and made to
+// stand still. test/servers/run starts this.
+#include <caisson/gate.hpp>
+#include <caisson/postgres/client.hpp>
+
+#include <support/scripted_server.hpp>
+#include <support/server_process.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+// Where `initdb` and `postgres` are.
+std::string program(const std::string& name) {
+  std::string newest = name;
+  std::set<std::filesystem::path> versions;
+  std::error_code none;
+  for (const auto& x :
+       std::filesystem::directory_iterator{"/usr/lib/postgresql", none})
+    versions.insert(x.path());
+  for (const auto& x : versions)
+    if (std::filesystem::exists(x / "bin" / name))
+      newest = (x / "bin" / name).string();
+  return newest;
+}
+
+// One data directory for all tests; each uses tables of its own.
+class cluster {
+public:
+  cluster() {
+    server_process init{{program("initdb"), "-D", data(), "-U", "postgres",
+                         "-A", "trust", "--no-sync"},
+                        log(),
+                        "postgres"};
+    if (init.wait() != 0)
+      throw std::runtime_error{"initdb failed, see " + log()};
+    start();
+  }
+
+  void start() {
+    server_ = std::make_unique<server_process>(
+      std::vector<std::string>{program("postgres"), "-D", data(), "-p",
+                               std::to_string(port_), "-k", dir_.path(), "-c",
+                               "listen_addresses=127.0.0.1", "-c",
+                               "max_connections=20"},
+      log(), "postgres");
+  }
+
+  // As if it had crashed: all of its processes end at once.
+  void crash() { server_->end(SIGQUIT); }
+
+  [[nodiscard]] std::string connection() const {
+    return "host=127.0.0.1 user=postgres dbname=postgres port="
+           + std::to_string(port_);
+  }
+
+private:
+  [[nodiscard]] std::string data() const { return dir_.path() + "/data"; }
+  [[nodiscard]] std::string log() const { return dir_.path() + "/log"; }
+
+  scratch_dir dir_{"postgres"};
+  std::uint16_t port_ = dead_port();
+  std::unique_ptr<server_process> server_;
+};
+
+struct reply {
+  std::optional<sql_result> result;
+  caf::error error;
+
+  // `00000`, another SQLSTATE, or the name of an error.
+  [[nodiscard]] std::string what() const {
+    if (result)
+      return result->sqlstate;
+    if (auto code = transport_errc_of(error))
+      return std::string{name_of(*code)};
+    auto content = caf::make_message(error);
+    auto o = outcome_of(content);
+    return o.own_error ? std::string{name_of(static_cast<errc>(o.code))}
+                       : "another error";
+  }
+
+  // The first value of the last table.
+  [[nodiscard]] std::string value() const {
+    if (!result || result->tables.empty() || result->tables.back().rows.empty())
+      return "(" + what() + ")";
+    return result->tables.back().rows.front().front().text;
+  }
+};
+
+class postgres_test : public testing::Test {
+protected:
+  static void SetUpTestSuite() { server = std::make_unique<cluster>(); }
+  static void TearDownTestSuite() { server.reset(); }
+
+  postgres_test() {
+    register_sql_types(cfg);
+    sys.emplace(cfg);
+    self.emplace(*sys);
+  }
+
+  ~postgres_test() override {
+    for (auto& g : gates)
+      stop_gate(g);
+  }
+
+  static postgres_client_config config(std::uint32_t threads = 4) {
+    return {.connection = server->connection(), .threads = threads};
+  }
+
+  caf::actor gate_for(const postgres_client_config& c,
+                      stack s = stack{"orders"}) {
+    gates.push_back(spawn_gate(*sys, postgres_worker(c), std::move(s)));
+    return gates.back();
+  }
+
+  static retrier_config patient() {
+    return {
+      .max_attempts = 0, .backoff = schedule::constant(5ms), .budget = false};
+  }
+
+  auto send(const caf::actor& to, sql_query x, duration within = 20s) {
+    auto what = as_call(std::move(x));
+    what.options.time_left = within;
+    return portable::ask_blocking(*self, to, 60s, std::move(what));
+  }
+
+  template <class Handle>
+  static reply receive(Handle h) {
+    reply x;
+    h.receive([&](const sql_result& r) { x.result = r; },
+              [&](const caf::error& e) { x.error = e; });
+    return x;
+  }
+
+  reply ask(const caf::actor& to, sql_query x, duration within = 20s) {
+    return receive(send(to, std::move(x), within));
+  }
+
+  reply ask(const caf::actor& to, const std::string& text,
+            duration within = 20s) {
+    return ask(to, sql(text), within);
+  }
+
+  status look(const caf::actor& g) {
+    status s;
+    portable::ask_blocking(*self, g, 20s, get_status{})
+      .receive([&](const status& x) { s = x; }, [](const caf::error&) {});
+    return s;
+  }
+
+  static inline std::unique_ptr<cluster> server;
+  system_config cfg;
+  std::optional<caf::actor_system> sys;
+  std::optional<caf::scoped_actor> self;
+  std::vector<caf::actor> gates;
+};
+
+TEST_F(postgres_test, carries_out_statements) {
+  auto g = gate_for(config(), stack{"orders"}.retrier(patient()));
+  ASSERT_EQ(ask(g, "create table t1 (id int primary key, name text)").what(),
+            "00000");
+  auto inserted = ask(g,
+                      sql("insert into t1 values ($1, $2), (2, $3)",
+                          {{"1"}, {"it's; drop table t1"}, sql_value::null()}));
+  ASSERT_EQ(inserted.what(), "00000") << inserted.result->message;
+  EXPECT_EQ(inserted.result->tables.front().affected, 2);
+  auto all = ask(g, "select id, name from t1 order by id");
+  const auto& table = all.result->tables.front();
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"id", "name"}));
+  EXPECT_EQ(table.rows,
+            (std::vector<std::vector<sql_value>>{
+              {{"1"}, {"it's; drop table t1"}}, {{"2"}, sql_value::null()}}));
+  EXPECT_EQ(table.affected, 2);
+}
+
+TEST_F(postgres_test, carries_out_all_statements_or_none) {
+  auto g = gate_for(config(1), stack{"orders"}.retrier(patient()));
+  ASSERT_EQ(ask(g, "create table t2 (id int primary key)").what(), "00000");
+  sql_query two;
+  two.statements = {{"insert into t2 values (1)", {}},
+                    {"select count(*) from t2", {}}};
+  auto done = ask(g, two);
+  ASSERT_EQ(done.what(), "00000");
+  ASSERT_EQ(done.result->tables.size(), 2u);
+  EXPECT_EQ(done.value(), "1");
+  two.statements = {{"insert into t2 values (2)", {}},
+                    {"insert into t2 values (1)", {}}};
+  auto failed = ask(g, two);
+  EXPECT_EQ(failed.what(), "23505");
+  EXPECT_TRUE(failed.result->tables.empty());
+  EXPECT_NE(failed.result->message, "");
+  EXPECT_EQ(ask(g, "select count(*) from t2").value(), "1");
+  EXPECT_EQ(ask(g, "syntax error").what(), "42601");
+  sql_query reading = sql("insert into t2 values (3)");
+  reading.read_only = true;
+  EXPECT_EQ(ask(g, reading).what(), "25006");
+  // All of that on one connection.
+  EXPECT_EQ(look(g).metric("worker_losses"), 0);
+}
+
+TEST_F(postgres_test, refuses_what_it_cannot_send) {
+  auto g = gate_for(config(1));
+  EXPECT_EQ(ask(g, sql_query{}).what(), "bad_request");
+  EXPECT_EQ(ask(g, "").what(), "bad_request");
+  std::string zero{"select 1\0; drop", 15};
+  EXPECT_EQ(ask(g, zero).what(), "bad_request");
+  EXPECT_EQ(ask(g, sql("select $1", {{std::string{"\0", 1}}})).what(),
+            "bad_request");
+  EXPECT_EQ(ask(g, "select 1; select 2").what(), "42601");
+  EXPECT_EQ(ask(g, "copy (select 1) to stdout").what(), "bad_request");
+  EXPECT_EQ(ask(g, "select 1").value(), "1");
+}
+
+TEST_F(postgres_test, leaves_no_transaction_open_whatever_a_statement_does) {
+  auto g = gate_for(config(1));
+  ASSERT_EQ(ask(g, "create table t3 (id int)").what(), "00000");
+  (void)ask(g, "commit");
+  (void)ask(g, "rollback");
+  (void)ask(g, "begin");
+  EXPECT_EQ(ask(g, "insert into t3 values (1)").what(), "00000");
+  EXPECT_EQ(ask(g, "select count(*) from t3").value(), "1");
+}
+
+// -- what the policies make of it ---------------------------------------------
+
+TEST_F(postgres_test, takes_a_unique_violation_for_a_conflict) {
+  auto g = gate_for(
+    config(1), stack{"orders"}.retrier(patient()).breaker({.threshold = 1}));
+  ASSERT_EQ(ask(g, "create table t4 (id int primary key)").what(), "00000");
+  EXPECT_EQ(ask(g, "insert into t4 values (1)").what(), "00000");
+  auto before = look(g).metric("attempts");
+  EXPECT_EQ(ask(g, "insert into t4 values (1)").what(), "23505");
+  auto s = look(g);
+  EXPECT_EQ(s.metric("attempts") - before, 1);
+  EXPECT_EQ(s.metric("answers_conflict"), 1);
+  EXPECT_EQ(s.layer("breaker").state, "closed");
+}
+
+// Transactions that read and write the same row: those that cannot be
+// serialized are repeated, although they are not idempotent, and none is done
+// twice.
+TEST_F(postgres_test, repeats_serialization_failures) {
+  auto g = gate_for(config(8), stack{"orders"}.retrier(patient()).semaphore(
+                                 {.permits = 8, .max_waiters = 1'000}));
+  ASSERT_EQ(ask(g, "create table t5 (n int)").what(), "00000");
+  ASSERT_EQ(ask(g, "insert into t5 values (0)").what(), "00000");
+  sql_query step;
+  step.statements = {{"select n from t5", {}},
+                     {"select pg_sleep(0.002)", {}},
+                     {"update t5 set n = n + 1", {}}};
+  step.isolation = sql_isolation::serializable;
+  std::vector<decltype(send(g, step))> all;
+  for (int i = 0; i < 100; ++i)
+    all.push_back(send(g, step, 40s));
+  for (auto& x : all)
+    EXPECT_EQ(receive(x).what(), "00000");
+  EXPECT_EQ(ask(g, "select n from t5").value(), "100");
+  EXPECT_GT(look(g).metric("retrier", "retried"), 0);
+}
+
+// -- deadlines ----------------------------------------------------------------
+
+TEST_F(postgres_test, lets_the_server_give_up_before_the_deadline) {
+  auto g = gate_for(config(1));
+  auto before = ask(g, "select pg_backend_pid()").value();
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask(g, "select pg_sleep(10)", 500ms).what(), "57014");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms);
+  // The connection lasts.
+  EXPECT_EQ(ask(g, "select pg_backend_pid()").value(), before);
+}
+
+TEST_F(postgres_test, ends_by_the_deadline_if_the_server_stands_still) {
+  auto g = gate_for(config(1));
+  auto backend = std::stoi(ask(g, "select pg_backend_pid()").value());
+  ASSERT_EQ(::kill(backend, SIGSTOP), 0);
+  auto begin = std::chrono::steady_clock::now();
+  auto what = ask(g, "select 1", 200ms).what();
+  EXPECT_TRUE(what == "timed_out" || what == "deadline_exceeded") << what;
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
+  EXPECT_EQ(ask(g, "select 1").value(), "1");
+  EXPECT_EQ(look(g).metric("worker_losses"), 0);
+  ::kill(backend, SIGCONT);
+}
+
+TEST_F(postgres_test, frees_the_thread_of_a_cancelled_transaction) {
+  auto pool = postgres_worker(config(1)).factory()(*sys);
+  ASSERT_TRUE(pool);
+  caf::actor first = spawn_gate(
+    *sys, worker{*pool}.takes_calls().takes_cancelled(), stack{});
+  auto waits = send(first, sql("select pg_sleep(20)"));
+  std::this_thread::sleep_for(200ms);
+  const std::string sleeping = "select count(*) from pg_stat_activity where "
+                               "query like 'select pg_sleep(2%'";
+  auto other = gate_for(config(1));
+  EXPECT_EQ(ask(other, sleeping).value(), "1");
+  stop_gate(first);
+  EXPECT_EQ(receive(waits).what(), "cancelled");
+  auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(ask(*pool, "select 1").value(), "1");
+  // Nor does the server work on.
+  while (ask(other, sleeping).value() != "0"
+         && std::chrono::steady_clock::now() - begin < 5s)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+  caf::anon_send_exit(*pool, caf::exit_reason::user_shutdown);
+}
+
+TEST_F(postgres_test, takes_no_more_than_it_was_told_to) {
+  auto c = config(1);
+  c.max_result = 100'000;
+  auto g = gate_for(c);
+  EXPECT_EQ(ask(g, "select repeat('x', 90000)").what(), "00000");
+  EXPECT_EQ(
+    ask(g, "select repeat('x', 1000) from generate_series(1, 100000)").what(),
+    "too_large");
+  EXPECT_EQ(ask(g, "select 1").value(), "1");
+}
+
+// -- connections that break ---------------------------------------------------
+
+TEST_F(postgres_test, connects_anew_if_only_the_connection_is_gone) {
+  auto g = gate_for(config(1));
+  auto other = gate_for(config(1));
+  auto backend = ask(g, "select pg_backend_pid()").value();
+  EXPECT_EQ(ask(other, "select pg_terminate_backend(" + backend + ")").value(),
+            "t");
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(ask(g, "select 1").value(), "1");
+  // In the middle of a statement.
+  backend = ask(g, "select pg_backend_pid()").value();
+  auto waits = send(g, sql("select pg_sleep(20)"));
+  std::this_thread::sleep_for(200ms);
+  (void)ask(other, "select pg_terminate_backend(" + backend + ")");
+  EXPECT_EQ(receive(waits).what(), "57P01");
+  EXPECT_EQ(ask(g, "select 1").value(), "1");
+  EXPECT_EQ(look(g).metric("worker_losses"), 0);
+}
+
+TEST_F(postgres_test, has_no_worker_without_a_server) {
+  postgres_client_config c{.connection = "host=127.0.0.1 port="
+                                         + std::to_string(dead_port())};
+  auto g = gate_for(c);
+  EXPECT_EQ(ask(g, "select 1", 300ms).what(), "deadline_exceeded");
+  EXPECT_GE(look(g).metric("worker_restarts"), 2);
+  scripted_server garbage{[](raw_socket& x, int) {
+    (void)x.read();
+    x.write("SSH-2.0-OpenSSH_9.2p1\r\n");
+    while (!x.read().empty())
+      ;
+  }};
+  c.connection = "host=127.0.0.1 sslmode=disable port="
+                 + std::to_string(garbage.port());
+  EXPECT_EQ(ask(gate_for(c), "select 1", 300ms).what(), "deadline_exceeded");
+}
+
+// Inserts that may not be repeated, while the server crashes and comes back:
+// what was answered is there, what is there was asked for once, and the rest is
+// unknown.
+TEST_F(postgres_test, inserts_nothing_twice_when_the_server_crashes) {
+  auto g = gate_for(config(4), stack{"orders"}.retrier(patient()).semaphore(
+                                 {.permits = 4, .max_waiters = 100'000}));
+  ASSERT_EQ(ask(g, "create table t6 (id int)").what(), "00000");
+  std::thread fault{[&] {
+    for (int i = 0; i < 2; ++i) {
+      std::this_thread::sleep_for(300ms);
+      server->crash();
+      server->start();
+      std::this_thread::sleep_for(700ms);
+    }
+  }};
+  std::set<std::string> done;
+  std::set<std::string> unknown;
+  auto asked = 0;
+  auto others = 0;
+  for (auto end = std::chrono::steady_clock::now() + 3s;
+       std::chrono::steady_clock::now() < end;) {
+    std::vector<std::pair<std::string, decltype(send(g, {}))>> some;
+    for (int i = 0; i < 20; ++i) {
+      auto id = std::to_string(asked++);
+      some.emplace_back(
+        id, send(g, sql("insert into t6 values ($1)", {{id}}), 30s));
+    }
+    for (auto& [id, x] : some) {
+      auto what = receive(x).what();
+      if (what == "00000")
+        done.insert(id);
+      else if (what == "lost" || what == "worker_down" || what == "57P01"
+               || what == "57P02")
+        unknown.insert(id);
+      else
+        others += std::printf("%s: %s\n", id.c_str(), what.c_str()) > 0;
+    }
+  }
+  fault.join();
+  EXPECT_EQ(others, 0);
+  EXPECT_GT(unknown.size(), 0u);
+  auto rows = ask(g, "select id, count(*) from t6 group by id");
+  ASSERT_EQ(rows.what(), "00000");
+  std::set<std::string> there;
+  for (const auto& row : rows.result->tables.front().rows) {
+    there.insert(row[0].text);
+    EXPECT_EQ(row[1].text, "1") << row[0].text;
+    EXPECT_TRUE(done.contains(row[0].text) || unknown.contains(row[0].text));
+  }
+  for (const auto& id : done)
+    EXPECT_TRUE(there.contains(id)) << id;
+  EXPECT_EQ(look(g).metric("semaphore", "in_use"), 0);
+  std::printf("asked %d, done %zu, unknown %zu, there %zu\n", asked,
+              done.size(), unknown.size(), there.size());
+}
+
+} // namespace
+} // namespace caisson::test

@@ -1,0 +1,112 @@
+// The actor behind a set of gates: reads their file again.
+#pragma once
+
+#include <caisson/caf.hpp>
+#include <caisson/call_handle.hpp>
+#include <caisson/detail/gate_directory.hpp>
+#include <caisson/detail/stack_order.hpp>
+#include <caisson/gate_file.hpp>
+#include <caisson/messages.hpp>
+#include <caisson/worker_names.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+/// A gate that runs, and what its file says of it.
+struct kept_gate {
+  gate_entry entry;
+  control_handle handle;
+  /// Whether its worker has the settings of supervision of the file, rather
+  /// than its own.
+  bool supervised_by_file = false;
+};
+
+using kept_gates = std::map<std::string, kept_gate, std::less<>>;
+
+/// Spawns the gate of an entry. Throws what makers and constructors throw.
+[[nodiscard]] kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
+                                   const worker_names& known);
+
+/// Reloads one at a time: reads and checks the file, asks each gate whether it
+/// could take its new stack, spawns the gates that are new, and only then, when
+/// nothing can be refused any more, tells all gates to change over. Gates that
+/// are not in the file any more are drained and stopped. What is asked for
+/// meanwhile is one further reload. When it ends, so do its gates.
+class gate_keeper final : public caf::event_based_actor {
+public:
+  gate_keeper(caf::actor_config& cfg, std::filesystem::path file,
+              worker_names known, std::shared_ptr<gate_directory> directory,
+              kept_gates gates);
+
+  const char* name() const override { return "caisson.gate_set"; }
+
+  caf::behavior make_behavior() override;
+  void on_exit() override;
+
+private:
+  using promise = caf::typed_response_promise<reload_report>;
+
+  /// A reload under way.
+  struct round {
+    std::string why;
+    std::vector<promise> waiting;
+    gate_file next;
+    reload_report report;
+    /// Gates that were found to have ended.
+    std::set<std::string> ended;
+    /// Gates that were found to keep what they had, although they were to
+    /// change.
+    std::set<std::string> unchanged;
+    /// Gates that were made for this.
+    kept_gates fresh;
+    /// How many gates have not answered.
+    std::size_t open = 0;
+  };
+
+  promise take(const reload& x);
+  void begin();
+  void check_gates();
+  void on_checked(const std::string& gate, const caf::error* why);
+  void make_new_gates();
+  void swap_gates();
+  void on_swapped(const std::string& gate, std::vector<layer_change> changes);
+  void on_unchanged(const std::string& gate, const caf::error& why);
+  void finish_swap();
+  void let_go(control_handle handle);
+  void refuse(const problems& found);
+  void finish();
+
+  /// Whether the gate runs and stays.
+  [[nodiscard]] bool goes_on(const std::string& gate) const;
+  [[nodiscard]] std::string text_of(const caf::error& why) const;
+  void publish();
+
+  caf::result<void> add_subscriber();
+  void tell(const gate_change& x, const std::string& to);
+
+  const std::filesystem::path file_;
+  const worker_names known_;
+  const std::shared_ptr<gate_directory> directory_;
+  kept_gates gates_;
+  /// Those that finish what they have.
+  std::map<std::uint64_t, control_handle> leaving_;
+  std::uint64_t left_ = 0;
+  std::optional<round> round_;
+  /// Those who wait for the next reload, and why they want it.
+  std::vector<promise> queue_;
+  std::optional<std::string> queued_;
+  std::vector<caf::actor> subscribers_;
+  std::uint64_t events_ = 0;
+  /// Keeps this alive while somebody waits.
+  caf::strong_actor_ptr self_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,76 @@
+#include <caisson/gate_set.hpp>
+
+#include <caisson/detail/gate_keeper.hpp>
+#include <caisson/gate.hpp>
+#include <caisson/gate_file.hpp>
+
+#include <utility>
+
+namespace caisson {
+
+struct gate_set::state {
+  caf::actor keeper;
+  std::shared_ptr<detail::gate_directory>
+    directory = std::make_shared<detail::gate_directory>();
+
+  state() = default;
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+
+  ~state() {
+    if (keeper)
+      stop_gate(keeper);
+  }
+};
+
+control_handle gate_set::find(std::string_view name) const {
+  return state_ ? state_->directory->find(name) : control_handle{};
+}
+
+std::vector<std::string> gate_set::names() const {
+  return state_ ? state_->directory->names() : std::vector<std::string>{};
+}
+
+const caf::actor& gate_set::controller() const {
+  static const caf::actor none;
+  return state_ ? state_->keeper : none;
+}
+
+void gate_set::stop() {
+  if (state_)
+    stop_gate(state_->keeper);
+}
+
+gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
+                     worker_names known) {
+  problems found;
+  auto read = read_gate_file(file, known, found, sys);
+  if (!found.empty())
+    throw config_error{std::move(found)};
+  detail::kept_gates gates;
+  try {
+    for (auto& [name, entry] : read.gates)
+      gates.emplace(name, detail::spawn_kept(sys, std::move(entry), known));
+  } catch (...) {
+    for (const auto& [name, x] : gates)
+      stop_gate(x.handle);
+    throw;
+  }
+  gate_set out;
+  out.state_ = std::make_shared<gate_set::state>();
+  detail::gate_directory::handles all;
+  for (const auto& [name, x] : gates)
+    all.emplace(name, x.handle);
+  out.state_->directory->assign(std::move(all));
+  // Reading a file may take long: not on a thread that runs other actors.
+  auto& directory = out.state_->directory;
+  out.state_->keeper = caf::actor_cast<caf::actor>(
+    portable::is_virtual(sys)
+      ? sys.spawn<detail::gate_keeper>(std::move(file), std::move(known),
+                                       directory, std::move(gates))
+      : sys.spawn<detail::gate_keeper, caf::detached>(
+        std::move(file), std::move(known), directory, std::move(gates)));
+  return out;
+}
+
+} // namespace caisson

@@ -1,0 +1,200 @@
+// Reloads that come at a bad moment, or meet layers that throw.
+#include <support/gate_sets.hpp>
+
+#include <caisson/policy_base.hpp>
+#include <caisson/policy_kinds.hpp>
+
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// -- a layer that refuses to start --------------------------------------------
+
+struct balky_config {
+  std::string name = {};
+  caisson::mode mode = mode::enforce;
+  bool starts = true;
+};
+
+void describe(field_visitor& v, balky_config& c) {
+  describe_common(v, c);
+  v.on({"starts", "whether the layer does not throw as it starts"}, c.starts);
+}
+
+enum class balky_counter : std::uint8_t { passed, count_ };
+
+} // namespace
+} // namespace caisson::test
+
+template <>
+struct caisson::enum_names<caisson::test::balky_counter> {
+  static constexpr std::string_view value[] = {"passed"};
+};
+
+namespace caisson::test {
+namespace {
+
+class balky final : public policy_base<balky, balky_config, balky_counter> {
+public:
+  static constexpr std::string_view kind_name = "balky";
+
+  explicit balky(balky_config c) : policy_base(std::move(c)) {}
+
+  decision admit(call_info&, slot&, env&) override {
+    count(balky_counter::passed);
+    return decision::pass();
+  }
+  decision settle(call_info&, slot&, outcome&, env&) override {
+    return decision::pass();
+  }
+  void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
+};
+
+class balky_layer final : public policy_layer<balky> {
+public:
+  explicit balky_layer(const balky_config& c) : policy_layer<balky>(c) {}
+
+  void start_in(caf::actor_system&) override {
+    if (!machine().config().starts)
+      throw std::runtime_error{"not today"};
+  }
+};
+
+} // namespace
+} // namespace caisson::test
+
+template <>
+struct caisson::layer_of<caisson::test::balky> {
+  using type = caisson::test::balky_layer;
+};
+
+namespace caisson::test {
+namespace {
+
+class reload_troubles : public gate_set_world {
+protected:
+  void SetUp() override {
+    if (!find_policy_kind("balky"))
+      add_policy_kind<balky>();
+    gate_set_world::SetUp();
+  }
+};
+
+CAISSON_ALL_ORDERS(reload_troubles);
+
+TEST_P(reload_troubles, a_layer_that_throws_leaves_its_gate_as_it_was) {
+  auto text = [](const char* layers, int threshold) {
+    return std::string{"[gates.a]\nworker = 'doubles'\nlayer = ["} + layers
+           + "{ kind = 'semaphore', permits = 3 }]\n"
+             "[gates.b]\nworker = 'doubles'\n"
+             "layer = [{ kind = 'breaker', threshold = "
+           + std::to_string(threshold) + " }]\n";
+  };
+  start(text("", 3));
+  auto report = load(text("{ kind = 'balky', starts = false }, "
+                          "{ kind = 'limiter', rate = 1 }, ",
+                          4));
+  EXPECT_EQ(report.problems,
+            (lines{file().string() + ": gates.a: not changed: not today"}));
+  ASSERT_EQ(report.changes.size(), 1u);
+  EXPECT_EQ(report.changes[0].gate, "b");
+  auto a = gates.find("a");
+  ASSERT_EQ(look(a).layers.size(), 1u);
+  for (auto i = 0; i < 3; ++i)
+    EXPECT_EQ(world.request(a, 4).value<int>(), 8);
+  EXPECT_EQ(changes_of(load(text("{ kind = 'balky' }, ", 4))),
+            (lines{"a balky: added"}));
+  EXPECT_EQ(world.request(a, 4).value<int>(), 8);
+}
+
+TEST_P(reload_troubles, a_bad_file_in_the_middle_of_a_reload) {
+  auto self = world.make_probe();
+  std::optional<pending_answer> second;
+  // Called when the first file has been read and the gates were asked.
+  names.add_maker("late", [&](const supervision_config&) {
+    dir.write("gates.toml", "[gates.a]\nworker = 'doubles'\n[gates.");
+    second = self.request(gates.controller(), reload{});
+    return worker{mute.handle()};
+  });
+  start("[gates.a]\nworker = 'doubles'\n"
+        "layer = [{ kind = 'breaker', threshold = 3 }]\n");
+  auto report = load("[gates.a]\nworker = 'doubles'\n"
+                     "layer = [{ kind = 'breaker', threshold = 4 }]\n"
+                     "[gates.late]\nworker = 'late'\n");
+  EXPECT_EQ(changes_of(report),
+            (lines{"a breaker: threshold = 4 (was 3)", "late: added"}));
+  world.run_until_idle();
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->count(), 1u);
+  EXPECT_FALSE(second->value<reload_report>().ok());
+  EXPECT_EQ(gates.names(), (lines{"a", "late"}));
+  EXPECT_EQ(look(gates.find("a")).layer("breaker").config.at("threshold"), "4");
+}
+
+TEST_P(reload_troubles, a_file_that_is_cut_off_or_gone_removes_no_gate) {
+  start("[gates.a]\nworker = 'doubles'\n");
+  EXPECT_EQ(load("").problems,
+            (lines{file().string() + ": gates: there are none"}));
+  EXPECT_EQ(load("# only this\n[default]\n").problems.size(), 1u);
+  std::filesystem::remove(file());
+  auto report = world.request(gates.controller(), reload{})
+                  .value<reload_report>();
+  EXPECT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(gates.names(), (lines{"a"}));
+  EXPECT_EQ(world.request(gates.find("a"), 4).value<int>(), 8);
+}
+
+TEST_P(reload_troubles, those_who_do_not_wait_take_no_place) {
+  start("[gates.a]\nworker = 'doubles'\n");
+  dir.write("gates.toml", "[gates.b]\nworker = 'doubles'\n");
+  auto self = world.make_probe();
+  for (auto i = 0; i < 1000; ++i)
+    portable::tell_anon(gates.controller(), reload{});
+  auto answer = self.request(gates.controller(), reload{});
+  world.run_until_idle();
+  ASSERT_EQ(answer.count(), 1u);
+  EXPECT_TRUE(answer.value<reload_report>().ok());
+  EXPECT_EQ(gates.names(), (lines{"b"}));
+}
+
+TEST_P(reload_troubles, a_gate_that_comes_back_does_not_wait_for_the_old_one) {
+  auto text = "[gates.a]\nworker = 'mute'\n"
+              "layer = [{ kind = 'semaphore', permits = 1 }]\n";
+  start(text);
+  auto old = gates.find("a");
+  auto held = world.request(old, 1);
+  EXPECT_EQ(changes_of(load("[gates.b]\nworker = 'none'\n")),
+            (lines{"a: removed", "b: added"}));
+  EXPECT_EQ(changes_of(load(text)), (lines{"a: added", "b: removed"}));
+  auto other = world.request(gates.find("a"), 2);
+  EXPECT_EQ(mute.open(), 2u);
+  mute.answer(5);
+  mute.answer(6);
+  EXPECT_EQ(held.value<int>(), 5);
+  EXPECT_EQ(other.value<int>(), 6);
+  world.run_until_idle();
+  EXPECT_TRUE(portable::is_down(old));
+}
+
+TEST_P(reload_troubles, the_text_of_who_asks_is_cut) {
+  start("[gates.a]\nworker = 'doubles'\n");
+  auto self = world.make_probe();
+  self.send(gates.controller(), subscribe{});
+  world.run_until_idle();
+  dir.write("gates.toml", "[gates.b]\nworker = 'doubles'\n");
+  portable::tell_anon(gates.controller(), reload{std::string(100'000, 'x')});
+  world.run_until_idle();
+  auto events = self.received_as<event>();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].to.size(), 256u);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -32,16 +32,16 @@ control_handle spawn_gate(caf::actor_system& sys, worker behind,
 /// As `spawn_gate`, in front of a worker with a typed interface. The gate has
 /// the same interface, so compile-time checks still apply.
 template <class... Sigs>
-caf::typed_actor<Sigs...> guard(caf::actor_system& sys,
-                                const caf::typed_actor<Sigs...>& behind,
-                                stack policies) {
+caf::typed_actor<Sigs...> spawn_guard(caf::actor_system& sys,
+                                      const caf::typed_actor<Sigs...>& behind,
+                                      stack policies) {
   return caf::actor_cast<caf::typed_actor<Sigs...>>(
     spawn_gate(sys, worker{behind}, std::move(policies)));
 }
 
 /// As `spawn_gate`, in front of an actor.
-inline control_handle guard(caf::actor_system& sys, const caf::actor& behind,
-                            stack policies) {
+inline control_handle spawn_guard(caf::actor_system& sys,
+                                  const caf::actor& behind, stack policies) {
   return spawn_gate(sys, worker{behind}, std::move(policies));
 }
 

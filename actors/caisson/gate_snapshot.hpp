@@ -42,7 +42,7 @@ struct layer_snapshot {
   std::vector<key_snapshot> keys = {};
 };
 
-/// How long something took; as `duration_summary`, with all that was counted.
+/// How long something took; as `duration_summary`, with the whole histogram.
 struct duration_snapshot {
   measured what = measured::calls;
   bool ok = true;
@@ -57,7 +57,7 @@ struct gate_snapshot {
   /// The gate's own counters and gauges, as in `status`.
   std::map<std::string, std::int64_t> metrics = {};
   /// How many calls and leases ended with each of Caisson's errors, by their
-  /// number, whoever they came from; under 0 those with another error.
+  /// number, wherever they came from; under 0 those with another error.
   std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
   /// From the outside in.
   std::vector<layer_snapshot> layers = {};

@@ -7,8 +7,8 @@ namespace caisson {
 
 void describe(field_visitor& v, gate_watch_config& c) {
   using namespace std::chrono_literals;
-  v.on({"every", "after how long at most, and how often at most, a gate "
-                 "publishes what has changed"},
+  v.on({"every", "a gate publishes changes at most this often, and at most "
+                 "this late"},
        c.every, {10ms, 1h});
   v.integer({"keys", "how many keys of each layer with a policy for each key "
                      "are published, the busiest first"},

@@ -20,8 +20,8 @@ class snapshot_hub;
 /// One gate, and what it has published last.
 struct watched_gate {
   std::string name = {};
-  /// Tells gates of one name apart: 1 for the first, and for each further one
-  /// the lowest number that is free when it starts.
+  /// Distinguishes gates with the same name: 1 for the first, and for each
+  /// further one the lowest number that is free when it starts.
   std::uint32_t number = 1;
   /// Never null; does not change.
   std::shared_ptr<const gate_snapshot> last = {};
@@ -43,13 +43,13 @@ void describe(field_visitor& v, gate_watch_config& c);
 
 /// As long as it lives, all gates of a system, local ones included, publish
 /// snapshots of their state: when the watch begins, and whenever something has
-/// changed. Reading them sends no message and waits for no gate. A gate to
-/// which nothing happens publishes its state once and then does nothing;
-/// without a watch no gate does anything.
+/// changed. Reading them sends no message and waits for no gate. An idle gate
+/// publishes its state once and then does nothing; without a watch no gate does
+/// anything.
 ///
 /// A local gate has no mailbox: it begins to publish with the next call, and if
 /// its actor has no behaviour, what happens within `every` of a publication is
-/// told with the next call after that.
+/// published with the next call after that.
 ///
 /// Its functions may be called from any thread. It must not outlive the system.
 class gate_watch {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,22 @@ public:
 
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
+  // When another stack takes the place of the layer's own.
+
+  /// Whether the layer can go on with the settings of `next`, which was made
+  /// for the other stack, has the same kind and name, and was not started.
+  /// Otherwise `next` takes its place, without its state.
+  [[nodiscard]] virtual bool is_like(const layer& /*next*/) const {
+    return false;
+  }
+
+  /// Goes on with the settings of `next`. Called only if `is_like(next)`.
+  virtual void become_like(layer& /*next*/, env&) {}
+
+  /// No further call comes to the layer than those that began before. What it
+  /// does for more than its calls ends.
+  virtual void retire() {}
+
   /// The busiest of the keys for which the layer keeps a policy each, at most
   /// `n`; none for other layers.
   [[nodiscard]] virtual std::vector<key_report>
@@ -54,8 +71,7 @@ public:
   /// Called once, before any call, when the layer's gate starts in `sys`.
   virtual void start_in(caf::actor_system&) {}
 
-  /// `active` may be another from now on. For layers that act on more than
-  /// their calls.
+  /// `active` may have changed. For layers that act on more than their calls.
   virtual void mode_changed() {}
 
   // -- content ----------------------------------------------------------------
@@ -140,6 +156,16 @@ public:
 
   [[nodiscard]] std::vector<field_row> config_rows() const override {
     return rows_of(machine_.config());
+  }
+
+  [[nodiscard]] bool is_like(const layer& next) const override {
+    return typeid(*this) == typeid(next);
+  }
+
+  void become_like(layer& next, env& e) override {
+    auto c = static_cast<policy_layer&>(next).machine_.config();
+    configure_mode(c.mode);
+    machine_.reconfigure(std::move(c), e);
   }
 
 protected:

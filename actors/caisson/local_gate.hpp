@@ -57,6 +57,10 @@ public:
     call_.options.idempotency_key = std::move(k);
     return std::move(*this);
   }
+  local_request&& traceparent(std::string x) && {
+    call_.options.traceparent = std::move(x);
+    return std::move(*this);
+  }
 
   // -- sending ----------------------------------------------------------------
 

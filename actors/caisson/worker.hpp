@@ -82,13 +82,13 @@ public:
     return std::move(*this);
   }
 
-  /// `f` tells what the answers mean, so that all layers act alike on, say, an
-  /// HTTP status in a value: the answer counts as a failure, and the caller
-  /// still gets it. It is asked about the answers of alternatives and about the
-  /// items of a batch, too. Several may be given: the first one with an opinion
-  /// applies. See docs/answers.md.
+  /// `f` says what the answers mean, so that all layers act consistently on,
+  /// say, an HTTP status in a value: the answer counts as a failure, and the
+  /// caller still gets it. It is also asked about the answers of alternatives
+  /// and the items of a batch. Several may be given: the first one with an
+  /// opinion applies. See docs/answers.md.
   worker&& classified_by(answer_adapter f) && {
-    adapter_ = first_of(std::move(adapter_), std::move(f));
+    adapter_ = first_adapter_of(std::move(adapter_), std::move(f));
     return std::move(*this);
   }
 

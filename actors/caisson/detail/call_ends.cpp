@@ -1,6 +1,7 @@
 #include <caisson/detail/call_ends.hpp>
 
 #include <caisson/detail/child_calls.hpp>
+#include <caisson/detail/default_deadline.hpp>
 #include <caisson/detail/router.hpp>
 #include <caisson/detail/worker_link.hpp>
 
@@ -101,6 +102,9 @@ bool call_ends::deadline_hit(call_record& r) {
     ++core_.layers[k].observed_passes;
     r.deadline = r.layers[k].outer_deadline;
     r.owner = std::exchange(r.layers[k].outer_owner, layer_notes::none);
+    // The call is still below.
+    if (r.owner == default_replaced)
+      use_default_deadline(r, core_);
     return false;
   }
   auto o = outcome::failure(d.code, false, d.retry_after);
@@ -111,7 +115,7 @@ bool call_ends::deadline_hit(call_record& r) {
   return true;
 }
 
-// The caller's own deadline, or the gate's default: no layer stands above it.
+// The caller's own deadline, or the gate's default: no layer is above it.
 void call_ends::deadline_of_call(call_record& r) {
   ++core_.totals.expired;
   core_.layers.publish({.kind = event_kind::expired, .call = r.id});
@@ -121,14 +125,14 @@ void call_ends::deadline_of_call(call_record& r) {
   core_.route->finish(r, o);
 }
 
-// What each layer is told of `reached` is what it knows of: this attempt if it
-// is below a retrier, all of them if it is above it.
+// `reached` is what each layer knows: of this attempt if it is below a retrier,
+// of all of them if it is above it.
 void call_ends::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
   if (reached_now(r) || is_pursued_without(r))
     set_reached(r);
   if (r.where == phase::in_flight || r.where == phase::leased)
-    core_.route->measure_attempt(r, false);
+    core_.route->measure_attempt(r, why);
   if (r.where == phase::in_flight)
     core_.workers->recall(r, why);
   else if (r.where == phase::waiting)

@@ -1,4 +1,4 @@
-// What ends a wait: deadlines, the end of a hold, a caller who gives up.
+// What ends a wait: deadlines, the end of a hold, a caller that gives up.
 #pragma once
 
 #include <caisson/detail/engine_core.hpp>
@@ -20,7 +20,7 @@ public:
   /// from the worker.
   void cut(call_record& r, int layer, const outcome& why);
 
-  /// Nobody wants the answer any more.
+  /// The answer is no longer wanted.
   void cancel(call_record& r);
 
   /// Whether the present attempt may have reached a worker.

@@ -7,6 +7,7 @@
 #include <caisson/detail/pooled_list.hpp>
 #include <caisson/detail/timer_queue.hpp>
 #include <caisson/policy.hpp>
+#include <caisson/trace_context.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -58,10 +59,22 @@ struct child_state {
   std::uint32_t target = child_call::below;
   std::uint32_t permits = 0;
   time_point limit = never;
-  /// Whether it was started on behalf of parents: without any it is given up,
-  /// while one that was started for nobody goes on when those that joined it
-  /// have left.
+  /// Whether it was started on behalf of parents: it is then given up once it
+  /// has none. One that was started without parents goes on when those that
+  /// joined it have left.
   bool has_parents = false;
+};
+
+/// Where a call belongs in its trace.
+struct call_trace {
+  /// As the caller said: `above.span` is the span above the gate's own.
+  trace_context above;
+  /// The gate's own span for the call.
+  std::uint64_t span = 0;
+  /// That of the attempt under way, or of the last one.
+  std::uint64_t attempt = 0;
+  /// What that was sent to.
+  target_id target = worker_target;
 };
 
 /// One call. The part that policies see comes first.
@@ -92,6 +105,9 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   target_id target = worker_target;
   /// The next call in the same bucket of the table's index.
   std::uint32_t next_indexed = 0;
+  /// It passes the layers that serve this plan, whatever others come and go
+  /// meanwhile.
+  std::uint32_t plan = 0;
   phase where = phase::free;
   bool indexed = false;
   /// The layer that holds it.
@@ -116,6 +132,8 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   std::vector<call_id> children;
   /// If it is a child itself.
   std::unique_ptr<child_state> child;
+  /// If its caller traces it; a child has that of the call it serves.
+  std::unique_ptr<call_trace> trace;
   /// One for each layer; the table's.
   layer_notes* layers = nullptr;
 };
@@ -126,6 +144,10 @@ using caller_calls = linked_list<call_record, by_caller>;
 // -- marks --------------------------------------------------------------------
 
 inline constexpr std::size_t any_attempt = 63;
+
+/// How many layers a table can have at once, those included that only serve
+/// calls from before a change.
+inline constexpr std::size_t most_layers = any_attempt;
 
 [[nodiscard]] inline bool is_inside(const call_record& r,
                                     std::size_t layer) noexcept {

@@ -36,11 +36,14 @@ call_record& call_table::take() {
   ++counts_[static_cast<std::size_t>(phase::free)];
   move_to(r, phase::moving);
   r.id = (++taken_ << index_bits) | index;
+  r.plan = plan_;
   return r;
 }
 
 void call_table::put_back(call_record& r) {
   assert(!r.indexed);
+  if (r.plan != plan_)
+    leave_plan(r.plan);
   r.link<by_target>::unlink();
   r.link<by_caller>::unlink();
   move_to(r, phase::free);
@@ -70,6 +73,7 @@ void call_table::clear() {
   blocks_.clear();
   free_ = {};
   spare_ = no_spare;
+  older_.clear();
   buckets_.clear();
   indexed_ = live_ = allocated_ = 0;
   counts_ = {};
@@ -104,6 +108,65 @@ void call_table::drop_block(std::size_t number) {
   free_.resize(size * block_size);
   if (blocks_.capacity() > 4 * size + block_size)
     blocks_.shrink_to_fit();
+}
+
+// -- plans --------------------------------------------------------------------
+
+void call_table::next_plan() {
+  auto present = live_;
+  for (const auto& [plan, calls] : older_)
+    present -= calls;
+  if (present > 0)
+    older_.emplace(plan_, present);
+  ++plan_;
+}
+
+void call_table::assign_plan(call_record& r, std::uint32_t plan) {
+  if (r.plan == plan)
+    return;
+  if (r.plan != plan_)
+    leave_plan(r.plan);
+  r.plan = plan;
+  if (plan != plan_)
+    ++older_[plan];
+}
+
+void call_table::leave_plan(std::uint32_t plan) {
+  if (auto i = older_.find(plan); --i->second == 0)
+    older_.erase(i);
+}
+
+void call_table::rearrange(const layer_moves& moves) {
+  layers_ = moves.size();
+  for (auto& b : blocks_) {
+    if (!b)
+      continue;
+    auto fresh = std::make_unique<layer_notes[]>(layers_ * block_size);
+    for (std::size_t i = 0; i < block_size; ++i) {
+      auto& r = b->records[i];
+      auto* notes = std::exchange(r.layers, fresh.get() + i * layers_);
+      if (r.where != phase::free)
+        rearrange(r, notes, moves);
+    }
+    b->notes = std::move(fresh);
+  }
+}
+
+void call_table::rearrange(call_record& r, const layer_notes* notes,
+                           const layer_moves& moves) {
+  for (std::size_t k = 0; k < moves.before(); ++k)
+    if (auto to = moves.of(k); to != layer_moves::gone) {
+      auto& x = r.layers[to] = notes[k];
+      x.outer_owner = moves.of(x.outer_owner);
+    }
+  r.inside = moves.bits(r.inside);
+  r.reached = moves.bits(r.reached);
+  r.at = moves.of(r.at);
+  r.owner = moves.of(r.owner);
+  r.rejected_by = moves.of(r.rejected_by);
+  r.depth = moves.depth(r.depth);
+  if (r.child)
+    r.child->origin = static_cast<std::size_t>(moves.of(r.child->origin));
 }
 
 // -- calls by caller and number -----------------------------------------------

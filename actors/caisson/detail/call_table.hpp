@@ -3,10 +3,12 @@
 
 #include <caisson/detail/call_record.hpp>
 #include <caisson/detail/free_set.hpp>
+#include <caisson/detail/layer_moves.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -34,6 +36,31 @@ public:
   [[nodiscard]] std::size_t places() const noexcept {
     return allocated_ * block_size;
   }
+
+  // -- plans ------------------------------------------------------------------
+
+  /// The plan of layers that calls get when they are taken.
+  [[nodiscard]] std::uint32_t plan() const noexcept { return plan_; }
+
+  /// From now on another one; calls keep theirs.
+  void next_plan();
+
+  /// Gives a call an earlier plan than the present one, or that.
+  void assign_plan(call_record& r, std::uint32_t plan);
+
+  /// Whether a call has a plan from `first` to before `last`, which is not
+  /// beyond the present one.
+  [[nodiscard]] bool has_plan(std::uint32_t first,
+                              std::uint32_t last) const noexcept {
+    auto i = older_.lower_bound(first);
+    return i != older_.end() && i->first < last;
+  }
+
+  /// Layers have come or gone: what records say of them moves along. Takes time
+  /// in proportion to the number of places.
+  void rearrange(const layer_moves& moves);
+
+  // -- records ----------------------------------------------------------------
 
   /// How many calls are in a phase.
   [[nodiscard]] std::size_t in(phase p) const noexcept {
@@ -105,6 +132,9 @@ private:
     return blocks_[index / block_size]->records[index % block_size];
   }
 
+  void leave_plan(std::uint32_t plan);
+  static void rearrange(call_record& r, const layer_notes* notes,
+                        const layer_moves& moves);
   void make_block(std::size_t number);
   void drop_block(std::size_t number);
   [[nodiscard]] bool is_empty(std::size_t number) const noexcept;
@@ -113,6 +143,10 @@ private:
   void rehash(std::size_t buckets);
 
   std::size_t layers_;
+  std::uint32_t plan_ = 0;
+  /// How many calls have an earlier plan. Those with the present one are the
+  /// others, so that nothing is counted while no layer comes or goes.
+  std::map<std::uint32_t, std::size_t> older_;
   std::uint64_t salt_;
   std::uint64_t taken_ = 0;
   std::size_t live_ = 0;

@@ -1,6 +1,7 @@
 #include <caisson/detail/child_calls.hpp>
 
 #include <caisson/detail/call_ends.hpp>
+#include <caisson/detail/default_deadline.hpp>
 #include <caisson/detail/router.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/error.hpp>
@@ -42,9 +43,14 @@ call_id child_calls::make(std::size_t k, child_call wish) {
     c.key = std::move(wish.key);
     c.priority = wish.priority;
     c.idempotent = wish.idempotent;
+    if (auto* cause = core_.calls.find(wish.started_by))
+      tracer::inherit(c, *cause);
   }
   c.arrived = core_.now();
   c.at = static_cast<std::int8_t>(k);
+  // The newest one that the layer stands in, unless parents bring another.
+  core_.calls.assign_plan(
+    c, std::min(core_.layers[k].until - 1, core_.calls.plan()));
   return c.id;
 }
 
@@ -55,7 +61,7 @@ void child_calls::start(call_id id) {
   auto k = c->child->origin;
   auto parents = std::exchange(c->child->parents, {});
   // The last moment for those whose deadline has come. Such an end may end
-  // others, so nobody is attached before all of them are through.
+  // others, so no call is attached before all of them are through.
   for (auto p : parents)
     if (auto* parent = core_.calls.find(p); holds(k, parent))
       core_.ends->overdue(*parent);
@@ -69,14 +75,17 @@ void child_calls::start(call_id id) {
   }
   if (c->child->has_parents && c->child->waiting == 0)
     return finish(*c, outcome::failure(errc::cancelled, false));
+  // Without any, a deadline layer could take the default away, and nobody would
+  // end the child.
   if (!c->child->has_parents)
-    c->deadline = std::min(
-      c->child->limit, time_after(core_.now(), core_.config.default_deadline));
+    c->deadline = c->child->limit != never
+                    ? c->child->limit
+                    : time_after(core_.now(), core_.config.default_deadline);
   if (fill(*c, std::move(contents)))
     send(*c);
 }
 
-// Makes the child's content. Returns whether that went well.
+// Creates the child's content. Returns whether that succeeded.
 bool child_calls::fill(call_record& c, std::vector<caf::message> contents) {
   auto k = c.child->origin;
   auto content = core_.layers.run_content(k, [&](layer& l, env& e) {
@@ -96,7 +105,7 @@ void child_calls::send(call_record& c) {
     return core_.route->descend(c, k + 1);
   if (core_.ends->overdue(c))
     return;
-  auto to = core_.layers[k].first_target + c.child->target;
+  auto to = core_.layers[k].targets[c.child->target];
   c.rejected_by = static_cast<std::int8_t>(k);
   c.depth = static_cast<std::int8_t>(k + 1);
   if (core_.host.is_down(to))
@@ -123,9 +132,18 @@ bool child_calls::waits_for(const call_record* parent, call_id child) {
 bool child_calls::attach(call_record& c, call_record& parent) {
   if (waits_for(&parent, c.id))
     return false;
+  // Nobody that is asked has to answer.
+  if (parent.owner == default_replaced) {
+    use_default_deadline(parent, core_);
+    core_.schedule(parent);
+  }
   core_.calls.move_to(parent, phase::delegated);
   parent.children.push_back(c.id);
   inherit(c, parent);
+  if (c.where == phase::moving && c.child->has_parents)
+    core_.calls.assign_plan(c, c.child->parents.empty()
+                                 ? parent.plan
+                                 : std::max(c.plan, parent.plan));
   c.child->parents.push_back(parent.id);
   ++c.child->waiting;
   return true;
@@ -136,8 +154,8 @@ bool child_calls::attach(call_record& c, call_record& parent) {
 // the result.
 void child_calls::inherit(call_record& c, const call_record& parent) {
   auto first = c.child->has_parents && c.child->parents.empty();
-  // One that is for nobody keeps its own deadline: who joins it may have none,
-  // and may leave.
+  // One without parents keeps its own deadline: calls that join it may have
+  // none, and may leave.
   if (c.child->has_parents) {
     auto& deadline = own_deadline(c);
     deadline = std::min(first ? parent.deadline
@@ -161,6 +179,7 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
       c.idempotency_key = parent.idempotency_key;
     else
       c.idempotency_key.clear();
+    tracer::inherit(c, parent);
     if (c.child->permits == 0)
       c.permits = first ? parent.permits : 1;
   }
@@ -197,7 +216,7 @@ void child_calls::leave_all(call_record& parent) {
       give_up(*c);
 }
 
-// Nobody waits for it any more.
+// No parent waits for it any more.
 void child_calls::give_up(call_record& c) {
   // The deadline of its last parent is its own.
   if (core_.ends->overdue(c))
@@ -247,7 +266,7 @@ void child_calls::hand_over(const child_state& state, call_id id,
                             std::int8_t rejected_by, bool sent) {
   auto k = state.origin;
   result.reply = result.reply ? &whole : nullptr;
-  // A policy that has given it up does not want to hear of it.
+  // A policy that has given it up is not called for it.
   auto d = core_.layers.gives_up(id)
              ? decision::hold()
              : core_.layers.run(k, [&](policy& p, env& e) {

@@ -10,7 +10,7 @@
 namespace caisson::detail {
 
 /// Starts children on behalf of their parents, hands their outcome to the
-/// policy that asked, and gives up those that nobody waits for any more.
+/// policy that asked, and gives up those that no parent waits for.
 class child_calls {
 public:
   explicit child_calls(engine_core& core) : core_(core) {}

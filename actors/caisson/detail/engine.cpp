@@ -1,5 +1,6 @@
 #include <caisson/detail/engine.hpp>
 
+#include <caisson/detail/default_deadline.hpp>
 #include <caisson/error.hpp>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ public:
 
   ~step() {
     engine_.run_due();
+    engine_.swap_.sweep();
     engine_.operations_.finish_drain();
     engine_.publisher_.after_step();
     engine_.rearm();
@@ -39,7 +41,7 @@ private:
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), route_(core_), ends_(core_),
     children_(core_), workers_(core_, core_.supervision), leases_(core_),
-    operations_(core_), publisher_(core_, operations_) {
+    operations_(core_), publisher_(core_, operations_), swap_(core_) {
   core_.route = &route_;
   core_.ends = &ends_;
   core_.children = &children_;
@@ -111,7 +113,7 @@ void engine::carry_out(const layer_request& x) {
       break;
   }
   auto* r = core_.calls.find(x.what.call);
-  // Answered or cut off since: the policy was told.
+  // Answered or cut off since: the policy knows.
   if (!r || !children_.holds(k, r))
     return;
   children_.leave_all(*r);
@@ -140,8 +142,9 @@ void engine::tell_of_timeout(std::size_t k, call_id call) {
     return;
   auto* r = core_.calls.find(call);
   auto key = r ? r->key : std::string{};
+  const auto plan = r ? r->plan : core_.layers[k].until - 1;
   while (k-- > 0)
-    if (core_.layers.active(k) != mode::off)
+    if (core_.layers[k].serves(plan) && core_.layers.active(k) != mode::off)
       core_.layers.run(
         k, [&](policy& p, env& e) { p.attempt_timed_out_for(key, e); });
 }
@@ -175,7 +178,7 @@ void engine::on_worker_made(const made_worker& x, time_point now) {
 void engine::on_group_order(member_order what, const std::string& why,
                             time_point now) {
   step s{*this, now};
-  workers_.obey_group(what, why);
+  workers_.follow_group(what, why);
 }
 
 void engine::on_group_down(time_point now) {
@@ -302,8 +305,7 @@ void engine::start_call(reply_slot&& from, caf::message&& payload,
 }
 
 void engine::use_default_deadline(call_record& r) {
-  r.deadline = time_after(core_.now(), core_.config.default_deadline);
-  r.default_deadline = r.deadline != never;
+  detail::use_default_deadline(r, core_);
 }
 
 // Returns whether there is time left.
@@ -319,6 +321,8 @@ bool engine::set_options(call_record& r, call_options& o) {
                    : idempotence::unmarked;
   r.key = std::move(o.key);
   r.idempotency_key = std::move(o.idempotency_key);
+  if (!o.traceparent.empty())
+    core_.traces.begin(r, o.traceparent);
   if (o.deadline_ns == 0 && o.time_left == duration::zero())
     return true;
   auto deadline = never;
@@ -334,7 +338,7 @@ bool engine::set_options(call_record& r, call_options& o) {
 void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   step s{*this, now};
   ++core_.totals.acquires;
-  // Nobody to give the permit to.
+  // There is no holder for the permit.
   if (!from.wanted())
     return;
   if (turned_away(from))
@@ -396,11 +400,20 @@ void engine::on_drain(reply_slot from, time_point now) {
   operations_.start_drain(std::move(from));
 }
 
+std::string engine::obstacle_to(const next_stack& x) const {
+  return swap_.obstacle_to(x);
+}
+
+std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
+  step s{*this, now};
+  return swap_.apply(std::move(x), operations_.draining());
+}
+
 event engine::make_event(const event_info& x, time_point now) {
   return core_.events.make(now, {}, x);
 }
 
-// Whatever ends the gate, nobody is left waiting.
+// Whatever ends the gate, no caller is left waiting.
 void engine::stop() {
   stopped_ = true;
   publisher_.stop();

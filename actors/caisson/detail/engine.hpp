@@ -10,6 +10,7 @@
 #include <caisson/detail/publisher.hpp>
 #include <caisson/detail/reply_slot.hpp>
 #include <caisson/detail/router.hpp>
+#include <caisson/detail/stack_swap.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/messages.hpp>
 
@@ -25,8 +26,8 @@ namespace caisson::detail {
 /// their outcomes back up; every call is answered exactly once, by its deadline
 /// at the latest. What goes out, it asks its host for (`engine_host`).
 ///
-/// Each of the functions below is one step: it reads no clock, but is told the
-/// present instant, and has carried out everything that is due when it returns.
+/// Each of the functions below is one step: it reads no clock, but gets the
+/// current instant, and has carried out everything that is due when it returns.
 /// None may be called while another one runs. No two threads may use it at a
 /// time.
 class engine {
@@ -100,6 +101,15 @@ public:
   [[nodiscard]] caf::error on_command(const command& x, time_point now);
   void on_drain(reply_slot from, time_point now);
 
+  /// Why that stack cannot take the place of the present one now; empty if it
+  /// can.
+  [[nodiscard]] std::string obstacle_to(const next_stack& x) const;
+
+  /// Another stack is in force from now on; see `stack_swap`. Returns what has
+  /// changed.
+  /// @pre obstacle_to(x).empty()
+  std::vector<layer_change> on_new_stack(next_stack x, time_point now);
+
   /// Builds an event of the gate's own.
   [[nodiscard]] event make_event(const event_info& x, time_point now);
 
@@ -114,9 +124,7 @@ public:
   [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
 
   /// Whether a layer has something to do for calls that are over.
-  [[nodiscard]] bool held_open() const noexcept {
-    return core_.layers.hold_open();
-  }
+  [[nodiscard]] bool held_open() const noexcept { return core_.held_open(); }
 
 private:
   // A step: what is overdue comes first, what is asked for meanwhile last.
@@ -144,6 +152,7 @@ private:
   leases leases_;
   operations operations_;
   publisher publisher_;
+  stack_swap swap_;
   time_point armed_ = never;
   bool busy_ = false;
   bool stopped_ = false;

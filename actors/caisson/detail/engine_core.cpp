@@ -1,5 +1,6 @@
 #include <caisson/detail/engine_core.hpp>
 
+#include <caisson/detail/worker_link.hpp>
 #include <caisson/error.hpp>
 
 #include <algorithm>
@@ -7,13 +8,27 @@
 
 namespace caisson::detail {
 
+namespace {
+
+std::optional<std::uint64_t> seed_of_spans(const engine_setup& s) {
+  if (!s.secret_seed)
+    return std::nullopt;
+  return mix_seed(*s.secret_seed ^ 0x7370616e);
+}
+
+} // namespace
+
 engine_core::engine_core(engine_host& h, engine_setup s)
   : host(h), config(s.config), supervision(s.supervision),
     adapter(std::move(s.adapter)), path_key(s.path_key),
     exact_timers(s.exact_timers), grouped(s.grouped), random(s.seed),
-    secrets(s.secret_seed), events(h, s.config.name),
-    layers(std::move(s.layers), events, random),
-    calls(layers.size(), secrets.bits()), callers(h) {}
+    secrets(s.secret_seed), calls(s.layers.size(), secrets.bits()),
+    events(h, s.config.name, calls), traces(events, seed_of_spans(s)),
+    layers(std::move(s.layers), events, random), callers(h) {}
+
+bool engine_core::held_open() const noexcept {
+  return layers.hold_open() && !workers->is_gone();
+}
 
 void engine_core::schedule(call_record& r) {
   auto due = std::min(r.hold_until, r.deadline);

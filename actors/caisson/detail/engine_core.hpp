@@ -9,6 +9,7 @@
 #include <caisson/detail/event_hub.hpp>
 #include <caisson/detail/layer_table.hpp>
 #include <caisson/detail/secret_source.hpp>
+#include <caisson/detail/tracer.hpp>
 #include <caisson/errc.hpp>
 #include <caisson/outcome.hpp>
 #include <caisson/random.hpp>
@@ -35,10 +36,10 @@ struct engine_setup {
   gate_config config;
   std::vector<std::unique_ptr<layer>> layers;
   supervision_config supervision = {};
-  /// The worker belongs to a group: when it starts again, the host is told, and
-  /// says when.
+  /// The worker belongs to a group: when it should restart, the host is
+  /// notified, and says when.
   bool grouped = false;
-  /// Tells what answers mean; may be empty.
+  /// Says what answers mean; may be empty.
   answer_adapter adapter = {};
   /// Seeds what policies draw.
   std::uint64_t seed = 0;
@@ -46,9 +47,9 @@ struct engine_setup {
   std::optional<std::uint64_t> secret_seed = {};
   /// Names this engine in the paths of calls.
   std::uint64_t path_key = 0;
-  /// Take the wake-up back when nothing is due any more. Where a thread of its
-  /// own serves the clock that costs about as much as a call, and a wake-up in
-  /// vain is cheaper.
+  /// Cancel the wake-up when nothing is due any more. Where the clock has its
+  /// own thread, that costs about as much as a call, and a wake-up without
+  /// effect is cheaper.
   bool exact_timers = false;
 };
 
@@ -98,7 +99,8 @@ struct engine_core {
   engine_core& operator=(const engine_core&) = delete;
 
   engine_host& host;
-  const gate_config config;
+  /// Its name and its seed do not change.
+  gate_config config;
   const supervision_config supervision;
   const answer_adapter adapter;
   const std::uint64_t path_key;
@@ -107,9 +109,10 @@ struct engine_core {
   random_source random;
   secret_source secrets;
   engine_totals totals;
-  event_hub events;
-  layer_table layers;
   call_table calls;
+  event_hub events;
+  tracer traces;
+  layer_table layers;
   durations times;
   call_timers timers;
   caller_watch callers;
@@ -125,8 +128,11 @@ struct engine_core {
 
   /// Whether there are calls, or a layer has something left to do.
   [[nodiscard]] bool busy() const noexcept {
-    return calls.live() > 0 || layers.hold_open();
+    return calls.live() > 0 || held_open();
   }
+
+  /// Whether a layer has something left to do that can still be done.
+  [[nodiscard]] bool held_open() const noexcept;
 
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);

@@ -10,6 +10,10 @@
 #include <optional>
 #include <string>
 
+namespace caisson {
+class layer;
+}
+
 namespace caisson::detail {
 
 /// Names what calls are sent to: 0 is the worker, further ones are the targets
@@ -50,10 +54,10 @@ public:
                                 caf::message content, bool urgent)
     = 0;
 
-  /// Tells a target that nobody waits any more for what was sent to it.
+  /// Tells a target that the answer to a message is no longer wanted.
   virtual void send_cancelled(target_id to, std::uint64_t number) = 0;
 
-  /// Answers a caller who waits.
+  /// Answers a waiting caller.
   virtual void answer(reply_slot to, caf::message content) = 0;
 
   /// Wants a call of `engine::on_timer` at `at`, in place of any earlier wish;
@@ -78,7 +82,7 @@ public:
   /// Whether a target is known to have ended.
   [[nodiscard]] virtual bool is_down(target_id x) const = 0;
 
-  /// The worker was given up, and whoever supervises it is to end.
+  /// The worker was given up, and its supervisor should end.
   virtual void worker_given_up(const std::string& why) = 0;
 
   /// Ends the worker, which is up.
@@ -86,6 +90,15 @@ public:
 
   /// Something has happened to the worker that its group must know.
   virtual void tell_group(member_state, const std::string&) {}
+
+  /// A layer has come while calls are under way. Before it gets any.
+  virtual void start_layer(layer&) {}
+
+  /// A target of such a layer, under a number that no other target has.
+  virtual target_info add_target(target_id, const caf::actor&) { return {}; }
+
+  /// Nothing is sent there any more; another target may get the number.
+  virtual void drop_target(target_id) {}
 
   /// Whether calls are held: the host must not end unnoticed meanwhile.
   virtual void hold_open(bool busy) = 0;

@@ -4,7 +4,7 @@ namespace caisson::detail {
 
 namespace {
 
-// The key comes first, so that events can be told apart by it.
+// The key comes first, so that events can be distinguished by it.
 std::string detail_of(const event_info& x) {
   if (x.key.empty())
     return std::string{x.detail};
@@ -34,7 +34,20 @@ event event_hub::make(time_point now, const std::string& layer,
   out.detail = detail_of(x);
   out.call = x.call;
   out.delay = x.delay;
+  if (x.call != 0)
+    add_trace(x, out);
   return out;
+}
+
+void event_hub::add_trace(const event_info& x, event& out) const {
+  auto* r = calls_.find(x.call);
+  if (!r || !r->trace)
+    return;
+  const auto& t = *r->trace;
+  auto of_attempt = x.kind == event_kind::attempt_ended;
+  out.trace_id = t.above.trace_id();
+  out.span_id = span_text(of_attempt ? t.attempt : t.span);
+  out.parent_span_id = span_text(of_attempt ? t.span : t.above.span);
 }
 
 } // namespace caisson::detail

@@ -1,6 +1,7 @@
 // The events of a gate, on their way to subscribers.
 #pragma once
 
+#include <caisson/detail/call_table.hpp>
 #include <caisson/detail/engine_host.hpp>
 #include <caisson/policy.hpp>
 
@@ -10,11 +11,12 @@
 
 namespace caisson::detail {
 
-/// Numbers events, and builds those that somebody listens to.
+/// Numbers events, and builds them if there are subscribers.
 class event_hub {
 public:
-  event_hub(engine_host& host, std::string gate)
-    : host_(host), gate_(std::move(gate)) {}
+  /// `calls` are asked for the traces of calls.
+  event_hub(engine_host& host, std::string gate, call_table& calls)
+    : host_(host), gate_(std::move(gate)), calls_(calls) {}
 
   /// `layer` is empty if it is the gate's own event.
   void publish(time_point now, const std::string& layer, const event_info& x);
@@ -24,8 +26,11 @@ public:
                            const event_info& x) const;
 
 private:
+  void add_trace(const event_info& x, event& out) const;
+
   engine_host& host_;
   std::string gate_;
+  call_table& calls_;
   std::uint64_t count_ = 0;
 };
 

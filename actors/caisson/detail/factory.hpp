@@ -21,15 +21,15 @@ made run_factory(const worker_factory& make, caf::actor_system& sys);
 
 /// Calls a factory that may block, on its own thread, and offers what it gives
 /// to `gate` by `worker_made`. It does not keep the gate alive meanwhile, and
-/// ends a worker that nobody wants any more. Returns the helper's address.
+/// ends a worker that is no longer wanted. Returns the helper's address.
 caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
                                   caf::weak_actor_ptr gate,
                                   std::uint32_t incarnation);
 
 /// An actor on its own thread that calls a factory once it is asked to (by any
-/// number) and answers with `worker_made`. Whoever asked says that he has taken
-/// the worker by ending the helper; if he ends himself instead, so does the
-/// worker.
+/// number) and answers with `worker_made`. The actor that asked confirms that
+/// it has taken the worker by ending the helper. If that actor ends instead, so
+/// does the worker.
 caf::actor spawn_factory_helper(worker_factory make, caf::actor_system& sys);
 
 /// Ends a worker that a gate supervises. One on another node was only connected

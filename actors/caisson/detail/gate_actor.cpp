@@ -3,11 +3,13 @@
 #include <caisson/call_handle.hpp>
 #include <caisson/detail/factory.hpp>
 #include <caisson/detail/snapshot_hub.hpp>
+#include <caisson/detail/stack_order.hpp>
 #include <caisson/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <random>
 #include <utility>
 
@@ -38,26 +40,17 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   s.adapter = behind.adapter();
   s.seed = seed_for(gate, s.config.seed);
   s.exact_timers = portable::is_virtual(gate.home_system());
-  // Apart from the other seed: who knows that one must not know permits.
+  // Independent of the other seed: permits must not follow from that one.
   if (s.exact_timers)
     s.secret_seed = mix_seed(~gate.id());
   s.path_key = mix_seed(category_hash(to_string(gate.node())) ^ gate.id());
   return s;
 }
 
-// Names an actor as long as any reference to it is kept. Unlike addresses, two
-// proxies of the same actor have different ones.
-std::uint64_t key_of(const caf::strong_actor_ptr& x) {
-  return reinterpret_cast<std::uintptr_t>(x.get());
-}
-
-std::uint64_t key_of(const caf::actor_addr& x) {
-  return reinterpret_cast<std::uintptr_t>(
-    caf::actor_cast<caf::weak_actor_ptr>(x).get());
-}
-
-std::uint64_t key_of(const caf::actor& x) {
-  return key_of(caf::actor_cast<caf::strong_actor_ptr>(x));
+// Names an actor in the engine, for which an actor is a number.
+template <class T>
+std::uint64_t key_of(const T& x) {
+  return reinterpret_cast<std::uintptr_t>(portable::identity_of(x));
 }
 
 } // namespace
@@ -197,6 +190,7 @@ caf::message_handler gate_actor::control() {
     },
     [this](worker_made& x) { return take_made(x); },
     [this](const group_order& x) { take_order(x); },
+    [this](const stack_order& x) { return take_stack(x); },
   };
 }
 
@@ -260,8 +254,8 @@ std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
   return use_worker(std::move(handle));
 }
 
-// Returns whether the gate wants the worker. Nobody but the helper that was
-// asked for it can bring one.
+// Returns whether the gate wants the worker. Only the helper that was asked for
+// it can deliver one.
 bool gate_actor::take_made(worker_made& x) {
   if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
       || !engine_.awaits_worker(x.incarnation))
@@ -287,6 +281,43 @@ bool gate_actor::is_down(target_id x) const {
   return !targets_[x] || portable::is_down(targets_[x]);
 }
 
+// -- other stacks -------------------------------------------------------------
+
+target_info gate_actor::add_target(target_id x, const caf::actor& handle) {
+  if (x >= targets_.size())
+    targets_.resize(x + 1);
+  targets_[x] = handle;
+  if (handle)
+    watch_for(handle);
+  return info_of_target(handle, system());
+}
+
+void gate_actor::drop_target(target_id x) {
+  if (targets_[x])
+    unwatch_for(targets_[x].address());
+  targets_[x] = nullptr;
+}
+
+// Making layers runs constructors of the user's, which may throw.
+caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
+  auto refuse = [this](std::string why) {
+    return make_error(errc::invalid_config, rejection{name_, duration::zero(),
+                                                      false, std::move(why)});
+  };
+  if (!x.what)
+    return refuse("there is no stack");
+  try {
+    auto next = next_stack_of(*x.what);
+    if (auto why = engine_.obstacle_to(next); !why.empty())
+      return refuse(std::move(why));
+    if (x.check_only)
+      return std::string{};
+    return text_of(engine_.on_new_stack(std::move(next), now()));
+  } catch (const std::exception& e) {
+    return refuse(e.what());
+  }
+}
+
 // -- its group ----------------------------------------------------------------
 
 void gate_actor::tell_group(member_state what, const std::string& why) {
@@ -294,7 +325,7 @@ void gate_actor::tell_group(member_state what, const std::string& why) {
                  member_report{what, behind_.rank(), last_order_, why});
 }
 
-// Nobody but its group can give it orders.
+// Only its group can give it orders.
 void gate_actor::take_order(const group_order& x) {
   if (!behind_.is_grouped() || current_sender() != behind_.group().handle())
     return;
@@ -337,8 +368,8 @@ void gate_actor::unwatch_for(const caf::actor_addr& who) {
 
 // -- subscribers --------------------------------------------------------------
 
-// Who cannot be taken is told, also if he does not wait for an answer: as the
-// only event that he gets.
+// An actor that cannot subscribe is notified even if it sent no request: by the
+// only event that it gets.
 caf::result<void> gate_actor::add_subscriber() {
   auto from = caf::actor_cast<caf::actor>(current_sender());
   if (!from

@@ -16,10 +16,10 @@ namespace caisson::detail {
 
 using gate_base = portable::interceptor<get_status, reconfigure, command,
                                         subscribe, unsubscribe, cancelled,
-                                        worker_made, group_order>;
+                                        worker_made, group_order, stack_order>;
 
-/// A host of an engine with a mailbox of its own: callers send requests to it,
-/// and it sends them on under an address that takes nothing but answers.
+/// A host of an engine with its own mailbox: callers send requests to it, and
+/// it sends them on from an address that accepts only answers.
 class gate_actor final : public gate_base, private engine_host {
 public:
   gate_actor(caf::actor_config& cfg, worker behind, const stack& policies);
@@ -57,6 +57,9 @@ private:
   void stop_worker() override;
   void tell_group(member_state what, const std::string& why) override;
   void hold_open(bool busy) override;
+  void start_layer(layer& x) override { x.start_in(home_system()); }
+  target_info add_target(target_id x, const caf::actor& handle) override;
+  void drop_target(target_id x) override;
 
   // -- parts ------------------------------------------------------------------
 
@@ -65,6 +68,7 @@ private:
   status make_status();
   bool take_made(worker_made& x);
   void take_order(const group_order& x);
+  caf::result<std::string> take_stack(const stack_order& x);
   made_worker use_worker(caf::actor handle);
   caf::result<void> add_subscriber();
   void remove_subscriber();
@@ -85,9 +89,9 @@ private:
   engine engine_;
   /// The helper that runs the factory at present.
   caf::actor_addr maker_;
-  /// Who is watched, and for how many reasons. Not found by address: CAF takes
-  /// the addresses of two proxies for equal if they stand for the same actor,
-  /// one of them before and one after a connection was lost.
+  /// The watched actors, and for how many reasons. Not found by address: CAF
+  /// takes the addresses of two proxies for equal if they stand for the same
+  /// actor, one of them before and one after a connection was lost.
   struct watched_actor {
     caf::actor_addr who;
     std::uint32_t reasons = 0;
@@ -98,7 +102,7 @@ private:
   /// The number of the last order of the worker's group.
   std::uint64_t last_order_ = 0;
   bool stopped_ = false;
-  /// Keeps the gate alive while it owes an answer to somebody.
+  /// Keeps the gate alive while it owes an answer.
   caf::strong_actor_ptr self_;
 };
 

@@ -27,7 +27,8 @@ template <class F>
 circuit layer_env::worst(F state_of) const {
   auto worst = circuit::closed;
   for (std::size_t k = 0; k < table_.size(); ++k)
-    if (table_.active(k) == mode::enforce)
+    if (table_[k].stands_with(table_[layer])
+        && table_.active(k) == mode::enforce)
       worst = std::max(worst, state_of(*table_[k].machine));
   return worst;
 }
@@ -40,35 +41,55 @@ circuit layer_env::circuit_for(std::string_view key) const {
   return worst([&](const policy& p) { return p.circuit_for(key); });
 }
 
+layer_entry entry_of(std::unique_ptr<layer> x) {
+  layer_entry entry;
+  entry.machine = &x->machine();
+  entry.handles_content = x->handles_content();
+  entry.owner = std::move(x);
+  return entry;
+}
+
 layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,
                          event_hub& events, random_source& r)
   : events_(events), env_(*this, r) {
   // Number 0 is the worker.
-  std::uint32_t next_target = 1;
+  target_id next_target = worker_target + 1;
   for (auto& x : layers) {
-    layer_entry entry;
-    entry.first_target = next_target;
-    next_target += static_cast<std::uint32_t>(x->targets().size());
-    entry.machine = &x->machine();
-    entry.handles_content = x->handles_content();
-    entry.owner = std::move(x);
+    auto& entry = entries_.emplace_back(entry_of(std::move(x)));
+    for (auto n = entry.owner->targets().size(); n > 0; --n)
+      entry.targets.push_back(next_target++);
     resends_ = resends_ || entry.machine->resends();
-    entries_.push_back(std::move(entry));
   }
 }
 
 std::optional<std::size_t>
 layer_table::named(std::string_view name) const noexcept {
   for (std::size_t k = 0; k < entries_.size(); ++k)
-    if (entries_[k].owner->name() == name)
+    if (!entries_[k].retired() && entries_[k].owner->name() == name)
       return k;
   return std::nullopt;
+}
+
+std::optional<std::size_t> layer_table::only() const noexcept {
+  std::optional<std::size_t> found;
+  for (std::size_t k = 0; k < entries_.size(); ++k) {
+    if (entries_[k].retired())
+      continue;
+    if (found)
+      return std::nullopt;
+    found = k;
+  }
+  return found;
 }
 
 // -- turns --------------------------------------------------------------------
 
 void layer_table::note_wakeup(std::size_t k, time_point at) {
   entries_[k].wake_at = at;
+  find_wakeup();
+}
+
+void layer_table::find_wakeup() {
   next_ = {never, 0};
   for (std::size_t i = 0; i < entries_.size(); ++i)
     if (entries_[i].wake_at < next_.first)
@@ -90,6 +111,37 @@ layer_request layer_table::pop_request() {
   if (x.what.what == env::action::kind::cancel_child)
     given_up_.erase(x.what.index);
   return x;
+}
+
+// -- layers that come and go --------------------------------------------------
+
+void layer_table::retire(std::size_t k, std::uint32_t plan) {
+  entries_[k].until = plan;
+  ++retired_;
+}
+
+void layer_table::rearrange(const layer_moves& moves,
+                            std::vector<layer_entry> added) {
+  std::vector<layer_entry> after(moves.size());
+  for (std::size_t k = 0; k < entries_.size(); ++k)
+    if (auto to = moves.of(k); to != layer_moves::gone)
+      after[static_cast<std::size_t>(to)] = std::move(entries_[k]);
+  auto next = added.begin();
+  for (auto& x : after)
+    if (!x.owner)
+      x = std::move(*next++);
+  for (auto& x : requests_)
+    x.layer = static_cast<std::size_t>(moves.of(x.layer));
+  // What was dropped ends when the table is whole again.
+  entries_.swap(after);
+  retired_ = holding_open_ = 0;
+  resends_ = false;
+  for (const auto& x : entries_) {
+    retired_ += x.retired() ? 1 : 0;
+    holding_open_ += x.holds_open ? 1 : 0;
+    resends_ = resends_ || x.machine->resends();
+  }
+  find_wakeup();
 }
 
 // -- what is told -------------------------------------------------------------

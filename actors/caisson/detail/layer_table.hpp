@@ -2,7 +2,9 @@
 #pragma once
 
 #include <caisson/detail/durations.hpp>
+#include <caisson/detail/engine_host.hpp>
 #include <caisson/detail/event_hub.hpp>
+#include <caisson/detail/layer_moves.hpp>
 #include <caisson/layer.hpp>
 #include <caisson/policy.hpp>
 
@@ -70,9 +72,30 @@ struct layer_entry {
   /// The same, at present: the host must stay.
   bool holds_open = false;
   std::int64_t observed_passes = 0;
-  /// The number of its first target among all of the engine's.
-  std::uint32_t first_target = 0;
+  /// The engine's numbers of its targets.
+  std::vector<target_id> targets = {};
+  /// The first plan with this layer, and the first one without it.
+  std::uint32_t since = 0;
+  std::uint32_t until = in_force;
+
+  static constexpr std::uint32_t in_force = 0xffffffff;
+
+  /// Whether a call with that plan passes it.
+  [[nodiscard]] bool serves(std::uint32_t plan) const noexcept {
+    return plan - since < until - since;
+  }
+
+  /// Calls that come now do not pass it.
+  [[nodiscard]] bool retired() const noexcept { return until != in_force; }
+
+  /// Whether it serves the newest plan that `other` serves.
+  [[nodiscard]] bool stands_with(const layer_entry& other) const noexcept {
+    return serves(other.until - 1);
+  }
 };
+
+/// What the table says of a layer. The targets are the host's to number.
+[[nodiscard]] layer_entry entry_of(std::unique_ptr<layer> x);
 
 /// Something that a layer asked for.
 struct layer_request {
@@ -89,6 +112,7 @@ public:
   layer_table(const layer_table&) = delete;
   layer_table& operator=(const layer_table&) = delete;
 
+  /// How many layers there are, those included that are retired.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   layer_entry& operator[](std::size_t k) noexcept { return entries_[k]; }
   const layer_entry& operator[](std::size_t k) const noexcept {
@@ -112,9 +136,12 @@ public:
       x ? ++holding_open_ : --holding_open_;
   }
 
-  /// The layer of that name, if there is one.
+  /// The layer of that name, if there is one in force.
   [[nodiscard]] std::optional<std::size_t>
   named(std::string_view name) const noexcept;
+
+  /// The only layer in force, if there is just one.
+  [[nodiscard]] std::optional<std::size_t> only() const noexcept;
 
   // -- turns ------------------------------------------------------------------
 
@@ -163,23 +190,36 @@ public:
   void publish(std::size_t k, const event_info& x);
   void publish(const event_info& x) { publish(size(), x); }
 
-  /// Counts and tells a function of the user's that threw; returns its name and
-  /// the text. A function is code that nobody here has seen: its text is cut.
+  /// Counts a user function that threw and sends an event; returns its name and
+  /// the text. Exception texts come from user code: cuts them.
   std::string note_failure(std::size_t k, std::string_view function,
                            std::string_view what);
 
-  /// How many functions of the user's have thrown.
+  // -- layers that come and go ------------------------------------------------
+
+  /// Whether there are layers that only serve calls from before a change.
+  [[nodiscard]] bool any_retired() const noexcept { return retired_ > 0; }
+
+  /// Layer k does not serve `plan`, nor any later one.
+  void retire(std::size_t k, std::uint32_t plan);
+
+  /// Layers move, and those that are gone are dropped. `added` come to the
+  /// places to which none has moved, in order. Not during a turn.
+  void rearrange(const layer_moves& moves, std::vector<layer_entry> added = {});
+
+  /// How many user functions have thrown.
   std::int64_t callbacks_failed = 0;
 
   /// Drops the layers.
   void clear() {
     entries_.clear();
+    retired_ = 0;
     holding_open_ = 0;
     next_ = {never, 0};
   }
 
 private:
-  /// Takes what is asked for meanwhile as asked for by layer k.
+  /// Requests made meanwhile are those of layer k.
   class turn {
   public:
     turn(layer_table& table, std::size_t k) : table_(table), k_(k) {
@@ -204,6 +244,7 @@ private:
   }
 
   void note_wakeup(std::size_t k, time_point at);
+  void find_wakeup();
   void take_actions(std::size_t k);
   layer_request pop_request();
 
@@ -215,6 +256,7 @@ private:
   /// The first wake-up and whose it is.
   std::pair<time_point, std::size_t> next_{never, 0};
   std::size_t holding_open_ = 0;
+  std::size_t retired_ = 0;
   bool resends_ = false;
 };
 

@@ -32,7 +32,7 @@ void leases::grant(call_record& r) {
   core_.calls.move_to(r, phase::leased);
   lease x{r.id, time_after(core_.now(), core_.config.max_lease)};
   if (x.latest < r.deadline) {
-    // The gate's own, whoever set the one that it takes the place of.
+    // The gate's own deadline, whichever layer set the one that it replaces.
     r.deadline = x.latest;
     r.owner = -1;
   }
@@ -64,7 +64,7 @@ void leases::release(reply_slot from, const caisson::release& what) {
   if (from.wanted())
     core_.host.answer(std::move(from), caf::message{});
   auto o = outcome_after(what);
-  core_.route->measure_attempt(*r, o.ok || o.neutral);
+  core_.route->measure_attempt(*r, o);
   core_.route->end_attempt(*r);
   set_reached(*r);
   core_.route->ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
@@ -72,7 +72,7 @@ void leases::release(reply_slot from, const caisson::release& what) {
 
 void leases::renew(reply_slot from, const caisson::renew& what) {
   auto* r = find(what.id);
-  // In an actor of its own a gate has no callers to tell apart.
+  // A local gate has only one caller.
   auto holder = r && r->watched ? r->watched->who : 0;
   if (!r || from.who() != holder)
     return refuse(from);

@@ -12,9 +12,9 @@ namespace caisson::detail {
 
 struct engine_core;
 
-/// Grants permits, and ends or prolongs the leases that come of it. Whoever
-/// knows a permit's number may release it: that cannot be guessed. Only its
-/// holder may prolong it, because it ends with him.
+/// Grants permits, and ends or prolongs their leases. Any actor that knows a
+/// permit's number, which cannot be guessed, may release it. Only its holder
+/// may prolong it, because it ends with the holder.
 class leases {
 public:
   explicit leases(engine_core& core) : core_(core) {}

@@ -1,4 +1,4 @@
-// Lists whose links are part of what is listed.
+// Intrusive lists: the links are part of the items.
 #pragma once
 
 #include <utility>

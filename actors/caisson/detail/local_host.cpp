@@ -96,7 +96,7 @@ reply_slot local_host::slot_for(std::unique_ptr<local_response> response) {
   return {std::move(response), true, false, 0, 0};
 }
 
-// Has `enter` give the engine who waits for the response, and when.
+// Lets `enter` pass the response's slot and the current instant to the engine.
 template <class F>
 void local_host::submit(std::unique_ptr<local_response> response, F enter) {
   if (stopped_ || closed()) {
@@ -154,8 +154,8 @@ void local_host::release(const caisson::release& what) {
   call_again();
 }
 
-// While there are no calls nobody hears that the time for something has come,
-// or that a worker has ended.
+// Without calls no timer message arrives, and no message that a worker has
+// ended.
 void local_host::look_at_worker(time_point now) {
   if (busy_)
     return;
@@ -184,7 +184,7 @@ void local_host::on_timer() {
   hand_out();
 }
 
-// Anybody may send such a message to the address that this one came by.
+// Any actor may send such a message to this address.
 void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
   if (stopped_)
     return;
@@ -272,7 +272,7 @@ void local_host::drain(std::unique_ptr<local_response> done) {
   hand_out();
 }
 
-// Who listens wants to hear also of what nobody's call is the cause of.
+// Listeners also want events that no call caused.
 void local_host::listen_to_events(listener f) {
   listener_ = std::move(f);
   if (listener_)

@@ -1,4 +1,4 @@
-// What is behind a local gate: an engine in an actor of the user's.
+// The host behind a local gate: an engine in the user's actor.
 #pragma once
 
 #include <caisson/caf.hpp>
@@ -54,7 +54,7 @@ public:
   /// Answers everything with `cancelled`; nothing can be asked any more.
   void stop();
 
-  /// The same without a word to anybody in this actor.
+  /// The same without notifying this actor.
   void abandon();
 
 protected:
@@ -75,7 +75,7 @@ private:
   void wake_at(time_point at) override;
   void tell(const event& what) override;
   bool has_subscribers() const override { return listener_ != nullptr; }
-  // Nobody but this actor calls, and with it all ends.
+  // Only this actor calls, and the host ends with it.
   void watch_caller(const reply_slot&) override {}
   void unwatch_caller(std::uint64_t) override {}
   std::optional<made_worker> make_worker(std::uint32_t incarnation) override;

@@ -29,13 +29,12 @@ private:
   friend class response_queue;
 
   bool awaited_;
-  /// The answer, while it waits in a queue, and who is next there.
+  /// The answer, while it waits in a queue, and the next one there.
   caf::message content_;
   local_response* next_ = nullptr;
 };
 
-/// Answers that wait to be handed out, first in, first out. Needs no memory of
-/// its own.
+/// Answers that wait to be delivered, first in, first out. Allocates no memory.
 class response_queue {
 public:
   response_queue() noexcept = default;

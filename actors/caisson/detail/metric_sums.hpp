@@ -27,7 +27,7 @@ private:
   metric* named(std::string_view name, std::size_t likely);
 
   std::vector<metric> all_;
-  // What the policy at hand lists; kept for its memory.
+  // The metrics of the current policy; kept to reuse its memory.
   std::vector<metric> one_;
   bool has_gauges_ = false;
 };

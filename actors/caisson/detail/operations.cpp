@@ -1,5 +1,6 @@
 #include <caisson/detail/operations.hpp>
 
+#include <caisson/detail/reconfigure_size.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/error.hpp>
 #include <caisson/policy_config.hpp>
@@ -18,21 +19,6 @@ namespace {
 
 // How many keys of a layer its status lists.
 constexpr std::size_t most_listed_keys = 10;
-
-// What is too large about it; empty if nothing is.
-std::string too_large(const reconfigure& x) {
-  if (x.layer.size() > max_name_length)
-    return "the layer's name is too long";
-  if (x.set.size() > max_settings)
-    return fmt::format("{} settings are too many, allowed: 0 to {}",
-                       x.set.size(), max_settings);
-  for (const auto& [key, value] : x.set)
-    if (key.size() > max_name_length || value.size() > max_setting_length)
-      return fmt::format("a setting is too long, allowed: {} bytes for its "
-                         "name, {} for its value",
-                         max_name_length, max_setting_length);
-  return {};
-}
 
 key_status key_status_of(key_report&& x) {
   key_status s;
@@ -81,7 +67,8 @@ status operations::make_status() {
   s.worker = core_.workers->state();
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    s.layers.push_back(status_of(k));
+    if (!core_.layers[k].retired())
+      s.layers.push_back(status_of(k));
   s.durations = core_.times.list();
   return s;
 }
@@ -151,15 +138,15 @@ layer_status operations::status_of(std::size_t k) {
 // -- changes ------------------------------------------------------------------
 
 caf::error operations::apply(const reconfigure& x) {
-  if (auto text = too_large(x); !text.empty())
+  if (auto text = problem_with_size(x); !text.empty())
     return invalid(std::move(text));
   auto& layers = core_.layers;
-  auto k = x.layer.empty() && layers.size() == 1 ? std::optional<std::size_t>{0}
-                                                 : layers.named(x.layer);
+  auto k = x.layer.empty() ? layers.only() : layers.named(x.layer);
   if (!k) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < layers.size(); ++i)
-      names.push_back(layers[i].owner->name());
+      if (!layers[i].retired())
+        names.push_back(layers[i].owner->name());
     return invalid(fmt::format("no layer is called \"{}\"; there are: {}",
                                x.layer, fmt::join(names, ", ")));
   }
@@ -191,7 +178,8 @@ caf::error operations::apply(const command& x) {
   }
   auto known = x.what == operator_command::reset;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    known = apply(k, x) || known;
+    if (!core_.layers[k].retired())
+      known = apply(k, x) || known;
   if (x.what == operator_command::reset) {
     core_.totals = {};
     core_.times.clear();

@@ -25,7 +25,8 @@ public:
   /// Changes settings of a layer. Returns an error if nothing was changed.
   [[nodiscard]] caf::error apply(const reconfigure& x);
 
-  /// Carries out an operator's word. Returns an error if nobody knows it.
+  /// Carries out an operator's command. Returns an error if no layer supports
+  /// it.
   [[nodiscard]] caf::error apply(const command& x);
 
   // -- drain ------------------------------------------------------------------
@@ -34,7 +35,7 @@ public:
 
   void start_drain(reply_slot from);
 
-  /// Answers those who wait for the end of the drain, if it has come.
+  /// Answers pending requests to drain, if the drain has ended.
   void finish_drain();
 
   /// Answers them in any case.

@@ -34,6 +34,15 @@ void list_numbers(const layer_entry& x, layer_snapshot& out) {
   take_numbers(all, x, out);
 }
 
+void list_keys(const layer_entry& x, std::uint32_t most, layer_snapshot& out) {
+  std::vector<key_report> found;
+  if (!try_user([&] { found = x.owner->busiest_keys(most); },
+                [](std::string_view) {}))
+    return;
+  for (auto& k : found)
+    out.keys.push_back({std::move(k.key), std::string{k.state}, k.admitted});
+}
+
 layer_snapshot snapshot_of(const layer_entry& x, std::uint32_t keys) {
   layer_snapshot s;
   s.name = x.owner->name();
@@ -49,8 +58,7 @@ layer_snapshot snapshot_of(const layer_entry& x, std::uint32_t keys) {
   s.state = x.machine->state();
   list_numbers(x, s);
   if (keys > 0)
-    for (auto& k : x.owner->busiest_keys(keys))
-      s.keys.push_back({std::move(k.key), std::string{k.state}, k.admitted});
+    list_keys(x, keys, s);
   return s;
 }
 
@@ -61,6 +69,10 @@ void publisher::look() {
     due_ = never;
     return;
   }
+  // Those who began to watch since have nothing yet, and may want it sooner.
+  auto watches = slot_->watches();
+  if (watches != std::exchange(watches_, watches))
+    due_ = core_.now();
   if (due_ == never)
     due_ = std::max(core_.now(), time_after(last_, slot_->interval()));
   if (due_ > core_.now())
@@ -80,7 +92,8 @@ void publisher::publish() {
   auto keys = slot_->keys();
   s->layers.reserve(core_.layers.size());
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    s->layers.push_back(snapshot_of(core_.layers[k], keys));
+    if (!core_.layers[k].retired())
+      s->layers.push_back(snapshot_of(core_.layers[k], keys));
   core_.times.for_each(
     [&](measured what, bool ok, const wide_histogram& counts) {
       s->durations.push_back({what, ok, counts});

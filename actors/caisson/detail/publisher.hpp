@@ -4,6 +4,7 @@
 #include <caisson/detail/snapshot_hub.hpp>
 #include <caisson/time.hpp>
 
+#include <cstdint>
 #include <memory>
 
 namespace caisson::detail {
@@ -11,9 +12,9 @@ namespace caisson::detail {
 class operations;
 struct engine_core;
 
-/// What an engine tells those who watch it, at most once in an interval, and
-/// only after something has happened. Without them it does nothing and wants
-/// no timer.
+/// Publishes an engine's state to its watchers, at most once in an interval,
+/// and only after something has happened. Without watchers it does nothing and
+/// needs no timer.
 class publisher {
 public:
   publisher(engine_core& core, const operations& op) : core_(core), op_(op) {}
@@ -30,11 +31,11 @@ public:
       look();
   }
 
-  /// When to call `after_step` again at the latest; `never` if nothing is to be
-  /// told.
+  /// When to call `after_step` again at the latest; `never` if there is nothing
+  /// to publish.
   [[nodiscard]] time_point due() const noexcept { return due_; }
 
-  /// Takes back what was published, for good.
+  /// Withdraws what was published, permanently.
   void stop() noexcept {
     slot_.reset();
     due_ = never;
@@ -49,6 +50,8 @@ private:
   std::unique_ptr<snapshot_slot> slot_;
   time_point last_ = time_point::min();
   time_point due_ = never;
+  // How many watches had begun at the last look.
+  std::uint64_t watches_ = 0;
 };
 
 } // namespace caisson::detail

@@ -1,4 +1,4 @@
-// Who waits for the answer of a call.
+// The receiver of a call's answer.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace caisson::detail {
 
-/// Who waits for an answer, in whatever form the host knows him; the engine
-/// only keeps it, and hands it back with the answer. Move-only: what has been
-/// moved from wants no answer, so that nothing is answered twice.
+/// The receiver of an answer, in the host's own form; the engine only keeps it,
+/// and hands it back with the answer. Move-only: a moved-from slot wants no
+/// answer, so that no request is answered twice.
 class reply_slot {
 public:
   static constexpr std::size_t capacity = 48;
 
-  /// Nobody: no answer is wanted.
+  /// No receiver: no answer is wanted.
   reply_slot() noexcept = default;
 
-  /// `who` tells callers apart while one of their calls is known here, 0 if
-  /// that does not matter; `number` tells apart the requests of one.
+  /// `who` identifies a caller while one of its calls is known here, 0 if that
+  /// does not matter; `number` identifies a request of that caller.
   template <class T>
   reply_slot(T x, bool wanted, bool urgent, std::uint64_t who,
              std::uint64_t number) noexcept
@@ -44,7 +44,7 @@ public:
 
   ~reply_slot() { drop(); }
 
-  /// Whether somebody waits for an answer.
+  /// Whether an answer is wanted.
   [[nodiscard]] bool wanted() const noexcept { return wanted_; }
   [[nodiscard]] bool urgent() const noexcept { return urgent_; }
   [[nodiscard]] std::uint64_t who() const noexcept { return who_; }

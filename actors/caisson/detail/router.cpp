@@ -3,6 +3,7 @@
 #include <caisson/callback.hpp>
 #include <caisson/detail/call_ends.hpp>
 #include <caisson/detail/child_calls.hpp>
+#include <caisson/detail/default_deadline.hpp>
 #include <caisson/detail/leases.hpp>
 #include <caisson/detail/worker_link.hpp>
 #include <caisson/error.hpp>
@@ -35,8 +36,13 @@ void router::descend(call_record& r, std::size_t first) {
   // It may have been held until this instant.
   if (core_.ends->overdue(r))
     return;
+  // The layer that limited the attempt before may be off by now.
+  if (r.owner == default_replaced)
+    use_default_deadline(r, core_);
   for (auto k = first; k < core_.layers.size(); ++k) {
     const auto& x = core_.layers[k];
+    if (!x.serves(r.plan))
+      continue;
     auto act = x.owner->active();
     // A request for a permit has no content to batch or to ask others for.
     if (act == mode::off || (r.lease && x.handles_content))
@@ -97,11 +103,11 @@ bool router::admit(call_record& r, std::size_t k, mode act) {
   }
   r.inside |= bit(k);
   if (replaced) {
-    // The default is gone for good where a deadline took its place.
-    r.layers[k].outer_deadline = by_default && !r.default_deadline ? never
-                                                                   : outer;
-    r.layers[k].outer_owner = std::exchange(r.owner,
-                                            static_cast<std::int8_t>(k));
+    // The default is not back when the deadline that took its place is over.
+    auto in_its_place = by_default && !r.default_deadline;
+    r.layers[k].outer_deadline = in_its_place ? never : outer;
+    r.layers[k].outer_owner = in_its_place ? default_replaced : r.owner;
+    r.owner = static_cast<std::int8_t>(k);
   }
   if (auto failure = core_.layers.take_failure();
       failure && act == mode::enforce) {
@@ -148,12 +154,13 @@ void router::send_to(call_record& r, target_id to) {
   ++core_.totals.attempts;
   core_.calls.move_to(r, phase::in_flight);
   note_sent(r);
-  // A permutation of the attempt's number: never twice the same, and known to
-  // nobody but the receiver.
+  // A permutation of the attempt's number: never twice the same, and known only
+  // to the receiver.
   auto number = (++attempts_ * attempt_factor_) ^ attempt_mask_;
   r.attempt_key = (number << call_table::index_bits | r.index)
                   & ((std::uint64_t{1} << key_bits) - 1);
   r.target = to;
+  core_.traces.begin_attempt(r);
   core_.schedule(r);
   auto content = core_.layers.resends() ? r.payload : std::move(r.payload);
   auto& target = core_.workers->target(to);
@@ -174,6 +181,7 @@ call_options router::options_of(const call_record& r,
   o.idempotent = r.idempotent;
   o.key = r.key;
   o.idempotency_key = r.idempotency_key;
+  o.traceparent = tracer::traceparent_of(r);
   o.path.reserve(r.path.size() + 1);
   o.path = r.path;
   o.path.push_back(core_.path_key);
@@ -214,12 +222,14 @@ void router::on_answer(std::uint64_t key, caf::message content) {
   o.reached = o.reached || reached_before;
   if (o.reached)
     set_reached(*r);
-  measure_attempt(*r, o.ok);
+  measure_attempt(*r, o);
   ascend(*r, r->depth - 1, o);
 }
 
-void router::measure_attempt(const call_record& r, bool ok) {
-  core_.times.record(measured::attempts, ok, core_.now() - r.sent_at);
+void router::measure_attempt(const call_record& r, const outcome& o) {
+  core_.times.record(measured::attempts, o.ok || o.neutral,
+                     core_.now() - r.sent_at);
+  core_.traces.end_attempt(core_.now(), r, o);
 }
 
 void router::classify(outcome& o) {
@@ -247,12 +257,13 @@ void router::classify(outcome& o) {
   o.reached = info.reached || o.ok;
 }
 
-// The attempt bounced. That may be here before the news of the target's end.
+// The attempt bounced. This may arrive before the target's down message.
 void router::lose_attempt(call_record& r, target_id from) {
   core_.workers->suspect(from);
   set_reached(r);
-  measure_attempt(r, false);
-  ascend(r, r.depth - 1, outcome::failure(errc::worker_down, true));
+  auto o = outcome::failure(errc::worker_down, true);
+  measure_attempt(r, o);
+  ascend(r, r.depth - 1, o);
 }
 
 void router::end_attempt(call_record& r) {
@@ -275,7 +286,7 @@ void router::ascend(call_record& r, int last, outcome o) {
     if (!enforced)
       failure.reset();
     if (d.what == decision::kind::hold) {
-      // A permit cannot be granted a second time to a holder who has one.
+      // A permit cannot be granted a second time to its holder.
       if (enforced && !r.granted && !failure) {
         r.reply = caf::message{};
         return hold(r, k, d.until);
@@ -303,9 +314,11 @@ void router::finish(call_record& r, const outcome& o) {
   core_.totals.count_end(o);
   core_.times.record(measured::calls, o.ok || o.neutral,
                      core_.now() - r.arrived);
-  // One that a batch, or nobody, answered did not wait in vain.
+  // One that was answered by a batch, or without the worker, is not a failed
+  // wait.
   if (r.sent_at == never && !o.ok && !has_reached(r))
     core_.times.record(measured::waits, false, core_.now() - r.arrived);
+  core_.traces.end_call(core_.now(), r, o);
   core_.callers.release(r);
   core_.timers.cancel(r.timer);
   if (r.permit != 0)
@@ -364,7 +377,7 @@ outcome router::failed_callback(call_record& r, std::size_t k,
 caf::message router::error_of(const call_record& r, const outcome& o) const {
   return caf::make_message(
     make_error(static_cast<errc>(o.code),
-               rejection{std::string{name_of_decider(r.rejected_by)},
+               rejection{std::string{name_of_rejecter(r.rejected_by)},
                          o.retry_after,
                          has_reached(r),
                          {}}));
@@ -388,7 +401,7 @@ caf::message router::reply_of(call_record& r, const outcome& o) const {
     make_error(static_cast<errc>(err->code()), std::move(known)));
 }
 
-std::string_view router::name_of_decider(int layer) const {
+std::string_view router::name_of_rejecter(int layer) const {
   return layer < 0
            ? std::string_view{core_.config.name}
            : std::string_view{

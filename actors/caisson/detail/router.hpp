@@ -43,8 +43,9 @@ public:
   /// An attempt begins.
   void note_sent(call_record& r);
 
-  /// Counts how long the attempt under way, which ends now, has taken.
-  void measure_attempt(const call_record& r, bool ok);
+  /// Notes how the attempt under way, which ends now, went and how long it has
+  /// taken.
+  void measure_attempt(const call_record& r, const outcome& o);
 
   /// Goes up from layer `last` on.
   void ascend(call_record& r, int last, outcome o);
@@ -77,11 +78,11 @@ private:
   decision settle(call_record& r, std::size_t k, outcome& o);
   void lose_attempt(call_record& r, target_id from);
   [[nodiscard]] caf::message reply_of(call_record& r, const outcome& o) const;
-  [[nodiscard]] std::string_view name_of_decider(int layer) const;
+  [[nodiscard]] std::string_view name_of_rejecter(int layer) const;
 
   engine_core& core_;
   std::uint64_t attempts_ = 0;
-  /// Attempts are numbered in an order that nobody can guess.
+  /// Attempts are numbered in an unguessable order.
   std::uint64_t attempt_factor_;
   std::uint64_t attempt_mask_;
 };

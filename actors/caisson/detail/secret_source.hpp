@@ -1,4 +1,4 @@
-// Numbers that nobody can guess.
+// Unguessable numbers.
 #pragma once
 
 #include <caisson/random.hpp>
@@ -10,8 +10,8 @@
 namespace caisson::detail {
 
 /// Random bits from the machine's entropy. For runs that must be the same each
-/// time, such as those in virtual time, it is seeded instead, and then anybody
-/// who knows the seed can guess.
+/// time, such as those in virtual time, it is seeded instead, and then anyone
+/// who knows the seed can guess them.
 class secret_source {
 public:
   explicit secret_source(std::optional<std::uint64_t> seed) {

@@ -35,7 +35,7 @@ snapshot_slot::~snapshot_slot() {
 }
 
 void snapshot_slot::publish(std::shared_ptr<const gate_snapshot> x) {
-  // The old one is destroyed after the lock is given back.
+  // The old one is destroyed after the lock is released.
   std::lock_guard lock{mutex_};
   last_.swap(x);
 }
@@ -60,7 +60,7 @@ std::shared_ptr<snapshot_hub> snapshot_hub::of(caf::actor_system& sys) {
 snapshot_hub::~snapshot_hub() {
   auto& all = all_hubs();
   std::lock_guard lock{all.mutex};
-  // Somebody may have made another one since.
+  // Another thread may have created one since.
   if (auto i = all.hubs.find(system_);
       i != all.hubs.end() && i->second.expired())
     all.hubs.erase(i);
@@ -95,10 +95,10 @@ void snapshot_hub::add_watch(const gate_watch_config& c) {
     intervals_.insert(c.every);
     wanted_keys_.insert(c.keys);
     apply_watches();
-    if (intervals_.size() == 1)
-      for (const auto& [_, x] : slots_)
-        if (x->gate_)
-          gates.push_back(x->gate_);
+    watches_.fetch_add(1, std::memory_order_release);
+    for (const auto& [_, x] : slots_)
+      if (x->gate_)
+        gates.push_back(x->gate_);
   }
   // A gate looks whether it is watched when something happens to it. This has
   // no other effect: no sender has such a request.

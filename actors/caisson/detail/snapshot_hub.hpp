@@ -30,10 +30,12 @@ public:
   snapshot_slot(const snapshot_slot&) = delete;
   snapshot_slot& operator=(const snapshot_slot&) = delete;
 
-  /// Whether anybody reads.
+  /// Whether there is a reader.
   [[nodiscard]] inline bool wanted() const noexcept;
   [[nodiscard]] inline duration interval() const noexcept;
   [[nodiscard]] inline std::uint32_t keys() const noexcept;
+  /// How many watches have begun.
+  [[nodiscard]] inline std::uint64_t watches() const noexcept;
 
   void publish(std::shared_ptr<const gate_snapshot> x);
 
@@ -54,7 +56,7 @@ private:
 /// All gates of one system. Used by any thread.
 class snapshot_hub : public std::enable_shared_from_this<snapshot_hub> {
 public:
-  /// That of `sys`. There is one as long as somebody has it.
+  /// That of `sys`. It exists as long as it has users.
   static std::shared_ptr<snapshot_hub> of(caf::actor_system& sys);
 
   explicit snapshot_hub(const caf::actor_system* of) : system_(of) {}
@@ -74,6 +76,9 @@ public:
   }
   [[nodiscard]] std::uint32_t keys() const noexcept {
     return keys_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t watches() const noexcept {
+    return watches_.load(std::memory_order_acquire);
   }
 
   // -- watches ----------------------------------------------------------------
@@ -96,9 +101,10 @@ private:
   void apply_watches();
 
   const caf::actor_system* const system_;
-  /// Zero if nobody watches.
+  /// Zero without watches.
   std::atomic<duration::rep> interval_{0};
   std::atomic<std::uint32_t> keys_{0};
+  std::atomic<std::uint64_t> watches_{0};
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, std::uint32_t>, snapshot_slot*> slots_;
   std::map<std::string, numbers> names_;
@@ -116,6 +122,10 @@ inline duration snapshot_slot::interval() const noexcept {
 
 inline std::uint32_t snapshot_slot::keys() const noexcept {
   return hub_->keys();
+}
+
+inline std::uint64_t snapshot_slot::watches() const noexcept {
+  return hub_->watches();
 }
 
 } // namespace caisson::detail

@@ -11,9 +11,20 @@ worker_link::worker_link(engine_core& core, supervision_config s)
   add_target({});
 }
 
+target_id worker_link::next_target() const {
+  return free_targets_.empty() ? static_cast<target_id>(targets_.size())
+                               : free_targets_.back();
+}
+
 target_id worker_link::add_target(const target_info& x) {
-  targets_.push_back({x, {}});
-  return static_cast<target_id>(targets_.size() - 1);
+  auto number = next_target();
+  if (free_targets_.empty()) {
+    targets_.push_back({x, {}});
+  } else {
+    free_targets_.pop_back();
+    targets_[number].info = x;
+  }
+  return number;
 }
 
 // -- the worker ---------------------------------------------------------------
@@ -129,7 +140,7 @@ void worker_link::give_up(const std::string& why) {
 
 // -- the group ----------------------------------------------------------------
 
-void worker_link::obey_group(member_order what, const std::string& why) {
+void worker_link::follow_group(member_order what, const std::string& why) {
   if (state_ == worker_state::given_up)
     return;
   switch (what) {
@@ -213,15 +224,15 @@ void worker_link::recall(const call_record& r, const outcome& why) {
 }
 
 void worker_link::fail(target_calls& calls) {
-  // What is sent meanwhile goes to somebody else.
+  // Calls that are sent meanwhile go to another worker.
   auto lost = std::move(calls);
   while (!lost.empty()) {
     auto& r = lost.front();
-    core_.route->measure_attempt(r, false);
+    auto o = outcome::failure(errc::worker_down, true);
+    core_.route->measure_attempt(r, o);
     core_.route->end_attempt(r);
     set_reached(r);
-    core_.route->ascend(r, r.depth - 1,
-                        outcome::failure(errc::worker_down, true));
+    core_.route->ascend(r, r.depth - 1, o);
   }
 }
 

@@ -1,4 +1,4 @@
-// What stands behind an engine: its worker and other targets.
+// What is behind an engine: its worker and other targets.
 #pragma once
 
 #include <caisson/detail/engine_core.hpp>
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::detail {
@@ -26,6 +27,10 @@ public:
   // -- targets ----------------------------------------------------------------
 
   target_id add_target(const target_info& x);
+  /// The target has no calls; its number may be given again.
+  void drop_target(target_id x) { free_targets_.push_back(x); }
+  /// The number that the next target gets.
+  [[nodiscard]] target_id next_target() const;
   [[nodiscard]] target_entry& target(target_id x) { return targets_[x]; }
 
   // -- the worker -------------------------------------------------------------
@@ -55,7 +60,7 @@ public:
 
   // -- the group --------------------------------------------------------------
 
-  void obey_group(member_order what, const std::string& why);
+  void follow_group(member_order what, const std::string& why);
 
   /// There is no group any more: the worker starts when it is time.
   void leave_group();
@@ -72,7 +77,7 @@ public:
   /// up again.
   void take(call_record& r);
 
-  /// A call in flight is given up: its target is told if it wants to know.
+  /// A call in flight is given up: its target is notified if it handles that.
   void recall(const call_record& r, const outcome& why);
 
   void stop_waiting(call_record& r) { waiting_.erase(r.wait); }
@@ -80,9 +85,19 @@ public:
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] worker_state state() const noexcept { return state_; }
+
+  /// Whether the worker has ended and nobody will make another one.
+  [[nodiscard]] bool is_gone() const noexcept {
+    return state_ == worker_state::down && !supervised_ && !grouped_;
+  }
   [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
   void reset() { supervisor_.reset(); }
+
+  /// The worker's settings are others. Calls that wait stay.
+  void reconfigure(supervision_config c) {
+    supervisor_.reconfigure(std::move(c));
+  }
 
 private:
   void make();
@@ -106,6 +121,8 @@ private:
   std::int64_t stopped_ = 0;
   time_point restart_at_ = never;
   std::vector<target_entry> targets_;
+  /// The numbers of those that were dropped.
+  std::vector<target_id> free_targets_;
   pooled_list<call_id> waiting_;
 };
 

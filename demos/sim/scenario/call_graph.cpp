@@ -165,7 +165,7 @@ std::vector<call_site> calls_of(const arm_config& arm) {
         for (std::size_t j = 0; j < op.steps[i].calls.size(); ++j)
           if (const auto& c = op.steps[i].calls[j]; !c.to.empty())
             out.push_back(
-              {s.name, op.name, c.to, c.count, path / i / j / "to"});
+              {s.name, op.name, c.to, c.count, path / i / j / "to", &c});
     }
   for (const auto& load : arm.loads) {
     auto path = setting_path{} / "load" / load.name;

@@ -21,6 +21,8 @@ struct call_site {
   std::uint32_t count = 1;
   /// Where in the scenario the name of what is called stands.
   setting_path key;
+  /// What a service says of the call; null for a load.
+  const call_config* config = nullptr;
 };
 
 /// All calls in the order of the services, and then what the loads ask for.

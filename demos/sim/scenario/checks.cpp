@@ -1,7 +1,11 @@
 // What can only be told of a world as a whole.
 #include <sim/scenario/call_graph.hpp>
+#include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/fields.hpp>
+#include <sim/scenario/groups.hpp>
 #include <sim/scenario/parse_helpers.hpp>
+#include <sim/scenario/replicas.hpp>
+#include <sim/scenario/size_limits.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -45,6 +49,7 @@ struct directory {
   explicit directory(const arm_config& arm) {
     for (const auto& s : arm.services) {
       services.add(s.name);
+      replicas.emplace(s.name, s.replicas);
       callers.add(s.name);
       targets.add(s.name);
       for (const auto& op : s.operations)
@@ -60,13 +65,20 @@ struct directory {
       callers.add(load.name);
     for (const auto& [name, entry] : arm.stacks)
       stacks.add(name);
+    sides = callers;
+    for (const auto& g : arm.groups)
+      sides.add(g.name);
   }
 
   name_list services;
+  std::map<std::string_view, std::uint32_t> replicas;
   name_list operations;
   name_list callers;
   name_list targets;
   name_list stacks;
+  // What can be a side of a fault of messages: callers are all loads and
+  // services.
+  name_list sides;
   // The named operations of each service that has some.
   std::map<std::string, std::vector<std::string>, std::less<>> named;
 };
@@ -102,6 +114,47 @@ public:
          : fmt::format("{} is no {}", detail::quoted(name), what)});
   }
 
+  // One of `all`, which are services and perhaps more, or a replica that there
+  // is.
+  void target(std::string_view what, std::string_view text,
+              const name_list& all, const setting_path& key) {
+    auto target = replica_target_in(text);
+    known(what, target.service, all, key);
+    if (!target.number || !all.contains(target.service))
+      return;
+    auto found = names_.replicas.find(target.service);
+    if (found == names_.replicas.end())
+      out_.push_back(
+        {problem_kind::range, key,
+         fmt::format("{} has no replicas", detail::quoted(target.service))});
+    else if (*target.number == 0 || *target.number > found->second)
+      out_.push_back({problem_kind::range, key,
+                      fmt::format("{} is no replica, allowed: {}#1 to {}#{}",
+                                  detail::quoted(text), found->first,
+                                  found->first, found->second)});
+  }
+
+  void members(const group_config& group, const setting_path& path) {
+    for (std::size_t i = 0; i < group.members.size(); ++i)
+      target("load or service", group.members[i], names_.callers, path / i);
+    if (names_.callers.contains(group.name))
+      out_.push_back({problem_kind::relation, path,
+                      fmt::format("{} is the name of a load or service already",
+                                  detail::quoted(group.name))});
+  }
+
+  void fault(const fault_config& f, const setting_path& path) {
+    if (!hits_messages(f.kind))
+      return target("service", f.target, names_.services, path / "target");
+    auto each = [&](const auto& used, const setting_path& key) {
+      for (std::size_t i = 0; i < used.size(); ++i)
+        if (used[i] != "*")
+          target("group, load or service", used[i], names_.sides, key / i);
+    };
+    each(f.from, path / "from");
+    each(f.to, path / "to");
+  }
+
   void edge(const edge_rule& rule, const setting_path& path) {
     auto each = [&](std::string_view what, const auto& used, const auto& all,
                     const setting_path& key) {
@@ -126,13 +179,23 @@ void check_names(const arm_config& arm, const std::vector<call_site>& calls,
   for (const auto& c : calls)
     check.callable(c);
   for (std::size_t i = 0; i < arm.faults.size(); ++i)
-    check.known("service", arm.faults[i].target, names.services,
-                root / "fault" / i / "target");
+    check.fault(arm.faults[i], root / "fault" / i);
+  for (const auto& group : arm.groups)
+    check.members(group, root / "group" / group.name);
   for (std::size_t i = 0; i < arm.edges.size(); ++i)
     check.edge(arm.edges[i], root / "edge" / i);
   for (const auto& s : arm.services)
     check.known("stack", s.stack, names.stacks,
                 root / "service" / s.name / "stack");
+  for (const auto& s : arm.services)
+    if (s.autoscale && s.autoscale->min <= s.autoscale->max
+        && (s.workers < s.autoscale->min || s.workers > s.autoscale->max))
+      out.push_back(
+        {problem_kind::relation, root / "service" / s.name / "autoscale",
+         fmt::format("the service begins with {} workers, allowed: "
+                     "at least min, at most max",
+                     s.workers == no_limit ? "unlimited"
+                                           : fmt::format("{}", s.workers))});
   for (const auto& load : arm.loads)
     if (names.services.contains(load.name))
       out.push_back({problem_kind::relation, root / "load" / load.name,
@@ -205,6 +268,36 @@ void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
   }
 }
 
+// -- faults of messages -------------------------------------------------------
+
+// Reports those that hit no call. Unknown names are reported elsewhere.
+void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
+                 const directory& names, problems& out) {
+  auto known = [&](const auto& list) {
+    return !list.empty() && std::ranges::all_of(list, [&](const auto& x) {
+      return x == "*" || names.sides.contains(replica_target_in(x).service);
+    });
+  };
+  for (std::size_t i = 0; i < arm.faults.size(); ++i) {
+    const auto& f = arm.faults[i];
+    if (!hits_messages(f.kind) || !known(f.from) || !known(f.to))
+      continue;
+    group_members from{f.from, arm};
+    group_members to{f.to, arm};
+    auto crosses = [&](const call_site& c) {
+      auto service = c.to.substr(0, c.to.find('.'));
+      return (from.touches(c.caller) && to.touches(service))
+             || (to.touches(c.caller) && from.touches(service));
+    };
+    if (std::ranges::none_of(calls, crosses))
+      out.push_back(
+        {problem_kind::relation, setting_path{} / "fault" / i,
+         fmt::format("hits no call: nothing calls from {} to {}, "
+                     "or back",
+                     detail::listed(f.from), detail::listed(f.to))});
+  }
+}
+
 // -- times --------------------------------------------------------------------
 
 void check_times(const arm_config& arm, problems& out) {
@@ -223,6 +316,21 @@ void check_times(const arm_config& arm, problems& out) {
     before_end(root / "load" / load.name / "start", load.start, "before");
   for (std::size_t i = 0; i < arm.faults.size(); ++i)
     before_end(root / "fault" / i / "at", arm.faults[i].at, "before");
+  for (const auto& load : arm.loads)
+    if (load.burst != 1 && arm.length / most_failures > load.burst_every)
+      out.push_back({problem_kind::range,
+                     root / "load" / load.name / "burst_every",
+                     fmt::format("{} would be more than {} bursts, allowed: at "
+                                 "least length divided by that",
+                                 to_text(load.burst_every), most_failures)});
+  for (std::size_t i = 0; i < arm.faults.size(); ++i)
+    if (const auto& f = arm.faults[i];
+        expected_failures(arm, f) > static_cast<double>(most_failures))
+      out.push_back({problem_kind::range, root / "fault" / i / "mtbf",
+                     fmt::format("{} would be more than {} failures in all, "
+                                 "allowed: at least length times replicas "
+                                 "divided by that",
+                                 to_text(*f.mtbf), most_failures)});
 }
 
 } // namespace
@@ -235,7 +343,9 @@ void check(const arm_config& arm, const setting_path&, problems& out) {
   auto calls = calls_of(arm);
   check_names(arm, calls, names, out);
   check_edges(arm, calls, names, out);
+  check_sides(arm, calls, names, out);
   check_call_graph(arm, calls, out);
+  check_size(arm, calls, out);
 }
 
 } // namespace caisson::sim

@@ -7,7 +7,7 @@
 
 namespace caisson::sim {
 
-using detail::reading;
+using detail::read_result;
 
 std::string count_value::type() const {
   return "count";
@@ -29,19 +29,19 @@ void count_value::read(const setting& from, const setting_path& path,
     return;
   }
   std::int64_t value = 0;
-  auto result = reading::wrong_type;
+  auto result = read_result::wrong_type;
   if (auto integer = std::get_if<std::int64_t>(&from.value)) {
     value = *integer;
-    result = reading::good;
+    result = read_result::good;
   } else if (std::holds_alternative<setting::raw>(from.value)) {
     result = detail::read_number(*text, value);
   }
-  if (result == reading::wrong_type)
+  if (result == read_result::wrong_type)
     out.push_back(
       {problem_kind::type, path,
        fmt::format("{} is not a count, allowed: {}", to_text(from), allowed()),
        from.place});
-  else if (result == reading::too_large || value < range_.lo
+  else if (result == read_result::too_large || value < range_.lo
            || value > range_.hi)
     out.push_back(
       {problem_kind::range, path,

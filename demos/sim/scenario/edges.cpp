@@ -42,6 +42,28 @@ void describe(field_visitor& v, edge_rule& c) {
   v.on({"stack", "the policies on the caller's side; none if empty"}, c.stack);
   v.on({"idempotent", "whether these calls may be carried out twice"},
        c.idempotent);
+  v.on({"balancer", "how the caller chooses one of a service's replicas"},
+       c.balancer);
+  v.on({"jitter", "the mean of what is added to the latency, exponentially"},
+       c.jitter, range<duration>{duration::zero(), longest_time});
+  v.on({"loss", "share of the messages that are lost"}, c.loss,
+       range<double>{0.0, 1.0});
+  v.on({"duplication", "share of the calls whose answer was lost that arrive a "
+                       "second time"},
+       c.duplication, range<double>{0.0, 1.0});
+  v.on({.key = "bandwidth",
+        .help = "of each caller, in each direction; 0: no limit",
+        .unit = "bytes per second"},
+       c.bandwidth, range<double>{0.0, 1e15});
+  constexpr range<std::int64_t> any_size{0, 1'000'000'000};
+  v.on({.key = "call_size",
+        .help = "of a call, for each item of a batch",
+        .unit = "bytes"},
+       c.call_size, any_size);
+  v.on({.key = "answer_size",
+        .help = "of an answer, for each item of a batch",
+        .unit = "bytes"},
+       c.answer_size, any_size);
 }
 
 // -- matching -----------------------------------------------------------------
@@ -59,6 +81,19 @@ bool matches(const edge_rule& rule, std::string_view from,
          && std::any_of(rule.to.begin(), rule.to.end(), is_target);
 }
 
+// What a rule says of the network over what was said before.
+void add_network(const edge_rule& rule, network_config& into) {
+  into.jitter = rule.jitter.value_or(into.jitter);
+  into.loss = rule.loss.value_or(into.loss);
+  into.duplication = rule.duplication.value_or(into.duplication);
+  into.bandwidth = rule.bandwidth.value_or(into.bandwidth);
+  auto size = [](auto given, std::uint32_t before) {
+    return static_cast<std::uint32_t>(given.value_or(before));
+  };
+  into.call_size = size(rule.call_size, into.call_size);
+  into.answer_size = size(rule.answer_size, into.answer_size);
+}
+
 } // namespace
 
 edge_config edge_between(const arm_config& arm, std::string_view from,
@@ -73,8 +108,16 @@ edge_config edge_between(const arm_config& arm, std::string_view from,
       out.stack = *rule.stack;
     if (rule.idempotent)
       out.idempotent = *rule.idempotent;
+    if (rule.balancer)
+      out.balancer = *rule.balancer;
+    add_network(rule, out.network);
   }
   return out;
+}
+
+bool share_a_route(const edge_config& a, const edge_config& b) {
+  return a.stack == b.stack && a.latency == b.latency
+         && a.balancer == b.balancer && a.network == b.network;
 }
 
 } // namespace caisson::sim

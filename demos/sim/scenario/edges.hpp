@@ -34,4 +34,8 @@ private:
 [[nodiscard]] edge_config
 edge_between(const arm_config& arm, std::string_view from, std::string_view to);
 
+/// Whether a caller uses the same gates for both, if they lead to the same
+/// service.
+[[nodiscard]] bool share_a_route(const edge_config& a, const edge_config& b);
+
 } // namespace caisson::sim

@@ -40,7 +40,7 @@ public:
     else if (auto number = std::get_if<double>(&from.value))
       x_ = *number;
     else if (length && *length != unlimited)
-      x_ = seconds(*length);
+      x_ = to_seconds(*length);
     else
       out.push_back({problem_kind::type, path,
                      fmt::format("{} is not a bound, allowed: {}",
@@ -152,9 +152,10 @@ void resolve_bounds(expectation& c, const section& at) {
   if (c.success_at_most)
     add("success_at_most", "success", -infinity, *c.success_at_most);
   if (c.p99_at_most)
-    add("p99_at_most", "latency.p99", -infinity, seconds(*c.p99_at_most));
+    add("p99_at_most", "latency.p99", -infinity, to_seconds(*c.p99_at_most));
   if (c.recovers_within)
-    add("recovers_within", "recovery", -infinity, seconds(*c.recovers_within));
+    add("recovers_within", "recovery", -infinity,
+        to_seconds(*c.recovers_within));
   for (std::size_t i = 0; i < c.bounds.size(); ++i) {
     c.bounds[i].place = place_of(at.table, setting_path{"check"} / i);
     c.bounds[i].key = at.path / "check" / i;

@@ -1,38 +1,97 @@
 #include <sim/scenario/faults.hpp>
 
+#include <sim/scenario/edges.hpp>
 #include <sim/scenario/fields.hpp>
 
 #include <caisson/settings.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace caisson::sim {
+
+namespace {
+
+// What a fault of messages has in place of a target.
+void describe_messages(field_visitor& v, fault_config& c) {
+  constexpr std::string_view names = "names of groups, loads, services and "
+                                     "replicas, or \"*\" for all";
+  names_value from{c.from};
+  v.on({.key = "from",
+        .help = "one side of the messages",
+        .allowed = names,
+        .required = true,
+        .when = {"kind", {"partition", "loss", "delay"}}},
+       from);
+  names_value to{c.to};
+  v.on({.key = "to",
+        .help = "the other side",
+        .allowed = names,
+        .required = true,
+        .when = {"kind", {"partition", "loss", "delay"}}},
+       to);
+  v.choice({.key = "direction",
+            .help = "both: messages from either side to the other; one_way: "
+                    "only those that go from from to to",
+            .when = {"kind", {"partition", "loss", "delay"}}},
+           c.direction);
+  v.on({.key = "delay",
+        .help = "delay only: how much longer each message takes",
+        .when = {"kind", {"delay"}}},
+       c.delay, {shortest_time, longest_time});
+}
+
+} // namespace
 
 void describe(field_visitor& v, fault_config& c) {
   v.choice({.key = "kind",
             .help = "slow: work takes factor times as long; errors: a share of "
                     "rate fails; stall: nothing is begun; crash: all that is "
                     "inside is lost, and nobody gets in; capacity: only so "
-                    "many workers; flush: the caches are emptied",
+                    "many workers; flush: the caches are emptied; of messages: "
+                    "partition: all are lost; loss: a share of rate is lost; "
+                    "delay: they take longer",
             .required = true},
            c.kind);
   v.on({.key = "target",
-        .help = "the service",
-        .allowed = "the name of a service",
-        .required = true},
+        .help = "the service, or with its number one of its replicas",
+        .allowed = "the name of a service, or service#1, service#2, ...",
+        .required = true,
+        .when = {"kind",
+                 {"slow", "errors", "stall", "crash", "capacity", "flush"}}},
        c.target);
+  describe_messages(v, c);
   v.on({"at", "when it begins; before length"}, c.at,
        {duration::zero(), longest_time});
   v.on({.key = "for",
         .help = "how long it lasts; not for flush, which takes no time",
         .required = true,
-        .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}}},
+        .when = {"kind",
+                 {"slow", "errors", "stall", "crash", "capacity", "partition",
+                  "loss", "delay"}},
+        .one_of = "for"},
        c.lasts, {shortest_time, longest_time});
+  v.on({.key = "mttr",
+        .help = "the same at random, with this mean (mean time to repair)",
+        .needs = {"mtbf"},
+        .when = {"kind",
+                 {"slow", "errors", "stall", "crash", "capacity", "partition",
+                  "loss", "delay"}},
+        .one_of = "for"},
+       c.mttr, range<duration>{shortest_time, longest_time});
+  v.on({"mtbf",
+        "the fault comes at random and again and again, from at on: the "
+        "mean time from its end to the next one (mean time between "
+        "failures)"},
+       c.mtbf, range<duration>{std::chrono::milliseconds(1), longest_time});
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",
-        .help = "errors only: share of the requests",
-        .when = {"kind", {"errors"}}},
+        .help = "errors and loss only: share of the requests, or of the "
+                "messages",
+        .when = {"kind", {"errors", "loss"}}},
        c.rate, {0.0, 1.0});
   v.integer<std::uint32_t>({.key = "workers",
                             .help = "capacity only",
@@ -41,12 +100,26 @@ void describe(field_visitor& v, fault_config& c) {
                            c.workers, {0, 1'000'000});
 }
 
+std::string place_of(const fault_config& f) {
+  if (!hits_messages(f.kind))
+    return f.target;
+  auto arrow = f.direction == fault_direction::both ? "<->" : "->";
+  return fmt::format("{} {} {}", fmt::join(f.from, ", "), arrow,
+                     fmt::join(f.to, ", "));
+}
+
+std::size_t planned_faults(const arm_config& arm) {
+  auto n = std::ranges::count_if(arm.faults, [](auto& f) { return !f.mtbf; });
+  return static_cast<std::size_t>(n);
+}
+
 std::optional<duration> recovery_start(const arm_config& arm) {
-  if (arm.recovery_from || arm.faults.empty())
+  if (arm.recovery_from || planned_faults(arm) == 0)
     return arm.recovery_from;
   auto last = duration::zero();
   for (const auto& f : arm.faults)
-    last = std::max(last, plus(f.at, f.lasts));
+    if (!f.mtbf)
+      last = std::max(last, duration_sum(f.at, f.lasts));
   return last;
 }
 

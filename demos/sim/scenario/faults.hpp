@@ -3,12 +3,21 @@
 
 #include <sim/scenario/scenario.hpp>
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 namespace caisson::sim {
 
+/// How many of the arm's faults do not come at random.
+[[nodiscard]] std::size_t planned_faults(const arm_config& arm);
+
 /// When recovery is looked for from: `recovery_from`, or else the end of the
-/// last fault. Nothing if there is neither.
+/// last fault that does not come at random. Nothing if there is neither.
 [[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);
+
+/// What the fault hits: `db#3`, or of messages `east <-> west` or, if it is one
+/// way, `east -> west`.
+[[nodiscard]] std::string place_of(const fault_config& f);
 
 } // namespace caisson::sim

@@ -3,9 +3,12 @@
 #include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/edges.hpp>
+#include <sim/scenario/groups.hpp>
 #include <sim/scenario/loads.hpp>
 #include <sim/scenario/services.hpp>
 #include <sim/scenario/stacks.hpp>
+
+#include <fmt/format.h>
 
 namespace caisson::sim {
 
@@ -34,6 +37,8 @@ void describe(field_visitor& v, arm_config& c) {
         .required = true,
         .nonempty = true},
        services);
+  groups_value groups{c.groups};
+  v.on({"group", "names for several loads, services and replicas"}, groups);
   v.on({"edge", "what lies between callers and services"}, c.edges);
   tables_by_name loads{c.loads};
   v.on({.key = "load",
@@ -90,14 +95,80 @@ void describe(field_visitor& v, call_config& c) {
        c.cache_skew, {0.0, 10.0});
 }
 
+void describe(field_visitor& v, autoscale_config& c) {
+  v.choice({"by", "utilization: the share of the workers that were busy since "
+                  "it last looked; queue: how many requests wait"},
+           c.by);
+  v.on({"target", "the utilization that it aims at, or how many may wait for "
+                  "each worker"},
+       c.target, {0.001, 1e6});
+  v.integer<std::uint32_t>({"min", "how many workers there are at least"},
+                           c.min, {1, most});
+  v.integer<std::uint32_t>({"max", "how many there are at most"}, c.max,
+                           {1, most});
+  v.on({"every", "how often it looks"}, c.every,
+       {std::chrono::milliseconds(1), longest_time});
+  v.on({"delay", "how long a new worker takes to start"}, c.delay,
+       {no_time, longest_time});
+  v.on({"cooldown", "how long after a decision no other one is made"},
+       c.cooldown, {no_time, longest_time});
+  v.on({"tolerance", "by which share of the target it may be missed without a "
+                     "change"},
+       c.tolerance, {0.0, 1.0});
+}
+
+void check(const autoscale_config& c, const setting_path& path, problems& out) {
+  if (c.max < c.min)
+    out.push_back(
+      {problem_kind::relation, path / "max",
+       fmt::format("{} is less than min, which is {}", c.max, c.min)});
+  if (c.by == scaling::utilization && c.target > 1)
+    out.push_back({problem_kind::relation, path / "target",
+                   fmt::format("{} is more than 1, which a utilization never "
+                               "is, allowed with by = \"utilization\": at most "
+                               "1",
+                               to_text(c.target))});
+}
+
 void describe(field_visitor& v, service_config& c) {
+  v.integer<std::uint32_t>(
+    {"replicas", "how many of it there are, each with its own workers, queue, "
+                 "caches and policies"},
+    c.replicas, {1, 1000});
   count_value workers{c.workers, {1, most}};
-  v.on({"workers", "how many requests it works on at once"}, workers);
+  v.on({"workers", "how many requests each replica works on at once"}, workers);
+  v.on({.key = "autoscale",
+        .help = "changes the number of workers, which begins with workers",
+        .allowed = "a table"},
+       c.autoscale);
   count_value queue{c.queue, {0, 1'000'000'000}};
-  v.on({"queue", "how many requests may wait for a worker; beyond that they "
-                 "are refused"},
+  v.on({"queue", "how many requests may wait for a worker of a replica; beyond "
+                 "that they are refused"},
        queue);
-  v.choice({"order", "in which order those that wait are served"}, c.order);
+  v.choice({"order", "in which order those that wait are served: fifo: the "
+                     "oldest first; lifo: the newest first; adaptive_lifo: "
+                     "the newest while more than lifo_above wait, else the "
+                     "oldest; codel: the oldest, and some are shed while all "
+                     "wait for long; deadline_first: the earliest deadline; "
+                     "priority: the highest priority"},
+           c.order);
+  v.integer<std::uint32_t>(
+    {.key = "lifo_above",
+     .help = "adaptive_lifo only: the newest is next while more than so many "
+             "wait",
+     .when = {"order", {"adaptive_lifo"}}},
+    c.lifo_above, {0, 1'000'000'000});
+  v.on({.key = "codel_target",
+        .help = "codel only: shedding begins when every wait was at least as "
+                "long as this throughout an interval, and ends with one that "
+                "was shorter",
+        .when = {"order", {"codel"}}},
+       c.codel_target, {shortest_time, longest_time});
+  v.on({.key = "codel_interval",
+        .help = "codel only: how long that must last, and then the time "
+                "between two that are shed, which shrinks with their number",
+        .when = {"order", {"codel"}}},
+       c.codel_interval, {shortest_time, longest_time});
   v.choice({"abandoned", "work whose caller has given up: finish: it is done "
                          "all the same; skip: it is not begun any more; "
                          "cancel: it is dropped at once"},

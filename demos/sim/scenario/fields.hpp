@@ -21,6 +21,7 @@ void describe(field_visitor& v, operation_config& c);
 void describe(field_visitor& v, call_config& c);
 /// What belongs to the service and not to its unnamed operation.
 void describe(field_visitor& v, service_config& c);
+void describe(field_visitor& v, autoscale_config& c);
 void describe(field_visitor& v, edge_rule& c);
 void describe(field_visitor& v, load_config& c);
 void describe(field_visitor& v, fault_config& c);
@@ -32,6 +33,7 @@ void describe(field_visitor& v, expectation& c);
 /// Reports what can only be known of a world as a whole: names that there are
 /// not, circles of calls, times after the end.
 void check(const arm_config& c, const setting_path& path, problems& out);
+void check(const autoscale_config& c, const setting_path& path, problems& out);
 void check(const load_config& c, const setting_path& path, problems& out);
 void check(const metric_bound& c, const setting_path& path, problems& out);
 
@@ -46,7 +48,19 @@ namespace caisson {
 
 template <>
 struct enum_names<sim::queue_order> {
-  static constexpr std::string_view value[] = {"fifo", "lifo"};
+  static constexpr std::string_view value[] = {
+    "fifo", "lifo", "adaptive_lifo", "codel", "deadline_first", "priority"};
+};
+
+template <>
+struct enum_names<sim::scaling> {
+  static constexpr std::string_view value[] = {"utilization", "queue"};
+};
+
+template <>
+struct enum_names<sim::balancing> {
+  static constexpr std::string_view value[] = {"round_robin", "random",
+                                               "power_of_two", "least_pending"};
 };
 
 template <>
@@ -66,8 +80,14 @@ struct enum_names<sim::retry_rule> {
 
 template <>
 struct enum_names<sim::fault_kind> {
-  static constexpr std::string_view value[] = {"slow",  "errors",   "stall",
-                                               "crash", "capacity", "flush"};
+  static constexpr std::string_view value[] = {
+    "slow",  "errors",    "stall", "crash", "capacity",
+    "flush", "partition", "loss",  "delay"};
+};
+
+template <>
+struct enum_names<sim::fault_direction> {
+  static constexpr std::string_view value[] = {"both", "one_way"};
 };
 
 template <>

@@ -67,7 +67,7 @@ void read_traces(arm_config& arm, const std::filesystem::path& base,
       return p.key.starts_with(path);
     });
     if (load.trace && !wrong)
-      for (auto& p : placed(read_trace_of(load, path, base), root))
+      for (auto& p : with_places(read_trace_of(load, path, base), root))
         out.push_back(std::move(p));
   }
 }

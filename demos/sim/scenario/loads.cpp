@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <limits>
 #include <utility>
 
@@ -140,6 +141,20 @@ void describe_rate(field_visitor& v, load_config& c) {
         .help = "multiplies the rate of a profile or of a trace",
         .needs = {"profile", "trace"}},
        c.scale, {1e-6, 1e6});
+  v.on(
+    {.key = "burst",
+     .help = "poisson only: how many times the rate a burst has; bursts come "
+             "and go at random",
+     .when = {"kind", {"poisson"}}},
+    c.burst, {0.0, 1e6});
+  v.on({.key = "burst_every",
+        .help = "the mean time from the end of a burst to the next one",
+        .needs = {"burst"}},
+       c.burst_every, {std::chrono::milliseconds(1), longest_time});
+  v.on({.key = "burst_for",
+        .help = "the mean length of a burst",
+        .needs = {"burst"}},
+       c.burst_for, {std::chrono::milliseconds(1), longest_time});
   v.integer<std::uint32_t>({.key = "users",
                             .help = "closed only: how many",
                             .required = true,
@@ -172,9 +187,20 @@ void describe_client(field_visitor& v, load_config& c) {
            rule);
   c.retry_timeouts_only = rule == retry_rule::timeout;
   using limits = std::numeric_limits<std::int32_t>;
-  v.integer<std::int32_t>({"priority", "of the calls, for limits that know "
-                                       "priorities"},
+  v.integer<std::int32_t>({"priority", "of the calls, for services and limits "
+                                       "that know priorities; higher is more "
+                                       "important"},
                           c.priority, {limits::min(), limits::max()});
+  v.integer<std::uint32_t>({"keys", "more than 0: the calls of each request "
+                                    "have one of so many keys, for policies "
+                                    "per key"},
+                           c.keys, {0, 1'000'000});
+  v.on({.key = "key_skew",
+        .help = "how much more often the first keys are asked for, by Zipf's "
+                "law: key i with a probability proportional to 1 / i to the "
+                "power of this; 0: all equally",
+        .needs = {"keys"}},
+       c.key_skew, {0.0, 10.0});
 }
 
 // Reports points that are not where the profile begins, or not after the one
@@ -220,6 +246,9 @@ void check(const load_config& c, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "stop",
                    fmt::format("{} is not after start, which is {}",
                                to_text(c.stop), to_text(c.start))});
+  if (c.burst != 1 && c.trace)
+    out.push_back({problem_kind::relation, path / "burst",
+                   "has no effect on a trace, allowed: rate or profile"});
   check_profile(c, path / "profile", out);
 }
 

@@ -29,12 +29,16 @@ inline constexpr std::array<std::string_view, 7> latency_metric_names{
 };
 
 /// What follows `service.NAME.`.
-inline constexpr std::array<std::string_view, 19> service_metric_names{
-  "arrivals",    "refused",      "refused_share", "down",         "completed",
-  "failed",      "abandoned",    "lost",          "late",         "started",
-  "waited",      "waited_share", "wait",          "time",         "sojourn",
-  "utilization", "inside",       "queue_max",     "little_error",
+inline constexpr std::array<std::string_view, 20> service_metric_names{
+  "arrivals",  "refused",     "refused_share", "shed",      "down",
+  "completed", "failed",      "abandoned",     "lost",      "late",
+  "started",   "waited",      "waited_share",  "wait",      "time",
+  "sojourn",   "utilization", "inside",        "queue_max", "little_error",
 };
+
+/// What follows `edge.NAME.`.
+inline constexpr std::array<std::string_view, 4> edge_metric_names{
+  "calls", "lost_calls", "lost_answers", "repeated"};
 
 /// All names of numbers of any arm, those with a `*` standing for a name or an
 /// error's kind.

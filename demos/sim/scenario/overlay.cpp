@@ -88,8 +88,7 @@ void keep_sources(settings& load,
   }
 }
 
-// Takes out of a load what cannot stand beside what an arm sets.
-void drop_alternatives(settings& load, const settings& arm) {
+void drop_in_load(settings& load, const settings& arm) {
   if (arm.contains("target") || arm.contains("mix")) {
     load.erase("target");
     load.erase("mix");
@@ -105,20 +104,42 @@ void drop_alternatives(settings& load, const settings& arm) {
       keep_sources(load, {key});
 }
 
+// What belongs to one order of a queue alone.
+void drop_in_service(settings& service, const settings& arm) {
+  auto order = arm.find("order");
+  if (order == arm.end())
+    return;
+  auto name = detail::text_in(order->second);
+  if (name != "adaptive_lifo")
+    service.erase("lifo_above");
+  if (name != "codel") {
+    service.erase("codel_target");
+    service.erase("codel_interval");
+  }
+}
+
 void merge_load(std::string_view key, setting& into, const setting& from) {
   auto a = std::get_if<settings>(&into.value);
   auto b = std::get_if<settings>(&from.value);
   if (a && b)
-    drop_alternatives(*a, *b);
+    drop_in_load(*a, *b);
   merge_each<replace>(key, into, from);
+}
+
+void merge_service(std::string_view key, setting& into, const setting& from) {
+  auto a = std::get_if<settings>(&into.value);
+  auto b = std::get_if<settings>(&from.value);
+  if (a && b)
+    drop_in_service(*a, *b);
+  merge_each<merge_in_service>(key, into, from);
 }
 
 merger merger_of(std::string_view key) {
   if (key == "service")
-    return merge_each<merge_each<merge_in_service>>;
+    return merge_each<merge_service>;
   if (key == "load")
     return merge_each<merge_load>;
-  if (key == "stack" || key == "expect")
+  if (key == "stack" || key == "expect" || key == "group")
     return merge_each<replace>;
   if (key == "edge" || key == "fault")
     return append;
@@ -165,6 +186,14 @@ settings overlaid(const settings& base, const settings& arm) {
       merger_of(key)(key, i->second, value);
   }
   return out;
+}
+
+void drop_alternatives(std::string_view sort, settings& table,
+                       const settings& more) {
+  if (sort == "load")
+    drop_in_load(table, more);
+  else if (sort == "service")
+    drop_in_service(table, more);
 }
 
 setting_path key_in_file(const setting_path& key, std::string_view place,

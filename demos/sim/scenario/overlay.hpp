@@ -18,6 +18,12 @@ namespace caisson::sim {
 /// of `base`; everything else that `arm` sets replaces what `base` says.
 [[nodiscard]] settings overlaid(const settings& base, const settings& arm);
 
+/// Takes out of the table of a load or service, as it is in a world or an arm,
+/// what cannot stand beside those keys that `more` sets. `sort`: `load` or
+/// `service`, others have nothing of the kind.
+void drop_alternatives(std::string_view sort, settings& table,
+                       const settings& more);
+
 /// The key in the file of what has the key `key` in the world of an arm, and
 /// the place `place`: with the prefix `arm.NAME` if `arm` sets it.
 [[nodiscard]] setting_path

@@ -10,6 +10,7 @@
 #include <sim/scenario/services.hpp>
 
 #include <caisson/detail/file_order.hpp>
+#include <caisson/detail/settings_text.hpp>
 #include <caisson/toml.hpp>
 
 #include <fmt/format.h>
@@ -70,6 +71,7 @@ public:
            {0, std::numeric_limits<std::int64_t>::max()});
     result_.seed = static_cast<std::uint64_t>(seed);
     take_parts(top);
+    auto sweep = top.take("sweep");
     // What differs from the world in the file. They are read when it is known
     // which of its keys are misspelled.
     std::vector<std::pair<std::string, section>> arms;
@@ -82,6 +84,8 @@ public:
       read_arm(name, at);
     if (result_.arms.empty())
       read_arm_world({}, {{}, {}});
+    if (sweep)
+      read_sweep_table(*sweep);
     for (auto& p : found_.take())
       if (p.kind != problem_kind::missing || !misspelled_.contains(p.key))
         out_.push_back(std::move(p));
@@ -89,6 +93,12 @@ public:
   }
 
 private:
+  void read_sweep_table(const setting& s) {
+    auto path = setting_path{} / "sweep";
+    if (auto table = detail::table_in(s, path, out_))
+      result_.sweep = read_sweep({*table, path, s.place}, root_, out_);
+  }
+
   // Takes the keys of a world; they are looked at when it is read.
   void take_parts(settings_reader& from) const {
     for (const auto& key : parts_)
@@ -167,21 +177,20 @@ problems sorted_by_place(problems found, std::string_view source) {
   return out;
 }
 
-// `found` is what was wrong with reading the values themselves.
-scenario scenario_from(const settings& root, std::string_view source,
+} // namespace
+
+scenario scenario_from(const settings& root, std::string_view source_name,
                        const std::filesystem::path& base, problems found) {
   problems more;
-  auto result = scenario_reader{root, source, base, more}.read();
+  auto result = scenario_reader{root, source_name, base, more}.read();
   // A value that cannot be read is reported already and missing from `root`,
   // which must not be reported again.
-  add_problems(std::move(more), {root, {}, source}, found);
+  add_problems(std::move(more), {root, {}, source_name}, found);
   if (found.empty())
     return result;
   add_hints(found);
-  throw config_error{sorted_by_place(std::move(found), source)};
+  throw config_error{sorted_by_place(std::move(found), source_name)};
 }
-
-} // namespace
 
 scenario parse_scenario(std::string_view text, std::string_view source_name,
                         const std::filesystem::path& base) {

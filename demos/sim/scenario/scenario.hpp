@@ -3,6 +3,7 @@
 
 #include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution.hpp>
+#include <sim/scenario/sweep_config.hpp>
 #include <sim/scenario/trace.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
@@ -34,8 +35,21 @@ inline constexpr std::uint32_t no_limit = count_value::unlimited;
 
 // -- services -----------------------------------------------------------------
 
-/// In which order a service serves those that wait.
-enum class queue_order { fifo, lifo };
+/// In which order a service serves those that wait for their first worker.
+enum class queue_order {
+  /// The oldest first.
+  fifo,
+  /// The newest first.
+  lifo,
+  /// The oldest first, but the newest while more than `lifo_above` wait.
+  adaptive_lifo,
+  /// The oldest first; those that have waited too long for too long are shed.
+  codel,
+  /// Those whose deadline comes first; those without one last.
+  deadline_first,
+  /// Those with the highest priority; the oldest of them first.
+  priority,
+};
 
 /// What a service does with work whose caller has given up.
 enum class abandoned_work {
@@ -45,6 +59,33 @@ enum class abandoned_work {
   skip,
   /// It drops it at once, whether it has begun or not.
   cancel,
+};
+
+/// What an autoscaler looks at.
+enum class scaling {
+  /// The share of the workers that were busy since it last looked.
+  utilization,
+  /// How many requests wait.
+  queue,
+};
+
+/// Changes the number of a service's workers.
+struct autoscale_config {
+  scaling by = scaling::utilization;
+  /// The utilization that it aims at, or how many may wait for each worker:
+  /// 0.001 to 1000000.
+  double target = 0.7;
+  /// How many workers there are at least and at most: 1 to 1000000.
+  std::uint32_t min = 1;
+  std::uint32_t max = 100;
+  /// How often it looks.
+  duration every = std::chrono::seconds(15);
+  /// How long a new worker takes to start.
+  duration delay = std::chrono::seconds(30);
+  /// How long after a decision no other one is made.
+  duration cooldown = std::chrono::seconds(60);
+  /// By which share of the target it may be missed without a change: 0 to 1.
+  double tolerance = 0.1;
 };
 
 /// A call of one operation to another service.
@@ -90,11 +131,23 @@ struct operation_config {
 
 struct service_config {
   std::string name;
-  /// How many requests it works on at once: 1 to 1000000, or no_limit.
+  /// How many of it there are, each with its own workers, queue, caches and
+  /// policies: 1 to 1000.
+  std::uint32_t replicas = 1;
+  /// How many requests each replica works on at once: 1 to 1000000, or
+  /// no_limit.
   std::uint32_t workers = 1;
-  /// How many may wait for a worker: 0 to 1000000000, or no_limit.
+  /// Changes `workers`, which is the number at the start.
+  std::optional<autoscale_config> autoscale = {};
+  /// How many may wait for a worker of it: 0 to 1000000000, or no_limit.
   std::uint32_t queue = no_limit;
   queue_order order = queue_order::fifo;
+  /// `adaptive_lifo`: 0 to 1000000000.
+  std::uint32_t lifo_above = 10;
+  /// `codel`: a wait of at least this is too long, if none was shorter
+  /// throughout an interval.
+  duration codel_target = std::chrono::milliseconds(5);
+  duration codel_interval = std::chrono::milliseconds(100);
   abandoned_work abandoned = abandoned_work::finish;
   /// Whether a worker takes other work while its request waits for calls.
   bool async = false;
@@ -115,6 +168,38 @@ struct service_config {
 
 // -- edges --------------------------------------------------------------------
 
+/// How a caller chooses one of a service's replicas.
+enum class balancing {
+  /// One after the other.
+  round_robin,
+  /// Any, with equal probability.
+  random,
+  /// Of two at random, the one with fewer calls of this caller under way.
+  power_of_two,
+  /// The one with the fewest calls of this caller under way.
+  least_pending,
+};
+
+/// The network between a caller and a service. What is said of messages holds
+/// for calls and for their answers, each for itself.
+struct network_config {
+  /// The mean of what is added to the latency of each message, exponentially.
+  duration jitter = duration::zero();
+  /// Share of the messages that are lost: 0 to 1.
+  double loss = 0;
+  /// Share of the calls whose answer was lost that arrive a second time: 0 to
+  /// 1.
+  double duplication = 0;
+  /// Bytes per second and direction, for each caller; 0: no limit.
+  double bandwidth = 0;
+  /// Bytes of a call, per item of a batch, and of its answer: 0 to 1000000000.
+  std::uint32_t call_size = 1000;
+  std::uint32_t answer_size = 1000;
+
+  friend bool operator==(const network_config&, const network_config&)
+    = default;
+};
+
 /// What lies between a caller and a service, resolved for one pair.
 struct edge_config {
   /// One way.
@@ -123,6 +208,8 @@ struct edge_config {
   std::string stack;
   /// Whether these calls may be carried out twice.
   bool idempotent = true;
+  balancing balancer = balancing::round_robin;
+  network_config network = {};
 };
 
 /// An entry of `[[edge]]`.
@@ -134,6 +221,13 @@ struct edge_rule {
   std::optional<distribution> latency;
   std::optional<std::string> stack;
   std::optional<bool> idempotent;
+  std::optional<balancing> balancer = {};
+  std::optional<duration> jitter = {};
+  std::optional<double> loss = {};
+  std::optional<double> duplication = {};
+  std::optional<double> bandwidth = {};
+  std::optional<std::int64_t> call_size = {};
+  std::optional<std::int64_t> answer_size = {};
 };
 
 // -- load ---------------------------------------------------------------------
@@ -194,6 +288,16 @@ struct load_config {
   /// Only a timeout is retried, not an error that comes as an answer.
   bool retry_timeouts_only = false;
   std::int32_t priority = 0;
+  /// More than 0: each request has one of so many keys, 0 to 1000000.
+  std::uint32_t keys = 0;
+  /// How much more often the first keys are asked for, by Zipf's law: 0 to 10.
+  double key_skew = 0;
+  /// How many times the rate a burst has: 0 to 1000000; 1: there are none.
+  double burst = 1;
+  /// Means of the times between bursts and of their lengths, both exponentially
+  /// distributed.
+  duration burst_every = std::chrono::seconds(60);
+  duration burst_for = std::chrono::seconds(5);
 };
 
 // -- faults -------------------------------------------------------------------
@@ -212,16 +316,53 @@ enum class fault_kind {
   capacity,
   /// The caches are emptied. Takes no time.
   flush,
+  /// Every message between two groups is lost.
+  partition,
+  /// A share of `rate` of the messages between two groups is lost.
+  loss,
+  /// Every message between two groups takes longer by `delay`.
+  delay,
+};
+
+/// Whether a fault of this kind hits messages, and not a service.
+[[nodiscard]] constexpr bool hits_messages(fault_kind kind) {
+  return kind == fault_kind::partition || kind == fault_kind::loss
+         || kind == fault_kind::delay;
+}
+
+/// Which messages between two groups a fault hits.
+enum class fault_direction {
+  /// Those from either one to the other.
+  both,
+  /// Only those from the first one to the second one.
+  one_way,
 };
 
 struct fault_config {
   fault_kind kind = fault_kind::slow;
+  /// `service`, or `service#3` for one of its replicas.
   std::string target;
   duration at = duration::zero();
   duration lasts = duration::zero();
+  /// Comes at random from `at` on, this long on average after it was over the
+  /// last time.
+  std::optional<duration> mtbf = {};
+  /// Lasts so long on average, instead of `lasts`.
+  std::optional<duration> mttr = {};
   double factor = 10;
   double rate = 1;
   std::uint32_t workers = 1;
+  /// Faults of messages: names of groups, loads, services and replicas, or "*".
+  std::vector<std::string> from = {};
+  std::vector<std::string> to = {};
+  fault_direction direction = fault_direction::both;
+  duration delay = std::chrono::milliseconds(100);
+};
+
+/// Loads, services and replicas that have a name together.
+struct group_config {
+  std::string name;
+  std::vector<std::string> members;
 };
 
 // -- expectations -------------------------------------------------------------
@@ -266,6 +407,7 @@ struct arm_config {
   std::optional<duration> recovery_from;
 
   std::vector<service_config> services;
+  std::vector<group_config> groups;
   std::vector<edge_rule> edges;
   std::vector<load_config> loads;
   std::vector<fault_config> faults;
@@ -278,11 +420,19 @@ struct scenario {
   std::uint64_t seed = 1;
   /// In the order of the file; at least one.
   std::vector<arm_config> arms;
+  /// What `caisson sweep` varies.
+  sweep_config sweep;
 };
 
 /// Reads a scenario file and the traces that it names, which are looked for
 /// relative to it. Throws `config_error` with everything that is wrong.
 [[nodiscard]] scenario load_scenario(const std::filesystem::path& path);
+
+/// As `load_scenario`, from settings that have been read, with the problems of
+/// doing so.
+[[nodiscard]] scenario
+scenario_from(const settings& root, std::string_view source_name,
+              const std::filesystem::path& base, problems found = {});
 
 /// As `load_scenario`, from a text; `source_name` stands for the file in
 /// problems, and traces are looked for relative to `base`.

@@ -129,4 +129,8 @@ void value_of_service::check(const setting_path& path, problems& out) const {
   detail::check_fields(x_, path, out);
 }
 
+void value_of_service::relate(const setting_path& path, problems& out) const {
+  detail::check_relations(x_, path, out);
+}
+
 } // namespace caisson

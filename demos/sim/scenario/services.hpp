@@ -58,6 +58,7 @@ struct caisson::field_value_for<caisson::sim::service_config> final
   void read(const setting& from, const setting_path& path,
             problems& out) override;
   void check(const setting_path& path, problems& out) const override;
+  void relate(const setting_path& path, problems& out) const override;
 
 private:
   sim::service_config& x_;

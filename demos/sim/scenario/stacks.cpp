@@ -26,7 +26,8 @@ void stacks_value::read(const setting& from, const setting_path& path,
     auto table = detail::table_in(value, path / name, out);
     auto entry = table ? stack_from(*table, name, path / name, value.place, out)
                        : std::nullopt;
-    // One that is wrong is a stack all the same for those that use it.
+    // An invalid stack still exists for its users, so that they report no
+    // further problem.
     x_.insert_or_assign(name,
                         std::make_shared<const stack_entry>(
                           entry ? std::move(*entry) : stack_entry{stack{}}));

@@ -177,7 +177,7 @@ private:
     auto text = field_in(fields);
     double number = 0;
     return text && !parse_timestamp(*text)
-           && detail::read_number(*text, number) != detail::reading::good;
+           && detail::read_number(*text, number) != detail::read_result::good;
   }
 
   // False if the rest need not be read.
@@ -219,7 +219,7 @@ private:
 
   bool count(const std::string& text, const std::string& time) {
     double x = 0;
-    if (detail::read_number(text, x) != detail::reading::good || !(x >= 0)
+    if (detail::read_number(text, x) != detail::read_result::good || !(x >= 0)
         || !std::isfinite(x)) {
       rows_.bad(detail::quoted(text)
                 + " is not a count, allowed: a number that is not negative");
@@ -263,7 +263,7 @@ private:
   void keep(double n) {
     if (!within_cut(periods(index_++)))
       return;
-    add_rate(n / seconds(period_) * config_.speed);
+    add_rate(n / to_seconds(period_) * config_.speed);
     counted_ += n;
     ++kept_;
   }

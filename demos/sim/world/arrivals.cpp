@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace caisson::sim {
 
@@ -22,10 +23,13 @@ long double whole_if_close(long double sum) {
 
 } // namespace
 
-arrival_times::arrival_times(const load_config& load, draw_key key)
+arrival_times::arrival_times(const load_config& load, draw_key key,
+                             duration end)
   : given_(load.arrivals), poisson_(load.kind == load_kind::poisson),
     start_(load.start), stop_(load.stop), random_(key) {
   add_pieces(load);
+  if (load.burst != 1)
+    add_bursts(load, key.with("burst"), end);
 }
 
 void arrival_times::add_pieces(const load_config& load) {
@@ -47,6 +51,41 @@ void arrival_times::add_pieces(const load_config& load) {
     }
     pieces_.push_back(x);
   }
+}
+
+// Cuts the pieces where bursts begin and end.
+void arrival_times::add_bursts(const load_config& load, draw_key key,
+                               duration end) {
+  keyed_random random{key};
+  auto draw = [&](duration mean) {
+    return in_seconds(distribution::exponential(mean).draw(random));
+  };
+  auto base = std::exchange(pieces_, {});
+  auto last = in_seconds(end - load.start);
+  bool burst = false;
+  long double next = draw(load.burst_every);
+  long double at = 0;
+  long double sum = 0;
+  for (std::size_t i = 0; at < last;) {
+    const auto& p = base[i];
+    auto stop = std::min(next, last);
+    if (i + 1 < base.size())
+      stop = std::min(stop, base[i + 1].at);
+    auto times = burst ? static_cast<long double>(load.burst) : 1;
+    piece x{at, (p.rate + p.slope * (at - p.at)) * times, p.slope * times, sum};
+    auto width = stop - at;
+    sum += width * (x.rate + x.slope * width / 2);
+    pieces_.push_back(x);
+    at = stop;
+    if (at >= next) {
+      burst = !burst;
+      next = at + draw(burst ? load.burst_for : load.burst_every);
+    }
+    if (i + 1 < base.size() && at >= base[i + 1].at)
+      ++i;
+  }
+  // Nothing comes after the end.
+  pieces_.push_back({at, 0, 0, sum});
 }
 
 // How many requests come before the point; `sum` by the rates.
@@ -90,7 +129,7 @@ std::optional<duration> arrival_times::next(duration end) {
   }
   if (!at)
     return {};
-  auto t = plus(start_, *at);
+  auto t = duration_sum(start_, *at);
   if (t >= end || t >= stop_)
     return {};
   return t;

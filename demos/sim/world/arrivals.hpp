@@ -15,10 +15,13 @@ namespace caisson::sim {
 ///
 /// With a rate r(t), requests come where its integral R(t) passes 0, 1, 2, …
 /// (`constant`) or the points of a Poisson process of rate 1 (`poisson`). This
-/// gives a Poisson process of rate r(t) exactly, whatever the shape of r.
+/// gives a Poisson process of rate r(t) exactly, whatever the shape of r. With
+/// bursts, r is multiplied by the state of a Markov chain: a Markov-modulated
+/// Poisson process.
 class arrival_times {
 public:
-  arrival_times(const load_config& load, draw_key key);
+  /// `end`: of the run, after which there are no bursts.
+  arrival_times(const load_config& load, draw_key key, duration end);
 
   /// The next instant; nothing after the load's `stop`, nor after `end`.
   [[nodiscard]] std::optional<duration> next(duration end);
@@ -34,6 +37,7 @@ private:
   };
 
   void add_pieces(const load_config& load);
+  void add_bursts(const load_config& load, draw_key key, duration end);
   static long double passed_before(const rate_point& p, double scale,
                                    long double sum);
   [[nodiscard]] std::optional<long double> when(long double sum);

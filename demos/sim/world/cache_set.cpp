@@ -12,7 +12,7 @@ void cache_set::fill(const std::vector<planned_cache>& caches, draw_key key,
       continue;
     keyed_random random{key.with(until_.size())};
     for (auto& x : keys)
-      x = time_after(now, scaled(c.ttl, random.uniform()));
+      x = time_after(now, duration_times(c.ttl, random.uniform()));
   }
 }
 

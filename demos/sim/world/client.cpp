@@ -2,6 +2,8 @@
 
 #include <sim/world/purpose.hpp>
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace caisson::sim {
@@ -9,7 +11,7 @@ namespace caisson::sim {
 namespace {
 
 // After a request that took no time at all, a user of a closed loop waits at
-// least so long: he must not make requests for ever at one instant.
+// least this long: it must not make requests forever at one instant.
 constexpr auto shortest_round = std::chrono::milliseconds(1);
 
 } // namespace
@@ -18,9 +20,12 @@ client::client(caf::actor_config& cfg, const world_context& world,
                std::size_t load)
   : timed_actor(cfg, *world.time, timer_phase::last), world_(world),
     load_(load), config_(world.plan->arm.loads[load]),
-    arrivals_(config_, world.key.with("load").with(config_.name)),
+    arrivals_(config_, world.key.with("load").with(config_.name),
+              world.plan->arm.length),
     jitter_(world.key.with("pause").with(config_.name).value()) {
   world_.key = world.key.with("request").with(config_.name);
+  if (config_.keys > 0)
+    keys_.emplace(config_.keys, config_.key_skew);
 }
 
 // -- beginnings ---------------------------------------------------------------
@@ -94,6 +99,10 @@ void client::begin(std::uint32_t user, std::uint64_t round) {
   r->target = &pick(r->key);
   r->begun = now();
   r->patience = patience_of(r->key);
+  if (keys_) {
+    keyed_random random{r->key.with(purpose::call_key)};
+    r->call_key = keys_->draw(random) + 1;
+  }
   r->user = user;
   r->number = world_.recorder->offered(now(), load_);
   attempt(key, *r);
@@ -109,12 +118,14 @@ void client::attempt(std::uint64_t key, request& r) {
   call_options o;
   o.attempt = r.attempt;
   o.priority = config_.priority;
+  if (keys_)
+    o.key = fmt::format("{}", r.call_key);
   o.idempotent = r.target->idempotent ? idempotence::yes : idempotence::no;
   if (r.patience != unlimited) {
     r.timeout = timer().push(time_after(now(), r.patience), timeout_bit | key);
     // What comes at the end of the timeout is in time. At a deadline it would
     // not be.
-    o.deadline_ns = time_after(now(), plus(r.patience, duration{1}))
+    o.deadline_ns = time_after(now(), duration_sum(r.patience, duration{1}))
                       .time_since_epoch()
                       .count();
   }
@@ -126,7 +137,7 @@ void client::attempt(std::uint64_t key, request& r) {
   if (auto* details = world_.recorder->details())
     details->called({true, load_}, attempt_key, r.target->route, w,
                     world_.recorder->since_start(now()));
-  forward((*world_.gates)[r.target->route], attempt_key,
+  forward(world_.gate(r.target->route), attempt_key,
           caf::make_message(call{caf::make_message(w), std::move(o)}), false);
 }
 

@@ -3,6 +3,7 @@
 
 #include <sim/world/arrivals.hpp>
 #include <sim/world/ending.hpp>
+#include <sim/world/popularity.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
 #include <sim/world/world_context.hpp>
@@ -37,6 +38,8 @@ private:
     draw_key key{0};
     const planned_target* target = nullptr;
     time_point begun;
+    /// From 1 on; 0 for none.
+    std::uint32_t call_key = 0;
     /// How long each attempt is waited for.
     duration patience = unlimited;
     std::uint32_t attempt = 0;
@@ -73,6 +76,8 @@ private:
   time_point begin_;
   arrival_times arrivals_;
   random_source jitter_;
+  /// Nothing if the requests have no keys.
+  std::optional<popularity> keys_;
   slot_table<request> requests_;
   /// By attempt: its request. An entry stays until the attempt is answered,
   /// also when its request has not waited for that.

@@ -1,13 +1,14 @@
-// Records calls by route, and sample requests.
+// Records calls by route, and chosen requests.
 #pragma once
 
 #include <sim/world/ending.hpp>
 #include <sim/world/run_details.hpp>
+#include <sim/world/sample_recorder.hpp>
 
 #include <cstdint>
-#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -19,16 +20,12 @@ struct work;
 /// settings, but for the rows of edges.
 class details_recorder {
 public:
-  /// Who has made a call: a load or a service, by its index.
-  struct caller {
-    bool client = false;
-    std::size_t index = 0;
+  using caller = sample_caller;
 
-    friend auto operator<=>(const caller&, const caller&) = default;
-  };
-
-  details_recorder(std::size_t routes, const sample_settings& settings)
-    : settings_(settings), now_(routes) {}
+  /// Records samples, or a trace, or both.
+  details_recorder(std::size_t routes,
+                   const std::optional<sample_settings>& samples,
+                   const std::optional<trace_settings>& trace);
 
   // -- requests ---------------------------------------------------------------
 
@@ -48,6 +45,14 @@ public:
   /// Its caller does not wait for it any more.
   void call_given_up(caller who, std::uint64_t call, duration at);
 
+  // -- the network, by the link's number of parcels ---------------------------
+
+  /// The gate of the route has let an attempt go.
+  void sent(std::uint64_t link, std::uint64_t parcel, const work& what,
+            duration at);
+  /// Its answer is back at that gate.
+  void came_back(std::uint64_t link, std::uint64_t parcel, duration at);
+
   // -- attempts, by service and the order of the job --------------------------
 
   void entered(std::size_t service, std::uint64_t order, const work& what,
@@ -58,43 +63,28 @@ public:
   void left(std::size_t service, std::uint64_t order, std::string_view how,
             duration at);
 
+  // -- gates ------------------------------------------------------------------
+
+  /// By index of the breaker.
+  void breaker_changed(std::size_t breaker, const std::string& state,
+                       duration at);
+
   // -- results ----------------------------------------------------------------
 
   void end_second();
-  [[nodiscard]] const run_details& details() const noexcept { return all_; }
+  [[nodiscard]] run_details details(duration end) const;
 
 private:
-  using job_id = std::pair<std::size_t, std::uint64_t>;
+  /// Calls `f` with each recorder of requests.
+  template <class F>
+  void each(F f);
 
-  // A call of a sample.
-  struct place {
-    std::size_t sample = 0;
-    std::size_t call = 0;
-  };
-  struct work_place {
-    place at;
-    std::size_t work = 0;
-  };
-
-  void add_call(std::size_t sample, std::size_t parent, caller who,
-                std::uint64_t call, const work& what, duration at);
-  void end_call(caller who, std::uint64_t call, std::string_view how,
-                duration at);
-  sample_work* add_work(const work& what, duration at, work_place& into);
-  [[nodiscard]] sample_call& call_at(const place& p) {
-    return all_.samples[p.sample].calls[p.call];
-  }
-
-  sample_settings settings_;
   std::vector<edge_second> now_;
-  run_details all_;
-  std::uint32_t taken_ = 0;
-  /// By number of the request.
-  std::map<std::uint64_t, std::size_t> samples_;
-  std::map<std::pair<caller, std::uint64_t>, place> calls_;
-  /// The latest call of a sample with this key.
-  std::map<std::pair<std::size_t, std::uint64_t>, std::size_t> by_key_;
-  std::map<job_id, work_place> works_;
+  std::vector<std::vector<edge_second>> edges_;
+  std::optional<sample_recorder> samples_;
+  std::optional<sample_recorder> trace_;
+  trace_settings trace_settings_;
+  std::vector<breaker_change> breakers_;
 };
 
 } // namespace caisson::sim

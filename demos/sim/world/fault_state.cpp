@@ -17,8 +17,11 @@ void fault_state::begin(const fault_config& f) {
     case fault_kind::crash:
       ++crashes_;
       return;
-    case fault_kind::flush:
-      return; // It takes no time.
+    case fault_kind::flush: // It takes no time.
+    case fault_kind::partition:
+    case fault_kind::loss:
+    case fault_kind::delay:
+      return; // Not of a service.
   }
 }
 
@@ -35,9 +38,17 @@ void fault_state::end(const fault_config& f) {
     case fault_kind::crash:
       --crashes_;
       return;
-    case fault_kind::flush:
-      return; // It takes no time.
+    case fault_kind::flush: // It takes no time.
+    case fault_kind::partition:
+    case fault_kind::loss:
+    case fault_kind::delay:
+      return; // Not of a service.
   }
+}
+
+void fault_state::set_workers(std::uint32_t n) {
+  all_workers_ = n;
+  combine();
 }
 
 void fault_state::combine() {

@@ -26,6 +26,9 @@ public:
   [[nodiscard]] bool stalled() const noexcept { return stalls_ > 0; }
   [[nodiscard]] bool crashed() const noexcept { return crashes_ > 0; }
 
+  /// The service has so many workers without a fault from now on.
+  void set_workers(std::uint32_t n);
+
   /// How many workers there are.
   [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
 

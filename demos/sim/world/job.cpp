@@ -15,6 +15,7 @@ job job_for(const work_items& asked, const planned_operation& what,
   j.results = asked.results;
   if (const auto* options = asked.options) {
     j.priority = options->priority;
+    j.call_key = options->key;
     if (options->deadline_ns != 0)
       j.deadline = time_point{duration{options->deadline_ns}};
     // A further attempt is the same request, but it is not done in the same
@@ -32,7 +33,7 @@ duration first_work(const job& j) {
   if (!j.what->item_time.zero()) {
     keyed_random more{j.key.with(purpose::items)};
     for (std::uint32_t i = 0; i < j.items; ++i)
-      sum = plus(sum, j.what->item_time.draw(more));
+      sum = duration_sum(sum, j.what->item_time.draw(more));
   }
   return sum;
 }

@@ -10,6 +10,7 @@
 #include <caisson/detail/timer_queue.hpp>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct job {
   time_point arrived;
   time_point deadline = never;
   std::int32_t priority = 0;
+  /// For policies per key, also of the calls that it makes.
+  std::string call_key;
   /// More than one in a batch.
   std::uint32_t items = 1;
   /// How many results a batch wants; 0 for a single request.
@@ -54,9 +57,11 @@ struct job {
   std::uint32_t open_calls = 0;
   std::uint64_t first_call = 0;
   std::uint64_t last_call = 0;
-  /// Where it waits in a `job_queue`; `resumed`: after it has had a worker.
+  /// Where it waits in a `job_queue`; `resumed`: after it has had a worker;
+  /// `ranked`: among those that wait by rank.
   pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
   bool resumed = false;
+  bool ranked = false;
   timer_queue<std::uint64_t>::handle due_timer;
   time_point held_since;
   duration held = duration::zero();

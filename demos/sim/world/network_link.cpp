@@ -1,29 +1,77 @@
 #include <sim/world/network_link.hpp>
 
+#include <sim/scenario/fault_times.hpp>
+#include <sim/scenario/fields.hpp>
 #include <sim/world/purpose.hpp>
 #include <sim/world/work_items.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace caisson::sim {
 
 network_link::network_link(caf::actor_config& cfg, const world_context& world,
-                           const distribution& latency, caf::actor behind,
-                           bool counts, bool forwards_cancels)
-  : timed_actor(cfg, *world.time), world_(world), latency_(latency),
-    behind_(std::move(behind)), counts_(counts),
-    forwards_cancels_(forwards_cancels) {}
+                           link_plan plan)
+  : timed_actor(cfg, *world.time), world_(world), plan_(std::move(plan)),
+    edge_(world.plan->routes[plan_.route].edge),
+    balancer_(edge_.balancer, plan_.behind.size()),
+    faults_(world.plan->arm,
+            world.plan->ends_of(world.plan->routes[plan_.route], plan_.caller)),
+    knows_callers_(plan_.forwards_cancels || balances()) {}
 
 // What it still holds refers to gates, which refer to it.
 void network_link::on_exit() {
   super::on_exit();
   parcels_ = {};
   by_caller_.clear();
-  behind_ = nullptr;
+  plan_.behind.clear();
 }
 
-duration network_link::delay(draw_key key) const {
-  keyed_random random{key};
-  return latency_.draw(random);
+// Faults are the first thing to happen at their instant.
+void network_link::start() {
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const auto& arm = world_.plan->arm;
+    auto index = static_cast<std::size_t>(&faults_[i] - arm.faults.data());
+    for (const auto& x : fault_times(arm, index, 0, world_.key)) {
+      timer().push(time_after(now(), x.at), fault_begin | i);
+      timer().push(time_after(now(), duration_sum(x.at, x.lasts)),
+                   fault_end | i);
+    }
+  }
 }
+
+// -- a message on its way -----------------------------------------------------
+
+// How long it takes; nothing if it is lost.
+std::optional<duration> network_link::travel(draw_key key,
+                                             const message_faults::way& way) {
+  auto passes = (1 - edge_.network.loss) * way.passes;
+  if (way.cuts > 0
+      || (passes < 1
+          && keyed_random{key.with(purpose::lost)}.uniform() >= passes))
+    return std::nullopt;
+  keyed_random random{key};
+  auto out = duration_sum(edge_.latency.draw(random), way.delay);
+  if (edge_.network.jitter > duration::zero()) {
+    keyed_random more{key.with(purpose::jitter)};
+    out = duration_sum(
+      out, distribution::exponential(edge_.network.jitter).draw(more));
+  }
+  return out;
+}
+
+// How long a message waits for those before it and is being sent itself.
+duration network_link::transmission(time_point& free_at, std::uint64_t bytes) {
+  if (edge_.network.bandwidth <= 0)
+    return duration::zero();
+  auto takes = static_cast<double>(bytes) / edge_.network.bandwidth * 1e9;
+  constexpr double longest = 1e18;
+  free_at = time_after(std::max(free_at, now()),
+                       duration{std::llround(std::min(takes, longest))});
+  return free_at - now();
+}
+
+// -- calls --------------------------------------------------------------------
 
 void network_link::handle(portable::reply_to from, caf::message content) {
   auto asked = work_in(content);
@@ -37,42 +85,105 @@ void network_link::handle(portable::reply_to from, caf::message content) {
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
   p->from_client = asked.first->from_client;
   p->requests = asked.items;
-  if (forwards_cancels_ && from.sender())
-    by_caller_[{caf::actor_cast<caf::actor_addr>(from.sender()), from.number()}]
-      = key;
+  if (balances()) {
+    keyed_random random{p->key.with(purpose::replica)};
+    p->to = balancer_.choose(random);
+  }
+  keep_caller(key, from);
+  if (auto* details = world_.recorder->details())
+    details->sent(id(), key, *asked.first, world_.recorder->since_start(now()));
+  world_.recorder->edge(plan_.route, now(), &edge_summary::calls);
   p->from = std::move(from);
   p->content = std::move(content);
-  auto wait = delay(p->key.with(purpose::there));
-  if (wait == duration::zero())
-    deliver(key, *p);
+  if (edge_.network.duplication > 0)
+    p->again = p->content;
+  send(key, *p);
+}
+
+void network_link::keep_caller(std::uint64_t key,
+                               const portable::reply_to& from) {
+  if (knows_callers_ && from.sender())
+    by_caller_[{caf::actor_cast<caf::actor_addr>(from.sender()), from.number()}]
+      = key;
+}
+
+void network_link::send(std::uint64_t key, parcel& p) {
+  auto sent = transmission(free_there_, p.requests * edge_.network.call_size);
+  auto wait = travel(p.key.with(purpose::there), faults_.there(p.to));
+  if (!wait) {
+    world_.recorder->edge(plan_.route, now(), &edge_summary::lost_calls);
+    return give_up_on(key, p);
+  }
+  *wait = duration_sum(*wait, sent);
+  if (*wait == duration::zero())
+    deliver(key, p);
   else
-    timer().push(time_after(now(), wait), key);
+    timer().push(time_after(now(), *wait), key);
 }
 
 void network_link::deliver(std::uint64_t key, parcel& p) {
-  if (counts_ && p.from_client)
+  if (plan_.counts && p.from_client)
     world_.recorder->attempted(now(), p.requests);
   p.delivered = true;
-  forward(behind_, key, std::move(p.content), false);
+  forward(plan_.behind[p.to], key, std::move(p.content), false);
 }
+
+// -- answers ------------------------------------------------------------------
 
 void network_link::handle_answer(std::uint64_t key, caf::message content) {
   auto* p = parcels_.find(key);
   if (!p)
     return; // Answered before, which nobody behind does.
   p->content = std::move(content);
-  auto wait = delay(p->key.with(purpose::back));
-  if (wait == duration::zero())
+  auto sent = transmission(free_back_, p->requests * edge_.network.answer_size);
+  auto wait = travel(p->key.with(purpose::back), faults_.back(p->to));
+  if (!wait)
+    return answer_lost(key, *p);
+  *wait = duration_sum(*wait, sent);
+  if (*wait == duration::zero())
     answer(key, *p);
   else
-    timer().push(time_after(now(), wait), key);
+    timer().push(time_after(now(), *wait), key);
 }
 
 void network_link::answer(std::uint64_t key, parcel& p) {
-  if (forwards_cancels_ && p.from.sender())
+  if (auto* details = world_.recorder->details())
+    details->came_back(id(), key, world_.recorder->since_start(now()));
+  auto from = std::move(p.from);
+  auto content = std::move(p.content);
+  forget(key, p, from);
+  from.answer(this, std::move(content));
+}
+
+// The call may arrive once more, but not twice more.
+void network_link::answer_lost(std::uint64_t key, parcel& p) {
+  world_.recorder->edge(plan_.route, now(), &edge_summary::lost_answers);
+  keyed_random random{p.key.with(purpose::duplicate)};
+  if (p.again.empty() || random.uniform() >= edge_.network.duplication)
+    return give_up_on(key, p);
+  world_.recorder->edge(plan_.route, now(), &edge_summary::repeated);
+  p.content = std::exchange(p.again, {});
+  p.key = p.key.with(purpose::duplicate);
+  p.delivered = false;
+  send(key, p);
+}
+
+// -- ends ---------------------------------------------------------------------
+
+// Nothing will come of it. The balancer counts it until its caller knows.
+void network_link::give_up_on(std::uint64_t key, parcel& p) {
+  p.lost = true;
+  if (!balances() || p.given_up)
+    forget(key, p, p.from);
+}
+
+void network_link::forget(std::uint64_t key, const parcel& p,
+                          const portable::reply_to& from) {
+  if (knows_callers_ && from.sender())
     by_caller_.erase(
-      {caf::actor_cast<caf::actor_addr>(p.from.sender()), p.from.number()});
-  p.from.answer(this, std::move(p.content));
+      {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()});
+  if (balances() && !p.given_up)
+    balancer_.over(p.to);
   parcels_.put_back(key);
 }
 
@@ -86,20 +197,31 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
   auto* p = parcels_.find(key);
   if (!p || p->given_up)
     return;
+  if (p->lost)
+    return forget(key, *p, p->from);
   p->given_up = true;
-  timer().push(time_after(now(), delay(p->key.with(purpose::again))),
-               cancel_bit | key);
+  if (balances())
+    balancer_.over(p->to);
+  if (!plan_.forwards_cancels)
+    return;
+  if (auto wait = travel(p->key.with(purpose::again), faults_.there(p->to)))
+    timer().push(time_after(now(), *wait), cancel_bit | key);
 }
 
+// -- timers -------------------------------------------------------------------
+
 void network_link::fire(std::uint64_t payload) {
+  if ((payload & (fault_begin | fault_end)) != 0)
+    return fault_is_due(payload);
   auto key = payload & ~cancel_bit;
   auto* p = parcels_.find(key);
   if (!p)
     return;
   if ((payload & cancel_bit) != 0) {
-    // News that overtook its parcel finds nobody; the work is done in vain.
+    // A cancellation that overtook its parcel has no effect: the work is
+    // wasted.
     if (p->delivered)
-      tell_from_return_address(behind_,
+      tell_from_return_address(plan_.behind[p->to],
                                caf::make_message(cancelled{call_number(key)}));
     return;
   }
@@ -107,6 +229,21 @@ void network_link::fire(std::uint64_t payload) {
     answer(key, *p);
   else
     deliver(key, *p);
+}
+
+void network_link::fault_is_due(std::uint64_t payload) {
+  auto begins = (payload & fault_begin) != 0;
+  auto i = static_cast<std::size_t>(payload & ~(fault_begin | fault_end));
+  if (begins)
+    faults_.begin(i);
+  else
+    faults_.end(i);
+  const auto& r = world_.plan->routes[plan_.route];
+  auto kind = static_cast<std::size_t>(faults_[i].kind);
+  world_.recorder->log().line(world_.recorder->since_start(now()),
+                              "fault {} {} {}", r.gate_name(plan_.caller),
+                              enum_names<fault_kind>::value[kind],
+                              begins ? "begins" : "ends");
 }
 
 } // namespace caisson::sim

@@ -1,34 +1,50 @@
 // The network between a caller and a service.
 #pragma once
 
+#include <sim/world/balancer.hpp>
+#include <sim/world/message_faults.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
 #include <sim/world/world_context.hpp>
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace caisson::sim {
 
-/// Takes calls to what is behind it and answers back, each after a latency of
-/// its own: a later message may overtake an earlier one. What a caller gives up
-/// travels, too.
-///
-/// It also counts arrivals for services that have policies in front, since
-/// those may reject calls before the service sees them (`counts`), and lets
-/// what is behind it know when a caller gives up (`forwards_cancels`).
+/// What a network link leads to, and what it is to do on the way.
+struct link_plan {
+  /// Index of the route.
+  std::uint32_t route = 0;
+  /// Which replica of the caller uses it, from 0 on.
+  std::uint32_t caller = 0;
+  /// The replicas of the service, or the gates in front of them.
+  std::vector<caf::actor> behind;
+  /// Whether it counts arrivals from clients, for services that have policies
+  /// in front: those may reject calls before the service sees them.
+  bool counts = false;
+  /// Whether it lets what is behind it know when a caller gives up.
+  bool forwards_cancels = false;
+};
+
+/// Takes calls to one of the replicas behind it and answers back, each after a
+/// latency of its own: a later message may overtake an earlier one. What a
+/// caller gives up travels, too. Messages may be lost, and nobody is told; a
+/// call whose answer was lost may arrive once more.
 class network_link final : public timed_actor {
 public:
   network_link(caf::actor_config& cfg, const world_context& world,
-               const distribution& latency, caf::actor behind, bool counts,
-               bool forwards_cancels);
+               link_plan plan);
 
   const char* name() const override { return "caisson.sim.network_link"; }
 
   void on_exit() override;
 
 protected:
-  void start() override {}
+  void start() override;
   void handle(portable::reply_to from, caf::message content) override;
   void handle_answer(std::uint64_t key, caf::message content) override;
   void handle_cancelled(const caf::strong_actor_ptr& from,
@@ -41,30 +57,53 @@ private:
   struct parcel {
     portable::reply_to from;
     caf::message content;
+    /// The call, if it may have to arrive once more.
+    caf::message again;
     draw_key key{0};
     bool from_client = false;
     /// More than one in a batch.
     std::uint64_t requests = 1;
+    /// Which replica it goes to.
+    std::size_t to = 0;
     bool delivered = false;
     bool given_up = false;
+    /// It or its answer: nothing will come of it.
+    bool lost = false;
   };
 
-  // A timer for the news that a parcel was given up, instead of for the parcel
-  // itself.
+  // Marks the timer of a parcel's cancellation, or of a fault, instead of that
+  // of the parcel itself.
   static constexpr std::uint64_t cancel_bit = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t fault_end = std::uint64_t{1} << 60;
 
+  [[nodiscard]] bool balances() const { return plan_.behind.size() > 1; }
+  void keep_caller(std::uint64_t key, const portable::reply_to& from);
+  void send(std::uint64_t key, parcel& p);
   void deliver(std::uint64_t key, parcel& p);
   void answer(std::uint64_t key, parcel& p);
-  [[nodiscard]] duration delay(draw_key key) const;
+  void answer_lost(std::uint64_t key, parcel& p);
+  void give_up_on(std::uint64_t key, parcel& p);
+  void forget(std::uint64_t key, const parcel& p,
+              const portable::reply_to& from);
+  [[nodiscard]] std::optional<duration> travel(draw_key key,
+                                               const message_faults::way& way);
+  duration transmission(time_point& free_at, std::uint64_t bytes);
+  void fault_is_due(std::uint64_t payload);
 
   world_context world_;
-  distribution latency_;
-  caf::actor behind_;
-  bool counts_;
-  bool forwards_cancels_;
+  link_plan plan_;
+  const edge_config& edge_;
+  balancer balancer_;
+  message_faults faults_;
+  /// Whether it must know which parcel a caller means.
+  bool knows_callers_;
   slot_table<parcel> parcels_;
   /// Which parcel a caller means.
   std::map<caller, std::uint64_t> by_caller_;
+  /// From when on the next message can be sent, there and back.
+  time_point free_there_;
+  time_point free_back_;
 };
 
 } // namespace caisson::sim

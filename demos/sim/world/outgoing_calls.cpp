@@ -54,11 +54,13 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
                                          const work& w, time_point now) const {
   call_options o;
   o.priority = j.priority;
+  o.key = j.call_key;
   o.idempotent = plan.idempotent ? idempotence::yes : idempotence::no;
   auto deadline = config_.propagate_deadline ? j.deadline : never;
   // An answer at the very end of the timeout is in time.
   if (auto timeout = plan.config.timeout; timeout != unlimited)
-    deadline = std::min(deadline, time_after(now, plus(timeout, duration{1})));
+    deadline = std::min(deadline,
+                        time_after(now, duration_sum(timeout, duration{1})));
   if (deadline != never)
     o.deadline_ns = deadline.time_since_epoch().count();
   return caf::make_message(call{caf::make_message(w), std::move(o)});

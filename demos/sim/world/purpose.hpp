@@ -18,5 +18,10 @@ inline constexpr std::uint64_t mix = 9;
 inline constexpr std::uint64_t think = 10;
 inline constexpr std::uint64_t again = 11;
 inline constexpr std::uint64_t patience = 12;
+inline constexpr std::uint64_t replica = 13;
+inline constexpr std::uint64_t lost = 14;
+inline constexpr std::uint64_t jitter = 15;
+inline constexpr std::uint64_t duplicate = 16;
+inline constexpr std::uint64_t call_key = 17;
 
 } // namespace caisson::sim::purpose

@@ -59,6 +59,8 @@ struct service_second {
   std::uint64_t busy = 0;
   /// The longest queue within the second.
   std::uint64_t queue_max = 0;
+  /// How many workers there are at its end, if that changes; else 0.
+  std::uint64_t workers = 0;
 };
 
 /// How long the time is of which a verdict asks whether it was good, at least.
@@ -85,13 +87,15 @@ struct second_row {
   std::vector<std::string> breakers;
 };
 
-/// One service, over the whole run without the warm-up.
+/// One service, over the whole run without the warm-up, all of its replicas
+/// together.
 struct service_summary {
   std::string name;
-  /// Requests that came; `refused` of them found the queue full, `down` a
-  /// crashed service, the rest got in.
+  /// Requests that came; `refused` of them found the queue full or were `shed`
+  /// after a wait, `down` found a crashed service, the rest was served or lost.
   std::uint64_t arrivals = 0;
   std::uint64_t refused = 0;
+  std::uint64_t shed = 0;
   std::uint64_t down = 0;
   /// Answered with success, with an error.
   std::uint64_t completed = 0;
@@ -109,8 +113,8 @@ struct service_summary {
   duration mean_service = duration::zero();
   /// Mean over all that left, from arrival to leaving.
   duration mean_sojourn = duration::zero();
-  /// Busy workers, mean over time, divided by the number of workers; 0 if that
-  /// is unlimited.
+  /// Busy workers, mean over time, divided by the number of workers, which is
+  /// also a mean if it changes; 0 if that is unlimited.
   double utilization = 0;
   /// Requests inside, mean over time.
   double mean_inside = 0;
@@ -119,6 +123,22 @@ struct service_summary {
   /// and λW the sum of the times that requests spent inside, each kept by
   /// itself. 0 up to rounding, or what was recorded is wrong.
   double little_error = 0;
+  /// Each replica by itself, called `service#1` and so on; empty if there is
+  /// only one.
+  std::vector<service_summary> replicas = {};
+};
+
+/// The messages of a route that may lose some, or that takes its time with them
+/// otherwise than by a latency; without the warm-up.
+struct edge_summary {
+  /// The name of the route.
+  std::string name;
+  /// Calls that were sent. A batch is one.
+  std::uint64_t calls = 0;
+  std::uint64_t lost_calls = 0;
+  std::uint64_t lost_answers = 0;
+  /// Sent once more, since the answer was lost; if lost again, in lost_calls.
+  std::uint64_t repeated = 0;
 };
 
 /// A gate at the end of the run.
@@ -144,6 +164,16 @@ struct relapse {
   std::optional<std::uint32_t> until;
 
   friend bool operator==(const relapse&, const relapse&) = default;
+};
+
+/// A rule that a run has broken.
+struct violation {
+  /// The rule and where it is broken: the same for all runs that break it.
+  std::string rule;
+  /// What there is instead.
+  std::string text;
+
+  friend bool operator==(const violation&, const violation&) = default;
 };
 
 struct arm_result {
@@ -176,10 +206,13 @@ struct arm_result {
   std::vector<std::string> warnings;
 
   std::vector<service_summary> services;
+  std::vector<edge_summary> edges;
   std::vector<gate_summary> gates;
   /// Names of breakers: the gate's name and the layer's.
   std::vector<std::string> breakers;
   std::vector<second_row> seconds;
+  /// What `run_options::verify` has found.
+  std::vector<violation> violations;
   /// Nothing unless they were asked for.
   std::shared_ptr<const run_details> details;
 

@@ -1,5 +1,7 @@
 #include <sim/world/run_recorder.hpp>
 
+#include <sim/scenario/replicas.hpp>
+
 #include <caisson/detail/settings_text.hpp>
 
 #include <memory>
@@ -11,8 +13,23 @@ run_recorder::run_recorder(const world_plan& plan,
                            std::function<void(std::string_view)> log)
   : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
     by_operation_(plan.operations.size()) {
-  for (const auto& s : plan.arm.services)
-    services_.emplace_back(s.name, s.workers, plan.arm.warmup, plan.arm.length);
+  const auto& arm = plan.arm;
+  for (const auto& r : plan.routes)
+    edges_.push_back({.name = r.name});
+  for (const auto& s : arm.services) {
+    services_.push_back(
+      {service_recorder{s.name, all_workers(s), arm.warmup, arm.length}});
+    auto& own = replicas_.emplace_back();
+    for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)
+      own.emplace_back(replica_name(s, i), s.workers, arm.warmup, arm.length);
+  }
+}
+
+replica_recorder run_recorder::instance(std::size_t i) {
+  auto [service, replica] = plan_.instances[i];
+  auto& own = replicas_[service];
+  return {services_[service], own.empty() ? nullptr : &own[replica],
+          plan_.arm.services[service].workers};
 }
 
 std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
@@ -95,8 +112,11 @@ void run_recorder::gate_event(const event& e) {
   if (e.kind != event_kind::state_changed)
     return;
   auto found = breaker_index_.find({e.gate, e.layer});
-  if (found != breaker_index_.end())
-    breaker_states_[found->second] = e.to;
+  if (found == breaker_index_.end())
+    return;
+  breaker_states_[found->second] = e.to;
+  if (details_)
+    details_->breaker_changed(found->second, e.to, at);
 }
 
 request_counts run_recorder::counts_of(const tally& t) {
@@ -121,7 +141,7 @@ void run_recorder::end_second() {
   row.prompt_in_drain = second_.prompt_in_drain;
   row.latency = second_latency_.summary();
   for (auto& s : services_)
-    row.services.push_back(s.end_second());
+    row.services.push_back(s.all.end_second());
   row.breakers = breaker_states_;
   result_.seconds.push_back(std::move(row));
   if (details_)
@@ -148,10 +168,17 @@ arm_result run_recorder::result(time_point end) {
     if (asked_for(i))
       r.by_operation.emplace(plan_.operations[i].name,
                              by_operation_[i].summary());
-  for (auto& s : services_)
-    r.services.push_back(s.summary(since_start(end)));
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    r.services.push_back(services_[i].all.summary(since_start(end)));
+    for (auto& own : replicas_[i])
+      r.services.back().replicas.push_back(own.summary(since_start(end)));
+  }
+  for (std::size_t i = 0; i < edges_.size(); ++i)
+    if (plan_.routes[i].has_network)
+      r.edges.push_back(edges_[i]);
   if (details_)
-    r.details = std::make_shared<const run_details>(details_->details());
+    r.details = std::make_shared<const run_details>(
+      details_->details(since_start(end)));
   r.events = log_.lines();
   r.digest = log_.digest();
   return r;

@@ -5,6 +5,7 @@
 #include <sim/world/ending.hpp>
 #include <sim/world/event_log.hpp>
 #include <sim/world/histogram.hpp>
+#include <sim/world/replica_recorder.hpp>
 #include <sim/world/result.hpp>
 #include <sim/world/service_recorder.hpp>
 #include <sim/world/world_plan.hpp>
@@ -34,8 +35,9 @@ public:
   [[nodiscard]] duration since_start(time_point t) const { return t - start_; }
 
   /// From here on, records what `arm_result::details` has.
-  void record_details(const sample_settings& settings) {
-    details_.emplace(plan_.routes.size(), settings);
+  void record_details(const std::optional<sample_settings>& samples,
+                      const std::optional<trace_settings>& trace) {
+    details_.emplace(plan_.routes.size(), samples, trace);
   }
   /// Nothing unless details are recorded.
   [[nodiscard]] details_recorder* details() noexcept {
@@ -43,7 +45,8 @@ public:
   }
 
   event_log& log() noexcept { return log_; }
-  service_recorder& service(std::size_t i) { return services_[i]; }
+  /// For the instance `i` of the plan.
+  [[nodiscard]] replica_recorder instance(std::size_t i);
 
   // -- requests of clients ----------------------------------------------------
 
@@ -57,6 +60,20 @@ public:
                 duration waits);
   void answered_twice() { ++result_.answered_twice; }
   [[nodiscard]] std::uint64_t open_requests() const noexcept { return open_; }
+
+  // -- services ---------------------------------------------------------------
+
+  /// How many requests are inside the service `i` of the arm now.
+  [[nodiscard]] std::uint64_t inside(std::size_t i) const {
+    return services_[i].all.inside();
+  }
+
+  // -- routes -----------------------------------------------------------------
+
+  /// Counts a message of the route `i`.
+  void edge(std::size_t i, time_point now, std::uint64_t edge_summary::*what) {
+    edges_[i].*what += since_start(now) >= warmup_;
+  }
 
   // -- gates ------------------------------------------------------------------
 
@@ -99,7 +116,10 @@ private:
   histogram latency_;
   histogram second_latency_;
   std::vector<histogram> by_operation_;
-  std::vector<service_recorder> services_;
+  std::vector<edge_summary> edges_;
+  std::vector<service_records> services_;
+  /// By service; empty if it has one replica only.
+  std::vector<std::vector<service_recorder>> replicas_;
   std::optional<details_recorder> details_;
   std::vector<std::string> breaker_states_;
   std::map<std::pair<std::string, std::string>, std::size_t> breaker_index_;

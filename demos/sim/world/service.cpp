@@ -1,36 +1,37 @@
 #include <sim/world/service.hpp>
 
-#include <sim/scenario/fields.hpp>
+#include <sim/scenario/replicas.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
 
-namespace {
-
-// Timers of faults; all others name a request.
-constexpr std::uint64_t begin_bit = std::uint64_t{1} << 62;
-constexpr std::uint64_t end_bit = std::uint64_t{1} << 61;
-constexpr std::uint64_t fault_bits = begin_bit | end_bit;
-
-std::string_view name_of(fault_kind k) {
-  return enum_names<fault_kind>::value[static_cast<std::size_t>(k)];
-}
-
-} // namespace
-
 service::service(caf::actor_config& cfg, const world_context& world,
-                 std::size_t index, bool counts)
-  : timed_actor(cfg, *world.time), world_(world), index_(index),
-    config_(world.plan->arm.services[index]), counts_(counts), calls_(config_),
-    queue_(config_.order), fault_(config_.workers) {}
+                 std::size_t instance, bool counts)
+  : timed_actor(cfg, *world.time), world_(world), instance_(instance),
+    index_(world.plan->instances[instance].service),
+    replica_(world.plan->instances[instance].replica),
+    config_(world.plan->arm.services[index_]),
+    recorder_(world.recorder->instance(instance)),
+    name_(replica_name(config_, replica_)), counts_(counts), calls_(config_),
+    queue_(config_.order, config_.lifo_above), fault_(config_.workers) {
+  if (config_.order == queue_order::codel)
+    codel_.emplace(config_.codel_target, config_.codel_interval);
+  if (config_.replicas > 1)
+    mark_ = fmt::format(" @{}", replica_ + 1);
+}
 
 void service::start() {
   begin_ = now();
-  calls_.caches().fill(world_.plan->caches[index_],
-                       world_.key.with("cache").with(config_.name), begin_);
+  auto key = world_.key.with("cache").with(config_.name);
+  if (replica_ > 0)
+    key = key.with(replica_);
+  calls_.caches().fill(world_.plan->caches[index_], key, begin_);
   plan_faults();
+  plan_scaling();
 }
 
 // What it still holds refers to gates, which refer to it.
@@ -42,10 +43,10 @@ void service::on_exit() {
 }
 
 void service::fire(std::uint64_t payload) {
-  if ((payload & begin_bit) != 0)
-    fault_begins(*faults_[payload & ~fault_bits]);
-  else if ((payload & end_bit) != 0)
-    fault_ends(*faults_[payload & ~fault_bits]);
+  if ((payload & (fault_begin | fault_end)) != 0)
+    fault_is_due(payload);
+  else if ((payload & (scale_look | scale_start)) != 0)
+    scaling_is_due(payload);
   else if (auto* j = jobs_.find(payload))
     work_done(payload, *j);
   serve_next();
@@ -102,7 +103,7 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
                at());
   j->order = ++entered_;
   if (auto* details = world_.recorder->details())
-    details->entered(index_, j->order, *asked.first, at());
+    details->entered(instance_, j->order, *asked.first, at());
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
     j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
@@ -112,8 +113,11 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   if (!at_once)
     queue_.push_new(key, *j);
   recorder().entered(at(), queue_.size());
-  if (at_once)
-    begin_or_drop(key, *j);
+  if (!at_once)
+    return;
+  if (codel_)
+    codel_->nobody_waits();
+  begin_or_drop(key, *j);
 }
 
 // -- workers ------------------------------------------------------------------
@@ -128,6 +132,8 @@ void service::take_worker(job& j) {
   j.has_worker = true;
   j.held_since = now();
   recorder().busy_changed(at(), 1);
+  if (scaler_)
+    scaler_->busy_is(now(), busy_);
 }
 
 void service::free_worker(job& j) {
@@ -137,6 +143,8 @@ void service::free_worker(job& j) {
   j.has_worker = false;
   j.held += now() - j.held_since;
   recorder().busy_changed(at(), -1);
+  if (scaler_)
+    scaler_->busy_is(now(), busy_);
 }
 
 // Gives free workers to those that wait. Called at the end of each handler, so
@@ -147,8 +155,17 @@ void service::serve_next() {
     auto& j = *jobs_.find(key);
     queue_.remove(j);
     recorder().queue_is(queue_.size());
-    begin_or_drop(key, j);
+    if (is_shed(j))
+      shed(key, j);
+    else
+      begin_or_drop(key, j);
   }
+}
+
+// What nobody waits for any more is not judged: it is dropped anyway.
+bool service::is_shed(const job& j) {
+  return codel_ && !j.begun && !in_vain(j)
+         && codel_->sheds(now(), now() - j.arrived, queue_.size());
 }
 
 // Whether nobody waits for what has not been begun, and the service cares.
@@ -172,7 +189,7 @@ void service::begin(job_key key, job& j) {
   recorder().began(at(), world_.recorder->since_start(j.arrived),
                    queue_.size());
   note("begin", j);
-  work_for(key, j, scaled(first_work(j), slowness()));
+  work_for(key, j, duration_times(first_work(j), slowness()));
 }
 
 // -- work ---------------------------------------------------------------------
@@ -226,7 +243,7 @@ void service::do_step(job_key key, job& j) {
     }
     if (!j.has_worker)
       return queue_.push_resumed(key, j);
-    auto d = scaled(step_work(j), slowness());
+    auto d = duration_times(step_work(j), slowness());
     if (d > duration::zero())
       return work_for(key, j, d);
   }
@@ -248,8 +265,10 @@ void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
   while (e.made < c.count && (c.parallel || e.open == 0))
     if (auto x = calls_.make(key, j, entry, now())) {
       if (auto* details = world_.recorder->details())
-        details->called_for(index_, j.order, x->key, x->route, x->what, at());
-      forward((*world_.gates)[x->route], x->key, std::move(x->content), false);
+        details->called_for(instance_, j.order, x->key, x->route, x->what,
+                            at());
+      forward(world_.gate(x->route, replica_), x->key, std::move(x->content),
+              false);
     }
 }
 
@@ -272,7 +291,7 @@ void service::call_done(std::uint64_t key, job& j, caf::message content) {
   auto ended = outcome_of(content);
   auto ok = ended.ok;
   if (auto* details = world_.recorder->details())
-    details->call_over({false, index_}, key, plan.route, ending_of(ended),
+    details->call_over({false, instance_}, key, plan.route, ending_of(ended),
                        at());
   if (ok)
     calls_.remember(p, j, now());
@@ -290,8 +309,8 @@ void service::give_up_calls(job& j) {
     auto p = calls_.end(key, j);
     const auto& plan = j.what->steps[j.step].calls[p.entry];
     if (auto* details = world_.recorder->details())
-      details->call_given_up({false, index_}, key, at());
-    tell_from_return_address((*world_.gates)[plan.route],
+      details->call_given_up({false, instance_}, key, at());
+    tell_from_return_address(world_.gate(plan.route, replica_),
                              caf::make_message(cancelled{call_number(key)}));
   }
 }
@@ -327,6 +346,14 @@ void service::fail(job_key key, job& j, caf::message answer) {
   leave(key, j, std::move(answer));
 }
 
+void service::shed(job_key key, job& j) {
+  recorder().shed(at());
+  note("shed", j);
+  leave(key, j,
+        caf::make_message(
+          make_error(errc::shed, rejection{config_.name, {}, false, {}})));
+}
+
 void service::drop(job_key key, job& j) {
   recorder().abandoned(at());
   note("drop", j);
@@ -348,85 +375,26 @@ void service::handle_cancelled(const caf::strong_actor_ptr& from,
   serve_next();
 }
 
-// -- faults -------------------------------------------------------------------
-
-// Set before any other timer, so that a fault is the first thing to happen at
-// its instant.
-void service::plan_faults() {
-  for (const auto& f : world_.plan->arm.faults) {
-    if (f.target != config_.name)
-      continue;
-    auto i = faults_.size();
-    faults_.push_back(&f);
-    timer().push(time_after(begin_, f.at), begin_bit | i);
-    if (f.kind != fault_kind::flush)
-      timer().push(time_after(begin_, plus(f.at, f.lasts)), end_bit | i);
-  }
-}
-
-void service::fault_begins(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault {} {} begins", config_.name,
-                              name_of(f.kind));
-  fault_.begin(f);
-  if (f.kind == fault_kind::crash)
-    lose_all();
-  else if (f.kind == fault_kind::flush)
-    calls_.caches().flush();
-}
-
-void service::fault_ends(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault {} {} ends", config_.name,
-                              name_of(f.kind));
-  fault_.end(f);
-  if (f.kind == fault_kind::stall && !fault_.stalled())
-    take_deferred();
-}
-
-void service::take_deferred() {
-  for (auto& [key, content] : std::exchange(deferred_, {}))
-    handle_answer(key, std::move(content));
-}
-
-// In the order in which they came in.
-void service::lose_all() {
-  auto keys = jobs_.keys();
-  std::ranges::sort(keys, {},
-                    [this](auto key) { return jobs_.find(key)->order; });
-  for (auto key : keys) {
-    auto& j = *jobs_.find(key);
-    recorder().lost(at());
-    note("lose", j);
-    leave(key, j,
-          caf::make_message(make_error(errc::worker_down,
-                                       rejection{config_.name, {}, true, {}})));
-  }
-  deferred_.clear();
-  calls_.caches().flush();
-}
-
 // -- recording ----------------------------------------------------------------
-
-service_recorder& service::recorder() {
-  return world_.recorder->service(index_);
-}
 
 duration service::at() const {
   return world_.recorder->since_start(now());
 }
 
 void service::note(std::string_view what, const job& j) {
-  world_.recorder->log().line(at(), "{} {} #{}", what, j.what->name, j.request);
+  world_.recorder->log().line(at(), "{} {} #{}{}", what, j.what->name,
+                              j.request, mark_);
   auto* details = world_.recorder->details();
   if (details && what == "begin")
-    details->begun(index_, j.order, at());
+    details->begun(instance_, j.order, at());
   else if (details)
-    details->left(index_, j.order, what, at());
+    details->left(instance_, j.order, what, at());
 }
 
 void service::note(std::string_view what, const work& w) {
-  world_.recorder->log().line(at(), "{} {} #{}", what,
+  world_.recorder->log().line(at(), "{} {} #{}{}", what,
                               world_.plan->operations[w.operation].name,
-                              w.request);
+                              w.request, mark_);
   auto* details = world_.recorder->details();
   if (details && what != "arrive")
     details->turned_away(what, w, at());

@@ -1,33 +1,41 @@
 // A service of the simulated world.
 #pragma once
 
+#include <sim/world/autoscaler.hpp>
+#include <sim/world/codel.hpp>
 #include <sim/world/fault_state.hpp>
 #include <sim/world/job.hpp>
 #include <sim/world/job_queue.hpp>
 #include <sim/world/outgoing_calls.hpp>
+#include <sim/world/replica_recorder.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
 #include <sim/world/work_items.hpp>
 #include <sim/world/world_context.hpp>
 
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace caisson::sim {
 
-/// Works on requests with so many workers, lets the others wait, and calls
-/// other services through the gates of its routes.
+/// A service, or one of its replicas: works on requests with so many workers,
+/// lets the others wait, and calls other services through the gates of its
+/// routes.
 ///
 /// A request that finds a free worker is begun at once. Otherwise it waits, or
-/// is answered with `queue_full` when as many wait as may. At one instant the
-/// faults come first, then what ends, then what arrives.
+/// is answered with `queue_full` when as many wait as may, or later with `shed`
+/// if the service sheds what has waited for too long. At one instant the faults
+/// come first, then what ends, then what arrives.
 class service final : public timed_actor {
 public:
-  /// `counts`: whether it counts arrivals from clients.
-  service(caf::actor_config& cfg, const world_context& world, std::size_t index,
-          bool counts);
+  /// `instance`: its index in the plan; `counts`: whether it counts arrivals
+  /// from clients.
+  service(caf::actor_config& cfg, const world_context& world,
+          std::size_t instance, bool counts);
 
   const char* name() const override { return "caisson.sim.service"; }
 
@@ -42,6 +50,12 @@ protected:
   void fire(std::uint64_t payload) override;
 
 private:
+  // Timers of faults and of the autoscaler; all others name a request.
+  static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t fault_end = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t scale_look = std::uint64_t{1} << 60;
+  static constexpr std::uint64_t scale_start = std::uint64_t{1} << 59;
+
   // -- arrival ----------------------------------------------------------------
 
   void accept(portable::reply_to from, const work_items& asked);
@@ -57,6 +71,7 @@ private:
   void take_worker(job& j);
   void free_worker(job& j);
   void serve_next();
+  [[nodiscard]] bool is_shed(const job& j);
   void begin(job_key key, job& j);
 
   // -- work and calls ---------------------------------------------------------
@@ -76,26 +91,41 @@ private:
   void leave(job_key key, job& j, caf::message answer);
   void finish(job_key key, job& j);
   void fail(job_key key, job& j, caf::message answer);
+  void shed(job_key key, job& j);
   void drop(job_key key, job& j);
 
   // -- faults -----------------------------------------------------------------
 
+  [[nodiscard]] bool is_hit_by(const fault_config& f) const;
   void plan_faults();
+  void fault_is_due(std::uint64_t payload);
   void fault_begins(const fault_config& f);
   void fault_ends(const fault_config& f);
   void take_deferred();
   void lose_all();
 
+  // -- scaling ----------------------------------------------------------------
+
+  void plan_scaling();
+  void scaling_is_due(std::uint64_t payload);
+  void workers_changed(int by);
+
   // -- recording --------------------------------------------------------------
 
-  [[nodiscard]] service_recorder& recorder();
+  [[nodiscard]] replica_recorder& recorder() { return recorder_; }
   [[nodiscard]] duration at() const;
   void note(std::string_view what, const job& j);
   void note(std::string_view what, const work& w);
 
   world_context world_;
-  std::size_t index_;
+  std::size_t instance_;
+  std::uint32_t index_;
+  std::uint32_t replica_;
   const service_config& config_;
+  replica_recorder recorder_;
+  std::string name_;
+  /// What ends the lines of the event log: ` @3`, or nothing.
+  std::string mark_;
   bool counts_;
   time_point begin_;
 
@@ -104,6 +134,7 @@ private:
   std::uint64_t entered_ = 0;
   outgoing_calls calls_;
   job_queue queue_;
+  std::optional<codel> codel_;
   std::uint64_t busy_ = 0;
   /// Who may say that he has given up; kept only where that matters.
   std::map<job::caller, job_key> callers_;
@@ -111,6 +142,7 @@ private:
   /// Those of this service; timers name them by their index.
   std::vector<const fault_config*> faults_;
   fault_state fault_;
+  std::optional<autoscaler> scaler_;
   /// Answers that came during a stall.
   std::vector<std::pair<std::uint64_t, caf::message>> deferred_;
 };

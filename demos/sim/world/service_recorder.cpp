@@ -30,6 +30,8 @@ void service_recorder::integrate(duration now) {
   auto width = static_cast<long double>((upto - integrated_to_).count());
   inside_area_ += width * static_cast<long double>(inside_);
   busy_area_ += width * static_cast<long double>(busy_);
+  worker_area_ += width
+                  * static_cast<long double>(std::int64_t{workers_} + leaving_);
   integrated_to_ = upto;
 }
 
@@ -72,6 +74,17 @@ void service_recorder::began(duration now, duration arrived_at,
   wait_sum_ += static_cast<long double>((now - arrived_at).count());
 }
 
+void service_recorder::workers_changed(duration now, int by) {
+  integrate(now);
+  workers_change_ = true;
+  workers_ = static_cast<std::uint32_t>(std::int64_t{workers_} + by);
+}
+
+void service_recorder::leaving_changed(duration now, int by) {
+  integrate(now);
+  leaving_ += by;
+}
+
 void service_recorder::busy_changed(duration now, int by) {
   integrate(now);
   busy_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(busy_) + by);
@@ -83,6 +96,11 @@ void service_recorder::answered(duration now, bool ok, bool late) {
     return;
   ++(ok ? total_.completed : total_.failed);
   total_.late += late;
+}
+
+void service_recorder::shed(duration now) {
+  refused(now);
+  total_.shed += counts(now);
 }
 
 void service_recorder::abandoned(duration now) {
@@ -112,6 +130,7 @@ void service_recorder::left(duration now, duration arrived_at, bool started,
 service_second service_recorder::end_second() {
   auto out = now_;
   out.busy = busy_;
+  out.workers = workers_change_ ? workers_ : 0;
   now_ = {};
   now_.queue = out.queue;
   now_.queue_max = out.queue;
@@ -127,7 +146,9 @@ service_summary service_recorder::summary(duration end) {
   auto width = static_cast<long double>((integrated_to_ - from_).count());
   if (width > 0) {
     s.mean_inside = static_cast<double>(inside_area_ / width);
-    if (workers_ != no_limit)
+    if (workers_change_)
+      s.utilization = static_cast<double>(busy_area_ / worker_area_);
+    else if (workers_ != no_limit)
       s.utilization = static_cast<double>(busy_area_ / width
                                           / static_cast<long double>(workers_));
   }

@@ -25,9 +25,16 @@ public:
   void rejected_down(duration now);
   void entered(duration now, std::size_t queue);
   void began(duration now, duration arrived_at, std::size_t queue);
+  /// There are more or fewer workers from now on; called with 0 at the start of
+  /// a service whose number of workers changes.
+  void workers_changed(duration now, int by);
   /// A worker was occupied or set free.
+  /// So many more workers are gone, but end their work first.
+  void leaving_changed(duration now, int by);
   void busy_changed(duration now, int by);
   void answered(duration now, bool ok, bool late);
+  /// It waited in vain; it counts as refused, too.
+  void shed(duration now);
   void abandoned(duration now);
   void lost(duration now);
   /// It is not inside any more; `held_for` is how long it had a worker.
@@ -39,6 +46,8 @@ public:
   /// Ends the present second.
   service_second end_second();
   [[nodiscard]] service_summary summary(duration end);
+  /// How many requests are inside now.
+  [[nodiscard]] std::uint64_t inside() const noexcept { return inside_; }
 
 private:
   void integrate(duration now);
@@ -47,16 +56,19 @@ private:
 
   service_summary total_;
   std::uint32_t workers_;
+  bool workers_change_ = false;
   duration from_;
   duration to_;
   service_second now_;
 
   std::uint64_t inside_ = 0;
   std::uint64_t busy_ = 0;
+  std::int64_t leaving_ = 0;
   duration integrated_to_ = duration::zero();
   // Nanoseconds times requests.
   long double inside_area_ = 0;
   long double busy_area_ = 0;
+  long double worker_area_ = 0;
   // The same area by another way: the time each request spent inside, for those
   // that left, and the sum of the arrival times of those that did not.
   long double time_inside_ = 0;

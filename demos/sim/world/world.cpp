@@ -1,5 +1,6 @@
 #include <sim/world/world.hpp>
 
+#include <sim/scenario/replicas.hpp>
 #include <sim/world/client.hpp>
 #include <sim/world/network_link.hpp>
 #include <sim/world/service.hpp>
@@ -47,14 +48,15 @@ private:
 } // namespace
 
 world::world(const arm_config& arm, std::uint64_t seed,
-             std::function<void(std::string_view)> log)
-  : plan_(arm), key_(draw_key{seed}), recorder_(plan_, std::move(log)),
-    time_(config_) {
+             std::function<void(std::string_view)> log,
+             const std::atomic<bool>* stop)
+  : stop_(stop), plan_(arm), key_(draw_key{seed}),
+    recorder_(plan_, std::move(log)), time_(config_) {
   context_ = {&plan_, &recorder_, &time_, &route_gates_, key_};
   recorder_.set_start(time_.now());
-  spawn_services();
-  spawn_routes();
-  spawn_clients();
+  build();
+  if (!whole_)
+    return;
   monitor_ = time_.system().spawn<monitor>(&recorder_, &watched_);
   auto begin = [this](const caf::actor& x) { time_.send(x, go{}); };
   begin(monitor_);
@@ -67,7 +69,8 @@ world::~world() {
   for (const auto* group : {&clients_, &watched_, &links_, &services_})
     for (const auto& x : *group)
       caf::anon_send_exit(x, caf::exit_reason::kill);
-  caf::anon_send_exit(monitor_, caf::exit_reason::kill);
+  if (monitor_)
+    caf::anon_send_exit(monitor_, caf::exit_reason::kill);
   time_.run_until_idle();
   // No handle may outlive the system.
   route_gates_.clear();
@@ -102,9 +105,20 @@ caf::actor world::spawn_gate_of(const std::string& name,
   return gate;
 }
 
+void world::build() {
+  spawn_services();
+  spawn_routes();
+  // What is missing is not missed by anybody then.
+  if (stopped())
+    return;
+  spawn_clients();
+  whole_ = true;
+}
+
 void world::spawn_services() {
-  for (std::size_t i = 0; i < plan_.arm.services.size(); ++i) {
-    const auto& c = plan_.arm.services[i];
+  for (std::size_t i = 0; i < plan_.instances.size() && !stopped(); ++i) {
+    auto [service_index, replica] = plan_.instances[i];
+    const auto& c = plan_.arm.services[service_index];
     auto gated = !c.stack.empty();
     auto x = time_.system().spawn<service>(context_, i, !gated);
     services_.push_back(x);
@@ -115,30 +129,47 @@ void world::spawn_services() {
     auto behind = worker{x}.takes_calls();
     if (c.abandoned != abandoned_work::finish)
       behind = std::move(behind).takes_cancelled();
-    entry_points_.push_back(
-      spawn_gate_of("-> " + c.name, c.stack, std::move(behind)));
+    entry_points_.push_back(spawn_gate_of("-> " + replica_name(c, replica),
+                                          c.stack, std::move(behind)));
   }
 }
 
 void world::spawn_routes() {
-  for (const auto& r : plan_.routes) {
-    const auto& c = plan_.arm.services[r.to];
-    auto gated = !c.stack.empty();
-    // A gate frees what it holds for a call as soon as it hears that nobody
-    // waits for it any more.
-    auto wants_cancels = gated || c.abandoned != abandoned_work::finish;
-    auto target = entry_points_[r.to];
-    if (!r.edge.latency.zero() || (gated && r.from_client)) {
-      target = time_.system().spawn<network_link>(context_, r.edge.latency,
-                                                  target, gated, wants_cancels);
-      links_.push_back(target);
+  for (std::uint32_t i = 0; i < plan_.routes.size(); ++i) {
+    const auto& r = plan_.routes[i];
+    for (std::uint32_t caller = 0; caller < r.callers; ++caller) {
+      if (stopped())
+        return;
+      route_gates_.push_back(spawn_gate_of(r.gate_name(caller), r.edge.stack,
+                                           behind_route(i, caller)));
     }
-    auto behind = worker{target}.takes_calls();
-    if (wants_cancels)
-      behind = std::move(behind).takes_cancelled();
-    route_gates_.push_back(
-      spawn_gate_of(r.name, r.edge.stack, std::move(behind)));
   }
+}
+
+// The service of a route, or the network in front of it.
+worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
+  const auto& r = plan_.routes[index];
+  const auto& c = plan_.arm.services[r.to];
+  auto gated = !c.stack.empty();
+  // A gate releases what it holds for a call as soon as it gets the
+  // cancellation.
+  auto wants_cancels = gated || c.abandoned != abandoned_work::finish;
+  auto first = entry_points_.begin() + plan_.first_instance[r.to];
+  auto target = *first;
+  if (!r.edge.latency.zero() || (gated && r.from_client) || c.replicas > 1
+      || r.has_network) {
+    link_plan plan{.route = index,
+                   .caller = caller,
+                   .behind = {first, first + c.replicas},
+                   .counts = gated,
+                   .forwards_cancels = wants_cancels};
+    target = time_.system().spawn<network_link>(context_, std::move(plan));
+    links_.push_back(target);
+    // A balancer counts what its caller waits for.
+    wants_cancels = wants_cancels || c.replicas > 1;
+  }
+  auto behind = worker{target}.takes_calls();
+  return wants_cancels ? std::move(behind).takes_cancelled() : behind;
 }
 
 void world::spawn_clients() {
@@ -155,6 +186,8 @@ void world::advance_to(duration t) {
 }
 
 std::vector<gate_summary> world::gates() {
+  if (!whole_)
+    return {};
   // Nothing but that is waited for, as a world that was stopped need not come
   // to rest.
   std::vector<pending_answer> answers;

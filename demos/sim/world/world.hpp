@@ -9,6 +9,7 @@
 #include <caisson/virtual_time.hpp>
 #include <caisson/worker.hpp>
 
+#include <atomic>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -21,19 +22,26 @@ namespace caisson::sim {
 ///     caller -> gate of the route -> network link -> gate of the service
 ///            -> service
 ///
-/// Network links and gates that would do nothing are left out, except for the
-/// gate of the route.
+/// Each replica has such a gate of its own; the network link chooses one of
+/// them. Network links and gates that would do nothing are left out, except for
+/// the gate of the route.
 class world {
 public:
-  /// Throws `config_error` if a stack cannot be built.
+  /// Throws `config_error` if a stack cannot be built. Building ends early when
+  /// `stop`, which may be null, becomes true.
   world(const arm_config& arm, std::uint64_t seed,
-        std::function<void(std::string_view)> log);
+        std::function<void(std::string_view)> log,
+        const std::atomic<bool>* stop = nullptr);
 
   /// Ends all actors.
   ~world();
 
   world(const world&) = delete;
   world& operator=(const world&) = delete;
+
+  /// Whether all of it was built. Nothing happens in a world that is not whole,
+  /// and no gates are told of.
+  [[nodiscard]] bool whole() const noexcept { return whole_; }
 
   /// Moves on to `t` after the start; what is due at `t` itself is left.
   void advance_to(duration t);
@@ -60,12 +68,19 @@ private:
     caf::actor handle;
   };
 
+  [[nodiscard]] bool stopped() const {
+    return stop_ && stop_->load(std::memory_order_relaxed);
+  }
+  void build();
   void spawn_services();
   void spawn_routes();
+  [[nodiscard]] worker behind_route(std::uint32_t index, std::uint32_t caller);
   void spawn_clients();
   caf::actor spawn_gate_of(const std::string& name,
                            const std::string& stack_name, worker behind);
 
+  const std::atomic<bool>* stop_;
+  bool whole_ = false;
   world_plan plan_;
   draw_key key_;
   // Before the system, since actors refer to them until they have ended.
@@ -75,8 +90,9 @@ private:
   virtual_time time_;
   world_context context_;
   caf::actor monitor_;
+  /// By instance of the plan: its actor, and what a route leads to, which is
+  /// that or the gate in front of it.
   std::vector<caf::actor> services_;
-  /// What a route leads to: the service, or the gate in front of it.
   std::vector<caf::actor> entry_points_;
   std::vector<caf::actor> links_;
   std::vector<caf::actor> clients_;

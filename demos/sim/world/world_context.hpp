@@ -8,6 +8,7 @@
 #include <caisson/caf.hpp>
 #include <caisson/virtual_time.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace caisson::sim {
@@ -17,9 +18,15 @@ struct world_context {
   const world_plan* plan = nullptr;
   run_recorder* recorder = nullptr;
   virtual_time* time = nullptr;
-  /// The gate of each route of the plan.
+  /// The gates of all routes of the plan.
   const std::vector<caf::actor>* gates = nullptr;
   draw_key key{0};
+
+  /// The gate of a route; `caller`: which replica of the caller uses it.
+  [[nodiscard]] const caf::actor& gate(std::uint32_t route,
+                                       std::uint32_t caller = 0) const {
+    return (*gates)[plan->routes[route].first_gate + caller];
+  }
 };
 
 } // namespace caisson::sim

@@ -11,12 +11,60 @@ namespace caisson::sim {
 
 world_plan::world_plan(const arm_config& a) : arm(a) {
   caches.resize(arm.services.size());
+  add_instances();
   add_operations();
   std::size_t next = 0;
   for (std::uint32_t s = 0; s < arm.services.size(); ++s)
     for (const auto& op : arm.services[s].operations)
       plan_steps(s, op, operations[next++]);
   plan_loads();
+  number_gates();
+  find_networks();
+}
+
+std::string route::gate_name(std::uint32_t caller) const {
+  return callers == 1
+           ? name
+           : fmt::format("{}#{}{}", from, caller + 1, name.substr(from.size()));
+}
+
+void world_plan::number_gates() {
+  std::map<std::string_view, std::uint32_t> replicas;
+  for (const auto& s : arm.services)
+    replicas.emplace(s.name, s.replicas);
+  std::uint32_t next = 0;
+  for (auto& r : routes) {
+    if (!r.from_client)
+      r.callers = replicas.at(r.from);
+    r.first_gate = next;
+    next += r.callers;
+  }
+}
+
+void world_plan::find_networks() {
+  for (auto& r : routes) {
+    const auto& network = r.edge.network;
+    r.has_network = network.jitter > duration::zero() || network.loss > 0
+                    || network.bandwidth > 0;
+    for (std::uint32_t i = 0; !r.has_network && i < r.callers; ++i)
+      r.has_network = message_faults{arm, ends_of(r, i)}.size() > 0;
+  }
+}
+
+route_ends world_plan::ends_of(const route& r, std::uint32_t caller) const {
+  const auto& to = arm.services[r.to];
+  return {.caller = r.from,
+          .caller_number = r.from_client ? 0 : caller + 1,
+          .service = to.name,
+          .replicas = to.replicas};
+}
+
+void world_plan::add_instances() {
+  for (std::uint32_t s = 0; s < arm.services.size(); ++s) {
+    first_instance.push_back(static_cast<std::uint32_t>(instances.size()));
+    for (std::uint32_t i = 0; i < arm.services[s].replicas; ++i)
+      instances.push_back({s, i});
+  }
 }
 
 void world_plan::add_operations() {
@@ -42,13 +90,11 @@ std::uint32_t world_plan::operation_named(std::string_view name) const {
 std::uint32_t world_plan::route_for(const std::string& from, bool from_client,
                                     std::uint32_t to, const edge_config& edge) {
   auto& between = routes_between_[{from, to}];
-  for (auto i : between) {
-    const auto& r = routes[i];
-    if (r.edge.stack == edge.stack && r.edge.latency == edge.latency)
+  for (auto i : between)
+    if (share_a_route(routes[i].edge, edge))
       return i;
-  }
   auto name = fmt::format("{} -> {}", from, arm.services[to].name);
-  // A further route between the two differs in policies or latency.
+  // A further route between the two differs in policies or in the network.
   if (!between.empty())
     name += fmt::format(" ({})", between.size() + 1);
   between.push_back(static_cast<std::uint32_t>(routes.size()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
+#include <sim/world/message_faults.hpp>
 #include <sim/world/popularity.hpp>
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace caisson::sim {
 
-/// What a caller uses to reach a service: one gate each.
+/// What a caller uses to reach a service: one gate each, or if the caller has
+/// replicas, one for each of them.
 struct route {
   /// `from -> to`, and from the second one between the two on its number, as in
   /// `from -> to (2)`.
@@ -25,6 +27,16 @@ struct route {
   std::uint32_t to = 0;
   bool from_client = false;
   edge_config edge;
+  /// How many replicas the caller has.
+  std::uint32_t callers = 1;
+  /// Whether messages may get lost, or be slower than their latency.
+  bool has_network = false;
+  /// Index of its first gate among those of all routes; the others follow.
+  std::uint32_t first_gate = 0;
+
+  /// The name of the gate of one replica of the caller: that of the route, or
+  /// `from#3 -> to`.
+  [[nodiscard]] std::string gate_name(std::uint32_t caller) const;
 };
 
 /// One call of an operation, ready to be made.
@@ -64,6 +76,14 @@ struct planned_target {
   double upto = 1;
 };
 
+/// One of a service's replicas.
+struct service_instance {
+  /// Index of the service.
+  std::uint32_t service = 0;
+  /// Which one of its replicas, from 0 on.
+  std::uint32_t replica = 0;
+};
+
 /// A cache of a service: the keys of one call.
 struct planned_cache {
   std::uint32_t keys = 0;
@@ -71,14 +91,22 @@ struct planned_cache {
 };
 
 /// Everything of an arm that is looked up by name, looked up. Callers share a
-/// route where from, to, policies and latency are the same.
+/// route where from, to, policies and the network are the same.
 struct world_plan {
   explicit world_plan(const arm_config& arm);
 
   world_plan(const world_plan&) = delete;
   world_plan& operator=(const world_plan&) = delete;
 
+  /// Who calls whom on a route; `caller`: which replica of the caller, from 0
+  /// on.
+  [[nodiscard]] route_ends ends_of(const route& r, std::uint32_t caller) const;
+
   const arm_config& arm;
+  /// In the order of the services.
+  std::vector<service_instance> instances;
+  /// By service: the index of its first instance, followed by the others.
+  std::vector<std::uint32_t> first_instance;
   std::vector<planned_operation> operations;
   std::vector<route> routes;
   /// By service.
@@ -90,10 +118,13 @@ private:
   [[nodiscard]] std::uint32_t operation_named(std::string_view name) const;
   std::uint32_t route_for(const std::string& from, bool from_client,
                           std::uint32_t to, const edge_config& edge);
+  void add_instances();
   void add_operations();
   void plan_steps(std::uint32_t service, const operation_config& from,
                   planned_operation& into);
   void plan_loads();
+  void number_gates();
+  void find_networks();
 
   std::map<std::string, std::uint32_t, std::less<>> operation_index_;
   // By caller and service.

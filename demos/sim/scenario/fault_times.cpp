@@ -1,0 +1,71 @@
+#include <sim/scenario/fault_times.hpp>
+
+#include <sim/scenario/replicas.hpp>
+
+#include <algorithm>
+
+namespace caisson::sim {
+
+namespace {
+
+duration draw(keyed_random& random, duration mean) {
+  // What takes no time at all would come again at the same instant.
+  return std::max(distribution::exponential(mean).draw(random), duration{1});
+}
+
+// How many replicas the fault hits, each by itself.
+std::uint32_t replicas_hit(const arm_config& arm, const fault_config& f) {
+  auto target = replica_target_in(f.target);
+  if (!f.mtbf || hits_messages(f.kind) || target.number)
+    return 1;
+  auto found = std::ranges::find(arm.services, target.service,
+                                 &service_config::name);
+  return found == arm.services.end() ? 1 : found->replicas;
+}
+
+} // namespace
+
+double expected_failures(const arm_config& arm, const fault_config& f) {
+  if (!f.mtbf)
+    return 0;
+  return static_cast<double>(arm.length.count())
+         / static_cast<double>(f.mtbf->count()) * replicas_hit(arm, f);
+}
+
+std::vector<fault_time> fault_times(const arm_config& arm, std::size_t index,
+                                    std::uint32_t replica, draw_key key) {
+  const auto& f = arm.faults[index];
+  if (!f.mtbf)
+    return {{f.at, f.lasts}};
+  std::vector<fault_time> out;
+  keyed_random random{key.with("fault").with(index).with(replica)};
+  auto at = duration_sum(f.at, draw(random, *f.mtbf));
+  while (at < arm.length) {
+    auto lasts = f.mttr ? draw(random, *f.mttr) : f.lasts;
+    out.push_back({at, lasts});
+    at = duration_sum(duration_sum(at, lasts), draw(random, *f.mtbf));
+  }
+  return out;
+}
+
+std::vector<fault_time> all_fault_times(const arm_config& arm,
+                                        std::size_t index, std::uint64_t seed) {
+  constexpr std::size_t most = 500;
+  const auto& f = arm.faults[index];
+  auto replicas = replicas_hit(arm, f);
+  std::vector<fault_time> out;
+  for (std::uint32_t i = 0; i < replicas; ++i) {
+    // One replica that is named has the instants of its place.
+    auto number = replica_target_in(f.target).number;
+    auto times = fault_times(arm, index, number ? *number - 1 : i,
+                             draw_key{seed});
+    for (auto& x : times)
+      x.replica = number ? *number : replicas > 1 ? i + 1 : 0;
+    out.insert(out.end(), times.begin(), times.end());
+  }
+  std::ranges::stable_sort(out, {}, &fault_time::at);
+  out.resize(std::min(out.size(), most));
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,43 @@
+// When faults strike.
+#pragma once
+
+#include <sim/scenario/random.hpp>
+#include <sim/scenario/scenario.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace caisson::sim {
+
+/// How often one fault can come within a run, on average, all replicas
+/// together; also the number of bursts of a load.
+inline constexpr std::int64_t most_failures = 100'000;
+
+/// How often a fault comes at random, on average, all replicas together; 0 if
+/// it does not come at random.
+[[nodiscard]] double expected_failures(const arm_config& arm,
+                                       const fault_config& f);
+
+/// A time during which a fault lasts; none at all for a flush.
+struct fault_time {
+  duration at = duration::zero();
+  duration lasts = duration::zero();
+  /// The replica that it hits, from 1 on; 0 for all that it hits at once.
+  std::uint32_t replica = 0;
+};
+
+/// When the fault `index` of the arm strikes, in order. One that comes at
+/// random does so at instants of its own for each `replica` of its target,
+/// counted from 0 on; `key` is that of the run. It is well for a time that is
+/// exponentially distributed, then fails, and so on until the end of the load.
+[[nodiscard]] std::vector<fault_time>
+fault_times(const arm_config& arm, std::size_t index, std::uint32_t replica,
+            draw_key key);
+
+/// The same for all replicas that the fault hits, for reports: at most 500 of
+/// them, in order.
+[[nodiscard]] std::vector<fault_time>
+all_fault_times(const arm_config& arm, std::size_t index, std::uint64_t seed);
+
+} // namespace caisson::sim

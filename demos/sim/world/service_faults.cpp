@@ -1,0 +1,94 @@
+// What faults do to a service.
+#include <sim/scenario/fault_times.hpp>
+#include <sim/scenario/fields.hpp>
+#include <sim/scenario/replicas.hpp>
+#include <sim/world/service.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+std::string_view name_of(fault_kind k) {
+  return enum_names<fault_kind>::value[static_cast<std::size_t>(k)];
+}
+
+} // namespace
+
+// -- faults -------------------------------------------------------------------
+
+bool service::is_hit_by(const fault_config& f) const {
+  auto target = replica_target_in(f.target);
+  return !hits_messages(f.kind) && target.service == config_.name
+         && target.number.value_or(replica_ + 1) == replica_ + 1;
+}
+
+// Set before any other timer, so that a fault is the first thing to happen at
+// its instant.
+void service::plan_faults() {
+  const auto& arm = world_.plan->arm;
+  for (std::size_t k = 0; k < arm.faults.size(); ++k) {
+    const auto& f = arm.faults[k];
+    if (!is_hit_by(f))
+      continue;
+    auto i = faults_.size();
+    faults_.push_back(&f);
+    for (const auto& x : fault_times(arm, k, replica_, world_.key)) {
+      timer().push(time_after(begin_, x.at), fault_begin | i);
+      if (f.kind != fault_kind::flush)
+        timer().push(time_after(begin_, duration_sum(x.at, x.lasts)),
+                     fault_end | i);
+    }
+  }
+}
+
+void service::fault_is_due(std::uint64_t payload) {
+  const auto& f = *faults_[payload & ~(fault_begin | fault_end)];
+  if ((payload & fault_begin) != 0)
+    fault_begins(f);
+  else
+    fault_ends(f);
+}
+
+void service::fault_begins(const fault_config& f) {
+  world_.recorder->log().line(at(), "fault {} {} begins", name_,
+                              name_of(f.kind));
+  fault_.begin(f);
+  if (f.kind == fault_kind::crash)
+    lose_all();
+  else if (f.kind == fault_kind::flush)
+    calls_.caches().flush();
+}
+
+void service::fault_ends(const fault_config& f) {
+  world_.recorder->log().line(at(), "fault {} {} ends", name_, name_of(f.kind));
+  fault_.end(f);
+  if (f.kind == fault_kind::stall && !fault_.stalled())
+    take_deferred();
+}
+
+void service::take_deferred() {
+  for (auto& [key, content] : std::exchange(deferred_, {}))
+    handle_answer(key, std::move(content));
+}
+
+// In the order in which they came in.
+void service::lose_all() {
+  auto keys = jobs_.keys();
+  std::ranges::sort(keys, {},
+                    [this](auto key) { return jobs_.find(key)->order; });
+  for (auto key : keys) {
+    auto& j = *jobs_.find(key);
+    recorder().lost(at());
+    note("lose", j);
+    leave(key, j,
+          caf::make_message(make_error(errc::worker_down,
+                                       rejection{config_.name, {}, true, {}})));
+  }
+  deferred_.clear();
+  calls_.caches().flush();
+}
+
+} // namespace caisson::sim

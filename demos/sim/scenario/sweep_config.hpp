@@ -1,0 +1,58 @@
+// What is varied, and over how many seeds.
+#pragma once
+
+#include <sim/scenario/sweep_values.hpp>
+
+#include <caisson/problem.hpp>
+#include <caisson/section.hpp>
+#include <caisson/setting_path.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// How many seeds, at most.
+inline constexpr std::int64_t most_sweep_seeds = 100'000;
+
+/// A setting with the values that it gets, at least one.
+struct sweep_parameter {
+  /// As it was written.
+  std::string name;
+  setting_path path;
+  std::vector<sweep_value> values;
+};
+
+struct sweep_config {
+  /// In the order of the file.
+  std::vector<sweep_parameter> parameters;
+  std::vector<std::string> metrics;
+  std::optional<std::uint32_t> seeds;
+};
+
+/// Reads the table `[sweep]` of a scenario:
+///
+///     [sweep]
+///     seeds = 10
+///     metrics = ["goodput", "p99"]
+///     [sweep.set]
+///     "service.db.workers" = "5..20/5"
+///     "service.db.order" = ["fifo", "lifo"]
+///
+/// `root` is the whole file, in which the settings are looked for.
+[[nodiscard]] sweep_config read_sweep(const section& from, const settings& root,
+                                      problems& out);
+
+/// Reads `service.db.workers=5..20/5`, which is called `place` in problems.
+/// Nothing if something is wrong.
+[[nodiscard]] std::optional<sweep_parameter>
+read_sweep_parameter(std::string_view text, std::string_view place,
+                     const settings& root, problems& out);
+
+/// What is called `p99` for short is `latency.p99`.
+[[nodiscard]] std::string full_metric_name(std::string_view name);
+
+} // namespace caisson::sim

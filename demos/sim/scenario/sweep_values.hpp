@@ -1,0 +1,47 @@
+// The values that a sweep gives to one setting.
+#pragma once
+
+#include <caisson/problem.hpp>
+#include <caisson/setting.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// How many values one setting gets, at most.
+inline constexpr std::size_t most_sweep_values = 10'000;
+
+/// How an axis of such values reads.
+enum class sweep_unit : std::uint8_t { none, seconds };
+
+struct sweep_value {
+  /// As in results: without the quotes of a string.
+  std::string text;
+  setting value;
+  /// A number, or a duration in seconds; NaN of anything else.
+  double number = std::numeric_limits<double>::quiet_NaN();
+  sweep_unit unit = sweep_unit::none;
+};
+
+/// The value, read as one.
+[[nodiscard]] sweep_value sweep_value_of(setting s);
+
+/// Reads `5..20/5`, `10ms..50ms/10ms`, `1..4` (integers, by one), `fifo,lifo`,
+/// and lists of all of them. Items are values as in TOML; what is none is a
+/// string. A comma or two dots within quotes, brackets or braces separate
+/// nothing. Values get the place `place`. Problems are about `path`; with one,
+/// the result is empty.
+[[nodiscard]] std::vector<sweep_value>
+read_sweep_values(std::string_view text, const setting_path& path,
+                  std::string_view place, problems& out);
+
+/// Compact TOML, in which equal values have equal texts and others not.
+[[nodiscard]] std::string canonical_text(const setting& s);
+[[nodiscard]] std::string canonical_text(const settings& table);
+
+} // namespace caisson::sim

@@ -1,0 +1,96 @@
+#include <sim/sweep/cell_result.hpp>
+
+#include <sim/report/metrics.hpp>
+#include <sim/scenario/metric_names.hpp>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+
+namespace caisson::sim {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+double value_of(const arm_result& r, std::string_view name) {
+  try {
+    return metric_of(r, name);
+  } catch (const std::invalid_argument&) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+std::optional<verdict_kind> verdict_in(const json& x) {
+  for (auto v : all_verdicts)
+    if (x.is_string() && x.get<std::string>() == verdict_name(v))
+      return v;
+  return std::nullopt;
+}
+
+// As text, since JSON has no infinity.
+std::optional<double> number_in(const json& x) {
+  if (!x.is_string())
+    return std::nullopt;
+  auto text = x.get<std::string>();
+  double out = 0;
+  auto end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, out);
+  if (error != std::errc{} || rest != end)
+    return std::nullopt;
+  return out;
+}
+
+} // namespace
+
+cell_result cell_result_of(const arm_result& r,
+                           const std::vector<std::string>& metrics) {
+  cell_result out;
+  out.verdict = r.verdict;
+  auto add = [&](std::string name) {
+    auto x = value_of(r, name);
+    out.metrics.emplace(std::move(name), x);
+  };
+  for (const auto& name : metrics)
+    add(name);
+  for (auto name : count_metric_names)
+    add(std::string{name});
+  for (auto name : run_metric_names)
+    add(std::string{name});
+  for (auto name : latency_metric_names)
+    add("latency." + std::string{name});
+  return out;
+}
+
+std::string cell_text(const cell_result& c) {
+  json metrics = json::object();
+  for (const auto& [name, x] : c.metrics)
+    metrics[name] = fmt::format("{}", x);
+  return json{{"verdict", verdict_name(c.verdict)},
+              {"metrics", std::move(metrics)}}
+    .dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+std::optional<cell_result> read_cell(std::string_view text) {
+  auto all = json::parse(text, nullptr, false);
+  if (!all.is_object() || !all.contains("verdict") || !all.contains("metrics")
+      || !all["metrics"].is_object())
+    return std::nullopt;
+  auto verdict = verdict_in(all["verdict"]);
+  if (!verdict)
+    return std::nullopt;
+  cell_result out;
+  out.verdict = *verdict;
+  for (const auto& [name, value] : all["metrics"].items()) {
+    auto x = number_in(value);
+    if (!x)
+      return std::nullopt;
+    out.metrics.emplace(name, *x);
+  }
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,32 @@
+// What is kept of one run of a sweep.
+#pragma once
+
+#include <sim/scenario/verdict_kind.hpp>
+#include <sim/world/result.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+struct cell_result {
+  verdict_kind verdict = verdict_kind::degraded;
+  /// By name; NaN of what the run has not.
+  std::map<std::string, double, std::less<>> metrics;
+
+  friend bool operator==(const cell_result&, const cell_result&) = default;
+};
+
+/// With `metrics`, and with those that are cheap and often asked for later.
+[[nodiscard]] cell_result
+cell_result_of(const arm_result& r, const std::vector<std::string>& metrics);
+
+/// One line of text, from which `read_cell` gets an equal result.
+[[nodiscard]] std::string cell_text(const cell_result& c);
+/// Nothing if the text is not a whole one.
+[[nodiscard]] std::optional<cell_result> read_cell(std::string_view text);
+
+} // namespace caisson::sim

@@ -1,0 +1,39 @@
+// The options of `caisson explore`.
+#pragma once
+
+#include <sim/command/explore_command.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// The options as they were given.
+struct explore_texts {
+  explore_arguments args;
+  std::string seed;
+  std::string runs;
+  std::string jobs;
+  std::string faults;
+  std::vector<std::string> kinds;
+  std::vector<std::string> targets;
+  std::string from;
+  std::string to;
+  std::string longest;
+  std::string factor;
+  std::string rate;
+  std::string delay;
+  std::string findings;
+  std::string shrink;
+};
+
+/// Adds the subcommand; what is parsed goes to `texts`.
+void add_explore(CLI::App& app, explore_texts& texts);
+
+/// What the options mean. Throws `CLI::ValidationError`.
+[[nodiscard]] explore_arguments
+explore_arguments_of(const explore_texts& texts);
+
+} // namespace caisson::sim

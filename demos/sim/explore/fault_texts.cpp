@@ -1,0 +1,134 @@
+#include <sim/explore/fault_texts.hpp>
+
+#include <sim/scenario/faults.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+namespace caisson::sim {
+
+namespace {
+
+// Entries keep the order in which they are added.
+class entry_list {
+public:
+  void add(std::string key, decltype(setting::value) value) {
+    auto place = fmt::format("fault:1:{}", table_.size() + 1);
+    table_.emplace(std::move(key), setting{std::move(value), place});
+  }
+
+  void names(std::string key, const std::vector<std::string>& all) {
+    if (all.size() == 1)
+      return add(std::move(key), all.front());
+    std::vector<setting> list;
+    list.reserve(all.size());
+    for (const auto& name : all)
+      list.push_back({name, {}});
+    add(std::move(key), std::move(list));
+  }
+
+  [[nodiscard]] setting take() { return {std::move(table_), {}}; }
+
+private:
+  settings table_;
+};
+
+std::string what_happens(const fault_config& f) {
+  switch (f.kind) {
+    case fault_kind::slow:
+      return fmt::format("{} slow by a factor of {}", f.target,
+                         to_text(f.factor));
+    case fault_kind::errors:
+      return fmt::format("{} fails {} % of its requests", f.target,
+                         to_text(f.rate * 100));
+    case fault_kind::stall:
+      return fmt::format("{} stalls", f.target);
+    case fault_kind::crash:
+      return fmt::format("{} crashes", f.target);
+    case fault_kind::capacity:
+      return fmt::format("{} has only {} workers", f.target, f.workers);
+    case fault_kind::flush:
+      return fmt::format("{} loses its caches", f.target);
+    case fault_kind::partition:
+      return fmt::format("all messages {} are lost", place_of(f));
+    case fault_kind::loss:
+      return fmt::format("{} % of the messages {} are lost",
+                         to_text(f.rate * 100), place_of(f));
+    case fault_kind::delay:
+      return fmt::format("messages {} take {} longer", place_of(f),
+                         to_text(f.delay));
+  }
+  return {};
+}
+
+} // namespace
+
+std::string_view fault_name(fault_kind kind) {
+  switch (kind) {
+    case fault_kind::slow:
+      return "slow";
+    case fault_kind::errors:
+      return "errors";
+    case fault_kind::stall:
+      return "stall";
+    case fault_kind::crash:
+      return "crash";
+    case fault_kind::capacity:
+      return "capacity";
+    case fault_kind::flush:
+      return "flush";
+    case fault_kind::partition:
+      return "partition";
+    case fault_kind::loss:
+      return "loss";
+    case fault_kind::delay:
+      return "delay";
+  }
+  return "unknown";
+}
+
+setting fault_setting(const fault_config& f) {
+  entry_list out;
+  out.add("kind", std::string{fault_name(f.kind)});
+  if (hits_messages(f.kind)) {
+    out.names("from", f.from);
+    out.names("to", f.to);
+    if (f.direction == fault_direction::one_way)
+      out.add("direction", std::string{"one_way"});
+  } else {
+    out.add("target", f.target);
+  }
+  out.add("at", to_text(f.at));
+  if (f.kind != fault_kind::flush)
+    out.add("for", to_text(f.lasts));
+  if (f.kind == fault_kind::slow)
+    out.add("factor", f.factor);
+  if (f.kind == fault_kind::errors || f.kind == fault_kind::loss)
+    out.add("rate", f.rate);
+  if (f.kind == fault_kind::capacity)
+    out.add("workers", std::int64_t{f.workers});
+  if (f.kind == fault_kind::delay)
+    out.add("delay", to_text(f.delay));
+  return out.take();
+}
+
+std::string told(const fault_config& f) {
+  auto out = what_happens(f);
+  if (f.kind == fault_kind::flush)
+    return fmt::format("{} at {}", out, to_text(f.at));
+  return fmt::format("{}, from {} on for {}", out, to_text(f.at),
+                     to_text(f.lasts));
+}
+
+std::string told(const std::vector<fault_config>& faults) {
+  std::string out;
+  for (const auto& f : faults)
+    out += (out.empty() ? "" : "; ") + told(f);
+  return out.empty() ? "no fault" : out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,27 @@
+// Faults as they are written, and as they are told.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+
+#include <caisson/setting.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// `slow`, `partition`, …
+[[nodiscard]] std::string_view fault_name(fault_kind kind);
+
+/// An entry of `[[fault]]` that reads back to the same. Of faults at planned
+/// times.
+[[nodiscard]] setting fault_setting(const fault_config& f);
+
+/// `db slow by a factor of 10, from 30s on for 5s`
+[[nodiscard]] std::string told(const fault_config& f);
+
+/// All of them, separated by semicolons; `no fault`.
+[[nodiscard]] std::string told(const std::vector<fault_config>& faults);
+
+} // namespace caisson::sim

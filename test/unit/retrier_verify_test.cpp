@@ -41,7 +41,7 @@ struct keeper final : reply_keeper {
 };
 
 retrier_config careful() {
-  auto c = simple();
+  auto c = simple_retrier();
   c.idempotent = false;
   return c;
 }
@@ -93,7 +93,7 @@ protected:
   }
 
   keeper k;
-  std::optional<host> h;
+  std::optional<retrier_rig> h;
   int reply = 0;
 };
 
@@ -317,7 +317,7 @@ TEST_F(retrier_verify, counts_a_call_once_that_ends_with_its_reply_on_the_way) {
 }
 
 TEST_F(retrier_verify, without_a_verifier_nothing_is_repeated) {
-  host plain{careful()};
+  retrier_rig plain{careful()};
   auto id = plain.arrive();
   plain.fail(id);
   EXPECT_EQ(plain.where(id), place::passed);

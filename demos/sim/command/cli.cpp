@@ -1,8 +1,11 @@
 #include <sim/command/cli.hpp>
 
 #include <sim/command/check_command.hpp>
+#include <sim/command/cli_explore.hpp>
+#include <sim/command/cli_parts.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/run_command.hpp>
+#include <sim/command/sweep_command.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -12,6 +15,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <ostream>
@@ -31,6 +35,8 @@ virtual time, with different resilience policies side by side.
 constexpr auto main_footer = R"(Examples:
   caisson check demos/scenarios/boutique.toml
   caisson run demos/scenarios/boutique.toml
+  caisson sweep demos/scenarios/sizing.toml
+  caisson explore demos/scenarios/payment.toml
 
 The format of scenario files is described in docs/simulator.md.
 
@@ -42,11 +48,12 @@ constexpr auto run_footer = R"(Examples:
   caisson run boutique.toml --arm naive --arm caisson --json result.json
   caisson run boutique.toml --html report.html
   caisson run boutique.toml --seeds 20 --quiet
+  caisson run boutique.toml --trace trace.json --trace-from 40s --trace-to 42s
 
 The same file and seed give the same results, byte for byte, on any number of
 cores, except for those below "-- speed". docs/simulator-output.md describes the
-formats of --json, --csv and --html. Ctrl-C ends a run and shows what was done
-so far.
+formats of --json, --csv, --html and --trace. Ctrl-C ends a run and shows what
+was done so far.
 
 Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
 output cannot be written, 130 interrupted.)";
@@ -56,20 +63,31 @@ constexpr auto check_footer = R"(Example:
 
 Exit status: 0 all files are fine, 2 one is not.)";
 
-// Such a value is what a script gives whose variable is not set.
-CLI::Validator not_empty() {
-  return {[](std::string& text) {
-            return text.empty() ? std::string{"the value is empty"}
-                                : std::string{};
-          },
-          {}};
-}
+constexpr auto sweep_footer = R"(Examples:
+  caisson sweep shop.toml --set service.db.workers=5..20/5
+  caisson sweep shop.toml --set service.db.workers=4,8,16 \
+    --set load.users.rate=100..500/100 --seeds 5 --html sweep.html
+  caisson sweep shop.toml --set service.db.order=fifo,lifo --metric good,p99
 
-// Numbers are read by ourselves: CLI11 takes -1 for a large one and 010 for 8.
+A path names a setting of the file, such as service.db.workers, fault[0].factor
+or arm.guarded.stack.few.layer[0].permits. Values are a list, or ranges with a
+step. Several --set make a grid. A table [sweep] in the file can say the same.
+
+What has been played is kept in the directory of --state, or else beside the
+first output file, and is not played again: Ctrl-C loses nothing. Results are
+the same, byte for byte, on any number of cores. docs/simulator.md has more.
+
+Exit status: 0 all is well, 1 a check of a run failed, 2 the input is wrong or
+output cannot be written, 130 interrupted.)";
+
+// Numbers and times are read by ourselves: CLI11 takes -1 for a large number
+// and 010 for 8.
 struct number_texts {
   std::string seed;
   std::string seeds;
   std::string jobs;
+  std::string trace_from;
+  std::string trace_to;
 };
 
 void add_numbers(CLI::App& run, number_texts& texts) {
@@ -90,16 +108,27 @@ void add_numbers(CLI::App& run, number_texts& texts) {
     ->check(not_empty());
 }
 
+void add_trace_times(CLI::App& run, number_texts& texts) {
+  run
+    .add_option("--trace-from", texts.trace_from,
+                "Trace requests that begin from here on, such as 10s\n"
+                "(default: 200 ms before the first fault, or the end\n"
+                "of the warm-up)")
+    ->type_name("TIME")
+    ->check(not_empty());
+  run
+    .add_option("--trace-to", texts.trace_to,
+                "and before this (default: one second later)")
+    ->type_name("TIME")
+    ->check(not_empty());
+}
+
 void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   auto run = app.add_subcommand("run", "Play a scenario and show what happens");
   run->add_option("FILE", args.file, "Scenario file (TOML)")
     ->required()
     ->check(not_empty());
-  run->add_option("--arm", args.arms, "Play only this arm; may be repeated")
-    ->type_name("NAME")
-    ->take_all()
-    ->allow_extra_args(false)
-    ->check(not_empty());
+  add_arm_option(*run, args);
   add_numbers(*run, texts);
   auto add_output = [&](const std::string& name, std::string& path,
                         const std::string& what) {
@@ -111,6 +140,13 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
              "Write a page to look at in a browser: graph,\ncharts, sample "
              "requests; - is stdout");
   add_output("--log", args.log, "Write the event log; - is stdout");
+  add_output("--trace", args.trace,
+             "Write a trace of the first seed for a viewer such\nas "
+             "ui.perfetto.dev; - is stdout");
+  add_trace_times(*run, texts);
+  run->add_flag("--verify", args.verify,
+                "Play on until nothing is under way, and check that\n"
+                "nothing is held then and that counts add up");
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
   run->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
@@ -118,6 +154,54 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
                 "Leave out what differs from run to run");
   run->add_flag("--ascii", args.ascii, "Draw with ASCII characters only");
   run->footer(run_footer);
+}
+
+void add_lists(CLI::App& sweep, sweep_arguments& args) {
+  sweep
+    .add_option("--set", args.sets,
+                "Give a setting these values, such as\n"
+                "service.db.workers=5..20/5; may be repeated")
+    ->type_name("PATH=VALUES")
+    ->take_all()
+    ->allow_extra_args(false)
+    ->check(not_empty());
+  sweep
+    .add_option("--metric", args.metrics,
+                "Show these numbers, such as goodput,p99; names as in\n"
+                "[expect] (default: success,goodput,p99)")
+    ->type_name("NAMES")
+    ->take_all()
+    ->allow_extra_args(false)
+    ->check(not_empty());
+}
+
+void add_sweep(CLI::App& app, sweep_arguments& args, number_texts& texts) {
+  auto sweep = app.add_subcommand(
+    "sweep", "Play a scenario with many values of its settings");
+  sweep->add_option("FILE", args.file, "Scenario file (TOML)")
+    ->required()
+    ->check(not_empty());
+  add_lists(*sweep, args);
+  add_arm_option(*sweep, args);
+  auto add = [&](const std::string& name, std::string& into,
+                 const std::string& type, const std::string& what) {
+    sweep->add_option(name, into, what)->type_name(type)->check(not_empty());
+  };
+  add("--seed", texts.seed, "N", "First seed, instead of that of the file");
+  add("--seeds", texts.seeds, "N",
+      "Play everything with so many seeds (1 to 100000)");
+  add("--jobs", texts.jobs, "N",
+      "Play so many runs at a time, each on a core (1 to 256;\n"
+      "default: as many as there are cores)");
+  add("--state", args.state, "DIR",
+      "Keep results here (default: beside the first output)");
+  add("--json", args.json, "FILE", "Write all results; - is stdout");
+  add("--csv", args.csv, "FILE", "Write a row per run; - is stdout");
+  add("--html", args.html, "FILE",
+      "Write a page with maps or lines; - is stdout");
+  sweep->add_flag("--quiet", args.quiet, "Print no table");
+  sweep->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
+  sweep->footer(sweep_footer);
 }
 
 void add_check(CLI::App& app, std::vector<std::string>& files) {
@@ -129,25 +213,42 @@ void add_check(CLI::App& app, std::vector<std::string>& files) {
   check->footer(check_footer);
 }
 
-template <class T>
-T number(const std::string& option, const std::string& text, T lo, T hi) {
-  T x{};
-  if (detail::read_number(text, x) != detail::reading::good || x < lo || x > hi)
-    throw CLI::ValidationError{option,
-                               fmt::format("{} is not an integer from {} to {}",
-                                           detail::quoted(text), lo, hi)};
-  return x;
+std::optional<duration> time_in(const std::string& option,
+                                const std::string& text,
+                                const run_arguments& args) {
+  if (text.empty())
+    return std::nullopt;
+  if (args.trace.empty())
+    throw CLI::ValidationError{option, "is of no use without --trace"};
+  auto out = parse_duration(text);
+  if (!out || *out == unlimited)
+    throw CLI::ValidationError{
+      option, fmt::format("{} is not a time such as 10s or 1.5s",
+                          detail::quoted(text))};
+  return out;
 }
 
 void read_numbers(const number_texts& texts, run_arguments& args) {
   if (!texts.seeds.empty())
-    args.seeds = number<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
+    args.seeds = number_in<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
   if (!texts.jobs.empty())
-    args.jobs = number<std::uint32_t>("--jobs", texts.jobs, 1, 256);
+    args.jobs = number_in<std::uint32_t>("--jobs", texts.jobs, 1, 256);
+  args.trace_from = time_in("--trace-from", texts.trace_from, args);
+  args.trace_to = time_in("--trace-to", texts.trace_to, args);
   // So that the last seed is a number, too.
   auto most = std::numeric_limits<std::uint64_t>::max() - (args.seeds - 1);
   if (!texts.seed.empty())
-    args.seed = number<std::uint64_t>("--seed", texts.seed, 0, most);
+    args.seed = number_in<std::uint64_t>("--seed", texts.seed, 0, most);
+}
+
+void read_numbers(const number_texts& texts, sweep_arguments& args) {
+  if (!texts.seeds.empty())
+    args.seeds = number_in<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
+  if (!texts.jobs.empty())
+    args.jobs = number_in<std::uint32_t>("--jobs", texts.jobs, 1, 256);
+  if (!texts.seed.empty())
+    args.seed = number_in<std::uint64_t>(
+      "--seed", texts.seed, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -163,12 +264,13 @@ bool same_file(const std::string& a, const std::string& b) {
   return full(a) == full(b);
 }
 
+using named_path = std::pair<std::string, std::string>;
+
 // No output may overwrite another one or the scenario.
-void check_outputs(const run_arguments& args) {
-  std::vector<std::pair<std::string, std::string>> taken{{"FILE", args.file}};
-  for (auto& [name, path] :
-       {std::pair{"--json", args.json}, std::pair{"--csv", args.csv},
-        std::pair{"--html", args.html}, std::pair{"--log", args.log}}) {
+void check_outputs(const std::string& file,
+                   std::initializer_list<named_path> outputs) {
+  std::vector<named_path> taken{{"FILE", file}};
+  for (const auto& [name, path] : outputs) {
     if (path.empty())
       continue;
     for (const auto& [other, other_path] : taken)
@@ -181,7 +283,8 @@ void check_outputs(const run_arguments& args) {
 
 // CLI11 would only say that one is required.
 void check_subcommand(int argc, const char* const* argv) {
-  static constexpr std::string_view known[] = {"run", "check"};
+  static constexpr std::string_view known[] = {"run", "check", "sweep",
+                                               "explore"};
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
   if (!first.starts_with('-')
       && std::ranges::find(known, first) == std::end(known))
@@ -198,20 +301,44 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   run_arguments args;
   std::vector<std::string> files;
   number_texts texts;
+  sweep_arguments sweep;
+  number_texts sweep_texts;
+  explore_texts explore;
+  explore_arguments to_explore;
   add_run(app, args, texts);
   add_check(app, files);
+  add_sweep(app, sweep, sweep_texts);
+  add_explore(app, explore);
   try {
     check_subcommand(argc, argv);
     app.parse(argc, argv);
     if (app.got_subcommand("run")) {
       read_numbers(texts, args);
-      check_outputs(args);
+      check_outputs(args.file, {{"--json", args.json},
+                                {"--csv", args.csv},
+                                {"--html", args.html},
+                                {"--log", args.log},
+                                {"--trace", args.trace}});
+    } else if (app.got_subcommand("sweep")) {
+      read_numbers(sweep_texts, sweep);
+      check_outputs(sweep.file, {{"--json", sweep.json},
+                                 {"--csv", sweep.csv},
+                                 {"--html", sweep.html},
+                                 {"--state", sweep.state}});
+    } else if (app.got_subcommand("explore")) {
+      to_explore = explore_arguments_of(explore);
+      check_outputs(explore.args.file, {{"--json", explore.args.json},
+                                        {"--out", explore.args.directory}});
     }
   } catch (const CLI::ParseError& e) {
     return app.exit(e, out, err) == 0 ? status::good : status::bad_input;
   }
   if (app.got_subcommand("check"))
     return check_command(files, out, err, parts);
+  if (app.got_subcommand("sweep"))
+    return sweep_command(sweep, out, err, parts);
+  if (app.got_subcommand("explore"))
+    return explore_command(to_explore, out, err, parts);
   return run_command(args, out, err, parts);
 }
 

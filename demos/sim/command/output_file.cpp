@@ -117,6 +117,9 @@ std::optional<int> flush_error(std::ostream& out) {
   out.clear();
   errno = 0;
   out.flush();
+  // Nothing is left of a text that was too long for the stream's buffer.
+  if (errno == 0)
+    out.put('\n').flush();
   auto error = errno;
   out.setstate(std::ios::badbit);
   return error;

@@ -47,11 +47,14 @@ run_options player::options(turn i) {
                   .progress = {},
                   .stop = parts_.stop,
                   .abandon = parts_.catch_signals,
+                  .verify = how_.verify,
                   .log = {}};
   if (on_page(i)) {
     auto longest = std::ranges::max(report_.arms, {}, &arm_config::length);
     out.details = samples_for(report_.arms.size(), longest.length);
   }
+  if (of_first_seed(i))
+    out.trace = how_.trace;
   out.progress = [this, i](double share) { show(i, share); };
   if (auto log = how_.log) {
     *log << fmt::format("# arm {} seed {}\n", report_.arms[arm_of(i)].name,
@@ -86,7 +89,8 @@ void player::note(turn i, arm_result result) {
   for (auto& text : failed_checks(result))
     add_failure(std::move(text), result);
   // The rows of thousands of runs would fill the memory.
-  if (report_.seeds > 1 && !how_.keep_rows && !on_page(i))
+  auto shown = on_page(i) || (how_.trace && of_first_seed(i));
+  if (report_.seeds > 1 && !how_.keep_rows && !shown)
     result.seconds = {};
   report_.runs.back().arms.push_back(std::move(result));
 }

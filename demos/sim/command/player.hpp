@@ -9,6 +9,7 @@
 #include <iosfwd>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace caisson::sim {
@@ -22,6 +23,10 @@ struct playing {
   /// Whether there will be a page, which shows the first seed: its rows stay
   /// then, and a few requests of it are noted.
   bool page = false;
+  /// Which time of the first seed is traced, if any.
+  std::optional<trace_settings> trace = {};
+  /// As in `run_options`.
+  bool verify = false;
   /// Gets the event logs, one arm after the other; then `jobs` must be 1.
   std::ostream* log = nullptr;
 };
@@ -44,8 +49,11 @@ private:
   [[nodiscard]] std::size_t arm_of(turn i) const {
     return i % report_.arms.size();
   }
+  [[nodiscard]] bool of_first_seed(turn i) const {
+    return i < report_.arms.size();
+  }
   [[nodiscard]] bool on_page(turn i) const {
-    return how_.page && i < report_.arms.size();
+    return how_.page && of_first_seed(i);
   }
   [[nodiscard]] std::uint64_t seed_of(turn i) const {
     return report_.seed + i / report_.arms.size();

@@ -68,7 +68,7 @@ std::size_t columns_of(int descriptor) {
   constexpr std::size_t usual = 80;
   if (auto text = std::getenv("COLUMNS")) {
     std::size_t n = 0;
-    if (detail::read_number(text, n) == detail::reading::good && n > 0)
+    if (detail::read_number(text, n) == detail::read_result::good && n > 0)
       return n;
   }
   winsize size{};

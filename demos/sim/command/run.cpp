@@ -1,6 +1,8 @@
 #include <sim/command/run.hpp>
 
+#include <sim/report/rest.hpp>
 #include <sim/report/verdict.hpp>
+#include <sim/report/violations.hpp>
 #include <sim/report/warnings.hpp>
 #include <sim/scenario/faults.hpp>
 #include <sim/world/world.hpp>
@@ -39,9 +41,20 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
     if (t % 1s == duration::zero())
       w.recorder().end_second();
     if (o.progress)
-      o.progress(std::min(1.0, seconds(t) / whole));
+      o.progress(std::min(1.0, to_seconds(t) / whole));
   }
   return true;
+}
+
+// False if it was stopped before.
+bool verify(world& w, const arm_config& arm, const run_options& o,
+            arm_result& r) {
+  r.violations = count_violations(r);
+  w.time().watch([&] { return !stopped(o); });
+  auto found = violations_at_rest(w, arm);
+  w.time().watch({});
+  r.violations.insert(r.violations.end(), found.begin(), found.end());
+  return !stopped(o);
 }
 
 // Still referred to, so that nobody takes it for forgotten.
@@ -56,22 +69,23 @@ void abandon(std::unique_ptr<world> w) {
 
 arm_result run_arm(const arm_config& arm, const run_options& options) {
   auto begin = std::chrono::steady_clock::now();
-  auto owned = std::make_unique<world>(arm, options.seed, options.log);
+  auto owned = std::make_unique<world>(arm, options.seed, options.log,
+                                       options.stop);
   auto& w = *owned;
   auto& recorder = w.recorder();
-  if (options.details)
-    recorder.record_details(*options.details);
-  auto whole = seconds(arm.length);
+  if (options.details || options.trace)
+    recorder.record_details(options.details, options.trace);
+  auto whole = to_seconds(arm.length);
   // A tenth of a second of the world can take minutes.
   w.time().watch([&] {
     if (options.progress)
-      options.progress(std::min(1.0, seconds(w.elapsed()) / whole));
+      options.progress(std::min(1.0, to_seconds(w.elapsed()) / whole));
     return !stopped(options);
   });
   auto interrupted = !play(w, arm.length, options, whole, [] { return false; });
   auto length = interrupted ? w.elapsed() + duration{1} : arm.length;
   if (!interrupted)
-    interrupted = !play(w, plus(arm.length, arm.drain), options, whole,
+    interrupted = !play(w, duration_sum(arm.length, arm.drain), options, whole,
                         [&] { return recorder.open_requests() == 0; });
   w.time().watch({});
   if (w.elapsed() + duration{1} > recorder.ended_seconds())
@@ -88,7 +102,9 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   decide_verdict(r);
   r.warnings = recovery_warnings(arm, r);
   r.messages = w.messages();
-  r.wall_seconds = seconds(std::chrono::steady_clock::now() - begin);
+  if (options.verify && !interrupted)
+    interrupted = r.interrupted = !verify(w, arm, options, r);
+  r.wall_seconds = to_seconds(std::chrono::steady_clock::now() - begin);
   if (interrupted && options.abandon)
     abandon(std::move(owned));
   return r;

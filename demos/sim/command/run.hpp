@@ -23,15 +23,21 @@ struct run_options {
   /// apart, which takes seconds if it holds millions of requests: for processes
   /// that end soon.
   bool abandon = false;
+  /// Whether the counts are checked, and whether anything is still held when
+  /// all that the loads have caused is over, at most a day after them; see
+  /// `arm_result::violations`. What else comes out is the same.
+  bool verify = false;
   /// Gets every line of the event log, without the line break.
   std::function<void(std::string_view)> log;
   /// Whether `arm_result::details` are recorded, and which samples.
   std::optional<sample_settings> details = std::nullopt;
+  /// Whether a trace is recorded in them, and of which time.
+  std::optional<trace_settings> trace = std::nullopt;
 };
 
 /// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
-/// same result and same event log, whatever `progress`, `log` and `details`
-/// are. Throws `config_error` if the arm cannot be built.
+/// same result and same event log, whatever `progress`, `log`, `details` and
+/// `trace` are. Throws `config_error` if the arm cannot be built.
 [[nodiscard]] arm_result run_arm(const arm_config& arm,
                                  const run_options& options);
 

@@ -1,6 +1,7 @@
 #include <sim/command/run_command.hpp>
 
 #include <sim/command/check_command.hpp>
+#include <sim/command/command_texts.hpp>
 #include <sim/command/interruption.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/player.hpp>
@@ -9,22 +10,18 @@
 #include <sim/report/html.hpp>
 #include <sim/report/json.hpp>
 #include <sim/report/text.hpp>
+#include <sim/report/trace_file.hpp>
 
-#include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
 
 #include <fmt/format.h>
 
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <ostream>
 #include <string_view>
-#include <system_error>
 
 namespace caisson::sim {
 
@@ -44,35 +41,18 @@ std::uint64_t peak_memory() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-void choose_arms(scenario& s, const run_arguments& args) {
-  std::vector<std::string_view> known;
-  for (const auto& arm : s.arms)
-    known.emplace_back(arm.name);
-  problems found;
-  for (const auto& name : args.arms)
-    if (std::ranges::find(known, name) == known.end())
-      found.push_back({problem_kind::unknown, "--arm",
-                       detail::not_one_of(detail::quoted(name), known),
-                       args.file});
-  if (!found.empty())
-    throw config_error{std::move(found)};
-  if (!args.arms.empty())
-    std::erase_if(s.arms, [&](const arm_config& arm) {
-      return std::ranges::find(args.arms, arm.name) == args.arms.end();
-    });
-}
-
 // The files that were asked for. Made before the run, so that one that cannot
 // be written costs no time.
 class outputs {
 public:
   outputs(const run_arguments& args, std::ostream& out)
     : takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-"
-                    || args.log == "-") {
+                    || args.log == "-" || args.trace == "-") {
     open(json_, args.json, out);
     open(csv_, args.csv, out);
     open(html_, args.html, out);
     open(log_, args.log, out);
+    open(trace_, args.trace, out);
   }
 
   [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
@@ -80,14 +60,17 @@ public:
   [[nodiscard]] bool want_page() const { return html_.has_value(); }
   [[nodiscard]] std::ostream* log() { return log_ ? &log_->stream() : nullptr; }
 
-  void write(const report& r, const html_source& source) {
+  void write(const report& r, const html_source& source,
+             std::string_view version) {
     if (json_)
       write_json(json_->stream(), r);
     if (csv_)
       write_csv(csv_->stream(), r);
     if (html_)
       write_html(html_->stream(), r, source);
-    for (auto file : {&json_, &csv_, &html_, &log_})
+    if (trace_)
+      write_trace(trace_->stream(), r, version);
+    for (auto file : {&json_, &csv_, &html_, &log_, &trace_})
       if (*file)
         (*file)->commit();
   }
@@ -104,6 +87,7 @@ private:
   std::optional<output_file> csv_;
   std::optional<output_file> html_;
   std::optional<output_file> log_;
+  std::optional<output_file> trace_;
 };
 
 report blank_report(scenario s, const run_arguments& args) {
@@ -114,30 +98,6 @@ report blank_report(scenario s, const run_arguments& args) {
   out.seeds = args.seeds;
   out.arms = std::move(s.arms);
   return out;
-}
-
-// What the file says; nothing of what can be read only once.
-std::string text_of(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored))
-    return {};
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
-// As a shell takes it for one word.
-std::string quoted_for_shell(const std::string& word) {
-  constexpr std::string_view plain
-    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:,=@";
-  if (word.find_first_not_of(plain) == word.npos)
-    return word;
-  std::string out = "'";
-  for (auto c : word)
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  return out + "'";
 }
 
 std::string repeating(const run_arguments& args, const scenario& s) {
@@ -167,14 +127,17 @@ void print(const report& r, const run_arguments& args, std::ostream& out) {
 status run_command(const run_arguments& args, std::ostream& out,
                    std::ostream& err, const command_parts& parts) {
   auto world = load_checked(args.file, parts);
-  choose_arms(world, args);
+  choose_arms(world, args.arms, args.file);
+  std::optional<trace_settings> trace;
+  if (!args.trace.empty())
+    trace = trace_time(world.arms, args.trace_from, args.trace_to);
   std::optional<signal_watch> watch;
   if (parts.catch_signals)
     watch.emplace();
   outputs files{args, out};
   html_source source;
   if (files.want_page())
-    source = {text_of(args.file), repeating(args, world), parts.version};
+    source = {text_of_file(args.file), repeating(args, world), parts.version};
   auto r = blank_report(std::move(world), args);
   {
     progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
@@ -184,6 +147,8 @@ status run_command(const run_arguments& args, std::ostream& out,
            {.jobs = files.log() ? 1 : args.jobs.value_or(parts.jobs),
             .keep_rows = files.want_rows(),
             .page = files.want_page(),
+            .trace = trace,
+            .verify = args.verify,
             .log = files.log()}}
       .play_all();
   }
@@ -192,7 +157,9 @@ status run_command(const run_arguments& args, std::ostream& out,
   else
     print(r, args, out);
   write_interruption(err, r);
-  files.write(r, source);
+  for (const auto& text : trace_warnings(r))
+    err << "caisson: " << text << '\n';
+  files.write(r, source, parts.version);
   if (r.interrupted)
     return status::interrupted;
   return r.failures.empty() ? status::good : status::failed;

@@ -26,6 +26,11 @@ struct run_arguments {
   std::string csv;
   std::string html;
   std::string log;
+  std::string trace;
+  /// Which time is traced; a usual one if absent.
+  std::optional<duration> trace_from;
+  std::optional<duration> trace_to;
+  bool verify = false;
   bool quiet = false;
   bool no_progress = false;
   bool no_speed = false;

@@ -67,18 +67,6 @@ columns columns_of(const report& r) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string{text};
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"')
-      out += '"';
-    out += c;
-  }
-  return out + '"';
-}
-
 class line {
 public:
   explicit line(std::ostream& out) : out_(out) {}
@@ -87,7 +75,7 @@ public:
   line& operator=(const line&) = delete;
 
   void cell(std::string_view text) {
-    out_ << (first_ ? "" : ",") << quoted(text);
+    out_ << (first_ ? "" : ",") << csv_field(text);
     first_ = false;
   }
 
@@ -171,6 +159,18 @@ void write_row(std::ostream& to, const arm_result& arm, const second_row& row,
 }
 
 } // namespace
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos)
+    return std::string{text};
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"')
+      out += '"';
+    out += c;
+  }
+  return out + '"';
+}
 
 void write_csv(std::ostream& out, const report& r) {
   auto c = columns_of(r);

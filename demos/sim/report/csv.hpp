@@ -4,6 +4,8 @@
 #include <sim/report/report.hpp>
 
 #include <iosfwd>
+#include <string>
+#include <string_view>
 
 namespace caisson::sim {
 
@@ -11,5 +13,8 @@ namespace caisson::sim {
 /// arm has no number for is empty, and so are latencies where nothing was
 /// answered. Durations are seconds. Quoted as in RFC 4180, lines end with LF.
 void write_csv(std::ostream& out, const report& r);
+
+/// The text as one field, in quotes where it needs them.
+[[nodiscard]] std::string csv_field(std::string_view text);
 
 } // namespace caisson::sim

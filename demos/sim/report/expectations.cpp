@@ -1,7 +1,10 @@
 #include <sim/report/expectations.hpp>
 
 #include <sim/report/metrics.hpp>
+#include <sim/report/violations.hpp>
+#include <sim/scenario/replicas.hpp>
 #include <sim/world/arm_gates.hpp>
+#include <sim/world/world_plan.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -30,7 +33,7 @@ std::string short_text(double x) {
 std::string value_text(double x, const metric_bound& b) {
   auto text = short_text(x);
   double read = 0;
-  if (detail::read_number(text, read) == detail::reading::good
+  if (detail::read_number(text, read) == detail::read_result::good
       && within(read, b))
     return to_text(x);
   return text;
@@ -99,8 +102,15 @@ problems expectation_problems(const arm_config& arm) {
   arm_result blank;
   blank.length = arm.length;
   blank.warmup = arm.warmup;
-  for (const auto& s : arm.services)
-    blank.services.emplace_back().name = s.name;
+  for (const auto& s : arm.services) {
+    auto& x = blank.services.emplace_back();
+    x.name = s.name;
+    for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)
+      x.replicas.emplace_back().name = replica_name(s, i);
+  }
+  for (const auto& route : world_plan{arm}.routes)
+    if (route.has_network)
+      blank.edges.push_back({.name = route.name});
   for (const auto& load : arm.loads)
     for (const auto& [operation, weight] : load.mix)
       blank.by_operation[operation].count = 1;
@@ -123,17 +133,8 @@ problems expectation_problems(const arm_config& arm) {
 
 std::vector<std::string> failed_checks(const arm_result& r) {
   std::vector<std::string> out;
-  for (const auto& s : r.services)
-    if (!(s.little_error <= little_tolerance))
-      out.push_back(fmt::format(
-        "arm {}: Little's law does not hold for service {}: error {:.3g}",
-        r.name, s.name, s.little_error));
-  if (r.answered_twice > 0)
-    out.push_back(
-      fmt::format("arm {}: {} answered more than once", r.name,
-                  r.answered_twice == 1
-                    ? "1 request was"
-                    : fmt::format("{} requests were", r.answered_twice)));
+  for (const auto& x : violations_of(r))
+    out.push_back(fmt::format("arm {}: {}", r.name, x.text));
   return out;
 }
 

@@ -23,8 +23,8 @@ inline constexpr double little_tolerance = 1e-6;
 /// `config_error` if there are bounds on gates, and the arm cannot be built.
 [[nodiscard]] problems expectation_problems(const arm_config& arm);
 
-/// One line for each thing that cannot be unless Caisson is wrong: a service
-/// for which Little's law does not hold, a request answered twice.
+/// One line for each thing that cannot be unless Caisson is wrong: see
+/// `violations_of`.
 [[nodiscard]] std::vector<std::string> failed_checks(const arm_result& r);
 
 } // namespace caisson::sim

@@ -2,6 +2,8 @@
 
 #include <sim/report/numbers.hpp>
 #include <sim/report/verdict.hpp>
+#include <sim/scenario/faults.hpp>
+#include <sim/scenario/replicas.hpp>
 #include <sim/world/world_plan.hpp>
 
 #include <fmt/format.h>
@@ -24,10 +26,10 @@ constexpr double all_busy = 0.95;
 // From here on a service gets more than it can do, or more than before.
 constexpr double clearly_more = 1.15;
 
-using rows = std::span<const second_row>;
+using row_span = std::span<const second_row>;
 
 // The rows of the whole seconds in [from, to).
-rows rows_between(const arm_result& r, duration from, duration to) {
+row_span rows_between(const arm_result& r, duration from, duration to) {
   using std::chrono::seconds;
   auto index = [&](seconds s) {
     return static_cast<std::size_t>(
@@ -35,18 +37,18 @@ rows rows_between(const arm_result& r, duration from, duration to) {
   };
   auto begin = index(std::chrono::ceil<seconds>(from));
   auto end = index(std::chrono::floor<seconds>(to));
-  return rows{r.seconds}.subspan(begin, end > begin ? end - begin : 0);
+  return row_span{r.seconds}.subspan(begin, end > begin ? end - begin : 0);
 }
 
 template <class F>
-double sum_of(rows xs, F of) {
+double sum_of(row_span xs, F of) {
   double out = 0;
   for (const auto& x : xs)
     out += static_cast<double>(of(x));
   return out;
 }
 
-double offered_in(rows xs) {
+double offered_in(row_span xs) {
   return sum_of(xs, [](auto& x) { return x.requests.offered; });
 }
 
@@ -64,7 +66,7 @@ std::string share_text(double part, double whole) {
   return fmt::format("{:.0f} %", std::floor(share * 100 + 1e-9));
 }
 
-std::string answered_in(rows xs) {
+std::string answered_in(row_span xs) {
   auto good = sum_of(xs, [](auto& x) { return x.requests.good; });
   return share_text(good, offered_in(xs));
 }
@@ -74,48 +76,56 @@ std::string answered_in(rows xs) {
 std::optional<duration> first_fault(const arm_config& arm) {
   std::optional<duration> out;
   for (const auto& f : arm.faults)
-    out = out ? std::min(*out, f.at) : f.at;
+    if (!f.mtbf)
+      out = out ? std::min(*out, f.at) : f.at;
   return out;
 }
 
 std::string after_the_fault(const arm_config& arm) {
-  if (arm.faults.empty())
+  auto planned = planned_faults(arm);
+  if (planned == 0)
     return "to the end";
-  return arm.faults.size() == 1 ? "after the fault is gone"
-                                : "after the faults are gone";
+  return planned == 1 ? "after the fault is gone" : "after the faults are gone";
 }
 
 // The last tenth of the load, of at least five seconds and after the search for
 // recovery has begun.
-rows last_rows(const arm_result& r) {
+row_span last_rows(const arm_result& r) {
   using namespace std::chrono_literals;
   auto from = r.length - std::clamp<duration>(r.length / 10, 5s, 30s);
   from = std::max({from, r.recovery_from.value_or(duration::zero()), r.warmup});
   return rows_between(r, from, r.length);
 }
 
-rows healthy_rows(const arm_config& arm, const arm_result& r) {
+row_span healthy_rows(const arm_config& arm, const arm_result& r) {
   auto end = first_fault(arm);
-  return end ? rows_between(r, r.warmup, *end) : rows{};
+  return end ? rows_between(r, r.warmup, *end) : row_span{};
 }
 
 // -- what holds it ------------------------------------------------------------
 
-double mean_busy(rows xs, std::size_t service) {
+double mean_busy(row_span xs, std::size_t service) {
   return sum_of(xs, [&](auto& x) { return x.services[service].busy; })
+         / static_cast<double>(xs.size());
+}
+
+double mean_workers(const arm_config& arm, row_span xs, std::size_t service) {
+  if (!arm.services[service].autoscale)
+    return all_workers(arm.services[service]);
+  return sum_of(xs, [&](auto& x) { return x.services[service].workers; })
          / static_cast<double>(xs.size());
 }
 
 // A service that is fully busy although all that it calls are not; the one with
 // the longest queue if there are several.
-std::optional<std::size_t> bottleneck(const arm_config& arm, rows xs) {
+std::optional<std::size_t> bottleneck(const arm_config& arm, row_span xs) {
   auto n = arm.services.size();
   if (xs.empty() || xs.front().services.size() < n)
     return std::nullopt;
   std::vector<bool> busy(n);
   for (std::size_t i = 0; i < n; ++i)
     busy[i] = arm.services[i].workers != no_limit
-              && mean_busy(xs, i) >= all_busy * arm.services[i].workers;
+              && mean_busy(xs, i) >= all_busy * mean_workers(arm, xs, i);
   auto waits = busy;
   for (const auto& x : world_plan{arm}.routes)
     for (std::size_t i = 0; i < n; ++i)
@@ -129,12 +139,12 @@ std::optional<std::size_t> bottleneck(const arm_config& arm, rows xs) {
   return out;
 }
 
-double arrivals_in(rows xs, std::size_t service) {
+double arrivals_in(row_span xs, std::size_t service) {
   return sum_of(xs, [&](auto& x) { return x.services[service].arrivals; });
 }
 
 // How much more the service gets per request than when all was well.
-double swollen(const arm_config& arm, const arm_result& r, rows xs,
+double swollen(const arm_config& arm, const arm_result& r, row_span xs,
                std::size_t service) {
   auto before = healthy_rows(arm, r);
   auto now = arrivals_in(xs, service) / std::max(1.0, offered_in(xs));
@@ -144,7 +154,7 @@ double swollen(const arm_config& arm, const arm_result& r, rows xs,
   return attempts / std::max(1.0, offered_in(xs));
 }
 
-std::string hold_text(const arm_config& arm, const arm_result& r, rows xs,
+std::string hold_text(const arm_config& arm, const arm_result& r, row_span xs,
                       std::size_t service) {
   const auto& name = arm.services[service].name;
   auto ended = sum_of(xs, [&](auto& x) {
@@ -162,7 +172,7 @@ std::string hold_text(const arm_config& arm, const arm_result& r, rows xs,
                      grouped(xs.back().services[service].queue));
 }
 
-std::optional<std::string> breakers_text(rows xs) {
+std::optional<std::string> breakers_text(row_span xs) {
   if (xs.empty())
     return std::nullopt;
   const auto& states = xs.back().breakers;
@@ -173,7 +183,7 @@ std::optional<std::string> breakers_text(rows xs) {
   return fmt::format("{} of {} breakers are not closed", open, states.size());
 }
 
-std::optional<std::string> main_error(rows xs) {
+std::optional<std::string> main_error(row_span xs) {
   std::map<std::string_view, std::uint64_t> kinds;
   for (const auto& x : xs)
     for (const auto& [kind, n] : x.requests.errors)
@@ -210,7 +220,7 @@ std::string recovered_text(const arm_config& arm, const arm_result& r) {
                        "answered well",
                        short_seconds(at),
                        answered_in(rows_between(r, r.warmup, at)));
-  auto faults = arm.faults.size() == 1 ? "the fault is" : "the faults are";
+  auto faults = planned_faults(arm) == 1 ? "the fault is" : "the faults are";
   if (after > 1s)
     return fmt::format("well again {} after {} gone; until then {} of the "
                        "requests are answered well",

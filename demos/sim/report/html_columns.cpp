@@ -165,6 +165,8 @@ json html_columns::service(std::size_t i) const {
   };
   last("queue", &service_second::queue);
   last("busy", &service_second::busy);
+  if (!r_.seconds.empty() && service_in(r_.seconds.front(), i).workers > 0)
+    last("workers", &service_second::workers);
   out["queue_max"] = column([&](std::size_t begin, std::size_t end) {
     std::uint64_t most = 0;
     for (auto k = begin; k < end; ++k)

@@ -5,13 +5,21 @@
 #include <sim/report/html_samples.hpp>
 #include <sim/report/json_values.hpp>
 #include <sim/report/text.hpp>
+#include <sim/scenario/fault_times.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/scenario/fields.hpp>
+#include <sim/scenario/replicas.hpp>
+#include <sim/world/message_faults.hpp>
 #include <sim/world/world_plan.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 
 namespace caisson::sim {
 
@@ -29,31 +37,69 @@ std::string fault_text(const fault_config& f) {
       return fmt::format("{} {:.4g} %", name, f.rate * 100);
     case fault_kind::capacity:
       return fmt::format("{} {}", name, f.workers);
+    case fault_kind::partition:
+      return fmt::format("{} {}", name, place_of(f));
+    case fault_kind::loss:
+      return fmt::format("{} {:.4g} % {}", name, f.rate * 100, place_of(f));
+    case fault_kind::delay:
+      return fmt::format("{} {} {}", name, to_text(f.delay), place_of(f));
     default:
       return name;
   }
 }
 
-json faults_of(const arm_config& arm) {
+// Whether it hits messages of any replica of the route's caller.
+bool hits(const fault_config& f, const world_plan& plan, const route& r) {
+  for (std::uint32_t caller = 0; caller < r.callers; ++caller) {
+    message_faults known{plan.arm, plan.ends_of(r, caller)};
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (&known[i] == &f)
+        return true;
+  }
+  return false;
+}
+
+// The routes whose messages it hits, by index.
+json edges_hit_by(const fault_config& f, const world_plan& plan) {
   auto out = json::array();
-  for (const auto& f : arm.faults)
-    out.push_back(
-      {{"kind",
-        enum_names<fault_kind>::value[static_cast<std::size_t>(f.kind)]},
-       {"target", f.target},
-       {"at", seconds(f.at)},
-       {"lasts", f.kind == fault_kind::flush ? 0.0 : seconds(f.lasts)},
-       {"text", fault_text(f)}});
+  for (std::size_t i = 0; i < plan.routes.size(); ++i)
+    if (hits(f, plan, plan.routes[i]))
+      out.push_back(i);
+  return out;
+}
+
+json faults_of(const world_plan& plan, std::uint64_t seed) {
+  const auto& arm = plan.arm;
+  auto out = json::array();
+  for (std::size_t i = 0; i < arm.faults.size(); ++i) {
+    const auto& f = arm.faults[i];
+    auto kind = static_cast<std::size_t>(f.kind);
+    json fault{{"kind", enum_names<fault_kind>::value[kind]},
+               {"target", replica_target_in(f.target).service}};
+    for (const auto& x : all_fault_times(arm, i, seed)) {
+      fault["at"] = to_seconds(x.at);
+      fault["lasts"] = f.kind == fault_kind::flush ? 0.0 : to_seconds(x.lasts);
+      fault["text"] = fault_text(f);
+      if (x.replica > 0) {
+        fault["replica"] = x.replica;
+        fault["text"] = fmt::format("{} (#{})", fault_text(f), x.replica);
+      }
+      if (hits_messages(f.kind) && !fault.contains("edges"))
+        fault["edges"] = edges_hit_by(f, plan);
+      out.push_back(fault);
+    }
+  }
   return out;
 }
 
 json services_of(const arm_config& arm) {
   auto out = json::array();
   for (const auto& s : arm.services)
-    out.push_back(
-      {{"name", s.name},
-       {"workers", s.workers == no_limit ? json(nullptr) : json(s.workers)},
-       {"stack", s.stack}});
+    out.push_back({{"name", s.name},
+                   {"workers", s.workers == no_limit ? json(nullptr)
+                                                     : json(all_workers(s))},
+                   {"replicas", s.replicas},
+                   {"stack", s.stack}});
   return out;
 }
 
@@ -86,13 +132,15 @@ json edges_of(const world_plan& plan) {
 json breakers_of(const arm_result& r, const world_plan& plan,
                  const html_columns& columns) {
   auto out = json::array();
+  std::map<std::string, std::size_t, std::less<>> gates;
+  for (std::size_t i = 0; i < plan.routes.size(); ++i)
+    for (std::uint32_t k = 0; k < plan.routes[i].callers; ++k)
+      gates.emplace(plan.routes[i].gate_name(k), i);
   for (std::size_t i = 0; i < r.breakers.size(); ++i) {
-    auto on_route = std::ranges::find_if(plan.routes, [&](const route& x) {
-      return r.breakers[i].starts_with(x.name + "/");
-    });
-    auto edge = on_route == plan.routes.end()
-                  ? json(nullptr)
-                  : json(on_route - plan.routes.begin());
+    // GATE/LAYER
+    std::string_view name{r.breakers[i]};
+    auto found = gates.find(name.substr(0, name.rfind('/')));
+    auto edge = found == gates.end() ? json(nullptr) : json(found->second);
     out.push_back({{"name", r.breakers[i]},
                    {"edge", std::move(edge)},
                    {"changes", columns.breaker(i)}});
@@ -111,7 +159,7 @@ json arm_data(const arm_config& arm, const arm_result& r, std::uint32_t step) {
            {"headline", headline(arm, r)},
            {"verdict_text", verdict_text(r)},
            {"result", std::move(result)},
-           {"faults", faults_of(arm)},
+           {"faults", faults_of(plan, r.seed)},
            {"loads", loads_of(arm)},
            {"services", services_of(arm)},
            {"operations", operations_of(plan)},

@@ -13,4 +13,9 @@ extern const std::string_view script;
 extern const std::string_view library;
 extern const std::string_view library_style;
 
+/// Of the page of a sweep, which has `style`, too.
+extern const std::string_view sweep_page;
+extern const std::string_view sweep_style;
+extern const std::string_view sweep_script;
+
 } // namespace caisson::sim::html_parts

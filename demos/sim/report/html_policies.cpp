@@ -100,7 +100,7 @@ json places_of(const report& r) {
       set(x.name, i, x.edge.stack);
     for (const auto& s : r.arms[i].services)
       if (!s.stack.empty())
-        set("-> " + s.name, i, s.stack);
+        set((s.replicas == 1 ? "-> " : "-> each ") + s.name, i, s.stack);
   }
   std::vector<std::pair<by_arm, std::vector<std::string>>> groups;
   std::map<by_arm, std::size_t> index;
@@ -141,7 +141,7 @@ public:
         add(arm, of + ": " + row.key, std::move(row.value));
   }
 
-  // More than a few hundred rows nobody reads.
+  // More than a few hundred rows are of no use.
   [[nodiscard]] json differing() const {
     constexpr std::size_t most = 200;
     auto out = json::array();

@@ -28,10 +28,10 @@ json to_json(const spread& s) {
 
 json to_json(const latency_summary& s) {
   return {
-    {"count", s.count},        {"mean", seconds(s.mean)},
-    {"p50", seconds(s.p50)},   {"p90", seconds(s.p90)},
-    {"p95", seconds(s.p95)},   {"p99", seconds(s.p99)},
-    {"p999", seconds(s.p999)}, {"max", seconds(s.max)},
+    {"count", s.count},           {"mean", to_seconds(s.mean)},
+    {"p50", to_seconds(s.p50)},   {"p90", to_seconds(s.p90)},
+    {"p95", to_seconds(s.p95)},   {"p99", to_seconds(s.p99)},
+    {"p999", to_seconds(s.p999)}, {"max", to_seconds(s.max)},
   };
 }
 
@@ -47,10 +47,11 @@ json to_json(const request_counts& n) {
 }
 
 json to_json(const service_summary& s) {
-  return {
+  json out{
     {"name", s.name},
     {"arrivals", s.arrivals},
     {"refused", s.refused},
+    {"shed", s.shed},
     {"down", s.down},
     {"completed", s.completed},
     {"failed", s.failed},
@@ -59,14 +60,17 @@ json to_json(const service_summary& s) {
     {"late", s.late},
     {"started", s.started},
     {"waited", s.waited},
-    {"mean_wait", seconds(s.mean_wait)},
-    {"mean_service", seconds(s.mean_service)},
-    {"mean_sojourn", seconds(s.mean_sojourn)},
+    {"mean_wait", to_seconds(s.mean_wait)},
+    {"mean_service", to_seconds(s.mean_service)},
+    {"mean_sojourn", to_seconds(s.mean_sojourn)},
     {"utilization", number(s.utilization)},
     {"mean_inside", number(s.mean_inside)},
     {"queue_max", s.queue_max},
     {"little_error", number(s.little_error)},
   };
+  for (const auto& x : s.replicas)
+    out["replicas"].push_back(to_json(x));
+  return out;
 }
 
 json to_json(const std::map<std::string, std::int64_t>& metrics) {
@@ -74,6 +78,14 @@ json to_json(const std::map<std::string, std::int64_t>& metrics) {
   for (const auto& [name, value] : metrics)
     out[name] = value;
   return out;
+}
+
+json to_json(const edge_summary& e) {
+  return {{"name", e.name},
+          {"calls", e.calls},
+          {"lost_calls", e.lost_calls},
+          {"lost_answers", e.lost_answers},
+          {"repeated", e.repeated}};
 }
 
 json to_json(const gate_summary& g) {
@@ -90,12 +102,15 @@ json to_json(const gate_summary& g) {
 }
 
 json to_json(const service_second& s) {
-  return {
+  json out{
     {"arrivals", s.arrivals},   {"refused", s.refused},
     {"completed", s.completed}, {"failed", s.failed},
     {"queue", s.queue},         {"busy", s.busy},
     {"queue_max", s.queue_max},
   };
+  if (s.workers > 0)
+    out["workers"] = s.workers;
+  return out;
 }
 
 json to_json(const second_row& row, const arm_result& r) {
@@ -209,12 +224,12 @@ json arm_values(const arm_result& r) {
     {"name", r.name},
     {"title", r.title},
     {"seed", r.seed},
-    {"length", seconds(r.length)},
-    {"warmup", seconds(r.warmup)},
+    {"length", to_seconds(r.length)},
+    {"warmup", to_seconds(r.warmup)},
     {"interrupted", r.interrupted},
     {"verdict", verdict_of(r)},
     {"recovery_from",
-     r.recovery_from ? json(seconds(*r.recovery_from)) : json(nullptr)},
+     r.recovery_from ? json(to_seconds(*r.recovery_from)) : json(nullptr)},
     {"recovered_at", recovered_at_of(r)},
     {"recovery", recovery_of(r)},
     {"relapses", list_of(r.relapses)},
@@ -231,6 +246,8 @@ json arm_values(const arm_result& r) {
     operations[operation] = to_json(latency);
   out["by_operation"] = std::move(operations);
   out["services"] = list_of(r.services);
+  if (!r.edges.empty())
+    out["edges"] = list_of(r.edges);
   out["gates"] = list_of(r.gates);
   out["breakers"] = r.breakers;
   out["events"] = r.events;

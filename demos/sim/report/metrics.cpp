@@ -79,7 +79,7 @@ constexpr run_metric run_metrics[] = {
   {"recovery",
    [](auto& r) {
      auto t = recovery_time(r);
-     return t ? seconds(*t) : infinity;
+     return t ? to_seconds(*t) : infinity;
    }},
   {"recovered_at",
    [](auto& r) { return r.recovered_at ? real(*r.recovered_at) : infinity; }},
@@ -99,6 +99,7 @@ constexpr service_metric service_metrics[] = {
   {"refused", [](auto& s) { return real(s.refused); },
    &service_second::refused},
   {"refused_share", [](auto& s) { return share(s.refused, s.arrivals, 0); }},
+  {"shed", [](auto& s) { return real(s.shed); }},
   {"down", [](auto& s) { return real(s.down); }},
   {"completed", [](auto& s) { return real(s.completed); },
    &service_second::completed},
@@ -109,14 +110,26 @@ constexpr service_metric service_metrics[] = {
   {"started", [](auto& s) { return real(s.started); }},
   {"waited", [](auto& s) { return real(s.waited); }},
   {"waited_share", [](auto& s) { return share(s.waited, s.started, 0); }},
-  {"wait", [](auto& s) { return seconds(s.mean_wait); }},
-  {"time", [](auto& s) { return seconds(s.mean_service); }},
-  {"sojourn", [](auto& s) { return seconds(s.mean_sojourn); }},
+  {"wait", [](auto& s) { return to_seconds(s.mean_wait); }},
+  {"time", [](auto& s) { return to_seconds(s.mean_service); }},
+  {"sojourn", [](auto& s) { return to_seconds(s.mean_sojourn); }},
   {"utilization", [](auto& s) { return s.utilization; }},
   {"inside", [](auto& s) { return s.mean_inside; }},
   {"queue_max", [](auto& s) { return real(s.queue_max); },
    &service_second::queue_max},
   {"little_error", [](auto& s) { return s.little_error; }},
+};
+
+struct edge_metric {
+  std::string_view name;
+  std::uint64_t edge_summary::*value;
+};
+
+constexpr edge_metric edge_metrics[] = {
+  {"calls", &edge_summary::calls},
+  {"lost_calls", &edge_summary::lost_calls},
+  {"lost_answers", &edge_summary::lost_answers},
+  {"repeated", &edge_summary::repeated},
 };
 
 // Scenarios are checked against the names before there is a result.
@@ -129,6 +142,7 @@ static_assert(has_names(latency_metrics, latency_metric_names));
 static_assert(has_names(count_metrics, count_metric_names));
 static_assert(has_names(run_metrics, run_metric_names));
 static_assert(has_names(service_metrics, service_metric_names));
+static_assert(has_names(edge_metrics, edge_metric_names));
 
 template <class Table>
 const auto* row_named(const Table& table, std::string_view name) {
@@ -166,7 +180,7 @@ struct span_of_time {
   }
 
   [[nodiscard]] double length(const arm_result& r) const {
-    return whole ? seconds(r.length - r.warmup)
+    return whole ? to_seconds(r.length - r.warmup)
                  : static_cast<double>(to - from);
   }
 };
@@ -258,7 +272,7 @@ double latency_metric_of(const latency_summary& s, std::string_view name,
     // Otherwise a bound on latency would hold when everything has failed.
     if (s.count == 0)
       throw std::invalid_argument{"no request was answered with success"};
-    return seconds(s.*m->value);
+    return to_seconds(s.*m->value);
   }
   std::vector<std::string_view> known{latency_metric_names.begin(),
                                       latency_metric_names.end()};
@@ -290,9 +304,26 @@ double service_part(const arm_result& r, std::size_t service,
   return real(sum);
 }
 
+// The replica called `name`, which is not kept per second.
+double replica_metric(const service_summary& service, std::string_view name,
+                      const service_metric& m, const span_of_time& span) {
+  auto found = std::ranges::find(service.replicas, name,
+                                 &service_summary::name);
+  if (found == service.replicas.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& x : service.replicas)
+      known.emplace_back(x.name);
+    no_such("replica", name, known);
+  }
+  if (!span.whole)
+    only_as_a_whole(fmt::format("service.{}.{}", name, m.name));
+  return m.value(*found);
+}
+
 double service_metric_of(const arm_result& r, std::string_view name,
                          const span_of_time& span) {
-  auto [service, metric] = split_last(name);
+  auto [target, metric] = split_last(name);
+  auto service = target.substr(0, target.find('#'));
   auto found = std::ranges::find(r.services, service, &service_summary::name);
   if (found == r.services.end()) {
     std::vector<std::string_view> known;
@@ -303,12 +334,29 @@ double service_metric_of(const arm_result& r, std::string_view name,
   auto m = row_named(service_metrics, metric);
   if (!m)
     no_such("number of a service", metric, service_metric_names);
+  if (service != target)
+    return replica_metric(*found, target, *m, span);
   if (span.whole)
     return m->value(*found);
   if (!m->per_second)
     only_as_a_whole(fmt::format("service.{}", name));
   auto index = static_cast<std::size_t>(found - r.services.begin());
   return service_part(r, index, *m, span);
+}
+
+double edge_metric_of(const arm_result& r, std::string_view name) {
+  auto [edge, metric] = split_last(name);
+  auto found = std::ranges::find(r.edges, edge, &edge_summary::name);
+  if (found == r.edges.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& x : r.edges)
+      known.emplace_back(x.name);
+    no_such("edge with a network", edge, known);
+  }
+  auto m = row_named(edge_metrics, metric);
+  if (!m)
+    no_such("number of an edge", metric, edge_metric_names);
+  return real((*found).*m->value);
 }
 
 double counter(const std::map<std::string, std::int64_t>& metrics,
@@ -363,6 +411,8 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
     return latency_metric_of(r.latency, *rest, false);
   if (auto rest = after_prefix(name, "operation."))
     return operation_metric(r, *rest);
+  if (auto rest = after_prefix(name, "edge."))
+    return edge_metric_of(r, *rest);
   if (auto rest = after_prefix(name, "gate."))
     return gate_metric(r, *rest);
   return std::nullopt;

@@ -62,7 +62,7 @@ std::string short_time(duration d) {
 }
 
 std::string short_seconds(duration d) {
-  return without_zeros(fmt::format("{:.1f}", seconds(d))) + " s";
+  return without_zeros(fmt::format("{:.1f}", to_seconds(d))) + " s";
 }
 
 std::string exact_seconds(duration d) {

@@ -17,7 +17,7 @@ spread spread_of(std::vector<double> xs) {
 
 void arm_speed::add(const arm_result& r) {
   wall_seconds += r.wall_seconds;
-  simulated_seconds += seconds(r.length);
+  simulated_seconds += to_seconds(r.length);
   messages += r.messages;
   for (const auto& row : r.seconds)
     requests += row.requests.offered;
@@ -50,7 +50,7 @@ std::vector<arm_summary> summaries(const report& r) {
       if (result->verdict != verdict_kind::no_fault)
         recovery.push_back(metric_of(*result, "recovery"));
       success.push_back(metric_of(*result, "success"));
-      p99.push_back(seconds(result->latency.p99));
+      p99.push_back(to_seconds(result->latency.p99));
     }
     s.recovery = spread_of(std::move(recovery));
     s.success = spread_of(std::move(success));

@@ -1,5 +1,7 @@
 #include <sim/report/numbers.hpp>
 #include <sim/report/timeline.hpp>
+#include <sim/scenario/fault_times.hpp>
+#include <sim/scenario/faults.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -94,6 +96,12 @@ std::string_view kind_name(fault_kind kind) {
       return "capacity";
     case fault_kind::flush:
       return "flush";
+    case fault_kind::partition:
+      return "partition";
+    case fault_kind::loss:
+      return "loss";
+    case fault_kind::delay:
+      return "delay";
   }
   return "fault";
 }
@@ -105,31 +113,39 @@ struct fault_mark {
   friend bool operator==(const fault_mark&, const fault_mark&) = default;
 };
 
-fault_mark mark_of(const fault_config& f, const scale& x, bool ascii) {
-  auto begin = std::min(x.column(seconds(f.at)), x.columns - 1);
-  auto end = x.column(seconds(plus(f.at, f.lasts)));
-  fault_mark out{.label = fmt::format("{} {}", kind_name(f.kind), f.target),
-                 .line = std::string(begin, ' ')};
-  // Even the shortest fault shows.
-  for (auto i = begin; i < std::max(end, begin + 1); ++i)
-    out.line += ascii ? "x" : "×";
+// One that comes at random is shown as it does with the first seed.
+fault_mark mark_of(const arm_config& arm, std::size_t index, std::uint64_t seed,
+                   const scale& x, bool ascii) {
+  const auto& f = arm.faults[index];
+  fault_mark out{.label = fmt::format("{} {}", kind_name(f.kind), place_of(f)),
+                 .line = {}};
+  std::size_t drawn = 0;
+  for (const auto& time : all_fault_times(arm, index, seed)) {
+    auto begin = std::min(x.column(to_seconds(time.at)), x.columns - 1);
+    auto end = x.column(to_seconds(duration_sum(time.at, time.lasts)));
+    for (; drawn < begin; ++drawn)
+      out.line += ' ';
+    // Even the shortest fault shows.
+    for (; drawn < std::max(end, begin + 1); ++drawn)
+      out.line += ascii ? "x" : "×";
+  }
   return out;
 }
 
 // Faults of the same kind and target in one line would hide each other only
 // where they overlap; but each has its own, as their number is small.
-std::vector<fault_mark> marks_of(const arm_config& arm, const scale& x,
-                                 bool ascii) {
+std::vector<fault_mark> marks_of(const arm_config& arm, std::uint64_t seed,
+                                 const scale& x, bool ascii) {
   std::vector<fault_mark> out;
-  for (const auto& f : arm.faults)
-    out.push_back(mark_of(f, x, ascii));
+  for (std::size_t i = 0; i < arm.faults.size(); ++i)
+    out.push_back(mark_of(arm, i, seed, x, ascii));
   return out;
 }
 
 bool same_for_all(const report& r, const scale& x) {
-  auto first = marks_of(r.arms.front(), x, true);
+  auto first = marks_of(r.arms.front(), r.seed, x, true);
   return std::ranges::all_of(
-    r.arms, [&](auto& arm) { return marks_of(arm, x, true) == first; });
+    r.arms, [&](auto& arm) { return marks_of(arm, r.seed, x, true) == first; });
 }
 
 // -- the whole ----------------------------------------------------------------
@@ -176,7 +192,7 @@ std::vector<std::string> timeline(const report& r, bool ascii) {
   picture out;
   // `of`: what is written before the name of a fault.
   auto mark = [&](const arm_config& arm, const std::string& of) {
-    for (auto& m : marks_of(arm, x, ascii))
+    for (auto& m : marks_of(arm, r.seed, x, ascii))
       out.line(of + m.label, std::move(m.line));
   };
   auto same = same_for_all(r, x);

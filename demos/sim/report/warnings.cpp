@@ -23,7 +23,7 @@ std::optional<rate_change> last_change(const arm_config& c) {
     if (load.trace)
       continue;
     for (std::size_t i = 1; i < load.profile.size(); ++i) {
-      auto at = plus(load.start, load.profile[i].at);
+      auto at = duration_sum(load.start, load.profile[i].at);
       if (load.profile[i].rate != load.profile[i - 1].rate && at < c.length
           && at < load.stop && (!out || at > out->at))
         out = rate_change{load.name, at};
@@ -35,7 +35,7 @@ std::optional<rate_change> last_change(const arm_config& c) {
 bool no_window_fits(const arm_config& c) {
   auto from = recovery_start(c).value_or(duration::zero());
   auto first = std::chrono::ceil<std::chrono::seconds>(from);
-  return plus(first, verdict_window)
+  return duration_sum(first, verdict_window)
          > std::chrono::floor<std::chrono::seconds>(c.length);
 }
 

@@ -36,26 +36,27 @@ function graphOf(arm) {
 
 // -- what is known of an instant ------------------------------------------------
 
-function faultsAt(arm, service, row) {
+function faultsAt(arm, hits, row) {
   const [begin, end] = [row * step, (row + 1) * step];
-  return arm.faults.filter(f => f.target === service && f.at < end
+  return arm.faults.filter(f => hits(f) && f.at < end
     && (f.lasts > 0 ? f.at + f.lasts > begin : f.at >= begin));
 }
 
 function serviceAt(arm, i, row) {
   const t = arm.service_seconds[i];
-  const workers = arm.services[i].workers;
+  const workers = t.workers ? t.workers[row] : arm.services[i].workers;
   const now = {};
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];
   now.used = workers ? Math.min(1, now.busy / workers) : null;
-  now.faults = faultsAt(arm, arm.services[i].name, row);
+  now.faults = faultsAt(arm, f => f.target === arm.services[i].name, row);
   const ended = now.completed + now.failed + now.refused;
   const lost = now.failed + now.refused;
   // Who comes now waits for so long, and others have filled more than a few turns.
   const rate = (now.completed + now.failed) / step;
   const jammed = now.queue > rate && now.queue > 4 * (workers || 1);
-  if (now.faults.some(f => f.kind === "crash" || f.kind === "stall")
+  const down = f => f.kind === "crash" || f.kind === "stall";
+  if (now.faults.some(f => down(f) && !f.replica)
       || jammed || (ended > 0 && lost > ended * 0.1))
     now.health = "bad";
   else if (now.faults.length || now.used >= 0.9
@@ -72,6 +73,7 @@ function edgeAt(arm, e, row) {
     now.calls += arm.edge_seconds[i].calls[row];
     now.failed += arm.edge_seconds[i].failed[row];
   }
+  now.faults = faultsAt(arm, f => f.edges && e.parts.some(i => f.edges.includes(i)), row);
   const found = e.breakers.map(b => b.states[row]);
   now.state = ["forced_open", "open", "half_open"].find(s => found.includes(s)) || "closed";
   return now;
@@ -115,6 +117,13 @@ function mixed(share) {
   return `color-mix(in srgb, var(--bad) ${bad}%, var(--idle))`;
 }
 
+// Five replicas of db: "db ×5". Their number stays, however long the name.
+function shownName(n, arm, width) {
+  const replicas = n.load === undefined ? arm.services[n.service].replicas : 1;
+  const count = replicas > 1 ? ` ×${replicas}` : "";
+  return clipped(n.name, width - count.length * 7.4) + count;
+}
+
 class Graph {
   constructor(arm, width, heading) {
     this.arm = arm;
@@ -151,7 +160,8 @@ class Graph {
       fault: drawn("g", { class: "fault" }) };
     out.group = drawn("g", { transform: `translate(${at.x} ${at.y})` }, out.title,
       drawn("rect", { class: "body", width: w, height: h, rx: n.load === undefined ? 10 : h / 2 }),
-      drawn("text", { x: n.load === undefined ? 10 : 20, y: 21, class: "name" }, clipped(n.name, w - 18)),
+      drawn("text", { x: n.load === undefined ? 10 : 20, y: 21, class: "name" },
+        shownName(n, this.arm, w - 18)),
       out.line);
     if (n.load === undefined)
       out.group.append(drawn("rect", { x: 10, y: h - 10, height: 4, width: w - 20, rx: 2, class: "track" }), out.used);
@@ -196,10 +206,12 @@ class Graph {
     edge.path.style.stroke = now.state.endsWith("open") && open ? "var(--bad)" : mixed(share);
     edge.path.style.opacity = now.calls ? 0.75 : 0.35;
     edge.path.setAttribute("stroke-dasharray", now.state.startsWith("closed") ? "" : "7 7");
-    edge.mark.replaceChildren(...(open ? label(now.state.replace("_", "-"), edge.x, edge.y) : []));
+    edge.mark.replaceChildren(...(open ? label(now.state.replace("_", "-"), edge.x, edge.y)
+      : now.faults.length ? label(now.faults[0].kind, edge.x, edge.y) : []));
     const { nodes } = this.graph;
     edge.title.textContent = `${nodes[edge.e.from].name} to ${nodes[edge.e.to].name}: `
-      + `${grouped(now.calls)} calls, ${grouped(now.failed)} failed, breaker ${edge.e.breakers.length ? now.state : "none"}`;
+      + `${grouped(now.calls)} calls, ${grouped(now.failed)} failed, breaker ${edge.e.breakers.length ? now.state : "none"}`
+      + now.faults.map(f => `, ${f.text}`).join("");
   }
 
   show(row) {

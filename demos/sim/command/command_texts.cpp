@@ -1,0 +1,56 @@
+#include <sim/command/command_texts.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+#include <caisson/settings.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace caisson::sim {
+
+void choose_arms(scenario& s, const std::vector<std::string>& names,
+                 const std::string& file) {
+  std::vector<std::string_view> known;
+  for (const auto& arm : s.arms)
+    known.emplace_back(arm.name);
+  problems found;
+  for (const auto& name : names)
+    if (std::ranges::find(known, name) == known.end())
+      found.push_back({problem_kind::unknown, "--arm",
+                       detail::not_one_of(detail::quoted(name), known), file});
+  if (!found.empty())
+    throw config_error{std::move(found)};
+  if (!names.empty())
+    std::erase_if(s.arms, [&](const arm_config& arm) {
+      return std::ranges::find(names, arm.name) == names.end();
+    });
+}
+
+std::string quoted_for_shell(const std::string& word) {
+  constexpr std::string_view plain
+    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+:,=@";
+  if (word.find_first_not_of(plain) == word.npos)
+    return word;
+  std::string out = "'";
+  for (auto c : word)
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  return out + "'";
+}
+
+std::string text_of_file(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored))
+    return {};
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+} // namespace caisson::sim

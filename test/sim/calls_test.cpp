@@ -15,7 +15,7 @@ using test::played;
 using testing::ElementsAre;
 
 // One request, to `a`.
-const std::string one = R"(
+const std::string one_caller = R"(
 length = "1s"
 load.u = { kind = "constant", rate = 1, target = "a" }
 )";
@@ -27,7 +27,7 @@ load.u = { kind = "poisson", rate = 100, target = "a" }
 )";
 
 duration latency_of(const std::string& services) {
-  auto r = played(one + services);
+  auto r = played(one_caller + services);
   EXPECT_EQ(r.totals.good, 1u);
   return r.latency.max;
 }
@@ -67,11 +67,11 @@ TEST(simulated_call, takes_the_latency_of_its_edge_both_ways) {
 }
 
 TEST(simulated_call, is_answered_with_the_error_of_the_one_it_needs) {
-  auto r = played(one
+  auto r = played(one_caller
                   + "service.a = { calls = ['b'] }\n"
                     "service.b = { errors = 1.0 }");
   EXPECT_EQ(r.totals.errors.at("failed"), 1u);
-  r = played(one
+  r = played(one_caller
              + "service.a = { calls = [{ to = 'b', optional = true }] }\n"
                "service.b = { errors = 1.0 }");
   EXPECT_EQ(r.totals.good, 1u);
@@ -83,7 +83,7 @@ TEST(simulated_call, is_waited_for_as_long_as_it_may_take) {
                        + "service.a = { calls = [{ to = 'b', timeout = "
                          "'100ms' }] }"),
             100ms);
-  auto r = played(one + b
+  auto r = played(one_caller + b
                   + "service.a = { calls = [{ to = 'b', timeout = "
                     "'99ms' }] }");
   EXPECT_EQ(r.totals.errors.at("deadline_exceeded"), 1u);
@@ -108,7 +108,7 @@ TEST(simulated_call, carries_the_deadline_of_its_request) {
 }
 
 TEST(simulated_call, is_given_up_when_another_one_fails) {
-  EXPECT_THAT(log_with(one
+  EXPECT_THAT(log_with(one_caller
                          + "service.a = { calls = [['b', 'c']] }\n"
                            "service.b = { time = '10ms', errors = 1.0 }\n"
                            "service.c = { time = '1s', abandoned = 'cancel' }",
@@ -120,7 +120,7 @@ TEST(simulated_call, is_given_up_when_another_one_fails) {
 // Of five calls the first and the third have ended; one more fails.
 TEST(simulated_call, that_is_under_way_is_given_up_in_the_order_of_calls) {
   EXPECT_THAT(
-    log_with(one
+    log_with(one_caller
                + "service.a = { calls = [['b', 'd', 'c', 'e', 'f']] }\n"
                  "service.b = { time = '10ms' }\n"
                  "service.c = { time = '20ms' }\n"
@@ -185,7 +185,7 @@ load.u = { kind = "constant", rate = 2, target = "a" }
 // -- policies on the way ------------------------------------------------------
 
 TEST(simulated_call, is_attempted_as_often_as_nested_retriers_multiply) {
-  auto r = played(one + R"(
+  auto r = played(one_caller + R"(
 service.a = { calls = ["b"] }
 service.b = { calls = ["c"] }
 service.c = { errors = 1.0 }
@@ -203,7 +203,7 @@ budget = false
 }
 
 TEST(simulated_call, is_not_repeated_where_that_is_not_said_to_be_safe) {
-  auto r = played(one + R"(
+  auto r = played(one_caller + R"(
 service.a = { errors = 1.0 }
 [[edge]]
 stack = "retry"
@@ -251,7 +251,7 @@ permits = 3
 }
 
 TEST(simulated_call, can_be_answered_by_a_fallback) {
-  auto r = played(one + R"(
+  auto r = played(one_caller + R"(
 service.a = { errors = 1.0 }
 [[edge]]
 stack = "sorry"

@@ -22,7 +22,7 @@ using test::played;
 using testing::ElementsAre;
 
 std::vector<duration> arrivals_of(const load_config& c, duration end) {
-  arrival_times all{c, draw_key{1}};
+  arrival_times all{c, draw_key{1}, end};
   std::vector<duration> out;
   while (auto t = all.next(end))
     out.push_back(*t);
@@ -71,9 +71,9 @@ TEST(arrivals, follow_a_profile_of_ramps) {
   auto all = arrivals_of(c, 10s);
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0], 0s);
-  EXPECT_NEAR(seconds(all[1]), std::sqrt(2.0), 1e-9);
+  EXPECT_NEAR(to_seconds(all[1]), std::sqrt(2.0), 1e-9);
   EXPECT_EQ(all[2], 2s);
-  EXPECT_NEAR(seconds(all[3]), 4 - std::sqrt(2.0), 1e-9);
+  EXPECT_NEAR(to_seconds(all[3]), 4 - std::sqrt(2.0), 1e-9);
 }
 
 TEST(arrivals, of_a_poisson_process_have_its_rate_and_its_spread) {
@@ -83,7 +83,7 @@ TEST(arrivals, of_a_poisson_process_have_its_rate_and_its_spread) {
   auto all = arrivals_of(c, 1000s);
   std::vector<double> counts(1000);
   for (auto t : all)
-    ++counts[static_cast<std::size_t>(seconds(t))];
+    ++counts[static_cast<std::size_t>(to_seconds(t))];
   double first = 0;
   double second = 0;
   double spread = 0;
@@ -245,7 +245,7 @@ TEST(simulated_client, of_a_closed_loop_obeys_the_response_time_law) {
                   "think = { kind = 'exponential', mean = '1s' }\n"
                   "target = 's'");
   auto x = static_cast<double>(r.totals.good) / 1000;
-  EXPECT_NEAR(x * (seconds(r.latency.mean) + 1), 30, 0.5);
+  EXPECT_NEAR(x * (to_seconds(r.latency.mean) + 1), 30, 0.5);
 }
 
 // -- mixes --------------------------------------------------------------------

@@ -23,13 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto infinity = std::numeric_limits<double>::infinity();
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in{path};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 class command : public testing::Test {
 protected:
   command() {
@@ -87,8 +80,10 @@ using strings = std::vector<std::string>;
 TEST_F(command, says_its_version_and_helps) {
   EXPECT_EQ(run({"--version"}), 0);
   EXPECT_EQ(out.str(), "caisson 1.2.3\n");
-  for (std::vector<const char*> args :
-       {std::vector{"--help"}, {"run", "--help"}, {"check", "--help"}}) {
+  for (std::vector<const char*> args : {std::vector{"--help"},
+                                        {"run", "--help"},
+                                        {"check", "--help"},
+                                        {"sweep", "--help"}}) {
     EXPECT_EQ(run(args), 0);
     EXPECT_NE(out.str().find("Example"), std::string::npos) << args[0];
     EXPECT_EQ(err.str(), "");
@@ -103,9 +98,13 @@ struct usage_case {
 TEST_F(command, refuses_bad_usage) {
   const usage_case cases[] = {
     {{}, "A subcommand is required"},
-    {{"play"}, "caisson: \"play\" is not one of: run, check"},
+    {{"play"}, "caisson: \"play\" is not one of: run, check, sweep, explore"},
     {{"run"}, "FILE is required"},
     {{"check"}, "FILE is required"},
+    {{"sweep"}, "FILE is required"},
+    {{"run", "a", "--trace", ""}, "--trace: the value is empty"},
+    {{"sweep", "a", "--set", ""}, "--set: the value is empty"},
+    {{"sweep", "a", "--state", ""}, "--state: the value is empty"},
     {{"run", "a", "b"}, "The following argument was not expected: b"},
     {{"run", "a", "--fast"}, "The following argument was not expected: --fast"},
     {{"run", "a", "--seed", "-1"},
@@ -215,12 +214,12 @@ TEST_F(command, writes_the_files_that_are_asked_for) {
   EXPECT_EQ(run({"run", "a.toml", "--json", json.c_str(), "--csv", csv.c_str(),
                  "--log", log.c_str()}),
             0);
-  EXPECT_TRUE(text_of(json).starts_with("{\n \"format\": 1,\n"));
-  EXPECT_TRUE(text_of(csv).starts_with("seed,arm,second,"));
-  EXPECT_EQ(text_of(log), "# arm naive seed 1\n"
-                          "a line\n"
-                          "# arm caisson seed 1\n"
-                          "a line\n");
+  EXPECT_TRUE(test::text_of(json).starts_with("{\n \"format\": 1,\n"));
+  EXPECT_TRUE(test::text_of(csv).starts_with("seed,arm,second,"));
+  EXPECT_EQ(test::text_of(log), "# arm naive seed 1\n"
+                                "a line\n"
+                                "# arm caisson seed 1\n"
+                                "a line\n");
 }
 
 TEST_F(command, leaves_standard_output_to_a_file_that_wants_it) {
@@ -273,7 +272,7 @@ TEST_F(command, writes_its_files_although_standard_output_fails) {
   EXPECT_EQ(
     command_main(static_cast<int>(args.size()), args.data(), full, err, parts),
     2);
-  EXPECT_TRUE(text_of(json).ends_with("}\n"));
+  EXPECT_TRUE(test::text_of(json).ends_with("}\n"));
 }
 
 // -- interruptions ------------------------------------------------------------
@@ -291,7 +290,7 @@ TEST_F(command, shows_what_was_done_before_an_interruption) {
                        "seed 1: caisson: interrupted at 1 s\n");
   EXPECT_EQ(err.str(),
             "interrupted: 1 of 4 runs done, arm caisson, seed 1, up to 1 s\n");
-  EXPECT_NE(text_of(csv).find("\n1,caisson,1,"), std::string::npos);
+  EXPECT_NE(test::text_of(csv).find("\n1,caisson,1,"), std::string::npos);
 }
 
 TEST_F(command, plays_nothing_after_an_interruption) {

@@ -19,7 +19,7 @@ arm_result with_details(std::string_view text, sample_settings settings = {}) {
   return run_arm(s.arms[0], o);
 }
 
-constexpr auto chain = R"(
+constexpr auto chain_world = R"(
 length = '3s'
 [service.web]
 time = '10ms'
@@ -35,21 +35,21 @@ target = 'web'
 )";
 
 TEST(run_details, are_there_only_if_asked_for) {
-  auto s = parse_scenario(chain, "test.toml");
+  auto s = parse_scenario(chain_world, "test.toml");
   EXPECT_EQ(run_arm(s.arms[0], {}).details, nullptr);
 }
 
 TEST(run_details, change_nothing_else) {
-  auto s = parse_scenario(chain, "test.toml");
+  auto s = parse_scenario(chain_world, "test.toml");
   auto without = run_arm(s.arms[0], {});
-  auto with = with_details(chain);
+  auto with = with_details(chain_world);
   EXPECT_EQ(with.digest, without.digest);
   EXPECT_EQ(with.events, without.events);
   EXPECT_EQ(with.messages, without.messages);
 }
 
 TEST(run_details, have_the_way_of_a_request) {
-  auto r = with_details(chain);
+  auto r = with_details(chain_world);
   const auto& samples = r.details->samples;
   ASSERT_EQ(samples.size(), 6u);
   const auto& s = samples[2];
@@ -79,7 +79,7 @@ TEST(run_details, have_the_way_of_a_request) {
 }
 
 TEST(run_details, take_the_first_requests_of_chosen_seconds) {
-  auto r = with_details(chain, {.every = 2, .requests = 3});
+  auto r = with_details(chain_world, {.every = 2, .requests = 3});
   std::vector<std::uint64_t> numbers;
   for (const auto& s : r.details->samples)
     numbers.push_back(s.number);

@@ -7,6 +7,7 @@
 #include <caisson/toml.hpp>
 
 #include <support/problem_texts.hpp>
+#include <support/sim_scenarios.hpp>
 
 #include <gtest/gtest.h>
 
@@ -42,8 +43,8 @@ moments moments_of(const distribution& x) {
   for (std::uint64_t i = 0; i < draws; ++i) {
     keyed_random random{key.with(i)};
     auto d = x.draw(random);
-    out.mean += seconds(d) / draws;
-    squares += seconds(d) * seconds(d) / draws;
+    out.mean += to_seconds(d) / draws;
+    squares += to_seconds(d) * to_seconds(d) / draws;
     out.least = std::min(out.least, d);
     out.most = std::max(out.most, d);
   }
@@ -136,8 +137,8 @@ TEST(distribution, normal_is_cut_off_at_zero) {
   auto x = distribution::normal(10ms, 0.5);
   auto m = moments_of(x);
   EXPECT_EQ(m.least, 0ns);
-  EXPECT_NEAR(seconds(x.mean()), 0.010042454, 1e-9);
-  EXPECT_NEAR(m.mean, seconds(x.mean()), 0.00005);
+  EXPECT_NEAR(to_seconds(x.mean()), 0.010042454, 1e-9);
+  EXPECT_NEAR(m.mean, to_seconds(x.mean()), 0.00005);
 }
 
 TEST(distribution, pareto_has_a_least_value_and_a_tail_that_is_a_power_law) {
@@ -250,7 +251,7 @@ setting value(const std::string& x) {
 }
 
 template <class Field, class... Ts>
-std::string complaint(const std::string& text, Ts&&... xs) {
+std::string problem_of(const std::string& text, Ts&&... xs) {
   problems found;
   Field{xs...}.read(value(text), "time", found);
   return to_text(found);
@@ -321,16 +322,7 @@ TEST(distribution_value, reads_a_duration_that_a_message_gives) {
   EXPECT_EQ(x, distribution{5ms});
 }
 
-struct mistake {
-  std::string text;
-  std::vector<std::string> expected;
-};
-
-void PrintTo(const mistake& x, std::ostream* out) {
-  *out << x.text;
-}
-
-class distribution_mistake : public testing::TestWithParam<mistake> {};
+class distribution_mistake : public testing::TestWithParam<test::mistake> {};
 
 TEST_P(distribution_mistake, is_reported_and_changes_nothing) {
   distribution x{1h};
@@ -340,7 +332,7 @@ TEST_P(distribution_mistake, is_reported_and_changes_nothing) {
   EXPECT_EQ(x, distribution{1h});
 }
 
-const mistake mistakes[] = {
+const test::mistake mistakes[] = {
   {"5", {"type time"}},
   {"'101h'", {"range time"}},
   {"'unlimited'", {"range time"}},
@@ -398,10 +390,10 @@ constexpr range<std::uint32_t> one_to_ten{1, 10};
 
 TEST(count_value, reads_a_count_and_unlimited) {
   std::uint32_t x = 5;
-  EXPECT_EQ(complaint<count_value>("10", x, one_to_ten), "");
+  EXPECT_EQ(problem_of<count_value>("10", x, one_to_ten), "");
   EXPECT_EQ(x, 10u);
   EXPECT_EQ((count_value{x, one_to_ten}.text()), "10");
-  EXPECT_EQ(complaint<count_value>("'unlimited'", x, one_to_ten), "");
+  EXPECT_EQ(problem_of<count_value>("'unlimited'", x, one_to_ten), "");
   EXPECT_EQ(x, count_value::unlimited);
   EXPECT_EQ((count_value{x, one_to_ten}.text()), "unlimited");
   problems found;
@@ -413,7 +405,7 @@ TEST(count_value, refuses_everything_else) {
   std::uint32_t x = 5;
   constexpr auto allowed = "allowed: 1 to 10, or \"unlimited\"";
   auto expect = [&](const std::string& text, const std::string& what) {
-    EXPECT_EQ(complaint<count_value>(text, x, one_to_ten),
+    EXPECT_EQ(problem_of<count_value>(text, x, one_to_ten),
               "f:1:5: time: " + what + allowed);
   };
   expect("0", "0 is out of range, ");

@@ -34,7 +34,7 @@ arm_result of(arm_config& c, const std::vector<stretch>& stretches) {
   auto r = result_with(stretches);
   c.length = r.length;
   if (!c.faults.empty())
-    r.recovery_from = plus(c.faults[0].at, c.faults[0].lasts);
+    r.recovery_from = duration_sum(c.faults[0].at, c.faults[0].lasts);
   r.services.resize(1);
   for (auto& row : r.seconds)
     row.services = {{.arrivals = 100, .completed = 100, .busy = 5}};

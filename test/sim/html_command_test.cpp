@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-constexpr auto world = R"(
+constexpr auto small_world = R"(
 title = "A small world"
 seed = 5
 length = "3s"
@@ -41,7 +41,7 @@ protected:
          + std::string{
            testing::UnitTest::GetInstance()->current_test_info()->name()})) {
     fs::create_directories(folder_);
-    std::ofstream{file()} << world;
+    std::ofstream{file()} << small_world;
     parts_.version = "1.2.3";
     parts_.play = [this](const arm_config& arm, const run_options& o) {
       details_.push_back(o.details.has_value());
@@ -96,7 +96,7 @@ TEST_F(html_command, writes_a_page_beside_json) {
   EXPECT_TRUE(text.starts_with("<!doctype html>"));
   EXPECT_TRUE(text.ends_with("</html>\n")) << text.substr(text.size() - 20);
   auto data = data_in(text);
-  EXPECT_EQ(data["scenario"], world);
+  EXPECT_EQ(data["scenario"], small_world);
   EXPECT_EQ(data["version"], "1.2.3");
   EXPECT_EQ(data["seed"], 5);
   auto all = json::parse(text_of(path("all.json")));

@@ -20,10 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto infinity = std::numeric_limits<double>::infinity();
-
-std::string refusal(const arm_result& r, std::string_view name,
-                    duration from = 0s, duration to = unlimited) {
+std::string metric_refusal(const arm_result& r, std::string_view name,
+                           duration from = 0s, duration to = unlimited) {
   try {
     return "no refusal, but " + to_text(metric_of(r, name, from, to));
   } catch (const std::invalid_argument& e) {
@@ -67,6 +65,7 @@ TEST(metric_of, knows_every_number_of_a_run) {
     {"service.web.arrivals", 30},
     {"service.web.refused", 3},
     {"service.web.refused_share", 0.1},
+    {"service.web.shed", 2},
     {"service.web.down", 1},
     {"service.web.completed", 20},
     {"service.web.failed", 2},
@@ -176,36 +175,39 @@ TEST(metric_of, takes_the_longest_gate_name_that_fits) {
 
 TEST(metric_of, says_which_names_there_are) {
   auto r = small_result();
-  EXPECT_EQ(refusal(r, "service.db.wait"), "service \"db\" is not one of: web");
-  EXPECT_EQ(refusal(r, "service.web.speed"),
-            "number of a service \"speed\" is not one of: arrivals, refused, "
-            "refused_share, down, completed, failed, abandoned, lost, late, "
-            "started, waited, waited_share, wait, time, sojourn, utilization, "
-            "inside, queue_max, little_error");
-  EXPECT_EQ(refusal(r, "latency.p75"),
+  EXPECT_EQ(metric_refusal(r, "service.db.wait"),
+            "service \"db\" is not one of: web");
+  EXPECT_EQ(
+    metric_refusal(r, "service.web.speed"),
+    "number of a service \"speed\" is not one of: arrivals, refused, "
+    "refused_share, shed, down, completed, failed, abandoned, lost, late, "
+    "started, waited, waited_share, wait, time, sojourn, utilization, "
+    "inside, queue_max, little_error");
+  EXPECT_EQ(metric_refusal(r, "latency.p75"),
             "latency \"p75\" is not one of: mean, p50, p90, p95, p99, p999, "
             "max");
-  EXPECT_EQ(refusal(r, "operation.web.mean"),
+  EXPECT_EQ(metric_refusal(r, "operation.web.mean"),
             "operation \"web\" is not one of: web.home");
-  EXPECT_EQ(refusal(r, "operation.web.home.p75"),
+  EXPECT_EQ(metric_refusal(r, "operation.web.home.p75"),
             "latency \"p75\" is not one of: mean, p50, p90, p95, p99, p999, "
             "max, count");
-  EXPECT_EQ(refusal(r, "gate.users -> db.calls"),
+  EXPECT_EQ(metric_refusal(r, "gate.users -> db.calls"),
             "gate \"users -> db\" is not one of: users -> web");
-  EXPECT_EQ(refusal(r, "gate.users -> web.gaurd.opened"),
+  EXPECT_EQ(metric_refusal(r, "gate.users -> web.gaurd.opened"),
             "layer of \"users -> web\" \"gaurd\" is not one of: guard");
-  EXPECT_EQ(refusal(r, "gate.users -> web.guard.closed"),
+  EXPECT_EQ(metric_refusal(r, "gate.users -> web.guard.closed"),
             "number of a gate or layer \"closed\" is not one of: opened");
-  EXPECT_EQ(refusal(r, "errors.broken"),
+  EXPECT_EQ(metric_refusal(r, "errors.broken"),
             "error kind \"broken\" is not one of: failed, timeout, "
             "breaker_open, queue_full, wait_timeout, rate_limited, "
             "deadline_exceeded, cancelled, worker_down, budget_exhausted, "
             "shed, batch_failed, no_such_permit, invalid_config, draining, "
             "callback_failed, call_loop, injected, feature_off");
   EXPECT_TRUE(
-    refusal(r, "speed")
+    metric_refusal(r, "speed")
       .starts_with("metric \"speed\" is not one of: success, offered, "));
-  EXPECT_EQ(refusal({}, "service.db.wait"), "service \"db\": there is none");
+  EXPECT_EQ(metric_refusal({}, "service.db.wait"),
+            "service \"db\": there is none");
 }
 
 TEST(metric_of, refuses_seconds_for_what_is_only_known_as_a_whole) {
@@ -214,20 +216,21 @@ TEST(metric_of, refuses_seconds_for_what_is_only_known_as_a_whole) {
        {"latency.p99", "recovery", "recovered_at", "relapses", "unanswered",
         "service.web.wait", "service.web.utilization",
         "operation.web.home.mean", "gate.users -> web.calls"})
-    EXPECT_EQ(refusal(r, name, 0s, 1s),
+    EXPECT_EQ(metric_refusal(r, name, 0s, 1s),
               name + " is not kept per second: it cannot have from and to");
 }
 
 TEST(metric_of, refuses_seconds_that_do_not_exist) {
   auto r = result_with({{20, 10, 10}});
-  EXPECT_EQ(refusal(r, "good", 1500ms),
+  EXPECT_EQ(metric_refusal(r, "good", 1500ms),
             "from is 1500ms, allowed: whole seconds, not negative");
-  EXPECT_EQ(refusal(r, "good", 0s, 2500us),
+  EXPECT_EQ(metric_refusal(r, "good", 0s, 2500us),
             "to is 2500us, allowed: whole seconds, not negative");
-  EXPECT_EQ(refusal(r, "good", -1s),
+  EXPECT_EQ(metric_refusal(r, "good", -1s),
             "from is -1s, allowed: whole seconds, not negative");
-  EXPECT_EQ(refusal(r, "good", 5s, 5s), "from is 5s and must be before to, 5s");
-  EXPECT_EQ(refusal(r, "good", 20s, 30s),
+  EXPECT_EQ(metric_refusal(r, "good", 5s, 5s),
+            "from is 5s and must be before to, 5s");
+  EXPECT_EQ(metric_refusal(r, "good", 20s, 30s),
             "from is 20s and must be before 20s, the end of the load");
 }
 
@@ -243,6 +246,7 @@ TEST(metric_names, has_each_name_once_and_patterns_for_families) {
 
 TEST(metric_names, are_all_known_to_metric_of) {
   auto r = small_result();
+  r.edges.push_back({.name = "users -> web"});
   auto known = [&](std::string name) {
     auto put = [&](std::string_view pattern, std::string_view with) {
       if (name.starts_with(pattern))
@@ -251,9 +255,10 @@ TEST(metric_names, are_all_known_to_metric_of) {
     put("errors.*", "errors.timeout");
     put("operation.*", "operation.web.home");
     put("service.*", "service.web");
+    put("edge.*", "edge.users -> web");
     put("gate.*.*.*", "gate.users -> web.guard.opened");
     put("gate.*.*", "gate.users -> web.calls");
-    return refusal(r, name).starts_with("no refusal");
+    return metric_refusal(r, name).starts_with("no refusal");
   };
   for (const auto& name : metric_names())
     EXPECT_TRUE(known(name)) << name;

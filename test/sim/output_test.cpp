@@ -24,11 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-std::string text_of(const fs::path& path) {
-  std::ifstream in{path};
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 std::size_t files_in(const test::scratch_dir& dir) {
   return static_cast<std::size_t>(std::distance(
     fs::directory_iterator{dir.path()}, fs::directory_iterator{}));
@@ -53,7 +48,7 @@ TEST(output_file, appears_as_a_whole) {
   file.stream() << "new\n";
   EXPECT_FALSE(fs::exists(dir / "a"));
   file.commit();
-  EXPECT_EQ(text_of(dir / "a"), "new\n");
+  EXPECT_EQ(test::text_of(dir / "a"), "new\n");
   EXPECT_EQ(files_in(dir), 1U);
   EXPECT_EQ(standard.str(), "");
 }
@@ -65,9 +60,9 @@ TEST(output_file, leaves_what_is_there_without_a_commit) {
   {
     output_file file{path, standard};
     file.stream() << "new\n" << std::flush;
-    EXPECT_EQ(text_of(path), "old\n");
+    EXPECT_EQ(test::text_of(path), "old\n");
   }
-  EXPECT_EQ(text_of(path), "old\n");
+  EXPECT_EQ(test::text_of(path), "old\n");
   EXPECT_EQ(files_in(dir), 1U);
 }
 
@@ -78,7 +73,7 @@ TEST(output_file, keeps_the_permissions_of_what_it_replaces) {
   std::ostringstream standard;
   output_file file{path, standard};
   file.commit();
-  EXPECT_EQ(text_of(path), "");
+  EXPECT_EQ(test::text_of(path), "");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms{0640});
 }
 
@@ -101,7 +96,7 @@ TEST(output_file, follows_a_link) {
   file.stream() << "new\n";
   file.commit();
   EXPECT_TRUE(fs::is_symlink(dir / "link"));
-  EXPECT_EQ(text_of(path), "new\n");
+  EXPECT_EQ(test::text_of(path), "new\n");
 }
 
 TEST(output_file, can_be_standard_output) {

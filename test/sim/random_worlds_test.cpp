@@ -2,13 +2,14 @@
 // agree, and when all is over nobody holds anything.
 #include <sim/world/world.hpp>
 
+#include <support/at_rest.hpp>
 #include <support/random_world.hpp>
 #include <support/simulated.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <set>
+#include <cstdlib>
 #include <string>
 
 namespace caisson::sim {
@@ -17,24 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 
 class random_worlds : public testing::TestWithParam<std::uint64_t> {};
-
-// Gauges of gates and layers that are 0 when nothing is under way.
-const std::set<std::string> occupied = {
-  "in_progress", "held",    "in_flight", "leases",           "timers",
-  "in_use",      "waiting", "running",   "probes_in_flight", "outstanding"};
-
-void expect_idle(const gate_summary& gate) {
-  auto check = [&](const std::string& where, const auto& metrics) {
-    for (const auto& [name, value] : metrics) {
-      if (occupied.contains(name)) {
-        EXPECT_EQ(value, 0) << where << ' ' << name;
-      }
-    }
-  };
-  check(gate.name, gate.metrics);
-  for (const auto& layer : gate.layers)
-    check(gate.name + "/" + layer.name, layer.metrics);
-}
 
 // What must hold at the end, long after the last request.
 void expect_consistent_result(const arm_result& r) {
@@ -49,9 +32,15 @@ void expect_consistent_result(const arm_result& r) {
   }
 }
 
+// How many worlds each test plays: more with CAISSON_WORLDS in the environment.
+std::uint64_t worlds() {
+  auto* text = std::getenv("CAISSON_WORLDS");
+  return text ? std::strtoull(text, nullptr, 10) : 5;
+}
+
 TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
-  for (std::uint64_t i = 0; i < 5; ++i) {
-    auto seed = GetParam() * 5 + i;
+  for (std::uint64_t i = 0; i < worlds(); ++i) {
+    auto seed = GetParam() * worlds() + i;
     auto text = test::random_world{seed}.text();
     SCOPED_TRACE("random_world{" + std::to_string(seed) + "}:\n" + text);
     auto s = parse_scenario(text, "random.toml");
@@ -60,7 +49,7 @@ TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
     w.advance_to(10s);
     w.advance_to(5000s);
     for (const auto& gate : w.gates())
-      expect_idle(gate);
+      test::expect_at_rest(gate);
     expect_consistent_result(w.recorder().result(w.time().now()));
   }
 }

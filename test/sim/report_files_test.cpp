@@ -12,13 +12,6 @@
 namespace caisson::sim {
 namespace {
 
-std::string written(void (*write)(std::ostream&, const report&),
-                    const report& r) {
-  std::ostringstream out;
-  write(out, r);
-  return out.str();
-}
-
 TEST(report_csv, has_a_row_per_second) {
   EXPECT_EQ(
     written(write_csv, small_report()),
@@ -102,7 +95,8 @@ constexpr auto small_json
     "}\n"
     "     },\n"
     "     \"services\": [\n"
-    "      {\"name\":\"web\",\"arrivals\":30,\"refused\":3,\"down\":1,"
+    "      {\"name\":\"web\",\"arrivals\":30,\"refused\":3,\"shed\":2,"
+    "\"down\":1,"
     "\"completed\":20,\"failed\":2,\"abandoned\":4,\"lost\":5,\"late\":"
     "6,\"started\":25,\"waited\":5,\"mean_wait\":0.002,\"mean_service\""
     ":0.003,\"mean_sojourn\":0.005,\"utilization\":0.75,\"mean_inside\""

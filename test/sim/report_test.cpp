@@ -20,16 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto infinity = std::numeric_limits<double>::infinity();
-
-template <class... Args>
-std::string written(void (*write)(std::ostream&, const report&, Args...),
-                    const report& r, std::type_identity_t<Args>... args) {
-  std::ostringstream out;
-  write(out, r, args...);
-  return out.str();
-}
-
 // Two arms: one recovers, the other does not.
 report story() {
   report r;

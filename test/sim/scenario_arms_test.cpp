@@ -254,6 +254,46 @@ TEST(scenario_arm_load, drops_the_rate_for_users_and_the_other_way_round) {
   EXPECT_EQ(arm.loads.at(0).rate, 3);
 }
 
+// -- orders -------------------------------------------------------------------
+
+// `world` with an order of the database, and what belongs to it.
+std::string with_order(const std::string& order) {
+  std::string out{world};
+  std::string_view db = "[service.db]\n";
+  return out.insert(out.find(db) + db.size(), order + "\n");
+}
+
+TEST(scenario_arm_service, drops_what_belongs_to_another_order) {
+  auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
+  auto arm = with("[arm.x]\nservice.db.order = 'fifo'", lifo);
+  EXPECT_EQ(arm.services.at(1).order, queue_order::fifo);
+  EXPECT_EQ(arm.services.at(1).lifo_above, service_config{}.lifo_above);
+  auto codel = with_order(
+    "order = 'codel'\ncodel_target = '1s'\ncodel_interval = '2s'");
+  arm = with("[arm.x.service.db]\norder = 'adaptive_lifo'\nlifo_above = 7",
+             codel);
+  EXPECT_EQ(arm.services.at(1).order, queue_order::adaptive_lifo);
+  EXPECT_EQ(arm.services.at(1).lifo_above, 7u);
+  EXPECT_EQ(arm.services.at(1).codel_target, service_config{}.codel_target);
+}
+
+TEST(scenario_arm_service, keeps_what_belongs_to_the_same_order) {
+  auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
+  auto arm = with("[arm.x.service.db]\norder = 'adaptive_lifo'", lifo);
+  EXPECT_EQ(arm.services.at(1).lifo_above, 5u);
+  arm = with("[arm.x.service.db]\nworkers = 9", lifo);
+  EXPECT_EQ(arm.services.at(1).lifo_above, 5u);
+  EXPECT_EQ(arm.services.at(1).workers, 9u);
+}
+
+TEST(scenario_arm_service, complains_of_what_does_not_go_with_its_own_order) {
+  auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
+  auto told = test::complaint_about(
+    lifo + "[arm.x.service.db]\norder = 'fifo'\nlifo_above = 5");
+  EXPECT_NE(told.find("arm.x.service.db.lifo_above: "), std::string::npos)
+    << told;
+}
+
 // -- problems -----------------------------------------------------------------
 
 std::string complaint(const std::string& text) {
@@ -293,12 +333,12 @@ TEST(scenario_arm_problems, that_only_some_arms_have_say_which) {
 TEST(scenario_arm_problems, name_the_keys_that_an_arm_can_have) {
   EXPECT_EQ(complaint("[arm.x]\nseed = 3"),
             "f:33:8: arm.x.seed: unknown key, known keys: title, length, "
-            "drain, warmup, recovery_from, service, edge, load, stack, fault, "
-            "expect");
+            "drain, warmup, recovery_from, service, group, edge, load, stack, "
+            "fault, expect");
   EXPECT_EQ(complaint("[arm.x]\nserivce = {}"),
             "f:33:11: arm.x.serivce: unknown key, did you mean \"service\"? "
             "known keys: title, length, drain, warmup, recovery_from, service, "
-            "edge, load, stack, fault, expect");
+            "group, edge, load, stack, fault, expect");
 }
 
 TEST(scenario_arm_problems, of_shape_and_name) {

@@ -132,5 +132,106 @@ TEST(scenario_limits, depth_is_one_problem) {
     << told;
 }
 
+// -- size ---------------------------------------------------------------------
+
+// A service of 1000 replicas that calls so many others.
+std::string wide_caller(int others) {
+  std::string out = head;
+  out += "[service.s0]\nreplicas = 1000\ncalls = [";
+  for (int i = 1; i <= others; ++i)
+    out += "'s" + std::to_string(i) + "', ";
+  out += "]\n";
+  for (int i = 1; i <= others; ++i)
+    out += "[service.s" + std::to_string(i) + "]\n";
+  return out;
+}
+
+// The same, but it calls operations of one other service.
+std::string wide_caller_of_one(int operations) {
+  std::string out = head;
+  out += "[service.s0]\nreplicas = 1000\ncalls = [";
+  for (int i = 0; i < operations; ++i)
+    out += "'s1.o" + std::to_string(i) + "', ";
+  out += "]\n";
+  for (int i = 0; i < operations; ++i)
+    out += "[service.s1.op.o" + std::to_string(i) + "]\n";
+  return out;
+}
+
+TEST(scenario_limits, gates_are_counted) {
+  EXPECT_EQ(complaint_about(wide_caller(99)), "");
+  auto told = complaint_about(wide_caller(100));
+  EXPECT_TRUE(told.starts_with("f:4:10: load.users.target: with this there are "
+                               "more gates than allowed: 100000 in all"))
+    << told;
+  told = complaint_about(wide_caller(500));
+  EXPECT_NE(told.find("service.s0.calls[100]: with this there are more gates"),
+            std::string::npos)
+    << told;
+  EXPECT_EQ(lines(told), 1);
+}
+
+TEST(scenario_limits, gates_in_front_of_services_are_counted) {
+  auto text = wide_caller(99) + "[stack.own]\n";
+  std::string_view replicas = "replicas = 1000\n";
+  text.insert(text.find(replicas), "stack = 'own'\n");
+  auto told = complaint_about(text);
+  EXPECT_NE(told.find("more gates than allowed"), std::string::npos) << told;
+}
+
+TEST(scenario_limits, calls_that_share_gates_count_once) {
+  auto text = wide_caller_of_one(150);
+  EXPECT_EQ(complaint_about(text), "");
+  for (int i = 0; i < 150; ++i)
+    text += "[[edge]]\nto = 's1.o" + std::to_string(i) + "'\nlatency = '"
+            + std::to_string(i + 1) + "ms'\n";
+  auto told = complaint_about(text);
+  EXPECT_NE(told.find("service.s0.calls[100]: with this there are more gates"),
+            std::string::npos)
+    << told;
+}
+
+TEST(scenario_limits, replicas_are_counted) {
+  std::string text = head;
+  for (int i = 0; i <= 100; ++i)
+    text += "[service.s" + std::to_string(i) + "]\nreplicas = 1000\n";
+  auto told = complaint_about(text);
+  EXPECT_NE(told.find("service.s100.replicas: with these the services have "
+                      "more replicas than allowed: 100000 in all"),
+            std::string::npos)
+    << told;
+}
+
+TEST(scenario_limits, keys_of_caches_are_counted) {
+  auto text = [](const std::string& call) {
+    return head
+           + ("[service.s0]\nreplicas = 1000\ncalls = [{ to = 's1', " + call
+              + " }]\n[service.s1]\n");
+  };
+  EXPECT_EQ(complaint_about(text("cache_keys = 20000")), "");
+  auto told = complaint_about(text("cache_keys = 20001"));
+  EXPECT_NE(told.find("service.s0.calls[0].to: with these there are more keys "
+                      "than allowed: 20000000 in all"),
+            std::string::npos)
+    << told;
+  EXPECT_NE(complaint_about(text("cache_keys = 20000, cache_skew = 1")), "");
+}
+
+TEST(scenario_limits, keys_of_loads_are_counted) {
+  auto text = [](int loads, const std::string& skew) {
+    std::string out = "length = '10s'\n[service.s0]\n";
+    for (int i = 0; i < loads; ++i)
+      out += "[load.u" + std::to_string(i)
+             + "]\nrate = 1\ntarget = 's0'\nkeys = 1000000\n" + skew;
+    return out;
+  };
+  EXPECT_EQ(complaint_about(text(20, "key_skew = 1\n")), "");
+  auto told = complaint_about(text(21, "key_skew = 1\n"));
+  EXPECT_NE(told.find("load.u20.keys: with these there are more keys"),
+            std::string::npos)
+    << told;
+  EXPECT_EQ(complaint_about(text(21, "")), "");
+}
+
 } // namespace
 } // namespace caisson::sim

@@ -12,18 +12,9 @@
 namespace caisson::sim {
 namespace {
 
-struct mistake {
-  std::string text;
-  std::vector<std::string> expected;
-};
-
-void PrintTo(const mistake& x, std::ostream* out) {
-  *out << x.text;
-}
-
 // -- loads --------------------------------------------------------------------
 
-class load_mistake : public testing::TestWithParam<mistake> {};
+class load_mistake : public testing::TestWithParam<test::mistake> {};
 
 TEST_P(load_mistake, is_found_under_its_key) {
   EXPECT_EQ(test::mistakes_in("length = '60s'\n[service.web]\n[load.l]\n"
@@ -31,7 +22,7 @@ TEST_P(load_mistake, is_found_under_its_key) {
             GetParam().expected);
 }
 
-const mistake targets[] = {
+const test::mistake targets[] = {
   {"rate = 1", {"missing load.l.target"}},
   {"tagret = 'web'\nrate = 1", {"unknown load.l.tagret"}},
   {"target = 'wbe'\nrate = 1", {"unknown load.l.target"}},
@@ -46,7 +37,7 @@ const mistake targets[] = {
 
 INSTANTIATE_TEST_SUITE_P(targets, load_mistake, testing::ValuesIn(targets));
 
-const mistake sources[] = {
+const test::mistake sources[] = {
   {"target = 'web'", {"missing load.l.rate"}},
   {"target = 'web'\nrate = 0", {"range load.l.rate"}},
   {"target = 'web'\nrate = 1e8", {"range load.l.rate"}},
@@ -74,7 +65,7 @@ const mistake sources[] = {
 
 INSTANTIATE_TEST_SUITE_P(sources, load_mistake, testing::ValuesIn(sources));
 
-const mistake clients[] = {
+const test::mistake clients[] = {
   {"target = 'web'\nrate = 1\nattempts = 0", {"range load.l.attempts"}},
   {"target = 'web'\nrate = 1\ntimeout = '0s'", {"range load.l.timeout"}},
   {"target = 'web'\nrate = 1\nretry = 'always'", {"range load.l.retry"}},
@@ -89,7 +80,7 @@ const mistake clients[] = {
 
 INSTANTIATE_TEST_SUITE_P(clients, load_mistake, testing::ValuesIn(clients));
 
-const mistake traces[] = {
+const test::mistake traces[] = {
   {"target = 'web'\ntrace = 'x.csv'", {"type load.l.trace"}},
   {"target = 'web'\ntrace = {}",
    {"missing load.l.trace.file", "missing load.l.trace.format"}},

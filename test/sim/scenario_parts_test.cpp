@@ -31,9 +31,13 @@ TEST(scenario, has_defaults) {
   EXPECT_EQ(arm.warmup, 0s);
   EXPECT_EQ(arm.recovery_from, std::nullopt);
   const auto& web = arm.services.at(0);
+  EXPECT_EQ(web.replicas, 1u);
   EXPECT_EQ(web.workers, 1u);
   EXPECT_EQ(web.queue, no_limit);
   EXPECT_EQ(web.order, queue_order::fifo);
+  EXPECT_EQ(web.lifo_above, 10u);
+  EXPECT_EQ(web.codel_target, 5ms);
+  EXPECT_EQ(web.codel_interval, 100ms);
   EXPECT_EQ(web.abandoned, abandoned_work::finish);
   EXPECT_FALSE(web.async);
   EXPECT_TRUE(web.propagate_deadline);
@@ -87,12 +91,15 @@ TEST(scenario_edge, of_a_service_holds_for_all_of_its_operations) {
 
 TEST(scenario_edge, of_a_later_rule_overrides_an_earlier_one) {
   arm_config arm;
-  arm.edges.push_back({{"*"}, {"db"}, distribution{1ms}, "a", false});
+  arm.edges.push_back(
+    {{"*"}, {"db"}, distribution{1ms}, "a", false, balancing::random});
   arm.edges.push_back({{"web"}, {"*"}, {}, "", {}});
   auto edge = edge_between(arm, "web", "db");
   EXPECT_EQ(edge.latency, distribution{1ms});
   EXPECT_EQ(edge.stack, "");
   EXPECT_FALSE(edge.idempotent);
+  EXPECT_EQ(edge.balancer, balancing::random);
+  EXPECT_EQ(edge_between(arm, "web", "app").balancer, balancing::round_robin);
 }
 
 // -- traces -------------------------------------------------------------------
@@ -168,10 +175,12 @@ names keys_of() {
 TEST(scenario_fields, are_those_of_the_docs) {
   EXPECT_EQ(keys_of<arm_config>(),
             (names{"length", "drain", "warmup", "recovery_from", "service",
-                   "edge", "load", "stack", "fault", "expect"}));
+                   "group", "edge", "load", "stack", "fault", "expect"}));
   EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time", "calls"}));
-  EXPECT_EQ(keys_of<edge_rule>(),
-            (names{"from", "to", "latency", "stack", "idempotent"}));
+  EXPECT_EQ(
+    keys_of<edge_rule>(),
+    (names{"from", "to", "latency", "stack", "idempotent", "balancer", "jitter",
+           "loss", "duplication", "bandwidth", "call_size", "answer_size"}));
   EXPECT_EQ(keys_of<expectation>(),
             (names{"verdict", "success_at_least", "success_at_most",
                    "p99_at_most", "recovers_within", "check"}));
@@ -179,12 +188,22 @@ TEST(scenario_fields, are_those_of_the_docs) {
 
 TEST(scenario_fields, of_a_service) {
   EXPECT_EQ(test::fields_of(service_config{}), R"(
+replicas | integer | 1
+  1 to 1000
 workers | count | 1
   1 to 1000000, or "unlimited"
+autoscale | table | -
+  a table
 queue | count | unlimited
   0 to 1000000000, or "unlimited"
 order | choice | fifo
-  fifo, lifo
+  fifo, lifo, adaptive_lifo, codel, deadline_first, priority
+lifo_above | integer | 10
+  0 to 1000000000
+codel_target | duration | 5ms
+  1ns to 100h
+codel_interval | duration | 100ms
+  1ns to 100h
 abandoned | choice | finish
   finish, skip, cancel
 async | boolean | false
@@ -245,6 +264,12 @@ ramps | boolean | false
   true, false
 scale | number | 1
   1e-06 to 1000000
+burst | number | 1
+  0 to 1000000
+burst_every | duration | 1min
+  1ms to 100h
+burst_for | duration | 5s
+  1ms to 100h
 users | integer | 0
   1 to 1000000
 think | distribution | 0s
@@ -273,19 +298,35 @@ retry | choice | failure
   failure, timeout
 priority | integer | 0
   -2147483648 to 2147483647
+keys | integer | 0
+  0 to 1000000
+key_skew | number | 0
+  0 to 10
 )");
 }
 
 TEST(scenario_fields, of_a_fault) {
   EXPECT_EQ(test::fields_of(fault_config{}), R"(
 kind | choice | required
-  slow, errors, stall, crash, capacity, flush
-target | string | required
-  the name of a service
+  slow, errors, stall, crash, capacity, flush, partition, loss, delay
+target | string | ""
+  the name of a service, or service#1, service#2, ...
+from | names | []
+  names of groups, loads, services and replicas, or "*" for all
+to | names | []
+  names of groups, loads, services and replicas, or "*" for all
+direction | choice | both
+  both, one_way
+delay | duration | 100ms
+  1ns to 100h
 at | duration | 0s
   0s to 100h
 for | duration | 0s
   1ns to 100h
+mttr | duration | -
+  1ns to 100h
+mtbf | duration | -
+  1ms to 100h
 factor | number | 10
   1e-06 to 1000000
 rate | number | 1

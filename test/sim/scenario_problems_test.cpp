@@ -13,17 +13,7 @@
 namespace caisson::sim {
 namespace {
 
-struct mistake {
-  // Appended to a world that is right and has 7 lines.
-  std::string text;
-  std::vector<std::string> expected;
-};
-
-void PrintTo(const mistake& x, std::ostream* out) {
-  *out << x.text;
-}
-
-class scenario_mistake : public testing::TestWithParam<mistake> {};
+class scenario_mistake : public testing::TestWithParam<test::mistake> {};
 
 TEST_P(scenario_mistake, is_found_under_its_key) {
   EXPECT_EQ(
@@ -33,10 +23,17 @@ TEST_P(scenario_mistake, is_found_under_its_key) {
 
 // -- services -----------------------------------------------------------------
 
-const mistake services[] = {
+const test::mistake services[] = {
   {"[service.db]\nworkers = 'many'", {"type service.db.workers"}},
   {"[service.db]\nqueue = -1", {"range service.db.queue"}},
   {"[service.db]\norder = 'random'", {"range service.db.order"}},
+  {"[service.db]\nlifo_above = 5", {"relation service.db.lifo_above"}},
+  {"[service.db]\norder = 'adaptive_lifo'\nlifo_above = -1",
+   {"range service.db.lifo_above"}},
+  {"[service.db]\norder = 'lifo'\ncodel_target = '5ms'",
+   {"relation service.db.codel_target"}},
+  {"[service.db]\norder = 'codel'\ncodel_target = '0s'\ncodel_interval = 5",
+   {"range service.db.codel_target", "type service.db.codel_interval"}},
   {"[service.db]\nabandoned = true", {"type service.db.abandoned"}},
   {"[service.db]\nasync = 1", {"type service.db.async"}},
   {"[service.db]\nerrors = 1.5", {"range service.db.errors"}},
@@ -59,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(services, scenario_mistake,
 
 // -- calls --------------------------------------------------------------------
 
-const mistake calls[] = {
+const test::mistake calls[] = {
   {"[service.db]\ncalls = 'web'", {"type service.db.calls"}},
   {"[service.db]\ncalls = ['wbe']", {"unknown service.db.calls[0]"}},
   {"[service.db]\ncalls = [5]", {"type service.db.calls[0]"}},
@@ -99,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(calls, scenario_mistake, testing::ValuesIn(calls));
 
 // -- edges --------------------------------------------------------------------
 
-const mistake edges[] = {
+const test::mistake edges[] = {
   {"[edge]\nto = 'web'", {"type edge"}},
   {"[[edge]]\nto = 'wbe'", {"unknown edge[0].to"}},
   {"[[edge]]\nto = ['web', 'web.get']", {"unknown edge[0].to[1]"}},
@@ -117,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(edges, scenario_mistake, testing::ValuesIn(edges));
 
 // -- stacks -------------------------------------------------------------------
 
-const mistake stacks[] = {
+const test::mistake stacks[] = {
   {"[[stack.s.layer]]\nkind = 'braker'", {"unknown stack.s.layer[0].kind"}},
   {"[[stack.s.layer]]\nkind = 'breaker'\nthreshold = 0\n"
    "[[edge]]\nstack = 's'",
@@ -132,9 +129,10 @@ INSTANTIATE_TEST_SUITE_P(stacks, scenario_mistake, testing::ValuesIn(stacks));
 
 // -- faults -------------------------------------------------------------------
 
-const mistake faults[] = {
+const test::mistake faults[] = {
   {"[fault]\nkind = 'slow'", {"type fault"}},
-  {"[[fault]]", {"missing fault[0].kind", "missing fault[0].target"}},
+  {"[[fault]]", {"missing fault[0].kind"}},
+  {"[[fault]]\nkind = 'stall'\nfor = '1s'", {"missing fault[0].target"}},
   {"[[fault]]\nkind = 'fire'\ntarget = 'web'\nfor = '1s'",
    {"range fault[0].kind"}},
   {"[[fault]]\nkind = 'slow'\ntarget = 'web'", {"missing fault[0].for"}},
@@ -156,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(faults, scenario_mistake, testing::ValuesIn(faults));
 
 // -- expectations -------------------------------------------------------------
 
-const mistake expectations[] = {
+const test::mistake expectations[] = {
   {"[expect]\nverdict = 'fine'", {"range expect.verdict"}},
   {"[expect]\nsuccess_at_least = 99", {"range expect.success_at_least"}},
   {"[expect]\np99_at_most = 0.25", {"type expect.p99_at_most"}},

@@ -2,6 +2,7 @@
 #include <sim/scenario/edges.hpp>
 #include <sim/scenario/scenario.hpp>
 
+#include <support/sim_results.hpp>
 #include <support/sim_scenarios.hpp>
 
 #include <caisson/stack_toml.hpp>
@@ -21,8 +22,6 @@ using namespace std::chrono_literals;
 using test::only_arm;
 
 using names = std::vector<std::string>;
-
-constexpr auto infinity = std::numeric_limits<double>::infinity();
 
 // Everything that a scenario without arms can say.
 constexpr std::string_view everything

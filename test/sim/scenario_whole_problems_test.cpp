@@ -19,28 +19,19 @@ namespace {
 
 using test::complaint_about;
 
-struct mistake {
-  std::string text;
-  std::vector<std::string> expected;
-};
-
-void PrintTo(const mistake& x, std::ostream* out) {
-  *out << x.text;
-}
-
 // -- the scenario as a whole --------------------------------------------------
 
 constexpr std::string_view rest
   = "[service.web]\n[load.l]\ntarget = 'web'\nrate = 1\n";
 
-class whole_mistake : public testing::TestWithParam<mistake> {};
+class whole_mistake : public testing::TestWithParam<test::mistake> {};
 
 TEST_P(whole_mistake, is_found_under_its_key) {
   EXPECT_EQ(test::mistakes_in(GetParam().text + "\n" + std::string{rest}),
             GetParam().expected);
 }
 
-const mistake wholes[] = {
+const test::mistake wholes[] = {
   {"", {"missing length"}},
   {"length = '0s'", {"range length"}},
   {"length = '101h'", {"range length"}},
@@ -71,8 +62,8 @@ TEST(scenario_problems, an_empty_file_lacks_everything) {
 TEST(scenario_problems, a_part_that_an_arm_misspells_is_told_once) {
   EXPECT_EQ(complaint_about(std::string{rest} + "[arm.x]\nlegnth = '5s'\n"),
             "f:6:10: arm.x.legnth: unknown key, did you mean \"length\"? known "
-            "keys: title, length, drain, warmup, recovery_from, service, edge, "
-            "load, stack, fault, expect");
+            "keys: title, length, drain, warmup, recovery_from, service, "
+            "group, edge, load, stack, fault, expect");
 }
 
 TEST(scenario_problems, a_load_and_a_service_cannot_share_a_name) {

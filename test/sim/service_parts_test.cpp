@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -18,7 +20,8 @@ using namespace std::chrono_literals;
 
 // A queue with the jobs that wait in it.
 struct waiting_room {
-  explicit waiting_room(queue_order order) : queue(order) {}
+  explicit waiting_room(queue_order order, std::size_t lifo_above = 0)
+    : queue(order, lifo_above) {}
 
   std::vector<job_key> serve_all() {
     std::vector<job_key> out;
@@ -52,6 +55,70 @@ TEST(job_queue, serves_only_new_ones_last_in_first_out) {
   x.queue.push_resumed(3, x.jobs[3]);
   x.queue.push_resumed(4, x.jobs[4]);
   EXPECT_EQ(x.serve_all(), (keys{3, 4, 2, 1}));
+}
+
+TEST(job_queue, serves_the_newest_while_more_wait_than_it_may) {
+  waiting_room x{queue_order::adaptive_lifo, 2};
+  for (job_key key : {1, 2, 3, 4})
+    x.queue.push_new(key, x.jobs[key]);
+  x.queue.push_resumed(5, x.jobs[5]);
+  x.queue.push_resumed(6, x.jobs[6]);
+  EXPECT_EQ(x.serve_all(), (keys{5, 6, 4, 3, 1, 2}));
+}
+
+TEST(job_queue, serves_by_deadline_and_those_without_one_last) {
+  waiting_room x{queue_order::deadline_first};
+  const time_point ends[] = {never, time_point{3s}, time_point{1s},
+                             never, time_point{3s}, time_point{2s}};
+  for (job_key key = 1; key <= 6; ++key) {
+    x.jobs[key].order = key;
+    x.jobs[key].deadline = ends[key - 1];
+    x.queue.push_new(key, x.jobs[key]);
+  }
+  x.queue.push_resumed(7, x.jobs[7]);
+  EXPECT_EQ(x.serve_all(), (keys{7, 3, 6, 2, 5, 1, 4}));
+}
+
+TEST(job_queue, serves_by_priority_and_then_by_age) {
+  waiting_room x{queue_order::priority};
+  constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const std::int32_t priorities[] = {0, -1, 7, least, 0, 7};
+  for (job_key key = 1; key <= 6; ++key) {
+    x.jobs[key].order = key;
+    x.jobs[key].priority = priorities[key - 1];
+    x.queue.push_new(key, x.jobs[key]);
+  }
+  EXPECT_EQ(x.queue.size(), 6u);
+  EXPECT_TRUE(x.queue.remove(x.jobs[6]));
+  EXPECT_FALSE(x.queue.remove(x.jobs[6]));
+  EXPECT_EQ(x.serve_all(), (keys{3, 1, 5, 2, 4}));
+}
+
+// Would take hours if an operation took time in proportion to what waits.
+TEST(job_queue, bears_a_million_that_wait) {
+  constexpr std::uint64_t n = 1'000'000;
+  std::vector<job> jobs(n);
+  for (auto order : {queue_order::fifo, queue_order::lifo,
+                     queue_order::adaptive_lifo, queue_order::codel,
+                     queue_order::deadline_first, queue_order::priority}) {
+    job_queue x{order, 10};
+    for (std::uint64_t i = 0; i < n; ++i) {
+      auto& j = jobs[i];
+      j.order = i;
+      // In another order than they came: 7919 is a prime.
+      auto mixed = i * 7919 % n;
+      j.priority = static_cast<std::int32_t>(mixed);
+      j.deadline = time_point{1s + duration{mixed}};
+      x.push_new(i, j);
+    }
+    // Every third one leaves from where it is.
+    for (std::uint64_t i = 0; i < n; i += 3)
+      ASSERT_TRUE(x.remove(jobs[i]));
+    std::uint64_t served = 0;
+    for (; !x.empty(); ++served)
+      ASSERT_TRUE(x.remove(jobs[x.next()]));
+    EXPECT_EQ(served, n - (n + 2) / 3);
+  }
 }
 
 TEST(job_queue, lets_a_job_leave_from_the_middle) {

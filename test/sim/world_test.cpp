@@ -311,6 +311,24 @@ TEST(simulated_world, is_interrupted_in_the_drain_too) {
   EXPECT_EQ(r.unanswered, 10u);
 }
 
+TEST(simulated_world, is_not_built_to_its_end_when_it_is_stopped) {
+  auto s = parse_scenario(busy, "test.toml");
+  const auto& arm = arm_of(s, "guarded");
+  std::atomic<bool> stop = true;
+  world w{arm, 1, {}, &stop};
+  EXPECT_FALSE(w.whole());
+  EXPECT_TRUE(w.all_gates().empty());
+  EXPECT_TRUE(w.gates().empty());
+  run_options o;
+  o.stop = &stop;
+  auto r = run_arm(arm, o);
+  EXPECT_TRUE(r.interrupted);
+  EXPECT_TRUE(r.gates.empty());
+  EXPECT_EQ(r.services.size(), 4u);
+  stop = false;
+  EXPECT_TRUE((world{arm, 1, {}, &stop}.whole()));
+}
+
 TEST(simulated_world, has_a_gate_for_each_route_and_each_guarded_service) {
   auto s = parse_scenario(busy, "test.toml");
   world w{arm_of(s, "guarded"), 1, {}};

@@ -4,6 +4,8 @@
 
 #include <sim/scenario/random.hpp>
 
+#include <support/random_layer.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -14,9 +16,9 @@
 namespace caisson::test {
 
 /// Draws the text of a scenario from a seed: two to six services that call each
-/// other, with policies on every edge, clients of both kinds, and faults that
-/// end before the load does. Many worlds end with a storm. Every request has a
-/// deadline.
+/// other, with policies of all kinds on every edge, clients of both kinds, and
+/// faults that end before the load does. Many worlds end with a storm. Every
+/// request has a deadline.
 class random_world {
 public:
   explicit random_world(std::uint64_t seed)
@@ -66,9 +68,17 @@ private:
   // Only services with a higher number are called: there is no circle.
   void add_service(std::uint64_t i) {
     line("[service.s{}]", i);
-    line("workers = {}", one_of({"1", "2", "8", "50", "\"unlimited\""}));
+    line("replicas = {}", one_of({"1", "1", "2", "5"}));
     line("queue = {}", one_of({"0", "1", "20", "\"unlimited\""}));
-    line("order = \"{}\"", one_of({"fifo", "lifo"}));
+    if (chance(15))
+      line("workers = {0}\nautoscale = {{ by = \"{1}\", target = {2}, max = "
+           "20, every = \"200ms\", delay = {3}, cooldown = \"1s\" }}",
+           1 + number(3), one_of({"utilization", "queue"}),
+           one_of({"0.5", "1.0"}), one_of({"\"0s\"", "\"700ms\""}));
+    else
+      line("workers = {}", one_of({"1", "2", "8", "50", "\"unlimited\""}));
+    line("order = \"{}\"", one_of({"fifo", "lifo", "adaptive_lifo", "codel",
+                                   "deadline_first", "priority"}));
     line("abandoned = \"{}\"", one_of({"finish", "skip", "cancel"}));
     line("async = {}", one_of({"true", "false"}));
     line("errors = {}", one_of({"0.0", "0.0", "0.1", "1.0"}));
@@ -105,93 +115,20 @@ private:
     line("[stack.{}]\ndefault_deadline = \"5s\"", name);
     for (auto n = number(5); n > 0; --n) {
       line("[[stack.{}.layer]]", name);
-      add_layer();
+      text_ += random_layer{random_}.text();
     }
-  }
-
-  // Without waiters the rest would have no effect and is refused.
-  std::string waiting() {
-    auto waiters = one_of({"0", "1", "50"});
-    auto wait = one_of({"\"20ms\"", "\"1s\"", "\"unlimited\""});
-    auto order = one_of({"fifo", "lifo"});
-    if (waiters == std::string_view{"0"})
-      return "max_waiters = 0";
-    return fmt::format("max_waiters = {}\nmax_wait = {}\norder = \"{}\"",
-                       waiters, wait, order);
-  }
-
-  void add_layer() {
-    switch (number(10)) {
-      case 0:
-        return line("kind = \"deadline\"\ntimeout = {}",
-                    one_of({"\"1ms\"", "\"50ms\"", "\"2s\""}));
-      case 1:
-        return line("kind = \"retrier\"\nmax_attempts = {}\nbackoff = {}\n"
-                    "budget = {}\nunsafe = true\nheed_breakers = {}\n"
-                    "budget_rejection_cost = {}",
-                    one_of({"1", "2", "5"}),
-                    one_of({"\"0s\"", "\"10ms\"",
-                            "{ kind = \"exponential\", base = \"5ms\", jitter "
-                            "= \"full\" }"}),
-                    one_of({"true", "false"}), one_of({"true", "false"}),
-                    one_of({"0", "1", "100"}));
-      case 2:
-        return line("kind = \"semaphore\"\npermits = {}\n{}",
-                    one_of({"1", "3", "100"}), waiting());
-      case 3:
-        return line("kind = \"limiter\"\nrate = {}\nburst = {}\nmax_wait = {}",
-                    one_of({"1", "50", "10000"}), one_of({"1", "20"}),
-                    one_of({"\"0s\"", "\"100ms\""}));
-      case 4:
-        return line("kind = \"breaker\"\ntrip = \"{}\"\nthreshold = {}\n"
-                    "minimum_calls = 5\nopen = {}\nprobes = {}\n"
-                    "probe_timeout = \"1s\"\nhalf_open_max = \"2s\"\n"
-                    "count_attempt_timeouts = {}",
-                    one_of({"consecutive", "without_gap", "rate_by_count",
-                            "rate_by_time"}),
-                    one_of({"1", "5"}), one_of({"\"10ms\"", "\"1s\""}),
-                    one_of({"1", "4"}), one_of({"true", "false"}));
-      case 5:
-        return line("kind = \"batcher\"\nmax_items = {}\nmax_delay = {}\n"
-                    "max_outstanding = {}\nmax_waiting = 100",
-                    one_of({"1", "4"}), one_of({"\"0s\"", "\"10ms\""}),
-                    one_of({"1", "8"}));
-      case 6:
-        return add_chaos();
-      case 7:
-        return line("kind = \"degradation\"\nmin_calls = {}\ncheck_every = "
-                    "{}\nwindow = \"1s\"\npatience = {}\nrecover_after = {}",
-                    one_of({"1", "20"}), one_of({"\"10ms\"", "\"500ms\""}),
-                    one_of({"\"0s\"", "\"1s\""}), one_of({"\"0s\"", "\"2s\""}));
-      case 8:
-        return line("kind = \"feature\"\nfeature = \"{}\"",
-                    one_of({"core", "checks", "extras"}));
-      default:
-        return line("kind = \"fallback\"\nalternatives = [{{ value = \"no\" "
-                    "}}]\nfall_back_on = [{}]",
-                    one_of({"", "\"queue_full\"", "\"breaker_open\""}));
-    }
-  }
-
-  void add_chaos() {
-    line("kind = \"chaos\"\nenabled = true\nlatency = {}\nsilence = {}",
-         one_of({"\"0s\"", "\"10ms\"", "\"unlimited\"",
-                 "{ kind = \"exponential\", base = \"50ms\", jitter = "
-                 "\"full\" }"}),
-         one_of({"\"1ms\"", "\"1s\"", "\"365d\""}));
-    auto only = one_of({"error", "latency", "outcome", "silence", "", "", ""});
-    for (std::string_view fault : {"error", "latency", "outcome", "silence"})
-      line("{}_rate = {}", fault,
-           fault == only  ? "1.0"
-           : only.empty() ? one_of({"0.0", "0.05", "0.25"})
-                          : "0.0");
   }
 
   void add_edges() {
-    line("[[edge]]\nlatency = {}\nstack = \"{}\"",
+    line("[[edge]]\nlatency = {}\nstack = \"{}\"\nbalancer = \"{}\"",
          one_of(
            {"\"0s\"", "\"1ms\"", "{ kind = \"exponential\", mean = \"5ms\" }"}),
-         one_of({"", "a"}));
+         one_of({"", "a"}),
+         one_of({"round_robin", "random", "power_of_two", "least_pending"}));
+    if (chance(30))
+      line("loss = {}\nduplication = {}\njitter = {}\nbandwidth = {}",
+           one_of({"0.0", "0.1", "1.0"}), one_of({"0.0", "0.5", "1.0"}),
+           one_of({"\"0s\"", "\"2ms\""}), one_of({"0", "100_000"}));
     for (std::uint64_t i = 1; i < services_; ++i)
       line("[[edge]]\nfrom = \"*\"\nto = \"s{}\"\nstack = \"{}\"\nidempotent = "
            "{}",
@@ -199,10 +136,15 @@ private:
   }
 
   void add_loads() {
+    auto kind = one_of({"poisson", "constant"});
     line("[load.open]\nkind = \"{}\"\nrate = {}\ntarget = \"s0\"\ntimeout = "
-         "{}\nattempts = {}",
-         one_of({"poisson", "constant"}), one_of({"1", "100", "400"}),
-         one_of({"\"10ms\"", "\"300ms\"", "\"3s\""}), one_of({"1", "3"}));
+         "{}\nattempts = {}\nkeys = {}",
+         kind, one_of({"1", "100", "400"}),
+         one_of({"\"10ms\"", "\"300ms\"", "\"3s\""}), one_of({"1", "3"}),
+         one_of({"0", "5"}));
+    if (kind == "poisson" && chance(30))
+      line("burst = {}\nburst_every = \"2s\"\nburst_for = \"300ms\"",
+           one_of({"0", "5"}));
     if (chance(50))
       line("[load.closed]\nkind = \"closed\"\nusers = {}\nthink = {}\ntarget = "
            "\"s{}\"\ntimeout = \"500ms\"\nattempts = 2\npause = \"20ms\"",
@@ -210,13 +152,28 @@ private:
            number(services_));
   }
 
+  // Between the client and its service, or among all.
+  void add_message_fault() {
+    line("[[fault]]\nkind = \"{}\"\nat = \"{}ms\"\nfor = \"{}ms\"\n"
+         "direction = \"{}\"\nfrom = {}\nto = \"*\"",
+         one_of({"partition", "loss", "delay"}), number(6000), 1 + number(3000),
+         one_of({"both", "one_way"}),
+         one_of({"\"open\"", "\"s0\"", "\"s0#1\"", "[\"s0\", \"s1\"]"}));
+  }
+
   void add_fault() {
+    if (chance(25))
+      return add_message_fault();
     auto kind = one_of(
       {"slow", "errors", "stall", "crash", "capacity", "flush"});
     line("[[fault]]\nkind = \"{}\"\ntarget = \"s{}\"\nat = \"{}ms\"", kind,
          number(services_), number(6000));
+    auto random = chance(25);
+    if (random)
+      line("mtbf = \"{}ms\"", 100 + number(5000));
     if (kind != "flush")
-      line("for = \"{}ms\"", 1 + number(3000));
+      line("{} = \"{}ms\"", random && chance(50) ? "mttr" : "for",
+           1 + number(random ? 300 : 3000));
     if (kind == "capacity")
       line("workers = {}", one_of({"0", "1"}));
   }

@@ -4,10 +4,27 @@
 #include <sim/report/report.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace caisson::sim {
+
+inline constexpr auto infinity = std::numeric_limits<double>::infinity();
+
+/// What `write` makes of a report.
+template <class... Args>
+std::string written(void (*write)(std::ostream&, const report&, Args...),
+                    const report& r, std::type_identity_t<Args>... args) {
+  std::ostringstream out;
+  write(out, r, args...);
+  return out.str();
+}
 
 /// A stretch of seconds that are all alike.
 struct stretch {
@@ -49,6 +66,7 @@ inline service_summary small_service() {
   return {.name = "web",
           .arrivals = 30,
           .refused = 3,
+          .shed = 2,
           .down = 1,
           .completed = 20,
           .failed = 2,

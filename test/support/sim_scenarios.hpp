@@ -5,6 +5,7 @@
 
 #include <support/problem_texts.hpp>
 
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +21,16 @@ time = "5ms"
 target = "web"
 rate = 10
 )";
+
+/// A text with mistakes, and their kinds and keys.
+struct mistake {
+  std::string text;
+  std::vector<std::string> expected;
+};
+
+inline void PrintTo(const mistake& x, std::ostream* out) {
+  *out << x.text;
+}
 
 /// What is wrong with the scenario `text`, called `f`; empty if it is right.
 inline std::string complaint_about(std::string_view text) {

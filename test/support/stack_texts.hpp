@@ -2,7 +2,8 @@
 #pragma once
 
 #include <caisson/stack_toml.hpp>
-#include <caisson/toml.hpp>
+
+#include <support/toml_texts.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,14 +13,6 @@
 #include <vector>
 
 namespace caisson::test {
-
-/// The document `text`, called `f`, which must be TOML.
-inline settings parsed(std::string_view text) {
-  problems found;
-  auto root = parse_toml(text, "f", found);
-  EXPECT_EQ(to_text(found), "");
-  return root;
-}
 
 /// The stacks in `text`, which must be right.
 inline stack_file read(std::string_view text,

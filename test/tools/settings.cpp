@@ -1,5 +1,6 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
 // page in docs/.
+#include <caisson/event_log.hpp>
 #include <caisson/per_key_config.hpp>
 #include <caisson/policy_kinds.hpp>
 #include <caisson/schedule_settings.hpp>
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   using rows = std::vector<field_row>;
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
+    {"event_log", [] { return rows_of(event_log_config{}); }},
     {"breaker.score", [] { return rows_of(breaker_score{}); }},
     {"keyed", [] { return rows_of(per_key_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
     {"schedule", [] { return rows_of(schedule::segment{}); }},
 #ifdef CAISSON_WITH_SIM
     {"sim.service", [] { return rows_of(sim::service_config{}); }},
+    {"sim.autoscale", [] { return rows_of(sim::autoscale_config{}); }},
     {"sim.call", [] { return rows_of(sim::call_config{}); }},
     {"sim.load", [] { return rows_of(sim::load_config{}); }},
     {"sim.fault", [] { return rows_of(sim::fault_config{}); }},

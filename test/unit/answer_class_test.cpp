@@ -47,70 +47,70 @@ TEST(answer_code, an_sqlstate_is_five_digits_and_capitals) {
 
 // -- names on lists -----------------------------------------------------------
 
-bool names(std::string_view name, answer_code c,
-           answer_class k = answer_class::retry) {
+bool name_matches(std::string_view name, answer_code c,
+                  answer_class k = answer_class::retry) {
   auto pattern = parse_answer_name(name);
   return pattern && pattern->matches(k, c);
 }
 
-answer_code http(std::uint32_t x) {
+answer_code http_code(std::uint32_t x) {
   return {answer_protocol::http, x};
 }
 
-answer_code grpc(std::uint32_t x) {
+answer_code grpc_code(std::uint32_t x) {
   return {answer_protocol::grpc, x};
 }
 
-answer_code sql(std::string_view five) {
+answer_code sql_code(std::string_view five) {
   return {answer_protocol::sqlstate, packed_sqlstate(five).value()};
 }
 
 TEST(answer_name, names_an_http_status_or_a_range) {
-  EXPECT_TRUE(names("http:503", http(503)));
-  EXPECT_FALSE(names("http:503", http(502)));
-  EXPECT_FALSE(names("http:503", grpc(503)));
-  EXPECT_FALSE(names("http:503", answer_code{}));
+  EXPECT_TRUE(name_matches("http:503", http_code(503)));
+  EXPECT_FALSE(name_matches("http:503", http_code(502)));
+  EXPECT_FALSE(name_matches("http:503", grpc_code(503)));
+  EXPECT_FALSE(name_matches("http:503", answer_code{}));
   for (auto status : {400u, 404u, 499u})
-    EXPECT_TRUE(names("http:4xx", http(status)));
+    EXPECT_TRUE(name_matches("http:4xx", http_code(status)));
   for (auto status : {399u, 500u})
-    EXPECT_FALSE(names("http:4xx", http(status)));
+    EXPECT_FALSE(name_matches("http:4xx", http_code(status)));
   for (auto status : {0u, 100u, 599u, 1000u})
-    EXPECT_TRUE(names("http:*", http(status)));
+    EXPECT_TRUE(name_matches("http:*", http_code(status)));
 }
 
 TEST(answer_name, names_a_grpc_code_by_name_or_number) {
   for (auto name : {"grpc:unavailable", "grpc:UNAVAILABLE", "grpc:14"}) {
-    EXPECT_TRUE(names(name, grpc(14))) << name;
-    EXPECT_FALSE(names(name, grpc(13))) << name;
+    EXPECT_TRUE(name_matches(name, grpc_code(14))) << name;
+    EXPECT_FALSE(name_matches(name, grpc_code(13))) << name;
   }
-  EXPECT_TRUE(names("grpc:resource_exhausted", grpc(8)));
-  EXPECT_TRUE(names("grpc:1", grpc(1)));
-  EXPECT_TRUE(names("grpc:16", grpc(16)));
-  EXPECT_TRUE(names("grpc:*", grpc(1)));
-  EXPECT_TRUE(names("grpc:*", grpc(99)));
-  EXPECT_FALSE(names("grpc:*", http(500)));
+  EXPECT_TRUE(name_matches("grpc:resource_exhausted", grpc_code(8)));
+  EXPECT_TRUE(name_matches("grpc:1", grpc_code(1)));
+  EXPECT_TRUE(name_matches("grpc:16", grpc_code(16)));
+  EXPECT_TRUE(name_matches("grpc:*", grpc_code(1)));
+  EXPECT_TRUE(name_matches("grpc:*", grpc_code(99)));
+  EXPECT_FALSE(name_matches("grpc:*", http_code(500)));
 }
 
 TEST(answer_name, names_an_sqlstate_or_its_beginning) {
-  EXPECT_TRUE(names("sqlstate:40001", sql("40001")));
-  EXPECT_FALSE(names("sqlstate:40001", sql("40002")));
+  EXPECT_TRUE(name_matches("sqlstate:40001", sql_code("40001")));
+  EXPECT_FALSE(name_matches("sqlstate:40001", sql_code("40002")));
   for (auto code : {"40000", "40P01", "40ZZZ"})
-    EXPECT_TRUE(names("sqlstate:40*", sql(code))) << code;
+    EXPECT_TRUE(name_matches("sqlstate:40*", sql_code(code))) << code;
   for (auto code : {"3ZZZZ", "41000"})
-    EXPECT_FALSE(names("sqlstate:40*", sql(code))) << code;
-  EXPECT_TRUE(names("sqlstate:4000*", sql("4000Z")));
-  EXPECT_TRUE(names("sqlstate:*", sql("ZZZZZ")));
-  EXPECT_FALSE(names("sqlstate:*", http(500)));
+    EXPECT_FALSE(name_matches("sqlstate:40*", sql_code(code))) << code;
+  EXPECT_TRUE(name_matches("sqlstate:4000*", sql_code("4000Z")));
+  EXPECT_TRUE(name_matches("sqlstate:*", sql_code("ZZZZZ")));
+  EXPECT_FALSE(name_matches("sqlstate:*", http_code(500)));
 }
 
 TEST(answer_name, names_a_class_of_any_protocol) {
   using enum answer_class;
   for (auto k : {retry, retry_after, conflict, fail, shed}) {
     auto name = "class:" + std::string{name_of(k)};
-    EXPECT_TRUE(names(name, http(503), k));
-    EXPECT_TRUE(names(name, answer_code{}, k));
-    EXPECT_FALSE(names(name, http(503), k == fail ? shed : fail));
-    EXPECT_FALSE(names(name, answer_code{}, unknown));
+    EXPECT_TRUE(name_matches(name, http_code(503), k));
+    EXPECT_TRUE(name_matches(name, answer_code{}, k));
+    EXPECT_FALSE(name_matches(name, http_code(503), k == fail ? shed : fail));
+    EXPECT_FALSE(name_matches(name, answer_code{}, unknown));
   }
 }
 

@@ -16,7 +16,7 @@ namespace caisson::test {
 
 using namespace std::chrono_literals;
 
-using ids = std::vector<call_id>;
+using call_ids = std::vector<call_id>;
 
 /// Plays the part of the gate for batches, too.
 class batch_host : public solo<batcher> {
@@ -31,13 +31,13 @@ public:
 
   /// Starts the oldest batch: its items are below from here on. One without
   /// items is over at once.
-  ids take() {
+  call_ids take() {
     EXPECT_FALSE(launched.empty());
     if (launched.empty())
       return {};
     last_taken = launched.front();
     launched.erase(launched.begin());
-    ids result;
+    call_ids result;
     for (auto id : e.children.at(last_taken - 1).parents)
       if (auto& x = calls.at(id); x.where == place::held) {
         x.where = place::below;

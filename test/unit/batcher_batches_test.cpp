@@ -15,8 +15,8 @@ TEST(batcher, starts_one_child_a_batch_that_counts_as_one_call) {
   for (int i = 0; i < 6; ++i)
     b.arrive();
   ASSERT_EQ(b.e.children.size(), 2u);
-  EXPECT_EQ(b.e.children[0].parents, (ids{1, 2, 3}));
-  EXPECT_EQ(b.e.children[1].parents, (ids{4, 5, 6}));
+  EXPECT_EQ(b.e.children[0].parents, (call_ids{1, 2, 3}));
+  EXPECT_EQ(b.e.children[1].parents, (call_ids{4, 5, 6}));
   for (const auto& x : b.e.children) {
     EXPECT_EQ(x.target, child_call::below);
     EXPECT_EQ(x.permits, 1u);
@@ -38,7 +38,7 @@ TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.drop(2);
-  EXPECT_EQ(b.take(), (ids{1, 3}));
+  EXPECT_EQ(b.take(), (call_ids{1, 3}));
   EXPECT_EQ(b.count("abandoned"), 1);
   EXPECT_EQ(b.count("emptied"), 0);
 }
@@ -66,7 +66,7 @@ TEST(batcher, fills_the_place_of_an_emptied_batch) {
   b.drop(2);
   EXPECT_EQ(b.launched, (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(b.take().empty());
-  EXPECT_EQ(b.take(), (ids{3, 4}));
+  EXPECT_EQ(b.take(), (call_ids{3, 4}));
 }
 
 TEST(batcher, ignores_the_end_of_a_batch_that_is_not_under_way) {
@@ -121,7 +121,7 @@ TEST(batcher, sends_what_it_has_when_drained) {
   b.arrive();
   b.arrive();
   b.drain();
-  EXPECT_EQ(b.take(), (ids{1, 2}));
+  EXPECT_EQ(b.take(), (call_ids{1, 2}));
   EXPECT_EQ(b.count("flushed_by_drain"), 1);
   EXPECT_EQ(b.policy.state(), "draining");
 }
@@ -153,9 +153,9 @@ TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
   b.drain();
   EXPECT_TRUE(b.launched.empty());
   b.done(1);
-  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+  EXPECT_EQ(b.take(), (call_ids{4, 5, 6}));
   b.done(2);
-  EXPECT_EQ(b.take(), ids{7});
+  EXPECT_EQ(b.take(), call_ids{7});
   EXPECT_EQ(b.count("flushed_by_count"), 2);
   EXPECT_EQ(b.count("flushed_by_drain"), 1);
   EXPECT_EQ(b.policy.wakeup(), never);
@@ -178,7 +178,7 @@ TEST(batcher, follows_new_settings_with_the_items_that_wait) {
   EXPECT_EQ(b.policy.wakeup(), b.start() + 6ms);
   c.max_items = 1;
   b.reconfigure(c);
-  EXPECT_EQ(b.take(), ids{1});
+  EXPECT_EQ(b.take(), call_ids{1});
 }
 
 TEST(batcher, sends_batches_that_a_higher_bound_allows) {
@@ -193,7 +193,7 @@ TEST(batcher, sends_batches_that_a_higher_bound_allows) {
   EXPECT_TRUE(b.launched.empty());
   c.max_outstanding = 2;
   b.reconfigure(c);
-  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+  EXPECT_EQ(b.take(), (call_ids{4, 5, 6}));
 }
 
 TEST(batcher, waits_until_a_lower_bound_is_met) {
@@ -211,7 +211,7 @@ TEST(batcher, waits_until_a_lower_bound_is_met) {
   b.done(1);
   EXPECT_TRUE(b.launched.empty()) << "one is still under way";
   b.done(2);
-  EXPECT_EQ(b.take(), (ids{7, 8, 9}));
+  EXPECT_EQ(b.take(), (call_ids{7, 8, 9}));
 }
 
 TEST(batcher, keeps_the_items_that_exceed_a_lower_max_waiting) {
@@ -228,7 +228,7 @@ TEST(batcher, keeps_the_items_that_exceed_a_lower_max_waiting) {
   EXPECT_EQ(b.count("waiting"), 5);
   EXPECT_EQ(b.where(b.arrive()), place::rejected);
   b.done(1);
-  EXPECT_EQ(b.take(), (ids{4, 5, 6}));
+  EXPECT_EQ(b.take(), (call_ids{4, 5, 6}));
 }
 
 TEST(batcher, knows_the_commands_that_concern_it) {
@@ -248,7 +248,7 @@ TEST(batcher, knows_the_commands_that_concern_it) {
   EXPECT_EQ(b.count("prefiltered"), 0);
   EXPECT_EQ(b.count("waiting"), 1) << "held calls stay";
   b.advance(10ms);
-  EXPECT_EQ(b.take(), ids{1});
+  EXPECT_EQ(b.take(), call_ids{1});
 }
 
 TEST(batcher, survives_a_clock_that_steps_back) {
@@ -307,7 +307,7 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
 }
 
 // Why each batch was sent, as told to subscribers.
-struct reasons final : env {
+struct flush_reasons final : env {
   using env::env;
   void tell(const event_info& n) override {
     if (n.kind == event_kind::flushed)
@@ -323,7 +323,7 @@ protected:
 TEST(batcher, tells_why_it_sent_a_batch) {
   batcher b{three_items()};
   random_source random{1};
-  reasons e{time_point{} + 1h, random};
+  flush_reasons e{time_point{} + 1h, random};
   call_info call;
   std::vector<slot> notes(7);
   auto admit = [&](std::size_t i, time_point deadline) {

@@ -32,7 +32,7 @@ TEST(batcher, sends_a_batch_as_soon_as_it_is_full) {
   b.arrive();
   EXPECT_TRUE(b.launched.empty());
   auto last = b.arrive();
-  EXPECT_EQ(b.take(), (ids{first, first + 1, last}));
+  EXPECT_EQ(b.take(), (call_ids{first, first + 1, last}));
   EXPECT_EQ(b.count("flushed_by_count"), 1);
   EXPECT_EQ(b.policy.wakeup(), never);
 }
@@ -42,7 +42,7 @@ TEST(batcher, sends_each_item_at_once_if_a_batch_has_one) {
   c.max_items = 1;
   batch_host b{c};
   auto id = b.arrive();
-  EXPECT_EQ(b.take(), ids{id});
+  EXPECT_EQ(b.take(), call_ids{id});
 }
 
 TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
@@ -54,7 +54,7 @@ TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
   b.advance_to(13ms - 1ns);
   EXPECT_TRUE(b.launched.empty()) << "one nanosecond early";
   b.advance_to(13ms);
-  EXPECT_EQ(b.take(), (ids{first, second}));
+  EXPECT_EQ(b.take(), (call_ids{first, second}));
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
 }
 
@@ -94,7 +94,7 @@ TEST(batcher, counts_the_delay_from_the_oldest_item_that_is_left) {
   b.drop(first);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 14ms);
   b.advance_to(14ms);
-  EXPECT_EQ(b.take(), ids{second});
+  EXPECT_EQ(b.take(), call_ids{second});
 }
 
 TEST(batcher, sends_at_once_without_a_delay) {
@@ -102,7 +102,7 @@ TEST(batcher, sends_at_once_without_a_delay) {
   c.max_delay = 0ns;
   batch_host b{c};
   auto id = b.arrive();
-  EXPECT_EQ(b.take(), ids{id});
+  EXPECT_EQ(b.take(), call_ids{id});
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
 }
 
@@ -139,7 +139,7 @@ TEST(batcher, sends_a_batch_at_once_for_a_deadline_within_the_margin) {
   batch_host b{three_items()};
   auto patient = b.arrive();
   auto urgent = b.arrive_with_deadline(5ms); // Exactly the margin.
-  EXPECT_EQ(b.take(), (ids{patient, urgent}));
+  EXPECT_EQ(b.take(), (call_ids{patient, urgent}));
   EXPECT_EQ(b.count("flushed_by_deadline"), 1);
 }
 
@@ -222,10 +222,10 @@ TEST(batcher, lets_items_wait_while_all_batches_are_under_way) {
   b.advance(1h);
   EXPECT_TRUE(b.launched.empty());
   b.done(1);
-  EXPECT_EQ(b.take(), (ids{7, 8, 9})) << "in order of arrival";
+  EXPECT_EQ(b.take(), (call_ids{7, 8, 9})) << "in order of arrival";
   EXPECT_EQ(b.count("flushed_by_count"), 3);
   b.done(2);
-  EXPECT_EQ(b.take(), (ids{10, 11})) << "overdue";
+  EXPECT_EQ(b.take(), (call_ids{10, 11})) << "overdue";
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using rig = breaker_rig;
-using op = operator_command;
+using by_hand = operator_command;
 
 // -- operators ----------------------------------------------------------------
 
 TEST(breaker_operator, refuses_all_calls_while_it_is_forced_open) {
   rig r{with_threshold(1)};
-  EXPECT_TRUE(r.command(op::force_open));
+  EXPECT_TRUE(r.command(by_hand::force_open));
   EXPECT_EQ(r.state(), "forced_open");
   auto id = r.arrive();
   EXPECT_EQ(r.where(id), place::rejected);
@@ -29,7 +29,7 @@ TEST(breaker_operator, refuses_all_calls_while_it_is_forced_open) {
   EXPECT_EQ(r.count("rejected_forced"), 1);
   r.advance(1h);
   EXPECT_EQ(r.where(r.arrive()), place::rejected);
-  EXPECT_TRUE(r.command(op::enable));
+  EXPECT_TRUE(r.command(by_hand::enable));
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.where(r.arrive()), place::below);
   EXPECT_EQ(r.changes(), (strings{"closed>forced_open", "forced_open>closed"}));
@@ -37,7 +37,7 @@ TEST(breaker_operator, refuses_all_calls_while_it_is_forced_open) {
 
 TEST(breaker_operator, passes_all_calls_while_it_is_forced_closed) {
   rig r{with_threshold(1)};
-  r.command(op::force_closed);
+  r.command(by_hand::force_closed);
   r.play("xxx");
   EXPECT_EQ(r.state(), "forced_closed");
   EXPECT_EQ(r.count("admitted"), 1);
@@ -46,7 +46,7 @@ TEST(breaker_operator, passes_all_calls_while_it_is_forced_closed) {
   EXPECT_EQ(r.count("automatic_state"), 1);
   EXPECT_EQ(r.changes(), strings{"closed>forced_closed"});
   // The automatic state opened underneath and is back when the force is gone.
-  r.command(op::enable);
+  r.command(by_hand::enable);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 10s);
 }
@@ -54,7 +54,7 @@ TEST(breaker_operator, passes_all_calls_while_it_is_forced_closed) {
 TEST(breaker_operator, finds_out_under_force_that_the_worker_is_back) {
   rig r{with_threshold(1)};
   r.bad();
-  r.command(op::force_closed);
+  r.command(by_hand::force_closed);
   r.advance(10s);
   auto probe = r.arrive();
   auto other = r.arrive();
@@ -64,7 +64,7 @@ TEST(breaker_operator, finds_out_under_force_that_the_worker_is_back) {
   EXPECT_EQ(r.count("automatic_state"), 2);
   r.finish(probe);
   EXPECT_EQ(r.count("automatic_state"), 0);
-  r.command(op::enable);
+  r.command(by_hand::enable);
   EXPECT_EQ(r.state(), "closed");
 }
 
@@ -72,10 +72,10 @@ TEST(breaker_operator,
      leaves_nothing_behind_of_calls_that_were_forced_through) {
   rig r{with_threshold(1)};
   r.bad();
-  r.command(op::force_closed);
+  r.command(by_hand::force_closed);
   auto a = r.arrive();
   auto b = r.arrive();
-  r.command(op::enable);
+  r.command(by_hand::enable);
   r.finish(a);
   EXPECT_EQ(r.state(), "open");
   r.advance(10s);
@@ -92,11 +92,11 @@ TEST(breaker_operator,
 TEST(breaker_operator, spends_no_probe_while_it_is_forced_open) {
   rig r{with_threshold(1)};
   r.bad();
-  r.command(op::force_open);
+  r.command(by_hand::force_open);
   r.advance(10s);
   r.arrive();
   EXPECT_EQ(r.count("automatic_state"), 1);
-  r.command(op::enable);
+  r.command(by_hand::enable);
   EXPECT_EQ(r.state(), "open");
   r.good();
   EXPECT_EQ(r.state(), "closed");
@@ -105,13 +105,13 @@ TEST(breaker_operator, spends_no_probe_while_it_is_forced_open) {
 TEST(breaker_operator, goes_on_judging_calls_in_flight_while_forced_open) {
   rig r{with_threshold(1)};
   auto id = r.arrive();
-  r.command(op::force_open);
+  r.command(by_hand::force_open);
   r.fail(id);
   EXPECT_EQ(r.count("automatic_state"), 1);
   r.advance(10s);
-  r.command(op::enable);
+  r.command(by_hand::enable);
   auto probe = r.arrive();
-  r.command(op::force_open);
+  r.command(by_hand::force_open);
   r.advance(10s);
   EXPECT_EQ(r.count("leases_expired"), 1);
   EXPECT_EQ(r.count("automatic_state"), 1);
@@ -121,11 +121,11 @@ TEST(breaker_operator, goes_on_judging_calls_in_flight_while_forced_open) {
 
 TEST(breaker_operator, goes_from_one_force_to_the_other) {
   rig r{with_threshold(1)};
-  r.command(op::force_open);
-  r.command(op::force_open);
-  r.command(op::force_closed);
-  r.command(op::enable);
-  r.command(op::enable);
+  r.command(by_hand::force_open);
+  r.command(by_hand::force_open);
+  r.command(by_hand::force_closed);
+  r.command(by_hand::enable);
+  r.command(by_hand::enable);
   EXPECT_EQ(r.changes(),
             (strings{"closed>forced_open", "forced_open>forced_closed",
                      "forced_closed>closed"}));
@@ -133,8 +133,8 @@ TEST(breaker_operator, goes_from_one_force_to_the_other) {
 
 TEST(breaker_operator, leaves_the_hosts_commands_to_the_host) {
   rig r{with_threshold(1)};
-  EXPECT_FALSE(r.command(op::off));
-  EXPECT_FALSE(r.command(op::observe));
+  EXPECT_FALSE(r.command(by_hand::off));
+  EXPECT_FALSE(r.command(by_hand::observe));
   EXPECT_EQ(r.state(), "closed");
 }
 
@@ -147,7 +147,7 @@ TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
   r.advance(1s);
   r.bad();
   EXPECT_EQ(r.count("openings_in_a_row"), 2);
-  EXPECT_TRUE(r.command(op::reset));
+  EXPECT_TRUE(r.command(by_hand::reset));
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.changes().back(), "open>closed");
   std::vector<metric> ms;
@@ -173,7 +173,7 @@ TEST(breaker_operator, starts_a_new_era_with_a_reset_while_closed) {
   rig r{with_threshold(2)};
   auto old = r.arrive();
   r.bad();
-  r.command(op::reset);
+  r.command(by_hand::reset);
   EXPECT_EQ(r.changes(), strings{});
   r.fail(old);
   r.bad();
@@ -183,10 +183,10 @@ TEST(breaker_operator, starts_a_new_era_with_a_reset_while_closed) {
 TEST(breaker_operator, keeps_what_is_forced_over_a_reset) {
   rig r{with_threshold(1)};
   r.bad();
-  r.command(op::force_open);
-  r.command(op::reset);
+  r.command(by_hand::force_open);
+  r.command(by_hand::reset);
   EXPECT_EQ(r.state(), "forced_open");
-  r.command(op::enable);
+  r.command(by_hand::enable);
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.changes().back(), "forced_open>closed");
 }
@@ -358,7 +358,7 @@ TEST(breaker_reconfigure, applies_new_limits_to_the_probes_in_flight) {
 
 TEST(breaker_reconfigure, keeps_what_is_forced) {
   rig r{with_threshold(1)};
-  r.command(op::force_open);
+  r.command(by_hand::force_open);
   r.change(with_threshold(2));
   EXPECT_EQ(r.state(), "forced_open");
 }

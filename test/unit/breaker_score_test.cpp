@@ -1,4 +1,5 @@
 #include <support/breaker_rig.hpp>
+#include <support/times.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,8 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using rig = breaker_rig;
-
-constexpr time_point zero{};
 
 // -- baseline -----------------------------------------------------------------
 
@@ -35,7 +34,7 @@ TEST(load_baseline, is_the_median_of_the_intervals_with_calls) {
   // Looked at when each interval ends, or only when a call comes.
   for (auto looks : {false, true}) {
     for (auto& row : table) {
-      load_baseline b{60s, 10s};
+      detail::load_baseline b{60s, 10s};
       auto t = zero + 1h;
       if (!row.calls.empty())
         b.arrive(t); // begins the first interval, and is of it
@@ -55,7 +54,7 @@ TEST(load_baseline, is_the_median_of_the_intervals_with_calls) {
 }
 
 TEST(load_baseline, is_computed_at_the_end_of_an_interval) {
-  load_baseline b{60s, 10s};
+  detail::load_baseline b{60s, 10s};
   b.arrive(zero);
   b.arrive(zero + 9s);
   b.roll(zero + 10s - 1ns);
@@ -70,7 +69,7 @@ TEST(load_baseline, is_computed_at_the_end_of_an_interval) {
 }
 
 TEST(load_baseline, leaves_out_an_interval_that_was_cut_short) {
-  load_baseline b{60s, 10s};
+  detail::load_baseline b{60s, 10s};
   for (int i = 0; i < 100; ++i)
     b.arrive(zero + 1s);
   b.pause();
@@ -90,8 +89,8 @@ struct second {
   duration took;
 };
 
-std::optional<double> score_of(load_score& s, time_point& t, const second& x,
-                               int n) {
+std::optional<double> score_of(detail::load_score& s, time_point& t,
+                               const second& x, int n) {
   for (int k = 0; k < n; ++k) {
     for (int i = 0; i < x.calls; ++i) {
       s.arrive(t);
@@ -118,7 +117,7 @@ TEST(load_score, adds_load_failures_and_latency) {
     {"both", {20, 2, 800ms}, 0.4 + 0.7 + 0.25},
   };
   for (auto& row : table) {
-    load_score s{breaker_score{}};
+    detail::load_score s{breaker_score{}};
     auto t = zero + 1h;
     auto score = score_of(s, t, row.x, 10);
     ASSERT_EQ(score.has_value(), row.score.has_value()) << row.what;
@@ -130,7 +129,7 @@ TEST(load_score, adds_load_failures_and_latency) {
 }
 
 TEST(load_score, measures_the_load_against_the_normal_one) {
-  load_score s{breaker_score{}};
+  detail::load_score s{breaker_score{}};
   auto t = zero + 1h;
   const second normal{10, 0, 1us}, storm{29, 0, 1us};
   EXPECT_NEAR(score_of(s, t, normal, 60).value(), 0.4, 0.001);
@@ -143,7 +142,7 @@ TEST(load_score, measures_the_load_against_the_normal_one) {
 }
 
 TEST(load_score, is_unknown_again_when_the_calls_have_gone) {
-  load_score s{breaker_score{}};
+  detail::load_score s{breaker_score{}};
   auto t = zero + 1h;
   EXPECT_TRUE(score_of(s, t, {10, 10, 1ms}, 3).has_value());
   EXPECT_FALSE(score_of(s, t, {0, 0, 1ms}, 10).has_value());
@@ -151,7 +150,7 @@ TEST(load_score, is_unknown_again_when_the_calls_have_gone) {
 }
 
 TEST(load_score, does_not_take_its_first_calls_for_a_storm) {
-  load_score s{breaker_score{}};
+  detail::load_score s{breaker_score{}};
   auto t = zero + 1h;
   score_of(s, t, {10, 0, 1us}, 60);
   s.restart();
@@ -167,7 +166,7 @@ TEST(load_score, does_not_take_its_first_calls_for_a_storm) {
 }
 
 TEST(load_score, keeps_its_counts_if_only_weights_change) {
-  load_score s{breaker_score{}};
+  detail::load_score s{breaker_score{}};
   auto t = zero + 1h;
   score_of(s, t, {20, 2, 1us}, 5);
   breaker_score c;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using rig = breaker_rig;
-using op = operator_command;
+using by_hand = operator_command;
 
 // -- settings -----------------------------------------------------------------
 
@@ -131,15 +131,15 @@ TEST(breaker_metrics, number_the_states) {
   r.advance(10s);
   r.arrive();
   EXPECT_EQ(r.count("state"), 2);
-  r.command(op::force_open);
+  r.command(by_hand::force_open);
   EXPECT_EQ(r.count("state"), 3);
-  r.command(op::force_closed);
+  r.command(by_hand::force_closed);
   EXPECT_EQ(r.count("state"), 4);
   EXPECT_EQ(r.count("automatic_state"), 2);
 }
 
 // Keeps the reasons, too.
-struct listener final : env {
+struct state_reasons final : env {
   using env::env;
   void tell(const event_info& n) override {
     told.push_back(std::string{n.from} + ">" + std::string{n.to} + ": "
@@ -150,7 +150,7 @@ struct listener final : env {
 
 TEST(breaker_events, say_why_the_state_changed) {
   random_source random;
-  listener e{time_point{} + 1h, random};
+  state_reasons e{time_point{} + 1h, random};
   auto c = with_threshold(1);
   c.probes = 2;
   c.successes_to_close = 1;
@@ -179,9 +179,9 @@ TEST(breaker_events, say_why_the_state_changed) {
   e.now += 10s;
   b.admit(call, notes, e);
   b.settle(call, notes, good, e);
-  b.command(op::force_open, e);
-  b.command(op::force_closed, e);
-  b.command(op::enable, e);
+  b.command(by_hand::force_open, e);
+  b.command(by_hand::force_closed, e);
+  b.command(by_hand::enable, e);
   EXPECT_EQ(e.told, (strings{
                       "closed>open: consecutive failures",
                       "open>half_open: open interval over",

@@ -328,7 +328,7 @@ TEST(slow_calls, are_not_looked_for_without_a_limit) {
 
 // -- events -------------------------------------------------------------------
 
-struct reasons final : env {
+struct event_reasons final : env {
   using env::env;
   void tell(const event_info& n) override {
     told.push_back(std::string{name_of(n.kind)} + ": " + std::string{n.detail});
@@ -338,7 +338,7 @@ struct reasons final : env {
 
 TEST(slow_calls, are_given_as_the_reason) {
   random_source random;
-  reasons e{time_point{} + 1h, random};
+  event_reasons e{time_point{} + 1h, random};
   auto c = slow_only();
   c.minimum_calls = 1;
   breaker b{c};

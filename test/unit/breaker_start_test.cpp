@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using rig = breaker_rig;
-using op = operator_command;
+using by_hand = operator_command;
 
 // -- ramp ---------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ TEST(breaker_ramp, is_only_there_after_half_open) {
   r.good();
   EXPECT_EQ(r.count("admitted"), 1);
   r.bad();
-  r.command(op::reset);
+  r.command(by_hand::reset);
   r.good();
   EXPECT_EQ(r.count("rejected_ramp"), 0);
   EXPECT_EQ(r.count("admitted"), 1);
@@ -117,7 +117,7 @@ TEST(breaker_ramp, is_only_there_after_half_open) {
 
 TEST(breaker_ramp, gives_way_to_an_operator) {
   ramping r{0};
-  r.command(op::force_closed);
+  r.command(by_hand::force_closed);
   auto id = r.arrive();
   EXPECT_EQ(r.where(id), place::below);
   EXPECT_EQ(r.count("forced_through"), 1);
@@ -165,20 +165,21 @@ TEST(breaker_initial, half_open_opens_with_a_failed_probe) {
   r.bad();
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 10s);
-  r.command(op::reset);
+  r.command(by_hand::reset);
   EXPECT_EQ(r.state(), "half_open");
 }
 
 // -- forced for a time --------------------------------------------------------
 
 struct forced : rig {
-  explicit forced(op what, duration time) : rig(with_threshold(1)) {
+  explicit forced(operator_command what, duration time)
+    : rig(with_threshold(1)) {
     EXPECT_TRUE(policy.command_for(what, time, e));
   }
 };
 
 TEST(breaker_forced, open_ends_after_its_time) {
-  forced r{op::force_open, 5s};
+  forced r{by_hand::force_open, 5s};
   EXPECT_EQ(r.state(), "forced_open");
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 5s);
   r.advance(1s);
@@ -194,7 +195,7 @@ TEST(breaker_forced, open_ends_after_its_time) {
 }
 
 TEST(breaker_forced, closed_ends_after_its_time) {
-  forced r{op::force_closed, 5s};
+  forced r{by_hand::force_closed, 5s};
   r.bad();
   EXPECT_EQ(r.state(), "forced_closed");
   r.advance(5s);
@@ -202,7 +203,7 @@ TEST(breaker_forced, closed_ends_after_its_time) {
 }
 
 TEST(breaker_forced, ends_with_a_call_if_nobody_woke_it) {
-  forced r{op::force_open, 5s};
+  forced r{by_hand::force_open, 5s};
   r.set_clock(5s);
   r.good();
   EXPECT_EQ(r.count("admitted"), 1);
@@ -210,22 +211,22 @@ TEST(breaker_forced, ends_with_a_call_if_nobody_woke_it) {
 
 TEST(breaker_forced, lasts_as_long_as_the_last_command_says) {
   struct {
-    op what;
+    operator_command what;
     duration time; // zero: until another command
     std::string_view at_5s;
     std::string_view at_9s;
   } const table[] = {
-    {op::force_open, 9s, "forced_open", "closed"},
-    {op::force_open, 2s, "closed", "closed"},
-    {op::force_open, unlimited, "forced_open", "forced_open"},
-    {op::force_open, 0s, "forced_open", "forced_open"},
-    {op::force_closed, 7s, "forced_closed", "closed"},
-    {op::force_closed, 0s, "forced_closed", "forced_closed"},
-    {op::enable, 0s, "closed", "closed"},
-    {op::reset, 0s, "closed", "closed"},
+    {by_hand::force_open, 9s, "forced_open", "closed"},
+    {by_hand::force_open, 2s, "closed", "closed"},
+    {by_hand::force_open, unlimited, "forced_open", "forced_open"},
+    {by_hand::force_open, 0s, "forced_open", "forced_open"},
+    {by_hand::force_closed, 7s, "forced_closed", "closed"},
+    {by_hand::force_closed, 0s, "forced_closed", "forced_closed"},
+    {by_hand::enable, 0s, "closed", "closed"},
+    {by_hand::reset, 0s, "closed", "closed"},
   };
   for (auto& row : table) {
-    forced r{op::force_open, 5s};
+    forced r{by_hand::force_open, 5s};
     EXPECT_TRUE(row.time > 0s ? r.policy.command_for(row.what, row.time, r.e)
                               : r.command(row.what));
     r.advance(5s);
@@ -237,7 +238,8 @@ TEST(breaker_forced, lasts_as_long_as_the_last_command_says) {
 
 TEST(breaker_forced, knows_no_other_command_for_a_time) {
   rig r{with_threshold(1)};
-  for (auto what : {op::off, op::observe, op::enable, op::reset})
+  for (auto what :
+       {by_hand::off, by_hand::observe, by_hand::enable, by_hand::reset})
     EXPECT_FALSE(r.policy.command_for(what, 5s, r.e));
 }
 

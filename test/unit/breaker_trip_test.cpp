@@ -156,7 +156,7 @@ TEST(breaker, takes_a_call_that_never_went_down_as_neutral) {
 
 // -- closed: failures without a quiet period ----------------------------------
 
-breaker_config without_gap() {
+breaker_config until_a_gap() {
   auto c = with_threshold(3);
   c.trip = breaker_trip::without_gap;
   c.quiet_period = 5s;
@@ -164,7 +164,7 @@ breaker_config without_gap() {
 }
 
 TEST(breaker, without_gap_does_not_let_a_success_reset_the_count) {
-  rig r{without_gap()};
+  rig r{until_a_gap()};
   r.play("x..x.");
   EXPECT_EQ(r.count("failure_streak"), 2);
   r.play("x");
@@ -177,7 +177,7 @@ TEST(breaker, without_gap_resets_the_count_after_exactly_the_quiet_period) {
     std::string_view state;
   } const table[] = {{4999999999ns, "open"}, {5s, "closed"}, {6s, "closed"}};
   for (auto& row : table) {
-    rig r{without_gap()};
+    rig r{until_a_gap()};
     r.play("xx");
     r.advance(row.gap);
     r.play("x");
@@ -188,7 +188,7 @@ TEST(breaker, without_gap_resets_the_count_after_exactly_the_quiet_period) {
 }
 
 TEST(breaker, without_gap_measures_the_gap_from_the_last_failure) {
-  rig r{without_gap()};
+  rig r{until_a_gap()};
   r.bad();
   r.advance(4s);
   r.bad();
@@ -198,7 +198,7 @@ TEST(breaker, without_gap_measures_the_gap_from_the_last_failure) {
 }
 
 TEST(breaker, without_gap_shows_a_count_of_zero_when_nobody_calls) {
-  rig r{without_gap()};
+  rig r{until_a_gap()};
   r.play("xx");
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 5s);
   r.advance(5s);
@@ -207,7 +207,7 @@ TEST(breaker, without_gap_shows_a_count_of_zero_when_nobody_calls) {
 }
 
 TEST(breaker, without_gap_never_forgets_if_the_quiet_period_is_unlimited) {
-  auto c = without_gap();
+  auto c = until_a_gap();
   c.quiet_period = unlimited;
   rig r{c};
   r.play("xx");
@@ -218,8 +218,8 @@ TEST(breaker, without_gap_never_forgets_if_the_quiet_period_is_unlimited) {
 }
 
 TEST(trip_history, forgets_by_itself_when_a_result_comes) {
-  auto c = without_gap();
-  trip_history h{c};
+  auto c = until_a_gap();
+  detail::trip_history h{c};
   auto t = time_point{} + 1h;
   random_source random;
   env e{t, random};

@@ -202,65 +202,6 @@ TEST(cache_writes, many_keys_are_no_storm_for_a_worker_that_is_down) {
   }
 }
 
-TEST(cache_writes, what_the_worker_turns_down_is_given_up_and_told) {
-  cache_config c{.flush_after = 0s};
-  c.writes.deny = {"app:3"};
-  cache_rig h{c};
-  h.write("k", "1");
-  h.reply(1, "!bad");
-  EXPECT_EQ(h.count("lost"), 1);
-  EXPECT_EQ(h.e.told, strings{"write_lost:>"});
-  EXPECT_EQ(h.e.keys.back(), "k");
-  EXPECT_EQ(h.e.details.back(), "the worker's error 3");
-  EXPECT_FALSE(h.e.held_open);
-  // Reads see what the worker has.
-  EXPECT_EQ(h.get("k"), "...");
-}
-
-TEST(cache_writes, one_that_is_given_up_does_not_take_a_newer_one_with_it) {
-  cache_config c{.flush_after = 0s};
-  c.writes.deny = {"app:3"};
-  cache_rig h{c};
-  h.write("k", "1");
-  h.write("k", "2");
-  h.reply(1, "!bad");
-  h.pass(0s);
-  EXPECT_EQ(h.get("k"), "2");
-  ASSERT_EQ(h.children(), 2u);
-  EXPECT_EQ(h.sent(2), "k=2");
-}
-
-TEST(cache_writes, what_becomes_of_a_write_after_an_error) {
-  struct {
-    errc code;
-    bool again;
-  } const rows[] = {
-    {errc::worker_down, true},       {errc::breaker_open, true},
-    {errc::deadline_exceeded, true}, {errc::shed, true},
-    {errc::cancelled, true},         {errc::draining, true},
-    {errc::budget_exhausted, true},  {errc::feature_off, true},
-    {errc::callback_failed, false},  {errc::call_loop, false},
-    {errc::invalid_config, false},
-  };
-  for (const auto& row : rows) {
-    cache_rig h{{.flush_after = 0s}};
-    h.write("k", "v");
-    h.refuse(1, row.code, true);
-    EXPECT_EQ(h.count("unwritten"), row.again ? 1 : 0) << name_of(row.code);
-    EXPECT_EQ(h.count("lost"), row.again ? 0 : 1) << name_of(row.code);
-  }
-}
-
-TEST(cache_writes, a_function_may_say_that_an_error_is_none) {
-  cache_config c{.flush_after = 0s};
-  c.writes.by_value = [](const outcome&) { return verdict::success; };
-  cache_rig h{c};
-  h.write("k", "v");
-  h.reply(1, "!there already");
-  EXPECT_EQ(h.count("flushed"), 1);
-  EXPECT_EQ(h.get("k"), "v");
-}
-
 // -- bounds -------------------------------------------------------------------
 
 TEST(cache_writes, nothing_is_acknowledged_while_an_old_write_is_stuck) {

@@ -43,7 +43,7 @@ classifier judging(const fuse& x) {
 }
 
 // 1s, 2s, 3s …, unless it throws.
-schedule counting(const fuse& x) {
+schedule counting_schedule(const fuse& x) {
   return schedule::custom([x](std::uint32_t n) -> std::optional<duration> {
     x.blow();
     return duration{1s} * (n + 1);
@@ -120,9 +120,9 @@ TEST(throwing_by_value, gives_a_probe_back) {
 TEST(throwing_by_value, ends_the_attempts_of_a_retrier) {
   fuse x;
   *x.lit = true;
-  auto c = retrying::simple();
+  auto c = retrying::simple_retrier();
   c.classify = judging(x);
-  retrying::host h{c};
+  retrying::retrier_rig h{c};
   auto id = h.arrive();
   h.finish(id, retrying::worker_failed());
   EXPECT_EQ(h.where(id), place::passed);
@@ -163,10 +163,10 @@ schedule forgetful_of_places() {
 }
 
 TEST(stateful_schedule, is_each_retriers_own) {
-  auto c = retrying::simple();
+  auto c = retrying::simple_retrier();
   c.backoff = forgetful_of_places();
-  retrying::host a{c};
-  retrying::host b{c};
+  retrying::retrier_rig a{c};
+  retrying::retrier_rig b{c};
   EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 1s);
   EXPECT_EQ(retrying::backoff_after(b, b.arrive()), 1s);
   EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 2s);
@@ -211,9 +211,9 @@ TEST(stateful_schedule, is_each_supervisions_own) {
 
 TEST(throwing_schedule, ends_the_attempts_of_a_retrier) {
   fuse x;
-  auto c = retrying::simple();
-  c.backoff = counting(x);
-  retrying::host h{c};
+  auto c = retrying::simple_retrier();
+  c.backoff = counting_schedule(x);
+  retrying::retrier_rig h{c};
   auto id = h.arrive();
   EXPECT_EQ(retrying::backoff_after(h, id), 1s);
   *x.lit = true;
@@ -230,7 +230,7 @@ TEST(throwing_schedule, ends_the_attempts_of_a_retrier) {
 TEST(throwing_schedule, makes_a_breaker_repeat_its_last_interval) {
   fuse x;
   auto c = with_threshold(1);
-  c.open = counting(x);
+  c.open = counting_schedule(x);
   breaker_rig r{c};
   r.bad();
   r.advance(1s);
@@ -252,7 +252,7 @@ TEST(throwing_schedule, of_a_breaker_leaves_it_some_interval_from_the_start) {
   fuse x;
   *x.lit = true;
   auto c = with_threshold(1);
-  c.open = counting(x);
+  c.open = counting_schedule(x);
   breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.state(), "open");
@@ -262,7 +262,7 @@ TEST(throwing_schedule, of_a_breaker_leaves_it_some_interval_from_the_start) {
 TEST(throwing_schedule, does_not_give_a_worker_up) {
   fuse x;
   supervision_config c;
-  c.restart = counting(x);
+  c.restart = counting_schedule(x);
   c.max_restarts = 3;
   supervision guard{c};
   random_source random;

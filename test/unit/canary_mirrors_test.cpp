@@ -19,7 +19,7 @@ using namespace canaries;
 using strings = std::vector<std::string>;
 
 canary_config mirroring() {
-  auto c = quick();
+  auto c = quick_canary();
   c.mirror_rate = 1;
   c.max_difference_rate = 1;
   return c;
@@ -43,11 +43,11 @@ canary_host with_integers(std::weak_ptr<int>* last = nullptr) {
             }};
 }
 
-class mirrors : public host {
+class mirrors : public canary_rig {
 public:
   explicit mirrors(canary_config c = mirroring(),
                    canary_host more = with_integers())
-    : host(std::move(c), std::move(more)) {}
+    : canary_rig(std::move(c), std::move(more)) {}
 
   /// A call to the baseline, which answers with that; returns the child that
   /// mirrors it, 0 if there is none.
@@ -117,9 +117,9 @@ TEST(canary_mirrors, are_none_while_the_canary_is_not_judged) {
   back.canary_answers(10, failed());
   ASSERT_EQ(back.state(), "rolled_back");
   EXPECT_EQ(back.mirror(), 0u);
-  auto host = with_integers();
-  host.sends = [] { return false; };
-  mirrors observing{mirroring(), host};
+  auto parts = with_integers();
+  parts.sends = [] { return false; };
+  mirrors observing{mirroring(), parts};
   EXPECT_EQ(observing.mirror(), 0u);
 }
 
@@ -238,9 +238,9 @@ TEST(canary_mirrors, of_another_category_differ_by_code) {
 }
 
 TEST(canary_mirrors, say_nothing_of_values_without_a_function) {
-  auto host = with_integers();
-  host.same = nullptr;
-  mirrors h{mirroring(), host};
+  auto parts = with_integers();
+  parts.same = nullptr;
+  mirrors h{mirroring(), parts};
   h.answer(h.mirror(1), 2);
   EXPECT_EQ(h.count("mirrors_equal"), 1);
 }

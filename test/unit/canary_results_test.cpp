@@ -18,14 +18,14 @@ using strings = std::vector<std::string>;
 
 // -- failures -----------------------------------------------------------------
 
-struct sample {
+struct answer_counts {
   // How many answered well, and badly.
   int baseline_good, baseline_bad, canary_good, canary_bad;
   bool goes_back;
 };
 
 TEST(canary_results, goes_back_if_the_canary_fails_more_often) {
-  const sample samples[] = {
+  const answer_counts table[] = {
     // Above, at and below what is allowed: 0.1.
     {90, 0, 18, 2, false},
     {90, 0, 17, 3, true},
@@ -42,10 +42,10 @@ TEST(canary_results, goes_back_if_the_canary_fails_more_often) {
     {0, 0, 18, 2, false},
     {0, 0, 17, 3, true},
   };
-  for (const auto& x : samples) {
-    auto c = quick();
+  for (const auto& x : table) {
+    auto c = quick_canary();
     c.max_error_excess = 0.1;
-    host h{c};
+    canary_rig h{c};
     h.baseline_answers(x.baseline_good);
     h.baseline_answers(x.baseline_bad, failed());
     h.canary_answers(x.canary_good);
@@ -57,7 +57,7 @@ TEST(canary_results, goes_back_if_the_canary_fails_more_often) {
 }
 
 TEST(canary_results, tells_both_rates) {
-  host h;
+  canary_rig h;
   h.baseline_answers(30);
   h.baseline_answers(10, failed());
   h.canary_answers(6);
@@ -67,9 +67,9 @@ TEST(canary_results, tells_both_rates) {
 }
 
 TEST(canary_results, keeps_the_baselines_numbers_for_a_stage_without_any) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {0.5, 1.0};
-  host h{c};
+  canary_rig h{c};
   h.baseline_answers(60);
   h.baseline_answers(40, failed());
   h.canary_answers(10);
@@ -85,7 +85,7 @@ TEST(canary_results, keeps_the_baselines_numbers_for_a_stage_without_any) {
 }
 
 TEST(canary_results, forgets_the_baseline_with_a_new_start) {
-  host h;
+  canary_rig h;
   h.baseline_answers(10, failed());
   h.canary_answers(10, failed());
   EXPECT_EQ(h.state(), "stage_1");
@@ -97,11 +97,11 @@ TEST(canary_results, forgets_the_baseline_with_a_new_start) {
 }
 
 TEST(canary_results, of_long_ago_do_not_count) {
-  auto c = quick();
+  auto c = quick_canary();
   c.dwell = unlimited;
   c.window = 20s;
   c.max_error_excess = 0.25;
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(1000);
   h.advance(10s);
   // The second span begins, and the first one still counts.
@@ -114,10 +114,10 @@ TEST(canary_results, of_long_ago_do_not_count) {
 }
 
 TEST(canary_results, count_for_longer_if_they_are_few) {
-  auto c = quick();
+  auto c = quick_canary();
   c.dwell = unlimited;
   c.window = 1s;
-  host h{c};
+  canary_rig h{c};
   h.to_baseline();
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(h.state(), "stage_1") << i;
@@ -150,7 +150,7 @@ TEST(canary_results, are_judged_by_their_verdict) {
     {with_class(answer_class::ok), "succeeded"},
   };
   for (const auto& [o, meaning] : rows) {
-    host h;
+    canary_rig h;
     h.canary_answers(1, o);
     h.baseline_answers(1, o);
     EXPECT_EQ(h.count("canary_" + meaning), 1) << +o.code;
@@ -159,13 +159,13 @@ TEST(canary_results, are_judged_by_their_verdict) {
 }
 
 TEST(canary_results, are_judged_by_lists_if_there_are_some) {
-  auto c = quick();
+  auto c = quick_canary();
   c.classify.deny = {"shed"};
-  host ignoring{c};
+  canary_rig ignoring{c};
   ignoring.canary_answers(1, outcome::failure(errc::shed, true));
   EXPECT_EQ(ignoring.count("canary_neutral"), 1);
   c.classify = {.allow = {"rate_limited"}};
-  host naming{c};
+  canary_rig naming{c};
   naming.canary_answers(1, outcome::failure(errc::rate_limited, true));
   naming.canary_answers(1, outcome::failure(errc::worker_down, true));
   EXPECT_EQ(naming.count("canary_failed"), 1);
@@ -173,9 +173,9 @@ TEST(canary_results, are_judged_by_lists_if_there_are_some) {
 }
 
 TEST(canary_results, are_neutral_where_a_function_throws) {
-  auto c = quick();
+  auto c = quick_canary();
   c.classify.by_value = [](const outcome&) -> verdict { throw 1; };
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(1);
   EXPECT_EQ(h.count("canary_neutral"), 1);
   EXPECT_EQ(h.e.threw.size(), 1u);
@@ -201,7 +201,7 @@ TEST(canary_results, goes_back_if_the_canary_is_slower) {
     {0ns, 900us, false},
   };
   for (const auto& x : paces) {
-    host h;
+    canary_rig h;
     h.baseline_answers(100, outcome::success(), x.baseline);
     h.canary_answers(20, outcome::success(), x.canary);
     EXPECT_EQ(h.state(), x.goes_back ? "rolled_back" : "stage_1")
@@ -210,7 +210,7 @@ TEST(canary_results, goes_back_if_the_canary_is_slower) {
 }
 
 TEST(canary_results, tells_both_percentiles) {
-  host h;
+  canary_rig h;
   h.baseline_answers(100, outcome::success(), 10ms);
   h.canary_answers(10, outcome::success(), 100ms);
   EXPECT_EQ(h.changes().back(), "stage_1>rolled_back: 99th percentile "
@@ -218,7 +218,7 @@ TEST(canary_results, tells_both_percentiles) {
 }
 
 TEST(canary_results, allow_one_slow_answer_in_a_hundred) {
-  host h;
+  canary_rig h;
   h.baseline_answers(100, outcome::success(), 10ms);
   h.canary_answers(99, outcome::success(), 10ms);
   h.canary_answers(1, outcome::success(), 1s);
@@ -228,9 +228,9 @@ TEST(canary_results, allow_one_slow_answer_in_a_hundred) {
 }
 
 TEST(canary_results, that_failed_quickly_say_nothing_of_latency) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_error_excess = 1;
-  host h{c};
+  canary_rig h{c};
   h.baseline_answers(100, outcome::success(), 10ms);
   h.canary_answers(20, failed(), 100ms);
   EXPECT_EQ(h.state(), "stage_1");
@@ -240,10 +240,10 @@ TEST(canary_results, that_failed_quickly_say_nothing_of_latency) {
 }
 
 TEST(canary_results, are_compared_with_old_latencies_until_it_is_promoted) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {0.5, 1.0};
   for (auto promoted : {false, true}) {
-    host h{c};
+    canary_rig h{c};
     h.baseline_answers(100, outcome::success(), 10ms);
     h.canary_answers(10, outcome::success(), 10ms);
     h.advance(10s);
@@ -260,9 +260,9 @@ TEST(canary_results, are_compared_with_old_latencies_until_it_is_promoted) {
 }
 
 TEST(canary_results, are_looked_at_before_it_goes_on) {
-  auto c = quick();
+  auto c = quick_canary();
   c.window = 24h;
-  host h{c};
+  canary_rig h{c};
   h.baseline_answers(1000, outcome::success(), 10ms);
   h.canary_answers(1000, outcome::success(), 10ms);
   // So few that percentiles are not looked at with each of them.
@@ -297,9 +297,9 @@ TEST(canary_results, gives_a_failed_call_to_the_baseline_if_that_is_safe) {
     {pass, false, yes, unlimited, false},
   };
   for (const auto& x : rows) {
-    auto c = quick();
+    auto c = quick_canary();
     c.on_failure = x.setting;
-    host h{c};
+    canary_rig h{c};
     call_info call;
     call.idempotent = x.mark;
     call.deadline = time_after(h.e.now, x.left);
@@ -313,7 +313,7 @@ TEST(canary_results, gives_a_failed_call_to_the_baseline_if_that_is_safe) {
 }
 
 TEST(canary_results, tries_the_baseline_once_and_does_not_judge_it_by_that) {
-  host h;
+  canary_rig h;
   auto id = h.to_canary(marked(idempotence::yes));
   h.fail(id, errc::worker_down, true);
   ASSERT_EQ(h.where(id), place::below);
@@ -330,7 +330,7 @@ TEST(canary_results, tries_the_baseline_once_and_does_not_judge_it_by_that) {
 TEST(canary_results, passes_neutral_outcomes_and_successes_up) {
   for (auto o :
        {outcome::success(), outcome::failure(errc::cancelled, false)}) {
-    host h;
+    canary_rig h;
     auto id = h.to_canary(marked(idempotence::yes));
     h.finish(id, o);
     EXPECT_EQ(h.where(id), place::passed);
@@ -339,9 +339,9 @@ TEST(canary_results, passes_neutral_outcomes_and_successes_up) {
 }
 
 TEST(canary_results, helps_out_also_after_the_way_back) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_failures_in_a_row = 1;
-  host h{c};
+  canary_rig h{c};
   auto a = h.to_canary();
   auto b = h.to_canary();
   h.fail(a, errc::worker_down, false);
@@ -355,7 +355,7 @@ TEST(canary_results, helps_out_also_after_the_way_back) {
 // -- calls that are taken away ------------------------------------------------
 
 TEST(canary_results, of_calls_whose_time_is_over_are_failures) {
-  host h;
+  canary_rig h;
   h.abandon(h.to_canary());
   h.abandon(h.to_baseline());
   EXPECT_EQ(h.count("canary_failed"), 1);
@@ -365,7 +365,7 @@ TEST(canary_results, of_calls_whose_time_is_over_are_failures) {
 }
 
 TEST(canary_results, of_cancelled_calls_say_nothing) {
-  host h;
+  canary_rig h;
   h.abandon(h.to_canary(), errc::cancelled);
   h.abandon(h.to_baseline(), errc::cancelled);
   EXPECT_EQ(h.count("canary_neutral"), 1);
@@ -375,7 +375,7 @@ TEST(canary_results, of_cancelled_calls_say_nothing) {
 }
 
 TEST(canary_results, of_a_call_that_is_with_the_baseline_again_count_once) {
-  host h;
+  canary_rig h;
   auto id = h.to_canary();
   h.fail(id, errc::worker_down, false);
   h.abandon(id);
@@ -385,7 +385,7 @@ TEST(canary_results, of_a_call_that_is_with_the_baseline_again_count_once) {
 }
 
 TEST(canary_results, catches_a_canary_that_hangs) {
-  host h;
+  canary_rig h;
   std::vector<call_id> ids;
   for (int i = 0; i < 10; ++i)
     ids.push_back(h.to_canary());
@@ -399,8 +399,8 @@ TEST(canary_results, catches_a_canary_that_hangs) {
 
 TEST(canary_results, of_an_observer_are_all_of_the_baseline) {
   auto enforces = false;
-  host h{quick(), {.sends = [&] { return enforces; }}};
-  auto id = h.arrive(keyed(h.keys.canary));
+  canary_rig h{quick_canary(), {.sends = [&] { return enforces; }}};
+  auto id = h.arrive(of_key(h.keys.canary));
   EXPECT_EQ(h.where(id), place::below);
   h.finish(id);
   EXPECT_EQ(h.count("observed"), 1);

@@ -23,7 +23,7 @@ using strings = std::vector<std::string>;
 // -- configuration ------------------------------------------------------------
 
 strings problems_with_stages(std::vector<double> stages) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = std::move(stages);
   return kinds_and_keys(problems_of(c));
 }
@@ -77,7 +77,7 @@ TEST(canary, reads_its_stages_from_text) {
 // -- choice -------------------------------------------------------------------
 
 TEST(canary, waits_for_the_first_call) {
-  host h;
+  canary_rig h;
   EXPECT_EQ(h.state(), "waiting");
   h.advance(1h);
   EXPECT_EQ(h.state(), "waiting");
@@ -88,12 +88,12 @@ TEST(canary, waits_for_the_first_call) {
 }
 
 TEST(canary, gets_nothing_while_it_is_disabled_or_not_there) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {1.0};
   c.enabled = false;
   for (auto present : {true, false}) {
-    host h{present ? c : quick(), canary_host{.present = present}};
-    auto id = h.arrive(keyed(h.keys.canary));
+    canary_rig h{present ? c : quick_canary(), canary_host{.present = present}};
+    auto id = h.arrive(of_key(h.keys.canary));
     EXPECT_EQ(h.where(id), place::below);
     h.finish(id);
     EXPECT_EQ(h.state(), "waiting");
@@ -105,13 +105,13 @@ TEST(canary, gets_nothing_while_it_is_disabled_or_not_there) {
 
 TEST(canary, gets_its_share_at_random) {
   for (auto share : {0.01, 0.3, 0.9}) {
-    auto c = quick();
+    auto c = quick_canary();
     c.sticky = false;
     c.stages = {share};
     solo<canary> h{c};
     constexpr int n = 20'000;
     for (int i = 0; i < n; ++i)
-      h.finish(h.arrive(keyed("the same")));
+      h.finish(h.arrive(of_key("the same")));
     auto expected = n * share;
     auto deviation = std::sqrt(n * share * (1 - share));
     EXPECT_NEAR(static_cast<double>(h.count("to_canary")), expected,
@@ -122,7 +122,7 @@ TEST(canary, gets_its_share_at_random) {
 }
 
 TEST(canary, gets_all_calls_at_a_share_of_one) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {1.0};
   c.sticky = false;
   solo<canary> h{c};
@@ -135,14 +135,14 @@ TEST(canary, gets_all_calls_at_a_share_of_one) {
 
 // Which of the keys 0 to 999 go to the canary at that share.
 std::vector<bool> sticky_keys(double share, const std::string& name) {
-  auto c = quick();
+  auto c = quick_canary();
   c.name = name;
   c.stages = {share};
   solo<canary> h{c};
   std::vector<bool> out;
   for (int i = 0; i < 1000; ++i) {
     auto go = [&] {
-      return h.where(h.arrive(keyed(std::to_string(i)))) == place::redirected;
+      return h.where(h.arrive(of_key(std::to_string(i)))) == place::redirected;
     };
     out.push_back(go());
     EXPECT_EQ(go(), out.back()) << i;
@@ -163,11 +163,11 @@ TEST(canary, keeps_a_sticky_key_through_all_later_stages) {
 }
 
 TEST(canary, adds_keys_from_stage_to_stage) {
-  host h;
+  canary_rig h;
   std::vector<bool> before(300);
   for (int stage = 0; stage < 3; ++stage) {
     for (std::size_t i = 0; i < before.size(); ++i) {
-      auto id = h.arrive(keyed(std::to_string(i)));
+      auto id = h.arrive(of_key(std::to_string(i)));
       auto goes = h.where(id) == place::redirected;
       EXPECT_TRUE(goes || !before[i]) << "stage " << stage << ", key " << i;
       before[i] = goes;
@@ -184,7 +184,7 @@ TEST(canary, begins_with_other_keys_under_another_name) {
 }
 
 TEST(canary, draws_for_calls_without_a_key_although_it_is_sticky) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {0.5};
   solo<canary> h{c};
   for (int i = 0; i < 1000; ++i)
@@ -195,7 +195,7 @@ TEST(canary, draws_for_calls_without_a_key_although_it_is_sticky) {
 // -- on -----------------------------------------------------------------------
 
 TEST(canary, goes_on_at_the_end_of_the_time_if_it_has_answered) {
-  host h;
+  canary_rig h;
   h.canary_answers(10);
   h.advance_to(10s - 1ns);
   EXPECT_EQ(h.state(), "stage_1");
@@ -207,7 +207,7 @@ TEST(canary, goes_on_at_the_end_of_the_time_if_it_has_answered) {
 }
 
 TEST(canary, goes_on_with_the_answer_that_was_missing) {
-  host h;
+  canary_rig h;
   h.canary_answers(9);
   h.advance_to(20s);
   EXPECT_EQ(h.state(), "stage_1");
@@ -218,7 +218,7 @@ TEST(canary, goes_on_with_the_answer_that_was_missing) {
 }
 
 TEST(canary, neither_goes_on_by_neutral_answers_nor_by_those_of_the_baseline) {
-  host h;
+  canary_rig h;
   h.baseline_answers(100);
   h.canary_answers(9);
   h.canary_answers(20, outcome::failure(errc::cancelled, true));
@@ -229,7 +229,7 @@ TEST(canary, neither_goes_on_by_neutral_answers_nor_by_those_of_the_baseline) {
 }
 
 TEST(canary, is_promoted_after_its_last_stage) {
-  host h;
+  canary_rig h;
   for (int i = 0; i < 3; ++i) {
     h.baseline_answers(10);
     h.canary_answers(10);
@@ -250,9 +250,9 @@ TEST(canary, is_promoted_after_its_last_stage) {
 }
 
 TEST(canary, keeps_the_share_of_its_last_stage) {
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {0.1, 0.5};
-  host h{c};
+  canary_rig h{c};
   for (int i = 0; i < 2; ++i) {
     h.canary_answers(10);
     h.advance(10s);
@@ -263,9 +263,9 @@ TEST(canary, keeps_the_share_of_its_last_stage) {
 }
 
 TEST(canary, stays_in_a_stage_without_an_end) {
-  auto c = quick();
+  auto c = quick_canary();
   c.dwell = unlimited;
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(100);
   h.advance(24h * 365);
   EXPECT_EQ(h.state(), "stage_1");
@@ -275,10 +275,10 @@ TEST(canary, stays_in_a_stage_without_an_end) {
 // -- back and again -----------------------------------------------------------
 
 TEST(canary, goes_back_at_so_many_failures_in_a_row) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_failures_in_a_row = 3;
   c.max_error_excess = 1;
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(2, failed());
   h.canary_answers(1);
   h.canary_answers(1, outcome::failure(errc::cancelled, true));
@@ -293,11 +293,11 @@ TEST(canary, goes_back_at_so_many_failures_in_a_row) {
 }
 
 TEST(canary, is_not_blamed_for_a_row_of_bad_requests) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_failures_in_a_row = 3;
   c.min_calls = 100;
   for (auto kind : {answer_class::fail, answer_class::conflict}) {
-    host h{c};
+    canary_rig h{c};
     auto blaming = outcome::success();
     blaming.ok = false;
     blaming.kind = kind;
@@ -311,25 +311,25 @@ TEST(canary, is_not_blamed_for_a_row_of_bad_requests) {
 }
 
 TEST(canary, may_be_told_to_put_up_with_any_number_in_a_row) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_error_excess = 1;
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(1000, failed());
   EXPECT_EQ(h.state(), "stage_1");
 }
 
 TEST(canary, gets_nothing_after_the_way_back) {
-  host h;
+  canary_rig h;
   h.canary_answers(10, failed());
   EXPECT_EQ(h.state(), "rolled_back");
   EXPECT_EQ(h.policy.wakeup(), never);
   h.advance(24h);
-  EXPECT_EQ(h.where(h.arrive(keyed(h.keys.canary))), place::below);
+  EXPECT_EQ(h.where(h.arrive(of_key(h.keys.canary))), place::below);
   EXPECT_EQ(h.state(), "rolled_back");
 }
 
 TEST(canary, is_not_judged_by_what_comes_after_the_way_back) {
-  host h;
+  canary_rig h;
   auto slow = h.to_canary();
   h.canary_answers(10, failed());
   ASSERT_EQ(h.state(), "rolled_back");
@@ -344,7 +344,7 @@ TEST(canary, is_not_judged_by_what_comes_after_the_way_back) {
 
 TEST(canary, tries_again_when_an_operator_says_so) {
   for (auto what : {operator_command::enable, operator_command::reset}) {
-    host h;
+    canary_rig h;
     h.canary_answers(10, failed());
     EXPECT_TRUE(h.policy.command(what, h.e));
     EXPECT_EQ(h.state(), "waiting");
@@ -355,7 +355,7 @@ TEST(canary, tries_again_when_an_operator_says_so) {
 }
 
 TEST(canary, is_not_disturbed_by_enable_while_it_is_judged) {
-  host h;
+  canary_rig h;
   h.canary_answers(10);
   h.advance(10s);
   EXPECT_TRUE(h.policy.command(operator_command::enable, h.e));
@@ -366,15 +366,15 @@ TEST(canary, is_not_disturbed_by_enable_while_it_is_judged) {
 }
 
 TEST(canary, knows_no_forced_state) {
-  host h;
+  canary_rig h;
   EXPECT_FALSE(h.policy.command(operator_command::force_open, h.e));
   EXPECT_FALSE(h.policy.command(operator_command::force_closed, h.e));
 }
 
 TEST(canary, tries_again_by_itself_after_a_while) {
-  auto c = quick();
+  auto c = quick_canary();
   c.retry_after = 1min;
-  host h{c};
+  canary_rig h{c};
   h.canary_answers(10, failed());
   h.advance_to(1min - 1ns);
   EXPECT_EQ(h.state(), "rolled_back");
@@ -385,9 +385,9 @@ TEST(canary, tries_again_by_itself_after_a_while) {
 }
 
 TEST(canary, that_is_promoted_goes_back_if_it_becomes_ill) {
-  auto c = quick();
+  auto c = quick_canary();
   c.max_failures_in_a_row = 3;
-  host h{c};
+  canary_rig h{c};
   for (int i = 0; i < 3; ++i) {
     h.canary_answers(10);
     h.advance(10s);
@@ -413,23 +413,24 @@ TEST(canary, stays_near_its_share_when_the_stages_change) {
     {{0.1, 0.2, 0.3}, "stage_3", 0.3},
   };
   for (const auto& x : changes) {
-    host h;
+    canary_rig h;
     h.canary_answers(10);
     h.advance(10s);
     h.canary_answers(4);
-    auto c = quick();
+    auto c = quick_canary();
     c.stages = x.stages;
     h.policy.reconfigure(c, h.e);
     EXPECT_EQ(h.state(), x.state);
     EXPECT_EQ(h.policy.share(), x.share);
     // Only other stages begin anew.
-    EXPECT_EQ(h.count("stage_answers"), x.stages == quick().stages ? 4 : 0);
+    EXPECT_EQ(h.count("stage_answers"),
+              x.stages == quick_canary().stages ? 4 : 0);
   }
 }
 
 TEST(canary, that_is_promoted_stays_so_if_the_last_share_does) {
   auto promoted = [] {
-    auto h = std::make_unique<host>();
+    auto h = std::make_unique<canary_rig>();
     for (int i = 0; i < 3; ++i) {
       h->canary_answers(10);
       h->advance(10s);
@@ -437,7 +438,7 @@ TEST(canary, that_is_promoted_stays_so_if_the_last_share_does) {
     EXPECT_EQ(h->state(), "promoted");
     return h;
   };
-  auto c = quick();
+  auto c = quick_canary();
   c.stages = {0.3, 1.0};
   auto h = promoted();
   h->policy.reconfigure(c, h->e);
@@ -449,28 +450,28 @@ TEST(canary, that_is_promoted_stays_so_if_the_last_share_does) {
 }
 
 TEST(canary, waits_while_it_is_disabled) {
-  host h;
+  canary_rig h;
   auto mine = h.to_canary();
-  auto c = quick();
+  auto c = quick_canary();
   c.enabled = false;
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.changes().back(), "stage_1>waiting: disabled");
-  EXPECT_EQ(h.where(h.arrive(keyed(h.keys.canary))), place::below);
+  EXPECT_EQ(h.where(h.arrive(of_key(h.keys.canary))), place::below);
   h.finish(mine);
   EXPECT_EQ(h.where(mine), place::passed);
   EXPECT_EQ(h.count("with_canary"), 0);
   EXPECT_EQ(h.count("late_results"), 1);
-  h.policy.reconfigure(quick(), h.e);
+  h.policy.reconfigure(quick_canary(), h.e);
   EXPECT_EQ(h.state(), "waiting");
   h.to_canary();
   EXPECT_EQ(h.state(), "stage_1");
 }
 
 TEST(canary, goes_on_at_once_if_new_settings_want_no_more) {
-  host h;
+  canary_rig h;
   h.canary_answers(5);
   h.advance(5s);
-  auto c = quick();
+  auto c = quick_canary();
   c.min_calls = 5;
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.state(), "stage_1");
@@ -480,10 +481,10 @@ TEST(canary, goes_on_at_once_if_new_settings_want_no_more) {
 }
 
 TEST(canary, goes_on_under_the_old_settings_if_it_was_due) {
-  host h;
+  canary_rig h;
   h.canary_answers(10);
   h.set_clock(10s);
-  auto c = quick();
+  auto c = quick_canary();
   c.dwell = 1h;
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.state(), "stage_2");

@@ -20,31 +20,6 @@ using strings = std::vector<std::string>;
 
 // -- configuration ------------------------------------------------------------
 
-TEST(chaos_rates, has_settings) {
-  EXPECT_EQ(problems_of(chaos_config{}), problems{});
-  EXPECT_EQ(fields_of(chaos_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-enabled | boolean | false
-  true, false
-error_rate | number | 0.001
-  0 to 1
-latency_rate | number | 0.001
-  0 to 1
-latency | schedule | constant 100ms
-  a duration, a table or a list of durations or tables
-outcome_rate | number | 0.001
-  0 to 1
-silence_rate | number | 0.001
-  0 to 1
-silence | duration | 30s
-  1ms to 365d
-)");
-}
-
 TEST(chaos_rates, refuses_what_is_out_of_range_or_more_than_all_calls) {
   constexpr auto nan = std::numeric_limits<double>::quiet_NaN();
   struct row {
@@ -52,18 +27,20 @@ TEST(chaos_rates, refuses_what_is_out_of_range_or_more_than_all_calls) {
     strings expected;
   };
   for (auto& x : std::vector<row>{
-         {with({-0.001}), {"range error_rate"}},
-         {with({1.001}), {"range error_rate", "relation error_rate"}},
-         {with({.latency = -1}), {"range latency_rate"}},
-         {with({.outcome = 2}), {"range outcome_rate", "relation error_rate"}},
-         {with({.silence = nan}), {"range silence_rate"}},
+         {chaos_with({-0.001}), {"range error_rate"}},
+         {chaos_with({1.001}), {"range error_rate", "relation error_rate"}},
+         {chaos_with({.latency = -1}), {"range latency_rate"}},
+         {chaos_with({.outcome = 2}),
+          {"range outcome_rate", "relation error_rate"}},
+         {chaos_with({.silence = nan}), {"range silence_rate"}},
          {silent(1ms - 1ns), {"range silence"}},
          {silent(24h * 365 + 1ns), {"range silence"}},
          {silent(unlimited), {"range silence"}},
          {slow(schedule::constant(-1ns)), {"range latency.base"}},
-         {with({0.5, 0.5, 0.001}), {"relation error_rate"}},
-         {with({1, 1, 1, 1}), {"relation error_rate"}},
-         {with({.outcome = 1, .silence = 0.01}), {"relation error_rate"}}}) {
+         {chaos_with({0.5, 0.5, 0.001}), {"relation error_rate"}},
+         {chaos_with({1, 1, 1, 1}), {"relation error_rate"}},
+         {chaos_with({.outcome = 1, .silence = 0.01}),
+          {"relation error_rate"}}}) {
     EXPECT_EQ(kinds_and_keys(problems_of(x.c)), x.expected)
       << to_text(problems_of(x.c));
     EXPECT_THROW(chaos{x.c}, config_error);
@@ -71,7 +48,7 @@ TEST(chaos_rates, refuses_what_is_out_of_range_or_more_than_all_calls) {
 }
 
 TEST(chaos_rates, tells_how_much_too_many_faults_there_are) {
-  auto found = problems_of(with({0.5, 0.25, 0.25, 0.5}));
+  auto found = problems_of(chaos_with({0.5, 0.25, 0.25, 0.5}));
   EXPECT_NE(to_text(found).find("error_rate, latency_rate, outcome_rate and "
                                 "silence_rate are 1.5 together, allowed: at "
                                 "most 1"),
@@ -80,19 +57,20 @@ TEST(chaos_rates, tells_how_much_too_many_faults_there_are) {
 }
 
 TEST(chaos_rates, accepts_the_edges_and_decimals_that_add_up_to_one) {
-  for (auto& c : {with({}), with({1}), with({.silence = 1}), silent(1ms),
-                  silent(24h * 365), with({0.1, 0.2, 0.3, 0.4}),
-                  with({0.7, 0.1, 0.1, 0.1}), with({0.4, 0.3, 0.2, 0.1}),
-                  with({0.3, 0.6, 0.1})})
+  for (auto& c :
+       {chaos_with({}), chaos_with({1}), chaos_with({.silence = 1}),
+        silent(1ms), silent(24h * 365), chaos_with({0.1, 0.2, 0.3, 0.4}),
+        chaos_with({0.7, 0.1, 0.1, 0.1}), chaos_with({0.4, 0.3, 0.2, 0.1}),
+        chaos_with({0.3, 0.6, 0.1})})
     EXPECT_EQ(to_text(problems_of(c)), "");
 }
 
 // -- which calls --------------------------------------------------------------
 
 TEST(chaos_rates, spares_every_call_until_it_is_enabled) {
-  auto c = with({0.25, 0.25, 0.25, 0.25});
+  auto c = chaos_with({0.25, 0.25, 0.25, 0.25});
   c.enabled = false;
-  host h{c};
+  chaos_rig h{c};
   for (int i = 0; i < 1'000; ++i) {
     auto id = h.arrive();
     ASSERT_EQ(h.where(id), place::below);
@@ -106,17 +84,17 @@ TEST(chaos_rates, spares_every_call_until_it_is_enabled) {
 }
 
 TEST(chaos_rates, does_nothing_by_default) {
-  host h{chaos_config{}};
+  chaos_rig h{chaos_config{}};
   for (int i = 0; i < 10'000; ++i)
     h.finish(h.arrive());
   EXPECT_EQ(h.counts(), strings{"spared 10000"});
 }
 
 TEST(chaos_rates, draws_one_number_for_each_call_whatever_it_meets) {
-  for (auto& c :
-       {with({}), with({.error = 1}), slow(schedule::constant(1s)),
-        with({.outcome = 1}), with({.silence = 1}), with({0.2, 0.2, 0.2})}) {
-    host h{c};
+  for (auto& c : {chaos_with({}), chaos_with({.error = 1}),
+                  slow(schedule::constant(1s)), chaos_with({.outcome = 1}),
+                  chaos_with({.silence = 1}), chaos_with({0.2, 0.2, 0.2})}) {
+    chaos_rig h{c};
     random_source same{7};
     for (int i = 0; i < 100; ++i) {
       auto id = h.arrive();
@@ -140,12 +118,12 @@ TEST(chaos_rates, never_injects_at_a_rate_of_zero_and_always_at_one) {
          {{.error = 1}, {"errors_injected 5000"}},
          {{.latency = 1}, {"latencies_injected 5000", "waiting 5000"}},
          {{.silence = 1}, {"silences_injected 5000", "waiting 5000"}}}) {
-    host h{with(x.r)};
+    chaos_rig h{chaos_with(x.r)};
     for (int i = 0; i < 5'000; ++i)
       h.arrive();
     EXPECT_EQ(h.counts(), x.counts);
   }
-  host h{with({.outcome = 1})};
+  chaos_rig h{chaos_with({.outcome = 1})};
   for (int i = 0; i < 5'000; ++i)
     h.finish(h.arrive());
   EXPECT_EQ(h.counts(), strings{"outcomes_injected 5000"});
@@ -157,7 +135,7 @@ TEST(chaos_rates, meets_its_rates) {
                                     {0.1, 0.2, 0.3, 0.4},
                                     {0.4, 0.01, 0.05, 0.25},
                                     {0, 0.5, 0, 0.25}}) {
-    host h{with(r)};
+    chaos_rig h{chaos_with(r)};
     for (int i = 0; i < calls; ++i) {
       auto id = h.arrive();
       if (h.where(id) == place::below)

@@ -20,7 +20,7 @@ using strings = std::vector<std::string>;
 // -- what they meet -----------------------------------------------------------
 
 TEST(chaos, an_error_keeps_the_call_from_the_worker) {
-  host h{with({.error = 1})};
+  chaos_rig h{chaos_with({.error = 1})};
   auto id = h.arrive();
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::injected);
@@ -31,7 +31,7 @@ TEST(chaos, an_error_keeps_the_call_from_the_worker) {
 }
 
 TEST(chaos, a_latency_lets_the_call_go_on_later) {
-  host h{with({.latency = 1})};
+  chaos_rig h{chaos_with({.latency = 1})};
   auto id = h.arrive();
   EXPECT_EQ(h.where(id), place::held);
   EXPECT_EQ(h.e.told, strings{"injected:>"});
@@ -49,13 +49,13 @@ TEST(chaos, a_latency_lets_the_call_go_on_later) {
 }
 
 TEST(chaos, draws_each_latency_anew_from_the_first_of_the_schedule) {
-  host listed{slow(schedule::list({10ms, 1h}))};
+  chaos_rig listed{slow(schedule::list({10ms, 1h}))};
   for (int i = 0; i < 3; ++i)
     listed.arrive();
   listed.advance(10ms);
   EXPECT_EQ(listed.count("waiting"), 0);
 
-  host drawn{slow(schedule::constant(1s).jittered(jitter::full))};
+  chaos_rig drawn{slow(schedule::constant(1s).jittered(jitter::full))};
   for (int i = 0; i < 1'000; ++i)
     drawn.arrive();
   drawn.advance(500ms);
@@ -68,7 +68,7 @@ TEST(chaos, draws_each_latency_anew_from_the_first_of_the_schedule) {
 TEST(chaos, does_not_hold_a_call_for_no_time) {
   for (auto& latency : {schedule{}, schedule::constant(0ns),
                         schedule::custom([](auto) { return std::nullopt; })}) {
-    host h{slow(latency)};
+    chaos_rig h{slow(latency)};
     auto id = h.arrive();
     EXPECT_EQ(h.where(id), place::below);
     EXPECT_EQ(h.counts(), strings{"latencies_injected 1"});
@@ -80,7 +80,7 @@ TEST(chaos, does_not_hold_a_call_for_no_time) {
 TEST(chaos, no_latency_is_endless) {
   for (auto& latency : {schedule::constant(unlimited),
                         schedule::custom([](auto) { return unlimited; })}) {
-    host h{slow(latency)};
+    chaos_rig h{slow(latency)};
     auto id = h.arrive();
     h.advance(24h * 365 - 1ns);
     EXPECT_EQ(h.where(id), place::held);
@@ -90,7 +90,7 @@ TEST(chaos, no_latency_is_endless) {
 }
 
 TEST(chaos, tells_its_host_of_a_schedule_that_throws) {
-  host h{slow(schedule::custom([](auto) -> std::optional<duration> {
+  chaos_rig h{slow(schedule::custom([](auto) -> std::optional<duration> {
     throw std::runtime_error{"no delay"};
   }))};
   auto id = h.arrive();
@@ -104,8 +104,8 @@ TEST(chaos, shares_no_state_of_a_function_with_another_layer) {
   auto n = 0;
   auto c = slow(schedule::custom(
     [n](auto) mutable -> std::optional<duration> { return ++n * 1s; }));
-  host one{c};
-  host other{c};
+  chaos_rig one{c};
+  chaos_rig other{c};
   one.arrive();
   one.arrive();
   other.arrive();
@@ -121,7 +121,7 @@ TEST(chaos, shares_no_state_of_a_function_with_another_layer) {
 }
 
 TEST(chaos, an_injected_outcome_replaces_that_of_the_worker) {
-  host h{with({.outcome = 1})};
+  chaos_rig h{chaos_with({.outcome = 1})};
   auto good = h.arrive();
   auto bad = h.arrive();
   EXPECT_EQ(h.where(good), place::below);
@@ -138,7 +138,7 @@ TEST(chaos, an_injected_outcome_replaces_that_of_the_worker) {
 }
 
 TEST(chaos, a_silence_ends_when_its_time_is_over) {
-  host h{silent(2s)};
+  chaos_rig h{silent(2s)};
   auto id = h.arrive();
   EXPECT_EQ(h.e.details, strings{"silence"});
   h.advance(2s - 1ns);
@@ -152,10 +152,10 @@ TEST(chaos, a_silence_ends_when_its_time_is_over) {
 }
 
 TEST(chaos, bears_the_end_of_time_and_clocks_that_step_back) {
-  host h{silent(24h * 365)};
+  chaos_rig h{silent(24h * 365)};
   h.e.now = never - 1s;
   EXPECT_EQ(h.calls.at(h.arrive()).until, never);
-  host back{silent(1s)};
+  chaos_rig back{silent(1s)};
   auto id = back.arrive();
   back.set_clock(-1h);
   back.advance(1h);
@@ -175,10 +175,10 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
     strings told;
   };
   random_source random;
-  listener e{host::start(), random};
+  listener e{chaos_rig::start(), random};
   call_id next = 10;
-  for (auto& c : {with({.error = 1}), slow(schedule::constant(5s)),
-                  with({.outcome = 1}), silent(7s)}) {
+  for (auto& c : {chaos_with({.error = 1}), slow(schedule::constant(5s)),
+                  chaos_with({.outcome = 1}), silent(7s)}) {
     chaos x{c};
     call_info call;
     call.id = ++next;
@@ -197,14 +197,14 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
 TEST(chaos, counts_calls_that_are_taken_away_wherever_they_are) {
   for (auto& r :
        std::vector<rates>{{}, {.latency = 1}, {.outcome = 1}, {.silence = 1}}) {
-    host h{with(r)};
+    chaos_rig h{chaos_with(r)};
     h.abandon(h.arrive());
     EXPECT_EQ(h.count("abandoned"), 1);
     EXPECT_EQ(h.count("waiting"), 0);
     EXPECT_EQ(h.count("outcomes_injected"), 0);
     EXPECT_EQ(h.count("silences_ended"), 0);
   }
-  host h{with({.latency = 1})};
+  chaos_rig h{chaos_with({.latency = 1})};
   auto id = h.arrive();
   h.advance(100ms);
   h.abandon(id);
@@ -214,11 +214,11 @@ TEST(chaos, counts_calls_that_are_taken_away_wherever_they_are) {
 // -- operation ----------------------------------------------------------------
 
 TEST(chaos, new_settings_apply_to_new_calls) {
-  host h{silent(5s)};
+  chaos_rig h{silent(5s)};
   auto silenced = h.arrive();
-  h.policy.reconfigure(with({.latency = 1}), h.e);
+  h.policy.reconfigure(chaos_with({.latency = 1}), h.e);
   auto late = h.arrive();
-  h.policy.reconfigure(with({.error = 1}), h.e);
+  h.policy.reconfigure(chaos_with({.error = 1}), h.e);
   h.advance(100ms);
   EXPECT_EQ(h.where(late), place::below);
   EXPECT_EQ(h.where(silenced), place::held);
@@ -231,15 +231,15 @@ TEST(chaos, new_settings_apply_to_new_calls) {
 }
 
 TEST(chaos, a_call_that_is_to_lose_its_answer_does_so_under_new_rates) {
-  host h{with({.outcome = 1})};
+  chaos_rig h{chaos_with({.outcome = 1})};
   auto id = h.arrive();
-  h.policy.reconfigure(with({.latency = 1}), h.e);
+  h.policy.reconfigure(chaos_with({.latency = 1}), h.e);
   h.finish(id);
   EXPECT_EQ(h.where(id), place::rejected);
 }
 
 TEST(chaos, no_answer_is_lost_any_more_once_it_is_not_enabled) {
-  host h{with({.outcome = 1})};
+  chaos_rig h{chaos_with({.outcome = 1})};
   auto id = h.arrive();
   auto c = h.policy.config();
   c.enabled = false;
@@ -251,7 +251,7 @@ TEST(chaos, no_answer_is_lost_any_more_once_it_is_not_enabled) {
 }
 
 TEST(chaos, not_enabled_any_more_it_holds_what_it_held) {
-  host h{silent(5s)};
+  chaos_rig h{silent(5s)};
   auto id = h.arrive();
   auto c = h.policy.config();
   c.enabled = false;
@@ -263,7 +263,7 @@ TEST(chaos, not_enabled_any_more_it_holds_what_it_held) {
 
 TEST(chaos, obeys_the_commands_that_it_knows) {
   using enum operator_command;
-  host h{silent(5s)};
+  chaos_rig h{silent(5s)};
   auto id = h.arrive();
   for (auto [c, known] :
        std::vector<std::pair<operator_command, bool>>{{force_open, false},
@@ -280,7 +280,7 @@ TEST(chaos, obeys_the_commands_that_it_knows) {
 }
 
 TEST(chaos, draining_leaves_held_calls_alone) {
-  host h{with({.latency = 1})};
+  chaos_rig h{chaos_with({.latency = 1})};
   auto id = h.arrive();
   h.policy.drain(h.e);
   EXPECT_EQ(h.where(id), place::held);

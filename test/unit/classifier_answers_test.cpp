@@ -1,5 +1,6 @@
 // How policies act on what an adapter says of an answer.
 #include "support/breaker_rig.hpp"
+#include "support/judging.hpp"
 #include "support/limiter_rig.hpp"
 #include "support/retrying.hpp"
 
@@ -16,7 +17,7 @@
 namespace caisson::test {
 namespace {
 
-using names = std::vector<std::string>;
+using strings = std::vector<std::string>;
 
 // What an adapter makes of a value.
 outcome answer(const answer_info& x) {
@@ -37,15 +38,6 @@ outcome http(int status) {
 
 outcome of_class(answer_class kind) {
   return answer({.kind = kind});
-}
-
-verdict judged(const classifier& c, const outcome& o,
-               const list_meaning& lists) {
-  random_source source{1};
-  struct quiet final : env {
-    using env::env;
-  } host{time_point{}, source};
-  return c.judge(o, lists, host);
 }
 
 // -- verdicts -----------------------------------------------------------------
@@ -182,7 +174,7 @@ TEST(answer_policies, a_retrier_repeats_what_the_matrix_allows) {
     {429, 4, "gave_up_attempts"},
   };
   for (const auto& x : table) {
-    auto c = retrying::simple();
+    auto c = retrying::simple_retrier();
     c.max_attempts = 4;
     solo<retrier> h{c};
     auto id = h.arrive();
@@ -199,7 +191,7 @@ TEST(answer_policies, a_retrier_repeats_what_the_matrix_allows) {
 }
 
 TEST(answer_policies, a_retrier_repeats_what_was_certainly_not_done) {
-  auto c = retrying::simple();
+  auto c = retrying::simple_retrier();
   c.idempotent = false;
   for (auto [code, repeated] : {std::pair{"40001", true},
                                 {"40P01", true},
@@ -216,7 +208,7 @@ TEST(answer_policies, a_retrier_repeats_what_was_certainly_not_done) {
 }
 
 TEST(answer_policies, a_retrier_waits_as_long_as_it_is_told_up_to_its_cap) {
-  auto c = retrying::simple();
+  auto c = retrying::simple_retrier();
   c.retry_after_cap = 2s;
   for (auto [told, waits] : {std::pair<duration, duration>{2s, 2s},
                              {0s, 10ms},
@@ -275,7 +267,7 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
   }
   // Unless it is told to.
   fallback_config c;
-  c.classify.allow = names{"http:404"};
+  c.classify.allow = strings{"http:404"};
   solo<fallback> h{c, 1u};
   auto id = h.arrive();
   h.finish(id, http(404));
@@ -285,11 +277,11 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
 TEST(answer_policies, a_limiter_is_drained_by_too_many_requests) {
   for (auto [status, drained] :
        {std::pair{429, 1}, {503, 0}, {404, 0}, {200, 0}}) {
-    solo<limiter> h{some(10, 1s, 5)};
+    solo<limiter> h{some_limiter(10, 1s, 5)};
     h.finish(h.arrive(), http(status));
     EXPECT_EQ(h.count("drained"), drained) << status;
   }
-  solo<limiter> h{some(10, 1s, 5)};
+  solo<limiter> h{some_limiter(10, 1s, 5)};
   auto o = http(503);
   o.retry_after = 2s;
   h.finish(h.arrive(), o);
@@ -297,7 +289,7 @@ TEST(answer_policies, a_limiter_is_drained_by_too_many_requests) {
 }
 
 TEST(answer_policies, a_limiter_keeps_the_price_of_an_answer) {
-  solo<limiter> h{some(10, 1s, 5)};
+  solo<limiter> h{some_limiter(10, 1s, 5)};
   h.finish(h.arrive(), answer(sqlstate_answer("40001")));
   EXPECT_EQ(h.count("tokens"), 4);
   EXPECT_EQ(h.count("returned"), 0);

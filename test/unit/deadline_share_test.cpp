@@ -1,8 +1,5 @@
 // Shares and reserves of the time that a call has left.
-#include <caisson/deadline.hpp>
-
-#include <support/solo.hpp>
-
+#include <support/deadline_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>
@@ -20,39 +17,15 @@ using namespace std::chrono_literals;
 
 using strings = std::vector<std::string>;
 
-class host : public solo<deadline> {
-public:
-  explicit host(deadline_config c) : solo(std::move(c)) {}
-
-  // A call with so much time left arrives.
-  call_id arrive_with(duration left, bool by_default = false) {
-    call_info call;
-    call.deadline = left == unlimited ? never : e.now + left;
-    call.default_deadline = by_default;
-    return arrive(call);
-  }
-
-  // How much time the call has left as the layers below see it.
-  duration left(call_id id) const {
-    return time_until(calls.at(id).call.deadline, e.now);
-  }
-};
-
-deadline_config limit(duration timeout) {
-  deadline_config c;
-  c.timeout = timeout;
-  return c;
-}
-
 deadline_config part(duration timeout, double share, duration least) {
-  auto c = limit(timeout);
+  auto c = limited_to(timeout);
   c.share = share;
   c.least = least;
   return c;
 }
 
 deadline_config keeping(duration timeout, duration reserve) {
-  auto c = limit(timeout);
+  auto c = limited_to(timeout);
   c.reserve = reserve;
   return c;
 }
@@ -64,7 +37,7 @@ TEST(deadline, refuses_a_share_without_effect) {
             strings{"relation least"});
   EXPECT_EQ(problems_of(part(1s, 0.5, 1s)), problems{});
   // The default of `least` is no obstacle to a short timeout.
-  EXPECT_EQ(problems_of(limit(1us)), problems{});
+  EXPECT_EQ(problems_of(limited_to(1us)), problems{});
   EXPECT_EQ(kinds_and_keys(problems_of(part(1s, 0, 1ms))),
             strings{"range share"});
   EXPECT_EQ(kinds_and_keys(problems_of(part(1s, 1.001, 1ms))),
@@ -98,7 +71,7 @@ TEST(deadline, gives_a_call_its_share_of_the_time_that_is_left) {
                                   {400ms, 1, 1ms, 400ms},
                                   // Without an end there is no part of it.
                                   {unlimited, 0.5, 1ms, 1s}}) {
-    host h{part(1s, x.share, x.least)};
+    deadline_rig h{part(1s, x.share, x.least)};
     auto id = h.arrive_with(x.left);
     EXPECT_EQ(h.where(id), place::below);
     EXPECT_EQ(h.left(id), x.gets) << to_text(x.left) << " * " << x.share;
@@ -106,7 +79,7 @@ TEST(deadline, gives_a_call_its_share_of_the_time_that_is_left) {
 }
 
 TEST(deadline, leaves_time_for_more_attempts) {
-  host h{part(1s, 0.5, 100ms)};
+  deadline_rig h{part(1s, 0.5, 100ms)};
   strings seen;
   // Each attempt hangs, and the next one follows at once.
   for (auto left = duration{1s}; left > 0ns;) {
@@ -121,18 +94,18 @@ TEST(deadline, does_not_cut_a_share_below_what_the_worker_needs) {
   auto c = part(1s, 0.5, 1ms);
   c.min_left = 100ms;
   for (auto left : {100ms, 150ms, 200ms}) {
-    host h{c};
+    deadline_rig h{c};
     auto id = h.arrive_with(left);
     EXPECT_EQ(h.where(id), place::below) << left.count();
     EXPECT_EQ(h.left(id), 100ms) << left.count();
   }
-  host h{c};
+  deadline_rig h{c};
   EXPECT_EQ(h.where(h.arrive_with(100ms - 1ns)), place::rejected);
   EXPECT_EQ(h.count("too_little_left"), 1);
 }
 
 TEST(deadline, knows_an_expired_share_for_its_own) {
-  host h{part(1s, 0.5, 1ms)};
+  deadline_rig h{part(1s, 0.5, 1ms)};
   auto id = h.arrive_with(100ms);
   h.advance(50ms);
   h.pass_deadline(id, true);
@@ -151,7 +124,7 @@ TEST(deadline, keeps_a_reserve_of_the_time_that_is_left) {
                                   {30ms + 1ns, 1ns},
                                   {30ms, 0ns},
                                   {1ns, 0ns}}) {
-    host h{keeping(200ms, 30ms)};
+    deadline_rig h{keeping(200ms, 30ms)};
     auto id = h.arrive_with(x.left);
     EXPECT_EQ(h.where(id), x.gets > 0ns ? place::below : place::rejected);
     if (x.gets > 0ns) {
@@ -170,7 +143,7 @@ TEST(deadline, takes_the_least_of_share_reserve_and_timeout) {
     duration gets;
   };
   for (auto& x : std::vector<row>{{1s, 200ms}, {300ms, 150ms}, {150ms, 50ms}}) {
-    host h{c};
+    deadline_rig h{c};
     EXPECT_EQ(h.left(h.arrive_with(x.left)), x.gets) << to_text(x.left);
   }
 }
@@ -178,7 +151,7 @@ TEST(deadline, takes_the_least_of_share_reserve_and_timeout) {
 TEST(deadline, counts_no_default_as_time_that_is_left) {
   auto c = part(2min, 0.5, 1ms);
   c.reserve = 1min;
-  host h{c};
+  deadline_rig h{c};
   auto id = h.arrive_with(30s, true);
   EXPECT_EQ(h.where(id), place::below);
   EXPECT_EQ(h.left(id), 2min);
@@ -195,8 +168,8 @@ TEST(deadline, stands_before_a_stage_of_a_budget) {
   EXPECT_THROW((void)deadline_of(budget, "tls"), std::out_of_range);
   // The same as the budget itself, at any time.
   for (auto at : {0ms, 20ms, 70ms, 71ms, 100ms, 269ms}) {
-    host h{c};
-    auto clock = budget.start(host::start());
+    deadline_rig h{c};
+    auto clock = budget.start(deadline_rig::start());
     h.advance(at);
     call_info call;
     call.deadline = clock.end();
@@ -208,12 +181,12 @@ TEST(deadline, stands_before_a_stage_of_a_budget) {
 TEST(deadline, says_how_long_a_permit_may_be_renewed) {
   deadline d{part(1s, 0.5, 1ms)};
   random_source random;
-  env e{host::start(), random};
+  env e{deadline_rig::start(), random};
   call_info call;
   call.deadline = e.now + 100ms;
   slot notes;
   d.admit(call, notes, e);
-  EXPECT_EQ(d.latest_end(notes), host::start() + 1s);
+  EXPECT_EQ(d.latest_end(notes), deadline_rig::start() + 1s);
 }
 
 } // namespace

@@ -1,7 +1,4 @@
-#include <caisson/deadline.hpp>
-
-#include <support/solo.hpp>
-
+#include <support/deadline_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>
@@ -18,49 +15,15 @@ using namespace std::chrono_literals;
 
 using strings = std::vector<std::string>;
 
-class host : public solo<deadline> {
-public:
-  explicit host(deadline_config c) : solo(std::move(c)) {}
-
-  // A call with so much time left arrives.
-  call_id arrive_with(duration left) {
-    call_info call;
-    call.deadline = left == unlimited ? never : e.now + left;
-    return arrive(call);
-  }
-
-  // How much time the call has left as the layers below see it.
-  duration left(call_id id) const {
-    return time_until(calls.at(id).call.deadline, e.now);
-  }
-
-  // A call arrives to which the host gave its default of so much time.
-  call_id arrive_with_default(duration left) {
-    call_info call;
-    call.deadline = time_after(e.now, left);
-    call.default_deadline = true;
-    return arrive(call);
-  }
-
-  decision expire(call_id id) { return pass_deadline(id, true); }
-};
-
-deadline_config limit(duration timeout, duration min_left = 0ns) {
-  deadline_config c;
-  c.timeout = timeout;
-  c.min_left = min_left;
-  return c;
-}
-
 // -- configuration ------------------------------------------------------------
 
 TEST(deadline, refuses_what_is_out_of_range_or_contradicts_itself) {
-  EXPECT_EQ(kinds_and_keys(problems_of(limit(1s, 1001ms))),
+  EXPECT_EQ(kinds_and_keys(problems_of(limited_to(1s, 1001ms))),
             strings{"relation min_left"});
-  EXPECT_THROW(deadline{limit(1s, 1001ms)}, config_error);
-  EXPECT_THROW(deadline{limit(0ns)}, config_error);
-  EXPECT_NO_THROW(deadline{limit(1us)});
-  EXPECT_NO_THROW(deadline{limit(365 * 24h, 365 * 24h)});
+  EXPECT_THROW(deadline{limited_to(1s, 1001ms)}, config_error);
+  EXPECT_THROW(deadline{limited_to(0ns)}, config_error);
+  EXPECT_NO_THROW(deadline{limited_to(1us)});
+  EXPECT_NO_THROW(deadline{limited_to(365 * 24h, 365 * 24h)});
 }
 
 // -- arrival ------------------------------------------------------------------
@@ -76,7 +39,7 @@ TEST(deadline, gives_each_call_the_earlier_of_two_deadlines) {
                                   {1s, 1s},
                                   {1s - 1ns, 1s - 1ns},
                                   {1ns, 1ns}}) {
-    host h{limit(1s)};
+    deadline_rig h{limited_to(1s)};
     auto id = h.arrive_with(x.had);
     EXPECT_EQ(h.where(id), place::below);
     EXPECT_EQ(h.left(id), x.gets);
@@ -86,7 +49,7 @@ TEST(deadline, gives_each_call_the_earlier_of_two_deadlines) {
 
 TEST(deadline, refuses_a_call_that_expired_before_it_came) {
   for (auto left : {0ns, duration{-1ns}, duration{-1h}}) {
-    host h{limit(1s)};
+    deadline_rig h{limited_to(1s)};
     auto id = h.arrive_with(left);
     EXPECT_EQ(h.where(id), place::rejected);
     EXPECT_EQ(h.calls.at(id).code, errc::deadline_exceeded);
@@ -108,7 +71,7 @@ TEST(deadline, refuses_a_call_that_has_too_little_time_left) {
                                   {20ms, true},
                                   {20ms - 1ns, false},
                                   {1ns, false}}) {
-    host h{limit(1s, 20ms)};
+    deadline_rig h{limited_to(1s, 20ms)};
     auto id = h.arrive_with(x.left);
     EXPECT_EQ(h.where(id), x.admitted ? place::below : place::rejected);
     EXPECT_EQ(h.count("too_little_left"), x.admitted ? 0 : 1);
@@ -121,13 +84,13 @@ TEST(deadline, refuses_a_call_that_has_too_little_time_left) {
 }
 
 TEST(deadline, admits_a_call_when_min_left_is_the_whole_timeout) {
-  host h{limit(20ms, 20ms)};
+  deadline_rig h{limited_to(20ms, 20ms)};
   EXPECT_EQ(h.where(h.arrive_with(unlimited)), place::below);
   EXPECT_EQ(h.where(h.arrive_with(20ms - 1ns)), place::rejected);
 }
 
 TEST(deadline, bears_the_end_of_time) {
-  host h{limit(365 * 24h)};
+  deadline_rig h{limited_to(365 * 24h)};
   h.e.now = never - 1s;
   auto id = h.arrive_with(unlimited);
   EXPECT_EQ(h.calls.at(id).call.deadline, never);
@@ -140,8 +103,8 @@ TEST(deadline, bears_the_end_of_time) {
 
 TEST(deadline, replaces_the_default_of_the_host_by_its_own) {
   for (auto given : {duration{1ns}, duration{1s}, duration{30s}, unlimited}) {
-    host h{limit(2min)};
-    auto id = h.arrive_with_default(given);
+    deadline_rig h{limited_to(2min)};
+    auto id = h.arrive_with(given, true);
     EXPECT_EQ(h.where(id), place::below) << to_text(given);
     EXPECT_EQ(h.left(id), 2min) << to_text(given);
     EXPECT_FALSE(h.calls.at(id).call.default_deadline) << to_text(given);
@@ -149,27 +112,27 @@ TEST(deadline, replaces_the_default_of_the_host_by_its_own) {
 }
 
 TEST(deadline, never_extends_the_deadline_of_a_caller) {
-  host h{limit(2min)};
+  deadline_rig h{limited_to(2min)};
   auto id = h.arrive_with(30s);
   EXPECT_EQ(h.left(id), 30s);
   EXPECT_FALSE(h.calls.at(id).call.default_deadline);
 }
 
 TEST(deadline, refuses_a_call_whose_default_deadline_has_passed) {
-  host h{limit(2min)};
-  EXPECT_EQ(h.where(h.arrive_with_default(0ns)), place::rejected);
+  deadline_rig h{limited_to(2min)};
+  EXPECT_EQ(h.where(h.arrive_with(0ns, true)), place::rejected);
   EXPECT_EQ(h.count("expired_on_arrival"), 1);
 }
 
 TEST(deadline, does_not_hold_the_default_against_min_left) {
-  host h{limit(2min, 1min)};
-  EXPECT_EQ(h.where(h.arrive_with_default(1s)), place::below);
+  deadline_rig h{limited_to(2min, 1min)};
+  EXPECT_EQ(h.where(h.arrive_with(1s, true)), place::below);
   EXPECT_EQ(h.where(h.arrive_with(1s)), place::rejected);
 }
 
 TEST(deadline, counts_the_one_that_it_put_in_place_of_the_default_as_its_own) {
-  host h{limit(2min)};
-  auto id = h.arrive_with_default(30s);
+  deadline_rig h{limited_to(2min)};
+  auto id = h.arrive_with(30s, true);
   h.advance(2min);
   h.finish(id);
   EXPECT_EQ(h.count("expired"), 1);
@@ -180,9 +143,9 @@ TEST(deadline, counts_the_one_that_it_put_in_place_of_the_default_as_its_own) {
 
 TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
   for (auto had : {unlimited, duration{1h}, duration{10ms}}) {
-    deadline d{limit(1s)};
+    deadline d{limited_to(1s)};
     random_source random;
-    env e{host::start(), random};
+    env e{deadline_rig::start(), random};
     call_info call;
     call.deadline = time_after(e.now, had);
     slot notes;
@@ -200,7 +163,7 @@ TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
 }
 
 TEST(deadline, passes_any_outcome_up_unchanged) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto good = h.arrive();
   auto bad = h.arrive();
   h.finish(good);
@@ -214,7 +177,7 @@ TEST(deadline, passes_any_outcome_up_unchanged) {
 }
 
 TEST(deadline, cuts_a_call_off_when_its_deadline_has_passed) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto id = h.arrive();
   h.advance(1s);
   auto d = h.expire(id);
@@ -226,7 +189,7 @@ TEST(deadline, cuts_a_call_off_when_its_deadline_has_passed) {
 
 TEST(deadline, observing_it_counts_the_call_once_as_expired) {
   for (bool abandoned : {false, true}) {
-    host h{limit(1s)};
+    deadline_rig h{limited_to(1s)};
     auto id = h.arrive();
     h.advance(1s);
     // The host lets the call go on, and it ends later.
@@ -246,7 +209,7 @@ TEST(deadline, observing_it_counts_the_call_once_as_expired) {
 }
 
 TEST(deadline, counts_what_overran_under_a_host_that_only_observes) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto in_time = h.arrive();
   h.advance(1s - 1ns);
   h.finish(in_time);
@@ -260,9 +223,9 @@ TEST(deadline, counts_what_overran_under_a_host_that_only_observes) {
 }
 
 TEST(deadline, does_not_count_an_outer_deadline_as_its_own) {
-  host h{limit(5s)};
+  deadline_rig h{limited_to(5s)};
   call_info f;
-  f.deadline = host::start() + 1s;
+  f.deadline = deadline_rig::start() + 1s;
   auto id = h.arrive(f);
   h.advance(2s);
   h.finish(id);
@@ -271,14 +234,14 @@ TEST(deadline, does_not_count_an_outer_deadline_as_its_own) {
 }
 
 TEST(deadline, counts_calls_that_are_taken_away) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   h.abandon(h.arrive());
   EXPECT_EQ(h.count("abandoned"), 1);
   EXPECT_EQ(h.count("answered"), 0);
 }
 
 TEST(deadline, counts_from_now_also_when_the_clock_stepped_back) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto first = h.arrive();
   auto its_deadline = h.calls.at(first).call.deadline;
   h.set_clock(-1h);
@@ -290,9 +253,9 @@ TEST(deadline, counts_from_now_also_when_the_clock_stepped_back) {
 // -- operation ----------------------------------------------------------------
 
 TEST(deadline, reconfigured_it_leaves_calls_their_deadline) {
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto before = h.arrive();
-  h.policy.reconfigure(limit(5ms, 1ms), h.e);
+  h.policy.reconfigure(limited_to(5ms, 1ms), h.e);
   EXPECT_EQ(h.policy.config().timeout, 5ms);
   auto behind = h.arrive();
   EXPECT_EQ(h.left(before), 1s);
@@ -305,7 +268,7 @@ TEST(deadline, reconfigured_it_leaves_calls_their_deadline) {
 
 TEST(deadline, obeys_the_commands_that_it_knows) {
   using enum operator_command;
-  host h{limit(1s)};
+  deadline_rig h{limited_to(1s)};
   auto id = h.arrive();
   for (auto [c, known] :
        std::vector<std::pair<operator_command, bool>>{{force_open, false},
@@ -322,7 +285,7 @@ TEST(deadline, obeys_the_commands_that_it_knows) {
 }
 
 TEST(deadline, has_no_state_and_sends_nothing_twice) {
-  deadline d{limit(1s)};
+  deadline d{limited_to(1s)};
   EXPECT_EQ(d.kind(), "deadline");
   EXPECT_EQ(d.state(), "");
   EXPECT_FALSE(d.resends());

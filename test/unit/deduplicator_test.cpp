@@ -1,5 +1,7 @@
 #include <caisson/deduplicator.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -13,9 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using book = deduplicator<std::string, int>;
-using waiters = std::vector<int>;
-
-constexpr auto start = time_point{} + 1h;
+using waiting_ones = std::vector<int>;
 
 TEST(deduplicator, the_first_is_carried_out_and_others_wait_for_it) {
   book seen;
@@ -24,7 +24,7 @@ TEST(deduplicator, the_first_is_carried_out_and_others_wait_for_it) {
   EXPECT_EQ(seen.receive("a", 3, start).what, book::waiting);
   EXPECT_EQ(seen.receive("b", 4, start).what, book::first);
   EXPECT_EQ(seen.under_way(), 2u);
-  EXPECT_EQ(seen.finish("a", "done", start), (waiters{2, 3}));
+  EXPECT_EQ(seen.finish("a", "done", start), (waiting_ones{2, 3}));
   auto late = seen.receive("a", 5, start);
   EXPECT_EQ(late.what, book::known);
   EXPECT_EQ(*late.answer, "done");
@@ -36,7 +36,7 @@ TEST(deduplicator, without_a_key_every_attempt_is_the_first) {
   book seen;
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(seen.receive("", i, start).what, book::first);
-  EXPECT_EQ(seen.finish("", "done", start), waiters{});
+  EXPECT_EQ(seen.finish("", "done", start), waiting_ones{});
   EXPECT_EQ(seen.size(), 0u);
 }
 
@@ -44,20 +44,20 @@ TEST(deduplicator, what_had_no_effect_may_be_carried_out_again) {
   book seen;
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
   EXPECT_EQ(seen.receive("a", 2, start).what, book::waiting);
-  EXPECT_EQ(seen.forget("a"), waiters{2});
+  EXPECT_EQ(seen.forget("a"), waiting_ones{2});
   EXPECT_EQ(seen.size(), 0u);
   EXPECT_EQ(seen.receive("a", 3, start).what, book::first);
-  EXPECT_EQ(seen.finish("a", "done", start), waiters{});
+  EXPECT_EQ(seen.finish("a", "done", start), waiting_ones{});
   // It is known now, whoever reports what.
-  EXPECT_EQ(seen.forget("a"), waiters{});
-  EXPECT_EQ(seen.finish("a", "other", start), waiters{});
+  EXPECT_EQ(seen.forget("a"), waiting_ones{});
+  EXPECT_EQ(seen.finish("a", "other", start), waiting_ones{});
   EXPECT_EQ(*seen.receive("a", 4, start).answer, "done");
 }
 
 TEST(deduplicator, what_it_does_not_know_has_nobody_waiting) {
   book seen;
-  EXPECT_EQ(seen.finish("a", "done", start), waiters{});
-  EXPECT_EQ(seen.forget("a"), waiters{});
+  EXPECT_EQ(seen.finish("a", "done", start), waiting_ones{});
+  EXPECT_EQ(seen.forget("a"), waiting_ones{});
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
 }
 
@@ -65,7 +65,7 @@ TEST(deduplicator, an_answer_is_known_until_its_time_is_over) {
   book seen{{.ttl = 10s}};
   for (std::string key : {"a", "b"}) {
     EXPECT_EQ(seen.receive(key, 1, start).what, book::first);
-    EXPECT_EQ(seen.finish(key, "done", start), waiters{});
+    EXPECT_EQ(seen.finish(key, "done", start), waiting_ones{});
   }
   // Use does not prolong it.
   EXPECT_EQ(seen.receive("a", 2, start + 10s - 1ns).what, book::known);
@@ -84,7 +84,7 @@ TEST(deduplicator, the_answer_used_least_recently_makes_room) {
   book seen{{.capacity = 2}};
   for (std::string key : {"a", "b"}) {
     EXPECT_EQ(seen.receive(key, 1, start).what, book::first);
-    EXPECT_EQ(seen.finish(key, key, start), waiters{});
+    EXPECT_EQ(seen.finish(key, key, start), waiting_ones{});
   }
   EXPECT_EQ(seen.receive("a", 1, start).what, book::known);
   EXPECT_EQ(seen.receive("c", 1, start).what, book::first);
@@ -102,7 +102,7 @@ TEST(deduplicator, so_many_wait_and_no_more) {
   EXPECT_EQ(seen.receive("a", 2, start).what, book::waiting);
   EXPECT_EQ(seen.receive("a", 3, start).what, book::waiting);
   EXPECT_EQ(seen.receive("a", 4, start).what, book::full);
-  EXPECT_EQ(seen.finish("a", "done", start), (waiters{2, 3}));
+  EXPECT_EQ(seen.finish("a", "done", start), (waiting_ones{2, 3}));
 }
 
 TEST(deduplicator, never_exceeds_its_capacity) {
@@ -110,7 +110,7 @@ TEST(deduplicator, never_exceeds_its_capacity) {
   for (int i = 0; i < 10'000; ++i) {
     auto key = std::to_string(i);
     EXPECT_EQ(seen.receive(key, i, start).what, book::first);
-    EXPECT_EQ(seen.finish(key, key, start), waiters{});
+    EXPECT_EQ(seen.finish(key, key, start), waiting_ones{});
     EXPECT_LE(seen.size(), 100u);
   }
   EXPECT_EQ(seen.receive("9900", 1, start).what, book::known);

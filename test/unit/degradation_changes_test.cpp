@@ -22,7 +22,7 @@ using strings = std::vector<std::string>;
 // -- changes ------------------------------------------------------------------
 
 TEST(degradation, levels_keep_their_state_by_name) {
-  host h{tree()};
+  degradation_rig h{tree()};
   h.steady(1s, false);
   auto c = tree();
   std::swap(c.levels[1], c.levels[2]);
@@ -35,24 +35,24 @@ TEST(degradation, levels_keep_their_state_by_name) {
 
 TEST(degradation, a_new_window_starts_empty_and_others_keep_what_they_have) {
   auto bad_enough = [](degradation_config next) {
-    host h;
+    degradation_rig h;
     h.bad(10);
     h.policy.reconfigure(std::move(next), h.e);
     h.advance(1s);
     return !h.off().empty();
   };
-  EXPECT_TRUE(bad_enough(quick()));
-  auto c = quick();
+  EXPECT_TRUE(bad_enough(quick_degradation()));
+  auto c = quick_degradation();
   c.window = 2min;
   EXPECT_FALSE(bad_enough(c));
 }
 
 TEST(degradation, looks_sooner_when_it_is_told_to) {
-  auto c = quick();
+  auto c = quick_degradation();
   c.check_every = 30s;
-  host h{c};
+  degradation_rig h{c};
   h.bad(10);
-  h.policy.reconfigure(quick(), h.e);
+  h.policy.reconfigure(quick_degradation(), h.e);
   h.advance(1s);
   EXPECT_EQ(h.off(), strings{"extras"});
 }
@@ -80,7 +80,7 @@ TEST(degradation, counts_outcomes_as_callers_see_them) {
     {outcome::without_verdict(), "ignored"},
   };
   for (const auto& row : table) {
-    host h;
+    degradation_rig h;
     h.finish(h.arrive(), row.o);
     EXPECT_EQ(h.count(row.counter), 1)
       << name_of(static_cast<errc>(row.o.code));
@@ -88,9 +88,9 @@ TEST(degradation, counts_outcomes_as_callers_see_them) {
 }
 
 TEST(degradation, errors_can_be_named) {
-  auto c = quick();
+  auto c = quick_degradation();
   c.classify.deny = {"worker_down"};
-  host h{c};
+  degradation_rig h{c};
   h.bad(100);
   h.fail(h.arrive(), errc::shed);
   EXPECT_EQ(h.count("ignored"), 100);
@@ -102,7 +102,7 @@ TEST(degradation, errors_can_be_named) {
 }
 
 TEST(degradation, a_call_that_runs_into_its_deadline_has_failed) {
-  host h;
+  degradation_rig h;
   for (int i = 0; i < 10; ++i)
     h.abandon(h.arrive());
   h.abandon(h.arrive(), errc::cancelled);

@@ -19,7 +19,7 @@ using strings = std::vector<std::string>;
 // -- switching off ------------------------------------------------------------
 
 TEST(degradation, has_all_features_on_while_calls_succeed) {
-  host h;
+  degradation_rig h;
   h.steady(5min, true);
   EXPECT_TRUE(h.off().empty());
   EXPECT_EQ(h.policy.state(), "normal");
@@ -31,7 +31,7 @@ TEST(degradation, has_all_features_on_while_calls_succeed) {
 }
 
 TEST(degradation, switches_the_lowest_level_off_at_the_next_look) {
-  host h;
+  degradation_rig h;
   h.good(19);
   h.bad(1);
   h.advance(999ms);
@@ -49,7 +49,7 @@ TEST(degradation, switches_the_lowest_level_off_at_the_next_look) {
 }
 
 TEST(degradation, the_share_itself_is_enough) {
-  host h;
+  degradation_rig h;
   h.good(19);
   h.bad(1);
   h.advance(10s);
@@ -57,7 +57,7 @@ TEST(degradation, the_share_itself_is_enough) {
 }
 
 TEST(degradation, needs_enough_calls) {
-  host h;
+  degradation_rig h;
   h.bad(9);
   h.advance(10s);
   EXPECT_TRUE(h.off().empty());
@@ -67,7 +67,7 @@ TEST(degradation, needs_enough_calls) {
 }
 
 TEST(degradation, forgets_what_is_older_than_the_window) {
-  host h;
+  degradation_rig h;
   h.bad(9);
   h.advance(1min);
   h.bad(9);
@@ -76,7 +76,7 @@ TEST(degradation, forgets_what_is_older_than_the_window) {
 }
 
 TEST(degradation, switches_off_when_calls_are_slow) {
-  host h;
+  degradation_rig h;
   h.calls_of(760ms, 20);
   h.advance(1s);
   EXPECT_TRUE(h.off().empty());
@@ -87,7 +87,7 @@ TEST(degradation, switches_off_when_calls_are_slow) {
 }
 
 TEST(degradation, goes_on_upwards_when_a_switch_did_not_help) {
-  host h;
+  degradation_rig h;
   h.steady(1s, false);
   EXPECT_EQ(h.off(), strings{"extras"});
   h.steady(9900ms, false);
@@ -101,7 +101,7 @@ TEST(degradation, goes_on_upwards_when_a_switch_did_not_help) {
 }
 
 TEST(degradation, calls_from_before_a_switch_say_nothing_of_it) {
-  host h;
+  degradation_rig h;
   std::vector<call_id> old;
   for (int i = 0; i < 100; ++i)
     old.push_back(h.arrive());
@@ -117,7 +117,7 @@ TEST(degradation, calls_from_before_a_switch_say_nothing_of_it) {
 }
 
 TEST(degradation, a_call_of_the_instant_of_the_switch_counts) {
-  host h;
+  degradation_rig h;
   h.bad(10);
   h.advance(1s);
   h.bad(10);
@@ -127,7 +127,7 @@ TEST(degradation, a_call_of_the_instant_of_the_switch_counts) {
 // -- switching on -------------------------------------------------------------
 
 TEST(degradation, switches_on_again_when_all_has_been_well_for_a_while) {
-  host h;
+  degradation_rig h;
   h.steady(1s, false);
   ASSERT_EQ(h.off(), strings{"extras"});
   h.steady(29900ms, true);
@@ -139,7 +139,7 @@ TEST(degradation, switches_on_again_when_all_has_been_well_for_a_while) {
 }
 
 TEST(degradation, better_than_the_rule_is_not_well_yet) {
-  host h;
+  degradation_rig h;
   h.steady(1s, false);
   // 4 % fail: fewer than 5 %, but more than half of that.
   for (int i = 0; i < 100; ++i) {
@@ -158,7 +158,7 @@ TEST(degradation, better_than_the_rule_is_not_well_yet) {
 }
 
 TEST(degradation, faster_than_the_rule_is_not_well_yet) {
-  host h;
+  degradation_rig h;
   h.calls_of(900ms, 20);
   h.advance(1s);
   ASSERT_EQ(h.off(), strings{"extras"});
@@ -171,7 +171,7 @@ TEST(degradation, faster_than_the_rule_is_not_well_yet) {
 }
 
 TEST(degradation, comes_back_from_the_top_one_at_a_time) {
-  host h;
+  degradation_rig h;
   h.steady(25s, false);
   ASSERT_EQ(h.off().size(), 3u);
   strings order;
@@ -186,7 +186,7 @@ TEST(degradation, comes_back_from_the_top_one_at_a_time) {
 }
 
 TEST(degradation, comes_back_without_any_traffic) {
-  host h;
+  degradation_rig h;
   h.steady(25s, false);
   ASSERT_EQ(h.off().size(), 3u);
   h.advance(5min);
@@ -195,7 +195,7 @@ TEST(degradation, comes_back_without_any_traffic) {
 }
 
 TEST(degradation, a_relapse_starts_the_wait_anew) {
-  host h;
+  degradation_rig h;
   h.steady(1s, false);
   h.steady(29s, true);
   h.bad(12);           // 4 %
@@ -208,7 +208,7 @@ TEST(degradation, a_relapse_starts_the_wait_anew) {
 }
 
 TEST(degradation, does_not_wait_to_switch_off_again_what_was_too_much) {
-  host h;
+  degradation_rig h;
   h.steady(1s, false);
   h.steady(31s, true);
   ASSERT_TRUE(h.off().empty());
@@ -217,9 +217,9 @@ TEST(degradation, does_not_wait_to_switch_off_again_what_was_too_much) {
 }
 
 TEST(degradation, tries_less_often_while_it_relapses) {
-  auto c = quick();
+  auto c = quick_degradation();
   c.recover_after_max = 100s;
-  host h{c};
+  degradation_rig h{c};
   std::vector<duration> waits;
   auto since = h.now();
   // With the extras everything fails, without them nothing does.
@@ -246,7 +246,7 @@ TEST(degradation, tries_less_often_while_it_relapses) {
 // -- the tree -----------------------------------------------------------------
 
 TEST(degradation, a_level_is_off_while_one_above_it_is) {
-  host h{tree()};
+  degradation_rig h{tree()};
   h.good(15);
   h.bad(5);
   h.advance(1s);
@@ -264,7 +264,7 @@ TEST(degradation, a_level_is_off_while_one_above_it_is) {
 }
 
 TEST(degradation, trees_side_by_side_have_rules_of_their_own) {
-  host h{tree()};
+  degradation_rig h{tree()};
   h.calls_of(200ms, 20);
   h.advance(1s);
   EXPECT_EQ(h.off(), strings{"video"});
@@ -277,7 +277,7 @@ TEST(degradation, trees_side_by_side_have_rules_of_their_own) {
 // -- the operator's hand ------------------------------------------------------
 
 TEST(degradation, an_operator_switches_levels_by_hand) {
-  host h{tree()};
+  degradation_rig h{tree()};
   auto c = tree();
   c.held_off = {"shop"};
   c.held_on = {"search"};
@@ -295,7 +295,7 @@ TEST(degradation, an_operator_switches_levels_by_hand) {
 }
 
 TEST(degradation, after_a_hand_the_rule_starts_with_on) {
-  host h{tree()};
+  degradation_rig h{tree()};
   h.steady(1s, false);
   ASSERT_EQ(h.off(), (strings{"ads", "b"}));
   auto c = tree();
@@ -309,7 +309,7 @@ TEST(degradation, after_a_hand_the_rule_starts_with_on) {
 TEST(degradation, reset_switches_on_what_no_operator_holds_off) {
   auto c = tree();
   c.held_off = {"video"};
-  host h{c};
+  degradation_rig h{c};
   h.steady(1s, false);
   ASSERT_EQ(h.off(), (strings{"ads", "b", "video"}));
   h.policy.command(operator_command::reset, h.e);

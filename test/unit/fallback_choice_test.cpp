@@ -26,13 +26,14 @@ TEST(fallback, lets_a_function_choose_where_to_begin) {
   } const table[] = {
     {0, 0}, {1, 1}, {2, 2}, {3, std::nullopt}, {std::nullopt, std::nullopt}};
   for (auto& row : table) {
-    auto c = simple(9);
+    auto c = simple_fallback(9);
     c.choose = [&](const call_info& call, const outcome& o) {
       EXPECT_EQ(call.key, "k");
       EXPECT_TRUE(o.is(errc::worker_down));
       return row.chosen;
     };
-    host h{c, std::vector<alternative_kind>{an_actor, an_actor, a_value}};
+    fallback_rig h{c,
+                   std::vector<alternative_kind>{an_actor, an_actor, a_value}};
     call_info call;
     call.key = "k";
     auto id = h.arrive(call);
@@ -50,12 +51,12 @@ TEST(fallback, lets_a_function_choose_where_to_begin) {
 
 TEST(fallback, asks_once_where_to_begin) {
   int asked = 0;
-  auto c = simple(9);
+  auto c = simple_fallback(9);
   c.choose = [&](const call_info&, const outcome&) {
     ++asked;
     return std::optional<std::size_t>{1};
   };
-  host h{c, std::vector<alternative_kind>{an_actor, an_actor, a_value}};
+  fallback_rig h{c, std::vector<alternative_kind>{an_actor, an_actor, a_value}};
   auto id = h.arrive();
   h.fail(id);
   expect_at(h, id, 1);
@@ -65,12 +66,12 @@ TEST(fallback, asks_once_where_to_begin) {
 }
 
 TEST(fallback, reports_a_function_that_cannot_choose) {
-  auto c = simple(9);
+  auto c = simple_fallback(9);
   c.choose = [](const call_info&,
                 const outcome&) -> std::optional<std::size_t> {
     throw std::runtime_error{"no idea"};
   };
-  host h{c, std::vector<alternative_kind>{a_value}};
+  fallback_rig h{c, std::vector<alternative_kind>{a_value}};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_EQ(h.where(id), place::passed);
@@ -90,9 +91,9 @@ TEST(fallback, gives_a_cache_a_part_of_the_time_only) {
     {an_actor, 1s, 0.15, unlimited},
   };
   for (auto& row : table) {
-    auto c = simple(1);
+    auto c = simple_fallback(1);
     c.cache_share = row.share;
-    host h{c, std::vector<alternative_kind>{row.kind, a_value}};
+    fallback_rig h{c, std::vector<alternative_kind>{row.kind, a_value}};
     call_info call;
     call.deadline = time_after(h.e.now, row.left);
     auto id = h.arrive(call);

@@ -20,7 +20,7 @@ using strings = std::vector<std::string>;
 // -- configuration ------------------------------------------------------------
 
 TEST(fallback, refuses_what_is_out_of_range_and_says_why) {
-  auto c = simple(1'000'001);
+  auto c = simple_fallback(1'000'001);
   c.classify.allow = {"tired"};
   c.classify.deny = {"app:256"};
   try {
@@ -31,14 +31,14 @@ TEST(fallback, refuses_what_is_out_of_range_and_says_why) {
               (strings{"range max_concurrent", "range fall_back_on",
                        "range ignore", "missing alternatives"}));
   }
-  EXPECT_THROW((fallback{simple(), 0}), config_error);
-  EXPECT_EQ((fallback{simple(), 1}.alternatives()), 1u);
+  EXPECT_THROW((fallback{simple_fallback(), 0}), config_error);
+  EXPECT_EQ((fallback{simple_fallback(), 1}.alternatives()), 1u);
 }
 
 // -- the chain ----------------------------------------------------------------
 
 TEST(fallback, passes_an_answer_of_the_worker_up) {
-  host h{simple(), 2u};
+  fallback_rig h{simple_fallback(), 2u};
   auto id = h.arrive();
   EXPECT_EQ(h.where(id), place::below);
   h.finish(id);
@@ -50,7 +50,7 @@ TEST(fallback, passes_an_answer_of_the_worker_up) {
 }
 
 TEST(fallback, asks_the_first_alternative_when_the_worker_fails) {
-  host h{simple(), 2u};
+  fallback_rig h{simple_fallback(), 2u};
   auto id = h.arrive();
   h.fail(id);
   expect_at(h, id, 0);
@@ -67,7 +67,7 @@ TEST(fallback, asks_the_first_alternative_when_the_worker_fails) {
 }
 
 TEST(fallback, asks_the_alternatives_in_order) {
-  host h{simple(), 3u};
+  fallback_rig h{simple_fallback(), 3u};
   auto id = h.arrive();
   for (std::uint64_t i = 0; i < 3; ++i) {
     h.fail(id);
@@ -83,7 +83,7 @@ TEST(fallback, asks_the_alternatives_in_order) {
 }
 
 TEST(fallback, gives_up_with_the_last_outcome) {
-  host h{simple(), 2u};
+  fallback_rig h{simple_fallback(), 2u};
   auto id = h.arrive();
   h.fail(id, errc::worker_down);
   h.fail(id, errc::rate_limited);
@@ -100,7 +100,7 @@ TEST(fallback, gives_up_with_the_last_outcome) {
 TEST(fallback, says_upwards_whether_anybody_was_reached) {
   for (bool worker : {false, true})
     for (bool alternative : {false, true}) {
-      host h{simple(), 1u};
+      fallback_rig h{simple_fallback(), 1u};
       auto id = h.arrive();
       h.fail(id, errc::worker_down, worker);
       h.fail(id, errc::worker_down, alternative);
@@ -114,7 +114,7 @@ TEST(fallback, begins_nothing_that_is_out_of_time) {
     bool redirected;
   };
   for (auto& x : std::vector<row>{{2ms, true}, {1ms, false}, {0ms, false}}) {
-    host h{simple(), 2u};
+    fallback_rig h{simple_fallback(), 2u};
     call_info call;
     call.deadline = h.e.now + x.left;
     auto id = h.arrive(call);
@@ -150,7 +150,7 @@ TEST(fallback, knows_by_itself_what_needs_another_answer) {
                                           {errc::invalid_config, false},
                                           {errc::draining, false}})
     for (bool reached : {false, true}) {
-      host h{simple(), 1u};
+      fallback_rig h{simple_fallback(), 1u};
       auto id = h.arrive();
       h.fail(id, code, reached);
       EXPECT_EQ(h.where(id), falls ? place::redirected : place::passed)
@@ -166,7 +166,7 @@ TEST(fallback, falls_back_from_errors_of_the_worker_too) {
   // The worker has no handler: trying again would not help, but another might.
   for (auto category : {"app", "system_error"}) {
     o.category = category_hash(category);
-    host h{simple(), 1u};
+    fallback_rig h{simple_fallback(), 1u};
     auto id = h.arrive();
     h.finish(id, o);
     EXPECT_EQ(h.where(id), place::redirected) << category;
@@ -191,10 +191,10 @@ TEST(fallback, follows_its_lists) {
                         {{}, {"worker_down"}, errc::worker_down, false},
                         {{}, {"worker_down"}, errc::shed, true},
                         {{}, {"worker_down"}, errc::queue_full, true}}) {
-    auto c = simple();
+    auto c = simple_fallback();
     c.classify.allow = x.fall_back_on;
     c.classify.deny = x.ignore;
-    host h{c, 1u};
+    fallback_rig h{c, 1u};
     auto id = h.arrive();
     h.fail(id, x.code);
     EXPECT_EQ(h.where(id), x.falls ? place::redirected : place::passed)
@@ -215,9 +215,9 @@ TEST(fallback, a_function_has_the_last_word) {
                                   {verdict::refused, true, "fell_back"},
                                   {verdict::neutral, false, "passed_up"}})
     for (auto& o : {outcome::success(), outcome::failure(errc::shed, false)}) {
-      auto c = simple();
+      auto c = simple_fallback();
       c.classify.by_value = [v = x.given](const outcome&) { return v; };
-      host h{c, 1u};
+      fallback_rig h{c, 1u};
       auto id = h.arrive();
       h.finish(id, o);
       EXPECT_EQ(h.where(id), x.falls ? place::redirected : place::passed);
@@ -226,7 +226,7 @@ TEST(fallback, a_function_has_the_last_word) {
 }
 
 TEST(fallback, passes_up_what_an_alternative_says_that_is_no_failure_of_it) {
-  host h{simple(), 2u};
+  fallback_rig h{simple_fallback(), 2u};
   auto id = h.arrive();
   h.fail(id);
   h.fail(id, errc::cancelled);
@@ -240,7 +240,7 @@ TEST(fallback, passes_up_what_an_alternative_says_that_is_no_failure_of_it) {
 // -- how many at once ---------------------------------------------------------
 
 TEST(fallback, passes_the_outcome_up_when_too_many_are_falling_back) {
-  host h{simple(2), 1u};
+  fallback_rig h{simple_fallback(2), 1u};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -259,7 +259,7 @@ TEST(fallback, passes_the_outcome_up_when_too_many_are_falling_back) {
 }
 
 TEST(fallback, a_call_that_moves_on_keeps_its_place) {
-  host h{simple(1), 2u};
+  fallback_rig h{simple_fallback(1), 2u};
   auto a = h.arrive();
   h.fail(a);
   h.fail(a);
@@ -269,8 +269,9 @@ TEST(fallback, a_call_that_moves_on_keeps_its_place) {
 
 // -- values -------------------------------------------------------------------
 
-host with_chain(std::vector<alternative_kind> chain, std::uint32_t places) {
-  return host{simple(places), std::move(chain)};
+fallback_rig with_chain(std::vector<alternative_kind> chain,
+                        std::uint32_t places) {
+  return fallback_rig{simple_fallback(places), std::move(chain)};
 }
 
 TEST(fallback, has_a_value_for_every_call_of_a_burst) {
@@ -332,7 +333,7 @@ TEST(fallback, gives_its_place_back_when_it_comes_to_a_value) {
 }
 
 TEST(fallback, zero_means_no_limit) {
-  host h{simple(0), 1u};
+  fallback_rig h{simple_fallback(0), 1u};
   for (int i = 0; i < 1'000; ++i)
     h.fail(h.arrive());
   EXPECT_EQ(h.count("running"), 1'000);
@@ -340,7 +341,7 @@ TEST(fallback, zero_means_no_limit) {
 }
 
 TEST(fallback, an_abandoned_call_gives_its_place_back) {
-  host h{simple(1), 1u};
+  fallback_rig h{simple_fallback(1), 1u};
   h.abandon(h.arrive());
   EXPECT_EQ(h.count("abandoned"), 1);
   EXPECT_EQ(h.count("running"), 0);
@@ -354,9 +355,9 @@ TEST(fallback, an_abandoned_call_gives_its_place_back) {
 TEST(fallback, observing_it_gives_its_place_back_at_once) {
   // The host abandons what the policy wants to hold, before it looks at the
   // redirect, and ignores that.
-  fallback f{simple(1), 1};
+  fallback f{simple_fallback(1), 1};
   random_source random;
-  env e{host::start(), random};
+  env e{fallback_rig::start(), random};
   call_info call;
   slot notes;
   f.admit(call, notes, e);
@@ -374,7 +375,7 @@ TEST(fallback, observing_it_gives_its_place_back_at_once) {
 // -- operation ----------------------------------------------------------------
 
 TEST(fallback, holds_without_an_end_of_its_own) {
-  host h{simple(), 1u};
+  fallback_rig h{simple_fallback(), 1u};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_EQ(h.calls.at(id).until, never);
@@ -384,13 +385,13 @@ TEST(fallback, holds_without_an_end_of_its_own) {
 }
 
 TEST(fallback, reconfigured_it_keeps_calls_with_their_alternative) {
-  host h{simple(3), 2u};
+  fallback_rig h{simple_fallback(3), 2u};
   std::vector<call_id> ids;
   for (int i = 0; i < 3; ++i) {
     ids.push_back(h.arrive());
     h.fail(ids.back());
   }
-  h.policy.reconfigure(simple(1), h.e);
+  h.policy.reconfigure(simple_fallback(1), h.e);
   EXPECT_EQ(h.policy.config().max_concurrent, 1u);
   EXPECT_EQ(h.count("running"), 3);
   h.fail(ids[0]);
@@ -408,7 +409,7 @@ TEST(fallback, reconfigured_it_keeps_calls_with_their_alternative) {
 
 TEST(fallback, obeys_the_commands_that_it_knows) {
   using enum operator_command;
-  host h{simple(), 1u};
+  fallback_rig h{simple_fallback(), 1u};
   auto id = h.arrive();
   h.fail(id);
   for (auto [c, known] :
@@ -427,7 +428,7 @@ TEST(fallback, obeys_the_commands_that_it_knows) {
 }
 
 TEST(fallback, wants_the_content_of_calls_to_be_kept) {
-  fallback f{simple(), 1};
+  fallback f{simple_fallback(), 1};
   EXPECT_TRUE(f.resends());
   EXPECT_EQ(f.kind(), "fallback");
   EXPECT_EQ(f.state(), "");

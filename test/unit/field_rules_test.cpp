@@ -28,7 +28,7 @@ namespace {
 using texts = std::vector<std::string>;
 
 // One field for each rule.
-struct trip {
+struct trip_config {
   vehicle by = vehicle::bicycle;
   std::string to;
   std::int64_t gears = 1;
@@ -42,7 +42,7 @@ struct trip {
   texts bags;
 };
 
-void describe(field_visitor& v, trip& c) {
+void describe(field_visitor& v, trip_config& c) {
   constexpr range<std::int64_t> any{0, 9};
   v.choice({"by", "how"}, c.by);
   v.on({.key = "to",
@@ -82,71 +82,73 @@ void describe(field_visitor& v, trip& c) {
 using pairs = std::map<std::string, std::string>;
 
 // A trip with which nothing is wrong, and `more`.
-pairs with(pairs more) {
+pairs trip_with(pairs more) {
   more.insert({{"to", "Ulm"}, {"miles", "7"}, {"most", "3"}});
   return more;
 }
 
-problems read(const pairs& from) {
-  trip c;
+problems read_trip(const pairs& from) {
+  trip_config c;
   return read_settings(settings_from_text(from), "trip", c, "f:1:1");
 }
 
 std::string first_text(const pairs& from) {
-  auto found = read(from);
+  auto found = read_trip(from);
   return found.empty() ? "" : to_text(found.front());
 }
 
 TEST(field_rules, let_pass_what_keeps_them) {
-  EXPECT_EQ(to_text(read(with({}))), "");
-  EXPECT_EQ(to_text(read(with({{"by", "train"}, {"seat", "7a"}}))), "");
-  EXPECT_EQ(to_text(read({{"to", "Ulm"}, {"minutes", "7"}, {"least", "3"}})),
+  EXPECT_EQ(to_text(read_trip(trip_with({}))), "");
+  EXPECT_EQ(to_text(read_trip(trip_with({{"by", "train"}, {"seat", "7a"}}))),
             "");
+  EXPECT_EQ(
+    to_text(read_trip({{"to", "Ulm"}, {"minutes", "7"}, {"least", "3"}})), "");
 }
 
 TEST(field_rules, demand_what_is_required_at_the_place_of_the_table) {
   EXPECT_EQ(
-    kinds_and_keys(read({})),
+    kinds_and_keys(read_trip({})),
     (texts{"missing trip.to", "missing trip.miles", "missing trip.least"}));
   EXPECT_EQ(first_text({}),
             "f:1:1: trip.to: is missing, allowed: the name of a town");
 }
 
 TEST(field_rules, demand_what_is_required_only_where_it_applies) {
-  EXPECT_EQ(kinds_and_keys(read(with({{"by", "plane"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(trip_with({{"by", "plane"}}))),
             texts{"missing trip.seat"});
 }
 
 TEST(field_rules, take_a_misspelled_key_for_the_one_that_is_missing) {
-  auto from = with({{"by", "plane"}, {"saet", "7a"}});
-  EXPECT_EQ(kinds_and_keys(read(from)), texts{"unknown trip.saet"});
+  auto from = trip_with({{"by", "plane"}, {"saet", "7a"}});
+  EXPECT_EQ(kinds_and_keys(read_trip(from)), texts{"unknown trip.saet"});
   // But not where the right one is given, too.
-  EXPECT_EQ(kinds_and_keys(read(with({{"ot", "Ulm"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(trip_with({{"ot", "Ulm"}}))),
             texts{"unknown trip.ot"});
 }
 
 TEST(field_rules, refuse_what_does_not_apply) {
-  EXPECT_EQ(kinds_and_keys(read(with({{"seat", "7a"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(trip_with({{"seat", "7a"}}))),
             texts{"relation trip.seat"});
-  EXPECT_EQ(first_text(with({{"seat", "7a"}})),
+  EXPECT_EQ(first_text(trip_with({{"seat", "7a"}})),
             "trip.seat: seat applies to by \"train\" or \"plane\" only, "
             "this is \"bicycle\"");
-  EXPECT_EQ(kinds_and_keys(
-              read(with({{"by", "train"}, {"seat", "1"}, {"gears", "3"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(
+              trip_with({{"by", "train"}, {"seat", "1"}, {"gears", "3"}}))),
             texts{"relation trip.gears"});
 }
 
 TEST(field_rules, know_the_values_of_booleans) {
-  EXPECT_EQ(kinds_and_keys(
-              read(with({{"return_trip", "false"}, {"back_on", "Monday"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(
+              trip_with({{"return_trip", "false"}, {"back_on", "Monday"}}))),
             texts{"relation trip.back_on"});
-  EXPECT_EQ(
-    to_text(read(with({{"return_trip", "true"}, {"back_on", "Monday"}}))), "");
+  EXPECT_EQ(to_text(read_trip(
+              trip_with({{"return_trip", "true"}, {"back_on", "Monday"}}))),
+            "");
 }
 
 TEST(field_rules, say_nothing_of_what_hangs_on_a_choice_that_is_wrong) {
-  EXPECT_EQ(kinds_and_keys(
-              read(with({{"by", "boat"}, {"seat", "7a"}, {"gears", "3"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(
+              trip_with({{"by", "boat"}, {"seat", "7a"}, {"gears", "3"}}))),
             texts{"range trip.by"});
 }
 
@@ -154,9 +156,9 @@ TEST(field_rules, want_one_of_a_group) {
   EXPECT_EQ(first_text({{"to", "Ulm"}, {"most", "3"}}),
             "f:1:1: trip.miles: is missing, allowed: 0 to 1000, or else "
             "minutes");
-  EXPECT_EQ(first_text(with({{"minutes", "5"}})),
+  EXPECT_EQ(first_text(trip_with({{"minutes", "5"}})),
             "trip.minutes: cannot be given beside miles");
-  EXPECT_EQ(kinds_and_keys(read(with({{"minutes", "5"}}))),
+  EXPECT_EQ(kinds_and_keys(read_trip(trip_with({{"minutes", "5"}}))),
             texts{"relation trip.minutes"});
 }
 
@@ -166,16 +168,16 @@ TEST(field_rules, name_what_may_stand_for_a_required_field) {
 }
 
 TEST(field_rules, refuse_what_is_empty_though_it_must_not_be) {
-  settings from = settings_from_text(with({}));
+  settings from = settings_from_text(trip_with({}));
   from["bags"].value = std::vector<setting>{};
-  trip c;
+  trip_config c;
   auto found = read_settings(from, "trip", c);
   EXPECT_EQ(kinds_and_keys(found), texts{"missing trip.bags"});
   EXPECT_EQ(found[0].message, "is empty, allowed: a list of at least one bag");
 }
 
 TEST(field_rules, name_only_the_keys_that_apply) {
-  auto text = first_text(with({{"colour", "red"}}));
+  auto text = first_text(trip_with({{"colour", "red"}}));
   EXPECT_EQ(text, "trip.colour: unknown key, known keys: by, to, gears, "
                   "return_trip, miles, minutes, least, most, bags");
 }
@@ -195,22 +197,22 @@ void describe(field_visitor& v, store& c) {
 
 TEST(field_rules, want_what_a_field_needs_beside_it) {
   store c;
-  auto read = [&](const pairs& from) {
+  auto read_store = [&](const pairs& from) {
     return read_settings(settings_from_text(from), "s", c);
   };
-  EXPECT_EQ(to_text(read({{"ttl", "1s"}, {"keys", "2"}})), "");
-  auto found = read({{"ttl", "1s"}});
+  EXPECT_EQ(to_text(read_store({{"ttl", "1s"}, {"keys", "2"}})), "");
+  auto found = read_store({{"ttl", "1s"}});
   EXPECT_EQ(kinds_and_keys(found), texts{"relation s.ttl"});
   EXPECT_EQ(found[0].message, "ttl applies with keys or all only");
   // It is there, if under another name.
-  EXPECT_EQ(kinds_and_keys(read({{"ttl", "1s"}, {"kesy", "2"}})),
+  EXPECT_EQ(kinds_and_keys(read_store({{"ttl", "1s"}, {"kesy", "2"}})),
             texts{"unknown s.kesy"});
 }
 
 // -- changes ------------------------------------------------------------------
 
 TEST(changed_settings, lack_nothing) {
-  trip c;
+  trip_config c;
   c.to = "Ulm";
   auto change = [&](const pairs& set) {
     return kinds_and_keys(change_settings(settings_from_text(set), "trip", c));
@@ -230,7 +232,7 @@ TEST(changed_settings, lack_nothing) {
 // -- values set in code -------------------------------------------------------
 
 TEST(range_checker, does_not_look_at_what_does_not_apply) {
-  trip c;
+  trip_config c;
   c.gears = 10;
   EXPECT_EQ(kinds_and_keys(problems_of(c, "t")), texts{"range t.gears"});
   c.by = vehicle::train;
@@ -238,7 +240,7 @@ TEST(range_checker, does_not_look_at_what_does_not_apply) {
 }
 
 TEST(field_lister, tells_what_is_required_and_what_applies) {
-  trip c;
+  trip_config c;
   auto rows = rows_of(c);
   EXPECT_TRUE(rows[1].required);
   EXPECT_EQ(rows[1].allowed, "the name of a town");

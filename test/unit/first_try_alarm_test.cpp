@@ -1,6 +1,7 @@
-#include <caisson/first_try_alarm.hpp>
+#include <caisson/detail/first_try_alarm.hpp>
 
 #include <support/retrying.hpp>
+#include <support/times.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,10 +17,8 @@ using namespace std::chrono_literals;
 
 using strings = std::vector<std::string>;
 
-constexpr auto start = time_point{} + 1h;
-
 // Adds `n` calls, of which some succeed at once and some in the end.
-void add(first_try_alarm& a, int n, int at_once, int in_the_end,
+void add(detail::first_try_alarm& a, int n, int at_once, int in_the_end,
          time_point now) {
   for (int i = 0; i < n; ++i) {
     a.add_first(i < at_once, now);
@@ -40,7 +39,7 @@ TEST(first_try_alarm, is_raised_when_retries_hide_failures) {
                                   {100, 0, 80, true},
                                   {100, 0, 79, false},
                                   {100, 100, 100, false}}) {
-    first_try_alarm a{{}};
+    detail::first_try_alarm a{{}};
     add(a, x.calls, x.at_once, x.in_the_end, start);
     EXPECT_EQ(a.update(start), x.raised) << x.at_once << " " << x.in_the_end;
     EXPECT_EQ(a.raised(), x.raised);
@@ -49,14 +48,14 @@ TEST(first_try_alarm, is_raised_when_retries_hide_failures) {
 }
 
 TEST(first_try_alarm, is_cleared_half_way_up) {
-  first_try_alarm a{{}};
+  detail::first_try_alarm a{{}};
   add(a, 100, 0, 100, start);
   EXPECT_TRUE(a.update(start));
   // 899 of 1000, then 900 of 1000.
   add(a, 899, 899, 899, start);
   a.add_first(false, start);
   EXPECT_FALSE(a.update(start));
-  first_try_alarm b{{}};
+  detail::first_try_alarm b{{}};
   add(b, 100, 0, 100, start);
   EXPECT_TRUE(b.update(start));
   add(b, 900, 900, 900, start);
@@ -65,7 +64,7 @@ TEST(first_try_alarm, is_cleared_half_way_up) {
 }
 
 TEST(first_try_alarm, stays_while_calls_fail_too) {
-  first_try_alarm a{{}};
+  detail::first_try_alarm a{{}};
   add(a, 100, 50, 100, start);
   EXPECT_TRUE(a.update(start));
   add(a, 1'000, 500, 500, start);
@@ -74,7 +73,7 @@ TEST(first_try_alarm, stays_while_calls_fail_too) {
 }
 
 TEST(first_try_alarm, forgets_what_is_older_than_its_window) {
-  first_try_alarm a{{}};
+  detail::first_try_alarm a{{}};
   EXPECT_EQ(a.wakeup(), never);
   add(a, 60, 0, 60, start);
   add(a, 40, 0, 40, start + 5s);
@@ -89,7 +88,7 @@ TEST(first_try_alarm, forgets_what_is_older_than_its_window) {
 }
 
 TEST(first_try_alarm, can_be_switched_off) {
-  first_try_alarm a{{.first_try = 0}};
+  detail::first_try_alarm a{{.first_try = 0}};
   add(a, 1'000, 0, 1'000, start);
   EXPECT_FALSE(a.update(start));
   a.change({}, start);
@@ -104,19 +103,19 @@ TEST(first_try_alarm, can_be_switched_off) {
 // -- in a retrier -------------------------------------------------------------
 
 retrier_config watched() {
-  auto c = simple();
+  auto c = simple_retrier();
   c.alarm_minimum_calls = 10;
   return c;
 }
 
-void recovers(host& h) {
+void recovers(retrier_rig& h) {
   auto id = h.arrive();
   backoff_after(h, id);
   h.finish(id);
 }
 
 TEST(retrier_alarm, tells_once_and_counts) {
-  host h{watched()};
+  retrier_rig h{watched()};
   for (int i = 0; i < 30; ++i)
     recovers(h);
   EXPECT_EQ(h.count("alarm"), 1);
@@ -131,7 +130,7 @@ TEST(retrier_alarm, tells_once_and_counts) {
 }
 
 TEST(retrier_alarm, counts_each_try_apart) {
-  host h{watched()};
+  retrier_rig h{watched()};
   h.finish(h.arrive());
   recovers(h);
   auto id = h.arrive();
@@ -148,7 +147,7 @@ TEST(retrier_alarm, counts_each_try_apart) {
 }
 
 TEST(retrier_alarm, a_first_try_that_is_cut_off_has_failed) {
-  host h{watched()};
+  retrier_rig h{watched()};
   h.abandon(h.arrive());
   h.abandon(h.arrive(), errc::cancelled);
   EXPECT_EQ(h.count("first_try_failed"), 1);
@@ -160,7 +159,7 @@ TEST(retrier_alarm, a_first_try_that_is_cut_off_has_failed) {
 
 TEST(retrier_alarm, goes_with_a_reset_and_with_its_setting) {
   for (bool by_setting : {false, true}) {
-    host h{watched()};
+    retrier_rig h{watched()};
     for (int i = 0; i < 10; ++i)
       recovers(h);
     EXPECT_EQ(h.count("alarm"), 1);

@@ -12,7 +12,7 @@ namespace {
 // -- tokens given back --------------------------------------------------------
 
 TEST(limiter, gives_back_the_tokens_of_calls_that_never_reached_the_worker) {
-  host h{some(10, 1s, 2)};
+  limiter_rig h{some_limiter(10, 1s, 2)};
   auto a = h.arrive(heavy(2));
   EXPECT_EQ(h.count("tokens"), 0);
   h.fail(a, errc::breaker_open, false);
@@ -34,7 +34,7 @@ TEST(limiter, gives_back_the_tokens_of_calls_that_never_reached_the_worker) {
 }
 
 TEST(limiter, gives_back_no_more_than_the_bucket_holds) {
-  host h{some(10, 1s, 2)};
+  limiter_rig h{some_limiter(10, 1s, 2)};
   auto a = h.arrive(heavy(2));
   h.advance(150ms);
   h.fail(a, errc::queue_full, false);
@@ -46,7 +46,7 @@ TEST(limiter, gives_back_no_more_than_the_bucket_holds) {
 }
 
 TEST(limiter, serves_a_waiter_from_tokens_that_came_back) {
-  host h{some(10, 1s, 1, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 1, 1s)};
   auto a = h.arrive();
   auto b = h.arrive();
   h.fail(a, errc::breaker_open, false);
@@ -54,7 +54,7 @@ TEST(limiter, serves_a_waiter_from_tokens_that_came_back) {
 }
 
 TEST(limiter, keeps_the_price_of_a_call_that_succeeded) {
-  host h{some(10, 1s, 1)};
+  limiter_rig h{some_limiter(10, 1s, 1)};
   auto a = h.arrive();
   h.finish(a);
   EXPECT_EQ(h.count("tokens"), 0);
@@ -64,7 +64,7 @@ TEST(limiter, keeps_the_price_of_a_call_that_succeeded) {
 // -- drained by a result ------------------------------------------------------
 
 TEST(limiter, is_drained_by_a_worker_that_says_when_to_come_back) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   h.finish(a, error_of_worker(2s));
   EXPECT_EQ(h.count("tokens"), 0);
@@ -80,7 +80,7 @@ TEST(limiter, is_drained_by_a_worker_that_says_when_to_come_back) {
 }
 
 TEST(limiter, is_drained_by_a_worker_that_says_it_is_limited) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   auto b = h.arrive();
   h.finish(a, answered(outcome::failure(errc::rate_limited, true)));
@@ -97,7 +97,7 @@ TEST(limiter, is_not_drained_by_layers_and_gates_further_in) {
   for (auto code : {errc::breaker_open, errc::rate_limited, errc::queue_full,
                     errc::wait_timeout, errc::deadline_exceeded})
     for (auto reached : {false, true}) {
-      host h{some(10, 1s, 5)};
+      limiter_rig h{some_limiter(10, 1s, 5)};
       auto a = h.arrive();
       h.finish(a, outcome::failure(code, reached, 5s));
       EXPECT_EQ(h.count("drained"), 0) << name_of(code);
@@ -113,15 +113,15 @@ TEST(limiter, is_not_drained_by_other_results) {
     outcome::failure(errc::worker_down, true),
   };
   for (auto& o : others) {
-    host h{some(10, 1s, 5)};
+    limiter_rig h{some_limiter(10, 1s, 5)};
     auto a = h.arrive();
     h.finish(a, o);
     EXPECT_EQ(h.count("drained"), 0);
     EXPECT_GE(h.count("tokens"), 4);
   }
-  auto config = some(10, 1s, 5);
+  auto config = some_limiter(10, 1s, 5);
   config.drain_on_rejection = false;
-  host h{config};
+  limiter_rig h{config};
   auto a = h.arrive();
   auto b = h.arrive();
   h.finish(a, error_of_worker(2s));
@@ -130,7 +130,7 @@ TEST(limiter, is_not_drained_by_other_results) {
 }
 
 TEST(limiter, keeps_the_longer_of_two_drains) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -142,7 +142,7 @@ TEST(limiter, keeps_the_longer_of_two_drains) {
 }
 
 TEST(limiter, gives_nothing_back_while_it_is_drained) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -157,7 +157,7 @@ TEST(limiter, gives_nothing_back_while_it_is_drained) {
 }
 
 TEST(limiter, holds_the_bucket_empty_until_the_later_of_two_drains_ends) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -170,7 +170,7 @@ TEST(limiter, holds_the_bucket_empty_until_the_later_of_two_drains_ends) {
 }
 
 TEST(limiter, takes_tokens_back_again_after_a_reset_ended_a_drain) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   h.finish(a, error_of_worker(2s));
   command(h, operator_command::reset);
@@ -180,13 +180,13 @@ TEST(limiter, takes_tokens_back_again_after_a_reset_ended_a_drain) {
 }
 
 TEST(limiter, lets_waiters_time_out_when_a_drain_delays_their_turn) {
-  host h{some(10, 1s, 1, 200ms)};
+  limiter_rig h{some_limiter(10, 1s, 1, 200ms)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
   h.advance_to(50ms);
   h.finish(a, error_of_worker(1s));
-  EXPECT_EQ(h.policy.wakeup(), host::start() + 1150ms);
+  EXPECT_EQ(h.policy.wakeup(), limiter_rig::start() + 1150ms);
   h.advance_to(200ms - 1ns);
   EXPECT_EQ(h.where(b), place::held);
   h.advance_to(200ms);
@@ -200,7 +200,7 @@ TEST(limiter, lets_waiters_time_out_when_a_drain_delays_their_turn) {
 }
 
 TEST(limiter, is_closed_for_good_by_a_worker_that_never_wants_to_be_asked) {
-  host h{some(10, 1s, 1, unlimited)};
+  limiter_rig h{some_limiter(10, 1s, 1, unlimited)};
   auto a = h.arrive();
   h.finish(a, error_of_worker(unlimited));
   auto b = h.arrive();
@@ -214,7 +214,7 @@ TEST(limiter, is_closed_for_good_by_a_worker_that_never_wants_to_be_asked) {
 // -- the clock ----------------------------------------------------------------
 
 TEST(limiter, does_not_change_its_balance_when_the_clock_steps_back) {
-  host h{some(10, 1s, 2)};
+  limiter_rig h{some_limiter(10, 1s, 2)};
   h.advance(10s);
   h.arrive();
   EXPECT_EQ(h.count("tokens"), 1);
@@ -232,20 +232,20 @@ TEST(limiter, does_not_change_its_balance_when_the_clock_steps_back) {
 }
 
 TEST(limiter, grants_nothing_for_time_that_stands_still) {
-  host h{some(1'000'000'000, 1s, 1)};
+  limiter_rig h{some_limiter(1'000'000'000, 1s, 1)};
   h.arrive();
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
 
 TEST(limiter, works_at_both_ends_of_time) {
-  host early{some(10, 1s, 1)};
+  limiter_rig early{some_limiter(10, 1s, 1)};
   early.e.now = time_point{duration{-5s}};
   early.arrive();
   EXPECT_EQ(early.where(early.arrive()), place::rejected);
   early.e.now = time_point{};
   EXPECT_EQ(early.where(early.arrive()), place::below);
-  host late{some(1, 365 * 24h, 1, unlimited)};
+  limiter_rig late{some_limiter(1, 365 * 24h, 1, unlimited)};
   late.e.now = never - 1s;
   late.arrive();
   auto b = late.arrive();
@@ -256,36 +256,36 @@ TEST(limiter, works_at_both_ends_of_time) {
 // -- changes in use -----------------------------------------------------------
 
 TEST(limiter, keeps_its_tokens_when_it_is_reconfigured) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   h.arrive(heavy(2));
   h.advance(50ms);
-  reconfigure(h, some(7, minute, 100));
+  reconfigure(h, some_limiter(7, minute, 100));
   EXPECT_EQ(h.count("tokens"), 3);
   h.arrive(heavy(3));
   // The half token that had come in counts at the new rate.
   auto half = (minute.count() + 13) / 14;
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, duration{half});
-  reconfigure(h, some(10, 1s, 1));
+  reconfigure(h, some_limiter(10, 1s, 1));
   h.advance(1s);
   h.arrive();
   EXPECT_EQ(h.count("tokens"), 0);
 }
 
 TEST(limiter, loses_the_tokens_above_a_smaller_burst) {
-  host h{some(10, 1s, 5)};
-  reconfigure(h, some(10, 1s, 2));
+  limiter_rig h{some_limiter(10, 1s, 5)};
+  reconfigure(h, some_limiter(10, 1s, 2));
   EXPECT_EQ(h.count("tokens"), 2);
-  reconfigure(h, some(10, 1s, 5));
+  reconfigure(h, some_limiter(10, 1s, 5));
   EXPECT_EQ(h.count("tokens"), 2);
 }
 
 TEST(limiter, serves_its_waiters_at_the_new_rate) {
-  host h{some(1, 1s, 1, 10s)};
+  limiter_rig h{some_limiter(1, 1s, 1, 10s)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
   h.advance_to(500ms);
-  reconfigure(h, some(10, 1s, 1));
+  reconfigure(h, some_limiter(10, 1s, 1));
   EXPECT_EQ(h.where(b), place::held);
   h.advance_to(550ms);
   EXPECT_EQ(h.where(b), place::below);
@@ -294,11 +294,11 @@ TEST(limiter, serves_its_waiters_at_the_new_rate) {
 }
 
 TEST(limiter, turns_away_waiters_that_became_too_heavy) {
-  host h{some(10, 1s, 4, 10s)};
+  limiter_rig h{some_limiter(10, 1s, 4, 10s)};
   h.arrive(heavy(4));
   auto b = h.arrive(heavy(3));
   auto c = h.arrive(heavy(2));
-  reconfigure(h, some(10, 1s, 2, 10s));
+  reconfigure(h, some_limiter(10, 1s, 2, 10s));
   EXPECT_EQ(h.where(b), place::rejected);
   EXPECT_EQ(h.calls.at(b).code, errc::rate_limited);
   EXPECT_EQ(h.where(c), place::held);
@@ -310,7 +310,7 @@ TEST(limiter, turns_away_waiters_that_became_too_heavy) {
 // -- commands -----------------------------------------------------------------
 
 TEST(limiter, is_full_again_after_a_reset_and_keeps_calls) {
-  host h{some(10, 1s, 2, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 2, 1s)};
   h.arrive(heavy(2));
   auto b = h.arrive();
   auto c = h.arrive(heavy(2));
@@ -326,7 +326,7 @@ TEST(limiter, is_full_again_after_a_reset_and_keeps_calls) {
 }
 
 TEST(limiter, knows_no_operator_states) {
-  host h{some(1, 1s, 1)};
+  limiter_rig h{some_limiter(1, 1s, 1)};
   EXPECT_TRUE(command(h, operator_command::enable));
   EXPECT_FALSE(command(h, operator_command::force_open));
   EXPECT_FALSE(command(h, operator_command::force_closed));

@@ -11,24 +11,26 @@
 namespace caisson::test {
 namespace {
 
+using texts = std::vector<std::string>;
+
 // -- configuration ------------------------------------------------------------
 
 TEST(limiter, refuses_settings_that_contradict_each_other) {
-  using texts = std::vector<std::string>;
-  EXPECT_EQ(kinds_and_keys(problems_of(some(1'000'001, 1ms, 1))),
+  EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1'000'001, 1ms, 1))),
             texts{"relation rate"});
   // What is out of range is told once.
-  EXPECT_EQ(kinds_and_keys(problems_of(some(1, 999ns, 1))), texts{"range per"});
-  EXPECT_EQ(kinds_and_keys(problems_of(some(1, 1s, 1, 1ns, 0))),
+  EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1, 999ns, 1))),
+            texts{"range per"});
+  EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1, 1s, 1, 1ns, 0))),
             texts{"relation max_waiters"});
-  EXPECT_THROW(limiter{some(1, 1s, 0)}, config_error);
-  EXPECT_NO_THROW(limiter{some(1'000'000'000, 1s, 1'000'000)});
-  EXPECT_NO_THROW(limiter{some(1, 365 * 24h, 1, unlimited, 1)});
-  EXPECT_NO_THROW(limiter{some(1, 1s, 1, 0ns, 0)});
+  EXPECT_THROW(limiter{some_limiter(1, 1s, 0)}, config_error);
+  EXPECT_NO_THROW(limiter{some_limiter(1'000'000'000, 1s, 1'000'000)});
+  EXPECT_NO_THROW(limiter{some_limiter(1, 365 * 24h, 1, unlimited, 1)});
+  EXPECT_NO_THROW(limiter{some_limiter(1, 1s, 1, 0ns, 0)});
 }
 
 TEST(limiter, is_called_limiter_and_has_no_states) {
-  host h{some(3, 1s, 1)};
+  limiter_rig h{some_limiter(3, 1s, 1)};
   EXPECT_EQ(h.policy.kind(), "limiter");
   EXPECT_EQ(h.policy.state(), "");
   EXPECT_EQ(h.policy.config().rate, 3);
@@ -39,7 +41,7 @@ TEST(limiter, is_called_limiter_and_has_no_states) {
 // -- the rate -----------------------------------------------------------------
 
 TEST(limiter, passes_a_burst_and_then_one_call_per_interval) {
-  host h{some(10, 1s, 3)};
+  limiter_rig h{some_limiter(10, 1s, 3)};
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(h.where(h.arrive()), place::below);
   auto d = h.arrive();
@@ -59,7 +61,7 @@ TEST(limiter, passes_a_burst_and_then_one_call_per_interval) {
 }
 
 TEST(limiter, stores_no_more_than_a_burst) {
-  host h{some(10, 1s, 3)};
+  limiter_rig h{some_limiter(10, 1s, 3)};
   h.arrive(heavy(3));
   EXPECT_EQ(h.count("tokens"), 0);
   h.advance(1h);
@@ -68,7 +70,7 @@ TEST(limiter, stores_no_more_than_a_burst) {
 }
 
 TEST(limiter, tells_its_tokens_as_of_the_last_call) {
-  host h{some(10, 1s, 3)};
+  limiter_rig h{some_limiter(10, 1s, 3)};
   EXPECT_EQ(h.count("tokens"), 3);
   h.arrive();
   EXPECT_EQ(h.count("tokens"), 2);
@@ -84,7 +86,7 @@ TEST(limiter, tells_its_tokens_as_of_the_last_call) {
 // Takes a token whenever there is one and counts how many it got by `end`.
 std::int64_t greedy(limiter_config c, duration end) {
   random_source random;
-  env e{host::start(), random};
+  env e{limiter_rig::start(), random};
   limiter l{std::move(c)};
   std::int64_t n = 0;
   for (call_id id = 1;; ++id) {
@@ -96,7 +98,7 @@ std::int64_t greedy(limiter_config c, duration end) {
       ++n;
     } else {
       e.now += d.retry_after;
-      if (e.now > host::start() + end)
+      if (e.now > limiter_rig::start() + end)
         return n;
     }
   }
@@ -128,13 +130,13 @@ TEST(limiter, sells_exactly_burst_and_rate_times_time) {
     {1000, 1us, 1, 1us, 1 + 1000},
   };
   for (auto& r : table)
-    EXPECT_EQ(greedy(some(r.rate, r.per, r.burst), r.time), r.expected)
+    EXPECT_EQ(greedy(some_limiter(r.rate, r.per, r.burst), r.time), r.expected)
       << r.rate << " per " << to_text(r.per) << ", burst " << r.burst;
 }
 
 TEST(limiter, sells_the_same_to_a_queue_as_to_a_greedy_source) {
   for (auto rate : {3, 7, 999}) {
-    host h{some(rate, 1s, 2, unlimited, 100'000)};
+    limiter_rig h{some_limiter(rate, 1s, 2, unlimited, 100'000)};
     for (int i = 0; i < 2 + 10 * rate + 5; ++i)
       h.arrive();
     h.advance_to(10s - 1ns);
@@ -148,7 +150,7 @@ TEST(limiter, sells_the_same_to_a_queue_as_to_a_greedy_source) {
 // -- weights ------------------------------------------------------------------
 
 TEST(limiter, weighs_calls) {
-  host h{some(10, 1s, 5)};
+  limiter_rig h{some_limiter(10, 1s, 5)};
   EXPECT_EQ(h.where(h.arrive(heavy(4))), place::below);
   auto b = h.arrive(heavy(3));
   EXPECT_EQ(h.where(b), place::rejected);
@@ -158,7 +160,7 @@ TEST(limiter, weighs_calls) {
 }
 
 TEST(limiter, refuses_a_call_that_is_heavier_than_the_burst_at_once) {
-  host h{some(10, 1s, 5, unlimited)};
+  limiter_rig h{some_limiter(10, 1s, 5, unlimited)};
   auto a = h.arrive(heavy(6));
   EXPECT_EQ(h.where(a), place::rejected);
   EXPECT_EQ(h.calls.at(a).code, errc::rate_limited);
@@ -171,7 +173,7 @@ TEST(limiter, refuses_a_call_that_is_heavier_than_the_burst_at_once) {
 // -- waiting ------------------------------------------------------------------
 
 TEST(limiter, serves_waiters_at_the_instants_that_the_rate_gives) {
-  host h{some(10, 1s, 1, 250ms)};
+  limiter_rig h{some_limiter(10, 1s, 1, 250ms)};
   EXPECT_EQ(h.where(h.arrive()), place::below);
   auto b = h.arrive();
   auto c = h.arrive();
@@ -181,7 +183,7 @@ TEST(limiter, serves_waiters_at_the_instants_that_the_rate_gives) {
   EXPECT_EQ(h.where(d), place::rejected);
   EXPECT_EQ(h.calls.at(d).code, errc::rate_limited);
   EXPECT_EQ(h.calls.at(d).retry_after, 300ms);
-  EXPECT_EQ(h.policy.wakeup(), host::start() + 100ms);
+  EXPECT_EQ(h.policy.wakeup(), limiter_rig::start() + 100ms);
   h.advance_to(100ms - 1ns);
   EXPECT_EQ(h.where(b), place::held);
   h.advance_to(100ms);
@@ -195,22 +197,22 @@ TEST(limiter, serves_waiters_at_the_instants_that_the_rate_gives) {
 }
 
 TEST(limiter, lets_a_call_wait_for_a_turn_at_exactly_the_end_of_max_wait) {
-  host h{some(10, 1s, 1, 100ms)};
+  limiter_rig h{some_limiter(10, 1s, 1, 100ms)};
   h.arrive();
   auto b = h.arrive();
   EXPECT_EQ(h.where(b), place::held);
-  EXPECT_EQ(h.calls.at(b).until, host::start() + 100ms);
+  EXPECT_EQ(h.calls.at(b).until, limiter_rig::start() + 100ms);
   h.advance_to(100ms);
   EXPECT_EQ(h.where(b), place::below);
   EXPECT_EQ(h.calls.at(b).descents, 1);
   EXPECT_EQ(h.count("timed_out"), 0);
-  host tight{some(10, 1s, 1, 100ms - 1ns)};
+  limiter_rig tight{some_limiter(10, 1s, 1, 100ms - 1ns)};
   tight.arrive();
   EXPECT_EQ(tight.where(tight.arrive()), place::rejected);
 }
 
 TEST(limiter, refuses_a_turn_at_or_after_the_deadline_and_changes_nothing) {
-  host h{some(10, 1s, 1, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 1, 1s)};
   h.arrive();
   auto b = h.arrive(due_at(100ms));
   EXPECT_EQ(h.where(b), place::rejected);
@@ -224,7 +226,7 @@ TEST(limiter, refuses_a_turn_at_or_after_the_deadline_and_changes_nothing) {
 }
 
 TEST(limiter, refuses_when_its_queue_is_full_and_says_when_to_come_back) {
-  host h{some(10, 1s, 1, 1s, 2)};
+  limiter_rig h{some_limiter(10, 1s, 1, 1s, 2)};
   for (int i = 0; i < 3; ++i)
     h.arrive();
   auto d = h.arrive();
@@ -235,7 +237,7 @@ TEST(limiter, refuses_when_its_queue_is_full_and_says_when_to_come_back) {
 }
 
 TEST(limiter, lets_no_light_call_overtake_a_heavy_one) {
-  host h{some(10, 1s, 4, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 4, 1s)};
   h.arrive(heavy(3));
   auto b = h.arrive(heavy(3));
   auto c = h.arrive(heavy(1));
@@ -249,7 +251,7 @@ TEST(limiter, lets_no_light_call_overtake_a_heavy_one) {
 }
 
 TEST(limiter, moves_the_others_up_when_a_waiter_gives_up) {
-  host h{some(10, 1s, 1, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 1, 1s)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -264,7 +266,7 @@ TEST(limiter, moves_the_others_up_when_a_waiter_gives_up) {
 }
 
 TEST(limiter, serves_a_light_call_at_once_when_the_heavy_one_before_it_goes) {
-  host h{some(10, 1s, 4, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 4, 1s)};
   h.arrive(heavy(3));
   auto b = h.arrive(heavy(4));
   auto c = h.arrive(heavy(1));
@@ -273,9 +275,9 @@ TEST(limiter, serves_a_light_call_at_once_when_the_heavy_one_before_it_goes) {
 }
 
 TEST(limiter, gives_the_tokens_to_waiters_first_if_the_wake_up_is_late) {
-  limiter l{some(10, 1s, 1, 1s)};
+  limiter l{some_limiter(10, 1s, 1, 1s)};
   random_source random;
-  env e{host::start(), random};
+  env e{limiter_rig::start(), random};
   call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
@@ -286,13 +288,13 @@ TEST(limiter, gives_the_tokens_to_waiters_first_if_the_wake_up_is_late) {
   ASSERT_EQ(e.actions.size(), 1u);
   EXPECT_EQ(e.actions[0].call, 2u);
   // Four tokens were lost to the late wake-up: the bucket holds one.
-  EXPECT_EQ(l.wakeup(), host::start() + 600ms);
+  EXPECT_EQ(l.wakeup(), limiter_rig::start() + 600ms);
 }
 
 TEST(limiter, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
-  limiter l{some(10, 1s, 1, 100ms)};
+  limiter l{some_limiter(10, 1s, 1, 100ms)};
   random_source random;
-  env e{host::start(), random};
+  env e{limiter_rig::start(), random};
   call_info a, b;
   slot na, nb;
   a.id = 1, b.id = 2;
@@ -306,9 +308,9 @@ TEST(limiter, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
 }
 
 TEST(limiter, gives_back_the_tokens_of_a_granted_call_that_never_went_down) {
-  limiter l{some(10, 1s, 1, 1s)};
+  limiter l{some_limiter(10, 1s, 1, 1s)};
   random_source random;
-  env e{host::start(), random};
+  env e{limiter_rig::start(), random};
   call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
@@ -323,7 +325,7 @@ TEST(limiter, gives_back_the_tokens_of_a_granted_call_that_never_went_down) {
 }
 
 TEST(limiter, forgets_at_once_a_call_that_it_only_observes) {
-  host h{some(10, 1s, 1, 1s)};
+  limiter_rig h{some_limiter(10, 1s, 1, 1s)};
   h.arrive();
   auto b = h.arrive();
   ASSERT_EQ(h.where(b), place::held);
@@ -331,7 +333,7 @@ TEST(limiter, forgets_at_once_a_call_that_it_only_observes) {
   EXPECT_EQ(h.count("waiting"), 0);
   EXPECT_EQ(h.policy.wakeup(), never);
   auto c = h.arrive();
-  EXPECT_EQ(h.policy.wakeup(), host::start() + 100ms);
+  EXPECT_EQ(h.policy.wakeup(), limiter_rig::start() + 100ms);
   EXPECT_EQ(h.where(c), place::held);
 }
 

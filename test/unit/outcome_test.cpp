@@ -2,6 +2,8 @@
 #include <caisson/policy.hpp>
 #include <caisson/policy_config.hpp>
 
+#include <support/judging.hpp>
+
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -9,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -20,25 +22,6 @@ outcome foreign(std::string_view category, std::uint8_t code) {
   o.code = code;
   o.category = category_hash(category);
   return o;
-}
-
-// A host that remembers what was thrown.
-struct listener final : env {
-  listener() : env(time_point{}, source) {}
-  void callback_threw(std::string_view function,
-                      std::string_view what) override {
-    threw.push_back(std::string{function} + ": " + std::string{what});
-  }
-  random_source source{1};
-  std::vector<std::string> threw;
-};
-
-verdict judged(const classifier& c, const outcome& o,
-               const list_meaning& lists) {
-  listener host;
-  auto v = c.judge(o, lists, host);
-  EXPECT_TRUE(host.threw.empty());
-  return v;
 }
 
 TEST(outcome, what_is_released_as_neutral_is_judged_by_nobody) {
@@ -193,7 +176,7 @@ TEST(classifier, a_function_that_throws_has_no_opinion) {
     throw 7;
   };
   for (auto& lists : {retry_lists, count_lists}) {
-    listener host;
+    listening_env host;
     EXPECT_EQ(c.judge(outcome::success(), lists, host), verdict::neutral);
     EXPECT_EQ(c.judge(outcome::failure(errc::worker_down, true), lists, host),
               verdict::neutral);
@@ -228,4 +211,4 @@ TEST(classifier, every_wrong_name_is_reported) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

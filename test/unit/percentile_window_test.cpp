@@ -1,5 +1,7 @@
 #include <caisson/detail/percentile_window.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>
@@ -13,8 +15,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr time_point zero{};
 
 TEST(percentile_window, forgets_a_step_at_a_time) {
   percentile_window w{10s, 5};

@@ -38,6 +38,11 @@ protected:
     only_stack(stack_with(GetParam())).policies.build().at(0));
 };
 
+TEST_P(every_kind, is_called_after_itself) {
+  EXPECT_EQ(machine().kind(), GetParam().name);
+  EXPECT_EQ(layer_->name(), GetParam().name);
+}
+
 TEST_P(every_kind, gives_each_of_its_numbers_one_name_in_lower_case) {
   std::set<std::string_view> names;
   for (const auto& m : metrics()) {

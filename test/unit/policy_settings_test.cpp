@@ -1,303 +1,287 @@
-// What each policy can be told: its fields with their types, ranges and
-// defaults. That a range is kept is tested once, with the reader and with the
-// checker; here is which one a field has.
-#include <caisson/schedule_settings.hpp>
-#include <caisson/stack.hpp>
-#include <caisson/supervision.hpp>
-
+// What policies, gates and the supervision of workers can be told: each field
+// by itself, as its row in the tables of the docs says.
+#include <support/kinds.hpp>
 #include <support/problem_texts.hpp>
+#include <support/stack_texts.hpp>
 
 #include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace caisson::test {
 namespace {
 
-TEST(policy_settings, of_a_deadline) {
-  EXPECT_EQ(problems_of(deadline_config{}), problems{});
-  EXPECT_EQ(fields_of(deadline_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-timeout | duration | 1s
-  1us to 365d
-min_left | duration | 0s
-  0s to 365d
-share | number | 1
-  0.001 to 1
-least | duration | 1ms
-  1us to 365d
-reserve | duration | 0s
-  0s to 365d
-)");
+using namespace std::chrono_literals;
+
+using strings = std::vector<std::string>;
+
+// -- tables of settings -------------------------------------------------------
+
+// One that a stack `s` has in TOML.
+struct settings_of {
+  std::string what;
+  // Where it begins, and the path of its keys.
+  std::string toml;
+  setting_path path;
+  // The settings with their defaults.
+  std::vector<field_row> rows;
+  // Those in a stack that was read.
+  std::function<std::vector<field_row>(const stack_entry&)> in;
+  // What its name is, if it has one and none is given.
+  std::string name = {};
+};
+
+void PrintTo(const settings_of& x, std::ostream* out) {
+  *out << x.what;
 }
 
-TEST(policy_settings, of_a_semaphore) {
-  EXPECT_EQ(problems_of(semaphore_config{}), problems{});
-  EXPECT_EQ(fields_of(semaphore_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-permits | integer | 10
-  1 to 1000000
-max_waiters | integer | 0
-  0 to 1000000
-max_wait | duration | unlimited
-  0s to unlimited
-order | choice | fifo
-  fifo, lifo
-)");
+settings_of settings_of_kind(const policy_kind& x) {
+  return {.what = x.name,
+          .toml = stack_with(x),
+          .path = setting_path{"stack"} / "s" / "layer" / 0,
+          .rows = x.rows(),
+          .in =
+            [](const stack_entry& s) {
+              return s.policies.build().at(0)->config_rows();
+            },
+          .name = x.name};
 }
 
-TEST(policy_settings, of_a_limiter) {
-  EXPECT_EQ(problems_of(limiter_config{}), problems{});
-  EXPECT_EQ(fields_of(limiter_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-rate | integer | 100
-  1 to 1000000000
-per | duration | 1s
-  1us to 365d
-burst | integer | 10
-  1 to 1000000
-max_wait | duration | 0s
-  0s to unlimited
-max_waiters | integer | 1000
-  0 to 1000000
-drain_on_rejection | boolean | true
-  true, false
-)");
+std::vector<settings_of> all_settings() {
+  std::vector<settings_of> all{
+    {.what = "gate",
+     .toml = "[stack.s]\n",
+     .path = setting_path{"stack"} / "s",
+     .rows = rows_of(gate_config{}),
+     .in = [](const stack_entry& s) { return rows_of(s.policies.config()); },
+     .name = "s"},
+    {.what = "supervision",
+     .toml = "[stack.s.worker]\n",
+     .path = setting_path{"stack"} / "s" / "worker",
+     .rows = rows_of(supervision_config{}),
+     .in = [](const stack_entry& s) { return rows_of(s.supervision); }}};
+  for (const auto& x : policy_kinds())
+    all.push_back(settings_of_kind(x));
+  return all;
 }
 
-TEST(policy_settings, of_a_breaker) {
-  EXPECT_EQ(problems_of(breaker_config{}), problems{});
-  EXPECT_EQ(fields_of(breaker_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-trip | choice or list | consecutive
-  consecutive, without_gap, rate_by_count, rate_by_time, score, )"
-            R"(or a list of these
-trip_if | choice | any
-  any, all
-threshold | integer | 5
-  1 to 1000000
-quiet_period | duration | 10s
-  1ms to unlimited
-failure_rate | number | 0.5
-  0.001 to 1
-slow_call | duration | unlimited
-  1ms to unlimited
-slow_rate | number | 0.5
-  0.001 to 1
-window_calls | integer | 100
-  1 to 1000000
-window_time | duration | 10s
-  1ms to 1d
-window_buckets | integer | 10
-  1 to 1000
-minimum_calls | integer | 20
-  1 to 1000000
-score | table | { limit = 1.2, load_weight = 0.4, failure_weight = 0.35, )"
-            R"(latency_weight = 0.25, failure_rate = 0.05, percentile = 0.99, )"
-            R"(latency = 800ms, window = 10s, baseline_window = 5min, )"
-            R"(baseline_step = 30s }
-  a table
-open | schedule | exponential 5s ×2 up to 1min, equal jitter
-  a duration, a table or a list of durations or tables
-eager_half_open | boolean | false
-  true, false
-probes | integer | 1
-  1 to 1000
-successes_to_close | integer | 0
-  0 to 1000
-probe_timeout | duration | 10s
-  1ms to 1h
-half_open_retry_after | duration | 50ms
-  1ms to 1h
-half_open_max | duration | 1min
-  1ms to unlimited
-after_half_open_max | choice | open
-  open, closed
-ramp | duration | 0s
-  0s to 1h
-ramp_from | number | 0.1
-  0 to 1
-count_attempt_timeouts | boolean | true
-  true, false
-initial | choice | closed
-  closed, half_open
-count_only | list | []
-  a list of strings
-ignore | list | []
-  a list of strings
-)");
+// -- what a field may be ------------------------------------------------------
+
+// The two ends of what is allowed, if these are numbers or durations. One that
+// is the end of the type itself cannot be passed.
+struct bounds_of_field {
+  std::string lo;
+  std::string hi;
+  // Just outside; empty if nothing is.
+  std::string below;
+  std::string above;
+  bool default_is_within = false;
+};
+
+// A value without its quotes.
+std::string bare(std::string_view value) {
+  return std::string{value.starts_with('\'') ? value.substr(1, value.size() - 2)
+                                             : value};
 }
 
-TEST(policy_settings, of_a_retrier) {
-  EXPECT_EQ(problems_of(retrier_config{}), problems{});
-  EXPECT_EQ(fields_of(retrier_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-max_attempts | integer (attempts) | 3
-  0 to 1000
-backoff | schedule | exponential 50ms ×2 up to 2s, full jitter
-  a duration, a table or a list of durations or tables
-retry_after_cap | duration | unlimited
-  0s to unlimited
-idempotent | boolean | false
-  true, false
-idempotency_keys | boolean | false
-  true, false
-heed_breakers | boolean | true
-  true, false
-retry_on | list | []
-  a list of strings
-fail_on | list | []
-  a list of strings
-budget | boolean | true
-  true, false
-budget_ratio | number (retries) | 0.2
-  0 to 1
-budget_reserve | integer (retries per second) | 10
-  0 to 1000000
-budget_ttl | duration | 10s
-  1s to 1min
-budget_timeout_cost | integer (retries) | 1
-  1 to 100
-budget_rejection_cost | integer (retries) | 1
-  0 to 100
-budget_name | string | ""
-  any text
-unsafe | boolean | false
-  true, false
-verify_timeout | duration | 1s
-  1ms to 1h
-verify_attempts | integer (looks) | 3
-  1 to 100
-verify_pause | duration | 100ms
-  1ms to 1h
-alarm_first_try | number | 0.8
-  0 to 1
-alarm_window | duration | 10s
-  1s to 1h
-alarm_minimum_calls | integer (calls) | 100
-  1 to 1000000
-)");
+bool is_of(const field_row& row, std::string_view type) {
+  return row.type.starts_with(type);
 }
 
-TEST(policy_settings, of_a_batcher) {
-  EXPECT_EQ(problems_of(batcher_config{}), problems{});
-  EXPECT_EQ(fields_of(batcher_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-max_items | integer (items) | 100
-  1 to 100000
-max_delay | duration | 10ms
-  0s to 1h
-max_outstanding | integer (batches) | 4
-  1 to 1000
-max_waiting | integer (items) | 10000
-  1 to 1000000
-deadline_margin | duration | 5ms
-  0s to 1h
-)");
+std::optional<bounds_of_field> bounds_of(const field_row& row) {
+  std::string lo, hi;
+  if (auto i = row.allowed.find(" to "); i != std::string::npos) {
+    lo = row.allowed.substr(0, i);
+    hi = row.allowed.substr(i + 4);
+  } else if (row.allowed.starts_with("at least ")) {
+    lo = row.allowed.substr(9);
+    hi = std::to_string(std::numeric_limits<std::int64_t>::max());
+  }
+  if (is_of(row, "duration")) {
+    auto from = parse_duration(lo).value();
+    auto to = parse_duration(hi).value();
+    auto at_first = parse_duration(row.value).value();
+    return bounds_of_field{"'" + lo + "'", "'" + hi + "'",
+                           "'" + to_text(from - 1ns) + "'",
+                           to == unlimited ? "" : "'" + to_text(to + 1ns) + "'",
+                           from <= at_first && at_first <= to};
+  }
+  if (is_of(row, "integer")) {
+    auto from = std::stoll(lo);
+    auto to = std::stoll(hi);
+    auto at_first = std::stoll(row.value);
+    return bounds_of_field{lo, hi, std::to_string(from - 1),
+                           to == std::numeric_limits<std::int64_t>::max()
+                             ? ""
+                             : std::to_string(to + 1),
+                           from <= at_first && at_first <= to};
+  }
+  if (is_of(row, "number")) {
+    auto from = std::stod(lo);
+    auto to = std::stod(hi);
+    auto at_first = std::stod(row.value);
+    return bounds_of_field{lo, hi, fmt::format("{}", from - 1e-6),
+                           fmt::format("{}", to + 1e-6),
+                           from <= at_first && at_first <= to};
+  }
+  return std::nullopt;
 }
 
-TEST(policy_settings, of_a_fallback) {
-  EXPECT_EQ(problems_of(fallback_config{}), problems{});
-  EXPECT_EQ(fields_of(fallback_config{}),
-            R"(
-name | string | ""
-  any text
-mode | choice | enforce
-  enforce, observe, off
-max_concurrent | integer (calls) | 10
-  0 to 1000000
-cache_share | number | 0.15
-  0.001 to 1
-fall_back_on | list | []
-  a list of strings
-ignore | list | []
-  a list of strings
-)");
+strings ends_of(const field_row& row) {
+  auto b = bounds_of(row);
+  return b ? strings{b->lo, b->hi} : strings{};
 }
 
-TEST(policy_settings, of_a_gate) {
-  EXPECT_EQ(problems_of(gate_config{}), problems{});
-  EXPECT_EQ(fields_of(gate_config{}),
-            R"(
-name | string | "gate"
-  any text
-default_deadline | duration | 30s
-  1ms to unlimited
-max_calls | integer | 1000000
-  1 to 16000000
-seed | integer | 0
-  at least 0
-max_lease | duration | unlimited
-  1ms to unlimited
-)");
+strings beyond(const field_row& row) {
+  auto b = bounds_of(row);
+  if (!b)
+    return {};
+  return b->above.empty() ? strings{b->below} : strings{b->below, b->above};
 }
 
-TEST(policy_settings, of_a_supervision) {
-  EXPECT_EQ(problems_of(supervision_config{}), problems{});
-  EXPECT_EQ(fields_of(supervision_config{}),
-            R"(
-restart | schedule | exponential 100ms ×2 up to 10s
-  a duration, a table or a list of durations or tables
-max_restarts | integer (restarts) | 5
-  0 to 1000
-period | duration | 30s
-  1us to 365d
-stable_after | duration | 10s
-  0s to unlimited
-max_waiting | integer (calls) | 1000
-  0 to 1000000
-on_give_up | choice | quit
-  quit, refuse
-)");
+class policy_settings : public testing::TestWithParam<settings_of> {
+protected:
+  static strings wrong(const std::string& text) {
+    problems found;
+    auto file = read_stacks(parsed(text), found);
+    EXPECT_TRUE(found.empty() || file.stacks.empty());
+    return kinds_and_keys(found);
+  }
+
+  // What is wrong if the field has this value.
+  static strings wrong_with(std::string_view key, std::string_view value) {
+    return wrong(GetParam().toml + fmt::format("{} = {}\n", key, value));
+  }
+
+  static std::string told(std::string_view kind, std::string_view key) {
+    return fmt::format("{} {}", kind, to_text(GetParam().path / key));
+  }
+
+  static bool has(const strings& all, const std::string& x) {
+    return std::find(all.begin(), all.end(), x) != all.end();
+  }
+
+  static strings read(const std::string& text) {
+    return texts_of(GetParam().in(only_stack(text)));
+  }
+
+  // The defaults, beside a name.
+  static std::vector<field_row> rows_named(const std::string& name) {
+    auto rows = GetParam().rows;
+    for (auto& row : rows)
+      if (row.key == "name")
+        row.value = "\"" + name + "\"";
+    return rows;
+  }
+};
+
+// -- the defaults -------------------------------------------------------------
+
+TEST_P(policy_settings, have_defaults_without_problems) {
+  EXPECT_EQ(read(GetParam().toml), texts_of(rows_named(GetParam().name)));
 }
 
-TEST(policy_settings, of_a_schedules_segment) {
-  EXPECT_EQ(fields_of(schedule::segment{}),
-            R"(
-kind | choice | constant
-  constant, linear, exponential, fibonacci, decorrelated, list
-base | duration | 0s
-  0s to unlimited
-step | duration | 0s
-  0s to unlimited
-factor | number | 2
-  1 to 1000000
-delays | list | []
-  a list of 1 to 1000 durations
-max | duration | unlimited
-  0s to unlimited
-jitter | choice | none
-  none, full, equal, factor
-jitter_factor | number | 0.25
-  0 to 1
-take | integer | 0
-  0 to 1000000
-until | duration | unlimited
-  0s to unlimited
-)");
+// What `config_rows` prints can be written back, schedules and tables aside.
+TEST_P(policy_settings, are_read_as_they_are_printed) {
+  auto rows = rows_named("mine");
+  auto text = GetParam().toml;
+  for (auto& row : rows) {
+    text += toml_line(row);
+    if (row.type == "schedule")
+      row.value = to_text(schedule::constant(7s));
+  }
+  EXPECT_EQ(read(text), texts_of(rows));
 }
+
+// -- single fields ------------------------------------------------------------
+
+TEST_P(policy_settings, have_defaults_within_their_ranges) {
+  for (const auto& row : GetParam().rows) {
+    auto b = bounds_of(row);
+    EXPECT_TRUE(!b || b->default_is_within) << row.key << " = " << row.value;
+  }
+}
+
+TEST_P(policy_settings, take_both_ends_of_a_range) {
+  for (const auto& row : GetParam().rows)
+    for (const auto& end : ends_of(row)) {
+      auto line = row.key + " = " + end + "\n";
+      auto found = wrong(GetParam().toml + line);
+      // Another field may contradict it.
+      if (!found.empty()) {
+        EXPECT_EQ(found[0].substr(0, 9), "relation ") << line;
+        continue;
+      }
+      EXPECT_TRUE(
+        has(read(GetParam().toml + line), row.key + " = " + bare(end)))
+        << line;
+    }
+}
+
+TEST_P(policy_settings, refuse_what_is_just_out_of_range) {
+  for (const auto& row : GetParam().rows)
+    for (const auto& x : beyond(row)) {
+      // A text with a sign is no duration.
+      auto kind = x == "'-1ns'" ? "type" : "range";
+      EXPECT_TRUE(has(wrong_with(row.key, x), told(kind, row.key)))
+        << row.key << " = " << x;
+    }
+}
+
+TEST_P(policy_settings, refuse_a_choice_that_there_is_not) {
+  for (const auto& row : GetParam().rows) {
+    if (!is_of(row, "choice"))
+      continue;
+    EXPECT_EQ(wrong_with(row.key, "'nothing'"),
+              strings{told("range", row.key)});
+  }
+}
+
+TEST_P(policy_settings, refuse_values_of_another_type) {
+  for (const auto& row : GetParam().rows) {
+    auto value = row.type == "boolean" ? "5" : "true";
+    EXPECT_TRUE(has(wrong_with(row.key, value), told("type", row.key)))
+      << row.key;
+  }
+}
+
+TEST_P(policy_settings, refuse_a_key_that_no_field_has) {
+  EXPECT_EQ(wrong_with("no_such_key", "1"),
+            strings{told("unknown", "no_such_key")});
+}
+
+INSTANTIATE_TEST_SUITE_P(all, policy_settings,
+                         testing::ValuesIn(all_settings()),
+                         [](auto& x) { return x.param.what; });
+
+// -- what must be given -------------------------------------------------------
+
+class required_settings : public testing::TestWithParam<policy_kind> {};
+
+TEST_P(required_settings, are_those_of_the_example) {
+  strings expected;
+  problems found;
+  auto example = parse_toml(GetParam().example, "f", found);
+  for (const auto& [key, value] : example)
+    expected.push_back("missing stack.s.layer[0]." + key);
+  (void)read_stacks(
+    parsed("[[stack.s.layer]]\nkind = '" + GetParam().name + "'\n"), found);
+  EXPECT_EQ(kinds_and_keys(found), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, required_settings,
+                         testing::ValuesIn(policy_kinds()),
+                         [](auto& x) { return x.param.name; });
 
 } // namespace
 } // namespace caisson::test

@@ -10,53 +10,54 @@ namespace {
 
 using namespace std::chrono_literals;
 
-wall_time at(int year, unsigned month, unsigned day, int hour = 0,
-             int minute = 0, int second = 0) {
+wall_time utc(int year, unsigned month, unsigned day, int hour = 0,
+              int minute = 0, int second = 0) {
   return std::chrono::sys_days{std::chrono::year{year} / static_cast<int>(month)
                                / static_cast<int>(day)}
          + std::chrono::hours{hour} + std::chrono::minutes{minute}
          + std::chrono::seconds{second};
 }
 
-const auto now = at(2026, 11, 22, 12, 0, 0);
+const auto now = utc(2026, 11, 22, 12, 0, 0);
 
 // -- dates --------------------------------------------------------------------
 
 TEST(http_date, has_the_three_forms_of_the_standard) {
-  auto wanted = at(1994, 11, 6, 8, 49, 37);
+  auto wanted = utc(1994, 11, 6, 8, 49, 37);
   for (auto text :
        {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
         "Sun Nov  6 08:49:37 1994"})
     EXPECT_EQ(parse_http_date(text, now), wanted) << text;
   EXPECT_EQ(parse_http_date("Wed Nov 16 08:49:37 1994", now),
-            at(1994, 11, 16, 8, 49, 37));
+            utc(1994, 11, 16, 8, 49, 37));
 }
 
 TEST(http_date, takes_the_edges_of_the_calendar) {
   EXPECT_EQ(parse_http_date("Thu, 29 Feb 2024 23:59:59 GMT", now),
-            at(2024, 2, 29, 23, 59, 59));
+            utc(2024, 2, 29, 23, 59, 59));
   EXPECT_EQ(parse_http_date("Sat, 31 Dec 2016 23:59:60 GMT", now),
-            at(2017, 1, 1));
+            utc(2017, 1, 1));
   EXPECT_EQ(parse_http_date("Fri, 31 Dec 9999 23:59:59 GMT", now),
-            at(9999, 12, 31, 23, 59, 59));
-  EXPECT_EQ(parse_http_date("Sat, 01 Jan 0000 00:00:00 GMT", now), at(0, 1, 1));
+            utc(9999, 12, 31, 23, 59, 59));
+  EXPECT_EQ(parse_http_date("Sat, 01 Jan 0000 00:00:00 GMT", now),
+            utc(0, 1, 1));
 }
 
 TEST(http_date, a_short_year_lies_at_most_fifty_years_ahead) {
   EXPECT_EQ(parse_http_date("Sunday, 22-Nov-76 00:00:00 GMT", now),
-            at(2076, 11, 22));
+            utc(2076, 11, 22));
   EXPECT_EQ(parse_http_date("Monday, 23-Nov-76 00:00:00 GMT", now),
-            at(1976, 11, 23));
+            utc(1976, 11, 23));
   EXPECT_EQ(parse_http_date("Friday, 01-Jan-99 00:00:00 GMT", now),
-            at(1999, 1, 1));
+            utc(1999, 1, 1));
   // At the turn of a century.
-  EXPECT_EQ(parse_http_date("Friday, 01-Jan-10 00:00:00 GMT", at(2099, 6, 1)),
-            at(2110, 1, 1));
-  EXPECT_EQ(parse_http_date("Friday, 01-Jan-90 00:00:00 GMT", at(2001, 6, 1)),
-            at(1990, 1, 1));
+  EXPECT_EQ(parse_http_date("Friday, 01-Jan-10 00:00:00 GMT", utc(2099, 6, 1)),
+            utc(2110, 1, 1));
+  EXPECT_EQ(parse_http_date("Friday, 01-Jan-90 00:00:00 GMT", utc(2001, 6, 1)),
+            utc(1990, 1, 1));
   // 1900 was no leap year.
   EXPECT_EQ(parse_http_date("Tuesday, 29-Feb-00 00:00:00 GMT", now),
-            at(2000, 2, 29));
+            utc(2000, 2, 29));
 }
 
 TEST(http_date, refuses_everything_else) {

@@ -40,9 +40,9 @@ TEST(retrier, retries_only_what_may_be_repeated) {
                                   {true, yes, true, true},
                                   {true, no, false, true},
                                   {true, no, true, false}}) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.idempotent = x.idempotent;
-    host h{c};
+    retrier_rig h{c};
     call_info call;
     call.idempotent = x.mark;
     auto id = h.arrive(call);
@@ -53,12 +53,12 @@ TEST(retrier, retries_only_what_may_be_repeated) {
 }
 
 TEST(retrier, remembers_that_an_earlier_attempt_reached_the_worker) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   backoff_after(h, id);
   // From here on the call may not be repeated any more, and the second attempt
   // not having reached the worker does not change that.
-  auto c = simple();
+  auto c = simple_retrier();
   c.idempotent = false;
   h.policy.reconfigure(c, h.e);
   h.fail(id, errc::worker_down, false);
@@ -67,11 +67,11 @@ TEST(retrier, remembers_that_an_earlier_attempt_reached_the_worker) {
 }
 
 TEST(retrier, says_upwards_whether_any_attempt_reached_the_worker) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 2;
   for (bool first : {false, true})
     for (bool second : {false, true}) {
-      host h{c};
+      retrier_rig h{c};
       auto id = h.arrive();
       backoff_after(h, id, outcome::failure(errc::worker_down, first));
       h.fail(id, errc::worker_down, second);
@@ -92,9 +92,9 @@ TEST(retrier, retries_what_is_transient_or_refused) {
                         {verdict::transient, place::held, "retried"},
                         {verdict::refused, place::held, "retried"}})
     for (bool ok : {false, true}) {
-      auto c = simple();
+      auto c = simple_retrier();
       c.classify.by_value = [v = x.given](const outcome&) { return v; };
-      host h{c};
+      retrier_rig h{c};
       auto id = h.arrive();
       h.finish(id, ok ? outcome::success() : worker_failed());
       EXPECT_EQ(h.where(id), x.expected);
@@ -117,7 +117,7 @@ TEST(retrier, knows_by_itself_what_is_worth_another_attempt) {
                                           {errc::no_such_permit, false},
                                           {errc::invalid_config, false},
                                           {errc::draining, false}}) {
-    host h{simple()};
+    retrier_rig h{simple_retrier()};
     auto id = h.arrive();
     h.fail(id, code);
     EXPECT_EQ(h.where(id), retried ? place::held : place::passed)
@@ -126,7 +126,7 @@ TEST(retrier, knows_by_itself_what_is_worth_another_attempt) {
 }
 
 TEST(retrier, follows_its_lists) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.classify.allow = {"shed", "app:*"};
   c.classify.deny = {"app:3"};
   auto app = [](std::uint8_t code) {
@@ -141,7 +141,7 @@ TEST(retrier, follows_its_lists) {
          {outcome::failure(errc::breaker_open, false), false},
          {app(4), true},
          {app(3), false}}) {
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     h.finish(id, o);
     EXPECT_EQ(h.where(id), retried ? place::held : place::passed)
@@ -152,10 +152,10 @@ TEST(retrier, follows_its_lists) {
 // -- schedule and pushback ----------------------------------------------------
 
 TEST(retrier, gives_up_when_the_schedule_is_exhausted) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(1ms).take(1).then(
     schedule::linear(5ms, 1ms).take(2));
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   EXPECT_EQ(backoff_after(h, id), 1ms);
   EXPECT_EQ(backoff_after(h, id), 5ms);
@@ -166,9 +166,9 @@ TEST(retrier, gives_up_when_the_schedule_is_exhausted) {
 }
 
 TEST(retrier, never_retries_without_a_schedule) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule{};
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_EQ(h.where(id), place::passed);
@@ -176,9 +176,9 @@ TEST(retrier, never_retries_without_a_schedule) {
 }
 
 TEST(retrier, gives_each_call_its_own_place_in_the_schedule) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::exponential(10ms);
-  host h{c};
+  retrier_rig h{c};
   auto first = h.arrive();
   EXPECT_EQ(backoff_after(h, first), 10ms);
   EXPECT_EQ(backoff_after(h, first), 20ms);
@@ -198,10 +198,10 @@ TEST(retrier, waits_at_least_as_long_as_it_was_told) {
                                   {10ms, 10ms + 1ns, 10ms + 1ns},
                                   {0ns, 1ns, 1ns},
                                   {1s, 1h, 1h}}) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.unsafe = true;
     c.backoff = schedule::constant(x.scheduled);
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     EXPECT_EQ(backoff_after(h, id, pushback(x.told)), x.expected);
     EXPECT_EQ(h.count("pushed_back"), x.told > 0ns ? 1 : 0);
@@ -223,21 +223,21 @@ TEST(retrier, a_function_may_choose_the_delay_by_the_outcome) {
                                   {3ms, 5ms, 5ms},
                                   {7ms, 5ms, 7ms},
                                   {std::nullopt, 5ms, 10ms}}) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.delay_of = [&](const outcome& o) {
       EXPECT_EQ(o.retry_after, x.told);
       return x.chosen;
     };
-    host h{c};
+    retrier_rig h{c};
     EXPECT_EQ(backoff_after(h, h.arrive(), pushback(x.told)), x.expected);
   }
 }
 
 TEST(retrier, the_schedule_still_says_how_many_delays_there_are) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(10ms).take(1);
   c.delay_of = [](const outcome&) { return std::optional<duration>{1ms}; };
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   EXPECT_EQ(backoff_after(h, id), 1ms);
   h.fail(id);
@@ -245,12 +245,12 @@ TEST(retrier, the_schedule_still_says_how_many_delays_there_are) {
 }
 
 TEST(retrier, a_chosen_delay_has_no_jitter_but_a_schedules_one_has) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);
   c.delay_of = [](const outcome& o) {
     return o.reached ? std::optional<duration>{1ms} : std::nullopt;
   };
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   EXPECT_EQ(backoff_after(h, id), 1ms);
   auto d = backoff_after(h, id, pushback(5ms));
@@ -260,20 +260,20 @@ TEST(retrier, a_chosen_delay_has_no_jitter_but_a_schedules_one_has) {
 }
 
 TEST(retrier, a_function_for_delays_that_throws_has_not_chosen) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.delay_of = [](const outcome&) -> std::optional<duration> {
     throw std::runtime_error{"out of wine"};
   };
-  host h{c};
+  retrier_rig h{c};
   EXPECT_EQ(backoff_after(h, h.arrive()), 10ms);
   EXPECT_EQ(h.e.threw, std::vector<std::string>{"delay_of: out of wine"});
 }
 
 // Otherwise all who were told the same instant would come at that instant.
 TEST(retrier, jitter_spreads_what_it_was_told_and_does_not_undercut_it) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);
-  host h{c};
+  retrier_rig h{c};
   std::set<duration> seen;
   for (int i = 0; i < 200; ++i) {
     auto d = backoff_after(h, h.arrive(), pushback(10ms));
@@ -285,9 +285,9 @@ TEST(retrier, jitter_spreads_what_it_was_told_and_does_not_undercut_it) {
 }
 
 TEST(retrier, starts_its_series_over_after_a_pushback) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::exponential(10ms).take(3);
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   EXPECT_EQ(backoff_after(h, id), 10ms);
   EXPECT_EQ(backoff_after(h, id), 20ms);
@@ -303,7 +303,7 @@ TEST(retrier, starts_its_series_over_after_a_pushback) {
 }
 
 TEST(retrier, a_negative_pushback_means_do_not_come_back) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.finish(id, pushback(-1ns));
   EXPECT_EQ(h.where(id), place::passed);
@@ -311,7 +311,7 @@ TEST(retrier, a_negative_pushback_means_do_not_come_back) {
 }
 
 TEST(retrier, begins_no_wait_without_end) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.finish(id, pushback(unlimited));
   EXPECT_EQ(h.where(id), place::passed);
@@ -331,7 +331,7 @@ TEST(retrier, gives_the_first_of_several_reasons) {
   auto call = call_info{};
   auto o = outcome::failure(errc::cancelled, true, -1ns);
   auto reason = [&] {
-    host h{c};
+    retrier_rig h{c};
     call.deadline = time_after(h.e.now, 5ms);
     auto id = h.arrive(call);
     h.finish(id, o);

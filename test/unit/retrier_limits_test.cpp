@@ -29,7 +29,7 @@ TEST(retrier, begins_no_wait_that_cannot_end_before_the_deadline) {
                                   {10ms + 1ns, 0ns, true},
                                   {20ms, 20ms, false},
                                   {20ms + 1ns, 20ms, true}}) {
-    host h{simple()};
+    retrier_rig h{simple_retrier()};
     auto id = h.arrive(with_deadline(h, x.left));
     h.finish(id, pushback(x.told));
     EXPECT_EQ(h.where(id), x.retried ? place::held : place::passed)
@@ -39,9 +39,9 @@ TEST(retrier, begins_no_wait_that_cannot_end_before_the_deadline) {
 }
 
 TEST(retrier, draws_no_random_number_for_a_call_without_time) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(10ms).jittered(jitter::full);
-  host h{c};
+  retrier_rig h{c};
   auto untouched = h.random;
   auto id = h.arrive(with_deadline(h, 5ms));
   h.advance(5ms);
@@ -51,12 +51,12 @@ TEST(retrier, draws_no_random_number_for_a_call_without_time) {
 }
 
 TEST(retrier, a_retry_that_is_too_late_costs_no_budget) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0;
   c.budget_reserve = 1;
   c.budget_ttl = 1s;
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive(with_deadline(h, 10ms));
   h.fail(id);
   EXPECT_EQ(h.count("gave_up_deadline"), 1);
@@ -66,11 +66,11 @@ TEST(retrier, a_retry_that_is_too_late_costs_no_budget) {
 // -- budget -------------------------------------------------------------------
 
 TEST(retrier, passes_the_outcome_up_when_the_budget_is_spent) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0.5;
   c.budget_reserve = 0;
-  host h{c};
+  retrier_rig h{c};
   std::vector<call_id> ids;
   for (int i = 0; i < 5; ++i)
     ids.push_back(h.arrive());
@@ -84,12 +84,12 @@ TEST(retrier, passes_the_outcome_up_when_the_budget_is_spent) {
 }
 
 TEST(retrier, has_a_reserve_for_callers_that_call_rarely) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0;
   c.budget_reserve = 2;
   c.budget_ttl = 1s;
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   backoff_after(h, id);
   backoff_after(h, id);
@@ -99,12 +99,12 @@ TEST(retrier, has_a_reserve_for_callers_that_call_rarely) {
 }
 
 TEST(retrier, what_is_a_retry_of_an_outer_gate_pays_for_nothing) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 1;
   c.budget_reserve = 0;
   for (std::uint32_t attempt : {0u, 1u, 2u, 100u}) {
-    host h{c};
+    retrier_rig h{c};
     call_info call;
     call.attempt = attempt;
     auto id = h.arrive(call);
@@ -114,10 +114,10 @@ TEST(retrier, what_is_a_retry_of_an_outer_gate_pays_for_nothing) {
 }
 
 TEST(retrier, knows_no_budget_when_it_is_off) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget_ratio = 0;
   c.budget_reserve = 0;
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   for (int i = 0; i < 50; ++i)
     backoff_after(h, id);
@@ -126,10 +126,10 @@ TEST(retrier, knows_no_budget_when_it_is_off) {
 
 // -- amplification ------------------------------------------------------------
 
-// Hosts a stack of retriers over a worker that fails at random, without time.
-class stack {
+// Hosts a tower of retriers over a worker that fails at random, without time.
+class tower {
 public:
-  stack(std::size_t layers, const retrier_config& c)
+  tower(std::size_t layers, const retrier_config& c)
     : retriers_(layers, retrier{c}), notes_(layers) {}
 
   // Plays one call; returns whether it succeeded.
@@ -160,12 +160,12 @@ private:
   std::vector<retrier> retriers_;
   std::vector<slot> notes_;
   random_source random_{1};
-  env e_{host::start(), random_};
+  env e_{retrier_rig::start(), random_};
 };
 
 TEST(retrier, amplifies_as_theory_says) {
   constexpr int calls = 100'000;
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 3;
   c.backoff = schedule::constant(0ns);
   struct row {
@@ -179,7 +179,7 @@ TEST(retrier, amplifies_as_theory_says) {
   for (auto& x :
        std::vector<row>{{1, once, 0.875},
                         {2, once * (1 + 1.0 / 8 + 1.0 / 64), 1 - 1.0 / 512}}) {
-    stack s{x.layers, c};
+    tower s{x.layers, c};
     int good = 0;
     for (int i = 0; i < calls; ++i)
       good += s.play();
@@ -190,7 +190,7 @@ TEST(retrier, amplifies_as_theory_says) {
 
 TEST(retrier, its_budget_bounds_the_amplification) {
   constexpr int calls = 100'000;
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 3;
   c.backoff = schedule::constant(0ns);
   c.budget = true;
@@ -200,7 +200,7 @@ TEST(retrier, its_budget_bounds_the_amplification) {
   // 1 + 0.2 + 0.2 attempts per call and not 1.2².
   for (auto [layers, attempts] :
        std::vector<std::pair<std::size_t, double>>{{1, 1.2}, {2, 1.4}}) {
-    stack s{layers, c};
+    tower s{layers, c};
     for (int i = 0; i < calls; ++i)
       s.play();
     EXPECT_LE(s.attempts, attempts * calls + 1);

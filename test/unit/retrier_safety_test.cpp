@@ -112,13 +112,13 @@ TEST(retrier_safety, says_what_would_be_allowed) {
 // -- no limit -----------------------------------------------------------------
 
 retrier_config without_limit() {
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 0;
   return c;
 }
 
 TEST(retrier_safety, without_a_limit_only_the_deadline_ends_the_attempts) {
-  host h{without_limit()};
+  retrier_rig h{without_limit()};
   auto id = h.arrive(with_deadline(h, 30s + 1ns));
   for (int i = 0; i < 3'000; ++i)
     EXPECT_EQ(backoff_after(h, id), 10ms);
@@ -129,7 +129,7 @@ TEST(retrier_safety, without_a_limit_only_the_deadline_ends_the_attempts) {
 }
 
 TEST(retrier_safety, a_call_without_a_deadline_has_a_limit_all_the_same) {
-  host h{without_limit()};
+  retrier_rig h{without_limit()};
   auto id = h.arrive();
   for (std::uint32_t i = 1; i < most_attempts; ++i)
     backoff_after(h, id);
@@ -143,11 +143,11 @@ TEST(retrier_safety, without_a_limit_every_wait_takes_time) {
     auto c = without_limit();
     c.unsafe = true;
     c.backoff = schedule::constant(delay);
-    host h{c};
+    retrier_rig h{c};
     EXPECT_EQ(backoff_after(h, h.arrive()), 1ms);
     c.backoff = schedule::constant(1s);
     c.delay_of = [=](const outcome&) { return std::optional{delay}; };
-    host g{c};
+    retrier_rig g{c};
     EXPECT_EQ(backoff_after(g, g.arrive()), 1ms);
   }
 }
@@ -169,12 +169,12 @@ TEST(retrier_safety, a_retry_after_a_timeout_may_cost_more) {
   for (auto& x : std::vector<row>{{errc::deadline_exceeded, 5},
                                   {errc::worker_down, 9},
                                   {errc::wait_timeout, 9}}) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.budget = true;
     c.budget_ratio = 0;
     c.budget_reserve = 1;
     c.budget_timeout_cost = 5;
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     h.fail(id, x.code);
     EXPECT_EQ(h.where(id), place::held);
@@ -183,12 +183,12 @@ TEST(retrier_safety, a_retry_after_a_timeout_may_cost_more) {
 }
 
 TEST(retrier_safety, a_retry_that_is_too_dear_is_not_made) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0.5;
   c.budget_reserve = 0;
   c.budget_timeout_cost = 2;
-  host h{c};
+  retrier_rig h{c};
   auto a = h.arrive();
   auto b = h.arrive();
   h.arrive();

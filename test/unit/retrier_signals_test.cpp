@@ -31,10 +31,10 @@ TEST(retrier_signals, open_breakers_end_the_retries_and_half_open_ones_soon) {
     {circuit::open, false, 5, "gave_up_attempts"},
   };
   for (auto& row : table) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.max_attempts = 6;
     c.heed_breakers = row.heeds;
-    host h{c};
+    retrier_rig h{c};
     h.e.breakers = row.breakers;
     auto id = h.arrive();
     int retries = 0;
@@ -50,7 +50,7 @@ TEST(retrier_signals, open_breakers_end_the_retries_and_half_open_ones_soon) {
 }
 
 TEST(retrier_signals, are_as_they_are_at_each_failure) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.finish(id, worker_failed());
   // What comes later does not concern a retry that was granted.
@@ -63,11 +63,11 @@ TEST(retrier_signals, are_as_they_are_at_each_failure) {
 }
 
 TEST(retrier_signals, a_retry_that_is_withheld_costs_nothing) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0;
   c.budget_reserve = 1;
-  host h{c};
+  retrier_rig h{c};
   h.e.breakers = circuit::open;
   auto id = h.arrive();
   h.fail(id);
@@ -76,9 +76,9 @@ TEST(retrier_signals, a_retry_that_is_withheld_costs_nothing) {
 }
 
 TEST(retrier_signals, what_would_not_be_retried_anyway_is_not_withheld) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 1;
-  host h{c};
+  retrier_rig h{c};
   h.e.breakers = circuit::open;
   auto id = h.arrive();
   h.fail(id);
@@ -101,13 +101,13 @@ TEST(retrier_signals, rejections_are_charged_to_the_budget) {
     {errc::worker_down, 1, 10, 0},
   };
   for (auto& row : table) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.max_attempts = 1;
     c.budget = true;
     c.budget_ratio = 0;
     c.budget_reserve = 1;
     c.budget_rejection_cost = row.cost;
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     h.finish(id, outcome::failure(row.code, false));
     EXPECT_EQ(h.where(id), place::passed);
@@ -117,11 +117,11 @@ TEST(retrier_signals, rejections_are_charged_to_the_budget) {
 }
 
 TEST(retrier_signals, rejections_never_put_the_budget_into_debt) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 1;
   c.budget_reserve = 1;
-  host h{c};
+  retrier_rig h{c};
   for (int i = 0; i < 1000; ++i)
     h.finish(h.arrive(), outcome::failure(errc::breaker_open, false));
   EXPECT_EQ(h.count("budget_left"), 0);
@@ -134,10 +134,10 @@ TEST(retrier_signals, rejections_never_put_the_budget_into_debt) {
 TEST(retrier_signals, rejections_are_charged_to_a_shared_budget) {
   retry_budget::limits few{10s, 1, 0};
   auto budget = std::make_shared<shared_retry_budget>(few);
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 1;
   c.budget = true;
-  host h{c};
+  retrier_rig h{c};
   h.policy.share(budget);
   h.finish(h.arrive(), outcome::failure(errc::rate_limited, false));
   EXPECT_EQ(budget->balance(), 9);
@@ -160,9 +160,9 @@ TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_told) {
     {outcome::success(), 2, 0},
   };
   for (auto& row : table) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.max_attempts = row.attempts;
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     h.finish(id, row.result);
     EXPECT_EQ(h.e.timed_out.size(), row.told);

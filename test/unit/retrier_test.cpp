@@ -46,7 +46,7 @@ TEST(retrier, has_these_defaults) {
 }
 
 TEST(retrier, refuses_what_is_out_of_range) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 1'001;
   EXPECT_THROW(retrier{c}, config_error);
 }
@@ -115,7 +115,7 @@ TEST(retrier, accepts_schedules_that_may_end_in_time) {
 }
 
 TEST(retrier, refuses_names_that_are_no_errors) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.classify.allow = {"deadline_exceeded", "tired"};
   c.classify.deny = {"app:0"};
   EXPECT_EQ(kinds_and_keys(problems_of(c, "stack.db")),
@@ -123,7 +123,7 @@ TEST(retrier, refuses_names_that_are_no_errors) {
 }
 
 TEST(retrier, refuses_a_broken_schedule) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::constant(-1ms);
   EXPECT_THROW(retrier{c}, config_error);
 }
@@ -131,7 +131,7 @@ TEST(retrier, refuses_a_broken_schedule) {
 // -- attempts -----------------------------------------------------------------
 
 TEST(retrier, passes_a_success_up) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   EXPECT_EQ(h.where(id), place::below);
   h.finish(id);
@@ -143,7 +143,7 @@ TEST(retrier, passes_a_success_up) {
 }
 
 TEST(retrier, sends_a_failed_call_down_again_when_its_backoff_is_over) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_EQ(h.count("waiting"), 1);
@@ -163,10 +163,10 @@ TEST(retrier, sends_a_failed_call_down_again_when_its_backoff_is_over) {
 }
 
 TEST(retrier, retries_without_delay_through_a_hold_that_is_over_at_once) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.unsafe = true;
   c.backoff = schedule::constant(0ns);
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_EQ(wait_of(h, id), 0ns);
@@ -176,9 +176,9 @@ TEST(retrier, retries_without_delay_through_a_hold_that_is_over_at_once) {
 
 TEST(retrier, counts_attempts_and_not_retries) {
   for (std::uint32_t max : {1u, 2u, 3u, 7u}) {
-    auto c = simple();
+    auto c = simple_retrier();
     c.max_attempts = max;
-    host h{c};
+    retrier_rig h{c};
     auto id = h.arrive();
     for (std::uint32_t i = 1; i < max; ++i)
       backoff_after(h, id);
@@ -190,9 +190,9 @@ TEST(retrier, counts_attempts_and_not_retries) {
 }
 
 TEST(retrier, gives_up_with_the_last_real_outcome) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 2;
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   backoff_after(h, id);
   h.finish(id, outcome::failure(errc::breaker_open, true, 3s));
@@ -202,7 +202,7 @@ TEST(retrier, gives_up_with_the_last_real_outcome) {
 }
 
 TEST(retrier, tells_of_each_retry) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   backoff_after(h, id);
   h.finish(id);
@@ -211,7 +211,7 @@ TEST(retrier, tells_of_each_retry) {
 
 TEST(retrier, does_not_let_the_number_of_attempts_wrap) {
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   call_info call;
   call.attempt = most;
   auto id = h.arrive(call);
@@ -220,7 +220,7 @@ TEST(retrier, does_not_let_the_number_of_attempts_wrap) {
 }
 
 TEST(retrier, wants_the_content_of_calls_to_be_kept) {
-  retrier r{simple()};
+  retrier r{simple_retrier()};
   EXPECT_TRUE(r.resends());
   EXPECT_EQ(r.kind(), "retrier");
   EXPECT_EQ(r.state(), "");
@@ -229,9 +229,9 @@ TEST(retrier, wants_the_content_of_calls_to_be_kept) {
 // -- idempotency keys ---------------------------------------------------------
 
 TEST(retrier, gives_calls_without_an_idempotency_key_one_of_their_own) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.idempotency_keys = true;
-  host h{c};
+  retrier_rig h{c};
   auto a = h.arrive();
   auto key = h.calls.at(a).call.idempotency_key;
   EXPECT_EQ(key.size(), 32u);
@@ -241,15 +241,15 @@ TEST(retrier, gives_calls_without_an_idempotency_key_one_of_their_own) {
   call_info named;
   named.idempotency_key = "order 7";
   EXPECT_EQ(h.calls.at(h.arrive(named)).call.idempotency_key, "order 7");
-  host without{simple()};
+  retrier_rig without{simple_retrier()};
   EXPECT_EQ(without.calls.at(without.arrive()).call.idempotency_key, "");
 }
 
 TEST(retrier, gives_the_same_idempotency_keys_again_with_the_same_seed) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.idempotency_keys = true;
-  host a{c};
-  host b{c};
+  retrier_rig a{c};
+  retrier_rig b{c};
   EXPECT_EQ(a.calls.at(a.arrive()).call.idempotency_key,
             b.calls.at(b.arrive()).call.idempotency_key);
 }
@@ -257,7 +257,7 @@ TEST(retrier, gives_the_same_idempotency_keys_again_with_the_same_seed) {
 // -- calls that go away -------------------------------------------------------
 
 TEST(retrier, forgets_a_call_that_is_taken_away) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto below = h.arrive();
   auto waiting = h.arrive();
   h.fail(waiting);
@@ -272,7 +272,7 @@ TEST(retrier, forgets_a_call_that_is_taken_away) {
 }
 
 TEST(retrier, waits_the_whole_backoff_when_the_clock_steps_back) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.set_clock(-1s);
   h.fail(id);
@@ -287,10 +287,10 @@ TEST(retrier, waits_the_whole_backoff_when_the_clock_steps_back) {
 // -- operation ----------------------------------------------------------------
 
 TEST(retrier, reconfigured_it_keeps_calls_and_their_delays) {
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   h.fail(id);
-  auto c = simple();
+  auto c = simple_retrier();
   c.max_attempts = 2;
   c.backoff = schedule::constant(1s);
   h.policy.reconfigure(c, h.e);
@@ -305,9 +305,9 @@ TEST(retrier, reconfigured_it_keeps_calls_and_their_delays) {
 }
 
 TEST(retrier, begins_a_new_schedule_at_its_start) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.backoff = schedule::exponential(10ms);
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   backoff_after(h, id);
   backoff_after(h, id);
@@ -321,12 +321,12 @@ TEST(retrier, begins_a_new_schedule_at_its_start) {
 }
 
 TEST(retrier, keeps_its_budget_unless_its_settings_change) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0;
   c.budget_reserve = 2;
   c.budget_ttl = 1s;
-  host h{c};
+  retrier_rig h{c};
   h.fail(h.arrive());
   EXPECT_EQ(h.count("budget_left"), 1);
   c.max_attempts = 7;
@@ -346,7 +346,7 @@ TEST(retrier, keeps_its_budget_unless_its_settings_change) {
 
 TEST(retrier, obeys_the_commands_that_it_knows) {
   using enum operator_command;
-  host h{simple()};
+  retrier_rig h{simple_retrier()};
   for (auto [c, known] :
        std::vector<std::pair<operator_command, bool>>{{force_open, false},
                                                       {force_closed, false},
@@ -358,12 +358,12 @@ TEST(retrier, obeys_the_commands_that_it_knows) {
 }
 
 TEST(retrier, reset_clears_counters_and_budget_but_keeps_calls) {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 1;
   c.budget_reserve = 1;
   c.budget_ttl = 1s;
-  host h{c};
+  retrier_rig h{c};
   auto id = h.arrive();
   h.fail(id);
   EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));

@@ -1,5 +1,7 @@
 #include <caisson/retry_budget.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,8 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using limits = retry_budget::limits;
-
-constexpr time_point start = time_point{} + 1h;
 
 // Withdraws until nothing is left.
 int drain(retry_budget& b, time_point now) {

@@ -8,13 +8,15 @@ namespace caisson {
 namespace {
 
 using namespace std::chrono_literals;
+using segment = schedule::segment;
+using shape = schedule::shape;
 using pairs = std::map<std::string, std::string>;
 
-struct patient {
+struct backoff_config {
   schedule pause = schedule::exponential(1s).limit(30s);
 };
 
-void describe(field_visitor& v, patient& c) {
+void describe(field_visitor& v, backoff_config& c) {
   v.on({"pause", "between tries"}, c.pause);
 }
 
@@ -27,15 +29,15 @@ struct result {
   texts mistakes;
 };
 
-result read(const settings& from, schedule before) {
-  patient c{std::move(before)};
+result read_pause(const settings& from, schedule before) {
+  backoff_config c{std::move(before)};
   auto found = read_settings(from, "s", c);
   return {c.pause, to_text(found), test::kinds_and_keys(found)};
 }
 
-result read(const pairs& from,
-            schedule before = schedule::exponential(1s).limit(30s)) {
-  return read(settings_from_text(from), std::move(before));
+result read_pause(const pairs& from,
+                  schedule before = schedule::exponential(1s).limit(30s)) {
+  return read_pause(settings_from_text(from), std::move(before));
 }
 
 settings tables(const std::vector<pairs>& from) {
@@ -48,26 +50,26 @@ settings tables(const std::vector<pairs>& from) {
 }
 
 TEST(schedule_settings, a_duration_is_a_constant_delay) {
-  auto r = read({{"pause", "5s"}});
+  auto r = read_pause({{"pause", "5s"}});
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause, schedule::constant(5s));
 }
 
 TEST(schedule_settings, none_and_an_empty_list_are_no_delays) {
-  EXPECT_EQ(read({{"pause", "none"}}).pause, schedule{});
-  auto r = read(tables({}), schedule::constant(1s));
+  EXPECT_EQ(read_pause({{"pause", "none"}}).pause, schedule{});
+  auto r = read_pause(tables({}), schedule::constant(1s));
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause, schedule{});
 }
 
 TEST(schedule_settings, a_table_with_a_kind_is_a_new_segment) {
-  auto r = read({{"pause.kind", "linear"},
-                 {"pause.base", "10ms"},
-                 {"pause.step", "5ms"},
-                 {"pause.jitter", "factor"},
-                 {"pause.jitter_factor", "0.5"},
-                 {"pause.take", "4"},
-                 {"pause.until", "1min"}});
+  auto r = read_pause({{"pause.kind", "linear"},
+                       {"pause.base", "10ms"},
+                       {"pause.step", "5ms"},
+                       {"pause.jitter", "factor"},
+                       {"pause.jitter_factor", "0.5"},
+                       {"pause.take", "4"},
+                       {"pause.until", "1min"}});
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause, schedule::linear(10ms, 5ms)
                        .jittered(jitter::factor, 0.5)
@@ -91,17 +93,17 @@ TEST(schedule_settings, every_kind_has_a_name) {
      schedule::decorrelated(2s, 9s)},
   };
   for (const auto& [from, expected] : cases) {
-    auto r = read(from);
+    auto r = read_pause(from);
     EXPECT_EQ(r.complaint, "");
     EXPECT_EQ(r.pause, expected) << to_text(expected);
   }
-  EXPECT_EQ(read({{"pause.kind", "custom"}}).complaint,
+  EXPECT_EQ(read_pause({{"pause.kind", "custom"}}).complaint,
             "s.pause.kind: \"custom\" is not one of: constant, linear, "
             "exponential, fibonacci, decorrelated, list");
 }
 
 TEST(schedule_settings, a_table_without_a_kind_changes_single_fields) {
-  auto r = read({{"pause.base", "5s"}, {"pause.jitter", "full"}});
+  auto r = read_pause({{"pause.base", "5s"}, {"pause.jitter", "full"}});
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause,
             schedule::exponential(5s).limit(30s).jittered(jitter::full));
@@ -109,34 +111,35 @@ TEST(schedule_settings, a_table_without_a_kind_changes_single_fields) {
 
 TEST(schedule_settings, a_table_without_a_kind_needs_one_segment_or_none) {
   auto s = schedule::constant(1s);
-  auto r = read({{"pause.base", "5s"}}, s.take(1).then(s));
+  auto r = read_pause({{"pause.base", "5s"}}, s.take(1).then(s));
   EXPECT_EQ(r.complaint,
             "s.pause.kind: is missing: the present schedule has 2 segments, so "
             "single fields cannot be changed");
   EXPECT_EQ(r.pause, s.take(1).then(s));
-  EXPECT_EQ(read({{"pause.base", "5s"}}, schedule{}).pause,
+  EXPECT_EQ(read_pause({{"pause.base", "5s"}}, schedule{}).pause,
             schedule::constant(5s));
 }
 
 TEST(schedule_settings, a_function_keeps_its_bounds_changeable) {
   auto s = schedule::custom([](std::uint32_t) { return duration{1s}; });
-  EXPECT_EQ(read({{"pause.max", "2s"}}, s).pause, s.limit(2s));
-  EXPECT_EQ(read({{"pause.base", "2s"}}, s).mistakes,
+  EXPECT_EQ(read_pause({{"pause.max", "2s"}}, s).pause, s.limit(2s));
+  EXPECT_EQ(read_pause({{"pause.base", "2s"}}, s).mistakes,
             texts{"relation s.pause.base"});
 }
 
 TEST(schedule_settings, a_list_of_tables_gives_segments_in_order) {
-  auto r = read(tables({{{"base", "1s"}, {"take", "1"}},
-                        {{"kind", "fibonacci"}, {"base", "2s"}}}),
-                {});
+  auto r = read_pause(tables({{{"base", "1s"}, {"take", "1"}},
+                              {{"kind", "fibonacci"}, {"base", "2s"}}}),
+                      {});
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause,
             schedule::constant(1s).take(1).then(schedule::fibonacci(2s)));
 }
 
 TEST(schedule_settings, problems_in_a_list_name_the_segment) {
-  auto r = read(tables({{{"base", "x"}}, {{"kind", "linear"}, {"sep", "1s"}}}),
-                schedule::constant(1s));
+  auto r = read_pause(
+    tables({{{"base", "x"}}, {{"kind", "linear"}, {"sep", "1s"}}}),
+    schedule::constant(1s));
   EXPECT_EQ(r.mistakes,
             (texts{"type s.pause[0].base", "unknown s.pause[1].sep"}));
   EXPECT_EQ(r.pause, schedule::constant(1s));
@@ -146,7 +149,7 @@ TEST(schedule_settings, an_item_that_is_no_table_is_refused) {
   settings from;
   from["pause"].value = std::vector<setting>{
     {std::string{"5s"}, "f:1:2"}, {settings_from_text({{"base", "1s"}}), ""}};
-  EXPECT_EQ(read(from, {}).complaint,
+  EXPECT_EQ(read_pause(from, {}).complaint,
             "f:1:2: s.pause[0]: \"5s\" is not a segment, allowed: a table");
 }
 
@@ -155,16 +158,16 @@ TEST(schedule_settings, a_list_of_durations_is_a_list_of_delays) {
   from["pause"].value = std::vector<setting>{{std::string{"10ms"}, "f:1:2"},
                                              {std::string{"0s"}, "f:1:8"},
                                              {std::string{"1s"}, "f:1:12"}};
-  auto r = read(from, {});
+  auto r = read_pause(from, {});
   EXPECT_EQ(r.complaint, "");
   EXPECT_EQ(r.pause, schedule::list({10ms, 0s, 1s}));
   for (std::string text :
        {"10ms, 0s, 1s", "[10ms,0s,1s]", " [\"10ms\", 0s,1s]"})
-    EXPECT_EQ(read({{"pause", text}}).pause, r.pause) << text;
-  EXPECT_EQ(read({{"pause.kind", "list"},
-                  {"pause.delays", "10ms, 20ms"},
-                  {"pause.jitter", "full"},
-                  {"pause.take", "1"}})
+    EXPECT_EQ(read_pause({{"pause", text}}).pause, r.pause) << text;
+  EXPECT_EQ(read_pause({{"pause.kind", "list"},
+                        {"pause.delays", "10ms, 20ms"},
+                        {"pause.jitter", "full"},
+                        {"pause.take", "1"}})
               .pause,
             schedule::list({10ms, 20ms}).jittered(jitter::full).take(1));
 }
@@ -174,16 +177,16 @@ TEST(schedule_settings, a_delay_that_is_none_is_named) {
   from["pause"].value = std::vector<setting>{{std::string{"10ms"}, "f:1:2"},
                                              {std::string{"soon"}, "f:1:8"},
                                              {std::string{"-1s"}, "f:1:12"}};
-  auto r = read(from, schedule::constant(1s));
+  auto r = read_pause(from, schedule::constant(1s));
   EXPECT_EQ(r.mistakes, (texts{"type s.pause[1]", "type s.pause[2]"}));
   EXPECT_EQ(r.complaint.substr(0, 20), "f:1:8: s.pause[1]: \"");
   EXPECT_EQ(r.pause, schedule::constant(1s));
   std::vector<setting> long_one(1'001, setting{std::string{"1s"}, ""});
   from["pause"].value = long_one;
-  EXPECT_EQ(read(from, {}).mistakes, texts{"range s.pause"});
+  EXPECT_EQ(read_pause(from, {}).mistakes, texts{"range s.pause"});
   long_one.pop_back();
   from["pause"].value = long_one;
-  EXPECT_EQ(read(from, {}).mistakes, texts{});
+  EXPECT_EQ(read_pause(from, {}).mistakes, texts{});
 }
 
 TEST(schedule_settings, fields_that_do_nothing_are_refused) {
@@ -204,30 +207,30 @@ TEST(schedule_settings, fields_that_do_nothing_are_refused) {
     {{{"pause.kind", "list"}}, "relation s.pause.delays"},
   };
   for (const auto& [from, expected] : cases)
-    EXPECT_EQ(read(from).mistakes, texts{expected});
-  EXPECT_EQ(read({{"pause.kind", "constant"}, {"pause.factor", "2"}}).complaint,
-            "s.pause.factor: factor applies to kind \"exponential\" or "
-            "\"decorrelated\" only, this is \"constant\"");
+    EXPECT_EQ(read_pause(from).mistakes, texts{expected});
+  EXPECT_EQ(
+    read_pause({{"pause.kind", "constant"}, {"pause.factor", "2"}}).complaint,
+    "s.pause.factor: factor applies to kind \"exponential\" or "
+    "\"decorrelated\" only, this is \"constant\"");
 }
 
 TEST(schedule_settings, with_an_unknown_kind_nothing_else_is_blamed) {
-  EXPECT_EQ(read({{"pause.kind", "fibonaci"}, {"pause.step", "1s"}}).mistakes,
-            texts{"range s.pause.kind"});
+  EXPECT_EQ(
+    read_pause({{"pause.kind", "fibonaci"}, {"pause.step", "1s"}}).mistakes,
+    texts{"range s.pause.kind"});
 }
 
 TEST(schedule_settings, relations_between_fields_are_checked) {
-  EXPECT_EQ(read({{"pause.max", "999ms"}}).complaint,
+  EXPECT_EQ(read_pause({{"pause.max", "999ms"}}).complaint,
             "s.pause.max: 999ms is less than base, which is 1s");
-  EXPECT_EQ(read({{"pause.max", "1s"}}).complaint, "");
+  EXPECT_EQ(read_pause({{"pause.max", "1s"}}).complaint, "");
   for (std::string kind : {"exponential", "fibonacci", "decorrelated"})
-    EXPECT_EQ(read({{"pause.kind", kind}}).complaint,
+    EXPECT_EQ(read_pause({{"pause.kind", kind}}).complaint,
               "s.pause.base: 0s never grows, allowed for " + kind
                 + ": 1ns to unlimited");
 }
 
 TEST(schedule_settings, values_set_in_code_are_checked_too) {
-  using segment = schedule::segment;
-  using shape = schedule::shape;
   const std::pair<schedule, texts> cases[] = {
     {schedule::exponential(1s, 0.5), {"range s.factor"}},
     {schedule::constant(2s).limit(1s), {"relation s.max"}},

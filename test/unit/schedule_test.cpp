@@ -97,7 +97,7 @@ schedule growing() {
   });
 }
 
-duration one_of(const schedule& s) {
+duration next_delay(const schedule& s) {
   random_source random;
   schedule::cursor at;
   return s.next(at, random).value();
@@ -107,12 +107,12 @@ TEST(schedule, copies_share_a_function_unless_they_are_detached) {
   auto s = schedule::constant(1h).take(0).then(growing());
   auto copy = s;
   auto own = s.detached();
-  EXPECT_EQ(one_of(s), duration{1});
-  EXPECT_EQ(one_of(copy), duration{2});
-  EXPECT_EQ(one_of(own), duration{1});
-  EXPECT_EQ(one_of(own.detached()), duration{2});
-  EXPECT_EQ(one_of(own), duration{2});
-  EXPECT_EQ(one_of(s), duration{3});
+  EXPECT_EQ(next_delay(s), duration{1});
+  EXPECT_EQ(next_delay(copy), duration{2});
+  EXPECT_EQ(next_delay(own), duration{1});
+  EXPECT_EQ(next_delay(own.detached()), duration{2});
+  EXPECT_EQ(next_delay(own), duration{2});
+  EXPECT_EQ(next_delay(s), duration{3});
 }
 
 TEST(schedule, knows_a_function_again_that_was_detached) {
@@ -126,14 +126,14 @@ TEST(schedule, knows_a_function_again_that_was_detached) {
 TEST(schedule, keeps_the_functions_of_one_that_is_set_again) {
   auto s = growing();
   auto present = s.detached();
-  one_of(present);
+  next_delay(present);
   auto next = s;
-  EXPECT_TRUE(take_over(next, present));
-  EXPECT_EQ(one_of(next), duration{2});
+  EXPECT_TRUE(take_over_schedule(next, present));
+  EXPECT_EQ(next_delay(next), duration{2});
   next = s.take(7);
-  EXPECT_FALSE(take_over(next, present));
-  EXPECT_EQ(one_of(next), duration{1});
-  EXPECT_EQ(one_of(s), duration{1});
+  EXPECT_FALSE(take_over_schedule(next, present));
+  EXPECT_EQ(next_delay(next), duration{1});
+  EXPECT_EQ(next_delay(s), duration{1});
 }
 
 TEST(schedule, custom_asks_its_function_until_it_ends) {

@@ -15,11 +15,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using host = solo<semaphore>;
+using texts = std::vector<std::string>;
+using semaphore_rig = solo<semaphore>;
 
-semaphore_config some(std::uint32_t permits, std::uint32_t max_waiters = 0,
-                      duration max_wait = unlimited,
-                      wait_order order = wait_order::fifo) {
+semaphore_config some_semaphore(std::uint32_t permits,
+                                std::uint32_t max_waiters = 0,
+                                duration max_wait = unlimited,
+                                wait_order order = wait_order::fifo) {
   semaphore_config c;
   c.permits = permits;
   c.max_waiters = max_waiters;
@@ -28,31 +30,24 @@ semaphore_config some(std::uint32_t permits, std::uint32_t max_waiters = 0,
   return c;
 }
 
-call_info heavy(std::uint32_t permits) {
-  call_info f;
-  f.permits = permits;
-  return f;
-}
-
 // -- configuration ------------------------------------------------------------
 
 TEST(semaphore, refuses_settings_that_contradict_each_other) {
-  using texts = std::vector<std::string>;
-  auto lifo = some(1);
+  auto lifo = some_semaphore(1);
   lifo.order = wait_order::lifo;
   EXPECT_EQ(kinds_and_keys(problems_of(lifo)), texts{"relation order"});
-  EXPECT_EQ(kinds_and_keys(problems_of(some(1, 0, 200ms))),
+  EXPECT_EQ(kinds_and_keys(problems_of(some_semaphore(1, 0, 200ms))),
             texts{"relation max_wait"});
-  EXPECT_EQ(kinds_and_keys(problems_of(some(1, 5, 0ns))),
+  EXPECT_EQ(kinds_and_keys(problems_of(some_semaphore(1, 5, 0ns))),
             texts{"relation max_wait"});
-  EXPECT_THROW(semaphore{some(0)}, config_error);
-  EXPECT_NO_THROW(semaphore{some(1)});
-  EXPECT_NO_THROW(semaphore{some(1'000'000, 1'000'000, 1ns)});
-  EXPECT_NO_THROW(semaphore{some(1, 0, 0ns)});
+  EXPECT_THROW(semaphore{some_semaphore(0)}, config_error);
+  EXPECT_NO_THROW(semaphore{some_semaphore(1)});
+  EXPECT_NO_THROW(semaphore{some_semaphore(1'000'000, 1'000'000, 1ns)});
+  EXPECT_NO_THROW(semaphore{some_semaphore(1, 0, 0ns)});
 }
 
 TEST(semaphore, is_called_semaphore_and_has_no_states) {
-  host h{some(3)};
+  semaphore_rig h{some_semaphore(3)};
   EXPECT_EQ(h.policy.kind(), "semaphore");
   EXPECT_EQ(h.policy.state(), "");
   EXPECT_EQ(h.policy.config().permits, 3u);
@@ -63,7 +58,7 @@ TEST(semaphore, is_called_semaphore_and_has_no_states) {
 // -- without a queue ----------------------------------------------------------
 
 TEST(semaphore, passes_as_many_calls_as_it_has_permits) {
-  host h{some(2)};
+  semaphore_rig h{some_semaphore(2)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -83,7 +78,7 @@ TEST(semaphore, passes_as_many_calls_as_it_has_permits) {
 }
 
 TEST(semaphore, gets_its_permits_back_however_a_call_ends) {
-  host h{some(1)};
+  semaphore_rig h{some_semaphore(1)};
   auto a = h.arrive();
   h.fail(a, errc::worker_down);
   EXPECT_EQ(h.count("in_use"), 0);
@@ -99,7 +94,7 @@ TEST(semaphore, gets_its_permits_back_however_a_call_ends) {
 }
 
 TEST(semaphore, weighs_calls) {
-  host h{some(5)};
+  semaphore_rig h{some_semaphore(5)};
   auto a = h.arrive(heavy(3));
   EXPECT_EQ(h.where(h.arrive(heavy(3))), place::rejected);
   auto b = h.arrive(heavy(2));
@@ -110,13 +105,13 @@ TEST(semaphore, weighs_calls) {
 }
 
 TEST(semaphore, takes_a_weight_of_zero_for_one) {
-  host h{some(1)};
+  semaphore_rig h{some_semaphore(1)};
   EXPECT_EQ(h.where(h.arrive(heavy(0))), place::below);
   EXPECT_EQ(h.count("in_use"), 1);
 }
 
 TEST(semaphore, refuses_a_call_that_is_heavier_than_all_permits_at_once) {
-  host h{some(5, 10)};
+  semaphore_rig h{some_semaphore(5, 10)};
   auto a = h.arrive(heavy(6));
   EXPECT_EQ(h.where(a), place::rejected);
   EXPECT_EQ(h.calls.at(a).code, errc::queue_full);
@@ -129,7 +124,7 @@ TEST(semaphore, refuses_a_call_that_is_heavier_than_all_permits_at_once) {
 // -- waiting in order ---------------------------------------------------------
 
 TEST(semaphore, serves_waiters_in_the_order_of_their_arrival) {
-  host h{some(1, 3)};
+  semaphore_rig h{some_semaphore(1, 3)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -148,7 +143,7 @@ TEST(semaphore, serves_waiters_in_the_order_of_their_arrival) {
 }
 
 TEST(semaphore, turns_the_newcomer_away_from_a_full_fifo_queue) {
-  host h{some(1, 2)};
+  semaphore_rig h{some_semaphore(1, 2)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -161,7 +156,7 @@ TEST(semaphore, turns_the_newcomer_away_from_a_full_fifo_queue) {
 }
 
 TEST(semaphore, lets_no_light_call_overtake_a_heavy_one_at_the_head) {
-  host h{some(4, 10)};
+  semaphore_rig h{some_semaphore(4, 10)};
   auto a = h.arrive(heavy(3));
   auto b = h.arrive(heavy(2));
   // One permit is free, but it is kept for b.
@@ -174,7 +169,7 @@ TEST(semaphore, lets_no_light_call_overtake_a_heavy_one_at_the_head) {
 }
 
 TEST(semaphore, serves_those_behind_a_heavy_call_when_it_gives_up) {
-  host h{some(4, 10)};
+  semaphore_rig h{some_semaphore(4, 10)};
   h.arrive(heavy(3));
   auto b = h.arrive(heavy(2));
   auto c = h.arrive(heavy(1));
@@ -185,7 +180,7 @@ TEST(semaphore, serves_those_behind_a_heavy_call_when_it_gives_up) {
 }
 
 TEST(semaphore, serves_the_newest_first_in_lifo_order) {
-  host h{some(1, 3, unlimited, wait_order::lifo)};
+  semaphore_rig h{some_semaphore(1, 3, unlimited, wait_order::lifo)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -196,8 +191,22 @@ TEST(semaphore, serves_the_newest_first_in_lifo_order) {
   EXPECT_EQ(h.where(b), place::below);
 }
 
+TEST(semaphore, tells_how_long_a_call_waited) {
+  semaphore_rig h{some_semaphore(1, 2)};
+  auto a = h.arrive();
+  auto b = h.arrive();
+  h.arrive();
+  h.advance(30ms);
+  h.finish(a);
+  EXPECT_EQ(h.e.told, std::vector<std::string>{"granted:>"});
+  EXPECT_EQ(h.e.delays, std::vector<duration>{30ms});
+  h.advance(5ms);
+  h.finish(b);
+  EXPECT_EQ(h.e.delays.back(), 35ms);
+}
+
 TEST(semaphore, turns_the_oldest_away_from_a_full_lifo_queue) {
-  host h{some(1, 2, unlimited, wait_order::lifo)};
+  semaphore_rig h{some_semaphore(1, 2, unlimited, wait_order::lifo)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -212,7 +221,7 @@ TEST(semaphore, turns_the_oldest_away_from_a_full_lifo_queue) {
 }
 
 TEST(semaphore, passes_a_newcomer_that_fits_before_lifo_waiters) {
-  host h{some(4, 10, unlimited, wait_order::lifo)};
+  semaphore_rig h{some_semaphore(4, 10, unlimited, wait_order::lifo)};
   h.arrive(heavy(3));
   auto b = h.arrive(heavy(2));
   auto c = h.arrive(heavy(1));
@@ -223,11 +232,11 @@ TEST(semaphore, passes_a_newcomer_that_fits_before_lifo_waiters) {
 // -- the end of waiting -------------------------------------------------------
 
 TEST(semaphore, rejects_a_waiter_at_exactly_the_end_of_max_wait) {
-  host h{some(1, 10, 100ms)};
+  semaphore_rig h{some_semaphore(1, 10, 100ms)};
   h.arrive();
   h.advance(5ms);
   auto b = h.arrive();
-  EXPECT_EQ(h.calls.at(b).until, host::start() + 105ms);
+  EXPECT_EQ(h.calls.at(b).until, semaphore_rig::start() + 105ms);
   h.advance_to(105ms - 1ns);
   EXPECT_EQ(h.where(b), place::held);
   h.advance_to(105ms);
@@ -239,7 +248,7 @@ TEST(semaphore, rejects_a_waiter_at_exactly_the_end_of_max_wait) {
 }
 
 TEST(semaphore, serves_those_behind_a_heavy_call_that_timed_out) {
-  host h{some(4, 10, 100ms)};
+  semaphore_rig h{some_semaphore(4, 10, 100ms)};
   h.arrive(heavy(3));
   auto b = h.arrive(heavy(2));
   h.advance(50ms);
@@ -250,7 +259,7 @@ TEST(semaphore, serves_those_behind_a_heavy_call_that_timed_out) {
 }
 
 TEST(semaphore, never_loses_against_a_free_permit_with_a_max_wait_of_zero) {
-  host h{some(1, 0, 0ns)};
+  semaphore_rig h{some_semaphore(1, 0, 0ns)};
   auto a = h.arrive();
   EXPECT_EQ(h.where(a), place::below);
   auto b = h.arrive();
@@ -263,9 +272,9 @@ TEST(semaphore, never_loses_against_a_free_permit_with_a_max_wait_of_zero) {
 }
 
 TEST(semaphore, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
-  semaphore s{some(1, 10, 100ms)};
+  semaphore s{some_semaphore(1, 10, 100ms)};
   random_source random;
-  env e{host::start(), random};
+  env e{semaphore_rig::start(), random};
   call_info a, b;
   slot na, nb;
   a.id = 1, b.id = 2;
@@ -293,9 +302,9 @@ TEST(semaphore, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
 }
 
 TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
-  semaphore s{some(1, 10)};
+  semaphore s{some_semaphore(1, 10)};
   random_source random;
-  env e{host::start(), random};
+  env e{semaphore_rig::start(), random};
   call_info a, b, c;
   slot na, nb, nc;
   a.id = 1, b.id = 2, c.id = 3;
@@ -318,7 +327,7 @@ TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
 }
 
 TEST(semaphore, forgets_at_once_a_call_that_it_only_observes) {
-  host h{some(1, 10)};
+  semaphore_rig h{some_semaphore(1, 10)};
   auto a = h.arrive();
   auto b = h.arrive();
   ASSERT_EQ(h.where(b), place::held);
@@ -331,14 +340,14 @@ TEST(semaphore, forgets_at_once_a_call_that_it_only_observes) {
 }
 
 TEST(semaphore, does_not_mind_a_clock_that_steps_back) {
-  host h{some(1, 10, 100ms)};
+  semaphore_rig h{some_semaphore(1, 10, 100ms)};
   h.advance(1s);
   auto a = h.arrive();
   auto b = h.arrive();
   h.set_clock(500ms);
   auto c = h.arrive();
-  EXPECT_EQ(h.calls.at(b).until, host::start() + 1100ms);
-  EXPECT_EQ(h.calls.at(c).until, host::start() + 600ms);
+  EXPECT_EQ(h.calls.at(b).until, semaphore_rig::start() + 1100ms);
+  EXPECT_EQ(h.calls.at(c).until, semaphore_rig::start() + 600ms);
   h.advance_to(600ms);
   EXPECT_EQ(h.where(c), place::rejected);
   EXPECT_EQ(h.where(b), place::held);
@@ -349,12 +358,12 @@ TEST(semaphore, does_not_mind_a_clock_that_steps_back) {
 // -- changes in use -----------------------------------------------------------
 
 TEST(semaphore, wakes_waiters_at_once_when_it_grows) {
-  host h{some(1, 10)};
+  semaphore_rig h{some_semaphore(1, 10)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
   auto d = h.arrive();
-  reconfigure(h, some(3, 10));
+  reconfigure(h, some_semaphore(3, 10));
   EXPECT_EQ(h.where(b), place::below);
   EXPECT_EQ(h.where(c), place::below);
   EXPECT_EQ(h.where(d), place::held);
@@ -363,12 +372,12 @@ TEST(semaphore, wakes_waiters_at_once_when_it_grows) {
 }
 
 TEST(semaphore, lets_permits_run_down_when_it_shrinks) {
-  host h{some(4, 10)};
+  semaphore_rig h{some_semaphore(4, 10)};
   call_id below[4];
   for (auto& id : below)
     id = h.arrive();
   auto waiting = h.arrive();
-  reconfigure(h, some(2, 10));
+  reconfigure(h, some_semaphore(2, 10));
   EXPECT_EQ(h.count("in_use"), 4);
   h.finish(below[0]);
   h.finish(below[1]);
@@ -380,12 +389,12 @@ TEST(semaphore, lets_permits_run_down_when_it_shrinks) {
 }
 
 TEST(semaphore, turns_away_waiters_that_became_too_heavy) {
-  host h{some(4, 10)};
+  semaphore_rig h{some_semaphore(4, 10)};
   auto a = h.arrive(heavy(4));
   auto b = h.arrive(heavy(3));
   auto c = h.arrive(heavy(2));
   auto d = h.arrive(heavy(3));
-  reconfigure(h, some(2, 10));
+  reconfigure(h, some_semaphore(2, 10));
   EXPECT_EQ(h.where(b), place::rejected);
   EXPECT_EQ(h.calls.at(b).code, errc::queue_full);
   EXPECT_EQ(h.where(c), place::held);
@@ -396,11 +405,11 @@ TEST(semaphore, turns_away_waiters_that_became_too_heavy) {
 }
 
 TEST(semaphore, keeps_its_waiters_when_the_queue_is_made_shorter) {
-  host h{some(1, 10, 100ms)};
+  semaphore_rig h{some_semaphore(1, 10, 100ms)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
-  reconfigure(h, some(1, 1, 10ms));
+  reconfigure(h, some_semaphore(1, 1, 10ms));
   EXPECT_EQ(h.where(b), place::held);
   EXPECT_EQ(h.where(c), place::held);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
@@ -412,12 +421,12 @@ TEST(semaphore, keeps_its_waiters_when_the_queue_is_made_shorter) {
 }
 
 TEST(semaphore, takes_one_in_for_one_out_where_a_lifo_queue_is_too_long) {
-  host h{some(1, 3, unlimited, wait_order::lifo)};
+  semaphore_rig h{some_semaphore(1, 3, unlimited, wait_order::lifo)};
   h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
   auto d = h.arrive();
-  reconfigure(h, some(1, 1, unlimited, wait_order::lifo));
+  reconfigure(h, some_semaphore(1, 1, unlimited, wait_order::lifo));
   EXPECT_EQ(h.count("waiting"), 3);
   auto f = h.arrive();
   EXPECT_EQ(h.where(b), place::rejected);
@@ -428,11 +437,11 @@ TEST(semaphore, takes_one_in_for_one_out_where_a_lifo_queue_is_too_long) {
 }
 
 TEST(semaphore, follows_a_change_of_order) {
-  host h{some(1, 10)};
+  semaphore_rig h{some_semaphore(1, 10)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
-  reconfigure(h, some(1, 10, unlimited, wait_order::lifo));
+  reconfigure(h, some_semaphore(1, 10, unlimited, wait_order::lifo));
   h.finish(a);
   EXPECT_EQ(h.where(b), place::held);
   EXPECT_EQ(h.where(c), place::below);
@@ -441,7 +450,7 @@ TEST(semaphore, follows_a_change_of_order) {
 // -- commands -----------------------------------------------------------------
 
 TEST(semaphore, clears_its_counters_on_reset_and_keeps_calls) {
-  host h{some(1, 10)};
+  semaphore_rig h{some_semaphore(1, 10)};
   auto a = h.arrive();
   auto b = h.arrive();
   EXPECT_TRUE(command(h, operator_command::reset));
@@ -454,7 +463,7 @@ TEST(semaphore, clears_its_counters_on_reset_and_keeps_calls) {
 }
 
 TEST(semaphore, knows_no_operator_states) {
-  host h{some(1)};
+  semaphore_rig h{some_semaphore(1)};
   EXPECT_TRUE(command(h, operator_command::enable));
   EXPECT_FALSE(command(h, operator_command::force_open));
   EXPECT_FALSE(command(h, operator_command::force_closed));

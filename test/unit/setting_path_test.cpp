@@ -67,40 +67,41 @@ TEST(setting_path, has_an_order) {
 
 // -- in a tree ----------------------------------------------------------------
 
-setting at(std::string place, decltype(setting::value) value) {
+setting setting_at(std::string place, decltype(setting::value) value) {
   return {std::move(value), std::move(place)};
 }
 
 // { a = [ { b = 1 }, "x" ], c = "y" }
-settings tree() {
+settings nested() {
   settings inner;
-  inner["b"] = at("b", std::int64_t{1});
+  inner["b"] = setting_at("b", std::int64_t{1});
   settings out;
-  out["a"] = at("a", std::vector<setting>{at("a0", inner), at("a1", "x"s)});
-  out["c"] = at("c", "y"s);
+  out["a"] = setting_at(
+    "a", std::vector<setting>{setting_at("a0", inner), setting_at("a1", "x"s)});
+  out["c"] = setting_at("c", "y"s);
   return out;
 }
 
 TEST(place_of, is_that_of_the_value_or_of_what_is_around_it) {
-  EXPECT_EQ(place_of(tree(), "a[0].b"), "b");
-  EXPECT_EQ(place_of(tree(), "a[0].z"), "a0");
-  EXPECT_EQ(place_of(tree(), "a[1]"), "a1");
-  EXPECT_EQ(place_of(tree(), "a[2].b"), "a");
-  EXPECT_EQ(place_of(tree(), "c.z"), "c");
-  EXPECT_EQ(place_of(tree(), "z"), "");
+  EXPECT_EQ(place_of(nested(), "a[0].b"), "b");
+  EXPECT_EQ(place_of(nested(), "a[0].z"), "a0");
+  EXPECT_EQ(place_of(nested(), "a[1]"), "a1");
+  EXPECT_EQ(place_of(nested(), "a[2].b"), "a");
+  EXPECT_EQ(place_of(nested(), "c.z"), "c");
+  EXPECT_EQ(place_of(nested(), "z"), "");
 }
 
 TEST(as_written, leaves_out_what_a_short_form_has_not) {
-  EXPECT_EQ(as_written(tree(), "a[0].b"), "a[0].b");
-  EXPECT_EQ(as_written(tree(), "a[1].to"), "a[1]");
-  EXPECT_EQ(as_written(tree(), "c[0].to"), "c");
-  EXPECT_EQ(as_written(tree(), "a[0][0].b"), "a[0].b");
+  EXPECT_EQ(as_written(nested(), "a[0].b"), "a[0].b");
+  EXPECT_EQ(as_written(nested(), "a[1].to"), "a[1]");
+  EXPECT_EQ(as_written(nested(), "c[0].to"), "c");
+  EXPECT_EQ(as_written(nested(), "a[0][0].b"), "a[0].b");
 }
 
 TEST(as_written, keeps_what_is_missing) {
-  EXPECT_EQ(as_written(tree(), "a[0].z.y[1]"), "a[0].z.y[1]");
-  EXPECT_EQ(as_written(tree(), "a[7].b"), "a[7].b");
-  EXPECT_EQ(as_written(tree(), "z"), "z");
+  EXPECT_EQ(as_written(nested(), "a[0].z.y[1]"), "a[0].z.y[1]");
+  EXPECT_EQ(as_written(nested(), "a[7].b"), "a[7].b");
+  EXPECT_EQ(as_written(nested(), "z"), "z");
 }
 
 } // namespace

@@ -3,6 +3,8 @@
 #include <caisson/policy_config.hpp>
 #include <caisson/schedule_settings.hpp>
 
+#include <support/toml_texts.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,36 +14,26 @@
 #include <utility>
 #include <vector>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct sample {
+struct pause_config {
   std::string name;
   caisson::mode mode = caisson::mode::enforce;
   schedule pause = schedule::constant(10ms);
 };
 
-void describe(field_visitor& v, sample& c) {
+void describe(field_visitor& v, pause_config& c) {
   describe_common(v, c);
   v.on({"pause", "between"}, c.pause);
 }
 
-std::string repeated(std::string_view text, std::size_t n) {
-  std::string out;
-  for (std::size_t i = 0; i < n; ++i)
-    out += text;
-  return out;
+problems problems_with(const std::map<std::string, std::string>& given) {
+  pause_config c;
+  return read_settings(settings_from_text(given), "s", c);
 }
-
-problems problems_with(const std::map<std::string, std::string>& pairs) {
-  sample c;
-  return read_settings(settings_from_text(pairs), "s", c);
-}
-
-constexpr std::string_view deep
-  = "lies too deep, allowed: 64 levels of keys, tables and lists";
 
 // -- keys ---------------------------------------------------------------------
 
@@ -50,14 +42,14 @@ TEST(settings_limits, a_key_of_very_many_parts_is_one_problem) {
   auto found = problems_with({{key, "1"}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].key, setting_path{"s"} / key);
-  EXPECT_EQ(found[0].message, deep);
+  EXPECT_EQ(found[0].message, too_deep);
   EXPECT_LT(to_text(found).size(), 500u);
 }
 
 TEST(settings_limits, a_key_below_a_field_is_one_too) {
   auto found = problems_with({{"pause" + repeated(".a", 300'000), "1"}});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, deep);
+  EXPECT_EQ(found[0].message, too_deep);
 }
 
 TEST(settings_limits, a_key_of_64_parts_is_taken_apart_and_one_of_65_is_not) {
@@ -66,7 +58,7 @@ TEST(settings_limits, a_key_of_64_parts_is_taken_apart_and_one_of_65_is_not) {
   EXPECT_EQ(problems_with({{most, "1"}})[0].key, "s.a");
   auto more = most + ".a";
   EXPECT_TRUE(settings_from_text({{more, "1"}}).contains(more));
-  EXPECT_EQ(problems_with({{more, "1"}})[0].message, deep);
+  EXPECT_EQ(problems_with({{more, "1"}})[0].message, too_deep);
 }
 
 TEST(settings_limits, a_key_of_500_bytes_is_unknown_and_a_longer_one_too_long) {
@@ -88,11 +80,11 @@ TEST(settings_limits, a_value_is_shown_in_part) {
 // -- numbers of problems ------------------------------------------------------
 
 TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_told) {
-  std::map<std::string, std::string> pairs;
+  std::map<std::string, std::string> given;
   for (int i = 0; i < 100'000; ++i)
-    pairs["key" + std::to_string(i)] = "1";
-  auto found = problems_with(pairs);
-  EXPECT_EQ(found.size(), pairs.size());
+    given["key" + std::to_string(i)] = "1";
+  auto found = problems_with(given);
+  EXPECT_EQ(found.size(), given.size());
   auto text = to_text(found);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 100);
   EXPECT_TRUE(text.ends_with("\n... and 99900 more: 100000 problems in all"));
@@ -146,4 +138,4 @@ TEST(problems, are_one_line_each_whatever_is_in_them) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

@@ -1,44 +1,13 @@
-#include <caisson/policy_config.hpp>
-#include <caisson/schedule_settings.hpp>
+#include <support/sample_config.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// One field of each type, and a relation between two of them.
-struct sample {
-  std::string name;
-  caisson::mode mode = caisson::mode::enforce;
-  bool loud = false;
-  std::uint32_t least = 1;
-  std::uint32_t most = 5;
-  double ratio = 0.5;
-  duration wait = 1s;
-  schedule pause = schedule::constant(10ms);
-  std::vector<std::string> words;
-};
-
-void describe(field_visitor& v, sample& c) {
-  describe_common(v, c);
-  v.on({"loud", "whether"}, c.loud);
-  v.integer<std::uint32_t>({"least", "from"}, c.least, {1, 100});
-  v.integer<std::uint32_t>({"most", "to", "bytes"}, c.most, {1, 1'000'000});
-  v.on({"ratio", "how much"}, c.ratio, {0.0, 1.0});
-  v.on({"wait", "how long"}, c.wait, {duration::zero(), unlimited});
-  v.on({"pause", "between"}, c.pause);
-  v.on({"words", "which"}, c.words);
-}
-
-void check(const sample& c, const setting_path& path, problems& out) {
-  if (c.least > c.most)
-    out.push_back(
-      {problem_kind::relation, path / "least", "must not exceed most"});
-}
 
 struct bounded {
   duration wait = 1s;
@@ -62,32 +31,32 @@ void describe(field_visitor& v, bounded& c) {
 using pairs = std::map<std::string, std::string>;
 
 template <class T>
-setting at(std::string place, T value) {
+setting placed(std::string place, T value) {
   return {std::move(value), std::move(place)};
 }
 
 // What reading `from` over a fresh config complains about.
-template <class Config = sample>
-std::string complaint(const settings& from, Config c = {}) {
+template <class Config = sample_config>
+std::string read_complaint(const settings& from, Config c = {}) {
   return to_text(read_settings(from, "s", c));
 }
 
-template <class Config = sample>
+template <class Config = sample_config>
 std::string text_complaint(const pairs& from) {
-  return complaint<Config>(settings_from_text(from));
+  return read_complaint<Config>(settings_from_text(from));
 }
 
 template <class T>
 std::string complaint_about(const std::string& key, T value) {
   settings from;
   from[key] = {std::move(value), ""};
-  return complaint(from);
+  return read_complaint(from);
 }
 
 // -- reading typed values -----------------------------------------------------
 
 TEST(settings, absent_fields_keep_their_values) {
-  sample c;
+  sample_config c;
   c.least = 3;
   EXPECT_TRUE(read_settings({}, "s", c).empty());
   EXPECT_EQ(c.least, 3u);
@@ -96,16 +65,17 @@ TEST(settings, absent_fields_keep_their_values) {
 
 TEST(settings, every_type_is_read) {
   settings from;
-  from["name"] = at("", std::string{"db"});
-  from["mode"] = at("", std::string{"observe"});
-  from["loud"] = at("", true);
-  from["least"] = at("", std::int64_t{2});
-  from["ratio"] = at("", 0.25);
-  from["wait"] = at("", std::string{"1.5s"});
-  from["pause"] = at("", std::string{"20ms"});
-  from["words"] = at("", std::vector<setting>{at("", std::string{"a"}),
-                                              at("", std::string{"b, c"})});
-  sample c;
+  from["name"] = placed("", std::string{"db"});
+  from["mode"] = placed("", std::string{"observe"});
+  from["loud"] = placed("", true);
+  from["least"] = placed("", std::int64_t{2});
+  from["ratio"] = placed("", 0.25);
+  from["wait"] = placed("", std::string{"1.5s"});
+  from["pause"] = placed("", std::string{"20ms"});
+  from["words"] = placed("",
+                         std::vector<setting>{placed("", std::string{"a"}),
+                                              placed("", std::string{"b, c"})});
+  sample_config c;
   EXPECT_EQ(to_text(read_settings(from, "s", c)), "");
   EXPECT_EQ(c.name, "db");
   EXPECT_EQ(c.mode, mode::observe);
@@ -146,12 +116,12 @@ TEST(settings, a_wrong_type_is_named_with_what_is_allowed) {
 
 TEST(settings, every_wrong_item_of_a_list_is_reported_where_it_stands) {
   settings from;
-  from["words"] = at("f:1:1",
-                     std::vector<setting>{at("f:1:2", std::int64_t{1}),
-                                          at("f:1:4", std::string{"ok"}),
-                                          at("f:1:8", std::vector<setting>{})});
-  EXPECT_EQ(complaint(from), "f:1:2: s.words[0]: 1 is not a string\n"
-                             "f:1:8: s.words[2]: a list is not a string");
+  from["words"] = placed(
+    "f:1:1", std::vector<setting>{placed("f:1:2", std::int64_t{1}),
+                                  placed("f:1:4", std::string{"ok"}),
+                                  placed("f:1:8", std::vector<setting>{})});
+  EXPECT_EQ(read_complaint(from), "f:1:2: s.words[0]: 1 is not a string\n"
+                                  "f:1:8: s.words[2]: a list is not a string");
 }
 
 TEST(settings, values_outside_of_the_range_are_refused) {
@@ -204,7 +174,7 @@ TEST(settings, a_bounded_duration_does_not_offer_unlimited) {
 // -- reading text -------------------------------------------------------------
 
 TEST(settings_text, is_read_by_the_type_of_the_field) {
-  sample c;
+  sample_config c;
   auto from = settings_from_text({{"name", "7"},
                                   {"mode", "off"},
                                   {"loud", " true "},
@@ -260,7 +230,7 @@ TEST(settings_text, gives_lists_in_three_ways) {
     {"a,", {"a", ""}},
   };
   for (const auto& [text, expected] : cases) {
-    sample c;
+    sample_config c;
     c.words = {"before"};
     EXPECT_TRUE(
       read_settings(settings_from_text({{"words", text}}), "s", c).empty());
@@ -309,11 +279,11 @@ TEST(problems, unknown_keys_are_named_with_the_nearest_known_one) {
 
 TEST(problems, all_are_reported_at_once_and_nothing_changes) {
   settings from;
-  from["least"] = at("f:1:9", std::int64_t{50});
-  from["wait"] = at("f:2:8", std::string{"x"});
-  from["loud"] = at("f:3:8", true);
-  from["extra"] = at("f:4:9", true);
-  sample c;
+  from["least"] = placed("f:1:9", std::int64_t{50});
+  from["wait"] = placed("f:2:8", std::string{"x"});
+  from["loud"] = placed("f:3:8", true);
+  from["extra"] = placed("f:4:9", true);
+  sample_config c;
   auto found = read_settings(from, "s", c);
   ASSERT_EQ(found.size(), 3u);
   using enum problem_kind;
@@ -331,8 +301,8 @@ TEST(problems, all_are_reported_at_once_and_nothing_changes) {
 
 TEST(problems, of_relations_without_a_value_stand_at_the_table) {
   settings from;
-  from["most"] = at("f:1:9", std::int64_t{2});
-  sample c;
+  from["most"] = placed("f:1:9", std::int64_t{2});
+  sample_config c;
   c.least = 3;
   auto found = read_settings(from, "s", c, "f:0:1");
   ASSERT_EQ(found.size(), 1u);
@@ -343,7 +313,7 @@ TEST(problems, are_reported_once_for_one_key) {
   using enum problem_kind;
   problems out{{range, "s.a", "first", "f:1:1"}};
   settings from;
-  from["b"] = at("f:2:2", true);
+  from["b"] = placed("f:2:2", true);
   add_problems({{relation, "s.a", "second"},
                 {relation, "s.b", "x"},
                 {range, "s.b", "y"},
@@ -375,7 +345,7 @@ TEST(problems, show_values_on_one_line_and_not_too_long) {
 }
 
 TEST(config_error, lists_every_problem) {
-  sample c;
+  sample_config c;
   c.least = 0;
   c.ratio = 2;
   try {
@@ -391,8 +361,8 @@ TEST(config_error, lists_every_problem) {
 // -- values set in code -------------------------------------------------------
 
 TEST(range_checker, finds_what_the_reader_would_find) {
-  EXPECT_TRUE(problems_of(sample{}).empty());
-  sample c;
+  EXPECT_TRUE(problems_of(sample_config{}).empty());
+  sample_config c;
   c.mode = static_cast<mode>(7);
   c.least = 101;
   c.most = 0;
@@ -410,4 +380,4 @@ TEST(range_checker, finds_what_the_reader_would_find) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

@@ -1,40 +1,16 @@
-#include <caisson/policy_config.hpp>
-#include <caisson/schedule_settings.hpp>
 #include <caisson/settings_table.hpp>
+
+#include <support/sample_config.hpp>
 
 #include <gtest/gtest.h>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-// One field of each type.
-struct sample {
-  std::string name;
-  caisson::mode mode = caisson::mode::enforce;
-  bool loud = false;
-  std::uint32_t least = 1;
-  std::uint32_t most = 5;
-  double ratio = 0.5;
-  duration wait = 1s;
-  schedule pause = schedule::constant(10ms);
-  std::vector<std::string> words;
-};
-
-void describe(field_visitor& v, sample& c) {
-  describe_common(v, c);
-  v.on({"loud", "whether"}, c.loud);
-  v.integer<std::uint32_t>({"least", "from"}, c.least, {1, 100});
-  v.integer<std::uint32_t>({"most", "to", "bytes"}, c.most, {1, 1'000'000});
-  v.on({"ratio", "how much"}, c.ratio, {0.0, 1.0});
-  v.on({"wait", "how long"}, c.wait, {duration::zero(), unlimited});
-  v.on({"pause", "between"}, c.pause);
-  v.on({"words", "which"}, c.words);
-}
-
 TEST(field_lister, gives_one_row_per_field_in_order) {
-  sample c;
+  sample_config c;
   c.words = {"a", "b"};
   std::string out;
   for (const auto& r : rows_of(c))
@@ -68,4 +44,4 @@ TEST(number_text, is_the_shortest_that_reads_back) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

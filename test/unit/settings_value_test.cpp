@@ -48,7 +48,7 @@ void describe(field_visitor& v, library& c) {
   v.on({"closes", "when"}, c.closes, range<duration>{1s, 1h});
 }
 
-problems read(const std::string& text, library& into) {
+problems read_library(const std::string& text, library& into) {
   problems found;
   auto root = parse_toml(text, "f", found);
   EXPECT_EQ(to_text(found), "");
@@ -57,16 +57,16 @@ problems read(const std::string& text, library& into) {
 
 texts wrong(const std::string& text) {
   library c;
-  return kinds_and_keys(read(text, c));
+  return kinds_and_keys(read_library(text, c));
 }
 
 TEST(nested_settings, are_read_as_tables_lists_and_by_name) {
   library c;
   c.list.resize(3);
-  EXPECT_EQ(to_text(read("closes = '5s'\n[best]\nmost = 2\n"
-                         "[[list]]\nmost = 3\n[[list]]\nmost = 4\n"
-                         "[named.b]\nmost = 7\n[named.a]\nmost = 8\n",
-                         c)),
+  EXPECT_EQ(to_text(read_library("closes = '5s'\n[best]\nmost = 2\n"
+                                 "[[list]]\nmost = 3\n[[list]]\nmost = 4\n"
+                                 "[named.b]\nmost = 7\n[named.a]\nmost = 8\n",
+                                 c)),
             "");
   EXPECT_EQ(c.best.most, 2);
   ASSERT_EQ(c.list.size(), 2u);
@@ -82,7 +82,7 @@ TEST(nested_settings, are_read_as_tables_lists_and_by_name) {
 TEST(nested_settings, that_are_absent_stay_as_they_are) {
   library c;
   c.list.resize(3);
-  EXPECT_EQ(to_text(read("", c)), "");
+  EXPECT_EQ(to_text(read_library("", c)), "");
   EXPECT_EQ(c.list.size(), 3u);
   EXPECT_EQ(c.closes, std::nullopt);
 }
@@ -97,7 +97,7 @@ TEST(nested_settings, keep_their_rules_and_their_relations) {
 
 TEST(nested_settings, are_placed_where_they_stand) {
   library c;
-  EXPECT_EQ(to_text(read("[[list]]\nmost = 0\n[[list]]\n", c)),
+  EXPECT_EQ(to_text(read_library("[[list]]\nmost = 0\n[[list]]\n", c)),
             "f:3:1: l.list[1].most: is missing, allowed: 0 to 9\n"
             "f:1:1: l.list[0].least: too many");
   EXPECT_TRUE(c.list.empty());
@@ -110,7 +110,7 @@ TEST(nested_settings, of_another_shape_are_refused) {
   EXPECT_EQ(wrong("list = [1]\nnamed = { x = 1, 'a b' = { most = 1 } }\n"),
             (texts{"type l.list[0]", "type l.named.x", "range l.named.a b"}));
   library c;
-  EXPECT_EQ(to_text(read("list = 1", c)),
+  EXPECT_EQ(to_text(read_library("list = 1", c)),
             "f:1:8: l.list: 1 is not a list, allowed: a list of tables; in "
             "TOML each may begin with [[l.list]]");
 }

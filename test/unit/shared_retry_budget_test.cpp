@@ -34,7 +34,7 @@ TEST(shared_retry_budget, the_first_user_sets_the_limits) {
   EXPECT_EQ(b->balance(), 10);
   a->change({10s, 5, 0});
   EXPECT_EQ(b->balance(), 50);
-  EXPECT_TRUE(b->try_withdraw(host::start()));
+  EXPECT_TRUE(b->try_withdraw(retrier_rig::start()));
   // What it has already is no change.
   a->change({10s, 5, 0});
   EXPECT_EQ(b->balance(), 49);
@@ -43,7 +43,7 @@ TEST(shared_retry_budget, the_first_user_sets_the_limits) {
 TEST(shared_retry_budget, lives_as_long_as_its_users) {
   int here = 0;
   auto a = shared_retry_budget::named(&here, "a", one_per_second);
-  EXPECT_TRUE(a->try_withdraw(host::start(), 10));
+  EXPECT_TRUE(a->try_withdraw(retrier_rig::start(), 10));
   EXPECT_EQ(a->balance(), 0);
   a.reset();
   EXPECT_EQ(shared_retry_budget::named(&here, "a", one_per_second)->balance(),
@@ -65,7 +65,7 @@ TEST(shared_retry_budget, grants_no_retry_twice_to_many_threads) {
   for (int i = 0; i < 4; ++i)
     users.emplace_back([&] {
       for (int n = 0; n < 5'000; ++n)
-        granted += budget.try_withdraw(host::start()) ? 1 : 0;
+        granted += budget.try_withdraw(retrier_rig::start()) ? 1 : 0;
     });
   for (auto& x : users)
     x.join();
@@ -75,7 +75,7 @@ TEST(shared_retry_budget, grants_no_retry_twice_to_many_threads) {
 // -- in retriers --------------------------------------------------------------
 
 retrier_config sharing() {
-  auto c = simple();
+  auto c = simple_retrier();
   c.budget = true;
   c.budget_ratio = 0.5;
   c.budget_reserve = 1;
@@ -86,8 +86,8 @@ retrier_config sharing() {
 TEST(shared_retry_budget, retriers_spend_what_others_earn) {
   auto budget = std::make_shared<shared_retry_budget>(
     retry_budget::limits{1s, 1, 0.5});
-  host a{sharing()};
-  host b{sharing()};
+  retrier_rig a{sharing()};
+  retrier_rig b{sharing()};
   a.policy.share(budget);
   b.policy.share(budget);
   for (int i = 0; i < 4; ++i)
@@ -109,8 +109,8 @@ TEST(shared_retry_budget, retriers_spend_what_others_earn) {
 TEST(shared_retry_budget, new_limits_of_one_are_those_of_all) {
   auto budget = std::make_shared<shared_retry_budget>(
     retry_budget::limits{1s, 1, 0.5});
-  host a{sharing()};
-  host b{sharing()};
+  retrier_rig a{sharing()};
+  retrier_rig b{sharing()};
   a.policy.share(budget);
   b.policy.share(budget);
   auto c = sharing();

@@ -36,7 +36,7 @@ TEST_P(stack_toml_mistake, is_found_under_its_key) {
 
 // -- stacks and workers -------------------------------------------------------
 
-const mistake stacks[] = {
+const mistake stack_mistakes[] = {
   {"stack = 5", {"type stack"}},
   {"[[stack]]", {"type stack"}},
   {"[stack]\nx = 'y'", {"type stack.x"}},
@@ -55,11 +55,12 @@ const mistake stacks[] = {
   {"[stack.x.worker]\nretsart = '1s'", {"unknown stack.x.worker.retsart"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(stacks, stack_toml_mistake, testing::ValuesIn(stacks));
+INSTANTIATE_TEST_SUITE_P(stacks, stack_toml_mistake,
+                         testing::ValuesIn(stack_mistakes));
 
 // -- layers -------------------------------------------------------------------
 
-const mistake layers[] = {
+const mistake layer_mistakes[] = {
   {"[[stack.x.layer]]\nname = 'db'\nsede = 1",
    {"missing stack.x.layer[0].kind"}},
   {"[[stack.x.layer]]\nkind = 'braker'\nthreshold = 0",
@@ -81,11 +82,12 @@ const mistake layers[] = {
    {"relation stack.x.layer[0].max_waiting"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(layers, stack_toml_mistake, testing::ValuesIn(layers));
+INSTANTIATE_TEST_SUITE_P(layers, stack_toml_mistake,
+                         testing::ValuesIn(layer_mistakes));
 
 // -- names of layers ----------------------------------------------------------
 
-const mistake names[] = {
+const mistake name_mistakes[] = {
   {"[[stack.x.layer]]\nkind = 'limiter'\nname = 'a'\n"
    "[[stack.x.layer]]\nkind = 'breaker'\nname = 'a'\n"
    "[[stack.x.layer]]\nkind = 'retrier'\nname = 'a'",
@@ -102,7 +104,8 @@ const mistake names[] = {
     "relation stack.x.layer[1].name"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(names, stack_toml_mistake, testing::ValuesIn(names));
+INSTANTIATE_TEST_SUITE_P(names, stack_toml_mistake,
+                         testing::ValuesIn(name_mistakes));
 
 TEST(stack_toml_problems, layers_of_different_stacks_may_have_one_name) {
   EXPECT_EQ(complaint("[[stack.x.layer]]\nkind = 'limiter'\nname = 'a'\n"
@@ -135,7 +138,7 @@ mistake in_list(const std::string& list, const texts& expected) {
   return out;
 }
 
-const mistake alternatives[] = {
+const mistake alternative_mistakes[] = {
   {"[[stack.x.layer]]\nkind = 'fallback'",
    {"missing stack.x.layer[0].alternatives"}},
   in_list("[]", {"missing "}),
@@ -159,7 +162,7 @@ const mistake alternatives[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(alternatives, stack_toml_mistake,
-                         testing::ValuesIn(alternatives));
+                         testing::ValuesIn(alternative_mistakes));
 
 // -- all at once --------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 // What is read: that it is the stack that was meant.
-#include <support/kinds.hpp>
 #include <support/stack_texts.hpp>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -30,7 +28,7 @@ void PrintTo(const twin& x, std::ostream* out) {
   *out << x.layer;
 }
 
-const twin twins[] = {
+const twin layer_twins[] = {
   {"kind = 'deadline'\n"
    "name = 'overall'\n"
    "mode = 'observe'\n"
@@ -122,56 +120,8 @@ TEST_P(stack_toml_twin, gives_the_layer_that_code_gives) {
   EXPECT_EQ(rows_in(read.policies), rows_in(GetParam().from_code()));
 }
 
-INSTANTIATE_TEST_SUITE_P(layers, stack_toml_twin, testing::ValuesIn(twins));
-
-// -- every kind ---------------------------------------------------------------
-
-class stack_toml_kind : public testing::TestWithParam<policy_kind> {
-protected:
-  // The only layer of the stack `text`.
-  static std::unique_ptr<layer> layer_in(const std::string& text) {
-    return std::move(only_stack(text).policies.build().at(0));
-  }
-};
-
-TEST_P(stack_toml_kind, has_its_kind_for_a_name_and_otherwise_the_defaults) {
-  auto built = layer_in(stack_with(GetParam()));
-  EXPECT_EQ(built->machine().kind(), GetParam().name);
-  EXPECT_EQ(built->name(), GetParam().name);
-  auto expected = GetParam().rows();
-  expected.at(0).value = "\"" + GetParam().name + "\"";
-  EXPECT_EQ(texts_of(built->config_rows()), texts_of(expected));
-}
-
-// What `config_rows` prints can be written back, schedules and tables aside.
-TEST_P(stack_toml_kind, takes_every_field_that_the_layer_has) {
-  auto rows = GetParam().rows();
-  rows.at(0).value = "\"mine\"";
-  auto text = stack_with(GetParam());
-  for (auto& row : rows) {
-    text += toml_line(row);
-    if (row.type == "schedule")
-      row.value = to_text(schedule::constant(7s));
-  }
-  EXPECT_EQ(texts_of(layer_in(text)->config_rows()), texts_of(rows));
-}
-
-TEST_P(stack_toml_kind, takes_another_value_and_none_out_of_range) {
-  auto [key, good, bad] = some_setting(GetParam());
-  auto quoted = good.find_first_not_of("0123456789") != std::string::npos;
-  auto line = [&](const std::string& value) {
-    return key + " = " + (quoted ? "'" + value + "'" : value) + "\n";
-  };
-  auto read = texts_of(
-    layer_in(stack_with(GetParam()) + line(good))->config_rows());
-  EXPECT_THAT(read, testing::Contains(key + " = " + good));
-  EXPECT_THAT(complaint(stack_with(GetParam()) + line(bad)),
-              testing::HasSubstr("stack.s.layer[0]." + key + ": "));
-}
-
-INSTANTIATE_TEST_SUITE_P(all, stack_toml_kind,
-                         testing::ValuesIn(policy_kinds()),
-                         [](auto& x) { return x.param.name; });
+INSTANTIATE_TEST_SUITE_P(layers, stack_toml_twin,
+                         testing::ValuesIn(layer_twins));
 
 // -- whole stacks -------------------------------------------------------------
 

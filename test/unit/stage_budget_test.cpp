@@ -3,6 +3,7 @@
 #include <caisson/toml.hpp>
 
 #include <support/problem_texts.hpp>
+#include <support/times.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -19,8 +20,6 @@ namespace {
 using namespace std::chrono_literals;
 
 using strings = std::vector<std::string>;
-
-constexpr auto start = time_point{} + 1h;
 
 stage_budget_config lookup() {
   return {.total = 300ms,

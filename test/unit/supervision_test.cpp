@@ -46,8 +46,8 @@ public:
   supervision guard;
 };
 
-supervision_config with(std::uint32_t max_restarts, duration period,
-                        schedule restart = schedule::constant(0ns)) {
+supervision_config restarting(std::uint32_t max_restarts, duration period,
+                              schedule restart = schedule::constant(0ns)) {
   supervision_config c;
   c.restart = std::move(restart);
   c.max_restarts = max_restarts;
@@ -58,9 +58,9 @@ supervision_config with(std::uint32_t max_restarts, duration period,
 // -- configuration ------------------------------------------------------------
 
 TEST(supervision, refuses_what_is_out_of_range) {
-  EXPECT_THROW(supervision{with(1'001, 1s, schedule::constant(1s))},
+  EXPECT_THROW(supervision{restarting(1'001, 1s, schedule::constant(1s))},
                config_error);
-  EXPECT_THROW(supervision{with(1, 1s, schedule::constant(-1ns))},
+  EXPECT_THROW(supervision{restarting(1, 1s, schedule::constant(-1ns))},
                config_error);
 }
 
@@ -102,7 +102,7 @@ TEST(supervision, counts_restarts_as_erlang_does) {
          {2, 5s, {0s, 3s, 6s, 9s}, true}, // Never three within 5 s.
          {1000, 365 * 24h, std::vector<duration>(1000, 0s), true},
          {1000, 365 * 24h, std::vector<duration>(1001, 0s), false}}) {
-    patient p{with(x.max_restarts, x.period)};
+    patient p{restarting(x.max_restarts, x.period)};
     auto last = x.deaths.back();
     x.deaths.pop_back();
     for (auto t : x.deaths)
@@ -114,14 +114,14 @@ TEST(supervision, counts_restarts_as_erlang_does) {
 }
 
 TEST(supervision, a_death_that_was_not_followed_by_a_restart_does_not_count) {
-  patient p{with(1, 1s)};
+  patient p{restarting(1, 1s)};
   EXPECT_TRUE(p.dies(0s));
   EXPECT_FALSE(p.dies(1s));
   EXPECT_TRUE(p.dies(1s + 1ns));
 }
 
 TEST(supervision, gives_up_when_the_schedule_is_exhausted) {
-  patient p{with(1000, 1s, schedule::constant(10ms).take(2))};
+  patient p{restarting(1000, 1s, schedule::constant(10ms).take(2))};
   EXPECT_EQ(p.dies(0s), 10ms);
   EXPECT_EQ(p.dies(1min), 10ms);
   EXPECT_FALSE(p.dies(2min));
@@ -131,14 +131,14 @@ TEST(supervision, gives_up_when_the_schedule_is_exhausted) {
 
 TEST(supervision, an_empty_schedule_or_one_without_end_means_no_restart) {
   for (auto& s : {schedule{}, schedule::constant(unlimited)}) {
-    patient p{with(5, 1s, s)};
+    patient p{restarting(5, 1s, s)};
     EXPECT_FALSE(p.dies(0s));
     EXPECT_EQ(p.count("gave_up_schedule"), 1);
   }
 }
 
 TEST(supervision, starts_the_schedule_over_when_the_worker_was_stable) {
-  auto c = with(1000, 1us, schedule::exponential(1s));
+  auto c = restarting(1000, 1us, schedule::exponential(1s));
   c.stable_after = 10s;
   patient p{c};
   EXPECT_EQ(p.dies(0s), 1s);
@@ -154,7 +154,7 @@ TEST(supervision, starts_the_schedule_over_when_the_worker_was_stable) {
 }
 
 TEST(supervision, takes_its_edges_of_stable_after_at_their_word) {
-  auto c = with(1000, 1us, schedule::exponential(1s));
+  auto c = restarting(1000, 1us, schedule::exponential(1s));
   c.stable_after = 0ns;
   patient at_once{c};
   c.stable_after = unlimited;
@@ -169,7 +169,7 @@ TEST(supervision, takes_its_edges_of_stable_after_at_their_word) {
 }
 
 TEST(supervision, draws_jitter_from_the_source_it_is_given) {
-  auto c = with(1000, 1us, schedule::constant(1s).jittered(jitter::full));
+  auto c = restarting(1000, 1us, schedule::constant(1s).jittered(jitter::full));
   patient a{c};
   patient b{c};
   bool differ = false;
@@ -183,7 +183,7 @@ TEST(supervision, draws_jitter_from_the_source_it_is_given) {
 }
 
 TEST(supervision, grants_no_more_when_the_clock_stands_or_steps_back) {
-  auto c = with(2, 1s, schedule::exponential(1s));
+  auto c = restarting(2, 1s, schedule::exponential(1s));
   patient p{c};
   EXPECT_EQ(p.dies(10s), 1s);
   p.comes_up(20s);
@@ -196,7 +196,7 @@ TEST(supervision, grants_no_more_when_the_clock_stands_or_steps_back) {
 // -- operation ----------------------------------------------------------------
 
 TEST(supervision, reconfigured_it_remembers_restarts_and_its_place) {
-  auto c = with(10, 1min, schedule::exponential(1s));
+  auto c = restarting(10, 1min, schedule::exponential(1s));
   patient p{c};
   p.dies(0s);
   p.dies(1s);
@@ -213,7 +213,7 @@ TEST(supervision, reconfigured_it_remembers_restarts_and_its_place) {
 }
 
 TEST(supervision, begins_a_new_schedule_at_its_start) {
-  auto c = with(10, 1min, schedule::exponential(1s));
+  auto c = restarting(10, 1min, schedule::exponential(1s));
   patient p{c};
   p.dies(0s);
   p.dies(0s);
@@ -224,7 +224,7 @@ TEST(supervision, begins_a_new_schedule_at_its_start) {
 }
 
 TEST(supervision, reset_forgets_the_history) {
-  patient p{with(2, 1min, schedule::exponential(1s))};
+  patient p{restarting(2, 1min, schedule::exponential(1s))};
   p.dies(0s);
   p.dies(0s);
   EXPECT_FALSE(p.dies(0s));

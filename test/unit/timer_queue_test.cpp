@@ -1,20 +1,18 @@
 #include <caisson/detail/timer_queue.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <string>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
 
 using queue = timer_queue<char>;
-
-constexpr time_point at(duration d) {
-  return time_point{} + d;
-}
 
 // All payloads due at `now`, in the order in which they fire.
 std::string fired(queue& q, time_point now) {
@@ -190,4 +188,4 @@ TEST(timer_queue, gives_memory_back_when_it_is_empty) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

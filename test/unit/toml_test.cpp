@@ -1,11 +1,11 @@
 #include <caisson/schedule_settings.hpp>
-#include <caisson/toml.hpp>
 
 #include <support/scratch.hpp>
+#include <support/toml_texts.hpp>
 
 #include <gtest/gtest.h>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -15,17 +15,10 @@ const settings& table(const setting& s) {
 }
 
 // The problems of a text that is called `f`.
-std::string complaint(std::string_view text) {
+std::string toml_complaint(std::string_view text) {
   problems found;
   (void)parse_toml(text, "f", found);
   return to_text(found);
-}
-
-settings parsed(std::string_view text) {
-  problems found;
-  auto out = parse_toml(text, "f", found);
-  EXPECT_EQ(to_text(found), "");
-  return out;
 }
 
 TEST(toml, every_value_has_its_type_and_its_place) {
@@ -72,33 +65,33 @@ TEST(toml, an_empty_document_is_an_empty_table) {
 
 TEST(toml, a_syntax_error_is_one_problem_with_its_place) {
   EXPECT_TRUE(
-    complaint("a = 1\nb = \nc = ]\n").starts_with("f:2:5: not TOML: "));
-  EXPECT_TRUE(complaint("a = \"x").starts_with("f:1:7: not TOML: "));
-  EXPECT_TRUE(complaint("a = 99999999999999999999").find("64 bits")
+    toml_complaint("a = 1\nb = \nc = ]\n").starts_with("f:2:5: not TOML: "));
+  EXPECT_TRUE(toml_complaint("a = \"x").starts_with("f:1:7: not TOML: "));
+  EXPECT_TRUE(toml_complaint("a = 99999999999999999999").find("64 bits")
               != std::string::npos);
-  EXPECT_TRUE(complaint("\xff\xfe").starts_with("f:1:"));
+  EXPECT_TRUE(toml_complaint("\xff\xfe").starts_with("f:1:"));
 }
 
 TEST(toml, a_key_given_twice_is_an_error) {
-  EXPECT_TRUE(complaint("a = 1\na = 2\n").starts_with("f:2:"));
-  EXPECT_TRUE(complaint("[a]\n[a]\n").starts_with("f:2:"));
+  EXPECT_TRUE(toml_complaint("a = 1\na = 2\n").starts_with("f:2:"));
+  EXPECT_TRUE(toml_complaint("[a]\n[a]\n").starts_with("f:2:"));
 }
 
 TEST(toml, dates_and_times_are_refused) {
   constexpr auto rest = " is a date or a time of day, which no setting is; "
                         "durations are texts such as \"250ms\"";
-  EXPECT_EQ(complaint("a = 07:32:00"),
+  EXPECT_EQ(toml_complaint("a = 07:32:00"),
             std::string{"f:1:5: a: 07:32:00"} + rest);
-  EXPECT_EQ(complaint("[t]\na = 1979-05-27"),
+  EXPECT_EQ(toml_complaint("[t]\na = 1979-05-27"),
             std::string{"f:2:5: t.a: 1979-05-27"} + rest);
-  EXPECT_EQ(complaint("a = [1979-05-27T07:32:00Z]"),
+  EXPECT_EQ(toml_complaint("a = [1979-05-27T07:32:00Z]"),
             std::string{"f:1:6: a[0]: 1979-05-27T07:32:00Z"} + rest);
 }
 
 TEST(toml, numbers_that_are_not_finite_are_refused) {
   constexpr auto rest = " is not a finite number; where a duration may be "
                         "without end, write \"unlimited\"";
-  EXPECT_EQ(complaint("a = inf\nb = -inf\nc = nan"),
+  EXPECT_EQ(toml_complaint("a = inf\nb = -inf\nc = nan"),
             std::string{"f:1:5: a: inf"} + rest + "\nf:2:5: b: -inf" + rest
               + "\nf:3:5: c: nan" + rest);
 }
@@ -135,12 +128,12 @@ TEST(toml_file, that_cannot_be_read_is_one_problem) {
 
 // -- all the way --------------------------------------------------------------
 
-struct patient {
+struct ratio_config {
   double ratio = 0.5;
   schedule pause;
 };
 
-void describe(field_visitor& v, patient& c) {
+void describe(field_visitor& v, ratio_config& c) {
   v.on({"ratio", ""}, c.ratio, {0.0, 1.0});
   v.on({"pause", ""}, c.pause);
 }
@@ -155,14 +148,14 @@ TEST(toml, schedules_are_read_in_every_form) {
      schedule::constant(1s).take(2).then(schedule::constant(9s))},
   };
   for (const auto& [text, expected] : cases) {
-    patient c;
+    ratio_config c;
     EXPECT_EQ(to_text(read_settings(parsed(text), "s", c)), "") << text;
     EXPECT_EQ(c.pause, expected) << text;
   }
 }
 
 TEST(toml, all_problems_come_with_their_places) {
-  patient c;
+  ratio_config c;
   auto found = read_settings(parsed("ratio = 2\n"
                                     "[[pause]]\n"
                                     "kind = 'exponential'\n"
@@ -181,4 +174,4 @@ TEST(toml, all_problems_come_with_their_places) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

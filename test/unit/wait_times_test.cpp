@@ -138,7 +138,7 @@ TEST(wait_times, are_not_negative_when_the_clock_steps_back) {
 // -- limiter ------------------------------------------------------------------
 
 TEST(wait_times, of_calls_that_wait_for_a_token) {
-  host h{some(10, 1s, 1, 250ms)};
+  limiter_rig h{some_limiter(10, 1s, 1, 250ms)};
   h.arrive();
   h.arrive();
   auto gone = h.arrive();
@@ -151,13 +151,13 @@ TEST(wait_times, of_calls_that_wait_for_a_token) {
 }
 
 TEST(wait_times, of_calls_whose_token_does_not_come) {
-  host h{some(10, 1s, 2, 250ms)};
+  limiter_rig h{some_limiter(10, 1s, 2, 250ms)};
   h.arrive(heavy(2));
   auto late = h.arrive(heavy(2));
   EXPECT_EQ(h.where(late), place::held);
   // From now on tokens come too slowly for it.
   h.advance_to(10ms);
-  reconfigure(h, some(1, 1s, 2, 250ms));
+  reconfigure(h, some_limiter(1, 1s, 2, 250ms));
   h.advance_to(250ms);
   EXPECT_EQ(h.where(late), place::rejected);
   EXPECT_EQ(h.count("timed_out"), 1);

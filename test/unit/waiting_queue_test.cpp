@@ -2,6 +2,8 @@
 #include <caisson/detail/waiting_queue.hpp>
 #include <caisson/random.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using stay = waiting_queue::stay;
@@ -31,20 +33,19 @@ std::vector<call_id> turns(waiting_queue& q) {
   return out;
 }
 
-using ids = std::vector<call_id>;
+using call_ids = std::vector<call_id>;
 
 TEST(waiting_queue, gives_turns_in_the_order_of_arrival_or_against_it) {
   waiting_queue fifo;
   join(fifo, {1, 1, 1});
-  EXPECT_EQ(turns(fifo), (ids{1, 2, 3}));
+  EXPECT_EQ(turns(fifo), (call_ids{1, 2, 3}));
   waiting_queue lifo{wait_order::lifo};
   join(lifo, {1, 1, 1});
-  EXPECT_EQ(turns(lifo), (ids{3, 2, 1}));
+  EXPECT_EQ(turns(lifo), (call_ids{3, 2, 1}));
 }
 
 TEST(waiting_queue, knows_how_long_each_has_waited) {
   waiting_queue q;
-  auto start = time_point{} + std::chrono::hours(1);
   auto stays = std::vector<stay>(3);
   for (int i = 0; i < 3; ++i)
     q.join(static_cast<call_id>(i + 1), stays[static_cast<std::size_t>(i)],
@@ -63,7 +64,7 @@ TEST(waiting_queue, goes_on_in_another_order_with_everybody_in_it) {
   q.reorder(wait_order::lifo);
   EXPECT_EQ(q.take_next().call, 4u);
   EXPECT_EQ(q.take_oldest().call, 2u);
-  EXPECT_EQ(turns(q), (ids{3}));
+  EXPECT_EQ(turns(q), (call_ids{3}));
 }
 
 TEST(waiting_queue, knows_whether_a_newcomer_would_be_next) {
@@ -106,11 +107,11 @@ TEST(waiting_queue, forgets_who_left_also_if_the_place_has_another_owner) {
 TEST(waiting_queue, takes_out_what_is_too_heavy_oldest_first) {
   waiting_queue q;
   join(q, {5, 3, 4, 9});
-  ids gone;
+  call_ids gone;
   q.take_heavier(3, [&](const auto& w) { gone.push_back(w.call); });
-  EXPECT_EQ(gone, (ids{1, 3, 4}));
+  EXPECT_EQ(gone, (call_ids{1, 3, 4}));
   EXPECT_EQ(q.weight(), 3);
-  EXPECT_EQ(turns(q), (ids{2}));
+  EXPECT_EQ(turns(q), (call_ids{2}));
 }
 
 TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
@@ -140,4 +141,4 @@ TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

@@ -1,5 +1,7 @@
 #include <caisson/detail/window.hpp>
 
+#include <support/times.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,14 +9,10 @@
 #include <deque>
 #include <string_view>
 
-namespace caisson {
+namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-time_point at(duration t) {
-  return time_point{} + 1h + t;
-}
 
 // -- count window -------------------------------------------------------------
 
@@ -193,4 +191,4 @@ TEST(time_window, keeps_its_buckets_when_the_new_size_is_the_old_one) {
 }
 
 } // namespace
-} // namespace caisson
+} // namespace caisson::test

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using ids = std::vector<call_id>;
+using call_ids = std::vector<call_id>;
 
 // -- the model ----------------------------------------------------------------
 
@@ -31,8 +31,8 @@ struct naive_batcher {
 
   batcher_config config;
   std::deque<item> waiting;
-  std::map<std::uint64_t, ids> launched; // and not taken
-  std::set<std::uint64_t> under_way;     // launched or taken
+  std::map<std::uint64_t, call_ids> launched; // and not taken
+  std::set<std::uint64_t> under_way;          // launched or taken
   std::uint64_t last = 0;
   bool draining = false;
   std::map<std::string, std::int64_t> counted;
@@ -101,7 +101,7 @@ struct naive_batcher {
       std::erase(calls, call);
   }
 
-  ids take(std::uint64_t batch) {
+  call_ids take(std::uint64_t batch) {
     auto result = launched[batch];
     launched.erase(batch);
     return result;
@@ -115,7 +115,7 @@ struct naive_batcher {
 
 // -- the driver ---------------------------------------------------------------
 
-batcher_config some_config() {
+batcher_config some_batcher() {
   batcher_config c;
   c.max_items = *rc::gen::element<std::uint32_t>(1, 2, 3, 7, 100'000);
   c.max_delay = *rc::gen::element<duration>(0ns, 1ns, 10ms, 1h);
@@ -137,7 +137,7 @@ auto any_of(const Container& xs) {
 // Numbers children from 1 on, as the model does its batches.
 struct naming_env final : env {
   using env::env;
-  std::vector<ids> children;
+  std::vector<call_ids> children;
 
 protected:
   call_id make_child(child_call c) override {
@@ -247,7 +247,7 @@ private:
     if (model_.launched.empty())
       return;
     auto batch = any_of(model_.launched).first;
-    ids taken;
+    call_ids taken;
     for (auto id : e_.children.at(batch - 1))
       if (held_.erase(id) > 0)
         taken.push_back(id);
@@ -298,7 +298,7 @@ private:
   }
 
   void reconfigure() {
-    model_.config = some_config();
+    model_.config = some_batcher();
     policy_.reconfigure(model_.config, e_);
     model_.launch_all(e_.now);
   }
@@ -370,7 +370,7 @@ private:
 };
 
 RC_GTEST_PROP(batcher_model, agrees_with_a_naive_batcher, ()) {
-  driver d{some_config()};
+  driver d{some_batcher()};
   auto steps = *rc::gen::inRange(1, 600);
   for (int i = 0; i < steps; ++i)
     d.step();

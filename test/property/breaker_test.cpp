@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-using op = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+using breaker_op = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
 // -- what is drawn ------------------------------------------------------------
 
@@ -84,13 +84,14 @@ breaker_model::settings any_settings() {
   return s;
 }
 
-const std::vector<duration> steps = {
+const std::vector<duration> breaker_steps = {
   0ns, 1ns, 1ms, 250ms, 500ms, 500ms - 1ns, 1s, 1s - 1ns, 2s, 10s, 2h};
 
 // -- both side by side --------------------------------------------------------
 
-struct twins {
-  explicit twins(const breaker_model::settings& s) : real(s.base), model(s) {}
+struct breaker_twins {
+  explicit breaker_twins(const breaker_model::settings& s)
+    : real(s.base), model(s) {}
 
   bool arrive() {
     auto id = real.arrive();
@@ -234,10 +235,10 @@ void check_changes(std::string at, const strings& changes) {
 // -- properties ---------------------------------------------------------------
 
 RC_GTEST_PROP(breaker_property, does_as_the_naive_model_does, ()) {
-  twins p{any_settings()};
+  breaker_twins p{any_settings()};
   auto begin = p.real.state();
   auto ops = *rc::gen::resize(
-    600, rc::gen::container<std::vector<op>>(
+    600, rc::gen::container<std::vector<breaker_op>>(
            rc::gen::tuple(rc::gen::inRange<std::uint32_t>(0, 100),
                           rc::gen::inRange<std::uint32_t>(0, 1000),
                           rc::gen::inRange<std::uint32_t>(0, 1000))));
@@ -253,9 +254,9 @@ RC_GTEST_PROP(breaker_property, does_as_the_naive_model_does, ()) {
       p.real.policy.attempt_timed_out(p.real.e);
       p.model.attempt_timed_out(p.real.e.now);
     } else if (what < 92) {
-      p.advance(steps[a % steps.size()]);
+      p.advance(breaker_steps[a % breaker_steps.size()]);
     } else if (what < 94) {
-      auto back = steps[a % steps.size()];
+      auto back = breaker_steps[a % breaker_steps.size()];
       p.real.set_clock(p.real.now() > back ? p.real.now() - back : 0ns);
     } else if (what < 97) {
       p.command(a);
@@ -270,9 +271,9 @@ RC_GTEST_PROP(breaker_property, does_as_the_naive_model_does, ()) {
 // However calls and workers behaved before: a worker that is back is found.
 RC_GTEST_PROP(breaker_property, is_never_stuck, ()) {
   auto s = any_settings();
-  twins p{s};
+  breaker_twins p{s};
   auto ops = *rc::gen::resize(
-    100, rc::gen::container<std::vector<op>>(
+    100, rc::gen::container<std::vector<breaker_op>>(
            rc::gen::tuple(rc::gen::inRange<std::uint32_t>(0, 3),
                           rc::gen::inRange<std::uint32_t>(0, 1000),
                           rc::gen::inRange<std::uint32_t>(0, 1000))));
@@ -282,7 +283,7 @@ RC_GTEST_PROP(breaker_property, is_never_stuck, ()) {
     else if (what == 1 && !p.flying.empty())
       p.end(a % p.flying.size(), b);
     else
-      p.advance(steps[a % steps.size()]);
+      p.advance(breaker_steps[a % breaker_steps.size()]);
   }
   // Those still in flight never report. All leases and intervals end.
   p.advance(2h);
@@ -306,7 +307,7 @@ RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
   s.base.probes = one_of<std::uint32_t>({1, 2, 5});
   s.base.successes_to_close = std::min(s.base.successes_to_close,
                                        s.base.probes);
-  twins p{s};
+  breaker_twins p{s};
   auto ops = *rc::gen::container<std::vector<std::pair<bool, std::uint8_t>>>(
     rc::gen::arbitrary<std::pair<bool, std::uint8_t>>());
   std::int64_t probes_before = 0, returned_before = 0, eras = 0;
@@ -316,7 +317,7 @@ RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
     else if (!p.flying.empty())
       p.end(a % p.flying.size(), a);
     else
-      p.advance(steps[a % steps.size()]);
+      p.advance(breaker_steps[a % breaker_steps.size()]);
     if (auto n = p.real.count("half_opened"); n != eras) {
       eras = n;
       // The call that ended the interval may be the new era's first probe.

@@ -234,7 +234,7 @@ struct naive_cache {
 
 // -- the driver ---------------------------------------------------------------
 
-cache_config some_config() {
+cache_config some_cache() {
   cache_config c;
   c.ttl = *rc::gen::element<duration>(1ms, 5ms, 1s);
   c.max_entries = *rc::gen::element<std::uint32_t>(1, 2, 3, 1'000'000);
@@ -367,7 +367,7 @@ private:
 };
 
 RC_GTEST_PROP(cache_property, does_what_a_naive_cache_does, ()) {
-  pair_of_caches both{some_config()};
+  pair_of_caches both{some_cache()};
   auto steps = *rc::gen::inRange(1, 120);
   for (int i = 0; i < steps; ++i)
     both.step();

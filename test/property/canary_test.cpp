@@ -20,13 +20,13 @@ namespace {
 using namespace std::chrono_literals;
 using namespace canaries;
 
-struct sample {
+struct canary_sample {
   outcome result;
   canary_verdict meaning;
 };
 
 // Mostly well, or no canary would get far.
-const std::vector<sample> samples{
+const std::vector<canary_sample> canary_samples{
   {outcome::success(), canary_verdict::good},
   {outcome::success(), canary_verdict::good},
   {outcome::success(), canary_verdict::good},
@@ -42,8 +42,8 @@ const std::vector<sample> samples{
   {outcome::failure(errc::cancelled, true), canary_verdict::neutral},
 };
 
-canary_config settings(int which) {
-  auto c = quick();
+canary_config canary_settings(int which) {
+  auto c = quick_canary();
   c.stages = {0.2, 0.6, 1.0};
   c.dwell = 2s;
   c.min_calls = 3;
@@ -64,9 +64,9 @@ canary_config settings(int which) {
 }
 
 // Keeps every answer, and counts them all again each time.
-class model {
+class canary_model {
 public:
-  explicit model(canary_config c) : c_(std::move(c)) {}
+  explicit canary_model(canary_config c) : c_(std::move(c)) {}
 
   [[nodiscard]] double share() const {
     if (state == "promoted")
@@ -83,7 +83,7 @@ public:
       start(now);
   }
 
-  void answer(bool of_canary, const sample& s, std::uint64_t run_of_call,
+  void answer(bool of_canary, const canary_sample& s, std::uint64_t run_of_call,
               time_point sent, time_point now) {
     constexpr const char* names[] = {"_succeeded", "_failed", "_neutral"};
     ++count[(of_canary ? "canary" : "baseline")
@@ -261,7 +261,8 @@ private:
     if (state == "promoted" && !known)
       return false;
     return mine.slowest && theirs.slowest
-           && *mine.slowest > scaled(*theirs.slowest, c_.max_latency_ratio)
+           && *mine.slowest
+                > duration_times(*theirs.slowest, c_.max_latency_ratio)
            && *mine.slowest > *theirs.slowest + c_.min_latency_excess;
   }
 
@@ -274,9 +275,9 @@ private:
   std::optional<numbers> kept_;
 };
 
-class run {
+class canary_run {
 public:
-  run() : real_(settings(0)), model_(settings(0)) {}
+  canary_run() : real_(canary_settings(0)), model_(canary_settings(0)) {}
 
   void step(const operation& op) {
     switch (op.kind) {
@@ -292,7 +293,7 @@ public:
       case 5:
       case 6:
         if (auto id = some_call(op.which))
-          finish(id, pick(samples, op.how));
+          finish(id, pick(canary_samples, op.how));
         break;
       case 7:
         if (auto id = some_call(op.which); id != 0 && op.how % 4 == 0)
@@ -314,7 +315,7 @@ public:
         break;
       case 11:
         if (op.how % 10 == 0) {
-          auto next = settings(static_cast<int>(op.which % 4));
+          auto next = canary_settings(static_cast<int>(op.which % 4));
           on_failure_ = next.on_failure;
           real_.policy.reconfigure(next, real_.e);
           model_.reconfigure(next, real_.e.now);
@@ -352,7 +353,7 @@ private:
     ++model_.count[x.of_canary ? "to_canary" : "to_baseline"];
   }
 
-  void finish(call_id id, const sample& s) {
+  void finish(call_id id, const canary_sample& s) {
     auto& x = calls_[id];
     real_.finish(id, s.result);
     x.reached = x.reached || s.result.reached;
@@ -411,14 +412,14 @@ private:
         RC_ASSERT(m.value == model_.count[std::string{m.name}]);
   }
 
-  host real_;
-  model model_;
+  canary_rig real_;
+  canary_model model_;
   on_canary_failure on_failure_ = on_canary_failure::baseline;
   std::map<call_id, call> calls_;
 };
 
 RC_GTEST_PROP(canary, agrees_with_the_naive_one, ()) {
-  run r;
+  canary_run r;
   for (auto& op : *operations(12))
     r.step(op);
 }

@@ -43,9 +43,9 @@ setup some_setup() {
   return s;
 }
 
-class run {
+class chaos_run {
 public:
-  explicit run(std::vector<setup> all)
+  explicit chaos_run(std::vector<setup> all)
     : all_(std::move(all)), present_(all_.front()), real_(present_.c) {}
 
   void step(const operation& op) {
@@ -217,7 +217,7 @@ private:
 RC_GTEST_PROP(chaos_property, does_what_a_naive_model_does, ()) {
   auto all = *rc::gen::container<std::vector<setup>>(3,
                                                      rc::gen::exec(some_setup));
-  run r{all};
+  chaos_run r{all};
   for (auto& op : *operations(10))
     r.step(op);
 }

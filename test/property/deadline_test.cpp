@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-deadline_config some_config() {
+deadline_config some_deadline() {
   deadline_config c;
   c.timeout = *rc::gen::element<duration>(1us, 1ms, 10ms, 1s, 365 * 24h);
   c.min_left = *rc::gen::element<duration>(0ns, 1ns, c.timeout / 2, c.timeout);
@@ -30,9 +30,9 @@ deadline_config some_config() {
   return c;
 }
 
-class run {
+class deadline_run {
 public:
-  explicit run(std::vector<deadline_config> cs)
+  explicit deadline_run(std::vector<deadline_config> cs)
     : configs_(std::move(cs)), real_(configs_.front()),
       config_(configs_.front()) {}
 
@@ -192,7 +192,7 @@ private:
 };
 
 RC_GTEST_PROP(deadline, agrees_with_the_naive_one, ()) {
-  run r{{some_config(), some_config(), some_config()}};
+  deadline_run r{{some_deadline(), some_deadline(), some_deadline()}};
   for (auto& op : *operations(11))
     r.step(op);
 }
@@ -202,7 +202,7 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
   // earliest, with or without a default in place of the caller's.
   std::vector<deadline> layers;
   for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
-    auto c = some_config();
+    auto c = some_deadline();
     c.min_left = c.reserve = 0ns;
     c.share = 1;
     layers.emplace_back(c);

@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 using strings = std::vector<std::string>;
 
 // Keeps all results for ever, and looks at each of them each time.
-class model {
+class degradation_model {
 public:
-  explicit model(degradation_config c) : c_(std::move(c)) {
+  explicit degradation_model(degradation_config c) : c_(std::move(c)) {
     for (std::size_t i = 0; i < c_.levels.size(); ++i)
       on_.push_back(true);
   }
@@ -166,7 +166,7 @@ private:
   duration back_ = duration::min();
 };
 
-degradation_config some_config() {
+degradation_config some_degradation() {
   degradation_config c;
   auto share = [] { return *rc::gen::element(0.25, 0.5, 0.8, 0.95, 1.0); };
   c.levels = {{.name = "a", .min_success = share()},
@@ -188,8 +188,8 @@ degradation_config some_config() {
 }
 
 RC_GTEST_PROP(degradation_property, switches_as_the_model_does, ()) {
-  auto c = some_config();
-  model expected{c};
+  auto c = some_degradation();
+  degradation_model expected{c};
   solo<degradation> real{c};
   std::vector<std::pair<call_id, duration>> below;
   for (const auto& op : *operations(8)) {

@@ -17,27 +17,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct sample {
+struct fallback_sample {
   outcome result;
   // What the fallback makes of it: answered, to be answered by another, or
   // nothing that another could do better.
   enum { good, bad, final } meaning;
 };
 
-const std::vector<sample> samples{
-  {outcome::success(), sample::good},
-  {outcome::failure(errc::worker_down, true), sample::bad},
-  {outcome::failure(errc::worker_down, false), sample::bad},
-  {outcome::failure(errc::breaker_open, false, 1s), sample::bad},
-  {outcome::failure(errc::shed, false), sample::bad},
-  {outcome::failure(errc::deadline_exceeded, true), sample::bad},
-  {outcome::failure(errc::cancelled, true), sample::final},
-  {outcome::failure(errc::draining, false), sample::final},
+const std::vector<fallback_sample> fallback_samples{
+  {outcome::success(), fallback_sample::good},
+  {outcome::failure(errc::worker_down, true), fallback_sample::bad},
+  {outcome::failure(errc::worker_down, false), fallback_sample::bad},
+  {outcome::failure(errc::breaker_open, false, 1s), fallback_sample::bad},
+  {outcome::failure(errc::shed, false), fallback_sample::bad},
+  {outcome::failure(errc::deadline_exceeded, true), fallback_sample::bad},
+  {outcome::failure(errc::cancelled, true), fallback_sample::final},
+  {outcome::failure(errc::draining, false), fallback_sample::final},
 };
 
-class run {
+class fallback_run {
 public:
-  run(std::vector<std::uint32_t> limits, std::vector<alternative_kind> chain)
+  fallback_run(std::vector<std::uint32_t> limits,
+               std::vector<alternative_kind> chain)
     : limits_(std::move(limits)), real_(config(limits_.front()), chain),
       limit_(limits_.front()), chain_(std::move(chain)) {}
 
@@ -53,7 +54,7 @@ public:
       case 5:
       case 6:
         if (auto id = some_call(op.which))
-          finish(id, pick(samples, op.how));
+          finish(id, pick(fallback_samples, op.how));
         break;
       case 7:
         if (auto id = some_call(op.which)) {
@@ -104,7 +105,7 @@ private:
     ++count_["calls"];
   }
 
-  void finish(call_id id, const sample& s) {
+  void finish(call_id id, const fallback_sample& s) {
     auto& x = calls_[id];
     auto busy = running();
     auto first = x.tried.empty();
@@ -113,9 +114,9 @@ private:
     real_.finish(id, s.result);
     x.reached = x.reached || s.result.reached;
     std::string what;
-    if (s.meaning == sample::good)
+    if (s.meaning == fallback_sample::good)
       what = first ? "primary_answered" : "answered_by_alternative";
-    else if (s.meaning == sample::final)
+    else if (s.meaning == fallback_sample::final)
       what = "passed_up";
     else if (from == chain_.size())
       what = "all_failed";
@@ -212,7 +213,7 @@ RC_GTEST_PROP(fallback, agrees_with_the_naive_one, ()) {
     chain.push_back(*rc::gen::element(alternative_kind::value,
                                       alternative_kind::actor,
                                       alternative_kind::actor));
-  run r{{limit(), limit(), limit()}, std::move(chain)};
+  fallback_run r{{limit(), limit(), limit()}, std::move(chain)};
   for (auto& op : *operations(11))
     r.step(op);
 }

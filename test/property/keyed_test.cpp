@@ -1,5 +1,6 @@
 // A keyed policy with n keys is n policies, each with the calls of its key.
 #include <support/keyed_rig.hpp>
+#include <support/operations.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -17,29 +18,20 @@ using std::chrono::milliseconds;
 
 constexpr int keys = 4;
 
-// What to do, with which key or call, and for how long.
-using op = std::tuple<int, int, int>;
-
-rc::Gen<std::vector<op>> script(std::size_t length, int kinds) {
-  return rc::gen::container<std::vector<op>>(
-    length, rc::gen::resize(rc::kNominalSize,
-                            rc::gen::tuple(rc::gen::inRange(0, kinds),
-                                           rc::gen::inRange(0, 1000),
-                                           rc::gen::inRange(0, 3000))));
-}
-
 // The same calls at one keyed policy and at a policy for each key.
 template <class Policy>
-class twins {
+class keyed_twins {
 public:
   using config_type = typename Policy::config_type;
 
-  explicit twins(const config_type& c) : together_(keyed_config<Policy>{c}) {
+  explicit keyed_twins(const config_type& c)
+    : together_(keyed_config<Policy>{c}) {
     for (auto& x : apart_)
       x = std::make_unique<solo<Policy>>(c);
   }
 
-  void play(const op& o) {
+  // What to do, with which key or call, and for how long.
+  void play(const scripted_step& o) {
     auto [what, n, time] = o;
     auto number = static_cast<std::size_t>(n);
     switch (what) {
@@ -161,14 +153,14 @@ private:
 template <class Policy>
 void compare_all(const typename Policy::config_type& c,
                  const typename Policy::config_type& next, int kinds) {
-  twins<Policy> pair{c};
-  for (auto& o : *script(80, kinds)) {
+  keyed_twins<Policy> pair{c};
+  for (auto& o : *any_steps(80, kinds, 3000)) {
     pair.play(o);
     pair.compare();
   }
   pair.change(next);
   pair.compare();
-  for (auto& o : *script(40, kinds)) {
+  for (auto& o : *any_steps(40, kinds, 3000)) {
     pair.play(o);
     pair.compare();
   }
@@ -229,7 +221,7 @@ RC_GTEST_PROP(keyed_properties, lose_nothing_when_keys_go, ()) {
   solo<keyed<semaphore>> h{c};
   std::vector<call_id> ids;
   std::int64_t passed = 0;
-  for (auto& [what, n, time] : *script(100, 7)) {
+  for (auto& [what, n, time] : *any_steps(100, 7, 3000)) {
     if (what < 3)
       ids.push_back(h.arrive(of_key(std::to_string(n % 8))));
     else if (what == 6)

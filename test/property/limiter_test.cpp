@@ -1,6 +1,5 @@
-#include <caisson/limiter.hpp>
-
-#include <support/solo_control.hpp>
+#include <support/limiter_rig.hpp>
+#include <support/operations.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -12,32 +11,6 @@
 
 namespace caisson::test {
 namespace {
-
-using host = solo<limiter>;
-
-// What to do, and two numbers that say how.
-using op = std::tuple<int, int, int>;
-
-// `length` operations of `kinds` kinds, all equally likely. RapidCheck narrows
-// ranges in its early runs, which would draw almost nothing but the first
-// kinds; the fixed size keeps them whole.
-rc::Gen<std::vector<op>> script(std::size_t length, int kinds, int last) {
-  return rc::gen::container<std::vector<op>>(
-    length, rc::gen::resize(rc::kNominalSize,
-                            rc::gen::tuple(rc::gen::inRange(0, kinds),
-                                           rc::gen::inRange(0, 1000),
-                                           rc::gen::inRange(0, last))));
-}
-
-outcome error_of_worker(duration retry_after) {
-  outcome o;
-  o.ok = false;
-  o.from_worker = true;
-  o.code = 42;
-  o.category = category_hash("app");
-  o.retry_after = retry_after;
-  return o;
-}
 
 // A limiter that lives through every single nanosecond. `level` is counted in
 // parts of a token, of which there are `per`; a nanosecond brings `rate`.
@@ -62,7 +35,7 @@ public:
       return reject(id, errc::rate_limited, duration::zero());
     if (queue.empty() && level >= weight * per())
       return run(id, weight);
-    auto turn = turn_of(weight);
+    auto turn = pass_time(weight);
     auto wait = turn - now;
     if (wait > config.max_wait || turn >= deadline)
       return reject(id, errc::rate_limited, wait);
@@ -110,7 +83,7 @@ public:
         return;
       auto w = *i;
       queue.erase(i);
-      reject(w.id, errc::wait_timeout, turn_of(w.weight) - now);
+      reject(w.id, errc::wait_timeout, pass_time(w.weight) - now);
       grant();
     }
   }
@@ -137,9 +110,9 @@ public:
 
   limiter_config config;
   std::int64_t level;
-  time_point now = host::start();
+  time_point now = limiter_rig::start();
   // No time before this instant counts (again).
-  time_point latest = host::start();
+  time_point latest = limiter_rig::start();
   time_point shut_until = time_point::min();
   std::vector<waiting> queue;
   std::map<call_id, std::int64_t> running;
@@ -171,7 +144,7 @@ private:
       level = std::min(level + weight * per(), full());
   }
 
-  time_point turn_of(std::int64_t weight) const {
+  time_point pass_time(std::int64_t weight) const {
     for (auto& w : queue)
       weight += w.weight;
     auto missing = weight * per() - level;
@@ -203,19 +176,6 @@ rc::Gen<limiter_config> small_config() {
     rc::gen::arbitrary<bool>());
 }
 
-template <class Model>
-call_id pick(const Model& m, int n, bool also_waiting) {
-  std::vector<call_id> alive;
-  for (auto& [id, weight] : m.running)
-    alive.push_back(id);
-  if (also_waiting)
-    for (auto& w : m.queue)
-      alive.push_back(w.id);
-  if (alive.empty())
-    return 0;
-  return alive[static_cast<std::size_t>(n) % alive.size()];
-}
-
 outcome any_outcome(int n, int m) {
   switch (n % 10) {
     case 0: {
@@ -235,7 +195,7 @@ outcome any_outcome(int n, int m) {
   }
 }
 
-void perform(const op& x, host& h, clockwork& c) {
+void perform(const scripted_step& x, limiter_rig& h, clockwork& c) {
   auto [what, n, m] = x;
   if (what < 10) {
     call_info f;
@@ -244,13 +204,13 @@ void perform(const op& x, host& h, clockwork& c) {
       f.deadline = h.e.now + duration{n * 4};
     c.arrive(h.arrive(f), f.permits, f.deadline);
   } else if (what < 13) {
-    if (auto id = pick(c, n, false)) {
+    if (auto id = live_call(c, n, false)) {
       auto o = any_outcome(n, m);
       h.finish(id, o);
       c.finish(id, o);
     }
   } else if (what < 15) {
-    if (auto id = pick(c, n, true)) {
+    if (auto id = live_call(c, n, true)) {
       h.abandon(id);
       c.abandon(id);
     }
@@ -262,7 +222,7 @@ void perform(const op& x, host& h, clockwork& c) {
   } else if (what < 21) {
     auto t = h.now() - duration{n};
     h.set_clock(t);
-    c.now = host::start() + t;
+    c.now = limiter_rig::start() + t;
   } else if (what < 22) {
     command(h, operator_command::reset);
     c.reset();
@@ -273,7 +233,7 @@ void perform(const op& x, host& h, clockwork& c) {
   }
 }
 
-void compare(host& h, const clockwork& c) {
+void compare(limiter_rig& h, const clockwork& c) {
   // Brings the gauge up to the present.
   h.policy.wake(h.e);
   RC_ASSERT(h.e.actions.empty());
@@ -293,11 +253,11 @@ void compare(host& h, const clockwork& c) {
 
 RC_GTEST_PROP(limiter_property, does_as_the_clockwork_does, ()) {
   auto config = *small_config();
-  host h{config};
+  limiter_rig h{config};
   clockwork c{config};
   // Both have seen the start before the clock can step behind it.
   compare(h, c);
-  auto ops = *script(150, 23, 1000);
+  auto ops = *any_steps(150, 23, 1000);
   for (auto& x : ops) {
     perform(x, h, c);
     compare(h, c);
@@ -319,7 +279,7 @@ struct sale {
   std::int64_t tokens;
 };
 
-rc::Gen<limiter_config> any_config() {
+rc::Gen<limiter_config> any_limiter() {
   return rc::gen::map(
     rc::gen::tuple(
       rc::gen::element<std::int64_t>(1, 3, 7, 10, 999, 1000, 1'000'000'000),
@@ -356,7 +316,8 @@ public:
     auto end = h.now() + d;
     for (;;) {
       auto next = h.policy.wakeup();
-      auto step = next == never ? end : std::min(end, next - host::start());
+      auto step = next == never ? end
+                                : std::min(end, next - limiter_rig::start());
       h.advance_to(step);
       note();
       if (step == end)
@@ -391,7 +352,7 @@ public:
     note();
   }
 
-  host h;
+  limiter_rig h;
   std::vector<sale> sales;
   std::vector<sale> returns;
 
@@ -438,7 +399,7 @@ void play(ledger& l, bool with_returns) {
   auto& c = l.h.policy.config();
   auto interval = c.per / c.rate;
   auto heaviest = std::min<std::uint32_t>(c.burst, 4);
-  auto ops = *script(100, 10, 3);
+  auto ops = *any_steps(100, 10, 3);
   for (auto [what, n, m] : ops) {
     if (what < 5)
       l.arrive(m == 0 ? 1 + static_cast<std::uint32_t>(n) % heaviest : 1);
@@ -453,22 +414,22 @@ void play(ledger& l, bool with_returns) {
 
 RC_GTEST_PROP(limiter_property,
               sells_at_most_burst_and_rate_times_time_in_any_window, ()) {
-  ledger l{*any_config()};
+  ledger l{*any_limiter()};
   play(l, false);
   check_windows(l);
 }
 
 RC_GTEST_PROP(limiter_property, sells_again_only_what_came_back, ()) {
-  ledger l{*any_config()};
+  ledger l{*any_limiter()};
   play(l, true);
   check_windows(l);
 }
 
 RC_GTEST_PROP(limiter_property, loses_nothing_while_calls_are_at_hand, ()) {
-  auto config = *any_config();
+  auto config = *any_limiter();
   config.burst = std::min(config.burst, 1000u);
   config.max_wait = unlimited;
-  host h{config};
+  limiter_rig h{config};
   auto n = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(1, 300));
   for (int i = 0; i < static_cast<int>(config.burst) + n; ++i)
     h.arrive();

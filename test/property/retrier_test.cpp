@@ -66,13 +66,13 @@ settings_of_run some_settings() {
 
 // -- outcomes -----------------------------------------------------------------
 
-struct sample {
+struct retrier_sample {
   outcome result;
   bool success;
   bool worth_it;
 };
 
-const std::vector<sample> samples{
+const std::vector<retrier_sample> retrier_samples{
   {outcome::success(), true, false},
   {outcome::failure(errc::worker_down, true), false, true},
   {outcome::failure(errc::worker_down, false), false, true},
@@ -88,7 +88,7 @@ const std::vector<sample> samples{
 
 // -- the second model ---------------------------------------------------------
 
-class model {
+class retrier_model {
 public:
   struct call {
     place where = place::below;
@@ -101,7 +101,7 @@ public:
     bool reached = false;
   };
 
-  explicit model(settings_of_run s)
+  explicit retrier_model(settings_of_run s)
     : now_(std::move(s)), budget_(limits_of(now_.config)) {}
 
   void arrive(call_id id, const call_info& f, time_point now) {
@@ -114,7 +114,7 @@ public:
       budget_.deposit(now);
   }
 
-  void finish(call_id id, const sample& s, time_point now) {
+  void finish(call_id id, const retrier_sample& s, time_point now) {
     auto& x = calls[id];
     x.reached = x.reached || s.result.reached;
     auto rejected = s.result.is(errc::breaker_open)
@@ -212,7 +212,7 @@ private:
   }
 
   // Why the call is not retried; empty, with the wait, if it is.
-  std::string refusal(const call& x, const sample& s, time_point now,
+  std::string refusal(const call& x, const retrier_sample& s, time_point now,
                       duration& wait) {
     if (!s.worth_it)
       return "not_retryable";
@@ -257,9 +257,9 @@ private:
 
 // -- the run ------------------------------------------------------------------
 
-class run {
+class retrier_run {
 public:
-  explicit run(std::vector<settings_of_run> s)
+  explicit retrier_run(std::vector<settings_of_run> s)
     : settings_(std::move(s)), real_(settings_.front().config),
       model_(settings_.front()) {}
 
@@ -318,7 +318,7 @@ private:
 
   void finish(const operation& op) {
     if (auto id = some_call(op.which, false)) {
-      auto& s = pick(samples, op.how);
+      auto& s = pick(retrier_samples, op.how);
       real_.finish(id, s.result);
       model_.finish(id, s, real_.e.now);
       if (real_.where(id) == place::passed)
@@ -381,12 +381,12 @@ private:
 
   std::vector<settings_of_run> settings_;
   solo<retrier> real_;
-  model model_;
+  retrier_model model_;
   bool was_reset_ = false;
 };
 
 RC_GTEST_PROP(retrier, agrees_with_the_naive_one, ()) {
-  run r{{some_settings(), some_settings(), some_settings()}};
+  retrier_run r{{some_settings(), some_settings(), some_settings()}};
   for (auto& op : *operations(12))
     r.step(op);
 }

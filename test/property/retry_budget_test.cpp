@@ -2,6 +2,7 @@
 
 #include <support/naive_retry_budget.hpp>
 #include <support/operations.hpp>
+#include <support/times.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -15,16 +16,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr time_point start = time_point{} + 1h;
-
 retry_budget::limits some_limits() {
   return {*rc::gen::element<duration>(1s, 1234ms, 10s, 60s),
           *rc::gen::element<std::uint32_t>(0, 1, 10, 1'000'000),
           *rc::gen::element(0.0, 0.000001, 0.2, 1.0 / 8, 0.5, 1.0)};
 }
 
-constexpr std::array<duration, 8> steps{0ns,   1ns, 10ms, 100ms,
-                                        123ms, 1s,  7s,   61s};
+constexpr std::array<duration, 8> budget_steps{0ns,   1ns, 10ms, 100ms,
+                                               123ms, 1s,  7s,   61s};
 
 RC_GTEST_PROP(retry_budget, agrees_with_the_naive_one, ()) {
   auto l = some_limits();
@@ -46,10 +45,10 @@ RC_GTEST_PROP(retry_budget, agrees_with_the_naive_one, ()) {
       }
       case 6:
       case 7:
-        now += pick(steps, op.how);
+        now += pick(budget_steps, op.how);
         break;
       case 8:
-        now -= pick(steps, op.how);
+        now -= pick(budget_steps, op.how);
         break;
       case 9:
         if (op.how < 100) {
@@ -88,10 +87,10 @@ RC_GTEST_PROP(retry_budget, never_grants_more_than_its_share, ()) {
       retries.push_back(now);
       // What counts are whole slices: at least nine, at most ten of them.
       RC_ASSERT(since(retries, now - l.ttl / 10 * 9)
-                <= l.reserve * seconds(l.ttl)
+                <= l.reserve * to_seconds(l.ttl)
                      + l.ratio * since(deposits, now - l.ttl) + 1e-6);
     } else {
-      now += pick(steps, op.how) / 10;
+      now += pick(budget_steps, op.how) / 10;
     }
   }
 }

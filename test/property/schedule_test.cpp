@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using segment = schedule::segment;
 using shape = schedule::shape;
 
-constexpr auto last_index = std::numeric_limits<std::uint32_t>::max();
+constexpr auto highest_index = std::numeric_limits<std::uint32_t>::max();
 constexpr long double no_limit = 9223372036854775807.0L;
 
 // -- drawing schedules --------------------------------------------------------
@@ -54,7 +54,7 @@ segment draw_segment(bool with_jitter) {
 
 std::uint32_t draw_index() {
   return *rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 100),
-                         rc::gen::element(last_index - 1, last_index));
+                         rc::gen::element(highest_index - 1, highest_index));
 }
 
 // -- a slow model -------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include <caisson/semaphore.hpp>
 
+#include <support/operations.hpp>
 #include <support/solo_control.hpp>
 
 #include <gtest/gtest.h>
@@ -16,21 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using host = solo<semaphore>;
-
-// What to do, and two numbers that say how.
-using op = std::tuple<int, int, int>;
-
-// `length` operations of `kinds` kinds, all equally likely. RapidCheck narrows
-// ranges in its early runs, which would draw almost nothing but the first
-// kinds; the fixed size keeps them whole.
-rc::Gen<std::vector<op>> script(std::size_t length, int kinds, int last) {
-  return rc::gen::container<std::vector<op>>(
-    length, rc::gen::resize(rc::kNominalSize,
-                            rc::gen::tuple(rc::gen::inRange(0, kinds),
-                                           rc::gen::inRange(0, 1000),
-                                           rc::gen::inRange(0, last))));
-}
+using semaphore_rig = solo<semaphore>;
 
 // A semaphore as one would draw it on a board: a row of waiting calls, a heap
 // of running ones, and no bookkeeping beside them.
@@ -120,7 +107,7 @@ public:
   };
 
   semaphore_config config;
-  time_point now = host::start();
+  time_point now = semaphore_rig::start();
   std::vector<waiting> queue;
   std::map<call_id, std::uint32_t> running;
   std::map<call_id, seen> calls;
@@ -156,7 +143,7 @@ private:
   }
 };
 
-rc::Gen<semaphore_config> any_config() {
+rc::Gen<semaphore_config> any_semaphore() {
   return rc::gen::apply(
     [](std::uint32_t permits, std::uint32_t waiters, duration wait, bool lifo) {
       semaphore_config c;
@@ -175,33 +162,20 @@ rc::Gen<semaphore_config> any_config() {
     rc::gen::arbitrary<bool>());
 }
 
-// The `n`-th call that is not over yet, counted round; 0 if there is none.
-call_id pick(const board& b, int n, bool also_waiting) {
-  std::vector<call_id> alive;
-  for (auto& [id, weight] : b.running)
-    alive.push_back(id);
-  if (also_waiting)
-    for (auto& w : b.queue)
-      alive.push_back(w.id);
-  if (alive.empty())
-    return 0;
-  return alive[static_cast<std::size_t>(n) % alive.size()];
-}
-
-void perform(const op& x, host& h, board& b) {
+void perform(const scripted_step& x, semaphore_rig& h, board& b) {
   auto [what, n, m] = x;
   if (what < 9) {
     call_info f;
     f.permits = static_cast<std::uint32_t>(1 + (m % 3 == 0 ? n % 6 : 0));
     b.arrive(h.arrive(f), f.permits);
   } else if (what < 14) {
-    if (auto id = pick(b, n, false)) {
+    if (auto id = live_call(b, n, false)) {
       h.finish(id, m % 2 == 0 ? outcome::success()
                               : outcome::failure(errc::worker_down, true));
       b.end(id, place::passed);
     }
   } else if (what < 16) {
-    if (auto id = pick(b, n, true)) {
+    if (auto id = live_call(b, n, true)) {
       h.abandon(id);
       b.end(id, place::abandoned);
     }
@@ -212,15 +186,15 @@ void perform(const op& x, host& h, board& b) {
   } else if (what < 20) {
     auto t = h.now() - milliseconds{n % 50};
     h.set_clock(t);
-    b.now = host::start() + t;
+    b.now = semaphore_rig::start() + t;
   } else {
-    auto c = *any_config();
+    auto c = *any_semaphore();
     reconfigure(h, c);
     b.reconfigure(c);
   }
 }
 
-void compare(const host& h, const board& b) {
+void compare(const semaphore_rig& h, const board& b) {
   RC_ASSERT(h.calls.size() == b.calls.size());
   for (auto& [id, expected] : b.calls) {
     auto& actual = h.calls.at(id);
@@ -239,7 +213,7 @@ void compare(const host& h, const board& b) {
 }
 
 // Every call that was seen is in exactly one of the counters for its end.
-void check_counters(const host& h, const board& b) {
+void check_counters(const semaphore_rig& h, const board& b) {
   auto admitted = h.count("passed") + h.count("granted");
   RC_ASSERT(admitted
             == h.count("finished") + h.count("abandoned")
@@ -254,10 +228,10 @@ void check_counters(const host& h, const board& b) {
 }
 
 RC_GTEST_PROP(semaphore_property, does_as_the_board_does, ()) {
-  auto config = *any_config();
-  host h{config};
+  auto config = *any_semaphore();
+  semaphore_rig h{config};
   board b{config};
-  auto ops = *script(150, 21, 1000);
+  auto ops = *any_steps(150, 21, 1000);
   for (auto& x : ops) {
     perform(x, h, b);
     compare(h, b);
@@ -266,17 +240,17 @@ RC_GTEST_PROP(semaphore_property, does_as_the_board_does, ()) {
 }
 
 RC_GTEST_PROP(semaphore_property, never_lends_more_than_it_has, ()) {
-  auto config = *any_config();
-  host h{config};
+  auto config = *any_semaphore();
+  semaphore_rig h{config};
   board b{config};
-  auto ops = *script(150, 20, 1000);
+  auto ops = *any_steps(150, 20, 1000);
   for (auto& x : ops) {
     perform(x, h, b);
     RC_ASSERT(h.count("in_use") >= 0);
     RC_ASSERT(h.count("in_use") <= config.permits);
     RC_ASSERT(h.count("waiting") <= config.max_waiters);
   }
-  while (auto id = pick(b, 0, true)) {
+  while (auto id = live_call(b, 0, true)) {
     h.abandon(id);
     b.end(id, place::abandoned);
   }

@@ -5,47 +5,34 @@
 // such a reason, plans do not go there; each comment below names one.
 #pragma once
 
-#include <caisson/random.hpp>
-
+#include "support/random_settings.hpp"
 #include "support/stack_plan.hpp"
 
-#include <initializer_list>
-#include <ostream>
-#include <string_view>
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace caisson::test {
 
-/// Which plans are drawn.
-enum class plan_kind {
-  /// No deadlines: a call waits wherever it must for as long as it takes.
-  patient,
-  /// Deadlines, and no layer in which a call could wait when its deadline
-  /// passes. A gate in front of another does not know whether that one has sent
-  /// the call on, and must take it for reached; a single gate knows.
-  prompt,
-  /// Both. No policy may then judge by `reached`, and the answers to the
-  /// callers are compared accordingly.
-  mixed,
-};
-
-inline std::ostream& operator<<(std::ostream& out, plan_kind kind) {
-  constexpr const char* names[] = {"patient", "prompt", "mixed"};
-  return out << names[static_cast<int>(kind)];
-}
-
-class random_plan {
+class random_plan : random_settings {
 public:
-  random_plan(plan_kind kind, std::uint64_t seed)
-    : kind_(kind), random_(mix_seed(seed * 3 + static_cast<int>(kind))) {}
+  using random_settings::random_settings;
 
   stack_plan draw() {
     stack_plan p;
     do
       p.layers = some_layers(1 + number(5));
     while (!valid(p.layers));
+    choose_writers(p.layers);
+    alike_ = has_cache(p.layers) ? static_cast<int>(number(3)) : -1;
+    endless_ = tries_endlessly(p.layers);
     // In `mixed` a limiter judges by `reached`, and the worker's gate holds
     // calls while the worker is being started.
     p.supervised = kind_ == plan_kind::patient && chance(30);
+    if (kind_ == plan_kind::patient)
+      give_time(p);
     auto calls = static_cast<int>(1 + number(24));
     for (auto id = 1; id <= calls; ++id)
       p.calls.push_back(some_call(id));
@@ -72,51 +59,42 @@ public:
   }
 
 private:
-  using words = std::initializer_list<std::string_view>;
-
-  std::uint64_t number(std::uint64_t n) { return random_.below(n); }
-  bool chance(unsigned percent) { return number(100) < percent; }
-  bool prompt() const { return kind_ == plan_kind::prompt; }
-
-  template <class T>
-  T pick(std::initializer_list<T> all) {
-    return *(all.begin() + static_cast<std::ptrdiff_t>(number(all.size())));
-  }
-
-  std::string word(words all) { return std::string{pick(all)}; }
-
-  // Two things that are due at the same instant in different gates come in an
-  // order that a single gate need not have: all times are odd.
-  duration odd(duration d) {
-    return d + duration{1'013 * static_cast<std::int64_t>(1 + number(997))};
-  }
-
-  std::string time(std::initializer_list<duration> all) {
-    auto d = pick(all);
-    return caisson::to_text(d == duration::zero() || d == unlimited ? d
-                                                                    : odd(d));
-  }
-
   // -- layers -----------------------------------------------------------------
 
   std::vector<layer_plan> some_layers(std::size_t n) {
     std::vector<layer_plan> all;
     auto in_batch = false;
     auto in_chaos = false;
+    auto in_limiter = false;
     for (std::size_t i = 0; i < n; ++i) {
       layer_plan x;
       // A gate takes a value from another one for the worker's. If it loses an
-      // alternative's, it says that the worker was reached.
+      // alternative's, or one from a cache, or cannot share it among the items
+      // of a batch, it says that the worker was reached.
       do
         x.kind = some_kind(i + 1 == n, in_batch);
-      while (in_chaos && x.kind == layer_kind::fallback);
+      while ((in_chaos && x.kind == layer_kind::fallback)
+             || ((in_chaos || in_batch) && x.kind == layer_kind::cache));
       in_batch = in_batch || x.kind == layer_kind::batcher;
       in_chaos = in_chaos || x.kind == layer_kind::chaos;
       x.name = fmt::format("L{}", i);
       x.set = some_settings(x.kind);
+      // A call that was not reached gives its token back: the silence of one
+      // call would end at the instant at which there is a token for another.
+      if (x.kind == layer_kind::chaos && in_limiter)
+        x.set["silence_rate"] = "0";
+      in_limiter = in_limiter || x.kind == layer_kind::limiter;
       x.set["mode"] = chance(80) ? "enforce" : word({"observe", "off"});
       x.alternatives = pick(
         {offer::value, offer::actor, offer::actor_then_value});
+      x.per_key = chance(30) && can_be_per_key(x.kind);
+      if (x.per_key)
+        add_key_settings(x.set);
+      if (x.kind == layer_kind::retrier) {
+        x.waits_as_told = chance(30);
+        // In `mixed` nothing is asked, as all calls may be repeated.
+        x.looks = !x.per_key && chance(40);
+      }
       all.push_back(std::move(x));
     }
     return all;
@@ -127,11 +105,12 @@ private:
     switch (kind_) {
       case plan_kind::patient:
         return pick({semaphore, limiter, breaker, retrier, batcher, fallback,
-                     chaos, canary});
+                     chaos, canary, cache, cache, degradation, feature});
       case plan_kind::prompt:
         // A batch may be held below its batcher when an item's time is over.
         return pick({deadline, semaphore, limiter, breaker, retrier, fallback,
-                     deadline, retrier, chaos, canary});
+                     deadline, retrier, chaos, canary, cache, degradation,
+                     feature});
       case plan_kind::mixed:
         // The deadlines of a batch and of its last item pass at the same
         // instant, and the next batch goes then: layers below would have to be
@@ -143,136 +122,53 @@ private:
         return innermost && chance(30)
                  ? limiter
                  : pick({deadline, semaphore, breaker, retrier, batcher,
-                         fallback, chaos, canary});
+                         fallback, chaos, canary, cache, degradation, feature});
     }
     return deadline;
   }
 
-  texts some_settings(layer_kind kind) {
-    switch (kind) {
-      case layer_kind::deadline:
-        return {{"timeout", time({ms(1), ms(50), ms(700), ms(3'000)})},
-                {"min_left", time({ms(0), ms(0), ms(20)})}};
-      case layer_kind::semaphore:
-        return {{"permits", word({"1", "2", "50"})},
-                {"max_waiters", prompt() ? "0" : word({"0", "1", "20"})},
-                {"max_wait", time({ms(0), ms(20), ms(1'000), unlimited})},
-                {"order", word({"fifo", "lifo"})}};
-      case layer_kind::limiter:
-        return {{"rate", word({"1", "20", "997"})},
-                {"burst", word({"1", "3", "100"})},
-                {"max_wait", prompt()
-                               ? "0s"
-                               : time({ms(0), ms(100), ms(2'000), unlimited})},
-                {"max_waiters", word({"0", "1", "1000"})},
-                {"drain_on_rejection", word({"true", "false"})}};
-      case layer_kind::breaker:
-        return breaker_settings();
-      case layer_kind::retrier:
-        return retrier_settings();
-      case layer_kind::batcher:
-        return {{"max_items", word({"1", "2", "4"})},
-                {"max_delay", time({ms(0), ms(10), ms(1'000)})},
-                {"max_outstanding", word({"1", "2", "1000"})},
-                {"max_waiting", word({"4", "1000"})},
-                {"deadline_margin", time({ms(0), ms(5)})}};
-      case layer_kind::fallback:
-        // Items of a batch, and calls of a worker that dies, come back at once
-        // to a single gate, one by one through a chain: how many places are
-        // taken at that moment is not the same. `prompt` has neither.
-        return {{"max_concurrent", prompt() ? word({"0", "1", "10"}) : "0"},
-                {"fall_back_on", word({"", "", "breaker_open,queue_full"})}};
-      case layer_kind::chaos:
-        return chaos_settings();
-      case layer_kind::canary:
-        return canary_settings();
+  static bool can_be_per_key(layer_kind kind) {
+    using enum layer_kind;
+    return kind == deadline || kind == semaphore || kind == limiter
+           || kind == breaker || kind == retrier || kind == chaos;
+  }
+
+  // There are two keys.
+  void add_key_settings(texts& set) {
+    set["per_key.max_keys"] = word({"1", "2", "10000"});
+    set["per_key.idle"] = time({ms(1'000), ms(60'000), unlimited});
+  }
+
+  // A write is sent again until the worker, and not a layer in its place, has
+  // it: a gate takes a value from another one for the worker's. What waits for
+  // a write could wait when its deadline passes.
+  void choose_writers(std::vector<layer_plan>& all) {
+    auto is_plain = std::none_of(all.begin(), all.end(), [](auto& x) {
+      return x.kind == layer_kind::fallback;
+    });
+    auto caches = std::count_if(all.begin(), all.end(), [](auto& x) {
+      return x.kind == layer_kind::cache;
+    });
+    for (auto& x : all)
+      x.writes = x.kind == layer_kind::cache && is_plain && caches == 1
+                 && kind_ == plan_kind::patient && chance(50);
+  }
+
+  // What a cache loads or writes on its own has a deadline, also where calls
+  // have none: it must not wait below when that passes.
+  static void give_time(stack_plan& p) {
+    auto waits = p.supervised;
+    for (auto x = p.layers.rbegin(); x != p.layers.rend(); ++x) {
+      if (x->kind == layer_kind::cache && waits)
+        x->set["refresh_timeout"] = x->set["flush_timeout"] = "1h";
+      waits = waits || can_wait_in(x->kind);
     }
-    return {};
   }
 
-  // All calls or none: each gate of a chain draws from a source of its own.
-  texts chaos_settings() {
-    texts set{{"enabled", word({"true", "true", "false"})},
-              {"error_rate", "0"},
-              {"latency_rate", "0"},
-              {"latency", time({ms(0), ms(30), ms(2'000)})},
-              {"outcome_rate", "0"},
-              {"silence_rate", "0"},
-              {"silence", time({ms(1), ms(400), ms(60'000)})}};
-    set[prompt() ? word({"error_rate", "outcome_rate"})
-                 : word({"error_rate", "latency_rate", "latency_rate",
-                         "outcome_rate", "silence_rate"})]
-      = "1";
-    return set;
-  }
-
-  // All calls or none, as above.
-  texts canary_settings() {
-    return {{"enabled", word({"true", "true", "false"})},
-            {"stages", word({"1", "1", "0.000001", "0.000001, 1"})},
-            {"dwell", time({ms(1), ms(700), unlimited})},
-            {"min_calls", word({"1", "3", "100"})},
-            {"window", time({ms(10), ms(60'000)})},
-            {"max_error_excess", word({"0", "0.5", "1"})},
-            {"max_latency_ratio", word({"1", "1.5", "1000"})},
-            {"min_latency_excess", time({ms(0), ms(5)})},
-            {"max_failures_in_a_row", word({"0", "1", "3"})},
-            {"on_failure", word({"baseline", "baseline", "pass"})},
-            {"retry_after", time({ms(10), ms(1'000), unlimited})},
-            {"mirror_rate", word({"0", "1"})},
-            // Which of those that end at the same instant has the last place
-            // is not the same.
-            {"max_mirrored", "10000"},
-            {"mirror_timeout", time({ms(1), ms(1'000)})},
-            {"max_difference_rate", word({"0", "0.5", "1"})}};
-  }
-
-  texts breaker_settings() {
-    texts set{
-      {"trip",
-       word({"consecutive", "without_gap", "rate_by_count", "rate_by_time"})},
-      {"threshold", word({"1", "3"})},
-      {"quiet_period", time({ms(10), ms(10'000), unlimited})},
-      {"failure_rate", word({"0.001", "0.5", "1"})},
-      {"window_calls", word({"5", "100"})},
-      {"minimum_calls", word({"1", "5"})},
-      {"window_time", time({ms(100), ms(10'000)})},
-      {"open", time({ms(10), ms(400), ms(2'000)})},
-      {"eager_half_open", word({"true", "false"})},
-      {"probes", word({"1", "3"})},
-      {"successes_to_close", word({"0", "1"})},
-      {"probe_timeout", time({ms(100), ms(10'000)})},
-      {"half_open_max", time({ms(50), ms(60'000), unlimited})},
-      {"after_half_open_max", word({"open", "closed"})},
-      // Gates in a chain do not see into each other.
-      {"count_attempt_timeouts", "false"},
-    };
-    // By default a failure that did not reach the worker does not count.
-    if (kind_ == plan_kind::mixed)
-      set["count_only"] = "deadline_exceeded,worker_down,batch_failed,"
-                          "system_error:*";
-    return set;
-  }
-
-  texts retrier_settings() {
-    texts set{{"max_attempts", word({"1", "2", "3", "5"})},
-              {"idempotent", word({"true", "false"})},
-              {"budget", word({"true", "false"})},
-              {"unsafe", "true"},
-              {"heed_breakers", "false"},
-              {"budget_ratio", word({"0", "0.2", "1"})},
-              {"budget_reserve", word({"0", "1", "10"})}};
-    if (chance(50)) {
-      set["backoff"] = time({ms(0), ms(10), ms(300)});
-    } else {
-      set["backoff.kind"] = "exponential";
-      set["backoff.base"] = time({ms(5), ms(100)});
-    }
-    return set;
-  }
-
-  static constexpr duration ms(std::int64_t n) {
-    return std::chrono::milliseconds(n);
+  static bool can_wait_in(layer_kind kind) {
+    using enum layer_kind;
+    return kind == semaphore || kind == limiter || kind == batcher
+           || kind == chaos;
   }
 
   // -- calls ------------------------------------------------------------------
@@ -283,11 +179,19 @@ private:
     // Calls come in crowds, none with another: a crowd that is in the mailbox
     // of one gate comes to the next one later than in a single gate.
     x.at = odd(ms(500) * static_cast<int>(number(8))) + duration{id};
-    if (kind_ != plan_kind::patient && chance(70))
+    if (kind_ != plan_kind::patient && (endless_ || chance(70)))
       // Some share their deadline with others.
       x.deadline = chance(30) ? pick({ms(1'001), ms(2'003)})
                               : x.at + odd(pick({ms(2), ms(60), ms(2'500)}));
     x.idempotent = kind_ == plan_kind::mixed ? 1 : static_cast<int>(number(3));
+    x.priority = id % 3;
+    // A load is as important as the most important call that waits for it, and
+    // may be repeated if all of them may: also calls that come when it has been
+    // sent to the next gate.
+    if (alike_ >= 0) {
+      x.idempotent = kind_ == plan_kind::mixed ? 1 : alike_;
+      x.priority = 0;
+    }
     // A heavy call lets several that wait go at once when it ends; in a single
     // gate the first of them may be back before the next one goes.
     x.permits = !prompt() || chance(80)
@@ -334,7 +238,7 @@ private:
                           : what::command;
     if (x.kind == what::reconfigure)
       for (auto& [key, value] : some_settings(layer.kind))
-        if (chance(50) && key.find('.') == std::string::npos)
+        if (chance(50) && can_change(layer, key, value))
           x.set[key] = value;
     // A deadline that was handed to the next gate cannot be taken back there:
     // the mode of a deadline stays as it is.
@@ -347,8 +251,36 @@ private:
     p.acts.push_back(std::move(x));
   }
 
-  plan_kind kind_;
-  random_source random_;
+  bool can_change(const layer_plan& layer, const std::string& key,
+                  const std::string& value) const {
+    // See `give_time`.
+    auto was_chosen = kind_ == plan_kind::patient
+                      && layer.kind == layer_kind::cache
+                      && key.ends_with("_timeout");
+    auto makes_silence = layer.kind == layer_kind::chaos
+                         && key == "silence_rate";
+    // Not every call has a deadline then.
+    auto is_endless = key == "max_attempts" && value == "0";
+    return key.find('.') == std::string::npos && !was_chosen && !makes_silence
+           && !is_endless;
+  }
+
+  static bool has_cache(const std::vector<layer_plan>& all) {
+    return std::any_of(all.begin(), all.end(),
+                       [](auto& x) { return x.kind == layer_kind::cache; });
+  }
+
+  // Until the deadline, which each call must have then.
+  static bool tries_endlessly(const std::vector<layer_plan>& all) {
+    return std::any_of(all.begin(), all.end(), [](auto& x) {
+      auto i = x.set.find("max_attempts");
+      return i != x.set.end() && i->second == "0";
+    });
+  }
+
+  /// The mark of all calls; -1: each has one of its own.
+  int alike_ = -1;
+  bool endless_ = false;
 };
 
 } // namespace caisson::test

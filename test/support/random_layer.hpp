@@ -1,0 +1,193 @@
+// A layer of any kind for a stack in TOML, with settings drawn from the table
+// of its kind: mostly from the edges of their ranges.
+#pragma once
+
+#include <caisson/policy_kinds.hpp>
+#include <caisson/stack_toml.hpp>
+#include <caisson/toml.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::test {
+
+/// Draws layers with `Random::below`.
+template <class Random>
+class random_layer {
+public:
+  explicit random_layer(Random& random) : random_(random) {}
+
+  /// The lines below `[[stack.NAME.layer]]`. They have no problem, also not
+  /// with one another.
+  std::string text() {
+    // Relations between settings are those of the kind: draw until they hold.
+    for (int i = 0; i < 1'000; ++i)
+      if (auto x = attempt(); is_sound(x))
+        return x;
+    throw std::logic_error{"no sound layer in a thousand"};
+  }
+
+private:
+  using texts = std::vector<std::string>;
+
+  std::uint64_t number(std::uint64_t n) { return random_.below(n); }
+  bool chance(unsigned percent) { return number(100) < percent; }
+
+  const std::string& one_of(const texts& all) {
+    return all[number(all.size())];
+  }
+
+  std::string attempt() {
+    const auto& kind = kinds_[number(kinds_.size())];
+    auto out = "kind = \"" + kind.name + "\"\n" + example(kind);
+    for (const auto& row : kind.rows())
+      if (auto value = some_value(kind.name, row); !value.empty())
+        out += row.key + " = " + value + "\n";
+    // Without content: calls here have no key, either.
+    if (chance(15))
+      out += fmt::format("per_key = {{ max_keys = {}, keyless = \"{}\" }}\n",
+                         one_of({"1", "10000"}),
+                         one_of({"pass", "share", "share", "reject"}));
+    return out;
+  }
+
+  static std::string example(const policy_kind& kind) {
+    return kind.name == "fallback" ? "alternatives = [{ value = \"no\" }]\n"
+                                   : kind.example;
+  }
+
+  static bool is_sound(const std::string& layer) {
+    problems found;
+    auto root = parse_toml("[[stack.s.layer]]\n" + layer, "random", found);
+    static_cast<void>(read_stacks(root, found));
+    return found.empty();
+  }
+
+  // -- values -----------------------------------------------------------------
+
+  // Empty: the setting is left out.
+  std::string some_value(const std::string& kind, const field_row& row) {
+    // What takes long, in virtual or in real time; what is not drawn from a
+    // range; and what has no effect at its default.
+    static const std::map<std::string, texts> chosen = {
+      {"mode", {"", "", "", "\"observe\"", "\"off\""}},
+      {"retrier.max_attempts", {"1", "2", "5"}},
+      {"retrier.backoff", delays()},
+      {"retrier.unsafe", {"true"}},
+      {"retrier.budget_name", {"", "", "\"b\""}},
+      {"breaker.open", delays()},
+      {"breaker.minimum_calls", {"1", "5"}},
+      {"breaker.threshold", {"1", "5"}},
+      {"breaker.score",
+       {"", "{ limit = 0.5, window = \"1s\", baseline_window = \"5s\", "
+            "baseline_step = \"1s\" }"}},
+      {"breaker.slow_call", {"\"1ms\"", "\"50ms\"", "\"unlimited\""}},
+      {"breaker.initial", {"", "\"half_open\""}},
+      {"batcher.max_delay", {"\"0s\"", "\"10ms\"", "\"1h\""}},
+      {"limiter.rate", {"1", "50", "10000", "1000000000"}},
+      {"limiter.per", {"", "", "\"1ms\"", "\"1min\""}},
+      {"chaos.enabled", {"true"}},
+      {"chaos.latency", delays()},
+      {"chaos.error_rate", rates()},
+      {"chaos.latency_rate", rates()},
+      {"chaos.outcome_rate", rates()},
+      {"chaos.silence_rate", rates()},
+      {"degradation.levels", {""}},
+      {"degradation.held_off", {"", "", "[\"extras\"]", "[\"core\"]"}},
+      {"degradation.held_on", {"", "", "[\"checks\"]"}},
+      {"degradation.window", {"\"1s\"", "\"10s\""}},
+      {"degradation.min_calls", {"1", "20"}},
+      {"degradation.check_every", {"\"10ms\"", "\"500ms\"", "\"1h\""}},
+      {"degradation.recover_after", {"\"0s\"", "\"2s\""}},
+      {"degradation.recover_after_max", {"\"2s\"", "\"10s\""}},
+      {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
+    };
+    for (const auto& name : {kind + "." + row.key, row.key})
+      if (auto i = chosen.find(name); i != chosen.end())
+        return one_of(i->second);
+    return chance(35) ? from_range(row) : std::string{};
+  }
+
+  static texts delays() {
+    return {"",
+            "\"0s\"",
+            "\"10ms\"",
+            "\"1s\"",
+            "{ kind = \"exponential\", base = \"5ms\", jitter = \"full\" }",
+            "[\"1ms\", \"100ms\"]"};
+  }
+
+  static texts rates() { return {"0.0", "0.0", "0.0", "0.05", "0.25", "1.0"}; }
+
+  std::string from_range(const field_row& row) {
+    auto is = [&](std::string_view type) { return row.type.starts_with(type); };
+    if (is("boolean") || is("integer") || is("number"))
+      return one_of(edges(row));
+    if (is("duration"))
+      return "\"" + one_of(edges(row)) + "\"";
+    if (is("choice or list"))
+      return some_list(row);
+    if (is("choice"))
+      return "\"" + one_of(split(row.allowed, ", ")) + "\"";
+    if (row.allowed == "a list of strings")
+      return one_of({"[\"queue_full\"]", "[\"breaker_open\", \"rate_limited\"]",
+                     "[\"deadline_exceeded\", \"system_error:*\"]"});
+    return {};
+  }
+
+  // Its ends, its default, and something between.
+  static texts edges(const field_row& row) {
+    if (row.type.starts_with("boolean"))
+      return {"true", "false"};
+    auto ends = split(row.allowed, " to ");
+    if (ends.size() != 2)
+      throw std::logic_error{row.key + ": " + row.allowed + " is no range"};
+    texts out{ends[0], ends[1], row.value};
+    for (const auto* x : between(row.type))
+      out.emplace_back(x);
+    return out;
+  }
+
+  // Those that are out of range make the layer unsound.
+  static std::vector<const char*> between(std::string_view type) {
+    if (type.starts_with("duration"))
+      return {"1ms", "50ms", "1s"};
+    if (type.starts_with("integer"))
+      return {"1", "5", "20"};
+    return {"0.05", "0.5"};
+  }
+
+  // The first names of `a, b, c, or a list of these`.
+  std::string some_list(const field_row& row) {
+    auto names = split(row.allowed, ", ");
+    names.pop_back();
+    if (chance(60))
+      return "\"" + one_of(names) + "\"";
+    auto first = number(names.size());
+    auto second = (first + 1 + number(names.size() - 1)) % names.size();
+    return fmt::format("[\"{}\", \"{}\"]", names[first], names[second]);
+  }
+
+  static texts split(std::string_view all, std::string_view at) {
+    texts out;
+    for (auto i = all.find(at); i != all.npos; i = all.find(at)) {
+      out.emplace_back(all.substr(0, i));
+      all.remove_prefix(i + at.size());
+    }
+    out.emplace_back(all);
+    return out;
+  }
+
+  Random& random_;
+  std::vector<policy_kind> kinds_ = policy_kinds();
+};
+
+} // namespace caisson::test

@@ -1,5 +1,5 @@
-// Batchers and fallbacks in a gate: the layers that handle content.
-#include "support/world.hpp"
+// Batchers and fallbacks: the layers that handle content.
+#include "support/both_hosts.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -23,7 +23,7 @@ namespace {
   return true;
 }();
 
-class batch_test : public world_test {
+class batch_test : public both_hosts {
 protected:
   // Answers a batch of ints with the doubles of all of them.
   static scripted_worker::script doubling_batches() {
@@ -35,11 +35,11 @@ protected:
     });
   }
 };
-CAISSON_ALL_ORDERS(batch_test);
+CAISSON_BOTH_HOSTS(batch_test, 8);
 
 TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.batcher({.max_items = 3, .max_delay = 10ms}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
@@ -53,7 +53,7 @@ TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
 
 TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.batcher({.max_items = 3, .max_delay = 10ms}));
   auto a = world.request(g, 1);
   world.advance(10ms - 1ns);
@@ -64,7 +64,7 @@ TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
 
 TEST_P(batch_test, the_timer_of_a_flushed_batch_does_not_flush_the_next) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.batcher({.max_items = 2, .max_delay = 10ms}));
   world.request(g, 1);
   world.advance(5ms);
@@ -78,7 +78,7 @@ TEST_P(batch_test, the_timer_of_a_flushed_batch_does_not_flush_the_next) {
 
 TEST_P(batch_test, an_early_deadline_flushes_early) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.batcher(
                   {.max_items = 100, .max_delay = 1s, .deadline_margin = 5ms}));
   auto a = world.request(g, wrap(1).within(50ms));
@@ -94,7 +94,7 @@ TEST_P(batch_test, a_missing_result_is_that_items_error) {
       {caf::make_message(1),
        caf::make_message(caf::make_error(caf::sec::end_of_stream))}})};
   });
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 3}));
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 3}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   auto c = world.request(g, 3);
@@ -106,7 +106,7 @@ TEST_P(batch_test, a_missing_result_is_that_items_error) {
 
 TEST_P(batch_test, any_other_answer_is_for_all) {
   auto w = make_worker(scripted_worker::always(std::string{"done"}));
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   EXPECT_EQ(a.value<std::string>(), "done");
@@ -115,7 +115,7 @@ TEST_P(batch_test, any_other_answer_is_for_all) {
 
 TEST_P(batch_test, an_error_is_for_all) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
   auto b = world.request(g, 2);
   w.fail(caf::make_error(caf::sec::end_of_stream));
@@ -132,7 +132,7 @@ TEST_P(batch_test, vectors_of_values_are_batches_too) {
         out.push_back(std::to_string(x));
       return caf::make_message(out);
     });
-  auto g = gate(
+  auto g = host(
     w.handle(),
     stack{}.batcher({.max_items = 2}, batching::vectors<int, std::string>()));
   auto a = world.request(g, 1);
@@ -146,7 +146,7 @@ TEST_P(batch_test, vectors_of_values_are_batches_too) {
 
 TEST_P(batch_test, drain_flushes_what_waits) {
   auto w = make_worker(doubling_batches());
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 9, .max_delay = 1h}));
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 9, .max_delay = 1h}));
   auto a = world.request(g, 1);
   auto drained = world.request(g, drain{});
   EXPECT_EQ(a.value<int>(), 2);
@@ -155,7 +155,7 @@ TEST_P(batch_test, drain_flushes_what_waits) {
 
 TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2}));
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, wrap(1).within(1s));
   auto b = world.request(g, wrap(2).within(9s));
   world.advance(1s);
@@ -169,7 +169,7 @@ TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
 TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
   auto w = make_worker(doubling_batches());
   w.plan(scripted_worker::reply::error(caf::sec::end_of_stream));
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .batcher({.max_items = 2})
                               .retrier({.backoff = schedule::constant(1s),
                                         .idempotent = true}));
@@ -183,12 +183,12 @@ TEST_P(batch_test, a_failed_batch_is_retried_as_a_whole) {
 
 // -- fallback -----------------------------------------------------------------
 
-class fallback_gate_test : public world_test {};
-CAISSON_ALL_ORDERS(fallback_gate_test);
+class fallback_test : public both_hosts {};
+CAISSON_BOTH_HOSTS(fallback_test, 8);
 
-TEST_P(fallback_gate_test, a_value_stands_in_for_an_error) {
+TEST_P(fallback_test, a_value_stands_in_for_an_error) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.fallback({alternative::answer(-1)}));
+  auto g = host(w.handle(), stack{}.fallback({alternative::answer(-1)}));
   auto a = world.request(g, 1);
   w.fail(caf::make_error(caf::sec::end_of_stream));
   EXPECT_EQ(a.value<int>(), -1);
@@ -197,12 +197,12 @@ TEST_P(fallback_gate_test, a_value_stands_in_for_an_error) {
   EXPECT_EQ(b.value<int>(), 5);
 }
 
-TEST_P(fallback_gate_test, the_chain_is_tried_in_order) {
+TEST_P(fallback_test, the_chain_is_tried_in_order) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
   auto second = make_worker();
   auto third = make_worker(doubles());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.fallback({alternative::ask(second.handle()),
                                   alternative::ask(third.handle())}));
   auto a = world.request(g, 4);
@@ -212,11 +212,11 @@ TEST_P(fallback_gate_test, the_chain_is_tried_in_order) {
   EXPECT_EQ(a.value<int>(), 8);
 }
 
-TEST_P(fallback_gate_test, an_alternative_that_dies_is_a_failure_of_it) {
+TEST_P(fallback_test, an_alternative_that_dies_is_a_failure_of_it) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
   auto other = make_worker();
-  auto g = gate(w.handle(), stack{}.fallback({alternative::ask(other.handle()),
+  auto g = host(w.handle(), stack{}.fallback({alternative::ask(other.handle()),
                                               alternative::answer(-1)}));
   auto a = world.request(g, 4);
   other.quit();
@@ -225,11 +225,11 @@ TEST_P(fallback_gate_test, an_alternative_that_dies_is_a_failure_of_it) {
   EXPECT_EQ(b.value<int>(), -1);
 }
 
-TEST_P(fallback_gate_test, the_deadline_counts_for_alternatives_too) {
+TEST_P(fallback_test, the_deadline_counts_for_alternatives_too) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
   auto other = make_worker();
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.fallback({alternative::ask(other.handle())}));
   auto a = world.request(g, wrap(4).within(1s));
   world.advance(1s);
@@ -239,10 +239,10 @@ TEST_P(fallback_gate_test, the_deadline_counts_for_alternatives_too) {
   EXPECT_EQ(metric_of(g, "late_results"), 1);
 }
 
-TEST_P(fallback_gate_test, a_breaker_further_in_opens_all_the_same) {
+TEST_P(fallback_test, a_breaker_further_in_opens_all_the_same) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
-  auto g = gate(
+  auto g = host(
     w.handle(),
     stack{}.fallback({alternative::answer(-1)}).breaker({.threshold = 3}));
   for (int i = 0; i < 5; ++i)
@@ -251,8 +251,8 @@ TEST_P(fallback_gate_test, a_breaker_further_in_opens_all_the_same) {
   EXPECT_EQ(state_of(g, "breaker"), "open");
 }
 
-TEST_P(fallback_gate_test, an_empty_chain_is_refused) {
-  EXPECT_THROW(spawn_fallback(world, worker{caf::actor{}}, {}), config_error);
+TEST_P(fallback_test, an_empty_chain_is_refused) {
+  EXPECT_THROW(host(worker{caf::actor{}}, stack{}.fallback({})), config_error);
 }
 
 } // namespace

@@ -1,14 +1,16 @@
 // Caches in gates and in local gates.
 #include <caisson/cache_layer.hpp>
 
-#include <support/local_proxy.hpp>
-#include <support/world.hpp>
+#include <support/both_hosts.hpp>
+#include <support/scratch.hpp>
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -35,43 +37,17 @@ cache_forms by_name() {
   return {.key = name_after("get:"), .invalidates = name_after("put:")};
 }
 
-class cache_test : public testing::TestWithParam<std::tuple<host_kind, int>> {
+class cache_test : public both_hosts {
 protected:
-  cache_test()
-    : world(std::get<1>(GetParam()) == 0
-              ? std::optional<std::uint64_t>{}
-              : std::optional<std::uint64_t>(std::get<1>(GetParam()))) {}
-
-  void TearDown() override {
-    for (auto& x : std::exchange(owned, {}))
-      world.kill(x);
-    world.run_until_idle();
-    EXPECT_EQ(world.timers(), 0u);
-    EXPECT_EQ(world.actors(), 0u);
-  }
-
-  scripted_worker make_worker(scripted_worker::script run = {}) {
-    scripted_worker w{world, std::move(run)};
-    owned.push_back(w.handle());
-    return w;
-  }
-
-  caf::actor host(const scripted_worker& w, stack s) {
-    owned.push_back(
-      spawn_host(std::get<0>(GetParam()), world, w.handle(), std::move(s)));
-    world.run_until_idle();
-    return owned.back();
-  }
+  using both_hosts::host;
 
   caf::actor host(const scripted_worker& w, cache_config c = {},
                   cache_forms forms = by_name()) {
-    return host(w, stack{}.cache(std::move(c), std::move(forms)));
+    return host(w.handle(), stack{}.cache(std::move(c), std::move(forms)));
   }
 
   std::int64_t count(const caf::actor& g, const std::string& name) {
-    return world.request(g, get_status{})
-      .template value<status>()
-      .metric("cache", name);
+    return look(g).metric("cache", name);
   }
 
   /// Large in one order of messages only, as each takes seconds.
@@ -80,15 +56,8 @@ protected:
   pending_answer ask(const caf::actor& g, std::string text) {
     return world.request(g, std::move(text));
   }
-
-  virtual_time world;
-  std::vector<caf::actor> owned;
 };
-
-INSTANTIATE_TEST_SUITE_P(hosts, cache_test,
-                         testing::Combine(testing::Values(host_kind::gate,
-                                                          host_kind::local),
-                                          testing::Range(0, 4)));
+CAISSON_BOTH_HOSTS(cache_test, 4);
 
 /// Counts its messages, and answers with the number.
 scripted_worker::script counting() {
@@ -192,6 +161,49 @@ TEST_P(cache_test, begins_with_what_it_is_given) {
   EXPECT_EQ(ask(g, "get:c").value<int>(), 1);
 }
 
+// Lines such as `a=7`; those that begin with `#` are left out.
+std::optional<cache_forms::entries::value_type>
+name_and_number(std::string_view line) {
+  if (line.starts_with("#"))
+    return std::nullopt;
+  auto at = line.find('=');
+  if (at == line.npos)
+    throw std::invalid_argument{"no ="};
+  return std::pair{
+    std::string{line.substr(0, at)},
+    caf::make_message(std::stoi(std::string{line.substr(at + 1)}))};
+}
+
+TEST_P(cache_test, begins_with_what_is_in_a_file) {
+  scratch_dir dir;
+  auto w = make_worker(counting());
+  auto forms = by_name();
+  forms.preheat = cache_forms::from_file(
+    dir.write("all.txt", "# names\na=-1\nb=-2").string(), name_and_number);
+  auto g = host(w, {}, forms);
+  EXPECT_EQ(ask(g, "get:a").value<int>(), -1);
+  EXPECT_EQ(ask(g, "get:b").value<int>(), -2);
+  EXPECT_EQ(ask(g, "get:c").value<int>(), 1);
+  EXPECT_EQ(count(g, "preheated"), 2);
+}
+
+TEST(cache_forms, say_what_is_wrong_with_a_file) {
+  scratch_dir dir;
+  auto complaint_about = [](const std::filesystem::path& path) -> std::string {
+    try {
+      cache_forms::from_file(path.string(), name_and_number)();
+      return {};
+    } catch (const std::runtime_error& e) {
+      return e.what();
+    }
+  };
+  auto bad = dir.write("bad.txt", "a=1\nb\n");
+  EXPECT_EQ(complaint_about(bad), bad.string() + ":2: no =");
+  for (const auto& path : {dir / "missing", dir.path()})
+    EXPECT_EQ(complaint_about(path), "cannot read " + path.string());
+  EXPECT_EQ(complaint_about(dir.write("empty", "")), "");
+}
+
 TEST_P(cache_test, does_without_a_beginning_that_throws) {
   auto w = make_worker(counting());
   auto forms = by_name();
@@ -223,9 +235,10 @@ TEST_P(cache_test, reset_empties_it) {
 
 TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
   auto w = make_worker(counting());
-  auto g = host(w, stack{}
-                     .cache({.ttl = 1s, .stale_if_error = 1h}, by_name())
-                     .breaker({.threshold = 1}));
+  auto g = host(w.handle(),
+                stack{}
+                  .cache({.ttl = 1s, .stale_if_error = 1h}, by_name())
+                  .breaker({.threshold = 1}));
   for (int i = 0; i < 5; ++i)
     ask(g, "get:k");
   auto s = world.request(g, get_status{}).value<status>();
@@ -243,7 +256,8 @@ TEST_P(cache_test, a_breaker_below_counts_calls_to_the_worker_only) {
 
 TEST_P(cache_test, each_caller_has_his_own_deadline) {
   auto w = make_worker();
-  auto g = host(w, stack{}.deadline({.timeout = 1s}).cache({}, by_name()));
+  auto g = host(w.handle(),
+                stack{}.deadline({.timeout = 1s}).cache({}, by_name()));
   auto a = ask(g, "get:k");
   world.advance(500ms);
   auto b = ask(g, "get:k");
@@ -259,9 +273,9 @@ TEST_P(cache_test, each_caller_has_his_own_deadline) {
 
 TEST_P(cache_test, a_refresh_is_as_repeatable_as_its_call) {
   auto w = make_worker(counting());
-  auto g = host(w, stack{}
-                     .cache({.ttl = 1s, .stale_while = 1h}, by_name())
-                     .retrier({.backoff = schedule::constant(1s)}));
+  auto g = host(w.handle(), stack{}
+                              .cache({.ttl = 1s, .stale_while = 1h}, by_name())
+                              .retrier({.backoff = schedule::constant(1s)}));
   ask(g, "get:k");
   world.advance(1s);
   w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
@@ -280,7 +294,8 @@ TEST_P(cache_test, loads_are_items_of_a_batcher_below) {
     return out;
   }));
   auto g = host(
-    w, stack{}.cache({}, by_name()).batcher({.max_items = 2, .max_delay = 1h}));
+    w.handle(),
+    stack{}.cache({}, by_name()).batcher({.max_items = 2, .max_delay = 1h}));
   auto a = ask(g, "get:k");
   auto b = ask(g, "get:k");
   auto c = ask(g, "get:l");

@@ -1,8 +1,7 @@
 // Writes that a gate acknowledges before its worker has them.
 #include <caisson/cache_layer.hpp>
 
-#include <support/local_proxy.hpp>
-#include <support/world.hpp>
+#include <support/both_hosts.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -53,37 +52,16 @@ scripted_worker::script remembering(std::shared_ptr<store> s) {
     };
 }
 
-class cache_writes_test
-  : public testing::TestWithParam<std::tuple<host_kind, int>> {
+class cache_writes_test : public both_hosts {
 protected:
-  cache_writes_test()
-    : world(std::get<1>(GetParam()) == 0
-              ? std::optional<std::uint64_t>{}
-              : std::optional<std::uint64_t>(std::get<1>(GetParam()))) {}
-
-  void TearDown() override {
-    for (auto& x : std::exchange(owned, {}))
-      world.kill(x);
-    world.run_until_idle();
-    EXPECT_EQ(world.timers(), 0u);
-    EXPECT_EQ(world.actors(), 0u);
-  }
+  using both_hosts::host;
 
   scripted_worker make_worker() {
-    scripted_worker w{world, remembering(kept)};
-    owned.push_back(w.handle());
-    return w;
-  }
-
-  caf::actor host(const scripted_worker& w, stack s) {
-    owned.push_back(
-      spawn_host(std::get<0>(GetParam()), world, w.handle(), std::move(s)));
-    world.run_until_idle();
-    return owned.back();
+    return both_hosts::make_worker(remembering(kept));
   }
 
   caf::actor host(const scripted_worker& w, cache_config c = {}) {
-    return host(w, stack{}.cache(std::move(c), settable()));
+    return host(w.handle(), stack{}.cache(std::move(c), settable()));
   }
 
   pending_answer set(const caf::actor& g, std::string name, std::int32_t x) {
@@ -95,20 +73,12 @@ protected:
   }
 
   std::int64_t count(const caf::actor& g, const std::string& name) {
-    return world.request(g, get_status{})
-      .template value<status>()
-      .metric("cache", name);
+    return look(g).metric("cache", name);
   }
 
   std::shared_ptr<store> kept = std::make_shared<store>();
-  virtual_time world;
-  std::vector<caf::actor> owned;
 };
-
-INSTANTIATE_TEST_SUITE_P(hosts, cache_writes_test,
-                         testing::Combine(testing::Values(host_kind::gate,
-                                                          host_kind::local),
-                                          testing::Range(0, 4)));
+CAISSON_BOTH_HOSTS(cache_writes_test, 4);
 
 TEST_P(cache_writes_test, many_writes_of_a_key_are_one_message) {
   auto w = make_worker();
@@ -181,10 +151,10 @@ TEST_P(cache_writes_test, a_function_that_throws_makes_its_call_bypass_it) {
 
 TEST_P(cache_writes_test, layers_above_see_a_success_without_a_worker) {
   auto w = make_worker();
-  auto g = host(w, stack{}
-                     .breaker({.threshold = 1})
-                     .cache({.flush_after = 0s}, settable())
-                     .retrier({.backoff = schedule::constant(50ms)}));
+  auto g = host(w.handle(), stack{}
+                              .breaker({.threshold = 1})
+                              .cache({.flush_after = 0s}, settable())
+                              .retrier({.backoff = schedule::constant(50ms)}));
   w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
   EXPECT_TRUE(set(g, "k", 1).ok());
   // The flush may be repeated, so the retrier does that.
@@ -192,6 +162,45 @@ TEST_P(cache_writes_test, layers_above_see_a_success_without_a_worker) {
   EXPECT_EQ(kept->values["k"], 1);
   EXPECT_EQ(count(g, "flush_failed"), 0);
   EXPECT_EQ(get(g, "k"), 1);
+}
+
+TEST_P(cache_writes_test,
+       a_write_that_the_worker_rejects_does_not_stop_others) {
+  auto w = make_worker();
+  auto g = host(w, {.flush_after = 0s});
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error), 10);
+  EXPECT_TRUE(set(g, "bad", 1).ok());
+  world.advance(5s);
+  EXPECT_EQ(count(g, "unwritten"), 1);
+  world.advance(1min);
+  EXPECT_EQ(count(g, "lost"), 1);
+  EXPECT_TRUE(set(g, "k", 1).ok());
+  EXPECT_EQ(count(g, "not_acknowledged"), 0);
+  world.advance(0s);
+  EXPECT_EQ(kept->values["k"], 1);
+}
+
+TEST_P(cache_writes_test, a_drain_does_not_wait_for_a_worker_that_is_gone) {
+  auto w = make_worker();
+  auto g = host(w, {.flush_after = 1s});
+  EXPECT_TRUE(set(g, "k", 1).ok());
+  world.kill(w.handle());
+  EXPECT_TRUE(world.request(g, drain{}).ok());
+}
+
+TEST_P(cache_writes_test, what_stands_in_for_the_worker_has_written_nothing) {
+  auto w = make_worker();
+  auto g = host(w.handle(), stack{}
+                              .cache({.flush_after = 0s}, settable())
+                              .fallback({alternative::answer(true)}));
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  EXPECT_TRUE(set(g, "k", 1).ok());
+  world.advance(0s);
+  EXPECT_EQ(count(g, "flushed"), 0);
+  EXPECT_EQ(count(g, "unwritten"), 1);
+  world.advance(200ms);
+  EXPECT_EQ(kept->values["k"], 1);
+  EXPECT_EQ(count(g, "unwritten"), 0);
 }
 
 TEST_P(cache_writes_test, a_message_alone_is_acknowledged_too) {
@@ -221,6 +230,21 @@ TEST(cache_writes_gate, stays_until_everything_is_written) {
   world.advance(1s);
   EXPECT_EQ(kept->values["k"], 1);
   EXPECT_EQ(world.actors(), before - 1);
+}
+
+TEST(cache_writes_gate, does_not_stay_for_a_worker_that_is_gone) {
+  virtual_time world;
+  scripted_worker w{world, remembering(std::make_shared<store>())};
+  auto g = spawn_gate(world, w.handle(),
+                      stack{}.cache({.flush_after = 1s}, settable()));
+  world.run_until_idle();
+  EXPECT_TRUE(world.request(g, std::string{"k"}, std::int32_t{1}).ok());
+  world.kill(w.handle());
+  world.advance(1min);
+  g = {};
+  // What is under way when its last handle goes ends first.
+  world.advance(1min);
+  EXPECT_EQ(world.actors(), 0u);
 }
 
 } // namespace

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class canary_mirrors_test : public canary_world {};
 
-CAISSON_CANARY_HOSTS(canary_mirrors_test);
+CAISSON_BOTH_HOSTS(canary_mirrors_test, 3);
 
 TEST_P(canary_mirrors_test, gets_copies_of_calls_that_nobody_waits_for) {
   second.become({});
@@ -31,6 +31,27 @@ TEST_P(canary_mirrors_test, gets_copies_of_calls_that_nobody_waits_for) {
   second.answer(8);
   EXPECT_EQ(count(g, "mirrors_equal"), 1);
   EXPECT_EQ(look(g).metric("in_progress"), 0);
+}
+
+TEST_P(canary_mirrors_test, belong_to_the_trace_of_their_call) {
+  auto g = host(all_mirrored());
+  world.send(g, subscribe{});
+  EXPECT_TRUE(world
+                .request(g, wrap(4).idempotent().traceparent(
+                              "00-4bf92f3577b34da6a3ce929d0e0e4736-"
+                              "00f067aa0ba902b7-01"))
+                .ok());
+  std::vector<std::string> ends;
+  std::string span_of_call;
+  for (const auto& x : world.user().received_as<event>()) {
+    if (x.kind == event_kind::call_ended)
+      span_of_call = x.span_id;
+    if (x.kind == event_kind::attempt_ended)
+      ends.push_back(x.detail + " below " + x.parent_span_id);
+  }
+  EXPECT_THAT(ends,
+              testing::UnorderedElementsAre("worker below " + span_of_call,
+                                            "target 1 below " + span_of_call));
 }
 
 TEST_P(canary_mirrors_test, tells_of_differences_and_not_what_was_answered) {
@@ -100,7 +121,7 @@ TEST_P(canary_mirrors_test, that_does_not_answer_what_is_mirrored_is_given_up) {
 }
 
 /// Asks when it is told to, and changes the answer that it gets.
-caf::behavior vandal(caf::event_based_actor* self, const caf::actor& g) {
+caf::behavior mirror_vandal(caf::event_based_actor* self, const caf::actor& g) {
   return {[=](int) {
     self->request(g, caf::infinite, wrap(std::string{"q"}).idempotent())
       .then([](std::string& x) { x = "changed"; });
@@ -111,7 +132,7 @@ TEST_P(canary_mirrors_test, is_compared_with_what_the_caller_got_unchanged) {
   baseline.become(scripted_worker::always(std::string{"v"}));
   second.become({});
   auto g = host(all_mirrored(), compares_values<std::string>());
-  owned.push_back(world.system().spawn(vandal, g));
+  owned.push_back(world.system().spawn(mirror_vandal, g));
   world.send(owned.back(), 1);
   ASSERT_EQ(second.open(), 1u);
   second.answer(std::string{"v"});

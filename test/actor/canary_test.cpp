@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class canary_test : public canary_world {};
 
-CAISSON_CANARY_HOSTS(canary_test);
+CAISSON_BOTH_HOSTS(canary_test, 3);
 
 // -- on and back --------------------------------------------------------------
 

@@ -1,22 +1,22 @@
 // Deadlines in the company of other layers and of each other.
-#include "support/world.hpp"
+#include "support/both_hosts.hpp"
 
 using namespace std::chrono_literals;
 
 namespace caisson::test {
 namespace {
 
-class deadline_rules_test : public world_test {
+class deadline_rules_test : public both_hosts {
 protected:
   static constexpr auto crowd = 500;
 };
-CAISSON_ALL_ORDERS(deadline_rules_test);
+CAISSON_BOTH_HOSTS(deadline_rules_test, 8);
 
 // -- nothing is sent at its deadline ------------------------------------------
 
 TEST_P(deadline_rules_test, waiters_whose_deadline_has_come_are_not_sent) {
   auto w = make_worker();
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.semaphore({.permits = 1, .max_waiters = crowd}));
   auto end = world.now() + 1s;
   std::vector<pending_answer> answers;
@@ -29,19 +29,9 @@ TEST_P(deadline_rules_test, waiters_whose_deadline_has_come_are_not_sent) {
   EXPECT_EQ(metric_of(g, "semaphore", "in_use"), 0);
 }
 
-TEST_P(deadline_rules_test, permits_are_not_granted_at_the_deadline) {
-  auto g = gate(worker{}, stack{}.semaphore({.permits = 1, .max_waiters = 9}));
-  auto holder = world.request(g, acquire{.time_left = 1s});
-  auto waiter = world.request(g, acquire{.time_left = 1s});
-  EXPECT_TRUE(holder.ok());
-  world.advance(1s);
-  EXPECT_TRUE(waiter.is(errc::deadline_exceeded));
-  EXPECT_EQ(metric_of(g, "leases"), 0);
-}
-
 TEST_P(deadline_rules_test, a_batch_is_not_launched_with_items_that_are_over) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.batcher({.max_items = 2,
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 2,
                                              .max_outstanding = 1,
                                              .deadline_margin = 0s}));
   std::vector<pending_answer> answers;
@@ -55,26 +45,11 @@ TEST_P(deadline_rules_test, a_batch_is_not_launched_with_items_that_are_over) {
   EXPECT_EQ(metric_of(g, "batcher", "outstanding"), 0);
 }
 
-TEST_P(deadline_rules_test,
-       a_batch_that_nobody_waits_for_gives_its_place_back) {
-  auto w = make_worker();
-  auto g = gate(w.handle(),
-                stack{}.batcher({.max_items = 1, .max_outstanding = 1}));
-  auto who = world.make_probe();
-  auto gone = who.request(g, 1);
-  world.run_until_idle();
-  world.kill(who.handle());
-  EXPECT_EQ(metric_of(g, "batcher", "outstanding"), 0);
-  EXPECT_EQ(metric_of(g, "in_progress"), 0);
-  world.request(g, 2);
-  EXPECT_EQ(w.count(), 2u);
-}
-
 // -- deadlines within deadlines -----------------------------------------------
 
 TEST_P(deadline_rules_test, an_outer_deadline_leaves_time_for_the_fallback) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .fallback({alternative::answer(7)})
                               .deadline({.name = "overall", .timeout = 3s})
                               .retrier({.max_attempts = 9,
@@ -90,7 +65,7 @@ TEST_P(deadline_rules_test, an_outer_deadline_leaves_time_for_the_fallback) {
 TEST_P(deadline_rules_test,
        a_shorter_deadline_outside_leaves_time_for_retries) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .retrier({.max_attempts = 3,
                                         .backoff = schedule::constant(10ms),
                                         .idempotent = true})
@@ -105,7 +80,7 @@ TEST_P(deadline_rules_test,
 TEST_P(deadline_rules_test, a_deadline_that_only_observes_changes_nothing) {
   for (auto timeout : {20ms, 50ms, 100ms, 10'000ms}) {
     auto w = make_worker();
-    auto g = gate(w.handle(),
+    auto g = host(w.handle(),
                   stack{}
                     .fallback({alternative::answer(7)})
                     .retrier({.max_attempts = 2,
@@ -124,7 +99,7 @@ TEST_P(deadline_rules_test, a_deadline_that_only_observes_changes_nothing) {
 
 TEST_P(deadline_rules_test, one_switched_to_observing_does_not_bind) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .semaphore({.permits = 1, .max_waiters = 1})
                               .deadline({.name = "outer", .timeout = 2s})
                               .deadline({.name = "inner", .timeout = 1s}));
@@ -141,7 +116,7 @@ TEST_P(deadline_rules_test, a_share_leaves_time_for_another_attempt) {
   for (auto share : {0.5, 1.0}) {
     auto w = make_worker(doubles());
     w.plan(scripted_worker::reply::silence());
-    auto g = gate(w.handle(), stack{}
+    auto g = host(w.handle(), stack{}
                                 .retrier({.max_attempts = 3,
                                           .backoff = schedule::constant(0s),
                                           .idempotent = true})
@@ -162,7 +137,7 @@ TEST_P(deadline_rules_test, a_share_leaves_time_for_another_attempt) {
 
 TEST_P(deadline_rules_test, a_reserve_leaves_time_for_the_fallback) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .fallback({alternative::answer(7)})
                               .deadline({.timeout = 1s, .reserve = 30ms}));
   auto sent = world.now();
@@ -179,7 +154,7 @@ TEST_P(deadline_rules_test, a_reserve_leaves_time_for_the_fallback) {
 
 TEST_P(deadline_rules_test, a_deadline_layer_replaces_the_default) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.deadline({.timeout = 2min}));
+  auto g = host(w.handle(), stack{}.deadline({.timeout = 2min}));
   auto answer = world.request(g, 1);
   world.advance(2min - 1ns);
   EXPECT_FALSE(answer.ready());
@@ -190,7 +165,7 @@ TEST_P(deadline_rules_test, a_deadline_layer_replaces_the_default) {
 
 TEST_P(deadline_rules_test, each_attempt_has_the_time_of_its_layer) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .fallback({alternative::answer(7)})
                               .retrier({.max_attempts = 2,
                                         .backoff = schedule::constant(0s),
@@ -206,7 +181,7 @@ TEST_P(deadline_rules_test, each_attempt_has_the_time_of_its_layer) {
 
 TEST_P(deadline_rules_test, the_default_holds_until_a_deadline_layer_is_met) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .semaphore({.permits = 1, .max_waiters = 1})
                               .deadline({.timeout = 2min}));
   auto first = world.request(g, 1);
@@ -220,7 +195,7 @@ TEST_P(deadline_rules_test, the_default_holds_until_a_deadline_layer_is_met) {
 
 TEST_P(deadline_rules_test, a_callers_deadline_is_not_replaced) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.deadline({.timeout = 2min}));
+  auto g = host(w.handle(), stack{}.deadline({.timeout = 2min}));
   auto answer = world.request(g, wrap(1).within(10s));
   world.advance(10s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
@@ -229,11 +204,41 @@ TEST_P(deadline_rules_test, a_callers_deadline_is_not_replaced) {
 
 TEST_P(deadline_rules_test, one_that_only_observes_does_not_replace_it) {
   auto w = make_worker();
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.deadline({.mode = mode::observe, .timeout = 2min}));
   auto answer = world.request(g, 1);
   world.advance(30s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
+}
+
+// -- what only gates see ------------------------------------------------------
+
+class deadline_rules_gate_test : public world_test {};
+CAISSON_ALL_ORDERS(deadline_rules_gate_test);
+
+TEST_P(deadline_rules_gate_test, permits_are_not_granted_at_the_deadline) {
+  auto g = gate(worker{}, stack{}.semaphore({.permits = 1, .max_waiters = 9}));
+  auto holder = world.request(g, acquire{.time_left = 1s});
+  auto waiter = world.request(g, acquire{.time_left = 1s});
+  EXPECT_TRUE(holder.ok());
+  world.advance(1s);
+  EXPECT_TRUE(waiter.is(errc::deadline_exceeded));
+  EXPECT_EQ(metric_of(g, "leases"), 0);
+}
+
+TEST_P(deadline_rules_gate_test,
+       a_batch_that_nobody_waits_for_gives_its_place_back) {
+  auto w = make_worker();
+  auto g = gate(w.handle(),
+                stack{}.batcher({.max_items = 1, .max_outstanding = 1}));
+  auto who = world.make_probe();
+  auto gone = who.request(g, 1);
+  world.run_until_idle();
+  world.kill(who.handle());
+  EXPECT_EQ(metric_of(g, "batcher", "outstanding"), 0);
+  EXPECT_EQ(metric_of(g, "in_progress"), 0);
+  world.request(g, 2);
+  EXPECT_EQ(w.count(), 2u);
 }
 
 } // namespace

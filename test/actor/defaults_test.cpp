@@ -1,6 +1,6 @@
 // Defaults in the company of other defaults: what a stack does about whose
 // numbers nobody has thought.
-#include "support/world.hpp"
+#include "support/both_hosts.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-class defaults_test : public world_test {};
-CAISSON_ALL_ORDERS(defaults_test);
+class defaults_test : public both_hosts {};
+CAISSON_BOTH_HOSTS(defaults_test, 4);
 
 caf::error failure() {
   return caf::make_error(caf::sec::end_of_stream);
@@ -19,7 +19,7 @@ caf::error failure() {
 
 TEST_P(defaults_test, a_rate_opens_a_breaker_on_a_worker_that_hangs) {
   auto w = make_worker();
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.breaker({.trip = breaker_trip::rate_by_time}));
   for (int i = 0; i < 20; ++i) {
     world.request(g, i);
@@ -34,7 +34,7 @@ TEST_P(defaults_test, a_worker_that_hangs_opens_a_breaker_beside_a_retrier) {
   for (auto& layers : {stack{}.breaker(), stack{}.retrier().breaker(),
                        stack{}.breaker().retrier()}) {
     auto w = make_worker();
-    auto g = gate(w.handle(), layers);
+    auto g = host(w.handle(), layers);
     for (int i = 0; i < 5; ++i)
       world.request(g, i);
     world.advance(30s);
@@ -53,7 +53,7 @@ TEST_P(defaults_test, a_worker_that_hangs_opens_a_breaker_beside_a_retrier) {
 
 TEST_P(defaults_test, slow_calls_open_a_breaker_without_any_result) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.breaker({.slow_call = 1s}));
+  auto g = host(w.handle(), stack{}.breaker({.slow_call = 1s}));
   for (int i = 0; i < 20; ++i)
     world.request(g, i);
   world.advance(999ms);
@@ -70,7 +70,7 @@ TEST_P(defaults_test, each_rule_opens_within_a_window_when_the_worker_hangs) {
                     breaker_trip::score})
     for (auto slow : {duration{1s}, unlimited}) {
       auto w = make_worker(doubles());
-      auto g = gate(w.handle(),
+      auto g = host(w.handle(),
                     stack{}.breaker({.trip = trip, .slow_call = slow}));
       auto call = [&] {
         world.request(g, 1);
@@ -88,14 +88,14 @@ TEST_P(defaults_test, each_rule_opens_within_a_window_when_the_worker_hangs) {
       // the window.
       EXPECT_LE(world.elapsed() - begin, std::min<duration>(slow, 30s) + 10s)
         << enum_names<breaker_trip>::value[static_cast<std::size_t>(trip)]
-        << ", slow after " << to_text(slow);
+        << ", slow after " << caisson::to_text(slow);
     }
 }
 
 TEST_P(defaults_test, a_state_forced_for_a_time_ends_by_itself) {
   using op = operator_command;
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), stack{}.deadline({.timeout = 5s}).breaker());
+  auto g = host(w.handle(), stack{}.deadline({.timeout = 5s}).breaker());
   EXPECT_TRUE(world.request(g, command{op::force_open, "", 5s}).ok());
   EXPECT_EQ(state_of(g, "breaker"), "forced_open");
   EXPECT_FALSE(world.request(g, 1).ok());
@@ -113,7 +113,7 @@ TEST_P(defaults_test, a_state_forced_for_a_time_ends_by_itself) {
 
 TEST_P(defaults_test, callers_come_back_to_a_worker_that_is_well_again) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .deadline({.timeout = 5s})
                               .retrier()
                               .breaker({.open = schedule::constant(1s)}));
@@ -141,7 +141,7 @@ TEST_P(defaults_test, callers_come_back_to_a_worker_that_is_well_again) {
 
 TEST_P(defaults_test, a_value_is_there_for_every_call_of_a_burst) {
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}.fallback({alternative::answer(-1)}));
+  auto g = host(w.handle(), stack{}.fallback({alternative::answer(-1)}));
   std::vector<pending_answer> answers;
   for (int i = 0; i < 50; ++i)
     answers.push_back(world.request(g, i));
@@ -152,7 +152,7 @@ TEST_P(defaults_test, a_value_is_there_for_every_call_of_a_burst) {
 
 TEST_P(defaults_test, a_healthy_worker_with_few_calls_gets_its_breaker_closed) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), stack{}.breaker({.threshold = 1,
+  auto g = host(w.handle(), stack{}.breaker({.threshold = 1,
                                              .open = schedule::constant(1s),
                                              .probes = 5}));
   // A message that it has no handler for.

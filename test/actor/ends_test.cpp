@@ -1,5 +1,5 @@
-// How gates end, whom they watch, and that nothing is left of them.
-#include "support/world.hpp"
+// How gates and local gates end, whom they watch, and what is left of them.
+#include "support/both_hosts.hpp"
 
 #include <memory>
 
@@ -8,10 +8,106 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
+// -- of gates and local gates -------------------------------------------------
+
+class host_ends_test : public both_hosts {
+protected:
+  static host_kind kind() { return std::get<0>(GetParam()); }
+};
+CAISSON_BOTH_HOSTS(host_ends_test, 8);
+
+TEST_P(host_ends_test, one_nobody_refers_to_ends_although_something_is_due) {
+  // A retry is due in a second, a bucket of the breaker in another.
+  {
+    auto w = make_worker([](const caf::message&) {
+      return caf::make_message(caf::make_error(caf::sec::runtime_error));
+    });
+    auto g = spawn_host(kind(), world, w.handle(),
+                        stack{}.breaker({.trip = breaker_trip::rate_by_time}));
+    world.request(g, 1);
+    EXPECT_GT(world.timers(), 0u);
+  }
+  world.run_until_idle();
+  EXPECT_EQ(world.actors(), 1u);
+  EXPECT_EQ(world.timers(), 0u);
+}
+
+TEST_P(host_ends_test, calls_that_come_round_again_are_refused) {
+  auto second = std::make_shared<caf::actor>();
+  auto factory = [second](caf::actor_system&) -> caf::expected<caf::actor> {
+    if (!*second)
+      return caf::make_error(caf::sec::runtime_error);
+    return *second;
+  };
+  auto first = host(
+    worker::supervised(factory, {.restart = schedule::constant(1ms)}),
+    stack{"first"}.breaker({}));
+  *second = gate(worker{first}.is_gate(), stack{"second"}.limiter({}));
+  world.advance(1ms);
+  auto answer = world.request(first, 1);
+  EXPECT_TRUE(answer.is(errc::call_loop));
+  EXPECT_EQ(context_of(answer.error())->policy, "first");
+  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_EQ(metric_of(first, "attempts"), 1);
+  EXPECT_EQ(metric_of(*second, "attempts"), 1);
+  EXPECT_EQ(metric_of(first, "refused_loop"), 1);
+  world.kill(first);
+  *second = nullptr;
+}
+
+TEST_P(host_ends_test, hosts_that_fall_back_on_each_other_try_once_each) {
+  auto fail = [](const caf::message&) {
+    return caf::make_message(caf::make_error(caf::sec::runtime_error));
+  };
+  auto wa = make_worker(fail);
+  auto wb = make_worker(fail);
+  // An alternative must exist before the gate that asks it: a relay of the
+  // test's stands in.
+  auto a = std::make_shared<caf::actor>();
+  auto proxy = gate(worker::supervised(
+                      [a](caf::actor_system&) -> caf::expected<caf::actor> {
+                        if (!*a)
+                          return caf::make_error(caf::sec::runtime_error);
+                        return *a;
+                      },
+                      {.restart = schedule::constant(1ms)})
+                      .is_gate(),
+                    stack{"proxy"});
+  auto b = gate(wb.handle(), stack{"b"}.fallback({alternative::ask(proxy)}));
+  *a = host(wa.handle(), stack{"a"}.fallback({alternative::ask(b)}));
+  world.advance(1ms);
+  auto answer = world.request(*a, 1);
+  EXPECT_TRUE(answer.is(errc::call_loop));
+  EXPECT_TRUE(context_of(answer.error())->reached);
+  EXPECT_EQ(wa.count(), 1u);
+  EXPECT_EQ(wb.count(), 1u);
+  world.kill(proxy);
+  world.kill(std::exchange(*a, nullptr));
+}
+
+TEST_P(host_ends_test, a_chain_of_many_is_no_loop) {
+  auto w = make_worker(doubles());
+  auto last = w.handle();
+  for (std::size_t i = 0; i < max_path_length; ++i)
+    last = gate(last, stack{});
+  EXPECT_EQ(world.request(last, 4).value<int>(), 8);
+  auto answer = world.request(host(last, stack{}), 4);
+  EXPECT_TRUE(answer.is(errc::call_loop));
+}
+
+TEST_P(host_ends_test, a_supervised_worker_needs_a_factory) {
+  try {
+    spawn_host(kind(), world, worker::supervised(nullptr), stack{});
+    FAIL() << "nothing was thrown";
+  } catch (const config_error& e) {
+    EXPECT_EQ(e.all().front().key, "worker.factory");
+  }
+}
+
+// -- what only gates see ------------------------------------------------------
+
 class ends_test : public world_test {};
 CAISSON_ALL_ORDERS(ends_test);
-
-// -- ends ---------------------------------------------------------------------
 
 TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_its_worker_is_mute) {
   pending_answer answer;
@@ -24,22 +120,6 @@ TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_its_worker_is_mute) {
   world.advance(30s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_EQ(world.actors(), 0u);
-}
-
-TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_something_is_due) {
-  // A retry is due in a second, a bucket of the breaker in another.
-  {
-    auto w = make_worker([](const caf::message&) {
-      return caf::make_message(caf::make_error(caf::sec::runtime_error));
-    });
-    auto g = spawn_gate(world, w.handle(),
-                        stack{}.breaker({.trip = breaker_trip::rate_by_time}));
-    world.request(g, 1);
-    EXPECT_GT(world.timers(), 0u);
-  }
-  world.run_until_idle();
-  EXPECT_EQ(world.actors(), 1u);
-  EXPECT_EQ(world.timers(), 0u);
 }
 
 TEST_P(ends_test, a_worker_learns_nothing_of_the_gate_from_the_sender) {
@@ -59,68 +139,6 @@ TEST_P(ends_test, a_worker_learns_nothing_of_the_gate_from_the_sender) {
   EXPECT_EQ(w.count(), 1u);
   w.answer(2);
   EXPECT_EQ(answer.value<int>(), 2);
-}
-
-TEST_P(ends_test, calls_that_come_round_again_are_refused) {
-  auto second = std::make_shared<caf::actor>();
-  auto factory = [second](caf::actor_system&) -> caf::expected<caf::actor> {
-    if (!*second)
-      return caf::make_error(caf::sec::runtime_error);
-    return *second;
-  };
-  auto first = gate(
-    worker::supervised(factory, {.restart = schedule::constant(1ms)}),
-    stack{"first"}.breaker({}));
-  *second = gate(first, stack{"second"}.limiter({}));
-  world.advance(1ms);
-  auto answer = world.request(first, 1);
-  EXPECT_TRUE(answer.is(errc::call_loop));
-  EXPECT_EQ(context_of(answer.error())->policy, "first");
-  EXPECT_FALSE(context_of(answer.error())->reached);
-  EXPECT_EQ(metric_of(first, "attempts"), 1);
-  EXPECT_EQ(metric_of(*second, "attempts"), 1);
-  EXPECT_EQ(metric_of(first, "refused_loop"), 1);
-  world.kill(first);
-  *second = nullptr;
-}
-
-TEST_P(ends_test, gates_that_fall_back_on_each_other_try_once_each) {
-  auto fail = [](const caf::message&) {
-    return caf::make_message(caf::make_error(caf::sec::runtime_error));
-  };
-  auto wa = make_worker(fail);
-  auto wb = make_worker(fail);
-  // An alternative must exist before the gate that asks it: a relay of the
-  // test's stands in.
-  auto a = std::make_shared<caf::actor>();
-  auto proxy = gate(worker::supervised(
-                      [a](caf::actor_system&) -> caf::expected<caf::actor> {
-                        if (!*a)
-                          return caf::make_error(caf::sec::runtime_error);
-                        return *a;
-                      },
-                      {.restart = schedule::constant(1ms)}),
-                    stack{"proxy"});
-  auto b = gate(wb.handle(), stack{"b"}.fallback({alternative::ask(proxy)}));
-  *a = gate(wa.handle(), stack{"a"}.fallback({alternative::ask(b)}));
-  world.advance(1ms);
-  auto answer = world.request(*a, 1);
-  EXPECT_TRUE(answer.is(errc::call_loop));
-  EXPECT_TRUE(context_of(answer.error())->reached);
-  EXPECT_EQ(wa.count(), 1u);
-  EXPECT_EQ(wb.count(), 1u);
-  world.kill(proxy);
-  world.kill(std::exchange(*a, nullptr));
-}
-
-TEST_P(ends_test, a_chain_of_many_gates_is_no_loop) {
-  auto w = make_worker(doubles());
-  auto last = w.handle();
-  for (std::size_t i = 0; i < max_path_length; ++i)
-    last = gate(last, stack{});
-  EXPECT_EQ(world.request(last, 4).value<int>(), 8);
-  auto answer = world.request(gate(last, stack{}), 4);
-  EXPECT_TRUE(answer.is(errc::call_loop));
 }
 
 // -- watches ------------------------------------------------------------------
@@ -204,16 +222,7 @@ TEST_P(ends_test, who_unsubscribes_and_waits_here_is_still_watched) {
   EXPECT_EQ(metric_of(g, "leases"), 0);
 }
 
-// -- settings of the whole ----------------------------------------------------
-
-TEST_P(ends_test, a_supervised_worker_needs_a_factory) {
-  try {
-    spawn_gate(world, worker::supervised(nullptr), stack{});
-    FAIL() << "nothing was thrown";
-  } catch (const config_error& e) {
-    EXPECT_EQ(e.all().front().key, "worker.factory");
-  }
-}
+// -- drains -------------------------------------------------------------------
 
 TEST_P(ends_test, draining_again_is_told_once) {
   auto w = make_worker();

@@ -249,6 +249,87 @@ protected:
   }
 };
 
+TEST_P(gate_watch_test, a_watch_that_begins_later_gets_its_own_interval) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{});
+  gate_watch slow{world, {.every = 1h}};
+  world.run_until_idle();
+  world.advance(1s);
+  EXPECT_TRUE(world.request(g, 1).ok());
+  gate_watch fast{world, {.every = 1s}};
+  world.run_until_idle();
+  EXPECT_EQ(only(fast).metrics.at("calls"), 1);
+  EXPECT_TRUE(world.request(g, 2).ok());
+  world.advance(1s);
+  EXPECT_EQ(only(fast).metrics.at("calls"), 2);
+}
+
+TEST_P(gate_watch_test, a_watch_that_follows_another_at_once_sees_the_gate) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{});
+  std::optional<gate_watch> first;
+  first.emplace(world, gate_watch_config{.every = 1h});
+  world.run_until_idle();
+  EXPECT_TRUE(world.request(g, 1).ok());
+  first.reset();
+  gate_watch second{world, {.every = 1h}};
+  world.run_until_idle();
+  EXPECT_EQ(only(second).metrics.at("calls"), 1);
+}
+
+TEST_P(gate_watch_test, a_watch_that_begins_later_gets_the_keys_it_wants) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(),
+                stack{}.add<keyed<limiter>>({{.rate = 1000, .burst = 10}, {}}));
+  gate_watch without{world};
+  auto x = wrap(1);
+  x.options.key = "a";
+  EXPECT_TRUE(world.request(g, x).ok());
+  world.advance(1s);
+  gate_watch with{world, {.keys = 1}};
+  world.run_until_idle();
+  EXPECT_EQ(only(with).layers.at(0).keys.size(), 1u);
+}
+
+// Has no numbers once it has had a call, so not for the sums of all keys.
+class brittle_policy final
+  : public policy_base<brittle_policy, semaphore_config, semaphore_counter> {
+public:
+  static constexpr std::string_view kind_name = "brittle";
+  explicit brittle_policy(semaphore_config c) : policy_base(std::move(c)) {}
+  decision admit(call_info&, slot&, env&) override {
+    used_ = true;
+    return decision::pass();
+  }
+  decision settle(call_info&, slot&, outcome&, env&) override {
+    return decision::pass();
+  }
+  void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
+
+protected:
+  void list_gauges(std::vector<metric>&) const override {
+    if (used_)
+      throw std::runtime_error{"no numbers"};
+  }
+
+private:
+  bool used_ = false;
+};
+
+TEST_P(gate_watch_test, a_policy_of_a_key_that_throws_has_no_numbers) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(),
+                stack{}.add<keyed<brittle_policy>>({{.name = "brittle"}, {}}));
+  gate_watch watch{world, {.keys = 3}};
+  world.run_until_idle();
+  auto x = wrap(1);
+  x.options.key = "a";
+  EXPECT_TRUE(world.request(g, x).ok());
+  world.advance(1s);
+  EXPECT_THAT(only(watch).layers.at(0).keys, IsEmpty());
+  EXPECT_EQ(only(watch).metrics.at("succeeded"), 1);
+}
+
 TEST_P(gate_watch_test, a_policy_that_throws_has_no_numbers) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.add<broken_policy>({.name = "broken"}));

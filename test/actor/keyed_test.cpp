@@ -1,6 +1,6 @@
-// Gates with a policy for each key.
+// A policy for each key.
+#include "support/both_hosts.hpp"
 #include "support/stack_texts.hpp"
-#include "support/world.hpp"
 
 #include <caisson/chaos.hpp>
 
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-class keyed_gate : public world_test {
+class keyed_test : public both_hosts {
 protected:
   pending_answer ask(const caf::actor& g, const std::string& key, int x = 1) {
     return world.request(g, wrap(x).key(key));
@@ -35,11 +35,11 @@ protected:
   }
 };
 
-CAISSON_ALL_ORDERS(keyed_gate);
+CAISSON_BOTH_HOSTS(keyed_test, 8);
 
-TEST_P(keyed_gate, limits_each_key_for_itself) {
+TEST_P(keyed_test, limits_each_key_for_itself) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), limited());
+  auto g = host(w.handle(), limited());
   EXPECT_EQ(passed(g, "a", 3), 2);
   EXPECT_EQ(passed(g, "b", 3), 2);
   EXPECT_EQ(passed(g, "gold", 9), 4);
@@ -52,9 +52,9 @@ TEST_P(keyed_gate, limits_each_key_for_itself) {
   EXPECT_EQ(passed(g, "a", 3), 1);
 }
 
-TEST_P(keyed_gate, limits_each_key_for_itself_by_toml) {
+TEST_P(keyed_test, limits_each_key_for_itself_by_toml) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 only_stack("[[stack.s.layer]]\nkind = 'limiter'\nrate = 1\n"
                            "burst = 2\n[stack.s.layer.per_key]\n"
                            "max_keys = 100\nkeyless = 'reject'\n"
@@ -66,9 +66,9 @@ TEST_P(keyed_gate, limits_each_key_for_itself_by_toml) {
   EXPECT_TRUE(ask(g, "").is(errc::shed));
 }
 
-TEST_P(keyed_gate, tells_which_keys_have_most_calls) {
+TEST_P(keyed_test, tells_which_keys_have_most_calls) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), limited());
+  auto g = host(w.handle(), limited());
   passed(g, "a", 1);
   passed(g, "gold", 3);
   for (int i = 0; i < 20; ++i)
@@ -85,9 +85,9 @@ TEST_P(keyed_gate, tells_which_keys_have_most_calls) {
   EXPECT_EQ(layer.metrics.at("keys"), 22);
 }
 
-TEST_P(keyed_gate, takes_new_settings_for_all_keys) {
+TEST_P(keyed_test, takes_new_settings_for_all_keys) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), limited());
+  auto g = host(w.handle(), limited());
   passed(g, "a", 9);
   auto change = [&](std::map<std::string, std::string> set) {
     return world.request(g, reconfigure{"limiter", std::move(set)});
@@ -108,10 +108,10 @@ TEST_P(keyed_gate, takes_new_settings_for_all_keys) {
               testing::HasSubstr("limiter.per_key.overrides.gold.burst"));
 }
 
-TEST_P(keyed_gate, tells_events_with_the_key) {
+TEST_P(keyed_test, tells_events_with_the_key) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::runtime_error)));
-  auto g = gate(w.handle(), stack{"s"}.add<keyed<breaker>>({{.threshold = 1}}));
+  auto g = host(w.handle(), stack{"s"}.add<keyed<breaker>>({{.threshold = 1}}));
   world.send(g, subscribe{});
   ask(g, "a");
   ask(g, "");
@@ -123,9 +123,9 @@ TEST_P(keyed_gate, tells_events_with_the_key) {
   EXPECT_EQ(events[0].layer, "breaker");
 }
 
-TEST_P(keyed_gate, obeys_the_operator_for_keys_to_come) {
+TEST_P(keyed_test, obeys_the_operator_for_keys_to_come) {
   auto w = make_worker(doubles());
-  auto g = gate(w.handle(), stack{"s"}.add<keyed<breaker>>());
+  auto g = host(w.handle(), stack{"s"}.add<keyed<breaker>>());
   EXPECT_EQ(passed(g, "a", 1), 1);
   command force{operator_command::force_open, "breaker"};
   force.for_time = 10s;
@@ -139,10 +139,10 @@ TEST_P(keyed_gate, obeys_the_operator_for_keys_to_come) {
   EXPECT_EQ(state_of(g, "breaker"), "closed");
 }
 
-TEST_P(keyed_gate, only_observes) {
+TEST_P(keyed_test, only_observes) {
   auto w = make_worker(doubles());
   limiter_config c{.mode = mode::observe, .rate = 1, .burst = 1};
-  auto g = gate(w.handle(), stack{"s"}.add<keyed<limiter>>({c}));
+  auto g = host(w.handle(), stack{"s"}.add<keyed<limiter>>({c}));
   EXPECT_EQ(passed(g, "a", 5), 5);
   EXPECT_EQ(metric_of(g, "limiter", "rate_limited"), 4);
   EXPECT_EQ(metric_of(g, "limiter", "observed_passes"), 4);
@@ -162,7 +162,7 @@ scripted_worker::script moody() {
 }
 
 // Wherever the breakers stand, a retrier heeds that of the call's key.
-TEST_P(keyed_gate, has_calls_repeated_whose_own_breaker_is_closed) {
+TEST_P(keyed_test, has_calls_repeated_whose_own_breaker_is_closed) {
   for (auto outside : {false, true}) {
     auto w = make_worker(moody());
     breaker_config brittle{.threshold = 2, .open = schedule::constant(1h)};
@@ -174,7 +174,7 @@ TEST_P(keyed_gate, has_calls_repeated_whose_own_breaker_is_closed) {
     s.retrier(patient);
     if (!outside)
       s.add<keyed<breaker>>({brittle});
-    auto g = gate(w.handle(), s);
+    auto g = host(w.handle(), s);
     ask(g, "bad", 1);
     world.advance(10s);
     ask(g, "bad", 1);
@@ -190,12 +190,12 @@ TEST_P(keyed_gate, has_calls_repeated_whose_own_breaker_is_closed) {
   }
 }
 
-TEST_P(keyed_gate, counts_a_timeout_below_for_the_key_of_the_call) {
+TEST_P(keyed_test, counts_a_timeout_below_for_the_key_of_the_call) {
   auto w = make_worker();
   breaker_config brittle{.threshold = 1, .open = schedule::constant(1h)};
   retrier_config patient{.max_attempts = 2, .idempotent = true};
   patient.backoff = schedule::constant(1s);
-  auto g = gate(w.handle(), stack{"s"}
+  auto g = host(w.handle(), stack{"s"}
                               .add<keyed<breaker>>({brittle})
                               .retrier(patient)
                               .add<keyed<deadline>>({{.timeout = 1s}}));
@@ -211,7 +211,40 @@ TEST_P(keyed_gate, counts_a_timeout_below_for_the_key_of_the_call) {
   EXPECT_EQ(metric_of(g, "deadline", "expired"), 1);
 }
 
-TEST_P(keyed_gate, lends_permits_for_each_key) {
+TEST_P(keyed_test, drops_keys_and_leaves_no_timer) {
+  auto w = make_worker(doubles());
+  auto g = host(w.handle(),
+                stack{"s"}.add<keyed<semaphore>>({{}, {.idle = 5s}}));
+  for (int i = 0; i < 50; ++i)
+    EXPECT_EQ(passed(g, std::to_string(i), 1), 1);
+  world.advance(5s);
+  EXPECT_EQ(metric_of(g, "semaphore", "keys"), 0);
+  EXPECT_EQ(metric_of(g, "semaphore", "keys_expired"), 50);
+  EXPECT_EQ(metric_of(g, "semaphore", "passed"), 50);
+}
+
+TEST_P(keyed_test, turns_new_keys_away_while_all_have_calls) {
+  auto w = make_worker();
+  auto g = host(w.handle(),
+                stack{"s"}.add<keyed<semaphore>>({{}, {.max_keys = 20}}));
+  std::vector<pending_answer> answers;
+  for (int i = 0; i < 50; ++i)
+    answers.push_back(ask(g, std::to_string(i)));
+  EXPECT_EQ(metric_of(g, "semaphore", "refused_keys"), 30);
+  EXPECT_TRUE(answers.back().is(errc::shed));
+  world.advance(30s);
+  EXPECT_TRUE(answers.front().is(errc::deadline_exceeded));
+  EXPECT_EQ(metric_of(g, "semaphore", "in_use"), 0);
+  EXPECT_EQ(passed(g, "new", 1), 0);
+  EXPECT_EQ(metric_of(g, "semaphore", "keys_evicted"), 1);
+}
+
+// -- what only gates do -------------------------------------------------------
+
+class keyed_gate_test : public world_test {};
+CAISSON_ALL_ORDERS(keyed_gate_test);
+
+TEST_P(keyed_gate_test, lends_permits_for_each_key) {
   auto g = gate(worker{}, stack{"s"}.add<keyed<semaphore>>({{.permits = 1}}));
   auto get = [&](const std::string& key) {
     acquire a;
@@ -224,34 +257,6 @@ TEST_P(keyed_gate, lends_permits_for_each_key) {
   EXPECT_TRUE(get("b").ok());
   EXPECT_TRUE(world.request(g, release{first.value<permit>().id}).ok());
   EXPECT_TRUE(get("a").ok());
-}
-
-TEST_P(keyed_gate, drops_keys_and_leaves_no_timer) {
-  auto w = make_worker(doubles());
-  auto g = gate(w.handle(),
-                stack{"s"}.add<keyed<semaphore>>({{}, {.idle = 5s}}));
-  for (int i = 0; i < 50; ++i)
-    EXPECT_EQ(passed(g, std::to_string(i), 1), 1);
-  world.advance(5s);
-  EXPECT_EQ(metric_of(g, "semaphore", "keys"), 0);
-  EXPECT_EQ(metric_of(g, "semaphore", "keys_expired"), 50);
-  EXPECT_EQ(metric_of(g, "semaphore", "passed"), 50);
-}
-
-TEST_P(keyed_gate, turns_new_keys_away_while_all_have_calls) {
-  auto w = make_worker();
-  auto g = gate(w.handle(),
-                stack{"s"}.add<keyed<semaphore>>({{}, {.max_keys = 20}}));
-  std::vector<pending_answer> answers;
-  for (int i = 0; i < 50; ++i)
-    answers.push_back(ask(g, std::to_string(i)));
-  EXPECT_EQ(metric_of(g, "semaphore", "refused_keys"), 30);
-  EXPECT_TRUE(answers.back().is(errc::shed));
-  world.advance(30s);
-  EXPECT_TRUE(answers.front().is(errc::deadline_exceeded));
-  EXPECT_EQ(metric_of(g, "semaphore", "in_use"), 0);
-  EXPECT_EQ(passed(g, "new", 1), 0);
-  EXPECT_EQ(metric_of(g, "semaphore", "keys_evicted"), 1);
 }
 
 } // namespace

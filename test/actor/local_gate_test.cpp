@@ -28,13 +28,13 @@ struct notes {
 };
 
 /// An actor with a local gate; it does what the test tells it to.
-class client final : public caf::event_based_actor {
+class asking_client final : public caf::event_based_actor {
 public:
   using gate_type = local_gate<>;
-  using deed = std::function<void(client&)>;
+  using deed = std::function<void(asking_client&)>;
 
-  client(caf::actor_config& cfg, worker behind, stack s,
-         std::shared_ptr<notes> n, bool behaves = true)
+  asking_client(caf::actor_config& cfg, worker behind, stack s,
+                std::shared_ptr<notes> n, bool behaves = true)
     : caf::event_based_actor(cfg), log(std::move(n)), behaves_(behaves) {
     gate.emplace(this, std::move(behind), s);
   }
@@ -89,20 +89,20 @@ private:
 class local_gate_test : public world_test {
 protected:
   ~local_gate_test() override {
-    client::deeds.clear();
-    client::first = nullptr;
+    asking_client::deeds.clear();
+    asking_client::first = nullptr;
   }
 
   caf::actor start(worker behind, stack s, bool behaves = true) {
-    auto x = caf::actor_cast<caf::actor>(world.system().spawn<client>(
+    auto x = caf::actor_cast<caf::actor>(world.system().spawn<asking_client>(
       std::move(behind), std::move(s), log, behaves));
     owned.insert(owned.begin(), x);
     world.run_until_idle();
     return x;
   }
 
-  void on(const std::string& text, client::deed f) {
-    client::deeds[text] = std::move(f);
+  void on(const std::string& text, asking_client::deed f) {
+    asking_client::deeds[text] = std::move(f);
   }
 
   std::vector<std::string> seen() { return std::exchange(log->seen, {}); }
@@ -128,7 +128,7 @@ TEST_P(local_gate_test, gives_values_and_errors_to_the_handlers) {
 TEST_P(local_gate_test, an_answer_of_another_type_is_an_error) {
   auto w = make_worker(scripted_worker::always(std::string{"text"}));
   auto c = start(w.handle(), stack{});
-  on("ask", [](client& x) {
+  on("ask", [](asking_client& x) {
     x.gate->request(1).then([](int) { FAIL(); },
                             [&x](caf::error& e) {
                               EXPECT_EQ(e, caf::sec::unexpected_response);
@@ -147,7 +147,7 @@ TEST_P(local_gate_test, takes_two_messages_a_call_and_none_for_a_refusal) {
   world.send(c, 2);
   EXPECT_EQ(world.handled() - before, 3u)
     << "the text, the request, the answer";
-  on("open", [](client& x) {
+  on("open", [](asking_client& x) {
     EXPECT_EQ(x.gate->command(command{operator_command::force_open}),
               caf::error{});
   });
@@ -178,7 +178,7 @@ TEST_P(local_gate_test, retries_by_its_own_timer) {
 TEST_P(local_gate_test, answers_by_the_deadline_at_the_latest) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{});
-  on("ask", [](client& x) {
+  on("ask", [](asking_client& x) {
     x.gate->request(1).within(2s).then([](int) { FAIL(); },
                                        [&x](caf::error& e) { x.bad(1, e); });
   });
@@ -196,7 +196,7 @@ TEST_P(local_gate_test, answers_by_the_deadline_at_the_latest) {
 TEST_P(local_gate_test, await_lets_nothing_else_in) {
   auto w = make_worker();
   auto c = start(w.handle(), stack{});
-  on("wait", [](client& x) { x.ask_and_wait(1); });
+  on("wait", [](asking_client& x) { x.ask_and_wait(1); });
   world.send(c, 5); // Before it, and still open.
   world.send(c, std::string{"wait"});
   world.send(c, std::string{"later"});
@@ -218,7 +218,7 @@ TEST_P(local_gate_test, await_goes_on_with_timers_and_further_attempts) {
   auto c = start(w.handle(), stack{}.retrier({.max_attempts = 3,
                                               .backoff = schedule::constant(1s),
                                               .idempotent = true}));
-  on("wait", [](client& x) { x.ask_and_wait(4); });
+  on("wait", [](asking_client& x) { x.ask_and_wait(4); });
   world.send(c, std::string{"wait"});
   world.send(c, std::string{"later"});
   world.advance(1s);
@@ -229,7 +229,7 @@ TEST_P(local_gate_test, await_goes_on_with_timers_and_further_attempts) {
 
 TEST_P(local_gate_test, await_of_what_is_refused_at_once_suspends_nothing) {
   auto c = start(worker{caf::actor{}}, stack{});
-  on("wait", [](client& x) { x.ask_and_wait(4); });
+  on("wait", [](asking_client& x) { x.ask_and_wait(4); });
   world.send(c, std::string{"wait"});
   world.send(c, std::string{"later"});
   EXPECT_EQ(seen(), (texts{"wait", "4 failed: worker_down", "later"}));
@@ -281,7 +281,7 @@ TEST_P(local_gate_test, what_is_under_way_is_cancelled_when_the_actor_ends) {
 TEST_P(local_gate_test, is_cancelled_when_it_is_destroyed) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{});
-  on("drop", [](client& x) { x.gate.reset(); });
+  on("drop", [](asking_client& x) { x.gate.reset(); });
   world.send(c, 1);
   world.send(c, std::string{"drop"});
   EXPECT_EQ(w.cancelled_count(), 1u);
@@ -294,7 +294,7 @@ TEST_P(local_gate_test, is_cancelled_when_it_is_destroyed) {
 TEST_P(local_gate_test, a_stopped_one_answers_everything) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{});
-  on("stop", [](client& x) { x.gate->stop(); });
+  on("stop", [](asking_client& x) { x.gate->stop(); });
   world.send(c, 1);
   world.send(c, std::string{"stop"});
   EXPECT_EQ(seen(), (texts{"stop", "1 failed: cancelled"}));
@@ -305,7 +305,7 @@ TEST_P(local_gate_test, a_stopped_one_answers_everything) {
 
 TEST_P(local_gate_test, keeps_an_actor_alive_that_waits_and_no_longer) {
   auto w = make_worker();
-  client::first = [](client& x) { x.ask(1); };
+  asking_client::first = [](asking_client& x) { x.ask(1); };
   {
     auto c = start(
       w.handle(),
@@ -344,37 +344,37 @@ TEST_P(local_gate_test, many_calls_at_once_are_answered_in_any_order) {
 TEST_P(local_gate_test, handlers_may_ask_again_without_end) {
   auto c = start(worker{caf::actor{}}, stack{});
   auto left = std::make_shared<int>(20'000);
-  auto again = std::make_shared<std::function<void(client&)>>();
-  *again = [left, again](client& x) {
+  auto again = std::make_shared<std::function<void(asking_client&)>>();
+  *again = [left, again](asking_client& x) {
     x.gate->request(1).then([](int) {},
                             [&x, left, again](caf::error&) {
                               if (--*left > 0)
                                 (*again)(x);
                             });
   };
-  on("ask", [again](client& x) { (*again)(x); });
+  on("ask", [again](asking_client& x) { (*again)(x); });
   world.send(c, std::string{"ask"});
   EXPECT_EQ(*left, 0);
   *left = 1'000;
-  client::first = *again; // Before it has a behaviour, and without one.
+  asking_client::first = *again; // Before it has a behaviour, and without one.
   for (auto behaves : {true, false}) {
     *left = 1'000;
     start(worker{caf::actor{}}, stack{}, behaves);
     EXPECT_EQ(*left, 0);
   }
-  client::first = nullptr;
+  asking_client::first = nullptr;
   *again = nullptr;
 }
 
 TEST_P(local_gate_test, tells_events_and_is_operated_by_its_actor) {
   auto w = make_worker(doubles());
   auto c = start(w.handle(), stack{}.breaker({.threshold = 2}));
-  on("listen", [](client& x) {
+  on("listen", [](asking_client& x) {
     x.gate->on_event([&x](const event& e) {
       x.log->seen.push_back(fmt::format("{} {}", e.layer, name_of(e.kind)));
     });
   });
-  on("change", [](client& x) {
+  on("change", [](asking_client& x) {
     EXPECT_EQ(x.gate->reconfigure({"breaker", {{"threshold", "7"}}}),
               caf::error{});
     EXPECT_EQ(x.gate->get_status().layers.at(0).config.at("threshold"), "7");
@@ -389,7 +389,7 @@ TEST_P(local_gate_test, tells_events_and_is_operated_by_its_actor) {
 TEST_P(local_gate_test, drains) {
   auto w = make_worker();
   auto c = start(w.handle(), stack{});
-  on("drain", [](client& x) {
+  on("drain", [](asking_client& x) {
     x.gate->drain([&x] { x.log->seen.push_back("drained"); });
   });
   world.send(c, 1);
@@ -405,7 +405,7 @@ TEST_P(local_gate_test, two_in_one_actor_do_not_meet) {
   auto v = make_worker();
   auto c = start(w.handle(), stack{"one"});
   auto other = std::make_shared<std::optional<local_gate<>>>();
-  on("second", [&v, other](client& x) {
+  on("second", [&v, other](asking_client& x) {
     if (!*other)
       other->emplace(&x, worker{v.handle()}, stack{"two"});
     (*other)->request(7).then([&x](int y) { x.good(7, y); },
@@ -429,7 +429,7 @@ TEST_P(local_gate_test, two_in_one_actor_do_not_meet) {
 }
 
 TEST_P(local_gate_test, refuses_a_stack_that_is_not_valid) {
-  client::first = [](client& x) {
+  asking_client::first = [](asking_client& x) {
     EXPECT_THROW(
       (local_gate<>{&x, worker{}, stack{}.breaker({.threshold = 0})}),
       config_error);
@@ -441,15 +441,17 @@ TEST_P(local_gate_test, refuses_a_stack_that_is_not_valid) {
 
 // -- typed workers ------------------------------------------------------------
 
-using doubler = caf::typed_actor<portable::sig<int(int)>>;
+using doubling_worker = caf::typed_actor<portable::sig<int(int)>>;
 
 TEST_P(local_gate_test, checks_typed_requests) {
   auto w = make_worker(doubles());
-  auto typed = w.as<doubler>();
-  auto kept = std::make_shared<std::optional<local_gate<doubler>>>();
-  client::first = [typed, kept](client& x) {
+  auto typed = w.as<doubling_worker>();
+  auto kept = std::make_shared<std::optional<local_gate<doubling_worker>>>();
+  asking_client::first = [typed, kept](asking_client& x) {
+    // [typed]
     local_gate g{&x, typed, stack{}.breaker()};
-    static_assert(std::is_same_v<decltype(g), local_gate<doubler>>);
+    static_assert(std::is_same_v<decltype(g), local_gate<doubling_worker>>);
+    // [/typed]
     g.request(21).await([&x](int y) { x.good(21, y); },
                         [&x](caf::error& e) { x.bad(21, e); });
     kept->emplace(std::move(g));

@@ -13,7 +13,7 @@ class platform_test : public world_test {};
 CAISSON_ALL_ORDERS(platform_test);
 
 // Holds what it is asked until it is told to go on, or to end.
-class holder final : public caf::event_based_actor {
+class idle_actor final : public caf::event_based_actor {
 public:
   using caf::event_based_actor::event_based_actor;
   caf::behavior make_behavior() override {
@@ -47,7 +47,7 @@ private:
 class platform_holder_test : public platform_test {
 protected:
   caf::actor make_holder() {
-    return own(caf::actor_cast<caf::actor>(world.system().spawn<holder>()));
+    return own(caf::actor_cast<caf::actor>(world.system().spawn<idle_actor>()));
   }
 };
 CAISSON_ALL_ORDERS(platform_holder_test);
@@ -203,7 +203,7 @@ TEST_P(platform_test, a_typed_handle_can_be_cast_to_and_fro) {
   using doubler = caf::typed_actor<portable::sig<int(int)>>;
   auto w = make_worker(doubles());
   auto typed = caf::actor_cast<doubler>(w.handle());
-  auto g = guard(world, typed, stack{});
+  auto g = spawn_guard(world, typed, stack{});
   static_assert(std::is_same_v<decltype(g), doubler>);
   own(g);
   EXPECT_EQ(world.request(g, 4).value<int>(), 8);
@@ -269,7 +269,8 @@ TEST_P(platform_test, every_message_survives_the_network) {
              .permits(5)
              .idempotent()
              .key("k")
-             .idempotency_key("once");
+             .idempotency_key("once")
+             .traceparent("00-what-it-is");
   auto back = round_trip(sys, c);
   EXPECT_EQ(back.options.time_left, 3s);
   EXPECT_EQ(back.options.priority, -2);
@@ -277,6 +278,7 @@ TEST_P(platform_test, every_message_survives_the_network) {
   EXPECT_EQ(back.options.idempotent, idempotence::yes);
   EXPECT_EQ(back.options.key, "k");
   EXPECT_EQ(back.options.idempotency_key, "once");
+  EXPECT_EQ(back.options.traceparent, "00-what-it-is");
   EXPECT_EQ(back.payload.get_as<int>(0), 7);
   EXPECT_EQ(round_trip(sys, cancelled{9}).number, 9u);
   EXPECT_EQ(round_trip(sys, acquire{2, 3s, 1, "k"}).time_left, 3s);
@@ -291,7 +293,15 @@ TEST_P(platform_test, every_message_survives_the_network) {
   event e;
   e.number = 3;
   e.delay = 5s;
+  e.kind = event_kind::call_ended;
+  e.trace_id = "1";
+  e.span_id = "2";
+  e.parent_span_id = "3";
   EXPECT_EQ(round_trip(sys, e).delay, 5s);
+  EXPECT_EQ(round_trip(sys, e).kind, event_kind::call_ended);
+  EXPECT_EQ(round_trip(sys, e).trace_id, "1");
+  EXPECT_EQ(round_trip(sys, e).span_id, "2");
+  EXPECT_EQ(round_trip(sys, e).parent_span_id, "3");
   status s;
   s.layers.push_back({"n", "k", mode::observe, "s", {{"x", -1}}, {{"y", "z"}}});
   s.worker = worker_state::given_up;

@@ -1,6 +1,6 @@
 // Retriers among actors: verification, shared budgets, idempotency keys.
+#include "support/both_hosts.hpp"
 #include "support/stack_texts.hpp"
-#include "support/world.hpp"
 
 #include <map>
 #include <memory>
@@ -62,7 +62,7 @@ supervision_config restarts() {
           .stable_after = 0s};
 }
 
-class verification_test : public world_test {
+class verification_test : public both_hosts {
 protected:
   // Sends the calls in bursts of `burst`; returns how many succeeded.
   int play(const caf::actor& g, int calls, int burst) {
@@ -87,7 +87,7 @@ protected:
 
   ledger book;
 };
-CAISSON_ALL_ORDERS(verification_test);
+CAISSON_BOTH_HOSTS(verification_test, 4);
 
 TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
   constexpr int calls = 1'000;
@@ -96,7 +96,7 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
     auto w = make_worker(book.work());
     auto look = make_worker(book.look());
     auto how = verified ? verifying::by(look.handle()) : verifying{};
-    auto g = gate(worker::supervised(w.factory(), restarts()),
+    auto g = host(worker::supervised(w.factory(), restarts()),
                   stack{}.retrier(patient(), how));
     auto good = play(g, calls, 5);
     EXPECT_EQ(book.most(), 1);
@@ -128,7 +128,7 @@ TEST_P(verification_test, a_function_will_do) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
     auto c = patient();
     c.max_attempts = 9;
-    auto g = gate(w.handle(), stack{}.retrier(c, verifying::with(row.look)));
+    auto g = host(w.handle(), stack{}.retrier(c, verifying::with(row.look)));
     auto answer = world.request(g, 7);
     world.advance(10min);
     EXPECT_EQ(w.count(), row.attempts);
@@ -144,7 +144,7 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
     return caf::make_message(make_error(caf::sec::runtime_error));
   });
   auto look = make_worker(scripted_worker::always(verification::unknown()));
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.retrier(patient(), verifying::by(look.handle())));
   auto answer = world.request(g, 1);
   EXPECT_FALSE(answer.ready());
@@ -161,7 +161,7 @@ TEST_P(verification_test, any_other_answer_tells_nothing) {
         scripted_worker::always()}) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
     auto look = make_worker(said);
-    auto g = gate(w.handle(),
+    auto g = host(w.handle(),
                   stack{}.retrier(patient(), verifying::by(look.handle())));
     auto answer = world.request(g, 1);
     world.advance(1s);
@@ -174,7 +174,7 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
   for (bool alive : {false, true}) {
     auto w = make_worker([](const caf::message&) { return reply::death(); });
     auto look = make_worker();
-    auto g = gate(w.handle(),
+    auto g = host(w.handle(),
                   stack{}.retrier(patient(), verifying::by(look.handle())));
     if (!alive)
       look.kill();
@@ -192,7 +192,7 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
 TEST_P(verification_test, a_look_never_outlives_the_deadline) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto look = make_worker();
-  auto g = gate(w.handle(),
+  auto g = host(w.handle(),
                 stack{}.retrier(patient(), verifying::by(look.handle())));
   auto answer = world.request(g, wrap(1).within(300ms));
   world.advance(300ms);
@@ -208,7 +208,7 @@ TEST_P(verification_test, the_answer_that_it_knows_may_be_an_error) {
   auto w = make_worker([](const caf::message&) { return reply::silence(); });
   auto look = make_worker(scripted_worker::always(
     verification::done(make_error(caf::sec::end_of_stream))));
-  auto g = gate(w.handle(), stack{}
+  auto g = host(w.handle(), stack{}
                               .retrier(patient(), verifying::by(look.handle()))
                               .deadline({.timeout = 50ms}));
   auto answer = world.request(g, 1);
@@ -222,13 +222,29 @@ TEST_P(verification_test, in_observe_mode_nobody_is_asked) {
   c.mode = mode::observe;
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto look = make_worker();
-  auto g = gate(w.handle(), stack{}.retrier(c, verifying::by(look.handle())));
+  auto g = host(w.handle(), stack{}.retrier(c, verifying::by(look.handle())));
   EXPECT_EQ(world.request(g, 1).error(), caf::sec::runtime_error);
   EXPECT_EQ(look.count(), 0u);
   EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
 }
 
-TEST_P(verification_test, requests_for_permits_pass_it) {
+TEST_P(verification_test, toml_names_the_verifier) {
+  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
+  auto look = make_worker(scripted_worker::always(verification::done(7)));
+  publish_name(world, "ledger", look.handle());
+  auto g = host(w.handle(), only_stack("[[stack.s.layer]]\n"
+                                       "kind = 'retrier'\n"
+                                       "verify = 'ledger'\n",
+                                       &world.system())
+                              .policies);
+  EXPECT_EQ(world.request(g, 1).value<int>(), 7);
+  forget_name(world, "ledger");
+}
+
+class verification_gate_test : public world_test {};
+CAISSON_ALL_ORDERS(verification_gate_test);
+
+TEST_P(verification_gate_test, requests_for_permits_pass_it) {
   auto look = make_worker();
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
@@ -239,7 +255,8 @@ TEST_P(verification_test, requests_for_permits_pass_it) {
   EXPECT_EQ(look.count(), 0u);
 }
 
-TEST_P(verification_test, nobody_to_ask_is_a_problem) {
+TEST(verification, nobody_to_ask_is_a_problem) {
+  virtual_time world;
   auto s = stack{"s"}.retrier({}, verifying::by({}));
   ASSERT_EQ(s.check().size(), 1u);
   EXPECT_EQ(
@@ -254,22 +271,9 @@ TEST_P(verification_test, nobody_to_ask_is_a_problem) {
             "\"nobody\"");
 }
 
-TEST_P(verification_test, toml_names_the_verifier) {
-  auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
-  auto look = make_worker(scripted_worker::always(verification::done(7)));
-  publish_name(world, "ledger", look.handle());
-  auto g = gate(w.handle(), only_stack("[[stack.s.layer]]\n"
-                                       "kind = 'retrier'\n"
-                                       "verify = 'ledger'\n",
-                                       &world.system())
-                              .policies);
-  EXPECT_EQ(world.request(g, 1).value<int>(), 7);
-  forget_name(world, "ledger");
-}
-
 // -- shared budgets -----------------------------------------------------------
 
-class shared_budget_test : public world_test {
+class shared_budget_test : public both_hosts {
 protected:
   static stack sharing(std::string name) {
     return stack{}.retrier({.backoff = schedule::constant(1ms),
@@ -286,13 +290,13 @@ protected:
   scripted_worker w = make_worker(
     scripted_worker::always(caf::sec::runtime_error));
 };
-CAISSON_ALL_ORDERS(shared_budget_test);
+CAISSON_BOTH_HOSTS(shared_budget_test, 8);
 
-TEST_P(shared_budget_test, gates_of_one_system_share_it_by_name) {
-  auto a = gate(w.handle(), sharing("payments"));
-  auto b = gate(w.handle(), sharing("payments"));
-  auto other = gate(w.handle(), sharing("search"));
-  auto own = gate(w.handle(), sharing(""));
+TEST_P(shared_budget_test, hosts_in_one_system_share_it_by_name) {
+  auto a = host(w.handle(), sharing("payments"));
+  auto b = host(w.handle(), sharing("payments"));
+  auto other = host(w.handle(), sharing("search"));
+  auto own = host(w.handle(), sharing(""));
   world.request(a, 1);
   world.advance(1s);
   for (auto& [g, n] : {std::pair{a, 8}, {b, 8}, {other, 10}, {own, 10}})
@@ -301,7 +305,7 @@ TEST_P(shared_budget_test, gates_of_one_system_share_it_by_name) {
 
 TEST_P(shared_budget_test, another_system_has_its_own) {
   virtual_time elsewhere;
-  auto a = gate(w.handle(), sharing("payments"));
+  auto a = host(w.handle(), sharing("payments"));
   world.request(a, 1);
   world.advance(1s);
   scripted_worker v{elsewhere};
@@ -315,8 +319,8 @@ TEST_P(shared_budget_test, another_system_has_its_own) {
 }
 
 TEST_P(shared_budget_test, a_new_name_is_another_budget) {
-  auto a = gate(w.handle(), sharing("payments"));
-  auto b = gate(w.handle(), sharing("search"));
+  auto a = host(w.handle(), sharing("payments"));
+  auto b = host(w.handle(), sharing("search"));
   world.request(a, 1);
   world.advance(1s);
   EXPECT_EQ(left(b), 10);
@@ -326,19 +330,50 @@ TEST_P(shared_budget_test, a_new_name_is_another_budget) {
   EXPECT_EQ(left(a), 30);
 }
 
+TEST_P(shared_budget_test, whoever_leaves_one_does_not_change_it) {
+  auto a = gate(w.handle(), sharing("payments"));
+  auto b = gate(w.handle(), sharing("payments"));
+  world.request(b, 1);
+  world.advance(1s);
+  EXPECT_EQ(left(b), 8);
+  world.request(
+    a, reconfigure{"", {{"budget_name", "search"}, {"budget_reserve", "3"}}});
+  EXPECT_EQ(left(a), 30);
+  EXPECT_EQ(left(b), 8);
+  world.request(a, reconfigure{"", {{"budget_name", "payments"}}});
+  world.request(
+    a, reconfigure{"", {{"budget_name", ""}, {"budget_reserve", "5"}}});
+  EXPECT_EQ(left(a), 50);
+  EXPECT_EQ(left(b), 8);
+}
+
+TEST_P(shared_budget_test, whoever_only_observes_spends_nothing_of_it) {
+  auto a = gate(w.handle(), sharing("payments"));
+  auto b = gate(w.handle(), sharing("payments"));
+  world.request(a, command{operator_command::observe, "retrier"});
+  world.request(a, 1);
+  world.advance(1s);
+  EXPECT_EQ(left(b), 10);
+  world.request(a, command{operator_command::enable, "retrier"});
+  EXPECT_EQ(left(a), 10);
+  world.request(a, 1);
+  world.advance(1s);
+  EXPECT_EQ(left(b), 8);
+}
+
 // -- idempotency keys ---------------------------------------------------------
 
-class idempotency_key_test : public world_test {};
-CAISSON_ALL_ORDERS(idempotency_key_test);
+class idempotency_key_test : public both_hosts {};
+CAISSON_BOTH_HOSTS(idempotency_key_test, 8);
 
-TEST_P(idempotency_key_test, is_the_same_for_all_attempts_through_all_gates) {
+TEST_P(idempotency_key_test, is_the_same_for_all_attempts_through_all_hosts) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto inner = gate(worker{w.handle()}.takes_calls(),
                     stack{"inner"}.retrier({.max_attempts = 2,
                                             .backoff = schedule::constant(1ms),
                                             .idempotent = true,
                                             .idempotency_keys = true}));
-  auto outer = gate(inner,
+  auto outer = host(inner,
                     stack{"outer"}.retrier({.max_attempts = 2,
                                             .backoff = schedule::constant(1ms),
                                             .idempotent = true,

@@ -164,7 +164,7 @@ TEST_P(scripted_life_test, it_lives_as_long_as_somebody_has_it) {
 
 TEST_P(scripted_life_test, it_stands_in_for_a_typed_actor) {
   using typed = caf::typed_actor<portable::sig<int(int)>>;
-  auto guarded = own(guard(world, w.as<typed>(), stack{}));
+  auto guarded = own(spawn_guard(world, w.as<typed>(), stack{}));
   auto answer = world.request(guarded, 4);
   w.answer(w.open_as<int>() * 2);
   EXPECT_EQ(answer.value<int>(), 8);

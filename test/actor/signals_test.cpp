@@ -126,6 +126,7 @@ TEST_P(signals_test, a_cache_as_an_alternative_has_a_part_of_the_time) {
   EXPECT_EQ(cache.count(), 1u);
   world.advance(1ms);
   EXPECT_EQ(answer.value<int>(), 7);
+  EXPECT_EQ(metric_of(g, "fallback", "cache_cut_off"), 1);
 }
 
 } // namespace

@@ -1,9 +1,14 @@
 // The code that README.md and the pages in docs/ quote, but for tests.
 #include "support/world.hpp"
 
+#include <caisson/event_log.hpp>
 #include <caisson/inherit.hpp>
 #include <caisson/stage_budget.hpp>
 #include <caisson/ticket.hpp>
+
+#include <support/scratch.hpp>
+
+#include <gmock/gmock.h>
 
 #include <cstdint>
 #include <string>
@@ -114,8 +119,8 @@ TEST_P(snippets_test, policy_and_stack) {
 TEST_P(snippets_test, typed) {
   // [typed]
   doubling service = system.spawn(typed_doubler);
-  doubling guarded = caisson::guard(system, service,
-                                    caisson::stack{}.deadline());
+  doubling guarded = caisson::spawn_guard(system, service,
+                                          caisson::stack{}.deadline());
   // What is not in the interface needs the untyped handle.
   auto gate = caf::actor_cast<caf::actor>(guarded);
   auto answer = world.request(gate, caisson::get_status{});
@@ -306,6 +311,36 @@ TEST_P(snippets_test, operation_and_events) {
   // [/events]
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].to, "forced_open");
+}
+
+TEST_P(snippets_test, events_in_a_log) {
+  scratch_dir dir;
+  auto path = (dir / "events.jsonl").string();
+  auto service = own(system.spawn(doubler));
+  control_handle payments{own(spawn_breaker(system, service))};
+  {
+    // [event-log]
+    auto log = caisson::event_log::to_file(system, path);
+    log.follow(payments);
+    // [/event-log]
+    world.request(payments, command{operator_command::force_open});
+  }
+  EXPECT_THAT(text_of(path), testing::HasSubstr("\"to\":\"forced_open\""));
+}
+
+TEST_P(snippets_test, a_traced_call) {
+  auto service = make_worker(doubles());
+  auto payments = gate(worker{service.handle()}.takes_calls(), stack{});
+  const std::string header_of_request
+    = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  auto charge = 21;
+  // [traceparent]
+  auto answer = world.request(
+    payments, caisson::wrap(charge).traceparent(header_of_request));
+  // [/traceparent]
+  EXPECT_EQ(answer.value<int>(), 42);
+  EXPECT_TRUE(service.received()[0].options().traceparent.starts_with(
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-"));
 }
 
 TEST_P(snippets_test, draining) {

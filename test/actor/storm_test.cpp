@@ -1,5 +1,7 @@
 // Thousands of calls that end at the same instant, in chains of gates: each has
 // exactly one answer, and nothing is left of them anywhere.
+#include "support/at_rest.hpp"
+#include "support/reply_situations.hpp"
 #include "support/world.hpp"
 
 #include <functional>
@@ -16,29 +18,30 @@ constexpr int calls_of_each = 1'000;
 // Where the calls of one chain are when the storm comes.
 struct place {
   std::string name;
-  /// The stacks from the outside in, before a worker that keeps what it gets.
-  std::function<std::vector<stack>()> chain;
+  /// The stacks from the outside in, before a worker that keeps what it gets;
+  /// so does the second actor.
+  std::function<std::vector<stack>(const caf::actor& second)> chain;
 };
 
 std::vector<place> places() {
   auto waiting = semaphore_config{.permits = 7, .max_waiters = 100'000};
   return {
     {"with the worker",
-     [] {
+     [](const caf::actor&) {
        return std::vector{stack{"outer"}.breaker(), stack{"inner"}};
      }},
     {"waiting for a permit",
-     [=] {
+     [=](const caf::actor&) {
        return std::vector{stack{"outer"}.deadline({.timeout = 40s}),
                           stack{"inner"}.semaphore(waiting)};
      }},
     {"waiting in front of the chain",
-     [=] {
+     [=](const caf::actor&) {
        return std::vector{stack{"outer"}.semaphore(waiting),
                           stack{"inner"}.breaker(), stack{"innermost"}};
      }},
     {"waiting for a token",
-     [] {
+     [](const caf::actor&) {
        return std::vector{stack{"outer"},
                           stack{"inner"}.limiter({.rate = 1,
                                                   .per = 1h,
@@ -47,14 +50,14 @@ std::vector<place> places() {
                                                   .max_waiters = 100'000})};
      }},
     {"in batches",
-     [] {
+     [](const caf::actor&) {
        return std::vector{
          stack{"outer"}.fallback({alternative::answer(-1)},
                                  {.max_concurrent = 20}),
          stack{"inner"}.batcher({.max_items = 30, .max_delay = 1h}).breaker()};
      }},
     {"tried again",
-     [] {
+     [](const caf::actor&) {
        auto retries = retrier_config{.max_attempts = 3,
                                      .backoff = schedule::constant(0s),
                                      .idempotent = true,
@@ -62,14 +65,45 @@ std::vector<place> places() {
        return std::vector{stack{"outer"}.retrier(retries),
                           stack{"inner"}.retrier(retries).breaker()};
      }},
+    {"loading a cold key",
+     [](const caf::actor&) {
+       return std::vector{
+         stack{"outer"}.breaker(),
+         stack{"inner"}.cache({.stale_if_error = 1h}, situations::one_key())};
+     }},
+    {"waiting for a permit of a key",
+     [](const caf::actor&) {
+       return std::vector{
+         stack{"outer"}.add<keyed<semaphore>>(
+           {{.permits = 2, .max_waiters = 1'000}}),
+         stack{"inner"}
+           .add<keyed<retrier>>({{.backoff = schedule::constant(1s)}})
+           .add<keyed<breaker>>({breaker_config{}})};
+     }},
+    {"met by silence",
+     [](const caf::actor&) {
+       return std::vector{
+         stack{"outer"}.add<degradation>({.min_calls = 1}),
+         stack{"inner"}
+           .add<feature>({.feature = "nothing"})
+           .add<chaos>(situations::only(&chaos_config::silence_rate))};
+     }},
+    {"with the canary",
+     [](const caf::actor& second) {
+       return std::vector{
+         stack{"outer"}.breaker(),
+         stack{"inner"}.add<canary>(situations::all_calls(), second)};
+     }},
+    {"being looked at",
+     [](const caf::actor& second) {
+       return std::vector{
+         stack{"outer"}.retrier(
+           {.backoff = schedule::constant(1s), .verify_timeout = 20s},
+           verifying::by(second)),
+         stack{"inner"}.deadline({.timeout = 5s})};
+     }},
   };
 }
-
-// Gauges that are 0 when nothing is under way.
-const std::set<std::string> occupied = {
-  "in_progress",      "held",        "in_flight",         "leases",
-  "timers",           "in_use",      "waiting",           "running",
-  "probes_in_flight", "outstanding", "waiting_for_worker"};
 
 /// All chains at once, under load, and what happens to them.
 class storm_test : public testing::TestWithParam<int> {
@@ -88,6 +122,8 @@ protected:
     std::vector<caf::actor> gates;
     /// The one that keeps what it gets, and those that come after it.
     std::shared_ptr<std::vector<caf::actor>> workers;
+    /// Keeps what it gets, too.
+    caf::actor second;
     std::vector<probe> callers;
     std::vector<pending_answer> answers;
   };
@@ -121,7 +157,8 @@ protected:
         return made->back();
       },
       {.restart = schedule::constant(100ms), .max_waiting = 50});
-    auto stacks = where.chain();
+    x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
+    auto stacks = where.chain(x.second);
     for (auto i = stacks.rbegin(); i != stacks.rend(); ++i) {
       i->seed(1);
       x.gates.insert(x.gates.begin(), spawn_gate(world, behind, *i));
@@ -138,8 +175,11 @@ protected:
     for (auto& x : chains)
       for (int i = 0; i < calls_of_each; ++i) {
         auto& from = x.callers[static_cast<std::size_t>(i) % x.callers.size()];
-        x.answers.push_back(from.request(
-          x.gates.front(), wrap(i).by(deadline).idempotent(i % 2 == 0)));
+        x.answers.push_back(
+          from.request(x.gates.front(), wrap(i)
+                                          .by(deadline)
+                                          .idempotent(i % 2 == 0)
+                                          .key(std::to_string(i % 50))));
       }
     world.run_until_idle();
   }
@@ -148,6 +188,11 @@ protected:
     for (auto& x : chains)
       for (auto& w : *x.workers)
         caf::anon_send_exit(w, caf::exit_reason::kill);
+  }
+
+  void end_second_actors() {
+    for (auto& x : chains)
+      caf::anon_send_exit(x.second, caf::exit_reason::kill);
   }
 
   void end_gates(std::size_t place, std::size_t number) {
@@ -180,18 +225,8 @@ protected:
       for (auto& g : x.gates) {
         if (portable::is_down(g))
           continue;
-        auto s = world.request(g, get_status{}).value<status>();
-        expect_idle(x.name + "/" + s.name, s.metrics);
-        for (auto& l : s.layers)
-          expect_idle(x.name + "/" + s.name + "/" + l.name, l.metrics);
-      }
-  }
-
-  static void expect_idle(const std::string& where,
-                          const std::map<std::string, std::int64_t>& metrics) {
-    for (auto& [name, value] : metrics)
-      if (occupied.contains(name)) {
-        EXPECT_EQ(value, 0) << where << " " << name;
+        expect_at_rest(world.request(g, get_status{}).value<status>(),
+                       x.name + "/");
       }
   }
 
@@ -199,6 +234,8 @@ protected:
     for (auto& x : chains) {
       for (auto& g : x.gates)
         stop_gate(g);
+      stop_gate(x.second);
+      x.second = {};
       world.run_until_idle();
       x.workers->clear();
     }
@@ -244,6 +281,15 @@ TEST_P(storm_test, workers_die_again_and_again) {
   expect_rest();
 }
 
+TEST_P(storm_test, all_other_actors_die) {
+  ask();
+  world.advance(6s);
+  end_second_actors();
+  world.advance(14s);
+  expect_one_answer_each();
+  expect_rest();
+}
+
 TEST_P(storm_test, the_gates_in_front_are_stopped) {
   ask();
   end_gates(0, 0);
@@ -267,6 +313,7 @@ TEST_P(storm_test, everything_happens_at_once) {
   world.advance(20s - 100ms);
   end_callers(1);
   end_workers();
+  end_second_actors();
   end_gates(0, 0);
   end_gates(1, 1);
   world.advance(100ms);

@@ -45,7 +45,7 @@ struct deadlines : testing::Test {
   }
 
   puppets stack;
-  puppet_layer& outer = stack.add("outer");
+  puppet_layer& outer = stack.add("outer", 1);
   puppet_layer& middle = stack.add("middle");
   puppet_layer& inner = stack.add("inner");
   puppet& a = outer.machine();
@@ -208,6 +208,62 @@ TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
   w.at(40ms);
   EXPECT_EQ(told(), duration{90ms});
   w.stop();
+}
+
+TEST_F(deadlines, the_default_is_back_for_an_attempt_that_no_layer_limits) {
+  limit(b, 50ms);
+  a.keeps_content = true;
+  a.on_settle = [](auto&, auto&, auto&, env& e) {
+    return decision::hold(time_after(e.now, 40ms));
+  };
+  world_setup s;
+  s.config.default_deadline = 30ms;
+  auto& w = start(s);
+  w.call_plainly("x");
+  w.fail(0);
+  middle.force_mode(mode::off);
+  w.at(40ms);
+  EXPECT_EQ(told(), duration{70ms});
+  w.at(70ms - 1ns);
+  EXPECT_EQ(w.unanswered(), 1u);
+  w.at(70ms);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+}
+
+TEST_F(deadlines, the_default_is_back_when_a_layer_does_not_act_any_more) {
+  limit(b, 50ms);
+  world_setup s;
+  s.config.default_deadline = 30ms;
+  auto& w = start(s);
+  w.call_plainly("x");
+  w.call("x", {.time_left = unlimited});
+  middle.force_mode(mode::observe);
+  w.at(80ms - 1ns);
+  EXPECT_EQ(w.unanswered(), 2u);
+  w.at(80ms);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  // Its caller wants to wait.
+  EXPECT_EQ(w.unanswered(), 1u);
+  w.answer(1, "y");
+}
+
+TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_somebody_else) {
+  limit(b, 50ms);
+  a.keeps_content = true;
+  a.on_settle = [](call_info& x, auto&, auto&, env& e) {
+    e.start_child({.parents = {x.id}, .target = 0});
+    return decision::hold();
+  };
+  world_setup s;
+  s.config.default_deadline = 30ms;
+  auto& w = start(s);
+  w.call_plainly("x");
+  w.at(50ms);
+  EXPECT_EQ(w.attempts.size(), 2u);
+  w.at(80ms - 1ns);
+  EXPECT_EQ(w.unanswered(), 1u);
+  w.at(80ms);
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
 }
 
 TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {

@@ -141,7 +141,8 @@ TEST_F(watch, the_death_of_an_idle_caller_makes_room) {
 
 TEST(events, are_numbered_also_while_nobody_listens) {
   quiet_host host;
-  event_hub hub{host, "gate"};
+  call_table calls{0, 1};
+  event_hub hub{host, "gate", calls};
   hub.publish(time_point{5ms}, "layer", {.kind = event_kind::rejected});
   EXPECT_TRUE(host.told.empty());
   host.listens = true;
@@ -168,7 +169,8 @@ TEST(events, are_numbered_also_while_nobody_listens) {
 
 TEST(events, that_are_only_made_take_no_number) {
   quiet_host host;
-  event_hub hub{host, "gate"};
+  call_table calls{0, 1};
+  event_hub hub{host, "gate", calls};
   host.listens = true;
   hub.publish(time_point{}, {}, {.kind = event_kind::expired});
   EXPECT_EQ(hub.make(time_point{}, {}, {.kind = event_kind::expired}).number,
@@ -190,7 +192,8 @@ struct table : testing::Test {
   }
 
   quiet_host host;
-  event_hub hub{host, "gate"};
+  call_table calls{0, 1};
+  event_hub hub{host, "gate", calls};
   random_source random{7};
   std::vector<std::size_t> children_of;
   test::puppets stack;
@@ -202,9 +205,10 @@ struct table : testing::Test {
 
 TEST_F(table, numbers_the_targets_of_layers_in_order) {
   auto& t = make();
-  EXPECT_EQ(t[0].first_target, 1u);
-  EXPECT_EQ(t[1].first_target, 3u);
-  EXPECT_EQ(t[2].first_target, 3u);
+  using ids = std::vector<target_id>;
+  EXPECT_EQ(t[0].targets, (ids{1, 2}));
+  EXPECT_EQ(t[1].targets, ids{});
+  EXPECT_EQ(t[2].targets, (ids{3, 4, 5}));
 }
 
 TEST_F(table, finds_layers_by_name) {

@@ -73,7 +73,7 @@ TEST_F(probe, of_a_mute_worker_ends_by_the_default_deadline) {
             (lines{"admit", "abandon deadline_exceeded, reached, in flight"}));
 }
 
-TEST_F(probe, ends_by_its_own_deadline_if_that_is_earlier) {
+TEST_F(probe, ends_by_its_own_deadline_if_it_has_one) {
   world_setup s;
   s.config.default_deadline = 30ms;
   auto& w = start(s);
@@ -81,7 +81,9 @@ TEST_F(probe, ends_by_its_own_deadline_if_that_is_earlier) {
   send_probe({.deadline = engine_world::origin() + 90ms});
   w.at(10ms);
   EXPECT_EQ(w.live(), 1u);
-  w.at(30ms);
+  w.at(89ms);
+  EXPECT_EQ(w.live(), 1u);
+  w.at(90ms);
   EXPECT_EQ(w.live(), 0u);
 }
 

@@ -7,6 +7,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <chrono>
+#include <iterator>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,14 +20,26 @@ using namespace std::chrono_literals;
 /// The layer of a random policy.
 class random_layer final : public layer {
 public:
-  random_layer(std::string name, std::uint64_t seed)
-    : layer(std::move(name), mode::enforce), machine_(seed), random_(~seed) {}
+  /// It is in `all` as long as it lives, and leaves nothing unsettled unless
+  /// its engine has `ended`.
+  random_layer(std::string name, std::uint64_t seed,
+               std::set<random_policy*>& all, const bool& ended)
+    : layer(std::move(name), mode::enforce), machine_(seed), random_(~seed),
+      all_(all), ended_(ended) {
+    all_.insert(&machine_);
+  }
+
+  ~random_layer() override {
+    all_.erase(&machine_);
+    EXPECT_TRUE(ended_ || machine_.left() == 0) << "dropped with calls";
+  }
 
   random_policy& machine() override { return machine_; }
   problems change(const settings&, env&) override { return {}; }
   [[nodiscard]] std::vector<field_row> config_rows() const override {
     return {};
   }
+  [[nodiscard]] bool is_like(const layer&) const override { return true; }
   // Children of requests for permits would have no content.
   [[nodiscard]] bool handles_content() const override { return true; }
 
@@ -64,19 +78,16 @@ public:
 private:
   random_policy machine_;
   random_source random_;
+  std::set<random_policy*>& all_;
+  const bool& ended_;
 };
 
 /// One world, and what happens in it.
 class random_life {
 public:
   explicit random_life(std::uint64_t seed) : random_(seed) {
-    std::vector<std::unique_ptr<layer>> stack;
-    for (auto n = below(4); n > 0; --n) {
-      auto x = std::make_unique<random_layer>(names[stack.size()],
-                                              random_.bits());
-      policies_.push_back(&x->machine());
-      stack.push_back(std::move(x));
-    }
+    auto stack = layers();
+    first_targets_ = stack.size() * random_policy::targets;
     world_.emplace(std::move(stack), setup());
   }
 
@@ -97,11 +108,34 @@ public:
     EXPECT_EQ(world_->live(), 0u);
     for (auto* p : policies_)
       EXPECT_EQ(p->left(), 0u);
+    EXPECT_EQ(policies_.size(), in_force_) << "a layer is left over";
     check_reached();
   }
 
 private:
-  static constexpr const char* names[] = {"a", "b", "c"};
+  static constexpr const char* names[] = {"a", "b", "c", "d"};
+
+  // Up to three of those that there can be, in any order.
+  std::vector<std::unique_ptr<layer>> layers() {
+    std::vector<std::string> left(std::begin(names), std::end(names));
+    std::vector<std::unique_ptr<layer>> out;
+    for (auto n = below(4); n > 0; --n) {
+      auto i = left.begin() + static_cast<std::ptrdiff_t>(below(left.size()));
+      out.push_back(std::make_unique<random_layer>(
+        std::move(*i), random_.bits(), policies_, ended_));
+      left.erase(i);
+    }
+    in_force_ = out.size();
+    return out;
+  }
+
+  void swap() {
+    auto next = layers();
+    std::vector<bool> afresh;
+    for (std::size_t i = 0; i < next.size(); ++i)
+      afresh.push_back(chance(20));
+    world_->swap(std::move(next), std::move(afresh));
+  }
 
   std::uint64_t below(std::uint64_t n) { return random_.below(n); }
   bool chance(unsigned percent) { return below(100) < percent; }
@@ -131,7 +165,7 @@ private:
   }
 
   void happen() {
-    switch (below(16)) {
+    switch (below(17)) {
       case 0:
       case 1:
       case 2:
@@ -155,6 +189,8 @@ private:
         return world_->caller_down(1 + below(4));
       case 14:
         return operate();
+      case 15:
+        return swap();
       default:
         return strike();
     }
@@ -207,8 +243,7 @@ private:
     static constexpr operator_command some[] = {
       operator_command::off, operator_command::enable,
       operator_command::observe, operator_command::reset};
-    if (!policies_.empty())
-      world_->command(some[below(4)], names[below(policies_.size())]);
+    world_->command(some[below(4)], names[below(std::size(names))]);
   }
 
   void strike() {
@@ -217,10 +252,8 @@ private:
       case 1:
         return world_->kill(0);
       case 2:
-        if (!policies_.empty())
-          world_->kill(1
-                       + static_cast<std::uint32_t>(
-                         below(policies_.size() * random_policy::targets)));
+        if (first_targets_ > 0)
+          world_->kill(1 + static_cast<std::uint32_t>(below(first_targets_)));
         return;
       case 3:
         world_->drain();
@@ -250,7 +283,9 @@ private:
   }
 
   random_source random_;
-  std::vector<random_policy*> policies_;
+  std::set<random_policy*> policies_;
+  std::size_t in_force_ = 0;
+  std::size_t first_targets_ = 0;
   std::vector<std::pair<std::size_t, std::string>> texts_;
   std::vector<std::uint64_t> permits_;
   std::size_t calls_ = 0;

@@ -267,12 +267,12 @@ TEST(durations, are_cumulative_with_sum_and_count) {
   ASSERT_NE(x, nullptr);
   const auto& h = x->histogram;
   EXPECT_EQ(h.sample_count, 5u);
-  EXPECT_NEAR(h.sample_sum, 3601.0 + 2 * seconds(bounds[0]), 1e-6);
+  EXPECT_NEAR(h.sample_sum, 3601.0 + 2 * to_seconds(bounds[0]), 1e-6);
   ASSERT_EQ(h.bucket.size(), bounds.size());
   EXPECT_EQ(h.bucket[0].cumulative_count, 2u);
   EXPECT_EQ(h.bucket[1].cumulative_count, 3u);
   EXPECT_EQ(h.bucket.back().cumulative_count, 4u);
-  EXPECT_EQ(h.bucket[0].upper_bound, seconds(bounds[0]));
+  EXPECT_EQ(h.bucket[0].upper_bound, to_seconds(bounds[0]));
   auto text = text_of(all);
   EXPECT_NE(text.find("caisson_wait_duration_seconds_bucket{gate=\"g\","
                       "result=\"failed\",le=\"+Inf\"} 5"),

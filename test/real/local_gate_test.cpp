@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-struct tally {
+struct local_tally {
   std::atomic<int> asked{0};
   std::atomic<int> values{0};
   std::atomic<int> errors{0};
@@ -26,9 +26,9 @@ struct tally {
 };
 
 // Fails now and then, and dies now and then.
-class shaky final : public caf::event_based_actor {
+class mortal_worker final : public caf::event_based_actor {
 public:
-  shaky(caf::actor_config& cfg, int life)
+  mortal_worker(caf::actor_config& cfg, int life)
     : caf::event_based_actor(cfg), life_(life) {}
 
   caf::behavior make_behavior() override {
@@ -50,10 +50,10 @@ private:
 
 // Keeps `window` requests under way until it has asked `total` times; every
 // tenth is awaited.
-class client final : public caf::event_based_actor {
+class local_client final : public caf::event_based_actor {
 public:
-  client(caf::actor_config& cfg, worker behind, const stack& s, int window,
-         int total, std::shared_ptr<tally> t)
+  local_client(caf::actor_config& cfg, worker behind, const stack& s,
+               int window, int total, std::shared_ptr<local_tally> t)
     : caf::event_based_actor(cfg), gate_(this, std::move(behind), s),
       window_(window), left_(total), tally_(std::move(t)) {}
 
@@ -99,7 +99,7 @@ private:
   int window_;
   int left_;
   int open_ = 0;
-  std::shared_ptr<tally> tally_;
+  std::shared_ptr<local_tally> tally_;
 };
 
 class local_gate_real_test : public testing::Test {
@@ -114,14 +114,14 @@ protected:
 };
 
 TEST_F(local_gate_real_test, one_answer_each_while_workers_die) {
-  auto t = std::make_shared<tally>();
+  auto t = std::make_shared<local_tally>();
   constexpr int clients = 4, total = 5'000;
   t->clients = clients;
   for (int i = 0; i < clients; ++i)
-    sys->spawn<client>(
+    sys->spawn<local_client>(
       worker::supervised(
         [](caf::actor_system& s) -> caf::expected<caf::actor> {
-          return caf::actor_cast<caf::actor>(s.spawn<shaky>(500));
+          return caf::actor_cast<caf::actor>(s.spawn<mortal_worker>(500));
         },
         {.restart = schedule::constant(1ms), .max_restarts = 1000}),
       stack{}

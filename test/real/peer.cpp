@@ -14,7 +14,7 @@ namespace caisson::test {
 
 namespace {
 
-class doubler final : public caf::event_based_actor {
+class doubling_worker final : public caf::event_based_actor {
 public:
   using caf::event_based_actor::event_based_actor;
   caf::behavior make_behavior() override {
@@ -44,7 +44,7 @@ int stand_by(const caf::actor& gate, const caf::expected<std::uint16_t>& port) {
 template <class Publish>
 int run(caf::actor_system& sys, Publish publish) {
   auto make = [](caf::actor_system& s) -> caf::expected<caf::actor> {
-    return caf::actor_cast<caf::actor>(s.spawn<doubler>());
+    return caf::actor_cast<caf::actor>(s.spawn<doubling_worker>());
   };
   auto gate = spawn_gate(
     sys,

@@ -246,7 +246,7 @@ private:
       return 1;
     return c_.base.ramp_from
            + (1 - c_.base.ramp_from)
-               * (seconds(clock_ - ramp_) / seconds(c_.base.ramp));
+               * (to_seconds(clock_ - ramp_) / to_seconds(c_.base.ramp));
   }
 
   time_point next_due() const {

@@ -93,6 +93,22 @@ public:
     end(child, o, text);
   }
 
+  /// The worker answers the child with an error of that class.
+  void answer(std::uint64_t child, answer_class what, duration retry_after) {
+    auto o = outcome_of("!");
+    o.kind = what;
+    o.retry_after = retry_after;
+    end(child, o, "!");
+  }
+
+  /// A layer below answers the child in place of the worker.
+  void stand_in(std::uint64_t child, std::string text) {
+    auto o = outcome_of(text);
+    o.reply = &text;
+    o.reached = o.from_worker = false;
+    end(child, o, text);
+  }
+
   /// The child fails in a layer below.
   void refuse(std::uint64_t child, errc code, bool reached = false) {
     end(child, outcome::failure(code, reached), std::string{name_of(code)});

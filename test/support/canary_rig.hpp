@@ -15,7 +15,7 @@
 namespace caisson::test::canaries {
 
 /// Few calls and short stages. Keys decide who goes where.
-inline canary_config quick() {
+inline canary_config quick_canary() {
   using namespace std::chrono_literals;
   canary_config c;
   c.name = "canary";
@@ -24,12 +24,6 @@ inline canary_config quick() {
   c.min_calls = 10;
   c.max_failures_in_a_row = 0;
   c.sticky = true;
-  return c;
-}
-
-inline call_info keyed(std::string key) {
-  call_info c;
-  c.key = std::move(key);
   return c;
 }
 
@@ -55,7 +49,7 @@ inline key_pair keys_for(const canary_config& c) {
     one.sticky = true;
     one.stages = {share};
     solo<canary> scout{one};
-    return scout.where(scout.arrive(keyed(key))) == place::redirected;
+    return scout.where(scout.arrive(of_key(key))) == place::redirected;
   };
   auto last = 0.0;
   for (auto x : c.stages)
@@ -71,9 +65,9 @@ inline key_pair keys_for(const canary_config& c) {
 }
 
 /// Hosts a canary. Contents are pointers to integers.
-class host : public solo<canary> {
+class canary_rig : public solo<canary> {
 public:
-  explicit host(canary_config c = quick(), canary_host more = {})
+  explicit canary_rig(canary_config c = quick_canary(), canary_host more = {})
     : solo(c, std::move(more)), keys(keys_for(c)) {}
 
   call_id to_canary(call_info call = {}) {
@@ -93,12 +87,12 @@ public:
   /// The next `n` calls take so long, and end like this.
   void canary_answers(int n, outcome o = outcome::success(),
                       duration took = duration::zero()) {
-    finish_all(n, o, took, [this] { return arrive(keyed(keys.canary)); });
+    finish_all(n, o, took, [this] { return arrive(of_key(keys.canary)); });
   }
 
   void baseline_answers(int n, outcome o = outcome::success(),
                         duration took = duration::zero()) {
-    finish_all(n, o, took, [this] { return arrive(keyed(keys.baseline)); });
+    finish_all(n, o, took, [this] { return arrive(of_key(keys.baseline)); });
   }
 
   [[nodiscard]] std::string state() const {

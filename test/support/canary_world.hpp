@@ -3,8 +3,7 @@
 
 #include <caisson/canary_layer.hpp>
 
-#include <support/local_proxy.hpp>
-#include <support/world.hpp>
+#include <support/both_hosts.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -37,42 +36,22 @@ inline scripted_worker::script fails() {
     scripted_worker::reply::error(caf::sec::runtime_error));
 }
 
-class canary_world : public testing::TestWithParam<std::tuple<host_kind, int>> {
+class canary_world : public both_hosts {
 protected:
   canary_world()
-    : world(std::get<1>(GetParam()) == 0
-              ? std::optional<std::uint64_t>{}
-              : std::optional<std::uint64_t>(std::get<1>(GetParam()))),
-      baseline(world, doubles()), second(world, doubles()) {}
-
-  void TearDown() override {
-    for (auto& x : std::exchange(owned, {}))
-      world.kill(x);
-    world.kill(baseline.handle());
-    world.kill(second.handle());
-    world.run_until_idle();
-    EXPECT_EQ(world.timers(), 0u);
-    EXPECT_EQ(world.actors(), 0u);
-  }
+    : baseline(make_worker(doubles())), second(make_worker(doubles())) {}
 
   caf::actor host(stack s, bool told_of_cancelled = false) {
     auto behind = worker{baseline.handle()};
-    owned.push_back(spawn_host(std::get<0>(GetParam()), world,
-                               told_of_cancelled
-                                 ? std::move(behind).takes_cancelled()
-                                 : std::move(behind),
-                               std::move(s)));
-    world.run_until_idle();
-    return owned.back();
+    return both_hosts::host(told_of_cancelled
+                              ? std::move(behind).takes_cancelled()
+                              : std::move(behind),
+                            std::move(s));
   }
 
   caf::actor host(canary_config c, answer_comparator same = {}) {
     return host(
       stack{}.seed(5).add<canary>(std::move(c), second.handle(), same));
-  }
-
-  status look(const caf::actor& g) {
-    return world.request(g, get_status{}).template value<status>();
   }
 
   std::string state(const caf::actor& g) {
@@ -101,17 +80,8 @@ protected:
     return most;
   }
 
-  virtual_time world;
   scripted_worker baseline;
   scripted_worker second;
-  std::vector<caf::actor> owned;
 };
-
-/// Gates and local gates, FIFO and two random orders.
-#define CAISSON_CANARY_HOSTS(fixture)                                    \
-  INSTANTIATE_TEST_SUITE_P(                                              \
-    hosts, fixture,                                                      \
-    testing::Combine(testing::Values(host_kind::gate, host_kind::local), \
-                     testing::Range(0, 3)))
 
 } // namespace caisson::test::canaries

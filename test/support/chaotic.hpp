@@ -20,7 +20,7 @@ struct rates {
 };
 
 /// Enabled, with these rates.
-inline chaos_config with(rates x) {
+inline chaos_config chaos_with(rates x) {
   chaos_config c;
   c.enabled = true;
   c.error_rate = x.error;
@@ -32,22 +32,22 @@ inline chaos_config with(rates x) {
 
 /// Every call has to wait.
 inline chaos_config slow(schedule latency) {
-  auto c = with({.latency = 1});
+  auto c = chaos_with({.latency = 1});
   c.latency = std::move(latency);
   return c;
 }
 
 /// Every call meets with silence.
 inline chaos_config silent(duration d) {
-  auto c = with({.silence = 1});
+  auto c = chaos_with({.silence = 1});
   c.silence = d;
   return c;
 }
 
 /// Hosts one layer.
-class host : public solo<chaos> {
+class chaos_rig : public solo<chaos> {
 public:
-  explicit host(chaos_config c) : solo(std::move(c)) {}
+  explicit chaos_rig(chaos_config c) : solo(std::move(c)) {}
 
   // All counters and gauges that are not zero.
   std::vector<std::string> counts() const {

@@ -22,16 +22,17 @@ public:
 };
 
 /// Ten calls are enough, looked at every second.
-inline degradation_config quick() {
+inline degradation_config quick_degradation() {
   degradation_config c;
   c.min_calls = 10;
   return c;
 }
 
 /// Hosts one layer.
-class host : public solo<degradation> {
+class degradation_rig : public solo<degradation> {
 public:
-  explicit host(degradation_config c = quick()) : solo(std::move(c)) {
+  explicit degradation_rig(degradation_config c = quick_degradation())
+    : solo(std::move(c)) {
     policy.tell_changes_to(&heard);
   }
 
@@ -63,7 +64,7 @@ public:
 
 /// Two below one, and another tree beside it.
 inline degradation_config tree() {
-  auto c = quick();
+  auto c = quick_degradation();
   c.levels = {{.name = "shop", .features = {"a", "b"}},
               {.name = "search", .parent = "shop", .min_success = 0.5},
               {.name = "ads", .parent = "shop", .features = {"b"}},

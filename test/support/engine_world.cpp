@@ -362,4 +362,40 @@ std::int64_t engine_world::metric(const std::string& name) {
     [&](auto& e, auto now) { return e.make_status(now).metrics.at(name); });
 }
 
+// -- other stacks -------------------------------------------------------------
+
+lines engine_world::swap(layers policies, std::vector<bool> afresh) {
+  detail::next_stack x;
+  x.config = setup_.config;
+  x.supervision = setup_.supervision;
+  for (auto& p : policies) {
+    auto i = x.layers.size();
+    x.layers.push_back({std::move(p), i < afresh.size() && afresh[i]});
+  }
+  return swap_to(std::move(x));
+}
+
+lines engine_world::swap_to(detail::next_stack x) {
+  lines out;
+  if (auto why = engine_.obstacle_to(x); !why.empty())
+    return {why};
+  step([&](auto& e, auto now) {
+    for (auto& change : e.on_new_stack(std::move(x), now))
+      out.push_back(change.layer + ": " + change.what);
+  });
+  return out;
+}
+
+detail::target_info engine_world::add_target(detail::target_id x,
+                                             const caf::actor& handle) {
+  EXPECT_FALSE(handle) << "there are no actors here";
+  EXPECT_TRUE(added_.insert(x).second) << "is a target already";
+  dead_.erase(x);
+  return setup_.target;
+}
+
+void engine_world::drop_target(detail::target_id x) {
+  added_.erase(x);
+}
+
 } // namespace caisson::test

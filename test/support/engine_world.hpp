@@ -167,6 +167,12 @@ public:
   std::string command(operator_command x, const std::string& layer = {});
   std::string reconfigure(const std::string& layer);
 
+  /// Other layers are in force from now on. Returns what has changed, a line
+  /// each.
+  lines swap(layers policies, std::vector<bool> afresh = {});
+  /// The same with other settings.
+  lines swap_to(detail::next_stack x);
+
   [[nodiscard]] std::int64_t metric(const std::string& name);
   [[nodiscard]] std::size_t live() const { return engine_.live(); }
   [[nodiscard]] const std::set<std::uint64_t>& watched() const {
@@ -211,6 +217,9 @@ private:
   bool is_down(detail::target_id x) const override;
   void worker_given_up(const std::string& why) override;
   void hold_open(bool busy) override;
+  detail::target_info add_target(detail::target_id x,
+                                 const caf::actor& handle) override;
+  void drop_target(detail::target_id x) override;
 
   world_setup setup_;
   time_point now_ = origin();
@@ -222,6 +231,8 @@ private:
   std::set<std::pair<time_point, std::size_t>> deadlines_;
   std::set<std::uint64_t> watched_;
   std::set<detail::target_id> dead_;
+  /// The targets of layers that came later, and how many there were.
+  std::set<detail::target_id> added_;
   /// Whose death the engine is being told.
   std::optional<detail::target_id> dying_;
   std::uint32_t incarnation_ = 0;

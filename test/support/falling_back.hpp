@@ -11,15 +11,16 @@
 
 namespace caisson::test::falling_back {
 
-using host = solo<fallback>;
-inline fallback_config simple(std::uint32_t max_concurrent = 10) {
+using fallback_rig = solo<fallback>;
+inline fallback_config simple_fallback(std::uint32_t max_concurrent = 10) {
   fallback_config c;
   c.max_concurrent = max_concurrent;
   return c;
 }
 
 // Fails unless the call is with that alternative.
-inline void expect_at(const host& h, call_id id, std::uint64_t alternative) {
+inline void expect_at(const fallback_rig& h, call_id id,
+                      std::uint64_t alternative) {
   EXPECT_EQ(h.where(id), place::redirected);
   EXPECT_EQ(h.calls.at(id).index, alternative);
 }

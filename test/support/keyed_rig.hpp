@@ -19,12 +19,6 @@ using namespace std::chrono_literals;
 template <class Policy>
 using keyed_host = solo<keyed<Policy>>;
 
-inline call_info of_key(std::string key) {
-  call_info c;
-  c.key = std::move(key);
-  return c;
-}
-
 /// Opens at the first failure, for ten seconds.
 inline breaker_config brittle() {
   breaker_config c;

@@ -9,13 +9,13 @@ namespace caisson::test {
 
 using namespace std::chrono_literals;
 
-using host = solo<limiter>;
+using limiter_rig = solo<limiter>;
 
 inline constexpr auto minute = duration{60s};
 
-inline limiter_config some(std::int64_t rate, duration per, std::uint32_t burst,
-                           duration max_wait = 0ns,
-                           std::uint32_t max_waiters = 1000) {
+inline limiter_config some_limiter(std::int64_t rate, duration per,
+                                   std::uint32_t burst, duration max_wait = 0ns,
+                                   std::uint32_t max_waiters = 1000) {
   limiter_config c;
   c.rate = rate;
   c.per = per;
@@ -25,15 +25,9 @@ inline limiter_config some(std::int64_t rate, duration per, std::uint32_t burst,
   return c;
 }
 
-inline call_info heavy(std::uint32_t permits) {
-  call_info f;
-  f.permits = permits;
-  return f;
-}
-
 inline call_info due_at(duration deadline) {
   call_info f;
-  f.deadline = host::start() + deadline;
+  f.deadline = limiter_rig::start() + deadline;
   return f;
 }
 

@@ -6,6 +6,7 @@
 #include <caisson/local_gate.hpp>
 #include <caisson/virtual_time.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <ostream>
 #include <utility>
@@ -13,12 +14,14 @@
 
 namespace caisson::test {
 
-/// Hands every message that it gets to a local gate, and the answer back.
+/// Hands every message that it gets to a local gate, and the answer back. The
+/// last one that subscribes hears of events.
 class local_proxy final
-  : public portable::interceptor<get_status, reconfigure, command, subscribe> {
+  : public portable::interceptor<get_status, reconfigure, command, subscribe,
+                                 unsubscribe> {
 public:
   using super = portable::interceptor<get_status, reconfigure, command,
-                                      subscribe>;
+                                      subscribe, unsubscribe>;
 
   local_proxy(caf::actor_config& cfg, worker behind, stack policies)
     : super(cfg), gate_(this, std::move(behind), policies) {}
@@ -47,6 +50,7 @@ protected:
         gate_.on_event(
           [this, to](const event& x) { portable::tell(this, to, x); });
       },
+      [this](const unsubscribe&) { gate_.on_event({}); },
     };
   }
 
@@ -55,7 +59,10 @@ protected:
     if (portable::holds<drain>(content))
       return gate_.drain([this, who] { who->answer(this, caf::message{}); });
     owed_.push_back(who);
-    std::erase_if(owed_, [](const auto& x) { return !x->wanted(); });
+    if (owed_.size() >= next_sweep_) {
+      std::erase_if(owed_, [](const auto& x) { return !x->wanted(); });
+      next_sweep_ = 2 * owed_.size() + 1;
+    }
     auto request = portable::holds<call>(content)
                      ? gate_.request(portable::take<call>(content))
                      : gate_.request_message(std::move(content));
@@ -78,6 +85,7 @@ private:
   }
 
   std::vector<std::shared_ptr<portable::reply_to>> owed_;
+  std::size_t next_sweep_ = 1;
   local_gate<> gate_;
 };
 

@@ -7,6 +7,7 @@
 #include <caisson/virtual_time.hpp>
 
 #include "support/local_proxy.hpp"
+#include "support/planned_worker.hpp"
 #include "support/stack_plan.hpp"
 
 #include <memory>
@@ -29,8 +30,8 @@ struct heard {
 struct records {
   /// By call.
   std::map<int, heard> answers = {};
-  /// The attempts that the worker, and the actor of the fallbacks, saw, with
-  /// their instants, in an order of their own.
+  /// The attempts that the worker, the actor of the fallbacks and canaries, and
+  /// the verifier saw, with their instants, in an order of their own.
   std::vector<std::string> attempts = {};
   /// What operators were told.
   std::vector<std::string> acts = {};
@@ -39,184 +40,6 @@ struct records {
   /// were set, and on how many mailboxes lie between.
   bool crowded = false;
 };
-
-/// A worker that answers as the plan says.
-class planned_worker {
-public:
-  using replies = std::map<int, std::vector<reply_plan>>;
-
-  class body;
-
-  /// Outlives the worker; the next one goes on with it.
-  struct state {
-    replies plan;
-    bool alternative = false;
-    std::map<int, std::size_t> attempts;
-    std::vector<std::string> log;
-    time_point start;
-    caf::actor_addr self;
-  };
-
-  static caf::actor spawn(caf::actor_system& sys, std::shared_ptr<state> s);
-};
-
-// -- implementation -----------------------------------------------------------
-
-class planned_worker::body final : public portable::interceptor<cancelled> {
-public:
-  body(caf::actor_config& cfg, std::shared_ptr<state> s)
-    : portable::interceptor<cancelled>(cfg), state_(std::move(s)) {}
-
-  void on_exit() override {
-    debts_.clear();
-    portable::interceptor<cancelled>::on_exit();
-  }
-
-protected:
-  caf::message_handler control() override {
-    return caf::message_handler{[this](const cancelled& x) {
-      auto i = numbers_.find(x.number);
-      log(i == numbers_.end() ? "cancelled: unknown"
-                              : "cancelled: " + i->second);
-    }};
-  }
-
-  void on_message(portable::reply_to from, caf::message content) override {
-    std::string marks;
-    if (portable::holds<call>(content)) {
-      auto envelope = portable::take<call>(content);
-      marks = text_of(envelope.options);
-      content = std::move(envelope.payload);
-    }
-    log(text_of(content) + marks);
-    numbers_[portable::current_call(this)] = text_of(content);
-    auto timing = next_reply(content);
-    auto msg = answer_to(content, timing);
-    count(content);
-    if (timing.after == duration::zero() && !is_mute(timing))
-      return from.answer(this, std::move(msg));
-    auto due = is_mute(timing) ? never : clock().now() + timing.after;
-    debts_.push_back({due, std::move(from), std::move(msg)});
-    arm();
-  }
-
-  void on_timer() override {
-    auto due = std::stable_partition(
-      debts_.begin(), debts_.end(),
-      [now = clock().now()](const debt& x) { return x.due > now; });
-    std::vector<debt> paid{std::make_move_iterator(due),
-                           std::make_move_iterator(debts_.end())};
-    debts_.erase(due, debts_.end());
-    for (auto& x : paid)
-      x.to.answer(this, std::move(x.content));
-    arm();
-  }
-
-  void on_answer(std::uint64_t, caf::message) override {}
-  void on_down(const caf::actor_addr&, const caf::error&) override {}
-
-private:
-  struct debt {
-    time_point due;
-    portable::reply_to to;
-    caf::message content;
-  };
-
-  static bool is_mute(const reply_plan& x) {
-    return x.kind == reply_plan::what::nothing;
-  }
-
-  void arm() {
-    auto first = never;
-    for (const auto& x : debts_)
-      first = std::min(first, x.due);
-    set_timer(first);
-  }
-
-  void log(const std::string& what) {
-    state_->log.push_back(fmt::format(
-      "{:>16} {}{}", caisson::to_text(clock().now() - state_->start),
-      state_->alternative ? "alternative " : "worker ", what));
-  }
-
-  // The number of the attempt is left out: in a chain a retrier does not know
-  // how often the ones behind it have tried.
-  std::string text_of(const call_options& o) const {
-    auto left = o.deadline_ns == 0
-                  ? caisson::to_text(o.time_left)
-                  : "until "
-                      + caisson::to_text(time_point{duration{o.deadline_ns}}
-                                         - state_->start);
-    return fmt::format(" ({}, idempotent {}, permits {}, priority {}, {})",
-                       left, name_of(o.idempotent), o.permits, o.priority,
-                       o.key);
-  }
-
-  static std::string text_of(const caf::message& content) {
-    if (auto* x = portable::get_if<int>(content))
-      return std::to_string(*x);
-    std::string out;
-    if (auto* b = portable::get_if<batch>(content))
-      for (const auto& item : b->items)
-        out += (out.empty() ? "" : " ") + text_of(item);
-    return "[" + out + "]";
-  }
-
-  // The reply to the first call in a batch decides when the batch is answered.
-  const reply_plan& next_reply(const caf::message& content) const {
-    if (auto* b = portable::get_if<batch>(content))
-      return next_reply(b->items.front());
-    auto id = content.get_as<int>(0);
-    const auto& all = state_->plan.at(id);
-    auto i = state_->attempts.find(id);
-    return all[std::min(i == state_->attempts.end() ? 0 : i->second,
-                        all.size() - 1)];
-  }
-
-  void count(const caf::message& content) {
-    if (auto* b = portable::get_if<batch>(content))
-      for (const auto& item : b->items)
-        count(item);
-    else
-      ++state_->attempts[content.get_as<int>(0)];
-  }
-
-  caf::message answer_to(const caf::message& content,
-                         const reply_plan& x) const {
-    // A batch is refused as a whole, or answered item by item.
-    if (x.kind != reply_plan::what::own_error)
-      if (auto* b = portable::get_if<batch>(content)) {
-        batch_reply out;
-        for (const auto& item : b->items)
-          out.results.push_back(answer_to(item, next_reply(item)));
-        return caf::make_message(std::move(out));
-      }
-    switch (x.kind) {
-      case reply_plan::what::error:
-        return caf::make_message(caf::make_error(caf::sec::end_of_stream));
-      case reply_plan::what::own_error:
-        return caf::make_message(make_error(
-          x.code, rejection{"elsewhere", x.retry_after, x.reached, {}}));
-      default:
-        return portable::holds<int>(content)
-                 ? caf::make_message(content.get_as<int>(0) * 10)
-                 : caf::make_message(0);
-    }
-  }
-
-  std::shared_ptr<state> state_;
-  std::vector<debt> debts_;
-  std::map<std::uint64_t, std::string> numbers_;
-};
-
-inline caf::actor planned_worker::spawn(caf::actor_system& sys,
-                                        std::shared_ptr<state> s) {
-  auto x = caf::actor_cast<caf::actor>(sys.spawn<body>(s));
-  s->self = x.address();
-  return x;
-}
-
-// -- playing ------------------------------------------------------------------
 
 class plan_player {
 public:
@@ -232,9 +55,12 @@ public:
     }
     worker_state_->plan = std::move(main);
     other_state_->plan = std::move(other);
-    other_state_->alternative = true;
-    worker_state_->start = other_state_->start = start_;
-    alternative_ = planned_worker::spawn(world_, other_state_);
+    look_state_->plan = other_state_->plan;
+    other_state_->who = planned_worker::role::alternative;
+    look_state_->who = planned_worker::role::verifier;
+    worker_state_->start = other_state_->start = look_state_->start = start_;
+    actors_ = {planned_worker::spawn(world_, other_state_),
+               planned_worker::spawn(world_, look_state_)};
     build(f);
     for (const auto& x : gates_)
       world_.send(x, subscribe{});
@@ -243,7 +69,8 @@ public:
   ~plan_player() {
     for (const auto& x : gates_)
       world_.kill(x);
-    world_.kill(alternative_);
+    world_.kill(actors_.alternative);
+    world_.kill(actors_.verifier);
     kill_worker();
   }
 
@@ -260,7 +87,8 @@ public:
       else
         begin(*call++);
     }
-    world_.advance(std::chrono::hours(1));
+    // Less than the timeouts that are not to pass.
+    world_.advance(std::chrono::minutes(50));
     return take_records();
   }
 
@@ -288,7 +116,7 @@ private:
     if (f != form::chain) {
       stack s{config};
       for (const auto& x : plan_.layers)
-        add_layer(s, x, alternative_);
+        add_layer(s, x, actors_);
       gates_ = {
         spawn_host(f == form::local ? host_kind::local : host_kind::gate,
                    world_, behind(), std::move(s))};
@@ -297,7 +125,7 @@ private:
     // From the inside out; the one in front comes first in the end.
     for (auto i = plan_.layers.size(); i-- > 0;) {
       stack s{config};
-      add_layer(s, plan_.layers[i], alternative_);
+      add_layer(s, plan_.layers[i], actors_);
       gates_.insert(
         gates_.begin(),
         spawn_gate(world_, gates_.empty() ? behind() : worker{gates_.front()},
@@ -309,7 +137,7 @@ private:
     call_options o;
     o.permits = x.permits;
     o.idempotent = static_cast<idempotence>(x.idempotent);
-    o.priority = x.id % 3;
+    o.priority = x.priority;
     o.key = x.id % 2 == 0 ? "even" : "odd";
     if (x.deadline == unlimited)
       o.time_left = unlimited;
@@ -331,7 +159,7 @@ private:
       case act_plan::what::worker_dies:
         return kill_worker();
       case act_plan::what::alternative_dies:
-        return world_.kill(alternative_);
+        return world_.kill(actors_.alternative);
       case act_plan::what::reconfigure:
         return note(
           world_.request(gate_of(x.layer), reconfigure{x.layer, x.set}), x);
@@ -359,8 +187,9 @@ private:
     for (const auto& [id, answer] : pending_)
       out.answers[id] = heard_of(answer);
     out.attempts = worker_state_->log;
-    out.attempts.insert(out.attempts.end(), other_state_->log.begin(),
-                        other_state_->log.end());
+    for (const auto& state : {other_state_, look_state_})
+      out.attempts.insert(out.attempts.end(), state->log.begin(),
+                          state->log.end());
     std::sort(out.attempts.begin(), out.attempts.end());
     out.acts = acts_;
     out.crowded = is_crowded();
@@ -393,6 +222,13 @@ private:
     return false;
   }
 
+  // A retrier that has looked in vain gives an attempt's outcome back. If that
+  // is the outcome of a layer of its own gate, it goes up under another name.
+  bool loses_names() const {
+    return std::any_of(plan_.layers.begin(), plan_.layers.end(),
+                       [](const auto& x) { return x.looks; });
+  }
+
   heard heard_of(const pending_answer& answer) const {
     heard x;
     x.answered = answer.ready();
@@ -405,9 +241,10 @@ private:
     if (answer.count() != 1)
       x.what = "answered more than once";
     else if (context)
-      x.what = fmt::format(
-        "{} by {}, retry after {}", name_of(static_cast<errc>(err.code())),
-        context->policy, caisson::to_text(context->retry_after));
+      x.what = fmt::format("{} by {}, retry after {}",
+                           name_of(static_cast<errc>(err.code())),
+                           loses_names() ? "somebody" : context->policy,
+                           caisson::to_text(context->retry_after));
     else
       x.what = to_string(answer.content());
     return x;
@@ -420,8 +257,10 @@ private:
     worker_state_ = std::make_shared<planned_worker::state>();
   std::shared_ptr<planned_worker::state>
     other_state_ = std::make_shared<planned_worker::state>();
+  std::shared_ptr<planned_worker::state>
+    look_state_ = std::make_shared<planned_worker::state>();
   caf::actor worker_;
-  caf::actor alternative_;
+  plan_actors actors_;
   /// From the outside in.
   std::vector<caf::actor> gates_;
   std::map<int, pending_answer> pending_;

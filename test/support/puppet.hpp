@@ -141,6 +141,16 @@ public:
     on_split;
   std::vector<std::string> values;
   std::function<void(env&)> on_change;
+  /// The only setting, with which it goes on in another stack; -1: it has none,
+  /// and does not go on.
+  int number = -1;
+  /// Called when the layer is dropped.
+  std::function<void()> on_end;
+
+  ~puppet_layer() override {
+    if (on_end)
+      on_end();
+  }
 
   // -- implementation of layer ------------------------------------------------
 
@@ -153,8 +163,23 @@ public:
   }
 
   [[nodiscard]] std::vector<field_row> config_rows() const override {
-    return {};
+    if (number < 0)
+      return {};
+    return {{.key = "number", .value = std::to_string(number)}};
   }
+
+  [[nodiscard]] bool is_like(const layer& next) const override {
+    auto* x = dynamic_cast<const puppet_layer*>(&next);
+    return x && number >= 0 && x->number >= 0;
+  }
+
+  void become_like(layer& next, env& e) override {
+    number = static_cast<puppet_layer&>(next).number;
+    if (on_change)
+      on_change(e);
+  }
+
+  void retire() override { machine_.seen.emplace_back("retire"); }
 
   [[nodiscard]] bool handles_content() const override { return has_content; }
 

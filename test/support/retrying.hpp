@@ -11,10 +11,10 @@
 
 namespace caisson::test::retrying {
 
-using host = solo<retrier>;
+using retrier_rig = solo<retrier>;
 
 /// Retries after 10ms, as often as the test likes, whatever was reached.
-inline retrier_config simple() {
+inline retrier_config simple_retrier() {
   retrier_config c;
   c.max_attempts = 1'000;
   c.backoff = schedule::constant(std::chrono::milliseconds(10));
@@ -23,7 +23,7 @@ inline retrier_config simple() {
   return c;
 }
 
-inline call_info with_deadline(const host& h, duration left) {
+inline call_info with_deadline(const retrier_rig& h, duration left) {
   call_info call;
   call.deadline = time_after(h.e.now, left);
   return call;
@@ -38,13 +38,13 @@ inline outcome pushback(duration d) {
 }
 
 /// How long the call is held from now on; fails unless it is held.
-inline duration wait_of(const host& h, call_id id) {
+inline duration wait_of(const retrier_rig& h, call_id id) {
   EXPECT_EQ(h.where(id), place::held);
   return h.calls.at(id).until - h.e.now;
 }
 
 /// Ends an attempt, waits for its backoff and returns how long it was.
-inline duration backoff_after(host& h, call_id id,
+inline duration backoff_after(retrier_rig& h, call_id id,
                               outcome o = worker_failed()) {
   h.finish(id, o);
   auto d = wait_of(h, id);

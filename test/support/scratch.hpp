@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -47,5 +48,11 @@ public:
 private:
   std::filesystem::path path_;
 };
+
+/// What is in a file.
+inline std::string text_of(const std::filesystem::path& path) {
+  std::ifstream in{path};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
 
 } // namespace caisson::test

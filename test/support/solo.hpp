@@ -16,6 +16,20 @@
 
 namespace caisson::test {
 
+/// A call that needs so many permits.
+inline call_info heavy(std::uint32_t permits) {
+  call_info f;
+  f.permits = permits;
+  return f;
+}
+
+/// A call with that key.
+inline call_info of_key(std::string key) {
+  call_info c;
+  c.key = std::move(key);
+  return c;
+}
+
 /// Where a call is.
 enum class place { below, held, rejected, passed, abandoned, redirected };
 
@@ -45,6 +59,7 @@ public:
                      + ">" + std::string{n.to});
       details.emplace_back(n.detail);
       keys.emplace_back(n.key);
+      delays.push_back(n.delay);
     }
     void callback_threw(std::string_view function,
                         std::string_view what) override {
@@ -55,6 +70,8 @@ public:
     std::vector<std::string> told;
     /// What was said besides, of the same events.
     std::vector<std::string> details;
+    /// How long, of the same events.
+    std::vector<duration> delays;
     /// Whose key, of the same events.
     std::vector<std::string> keys;
     std::vector<std::string> threw;

@@ -4,8 +4,10 @@
 
 #include <caisson/canary_layer.hpp>
 #include <caisson/chaos.hpp>
+#include <caisson/degradation_layer.hpp>
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/errc.hpp>
+#include <caisson/feature_layer.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/time.hpp>
 
@@ -32,7 +34,10 @@ enum class layer_kind {
   batcher,
   fallback,
   chaos,
-  canary
+  canary,
+  cache,
+  degradation,
+  feature
 };
 
 /// What a fallback has to offer.
@@ -44,6 +49,20 @@ struct layer_plan {
   std::string name = {};
   texts set = {};
   offer alternatives = offer::value;
+  /// Of those that can: one such policy for each key.
+  bool per_key = false;
+  /// Of a retrier: it asks the verifier before it repeats a call, and waits as
+  /// long as the outcome says.
+  bool looks = false;
+  bool waits_as_told = false;
+  /// Of a cache: some calls set or change what others read.
+  bool writes = false;
+};
+
+/// Whom layers ask besides the worker.
+struct plan_actors {
+  caf::actor alternative = {};
+  caf::actor verifier = {};
 };
 
 /// What the worker says to one attempt.
@@ -64,6 +83,7 @@ struct call_plan {
   /// The instant by which it must be answered; `unlimited`: none.
   duration deadline = unlimited;
   int idempotent = 0;
+  std::int32_t priority = 0;
   std::uint32_t permits = 1;
   /// To its attempts in order; the last one is repeated.
   std::vector<reply_plan> worker = {};
@@ -99,48 +119,110 @@ Config config_of(const layer_plan& x, Config c, problems& found) {
   return c;
 }
 
+/// Adds a policy, or one for each key.
+template <class Policy>
+void add_policy(stack& s, const layer_plan& x, typename Policy::config_type c,
+                problems& found) {
+  if (x.per_key)
+    s.add<keyed<Policy>>(
+      config_of(x, keyed_config<Policy>{std::move(c), {}}, found));
+  else
+    s.add<Policy>(config_of(x, std::move(c), found));
+}
+
+/// Longer for some outcomes than for others; for some it does not say.
+inline std::optional<duration> told_delay(const outcome& o) {
+  if (o.ok || o.code % 3 == 0)
+    return std::nullopt;
+  return duration{7'000'003 * (1 + o.code % 5)};
+}
+
+inline void add_retrier(stack& s, const layer_plan& x,
+                        const caf::actor& verifier, problems& found) {
+  retrier_config c{
+    .backoff = schedule::constant(std::chrono::milliseconds(10))};
+  if (x.waits_as_told)
+    c.delay_of = told_delay;
+  if (x.looks)
+    s.retrier(config_of(x, std::move(c), found), verifying::by(verifier));
+  else
+    add_policy<retrier>(s, x, std::move(c), found);
+}
+
+/// Without writes, calls with the same key get the same answer. Otherwise one
+/// in three sets what is read, one in three changes it, and the rest read it.
+inline cache_forms forms_of(const layer_plan& x) {
+  if (!x.writes)
+    return {};
+  auto part = [](const caf::message& content, int n) {
+    auto* id = portable::get_if<int>(content);
+    return id && *id % 3 == n ? std::optional{fmt::format("k{}", *id % 2)}
+                              : std::nullopt;
+  };
+  cache_forms forms;
+  forms.key = [=](const caf::message& m) { return part(m, 0); };
+  forms.invalidates = [=](const caf::message& m) { return part(m, 1); };
+  forms.write = [=](const caf::message& m) -> std::optional<cached_write> {
+    auto key = part(m, 2);
+    if (!key)
+      return std::nullopt;
+    return cached_write{*key, caf::make_message(m.get_as<int>(0) * 100),
+                        caf::make_message(-2)};
+  };
+  return forms;
+}
+
+inline void add_fallback(stack& s, const layer_plan& x,
+                         const caf::actor& alternative_actor, problems& found) {
+  std::vector<alternative> chain;
+  if (x.alternatives != offer::value)
+    chain.push_back(alternative::ask(alternative_actor));
+  if (x.alternatives != offer::actor)
+    chain.push_back(alternative::answer(-1));
+  s.fallback(std::move(chain), config_of(x, fallback_config{}, found));
+}
+
 /// Adds the layer to `s`. Nothing is drawn at random in it.
 inline problems add_layer(stack& s, const layer_plan& x,
-                          const caf::actor& alternative_actor) {
+                          const plan_actors& actors) {
   problems found;
   switch (x.kind) {
     case layer_kind::deadline:
-      s.deadline(config_of(x, deadline_config{}, found));
+      add_policy<deadline>(s, x, {}, found);
       break;
     case layer_kind::semaphore:
-      s.semaphore(config_of(x, semaphore_config{}, found));
+      add_policy<semaphore>(s, x, {}, found);
       break;
     case layer_kind::limiter:
-      s.limiter(config_of(x, limiter_config{}, found));
+      add_policy<limiter>(s, x, {}, found);
       break;
     case layer_kind::breaker:
-      s.breaker(config_of(
-        x, breaker_config{.open = schedule::constant(std::chrono::seconds(1))},
-        found));
+      add_policy<breaker>(
+        s, x, {.open = schedule::constant(std::chrono::seconds(1))}, found);
       break;
     case layer_kind::retrier:
-      s.retrier(config_of(x,
-                          retrier_config{.backoff = schedule::constant(
-                                           std::chrono::milliseconds(10))},
-                          found));
+      add_retrier(s, x, actors.verifier, found);
       break;
     case layer_kind::batcher:
       s.batcher(config_of(x, batcher_config{}, found));
       break;
-    case layer_kind::fallback: {
-      std::vector<alternative> chain;
-      if (x.alternatives != offer::value)
-        chain.push_back(alternative::ask(alternative_actor));
-      if (x.alternatives != offer::actor)
-        chain.push_back(alternative::answer(-1));
-      s.fallback(std::move(chain), config_of(x, fallback_config{}, found));
+    case layer_kind::fallback:
+      add_fallback(s, x, actors.alternative, found);
       break;
-    }
     case layer_kind::chaos:
-      s.add<chaos>(config_of(x, chaos_config{}, found));
+      add_policy<chaos>(s, x, {}, found);
       break;
     case layer_kind::canary:
-      s.add<canary>(config_of(x, canary_config{}, found), alternative_actor);
+      s.add<canary>(config_of(x, canary_config{}, found), actors.alternative);
+      break;
+    case layer_kind::cache:
+      s.cache(config_of(x, cache_config{}, found), forms_of(x));
+      break;
+    case layer_kind::degradation:
+      s.add<degradation>(config_of(x, degradation_config{}, found));
+      break;
+    case layer_kind::feature:
+      s.add<feature>(config_of(x, feature_config{}, found));
       break;
   }
   return found;
@@ -156,14 +238,20 @@ inline std::string to_text(const texts& set) {
 }
 
 inline std::string to_text(const layer_plan& x) {
-  constexpr const char* kinds[] = {"deadline", "semaphore", "limiter",
-                                   "breaker",  "retrier",   "batcher",
-                                   "fallback", "chaos",     "canary"};
+  constexpr const char* kinds[] = {
+    "deadline", "semaphore", "limiter", "breaker", "retrier",     "batcher",
+    "fallback", "chaos",     "canary",  "cache",   "degradation", "feature"};
   constexpr const char* offers[] = {"value", "actor", "actor, value"};
   auto text = fmt::format("{} {} {}", x.name, kinds[static_cast<int>(x.kind)],
                           to_text(x.set));
   if (x.kind == layer_kind::fallback)
     text += fmt::format(" [{}]", offers[static_cast<int>(x.alternatives)]);
+  for (auto [is_set, name] :
+       {std::pair{x.per_key, "per key"}, std::pair{x.looks, "looks"},
+        std::pair{x.waits_as_told, "waits as told"},
+        std::pair{x.writes, "writes"}})
+    if (is_set)
+      text += fmt::format(", {}", name);
   return text;
 }
 
@@ -218,10 +306,11 @@ inline std::string to_text(const stack_plan& p) {
   constexpr const char* marks[] = {"", ", idempotent", ", not idempotent"};
   for (const auto& x : p.calls)
     out += fmt::format(
-      "call {} at {}{}{}{}: {} | {}\n", x.id, caisson::to_text(x.at),
+      "call {} at {}{}{}{}, priority {}: {} | {}\n", x.id,
+      caisson::to_text(x.at),
       x.deadline == unlimited ? "" : ", until " + caisson::to_text(x.deadline),
       marks[x.idempotent],
-      x.permits == 1 ? "" : fmt::format(", permits {}", x.permits),
+      x.permits == 1 ? "" : fmt::format(", permits {}", x.permits), x.priority,
       to_text(x.worker), to_text(x.alternative));
   for (const auto& x : p.acts)
     out += to_text(x) + "\n";

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +22,16 @@ inline scripted_worker::script doubles() {
   return scripted_worker::on<int>([](int x) { return x * 2; });
 }
 
-/// Parameter 0: FIFO; n > 0: random order with seed n. A failing test prints
-/// its parameter.
-class world_test : public testing::TestWithParam<int> {
+/// A world in one order of messages: FIFO if the number is 0, else drawn with
+/// it as the seed. After `clean_up` nothing is left in it.
+class ordered_world {
 protected:
-  world_test()
-    : world(GetParam() == 0 ? std::optional<std::uint64_t>{}
-                            : std::optional<std::uint64_t>{
-                              static_cast<std::uint64_t>(GetParam())}) {}
+  explicit ordered_world(int order)
+    : world(order == 0 ? std::optional<std::uint64_t>{}
+                       : std::optional<std::uint64_t>{
+                         static_cast<std::uint64_t>(order)}) {}
 
-  void TearDown() override {
+  void clean_up() {
     for (auto& x : std::exchange(owned, {}))
       world.kill(x);
     world.run_until_idle();
@@ -74,6 +76,14 @@ protected:
 
   virtual_time world;
   std::vector<caf::actor> owned;
+};
+
+/// The parameter is the order. A failing test prints it.
+class world_test : protected ordered_world, public testing::TestWithParam<int> {
+protected:
+  world_test() : ordered_world(GetParam()) {}
+
+  void TearDown() override { clean_up(); }
 };
 
 /// FIFO and seven random orders.

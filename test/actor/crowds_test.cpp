@@ -1,0 +1,210 @@
+// Up to a hundred thousand calls in one gate that end together: each has one
+// answer, nothing is left of them, and it takes a few messages for each.
+#include "support/at_rest.hpp"
+#include "support/local_proxy.hpp"
+#include "support/reply_situations.hpp"
+#include "support/world.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <ostream>
+#include <set>
+#include <tuple>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+constexpr int crowd = 100'000;
+// Where there are many of them: enough that what is quadratic takes too long.
+constexpr int small_crowd = 10'000;
+
+// Keeps all requests until it is told to answer them.
+class keeper final : public caf::event_based_actor {
+public:
+  using caf::event_based_actor::event_based_actor;
+  caf::behavior make_behavior() override {
+    return {[this](int) -> caf::result<int> {
+              kept_.push_back(make_response_promise<int>());
+              return kept_.back();
+            },
+            [this](const std::string&) {
+              for (auto& x : kept_)
+                x.deliver(1);
+              kept_.clear();
+            }};
+  }
+  void on_exit() override { kept_.clear(); }
+
+private:
+  std::vector<caf::typed_response_promise<int>> kept_;
+};
+
+struct crowd_actors {
+  caf::actor worker;
+  caf::actor second;
+  caf::actor gate;
+};
+
+// What all the calls are doing.
+struct crowd_place {
+  std::string name;
+  std::function<stack(const crowd_actors&)> policies;
+  // How many of them go down to somebody, if there are so many.
+  int sent = crowd;
+};
+
+std::ostream& operator<<(std::ostream& out, const crowd_place& x) {
+  return out << x.name;
+}
+
+std::vector<crowd_place> crowd_places() {
+  return {
+    {"loading a cold key",
+     [](auto&) { return stack{}.cache({}, situations::one_key()); }, 1},
+    {"loading keys of their own",
+     [](auto&) {
+       return stack{}.cache({}, cache_forms::keyed_by<int>(
+                                  [](int x) { return std::to_string(x); }));
+     }},
+    {"met by silence",
+     [](auto&) {
+       return stack{}.add<chaos>(situations::only(&chaos_config::silence_rate));
+     },
+     0},
+    {"waiting for a permit of a key",
+     [](auto&) {
+       return stack{}.add<keyed<semaphore>>(
+         {{.permits = 1, .max_waiters = 1'000}});
+     },
+     1'000},
+    {"with a policy each",
+     [](auto&) {
+       return stack{}.add<keyed<retrier>>(
+         {{.max_attempts = 1}, {.max_keys = 1'000}});
+     }},
+    {"with the canary",
+     [](const crowd_actors& x) {
+       return stack{}.add<canary>(situations::all_calls(), x.second);
+     }},
+    {"being looked at", [](const crowd_actors& x) {
+       return stack{}
+         .retrier({.verify_timeout = 20s}, verifying::by(x.second))
+         .deadline({.timeout = 5s});
+     }}};
+}
+
+// How they end.
+struct crowd_ending {
+  std::string name;
+  std::function<void(virtual_time&, const crowd_actors&)> run;
+};
+
+std::ostream& operator<<(std::ostream& out, const crowd_ending& x) {
+  return out << x.name;
+}
+
+std::vector<crowd_ending> crowd_endings() {
+  return {
+    {"their deadline passes", [](auto&, auto&) {}},
+    {"the others answer",
+     [](virtual_time& world, const crowd_actors& x) {
+       world.send(x.second, "go on");
+       world.send(x.worker, "go on");
+     }},
+    {"the others die",
+     [](virtual_time& world, const crowd_actors& x) {
+       caf::anon_send_exit(x.second, caf::exit_reason::kill);
+       world.kill(x.worker);
+     }},
+    {"the gate is stopped",
+     [](virtual_time& world, const crowd_actors& x) {
+       stop_gate(x.gate);
+       world.run_until_idle();
+     }},
+  };
+}
+
+class crowds_test : public testing::TestWithParam<
+                      std::tuple<crowd_place, crowd_ending, host_kind, int>> {};
+
+INSTANTIATE_TEST_SUITE_P(
+  crowds, crowds_test,
+  testing::Combine(testing::ValuesIn(crowd_places()),
+                   testing::Values(crowd_endings().front()),
+                   testing::Values(host_kind::gate), testing::Values(crowd)));
+
+INSTANTIATE_TEST_SUITE_P(small_crowds, crowds_test,
+                         testing::Combine(testing::ValuesIn(crowd_places()),
+                                          testing::ValuesIn(crowd_endings()),
+                                          testing::Values(host_kind::gate,
+                                                          host_kind::local),
+                                          testing::Values(small_crowd)));
+
+TEST_P(crowds_test, all_have_one_answer) {
+  const auto& [where, how, host, calls] = GetParam();
+  virtual_time world;
+  crowd_actors x;
+  x.worker = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
+  x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
+  x.gate = spawn_host(host, world, x.worker, where.policies(x));
+  world.run_until_idle();
+  auto before = world.handled();
+  auto deadline = world.now() + 20s;
+  std::vector<pending_answer> answers;
+  answers.reserve(static_cast<std::size_t>(calls));
+  for (int i = 0; i < calls; ++i)
+    answers.push_back(world.user().request(
+      x.gate, wrap(i).by(deadline).key(std::to_string(i % 1'000))));
+  world.run_until_idle();
+  world.advance(6s);
+  how.run(world, x);
+  world.advance(14s);
+  // Each comes and goes, up to three times: call, attempt, look.
+  EXPECT_LE(world.handled() - before, 10u * static_cast<unsigned>(calls));
+  for (auto& a : answers)
+    ASSERT_EQ(a.count(), 1u);
+  if (!portable::is_down(x.gate)) {
+    auto s = world.request(x.gate, get_status{}).value<status>();
+    EXPECT_GE(s.metric("attempts"), std::min(where.sent, calls));
+    world.advance(1h);
+    expect_at_rest(world.request(x.gate, get_status{}).value<status>());
+  }
+  for (auto* actor : {&x.gate, &x.worker, &x.second})
+    world.kill(*actor);
+  EXPECT_EQ(world.timers(), 0u);
+  EXPECT_EQ(world.actors(), 0u);
+}
+
+// What is acknowledged is one message for each key.
+TEST(crowd_of_writes, is_one_message_for_each_key) {
+  virtual_time world;
+  scripted_worker w{world};
+  cache_forms forms;
+  forms.write = [](const caf::message& x) -> std::optional<cached_write> {
+    auto n = x.get_as<int>(0);
+    return cached_write{std::to_string(n % 1'000), x, caf::make_message(true)};
+  };
+  auto g = spawn_gate(world, w.handle(), stack{}.cache({}, forms));
+  std::vector<pending_answer> answers;
+  for (int i = 0; i < crowd; ++i)
+    answers.push_back(world.user().request(g, i));
+  world.run_until_idle();
+  for (auto& a : answers)
+    ASSERT_TRUE(a.ok());
+  world.advance(10s);
+  // Those that get no answer are few.
+  EXPECT_LE(w.count(), 20u);
+  w.become(scripted_worker::always(1));
+  world.advance(1min);
+  EXPECT_LE(w.count(), 1'020u);
+  expect_at_rest(world.request(g, get_status{}).value<status>());
+  world.kill(g);
+  world.kill(w.handle());
+  EXPECT_EQ(world.timers(), 0u);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -3,11 +3,17 @@
 #   OUT      the source to write
 #   HTML     the directory with page.html, style.css and the scripts
 #   SCRIPTS  names of the scripts in their order, separated by blanks
+#   SWEEP, SWEEP_SCRIPTS  the same of the page of a sweep
 #   LIBRARY, LIBRARY_STYLE  files of the plotting library
 
-separate_arguments(scripts UNIX_COMMAND "${SCRIPTS}")
-list(TRANSFORM scripts PREPEND ${HTML}/)
-list(TRANSFORM scripts APPEND .js)
+function(paths_of names directory result)
+  separate_arguments(paths UNIX_COMMAND "${names}")
+  list(TRANSFORM paths PREPEND ${directory}/)
+  list(TRANSFORM paths APPEND .js)
+  set(${result} ${paths} PARENT_SCOPE)
+endfunction()
+paths_of("${SCRIPTS}" ${HTML} scripts)
+paths_of("${SWEEP_SCRIPTS}" ${SWEEP} sweep_scripts)
 
 set(text "// Written by cmake/caisson_embed.cmake.\n"
   "#include <sim/report/html_parts.hpp>\n\n"
@@ -34,6 +40,9 @@ endfunction()
 embed(page ${HTML}/page.html)
 embed(style ${HTML}/style.css)
 embed(script ${scripts})
+embed(sweep_page ${SWEEP}/page.html)
+embed(sweep_style ${SWEEP}/style.css)
+embed(sweep_script ${sweep_scripts})
 embed(library ${LIBRARY})
 embed(library_style ${LIBRARY_STYLE})
 

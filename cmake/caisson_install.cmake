@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/caisson)
 
 # Each library has its targets file, so that those that are not asked for need
 # not have their dependencies installed.
-foreach(name IN ITEMS runtime actors config metrics tls)
+foreach(name IN ITEMS runtime actors config metrics http redis postgres tls)
   if(TARGET caisson_${name})
     install(TARGETS caisson_${name} EXPORT caisson_${name}
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -17,9 +17,11 @@ foreach(name IN ITEMS runtime actors config metrics tls)
 endforeach()
 
 set(left_out)
-if(NOT TARGET caisson_metrics)
-  set(left_out PATTERN metrics EXCLUDE)
-endif()
+foreach(name IN ITEMS metrics http redis postgres)
+  if(NOT TARGET caisson_${name})
+    list(APPEND left_out PATTERN ${name} EXCLUDE)
+  endif()
+endforeach()
 install(DIRECTORY runtime/caisson actors/caisson
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
   ${left_out})
@@ -34,5 +36,6 @@ install(FILES
   ${PROJECT_BINARY_DIR}/caissonConfig.cmake
   ${PROJECT_BINARY_DIR}/caissonConfigVersion.cmake
   cmake/caisson_find_caf.cmake
+  cmake/caisson_find_clients.cmake
   DESTINATION ${package_dir})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -217,6 +217,12 @@ stack roomy_stack() {
     .semaphore({.permits = 100'000});
 }
 
+// Answers every query but the first.
+stack cached() {
+  return stack{}.cache({.ttl = 24h}, cache_forms::keyed_by<query>(
+                                       [](const query& q) { return q.text; }));
+}
+
 std::vector<subject> subjects() {
   auto through = [](stack s) {
     return [s](caf::actor_system& sys, const caf::actor& w) {
@@ -233,6 +239,7 @@ std::vector<subject> subjects() {
      [](caf::actor_system&, const caf::actor& w) {
        return route{w, stack{}.breaker(), true};
      }},
+    {"local, answered by a cache", local(cached())},
     {"empty gate", through(stack{})},
     {"deadline", through(stack{}.deadline({.timeout = 10s}))},
     {"retrier", through(stack{}.retrier({.idempotent = true}))},
@@ -241,6 +248,7 @@ std::vector<subject> subjects() {
      through(stack{}.limiter({.rate = 1'000'000'000, .burst = 1'000'000}))},
     {"semaphore", through(stack{}.semaphore({.permits = 100'000}))},
     {"fallback", through(stack{}.fallback({alternative::answer(1)}))},
+    {"answered by a cache", through(cached())},
     {"fused stack of five", through(roomy_stack())},
     {"five chained gates",
      [](caf::actor_system& sys, const caf::actor& w) {
@@ -257,7 +265,7 @@ std::vector<subject> subjects() {
 void print_times(caf::actor_system& sys, std::size_t rounds, std::size_t total,
                  const std::string& only) {
   auto w = sys.spawn<echo>();
-  fmt::print("| {:22} | {:>20} | {:>20} | {:>20} |\n"
+  fmt::print("| {:26} | {:>20} | {:>20} | {:>20} |\n"
              "| --- | --- | --- | --- |\n",
              "in flight", "1", "16", "256");
   std::vector<std::size_t> windows{1, 16, 256};
@@ -289,7 +297,7 @@ void print_times(caf::actor_system& sys, std::size_t rounds, std::size_t total,
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    fmt::print("| {:22} |", all[i].name);
+    fmt::print("| {:26} |", all[i].name);
     for (std::size_t k = 0; k < windows.size(); ++k)
       fmt::print(" {:>10.0f} ns {:>5.2f}x |", ns[i][k], ratio[i][k]);
     fmt::print("\n");

@@ -1,10 +1,18 @@
 // The policies without the actor: what a decision costs.
+#include <caisson/canary.hpp>
+#include <caisson/chaos.hpp>
+#include <caisson/degradation.hpp>
 #include <caisson/detail/timer_queue.hpp>
+#include <caisson/feature.hpp>
+#include <caisson/histogram.hpp>
 #include <caisson/stack.hpp>
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -32,12 +40,16 @@ void admit_and_settle(benchmark::State& state, policy& p) {
   for (auto _ : state) {
     e.now += 1us;
     auto d = p.admit(x.call, x.notes, e);
-    benchmark::DoNotOptimize(d);
     auto o = outcome::success();
-    auto s = p.settle(x.call, x.notes, o, e);
+    if (d.what == decision::kind::pass) {
+      auto s = p.settle(x.call, x.notes, o, e);
+      benchmark::DoNotOptimize(s);
+    } else {
+      p.abandon(x.call, x.notes, o, false, e);
+    }
     x.call.deadline = never;
-    benchmark::DoNotOptimize(s);
-    benchmark::DoNotOptimize(p.wakeup());
+    if (p.wakeup() <= e.now)
+      p.wake(e);
   }
 }
 
@@ -66,6 +78,13 @@ void breaker_machine(benchmark::State& state, breaker_trip trip) {
 BENCHMARK_CAPTURE(breaker_machine, consecutive, breaker_trip::consecutive);
 BENCHMARK_CAPTURE(breaker_machine, rate_by_count, breaker_trip::rate_by_count);
 BENCHMARK_CAPTURE(breaker_machine, rate_by_time, breaker_trip::rate_by_time);
+BENCHMARK_CAPTURE(breaker_machine, score, breaker_trip::score);
+
+void breaker_with_slow_calls(benchmark::State& state) {
+  breaker p{{.trip = breaker_trip::rate_by_time, .slow_call = 1s}};
+  admit_and_settle(state, p);
+}
+BENCHMARK(breaker_with_slow_calls);
 
 void retrier_machine(benchmark::State& state) {
   retrier p{{.max_attempts = 3}};
@@ -105,6 +124,96 @@ void batcher_machine(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(n));
 }
 BENCHMARK(batcher_machine);
+
+void chaos_machine(benchmark::State& state) {
+  chaos p{{.enabled = true,
+           .error_rate = 0,
+           .latency_rate = 0,
+           .outcome_rate = 0,
+           .silence_rate = 1e-12}};
+  admit_and_settle(state, p);
+}
+BENCHMARK(chaos_machine);
+
+void degradation_machine(benchmark::State& state) {
+  degradation p{{}};
+  admit_and_settle(state, p);
+}
+BENCHMARK(degradation_machine);
+
+void feature_machine(benchmark::State& state) {
+  feature p{{}};
+  p.watch(std::make_shared<feature_board>());
+  admit_and_settle(state, p);
+}
+BENCHMARK(feature_machine);
+
+// Nearly all calls go to the baseline.
+void canary_machine(benchmark::State& state) {
+  canary p{{.stages = {1e-6}}};
+  admit_and_settle(state, p);
+}
+BENCHMARK(canary_machine);
+
+// -- caches -------------------------------------------------------------------
+
+cache_content texts() {
+  cache_content out;
+  out.keep = [](const void*) {
+    static const auto kept = std::make_shared<const std::string>("kept");
+    return kept;
+  };
+  return out;
+}
+
+// A call that the cache answers, by one of that many keys.
+void cache_hit(benchmark::State& state) {
+  bench_env e;
+  cache p{{.ttl = 24h, .max_entries = 1'000'000}, texts()};
+  std::vector<call_info> calls(static_cast<std::size_t>(state.range(0)));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    calls[i].id = i + 1;
+    calls[i].key = "key " + std::to_string(i);
+    p.preheat(calls[i].key, std::make_shared<const std::string>("kept"), e);
+  }
+  slot notes;
+  std::size_t at = 0;
+  for (auto _ : state) {
+    e.now += 1us;
+    auto& call = calls[at];
+    at = (at + 7919) % calls.size();
+    p.look_at({});
+    p.admit(call, notes, e);
+    benchmark::DoNotOptimize(p.value(e.actions.back().index));
+    auto o = outcome::success();
+    auto s = p.settle(call, notes, o, e);
+    benchmark::DoNotOptimize(s);
+    e.actions.clear();
+  }
+}
+BENCHMARK(cache_hit)->Arg(1)->Arg(10'000)->Arg(1'000'000);
+
+// A call that goes to the worker, and whose answer is kept.
+void cache_miss(benchmark::State& state) {
+  bench_env e;
+  cache p{{.ttl = 1ms, .single_flight = false}, texts()};
+  call_info call;
+  call.id = 1;
+  call.key = "key";
+  slot notes;
+  auto answer = std::make_shared<const std::string>("kept");
+  for (auto _ : state) {
+    e.now += 2ms;
+    p.look_at({});
+    p.admit(call, notes, e);
+    auto o = outcome::success();
+    o.from_worker = true;
+    o.reply = answer.get();
+    auto s = p.settle(call, notes, o, e);
+    benchmark::DoNotOptimize(s);
+  }
+}
+BENCHMARK(cache_miss);
 
 void rejection_by_an_open_breaker(benchmark::State& state) {
   breaker p{{.threshold = 1, .open = schedule::constant(1h)}};
@@ -156,6 +265,18 @@ void timer_fire_and_set(benchmark::State& state) {
   }
 }
 BENCHMARK(timer_fire_and_set)->Arg(10)->Arg(1'000'000);
+
+// What measuring a duration costs: a gate does it three times a call at most.
+void histogram_record(benchmark::State& state) {
+  wide_histogram h;
+  duration d = 1us;
+  for (auto _ : state) {
+    h.record(d);
+    d = d < 1s ? d + 977ns : 1us;
+    benchmark::DoNotOptimize(h);
+  }
+}
+BENCHMARK(histogram_record);
 
 } // namespace
 } // namespace caisson

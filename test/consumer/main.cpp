@@ -4,6 +4,15 @@
 #ifdef WITH_METRICS
 #include <caisson/metrics/server.hpp>
 #endif
+#ifdef WITH_HTTP
+#include <caisson/http/front.hpp>
+#endif
+#ifdef WITH_REDIS
+#include <caisson/redis/client.hpp>
+#endif
+#ifdef WITH_POSTGRES
+#include <caisson/postgres/client.hpp>
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -31,6 +40,17 @@ int main() {
   auto guarded = caisson::spawn_gate(
     system, system.spawn(doubler),
     caisson::stack{}.breaker().default_deadline(5s));
+
+#ifdef WITH_HTTP
+  caisson::http_front front{system, guarded};
+  std::printf("HTTP is served: %s\n", front.port() > 0 ? "yes" : "no");
+#endif
+#ifdef WITH_REDIS
+  (void)caisson::redis_worker({});
+#endif
+#ifdef WITH_POSTGRES
+  (void)caisson::postgres_worker({});
+#endif
 
   std::int32_t answer = 0;
   caf::scoped_actor self{system};

@@ -1,5 +1,5 @@
-"""Opens reports of `caisson run --html` in a headless Chromium and looks at
-them as a reader does; see test/report_page."""
+"""Opens pages of `caisson run --html` and `caisson sweep --html` in a headless
+Chromium and looks at them as a reader does; see test/report_page."""
 
 import json
 import math
@@ -10,6 +10,7 @@ import tempfile
 import time
 
 from chromium import Chromium
+from sweep_page import check_sweeps
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -348,6 +349,7 @@ def main():
         check_looks(page, folder / "shop.html")
         check_empty(page, folder)
         check_long(page, caisson, folder)
+        check_sweeps(check, page, caisson, folder)
         if target:
             pathlib.Path(target).mkdir(parents=True, exist_ok=True)
             pictures(page, folder, pathlib.Path(target))

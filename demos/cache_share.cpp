@@ -23,7 +23,7 @@ namespace {
 constexpr int seeds = 20;
 constexpr std::int32_t calls = 300;
 
-/// A cache, and whether there is somebody to ask after it.
+/// A cache, and whether there is another alternative after it.
 struct setting {
   std::string_view name;
   /// How long the cache takes for a call, by a uniform number.
@@ -36,7 +36,8 @@ const setting hangs{"it hangs, and a replica is next",
                     true};
 const setting slow{
   "it is slow, and the last one",
-  [](double u) { return caisson::scaled(duration{200ms}, 0.5 + u); }, false};
+  [](double u) { return caisson::duration_times(duration{200ms}, 0.5 + u); },
+  false};
 
 /// Means over the calls of one run.
 struct result {
@@ -79,7 +80,7 @@ result play(const setting& s, double share, std::uint64_t seed) {
   result out;
   for (auto& [at, answer] : sent) {
     out.good += answer.ok() ? 1.0 / calls : 0;
-    out.seconds += caisson::seconds(answer.at() - at) / calls;
+    out.seconds += caisson::to_seconds(answer.at() - at) / calls;
   }
   auto asked = prices.count() + cache.count() + replica.count();
   out.asked = static_cast<double>(asked) / calls;

@@ -1,4 +1,4 @@
-// A shop that leaves its extras out while it is not well.
+// A shop that leaves its extras out while it is overloaded.
 #include "story.hpp"
 
 #include <caisson/degradation_layer.hpp>

@@ -1,4 +1,5 @@
-// Answers for a worker that fails: an old price from a cache, or else a word.
+// Answers for a worker that fails: an old price from a cache, or else a fixed
+// text.
 #include "story.hpp"
 
 #include <caisson/gate.hpp>

@@ -55,11 +55,11 @@ int main() {
   story.tell("without a gate, teapot:  {}", ask(system, worker, "teapot"));
 
   // The type is the worker's, so whatever takes a shop takes the gate.
-  shop guarded = caisson::guard(system, worker,
-                                caisson::stack{"shop gate"}
-                                  .deadline({.timeout = 2s})
-                                  .breaker({.threshold = 5})
-                                  .semaphore({.permits = 20}));
+  shop guarded = caisson::spawn_guard(system, worker,
+                                      caisson::stack{"shop gate"}
+                                        .deadline({.timeout = 2s})
+                                        .breaker({.threshold = 5})
+                                        .semaphore({.permits = 20}));
   auto price = ask(system, guarded, "teapot");
   story.tell("through it, teapot:      {}", price);
   story.check(price == "1250", "the worker's answer comes back");

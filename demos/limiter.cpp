@@ -1,4 +1,5 @@
-// Paces calls: three at once, then ten a second; the rest hear when to come.
+// Paces calls: three at once, then ten a second; the others are told when to
+// retry.
 #include "story.hpp"
 
 #include <caisson/gate.hpp>

@@ -10,6 +10,7 @@
 
 using namespace std::chrono_literals;
 
+// [shop]
 /// Asks for prices by itself, through policies of its own.
 class shop final : public caf::event_based_actor {
 public:
@@ -41,6 +42,7 @@ private:
   demo::story* story_;
   caisson::local_gate<> prices_;
 };
+// [/shop]
 
 int main() {
   caisson::virtual_time world;

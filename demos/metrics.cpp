@@ -1,4 +1,4 @@
-// Serves the metrics of four gates while what is behind them has a bad day.
+// Serves the metrics of four gates while their workers fail in various ways.
 //
 //   metrics [--address HOST:PORT] [--seconds N]
 //

@@ -1,4 +1,4 @@
-// Lends two licences by acquire and release; who crashes gives his one back.
+// Lends two licences by acquire and release; a crash releases one, too.
 #include "story.hpp"
 
 #include <caisson/gate.hpp>

@@ -60,7 +60,7 @@ std::string pay(caisson::stack s) {
   world.advance(5s);
   return fmt::format("{} paid at the third attempt, after {:.3f} s",
                      demo::text_of(answer),
-                     caisson::seconds(answer.at() - start));
+                     caisson::to_seconds(answer.at() - start));
 }
 
 } // namespace

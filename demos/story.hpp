@@ -55,7 +55,8 @@ public:
   void tell(fmt::format_string<Ts...> text, Ts&&... xs) {
     auto line = fmt::format(text, std::forward<Ts>(xs)...);
     if (world_)
-      fmt::print("{:7.3f} s  {}\n", caisson::seconds(world_->elapsed()), line);
+      fmt::print("{:7.3f} s  {}\n", caisson::to_seconds(world_->elapsed()),
+                 line);
     else
       fmt::print("{}\n", line);
     // Several processes may write to the same place.

@@ -199,7 +199,8 @@ int main(int argc, char** argv) {
   story.tell("{} calls, {} answered once", sum.asked, sum.answered_once);
   story.tell("of {} the server saw {:.1f} s at most and {:.1f} s at least",
              caisson::to_text(caller::patience),
-             caisson::seconds(sum.most_left), caisson::seconds(sum.least_left));
+             caisson::to_seconds(sum.most_left),
+             caisson::to_seconds(sum.least_left));
 
   story.check(sum.answered_once == sum.asked, "each call has one answer");
   story.check(sum.results["repeatable: ok"] == sum.asked / 3,

@@ -349,8 +349,9 @@ private:
     std::vector<metric> all;
     real_.policy.list_metrics(all);
     for (const auto& m : all)
-      if (!m.gauge)
-        RC_ASSERT(naive_.counted[std::string{m.name}] == m.value);
+      if (std::string name{m.name}; !m.gauge)
+        RC_ASSERT(std::pair(name, naive_.counted[name])
+                  == std::pair(name, m.value));
     RC_ASSERT(real_.count("entries")
               == static_cast<std::int64_t>(naive_.answers.size()));
     RC_ASSERT(real_.count("entries")

@@ -126,8 +126,10 @@ public:
   void drop(call_id id) {
     abandon(id);
     for (std::uint64_t n = 1; n <= e.children.size(); ++n) {
-      auto& parents = e.children[n - 1].parents;
-      if (std::erase(parents, id) != 0 && parents.empty() && !ended_[n])
+      auto& child = e.children[n - 1];
+      // One that was started without parents goes on.
+      if (std::erase(child.parents, id) != 0 && child.parents.empty()
+          && child.started_by == 0 && !ended_[n])
         end(n, outcome::failure(errc::cancelled, false), "");
     }
   }

@@ -1,7 +1,7 @@
 #include <sim/command/cli_explore.hpp>
 
 #include <sim/command/cli_parts.hpp>
-#include <sim/explore/fault_texts.hpp>
+#include <sim/scenario/faults.hpp>
 
 #include <caisson/settings.hpp>
 

@@ -67,30 +67,6 @@ std::string what_happens(const fault_config& f) {
 
 } // namespace
 
-std::string_view fault_name(fault_kind kind) {
-  switch (kind) {
-    case fault_kind::slow:
-      return "slow";
-    case fault_kind::errors:
-      return "errors";
-    case fault_kind::stall:
-      return "stall";
-    case fault_kind::crash:
-      return "crash";
-    case fault_kind::capacity:
-      return "capacity";
-    case fault_kind::flush:
-      return "flush";
-    case fault_kind::partition:
-      return "partition";
-    case fault_kind::loss:
-      return "loss";
-    case fault_kind::delay:
-      return "delay";
-  }
-  return "unknown";
-}
-
 setting fault_setting(const fault_config& f) {
   entry_list out;
   out.add("kind", std::string{fault_name(f.kind)});

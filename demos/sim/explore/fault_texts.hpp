@@ -6,13 +6,9 @@
 #include <caisson/setting.hpp>
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace caisson::sim {
-
-/// `slow`, `partition`, …
-[[nodiscard]] std::string_view fault_name(fault_kind kind);
 
 /// An entry of `[[fault]]` that reads back to the same. Of faults at planned
 /// times.

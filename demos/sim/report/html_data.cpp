@@ -7,7 +7,6 @@
 #include <sim/report/text.hpp>
 #include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/faults.hpp>
-#include <sim/scenario/fields.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/world/message_faults.hpp>
 #include <sim/world/world_plan.hpp>
@@ -28,8 +27,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 std::string fault_text(const fault_config& f) {
-  std::string name{
-    enum_names<fault_kind>::value[static_cast<std::size_t>(f.kind)]};
+  auto name = std::string{fault_name(f.kind)};
   switch (f.kind) {
     case fault_kind::slow:
       return fmt::format("{} ×{:.4g}", name, f.factor);
@@ -73,8 +71,7 @@ json faults_of(const world_plan& plan, std::uint64_t seed) {
   auto out = json::array();
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
     const auto& f = arm.faults[i];
-    auto kind = static_cast<std::size_t>(f.kind);
-    json fault{{"kind", enum_names<fault_kind>::value[kind]},
+    json fault{{"kind", fault_name(f.kind)},
                {"target", replica_target_in(f.target).service}};
     for (const auto& x : all_fault_times(arm, i, seed)) {
       fault["at"] = to_seconds(x.at);

@@ -82,30 +82,6 @@ std::string arm_line(const arm_result& r, const scale& x, bool ascii) {
 
 // -- faults -------------------------------------------------------------------
 
-std::string_view kind_name(fault_kind kind) {
-  switch (kind) {
-    case fault_kind::slow:
-      return "slow";
-    case fault_kind::errors:
-      return "errors";
-    case fault_kind::stall:
-      return "stall";
-    case fault_kind::crash:
-      return "crash";
-    case fault_kind::capacity:
-      return "capacity";
-    case fault_kind::flush:
-      return "flush";
-    case fault_kind::partition:
-      return "partition";
-    case fault_kind::loss:
-      return "loss";
-    case fault_kind::delay:
-      return "delay";
-  }
-  return "fault";
-}
-
 struct fault_mark {
   std::string label;
   std::string line;
@@ -117,7 +93,7 @@ struct fault_mark {
 fault_mark mark_of(const arm_config& arm, std::size_t index, std::uint64_t seed,
                    const scale& x, bool ascii) {
   const auto& f = arm.faults[index];
-  fault_mark out{.label = fmt::format("{} {}", kind_name(f.kind), place_of(f)),
+  fault_mark out{.label = fmt::format("{} {}", fault_name(f.kind), place_of(f)),
                  .line = {}};
   std::size_t drawn = 0;
   for (const auto& time : all_fault_times(arm, index, seed)) {

@@ -1,7 +1,7 @@
 #include <sim/report/trace_arm.hpp>
 
 #include <sim/report/trace_lanes.hpp>
-#include <sim/scenario/fields.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/world/run_details.hpp>
 #include <sim/world/world_plan.hpp>
 
@@ -313,9 +313,8 @@ private:
       for (const auto* f : all) {
         auto end = std::min(duration_sum(f->at, f->lasts),
                             std::max(trace_.end, f->at));
-        std::string name{
-          enum_names<fault_kind>::value[static_cast<std::size_t>(f->kind)]};
-        add_span(lanes.place({f->at, end}), f->at, end, std::move(name), {});
+        add_span(lanes.place({f->at, end}), f->at, end,
+                 std::string{fault_name(f->kind)}, {});
       }
     }
   }

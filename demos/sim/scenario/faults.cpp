@@ -100,6 +100,10 @@ void describe(field_visitor& v, fault_config& c) {
                            c.workers, {0, 1'000'000});
 }
 
+std::string_view fault_name(fault_kind kind) {
+  return enum_names<fault_kind>::value[static_cast<std::size_t>(kind)];
+}
+
 std::string place_of(const fault_config& f) {
   if (!hits_messages(f.kind))
     return f.target;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace caisson::sim {
 
@@ -15,6 +16,9 @@ namespace caisson::sim {
 /// When recovery is looked for from: `recovery_from`, or else the end of the
 /// last fault that does not come at random. Nothing if there is neither.
 [[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);
+
+/// `slow`, `partition`, …
+[[nodiscard]] std::string_view fault_name(fault_kind kind);
 
 /// What the fault hits: `db#3`, or of messages `east <-> west` or, if it is one
 /// way, `east -> west`.

@@ -1,7 +1,7 @@
 #include <sim/world/network_link.hpp>
 
 #include <sim/scenario/fault_times.hpp>
-#include <sim/scenario/fields.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/world/purpose.hpp>
 #include <sim/world/work_items.hpp>
 
@@ -239,10 +239,9 @@ void network_link::fault_is_due(std::uint64_t payload) {
   else
     faults_.end(i);
   const auto& r = world_.plan->routes[plan_.route];
-  auto kind = static_cast<std::size_t>(faults_[i].kind);
   world_.recorder->log().line(world_.recorder->since_start(now()),
                               "fault {} {} {}", r.gate_name(plan_.caller),
-                              enum_names<fault_kind>::value[kind],
+                              fault_name(faults_[i].kind),
                               begins ? "begins" : "ends");
 }
 

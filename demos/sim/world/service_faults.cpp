@@ -1,6 +1,6 @@
 // What faults do to a service.
 #include <sim/scenario/fault_times.hpp>
-#include <sim/scenario/fields.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/world/service.hpp>
 
@@ -8,14 +8,6 @@
 #include <utility>
 
 namespace caisson::sim {
-
-namespace {
-
-std::string_view name_of(fault_kind k) {
-  return enum_names<fault_kind>::value[static_cast<std::size_t>(k)];
-}
-
-} // namespace
 
 // -- faults -------------------------------------------------------------------
 
@@ -54,7 +46,7 @@ void service::fault_is_due(std::uint64_t payload) {
 
 void service::fault_begins(const fault_config& f) {
   world_.recorder->log().line(at(), "fault {} {} begins", name_,
-                              name_of(f.kind));
+                              fault_name(f.kind));
   fault_.begin(f);
   if (f.kind == fault_kind::crash)
     lose_all();
@@ -63,7 +55,8 @@ void service::fault_begins(const fault_config& f) {
 }
 
 void service::fault_ends(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault {} {} ends", name_, name_of(f.kind));
+  world_.recorder->log().line(at(), "fault {} {} ends", name_,
+                              fault_name(f.kind));
   fault_.end(f);
   if (f.kind == fault_kind::stall && !fault_.stalled())
     take_deferred();

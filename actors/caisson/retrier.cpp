@@ -313,7 +313,7 @@ decision retrier::give_back(const call_info& call, progress& my,
     return decision::hold();
   }
   result = looked_at_.at(call.id);
-  result.reached = true;
+  result.reached = result.as_held = true;
   looked_at_.erase(call.id);
   return decision::pass();
 }

@@ -40,6 +40,10 @@ struct outcome {
   /// always neutral.
   bool neutral = false;
 
+  /// Set by a policy in `settle`: this is how the call ended when the policy
+  /// held it, before its child ended. The error names whoever caused it then.
+  bool as_held = false;
+
   /// The error's code within its category; 0 if it is a value.
   std::uint8_t code = 0;
 

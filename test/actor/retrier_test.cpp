@@ -155,6 +155,27 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
   EXPECT_EQ(metric_of(g, "retrier", "not_verified"), 1);
 }
 
+TEST_P(verification_test, looks_in_vain_do_not_hide_who_ended_the_attempt) {
+  auto look = make_worker(scripted_worker::always(verification::unknown()));
+  auto name_in = [&](scripted_worker& w, bool limited) {
+    auto layers = stack{"shop"}.retrier(patient(),
+                                        verifying::by(look.handle()));
+    if (limited)
+      layers.deadline({.name = "attempt"});
+    auto g = host(w.handle(), layers);
+    auto answer = world.request(g, 1);
+    world.advance(3s);
+    auto err = answer.error();
+    auto* context = context_of(err);
+    return context ? context->policy : std::string{};
+  };
+  auto mute = make_worker();
+  EXPECT_EQ(name_in(mute, true), "attempt");
+  EXPECT_EQ(look.count(), 3u);
+  auto mortal = make_worker([](const caf::message&) { return reply::death(); });
+  EXPECT_EQ(name_in(mortal, false), "shop");
+}
+
 TEST_P(verification_test, any_other_answer_tells_nothing) {
   for (auto& said :
        {scripted_worker::always(5), scripted_worker::always(errc::shed),

@@ -222,13 +222,6 @@ private:
     return false;
   }
 
-  // A retrier that has looked in vain gives an attempt's outcome back. If that
-  // is the outcome of a layer of its own gate, it goes up under another name.
-  bool loses_names() const {
-    return std::any_of(plan_.layers.begin(), plan_.layers.end(),
-                       [](const auto& x) { return x.looks; });
-  }
-
   heard heard_of(const pending_answer& answer) const {
     heard x;
     x.answered = answer.ready();
@@ -241,10 +234,9 @@ private:
     if (answer.count() != 1)
       x.what = "answered more than once";
     else if (context)
-      x.what = fmt::format("{} by {}, retry after {}",
-                           name_of(static_cast<errc>(err.code())),
-                           loses_names() ? "somebody" : context->policy,
-                           caisson::to_text(context->retry_after));
+      x.what = fmt::format(
+        "{} by {}, retry after {}", name_of(static_cast<errc>(err.code())),
+        context->policy, caisson::to_text(context->retry_after));
     else
       x.what = to_string(answer.content());
     return x;

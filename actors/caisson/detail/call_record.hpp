@@ -41,6 +41,9 @@ struct layer_notes {
   /// whose that was.
   time_point outer_deadline;
   std::int8_t outer_owner = none;
+  /// If a child ended that the layer had started for the call: whose error
+  /// would have gone up before.
+  std::int8_t held_as = -1;
 };
 
 /// Tags of the lists that a call can be in.

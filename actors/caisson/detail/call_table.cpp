@@ -158,6 +158,7 @@ void call_table::rearrange(call_record& r, const layer_notes* notes,
     if (auto to = moves.of(k); to != layer_moves::gone) {
       auto& x = r.layers[to] = notes[k];
       x.outer_owner = moves.of(x.outer_owner);
+      x.held_as = moves.of(x.held_as);
     }
   r.inside = moves.bits(r.inside);
   r.reached = moves.bits(r.reached);

@@ -295,6 +295,7 @@ void child_calls::hand_over(const child_state& state, call_id id,
     leave_all(*p);
     core_.calls.move_to(*p, phase::moving);
     p->hold_until = never;
+    auto held_as = p->layers[k].held_as = p->rejected_by;
     p->rejected_by = parts ? static_cast<std::int8_t>(k) : rejected_by;
     auto own = outcome::failure(errc::batch_failed, true);
     if (failure) {
@@ -317,6 +318,8 @@ void child_calls::hand_over(const child_state& state, call_id id,
       }
     }
     core_.route->ascend(*p, static_cast<int>(k), own);
+    if (p = core_.calls.find(state.parents[i]); holds(k, p))
+      p->rejected_by = held_as;
   }
 }
 

@@ -282,6 +282,8 @@ void router::ascend(call_record& r, int last, outcome o) {
     o.reached = o.reached || has_reached(r, k);
     auto enforced = core_.layers.active(k) == mode::enforce;
     auto d = settle(r, k, o);
+    if (std::exchange(o.as_held, false))
+      r.rejected_by = r.layers[k].held_as;
     auto failure = core_.layers.take_failure();
     if (!enforced)
       failure.reset();

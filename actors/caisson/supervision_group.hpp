@@ -54,6 +54,11 @@ public:
   /// layer, for what happens from then on. The answer is empty, or
   /// `invalid_config` and nothing has changed. Not to be published to other
   /// nodes.
+  ///
+  /// Takes `get_status`, too. In the answer `worker` tells of all workers:
+  /// `up`, `restarting` if some are not, `given_up`, or `none` without members.
+  /// Its metrics are `members`, `members_up`, and `losses` since the group was
+  /// spawned.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
 
 private:
@@ -75,7 +80,8 @@ private:
 /// for any restart. Then the workers start again one after the other, the
 /// lowest rank first, each when the one before is up. A worker that its gate
 /// gives up, and more losses than `max_restarts` in `period`, make all gates of
-/// the group give theirs up.
+/// the group give theirs up, and those that join later. Only when all of them
+/// have ended does the group begin anew.
 ///
 /// Throws `config_error` if `c` is not valid.
 supervision_group spawn_supervision_group(caf::actor_system& sys,

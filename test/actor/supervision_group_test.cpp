@@ -43,8 +43,7 @@ protected:
   void make(group_strategy strategy, std::uint32_t n,
             supervision_group_config c = {}) {
     c.strategy = strategy;
-    auto group = spawn_supervision_group(world, c);
-    handle = group.handle();
+    group = spawn_supervision_group(world, c);
     for (std::uint32_t i = 0; i < n; ++i) {
       std::string name(1, static_cast<char>('a' + i));
       auto factory = [this, name](caf::actor_system& sys) {
@@ -69,13 +68,13 @@ protected:
 
   void TearDown() override {
     gates.clear();
-    handle = nullptr;
+    group = {};
     world_test::TearDown();
   }
 
   list log;
   std::vector<caf::actor> gates;
-  caf::actor handle;
+  supervision_group group;
 };
 CAISSON_ALL_ORDERS(supervision_group_test);
 
@@ -186,7 +185,7 @@ TEST_P(supervision_group_test, without_the_group_gates_start_on_their_own) {
   make(group_strategy::one_for_all, 2);
   world.request(gates[0], -1);
   take_log();
-  world.kill(handle);
+  world.kill(group.handle());
   EXPECT_EQ(take_log(), list{"+b"});
   world.advance(1s);
   EXPECT_EQ(take_log(), list{"+a"});
@@ -200,16 +199,66 @@ TEST_P(supervision_group_test, nobody_else_gives_orders) {
   for (auto what : {detail::member_order::stop, detail::member_order::give_up})
     world.request(gates[0], detail::group_order{what, 1, "forged"});
   // Nor reports for others.
-  world.request(
-    handle, detail::member_report{detail::member_state::down, 0, 0, "forged"});
+  world.request(group.handle(), detail::member_report{
+                                  detail::member_state::down, 0, 0, "forged"});
   EXPECT_EQ(take_log(), list{});
   EXPECT_EQ(look(gates[0]).worker, worker_state::up);
+}
+
+TEST_P(supervision_group_test, begins_anew_when_all_have_ended) {
+  make(group_strategy::one_for_all, 2, {.max_restarts = 0});
+  world.request(gates[0], -1);
+  world.run_until_idle();
+  auto joined = [this](give_up_action action) {
+    auto factory = [this](caf::actor_system& sys) {
+      return caf::expected<caf::actor>{
+        caf::actor_cast<caf::actor>(sys.spawn<mortal>("x", &log))};
+    };
+    auto g = spawn_gate(
+      world,
+      worker::supervised(factory, {.on_give_up = action}).in_group(group),
+      stack{"x"});
+    gates.push_back(own(caf::actor{g}));
+    world.run_until_idle();
+  };
+  joined(give_up_action::quit);
+  EXPECT_TRUE(portable::is_down(gates[2]));
+  stop_gate(gates[0]);
+  stop_gate(gates[1]);
+  world.run_until_idle();
+  joined(give_up_action::quit);
+  EXPECT_EQ(world.request(gates[3], 4).value<int>(), 8);
+  // Losses of before do not count.
+  EXPECT_EQ(look(group.handle()).worker, worker_state::up);
+}
+
+TEST_P(supervision_group_test, tells_its_state) {
+  auto lonely = spawn_supervision_group(world);
+  EXPECT_EQ(look(lonely.handle()).worker, worker_state::none);
+  make(group_strategy::one_for_all, 3, {.max_restarts = 1});
+  auto expect = [this](worker_state state, std::int64_t up,
+                       std::int64_t losses) {
+    auto s = look(group.handle());
+    EXPECT_EQ(s.worker, state);
+    EXPECT_EQ(s.metric("members"), 3);
+    EXPECT_EQ(s.metric("members_up"), up);
+    EXPECT_EQ(s.metric("losses"), losses);
+  };
+  expect(worker_state::up, 3, 0);
+  world.request(gates[1], -1);
+  world.run_until_idle();
+  expect(worker_state::restarting, 0, 1);
+  world.advance(1s);
+  expect(worker_state::up, 3, 1);
+  world.request(gates[1], -1);
+  world.run_until_idle();
+  expect(worker_state::given_up, 0, 2);
 }
 
 TEST_P(supervision_group_test, takes_other_settings) {
   make(group_strategy::one_for_all, 2, {.max_restarts = 2});
   auto set = [this](std::map<std::string, std::string> x) {
-    return world.request(handle, reconfigure{{}, std::move(x)});
+    return world.request(group.handle(), reconfigure{{}, std::move(x)});
   };
   EXPECT_TRUE(set({{"strategy", "one_for_one"}, {"max_restarts", "0"}}).ok());
   world.request(gates[1], -1);
@@ -221,7 +270,7 @@ TEST_P(supervision_group_test, takes_other_settings) {
 TEST_P(supervision_group_test, bad_settings_change_nothing) {
   make(group_strategy::one_for_all, 2);
   auto refused = [this](reconfigure x) {
-    auto answer = world.request(handle, std::move(x));
+    auto answer = world.request(group.handle(), std::move(x));
     EXPECT_TRUE(answer.is(errc::invalid_config));
     auto why = answer.error();
     auto* context = context_of(why);

@@ -69,6 +69,11 @@ public:
 
   void leave(std::size_t who) {
     all_[who].at = life::gone;
+    if (std::all_of(all_.begin(), all_.end(),
+                    [](auto& x) { return x.at == life::gone; })) {
+      over_ = false;
+      losses_.clear();
+    }
     start_first();
   }
 
@@ -91,6 +96,10 @@ public:
   strings take() { return std::exchange(told_, {}); }
 
   [[nodiscard]] bool is_over() const { return over_; }
+  [[nodiscard]] std::size_t members() const {
+    return static_cast<std::size_t>(std::count_if(
+      all_.begin(), all_.end(), [](auto& x) { return x.at != life::gone; }));
+  }
   [[nodiscard]] bool is_gone(std::size_t i) const {
     return all_[i].at == life::gone;
   }
@@ -227,6 +236,7 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
         fmt::format("{} {} {}", name_of(o.what), o.to, o.number));
     RC_ASSERT(orders == expected.take());
     RC_ASSERT(plan.is_over() == expected.is_over());
+    RC_ASSERT(plan.members() == expected.members());
   }
 }
 

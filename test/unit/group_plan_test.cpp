@@ -197,6 +197,30 @@ TEST_F(group_plan_test, a_worker_that_is_given_up_takes_the_others_along) {
   EXPECT_EQ(orders(), list{});
 }
 
+TEST_F(group_plan_test, begins_anew_when_all_have_ended) {
+  make(group_strategy::one_for_all, 2, 0);
+  down(0);
+  EXPECT_TRUE(plan->is_over());
+  static_cast<void>(plan->take_orders());
+  plan->leave(0);
+  EXPECT_TRUE(plan->is_over());
+  // One that comes meanwhile is given up, too.
+  auto third = plan->join(7);
+  EXPECT_EQ(orders(), (list{fmt::format("give_up {}", third)}));
+  plan->leave(third);
+  plan->leave(1);
+  EXPECT_FALSE(plan->is_over());
+  plan->reconfigure({group_strategy::one_for_all, 1, 30s});
+  auto next = plan->join(0);
+  EXPECT_EQ(plan->members(), 1u);
+  carried_out.clear();
+  // The loss of before does not count.
+  down(next);
+  EXPECT_FALSE(plan->is_over());
+  EXPECT_EQ(plan->pending(), 1u);
+  EXPECT_EQ(plan->losses(), 2u);
+}
+
 TEST_F(group_plan_test, settings_are_checked) {
   EXPECT_THROW(make(group_strategy::one_for_all, 1, 1'001), config_error);
 }

@@ -18,6 +18,7 @@ caf::behavior group_actor::make_behavior() {
       give_orders();
     },
     [this](const reconfigure& x) { return change(x); },
+    [this](const get_status&) { return make_status(); },
   };
 }
 
@@ -72,6 +73,21 @@ caf::result<void> group_actor::change(const reconfigure& x) {
   plan_.reconfigure(next);
   give_orders();
   return caf::unit;
+}
+
+status group_actor::make_status() const {
+  auto members = static_cast<std::int64_t>(plan_.members());
+  auto pending = static_cast<std::int64_t>(plan_.pending());
+  status out;
+  out.name = "supervision_group";
+  out.worker = members == 0      ? worker_state::none
+               : plan_.is_over() ? worker_state::given_up
+               : pending > 0     ? worker_state::restarting
+                                 : worker_state::up;
+  out.metrics = {{"members", members},
+                 {"members_up", plan_.is_over() ? 0 : members - pending},
+                 {"losses", static_cast<std::int64_t>(plan_.losses())}};
+  return out;
 }
 
 void group_actor::join(const caf::actor_addr& from, std::uint32_t rank) {

@@ -34,6 +34,7 @@ void group_plan::on_down(member_id who, std::uint64_t after, time_point now,
   if (over_ || after != members_[who].orders)
     return;
   move_to(who, state::failing);
+  ++losses_;
   if (!within_limit(now))
     return give_up("too many restarts in the group: " + why);
   stop_others(who, why);
@@ -64,6 +65,10 @@ void group_plan::on_gave_up(const std::string& why) {
 void group_plan::leave(member_id who) {
   move_to(who, state::gone);
   free_.push_back(who);
+  if (members() == 0) {
+    over_ = false;
+    recent_.clear();
+  }
   start_next();
 }
 

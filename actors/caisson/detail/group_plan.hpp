@@ -50,7 +50,8 @@ public:
   /// A member has given its worker up.
   void on_gave_up(const std::string& why);
 
-  /// It has ended.
+  /// It has ended. When all have, the group begins anew: what it has given up
+  /// is of no concern to those who join then.
   void leave(member_id who);
 
   // -- settings ---------------------------------------------------------------
@@ -72,8 +73,19 @@ public:
     return std::exchange(orders_, {});
   }
 
+  // -- figures ----------------------------------------------------------------
+
   /// Whether all workers have been given up.
   [[nodiscard]] bool is_over() const noexcept { return over_; }
+
+  [[nodiscard]] std::size_t members() const noexcept {
+    return members_.size() - free_.size();
+  }
+
+  /// How many members have no worker that is up.
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
+
+  [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
 
 private:
   enum class state : std::uint8_t {
@@ -118,6 +130,7 @@ private:
   // The losses of the last `period`, oldest first.
   std::deque<time_point> recent_;
   std::vector<order> orders_;
+  std::uint64_t losses_ = 0;
   bool over_ = false;
 };
 

@@ -8,7 +8,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -127,18 +128,37 @@ void apply_overrides(settings& gate, const setting_path& path, bool inherits,
 
 // -- workers ------------------------------------------------------------------
 
-// Takes the name out of `worker`, and leaves the settings of supervision.
-std::optional<setting> take_worker_name(settings& gate, const settings& base) {
+// What a gate alone says of its worker, besides the settings of supervision.
+struct stated_worker {
   std::optional<setting> name;
-  if (auto i = gate.find("worker"); i != gate.end()) {
-    auto* table = std::get_if<settings>(&i->second.value);
-    if (!table) {
-      name = std::move(i->second);
-      gate.erase(i);
-    } else if (auto inner = table->find("name"); inner != table->end()) {
-      name = std::move(inner->second);
-      table->erase(inner);
-    }
+  // `group` and `rank`.
+  settings membership;
+};
+
+constexpr std::string_view keys_of_membership[] = {"group", "rank"};
+
+std::optional<setting> take_from(settings& table, std::string_view key) {
+  auto i = table.find(key);
+  if (i == table.end())
+    return std::nullopt;
+  auto out = std::move(i->second);
+  table.erase(i);
+  return out;
+}
+
+// Leaves the settings of supervision, over those of the default.
+stated_worker take_worker(settings& gate, const settings& base) {
+  stated_worker out;
+  auto stated = gate.find("worker");
+  if (auto* table = stated != gate.end()
+                      ? std::get_if<settings>(&stated->second.value)
+                      : nullptr) {
+    out.name = take_from(*table, "name");
+    for (auto key : keys_of_membership)
+      if (auto x = take_from(*table, key))
+        out.membership.emplace(key, std::move(*x));
+  } else {
+    out.name = take_from(gate, "worker");
   }
   if (auto* common = find(base, "worker"); table_of(common)) {
     auto merged = *common;
@@ -149,7 +169,7 @@ std::optional<setting> take_worker_name(settings& gate, const settings& base) {
     }
     gate.insert_or_assign("worker", std::move(merged));
   }
-  return name;
+  return out;
 }
 
 std::string known_workers(const worker_names& known) {
@@ -187,6 +207,36 @@ std::string read_worker(const std::optional<setting>& stated, const section& at,
     return {};
   }
   return *name;
+}
+
+// -- supervision groups -------------------------------------------------------
+
+void read_membership(const stated_worker& stated, const section& at,
+                     const std::vector<std::string>& groups, gate_entry& to,
+                     problems& out) {
+  auto path = at.path / "worker";
+  settings_reader fields{{stated.membership, path, at.place}, out};
+  fields.on({"group", "the supervision group of the worker"}, to.group);
+  fields.integer<std::uint32_t>(
+    {.key = "rank",
+     .help = "workers of a lower rank start before it",
+     .needs = {"group"}},
+    to.rank, {0, std::numeric_limits<std::uint32_t>::max()});
+  fields.finish();
+  auto* group = find(stated.membership, "group");
+  if (!text_of(group))
+    return;
+  if (to.worker == "none")
+    out.push_back({problem_kind::relation, path / "group",
+                   "is for gates that make their worker", group->place});
+  else if (std::find(groups.begin(), groups.end(), to.group) == groups.end())
+    out.push_back(
+      {problem_kind::unknown, path / "group",
+       fmt::format("no group is called {}{} there are: {}",
+                   detail::quoted(to.group),
+                   detail::hint(detail::nearest(to.group, groups)),
+                   groups.empty() ? "none" : detail::listed_names(groups)),
+       group->place});
 }
 
 // -- what cannot be changed at run time ---------------------------------------
@@ -236,6 +286,17 @@ public:
   gate_reader(const worker_names& known, caf::actor_system& sys, problems& out)
     : known_(known), sys_(sys), out_(out) {}
 
+  // Before the gates.
+  supervision_group_config read_group(const std::string& name,
+                                      const section& at) {
+    groups_.push_back(name);
+    supervision_group_config out;
+    settings_reader fields{at, out_};
+    describe(fields, out);
+    fields.finish();
+    return out;
+  }
+
   // Before the gates. Its own problems are told once, not for each gate.
   void read_default(const setting& x) {
     auto* table = detail::table_in(x, "default", out_);
@@ -243,12 +304,11 @@ public:
       return;
     base_ = *table;
     auto known = out_.size();
-    for (auto* key : {"name", "override"})
-      if (auto* own = find(base_, key))
-        out_.push_back({problem_kind::relation, setting_path{"default"} / key,
-                        "is for single gates", own->place});
-    for (auto* key : {"name", "override"})
-      base_.erase(std::string{key});
+    drop_from(base_, {"default"}, {"name", "override"});
+    if (auto i = base_.find("worker"); i != base_.end())
+      if (auto* worker = std::get_if<settings>(&i->second.value))
+        drop_from(*worker, setting_path{"default"} / "worker",
+                  {"name", "group", "rank"});
     static_cast<void>(
       stack_from(base_, "default", "default", x.place, out_, &sys_));
     for (auto i = known; i < out_.size(); ++i)
@@ -259,13 +319,14 @@ public:
     problems found;
     auto table = at.table;
     auto inherits = !table.contains("layer") && !table.contains("preset");
-    auto worker_name = take_worker_name(table, base_);
+    auto stated = take_worker(table, base_);
     inherit_from(base_, table);
     apply_overrides(table, at.path, inherits, found);
     gate_entry out;
-    out.worker = read_worker(worker_name, at, known_, sys_, found);
+    out.worker = read_worker(stated.name, at, known_, sys_, found);
+    read_membership(stated, at, groups_, out, found);
     out.place = at.place;
-    out.worker_place = worker_name ? worker_name->place : std::string{at.place};
+    out.worker_place = stated.name ? stated.name->place : std::string{at.place};
     auto policies = stack_from(table, name, at.path, at.place, found, &sys_);
     std::erase_if(found, [this](const problem& p) {
       return !p.place.empty() && told_.contains(p.place);
@@ -281,10 +342,20 @@ public:
   }
 
 private:
+  // What only a gate can say.
+  void drop_from(settings& table, const setting_path& path,
+                 std::initializer_list<std::string_view> keys) {
+    for (auto key : keys)
+      if (auto own = take_from(table, key))
+        out_.push_back({problem_kind::relation, path / key,
+                        "is for single gates", own->place});
+  }
+
   const worker_names& known_;
   caf::actor_system& sys_;
   problems& out_;
   settings base_;
+  std::vector<std::string> groups_;
   // The places of the problems of the default stack.
   std::set<std::string> told_;
 };
@@ -299,6 +370,10 @@ gate_file read_gates(const settings& root, const worker_names& known,
   gate_reader gates{known, sys, found};
   if (auto* base = top.take("default"))
     gates.read_default(*base);
+  top.named_tables({"groups", "the supervision groups"},
+                   [&](const auto& name, const section& at) {
+                     result.groups.emplace(name, gates.read_group(name, at));
+                   });
   top.named_tables({"gates", "the gates"},
                    [&](const auto& name, const section& at) {
                      if (auto entry = gates.read(name, at))
@@ -322,6 +397,7 @@ gate_file read_gate_file(const std::filesystem::path& path,
   settings_reader top{at, found};
   top.take("default");
   top.take("gates");
+  top.take("groups");
   top.finish();
   // As a rule it was cut off while it was written.
   if (found.empty() && out.size() == before && result.gates.empty())
@@ -332,12 +408,26 @@ gate_file read_gate_file(const std::filesystem::path& path,
 }
 
 worker worker_of(const gate_entry& x, const worker_names& known,
-                 caf::actor_system& sys) {
-  if (x.worker == "none")
-    return {};
-  if (auto* make = known.find(x.worker))
-    return (*make)(x.policies.supervision);
-  return worker{find_name(sys, x.worker)};
+                 caf::actor_system& sys, const group_handles& groups) {
+  auto behind = [&]() -> worker {
+    if (x.worker == "none")
+      return {};
+    if (auto* make = known.find(x.worker))
+      return (*make)(x.policies.supervision);
+    return worker{find_name(sys, x.worker)};
+  }();
+  if (x.group.empty())
+    return behind;
+  auto group = groups.find(x.group);
+  auto why = !behind.is_supervised() ? "the gate does not make this worker"
+             : behind.is_grouped()   ? "the program has given it a group"
+             : group == groups.end() ? "there is no such group"
+                                     : nullptr;
+  if (why)
+    throw config_error{
+      {{problem_kind::relation, setting_path{"worker"} / "group", why,
+        x.worker_place}}};
+  return std::move(behind).in_group(group->second, x.rank);
 }
 
 } // namespace caisson

@@ -27,6 +27,10 @@ control_handle gate_set::find(std::string_view name) const {
   return state_ ? state_->directory->find(name) : control_handle{};
 }
 
+supervision_group gate_set::group(std::string_view name) const {
+  return state_ ? state_->directory->find_group(name) : supervision_group{};
+}
+
 std::vector<std::string> gate_set::names() const {
   return state_ ? state_->directory->names() : std::vector<std::string>{};
 }
@@ -47,10 +51,13 @@ gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
   auto read = read_gate_file(file, known, found, sys);
   if (!found.empty())
     throw config_error{std::move(found)};
+  auto groups = detail::spawn_missing_groups(sys, read, {});
   detail::kept_gates gates;
   try {
-    for (auto& [name, entry] : read.gates)
-      gates.emplace(name, detail::spawn_kept(sys, std::move(entry), known));
+    for (const auto& name : detail::by_rank(read))
+      gates.emplace(name,
+                    detail::spawn_kept(sys, std::move(read.gates.at(name)),
+                                       known, detail::handles_of(groups)));
   } catch (...) {
     for (const auto& [name, x] : gates)
       stop_gate(x.handle);
@@ -61,15 +68,15 @@ gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
   detail::gate_directory::handles all;
   for (const auto& [name, x] : gates)
     all.emplace(name, x.handle);
-  out.state_->directory->assign(std::move(all));
+  out.state_->directory->assign(std::move(all), detail::handles_of(groups));
   // Reading a file may take long: not on a thread that runs other actors.
-  auto& directory = out.state_->directory;
+  detail::gate_keeper::parts parts{std::move(file), std::move(known),
+                                   out.state_->directory, std::move(gates),
+                                   std::move(groups)};
   out.state_->keeper = caf::actor_cast<caf::actor>(
     portable::is_virtual(sys)
-      ? sys.spawn<detail::gate_keeper>(std::move(file), std::move(known),
-                                       directory, std::move(gates))
-      : sys.spawn<detail::gate_keeper, caf::detached>(
-        std::move(file), std::move(known), directory, std::move(gates)));
+      ? sys.spawn<detail::gate_keeper>(std::move(parts))
+      : sys.spawn<detail::gate_keeper, caf::detached>(std::move(parts)));
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <caisson/caf.hpp>
 #include <caisson/call_handle.hpp>
+#include <caisson/supervision_group.hpp>
 #include <caisson/worker_names.hpp>
 
 #include <filesystem>
@@ -33,11 +34,16 @@ public:
     return call_handle{find(name)};
   }
 
+  /// The supervision group of that name, for `reconfigure`, `get_status` and
+  /// further workers of the program's; without a handle if there is none.
+  [[nodiscard]] supervision_group group(std::string_view name) const;
+
   /// The names of the gates that there are now, in alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const;
 
   /// Takes `reload`, which it answers with a `reload_report`, and `subscribe`
-  /// and `unsubscribe` for events of the kind `reconfigured` about all gates.
+  /// and `unsubscribe` for events of the kind `reconfigured` about all gates
+  /// and groups.
   /// Not to be published to other nodes.
   [[nodiscard]] const caf::actor& controller() const;
 

@@ -1,4 +1,5 @@
 // All gates of a system in one file: what is read, and what is refused.
+#include <caisson/detail/kept_groups.hpp>
 #include <caisson/gate_file.hpp>
 #include <caisson/presets.hpp>
 
@@ -86,6 +87,68 @@ TEST_F(gate_files, a_worker_may_be_a_registered_actor) {
   EXPECT_EQ(worker_of(file.gates.at("a"), {}, world).handle(), w.handle());
   forget_name(world, "registered");
   world.kill(w.handle());
+}
+
+TEST_F(gate_files, a_worker_may_be_in_a_group) {
+  auto file = read("[groups.db]\nstrategy = 'rest_for_one'\n"
+                   "max_restarts = 2\n"
+                   "[gates.a]\n"
+                   "worker = { name = 'made', group = 'db', rank = 3 }\n"
+                   "[gates.b]\nworker = { name = 'made', group = 'db' }\n"
+                   "[gates.c]\nworker = 'made'\n");
+  const auto& c = file.groups.at("db");
+  EXPECT_EQ(c.strategy, group_strategy::rest_for_one);
+  EXPECT_EQ(c.max_restarts, 2u);
+  EXPECT_EQ(c.period, 30s);
+  const auto& a = file.gates.at("a");
+  EXPECT_EQ(a.group, "db");
+  EXPECT_EQ(a.rank, 3u);
+  EXPECT_EQ(file.gates.at("b").rank, 0u);
+  EXPECT_EQ(file.gates.at("c").group, "");
+  auto group = spawn_supervision_group(world, c);
+  auto made = worker_of(a, some_workers(), world, {{"db", group}});
+  EXPECT_EQ(made.group().handle(), group.handle());
+  EXPECT_EQ(made.rank(), 3u);
+  EXPECT_FALSE(
+    worker_of(file.gates.at("c"), some_workers(), world, {{"db", group}})
+      .is_grouped());
+}
+
+TEST_F(gate_files, gates_are_spawned_by_rank) {
+  gate_file file;
+  file.gates["a"].rank = 2;
+  file.gates["b"].rank = 1;
+  file.gates["c"].rank = 2;
+  file.gates["d"].rank = 0;
+  EXPECT_EQ(detail::by_rank(file), (texts{"d", "b", "a", "c"}));
+}
+
+TEST_F(gate_files, only_workers_that_gates_make_can_be_in_a_group) {
+  auto group = spawn_supervision_group(world);
+  auto names = some_workers().add_maker("grouped", [&](auto& s) {
+    return worker::supervised(
+             [](caf::actor_system&) {
+               return caf::expected<caf::actor>{caf::actor{}};
+             },
+             s)
+      .in_group(group);
+  });
+  auto refused = [&](const std::string& name, const group_handles& groups) {
+    gate_entry x;
+    x.worker = name;
+    x.group = "db";
+    try {
+      static_cast<void>(worker_of(x, names, world, groups));
+    } catch (const config_error& e) {
+      return kinds_and_keys(e.all());
+    }
+    return texts{};
+  };
+  const texts why{"relation worker.group"};
+  EXPECT_EQ(refused("made", {{"db", group}}), texts{});
+  EXPECT_EQ(refused("made", {}), why);
+  EXPECT_EQ(refused("w", {{"db", group}}), why);
+  EXPECT_EQ(refused("grouped", {{"db", group}}), why);
 }
 
 constexpr auto with_default = "[default]\n"
@@ -178,6 +241,28 @@ TEST_F(gate_files, every_mistake_is_told_with_its_key) {
      {"range default.max_calls"}},
     {"[default]\nname = 'x'", {"relation default.name"}},
     {"[default]\noverride = {}", {"relation default.override"}},
+    {"[default]\nworker = { name = 'w', group = 'g', rank = 1 }",
+     {"relation default.worker.name", "relation default.worker.group",
+      "relation default.worker.rank"}},
+    // Of groups.
+    {"groups = 1", {"type groups"}},
+    {"[groups.g]\nstrategy = 'all'\nmax_restart = 1",
+     {"range groups.g.strategy", "unknown groups.g.max_restart"}},
+    {"[gates.a]\nworker = { name = 'made', group = 'g' }",
+     {"unknown gates.a.worker.group"}},
+    {"[gates.a]\nworker = { name = 'made', group = 3 }",
+     {"type gates.a.worker.group"}},
+    {"[groups.g]\n[gates.a]\nworker = { name = 'none', group = 'g' }",
+     {"relation gates.a.worker.group"}},
+    {"[gates.a]\nworker = { name = 'made', rank = 3 }",
+     {"relation gates.a.worker.rank"}},
+    {"[groups.g]\n[gates.a]\n"
+     "worker = { name = 'made', group = 'g', rank = -1 }",
+     {"range gates.a.worker.rank"}},
+    // A group with a mistake is known all the same.
+    {"[groups.g]\nperiod = 0\n[gates.a]\n"
+     "worker = { name = 'made', group = 'g' }",
+     {"type groups.g.period"}},
     // Changes of inherited layers.
     {"[gates.a]\nworker = 'w'\noverride.x.y = 1",
      {"relation gates.a.override"}},
@@ -208,7 +293,7 @@ TEST_F(gate_files, an_override_is_told_where_it_stands) {
   EXPECT_EQ(found[0].place, "f:5:30");
 }
 
-TEST_F(gate_files, a_file_has_gates_and_a_default_only) {
+TEST_F(gate_files, a_file_has_nothing_else) {
   scratch_dir dir;
   auto path = dir.write("g.toml", "[gate.a]\nworker = 'w'\n");
   problems found;

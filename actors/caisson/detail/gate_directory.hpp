@@ -1,7 +1,9 @@
-// The gates of a set by name, for any thread.
+// The gates and groups of a set by name, for any thread.
 #pragma once
 
 #include <caisson/call_handle.hpp>
+#include <caisson/gate_file.hpp>
+#include <caisson/supervision_group.hpp>
 
 #include <map>
 #include <mutex>
@@ -22,6 +24,12 @@ public:
     return i != gates_.end() ? i->second : control_handle{};
   }
 
+  [[nodiscard]] supervision_group find_group(std::string_view name) const {
+    std::lock_guard guard{mutex_};
+    auto i = groups_.find(name);
+    return i != groups_.end() ? i->second : supervision_group{};
+  }
+
   [[nodiscard]] std::vector<std::string> names() const {
     std::lock_guard guard{mutex_};
     std::vector<std::string> out;
@@ -31,15 +39,17 @@ public:
     return out;
   }
 
-  void assign(handles gates) {
+  void assign(handles gates, group_handles groups) {
     // Handles may be the last ones: what ends with them ends without the lock.
     std::lock_guard guard{mutex_};
     gates_.swap(gates);
+    groups_.swap(groups);
   }
 
 private:
   mutable std::mutex mutex_;
   handles gates_;
+  group_handles groups_;
 };
 
 } // namespace caisson::detail

@@ -1,5 +1,6 @@
 #include <caisson/detail/gate_keeper.hpp>
 
+#include <caisson/detail/row_changes.hpp>
 #include <caisson/detail/stack_order.hpp>
 #include <caisson/error.hpp>
 #include <caisson/gate.hpp>
@@ -33,6 +34,11 @@ void compare(const std::string& name, const gate_entry& now,
                    fmt::format("the worker of a gate that runs stays \"{}\"; "
                                "give the gate another name",
                                now.worker),
+                   next.worker_place});
+  if (now.group != next.group || now.rank != next.rank)
+    out.push_back({problem_kind::relation, path / "worker",
+                   "a gate that runs keeps its group and rank; give the gate "
+                   "another name",
                    next.worker_place});
   if (now.policies.policies.config().name
       != next.policies.policies.config().name)
@@ -74,8 +80,8 @@ std::shared_ptr<const ordered_stack> order_of(const kept_gate& gate,
 } // namespace
 
 kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
-                     const worker_names& known) {
-  auto behind = worker_of(entry, known, sys);
+                     const worker_names& known, const group_handles& groups) {
+  auto behind = worker_of(entry, known, sys, groups);
   auto by_file = behind.is_supervised()
                  && same_settings(behind.supervision(),
                                   entry.policies.supervision);
@@ -83,13 +89,10 @@ kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
   return {std::move(entry), std::move(handle), by_file};
 }
 
-gate_keeper::gate_keeper(caf::actor_config& cfg, std::filesystem::path file,
-                         worker_names known,
-                         std::shared_ptr<gate_directory> directory,
-                         kept_gates gates)
-  : caf::event_based_actor(cfg), file_(std::move(file)),
-    known_(std::move(known)), directory_(std::move(directory)),
-    gates_(std::move(gates)) {}
+gate_keeper::gate_keeper(caf::actor_config& cfg, parts x)
+  : caf::event_based_actor(cfg), file_(std::move(x.file)),
+    known_(std::move(x.known)), directory_(std::move(x.directory)),
+    gates_(std::move(x.gates)), groups_(std::move(x.groups)) {}
 
 caf::behavior gate_keeper::make_behavior() {
   return {
@@ -116,10 +119,11 @@ void gate_keeper::on_exit() {
     stop_gate(x.handle);
   for (const auto& [number, x] : leaving_)
     stop_gate(x);
-  directory_->assign({});
+  directory_->assign({}, {});
   round_.reset();
   queue_.clear();
   gates_.clear();
+  groups_.clear();
   leaving_.clear();
   subscribers_.clear();
   self_ = nullptr;
@@ -211,12 +215,17 @@ void gate_keeper::on_checked(const std::string& gate, const caf::error* why) {
 }
 
 void gate_keeper::make_new_gates() {
+  round_->fresh_groups = spawn_missing_groups(system(), round_->next, groups_);
+  auto groups = handles_of(groups_);
+  groups.merge(handles_of(round_->fresh_groups));
   std::string at;
   try {
-    for (auto& [name, x] : round_->next.gates) {
+    for (const auto& name : by_rank(round_->next)) {
       at = name;
       if (!goes_on(name))
-        round_->fresh.emplace(name, spawn_kept(system(), x, known_));
+        round_->fresh.emplace(
+          name,
+          spawn_kept(system(), round_->next.gates.at(name), known_, groups));
     }
   } catch (const std::exception& e) {
     for (const auto& [name, x] : round_->fresh)
@@ -245,7 +254,35 @@ void gate_keeper::swap_gates() {
               on_unchanged(gate, why);
             });
   }
+  change_groups();
   if (round_->open == 0)
+    finish_swap();
+}
+
+void gate_keeper::change_groups() {
+  for (const auto& [name, x] : groups_) {
+    auto next = round_->next.groups.find(name);
+    if (next == round_->next.groups.end())
+      continue;
+    ++round_->open;
+    portable::ask(this, x.handle.handle(), patience, message_of(next->second))
+      .then(
+        [this, group = name] { on_group(group, nullptr); },
+        [this, group = name](const caf::error& why) { on_group(group, &why); });
+  }
+}
+
+void gate_keeper::on_group(const std::string& group, const caf::error* why) {
+  auto& now = groups_.find(group)->second.config;
+  const auto& next = round_->next.groups.find(group)->second;
+  if (why)
+    round_->report.problems.push_back(fmt::format(
+      "{}: groups.{}: not changed: {}", file_.string(), group, text_of(*why)));
+  else if (auto what = row_changes(rows_of(now), rows_of(next)); !what.empty())
+    round_->report.changes.push_back(group_change(group, what));
+  if (!why)
+    now = next;
+  if (--round_->open == 0)
     finish_swap();
 }
 
@@ -288,8 +325,24 @@ void gate_keeper::finish_swap() {
       {name, {}, round_->ended.contains(name) ? "started again" : "added"});
     gates_.emplace(name, std::move(x));
   }
+  finish_groups();
   publish();
   finish();
+}
+
+// A group that is gone goes on in gates that finish what they have.
+void gate_keeper::finish_groups() {
+  for (const auto& [name, x] : round_->fresh_groups)
+    round_->report.changes.push_back(group_change(name, "added"));
+  for (auto i = groups_.begin(); i != groups_.end();) {
+    if (round_->next.groups.contains(i->first)) {
+      ++i;
+      continue;
+    }
+    round_->report.changes.push_back(group_change(i->first, "removed"));
+    i = groups_.erase(i);
+  }
+  groups_.merge(std::exchange(round_->fresh_groups, {}));
 }
 
 // It finishes what it has.
@@ -311,7 +364,7 @@ void gate_keeper::publish() {
   gate_directory::handles all;
   for (const auto& [name, x] : gates_)
     all.emplace(name, x.handle);
-  directory_->assign(std::move(all));
+  directory_->assign(std::move(all), handles_of(groups_));
 }
 
 // -- the end ------------------------------------------------------------------

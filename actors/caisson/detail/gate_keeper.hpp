@@ -4,6 +4,7 @@
 #include <caisson/caf.hpp>
 #include <caisson/call_handle.hpp>
 #include <caisson/detail/gate_directory.hpp>
+#include <caisson/detail/kept_groups.hpp>
 #include <caisson/detail/stack_order.hpp>
 #include <caisson/gate_file.hpp>
 #include <caisson/messages.hpp>
@@ -33,18 +34,25 @@ using kept_gates = std::map<std::string, kept_gate, std::less<>>;
 
 /// Spawns the gate of an entry. Throws what makers and constructors throw.
 [[nodiscard]] kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
-                                   const worker_names& known);
+                                   const worker_names& known,
+                                   const group_handles& groups);
 
 /// Reloads one at a time: reads and checks the file, asks each gate whether it
 /// could take its new stack, spawns the gates that are new, and only then, when
-/// nothing can be refused any more, tells all gates to change over. Gates that
-/// are not in the file any more are drained and stopped. What is asked for
-/// meanwhile is one further reload. When it ends, so do its gates.
+/// nothing can be refused any more, tells all gates and groups to change over.
+/// Gates that are not in the file any more are drained and stopped. What is
+/// asked for meanwhile is one further reload. When it ends, so do its gates.
 class gate_keeper final : public caf::event_based_actor {
 public:
-  gate_keeper(caf::actor_config& cfg, std::filesystem::path file,
-              worker_names known, std::shared_ptr<gate_directory> directory,
-              kept_gates gates);
+  struct parts {
+    std::filesystem::path file;
+    worker_names known;
+    std::shared_ptr<gate_directory> directory;
+    kept_gates gates;
+    kept_groups groups;
+  };
+
+  gate_keeper(caf::actor_config& cfg, parts x);
 
   const char* name() const override { return "caisson.gate_set"; }
 
@@ -65,9 +73,10 @@ private:
     /// Gates that were found to keep what they had, although they were to
     /// change.
     std::set<std::string> unchanged;
-    /// Gates that were made for this.
+    /// Gates and groups that were made for this.
     kept_gates fresh;
-    /// How many gates have not answered.
+    kept_groups fresh_groups;
+    /// How many gates and groups have not answered.
     std::size_t open = 0;
   };
 
@@ -77,9 +86,12 @@ private:
   void on_checked(const std::string& gate, const caf::error* why);
   void make_new_gates();
   void swap_gates();
+  void change_groups();
+  void on_group(const std::string& group, const caf::error* why);
   void on_swapped(const std::string& gate, std::vector<layer_change> changes);
   void on_unchanged(const std::string& gate, const caf::error& why);
   void finish_swap();
+  void finish_groups();
   void let_go(control_handle handle);
   void refuse(const problems& found);
   void finish();
@@ -96,6 +108,7 @@ private:
   const worker_names known_;
   const std::shared_ptr<gate_directory> directory_;
   kept_gates gates_;
+  kept_groups groups_;
   /// Those that finish what they have.
   std::map<std::uint64_t, control_handle> leaving_;
   std::uint64_t left_ = 0;

@@ -1,5 +1,6 @@
 #include <caisson/detail/stack_swap.hpp>
 
+#include <caisson/detail/row_changes.hpp>
 #include <caisson/detail/worker_link.hpp>
 
 #include <fmt/format.h>
@@ -9,25 +10,6 @@
 #include <utility>
 
 namespace caisson::detail {
-
-namespace {
-
-// What differs in two lists of the same settings; empty if nothing does.
-std::string difference(const std::vector<field_row>& before,
-                       const std::vector<field_row>& after) {
-  std::string out;
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    auto& now = after[i];
-    auto was = std::find_if(before.begin(), before.end(),
-                            [&](auto& row) { return row.key == now.key; });
-    if (was != before.end() && was->value != now.value)
-      out += fmt::format("{}{} = {} (was {})", out.empty() ? "" : ", ", now.key,
-                         now.value, was->value);
-  }
-  return out;
-}
-
-} // namespace
 
 // -- what stays ---------------------------------------------------------------
 
@@ -105,11 +87,11 @@ void stack_swap::change_gate(const next_stack& x) {
   auto next = x.config;
   next.name = core_.config.name;
   next.seed = core_.config.seed;
-  auto what = difference(rows_of(core_.config), rows_of(next));
+  auto what = row_changes(rows_of(core_.config), rows_of(next));
   core_.config = std::move(next);
   if (x.supervision) {
     const auto& before = core_.workers->supervisor().config();
-    auto more = difference(rows_of(before), rows_of(*x.supervision));
+    auto more = row_changes(rows_of(before), rows_of(*x.supervision));
     if (!more.empty())
       what += (what.empty() ? "worker: " : "; worker: ") + more;
     core_.workers->reconfigure(*x.supervision);
@@ -127,7 +109,7 @@ void stack_swap::change_settings(next_stack& x, const matches& found) {
     core_.layers.run(*found[i], [&](policy&, env& e) {
       l.become_like(*x.layers[i].owner, e);
     });
-    if (auto what = difference(before, l.config_rows()); !what.empty())
+    if (auto what = row_changes(before, l.config_rows()); !what.empty())
       note(l.name(), std::move(what));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <caisson/detail/file_order.hpp>
 #include <caisson/detail/read_value.hpp>
+#include <caisson/detail/setting_tables.hpp>
 #include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
@@ -18,18 +19,6 @@ constexpr std::string_view no_override = "none";
 
 // How many overrides, items and values are printed.
 constexpr std::size_t most_printed = 20;
-
-void merge(settings& into, const settings& more) {
-  for (const auto& [key, value] : more) {
-    auto& old = into[key];
-    auto inner = std::get_if<settings>(&old.value);
-    auto next = std::get_if<settings>(&value.value);
-    if (inner && next)
-      merge(*inner, *next);
-    else
-      old = value;
-  }
-}
 
 std::string text_of(const settings& table);
 
@@ -105,7 +94,7 @@ private:
 } // namespace
 
 void key_settings::change(const settings& more) {
-  merge(values_, more);
+  detail::merge_tables(values_, more);
 }
 
 void describe(field_visitor& v, per_key_config& c) {

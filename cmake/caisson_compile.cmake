@@ -78,3 +78,11 @@ function(caisson_join target)
       UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
+
+# Tests and demos are written as users of CAF 0.17 write; 1.x takes that too,
+# deprecated.
+function(caisson_take_deprecated name)
+  if(CAISSON_CAF_VERSION VERSION_GREATER_EQUAL 1)
+    target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
+  endif()
+endfunction()

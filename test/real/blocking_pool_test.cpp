@@ -102,8 +102,8 @@ protected:
   template <class Handle>
   static std::string receive(Handle h) {
     std::string result;
-    h.receive([&](int x) { result = std::to_string(x); },
-              [&](const caf::error& e) { result = text_of(e); });
+    std::move(h).receive([&](int x) { result = std::to_string(x); },
+                         [&](const caf::error& e) { result = text_of(e); });
     return result;
   }
 

@@ -215,6 +215,9 @@ void gate_keeper::on_checked(const std::string& gate, const caf::error* why) {
 }
 
 void gate_keeper::make_new_gates() {
+  std::erase_if(groups_, [](auto& x) {
+    return portable::is_down(x.second.handle.handle());
+  });
   round_->fresh_groups = spawn_missing_groups(system(), round_->next, groups_);
   auto groups = handles_of(groups_);
   groups.merge(handles_of(round_->fresh_groups));

@@ -203,8 +203,7 @@ TEST(blocked_hangups, reach_the_watch) {
   pthread_sigmask(SIG_BLOCK, &hangups, &before);
   {
     scratch_dir dir;
-    caf::actor_system_config cfg;
-    register_types(cfg);
+    system_config cfg;
     caf::actor_system sys{cfg};
     std::atomic<int> asked{0};
     auto counter = count_reloads(sys, asked);

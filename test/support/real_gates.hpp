@@ -19,7 +19,6 @@ namespace caisson::test {
 class real_gates : public testing::Test {
 protected:
   real_gates() {
-    register_types(cfg);
     portable::set_threads(cfg, 3);
     sys = std::make_unique<caf::actor_system>(cfg);
     names.add_factory("echo", [](caf::actor_system& home) {
@@ -61,7 +60,7 @@ protected:
   }
 
   scratch_dir dir;
-  caf::actor_system_config cfg;
+  system_config cfg;
   std::unique_ptr<caf::actor_system> sys;
   worker_names names;
   gate_set gates;

@@ -64,10 +64,11 @@ caisson::stack policies(way how, const caf::actor& ledger) {
   // Without a mark, a call that may have reached the worker is not repeated.
   caisson::retrier_config c{.max_attempts = 5,
                             .idempotent = how == way::marked_idempotent};
+  // The same delays wherever this runs.
+  auto layers = caisson::stack{"payments"}.seed(2026);
   if (how == way::looking_first)
-    return caisson::stack{"payments"}.retrier(c,
-                                              caisson::verifying::by(ledger));
-  return caisson::stack{"payments"}.retrier(c);
+    return layers.retrier(c, caisson::verifying::by(ledger));
+  return layers.retrier(c);
 }
 
 result play(way how) {

@@ -122,6 +122,16 @@ void register_transport_types(caf::actor_system_config&) {
 
 #endif
 
+void init_transport_types() {
+  [[maybe_unused]] static const auto once = [] {
+#if !CAISSON_CAF_LEGACY
+    init_types();
+    portable::init_types<caf::id_block::caisson_transport>();
+#endif
+    return true;
+  }();
+}
+
 std::optional<transport_errc> transport_errc_of(const caf::error& x) {
   // No error has no category.
   if (!x)

@@ -97,6 +97,11 @@ transport_errc_of(const caf::error& x);
 [[nodiscard]] std::optional<answer_info>
 transport_answer(const caf::message& x);
 
+/// For workers of your own on a pool of threads (blocking_pool.hpp); adapters do
+/// it themselves. On CAF 1.x, call it before there is an actor system; does
+/// nothing on 0.17.
+void init_transport_types();
+
 /// Lets a system that will be built from `cfg` print these errors on CAF 0.17.
 void register_transport_types(caf::actor_system_config& cfg);
 

@@ -72,6 +72,15 @@ private:
   std::shared_ptr<pool_tally> tally_;
 };
 
+/// With the types of pools, too.
+struct pool_types_ready {
+  pool_types_ready() { init_transport_types(); }
+};
+
+struct pool_config : pool_types_ready, system_config {
+  pool_config() { register_transport_types(*this); }
+};
+
 class blocking_pool_test : public testing::Test {
 protected:
   blocking_worker_kind kind() {
@@ -126,7 +135,7 @@ protected:
   }
 
   std::shared_ptr<pool_tally> seen = std::make_shared<pool_tally>();
-  system_config cfg;
+  pool_config cfg;
   caf::actor_system sys{cfg};
   caf::scoped_actor self{sys};
 };

@@ -103,9 +103,8 @@ answer_adapter http_adapter() {
 void init_http_types() {
   [[maybe_unused]] static const auto once = [] {
 #if !CAISSON_CAF_LEGACY
-    init_types();
-    portable::init_types<caf::id_block::caisson_transport,
-                         caf::id_block::caisson_http>();
+    init_transport_types();
+    portable::init_types<caf::id_block::caisson_http>();
 #endif
     return true;
   }();

@@ -29,9 +29,8 @@ answer_adapter sql_adapter() {
 void init_sql_types() {
   [[maybe_unused]] static const auto once = [] {
 #if !CAISSON_CAF_LEGACY
-    init_types();
-    portable::init_types<caf::id_block::caisson_transport,
-                         caf::id_block::caisson_sql>();
+    init_transport_types();
+    portable::init_types<caf::id_block::caisson_sql>();
 #endif
     return true;
   }();

@@ -162,9 +162,8 @@ answer_adapter redis_adapter() {
 void init_redis_types() {
   [[maybe_unused]] static const auto once = [] {
 #if !CAISSON_CAF_LEGACY
-    init_types();
-    portable::init_types<caf::id_block::caisson_transport,
-                         caf::id_block::caisson_redis>();
+    init_transport_types();
+    portable::init_types<caf::id_block::caisson_redis>();
 #endif
     return true;
   }();

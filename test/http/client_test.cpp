@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -360,8 +361,8 @@ TEST_F(http_client_test, holds_no_permit_when_all_is_over) {
   int values = 0;
   int errors = 0;
   for (auto& x : all)
-    x.receive([&](const http_response&) { ++values; },
-              [&](const caf::error&) { ++errors; });
+    std::move(x).receive([&](const http_response&) { ++values; },
+                         [&](const caf::error&) { ++errors; });
   EXPECT_EQ(values + errors, 200);
   EXPECT_GT(values, 0);
   EXPECT_GT(errors, 0);

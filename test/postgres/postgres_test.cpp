@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -139,8 +140,8 @@ protected:
   template <class Handle>
   static reply receive(Handle h) {
     reply x;
-    h.receive([&](const sql_result& r) { x.result = r; },
-              [&](const caf::error& e) { x.error = e; });
+    std::move(h).receive([&](const sql_result& r) { x.result = r; },
+                         [&](const caf::error& e) { x.error = e; });
     return x;
   }
 

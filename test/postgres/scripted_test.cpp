@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -94,11 +95,12 @@ protected:
   template <class Handle>
   static std::string receive(Handle h) {
     std::string what;
-    h.receive([&](const sql_result& x) { what = x.sqlstate; },
-              [&](const caf::error& e) {
-                auto code = transport_errc_of(e);
-                what = code ? std::string{name_of(*code)} : "another error";
-              });
+    std::move(h).receive([&](const sql_result& x) { what = x.sqlstate; },
+                         [&](const caf::error& e) {
+                           auto code = transport_errc_of(e);
+                           what = code ? std::string{name_of(*code)}
+                                       : "another error";
+                         });
     return what;
   }
 

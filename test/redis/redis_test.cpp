@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -102,8 +103,8 @@ protected:
   template <class Handle>
   static std::string receive(Handle h) {
     std::string text;
-    h.receive([&](const redis_reply& x) { text = rendered(x); },
-              [&](const caf::error& e) { text = rendered(e); });
+    std::move(h).receive([&](const redis_reply& x) { text = rendered(x); },
+                         [&](const caf::error& e) { text = rendered(e); });
     return text;
   }
 

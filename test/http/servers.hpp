@@ -65,7 +65,10 @@ inline std::string read_head(const raw_socket& x) {
 class http_test : public testing::Test {
 protected:
   http_test() {
-    register_http_types(cfg), sys.emplace(cfg), self.emplace(*sys);
+    init_http_types();
+    register_http_types(cfg);
+    sys.emplace(cfg);
+    self.emplace(*sys);
   }
 
   struct answer {

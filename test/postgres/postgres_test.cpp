@@ -106,6 +106,7 @@ protected:
   static void TearDownTestSuite() { server.reset(); }
 
   postgres_test() {
+    init_sql_types();
     register_sql_types(cfg);
     sys.emplace(cfg);
     self.emplace(*sys);

@@ -71,6 +71,7 @@ bool let_in(const raw_socket& x) {
 class scripted_postgres_test : public testing::Test {
 protected:
   scripted_postgres_test() {
+    init_sql_types();
     register_sql_types(cfg);
     sys.emplace(cfg);
     self.emplace(*sys);

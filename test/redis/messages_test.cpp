@@ -8,6 +8,7 @@ namespace caisson::test {
 namespace {
 
 redis_command words(std::vector<std::string> args) {
+  init_redis_types();
   return {std::move(args)};
 }
 

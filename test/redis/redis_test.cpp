@@ -53,6 +53,7 @@ std::string rendered(const caf::error& e) {
 class redis_test : public testing::Test {
 protected:
   redis_test() {
+    init_redis_types();
     register_redis_types(cfg);
     sys.emplace(cfg);
     self.emplace(*sys);

@@ -58,7 +58,7 @@ public:
   /// Takes `get_status`, too. In the answer `worker` tells of all workers:
   /// `up`, `restarting` if some are not, `given_up`, or `none` without members.
   /// Its metrics are `members`, `members_up`, and `losses` since the group was
-  /// spawned.
+  /// spawned. The settings are those of its only layer, `supervision_group`.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
 
 private:

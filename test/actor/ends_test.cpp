@@ -1,7 +1,10 @@
 // How gates and local gates end, whom they watch, and what is left of them.
 #include "support/both_hosts.hpp"
 
+#include <caisson/presets.hpp>
+
 #include <memory>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -119,6 +122,28 @@ TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_its_worker_is_mute) {
   EXPECT_EQ(world.actors(), 2u);
   world.advance(30s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
+  EXPECT_EQ(world.actors(), 0u);
+}
+
+// One without references can send nothing any more.
+TEST_P(ends_test, whatever_a_gate_has_it_may_end_with_its_last_handle) {
+  auto self = world.make_probe();
+  auto make = [this](caf::actor_system&) {
+    return caf::expected<caf::actor>{
+      scripted_worker{world, scripted_worker::always(7)}.handle()};
+  };
+  std::vector<stack> all{stack{}, stack{}.cache({}), stack{}.batcher({})};
+  for (auto name : presets::names())
+    all.push_back(presets::named(name).value());
+  for (const auto& layers : all) {
+    auto g = spawn_gate(world, worker::supervised(make), layers);
+    self.send(g, subscribe{});
+    world.run_until_idle();
+    self.send(g, 1);
+    world.advance(1s);
+    g = {};
+    world.run_until_idle();
+  }
   EXPECT_EQ(world.actors(), 0u);
 }
 

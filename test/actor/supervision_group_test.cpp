@@ -205,6 +205,39 @@ TEST_P(supervision_group_test, nobody_else_gives_orders) {
   EXPECT_EQ(look(gates[0]).worker, worker_state::up);
 }
 
+// A gate without references sends nothing when it ends.
+TEST_P(supervision_group_test, gates_may_end_with_their_last_handle) {
+  auto drop = [this](std::size_t i) {
+    std::erase(owned, gates[i]);
+    gates[i] = nullptr;
+    world.run_until_idle();
+  };
+  make(group_strategy::one_for_all, 4);
+  drop(0);
+  EXPECT_EQ(take_log(), list{"-a"});
+  EXPECT_EQ(look(group.handle()).metric("members"), 3);
+  // While it restarts, and waits for its turn.
+  world.request(gates[1], -1);
+  world.run_until_idle();
+  drop(1);
+  drop(2);
+  EXPECT_EQ(look(group.handle()).metric("members"), 1);
+  // The last one does not wait for them, nor for the group.
+  world.advance(1s);
+  EXPECT_EQ(world.request(gates[3], 4).value<int>(), 8);
+  group = {};
+  drop(3);
+}
+
+TEST_P(supervision_group_test, counters_can_be_reset) {
+  make(group_strategy::one_for_all, 2);
+  world.request(gates[1], -1);
+  world.advance(1s);
+  EXPECT_EQ(metric_of(gates[0], "worker_group_stops"), 1);
+  world.request(gates[0], command{operator_command::reset});
+  EXPECT_EQ(metric_of(gates[0], "worker_group_stops"), 0);
+}
+
 TEST_P(supervision_group_test, begins_anew_when_all_have_ended) {
   make(group_strategy::one_for_all, 2, {.max_restarts = 0});
   world.request(gates[0], -1);

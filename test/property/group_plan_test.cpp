@@ -30,7 +30,7 @@ public:
   void join(std::size_t who, std::uint32_t rank) {
     if (who == all_.size())
       all_.emplace_back();
-    all_[who] = {rank, life::up, 0};
+    all_[who] = {rank, life::starting, 0};
     if (over_)
       tell(who, "give_up");
   }

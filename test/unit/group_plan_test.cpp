@@ -27,7 +27,14 @@ protected:
   void make(group_strategy s, std::size_t n, std::uint32_t max_restarts = 5) {
     plan.emplace(supervision_group_config{s, max_restarts, 30s});
     for (std::size_t i = 0; i < n; ++i)
-      plan->join(static_cast<std::uint32_t>(i));
+      join(static_cast<std::uint32_t>(i));
+  }
+
+  /// A member whose worker has started.
+  member_id join(std::uint32_t rank) {
+    auto who = plan->join(rank);
+    plan->on_up(who, 0);
+    return who;
   }
 
   /// The orders since the last call, such as `stop 2`. They are carried out.
@@ -92,7 +99,7 @@ TEST_F(group_plan_test, rest_for_one_leaves_lower_ranks_alone) {
 TEST_F(group_plan_test, equal_ranks_are_not_the_rest) {
   plan.emplace(supervision_group_config{group_strategy::rest_for_one, 5, 30s});
   for (auto rank : {7u, 7u, 8u})
-    plan->join(rank);
+    join(rank);
   down(0);
   EXPECT_EQ(orders(), list{"stop 2"});
 }
@@ -197,8 +204,25 @@ TEST_F(group_plan_test, a_worker_that_is_given_up_takes_the_others_along) {
   EXPECT_EQ(orders(), list{});
 }
 
+TEST_F(group_plan_test, the_first_start_of_a_member_is_waited_for) {
+  make(group_strategy::rest_for_one, 0);
+  auto first = plan->join(1);
+  auto second = join(2);
+  EXPECT_EQ(plan->pending(), 1u);
+  down(second);
+  plan->on_due(second);
+  EXPECT_EQ(orders(), list{});
+  up(first);
+  EXPECT_EQ(orders(), (list{fmt::format("start {}", second)}));
+  // One that cannot start is lost like any other.
+  auto third = plan->join(3);
+  plan->on_down(third, 0, now, "");
+  EXPECT_EQ(plan->losses(), 2u);
+}
+
 TEST_F(group_plan_test, begins_anew_when_all_have_ended) {
-  make(group_strategy::one_for_all, 2, 0);
+  make(group_strategy::one_for_all, 2, 1);
+  down(0);
   down(0);
   EXPECT_TRUE(plan->is_over());
   static_cast<void>(plan->take_orders());
@@ -210,15 +234,14 @@ TEST_F(group_plan_test, begins_anew_when_all_have_ended) {
   plan->leave(third);
   plan->leave(1);
   EXPECT_FALSE(plan->is_over());
-  plan->reconfigure({group_strategy::one_for_all, 1, 30s});
-  auto next = plan->join(0);
+  auto next = join(0);
   EXPECT_EQ(plan->members(), 1u);
   carried_out.clear();
-  // The loss of before does not count.
+  // The losses of before do not count.
   down(next);
   EXPECT_FALSE(plan->is_over());
   EXPECT_EQ(plan->pending(), 1u);
-  EXPECT_EQ(plan->losses(), 2u);
+  EXPECT_EQ(plan->losses(), 3u);
 }
 
 TEST_F(group_plan_test, settings_are_checked) {
@@ -297,7 +320,7 @@ RC_GTEST_PROP(group_plan_property, all_workers_come_back, ()) {
   std::vector<std::uint64_t> carried_out(n);
   for (std::size_t i = 0; i < n; ++i) {
     ranks.push_back(*rc::gen::inRange(0u, 3u));
-    plan.join(ranks.back());
+    plan.on_up(plan.join(ranks.back()), 0);
     lives.push_back(life::up);
   }
   auto obey = [&] {

@@ -101,8 +101,6 @@ void gate_actor::on_exit() {
   engine_.stop();
   if (behind_.factory())
     end_worker(system(), targets_[worker_target]);
-  if (behind_.is_grouped())
-    tell_group(member_state::left, {});
   for (const auto& [key, x] : watched_)
     unwatch(x.who);
   watched_.clear();

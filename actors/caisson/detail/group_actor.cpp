@@ -9,9 +9,9 @@
 namespace caisson::detail {
 
 group_actor::group_actor(caf::actor_config& cfg, supervision_group_config c)
-  : caf::event_based_actor(cfg), plan_(c) {}
+  : group_base(cfg), plan_(c) {}
 
-caf::behavior group_actor::make_behavior() {
+caf::message_handler group_actor::control() {
   return {
     [this](const member_report& x) {
       take(x);
@@ -22,6 +22,16 @@ caf::behavior group_actor::make_behavior() {
   };
 }
 
+void group_actor::on_message(portable::reply_to from, caf::message) {
+  from.answer(this, caf::make_message(caf::error{
+                      caf::make_error(caf::sec::unexpected_message)}));
+}
+
+void group_actor::on_down(const caf::actor_addr& who, const caf::error&) {
+  leave(who);
+  give_orders();
+}
+
 void group_actor::take(const member_report& x) {
   auto who_asks = caf::actor_cast<caf::strong_actor_ptr>(current_sender());
   // Another node cannot know when its worker is to stop.
@@ -29,7 +39,7 @@ void group_actor::take(const member_report& x) {
     return;
   auto from = caf::actor_cast<caf::actor_addr>(who_asks);
   if (x.what == member_state::joined)
-    return join(from, x.rank);
+    return join(who_asks, x.rank);
   auto i = ids_.find(from);
   if (i == ids_.end())
     return;
@@ -43,11 +53,6 @@ void group_actor::take(const member_report& x) {
       return plan_.on_up(who, x.order);
     case member_state::gave_up:
       return plan_.on_gave_up(x.why);
-    case member_state::left:
-      plan_.leave(who);
-      members_[who] = nullptr;
-      ids_.erase(i);
-      return;
     case member_state::joined:
       return;
   }
@@ -84,20 +89,47 @@ status group_actor::make_status() const {
                : plan_.is_over() ? worker_state::given_up
                : pending > 0     ? worker_state::restarting
                                  : worker_state::up;
+  layer_status all{.name = "supervision_group", .kind = "supervision_group"};
+  for (auto& row : rows_of(plan_.config()))
+    all.config.emplace(std::move(row.key), std::move(row.value));
+  out.layers.push_back(std::move(all));
   out.metrics = {{"members", members},
                  {"members_up", plan_.is_over() ? 0 : members - pending},
                  {"losses", static_cast<std::int64_t>(plan_.losses())}};
   return out;
 }
 
-void group_actor::join(const caf::actor_addr& from, std::uint32_t rank) {
-  if (ids_.contains(from))
+void group_actor::join(const caf::strong_actor_ptr& from, std::uint32_t rank) {
+  auto address = caf::actor_cast<caf::actor_addr>(from);
+  if (ids_.contains(address))
     return;
+  forget_ended();
   auto who = plan_.join(rank);
   if (who >= members_.size())
     members_.resize(who + 1);
-  members_[who] = from;
-  ids_.emplace(from, who);
+  members_[who] = address;
+  ids_.emplace(std::move(address), who);
+  watch(from);
+}
+
+void group_actor::leave(const caf::actor_addr& who) {
+  auto i = ids_.find(who);
+  if (i == ids_.end())
+    return;
+  plan_.leave(i->second);
+  members_[i->second] = nullptr;
+  ids_.erase(i);
+}
+
+// That a gate has ended can be known before the message about it comes: one
+// that takes its place must not be given up with it.
+void group_actor::forget_ended() {
+  if (!plan_.is_over())
+    return;
+  for (const auto& x : std::vector{members_})
+    if (auto member = caf::actor_cast<caf::actor>(x);
+        x && (!member || portable::is_down(member)))
+      leave(x);
 }
 
 void group_actor::give_orders() {

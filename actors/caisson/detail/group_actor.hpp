@@ -6,28 +6,38 @@
 #include <caisson/messages.hpp>
 #include <caisson/status.hpp>
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 namespace caisson::detail {
 
+using group_base = portable::interceptor<member_report, reconfigure,
+                                         get_status>;
+
 /// Takes the reports of gates in its group, and gives them orders. Tells its
-/// state and takes new settings. A gate says itself when it ends, so none is
-/// watched.
-class group_actor final : public caf::event_based_actor {
+/// state and takes new settings. Gates are watched: one without references can
+/// send nothing when it ends.
+class group_actor final : public group_base {
 public:
   group_actor(caf::actor_config& cfg, supervision_group_config c);
 
   const char* name() const override { return "caisson.group"; }
 
 protected:
-  caf::behavior make_behavior() override;
+  caf::message_handler control() override;
+  void on_message(portable::reply_to from, caf::message content) override;
+  void on_answer(std::uint64_t, caf::message) override {}
+  void on_timer() override {}
+  void on_down(const caf::actor_addr& who, const caf::error& why) override;
 
 private:
   void take(const member_report& x);
   caf::result<void> change(const reconfigure& x);
   [[nodiscard]] status make_status() const;
-  void join(const caf::actor_addr& from, std::uint32_t rank);
+  void join(const caf::strong_actor_ptr& from, std::uint32_t rank);
+  void leave(const caf::actor_addr& who);
+  void forget_ended();
   void give_orders();
 
   group_plan plan_;

@@ -20,8 +20,8 @@ group_plan::member_id group_plan::join(std::uint32_t rank) {
     who = free_.back();
     free_.pop_back();
   }
-  members_[who] = {rank, state::up, 0};
-  running_.insert(place_of(who));
+  members_[who] = {rank, state::starting, 0};
+  move_to(who, state::starting);
   if (over_)
     tell(who, member_order::give_up, "the group has given up");
   return who;

@@ -33,7 +33,7 @@ public:
 
   // -- what members report ----------------------------------------------------
 
-  /// A member with its worker up, or about to be.
+  /// A member that starts its worker by itself.
   member_id join(std::uint32_t rank);
 
   /// Its worker is lost; it will ask for its turn (`due`). Here and in `on_up`,

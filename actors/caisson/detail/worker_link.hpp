@@ -92,7 +92,10 @@ public:
   }
   [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
-  void reset() { supervisor_.reset(); }
+  void reset() {
+    supervisor_.reset();
+    stopped_ = 0;
+  }
 
   /// The worker's settings are others. Calls that wait stay.
   void reconfigure(supervision_config c) {

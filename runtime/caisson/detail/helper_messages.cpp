@@ -14,8 +14,6 @@ std::string_view name_of(member_state x) noexcept {
       return "up";
     case member_state::gave_up:
       return "gave_up";
-    case member_state::left:
-      return "left";
   }
   return "unknown";
 }

@@ -20,11 +20,11 @@ struct worker_made {
 CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
 
 /// What a gate tells its supervision group about itself and its worker.
-enum class member_state : std::uint8_t { joined, down, due, up, gave_up, left };
+enum class member_state : std::uint8_t { joined, down, due, up, gave_up };
 
 [[nodiscard]] std::string_view name_of(member_state x) noexcept;
 
-CAISSON_ENUM(member_state, member_state::left)
+CAISSON_ENUM(member_state, member_state::gave_up)
 
 struct member_report {
   member_state what = member_state::joined;

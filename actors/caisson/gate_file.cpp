@@ -101,7 +101,7 @@ public:
     problems found;
     auto table = at.table;
     auto inherits = !table.contains("layer") && !table.contains("preset");
-    auto stated = detail::take_worker(table, base_);
+    auto stated = detail::take_worker(table, base_, at.path, found);
     detail::inherit_from(base_, table);
     detail::apply_overrides(table, at.path, inherits, found);
     gate_entry out;

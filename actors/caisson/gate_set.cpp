@@ -52,23 +52,19 @@ gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
   if (!found.empty())
     throw config_error{std::move(found)};
   auto groups = detail::spawn_missing_groups(sys, read, {});
+  auto wanted = detail::by_rank(read);
+  auto workers = detail::make_workers(sys, read, wanted, known, groups, found);
   detail::kept_gates gates;
-  try {
-    for (const auto& name : detail::by_rank(read))
-      gates.emplace(name,
-                    detail::spawn_kept(sys, std::move(read.gates.at(name)),
-                                       known, detail::handles_of(groups)));
-  } catch (...) {
-    for (const auto& [name, x] : gates)
-      stop_gate(x.handle);
-    throw;
-  }
+  if (found.empty())
+    gates = detail::spawn_kept(sys, read, wanted, std::move(workers), found);
+  if (!found.empty())
+    throw config_error{std::move(found)};
   gate_set out;
   out.state_ = std::make_shared<gate_set::state>();
   detail::gate_directory::handles all;
   for (const auto& [name, x] : gates)
     all.emplace(name, x.handle);
-  out.state_->directory->assign(std::move(all), detail::handles_of(groups));
+  out.state_->directory->assign(std::move(all), groups);
   // Reading a file may take long: not on a thread that runs other actors.
   detail::gate_keeper::parts parts{std::move(file), std::move(known),
                                    out.state_->directory, std::move(gates),

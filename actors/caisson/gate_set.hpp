@@ -62,7 +62,7 @@ private:
 /// `reload`; docs/reload.md tells what happens then.
 ///
 /// Throws `config_error` with every problem, and spawns nothing, if the file
-/// is not valid. Throws what makers of workers throw.
+/// is not valid or makers of workers throw.
 [[nodiscard]] gate_set spawn_gates(caf::actor_system& sys,
                                    std::filesystem::path file,
                                    worker_names known = {});

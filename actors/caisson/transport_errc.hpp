@@ -97,8 +97,8 @@ transport_errc_of(const caf::error& x);
 [[nodiscard]] std::optional<answer_info>
 transport_answer(const caf::message& x);
 
-/// For workers of your own on a pool of threads (blocking_pool.hpp); adapters do
-/// it themselves. On CAF 1.x, call it before there is an actor system; does
+/// For workers of your own on a pool of threads (blocking_pool.hpp); adapters
+/// do it themselves. On CAF 1.x, call it before there is an actor system; does
 /// nothing on 0.17.
 void init_transport_types();
 

@@ -259,6 +259,8 @@ TEST_F(gate_files, every_mistake_is_told_with_its_key) {
     {"[groups.g]\n[gates.a]\n"
      "worker = { name = 'made', group = 'g', rank = -1 }",
      {"range gates.a.worker.rank"}},
+    {"[groups.g]\n[gates.a]\nworker = { name = 'made', groop = 'g' }",
+     {"unknown gates.a.worker.groop"}},
     // A group with a mistake is known all the same.
     {"[groups.g]\nperiod = 0\n[gates.a]\n"
      "worker = { name = 'made', group = 'g' }",

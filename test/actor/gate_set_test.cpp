@@ -43,14 +43,14 @@ TEST_P(gate_set_world, a_maker_that_throws_starts_nothing) {
   dir.write("gates.toml",
             std::string{two_gates} + "[gates.c]\nworker = 'throws'\n");
   EXPECT_THROW(static_cast<void>(spawn_gates(world, file(), names)),
-               std::runtime_error);
+               config_error);
   world.run_until_idle();
   // And at a reload changes nothing.
   start(two_gates);
   auto report = load("[gates.c]\nworker = 'throws'\n");
   EXPECT_EQ(
     report.problems,
-    (lines{file().string() + ":1:1: gates.c: cannot be made: no such host"}));
+    (lines{file().string() + ":2:10: gates.c: cannot be made: no such host"}));
   EXPECT_EQ(gates.names(), (lines{"a", "b"}));
 }
 

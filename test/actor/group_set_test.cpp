@@ -83,6 +83,8 @@ TEST_P(group_set_world, a_reload_changes_a_group) {
   // The file wins.
   ASSERT_TRUE(
     world.request(group, reconfigure{{}, {{"strategy", "one_for_all"}}}).ok());
+  EXPECT_EQ(changes_of(load(grouped("strategy = 'one_for_one'"))),
+            (lines{": group g: strategy = one_for_one (was one_for_all)"}));
   EXPECT_EQ(changes_of(load(grouped("strategy = 'one_for_one'"))), lines{});
   EXPECT_EQ(restarted_with("first"), (lines{"first"}));
 }
@@ -143,17 +145,36 @@ TEST_P(group_set_world, a_group_that_has_given_up_starts_again) {
   EXPECT_EQ(restarted_with("first"), (lines{"first", "second"}));
 }
 
-TEST_P(group_set_world, a_group_of_workers_that_others_make_is_refused) {
+TEST_P(group_set_world, groups_of_workers_that_others_make_are_refused) {
+  const std::string bad = "[groups.g]\n"
+                          "[gates.a]\nworker = 'first'\n"
+                          "[gates.b]\n"
+                          "worker = { name = 'mute', group = 'g' }\n"
+                          "[gates.d]\n"
+                          "worker = { name = 'mute', group = 'g' }\n";
+  auto why = [this](int line, const std::string& gate) {
+    return file().string() + ":" + std::to_string(line) + ":19: gates." + gate
+           + ".worker.group: cannot be made: the gate does not make this "
+             "worker";
+  };
+  dir.write("gates.toml", bad);
+  try {
+    gates = spawn_gates(world, file(), names);
+    FAIL();
+  } catch (const config_error& e) {
+    lines found;
+    for (const auto& x : e.all())
+      found.push_back(to_text(x));
+    EXPECT_EQ(found, (lines{why(5, "b"), why(7, "d")}));
+  }
+  world.run_until_idle();
+  EXPECT_EQ(started, lines{});
   start("[gates.c]\nworker = 'doubles'\n");
-  auto report = load("[groups.g]\n[gates.a]\n"
-                     "worker = { name = 'mute', group = 'g' }\n");
-  EXPECT_EQ(
-    report.problems,
-    (lines{file().string() + ":2:1: gates.a: cannot be made: " + file().string()
-           + ":3:19: worker.group: the gate does not make this "
-             "worker"}));
+  EXPECT_EQ(load(bad).problems, (lines{why(5, "b"), why(7, "d")}));
   EXPECT_EQ(gates.names(), lines{"c"});
   EXPECT_FALSE(gates.group("g").handle());
+  world.run_until_idle();
+  EXPECT_EQ(started, lines{});
 }
 
 } // namespace

@@ -1,6 +1,5 @@
 #include <caisson/detail/gate_keeper.hpp>
 
-#include <caisson/detail/row_changes.hpp>
 #include <caisson/detail/stack_order.hpp>
 #include <caisson/error.hpp>
 #include <caisson/gate.hpp>
@@ -52,13 +51,6 @@ std::string fixed_of(const gate_entry& x, std::size_t k) {
   return k < x.fixed.size() ? x.fixed[k] : std::string{};
 }
 
-bool same_settings(const supervision_config& a, const supervision_config& b) {
-  auto x = rows_of(a);
-  auto y = rows_of(b);
-  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                    [](auto& l, auto& r) { return l.value == r.value; });
-}
-
 std::shared_ptr<const ordered_stack> order_of(const kept_gate& gate,
                                               const gate_entry& next) {
   const auto& now = gate.entry;
@@ -78,16 +70,6 @@ std::shared_ptr<const ordered_stack> order_of(const kept_gate& gate,
 }
 
 } // namespace
-
-kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
-                     const worker_names& known, const group_handles& groups) {
-  auto behind = worker_of(entry, known, sys, groups);
-  auto by_file = behind.is_supervised()
-                 && same_settings(behind.supervision(),
-                                  entry.policies.supervision);
-  auto handle = spawn_gate(sys, std::move(behind), entry.policies.policies);
-  return {std::move(entry), std::move(handle), by_file};
-}
 
 gate_keeper::gate_keeper(caf::actor_config& cfg, parts x)
   : caf::event_based_actor(cfg), file_(std::move(x.file)),
@@ -215,30 +197,23 @@ void gate_keeper::on_checked(const std::string& gate, const caf::error* why) {
 }
 
 void gate_keeper::make_new_gates() {
-  std::erase_if(groups_, [](auto& x) {
-    return portable::is_down(x.second.handle.handle());
-  });
+  std::erase_if(groups_,
+                [](auto& x) { return portable::is_down(x.second.handle()); });
   round_->fresh_groups = spawn_missing_groups(system(), round_->next, groups_);
-  auto groups = handles_of(groups_);
-  groups.merge(handles_of(round_->fresh_groups));
-  std::string at;
-  try {
-    for (const auto& name : by_rank(round_->next)) {
-      at = name;
-      if (!goes_on(name))
-        round_->fresh.emplace(
-          name,
-          spawn_kept(system(), round_->next.gates.at(name), known_, groups));
-    }
-  } catch (const std::exception& e) {
-    for (const auto& [name, x] : round_->fresh)
-      stop_gate(x.handle);
-    round_->fresh.clear();
-    return refuse({{problem_kind::relation, setting_path{"gates"} / at,
-                    fmt::format("cannot be made: {}", e.what()),
-                    round_->next.gates.find(at)->second.place}});
-  }
-  swap_gates();
+  auto groups = round_->fresh_groups;
+  groups.insert(groups_.begin(), groups_.end());
+  auto wanted = by_rank(round_->next);
+  std::erase_if(wanted, [this](auto& name) { return goes_on(name); });
+  problems found;
+  auto workers = make_workers(system(), round_->next, wanted, known_, groups,
+                              found);
+  if (found.empty())
+    round_->fresh = spawn_kept(system(), round_->next, wanted,
+                               std::move(workers), found);
+  if (found.empty())
+    swap_gates();
+  else
+    refuse(found);
 }
 
 // -- from here on the file is not refused -------------------------------------
@@ -264,27 +239,33 @@ void gate_keeper::swap_gates() {
 
 void gate_keeper::change_groups() {
   for (const auto& [name, x] : groups_) {
-    auto next = round_->next.groups.find(name);
-    if (next == round_->next.groups.end())
+    if (!round_->next.groups.contains(name))
       continue;
     ++round_->open;
-    portable::ask(this, x.handle.handle(), patience, message_of(next->second))
+    portable::ask(this, x.handle(), patience, get_status{})
       .then(
-        [this, group = name] { on_group(group, nullptr); },
+        [this, group = name](const status& now) { change_group(group, now); },
         [this, group = name](const caf::error& why) { on_group(group, &why); });
   }
 }
 
-void gate_keeper::on_group(const std::string& group, const caf::error* why) {
-  auto& now = groups_.find(group)->second.config;
+// It may have been changed since by others: the file wins.
+void gate_keeper::change_group(const std::string& group, const status& now) {
   const auto& next = round_->next.groups.find(group)->second;
+  auto what = changes_of(now, next);
+  if (what.empty())
+    return on_group(group, nullptr);
+  round_->report.changes.push_back(group_change(group, what));
+  portable::ask(this, groups_.find(group)->second.handle(), patience,
+                message_of(next))
+    .then([this, group] { on_group(group, nullptr); },
+          [this, group](const caf::error& why) { on_group(group, &why); });
+}
+
+void gate_keeper::on_group(const std::string& group, const caf::error* why) {
   if (why)
     round_->report.problems.push_back(fmt::format(
       "{}: groups.{}: not changed: {}", file_.string(), group, text_of(*why)));
-  else if (auto what = row_changes(rows_of(now), rows_of(next)); !what.empty())
-    round_->report.changes.push_back(group_change(group, what));
-  if (!why)
-    now = next;
   if (--round_->open == 0)
     finish_swap();
 }
@@ -367,7 +348,7 @@ void gate_keeper::publish() {
   gate_directory::handles all;
   for (const auto& [name, x] : gates_)
     all.emplace(name, x.handle);
-  directory_->assign(std::move(all), handles_of(groups_));
+  directory_->assign(std::move(all), groups_);
 }
 
 // -- the end ------------------------------------------------------------------

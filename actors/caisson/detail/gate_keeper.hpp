@@ -4,10 +4,12 @@
 #include <caisson/caf.hpp>
 #include <caisson/call_handle.hpp>
 #include <caisson/detail/gate_directory.hpp>
+#include <caisson/detail/kept_gates.hpp>
 #include <caisson/detail/kept_groups.hpp>
 #include <caisson/detail/stack_order.hpp>
 #include <caisson/gate_file.hpp>
 #include <caisson/messages.hpp>
+#include <caisson/status.hpp>
 #include <caisson/worker_names.hpp>
 
 #include <cstdint>
@@ -21,22 +23,6 @@
 
 namespace caisson::detail {
 
-/// A gate that runs, and what its file says of it.
-struct kept_gate {
-  gate_entry entry;
-  control_handle handle;
-  /// Whether its worker has the settings of supervision of the file, rather
-  /// than its own.
-  bool supervised_by_file = false;
-};
-
-using kept_gates = std::map<std::string, kept_gate, std::less<>>;
-
-/// Spawns the gate of an entry. Throws what makers and constructors throw.
-[[nodiscard]] kept_gate spawn_kept(caf::actor_system& sys, gate_entry entry,
-                                   const worker_names& known,
-                                   const group_handles& groups);
-
 /// Reloads one at a time: reads and checks the file, asks each gate whether it
 /// could take its new stack, spawns the gates that are new, and only then, when
 /// nothing can be refused any more, tells all gates and groups to change over.
@@ -49,7 +35,7 @@ public:
     worker_names known;
     std::shared_ptr<gate_directory> directory;
     kept_gates gates;
-    kept_groups groups;
+    group_handles groups;
   };
 
   gate_keeper(caf::actor_config& cfg, parts x);
@@ -75,7 +61,7 @@ private:
     std::set<std::string> unchanged;
     /// Gates and groups that were made for this.
     kept_gates fresh;
-    kept_groups fresh_groups;
+    group_handles fresh_groups;
     /// How many gates and groups have not answered.
     std::size_t open = 0;
   };
@@ -87,6 +73,7 @@ private:
   void make_new_gates();
   void swap_gates();
   void change_groups();
+  void change_group(const std::string& group, const status& now);
   void on_group(const std::string& group, const caf::error* why);
   void on_swapped(const std::string& gate, std::vector<layer_change> changes);
   void on_unchanged(const std::string& gate, const caf::error& why);
@@ -108,7 +95,7 @@ private:
   const worker_names known_;
   const std::shared_ptr<gate_directory> directory_;
   kept_gates gates_;
-  kept_groups groups_;
+  group_handles groups_;
   /// Those that finish what they have.
   std::map<std::uint64_t, control_handle> leaving_;
   std::uint64_t left_ = 0;

@@ -1,25 +1,20 @@
 #include <caisson/detail/kept_groups.hpp>
 
+#include <caisson/detail/row_changes.hpp>
 #include <caisson/settings.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace caisson::detail {
 
-kept_groups spawn_missing_groups(caf::actor_system& sys, const gate_file& file,
-                                 const kept_groups& running) {
-  kept_groups out;
+group_handles spawn_missing_groups(caf::actor_system& sys,
+                                   const gate_file& file,
+                                   const group_handles& running) {
+  group_handles out;
   for (const auto& [name, config] : file.groups)
     if (!running.contains(name))
-      out.emplace(name,
-                  kept_group{config, spawn_supervision_group(sys, config)});
-  return out;
-}
-
-group_handles handles_of(const kept_groups& groups) {
-  group_handles out;
-  for (const auto& [name, x] : groups)
-    out.emplace(name, x.handle);
+      out.emplace(name, spawn_supervision_group(sys, config));
   return out;
 }
 
@@ -39,6 +34,17 @@ std::vector<std::string> by_rank(const gate_file& file) {
     return file.gates.at(a).rank < file.gates.at(b).rank;
   });
   return out;
+}
+
+std::string changes_of(const status& now,
+                       const supervision_group_config& next) {
+  auto after = rows_of(next);
+  auto before = after;
+  const auto& config = now.layers.at(0).config;
+  for (auto& row : before)
+    if (auto i = config.find(row.key); i != config.end())
+      row.value = i->second;
+  return row_changes(before, after);
 }
 
 gate_change group_change(const std::string& group, const std::string& what) {

@@ -4,30 +4,18 @@
 #include <caisson/caf.hpp>
 #include <caisson/gate_file.hpp>
 #include <caisson/messages.hpp>
+#include <caisson/status.hpp>
 #include <caisson/supervision_group.hpp>
 
-#include <map>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace caisson::detail {
 
-/// A group that runs, and what its file says of it.
-struct kept_group {
-  supervision_group_config config;
-  supervision_group handle;
-};
-
-using kept_groups = std::map<std::string, kept_group, std::less<>>;
-
 /// Spawns the groups in `file` that `running` does not have.
-[[nodiscard]] kept_groups spawn_missing_groups(caf::actor_system& sys,
-                                               const gate_file& file,
-                                               const kept_groups& running);
-
-[[nodiscard]] group_handles handles_of(const kept_groups& groups);
+[[nodiscard]] group_handles spawn_missing_groups(caf::actor_system& sys,
+                                                 const gate_file& file,
+                                                 const group_handles& running);
 
 /// All settings, as a group takes them.
 [[nodiscard]] reconfigure message_of(const supervision_group_config& c);
@@ -35,6 +23,10 @@ using kept_groups = std::map<std::string, kept_group, std::less<>>;
 /// The names of the gates in `file`, so that those with workers of a lower rank
 /// come first.
 [[nodiscard]] std::vector<std::string> by_rank(const gate_file& file);
+
+/// What differs between the settings that a group tells and those of its file.
+[[nodiscard]] std::string changes_of(const status& now,
+                                     const supervision_group_config& next);
 
 /// What a report says of a group.
 [[nodiscard]] gate_change group_change(const std::string& group,

@@ -3,7 +3,9 @@
 #include <caisson/detail/setting_tables.hpp>
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/gate.hpp>
+#include <caisson/settings.hpp>
 #include <caisson/settings_reader.hpp>
+#include <caisson/supervision.hpp>
 
 #include <fmt/format.h>
 
@@ -19,6 +21,29 @@ namespace {
 
 constexpr std::string_view keys_of_membership[] = {"group", "rank"};
 
+// Keys that were probably meant to be one of a gate's alone: who reads the rest
+// does not know these.
+void report_misspelled(settings& worker, const setting_path& path,
+                       problems& out) {
+  std::vector<std::string> known{"name", "group", "rank"};
+  const auto own = known.size();
+  for (auto& row : rows_of(supervision_config{}))
+    known.push_back(row.key.substr(0, row.key.find('.')));
+  std::erase_if(worker, [&](const auto& entry) {
+    const auto& [key, value] = entry;
+    auto meant = nearest(key, known);
+    if (std::find(known.begin(), known.end(), key) != known.end()
+        || std::find(known.begin(), known.begin() + own, meant)
+             == known.begin() + own)
+      return false;
+    out.push_back(
+      {problem_kind::unknown, path / key,
+       "unknown key" + hint(meant) + " known keys: " + listed_names(known),
+       value.place});
+    return true;
+  });
+}
+
 std::string known_workers(const worker_names& known) {
   auto names = known.names();
   names.emplace_back("none");
@@ -27,7 +52,8 @@ std::string known_workers(const worker_names& known) {
 
 } // namespace
 
-stated_worker take_worker(settings& gate, const settings& base) {
+stated_worker take_worker(settings& gate, const settings& base,
+                          const setting_path& path, problems& found) {
   stated_worker out;
   auto stated = gate.find("worker");
   if (auto* table = stated != gate.end()
@@ -37,6 +63,7 @@ stated_worker take_worker(settings& gate, const settings& base) {
     for (auto key : keys_of_membership)
       if (auto x = take_from(*table, key))
         out.membership.emplace(key, std::move(*x));
+    report_misspelled(*table, path / "worker", found);
   } else {
     out.name = take_from(gate, "worker");
   }

@@ -22,8 +22,11 @@ struct stated_worker {
 };
 
 /// Takes that out of the table of a gate, and leaves the settings of
-/// supervision, over those of `base`.
-[[nodiscard]] stated_worker take_worker(settings& gate, const settings& base);
+/// supervision, over those of `base`. `path` is the gate's. Appends a problem
+/// for each key that was probably meant to be one of a gate's alone.
+[[nodiscard]] stated_worker take_worker(settings& gate, const settings& base,
+                                        const setting_path& path,
+                                        problems& found);
 
 /// The name of a worker that there is; otherwise appends a problem. `at` is the
 /// gate.

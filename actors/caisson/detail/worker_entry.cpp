@@ -25,16 +25,17 @@ constexpr std::string_view keys_of_membership[] = {"group", "rank"};
 // does not know these.
 void report_misspelled(settings& worker, const setting_path& path,
                        problems& out) {
-  std::vector<std::string> known{"name", "group", "rank"};
-  const auto own = known.size();
+  const std::vector<std::string> own{"name", "group", "rank"};
+  auto known = own;
   for (auto& row : rows_of(supervision_config{}))
     known.push_back(row.key.substr(0, row.key.find('.')));
+  auto is_in = [](const std::vector<std::string>& names, std::string_view x) {
+    return std::find(names.begin(), names.end(), x) != names.end();
+  };
   std::erase_if(worker, [&](const auto& entry) {
     const auto& [key, value] = entry;
     auto meant = nearest(key, known);
-    if (std::find(known.begin(), known.end(), key) != known.end()
-        || std::find(known.begin(), known.begin() + own, meant)
-             == known.begin() + own)
+    if (is_in(known, key) || !is_in(own, meant))
       return false;
     out.push_back(
       {problem_kind::unknown, path / key,

@@ -70,6 +70,29 @@ TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
   EXPECT_EQ(below.take(), (lines{"admit", "settle ok"}));
 }
 
+TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
+  auto& going_on = stack.add("telling");
+  going_on.number = 0;
+  auto& telling = going_on.machine();
+  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+    e.attempt_timed_out(c.id);
+    return decision::hold();
+  };
+  auto& w = start();
+  w.call("x");
+  puppets next;
+  auto& fresh = next.add("fresh").machine();
+  next.add("telling").number = 0;
+  EXPECT_EQ(w.swap(std::move(next)), lines{"fresh: added"});
+  w.answer(0, "y");
+  EXPECT_EQ(telling.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(fresh.take(), lines{});
+  w.call("x");
+  w.answer(1, "y");
+  EXPECT_EQ(fresh.take(), (lines{"admit", "timeout"}));
+  w.stop();
+}
+
 TEST_F(layer_signals, of_a_timeout_do_not_come_from_a_layer_that_observes) {
   auto& above = stack.add("above").machine();
   auto& telling = stack.add("telling", 0, mode::observe).machine();

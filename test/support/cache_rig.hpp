@@ -93,11 +93,14 @@ public:
     end(child, o, text);
   }
 
-  /// The worker answers the child with an error of that class.
-  void answer(std::uint64_t child, answer_class what, duration retry_after) {
+  /// The worker answers the child with an error of that class, after which a
+  /// call has at most so many attempts (0: no limit).
+  void answer(std::uint64_t child, answer_class what, duration retry_after,
+              std::uint32_t max_attempts = 0) {
     auto o = outcome_of("!");
     o.kind = what;
     o.retry_after = retry_after;
+    o.max_attempts = max_attempts;
     end(child, o, "!");
   }
 

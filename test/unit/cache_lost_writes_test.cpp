@@ -154,6 +154,20 @@ TEST(cache_lost_writes, the_class_of_an_error_may_allow_fewer_attempts) {
   }
 }
 
+TEST(cache_lost_writes, an_answer_may_limit_the_attempts) {
+  cache_rig h{{.flush_after = 0s,
+               .flush_backoff = 1ms,
+               .flush_attempts = 5,
+               .staleness = 1h}};
+  h.write("k", "v");
+  for (std::uint64_t n = 1; n <= 2; ++n) {
+    EXPECT_EQ(h.count("lost"), 0);
+    h.pass(1s);
+    h.answer(n, answer_class::retry, 0s, 2);
+  }
+  EXPECT_EQ(h.count("lost"), 1);
+}
+
 TEST(cache_lost_writes, an_answer_that_is_not_the_workers_has_written_nothing) {
   cache_rig h{{.flush_after = 0s, .flush_backoff = 100ms}};
   h.write("k", "v");

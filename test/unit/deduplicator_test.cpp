@@ -73,6 +73,18 @@ TEST(deduplicator, an_answer_is_known_until_its_time_is_over) {
   EXPECT_EQ(seen.size(), 1u) << "b went, too";
 }
 
+TEST(deduplicator, an_old_answer_in_use_is_not_given_once_more) {
+  book seen{{.ttl = 10s}};
+  EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
+  EXPECT_EQ(seen.finish("a", "done", start), waiting_ones{});
+  EXPECT_EQ(seen.receive("b", 1, start).what, book::first);
+  EXPECT_EQ(seen.finish("b", "done", start + 5s), waiting_ones{});
+  // Used last, so that b would make room before it.
+  EXPECT_EQ(seen.receive("a", 2, start + 6s).what, book::known);
+  EXPECT_EQ(seen.receive("a", 3, start + 10s).what, book::first);
+  EXPECT_EQ(seen.size(), 2u);
+}
+
 TEST(deduplicator, what_takes_long_is_not_forgotten) {
   book seen{{.capacity = 1, .ttl = 10s}};
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);

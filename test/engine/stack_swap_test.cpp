@@ -363,19 +363,21 @@ TEST_F(swaps, settings_of_the_gate_apply_to_new_calls) {
 TEST_F(swaps, as_many_stacks_as_there_is_room_for_can_have_calls) {
   auto& w = start();
   std::size_t held = 0;
-  auto swap_all = [&] {
+  auto swap_to = [&](int layers, bool afresh) {
     puppets stack;
-    for (auto i = 0; i < 21; ++i)
+    for (auto i = 0; i < layers; ++i)
       with(stack, "l" + std::to_string(i));
-    return w.swap(std::move(stack), std::vector<bool>(21, true));
+    return w.swap(std::move(stack), std::vector<bool>(21, afresh));
   };
+  auto swap_all = [&] { return swap_to(21, true); };
   for (; held < 3; ++held) {
     EXPECT_EQ(swap_all().size(), held == 0 ? 21u : 42u);
     w.call("x");
   }
-  EXPECT_EQ(swap_all(),
-            (lines{"calls that began with earlier stacks are still under way: "
-                   "63 layers are in use, and there can be 63"}));
+  const lines refused{"calls that began with earlier stacks are still under "
+                      "way: 63 layers are in use, and there can be 63"};
+  EXPECT_EQ(swap_all(), refused);
+  EXPECT_EQ(swap_to(22, false), refused) << "one is too many";
   w.call("y");
   w.answer(0, "z");
   EXPECT_EQ(swap_all().size(), 42u);

@@ -124,6 +124,26 @@ TEST(cache_lost_writes, a_newer_write_has_all_its_attempts) {
   EXPECT_EQ(h.count("lost"), 1);
 }
 
+TEST(cache_lost_writes, what_the_worker_takes_in_between_begins_anew) {
+  cache_rig h{{.flush_after = 0s,
+               .flush_backoff = 1ms,
+               .flush_attempts = 2,
+               .staleness = 1h}};
+  h.write("k", "1");
+  h.reply(1, "!bad");
+  h.pass(1s);
+  ASSERT_EQ(h.sent(2), "k=1");
+  h.write("k", "2");
+  h.reply(2, "ok");
+  h.pass(1s);
+  ASSERT_EQ(h.sent(3), "k=2");
+  h.reply(3, "!bad");
+  EXPECT_EQ(h.count("lost"), 0);
+  h.pass(1s);
+  h.reply(4, "!bad");
+  EXPECT_EQ(h.count("lost"), 1);
+}
+
 TEST(cache_lost_writes, the_class_of_an_error_may_allow_fewer_attempts) {
   struct {
     answer_class what;

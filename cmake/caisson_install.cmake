@@ -5,7 +5,7 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/caisson)
 
 # Each library has its targets file, so that those that are not asked for need
 # not have their dependencies installed.
-foreach(name IN ITEMS runtime actors config metrics http redis postgres tls)
+foreach(name IN ITEMS runtime actors config metrics http redis postgres control tls)
   if(TARGET caisson_${name})
     install(TARGETS caisson_${name} EXPORT caisson_${name}
       ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -17,7 +17,7 @@ foreach(name IN ITEMS runtime actors config metrics http redis postgres tls)
 endforeach()
 
 set(left_out)
-foreach(name IN ITEMS metrics http redis postgres)
+foreach(name IN ITEMS metrics http redis postgres control)
   if(NOT TARGET caisson_${name})
     list(APPEND left_out PATTERN ${name} EXCLUDE)
   endif()

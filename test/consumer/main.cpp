@@ -7,6 +7,9 @@
 #ifdef WITH_HTTP
 #include <caisson/http/front.hpp>
 #endif
+#ifdef WITH_CONTROL
+#include <caisson/control/server.hpp>
+#endif
 #ifdef WITH_REDIS
 #include <caisson/redis/client.hpp>
 #endif
@@ -44,6 +47,11 @@ int main() {
 #ifdef WITH_HTTP
   caisson::http_front front{system, guarded};
   std::printf("HTTP is served: %s\n", front.port() > 0 ? "yes" : "no");
+#endif
+#ifdef WITH_CONTROL
+  caisson::control_server control{system, {.file = "consumer.control"}};
+  control.add("guarded", guarded);
+  std::printf("can be controlled: %s\n", control.port() > 0 ? "yes" : "no");
 #endif
 #ifdef WITH_REDIS
   (void)caisson::redis_worker({});

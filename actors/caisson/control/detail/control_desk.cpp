@@ -1,0 +1,200 @@
+#include <caisson/control/detail/control_desk.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+#include <caisson/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <iterator>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace caisson::detail {
+
+namespace {
+
+// A reload asks each gate twice, and gives it 30 s each time.
+constexpr duration reload_patience = std::chrono::minutes(2);
+
+/// Takes the answer to one request that may take long.
+class late_answer final : public portable::relay {
+public:
+  explicit late_answer(caf::actor_config& cfg) : portable::relay(cfg) {}
+
+  /// Whether it is there by then; `give_up` is looked at from time to time.
+  bool wait(duration patience, const std::atomic<bool>& give_up) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    std::unique_lock guard{mutex_};
+    while (!content_ && !give_up && std::chrono::steady_clock::now() < until)
+      arrived_.wait_until(guard,
+                          std::min(until, std::chrono::steady_clock::now()
+                                            + std::chrono::milliseconds(100)));
+    return content_.has_value();
+  }
+
+  /// @pre It is there.
+  [[nodiscard]] const caf::message& content() const { return *content_; }
+
+protected:
+  bool receive(caf::mailbox_element_ptr what, portable::run_context*) override {
+    if (!what->mid.is_response())
+      return drop(*what);
+    {
+      std::lock_guard guard{mutex_};
+      if (content_)
+        return false;
+      content_ = content_of(*what);
+    }
+    arrived_.notify_one();
+    return true;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::optional<caf::message> content_;
+};
+
+} // namespace
+
+control_desk::control_desk(caf::actor_system& sys, duration patience,
+                           std::size_t events)
+  : sys_(sys), patience_(patience), tail_(sys, events) {}
+
+void control_desk::close() {
+  closed_ = true;
+  tail_.close();
+}
+
+// -- looking ------------------------------------------------------------------
+
+json control_desk::list() {
+  auto all = gates_.all();
+  caf::scoped_actor self{sys_};
+  // All of them at once, so that those that do not answer cost their time only
+  // once.
+  using pending = decltype(portable::ask_urgently(self, caf::actor{}, patience_,
+                                                  get_status{}));
+  std::vector<pending> answers;
+  answers.reserve(all.size());
+  for (const auto& [name, gate] : all)
+    answers.push_back(portable::ask_urgently(
+      self, static_cast<const caf::actor&>(gate), patience_, get_status{}));
+  auto out = json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& name = all[i].first;
+    json row{{"name", name}};
+    answers[i].receive([&](const status& x) { row.update(summary_of(x)); },
+                       [&](const caf::error& why) {
+                         row["error"] = refusal(why, name, patience_).what();
+                       });
+    out.push_back(std::move(row));
+  }
+  return {{"gates", std::move(out)}};
+}
+
+json control_desk::show(const std::string& gate) {
+  json out{{"name", gate}};
+  out.update(json_of(ask<status>(find(gate), gate, patience_, get_status{})));
+  return out;
+}
+
+event_tail::part control_desk::events(std::optional<event_tail::position> from,
+                                      duration patience) {
+  std::vector<control_handle> all;
+  for (auto& [name, gate] : gates_.all())
+    all.push_back(std::move(gate));
+  for (auto& x : gates_.controllers())
+    all.emplace_back(std::move(x));
+  return tail_.read(all, from, patience);
+}
+
+// -- changing -----------------------------------------------------------------
+
+json control_desk::carry_out(const std::string& gate, const command& what) {
+  json out{{"name", gate}};
+  out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
+  return out;
+}
+
+json control_desk::change(const std::string& gate, const reconfigure& what) {
+  json out{{"name", gate}};
+  out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
+  return out;
+}
+
+json control_desk::drain(const std::string& gate, duration patience) {
+  auto to = find(gate);
+  auto address = portable::make_relay<late_answer>(sys_, sys_.next_actor_id());
+  auto& answer = *static_cast<late_answer*>(address->get());
+  portable::relay::send_on(to, address, caf::message_id{1}.with_high_priority(),
+                           caf::make_message(caisson::drain{}), nullptr);
+  auto done = answer.wait(patience, closed_);
+  auto* why = done ? portable::get_if<caf::error>(answer.content()) : nullptr;
+  auto refused = why ? std::optional{refusal(*why, gate, patience)}
+                     : std::nullopt;
+  answer.close();
+  if (refused)
+    throw *refused;
+  return {{"name", gate}, {"drained", done}};
+}
+
+json control_desk::reload(const std::string& why) {
+  auto files = json::array();
+  for (const auto& x : gates_.controllers())
+    files.push_back(json_of(ask<reload_report>(
+      x, "the set of gates", reload_patience, caisson::reload{why})));
+  if (files.empty())
+    throw control_error{409, "no gate of this program comes from a file that "
+                             "could be read again"};
+  return {{"files", std::move(files)}};
+}
+
+// -- gates --------------------------------------------------------------------
+
+control_handle control_desk::find(const std::string& gate) const {
+  if (auto x = gates_.find(gate))
+    return x;
+  std::vector<std::string> known;
+  for (auto& [name, handle] : gates_.all())
+    known.push_back(name);
+  if (known.empty())
+    throw control_error{404, fmt::format("there is no gate {}, and no other",
+                                         detail::quoted(gate))};
+  throw control_error{404, fmt::format("there is no gate {}{} known gates: {}",
+                                       detail::quoted(gate),
+                                       hint(nearest(gate, known)),
+                                       fmt::join(known, ", "))};
+}
+
+template <class T, class Request>
+T control_desk::ask(const caf::actor& whom, const std::string& name,
+                    duration patience, const Request& what) {
+  caf::scoped_actor self{sys_};
+  std::optional<T> out;
+  std::optional<control_error> failure;
+  portable::ask_urgently(self, whom, patience, what)
+    .receive(
+      [&](const T& x) { out = x; },
+      [&](const caf::error& why) { failure = refusal(why, name, patience); });
+  if (failure)
+    throw *failure;
+  return std::move(*out);
+}
+
+control_error control_desk::refusal(const caf::error& why,
+                                    const std::string& name,
+                                    duration patience) const {
+  if (why == caf::sec::request_timeout)
+    return {504, fmt::format("{} does not answer within {}", name,
+                             to_text(patience))};
+  if (auto* context = context_of(why))
+    return {400, context->text.empty() ? portable::render(sys_, why)
+                                       : context->text};
+  return {410, fmt::format("{} has ended", name)};
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,153 @@
+// The file by which an operator's command finds a program.
+#include <caisson/control/detail/control_file.hpp>
+
+#include <support/scratch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include <sys/stat.h>
+
+namespace caisson::test {
+namespace {
+
+using detail::control_address;
+using detail::control_file;
+namespace fs = std::filesystem;
+
+class control_file_test : public testing::Test {
+protected:
+  [[nodiscard]] std::string path() const { return (dir / "control").string(); }
+
+  std::string why_not_read() const {
+    try {
+      auto x = detail::read_control_file(path());
+      return x.token;
+    } catch (const std::runtime_error& e) {
+      return std::string{e.what()}.substr(path().size() + 2);
+    }
+  }
+
+  std::string why_not_made() const {
+    try {
+      control_file x{path(), {1, "t", 1}};
+      return "made";
+    } catch (const std::runtime_error& e) {
+      return std::string{e.what()}.substr(path().size() + 2);
+    }
+  }
+
+  scratch_dir dir;
+};
+
+TEST_F(control_file_test, says_where_and_with_which_token) {
+  {
+    control_file x{path(), {4711, "abc", 99}};
+    auto got = detail::read_control_file(path());
+    EXPECT_EQ(got.port, 4711);
+    EXPECT_EQ(got.token, "abc");
+    EXPECT_EQ(got.process, 99);
+    EXPECT_EQ(fs::status(path()).permissions(),
+              fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(std::distance(fs::directory_iterator{dir.path()}, {}), 1);
+  }
+  EXPECT_FALSE(fs::exists(path()));
+}
+
+TEST_F(control_file_test, of_a_program_that_runs_stays) {
+  control_file x{path(), {4711, "abc", 99}};
+  EXPECT_EQ(why_not_made(), "is the control file of process 99, which runs");
+  EXPECT_EQ(detail::read_control_file(path()).token, "abc");
+}
+
+TEST_F(control_file_test, that_was_left_behind_is_replaced) {
+  {
+    control_file x{path(), {4711, "abc", 99}};
+    fs::copy(path(), dir / "copy");
+  }
+  fs::rename(dir / "copy", path());
+  EXPECT_EQ(why_not_made(), "made");
+  dir.write("control", ""); // As after a full disk.
+  EXPECT_EQ(why_not_made(), "made");
+}
+
+TEST_F(control_file_test, something_else_is_left_alone) {
+  for (const auto* text :
+       {"precious", "{}", "[]", R"({"kind":"caisson control"})",
+        R"({"kind":"caisson control","port":0,"token":"x","process":1})",
+        R"({"kind":"caisson control","port":70000,"token":"x","process":1})",
+        R"({"kind":"caisson control","port":-1,"token":"x","process":1})",
+        R"({"kind":"caisson control","port":1,"token":"","process":1})",
+        R"({"kind":"caisson control","port":1,"token":7,"process":1})",
+        R"({"kind":7,"port":1,"token":"x","process":1})"}) {
+    dir.write("control", text);
+    EXPECT_EQ(why_not_made(),
+              "is something else than a control file; it is left alone")
+      << text;
+    EXPECT_EQ(why_not_read(), "is no control file") << text;
+    EXPECT_EQ(text_of(path()), text);
+  }
+}
+
+TEST_F(control_file_test, cannot_be_a_directory_or_a_link) {
+  fs::create_directory(path());
+  EXPECT_EQ(why_not_made(), "is no file");
+  EXPECT_EQ(why_not_read(), "is no file");
+  fs::remove(path());
+  dir.write("target", "precious");
+  fs::create_symlink(dir / "target", path());
+  EXPECT_NE(why_not_made(), "made");
+  EXPECT_EQ(text_of(dir / "target"), "precious");
+}
+
+TEST_F(control_file_test, in_a_directory_that_does_not_exist) {
+  try {
+    control_file x{(dir / "none" / "control").string(), {1, "t", 1}};
+    ADD_FAILURE();
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string{e.what()}.find("No such file"), std::string::npos);
+  }
+  EXPECT_EQ(why_not_read(), "cannot be opened: No such file or directory");
+}
+
+TEST_F(control_file_test, that_others_can_read_is_not_used) {
+  control_file x{path(), {4711, "abc", 99}};
+  for (auto mode : {0640, 0604, 0620, 0602, 0666}) {
+    ASSERT_EQ(chmod(path().c_str(), static_cast<mode_t>(mode)), 0);
+    EXPECT_NE(why_not_read().find("its token is no secret"), std::string::npos);
+  }
+  ASSERT_EQ(chmod(path().c_str(), 0400), 0);
+  EXPECT_EQ(why_not_read(), "abc");
+}
+
+TEST_F(control_file_test, another_ones_is_not_removed) {
+  {
+    control_file x{path(), {4711, "abc", 99}};
+    fs::remove(path());
+    dir.write("control", "of another one");
+  }
+  EXPECT_EQ(text_of(path()), "of another one");
+}
+
+TEST(control_tokens, are_long_and_all_different) {
+  std::set<std::string> seen;
+  for (int i = 0; i < 1'000; ++i) {
+    auto x = detail::new_token();
+    EXPECT_EQ(x.size(), 32u);
+    EXPECT_EQ(x.find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_TRUE(seen.insert(x).second);
+  }
+}
+
+TEST(control_tokens, are_equal_in_all_bytes_or_not) {
+  EXPECT_TRUE(detail::same_token("", ""));
+  EXPECT_TRUE(detail::same_token("abc", "abc"));
+  for (const auto* x : {"", "ab", "abcd", "abd", "bbc", "ABC"})
+    EXPECT_FALSE(detail::same_token("abc", x)) << x;
+}
+
+} // namespace
+} // namespace caisson::test

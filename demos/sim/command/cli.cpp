@@ -29,7 +29,8 @@ namespace {
 
 constexpr auto about =
   R"(Caisson's simulator: plays load and faults on a graph of services in
-virtual time, with different resilience policies side by side.
+virtual time, with different resilience policies side by side. And `caisson ctl`
+for programs that run.
 )";
 
 constexpr auto main_footer = R"(Examples:
@@ -37,6 +38,7 @@ constexpr auto main_footer = R"(Examples:
   caisson run demos/scenarios/boutique.toml
   caisson sweep demos/scenarios/sizing.toml
   caisson explore demos/scenarios/payment.toml
+  caisson ctl --help
 
 The format of scenario files is described in docs/simulator.md.
 
@@ -284,7 +286,7 @@ void check_outputs(const std::string& file,
 // CLI11 would only say that one is required.
 void check_subcommand(int argc, const char* const* argv) {
   static constexpr std::string_view known[] = {"run", "check", "sweep",
-                                               "explore"};
+                                               "explore", "ctl"};
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
   if (!first.starts_with('-')
       && std::ranges::find(known, first) == std::end(known))
@@ -309,6 +311,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   add_check(app, files);
   add_sweep(app, sweep, sweep_texts);
   add_explore(app, explore);
+  app.add_subcommand("ctl", "Look at the gates of a running program, and "
+                            "control them");
   try {
     check_subcommand(argc, argv);
     app.parse(argc, argv);
@@ -360,11 +364,26 @@ status guarded(int argc, const char* const* argv, std::ostream& out,
   return status::internal_error;
 }
 
+// It has options of its own.
+bool is_ctl(int argc, const char* const* argv) {
+  return argc > 1 && std::string_view{argv[1]} == "ctl";
+}
+
+status ctl(int argc, const char* const* argv, std::ostream& out,
+           std::ostream& err, const command_parts& parts) {
+  if (parts.ctl)
+    return static_cast<status>(parts.ctl(argc, argv, out, err));
+  err << "caisson: ctl is not part of this build: it needs cpp-httplib "
+         "(libcpp-httplib-dev)\n";
+  return status::bad_input;
+}
+
 } // namespace
 
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const command_parts& parts) {
-  auto result = guarded(argc, argv, out, err, parts);
+  auto result = is_ctl(argc, argv) ? ctl(argc - 1, argv + 1, out, err, parts)
+                                   : guarded(argc, argv, out, err, parts);
   if (auto error = flush_error(out)) {
     err << "standard output: " << cannot_be_written(*error) << '\n';
     if (result != status::internal_error)

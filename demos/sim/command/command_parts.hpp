@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <iosfwd>
 #include <string>
 
 namespace caisson::sim {
@@ -41,6 +42,10 @@ struct command_parts {
   /// How wide that is.
   std::function<std::size_t()> columns = [] { return std::size_t{80}; };
   std::string version = "unknown";
+  /// `caisson ctl`, which returns an exit status; null: it is not built.
+  std::function<int(int argc, const char* const* argv, std::ostream& out,
+                    std::ostream& err)>
+    ctl;
 };
 
 } // namespace caisson::sim

@@ -3,6 +3,10 @@
 #include <sim/command/interruption.hpp>
 #include <sim/command/progress.hpp>
 
+#ifdef CAISSON_WITH_CTL
+#include <ctl/command.hpp>
+#endif
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -43,5 +47,15 @@ int main(int argc, char** argv) {
   parts.terminal = isatty(STDERR_FILENO) != 0;
   parts.columns = [] { return caisson::sim::columns_of(STDERR_FILENO); };
   parts.version = CAISSON_VERSION;
+#ifdef CAISSON_WITH_CTL
+  parts.ctl = [](int count, const char* const* texts, std::ostream& out,
+                 std::ostream& err) {
+    return caisson::ctl::command_main(
+      count, texts, out, err,
+      {.terminal = isatty(STDOUT_FILENO) != 0,
+       .columns = [] { return caisson::sim::columns_of(STDOUT_FILENO); },
+       .sleep = [](caisson::duration d) { std::this_thread::sleep_for(d); }});
+  };
+#endif
   return caisson::sim::command_main(argc, argv, std::cout, std::cerr, parts);
 }

@@ -1,0 +1,228 @@
+#include <ctl/command.hpp>
+
+#include <ctl/session.hpp>
+
+#include <sim/command/cli_parts.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+#include <caisson/policy.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::ctl {
+
+namespace {
+
+constexpr auto about =
+  R"(Looks at the gates of a running program, and controls them. The program
+must have a caisson::control_server, which writes the control file.
+)";
+
+constexpr auto footer = R"(Examples:
+  export CAISSON_CONTROL=/run/shop/control
+  caisson ctl list
+  caisson ctl show payments --watch
+  caisson ctl force_open payments --layer breaker --for 30s
+  caisson ctl enable payments --layer breaker
+  caisson ctl set payments --layer breaker minimum_calls=50
+  caisson ctl drain payments
+  caisson ctl events
+
+docs/control.md has more.
+
+Exit status: 0 it is done, 2 it is not: bad usage, no such program or gate, a
+wrong token, or the gate refuses.)";
+
+struct operator_word {
+  const char* name;
+  const char* what;
+  bool timed;
+};
+
+constexpr operator_word words[] = {
+  {"force_open", "Let breakers reject every call", true},
+  {"force_closed", "Let breakers pass every call", true},
+  {"off", "Let layers do nothing", false},
+  {"observe", "Let layers decide and count, but change nothing", false},
+  {"enable", "Undo the four above", false},
+  {"reset", "Set counters and states of layers back", false},
+};
+
+CLI::Validator known_kind() {
+  return {[](std::string& text) {
+            std::vector<std::string_view> known;
+            for (std::uint8_t i = 0; i <= last_event_kind; ++i)
+              known.push_back(name_of(static_cast<event_kind>(i)));
+            return std::ranges::find(known, text) != known.end()
+                     ? std::string{}
+                     : detail::not_one_of(detail::quoted(text), known);
+          },
+          {}};
+}
+
+// -- what is asked for --------------------------------------------------------
+
+class command_line {
+public:
+  command_line() {
+    app_.footer(footer);
+    app_.require_subcommand(1);
+    app_
+      .add_option("--file", args_.file,
+                  "The control file of the program (default: the\n"
+                  "environment variable CAISSON_CONTROL)")
+      ->type_name("FILE");
+    app_.add_flag("--json", args_.json, "Print JSON instead of text");
+    app_.fallthrough();
+    add_looks();
+    add_changes();
+  }
+
+  int run(int argc, const char* const* argv, std::ostream& out,
+          std::ostream& err, const ctl_parts& parts) {
+    try {
+      check_word(argc, argv);
+      app_.parse(argc, argv);
+      session now{args_, out, parts};
+      go(now);
+    } catch (const CLI::ParseError& e) {
+      return app_.exit(e, out, err) == 0 ? 0 : 2;
+    }
+    return 0;
+  }
+
+private:
+  // CLI11 would only say that a subcommand is required.
+  void check_word(int argc, const char* const* argv) const {
+    std::vector<std::string> known;
+    for (auto* x : app_.get_subcommands({}))
+      known.push_back(x->get_name());
+    std::vector<std::string_view> views{known.begin(), known.end()};
+    std::string_view first = argc > 1 ? argv[1] : "-";
+    if (!first.starts_with('-')
+        && std::ranges::find(views, first) == views.end())
+      throw CLI::ValidationError{
+        "ctl", detail::not_one_of(detail::quoted(first), views)};
+  }
+
+  void add_looks() {
+    add_repeats(*app_.add_subcommand("list", "List the gates"));
+    auto show = with_gate("show", "Show one gate with its layers");
+    show->add_flag("--settings", args_.settings,
+                   "Show the settings of its layers");
+    add_layer(*show, "With --settings: only those of this layer");
+    add_repeats(*show);
+    auto events = app_.add_subcommand("events", "Follow events");
+    events->add_option("GATE", args_.gates, "Only of these gates");
+    events
+      ->add_option("--kind", args_.kinds,
+                   "Only events of this kind, such as state_changed; may\n"
+                   "be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->check(known_kind());
+    add_count(*events, "End after so many events");
+  }
+
+  void add_changes() {
+    for (const auto& x : words) {
+      auto to = with_gate(x.name, x.what);
+      add_layer(*to, "Only this layer (default: each that knows the\n"
+                     "command)");
+      if (x.timed)
+        to->add_option("--for", args_.for_time, "Only for so long, such as 30s")
+          ->type_name("TIME")
+          ->check(sim::not_empty());
+    }
+    auto set = with_gate("set", "Change settings of a layer");
+    set
+      ->add_option("SETTING=VALUE", args_.set,
+                   "As in files of gates, such as minimum_calls=50")
+      ->required();
+    add_layer(*set, "Of this layer (if the gate has more than one)");
+    with_gate("drain", "Let a gate take no more calls and finish those it has")
+      ->add_option("--wait", args_.wait,
+                   "Wait so long for the last call (default: 30s)")
+      ->type_name("TIME");
+    app_.add_subcommand("reload", "Let files of gates be read again")
+      ->add_option("--why", args_.why, "The reason, for events")
+      ->type_name("TEXT");
+  }
+
+  CLI::App* with_gate(const char* name, const char* what) {
+    auto out = app_.add_subcommand(name, what);
+    out->add_option("GATE", args_.gate, "The name of the gate")
+      ->required()
+      ->check(sim::not_empty());
+    return out;
+  }
+
+  void add_layer(CLI::App& to, const char* what) {
+    to.add_option("--layer", args_.layer, what)->type_name("NAME");
+  }
+
+  void add_count(CLI::App& to, const char* what) {
+    to.add_option("--count", args_.count, what)
+      ->type_name("N")
+      ->check(sim::not_empty());
+  }
+
+  void add_repeats(CLI::App& to) {
+    to.add_flag("--watch", args_.watch, "Draw it again every second");
+    to.add_option("--every", args_.every, "or after this time, such as 500ms")
+      ->type_name("TIME")
+      ->check(sim::not_empty());
+    add_count(to, "Draw it so many times");
+  }
+
+  void go(session& now) {
+    if (app_.got_subcommand("list"))
+      return now.list();
+    if (app_.got_subcommand("show"))
+      return now.show();
+    if (app_.got_subcommand("set"))
+      return now.set();
+    if (app_.got_subcommand("drain"))
+      return now.drain();
+    if (app_.got_subcommand("reload"))
+      return now.reload();
+    if (app_.got_subcommand("events"))
+      return now.events();
+    for (const auto& x : words)
+      if (app_.got_subcommand(x.name))
+        return now.carry_out(x.name);
+  }
+
+  CLI::App app_{about, "caisson ctl"};
+  arguments args_;
+};
+
+} // namespace
+
+int command_main(int argc, const char* const* argv, std::ostream& out,
+                 std::ostream& err, const ctl_parts& parts) {
+  try {
+    return command_line{}.run(argc, argv, out, err, parts);
+  } catch (const std::exception& e) {
+    out << std::flush;
+    // Line by line, as there may be several problems.
+    std::string_view text = e.what();
+    while (!text.empty()) {
+      auto end = std::min(text.find('\n'), text.size());
+      err << "caisson ctl: " << detail::printable(text.substr(0, end)) << '\n';
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return 2;
+  }
+}
+
+} // namespace caisson::ctl

@@ -1,0 +1,28 @@
+// `caisson ctl`: what an operator does with the gates of a running program.
+#pragma once
+
+#include <caisson/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace caisson::ctl {
+
+/// What the command works with, so that tests can give it something else.
+struct ctl_parts {
+  /// Whether the screen can be cleared before it is drawn anew.
+  bool terminal = false;
+  /// How wide it is.
+  std::function<std::size_t()> columns = [] { return std::size_t{80}; };
+  std::function<void(duration)> sleep;
+};
+
+/// Returns the exit status: 0 it is done, 2 it is not. `argv[0]` is `ctl`.
+int command_main(int argc, const char* const* argv, std::ostream& out,
+                 std::ostream& err, const ctl_parts& parts);
+
+} // namespace caisson::ctl

@@ -111,7 +111,8 @@ public:
     out.rank = place.rank;
     out.place = at.place;
     out.worker_place = stated.name ? stated.name->place : std::string{at.place};
-    auto policies = stack_from(table, name, at.path, at.place, found, &sys_);
+    auto policies = stack_from(table, name, at.path, at.place, found, &sys_,
+                               known_.supervision_of(out.worker));
     std::erase_if(found, [this](const problem& p) {
       return !p.place.empty() && told_.contains(p.place);
     });

@@ -126,11 +126,11 @@ stack read_preset(settings_reader& fields, const section& at, problems& out) {
 std::optional<stack_entry>
 stack_from(const settings& table, const std::string& name,
            const setting_path& path, std::string_view place, problems& out,
-           caf::actor_system* sys) {
+           caf::actor_system* sys, const supervision_config& base) {
   problems found;
   section at{table, path, place};
   settings_reader fields{at, found};
-  stack_entry result{read_preset(fields, at, found)};
+  stack_entry result{read_preset(fields, at, found), base};
   gate_config config;
   config.name = name;
   describe(fields, config);

@@ -37,13 +37,15 @@ struct stack_file {
 /// `path` and `place` say where `table` is: keys in problems begin with `path`,
 /// and problems that no single value causes get `place`. Alternatives of a
 /// fallback that are actors are looked up in the registry of `sys`, now;
-/// without `sys` each of them is a problem.
+/// without `sys` each of them is a problem. What the table does not say of the
+/// supervision is as in `base`.
 ///
 /// On problems, appends all of them to `out` and returns nothing.
 [[nodiscard]] std::optional<stack_entry>
 stack_from(const settings& table, const std::string& name,
            const setting_path& path, std::string_view place, problems& out,
-           caf::actor_system* sys = nullptr);
+           caf::actor_system* sys = nullptr,
+           const supervision_config& base = {});
 
 /// Reads every stack in the table under the key `stack` of `root`, which may be
 /// absent. The other keys of `root` are left to the caller.

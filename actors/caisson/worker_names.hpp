@@ -34,18 +34,30 @@ public:
   ///       return worker::supervised(connect, s).on_own_thread().takes_calls();
   ///     });
   ///
+  /// `base`: the settings of supervision that hold where the file says nothing,
+  /// such as `patient_supervision()` for a server that may be away for long.
+  ///
   /// All three throw `config_error`, and add nothing, if the name is empty,
-  /// `none`, or taken.
-  worker_names& add_maker(std::string name, maker make);
+  /// `none`, or taken, or `base` is not valid.
+  worker_names& add_maker(std::string name, maker make,
+                          const supervision_config& base = {});
 
   /// What makes the workers of that name; null if there is none.
   [[nodiscard]] const maker* find(std::string_view name) const;
+
+  /// What holds for these workers where a file says nothing.
+  [[nodiscard]] supervision_config supervision_of(std::string_view name) const;
 
   /// In alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const;
 
 private:
-  std::map<std::string, maker, std::less<>> makers_;
+  struct entry {
+    maker make;
+    supervision_config base;
+  };
+
+  std::map<std::string, entry, std::less<>> makers_;
 };
 
 } // namespace caisson

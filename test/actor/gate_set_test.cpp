@@ -180,6 +180,38 @@ TEST_P(gate_set_world, supervision_is_the_files_or_the_workers_own) {
             (lines{"a: worker: max_restarts = 2 (was 5)"}));
 }
 
+TEST_P(gate_set_world, a_worker_has_settings_of_its_own_under_the_files) {
+  supervision_config base;
+  base.max_restarts = 9;
+  base.stable_after = 7s;
+  supervision_config seen;
+  names.add_maker(
+    "patient",
+    [&](const supervision_config& s) {
+      seen = s;
+      return worker::supervised(
+        [this](caf::actor_system&) {
+          return caf::expected<caf::actor>{
+            scripted_worker{world, test::doubles()}.handle()};
+        },
+        s);
+    },
+    base);
+  start("[gates.a]\nworker = \"patient\"\n");
+  EXPECT_EQ(seen.max_restarts, 9u);
+  EXPECT_EQ(seen.stable_after, 7s);
+  EXPECT_EQ(changes_of(load("[gates.a]\nworker = { name = \"patient\", "
+                            "max_restarts = 2 }\n")),
+            (lines{"a: worker: max_restarts = 2 (was 9)"}));
+  // What the file says no more is the worker's own again.
+  EXPECT_EQ(changes_of(load("[gates.a]\nworker = \"patient\"\n")),
+            (lines{"a: worker: max_restarts = 9 (was 2)"}));
+  base.max_restarts = 0;
+  base.period = 0s;
+  EXPECT_THROW(names.add_maker("bad", nullptr, base), config_error);
+  EXPECT_EQ(names.find("bad"), nullptr);
+}
+
 TEST_P(gate_set_world, layers_come_and_go_around_held_calls) {
   start("[gates.a]\nworker = 'mute'\nlayer = [\n"
         "{ kind = 'semaphore', permits = 1, max_waiters = 5 }]\n");

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -92,7 +93,7 @@ public:
     try {
       check_word(argc, argv);
       app_.parse(argc, argv);
-      session now{args_, out, parts};
+      session now{args_, out, err, parts};
       go(now);
     } catch (const CLI::ParseError& e) {
       return app_.exit(e, out, err) == 0 ? 0 : 2;
@@ -117,9 +118,9 @@ private:
   void add_looks() {
     add_repeats(*app_.add_subcommand("list", "List the gates"));
     auto show = with_gate("show", "Show one gate with its layers");
-    show->add_flag("--settings", args_.settings,
-                   "Show the settings of its layers");
-    add_layer(*show, "With --settings: only those of this layer");
+    auto settings = show->add_flag("--settings", args_.settings,
+                                   "Show the settings of its layers");
+    add_layer(*show, "Only those of this layer")->needs(settings);
     add_repeats(*show);
     auto events = app_.add_subcommand("events", "Follow events");
     events->add_option("GATE", args_.gates, "Only of these gates");
@@ -166,8 +167,10 @@ private:
     return out;
   }
 
-  void add_layer(CLI::App& to, const char* what) {
-    to.add_option("--layer", args_.layer, what)->type_name("NAME");
+  CLI::Option* add_layer(CLI::App& to, const char* what) {
+    return to.add_option("--layer", args_.layer, what)
+      ->type_name("NAME")
+      ->check(sim::not_empty());
   }
 
   void add_count(CLI::App& to, const char* what) {
@@ -212,6 +215,10 @@ int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const ctl_parts& parts) {
   try {
     return command_line{}.run(argc, argv, out, err, parts);
+  } catch (const nlohmann::json::exception&) {
+    err << "caisson ctl: the program answers in another way than a program of "
+           "this version does\n";
+    return 2;
   } catch (const std::exception& e) {
     out << std::flush;
     // Line by line, as there may be several problems.

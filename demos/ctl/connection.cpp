@@ -20,8 +20,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// How long the program may take to answer apart from what it waits for: as
-/// long as it lets its gates take, and a bit.
+/// How long the program may take to answer, besides what it waits for.
 constexpr std::chrono::seconds answer_time{10};
 
 bool runs(std::int64_t process) {
@@ -52,7 +51,8 @@ struct connection::parts {
 
   void wait_for(duration patience) {
     client.set_read_timeout(
-      answer_time + std::chrono::ceil<std::chrono::seconds>(patience));
+      answer_time
+      + std::chrono::ceil<std::chrono::seconds>(patience + address.patience));
   }
 
   [[noreturn]] void fail_without_answer(httplib::Error why) const {
@@ -69,6 +69,10 @@ struct connection::parts {
     if (!x)
       fail_without_answer(x.error());
     auto body = json::parse(x->body, nullptr, false);
+    if (x->status == 503)
+      throw ctl_error{fmt::format("process {} is busy with as many requests as "
+                                  "it takes; try again",
+                                  address.process)};
     if (x->status == 401)
       throw ctl_error{fmt::format("the program at 127.0.0.1:{} does not accept "
                                   "the token in {}",

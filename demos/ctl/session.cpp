@@ -24,12 +24,12 @@ namespace {
 using json = nlohmann::ordered_json;
 
 duration time_in(const std::string& option, const std::string& text,
-                 duration least) {
+                 duration least, duration most = std::chrono::hours(1)) {
   auto out = parse_duration(text);
-  if (!out || *out < least || *out > std::chrono::hours(1))
+  if (!out || *out < least || *out > most)
     throw CLI::ValidationError{
-      option, fmt::format("{} is not a time from {} to 1h",
-                          detail::quoted(text), to_text(least))};
+      option, fmt::format("{} is not a time from {} to {}",
+                          detail::quoted(text), to_text(least), to_text(most))};
   return *out;
 }
 
@@ -45,9 +45,9 @@ std::string file_of(const arguments& args) {
 
 } // namespace
 
-session::session(const arguments& args, std::ostream& out,
+session::session(const arguments& args, std::ostream& out, std::ostream& err,
                  const ctl_parts& parts)
-  : args_(args), out_(out), parts_(parts), to_(file_of(args)) {}
+  : args_(args), out_(out), err_(err), parts_(parts), to_(file_of(args)) {}
 
 void session::list() {
   repeat([&](const json&) {
@@ -61,6 +61,7 @@ void session::show() {
   repeat([&](const json& before) {
     auto answer = to_.get(target());
     print(answer, [&] {
+      require_layer(answer);
       return args_.settings ? settings_view(answer, args_.layer)
                             : gate_view(answer, before, parts_.columns());
     });
@@ -70,8 +71,11 @@ void session::show() {
 
 void session::carry_out(const std::string& word) {
   json body{{"command", word}, {"layer", args_.layer}};
-  if (!args_.for_time.empty())
+  if (!args_.for_time.empty()) {
+    static_cast<void>(
+      time_in("--for", args_.for_time, std::chrono::nanoseconds(1), unlimited));
     body["for"] = args_.for_time;
+  }
   auto answer = to_.post(target("/command"), body);
   print(answer, [&] { return states_view(answer, args_.layer); });
 }
@@ -84,7 +88,9 @@ void session::set() {
     if (equals == 0 || equals == std::string::npos)
       throw ctl_error{
         fmt::format("{} is not of the form SETTING=VALUE", detail::quoted(x))};
-    keys.insert(x.substr(0, equals));
+    if (!keys.insert(x.substr(0, equals)).second)
+      throw ctl_error{
+        fmt::format("{} is given twice", detail::quoted(x.substr(0, equals)))};
     set[x.substr(0, equals)] = x.substr(equals + 1);
   }
   auto answer = to_.post(target("/settings"),
@@ -93,16 +99,25 @@ void session::set() {
 }
 
 void session::drain() {
-  auto wait = time_in("--wait", args_.wait, duration::zero());
-  auto answer = to_.post(target("/drain"), {{"wait", args_.wait}}, wait);
-  auto done = answer.value("drained", false);
-  print(answer, [&] {
-    return fmt::format("{}\n", done ? "drained: the last call is answered"
-                                    : "it drains, but has calls left");
-  });
-  if (!done && !args_.json)
-    out_ << "look again with: caisson ctl show "
-         << detail::printable(args_.gate) << '\n';
+  // A request holds a place of the program's, also if this command has ended.
+  constexpr duration step = std::chrono::seconds(2);
+  const auto wait = time_in("--wait", args_.wait, duration::zero());
+  const auto until = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    auto left = std::clamp<duration>(until - std::chrono::steady_clock::now(),
+                                     duration::zero(), step);
+    auto answer = to_.post(target("/drain"), {{"wait", to_text(left)}}, left);
+    auto done = answer.value("drained", false);
+    if (!done && left == step)
+      continue;
+    if (done || args_.json)
+      print(answer, [] { return "drained: the last call is answered\n"; });
+    if (!done)
+      throw ctl_error{fmt::format("{} takes no more calls, but has not "
+                                  "finished those it has within {}",
+                                  args_.gate, to_text(wait))};
+    return;
+  }
 }
 
 void session::reload() {
@@ -118,8 +133,9 @@ void session::reload() {
 }
 
 void session::events() {
-  constexpr auto wait = std::chrono::seconds(10);
+  constexpr auto wait = std::chrono::seconds(5);
   auto left = count();
+  const auto wanted = stacks();
   auto cursor = to_.get("/v1/events").at("cursor").get<std::string>();
   if (parts_.terminal && !args_.json)
     out_ << "events from now on; Ctrl-C ends this\n" << std::flush;
@@ -129,9 +145,9 @@ void session::events() {
     cursor = answer.at("cursor").get<std::string>();
     note_missed(answer.at("missed"));
     for (const auto& x : answer.at("events"))
-      if ((!left || *left > 0) && print_event(x) && left)
+      if ((!left || *left > 0) && print_event(x, wanted) && left)
         --*left;
-    out_ << std::flush;
+    flush();
   }
 }
 
@@ -171,33 +187,60 @@ void session::repeat(const std::function<json(const json& before)>& draw) {
       return;
     if (!clears && !args_.json)
       out_ << '\n';
-    out_ << std::flush;
+    flush();
     parts_.sleep(every);
   }
 }
 
+void session::require_layer(const json& gate) const {
+  std::vector<std::string> known;
+  for (const auto& x : gate.at("layers"))
+    known.push_back(x.at("name").get<std::string>());
+  if (!args_.layer.empty()
+      && std::ranges::find(known, args_.layer) == known.end())
+    throw ctl_error{fmt::format("{} has no layer {}; it has: {}", args_.gate,
+                                detail::quoted(args_.layer),
+                                fmt::join(known, ", "))};
+}
+
+// What gates call themselves in events.
+std::vector<std::string> session::stacks() {
+  std::vector<std::string> out;
+  for (const auto& gate : args_.gates)
+    out.push_back(
+      to_.get("/v1/gates/" + encoded(gate)).at("stack").get<std::string>());
+  return out;
+}
+
+// Not among what a program reads.
 void session::note_missed(const json& missed) {
-  if (missed == 0 || args_.json)
-    return;
-  if (missed.is_number())
-    out_ << "-- " << missed.get<std::uint64_t>() << " events were missed\n";
-  else
-    out_ << "-- events may have been missed\n";
+  if (missed.is_null())
+    err_ << "-- events may have been missed\n" << std::flush;
+  else if (missed != 0)
+    err_ << "-- " << missed.get<std::uint64_t>() << " events were missed\n"
+         << std::flush;
+}
+
+// Otherwise what goes on for ever would, though nobody can read it.
+void session::flush() {
+  if (!(out_ << std::flush))
+    throw ctl_error{"standard output cannot be written"};
 }
 
 // Whether it is one of those that are wanted.
-bool session::print_event(const json& x) {
+bool session::print_event(const json& x,
+                          const std::vector<std::string>& stacks) {
   const auto& event = x.at("event");
   auto is_one_of = [&](const std::vector<std::string>& all, const char* key) {
     return all.empty()
            || std::ranges::find(all, event.value(key, "")) != all.end();
   };
-  if (!is_one_of(args_.gates, "gate") || !is_one_of(args_.kinds, "kind"))
+  if (!is_one_of(stacks, "gate") || !is_one_of(args_.kinds, "kind"))
     return false;
   if (args_.json)
     out_ << event.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
   else
-    out_ << event.value("time", "") << ' '
+    out_ << detail::printable(event.value("time", "")) << ' '
          << detail::printable(x.value("text", "")) << '\n';
   return true;
 }

@@ -37,7 +37,8 @@ struct arguments {
 /// `ctl_error`, and `CLI::ValidationError` for options that make no sense.
 class session {
 public:
-  session(const arguments& args, std::ostream& out, const ctl_parts& parts);
+  session(const arguments& args, std::ostream& out, std::ostream& err,
+          const ctl_parts& parts);
 
   void list();
   void show();
@@ -55,11 +56,15 @@ private:
   [[nodiscard]] std::optional<std::uint64_t> count() const;
   void print(const json& answer, const std::function<std::string()>& view);
   void repeat(const std::function<json(const json& before)>& draw);
+  [[nodiscard]] std::vector<std::string> stacks();
   void note_missed(const json& missed);
-  bool print_event(const json& x);
+  bool print_event(const json& x, const std::vector<std::string>& stacks);
+  void require_layer(const json& gate) const;
+  void flush();
 
   const arguments& args_;
   std::ostream& out_;
+  std::ostream& err_;
   const ctl_parts& parts_;
   connection to_;
 };

@@ -5,14 +5,21 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <sys/stat.h>
 
 namespace caisson::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 using detail::control_address;
 using detail::control_file;
@@ -33,7 +40,7 @@ protected:
 
   std::string why_not_made() const {
     try {
-      control_file x{path(), {1, "t", 1}};
+      control_file x{path(), {1, "t", 1, 2s}};
       return "made";
     } catch (const std::runtime_error& e) {
       return std::string{e.what()}.substr(path().size() + 2);
@@ -45,11 +52,12 @@ protected:
 
 TEST_F(control_file_test, says_where_and_with_which_token) {
   {
-    control_file x{path(), {4711, "abc", 99}};
+    control_file x{path(), {4711, "abc", 99, 7s}};
     auto got = detail::read_control_file(path());
     EXPECT_EQ(got.port, 4711);
     EXPECT_EQ(got.token, "abc");
     EXPECT_EQ(got.process, 99);
+    EXPECT_EQ(got.patience, 7s);
     EXPECT_EQ(fs::status(path()).permissions(),
               fs::perms::owner_read | fs::perms::owner_write);
     EXPECT_EQ(std::distance(fs::directory_iterator{dir.path()}, {}), 1);
@@ -58,14 +66,14 @@ TEST_F(control_file_test, says_where_and_with_which_token) {
 }
 
 TEST_F(control_file_test, of_a_program_that_runs_stays) {
-  control_file x{path(), {4711, "abc", 99}};
+  control_file x{path(), {4711, "abc", 99, 7s}};
   EXPECT_EQ(why_not_made(), "is the control file of process 99, which runs");
   EXPECT_EQ(detail::read_control_file(path()).token, "abc");
 }
 
 TEST_F(control_file_test, that_was_left_behind_is_replaced) {
   {
-    control_file x{path(), {4711, "abc", 99}};
+    control_file x{path(), {4711, "abc", 99, 7s}};
     fs::copy(path(), dir / "copy");
   }
   fs::rename(dir / "copy", path());
@@ -82,7 +90,11 @@ TEST_F(control_file_test, something_else_is_left_alone) {
         R"({"kind":"caisson control","port":-1,"token":"x","process":1})",
         R"({"kind":"caisson control","port":1,"token":"","process":1})",
         R"({"kind":"caisson control","port":1,"token":7,"process":1})",
-        R"({"kind":7,"port":1,"token":"x","process":1})"}) {
+        R"({"kind":7,"port":1,"token":"x","process":1,"patience":"1s"})",
+        R"({"kind":"caisson control","port":1,"token":"x","process":1,
+            "patience":"soon"})",
+        R"({"kind":"caisson control","port":1,"token":"x","process":1,
+            "patience":1})"}) {
     dir.write("control", text);
     EXPECT_EQ(why_not_made(),
               "is something else than a control file; it is left alone")
@@ -101,11 +113,14 @@ TEST_F(control_file_test, cannot_be_a_directory_or_a_link) {
   fs::create_symlink(dir / "target", path());
   EXPECT_NE(why_not_made(), "made");
   EXPECT_EQ(text_of(dir / "target"), "precious");
+  // An empty file would be replaced.
+  dir.write("target", "");
+  EXPECT_NE(why_not_made(), "made");
 }
 
 TEST_F(control_file_test, in_a_directory_that_does_not_exist) {
   try {
-    control_file x{(dir / "none" / "control").string(), {1, "t", 1}};
+    control_file x{(dir / "none" / "control").string(), {1, "t", 1, 2s}};
     ADD_FAILURE();
   } catch (const std::runtime_error& e) {
     EXPECT_NE(std::string{e.what()}.find("No such file"), std::string::npos);
@@ -114,7 +129,7 @@ TEST_F(control_file_test, in_a_directory_that_does_not_exist) {
 }
 
 TEST_F(control_file_test, that_others_can_read_is_not_used) {
-  control_file x{path(), {4711, "abc", 99}};
+  control_file x{path(), {4711, "abc", 99, 7s}};
   for (auto mode : {0640, 0604, 0620, 0602, 0666}) {
     ASSERT_EQ(chmod(path().c_str(), static_cast<mode_t>(mode)), 0);
     EXPECT_NE(why_not_read().find("its token is no secret"), std::string::npos);
@@ -123,9 +138,44 @@ TEST_F(control_file_test, that_others_can_read_is_not_used) {
   EXPECT_EQ(why_not_read(), "abc");
 }
 
+TEST_F(control_file_test, of_several_at_the_same_time_one_is_made) {
+  for (int round = 0; round < 200; ++round) {
+    // Every other time one has been left behind.
+    if (round % 2 == 0) {
+      control_file x{path(), {1, "left", 1, 2s}};
+      fs::copy(path(), dir / "copy");
+    }
+    if (round % 2 == 0)
+      fs::rename(dir / "copy", path());
+    std::atomic<int> made{0};
+    std::atomic<int> tried{0};
+    std::vector<std::thread> all;
+    for (int i = 0; i < 4; ++i)
+      all.emplace_back([&, i] {
+        std::optional<control_file> mine;
+        try {
+          mine.emplace(path(), control_address{1, std::to_string(i), i, 2s});
+          ++made;
+        } catch (const std::runtime_error&) {
+        }
+        // Nobody goes before all have tried.
+        ++tried;
+        while (tried < 4)
+          std::this_thread::yield();
+        if (!mine)
+          return;
+        EXPECT_EQ(detail::read_control_file(path()).token, std::to_string(i));
+      });
+    for (auto& x : all)
+      x.join();
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(std::distance(fs::directory_iterator{dir.path()}, {}), 0);
+  }
+}
+
 TEST_F(control_file_test, another_ones_is_not_removed) {
   {
-    control_file x{path(), {4711, "abc", 99}};
+    control_file x{path(), {4711, "abc", 99, 7s}};
     fs::remove(path());
     dir.write("control", "of another one");
   }

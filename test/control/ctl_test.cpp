@@ -193,6 +193,48 @@ TEST_F(ctl_test, drains_gates) {
   EXPECT_EQ(look(gates.find("catalog")).state, gate_state::draining);
 }
 
+TEST_F(ctl_test, a_drain_that_is_not_over_is_not_done) {
+  caf::response_promise open;
+  auto mute = sys->spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    return {[self, &open](int) -> caf::result<int> {
+      auto out = self->make_response_promise<int>();
+      open = out;
+      return out;
+    }};
+  });
+  auto slow = spawn_gate(*sys, worker{mute}, stack{"inside"});
+  server->add("slow", slow);
+  caf::anon_send(slow, 1);
+  while (look(slow).metric("in_progress") == 0)
+    std::this_thread::yield();
+  auto x = ctl({"drain", "slow", "--wait", "10ms"});
+  EXPECT_EQ(x.status, 2);
+  EXPECT_EQ(x.out, "");
+  EXPECT_EQ(x.err, "caisson ctl: slow takes no more calls, but has not "
+                   "finished those it has within 10ms\n");
+  x = ctl({"drain", "slow", "--wait", "10ms", "--json"});
+  EXPECT_EQ(x.status, 2);
+  EXPECT_EQ(x.out, "{\"name\":\"slow\",\"drained\":false}\n");
+  // Its events have the name of its stack.
+  EXPECT_THAT(done({"show", "slow", "--json"}),
+              HasSubstr("\"stack\":\"inside\""));
+  caf::anon_send_exit(mute, caf::exit_reason::kill);
+  EXPECT_EQ(done({"drain", "slow"}), "drained: the last call is answered\n");
+  stop_gate(slow);
+}
+
+TEST_F(ctl_test, stops_when_nobody_can_read_it) {
+  std::vector<const char*> argv{"ctl", "--file", nullptr, "list", "--watch"};
+  auto file = control();
+  argv[2] = file.c_str();
+  std::ofstream out{"/dev/full"};
+  std::ostringstream err;
+  EXPECT_EQ(ctl::command_main(static_cast<int>(argv.size()), argv.data(), out,
+                              err, {.sleep = [](duration) {}}),
+            2);
+  EXPECT_EQ(err.str(), "caisson ctl: standard output cannot be written\n");
+}
+
 TEST_F(ctl_test, lets_the_file_be_read_again) {
   EXPECT_EQ(done({"reload"}), "nothing has changed\n");
   write("[gates.payments]\nworker = \"echo\"\n"
@@ -263,7 +305,7 @@ TEST_F(ctl_test, a_program_that_has_ended_is_said_to_be_dead) {
                                + ", does not listen at 127.0.0.1:"));
   // As after kill -9: no process has such a number.
   auto at = text.find("\"process\": ") + 11;
-  text.replace(at, text.find('\n', at) - at, "999999999");
+  text.replace(at, text.find_first_of(",\n", at) - at, "999999999");
   std::ofstream{left} << text;
   x = type({"--file", left, "list"});
   EXPECT_EQ(x.status, 2);
@@ -287,6 +329,14 @@ TEST_F(ctl_test, bad_usage_is_told) {
     {{"force_open", "payments", "--for", "soon"}, "not a time"},
     {{"drain", "payments", "--wait", "2h"}, "not a time"},
     {{"off", "payments", "--for", "1s"}, "--for"},
+    {{"off", "payments", "--layer", ""}, "empty"},
+    {{"force_open", "payments", "--for", "0s"}, "not a time from 1ns"},
+    {{"show", "payments", "--layer", "breaker"}, "--settings"},
+    {{"show", "payments", "--settings", "--layer", "x"},
+     "payments has no layer \"x\"; it has: breaker, limiter"},
+    {{"set", "payments", "--layer", "breaker", "threshold=1", "threshold=2"},
+     "\"threshold\" is given twice"},
+    {{"events", "nope", "--count", "1"}, "there is no gate \"nope\""},
   };
   for (const auto& row : rows) {
     auto x = ctl(row.words);

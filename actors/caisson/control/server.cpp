@@ -14,10 +14,10 @@ namespace caisson {
 
 namespace {
 
-/// So many may follow events or wait for drained gates, and still others get
-/// through.
+/// Those who follow events or wait for drained gates have a thread most of the
+/// time.
 constexpr detail::http_server_limits limits{
-  .threads = 32, .max_waiting = 32, .max_body = 1 << 20};
+  .threads = 64, .max_waiting = 64, .max_body = 1 << 16};
 
 // Not to be set: this is not for other machines.
 constexpr auto here = "127.0.0.1";
@@ -31,7 +31,7 @@ struct control_server::parts {
              [this](const http_request& x) {
                return detail::answer_operator(desk, x, token);
              }),
-      file(c.file, {server.port(), token, ::getpid()}) {}
+      file(c.file, {server.port(), token, ::getpid(), c.patience}) {}
 
   ~parts() { desk.close(); }
 
@@ -83,7 +83,7 @@ void describe(field_visitor& v, control_config& c) {
   v.integer({"port", "where to listen, at 127.0.0.1; 0: any free port"}, c.port,
             {std::uint16_t{0}, std::uint16_t{65'535}});
   v.on({"patience", "how long a gate may take to answer"}, c.patience,
-       {10ms, 1h});
+       {10ms, 1min});
   v.integer({"events", "how many events are kept for those who follow them"},
             c.events, {1, 1'000'000});
 }

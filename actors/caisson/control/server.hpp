@@ -28,7 +28,7 @@ struct control_config {
   /// port.
   std::uint16_t port = 0;
 
-  /// How long a gate may take to answer: 10ms to 1h, default 2s.
+  /// How long a gate may take to answer: 10ms to 1min, default 2s.
   duration patience = std::chrono::seconds(2);
 
   /// How many events are kept for those who follow them: 1 to 1000000, default
@@ -69,14 +69,16 @@ public:
   /// is something else than a control file, or is that of a server that runs.
   control_server(caf::actor_system& sys, control_config c);
 
-  /// Finishes the requests under way, but does not wait for drained gates.
+  /// Finishes the requests under way, which takes as long as gates take to
+  /// answer, but does not wait for drained gates or for events.
   ~control_server();
 
   control_server(const control_server&) = delete;
   control_server& operator=(const control_server&) = delete;
 
-  /// Lets this gate be controlled, under that name: 1 to 1024 bytes. Throws
-  /// `config_error` if another gate has the name already.
+  /// Lets this gate be controlled, under that name: 1 to 1024 bytes. In its
+  /// events and metrics it has the name of its stack, so better use that.
+  /// Throws `config_error` if another gate has the name already.
   void add(std::string name, control_handle gate);
 
   /// Lets these be controlled. Of gates with the same name, that which was

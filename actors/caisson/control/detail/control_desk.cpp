@@ -19,50 +19,80 @@ namespace {
 // A reload asks each gate twice, and gives it 30 s each time.
 constexpr duration reload_patience = std::chrono::minutes(2);
 
-/// Takes the answer to one request that may take long.
-class late_answer final : public portable::relay {
-public:
-  explicit late_answer(caf::actor_config& cfg) : portable::relay(cfg) {}
+} // namespace
 
-  /// Whether it is there by then; `give_up` is looked at from time to time.
-  bool wait(duration patience, const std::atomic<bool>& give_up) {
-    const auto until = std::chrono::steady_clock::now() + patience;
-    std::unique_lock guard{mutex_};
-    while (!content_ && !give_up && std::chrono::steady_clock::now() < until)
-      arrived_.wait_until(guard,
-                          std::min(until, std::chrono::steady_clock::now()
-                                            + std::chrono::milliseconds(100)));
-    return content_.has_value();
+/// Waits for the answer to one request that may take long. Several threads may.
+class late_answer {
+public:
+  late_answer(caf::actor_system& sys, const caf::actor& whom,
+              caf::message content)
+    : address_(portable::make_relay<inlet>(sys, sys.next_actor_id())) {
+    portable::relay::send_on(whom, address_,
+                             caf::message_id{1}.with_high_priority(),
+                             std::move(content), nullptr);
   }
 
-  /// @pre It is there.
-  [[nodiscard]] const caf::message& content() const { return *content_; }
+  ~late_answer() { inlet_of(address_).close(); }
 
-protected:
-  bool receive(caf::mailbox_element_ptr what, portable::run_context*) override {
-    if (!what->mid.is_response())
-      return drop(*what);
-    {
-      std::lock_guard guard{mutex_};
-      if (content_)
-        return false;
-      content_ = content_of(*what);
-    }
-    arrived_.notify_one();
-    return true;
+  late_answer(const late_answer&) = delete;
+  late_answer& operator=(const late_answer&) = delete;
+
+  /// Nothing if it is not there by then; `give_up` is looked at from time to
+  /// time.
+  std::optional<caf::message> wait(duration patience,
+                                   const std::atomic<bool>& give_up) {
+    return inlet_of(address_).wait(patience, give_up);
   }
 
 private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::optional<caf::message> content_;
-};
+  class inlet final : public portable::relay {
+  public:
+    explicit inlet(caf::actor_config& cfg) : portable::relay(cfg) {}
 
-} // namespace
+    std::optional<caf::message> wait(duration patience,
+                                     const std::atomic<bool>& give_up) {
+      using clock = std::chrono::steady_clock;
+      constexpr auto step = std::chrono::milliseconds(100);
+      const auto until = clock::now() + patience;
+      std::unique_lock guard{mutex_};
+      while (!content_ && !give_up && clock::now() < until)
+        arrived_.wait_until(guard, std::min(until, clock::now() + step));
+      return content_;
+    }
+
+  protected:
+    bool receive(caf::mailbox_element_ptr what,
+                 portable::run_context*) override {
+      if (!what->mid.is_response())
+        return drop(*what);
+      {
+        std::lock_guard guard{mutex_};
+        if (content_)
+          return false;
+        content_ = content_of(*what);
+      }
+      arrived_.notify_all();
+      return true;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::optional<caf::message> content_;
+  };
+
+  static inlet& inlet_of(const caf::strong_actor_ptr& x) {
+    return *static_cast<inlet*>(x->get());
+  }
+
+  caf::strong_actor_ptr address_;
+};
 
 control_desk::control_desk(caf::actor_system& sys, duration patience,
                            std::size_t events)
   : sys_(sys), patience_(patience), tail_(sys, events) {}
+
+control_desk::~control_desk() = default;
 
 void control_desk::close() {
   closed_ = true;
@@ -104,11 +134,14 @@ json control_desk::show(const std::string& gate) {
 
 event_tail::part control_desk::events(std::optional<event_tail::position> from,
                                       duration patience) {
-  std::vector<control_handle> all;
-  for (auto& [name, gate] : gates_.all())
-    all.push_back(std::move(gate));
-  for (auto& x : gates_.controllers())
-    all.emplace_back(std::move(x));
+  auto all = [this] {
+    std::vector<control_handle> out;
+    for (auto& [name, gate] : gates_.all())
+      out.push_back(std::move(gate));
+    for (auto& x : gates_.controllers())
+      out.emplace_back(std::move(x));
+    return out;
+  };
   return tail_.read(all, from, patience);
 }
 
@@ -128,18 +161,24 @@ json control_desk::change(const std::string& gate, const reconfigure& what) {
 
 json control_desk::drain(const std::string& gate, duration patience) {
   auto to = find(gate);
-  auto address = portable::make_relay<late_answer>(sys_, sys_.next_actor_id());
-  auto& answer = *static_cast<late_answer*>(address->get());
-  portable::relay::send_on(to, address, caf::message_id{1}.with_high_priority(),
-                           caf::make_message(caisson::drain{}), nullptr);
-  auto done = answer.wait(patience, closed_);
-  auto* why = done ? portable::get_if<caf::error>(answer.content()) : nullptr;
-  auto refused = why ? std::optional{refusal(*why, gate, patience)}
-                     : std::nullopt;
-  answer.close();
-  if (refused)
-    throw *refused;
-  return {{"name", gate}, {"drained", done}};
+  auto answer = tell_to_drain(to)->wait(patience, closed_);
+  if (answer) {
+    std::lock_guard guard{mutex_};
+    draining_.erase(to.id());
+  }
+  if (auto* why = answer ? portable::get_if<caf::error>(*answer) : nullptr)
+    throw refusal(*why, gate, patience);
+  return {{"name", gate}, {"drained", answer.has_value()}};
+}
+
+std::shared_ptr<late_answer>
+control_desk::tell_to_drain(const control_handle& gate) {
+  std::lock_guard guard{mutex_};
+  auto& x = draining_[gate.id()];
+  if (!x)
+    x = std::make_shared<late_answer>(sys_, gate,
+                                      caf::make_message(caisson::drain{}));
+  return x;
 }
 
 json control_desk::reload(const std::string& why) {
@@ -160,7 +199,7 @@ control_handle control_desk::find(const std::string& gate) const {
     return x;
   std::vector<std::string> known;
   for (auto& [name, handle] : gates_.all())
-    known.push_back(name);
+    known.push_back(detail::printable(name));
   if (known.empty())
     throw control_error{404, fmt::format("there is no gate {}, and no other",
                                          detail::quoted(gate))};

@@ -11,6 +11,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -29,12 +32,18 @@ private:
   std::int32_t status_;
 };
 
+class late_answer;
+
 /// Asks gates, and waits for their answers. Its functions may be called by
 /// several threads at once, and throw `control_error`.
 class control_desk {
 public:
   /// Gates have so much time to answer.
   control_desk(caf::actor_system& sys, duration patience, std::size_t events);
+  ~control_desk();
+
+  control_desk(const control_desk&) = delete;
+  control_desk& operator=(const control_desk&) = delete;
 
   gate_table& gates() noexcept { return gates_; }
 
@@ -47,7 +56,8 @@ public:
   [[nodiscard]] json carry_out(const std::string& gate, const command& what);
   [[nodiscard]] json change(const std::string& gate, const reconfigure& what);
 
-  /// Says whether the gate has finished its last call by then.
+  /// Says whether the gate has finished its last call by then. Asked again, it
+  /// goes on waiting: the gate is told once.
   [[nodiscard]] json drain(const std::string& gate, duration patience);
 
   /// Lets all files be read again.
@@ -60,6 +70,9 @@ public:
   void close();
 
 private:
+  [[nodiscard]] std::shared_ptr<late_answer>
+  tell_to_drain(const control_handle& gate);
+
   [[nodiscard]] control_handle find(const std::string& gate) const;
 
   /// The answer of `whom`, which is called `name`.
@@ -76,6 +89,10 @@ private:
   gate_table gates_;
   event_tail tail_;
   std::atomic<bool> closed_{false};
+
+  std::mutex mutex_;
+  /// The gates that were told to drain and have not finished.
+  std::map<caf::actor_id, std::shared_ptr<late_answer>> draining_;
 };
 
 } // namespace caisson::detail

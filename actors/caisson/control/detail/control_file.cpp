@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -42,8 +43,8 @@ public:
     if (fd_ >= 0)
       ::close(fd_);
   }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
+  descriptor(descriptor&& other) noexcept : fd_(other.release()) {}
+  descriptor& operator=(descriptor&&) = delete;
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   int release() noexcept { return std::exchange(fd_, -1); }
@@ -51,6 +52,14 @@ public:
 private:
   int fd_;
 };
+
+/// Whether it is the file that stands there now.
+bool is_at(int fd, const std::string& path) {
+  struct stat mine {};
+  struct stat there {};
+  return ::fstat(fd, &mine) == 0 && ::lstat(path.c_str(), &there) == 0
+         && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
 
 std::string text_in(int fd, const std::string& path) {
   std::array<char, longest> text{};
@@ -67,21 +76,27 @@ std::optional<control_address> address_in(const std::string& text) {
   auto port = x.value("port", nlohmann::json{});
   auto token = x.value("token", nlohmann::json{});
   auto process = x.value("process", nlohmann::json{});
+  auto stated = x.value("patience", nlohmann::json{});
+  auto patience = stated.is_string() ? parse_duration(stated.get<std::string>())
+                                     : std::nullopt;
   if (!port.is_number_unsigned() || port > 65'535 || port == 0
-      || !token.is_string() || token == "" || !process.is_number_integer())
+      || !token.is_string() || token == "" || !process.is_number_integer()
+      || !patience || *patience < duration::zero())
     return std::nullopt;
   return control_address{port.get<std::uint16_t>(), token.get<std::string>(),
-                         process.get<std::int64_t>()};
+                         process.get<std::int64_t>(), *patience};
 }
 
-/// Throws unless another file may take the place of that one, or there is none.
-void require_free(const std::string& path) {
+/// Locks the file that stands there, so that another one may take its place;
+/// nothing if there is none, or it is another one by now. Throws if it is not
+/// to be replaced.
+std::optional<descriptor> lock_old(const std::string& path) {
   descriptor old{
     ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   if (old.get() < 0) {
     if (errno != ENOENT)
       fail_with_errno(path, "cannot be opened");
-    return;
+    return std::nullopt;
   }
   struct stat about {};
   if (::fstat(old.get(), &about) != 0 || !S_ISREG(about.st_mode))
@@ -95,6 +110,30 @@ void require_free(const std::string& path) {
                  ? fmt::format("is the control file of process {}, which runs",
                                known->process)
                  : "is being written by another process");
+  if (!is_at(old.get(), path))
+    return std::nullopt;
+  return old;
+}
+
+/// Puts `fresh` in the place of `path`. Of several that do so at the same time
+/// one succeeds.
+void put_in_place(const std::string& fresh, const std::string& path) {
+  constexpr int attempts = 100;
+  for (int i = 0; i < attempts; ++i) {
+    if (auto old = lock_old(path)) {
+      if (::rename(fresh.c_str(), path.c_str()) != 0)
+        fail_with_errno(path, "cannot be written");
+      return;
+    }
+    // Unlike `rename` it replaces nothing.
+    if (::link(fresh.c_str(), path.c_str()) == 0) {
+      ::unlink(fresh.c_str());
+      return;
+    }
+    if (errno != EEXIST)
+      fail_with_errno(path, "cannot be written");
+  }
+  fail(path, "is written again and again by others");
 }
 
 void write_all(int fd, const std::string& text, const std::string& path) {
@@ -143,7 +182,8 @@ control_address read_control_file(const std::string& path) {
 
 control_file::control_file(std::string path, const control_address& x)
   : path_(std::move(path)) {
-  require_free(path_);
+  // Says at once what is wrong with that path.
+  static_cast<void>(lock_old(path_));
   auto fresh = path_ + ".XXXXXX";
   // With mode 0600.
   descriptor file{::mkostemp(fresh.data(), O_CLOEXEC)};
@@ -151,16 +191,13 @@ control_file::control_file(std::string path, const control_address& x)
     fail_with_errno(path_, "cannot be written");
   try {
     nlohmann::ordered_json text{
-      {"kind", kind},
-      {"address", fmt::format("127.0.0.1:{}", x.port)},
-      {"port", x.port},
-      {"token", x.token},
-      {"process", x.process}};
+      {"kind", kind},         {"address", fmt::format("127.0.0.1:{}", x.port)},
+      {"port", x.port},       {"token", x.token},
+      {"process", x.process}, {"patience", to_text(x.patience)}};
     write_all(file.get(), text.dump(2) + '\n', path_);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
       fail_with_errno(path_, "cannot be locked");
-    if (::rename(fresh.c_str(), path_.c_str()) != 0)
-      fail_with_errno(path_, "cannot be written");
+    put_in_place(fresh, path_);
   } catch (...) {
     ::unlink(fresh.c_str());
     throw;
@@ -169,10 +206,7 @@ control_file::control_file(std::string path, const control_address& x)
 }
 
 control_file::~control_file() {
-  struct stat mine {};
-  struct stat there {};
-  if (::fstat(fd_, &mine) == 0 && ::lstat(path_.c_str(), &there) == 0
-      && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino)
+  if (is_at(fd_, path_))
     ::unlink(path_.c_str());
   ::close(fd_);
 }

@@ -1,8 +1,9 @@
 // The file by which an operator's command finds a program and may talk to it.
 #pragma once
 
+#include <caisson/time.hpp>
+
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace caisson::detail {
@@ -12,6 +13,8 @@ struct control_address {
   std::uint16_t port = 0;
   std::string token = {};
   std::int64_t process = 0;
+  /// How long its gates may take to answer.
+  duration patience = duration::zero();
 };
 
 /// 128 random bits of the machine's entropy, in hexadecimal digits.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <exception>
 #include <initializer_list>
@@ -20,9 +21,9 @@ namespace {
 
 using texts = std::vector<std::string>;
 
-/// How long a request may wait for events or for a gate to drain.
-constexpr duration longest_wait = std::chrono::hours(1);
-constexpr duration longest_tail = std::chrono::seconds(30);
+/// How long a request may wait for events or for a gate to drain: so long it
+/// keeps a thread, also if nobody waits for its answer any more.
+constexpr duration longest_wait = std::chrono::seconds(10);
 
 http_response response(std::int32_t status, const json& x) {
   return {status,
@@ -110,7 +111,7 @@ std::string text_in(const json& x, const char* key,
 duration time_in(const std::string& key, const std::string& text,
                  duration most) {
   auto out = parse_duration(text);
-  if (!out || *out < duration::zero() || *out > most)
+  if (!out || *out > most)
     throw control_error{400,
                         fmt::format("{}: {} is not a time from 0s to {}", key,
                                     detail::quoted(text), to_text(most))};
@@ -181,7 +182,7 @@ http_response events_of(control_desk& desk, std::string_view query) {
       if (!from)
         throw control_error{400, "after: is no cursor of this program"};
     } else if (key == "wait") {
-      wait = time_in(key, value, longest_tail);
+      wait = time_in(key, value, longest_wait);
     } else {
       throw control_error{400, detail::quoted(key)
                                  + " is not known here: after, wait"};
@@ -217,7 +218,7 @@ http_response answer_about(control_desk& desk, const http_request& x,
   }
   if (what == "drain") {
     require_method(x, "POST");
-    auto wait = text_in(body_of(x, {"wait"}), "wait", "30s");
+    auto wait = text_in(body_of(x, {"wait"}), "wait", "0s");
     return response(200, desk.drain(gate, time_in("wait", wait, longest_wait)));
   }
   throw control_error{404, "there is nothing here"};
@@ -231,35 +232,43 @@ http_response answer_to(control_desk& desk, const http_request& x) {
   auto is = [&](std::string_view name, std::size_t parts) {
     return path.size() == parts && path[0] == "v1" && path[1] == name;
   };
+  auto is_plain = [&](std::string_view name, std::size_t parts) {
+    if (is(name, parts) && !query.empty())
+      throw control_error{400, "a query is not known here"};
+    return is(name, parts);
+  };
   if (is("events", 2)) {
     require_method(x, "GET");
     return events_of(desk, query);
   }
-  if (!query.empty())
-    throw control_error{400, "a query is not known here"};
-  if (is("reload", 2)) {
+  if (is_plain("reload", 2)) {
     require_method(x, "POST");
     return response(
       200, desk.reload(text_in(body_of(x, {"why"}), "why", "operator")));
   }
-  if (is("gates", 2)) {
+  if (is_plain("gates", 2)) {
     require_method(x, "GET");
     return response(200, desk.list());
   }
-  if (is("gates", 3)) {
+  if (is_plain("gates", 3)) {
     require_method(x, "GET");
     return response(200, desk.show(path[2]));
   }
-  if (is("gates", 4))
+  if (is_plain("gates", 4))
     return answer_about(desk, x, path[2], path[3]);
   throw control_error{404, "there is nothing here"};
 }
 
 bool is_allowed(const http_request& x, const std::string& token) {
   auto given = header_of(x.headers, "authorization");
-  constexpr std::string_view scheme = "Bearer ";
-  return given.starts_with(scheme)
-         && same_token(std::string{given.substr(scheme.size())}, token);
+  auto blank = std::min(given.find(' '), given.size());
+  std::string scheme{given.substr(0, blank)};
+  // RFC 9110 section 11.1: in any case.
+  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) {
+    return static_cast<char>(std::tolower(c));
+  });
+  return scheme == "bearer" && blank < given.size()
+         && same_token(std::string{given.substr(blank + 1)}, token);
 }
 
 } // namespace

@@ -28,26 +28,31 @@ void event_tail::close() {
   changed_.notify_all();
 }
 
-event_tail::part event_tail::read(const std::vector<control_handle>& gates,
+event_tail::part event_tail::read(const gate_list& gates,
                                   std::optional<position> from,
                                   duration patience) {
-  auto end = follow(gates);
+  constexpr duration step = std::chrono::milliseconds(200);
+  const auto until = steady::now() + patience;
+  auto end = follow(gates());
   if (!from)
     return {end};
   part out;
   if (from->period != end.period) {
     out.missed.reset();
     from = position{end.period, 0, 0};
-  } else {
-    *out.missed += end.dropped - std::min(from->dropped, end.dropped);
   }
-  std::unique_lock guard{mutex_};
-  ++waiting_;
-  changed_.wait_for(guard, patience, [&] {
-    return closed_ || period_ != end.period || taken_ > from->events;
-  });
-  --waiting_;
+  while (!wait(*from, std::min(until, steady::now() + step))
+         && steady::now() < until)
+    end = follow(gates());
+  if (out.missed)
+    *out.missed += end.dropped - std::min(from->dropped, end.dropped);
+  std::lock_guard guard{mutex_};
   asked_ = steady::now();
+  if (from->period != period_) {
+    // It was forgotten meanwhile.
+    out.missed.reset();
+    from = position{period_, 0, 0};
+  }
   auto first = taken_ - lines_.size();
   auto next = std::min(std::max(from->events, first), taken_);
   if (out.missed && from->events < first)
@@ -57,6 +62,17 @@ event_tail::part event_tail::read(const std::vector<control_handle>& gates,
   out.lines.assign(begin, begin + static_cast<std::ptrdiff_t>(n));
   out.next = {period_, next + n, end.dropped};
   return out;
+}
+
+// Whether there is something to tell.
+bool event_tail::wait(const position& from, steady::time_point until) {
+  std::unique_lock guard{mutex_};
+  ++waiting_;
+  auto any = changed_.wait_until(guard, until, [&] {
+    return closed_ || period_ != from.period || taken_ > from.events;
+  });
+  --waiting_;
+  return any;
 }
 
 // Where the end is.

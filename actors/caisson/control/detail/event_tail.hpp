@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -33,6 +34,8 @@ public:
   event_tail(const event_tail&) = delete;
   event_tail& operator=(const event_tail&) = delete;
 
+  using gate_list = std::function<std::vector<control_handle>()>;
+
   /// How far a reader has come.
   struct position {
     /// Each time that gates are followed anew is another one.
@@ -54,8 +57,9 @@ public:
 
   /// What has happened since `from`, at most `most_lines`; waits for the first
   /// one, but no longer than `patience`. Without `from`: where the end is.
-  [[nodiscard]] part read(const std::vector<control_handle>& gates,
-                          std::optional<position> from, duration patience);
+  /// Looks from time to time whether there are other gates.
+  [[nodiscard]] part read(const gate_list& gates, std::optional<position> from,
+                          duration patience);
 
   /// Nobody waits any more.
   void close();
@@ -65,6 +69,7 @@ public:
 private:
   using steady = std::chrono::steady_clock;
 
+  bool wait(const position& from, steady::time_point until);
   position follow(const std::vector<control_handle>& gates);
   void take(const event& x, utc_time at, std::uint64_t period);
   void rest();

@@ -6,7 +6,8 @@ namespace {
 
 // As of gates: its name is that which the program has given to the operator.
 json head_of(const status& x) {
-  return {{"state", name_of(x.state)},
+  return {{"stack", x.name},
+          {"state", name_of(x.state)},
           {"worker", name_of(x.worker)},
           {"metrics", x.metrics}};
 }

@@ -1,0 +1,234 @@
+#include "load.hpp"
+
+#include <caisson/gate.hpp>
+#include <caisson/http/client.hpp>
+#include <caisson/random.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace shop {
+
+namespace {
+
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+using json = nlohmann::ordered_json;
+
+/// How long a customer waits.
+constexpr auto patience = 1s;
+
+/// One in so many requests is an order; the others look at an item.
+constexpr std::uint64_t order_share = 3;
+
+constexpr std::uint64_t items = 200;
+constexpr std::uint64_t users = 10'000;
+
+struct visit {
+  steady::duration at{};
+  bool order = false;
+  std::string target;
+};
+
+struct outcome {
+  bool answered = false;
+  bool good = false;
+  steady::duration took{};
+  std::string what;
+};
+
+std::vector<visit> draw(const arguments& args) {
+  caisson::random_source random{args.seed};
+  std::vector<visit> out;
+  const auto mean = 1.0 / args.rate;
+  for (double at = 0;;) {
+    at += -std::log(1 - random.uniform()) * mean;
+    if (at >= static_cast<double>(args.time.count()))
+      return out;
+    visit x;
+    x.at = std::chrono::duration_cast<steady::duration>(
+      std::chrono::duration<double>(at));
+    x.order = random.below(order_share) == 0;
+    auto item = std::to_string(1 + random.below(items));
+    x.target = x.order
+                 ? "/orders/" + std::to_string(random.below(users)) + '/' + item
+                 : "/items/" + item;
+    out.push_back(std::move(x));
+  }
+}
+
+/// Where answers are noted.
+class notebook {
+public:
+  explicit notebook(std::size_t n) : all_(n) {}
+
+  void note(std::size_t i, outcome x) {
+    std::lock_guard guard{mutex_};
+    if (all_[i].answered)
+      ++twice_;
+    all_[i] = std::move(x);
+    all_[i].answered = true;
+    if (++answered_ == all_.size())
+      done_.notify_all();
+  }
+
+  /// All of them, or those that were answered by then.
+  std::vector<outcome> wait(steady::time_point until) {
+    std::unique_lock guard{mutex_};
+    done_.wait_until(guard, until, [&] { return answered_ >= all_.size(); });
+    return all_;
+  }
+
+  std::size_t twice() {
+    std::lock_guard guard{mutex_};
+    return twice_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  std::vector<outcome> all_;
+  std::size_t answered_ = 0;
+  std::size_t twice_ = 0;
+};
+
+/// Sends a request when it is told its number.
+class customers final : public caf::event_based_actor {
+public:
+  customers(caf::actor_config& cfg, caf::actor gate,
+            const std::vector<visit>& all, notebook& notes,
+            steady::time_point start)
+    : caf::event_based_actor(cfg), gate_(std::move(gate)), all_(all),
+      notes_(notes), start_(start) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](std::uint64_t i) { send_request(i); }};
+  }
+
+private:
+  void send_request(std::uint64_t i) {
+    const auto& x = all_[i];
+    caisson::http_request what{x.order ? "POST" : "GET", x.target};
+    if (x.order)
+      what.headers["idempotency-key"] = std::to_string(i);
+    // From when it was to come, even if this process is late itself.
+    auto due = start_ + x.at;
+    auto note = [this, i, due](bool good, std::string text) {
+      notes_.note(i, {true, good, steady::now() - due, std::move(text)});
+    };
+    auto left = std::max<steady::duration>(1ms, due + patience - steady::now());
+    caisson::portable::ask(this, gate_, caisson::portable::no_timeout,
+                           caisson::as_call(std::move(what)).within(left))
+      .then(
+        [note](const caisson::http_response& r) {
+          note(r.status == 200, std::to_string(r.status));
+        },
+        [note](const caf::error& e) {
+          auto* context = caisson::context_of(e);
+          note(false, context
+                        ? std::string{caisson::name_of(caisson::errc{e.code()})}
+                        : "other error");
+        });
+  }
+
+  caf::actor gate_;
+  const std::vector<visit>& all_;
+  notebook& notes_;
+  steady::time_point start_;
+};
+
+double ms(steady::duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+json report(const arguments& args, const std::vector<visit>& all,
+            const std::vector<outcome>& got, std::size_t twice) {
+  auto rows = json::array();
+  const auto seconds = static_cast<std::size_t>(args.time.count());
+  std::vector<json> row(seconds);
+  for (auto& x : row)
+    x = {{"offered", 0},
+         {"good", 0},
+         {"orders", 0},
+         {"sold", 0},
+         {"errors", json::object()},
+         {"ms", json::array()}};
+  std::size_t too_late = 0;
+  std::size_t none = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto second = std::chrono::duration_cast<std::chrono::seconds>(all[i].at);
+    auto& x = row[static_cast<std::size_t>(second.count())];
+    auto add = [&](const char* key) { x[key] = x[key].get<int>() + 1; };
+    const auto good = got[i].answered && got[i].good && got[i].took <= patience;
+    add("offered");
+    if (all[i].order)
+      add("orders");
+    if (good)
+      add("good");
+    if (good && all[i].order)
+      add("sold");
+    none += !got[i].answered;
+    too_late += got[i].answered && got[i].took > patience + args.grace;
+    if (got[i].answered)
+      x["ms"].push_back(ms(got[i].took));
+    if (!good) {
+      auto& n = x["errors"][got[i].answered ? got[i].what : "no answer"];
+      n = n.is_null() ? 1 : n.get<int>() + 1;
+    }
+  }
+  return {{"seed", args.seed},
+          {"rate", args.rate},
+          {"requests", all.size()},
+          {"unanswered", none},
+          {"answered_late", too_late},
+          {"answered_twice", twice},
+          {"seconds", row}};
+}
+
+} // namespace
+
+int load(caf::actor_system& sys, const arguments& args) {
+  auto all = draw(args);
+  notebook notes{all.size()};
+  caisson::http_client_config c{
+    .port = args.front, .threads = 1024, .max_waiting = 100'000};
+  if (!args.deadlines)
+    c.deadline_header.clear();
+  auto gate = caisson::spawn_gate(sys, caisson::http_worker(c),
+                                  caisson::stack{"load"});
+  const auto start = steady::now() + 100ms;
+  auto crowd = caf::actor_cast<caf::actor>(
+    sys.spawn<customers>(gate, all, notes, start));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::this_thread::sleep_until(start + all[i].at);
+    caf::anon_send(crowd, static_cast<std::uint64_t>(i));
+  }
+  auto got = notes.wait(start + args.time + patience + 5s);
+  auto x = report(args, all, got, notes.twice());
+  caf::anon_send_exit(crowd, caf::exit_reason::user_shutdown);
+  caisson::stop_gate(gate);
+  sys.await_all_actors_done();
+  std::ofstream out{args.out};
+  out << x << '\n';
+  out.close();
+  if (!out)
+    throw std::runtime_error{"cannot write " + args.out};
+  return x["unanswered"] == 0 && x["answered_late"] == 0
+             && x["answered_twice"] == 0
+           ? 0
+           : 1;
+}
+
+} // namespace shop

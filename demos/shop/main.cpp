@@ -1,0 +1,43 @@
+// A process of the shop.
+#include "arguments.hpp"
+#include "load.hpp"
+#include "services.hpp"
+
+#include <caisson/error.hpp>
+#include <caisson/http/messages.hpp>
+#include <caisson/postgres/messages.hpp>
+#include <caisson/redis/messages.hpp>
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  // Before there are threads: the end is waited for by one of them.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  try {
+    auto args = shop::read_arguments(argc, argv);
+    if (args.role != "load")
+      pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    caisson::init_http_types();
+    caisson::init_redis_types();
+    caisson::init_sql_types();
+    caisson::system_config config;
+    caisson::register_http_types(config);
+    caisson::register_redis_types(config);
+    caisson::register_sql_types(config);
+    caf::actor_system system{config};
+    if (args.role == "load")
+      return shop::load(system, args);
+    shop::serve(system, args);
+    return 0;
+  } catch (const std::exception& x) {
+    std::fprintf(stderr, "shop: %s\n", x.what());
+    return 2;
+  }
+}

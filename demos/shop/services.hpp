@@ -1,0 +1,19 @@
+// The services of the shop, each in a process of its own.
+#pragma once
+
+#include "arguments.hpp"
+
+#include <caisson/caf.hpp>
+
+namespace shop {
+
+/// Runs the service until the process gets SIGTERM or SIGINT.
+///
+/// - catalog: `GET /items/ID`, from PostgreSQL
+/// - cart: `POST /carts/USER/ID`, in Redis
+/// - payment: `POST /payments/USER`, takes a while
+/// - front: `GET /items/ID` asks the catalog; `POST /orders/USER/ID` asks the
+///   catalog, the cart and the payment service, one after the other
+void serve(caf::actor_system& sys, const arguments& args);
+
+} // namespace shop

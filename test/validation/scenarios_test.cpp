@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                          testing::Values("amplification.toml", "batching.toml",
                                          "boutique.toml", "breakers.toml",
                                          "overload.toml", "payment.toml",
-                                         "slow-dependency.toml",
+                                         "shop.toml", "slow-dependency.toml",
                                          "thundering-herd.toml"),
                          test_name);
 

@@ -98,7 +98,8 @@ struct usage_case {
 TEST_F(command, refuses_bad_usage) {
   const usage_case cases[] = {
     {{}, "A subcommand is required"},
-    {{"play"}, "caisson: \"play\" is not one of: run, check, sweep, explore"},
+    {{"play"},
+     "caisson: \"play\" is not one of: run, check, sweep, explore, ctl"},
     {{"run"}, "FILE is required"},
     {{"check"}, "FILE is required"},
     {{"sweep"}, "FILE is required"},
@@ -140,6 +141,22 @@ TEST_F(command, refuses_bad_usage) {
     EXPECT_EQ(out.str(), "");
     EXPECT_EQ(played, strings{});
   }
+}
+
+TEST_F(command, leaves_ctl_to_its_own_part) {
+  EXPECT_EQ(run({"ctl", "list"}), 2);
+  EXPECT_EQ(err.str(), "caisson: ctl is not part of this build: it needs "
+                       "cpp-httplib (libcpp-httplib-dev)\n");
+  strings seen;
+  parts.ctl = [&](int argc, const char* const* argv, std::ostream& to,
+                  std::ostream&) {
+    seen.assign(argv, argv + argc);
+    to << "done\n";
+    return 2;
+  };
+  EXPECT_EQ(run({"ctl", "list", "--json"}), 2);
+  EXPECT_EQ(seen, (strings{"ctl", "list", "--json"}));
+  EXPECT_EQ(out.str(), "done\n");
 }
 
 // -- run ----------------------------------------------------------------------

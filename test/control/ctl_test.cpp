@@ -194,11 +194,11 @@ TEST_F(ctl_test, drains_gates) {
 }
 
 TEST_F(ctl_test, a_drain_that_is_not_over_is_not_done) {
-  caf::response_promise open;
+  std::vector<caf::typed_response_promise<int>> open;
   auto mute = sys->spawn([&](caf::event_based_actor* self) -> caf::behavior {
     return {[self, &open](int) -> caf::result<int> {
       auto out = self->make_response_promise<int>();
-      open = out;
+      open.push_back(out);
       return out;
     }};
   });

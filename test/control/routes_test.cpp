@@ -193,7 +193,8 @@ TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
   detail::control_desk impatient{*sys, 50ms, 10};
   auto ended = spawn_gate(*sys, worker{}, stack{"ended"});
   auto mute = sys->spawn([](caf::event_based_actor* self) -> caf::behavior {
-    auto open = std::make_shared<std::vector<caf::response_promise>>();
+    auto open = std::make_shared<
+      std::vector<caf::typed_response_promise<status>>>();
     return {[self, open](const get_status&) -> caf::result<status> {
       auto out = self->make_response_promise<status>();
       open->push_back(out);
@@ -255,7 +256,8 @@ TEST_F(control_test, a_drain_tells_whether_the_last_call_is_answered) {
   names.add_factory("mute", [](caf::actor_system& home) {
     return caf::expected<caf::actor>{
       home.spawn([](caf::event_based_actor* self) -> caf::behavior {
-        auto open = std::make_shared<std::vector<caf::response_promise>>();
+        auto open = std::make_shared<
+          std::vector<caf::typed_response_promise<int>>>();
         return {[self, open](int) -> caf::result<int> {
           auto out = self->make_response_promise<int>();
           open->push_back(out);

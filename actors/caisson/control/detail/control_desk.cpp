@@ -117,10 +117,11 @@ json control_desk::list() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& name = all[i].first;
     json row{{"name", name}};
-    answers[i].receive([&](const status& x) { row.update(summary_of(x)); },
-                       [&](const caf::error& why) {
-                         row["error"] = refusal(why, name, patience_).what();
-                       });
+    std::move(answers[i])
+      .receive([&](const status& x) { row.update(summary_of(x)); },
+               [&](const caf::error& why) {
+                 row["error"] = refusal(why, name, patience_).what();
+               });
     out.push_back(std::move(row));
   }
   return {{"gates", std::move(out)}};

@@ -117,7 +117,8 @@ json control_desk::list() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& name = all[i].first;
     json row{{"name", name}};
-    std::move(answers[i])
+    // CAF 1.x wants the handle for good; for 0.17 a move has no effect.
+    static_cast<pending&&>(answers[i])
       .receive([&](const status& x) { row.update(summary_of(x)); },
                [&](const caf::error& why) {
                  row["error"] = refusal(why, name, patience_).what();

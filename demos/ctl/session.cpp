@@ -200,7 +200,7 @@ void session::require_layer(const json& gate) const {
       && std::ranges::find(known, args_.layer) == known.end())
     throw ctl_error{fmt::format("{} has no layer {}; it has: {}", args_.gate,
                                 detail::quoted(args_.layer),
-                                fmt::join(known, ", "))};
+                                detail::listed_names(known))};
 }
 
 // What gates call themselves in events.

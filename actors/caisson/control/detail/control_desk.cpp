@@ -44,6 +44,8 @@ public:
     return inlet_of(address_).wait(patience, give_up);
   }
 
+  [[nodiscard]] bool is_there() const { return inlet_of(address_).is_there(); }
+
 private:
   class inlet final : public portable::relay {
   public:
@@ -58,6 +60,11 @@ private:
       while (!content_ && !give_up && clock::now() < until)
         arrived_.wait_until(guard, std::min(until, clock::now() + step));
       return content_;
+    }
+
+    bool is_there() {
+      std::lock_guard guard{mutex_};
+      return content_.has_value();
     }
 
   protected:
@@ -129,9 +136,7 @@ json control_desk::list() {
 }
 
 json control_desk::show(const std::string& gate) {
-  json out{{"name", gate}};
-  out.update(json_of(ask<status>(find(gate), gate, patience_, get_status{})));
-  return out;
+  return status_after(gate, get_status{});
 }
 
 event_tail::part control_desk::events(std::optional<event_tail::position> from,
@@ -150,24 +155,15 @@ event_tail::part control_desk::events(std::optional<event_tail::position> from,
 // -- changing -----------------------------------------------------------------
 
 json control_desk::carry_out(const std::string& gate, const command& what) {
-  json out{{"name", gate}};
-  out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
-  return out;
+  return status_after(gate, what);
 }
 
 json control_desk::change(const std::string& gate, const reconfigure& what) {
-  json out{{"name", gate}};
-  out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
-  return out;
+  return status_after(gate, what);
 }
 
 json control_desk::drain(const std::string& gate, duration patience) {
-  auto to = find(gate);
-  auto answer = tell_to_drain(to)->wait(patience, closed_);
-  if (answer) {
-    std::lock_guard guard{mutex_};
-    draining_.erase(to.id());
-  }
+  auto answer = tell_to_drain(find(gate))->wait(patience, closed_);
   if (auto* why = answer ? portable::get_if<caf::error>(*answer) : nullptr)
     throw refusal(*why, gate, patience);
   return {{"name", gate}, {"drained", answer.has_value()}};
@@ -176,6 +172,8 @@ json control_desk::drain(const std::string& gate, duration patience) {
 std::shared_ptr<late_answer>
 control_desk::tell_to_drain(const control_handle& gate) {
   std::lock_guard guard{mutex_};
+  // Also of gates that nobody asks for any more.
+  std::erase_if(draining_, [](auto& x) { return x.second->is_there(); });
   auto& x = draining_[gate.id()];
   if (!x)
     x = std::make_shared<late_answer>(sys_, gate,
@@ -208,7 +206,14 @@ control_handle control_desk::find(const std::string& gate) const {
   throw control_error{404, fmt::format("there is no gate {}{} known gates: {}",
                                        detail::quoted(gate),
                                        hint(nearest(gate, known)),
-                                       fmt::join(known, ", "))};
+                                       listed_names(known))};
+}
+
+template <class Request>
+json control_desk::status_after(const std::string& gate, const Request& what) {
+  json out{{"name", gate}};
+  out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
+  return out;
 }
 
 template <class T, class Request>

@@ -75,6 +75,10 @@ private:
 
   [[nodiscard]] control_handle find(const std::string& gate) const;
 
+  /// The gate's answer to what is answered with a status.
+  template <class Request>
+  [[nodiscard]] json status_after(const std::string& gate, const Request& what);
+
   /// The answer of `whom`, which is called `name`.
   template <class T, class Request>
   T ask(const caf::actor& whom, const std::string& name, duration patience,

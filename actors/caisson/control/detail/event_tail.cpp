@@ -99,9 +99,12 @@ event_tail::follow(const std::vector<control_handle>& gates) {
         take(x, at, period);
       });
   }
+  // Those that are gone are forgotten.
+  std::set<caf::actor_id> seen;
   for (const auto& gate : gates)
-    if (gate && followed_.insert(gate.id()).second)
+    if (gate && seen.insert(gate.id()).second && !followed_.contains(gate.id()))
       log_->follow(gate);
+  followed_ = std::move(seen);
   now.dropped = log_->dropped();
   return now;
 }

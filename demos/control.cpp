@@ -4,15 +4,14 @@
 //
 // Without arguments it plays the operator, too. With them it runs for N seconds
 // (60) with the control file FILE, and others can: see docs/control.md.
+#include "serving.hpp"
 #include "story.hpp"
 
 #include <caisson/control/server.hpp>
 #include <caisson/gate_set.hpp>
-#include <caisson/random.hpp>
 
 #include <ctl/command.hpp>
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -73,11 +72,10 @@ private:
 caisson::worker_names workers() {
   caisson::worker_names out;
   for (const auto* name : {"bank", "shelf"})
-    out.add(name, caisson::worker::supervised([](caf::actor_system& sys) {
-              return sys.spawn([]() -> caf::behavior {
-                return {[](std::int32_t x) { return x; }};
-              });
-            }));
+    out.add_factory(name, [](caf::actor_system& sys) {
+      return caf::expected<caf::actor>{sys.spawn(
+        []() -> caf::behavior { return {[](std::int32_t x) { return x; }}; })};
+    });
   return out;
 }
 
@@ -171,27 +169,10 @@ int serve(caf::actor_system& system, const caisson::gate_set& gates,
 } // namespace
 
 int main(int argc, char** argv) {
-  std::string control;
-  auto seconds = 60;
-  auto right = argc % 2 == 1;
-  for (auto i = 1; right && i < argc; i += 2) {
-    std::string_view option = argv[i];
-    std::string_view value = argv[i + 1];
-    if (option == "--control") {
-      control = value;
-    } else if (option == "--seconds") {
-      auto* end = value.data() + value.size();
-      right = std::from_chars(value.data(), end, seconds).ptr == end
-              && seconds >= 1 && seconds <= 86'400;
-    } else {
-      right = false;
-    }
-  }
-  if (!right) {
-    fmt::print(stderr, "usage: {} [--control FILE] [--seconds 1..86400]\n",
-               argv[0]);
+  auto options = demo::serving_of(argc, argv, "--control", "FILE", {"", 60s});
+  if (!options)
     return 2;
-  }
+  const auto& control = options->where;
   try {
     scratch files;
     std::ofstream{files.file("gates.toml")} << file_of_gates;
@@ -199,14 +180,11 @@ int main(int argc, char** argv) {
     caf::actor_system system{config};
     auto gates = caisson::spawn_gates(system, files.file("gates.toml"),
                                       workers());
-    // [server]
     caisson::control_server server{
       system, {.file = control.empty() ? files.file("control") : control}};
     server.add(gates);
-    // [end]
-    return control.empty()
-             ? play(system, gates, files)
-             : serve(system, gates, control, std::chrono::seconds(seconds));
+    return control.empty() ? play(system, gates, files)
+                           : serve(system, gates, control, options->time);
   } catch (const std::exception& x) {
     fmt::print(stderr, "{}\n", x.what());
     return 2;

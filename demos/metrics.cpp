@@ -5,6 +5,7 @@
 // Without arguments: 4 s on a free port of 127.0.0.1. docs/operation.md shows
 // it with a Prometheus.
 #include "http_get.hpp"
+#include "serving.hpp"
 #include "story.hpp"
 
 #include <caisson/gate.hpp>
@@ -12,7 +13,6 @@
 #include <caisson/random.hpp>
 
 #include <atomic>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -245,29 +245,12 @@ int play(const std::string& address, std::chrono::milliseconds day) {
 } // namespace
 
 int main(int argc, char** argv) {
-  std::string address = "127.0.0.1:0";
-  auto seconds = 4;
-  auto right = argc % 2 == 1;
-  for (auto i = 1; right && i < argc; i += 2) {
-    std::string_view option = argv[i];
-    std::string_view value = argv[i + 1];
-    if (option == "--address") {
-      address = value;
-    } else if (option == "--seconds") {
-      auto* end = value.data() + value.size();
-      right = std::from_chars(value.data(), end, seconds).ptr == end
-              && seconds >= 1 && seconds <= 86'400;
-    } else {
-      right = false;
-    }
-  }
-  if (!right) {
-    fmt::print(stderr, "usage: {} [--address HOST:PORT] [--seconds 1..86400]\n",
-               argv[0]);
+  auto options = demo::serving_of(argc, argv, "--address", "HOST:PORT",
+                                  {"127.0.0.1:0", 4s});
+  if (!options)
     return 2;
-  }
   try {
-    return play(address, std::chrono::seconds(seconds));
+    return play(options->where, options->time);
   } catch (const std::exception& x) {
     fmt::print(stderr, "{}\n", x.what());
     return 2;

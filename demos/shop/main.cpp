@@ -15,11 +15,7 @@
 #include <exception>
 
 int main(int argc, char** argv) {
-  // Before there are threads: the end is waited for by one of them.
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
+  const auto ends = shop::ending_signals();
   try {
     auto args = shop::read_arguments(argc, argv);
     if (args.role != "load")

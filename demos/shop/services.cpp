@@ -59,12 +59,12 @@ caisson::http_front_config listening(const arguments& args) {
                                : ""};
 }
 
-worker_names& add_http(worker_names& names, const arguments& args,
-                       const std::string& name, std::uint16_t port) {
+void add_http(worker_names& names, const arguments& args,
+              const std::string& name, std::uint16_t port) {
   caisson::http_client_config c{.port = port, .threads = connections};
   if (!args.deadlines)
     c.deadline_header.clear();
-  return names.add_maker(
+  names.add_maker(
     name,
     [c](const caisson::supervision_config& s) {
       return caisson::http_worker(c, s);
@@ -73,10 +73,7 @@ worker_names& add_http(worker_names& names, const arguments& args,
 }
 
 void wait_for_the_end() {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
+  auto ends = ending_signals();
   int got = 0;
   sigwait(&ends, &got);
 }
@@ -156,7 +153,7 @@ void serve_cart(caf::actor_system& sys, const arguments& args) {
 
 // -- payment ------------------------------------------------------------------
 
-/// Takes a while for each payment, a few at a time.
+/// Takes a while for each payment.
 class till final : public caf::event_based_actor {
 public:
   explicit till(caf::actor_config& cfg) : caf::event_based_actor(cfg) {}

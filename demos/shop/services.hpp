@@ -5,7 +5,18 @@
 
 #include <caisson/caf.hpp>
 
+#include <signal.h>
+
 namespace shop {
+
+/// SIGTERM and SIGINT, which the process has to block before it has threads.
+inline sigset_t ending_signals() {
+  sigset_t out;
+  sigemptyset(&out);
+  sigaddset(&out, SIGTERM);
+  sigaddset(&out, SIGINT);
+  return out;
+}
 
 /// Runs the service until the process gets SIGTERM or SIGINT.
 ///

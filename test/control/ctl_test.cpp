@@ -1,6 +1,7 @@
 // `caisson ctl` and a server, with everything between them.
 #include <caisson/control/server.hpp>
 
+#include <control/mute.hpp>
 #include <ctl/command.hpp>
 #include <support/real_gates.hpp>
 
@@ -194,15 +195,8 @@ TEST_F(ctl_test, drains_gates) {
 }
 
 TEST_F(ctl_test, a_drain_that_is_not_over_is_not_done) {
-  std::vector<caf::typed_response_promise<int>> open;
-  auto mute = sys->spawn([&](caf::event_based_actor* self) -> caf::behavior {
-    return {[self, &open](int) -> caf::result<int> {
-      auto out = self->make_response_promise<int>();
-      open.push_back(out);
-      return out;
-    }};
-  });
-  auto slow = spawn_gate(*sys, worker{mute}, stack{"inside"});
+  auto silent = sys->spawn(mute<int, int>);
+  auto slow = spawn_gate(*sys, worker{silent}, stack{"inside"});
   server->add("slow", slow);
   caf::anon_send(slow, 1);
   while (look(slow).metric("in_progress") == 0)
@@ -218,7 +212,7 @@ TEST_F(ctl_test, a_drain_that_is_not_over_is_not_done) {
   // Its events have the name of its stack.
   EXPECT_THAT(done({"show", "slow", "--json"}),
               HasSubstr("\"stack\":\"inside\""));
-  caf::anon_send_exit(mute, caf::exit_reason::kill);
+  caf::anon_send_exit(silent, caf::exit_reason::kill);
   EXPECT_EQ(done({"drain", "slow"}), "drained: the last call is answered\n");
   stop_gate(slow);
 }

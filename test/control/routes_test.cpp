@@ -1,5 +1,6 @@
 // What an operator can ask for, and what is refused.
 #include <control/desk.hpp>
+#include <control/mute.hpp>
 
 #include <caisson/random.hpp>
 
@@ -192,18 +193,10 @@ TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
   start(two_gates);
   detail::control_desk impatient{*sys, 50ms, 10};
   auto ended = spawn_gate(*sys, worker{}, stack{"ended"});
-  auto mute = sys->spawn([](caf::event_based_actor* self) -> caf::behavior {
-    auto open = std::make_shared<
-      std::vector<caf::typed_response_promise<status>>>();
-    return {[self, open](const get_status&) -> caf::result<status> {
-      auto out = self->make_response_promise<status>();
-      open->push_back(out);
-      return out;
-    }};
-  });
+  auto silent = sys->spawn(mute<get_status, status>);
   impatient.gates().add("well", gates.find("payments"));
   impatient.gates().add("ended", ended);
-  impatient.gates().add("mute", control_handle{mute});
+  impatient.gates().add("mute", control_handle{silent});
   {
     caf::scoped_actor self{*sys};
     self->monitor(ended);
@@ -232,7 +225,7 @@ TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
   } catch (const detail::control_error& e) {
     EXPECT_EQ(e.status(), 410);
   }
-  caf::anon_send_exit(mute, caf::exit_reason::kill);
+  caf::anon_send_exit(silent, caf::exit_reason::kill);
 }
 
 TEST_F(control_test, functions_of_the_program_may_throw) {
@@ -254,16 +247,7 @@ TEST_F(control_test, functions_of_the_program_may_throw) {
 
 TEST_F(control_test, a_drain_tells_whether_the_last_call_is_answered) {
   names.add_factory("mute", [](caf::actor_system& home) {
-    return caf::expected<caf::actor>{
-      home.spawn([](caf::event_based_actor* self) -> caf::behavior {
-        auto open = std::make_shared<
-          std::vector<caf::typed_response_promise<int>>>();
-        return {[self, open](int) -> caf::result<int> {
-          auto out = self->make_response_promise<int>();
-          open->push_back(out);
-          return out;
-        }};
-      })};
+    return caf::expected<caf::actor>{home.spawn(mute<int, int>)};
   });
   start(std::string{two_gates} + "[gates.slow]\nworker = \"mute\"\n");
   EXPECT_EQ(expect(200, "POST", "/v1/gates/payments/drain",

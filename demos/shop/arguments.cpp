@@ -14,6 +14,9 @@ void add_options(CLI::App& app, arguments& x) {
   app.add_option("--gates", x.gates, "The file of the gates");
   app.add_flag("!--no-deadlines", x.deadlines,
                "Do not tell the next service how much time is left");
+  app.add_option("--metrics", x.metrics, "Serve metrics here: HOST:PORT");
+  app.add_option("--control", x.control,
+                 "Let `caisson ctl --control FILE` control the gates");
   app.add_option("--postgres", x.postgres, "The database, as libpq reads it");
   app.add_option("--redis", x.redis, "The port of Redis");
   app.add_option("--catalog", x.catalog, "The port of the catalog");

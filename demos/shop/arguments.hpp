@@ -16,6 +16,10 @@ struct arguments {
   std::string gates;
   /// Whether requests tell the next service how much time is left.
   bool deadlines = true;
+  /// Where its metrics are served: HOST:PORT; empty: nowhere.
+  std::string metrics;
+  /// Its control file, for `caisson ctl`; empty: none.
+  std::string control;
 
   // Where the others are.
   std::string postgres;

@@ -153,23 +153,39 @@ double ms(steady::duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
 }
 
+std::size_t second_of(steady::duration d) {
+  return static_cast<std::size_t>(
+    std::chrono::duration_cast<std::chrono::seconds>(d).count());
+}
+
+// When they came, in seconds, so that a simulation can have the same customers.
+json arrivals_of(const std::vector<visit>& all) {
+  json out{{"item", json::array()}, {"order", json::array()}};
+  for (const auto& x : all)
+    out[x.order ? "order" : "item"].push_back(ms(x.at) / 1000);
+  return out;
+}
+
+// Requests by the second in which they came; goodput by that of the answer.
 json report(const arguments& args, const std::vector<visit>& all,
-            const std::vector<outcome>& got, std::size_t twice) {
+            const std::vector<outcome>& got, std::size_t twice,
+            double started) {
   auto rows = json::array();
   const auto seconds = static_cast<std::size_t>(args.time.count());
   std::vector<json> row(seconds);
   for (auto& x : row)
     x = {{"offered", 0},
          {"good", 0},
+         {"goodput", 0},
          {"orders", 0},
          {"sold", 0},
          {"errors", json::object()},
-         {"ms", json::array()}};
+         {"good_ms", json::array()},
+         {"failed_ms", json::array()}};
   std::size_t too_late = 0;
   std::size_t none = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto second = std::chrono::duration_cast<std::chrono::seconds>(all[i].at);
-    auto& x = row[static_cast<std::size_t>(second.count())];
+    auto& x = row[second_of(all[i].at)];
     auto add = [&](const char* key) { x[key] = x[key].get<int>() + 1; };
     const auto good = got[i].answered && got[i].good && got[i].took <= patience;
     add("offered");
@@ -182,18 +198,19 @@ json report(const arguments& args, const std::vector<visit>& all,
     none += !got[i].answered;
     too_late += got[i].answered && got[i].took > patience + args.grace;
     if (got[i].answered)
-      x["ms"].push_back(ms(got[i].took));
+      x[good ? "good_ms" : "failed_ms"].push_back(ms(got[i].took));
+    if (auto answer = good ? second_of(all[i].at + got[i].took) : seconds;
+        answer < seconds)
+      row[answer]["goodput"] = row[answer]["goodput"].get<int>() + 1;
     if (!good) {
       auto& n = x["errors"][got[i].answered ? got[i].what : "no answer"];
       n = n.is_null() ? 1 : n.get<int>() + 1;
     }
   }
-  return {{"seed", args.seed},
-          {"rate", args.rate},
-          {"requests", all.size()},
-          {"unanswered", none},
-          {"answered_late", too_late},
-          {"answered_twice", twice},
+  return {{"seed", args.seed},       {"rate", args.rate},
+          {"started", started},      {"requests", all.size()},
+          {"unanswered", none},      {"answered_late", too_late},
+          {"answered_twice", twice}, {"arrivals", arrivals_of(all)},
           {"seconds", row}};
 }
 
@@ -209,6 +226,8 @@ int load(caf::actor_system& sys, const arguments& args) {
   auto gate = caisson::spawn_gate(sys, caisson::http_worker(c),
                                   caisson::stack{"load"});
   const auto start = steady::now() + 100ms;
+  const auto started = std::chrono::duration<double>(
+    std::chrono::system_clock::now().time_since_epoch() + 100ms);
   auto crowd = caf::actor_cast<caf::actor>(
     sys.spawn<customers>(gate, all, notes, start));
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -216,7 +235,7 @@ int load(caf::actor_system& sys, const arguments& args) {
     caf::anon_send(crowd, static_cast<std::uint64_t>(i));
   }
   auto got = notes.wait(start + args.time + patience + 5s);
-  auto x = report(args, all, got, notes.twice());
+  auto x = report(args, all, got, notes.twice(), started.count());
   caf::anon_send_exit(crowd, caf::exit_reason::user_shutdown);
   caisson::stop_gate(gate);
   sys.await_all_actors_done();

@@ -1,9 +1,11 @@
 #include "services.hpp"
 
+#include <caisson/control/server.hpp>
 #include <caisson/gate_set.hpp>
 #include <caisson/http/client.hpp>
 #include <caisson/http/front.hpp>
 #include <caisson/inherit.hpp>
+#include <caisson/metrics/server.hpp>
 #include <caisson/postgres/client.hpp>
 #include <caisson/redis/client.hpp>
 
@@ -72,7 +74,18 @@ void add_http(worker_names& names, const arguments& args,
     caisson::patient_supervision());
 }
 
-void wait_for_the_end() {
+/// Serves the metrics of the gates, and lets `caisson ctl` control them,
+/// if the process is told to; until it ends.
+void wait_for_the_end(caf::actor_system& sys, const arguments& args,
+                      const caisson::gate_set& gates) {
+  std::optional<caisson::metrics_server> metrics;
+  if (!args.metrics.empty())
+    metrics.emplace(sys, args.metrics);
+  std::optional<caisson::control_server> control;
+  if (!args.control.empty()) {
+    control.emplace(sys, caisson::control_config{.file = args.control});
+    control->add(gates);
+  }
   auto ends = ending_signals();
   int got = 0;
   sigwait(&ends, &got);
@@ -114,7 +127,7 @@ void serve_catalog(caf::actor_system& sys, const arguments& args) {
       return std::optional{http_route{database, item_wanted, item_found}};
     },
     listening(args)};
-  wait_for_the_end();
+  wait_for_the_end(sys, args, gates);
 }
 
 // -- cart ---------------------------------------------------------------------
@@ -148,7 +161,7 @@ void serve_cart(caf::actor_system& sys, const arguments& args) {
       return std::optional{http_route{redis, item_added, cart_changed}};
     },
     listening(args)};
-  wait_for_the_end();
+  wait_for_the_end(sys, args, gates);
 }
 
 // -- payment ------------------------------------------------------------------
@@ -160,7 +173,7 @@ public:
 
   caf::behavior make_behavior() override {
     return {
-      [this](const caisson::call&) -> caf::result<http_response> {
+      [this](const http_request&) -> caf::result<http_response> {
         open_.emplace(++last_, make_response_promise<http_response>());
         caisson::portable::later(this, time, last_);
         return open_.at(last_);
@@ -181,10 +194,14 @@ private:
 };
 
 void serve_payment(caf::actor_system& sys, const arguments& args) {
-  auto worker = caf::actor_cast<caf::actor>(sys.spawn<till>());
-  caisson::http_front front{sys, worker, listening(args)};
-  wait_for_the_end();
-  caf::anon_send_exit(worker, caf::exit_reason::user_shutdown);
+  worker_names names;
+  names.add_factory("till", [](caf::actor_system& home) {
+    return caf::expected<caf::actor>{
+      caf::actor_cast<caf::actor>(home.spawn<till>())};
+  });
+  auto gates = caisson::spawn_gates(sys, args.gates, names);
+  caisson::http_front front{sys, gates.calls("till"), listening(args)};
+  wait_for_the_end(sys, args, gates);
 }
 
 // -- front --------------------------------------------------------------------
@@ -272,7 +289,7 @@ void serve_front(caf::actor_system& sys, const arguments& args) {
       return std::nullopt;
     };
     caisson::http_front front{sys, routes, listening(args)};
-    wait_for_the_end();
+    wait_for_the_end(sys, args, gates);
   }
   caf::anon_send_exit(orders, caf::exit_reason::user_shutdown);
 }

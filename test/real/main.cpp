@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
     return caisson::test::serve({args.begin() + 1, args.end()});
   if (!args.empty() && args[0] == "write_back")
     return caisson::test::write_back({args.begin() + 1, args.end()});
+  if (!args.empty() && args[0] == "hold_permits")
+    return caisson::test::hold_permits({args.begin() + 1, args.end()});
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -108,4 +108,27 @@ int write_back(const std::vector<std::string>& args) {
   return stand_by(gate, portable::publish(sys, gate));
 }
 
+int hold_permits(const std::vector<std::string>& args) {
+  alarm(120);
+  network_config cfg;
+  use_two_threads(cfg);
+  caf::actor_system sys{cfg};
+  auto gate = portable::connect(
+    sys, "127.0.0.1", static_cast<std::uint16_t>(std::stoi(args.at(0))));
+  if (!gate)
+    return 1;
+  {
+    inquirer self{sys, *gate};
+    std::string said = "held";
+    for (auto n = std::stoi(args.at(1)); n > 0; --n)
+      if (auto got = self.ask<permit>(acquire{}); !got)
+        said = portable::render(sys, got.error());
+    fmt::print("{}\n", said);
+    std::fflush(stdout);
+    while (std::getchar() != EOF)
+      continue;
+  }
+  return 0;
+}
+
 } // namespace caisson::test

@@ -33,6 +33,11 @@ int serve(const std::vector<std::string>& args);
 /// and goes on until its standard input ends.
 int write_back(const std::vector<std::string>& args);
 
+/// What another process does: takes `args[1]` times one permit of the gate that
+/// is published at the port `args[0]`, prints `held` or the error it got, then
+/// goes on until its standard input ends.
+int hold_permits(const std::vector<std::string>& args);
+
 /// The settings of that cache.
 cache_config write_back_settings();
 

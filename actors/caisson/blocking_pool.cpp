@@ -80,7 +80,8 @@ public:
              const blocking_pool_config& c,
              std::shared_ptr<blocking_session> first)
     : portable::interceptor<cancelled>(cfg), kind_(std::move(kind)), config_(c),
-      plan_(c.threads, c.max_waiting), first_(std::move(first)) {}
+      plan_(c.threads, c.max_waiting, c.idle_timeout),
+      first_(std::move(first)) {}
 
   const char* name() const override { return kind_.name.c_str(); }
 
@@ -93,9 +94,8 @@ public:
         x.from.answer(this, failed(transport_errc::lost, "the worker ended"));
     jobs_.clear();
     numbers_.clear();
-    for (const auto& x : threads_)
-      if (x.handle)
-        caf::anon_send_exit(x.handle, caf::exit_reason::user_shutdown);
+    for (std::size_t i = 0; i < threads_.size(); ++i)
+      end_thread(i);
     threads_.clear();
     portable::interceptor<cancelled>::on_exit();
   }
@@ -132,7 +132,7 @@ protected:
   void on_answer(std::uint64_t key, caf::message content) override {
     auto i = jobs_.find(key);
     auto thread_used = plan_.thread_of(key);
-    if (i == jobs_.end() || !plan_.finish(key))
+    if (i == jobs_.end() || !plan_.finish(key, clock().now()))
       return;
     auto reachable = true;
     auto answer = failed(transport_errc::lost, "the thread ended");
@@ -200,12 +200,14 @@ private:
     }
     while (auto x = plan_.next())
       begin(*x);
+    while (auto x = plan_.idle(now))
+      end_thread(*x);
     set_timer(plan_.wakes_at());
   }
 
   void begin(const detail::pool_plan::start& x) {
     if (!has_thread(x.thread)) {
-      plan_.finish(x.what);
+      plan_.finish(x.what, clock().now());
       return refuse(x.what, transport_errc::busy);
     }
     // A copy would be one of the whole message; nothing else needs it.
@@ -231,6 +233,11 @@ private:
     } catch (...) {
       return false;
     }
+  }
+
+  void end_thread(std::size_t i) {
+    if (auto x = std::exchange(threads_[i], {}); x.handle)
+      caf::anon_send_exit(x.handle, caf::exit_reason::user_shutdown);
   }
 
   void cancel(job n) {

@@ -29,12 +29,16 @@ struct blocking_pool_config {
   /// How long one message may take at most, whatever its caller's deadline is:
   /// 1ms to 24h, default 30s.
   duration max_time = std::chrono::seconds(30);
+
+  /// How long a thread is kept without work: 1ms to 24h, default 1min. Then it
+  /// ends, and its connection is closed.
+  duration idle_timeout = std::chrono::minutes(1);
 };
 
 /// These settings of a worker whose config has fields of the same names.
 template <class Config>
 [[nodiscard]] blocking_pool_config pool_config_of(const Config& c) {
-  return {c.threads, c.max_waiting, c.max_time};
+  return {c.threads, c.max_waiting, c.max_time, c.idle_timeout};
 }
 
 /// Visits these fields; for the configs of workers that have them.
@@ -50,6 +54,9 @@ void describe_blocking_pool(field_visitor& v, Config& c) {
   v.on({"max_time", "how long one message may take at most, whatever its "
                     "caller's deadline is"},
        c.max_time, {1ms, 24h});
+  v.on({"idle_timeout", "how long a thread is kept without work; then it ends, "
+                        "and its connection is closed"},
+       c.idle_timeout, {1ms, 24h});
 }
 
 void describe(field_visitor& v, blocking_pool_config& c);

@@ -59,14 +59,16 @@ struct naive_plan {
 RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
   auto threads = *rc::gen::inRange<std::size_t>(1, 5);
   auto room = *rc::gen::inRange<std::size_t>(0, 6);
-  pool_plan plan{threads, room};
+  constexpr auto patience = std::chrono::seconds(4);
+  pool_plan plan{threads, room, patience};
   naive_plan naive{threads, room};
   std::map<std::uint64_t, std::size_t> places;
+  std::map<std::size_t, time_point> idle_since;
   time_point now{};
   auto steps = *rc::gen::inRange(0, 200);
   for (int i = 0; i < steps; ++i) {
     auto any = *rc::gen::inRange<std::uint64_t>(1, naive.last + 2);
-    switch (*rc::gen::inRange(0, 5)) {
+    switch (*rc::gen::inRange(0, 6)) {
       case 0: {
         auto deadline = now + std::chrono::seconds(*rc::gen::inRange(0, 5));
         RC_ASSERT(plan.add(deadline) == naive.add(deadline));
@@ -79,6 +81,12 @@ RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
           RC_ASSERT(x->thread < threads);
           for (auto& [job, thread] : places)
             RC_ASSERT(thread != x->thread);
+          // A new one only if all others work, and the last used one first.
+          for (auto& [thread, since] : idle_since) {
+            RC_ASSERT(idle_since.contains(x->thread));
+            RC_ASSERT(since <= idle_since[x->thread]);
+          }
+          idle_since.erase(x->thread);
           places[x->what] = x->thread;
           RC_ASSERT(plan.thread_of(x->what) == x->thread);
         }
@@ -91,10 +99,30 @@ RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
       case 3:
         RC_ASSERT(plan.drop(any) == naive.drop(any));
         break;
+      case 4: {
+        auto first = std::ranges::min_element(idle_since, {},
+                                              [](auto& x) { return x.second; });
+        auto x = plan.idle(now);
+        RC_ASSERT(
+          x.has_value()
+          == (first != idle_since.end() && now - first->second >= patience));
+        if (x) {
+          RC_ASSERT(idle_since.at(*x) == first->second);
+          idle_since.erase(*x);
+        }
+        break;
+      }
       default:
-        RC_ASSERT(plan.finish(any) == naive.finish(any));
-        places.erase(any);
+        RC_ASSERT(plan.finish(any, now) == naive.finish(any));
+        if (auto place = places.extract(any))
+          idle_since[place.mapped()] = now;
     }
+    auto wakes = never;
+    for (auto& [job, deadline] : naive.waiting)
+      wakes = std::min(wakes, deadline);
+    for (auto& [thread, since] : idle_since)
+      wakes = std::min(wakes, since + patience);
+    RC_ASSERT(plan.wakes_at() == wakes);
     RC_ASSERT(plan.running() == naive.running.size());
     RC_ASSERT(plan.waiting() == naive.waiting.size());
     RC_ASSERT(plan.running() <= threads);

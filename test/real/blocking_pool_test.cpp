@@ -291,6 +291,30 @@ TEST_F(blocking_pool_test, leaves_no_thread_behind) {
   EXPECT_TRUE(eventually([&] { return portable::running(sys) <= 1; }));
 }
 
+TEST_F(blocking_pool_test, ends_threads_without_work_and_starts_new_ones) {
+  auto pool = spawn_blocking_pool(sys, connected_kind(),
+                                  {.threads = 4, .idle_timeout = 30ms});
+  for (int round = 1; round <= 3; ++round) {
+    std::vector<decltype(send(pool, 20))> all;
+    for (int i = 0; i < 4; ++i)
+      all.push_back(send(pool, 20));
+    for (auto& x : all)
+      EXPECT_EQ(receive(x), "20");
+    EXPECT_EQ(seen->made, 4 * round);
+    // Of the threads only this test's own actor and the pool are left.
+    EXPECT_TRUE(eventually([&] { return seen->resets == 4 * round; }));
+    EXPECT_TRUE(eventually([&] { return portable::running(sys) <= 2; }));
+  }
+}
+
+TEST_F(blocking_pool_test, never_ends_a_thread_that_works) {
+  auto pool = spawn_blocking_pool(sys, kind(),
+                                  {.threads = 1, .idle_timeout = 1ms});
+  EXPECT_EQ(ask(pool, 100), "100");
+  EXPECT_EQ(ask(pool, 100), "100");
+  EXPECT_EQ(seen->interrupted, 0);
+}
+
 TEST_F(blocking_pool_test, makes_the_gate_look_for_another_when_unreachable) {
   auto gate = spawn_gate(sys, blocking_worker(connected_kind(), {.threads = 1}),
                          stack{});
@@ -343,6 +367,8 @@ TEST_F(blocking_pool_test, refuses_settings_out_of_range) {
   EXPECT_THROW((void)spawn_blocking_pool(sys, kind(), {.threads = 0}),
                config_error);
   EXPECT_THROW((void)blocking_worker(kind(), {.max_time = 0s}), config_error);
+  EXPECT_THROW((void)blocking_worker(kind(), {.idle_timeout = 0s}),
+               config_error);
 }
 
 TEST(transport_errc, has_names) {

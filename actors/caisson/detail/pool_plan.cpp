@@ -4,8 +4,10 @@
 
 namespace caisson::detail {
 
-pool_plan::pool_plan(std::size_t threads, std::size_t max_waiting)
-  : threads_(std::max<std::size_t>(threads, 1)), max_waiting_(max_waiting) {}
+pool_plan::pool_plan(std::size_t threads, std::size_t max_waiting,
+                     duration idle_timeout)
+  : threads_(std::max<std::size_t>(threads, 1)), max_waiting_(max_waiting),
+    idle_timeout_(idle_timeout) {}
 
 std::optional<pool_plan::job> pool_plan::add(time_point deadline) {
   auto idle = threads_ - running_.size();
@@ -20,11 +22,14 @@ std::optional<pool_plan::start> pool_plan::next() {
   if (waiting_.empty() || running_.size() >= threads_)
     return std::nullopt;
   auto thread = used_;
-  if (free_.empty()) {
-    ++used_;
-  } else {
-    thread = free_.back();
+  if (!free_.empty()) {
+    thread = free_.back().number;
     free_.pop_back();
+  } else if (!gone_.empty()) {
+    thread = gone_.back();
+    gone_.pop_back();
+  } else {
+    ++used_;
   }
   auto first = waiting_.begin();
   start x{first->first, thread};
@@ -34,7 +39,7 @@ std::optional<pool_plan::start> pool_plan::next() {
 }
 
 std::optional<pool_plan::job> pool_plan::overdue(time_point now) {
-  if (now < wakes_at())
+  if (deadlines_.empty() || now < deadlines_.begin()->first)
     return std::nullopt;
   auto x = deadlines_.begin()->second;
   drop(x);
@@ -57,13 +62,22 @@ std::optional<pool_plan::job> pool_plan::drop_first() {
   return x;
 }
 
-bool pool_plan::finish(job x) {
+bool pool_plan::finish(job x, time_point now) {
   auto i = running_.find(x);
   if (i == running_.end())
     return false;
-  free_.push_back(i->second);
+  free_.push_back({i->second, time_after(now, idle_timeout_)});
   running_.erase(i);
   return true;
+}
+
+std::optional<std::size_t> pool_plan::idle(time_point now) {
+  if (free_.empty() || now < free_.front().until)
+    return std::nullopt;
+  auto x = free_.front().number;
+  free_.pop_front();
+  gone_.push_back(x);
+  return x;
 }
 
 std::optional<std::size_t> pool_plan::thread_of(job x) const {
@@ -72,7 +86,8 @@ std::optional<std::size_t> pool_plan::thread_of(job x) const {
 }
 
 time_point pool_plan::wakes_at() const noexcept {
-  return deadlines_.empty() ? never : deadlines_.begin()->first;
+  auto first = deadlines_.empty() ? never : deadlines_.begin()->first;
+  return free_.empty() ? first : std::min(first, free_.front().until);
 }
 
 void pool_plan::forget_waiting(std::map<job, time_point>::iterator x) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,8 +29,10 @@ public:
     std::size_t thread;
   };
 
-  /// At least one thread; `max_waiting` may be zero.
-  pool_plan(std::size_t threads, std::size_t max_waiting);
+  /// At least one thread; `max_waiting` may be zero. A thread without work for
+  /// `idle_timeout` is one that `idle` takes.
+  pool_plan(std::size_t threads, std::size_t max_waiting,
+            duration idle_timeout);
 
   /// A job arrives, to be started before `deadline`; it gets a number. Nothing
   /// if it has no place.
@@ -50,29 +53,42 @@ public:
   [[nodiscard]] std::optional<job> drop_first();
 
   /// A job is done, and its thread free. Returns whether it was running.
-  bool finish(job x);
+  /// `now` never goes back.
+  bool finish(job x, time_point now);
+
+  /// Takes a thread out that has had no work for too long; nothing if there is
+  /// none. Its number will be that of a new one.
+  [[nodiscard]] std::optional<std::size_t> idle(time_point now);
 
   /// The thread of a running job.
   [[nodiscard]] std::optional<std::size_t> thread_of(job x) const;
 
-  /// When `overdue` has something new at the earliest.
+  /// When `overdue` or `idle` has something new at the earliest.
   [[nodiscard]] time_point wakes_at() const noexcept;
 
   [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.size(); }
 
 private:
+  struct free_thread {
+    std::size_t number;
+    time_point until;
+  };
+
   void forget_waiting(std::map<job, time_point>::iterator x);
 
   std::size_t threads_;
   std::size_t max_waiting_;
+  duration idle_timeout_;
   job last_ = 0;
   // In the order of arrival, and in that of their deadlines.
   std::map<job, time_point> waiting_;
   std::set<std::pair<time_point, job>> deadlines_;
   std::map<job, std::size_t> running_;
-  // Those that have been used; the last one is the last used.
-  std::vector<std::size_t> free_;
+  // The last one is the last used.
+  std::deque<free_thread> free_;
+  // Numbers of those that were idle.
+  std::vector<std::size_t> gone_;
   std::size_t used_ = 0;
 };
 

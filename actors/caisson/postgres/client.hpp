@@ -28,6 +28,10 @@ struct postgres_client_config {
   /// is: 1ms to 24h, default 30s.
   duration max_time = std::chrono::seconds(30);
 
+  /// How long a thread is kept without work: 1ms to 24h, default 1min. Then it
+  /// ends, and its connection is closed.
+  duration idle_timeout = std::chrono::minutes(1);
+
   /// How long to try to connect at most: 1ms to 1h, default 2s. A call's
   /// deadline applies, too.
   duration connect_timeout = std::chrono::seconds(2);

@@ -170,7 +170,7 @@ service.db.queue = 9
 to = "db"
 )";
 
-settings world() {
+settings sweepable_world() {
   problems ignored;
   return parse_toml(sweepable_shop, "shop.toml", ignored);
 }
@@ -179,7 +179,7 @@ std::string said_of(const std::string& path) {
   auto parsed = parse_path(path);
   if (!parsed)
     return "no path";
-  auto found = path_problem(world(), *parsed);
+  auto found = path_problem(sweepable_world(), *parsed);
   return found ? to_text(found->key) + ": " + found->message : "";
 }
 
@@ -233,7 +233,7 @@ TEST(sweep_path, is_set) {
                     "fault[0].factor", "arm.bare.service.db.workers",
                     "arm.bare.service.db.op.read.time",
                     "arm.big.edge[0].latency", "arm.big.service.db.workers"}) {
-    auto root = world();
+    auto root = sweepable_world();
     set_at(root, *parse_path(path), {std::int64_t{42}, "here"});
     EXPECT_TRUE(has_value_at(root, *parse_path(path))) << path;
     auto text = canonical_text(root);
@@ -241,9 +241,9 @@ TEST(sweep_path, is_set) {
     // Nothing else has changed: with what was there, it is as before.
     EXPECT_EQ(text.find("42"), text.rfind("42")) << path;
   }
-  auto root = world();
+  auto root = sweepable_world();
   set_at(root, *parse_path("service.db.workers"), {std::int64_t{5}, "here"});
-  EXPECT_EQ(canonical_text(root), canonical_text(world()));
+  EXPECT_EQ(canonical_text(root), canonical_text(sweepable_world()));
 }
 
 // -- the table ----------------------------------------------------------------
@@ -299,14 +299,15 @@ seed = "1..4"
 
 TEST(sweep_parameter, is_read_from_an_argument) {
   problems found;
-  auto p = read_sweep_parameter("service.db.workers = 1,2", "--set", world(),
-                                found);
+  auto p = read_sweep_parameter("service.db.workers = 1,2", "--set",
+                                sweepable_world(), found);
   ASSERT_TRUE(p);
   EXPECT_EQ(p->name, "service.db.workers");
   EXPECT_EQ(p->values.size(), 2u);
   for (auto wrong : {"service.db.workers", "=5", "",
                      "service.db.workers=", "a..b=1", "sweep.seeds=3"})
-    EXPECT_FALSE(read_sweep_parameter(wrong, "--set", world(), found)) << wrong;
+    EXPECT_FALSE(read_sweep_parameter(wrong, "--set", sweepable_world(), found))
+      << wrong;
   EXPECT_EQ(found.size(), 6u);
 }
 

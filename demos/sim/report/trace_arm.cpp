@@ -19,7 +19,7 @@ namespace caisson::sim {
 
 namespace {
 
-using kind = trace_event::kind;
+using trace_kind = trace_event::kind;
 
 // A span that is to be put on a lane, and what it is of.
 struct span {
@@ -131,8 +131,8 @@ private:
 
   void add_span(trace_track track, duration from, duration to, std::string name,
                 std::string args) {
-    out_.add(
-      {kind::span, track, from, to - from, std::move(name), std::move(args)});
+    out_.add({trace_kind::span, track, from, to - from, std::move(name),
+              std::move(args)});
   }
 
   // Clients: each request with its attempts in it.
@@ -222,7 +222,8 @@ private:
         continue;
       auto track = out_.add_track(name.substr(gate.size() + 1));
       for (const auto* change : changes)
-        out_.add({kind::instant, track, change->at, {}, change->state, {}});
+        out_.add(
+          {trace_kind::instant, track, change->at, {}, change->state, {}});
     }
   }
 
@@ -246,7 +247,7 @@ private:
     if (!turned_away_[i].empty()) {
       auto track = out_.add_track("turned away");
       for (const auto& s : turned_away_[i])
-        out_.add({kind::instant,
+        out_.add({trace_kind::instant,
                   track,
                   s.start,
                   {},
@@ -274,7 +275,7 @@ private:
       const auto& x = row.services[service];
       auto at = std::min<duration>(begin + seconds{1}, trace_.end);
       auto add = [&](std::string name, std::uint64_t n) {
-        out_.add({kind::counter,
+        out_.add({trace_kind::counter,
                   track,
                   at,
                   {},

@@ -199,6 +199,7 @@ TEST(metric_of, says_which_names_there_are) {
             "number of a gate or layer \"closed\" is not one of: opened");
   EXPECT_EQ(metric_refusal(r, "errors.broken"),
             "error kind \"broken\" is not one of: failed, timeout, "
+            "no_connection, "
             "breaker_open, queue_full, wait_timeout, rate_limited, "
             "deadline_exceeded, cancelled, worker_down, budget_exhausted, "
             "shed, batch_failed, no_such_permit, invalid_config, draining, "
@@ -246,7 +247,8 @@ TEST(metric_names, has_each_name_once_and_patterns_for_families) {
 
 TEST(metric_names, are_all_known_to_metric_of) {
   auto r = small_result();
-  r.edges.push_back({.name = "users -> web"});
+  r.edges.push_back(
+    {.name = "users -> web", .connections = connection_summary{}});
   auto known = [&](std::string name) {
     auto put = [&](std::string_view pattern, std::string_view with) {
       if (name.starts_with(pattern))

@@ -180,7 +180,8 @@ TEST(scenario_fields, are_those_of_the_docs) {
   EXPECT_EQ(
     keys_of<edge_rule>(),
     (names{"from", "to", "latency", "stack", "idempotent", "balancer", "jitter",
-           "loss", "duplication", "bandwidth", "call_size", "answer_size"}));
+           "loss", "duplication", "bandwidth", "call_size", "answer_size",
+           "connections", "pending", "wait", "connect", "idle", "given_up"}));
   EXPECT_EQ(keys_of<expectation>(),
             (names{"verdict", "success_at_least", "success_at_most",
                    "p99_at_most", "recovers_within", "check"}));

@@ -63,11 +63,14 @@ arm_result right_result() {
   s.late = 4;
   s.started = 25;
   s.waited = 10;
-  r.edges.push_back({.name = "users -> web",
-                     .calls = 30,
-                     .lost_calls = 3,
-                     .lost_answers = 2,
-                     .repeated = 1});
+  r.edges.push_back(
+    {.name = "users -> web",
+     .calls = 30,
+     .lost_calls = 3,
+     .lost_answers = 2,
+     .repeated = 1,
+     .connections = connection_summary{
+       .asked = 37, .waited = 12, .refused = 4, .expired = 2, .abandoned = 1}});
   r.gates.push_back(
     {.name = "users -> web",
      .stack = "",
@@ -104,6 +107,10 @@ TEST(count_violations, tell_each_count_that_does_not) {
      [](auto& r) { r.edges[0].repeated = 3; }},
     {"count edge users -> web lost_calls",
      [](auto& r) { r.edges[0].lost_calls = 32; }},
+    {"count edge users -> web calls sent or without a connection",
+     [](auto& r) { ++r.edges[0].connections->expired; }},
+    {"count edge users -> web calls that waited",
+     [](auto& r) { r.edges[0].connections->waited = 38; }},
     {"count gate users -> web succeeded + failed",
      [](auto& r) { ++r.gates[0].metrics["failed"]; }},
   };

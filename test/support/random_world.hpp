@@ -129,6 +129,13 @@ private:
       line("loss = {}\nduplication = {}\njitter = {}\nbandwidth = {}",
            one_of({"0.0", "0.1", "1.0"}), one_of({"0.0", "0.5", "1.0"}),
            one_of({"\"0s\"", "\"2ms\""}), one_of({"0", "100_000"}));
+    if (chance(30))
+      line("connections = {}\npending = {}\nwait = {}\nconnect = {}\nidle = {}"
+           "\ngiven_up = \"{}\"",
+           one_of({"1", "3", "1000000"}), one_of({"0", "2", "\"unlimited\""}),
+           one_of({"\"1ns\"", "\"20ms\"", "\"unlimited\""}),
+           one_of({"\"0s\"", "\"3ms\""}), one_of({"\"10ms\"", "\"unlimited\""}),
+           one_of({"close", "keep"}));
     for (std::uint64_t i = 1; i < services_; ++i)
       line("[[edge]]\nfrom = \"*\"\nto = \"s{}\"\nstack = \"{}\"\nidempotent = "
            "{}",

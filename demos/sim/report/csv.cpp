@@ -26,6 +26,20 @@ constexpr service_column service_columns[] = {
   {"failed", &service_second::failed},
 };
 
+struct connection_column {
+  std::string_view name;
+  std::uint64_t connection_second::*value;
+};
+
+constexpr connection_column connection_columns[] = {
+  {"used", &connection_second::used},
+  {"used_max", &connection_second::used_max},
+  {"waiting", &connection_second::waiting},
+  {"waiting_max", &connection_second::waiting_max},
+  {"refused", &connection_second::refused},
+  {"expired", &connection_second::expired},
+};
+
 struct latency_column {
   std::string_view name;
   duration latency_summary::*value;
@@ -43,6 +57,8 @@ constexpr latency_column latency_columns[] = {
 struct columns {
   std::set<std::string> errors;
   std::vector<std::string> services;
+  // Those whose connections are limited.
+  std::vector<std::string> edges;
   std::vector<std::string> breakers;
 };
 
@@ -60,6 +76,9 @@ columns columns_of(const report& r) {
           out.errors.insert(kind);
       for (const auto& s : arm.services)
         add_new(out.services, s.name);
+      for (const auto& e : arm.edges)
+        if (e.connections)
+          add_new(out.edges, e.name);
       for (const auto& name : arm.breakers)
         add_new(out.breakers, name);
     }
@@ -98,6 +117,9 @@ void write_header(std::ostream& out, const columns& c) {
   for (const auto& service : c.services)
     for (const auto& m : service_columns)
       row.cell(service + "." + std::string{m.name});
+  for (const auto& edge : c.edges)
+    for (const auto& m : connection_columns)
+      row.cell("edge." + edge + "." + std::string{m.name});
   for (const auto& name : c.breakers)
     row.cell("breaker." + name);
 }
@@ -107,6 +129,7 @@ using positions = std::map<std::string, std::size_t, std::less<>>;
 
 struct arm_places {
   positions services;
+  positions edges;
   positions breakers;
 };
 
@@ -114,6 +137,9 @@ arm_places places_in(const arm_result& arm) {
   arm_places out;
   for (std::size_t i = 0; i < arm.services.size(); ++i)
     out.services.emplace(arm.services[i].name, i);
+  for (const auto& e : arm.edges)
+    if (e.connections)
+      out.edges.emplace(e.name, out.edges.size());
   for (std::size_t i = 0; i < arm.breakers.size(); ++i)
     out.breakers.emplace(arm.breakers[i], i);
   return out;
@@ -151,6 +177,11 @@ void write_row(std::ostream& to, const arm_result& arm, const second_row& row,
     auto service = at(row.services, where.services, name);
     for (const auto& m : service_columns)
       out.cell(service ? std::to_string(service->*m.value) : "");
+  }
+  for (const auto& name : c.edges) {
+    auto edge = at(row.connections, where.edges, name);
+    for (const auto& m : connection_columns)
+      out.cell(edge ? std::to_string(edge->*m.value) : "");
   }
   for (const auto& name : c.breakers) {
     auto state = at(row.breakers, where.breakers, name);

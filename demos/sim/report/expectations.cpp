@@ -109,8 +109,11 @@ problems expectation_problems(const arm_config& arm) {
       x.replicas.emplace_back().name = replica_name(s, i);
   }
   for (const auto& route : world_plan{arm}.routes)
-    if (route.has_network)
+    if (route.told()) {
       blank.edges.push_back({.name = route.name});
+      if (route.edge.connections.limited())
+        blank.edges.back().connections.emplace();
+    }
   for (const auto& load : arm.loads)
     for (const auto& [operation, weight] : load.mix)
       blank.by_operation[operation].count = 1;

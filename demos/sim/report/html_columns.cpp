@@ -32,8 +32,10 @@ std::size_t columns_of(const arm_result& r) {
   std::size_t edges = 0;
   if (r.details && !r.details->edges.empty())
     edges = r.details->edges.front().size();
+  constexpr std::size_t of_connections = 4;
+  auto limited = r.seconds.empty() ? 0 : r.seconds.front().connections.size();
   return of_requests + r.totals.errors.size() + r.services.size() * of_service
-         + edges * of_edge + r.breakers.size();
+         + edges * of_edge + limited * of_connections + r.breakers.size();
 }
 
 std::int64_t microseconds(duration d) {
@@ -188,6 +190,28 @@ json html_columns::edge(std::size_t i) const {
   };
   return {{"calls", sum(&edge_second::calls)},
           {"failed", sum(&edge_second::failed)}};
+}
+
+json html_columns::connections(std::size_t i) const {
+  json out;
+  auto last = [&](const char* name, std::uint64_t connection_second::*n) {
+    out[name] = column([&](std::size_t, std::size_t end) {
+      return r_.seconds[end - 1].connections[i].*n;
+    });
+  };
+  last("used", &connection_second::used);
+  last("waiting", &connection_second::waiting);
+  auto none = [i](const second_row& row) {
+    return row.connections[i].refused + row.connections[i].expired;
+  };
+  out["no_connection"] = sums(none);
+  out["waiting_max"] = column([&](std::size_t begin, std::size_t end) {
+    std::uint64_t most = 0;
+    for (auto k = begin; k < end; ++k)
+      most = std::max(most, r_.seconds[k].connections[i].waiting_max);
+    return most;
+  });
+  return out;
 }
 
 json html_columns::breaker(std::size_t i) const {

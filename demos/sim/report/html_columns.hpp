@@ -39,6 +39,10 @@ public:
   /// The calls of a route of the plan; zeros if they were not recorded.
   [[nodiscard]] nlohmann::ordered_json edge(std::size_t i) const;
 
+  /// The connections of an edge, by index among those that are limited. `used`
+  /// and `waiting` are those at the end of the step.
+  [[nodiscard]] nlohmann::ordered_json connections(std::size_t i) const;
+
   /// Pairs of a step and the state from then on, for a breaker that is closed
   /// at first. A step has the worst state of its seconds.
   [[nodiscard]] nlohmann::ordered_json breaker(std::size_t i) const;

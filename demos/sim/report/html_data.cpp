@@ -114,6 +114,14 @@ json operations_of(const world_plan& plan) {
   return out;
 }
 
+// Those of all callers to all replicas together; null if they have no limit.
+json connection_limit(const world_plan& plan, const route& r) {
+  const auto& c = r.edge.connections;
+  if (!c.limited())
+    return nullptr;
+  return std::uint64_t{c.most} * r.callers * plan.arm.services[r.to].replicas;
+}
+
 json edges_of(const world_plan& plan) {
   auto out = json::array();
   for (const auto& r : plan.routes)
@@ -121,7 +129,8 @@ json edges_of(const world_plan& plan) {
                    {"to", plan.arm.services[r.to].name},
                    {"client", r.from_client},
                    {"gate", r.name},
-                   {"stack", r.edge.stack}});
+                   {"stack", r.edge.stack},
+                   {"connections", connection_limit(plan, r)}});
   return out;
 }
 
@@ -168,8 +177,12 @@ json arm_data(const arm_config& arm, const arm_result& r, std::uint32_t step) {
     services.push_back(columns.service(i));
   out["service_seconds"] = std::move(services);
   auto edges = json::array();
-  for (std::size_t i = 0; i < plan.routes.size(); ++i)
+  std::size_t limited = 0;
+  for (std::size_t i = 0; i < plan.routes.size(); ++i) {
     edges.push_back(columns.edge(i));
+    if (plan.routes[i].edge.connections.limited())
+      edges.back()["connections"] = columns.connections(limited++);
+  }
   out["edge_seconds"] = std::move(edges);
   out["breakers"] = breakers_of(r, plan, columns);
   out["samples"] = r.details ? sample_values(*r.details) : json::array();

@@ -1,5 +1,6 @@
 #include <sim/report/html_policies.hpp>
 
+#include <sim/scenario/distribution_value.hpp>
 #include <sim/scenario/fields.hpp>
 #include <sim/world/world_plan.hpp>
 
@@ -165,6 +166,28 @@ private:
   named_list<texts> texts_;
 };
 
+// As a rule for the edge that says all of it.
+void add_connection_settings(setting_texts& to, std::size_t i, const route& r) {
+  const auto& c = r.edge.connections;
+  if (!c.limited())
+    return;
+  auto add = [&](const char* key, std::string value) {
+    to.add(i, fmt::format("edge {}: {}", r.name, key), std::move(value));
+  };
+  auto count = [](std::uint32_t n) {
+    return n == no_limit ? "unlimited" : fmt::format("{}", n);
+  };
+  auto connect = c.connect;
+  add("connections", count(c.most));
+  add("pending", count(c.pending));
+  add("wait", to_text(c.wait));
+  add("connect", field_value_for<distribution>{connect}.text());
+  add("idle", to_text(c.idle));
+  add("given_up",
+      std::string{enum_names<after_giving_up>::value[static_cast<std::size_t>(
+        c.given_up)]});
+}
+
 void add_settings(setting_texts& to, std::size_t i, const arm_config& arm) {
   to.add(i, "length", to_text(arm.length));
   to.add(i, "drain", to_text(arm.drain));
@@ -178,6 +201,8 @@ void add_settings(setting_texts& to, std::size_t i, const arm_config& arm) {
   }
   for (std::size_t k = 0; k < arm.faults.size(); ++k)
     to.add_fields(i, fmt::format("fault {}", k + 1), arm.faults[k]);
+  for (const auto& r : world_plan{arm}.routes)
+    add_connection_settings(to, i, r);
 }
 
 } // namespace

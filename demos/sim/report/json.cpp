@@ -80,12 +80,28 @@ json to_json(const std::map<std::string, std::int64_t>& metrics) {
   return out;
 }
 
+json to_json(const connection_summary& c) {
+  return {{"asked", c.asked},
+          {"waited", c.waited},
+          {"refused", c.refused},
+          {"expired", c.expired},
+          {"abandoned", c.abandoned},
+          {"opened", c.opened},
+          {"mean_wait", to_seconds(c.mean_wait)},
+          {"mean_used", number(c.mean_used)},
+          {"used_max", c.used_max},
+          {"waiting_max", c.waiting_max}};
+}
+
 json to_json(const edge_summary& e) {
-  return {{"name", e.name},
-          {"calls", e.calls},
-          {"lost_calls", e.lost_calls},
-          {"lost_answers", e.lost_answers},
-          {"repeated", e.repeated}};
+  json out{{"name", e.name},
+           {"calls", e.calls},
+           {"lost_calls", e.lost_calls},
+           {"lost_answers", e.lost_answers},
+           {"repeated", e.repeated}};
+  if (e.connections)
+    out["connections"] = to_json(*e.connections);
+  return out;
 }
 
 json to_json(const gate_summary& g) {
@@ -113,6 +129,22 @@ json to_json(const service_second& s) {
   return out;
 }
 
+json to_json(const connection_second& c) {
+  return {{"used", c.used},       {"used_max", c.used_max},
+          {"waiting", c.waiting}, {"waiting_max", c.waiting_max},
+          {"refused", c.refused}, {"expired", c.expired}};
+}
+
+// By name of the edge.
+json connections_by_edge(const second_row& row, const arm_result& r) {
+  json out = json::object();
+  std::size_t i = 0;
+  for (const auto& e : r.edges)
+    if (e.connections && i < row.connections.size())
+      out[e.name] = to_json(row.connections[i++]);
+  return out;
+}
+
 json to_json(const second_row& row, const arm_result& r) {
   json out{{"second", row.index}};
   out.update(to_json(row.requests));
@@ -123,6 +155,8 @@ json to_json(const second_row& row, const arm_result& r) {
        ++i)
     services[r.services[i].name] = to_json(row.services[i]);
   out["services"] = std::move(services);
+  if (!row.connections.empty())
+    out["connections"] = connections_by_edge(row, r);
   json breakers = json::object();
   for (std::size_t i = 0; i < std::min(row.breakers.size(), r.breakers.size());
        ++i)

@@ -1,5 +1,7 @@
 #include <sim/report/metrics.hpp>
 
+#include <sim/report/edge_metrics.hpp>
+#include <sim/report/metric_parts.hpp>
 #include <sim/report/verdict.hpp>
 #include <sim/scenario/metric_names.hpp>
 
@@ -9,9 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
-#include <span>
 #include <stdexcept>
 
 namespace caisson::sim {
@@ -19,10 +19,6 @@ namespace caisson::sim {
 namespace {
 
 constexpr auto infinity = std::numeric_limits<double>::infinity();
-
-double real(std::uint64_t n) {
-  return static_cast<double>(n);
-}
 
 double share(std::uint64_t part, std::uint64_t of, double of_nothing) {
   return of == 0 ? of_nothing : real(part) / real(of);
@@ -120,95 +116,13 @@ constexpr service_metric service_metrics[] = {
   {"little_error", [](auto& s) { return s.little_error; }},
 };
 
-struct edge_metric {
-  std::string_view name;
-  std::uint64_t edge_summary::*value;
-};
-
-constexpr edge_metric edge_metrics[] = {
-  {"calls", &edge_summary::calls},
-  {"lost_calls", &edge_summary::lost_calls},
-  {"lost_answers", &edge_summary::lost_answers},
-  {"repeated", &edge_summary::repeated},
-};
-
 // Scenarios are checked against the names before there is a result.
-template <class Table, class Names>
-constexpr bool has_names(const Table& table, const Names& names) {
-  return std::ranges::equal(table, names, {}, [](auto& m) { return m.name; });
-}
-
 static_assert(has_names(latency_metrics, latency_metric_names));
 static_assert(has_names(count_metrics, count_metric_names));
 static_assert(has_names(run_metrics, run_metric_names));
 static_assert(has_names(service_metrics, service_metric_names));
-static_assert(has_names(edge_metrics, edge_metric_names));
-
-template <class Table>
-const auto* row_named(const Table& table, std::string_view name) {
-  auto found = std::ranges::find_if(table,
-                                    [&](auto& m) { return m.name == name; });
-  return found == std::end(table) ? nullptr : &*found;
-}
-
-// -- refusals -----------------------------------------------------------------
-
-[[noreturn]] void no_such(std::string_view what, std::string_view name,
-                          std::span<const std::string_view> known) {
-  if (known.empty())
-    throw std::invalid_argument{
-      fmt::format("{} {}: there is none", what, detail::quoted(name))};
-  throw std::invalid_argument{fmt::format(
-    "{} {}", what, detail::not_one_of(detail::quoted(name), known))};
-}
-
-[[noreturn]] void only_as_a_whole(std::string_view name) {
-  throw std::invalid_argument{
-    fmt::format("{} is not kept per second: it cannot have from and to", name)};
-}
 
 // -- parts of a run -----------------------------------------------------------
-
-// Seconds [from, to), or all of the run without its warm-up.
-struct span_of_time {
-  bool whole = true;
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-
-  [[nodiscard]] bool has(const second_row& row) const {
-    return row.index >= from && row.index < to;
-  }
-
-  [[nodiscard]] double length(const arm_result& r) const {
-    return whole ? to_seconds(r.length - r.warmup)
-                 : static_cast<double>(to - from);
-  }
-};
-
-std::int64_t whole_seconds(duration d, std::string_view what) {
-  auto s = std::chrono::floor<std::chrono::seconds>(d);
-  if (s != d || d < duration::zero())
-    throw std::invalid_argument{fmt::format(
-      "{} is {}, allowed: whole seconds, not negative", what, to_text(d))};
-  return s.count();
-}
-
-span_of_time span_between(const arm_result& r, duration from, duration to) {
-  if (from == duration::zero() && to == unlimited)
-    return {};
-  span_of_time out{.whole = false, .from = whole_seconds(from, "from")};
-  auto end = std::chrono::floor<std::chrono::seconds>(r.length).count();
-  // Without an end it is that of the load, as rates would make no sense else.
-  out.to = to == unlimited ? end : whole_seconds(to, "to");
-  if (out.from >= end)
-    throw std::invalid_argument{
-      fmt::format("from is {}s and must be before {}s, the end of the load",
-                  out.from, end)};
-  if (out.from >= out.to)
-    throw std::invalid_argument{
-      fmt::format("from is {}s and must be before to, {}s", out.from, out.to)};
-  return out;
-}
 
 request_counts counts_in(const arm_result& r, const span_of_time& span) {
   if (span.whole)
@@ -239,14 +153,6 @@ std::optional<std::string_view> after_prefix(std::string_view name,
   return name.substr(prefix.size());
 }
 
-// `a.b.c` into `a.b` and `c`.
-std::pair<std::string_view, std::string_view> split_last(std::string_view x) {
-  auto dot = x.rfind('.');
-  if (dot == std::string_view::npos)
-    return {{}, x};
-  return {x.substr(0, dot), x.substr(dot + 1)};
-}
-
 // `a` of `a.b.c`. No name of a caller or a service has a dot.
 std::string_view before_dot(std::string_view x) {
   return x.substr(0, x.find('.'));
@@ -256,12 +162,12 @@ double error_metric(const request_counts& n, std::string_view kind) {
   auto found = n.errors.find(std::string{kind});
   if (found != n.errors.end())
     return real(found->second);
-  if (kind == "failed" || kind == "timeout" || errc_named(kind))
+  std::vector<std::string_view> known{"failed", "timeout", "no_connection"};
+  if (std::ranges::find(known, kind) != known.end() || errc_named(kind))
     return 0;
-  std::vector<std::string_view> known{"failed", "timeout"};
   for (std::uint8_t i = 1; i <= last_errc; ++i)
     known.push_back(name_of(static_cast<errc>(i)));
-  no_such("error kind", kind, known);
+  throw_no_such("error kind", kind, known);
 }
 
 double latency_metric_of(const latency_summary& s, std::string_view name,
@@ -278,7 +184,7 @@ double latency_metric_of(const latency_summary& s, std::string_view name,
                                       latency_metric_names.end()};
   if (with_count)
     known.emplace_back("count");
-  no_such("latency", name, known);
+  throw_no_such("latency", name, known);
 }
 
 double operation_metric(const arm_result& r, std::string_view name) {
@@ -289,7 +195,7 @@ double operation_metric(const arm_result& r, std::string_view name) {
   std::vector<std::string_view> known;
   for (const auto& [op, unused] : r.by_operation)
     known.emplace_back(op);
-  no_such("operation", operation, known);
+  throw_no_such("operation", operation, known);
 }
 
 double service_part(const arm_result& r, std::size_t service,
@@ -313,7 +219,7 @@ double replica_metric(const service_summary& service, std::string_view name,
     std::vector<std::string_view> known;
     for (const auto& x : service.replicas)
       known.emplace_back(x.name);
-    no_such("replica", name, known);
+    throw_no_such("replica", name, known);
   }
   if (!span.whole)
     only_as_a_whole(fmt::format("service.{}.{}", name, m.name));
@@ -329,11 +235,11 @@ double service_metric_of(const arm_result& r, std::string_view name,
     std::vector<std::string_view> known;
     for (const auto& s : r.services)
       known.emplace_back(s.name);
-    no_such("service", service, known);
+    throw_no_such("service", service, known);
   }
   auto m = row_named(service_metrics, metric);
   if (!m)
-    no_such("number of a service", metric, service_metric_names);
+    throw_no_such("number of a service", metric, service_metric_names);
   if (service != target)
     return replica_metric(*found, target, *m, span);
   if (span.whole)
@@ -342,21 +248,6 @@ double service_metric_of(const arm_result& r, std::string_view name,
     only_as_a_whole(fmt::format("service.{}", name));
   auto index = static_cast<std::size_t>(found - r.services.begin());
   return service_part(r, index, *m, span);
-}
-
-double edge_metric_of(const arm_result& r, std::string_view name) {
-  auto [edge, metric] = split_last(name);
-  auto found = std::ranges::find(r.edges, edge, &edge_summary::name);
-  if (found == r.edges.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& x : r.edges)
-      known.emplace_back(x.name);
-    no_such("edge with a network", edge, known);
-  }
-  auto m = row_named(edge_metrics, metric);
-  if (!m)
-    no_such("number of an edge", metric, edge_metric_names);
-  return real((*found).*m->value);
 }
 
 double counter(const std::map<std::string, std::int64_t>& metrics,
@@ -368,7 +259,7 @@ double counter(const std::map<std::string, std::int64_t>& metrics,
   known.reserve(metrics.size());
   for (const auto& [key, unused] : metrics)
     known.emplace_back(key);
-  no_such("number of a gate or layer", name, known);
+  throw_no_such("number of a gate or layer", name, known);
 }
 
 // The gate whose name `name` begins with: the longest, as `a -> b` and
@@ -388,7 +279,7 @@ double gate_metric(const arm_result& r, std::string_view name) {
     std::vector<std::string_view> known;
     for (const auto& g : r.gates)
       known.emplace_back(g.name);
-    no_such("gate", before_dot(name), known);
+    throw_no_such("gate", before_dot(name), known);
   }
   name.remove_prefix(gate->name.size() + 1);
   std::vector<std::string_view> layers;
@@ -398,8 +289,8 @@ double gate_metric(const arm_result& r, std::string_view name) {
     layers.emplace_back(layer.name);
   }
   if (name.find('.') != std::string_view::npos)
-    no_such(fmt::format("layer of {}", detail::quoted(gate->name)),
-            before_dot(name), layers);
+    throw_no_such(fmt::format("layer of {}", detail::quoted(gate->name)),
+                  before_dot(name), layers);
   return counter(gate->metrics, name);
 }
 
@@ -411,8 +302,6 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
     return latency_metric_of(r.latency, *rest, false);
   if (auto rest = after_prefix(name, "operation."))
     return operation_metric(r, *rest);
-  if (auto rest = after_prefix(name, "edge."))
-    return edge_metric_of(r, *rest);
   if (auto rest = after_prefix(name, "gate."))
     return gate_metric(r, *rest);
   return std::nullopt;
@@ -429,14 +318,16 @@ double metric_of(const arm_result& r, std::string_view name, duration from,
     return error_metric(counts_in(r, span), *rest);
   if (auto rest = after_prefix(name, "service."))
     return service_metric_of(r, *rest, span);
+  if (auto rest = after_prefix(name, "edge."))
+    return edge_metric_of(r, *rest, span);
   if (auto x = whole_metric(r, name)) {
     if (!span.whole)
       only_as_a_whole(name);
     return *x;
   }
   auto all = metric_names();
-  no_such("metric", name,
-          std::vector<std::string_view>{all.begin(), all.end()});
+  throw_no_such("metric", name,
+                std::vector<std::string_view>{all.begin(), all.end()});
 }
 
 } // namespace caisson::sim

@@ -57,6 +57,14 @@ std::vector<violation> left_in(world& w, const arm_config& arm) {
       {"rest requests",
        fmt::format("{} of clients never ended",
                    n == 1 ? "1 request" : fmt::format("{} requests", n))});
+  const auto& routes = w.plan().routes;
+  for (std::size_t i = 0; i < routes.size(); ++i)
+    if (auto c = w.recorder().connections(i); c && c->used() + c->waiting() > 0)
+      out.push_back({fmt::format("rest connections {}", routes[i].name),
+                     fmt::format("edge {} has {} connections in use and {} "
+                                 "calls that wait for one when nothing is "
+                                 "under way any more",
+                                 routes[i].name, c->used(), c->waiting())});
   for (std::size_t i = 0; i < arm.services.size(); ++i)
     if (auto n = w.recorder().inside(i); n > 0)
       out.push_back(
@@ -81,6 +89,18 @@ void check_ended(const gate_summary& g, std::vector<violation>& out) {
                    fmt::format("gate {} got {} calls, but {} succeeded or "
                                "failed, and {} were refused",
                                g.name, came, ended, refused)});
+}
+
+void check_asked(const edge_summary& e, std::vector<violation>& out) {
+  if (!e.connections)
+    return;
+  const auto& c = *e.connections;
+  auto ends = e.calls + c.refused + c.expired + c.abandoned;
+  if (ends != c.asked)
+    out.push_back({fmt::format("rest edge {} ended", e.name),
+                   fmt::format("edge {} was asked for {} connections, but {} "
+                               "calls were sent or got none",
+                               e.name, c.asked, ends)});
 }
 
 void check_left(const service_summary& s, std::vector<violation>& out) {
@@ -162,9 +182,13 @@ std::vector<violation> violations_at_rest(world& w, const arm_config& arm) {
     if (left.empty() && held.empty()) {
       for (const auto& g : gates)
         check_ended(g, left);
-      if (arm.warmup == duration::zero())
-        for (const auto& s : w.recorder().result(w.time().now()).services)
+      if (arm.warmup == duration::zero()) {
+        auto r = w.recorder().result(w.time().now());
+        for (const auto& s : r.services)
           check_left(s, left);
+        for (const auto& e : r.edges)
+          check_asked(e, left);
+      }
       return left;
     }
     if (w.elapsed() >= end) {

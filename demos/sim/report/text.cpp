@@ -133,6 +133,27 @@ void write_titles(std::ostream& out, const report& r) {
       out << printable(arm.name) << ": " << printable(arm.title) << '\n';
 }
 
+// What calls have met that found all connections in use.
+void write_connections(std::ostream& out, const std::vector<arm_result>& arms) {
+  std::vector<std::string> lines;
+  for (const auto& r : arms)
+    for (const auto& e : r.edges) {
+      if (!e.connections || e.connections->waited + e.connections->refused == 0)
+        continue;
+      const auto& c = *e.connections;
+      lines.push_back(fmt::format(
+        "{}: {}: {} in use at most, {} of {} calls waited for one, {} at once, "
+        "{} got none",
+        printable(r.name), printable(e.name), grouped(c.used_max),
+        grouped(c.waited), grouped(c.asked), grouped(c.waiting_max),
+        grouped(c.refused + c.expired + c.abandoned)));
+    }
+  if (!lines.empty())
+    out << "\nconnections that were all in use\n";
+  for (const auto& line : lines)
+    out << line << '\n';
+}
+
 // Each warning once, with the arms and the number of runs that have it.
 void write_warnings(std::ostream& out, const report& r) {
   std::vector<std::pair<std::string, std::uint64_t>> lines;
@@ -311,6 +332,8 @@ void write_text(std::ostream& out, const report& r, bool ascii) {
     if (!r.runs.empty())
       write_arms(out, r.runs.front().arms);
     write_timeline(out, r, ascii);
+    if (!r.runs.empty())
+      write_connections(out, r.runs.front().arms);
   }
   write_titles(out, r);
   write_warnings(out, r);

@@ -124,6 +124,14 @@ void check_edge(const edge_summary& e, bool whole,
   if (whole)
     check.at_most("lost_calls", e.lost_calls, "calls + repeated",
                   e.calls + e.repeated);
+  if (whole && e.connections) {
+    const auto& c = *e.connections;
+    check.at_most("calls sent or without a connection",
+                  e.calls + c.refused + c.expired + c.abandoned,
+                  "calls that needed one", c.asked);
+    check.at_most("calls that waited", c.waited, "calls that needed one",
+                  c.asked);
+  }
 }
 
 std::uint64_t value_in(const metric_values& metrics, std::string_view name) {

@@ -1,5 +1,6 @@
 // What can only be told of a world as a whole.
 #include <sim/scenario/call_graph.hpp>
+#include <sim/scenario/edges.hpp>
 #include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/groups.hpp>
@@ -268,6 +269,29 @@ void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
   }
 }
 
+// Reports what is said of connections where nothing says how many there are;
+// "unlimited" says so, too.
+void check_connections(const arm_config& arm,
+                       const std::vector<call_site>& calls, problems& out) {
+  std::vector<std::size_t> doubtful;
+  for (std::size_t i = 0; i < arm.edges.size(); ++i)
+    if (!connection_key(arm.edges[i]).empty())
+      doubtful.push_back(i);
+  for (auto call = calls.begin(); call != calls.end() && !doubtful.empty();
+       ++call)
+    if (std::ranges::any_of(arm.edges, [&](const auto& rule) {
+          return rule.connections && matches(rule, call->caller, call->to);
+        }))
+      std::erase_if(doubtful, [&](auto i) {
+        return matches(arm.edges[i], call->caller, call->to);
+      });
+  for (auto i : doubtful)
+    out.push_back({problem_kind::relation,
+                   setting_path{} / "edge" / i / connection_key(arm.edges[i]),
+                   "has no effect without connections, which nothing sets for "
+                   "these calls"});
+}
+
 // -- faults of messages -------------------------------------------------------
 
 // Reports those that hit no call. Unknown names are reported elsewhere.
@@ -343,6 +367,7 @@ void check(const arm_config& arm, const setting_path&, problems& out) {
   auto calls = calls_of(arm);
   check_names(arm, calls, names, out);
   check_edges(arm, calls, names, out);
+  check_connections(arm, calls, out);
   check_sides(arm, calls, names, out);
   check_call_graph(arm, calls, out);
   check_size(arm, calls, out);

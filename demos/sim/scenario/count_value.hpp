@@ -9,7 +9,7 @@
 namespace caisson::sim {
 
 /// A field that is a count from `lo` to `hi`, or "unlimited".
-class count_value final : public field_value {
+class count_value : public field_value {
 public:
   /// Stands for "unlimited".
   static constexpr std::uint32_t unlimited = 0xffffffff;
@@ -28,4 +28,18 @@ private:
   range<std::uint32_t> range_;
 };
 
+/// A count from `Lo` to `Hi`, or "unlimited", as a type of its own, for fields
+/// that may have no value.
+template <std::uint32_t Lo, std::uint32_t Hi>
+struct count_in {
+  std::uint32_t n = count_value::unlimited;
+};
+
 } // namespace caisson::sim
+
+template <std::uint32_t Lo, std::uint32_t Hi>
+struct caisson::field_value_for<caisson::sim::count_in<Lo, Hi>> final
+  : caisson::sim::count_value {
+  explicit field_value_for(sim::count_in<Lo, Hi>& x)
+    : count_value(x.n, {Lo, Hi}) {}
+};

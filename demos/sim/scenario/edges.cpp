@@ -33,6 +33,26 @@ void names_value::read(const setting& from, const setting_path& path,
                    from.place});
 }
 
+namespace {
+
+void describe_connections(field_visitor& v, edge_rule& c) {
+  v.on({"connections", "how many connections a caller has to each replica at "
+                       "most"},
+       c.connections);
+  v.on({"pending", "how many calls may wait for a connection"}, c.pending);
+  v.on({"wait", "how long a call waits for a connection"}, c.wait,
+       range<duration>{shortest_time, unlimited});
+  v.on({"connect", "how long it takes to open a connection"}, c.connect);
+  v.on({"idle", "how long a connection stays open that is not in use"}, c.idle,
+       range<duration>{shortest_time, unlimited});
+  v.on({"given_up", "what becomes of the connection of a call that its caller "
+                    "has given up: close: it is closed; keep: it is in use "
+                    "until the answer comes"},
+       c.given_up);
+}
+
+} // namespace
+
 void describe(field_visitor& v, edge_rule& c) {
   names_value from{c.from};
   v.on({"from", "loads and services that call"}, from);
@@ -64,11 +84,10 @@ void describe(field_visitor& v, edge_rule& c) {
         .help = "of an answer, for each item of a batch",
         .unit = "bytes"},
        c.answer_size, any_size);
+  describe_connections(v, c);
 }
 
 // -- matching -----------------------------------------------------------------
-
-namespace {
 
 bool matches(const edge_rule& rule, std::string_view from,
              std::string_view to) {
@@ -81,6 +100,20 @@ bool matches(const edge_rule& rule, std::string_view from,
          && std::any_of(rule.to.begin(), rule.to.end(), is_target);
 }
 
+std::string_view connection_key(const edge_rule& rule) {
+  if (rule.pending)
+    return "pending";
+  if (rule.wait)
+    return "wait";
+  if (rule.connect)
+    return "connect";
+  if (rule.idle)
+    return "idle";
+  return rule.given_up ? "given_up" : "";
+}
+
+namespace {
+
 // What a rule says of the network over what was said before.
 void add_network(const edge_rule& rule, network_config& into) {
   into.jitter = rule.jitter.value_or(into.jitter);
@@ -92,6 +125,18 @@ void add_network(const edge_rule& rule, network_config& into) {
   };
   into.call_size = size(rule.call_size, into.call_size);
   into.answer_size = size(rule.answer_size, into.answer_size);
+}
+
+void add_connections(const edge_rule& rule, connection_config& into) {
+  if (rule.connections)
+    into.most = rule.connections->n;
+  if (rule.pending)
+    into.pending = rule.pending->n;
+  into.wait = rule.wait.value_or(into.wait);
+  if (rule.connect)
+    into.connect = *rule.connect;
+  into.idle = rule.idle.value_or(into.idle);
+  into.given_up = rule.given_up.value_or(into.given_up);
 }
 
 } // namespace
@@ -111,13 +156,18 @@ edge_config edge_between(const arm_config& arm, std::string_view from,
     if (rule.balancer)
       out.balancer = *rule.balancer;
     add_network(rule, out.network);
+    add_connections(rule, out.connections);
   }
+  // What has no effect makes no difference between routes.
+  if (!out.connections.limited())
+    out.connections = {};
   return out;
 }
 
 bool share_a_route(const edge_config& a, const edge_config& b) {
   return a.stack == b.stack && a.latency == b.latency
-         && a.balancer == b.balancer && a.network == b.network;
+         && a.balancer == b.balancer && a.network == b.network
+         && a.connections == b.connections;
 }
 
 } // namespace caisson::sim

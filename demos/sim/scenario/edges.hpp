@@ -29,6 +29,14 @@ private:
   std::vector<std::string>& x_;
 };
 
+/// Whether the rule holds for calls of `from` to an operation.
+[[nodiscard]] bool matches(const edge_rule& rule, std::string_view from,
+                           std::string_view to);
+
+/// The key with which the rule says how connections are used, but not how many
+/// there are; empty if there is none.
+[[nodiscard]] std::string_view connection_key(const edge_rule& rule);
+
 /// The edge from a caller to an operation (`service.operation` or `service`):
 /// every rule that matches, a later one over an earlier one.
 [[nodiscard]] edge_config

@@ -40,6 +40,11 @@ inline constexpr std::array<std::string_view, 20> service_metric_names{
 inline constexpr std::array<std::string_view, 4> edge_metric_names{
   "calls", "lost_calls", "lost_answers", "repeated"};
 
+/// The same, only of edges whose connections are limited.
+inline constexpr std::array<std::string_view, 10> connection_metric_names{
+  "asked",  "waited", "refused", "expired",  "abandoned",
+  "opened", "wait",   "used",    "used_max", "waiting_max"};
+
 /// All names of numbers of any arm, those with a `*` standing for a name or an
 /// error's kind.
 [[nodiscard]] std::vector<std::string> metric_names();

@@ -200,6 +200,35 @@ struct network_config {
     = default;
 };
 
+/// What becomes of the connection of a call that its caller has given up.
+enum class after_giving_up {
+  /// It is closed at once.
+  close,
+  /// It stays in use until the answer comes.
+  keep,
+};
+
+/// The connections of one caller to one replica of a service.
+struct connection_config {
+  /// How many at most: 1 to 1000000; or no_limit, which makes the rest without
+  /// effect.
+  std::uint32_t most = no_limit;
+  /// How many calls may wait for one: 0 to 1000000000, or no_limit.
+  std::uint32_t pending = no_limit;
+  /// How long a call waits for one at most.
+  duration wait = unlimited;
+  /// How long it takes to open one.
+  distribution connect;
+  /// How long one is kept open that is not in use.
+  duration idle = unlimited;
+  after_giving_up given_up = after_giving_up::close;
+
+  [[nodiscard]] bool limited() const noexcept { return most != no_limit; }
+
+  friend bool operator==(const connection_config&, const connection_config&)
+    = default;
+};
+
 /// What lies between a caller and a service, resolved for one pair.
 struct edge_config {
   /// One way.
@@ -210,6 +239,7 @@ struct edge_config {
   bool idempotent = true;
   balancing balancer = balancing::round_robin;
   network_config network = {};
+  connection_config connections = {};
 };
 
 /// An entry of `[[edge]]`.
@@ -228,6 +258,12 @@ struct edge_rule {
   std::optional<double> bandwidth = {};
   std::optional<std::int64_t> call_size = {};
   std::optional<std::int64_t> answer_size = {};
+  std::optional<count_in<1, 1'000'000>> connections = {};
+  std::optional<count_in<0, 1'000'000'000>> pending = {};
+  std::optional<duration> wait = {};
+  std::optional<distribution> connect = {};
+  std::optional<duration> idle = {};
+  std::optional<after_giving_up> given_up = {};
 };
 
 // -- load ---------------------------------------------------------------------

@@ -16,14 +16,20 @@ enum class ending : std::uint8_t {
   /// 1 to `last_errc`: the code of caisson's error.
   failed = last_errc + 1,
   timeout,
+  /// All connections to the service were in use.
+  no_connection,
 };
 
-inline constexpr std::size_t ending_count = last_errc + 3;
+inline constexpr std::size_t ending_count = last_errc + 4;
 
-/// `good`, the name of an `errc`, `failed` or `timeout`.
+/// What names the origin of an error because all connections were in use. No
+/// policy has such a name.
+inline constexpr std::string_view no_connection_policy = "no connection";
+
+/// `good`, the name of an `errc`, `failed`, `timeout` or `no_connection`.
 [[nodiscard]] std::string_view name_of(ending e) noexcept;
 
-/// What an error answer counts as.
-[[nodiscard]] ending ending_of(const outcome& o) noexcept;
+/// What an answer counts as. `o.reply` must still be there.
+[[nodiscard]] ending ending_of(const outcome& o);
 
 } // namespace caisson::sim

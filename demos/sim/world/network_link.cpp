@@ -17,7 +17,14 @@ network_link::network_link(caf::actor_config& cfg, const world_context& world,
     balancer_(edge_.balancer, plan_.behind.size()),
     faults_(world.plan->arm,
             world.plan->ends_of(world.plan->routes[plan_.route], plan_.caller)),
-    knows_callers_(plan_.forwards_cancels || balances()) {}
+    knows_callers_(plan_.forwards_cancels || balances()
+                   || edge_.connections.limited()),
+    connections_(world.recorder->connections(plan_.route)) {
+  if (!edge_.connections.limited())
+    return;
+  pools_.assign(plan_.behind.size(), connection_pool{edge_.connections});
+  stuck_.resize(plan_.behind.size());
+}
 
 // What it still holds refers to gates, which refer to it.
 void network_link::on_exit() {
@@ -29,6 +36,12 @@ void network_link::on_exit() {
 
 // Faults are the first thing to happen at their instant.
 void network_link::start() {
+  plan_message_faults();
+  if (pools())
+    plan_crashes();
+}
+
+void network_link::plan_message_faults() {
   for (std::size_t i = 0; i < faults_.size(); ++i) {
     const auto& arm = world_.plan->arm;
     auto index = static_cast<std::size_t>(&faults_[i] - arm.faults.data());
@@ -90,14 +103,23 @@ void network_link::handle(portable::reply_to from, caf::message content) {
     p->to = balancer_.choose(random);
   }
   keep_caller(key, from);
-  if (auto* details = world_.recorder->details())
-    details->sent(id(), key, *asked.first, world_.recorder->since_start(now()));
-  world_.recorder->edge(plan_.route, now(), &edge_summary::calls);
   p->from = std::move(from);
   p->content = std::move(content);
+  if (pools())
+    ask_for_connection(key, *p);
+  else
+    depart(key, *p);
+}
+
+void network_link::depart(std::uint64_t key, parcel& p) {
+  p.at = stage::sent;
+  if (auto* details = world_.recorder->details())
+    details->sent(id(), key, *work_in(p.content).first,
+                  world_.recorder->since_start(now()));
+  world_.recorder->edge(plan_.route, now(), &edge_summary::calls);
   if (edge_.network.duplication > 0)
-    p->again = p->content;
-  send(key, *p);
+    p.again = p.content;
+  send(key, p);
 }
 
 void network_link::keep_caller(std::uint64_t key,
@@ -124,7 +146,7 @@ void network_link::send(std::uint64_t key, parcel& p) {
 void network_link::deliver(std::uint64_t key, parcel& p) {
   if (plan_.counts && p.from_client)
     world_.recorder->attempted(now(), p.requests);
-  p.delivered = true;
+  p.at = stage::delivered;
   forward(plan_.behind[p.to], key, std::move(p.content), false);
 }
 
@@ -164,26 +186,31 @@ void network_link::answer_lost(std::uint64_t key, parcel& p) {
   world_.recorder->edge(plan_.route, now(), &edge_summary::repeated);
   p.content = std::exchange(p.again, {});
   p.key = p.key.with(purpose::duplicate);
-  p.delivered = false;
+  p.at = stage::sent;
   send(key, p);
 }
 
 // -- ends ---------------------------------------------------------------------
 
-// Nothing will come of it. The balancer counts it until its caller knows.
+// Nothing will come of it. Until its caller knows, the balancer counts it, and
+// it has its connection.
 void network_link::give_up_on(std::uint64_t key, parcel& p) {
   p.lost = true;
-  if (!balances() || p.given_up)
-    forget(key, p, p.from);
+  if ((balances() || pools()) && !p.given_up)
+    return;
+  if (p.given_up)
+    connection_of_given_up(p);
+  forget(key, p, p.from);
 }
 
-void network_link::forget(std::uint64_t key, const parcel& p,
+void network_link::forget(std::uint64_t key, parcel& p,
                           const portable::reply_to& from) {
   if (knows_callers_ && from.sender())
     by_caller_.erase(
       {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()});
   if (balances() && !p.given_up)
     balancer_.over(p.to);
+  release(p, true);
   parcels_.put_back(key);
 }
 
@@ -197,6 +224,9 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
   auto* p = parcels_.find(key);
   if (!p || p->given_up)
     return;
+  if (given_up_before_sent(key, *p))
+    return;
+  connection_of_given_up(*p);
   if (p->lost)
     return forget(key, *p, p->from);
   p->given_up = true;
@@ -212,7 +242,8 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
 
 void network_link::fire(std::uint64_t payload) {
   if ((payload & (fault_begin | fault_end)) != 0)
-    return fault_is_due(payload);
+    return (payload & crash_bit) != 0 ? crash_is_due(payload)
+                                      : fault_is_due(payload);
   auto key = payload & ~cancel_bit;
   auto* p = parcels_.find(key);
   if (!p)
@@ -220,15 +251,21 @@ void network_link::fire(std::uint64_t payload) {
   if ((payload & cancel_bit) != 0) {
     // A cancellation that overtook its parcel has no effect: the work is
     // wasted.
-    if (p->delivered)
+    if (p->at == stage::delivered)
       tell_from_return_address(plan_.behind[p->to],
                                caf::make_message(cancelled{call_number(key)}));
     return;
   }
-  if (p->delivered)
-    answer(key, *p);
-  else
-    deliver(key, *p);
+  switch (p->at) {
+    case stage::waits:
+      return wait_is_over(key, *p);
+    case stage::connects:
+      return depart(key, *p);
+    case stage::sent:
+      return deliver(key, *p);
+    case stage::delivered:
+      return answer(key, *p);
+  }
 }
 
 void network_link::fault_is_due(std::uint64_t payload) {
@@ -243,6 +280,8 @@ void network_link::fault_is_due(std::uint64_t payload) {
                               "fault {} {} {}", r.gate_name(plan_.caller),
                               fault_name(faults_[i].kind),
                               begins ? "begins" : "ends");
+  if (!begins && pools())
+    free_stuck();
 }
 
 } // namespace caisson::sim

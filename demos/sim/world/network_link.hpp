@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/world/balancer.hpp>
+#include <sim/world/connection_pool.hpp>
 #include <sim/world/message_faults.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
@@ -33,7 +34,8 @@ struct link_plan {
 /// Takes calls to one of the replicas behind it and answers back, each after a
 /// latency of its own: a later message may overtake an earlier one. What a
 /// caller gives up travels, too. Messages may be lost, and nobody is told; a
-/// call whose answer was lost may arrive once more.
+/// call whose answer was lost may arrive once more. If connections are limited,
+/// a call waits for one first, and has it until its answer is back.
 class network_link final : public timed_actor {
 public:
   network_link(caf::actor_config& cfg, const world_context& world,
@@ -54,6 +56,15 @@ protected:
 private:
   using caller = std::pair<caf::actor_addr, std::uint64_t>;
 
+  enum class stage {
+    /// For a connection.
+    waits,
+    /// Its connection is being opened.
+    connects,
+    sent,
+    delivered,
+  };
+
   struct parcel {
     portable::reply_to from;
     caf::message content;
@@ -65,10 +76,17 @@ private:
     std::uint64_t requests = 1;
     /// Which replica it goes to.
     std::size_t to = 0;
-    bool delivered = false;
+    stage at = stage::sent;
     bool given_up = false;
     /// It or its answer: nothing will come of it.
     bool lost = false;
+    /// It has a connection.
+    bool connected = false;
+    /// The age of the pool when it got that.
+    std::uint32_t pool_age = 0;
+    time_point asked_at;
+    /// Ends its wait, or the opening of its connection.
+    timers::handle due = {};
   };
 
   // Marks the timer of a parcel's cancellation, or of a fault, instead of that
@@ -76,20 +94,39 @@ private:
   static constexpr std::uint64_t cancel_bit = std::uint64_t{1} << 62;
   static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 61;
   static constexpr std::uint64_t fault_end = std::uint64_t{1} << 60;
+  // With one of them: of a replica behind this, and not of messages.
+  static constexpr std::uint64_t crash_bit = std::uint64_t{1} << 59;
 
   [[nodiscard]] bool balances() const { return plan_.behind.size() > 1; }
+  [[nodiscard]] bool pools() const { return !pools_.empty(); }
+  void plan_message_faults();
   void keep_caller(std::uint64_t key, const portable::reply_to& from);
+  void depart(std::uint64_t key, parcel& p);
   void send(std::uint64_t key, parcel& p);
   void deliver(std::uint64_t key, parcel& p);
   void answer(std::uint64_t key, parcel& p);
   void answer_lost(std::uint64_t key, parcel& p);
   void give_up_on(std::uint64_t key, parcel& p);
-  void forget(std::uint64_t key, const parcel& p,
-              const portable::reply_to& from);
+  void forget(std::uint64_t key, parcel& p, const portable::reply_to& from);
   [[nodiscard]] std::optional<duration> travel(draw_key key,
                                                const message_faults::way& way);
   duration transmission(time_point& free_at, std::uint64_t bytes);
   void fault_is_due(std::uint64_t payload);
+
+  // -- connections ------------------------------------------------------------
+
+  void plan_crashes();
+  void crash_is_due(std::uint64_t payload);
+  void ask_for_connection(std::uint64_t key, parcel& p);
+  void has_connection(std::uint64_t key, parcel& p, connection_pool::grant how);
+  void turn_away(std::uint64_t key, parcel& p, errc code);
+  void wait_is_over(std::uint64_t key, parcel& p);
+  void release(parcel& p, bool open);
+  void hand_on(std::size_t replica, std::uint32_t age, bool open);
+  bool given_up_before_sent(std::uint64_t key, parcel& p);
+  void connection_of_given_up(parcel& p);
+  void free_stuck();
+  [[nodiscard]] bool is_cut(std::size_t replica) const;
 
   world_context world_;
   link_plan plan_;
@@ -104,6 +141,12 @@ private:
   /// From when on the next message can be sent, there and back.
   time_point free_there_;
   time_point free_back_;
+  /// By replica; empty unless connections are limited.
+  std::vector<connection_pool> pools_;
+  /// By replica: connections that are in use until a partition is over, as
+  /// nobody waits for what was lost in it.
+  std::vector<std::uint32_t> stuck_;
+  connection_recorder* connections_ = nullptr;
 };
 
 } // namespace caisson::sim

@@ -23,5 +23,6 @@ inline constexpr std::uint64_t lost = 14;
 inline constexpr std::uint64_t jitter = 15;
 inline constexpr std::uint64_t duplicate = 16;
 inline constexpr std::uint64_t call_key = 17;
+inline constexpr std::uint64_t connect = 18;
 
 } // namespace caisson::sim::purpose

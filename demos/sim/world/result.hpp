@@ -63,6 +63,20 @@ struct service_second {
   std::uint64_t workers = 0;
 };
 
+/// The connections of a route within one second, of all callers to all
+/// replicas.
+struct connection_second {
+  /// In use at the end of the second, and the most of them within it.
+  std::uint64_t used = 0;
+  std::uint64_t used_max = 0;
+  /// The same of calls that waited for one.
+  std::uint64_t waiting = 0;
+  std::uint64_t waiting_max = 0;
+  /// Calls that found no place to wait, and that waited for too long.
+  std::uint64_t refused = 0;
+  std::uint64_t expired = 0;
+};
+
 /// How long the time is of which a verdict asks whether it was good, at least.
 /// An answer within that time is prompt, and so is any that comes in time for a
 /// client with a timeout.
@@ -82,6 +96,8 @@ struct second_row {
   latency_summary latency;
   /// In the order of `arm_result::services`.
   std::vector<service_second> services;
+  /// Of those of `arm_result::edges` that have limited connections.
+  std::vector<connection_second> connections;
   /// The state of each breaker at the end of the second, in the order of
   /// `arm_result::breakers`.
   std::vector<std::string> breakers;
@@ -128,8 +144,33 @@ struct service_summary {
   std::vector<service_summary> replicas = {};
 };
 
+/// The limited connections of a route, of all callers to all replicas, without
+/// the warm-up.
+struct connection_summary {
+  /// Calls that needed one.
+  std::uint64_t asked = 0;
+  /// Those of them that waited for one.
+  std::uint64_t waited = 0;
+  /// Those that got none: no place to wait, waited for too long, or their
+  /// caller gave up before they had one that was open.
+  std::uint64_t refused = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t abandoned = 0;
+  /// Connections that were opened.
+  std::uint64_t opened = 0;
+  /// Until a call had a connection, opened or not; mean over those that got
+  /// one.
+  duration mean_wait = duration::zero();
+  /// Connections in use: mean over time, and at most.
+  double mean_used = 0;
+  std::uint64_t used_max = 0;
+  /// Calls that waited at the same time, at most.
+  std::uint64_t waiting_max = 0;
+};
+
 /// The messages of a route that may lose some, or that takes its time with them
-/// otherwise than by a latency; without the warm-up.
+/// otherwise than by a latency, or whose connections are limited; without the
+/// warm-up.
 struct edge_summary {
   /// The name of the route.
   std::string name;
@@ -139,6 +180,8 @@ struct edge_summary {
   std::uint64_t lost_answers = 0;
   /// Sent once more, since the answer was lost; if lost again, in lost_calls.
   std::uint64_t repeated = 0;
+  /// If they are limited.
+  std::optional<connection_summary> connections = {};
 };
 
 /// A gate at the end of the run.

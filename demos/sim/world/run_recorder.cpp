@@ -14,8 +14,12 @@ run_recorder::run_recorder(const world_plan& plan,
   : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
     by_operation_(plan.operations.size()) {
   const auto& arm = plan.arm;
-  for (const auto& r : plan.routes)
+  for (const auto& r : plan.routes) {
     edges_.push_back({.name = r.name});
+    auto& own = connections_.emplace_back();
+    if (r.edge.connections.limited())
+      own.emplace(arm.warmup, arm.length);
+  }
   for (const auto& s : arm.services) {
     services_.push_back(
       {service_recorder{s.name, all_workers(s), arm.warmup, arm.length}});
@@ -142,6 +146,9 @@ void run_recorder::end_second() {
   row.latency = second_latency_.summary();
   for (auto& s : services_)
     row.services.push_back(s.all.end_second());
+  for (auto& c : connections_)
+    if (c)
+      row.connections.push_back(c->end_second());
   row.breakers = breaker_states_;
   result_.seconds.push_back(std::move(row));
   if (details_)
@@ -173,9 +180,13 @@ arm_result run_recorder::result(time_point end) {
     for (auto& own : replicas_[i])
       r.services.back().replicas.push_back(own.summary(since_start(end)));
   }
-  for (std::size_t i = 0; i < edges_.size(); ++i)
-    if (plan_.routes[i].has_network)
-      r.edges.push_back(edges_[i]);
+  for (std::size_t i = 0; i < edges_.size(); ++i) {
+    if (!plan_.routes[i].told())
+      continue;
+    r.edges.push_back(edges_[i]);
+    if (auto& own = connections_[i])
+      r.edges.back().connections = own->summary(since_start(end));
+  }
   if (details_)
     r.details = std::make_shared<const run_details>(
       details_->details(since_start(end)));

@@ -1,6 +1,7 @@
 // What happened in a run: counts, sums and the event log.
 #pragma once
 
+#include <sim/world/connection_recorder.hpp>
 #include <sim/world/details_recorder.hpp>
 #include <sim/world/ending.hpp>
 #include <sim/world/event_log.hpp>
@@ -75,6 +76,11 @@ public:
     edges_[i].*what += since_start(now) >= warmup_;
   }
 
+  /// Those of the route `i`; nothing unless they are limited.
+  [[nodiscard]] connection_recorder* connections(std::size_t i) {
+    return connections_[i] ? &*connections_[i] : nullptr;
+  }
+
   // -- gates ------------------------------------------------------------------
 
   void gate_event(const event& e);
@@ -117,6 +123,8 @@ private:
   histogram second_latency_;
   std::vector<histogram> by_operation_;
   std::vector<edge_summary> edges_;
+  /// By route.
+  std::vector<std::optional<connection_recorder>> connections_;
   std::vector<service_records> services_;
   /// By service; empty if it has one replica only.
   std::vector<std::vector<service_recorder>> replicas_;

@@ -157,7 +157,7 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
   auto first = entry_points_.begin() + plan_.first_instance[r.to];
   auto target = *first;
   if (!r.edge.latency.zero() || (gated && r.from_client) || c.replicas > 1
-      || r.has_network) {
+      || r.told()) {
     link_plan plan{.route = index,
                    .caller = caller,
                    .behind = {first, first + c.replicas},
@@ -165,10 +165,14 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
                    .forwards_cancels = wants_cancels};
     target = time_.system().spawn<network_link>(context_, std::move(plan));
     links_.push_back(target);
-    // A balancer counts what its caller waits for.
-    wants_cancels = wants_cancels || c.replicas > 1;
+    // A balancer counts what its caller waits for, and a connection is his.
+    wants_cancels = wants_cancels || c.replicas > 1
+                    || r.edge.connections.limited();
   }
   auto behind = worker{target}.takes_calls();
+  // It refuses calls itself, which then have not reached the service.
+  if (r.edge.connections.limited())
+    behind = std::move(behind).is_gate();
   return wants_cancels ? std::move(behind).takes_cancelled() : behind;
 }
 

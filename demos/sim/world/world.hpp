@@ -48,6 +48,7 @@ public:
 
   [[nodiscard]] duration elapsed() { return time_.elapsed(); }
   [[nodiscard]] run_recorder& recorder() noexcept { return recorder_; }
+  [[nodiscard]] const world_plan& plan() const noexcept { return plan_; }
   [[nodiscard]] virtual_time& time() noexcept { return time_; }
 
   /// Messages that actors have handled.

@@ -31,6 +31,10 @@ struct route {
   std::uint32_t callers = 1;
   /// Whether messages may get lost, or be slower than their latency.
   bool has_network = false;
+  /// Whether results tell of it as an edge.
+  [[nodiscard]] bool told() const {
+    return has_network || edge.connections.limited();
+  }
   /// Index of its first gate among those of all routes; the others follow.
   std::uint32_t first_gate = 0;
 

@@ -14,7 +14,7 @@ function column(c, rows) {
 function columns(table, rows) {
   const out = {};
   for (const [name, c] of Object.entries(table))
-    out[name] = name === "errors" ? columns(c, rows) : column(c, rows);
+    out[name] = name === "errors" || name === "connections" ? columns(c, rows) : column(c, rows);
   return out;
 }
 

@@ -68,10 +68,17 @@ function serviceAt(arm, i, row) {
 }
 
 function edgeAt(arm, e, row) {
-  const now = { calls: 0, failed: 0, state: "closed" };
+  const now = { calls: 0, failed: 0, state: "closed", connections: null, used: 0, waiting: 0, none: 0 };
   for (const i of e.parts) {
     now.calls += arm.edge_seconds[i].calls[row];
     now.failed += arm.edge_seconds[i].failed[row];
+    const c = arm.edge_seconds[i].connections;
+    if (!c)
+      continue;
+    now.connections += arm.edges[i].connections;
+    now.used += c.used[row];
+    now.waiting += c.waiting[row];
+    now.none += c.no_connection[row];
   }
   now.faults = faultsAt(arm, f => f.edges && e.parts.some(i => f.edges.includes(i)), row);
   const found = e.breakers.map(b => b.states[row]);
@@ -211,6 +218,8 @@ class Graph {
     const { nodes } = this.graph;
     edge.title.textContent = `${nodes[edge.e.from].name} to ${nodes[edge.e.to].name}: `
       + `${grouped(now.calls)} calls, ${grouped(now.failed)} failed, breaker ${edge.e.breakers.length ? now.state : "none"}`
+      + (now.connections === null ? "" : `, ${grouped(now.used)} of ${grouped(now.connections)} connections in use, `
+        + `${grouped(now.waiting)} calls wait for one, ${grouped(now.none)} got none`)
       + now.faults.map(f => `, ${f.text}`).join("");
   }
 
@@ -243,6 +252,20 @@ function buildGraphs() {
     g.show(rowOf(g.arm));
 }
 
+// Edges whose connections are limited.
+function connectionTable(arm, row) {
+  const limited = arm.edges.map((e, i) => [e, arm.edge_seconds[i].connections]).filter(([, c]) => c);
+  if (limited.length === 0)
+    return [];
+  const keys = [["in use", "used"], ["wait", "waiting"], ["got none", "no_connection"]];
+  return [element("table", { class: "numbers" },
+    element("tr", {}, element("th", { scope: "col" }, "connections"),
+      ...["limit", ...keys.map(([name]) => name)].map(k => element("th", { scope: "col", class: "number" }, k))),
+    ...limited.map(([e, c]) => element("tr", {}, element("th", { scope: "row" }, e.gate),
+      element("td", { class: "number" }, grouped(e.connections)),
+      ...keys.map(([, key]) => element("td", { class: "number" }, grouped(c[key][row]))))))];
+}
+
 // The same numbers as a table, for reading and for screen readers.
 function showSecond() {
   if (!$("second").open)
@@ -260,7 +283,7 @@ function showSecond() {
     table.append(element("tr", {}, element("th", { scope: "row" }, s.name),
       ...keys.map(k => element("td", { class: "number" }, grouped(now[k])))));
   });
-  $("second-table").replaceChildren(table);
+  $("second-table").replaceChildren(table, ...connectionTable(arm, row));
 }
 
 function showGraph() {

@@ -1,0 +1,118 @@
+#include <sim/report/edge_metrics.hpp>
+
+#include <sim/scenario/metric_names.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+namespace caisson::sim {
+
+namespace {
+
+struct edge_metric {
+  std::string_view name;
+  std::uint64_t edge_summary::*value;
+};
+
+constexpr edge_metric edge_metrics[] = {
+  {"calls", &edge_summary::calls},
+  {"lost_calls", &edge_summary::lost_calls},
+  {"lost_answers", &edge_summary::lost_answers},
+  {"repeated", &edge_summary::repeated},
+};
+
+struct connection_metric {
+  std::string_view name;
+  double (*value)(const connection_summary& c);
+  // Null where it is not kept per second.
+  std::uint64_t connection_second::*per_second = nullptr;
+  bool largest = false;
+};
+
+constexpr connection_metric connection_metrics[] = {
+  {"asked", [](auto& c) { return real(c.asked); }},
+  {"waited", [](auto& c) { return real(c.waited); }},
+  {"refused", [](auto& c) { return real(c.refused); },
+   &connection_second::refused},
+  {"expired", [](auto& c) { return real(c.expired); },
+   &connection_second::expired},
+  {"abandoned", [](auto& c) { return real(c.abandoned); }},
+  {"opened", [](auto& c) { return real(c.opened); }},
+  {"wait", [](auto& c) { return to_seconds(c.mean_wait); }},
+  {"used", [](auto& c) { return c.mean_used; }},
+  {"used_max", [](auto& c) { return real(c.used_max); },
+   &connection_second::used_max, true},
+  {"waiting_max", [](auto& c) { return real(c.waiting_max); },
+   &connection_second::waiting_max, true},
+};
+
+static_assert(has_names(edge_metrics, edge_metric_names));
+static_assert(has_names(connection_metrics, connection_metric_names));
+
+// What there is to know of the edge.
+std::vector<std::string_view> edge_numbers(const edge_summary& edge) {
+  std::vector<std::string_view> out{edge_metric_names.begin(),
+                                    edge_metric_names.end()};
+  if (edge.connections)
+    out.insert(out.end(), connection_metric_names.begin(),
+               connection_metric_names.end());
+  return out;
+}
+
+// `index`: of those whose connections are limited.
+double connection_part(const arm_result& r, std::size_t index,
+                       const connection_metric& m, const span_of_time& span) {
+  std::uint64_t out = 0;
+  for (const auto& row : r.seconds) {
+    if (!span.has(row) || index >= row.connections.size())
+      continue;
+    auto n = row.connections[index].*m.per_second;
+    out = m.largest ? std::max(out, n) : out + n;
+  }
+  return real(out);
+}
+
+double connection_metric_of(const arm_result& r, const edge_summary& edge,
+                            const connection_metric& m,
+                            const span_of_time& span) {
+  if (!edge.connections)
+    throw std::invalid_argument{fmt::format(
+      "edge {} has no limit on connections", detail::quoted(edge.name))};
+  if (span.whole)
+    return m.value(*edge.connections);
+  if (!m.per_second)
+    only_as_a_whole(fmt::format("edge.{}.{}", edge.name, m.name));
+  std::size_t index = 0;
+  for (auto e = r.edges.data(); e != &edge; ++e)
+    index += e->connections.has_value();
+  return connection_part(r, index, m, span);
+}
+
+} // namespace
+
+double edge_metric_of(const arm_result& r, std::string_view name,
+                      const span_of_time& span) {
+  auto [edge, metric] = split_last(name);
+  auto found = std::ranges::find(r.edges, edge, &edge_summary::name);
+  if (found == r.edges.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& x : r.edges)
+      known.emplace_back(x.name);
+    throw_no_such("edge with a network or connections", edge, known);
+  }
+  if (auto m = row_named(connection_metrics, metric))
+    return connection_metric_of(r, *found, *m, span);
+  auto m = row_named(edge_metrics, metric);
+  if (!m)
+    throw_no_such("number of an edge", metric, edge_numbers(*found));
+  if (!span.whole)
+    only_as_a_whole(fmt::format("edge.{}", name));
+  return real((*found).*m->value);
+}
+
+} // namespace caisson::sim

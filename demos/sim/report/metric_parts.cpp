@@ -1,0 +1,55 @@
+#include <sim/report/metric_parts.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <stdexcept>
+
+namespace caisson::sim {
+
+namespace {
+
+std::int64_t whole_seconds(duration d, std::string_view what) {
+  auto s = std::chrono::floor<std::chrono::seconds>(d);
+  if (s != d || d < duration::zero())
+    throw std::invalid_argument{fmt::format(
+      "{} is {}, allowed: whole seconds, not negative", what, to_text(d))};
+  return s.count();
+}
+
+} // namespace
+
+void throw_no_such(std::string_view what, std::string_view name,
+                   std::span<const std::string_view> known) {
+  if (known.empty())
+    throw std::invalid_argument{
+      fmt::format("{} {}: there is none", what, detail::quoted(name))};
+  throw std::invalid_argument{fmt::format(
+    "{} {}", what, detail::not_one_of(detail::quoted(name), known))};
+}
+
+void only_as_a_whole(std::string_view name) {
+  throw std::invalid_argument{
+    fmt::format("{} is not kept per second: it cannot have from and to", name)};
+}
+
+span_of_time span_between(const arm_result& r, duration from, duration to) {
+  if (from == duration::zero() && to == unlimited)
+    return {};
+  span_of_time out{.whole = false, .from = whole_seconds(from, "from")};
+  auto end = std::chrono::floor<std::chrono::seconds>(r.length).count();
+  // Without an end it is that of the load, as rates would make no sense else.
+  out.to = to == unlimited ? end : whole_seconds(to, "to");
+  if (out.from >= end)
+    throw std::invalid_argument{
+      fmt::format("from is {}s and must be before {}s, the end of the load",
+                  out.from, end)};
+  if (out.from >= out.to)
+    throw std::invalid_argument{
+      fmt::format("from is {}s and must be before to, {}s", out.from, out.to)};
+  return out;
+}
+
+} // namespace caisson::sim

@@ -215,6 +215,43 @@ max_attempts = 4
   EXPECT_EQ(r.totals.attempts, 1u);
 }
 
+// Two requests, the second one while the only worker of `full` is busy.
+arm_result two_and_a_retrier(const std::string& services,
+                             const std::string& edge) {
+  return played("length = '90ms'\n"
+                "load.u = { kind = 'constant', rate = 20, target = 'a' }\n"
+                + services
+                + "[service.full]\ntime = '60ms'\nqueue = 0\n"
+                  "[[edge]]\nfrom = 'u'\nto = 'a'\nstack = 'retry'\n"
+                + edge
+                + "[[stack.retry.layer]]\nkind = 'retrier'\nmax_attempts = 2\n"
+                  "backoff = '20ms'\nbudget = false\n");
+}
+
+TEST(simulated_call, is_repeated_if_a_full_service_has_turned_it_away) {
+  const std::string full = "[service.a]\ntime = '60ms'\nqueue = 0\n";
+  for (const std::string edge :
+       {"", "latency = '1ms'\n", "loss = 1e-9\n", "connections = 9\n"}) {
+    SCOPED_TRACE(edge);
+    auto r = two_and_a_retrier(full, edge + "idempotent = false\n");
+    EXPECT_EQ(r.totals.good, 2u);
+    EXPECT_EQ(r.services[0].refused, 1u);
+    EXPECT_EQ(r.services[0].arrivals, 3u);
+  }
+}
+
+TEST(simulated_call, is_not_repeated_if_its_service_was_turned_away) {
+  const std::string front = "[service.a]\nworkers = 9\ncalls = ['full']\n";
+  for (const std::string edge : {"", "latency = '1ms'\n"}) {
+    SCOPED_TRACE(edge);
+    auto r = two_and_a_retrier(front, edge + "idempotent = false\n");
+    EXPECT_EQ(r.totals.good, 1u);
+    EXPECT_EQ(r.totals.errors.at("queue_full"), 1u);
+    EXPECT_EQ(r.services[0].arrivals, 2u);
+    EXPECT_EQ(two_and_a_retrier(front, edge).services[0].arrivals, 3u);
+  }
+}
+
 TEST(simulated_call, fails_anew_with_each_attempt) {
   auto r = played(many + R"(
 service.a = { errors = 0.5, workers = "unlimited" }

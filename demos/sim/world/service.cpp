@@ -1,6 +1,7 @@
 #include <sim/world/service.hpp>
 
 #include <sim/scenario/replicas.hpp>
+#include <sim/world/service_errors.hpp>
 
 #include <fmt/format.h>
 
@@ -92,8 +93,7 @@ bool service::rejected(portable::reply_to& from, const work& w) {
 }
 
 void service::reject(portable::reply_to& from, errc code, bool reached) {
-  from.answer(this, caf::make_message(make_error(
-                      code, rejection{config_.name, {}, reached, {}})));
+  from.answer(this, service_error(code, config_.name, reached));
 }
 
 void service::take_in(portable::reply_to from, const work_items& asked) {
@@ -296,7 +296,7 @@ void service::call_done(std::uint64_t key, job& j, caf::message content) {
   if (ok)
     calls_.remember(p, j, now());
   if (!ok && !plan.config.optional)
-    return fail(p.job, j, std::move(content));
+    return fail(p.job, j, passed_on(std::move(content)));
   // What has ended lets no other entry go on.
   make_calls_of(p.job, j, p.entry);
   if (j.open_calls == 0)
@@ -349,17 +349,13 @@ void service::fail(job_key key, job& j, caf::message answer) {
 void service::shed(job_key key, job& j) {
   recorder().shed(at());
   note("shed", j);
-  leave(key, j,
-        caf::make_message(
-          make_error(errc::shed, rejection{config_.name, {}, false, {}})));
+  leave(key, j, service_error(errc::shed, config_.name, false));
 }
 
 void service::drop(job_key key, job& j) {
   recorder().abandoned(at());
   note("drop", j);
-  leave(key, j,
-        caf::make_message(make_error(
-          errc::cancelled, rejection{config_.name, {}, j.begun, {}})));
+  leave(key, j, service_error(errc::cancelled, config_.name, j.begun));
 }
 
 void service::handle_cancelled(const caf::strong_actor_ptr& from,

@@ -76,9 +76,7 @@ void service::lose_all() {
     auto& j = *jobs_.find(key);
     recorder().lost(at());
     note("lose", j);
-    leave(key, j,
-          caf::make_message(make_error(errc::worker_down,
-                                       rejection{config_.name, {}, true, {}})));
+    leave(key, j, service_error(errc::worker_down, config_.name, true));
   }
   deferred_.clear();
   calls_.caches().flush();

@@ -169,10 +169,8 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
     wants_cancels = wants_cancels || c.replicas > 1
                     || r.edge.connections.limited();
   }
-  auto behind = worker{target}.takes_calls();
-  // It refuses calls itself, which then have not reached the service.
-  if (r.edge.connections.limited())
-    behind = std::move(behind).is_gate();
+  // Services and links say truly which calls were not reached.
+  auto behind = worker{target}.takes_calls().is_gate();
   return wants_cancels ? std::move(behind).takes_cancelled() : behind;
 }
 

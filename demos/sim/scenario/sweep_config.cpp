@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace caisson::sim {
@@ -26,15 +27,36 @@ std::string_view objection_to(const setting_path& path) {
     return "seeds are not set but counted: see --seed and --seeds";
   if (*name == "sweep")
     return "a sweep does not change itself";
+  if (*name == "tune")
+    return "tuning does not change itself";
   if (*name == "arm" && parts.size() < 3)
     return "an arm has settings, such as arm.NAME.service.SERVICE.workers";
   return {};
 }
 
+// An arm that sets something itself is not reached by what is set around it,
+// and it replaces a stack as a whole.
+setting_path in_arm(const std::string& arm, setting_path path,
+                    const settings& root) {
+  const auto& parts = path.parts();
+  if (arm.empty() || parts.front() == setting_path::part{"arm"})
+    return path;
+  auto own = setting_path{} / "arm" / arm;
+  auto stack = parts.size() > 2 && parts[0] == setting_path::part{"stack"}
+                   && std::holds_alternative<std::string>(parts[1])
+                 ? own / "stack" / std::get<std::string>(parts[1])
+                 : own.joined_with(path);
+  own = own.joined_with(path);
+  auto is_own = has_value_at(root, stack) || has_value_at(root, own)
+                || (path_problem(root, path) && !path_problem(root, own));
+  return is_own ? own : path;
+}
+
 // The path that a name stands for; nothing if it cannot be set.
-std::optional<setting_path> checked_path(std::string_view name,
-                                         std::string_view place,
-                                         const settings& root, problems& out) {
+std::optional<setting_path>
+checked_path(std::string_view name, std::string_view place,
+             const settings& root, const parameter_reading& how,
+             problems& out) {
   auto wrong = [&](problem p) {
     p.place = place;
     out.push_back(std::move(p));
@@ -54,6 +76,7 @@ std::optional<setting_path> checked_path(std::string_view name,
        {}});
   if (auto objection = objection_to(*path); !objection.empty())
     return wrong({problem_kind::relation, *path, std::string{objection}, {}});
+  path = in_arm(how.arm, std::move(*path), root);
   if (auto found = path_problem(root, *path))
     return wrong(std::move(*found));
   return path;
@@ -61,9 +84,9 @@ std::optional<setting_path> checked_path(std::string_view name,
 
 // A list of values, or a text that stands for some.
 std::vector<sweep_value> values_in(const setting& s, const setting_path& path,
-                                   problems& out) {
+                                   range_steps steps, problems& out) {
   if (auto text = std::get_if<std::string>(&s.value))
-    return read_sweep_values(*text, path, s.place, out);
+    return read_sweep_values(*text, path, s.place, out, steps);
   auto list = std::get_if<std::vector<setting>>(&s.value);
   if (!list)
     return {sweep_value_of(s)};
@@ -76,21 +99,6 @@ std::vector<sweep_value> values_in(const setting& s, const setting_path& path,
                                most_sweep_values),
                    s.place});
   return values;
-}
-
-void read_set(const setting& s, const settings& root, sweep_config& config,
-              problems& out) {
-  auto at = setting_path{} / "sweep" / "set";
-  auto table = detail::table_in(s, at, out);
-  if (!table)
-    return;
-  for (const auto& [name, value] : detail::in_file_order(*table)) {
-    auto path = checked_path(name, value->place, root, out);
-    auto values = values_in(*value, at / name, out);
-    if (path && !values.empty())
-      config.parameters.push_back(
-        {std::string{name}, std::move(*path), std::move(values)});
-  }
 }
 
 } // namespace
@@ -107,7 +115,8 @@ sweep_config read_sweep(const section& from, const settings& root,
   fields.on({"metrics", "which numbers of the results are shown"},
             config.metrics);
   if (auto set = fields.take("set"))
-    read_set(*set, root, config, out);
+    config.parameters = read_sweep_parameters(
+      *set, setting_path{} / "sweep" / "set", root, out);
   fields.finish();
   for (auto& name : config.metrics)
     name = full_metric_name(name);
@@ -116,7 +125,8 @@ sweep_config read_sweep(const section& from, const settings& root,
 
 std::optional<sweep_parameter>
 read_sweep_parameter(std::string_view text, std::string_view place,
-                     const settings& root, problems& out) {
+                     const settings& root, problems& out,
+                     const parameter_reading& how) {
   // No name of a service has an equals sign, but a key in quotes may.
   auto equals = text.find('=');
   auto name = detail::trimmed(text.substr(0, equals));
@@ -129,13 +139,56 @@ read_sweep_parameter(std::string_view text, std::string_view place,
                    std::string{place}});
     return std::nullopt;
   }
-  auto path = checked_path(name, place, root, out);
-  auto values = read_sweep_values(
-    text.substr(equals + 1), path.value_or(setting_path{} / name), place, out);
+  auto path = checked_path(name, place, root, how, out);
+  auto values = read_sweep_values(text.substr(equals + 1),
+                                  path.value_or(setting_path{} / name), place,
+                                  out, how.steps);
   if (!path || values.empty())
     return std::nullopt;
   return sweep_parameter{std::string{name}, std::move(*path),
                          std::move(values)};
+}
+
+std::vector<sweep_parameter>
+read_sweep_parameters(const setting& table, const setting_path& at,
+                      const settings& root, problems& out,
+                      const parameter_reading& how) {
+  std::vector<sweep_parameter> all;
+  auto rows = detail::table_in(table, at, out);
+  if (!rows)
+    return all;
+  for (const auto& [name, value] : detail::in_file_order(*rows)) {
+    auto path = checked_path(name, value->place, root, how, out);
+    auto values = values_in(*value, at / name, how.steps, out);
+    if (path && !values.empty())
+      all.push_back({std::string{name}, std::move(*path), std::move(values)});
+  }
+  return all;
+}
+
+std::vector<sweep_parameter>
+with_parameters(std::vector<sweep_parameter> all,
+                const std::vector<std::string>& texts,
+                const std::string& option, const settings& root,
+                const parameter_reading& how) {
+  problems found;
+  std::set<setting_path> given;
+  for (const auto& text : texts) {
+    auto p = read_sweep_parameter(text, option, root, found, how);
+    if (!p)
+      continue;
+    if (!given.insert(p->path).second)
+      found.push_back(
+        {problem_kind::relation, p->path, "is given more than once", option});
+    auto same = std::ranges::find(all, p->path, &sweep_parameter::path);
+    if (same == all.end())
+      all.push_back(std::move(*p));
+    else
+      *same = std::move(*p);
+  }
+  if (!found.empty())
+    throw config_error{std::move(found)};
+  return all;
 }
 
 std::string full_metric_name(std::string_view name) {

@@ -216,12 +216,18 @@ void set_at(settings& root, const setting_path& path, setting value) {
   }
 }
 
+const setting* value_at_path(const settings& root, const setting_path& path) {
+  const auto& parts = path.parts();
+  auto first = parts.empty() ? nullptr : std::get_if<std::string>(&parts[0]);
+  auto found = first ? root.find(*first) : root.end();
+  const setting* here = found == root.end() ? nullptr : &found->second;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    here = child_of(here, parts[i]);
+  return here;
+}
+
 bool has_value_at(const settings& root, const setting_path& path) {
-  const setting whole{root, {}};
-  const setting* here = &whole;
-  for (const auto& part : path.parts())
-    here = child_of(here, part);
-  return here != nullptr;
+  return value_at_path(root, path) != nullptr;
 }
 
 } // namespace caisson::sim

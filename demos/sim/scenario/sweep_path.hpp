@@ -26,6 +26,10 @@ namespace caisson::sim {
 /// another one.
 void set_at(settings& root, const setting_path& path, setting value);
 
+/// The value at the path; null if there is none.
+[[nodiscard]] const setting* value_at_path(const settings& root,
+                                           const setting_path& path);
+
 /// Whether there is a value at the path.
 [[nodiscard]] bool has_value_at(const settings& root, const setting_path& path);
 

@@ -1,5 +1,7 @@
 #include <sim/scenario/sweep_values.hpp>
 
+#include <sim/scenario/value_range.hpp>
+
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/time.hpp>
 #include <caisson/toml.hpp>
@@ -68,152 +70,13 @@ std::size_t dots_in(std::string_view item) {
   return std::string_view::npos;
 }
 
-// -- decimals -----------------------------------------------------------------
-
-// value / 10^digits, exactly.
-struct decimal {
-  std::int64_t value = 0;
-  int digits = 0;
-};
-
-// At most 15 digits, so that nothing that is done with them overflows.
-std::optional<decimal> decimal_in(std::string_view text) {
-  decimal out;
-  auto negative = text.starts_with('-');
-  if (negative)
-    text.remove_prefix(1);
-  std::size_t count = 0;
-  auto point = false;
-  for (auto c : text) {
-    if (c == '.' && !std::exchange(point, true))
-      continue;
-    if (c < '0' || c > '9' || ++count > 15)
-      return std::nullopt;
-    out.value = out.value * 10 + (c - '0');
-    out.digits += point;
-  }
-  if (count == 0 || text.ends_with('.') || text.starts_with('.'))
-    return std::nullopt;
-  if (negative)
-    out.value = -out.value;
-  return out;
-}
-
-std::string decimal_text(std::int64_t value, int digits) {
-  auto magnitude = fmt::format("{:0{}}", value < 0 ? -value : value,
-                               digits + 1);
-  if (digits > 0) {
-    magnitude.insert(magnitude.size() - static_cast<std::size_t>(digits), ".");
-    magnitude.erase(magnitude.find_last_not_of('0') + 1);
-    if (magnitude.ends_with('.'))
-      magnitude.pop_back();
-  }
-  return value < 0 ? "-" + magnitude : magnitude;
-}
-
-// -- ranges -------------------------------------------------------------------
-
-struct range_texts {
-  std::string_view from;
-  std::string_view to;
-  // Empty if there is none.
-  std::string_view step;
-};
-
-range_texts parts_of(std::string_view item, std::size_t dots) {
-  auto rest = item.substr(dots + 2);
-  auto slash = rest.find('/');
-  return {detail::trimmed(item.substr(0, dots)),
-          detail::trimmed(rest.substr(0, slash)),
-          slash == rest.npos ? std::string_view{}
-                             : detail::trimmed(rest.substr(slash + 1))};
-}
-
-// From, to and step in some unit.
-struct number_range {
-  std::int64_t from = 0;
-  std::int64_t to = 0;
-  std::int64_t step = 0;
-  // Digits behind the point; negative: nanoseconds.
-  int digits = 0;
-};
-
-std::optional<number_range> decimal_range(const range_texts& r) {
-  auto from = decimal_in(r.from);
-  auto to = decimal_in(r.to);
-  auto step = r.step.empty() ? decimal{1, 0} : decimal_in(r.step);
-  if (!from || !to || !step)
-    return std::nullopt;
-  // Only integers have a step that goes without saying.
-  if (r.step.empty() && (from->digits > 0 || to->digits > 0))
-    step->value = 0;
-  number_range out;
-  out.digits = std::max({from->digits, to->digits, step->digits});
-  std::int64_t* const into[] = {&out.from, &out.to, &out.step};
-  const decimal* const parts[] = {&*from, &*to, &*step};
-  for (std::size_t i = 0; i < 3; ++i) {
-    auto x = parts[i]->value;
-    for (int k = parts[i]->digits; k < out.digits; ++k) {
-      constexpr auto most = std::numeric_limits<std::int64_t>::max() / 100;
-      if (x > most || x < -most)
-        return std::nullopt;
-      x *= 10;
-    }
-    *into[i] = x;
-  }
-  return out;
-}
-
-std::optional<number_range> duration_range(const range_texts& r) {
-  auto from = parse_duration(r.from);
-  auto to = parse_duration(r.to);
-  auto step = r.step.empty() ? duration::zero() : parse_duration(r.step);
-  if (!from || !to || !step)
-    return std::nullopt;
-  for (auto d : {*from, *to, *step})
-    if (d > duration::max() / 4)
-      return std::nullopt;
-  return number_range{from->count(), to->count(), step->count(), -1};
-}
-
-// Whether it is a number, but written as 1e3.
-bool has_exponent(std::string_view text) {
-  double ignored = 0;
-  return text.find_first_of("eE") != text.npos
-         && detail::read_number(text, ignored) == detail::read_result::good;
-}
-
-std::string no_range(std::string_view text, const range_texts& r) {
-  for (auto part : {r.from, r.to, r.step})
-    if (has_exponent(part))
-      return fmt::format("{} has a number with an exponent, {}, allowed in a "
-                         "range: numbers without one, as in 1000 or 0.001",
-                         detail::quoted(text), part);
-  return fmt::format("{} is not a range, allowed: numbers as in 5..20/5, or "
-                     "durations as in 10ms..50ms/10ms",
-                     detail::quoted(text));
-}
-
-sweep_value value_at(const number_range& r, std::int64_t x) {
-  setting s;
-  if (r.digits < 0) {
-    s.value = to_text(duration{x});
-  } else if (r.digits == 0) {
-    s.value = x;
-  } else {
-    double number = 0;
-    (void)detail::read_number(decimal_text(x, r.digits), number);
-    s.value = number;
-  }
-  return sweep_value_of(std::move(s));
-}
-
 // -- items --------------------------------------------------------------------
 
 class value_reader {
 public:
-  value_reader(const setting_path& path, std::string_view place, problems& out)
-    : path_(path), place_(place), out_(out) {}
+  value_reader(const setting_path& path, std::string_view place,
+               range_steps steps, problems& out)
+    : path_(path), place_(place), steps_(steps), out_(out) {}
 
   void item(std::string_view text) {
     if (text.empty())
@@ -222,7 +85,7 @@ public:
     if (dots == std::string_view::npos)
       add(single(text));
     else
-      range(text, parts_of(text, dots));
+      range(text, dots);
   }
 
   [[nodiscard]] bool failed() const { return failed_; }
@@ -249,28 +112,17 @@ private:
     return sweep_value_of(std::move(found->second));
   }
 
-  void range(std::string_view text, const range_texts& parts) {
-    auto r = decimal_range(parts);
-    if (!r)
-      r = duration_range(parts);
-    if (!r)
-      return wrong(no_range(text, parts));
-    if (r->step <= 0)
-      return wrong(fmt::format("{} has no step above 0, allowed: {}..{}/STEP",
-                               detail::quoted(text), parts.from, parts.to));
-    if (r->from > r->to)
-      return wrong(
-        fmt::format("{} ends before it begins", detail::quoted(text)));
-    auto count = static_cast<std::uint64_t>((r->to - r->from) / r->step) + 1;
-    if (count > most_sweep_values)
-      return wrong(fmt::format("{} has {} values, allowed: at most {}",
-                               detail::quoted(text), count, most_sweep_values));
-    for (std::uint64_t i = 0; i < count; ++i)
-      add(value_at(*r, r->from + static_cast<std::int64_t>(i) * r->step));
+  void range(std::string_view text, std::size_t dots) {
+    auto r = read_value_range(text, dots, steps_);
+    if (!r.problem.empty())
+      return wrong(std::move(r.problem));
+    for (auto& v : r.values)
+      add(std::move(v));
   }
 
   const setting_path& path_;
   std::string_view place_;
+  range_steps steps_;
   problems& out_;
   std::vector<sweep_value> values_;
   bool failed_ = false;
@@ -309,8 +161,8 @@ sweep_value sweep_value_of(setting s) {
 
 std::vector<sweep_value>
 read_sweep_values(std::string_view text, const setting_path& path,
-                  std::string_view place, problems& out) {
-  value_reader reader{path, place, out};
+                  std::string_view place, problems& out, range_steps steps) {
+  value_reader reader{path, place, steps, out};
   for (auto item : items_of(text))
     reader.item(item);
   if (reader.failed())

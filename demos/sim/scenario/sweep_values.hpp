@@ -31,6 +31,15 @@ struct sweep_value {
 /// The value, read as one.
 [[nodiscard]] sweep_value sweep_value_of(setting s);
 
+/// What a range gives that is written without a step.
+enum class range_steps : std::uint8_t {
+  /// Integers by one; of anything else the step must be written.
+  written,
+  /// Integers by one if they are not more than 1000; otherwise some hundred
+  /// round numbers, with two significant digits if the range is wide.
+  round,
+};
+
 /// Reads `5..20/5`, `10ms..50ms/10ms`, `1..4` (integers, by one), `fifo,lifo`,
 /// and lists of all of them. Items are values as in TOML; what is none is a
 /// string. A comma or two dots within quotes, brackets or braces separate
@@ -38,7 +47,8 @@ struct sweep_value {
 /// the result is empty.
 [[nodiscard]] std::vector<sweep_value>
 read_sweep_values(std::string_view text, const setting_path& path,
-                  std::string_view place, problems& out);
+                  std::string_view place, problems& out,
+                  range_steps steps = range_steps::written);
 
 /// Compact TOML, in which equal values have equal texts and others not.
 [[nodiscard]] std::string canonical_text(const setting& s);

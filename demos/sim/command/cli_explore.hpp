@@ -1,12 +1,12 @@
 // The options of `caisson explore`.
 #pragma once
 
+#include <sim/command/cli_faults.hpp>
 #include <sim/command/explore_command.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <string>
-#include <vector>
 
 namespace caisson::sim {
 
@@ -16,15 +16,7 @@ struct explore_texts {
   std::string seed;
   std::string runs;
   std::string jobs;
-  std::string faults;
-  std::vector<std::string> kinds;
-  std::vector<std::string> targets;
-  std::string from;
-  std::string to;
-  std::string longest;
-  std::string factor;
-  std::string rate;
-  std::string delay;
+  fault_texts faults;
   std::string findings;
   std::string shrink;
 };

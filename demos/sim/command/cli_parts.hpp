@@ -6,8 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace caisson::sim {
 
@@ -43,5 +45,13 @@ void add_arm_option(CLI::App& to, Arguments& args) {
     ->allow_extra_args(false)
     ->check(not_empty());
 }
+
+/// What an output is called, and its path.
+using named_path = std::pair<std::string, std::string>;
+
+/// No output may overwrite another one or the scenario `file`. Throws
+/// `CLI::ValidationError`.
+void check_outputs(const std::string& file,
+                   std::initializer_list<named_path> outputs);
 
 } // namespace caisson::sim

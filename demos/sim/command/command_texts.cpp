@@ -2,6 +2,7 @@
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
+#include <caisson/toml.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,6 +30,42 @@ void choose_arms(scenario& s, const std::vector<std::string>& names,
     std::erase_if(s.arms, [&](const arm_config& arm) {
       return std::ranges::find(names, arm.name) == names.end();
     });
+}
+
+settings read_scenario_settings(const std::string& file) {
+  problems found;
+  auto root = read_toml_file(file, found);
+  if (!found.empty()) {
+    // With what else is wrong with it.
+    if (!root.empty())
+      (void)scenario_from(root, file, std::filesystem::path{file}.parent_path(),
+                          found);
+    throw config_error{std::move(found)};
+  }
+  return root;
+}
+
+void refuse_option(problem_kind kind, const std::string& option,
+                   std::string message) {
+  throw config_error{{{kind, setting_path{} / option, std::move(message), {}}}};
+}
+
+std::vector<std::string>
+metric_names_in(const std::string& option,
+                const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (std::string_view rest : texts)
+    for (;;) {
+      auto comma = rest.find(',');
+      auto name = detail::trimmed(rest.substr(0, comma));
+      if (name.empty())
+        refuse_option(problem_kind::syntax, option, "a name is empty");
+      out.push_back(full_metric_name(name));
+      if (comma == rest.npos)
+        break;
+      rest.remove_prefix(comma + 1);
+    }
+  return out;
 }
 
 std::string quoted_for_shell(const std::string& word) {

@@ -13,6 +13,20 @@ namespace caisson::sim {
 void choose_arms(scenario& s, const std::vector<std::string>& names,
                  const std::string& file);
 
+/// The whole file as settings. Throws `config_error` with all that is wrong
+/// with it, if it is no TOML.
+[[nodiscard]] settings read_scenario_settings(const std::string& file);
+
+/// Throws `config_error` with a problem of an option.
+[[noreturn]] void refuse_option(problem_kind kind, const std::string& option,
+                                std::string message);
+
+/// Full names of metrics that are separated by commas. Throws `config_error` if
+/// one is empty.
+[[nodiscard]] std::vector<std::string>
+metric_names_in(const std::string& option,
+                const std::vector<std::string>& texts);
+
 /// As a shell takes it for one word.
 [[nodiscard]] std::string quoted_for_shell(const std::string& word);
 

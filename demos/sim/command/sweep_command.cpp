@@ -2,25 +2,23 @@
 
 #include <sim/command/command_texts.hpp>
 #include <sim/command/interruption.hpp>
-#include <sim/command/output_file.hpp>
 #include <sim/command/progress.hpp>
-#include <sim/report/expectations.hpp>
+#include <sim/command/result_files.hpp>
 #include <sim/report/numbers.hpp>
 #include <sim/scenario/sweep_path.hpp>
 #include <sim/sweep/cell_store.hpp>
+#include <sim/sweep/metric_check.hpp>
 #include <sim/sweep/sweep_report.hpp>
 #include <sim/sweep/sweeper.hpp>
 #include <sim/sweep/world_hash.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/toml.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <ostream>
 #include <set>
 #include <string_view>
@@ -33,51 +31,17 @@ namespace {
 constexpr std::string_view usual_metrics[] = {"success", "goodput",
                                               "latency.p99"};
 
-[[noreturn]] void refuse(problem_kind kind, const std::string& option,
-                         std::string message) {
-  throw config_error{{{kind, setting_path{} / option, std::move(message), {}}}};
-}
-
 // -- the plan -----------------------------------------------------------------
-
-settings read_file(const std::string& file) {
-  problems found;
-  auto root = read_toml_file(file, found);
-  if (!found.empty()) {
-    // With what else is wrong with it.
-    if (!root.empty())
-      (void)scenario_from(root, file, std::filesystem::path{file}.parent_path(),
-                          found);
-    throw config_error{std::move(found)};
-  }
-  return root;
-}
 
 std::vector<sweep_parameter> parameters_of(const sweep_arguments& args,
                                            const scenario& s,
                                            const settings& root) {
-  auto out = s.sweep.parameters;
-  problems found;
-  std::set<setting_path> given;
-  for (const auto& text : args.sets) {
-    auto p = read_sweep_parameter(text, "--set", root, found);
-    if (!p)
-      continue;
-    if (!given.insert(p->path).second)
-      found.push_back(
-        {problem_kind::relation, p->path, "is given more than once", "--set"});
-    auto same = std::ranges::find(out, p->path, &sweep_parameter::path);
-    if (same == out.end())
-      out.push_back(std::move(*p));
-    else
-      *same = std::move(*p);
-  }
-  if (!found.empty())
-    throw config_error{std::move(found)};
+  auto out = with_parameters(s.sweep.parameters, args.sets, "--set", root);
   if (out.empty())
-    refuse(problem_kind::missing, "--set",
-           "nothing is swept: give --set PATH=VALUES, or a table [sweep.set] "
-           "in the file");
+    refuse_option(
+      problem_kind::missing, "--set",
+      "nothing is swept: give --set PATH=VALUES, or a table [sweep.set] "
+      "in the file");
   return out;
 }
 
@@ -88,17 +52,8 @@ std::vector<std::string> metrics_of(const sweep_arguments& args,
     if (std::ranges::find(out, name) == out.end())
       out.push_back(std::move(name));
   };
-  for (std::string_view rest : args.metrics)
-    for (;;) {
-      auto comma = rest.find(',');
-      auto name = detail::trimmed(rest.substr(0, comma));
-      if (name.empty())
-        refuse(problem_kind::syntax, "--metric", "a name is empty");
-      add(full_metric_name(name));
-      if (comma == rest.npos)
-        break;
-      rest.remove_prefix(comma + 1);
-    }
+  for (const auto& name : metric_names_in("--metric", args.metrics))
+    add(name);
   if (out.empty())
     for (const auto& name : config.metrics)
       add(name);
@@ -110,16 +65,17 @@ std::vector<std::string> metrics_of(const sweep_arguments& args,
 
 void check_size(const sweep_plan& p) {
   if (p.points() > most_sweep_points)
-    refuse(problem_kind::range, "--set",
-           fmt::format("there are more than {} combinations of values",
-                       grouped(most_sweep_points)));
+    refuse_option(problem_kind::range, "--set",
+                  fmt::format("there are more than {} combinations of values",
+                              grouped(most_sweep_points)));
   auto runs = p.points() * p.arms.size();
   if (runs > most_sweep_cells / p.seeds)
-    refuse(problem_kind::range, "--seeds",
-           fmt::format("{} combinations with {} arms and {} seeds are more "
-                       "than {} runs",
-                       grouped(p.points()), grouped(p.arms.size()),
-                       grouped(p.seeds), grouped(most_sweep_cells)));
+    refuse_option(
+      problem_kind::range, "--seeds",
+      fmt::format("{} combinations with {} arms and {} seeds are more "
+                  "than {} runs",
+                  grouped(p.points()), grouped(p.arms.size()), grouped(p.seeds),
+                  grouped(most_sweep_cells)));
 }
 
 sweep_plan plan_of(const sweep_arguments& args, const settings& root) {
@@ -137,50 +93,14 @@ sweep_plan plan_of(const sweep_arguments& args, const settings& root) {
   p.seed = args.seed.value_or(world.seed);
   p.seeds = args.seeds.value_or(world.sweep.seeds.value_or(1));
   if (p.seed > std::numeric_limits<std::uint64_t>::max() - (p.seeds - 1))
-    refuse(problem_kind::range, "--seed",
-           fmt::format("there are no {} seeds from {} on", p.seeds, p.seed));
+    refuse_option(
+      problem_kind::range, "--seed",
+      fmt::format("there are no {} seeds from {} on", p.seeds, p.seed));
   check_size(p);
   return p;
 }
 
 // -- checks -------------------------------------------------------------------
-
-// Looks for metrics that no world has. That one of them has it is fine: others
-// may lack its gate, or its replica.
-class metric_check {
-public:
-  explicit metric_check(const sweep_plan& p) : missing_(p.metrics) {}
-
-  // Looks for those that are missing yet.
-  void look_in(const std::vector<arm_config>& arms) {
-    std::erase_if(missing_, [&](const auto& name) {
-      return std::ranges::any_of(
-        arms, [&](const auto& arm) { return has(arm, name); });
-    });
-  }
-
-  // What was wrong with them where they were first looked for.
-  [[nodiscard]] problems found() const {
-    problems out;
-    for (const auto& name : missing_)
-      out.push_back(first_.at(name));
-    return out;
-  }
-
-private:
-  bool has(arm_config arm, const std::string& name) {
-    arm.expect = {};
-    arm.expect.bounds.push_back(
-      {.metric = name, .key = setting_path{} / "--metric"});
-    auto wrong = expectation_problems(arm);
-    if (!wrong.empty())
-      first_.try_emplace(name, std::move(wrong.front()));
-    return wrong.empty();
-  }
-
-  std::vector<std::string> missing_;
-  std::map<std::string, problem> first_;
-};
 
 // Builds all worlds once, so that no value is refused after hours. Returns
 // their hashes.
@@ -188,13 +108,14 @@ std::vector<std::uint64_t> check_points(const sweep_plan& p,
                                         const command_parts& parts) {
   std::vector<std::uint64_t> hashes;
   std::set<problem> found;
-  metric_check metrics{p};
+  metric_check metrics{p.metrics, "--metric"};
   for (std::size_t point = 0; point < p.points(); ++point) {
     if (parts.stop && *parts.stop)
       return {};
     try {
       auto arms = p.arms_at(point);
-      metrics.look_in(arms);
+      for (const auto& arm : arms)
+        metrics.look_in(arm);
       auto root = p.root_at(point);
       for (const auto& arm : arms)
         hashes.push_back(world_hash(root, arm, parts.version));
@@ -244,54 +165,6 @@ void warn_of_arms(std::ostream& err, const sweep_plan& p) {
     }
 }
 
-// -- outputs ------------------------------------------------------------------
-
-class sweep_outputs {
-public:
-  sweep_outputs(const sweep_arguments& args, std::ostream& out)
-    : takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-") {
-    open(json_, args.json, out);
-    open(csv_, args.csv, out);
-    open(html_, args.html, out);
-  }
-
-  [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
-
-  void write(const sweep_report& r, const sweep_source& source) {
-    if (json_)
-      write_sweep_json(json_->stream(), r);
-    if (csv_)
-      write_sweep_csv(csv_->stream(), r);
-    if (html_)
-      write_sweep_html(html_->stream(), r, source);
-    for (auto file : {&json_, &csv_, &html_})
-      if (*file)
-        (*file)->commit();
-  }
-
-private:
-  static void open(std::optional<output_file>& file, const std::string& path,
-                   std::ostream& out) {
-    if (!path.empty())
-      file.emplace(path, out);
-  }
-
-  bool takes_stdout_;
-  std::optional<output_file> json_;
-  std::optional<output_file> csv_;
-  std::optional<output_file> html_;
-};
-
-// Empty if nothing is kept.
-std::string state_of(const sweep_arguments& args) {
-  if (!args.state.empty())
-    return args.state;
-  for (const auto& path : {args.json, args.csv, args.html})
-    if (!path.empty() && path != "-")
-      return path + ".state";
-  return {};
-}
-
 std::string repeating(const sweep_arguments& args, const sweep_plan& p) {
   auto out = "caisson sweep " + quoted_for_shell(args.file);
   for (const auto& text : args.sets)
@@ -321,18 +194,23 @@ void tell_end(std::ostream& err, const sweep_report& r, std::size_t kept,
                                    : "; the same command goes on from there");
 }
 
+result_paths paths_of(const sweep_arguments& args) {
+  return {args.json, args.csv, args.html};
+}
+
 sweep_report play(const sweep_plan& plan,
                   const std::vector<std::uint64_t>& worlds,
                   const sweep_arguments& args, std::ostream& err,
                   const command_parts& parts) {
-  auto state = state_of(args);
+  auto state = state_directory(args.state, paths_of(args));
   std::optional<cell_store> store;
   if (!state.empty())
     store.emplace(state);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
-  sweeper all{plan, worlds, store ? &*store : nullptr, bar, parts};
-  auto r = all.play_all(args.jobs.value_or(parts.jobs));
-  tell_end(err, r, all.kept(), state);
+  cell_runner runner{plan.metrics, store ? &*store : nullptr, bar, parts};
+  auto r = sweeper{plan, worlds, runner}.play_all(
+    args.jobs.value_or(parts.jobs));
+  tell_end(err, r, runner.kept(), state);
   return r;
 }
 
@@ -343,12 +221,12 @@ status sweep_command(const sweep_arguments& args, std::ostream& out,
   std::optional<signal_watch> watch;
   if (parts.catch_signals)
     watch.emplace();
-  auto plan = plan_of(args, read_file(args.file));
+  auto plan = plan_of(args, read_scenario_settings(args.file));
   auto worlds = check_points(plan, parts);
   if (worlds.size() < plan.points() * plan.arms.size())
     return status::interrupted;
   warn_of_arms(err, plan);
-  sweep_outputs files{args, out};
+  result_files files{paths_of(args), out};
   sweep_source source{text_of_file(args.file), repeating(args, plan),
                       parts.version};
   auto r = play(plan, worlds, args, err, parts);
@@ -356,7 +234,9 @@ status sweep_command(const sweep_arguments& args, std::ostream& out,
     write_sweep_table(out, r);
   for (const auto& text : r.failures)
     err << "failed: " << detail::printable(text) << '\n';
-  files.write(r, source);
+  files.write([&](auto& to) { write_sweep_json(to, r); },
+              [&](auto& to) { write_sweep_csv(to, r); },
+              [&](auto& to) { write_sweep_html(to, r, source); });
   if (r.interrupted)
     return status::interrupted;
   return r.failures.empty() ? status::good : status::failed;

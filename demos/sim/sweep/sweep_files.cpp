@@ -1,6 +1,7 @@
 #include <sim/sweep/sweep_report.hpp>
 
 #include <sim/report/csv.hpp>
+#include <sim/sweep/sweep_json.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,32 +16,16 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-json number(double x) {
-  return std::isfinite(x) ? json(x) : json(nullptr);
-}
-
 json spread_values(const spread& s) {
-  return {{"min", number(s.min)},
-          {"median", number(s.median)},
-          {"max", number(s.max)}};
-}
-
-json value_at(const setting& s) {
-  if (auto integer = std::get_if<std::int64_t>(&s.value))
-    return *integer;
-  if (auto x = std::get_if<double>(&s.value))
-    return *x;
-  if (auto boolean = std::get_if<bool>(&s.value))
-    return *boolean;
-  if (auto text = std::get_if<std::string>(&s.value))
-    return *text;
-  return canonical_text(s);
+  return {{"min", number_value(s.min)},
+          {"median", number_value(s.median)},
+          {"max", number_value(s.max)}};
 }
 
 json settings_at(const sweep_plan& p, std::size_t point) {
   auto out = json::object();
   for (std::size_t i = 0; i < p.parameters.size(); ++i)
-    out[p.parameters[i].name] = value_at(p.value(point, i).value);
+    out[p.parameters[i].name] = setting_value(p.value(point, i).value);
   return out;
 }
 
@@ -69,7 +54,7 @@ json parameters_of(const sweep_plan& p) {
   for (const auto& x : p.parameters) {
     auto values = json::array();
     for (const auto& v : x.values)
-      values.push_back(value_at(v.value));
+      values.push_back(setting_value(v.value));
     out.push_back({{"path", x.name}, {"values", std::move(values)}});
   }
   return out;
@@ -86,8 +71,9 @@ void write_cells(std::ostream& out, const sweep_report& r) {
     auto metrics = json::object();
     for (const auto& name : p.metrics) {
       auto found = cell->metrics.find(name);
-      metrics[name] = found == cell->metrics.end() ? json(nullptr)
-                                                   : number(found->second);
+      metrics[name] = found == cell->metrics.end()
+                        ? json(nullptr)
+                        : number_value(found->second);
     }
     list.add({{"settings", settings_at(p, at.point)},
               {"arm", p.arms[at.arm]},

@@ -1,5 +1,9 @@
 #include <sim/sweep/sweep_report.hpp>
 
+#include <sim/report/numbers.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -47,6 +51,24 @@ metric_unit unit_of(std::string_view metric) {
   if (is_of("service.") && std::ranges::find(shares, last) != std::end(shares))
     return metric_unit::share;
   return metric_unit::none;
+}
+
+std::string metric_text(double x, metric_unit u) {
+  if (std::isnan(x))
+    return "-";
+  if (std::isinf(x))
+    return "never";
+  switch (u) {
+    case metric_unit::seconds:
+      return short_time(from_seconds(x));
+    case metric_unit::share:
+      return percent(x);
+    case metric_unit::none:
+      break;
+  }
+  // Digits of what is no integer are not worth more.
+  return x == std::floor(x) && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x)
+                                                  : fmt::format("{:.5g}", x);
 }
 
 std::string_view name_of(metric_unit u) {

@@ -42,6 +42,9 @@ struct sweep_summary {
 enum class metric_unit : std::uint8_t { none, seconds, share };
 
 [[nodiscard]] metric_unit unit_of(std::string_view metric);
+/// `12.3 ms`, `99.90 %`, `12.345`; `-` if there is none, `never` if it is
+/// infinite.
+[[nodiscard]] std::string metric_text(double x, metric_unit u);
 /// `time`, `share` or `number`, as pages call it.
 [[nodiscard]] std::string_view name_of(metric_unit u);
 

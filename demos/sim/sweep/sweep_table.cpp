@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <ostream>
 #include <utility>
 
@@ -15,28 +14,10 @@ namespace caisson::sim {
 
 namespace {
 
-std::string number_text(double x, metric_unit unit) {
-  if (std::isnan(x))
-    return "-";
-  if (std::isinf(x))
-    return "never";
-  switch (unit) {
-    case metric_unit::seconds:
-      return short_time(from_seconds(x));
-    case metric_unit::share:
-      return percent(x);
-    case metric_unit::none:
-      break;
-  }
-  // Digits of what is no integer are not worth more.
-  return x == std::floor(x) && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x)
-                                                  : fmt::format("{:.5g}", x);
-}
-
 std::string spread_text(const spread& s, metric_unit unit, bool several) {
-  auto median = number_text(s.median, unit);
-  auto min = number_text(s.min, unit);
-  auto max = number_text(s.max, unit);
+  auto median = metric_text(s.median, unit);
+  auto min = metric_text(s.min, unit);
+  auto max = metric_text(s.max, unit);
   if (!several || min == max)
     return median;
   return fmt::format("{} ({} to {})", median, min, max);

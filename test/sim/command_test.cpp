@@ -83,7 +83,8 @@ TEST_F(command, says_its_version_and_helps) {
   for (std::vector<const char*> args : {std::vector{"--help"},
                                         {"run", "--help"},
                                         {"check", "--help"},
-                                        {"sweep", "--help"}}) {
+                                        {"sweep", "--help"},
+                                        {"tune", "--help"}}) {
     EXPECT_EQ(run(args), 0);
     EXPECT_NE(out.str().find("Example"), std::string::npos) << args[0];
     EXPECT_EQ(err.str(), "");
@@ -99,10 +100,13 @@ TEST_F(command, refuses_bad_usage) {
   const usage_case cases[] = {
     {{}, "A subcommand is required"},
     {{"play"},
-     "caisson: \"play\" is not one of: run, check, sweep, explore, ctl"},
+     "caisson: \"play\" is not one of: run, check, sweep, explore, tune, "
+     "ctl"},
     {{"run"}, "FILE is required"},
     {{"check"}, "FILE is required"},
     {{"sweep"}, "FILE is required"},
+    {{"tune"}, "FILE is required"},
+    {{"tune", "a", "--vary", ""}, "--vary: the value is empty"},
     {{"run", "a", "--trace", ""}, "--trace: the value is empty"},
     {{"sweep", "a", "--set", ""}, "--set: the value is empty"},
     {{"sweep", "a", "--state", ""}, "--state: the value is empty"},

@@ -470,7 +470,7 @@ TEST_F(sweep_test, writes_a_page) {
     page.substr(from, page.find("</script", from) - from));
   EXPECT_EQ(data["parameters"][0]["numbers"], (json{1, 2, 3}));
   EXPECT_EQ(data["metrics"][1],
-            (json{{"name", "latency.p99"}, {"unit", "time"}}));
+            (json{{"name", "latency.p99"}, {"unit", "time"}, {"more", false}}));
   EXPECT_EQ(data["scenario"], swept_shop);
   ASSERT_EQ(run(with(workers, {"--seeds", "3", "--json", "-", "--metric",
                                "success,p99"})),

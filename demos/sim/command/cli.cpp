@@ -3,6 +3,7 @@
 #include <sim/command/check_command.hpp>
 #include <sim/command/cli_explore.hpp>
 #include <sim/command/cli_parts.hpp>
+#include <sim/command/cli_tune.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/run_command.hpp>
 #include <sim/command/sweep_command.hpp>
@@ -15,13 +16,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <ostream>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 namespace caisson::sim {
 
@@ -38,6 +37,7 @@ constexpr auto main_footer = R"(Examples:
   caisson run demos/scenarios/boutique.toml
   caisson sweep demos/scenarios/sizing.toml
   caisson explore demos/scenarios/payment.toml
+  caisson tune demos/scenarios/sizing.toml --help
   caisson ctl --help
 
 The format of scenario files is described in docs/simulator.md.
@@ -253,40 +253,10 @@ void read_numbers(const number_texts& texts, sweep_arguments& args) {
       "--seed", texts.seed, 0, std::numeric_limits<std::uint64_t>::max());
 }
 
-bool same_file(const std::string& a, const std::string& b) {
-  // Absolute, as of a file that does not exist `x` would stay another than
-  // `./x`.
-  namespace fs = std::filesystem;
-  auto full = [](const std::string& path) {
-    // What has no place in the file system, such as a pipe, is only itself.
-    std::error_code ignored;
-    auto found = fs::weakly_canonical(fs::absolute(path), ignored);
-    return ignored ? fs::path{path} : found;
-  };
-  return full(a) == full(b);
-}
-
-using named_path = std::pair<std::string, std::string>;
-
-// No output may overwrite another one or the scenario.
-void check_outputs(const std::string& file,
-                   std::initializer_list<named_path> outputs) {
-  std::vector<named_path> taken{{"FILE", file}};
-  for (const auto& [name, path] : outputs) {
-    if (path.empty())
-      continue;
-    for (const auto& [other, other_path] : taken)
-      if (same_file(path, other_path))
-        throw CLI::ValidationError{
-          name, fmt::format("{} is the same file as that of {}", path, other)};
-    taken.emplace_back(name, path);
-  }
-}
-
 // CLI11 would only say that one is required.
 void check_subcommand(int argc, const char* const* argv) {
-  static constexpr std::string_view known[] = {"run", "check", "sweep",
-                                               "explore", "ctl"};
+  static constexpr std::string_view known[] = {"run",     "check", "sweep",
+                                               "explore", "tune",  "ctl"};
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
   if (!first.starts_with('-')
       && std::ranges::find(known, first) == std::end(known))
@@ -307,10 +277,13 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   number_texts sweep_texts;
   explore_texts explore;
   explore_arguments to_explore;
+  tune_texts tune;
+  tune_arguments to_tune;
   add_run(app, args, texts);
   add_check(app, files);
   add_sweep(app, sweep, sweep_texts);
   add_explore(app, explore);
+  add_tune(app, tune);
   app.add_subcommand("ctl", "Look at the gates of a running program, and "
                             "control them");
   try {
@@ -333,6 +306,11 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
       to_explore = explore_arguments_of(explore);
       check_outputs(explore.args.file, {{"--json", explore.args.json},
                                         {"--out", explore.args.directory}});
+    } else if (app.got_subcommand("tune")) {
+      to_tune = tune_arguments_of(tune);
+      check_outputs(to_tune.file, {{"--json", to_tune.outputs.json},
+                                   {"--csv", to_tune.outputs.csv},
+                                   {"--state", to_tune.state}});
     }
   } catch (const CLI::ParseError& e) {
     return app.exit(e, out, err) == 0 ? status::good : status::bad_input;
@@ -343,6 +321,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
     return sweep_command(sweep, out, err, parts);
   if (app.got_subcommand("explore"))
     return explore_command(to_explore, out, err, parts);
+  if (app.got_subcommand("tune"))
+    return tune_command(to_tune, out, err, parts);
   return run_command(args, out, err, parts);
 }
 

@@ -81,7 +81,7 @@ std::string
 found_scenario(const settings& root, const fs::path& base,
                const arm_config& arm, const std::vector<fault_config>& faults,
                std::uint64_t seed, const fs::path& directory, bool recovery) {
-  auto world = without(root, {"title", "seed", "sweep", "arm"});
+  auto world = without(root, {"title", "seed", "sweep", "tune", "arm"});
   auto own = own_table(root, arm.name);
   if (own)
     world = overlaid(world, without(*own, {"title"}));

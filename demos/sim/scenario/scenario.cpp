@@ -72,6 +72,7 @@ public:
     result_.seed = static_cast<std::uint64_t>(seed);
     take_parts(top);
     auto sweep = top.take("sweep");
+    auto tune = top.take("tune");
     // What differs from the world in the file. They are read when it is known
     // which of its keys are misspelled.
     std::vector<std::pair<std::string, section>> arms;
@@ -86,6 +87,8 @@ public:
       read_arm_world({}, {{}, {}});
     if (sweep)
       read_sweep_table(*sweep);
+    if (tune)
+      read_tune_table(*tune);
     for (auto& p : found_.take())
       if (p.kind != problem_kind::missing || !misspelled_.contains(p.key))
         out_.push_back(std::move(p));
@@ -97,6 +100,12 @@ private:
     auto path = setting_path{} / "sweep";
     if (auto table = detail::table_in(s, path, out_))
       result_.sweep = read_sweep({*table, path, s.place}, root_, out_);
+  }
+
+  void read_tune_table(const setting& s) {
+    auto path = setting_path{} / "tune";
+    if (auto table = detail::table_in(s, path, out_))
+      result_.tune = read_tune({*table, path, s.place}, root_, {}, out_);
   }
 
   // Takes the keys of a world; they are looked at when it is read.

@@ -5,6 +5,7 @@
 #include <sim/scenario/distribution.hpp>
 #include <sim/scenario/sweep_config.hpp>
 #include <sim/scenario/trace.hpp>
+#include <sim/scenario/tune_config.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 
 #include <caisson/schedule_settings.hpp>
@@ -458,6 +459,8 @@ struct scenario {
   std::vector<arm_config> arms;
   /// What `caisson sweep` varies.
   sweep_config sweep;
+  /// What `caisson tune` looks for.
+  tune_config tune;
 };
 
 /// Reads a scenario file and the traces that it names, which are looked for

@@ -45,8 +45,13 @@ json page_parameters(const sweep_plan& p) {
 
 json metrics_of(const sweep_plan& p) {
   auto out = json::array();
-  for (const auto& name : p.metrics)
-    out.push_back({{"name", name}, {"unit", name_of(unit_of(name))}});
+  for (const auto& name : p.metrics) {
+    auto sense = usual_sense(name);
+    out.push_back(
+      {{"name", name},
+       {"unit", name_of(unit_of(name))},
+       {"more", sense ? json(*sense == tune_sense::more) : json(nullptr)}});
+  }
   return out;
 }
 

@@ -35,19 +35,10 @@ const shown = [{
   name: metric.name,
   title: metric.name,
   unit: metric.unit,
-  more: better(metric.name),
+  // Whether more of it is better; null where that is not clear.
+  more: metric.more,
   at: (point, arm) => data.results[point][arm][1][i],
 }))];
-
-// Whether more of it is better: true, false, or null where that is not clear.
-function better(name) {
-  if (/^(success|good|goodput)$/.test(name))
-    return true;
-  if (/^(latency|operation|errors)\.|^(failed|failed_rate|unanswered|amplification|recovery|recovered_at|relapses)$/.test(name)
-      && !name.endsWith(".count"))
-    return false;
-  return null;
-}
 
 // -- numbers --------------------------------------------------------------------
 

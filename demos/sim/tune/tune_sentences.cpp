@@ -1,0 +1,188 @@
+#include <sim/tune/tune_report.hpp>
+
+#include <sim/report/numbers.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace caisson::sim {
+
+namespace {
+
+std::string seeds_text(const tune_plan& p, std::size_t trials, bool unseen) {
+  if (p.schedules == 0)
+    return fmt::format("{} {}seed{}", grouped(trials), unseen ? "unseen " : "",
+                       trials == 1 ? "" : "s");
+  return fmt::format("{} runs with {}seeds and random faults", grouped(trials),
+                     unseen ? "unseen " : "");
+}
+
+// `success 99.85 % instead of at least 99.90 %`
+std::string missed_text(const tune_plan& p, const tune_evidence& e) {
+  std::string out;
+  for (const auto& need : p.targets.needs) {
+    auto mean = e.columns[need.column].best;
+    if (shortfall(mean, need) == 0)
+      continue;
+    const auto& column = p.columns[need.column];
+    out += fmt::format("{}{} {} instead of at {} {}", out.empty() ? "" : ", ",
+                       column.name, metric_text(mean, column.unit),
+                       need.sense == tune_sense::less ? "most" : "least",
+                       metric_text(*need.bound, column.unit));
+  }
+  return out;
+}
+
+std::string better_text(const tune_plan& p, const std::vector<double>& sure) {
+  std::string out;
+  for (std::size_t i = 0; i < sure.size(); ++i)
+    out += fmt::format("{}{} ({} sure)", i > 0 ? ", " : "",
+                       p.columns[p.targets.objectives[i].column].name,
+                       sure_text(sure[i]));
+  return out;
+}
+
+// Where the present settings miss the needs, being worse in the objective is
+// what it takes to meet them.
+bool has_comparable_gain(const tune_outcome& x, const tune_evidence& e) {
+  return x.has_better() && e.present_meets == e.best_meets;
+}
+
+void tell_of_needs(const tune_outcome& x, std::vector<std::string>& out) {
+  const auto& e = *x.seen;
+  if (x.plan.targets.needs.empty())
+    return;
+  if (!e.best_meets)
+    out.push_back(
+      fmt::format("Nothing that was tried meets the needs. The nearest has {}.",
+                  missed_text(x.plan, e)));
+  else
+    out.push_back(fmt::format("The best settings meet the needs ({} sure){}.",
+                              sure_text(e.best_sure),
+                              e.present_meets ? ", and so do the present ones"
+                                              : ", the present ones do not"));
+}
+
+void tell_of_gain(const tune_outcome& x, std::vector<std::string>& out) {
+  if (!x.has_better()) {
+    out.emplace_back("The present settings are the best of all that were "
+                     "tried.");
+    return;
+  }
+  if (x.seen->trials < 2)
+    return;
+  if (has_comparable_gain(x, *x.seen))
+    out.push_back("Better than the present settings: "
+                  + better_text(x.plan, x.seen->better) + ".");
+  if (!x.seen->better_than_next.empty() && x.choice.runner_up != 0)
+    out.push_back(fmt::format("Better than the next best ({}): {}.",
+                              x.plan.label(x.candidate(*x.choice.runner_up)),
+                              better_text(x.plan, x.seen->better_than_next)));
+}
+
+void tell_of_test(const tune_outcome& x, std::vector<std::string>& out) {
+  if (!x.unseen)
+    return;
+  const auto& e = *x.unseen;
+  auto where = "On " + seeds_text(x.plan, e.trials, true);
+  auto needs = x.plan.targets.needs.empty()
+                 ? std::string{}
+                 : fmt::format("needs met ({} sure)", sure_text(e.best_sure));
+  auto gain = has_comparable_gain(x, e) ? "better than the present settings: "
+                                            + better_text(x.plan, e.better)
+                                        : std::string{};
+  auto both = needs + (needs.empty() || gain.empty() ? "" : "; ") + gain;
+  switch (x.verdict) {
+    case tune_verdict::needs_fail:
+      out.push_back(fmt::format(
+        "{} this does not hold: {}. The settings fit the seeds that they were "
+        "chosen with. Ask for a little more than you need, or for more "
+        "--seeds.",
+        where, missed_text(x.plan, e)));
+      break;
+    case tune_verdict::gain_fails:
+      out.push_back(
+        fmt::format("{} this does not hold: they are not better "
+                    "than the present settings there. The "
+                    "difference is chance; more --seeds would tell.",
+                    where));
+      break;
+    case tune_verdict::holds:
+      if (x.seen->best_meets)
+        out.push_back(where + " this holds"
+                      + (both.empty() ? std::string{} : ": " + both) + ".");
+      break;
+    case tune_verdict::untested:
+      break;
+  }
+}
+
+void tell_of_ends(const tune_outcome& x, std::vector<std::string>& out) {
+  const auto& c = x.candidate(*x.choice.best);
+  if (!c.in_space)
+    return;
+  for (std::size_t i = 0; i < x.plan.parameters.size(); ++i) {
+    const auto& p = x.plan.parameters[i];
+    auto ends = c.point[i] == 0 || c.point[i] + 1 == p.values.size();
+    if (ends && p.values.size() > 1 && axis_of(p.values).ordered())
+      out.push_back(fmt::format(
+        "{} = {} is at the end of its range, {} to {}: there may be something "
+        "better beyond it.",
+        detail::printable(p.name), p.values[c.point[i]].text,
+        p.values.front().text, p.values.back().text));
+  }
+}
+
+} // namespace
+
+std::string sure_text(double share) {
+  if (share > 0.999)
+    return ">99.9 %";
+  if (share < 0.001)
+    return "<0.1 %";
+  return fmt::format("{:.1f} %", std::floor(share * 1000) / 10);
+}
+
+std::string target_text(const tune_plan& p, const tune_target& t) {
+  const auto& column = p.columns[t.column];
+  auto less = t.sense == tune_sense::less;
+  return t.bound
+           ? fmt::format("{} {} {}", column.name,
+                         less ? "<=" : ">=", metric_text(*t.bound, column.unit))
+           : fmt::format("{} {}", less ? "least" : "most", column.name);
+}
+
+std::vector<std::string> tune_sentences(const tune_outcome& x) {
+  std::vector<std::string> out;
+  if (!x.seen)
+    return out;
+  tell_of_needs(x, out);
+  tell_of_gain(x, out);
+  tell_of_test(x, out);
+  return out;
+}
+
+std::vector<std::string> tune_hints(const tune_outcome& x) {
+  std::vector<std::string> out;
+  if (!x.seen)
+    return out;
+  tell_of_ends(x, out);
+  if (x.seen->trials < 8)
+    out.push_back(
+      fmt::format("{} say{} little about chance: give more --seeds.",
+                  seeds_text(x.plan, x.seen->trials, false),
+                  x.seen->trials == 1 ? "s" : ""));
+  if (x.result.refused > 0)
+    out.push_back(fmt::format("{} combination{} of values cannot be together "
+                              "and {} left out.",
+                              grouped(x.result.refused),
+                              x.result.refused == 1 ? "" : "s",
+                              x.result.refused == 1 ? "was" : "were"));
+  return out;
+}
+
+} // namespace caisson::sim

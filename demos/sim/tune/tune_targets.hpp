@@ -1,0 +1,64 @@
+// What makes some settings better than others.
+#pragma once
+
+#include <sim/scenario/tune_goal.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace caisson::sim {
+
+/// A number of each trial that is to be small or large, or within a bound.
+struct tune_target {
+  std::size_t column = 0;
+  tune_sense sense = tune_sense::less;
+  /// Of a need.
+  std::optional<double> bound = {};
+};
+
+struct tune_targets {
+  std::vector<tune_target> needs;
+  /// One or two.
+  std::vector<tune_target> objectives;
+
+  /// What is weighed against each other: two objectives, or one and the first
+  /// need; nothing if there is only one thing.
+  [[nodiscard]] std::vector<tune_target> traded() const;
+};
+
+/// The numbers of the trials of one candidate, by trial and column. All
+/// candidates have the same trials in the same order, so that they differ by
+/// their settings and not by chance (common random numbers).
+using tune_rows = std::vector<std::vector<double>>;
+
+/// How good a target is met over some trials; less is better. Trials that end
+/// without such a number, or with an infinite one, are worse than any number.
+struct tune_estimate {
+  /// Share of the trials that have no number.
+  double missing = 0;
+  /// Mean of the others, with the sign changed if more is better.
+  double mean = 0;
+
+  friend auto operator<=>(const tune_estimate&, const tune_estimate&) = default;
+};
+
+/// Over the first `trials` rows.
+[[nodiscard]] tune_estimate estimate_of(const tune_rows& rows,
+                                        std::size_t trials,
+                                        const tune_target& target);
+
+/// The mean of a column; infinite or NaN if one of its numbers is.
+[[nodiscard]] double mean_of(const tune_rows& rows, std::size_t trials,
+                             std::size_t column);
+
+/// By how much needs are missed, relative to their bounds; 0 if all are met, a
+/// large number if something is missing.
+[[nodiscard]] double shortfall(const tune_rows& rows, std::size_t trials,
+                               const tune_targets& targets);
+
+/// The same of a single mean.
+[[nodiscard]] double shortfall(double mean, const tune_target& need);
+
+} // namespace caisson::sim

@@ -2,6 +2,7 @@
 
 #include <sim/command/command_texts.hpp>
 #include <sim/report/numbers.hpp>
+#include <sim/scenario/metric_names.hpp>
 #include <sim/scenario/sweep_path.hpp>
 #include <sim/sweep/metric_check.hpp>
 #include <sim/tune/halton.hpp>
@@ -196,13 +197,17 @@ private:
             g.bound};
   }
 
-  // A setting may be called as it was written, by its path, or shortly.
+  // A setting may be called as it was written, by its path, or shortly if no
+  // metric is called so.
   std::size_t column_of(const std::string& name, const std::string& option) {
     tune_column c{name, unit_of(name), {}};
+    auto known = metric_names();
+    auto is_metric = std::ranges::find(known, name) != known.end();
     auto shorts = short_names(p_.parameters);
     for (std::size_t i = 0; i < p_.parameters.size(); ++i) {
       const auto& x = p_.parameters[i];
-      if (name == x.name || name == to_text(x.path) || name == shorts[i]) {
+      if (name == x.name || name == to_text(x.path)
+          || (name == shorts[i] && !is_metric)) {
         c = {x.name, metric_unit::none, i};
         if (!axis_of(x.values).ordered())
           refuse_option(problem_kind::type, option,

@@ -139,8 +139,8 @@ void write_tune_json(std::ostream& out, const tune_outcome& x) {
   auto candidates = tune_json::array();
   for (std::size_t i = 0; i < found.candidates.size(); ++i)
     candidates.push_back(candidate_value(x, i));
-  auto overlay = x.choice.best ? overlay_of(p, x.candidate(*x.choice.best))
-                               : tune_overlay{};
+  auto overlay = x.has_better() ? overlay_of(p, x.candidate(*x.choice.best))
+                                : tune_overlay{};
   tune_json all{{"format", 1},
                 {"title", p.title},
                 {"file", p.file},

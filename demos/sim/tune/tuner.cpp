@@ -48,8 +48,11 @@ tune_result tuner::search(std::function<bool()> enough) {
                         .enough = std::move(enough)};
   if (plan_.time)
     o.budget = static_cast<std::size_t>(most_tune_runs);
-  runner_.expect(plan_.budget + 4 * plan_.unseen_trials());
-  tune_search s{plan_.space(), plan_.targets, std::move(o),
+  auto space = plan_.space();
+  auto whole = (space.points(plan_.budget) + 1) * plan_.trials();
+  runner_.expect(std::min<std::size_t>(plan_.budget, whole)
+                 + 4 * plan_.unseen_trials());
+  tune_search s{std::move(space), plan_.targets, std::move(o),
                 [this](auto& all, const auto& which, std::size_t trials) {
                   return play(all, which, trials);
                 }};

@@ -9,6 +9,7 @@
 #include <sim/report/csv.hpp>
 #include <sim/report/html.hpp>
 #include <sim/report/json.hpp>
+#include <sim/report/spans_file.hpp>
 #include <sim/report/text.hpp>
 #include <sim/report/trace_file.hpp>
 
@@ -47,12 +48,14 @@ class outputs {
 public:
   outputs(const run_arguments& args, std::ostream& out)
     : takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-"
-                    || args.log == "-" || args.trace == "-") {
+                    || args.log == "-" || args.trace == "-"
+                    || args.spans == "-") {
     open(json_, args.json, out);
     open(csv_, args.csv, out);
     open(html_, args.html, out);
     open(log_, args.log, out);
     open(trace_, args.trace, out);
+    open(spans_, args.spans, out);
   }
 
   [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
@@ -70,7 +73,9 @@ public:
       write_html(html_->stream(), r, source);
     if (trace_)
       write_trace(trace_->stream(), r, version);
-    for (auto file : {&json_, &csv_, &html_, &log_, &trace_})
+    if (spans_)
+      write_spans(spans_->stream(), r, version);
+    for (auto file : {&json_, &csv_, &html_, &log_, &trace_, &spans_})
       if (*file)
         (*file)->commit();
   }
@@ -88,6 +93,7 @@ private:
   std::optional<output_file> html_;
   std::optional<output_file> log_;
   std::optional<output_file> trace_;
+  std::optional<output_file> spans_;
 };
 
 report blank_report(scenario s, const run_arguments& args) {
@@ -129,8 +135,10 @@ status run_command(const run_arguments& args, std::ostream& out,
   auto world = load_checked(args.file, parts);
   choose_arms(world, args.arms, args.file);
   std::optional<trace_settings> trace;
-  if (!args.trace.empty())
-    trace = trace_time(world.arms, args.trace_from, args.trace_to);
+  if (!args.trace.empty() || !args.spans.empty())
+    trace = trace_time(world.arms, args.trace_from, args.trace_to,
+                       args.trace.empty() ? most_in_spans
+                                          : trace_settings{}.most);
   std::optional<signal_watch> watch;
   if (parts.catch_signals)
     watch.emplace();

@@ -27,6 +27,7 @@ struct run_arguments {
   std::string html;
   std::string log;
   std::string trace;
+  std::string spans;
   /// Which time is traced; a usual one if absent.
   std::optional<duration> trace_from;
   std::optional<duration> trace_to;

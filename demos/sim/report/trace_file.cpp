@@ -3,6 +3,7 @@
 #include <sim/report/numbers.hpp>
 #include <sim/report/trace_arm.hpp>
 #include <sim/report/trace_events.hpp>
+#include <sim/report/traced_arms.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -38,22 +39,11 @@ duration usual_start(const std::vector<arm_config>& arms) {
     {{problem_kind::range, setting_path{} / option, std::move(message), {}}}};
 }
 
-// The arms of the first seed whose trace is there.
-template <class F>
-void each_traced(const report& r, F f) {
-  if (r.runs.empty())
-    return;
-  const auto& results = r.runs.front().arms;
-  for (std::size_t i = 0; i < std::min(results.size(), r.arms.size()); ++i)
-    if (results[i].details && results[i].details->trace)
-      f(r.arms[i], results[i], *results[i].details->trace);
-}
-
 } // namespace
 
 trace_settings trace_time(const std::vector<arm_config>& arms,
                           std::optional<duration> from,
-                          std::optional<duration> to) {
+                          std::optional<duration> to, std::size_t most) {
   duration length = duration::zero();
   for (const auto& arm : arms)
     length = std::max(length, arm.length);
@@ -70,7 +60,7 @@ trace_settings trace_time(const std::vector<arm_config>& arms,
     refuse("--trace-to",
            fmt::format("{} is not after {}, where the trace begins",
                        to_text(out.to), to_text(out.from)));
-  out.most /= std::max<std::size_t>(1, arms.size());
+  out.most = most / std::max<std::size_t>(1, arms.size());
   return out;
 }
 

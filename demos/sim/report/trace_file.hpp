@@ -4,6 +4,7 @@
 #include <sim/report/report.hpp>
 #include <sim/world/run_details.hpp>
 
+#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -13,11 +14,13 @@
 namespace caisson::sim {
 
 /// Which time to trace. Without `from`: from 200 ms before the first fault of
-/// any arm on, or from the end of the warm-up; without `to`: one second. Throws
-/// `config_error` if the load is over by then, or nothing lies between them.
-[[nodiscard]] trace_settings trace_time(const std::vector<arm_config>& arms,
-                                        std::optional<duration> from,
-                                        std::optional<duration> to);
+/// any arm on, or from the end of the warm-up; without `to`: one second. `most`
+/// is `trace_settings::most` of all arms together. Throws `config_error` if the
+/// load is over by then, or nothing lies between them.
+[[nodiscard]] trace_settings
+trace_time(const std::vector<arm_config>& arms, std::optional<duration> from,
+           std::optional<duration> to,
+           std::size_t most = trace_settings{}.most);
 
 /// Writes what was traced of the first seed, as one JSON object in the Trace
 /// Event Format. The same report gives the same bytes.

@@ -84,7 +84,8 @@ TEST_F(command, says_its_version_and_helps) {
                                         {"run", "--help"},
                                         {"check", "--help"},
                                         {"sweep", "--help"},
-                                        {"tune", "--help"}}) {
+                                        {"tune", "--help"},
+                                        {"import", "--help"}}) {
     EXPECT_EQ(run(args), 0);
     EXPECT_NE(out.str().find("Example"), std::string::npos) << args[0];
     EXPECT_EQ(err.str(), "");
@@ -101,12 +102,23 @@ TEST_F(command, refuses_bad_usage) {
     {{}, "A subcommand is required"},
     {{"play"},
      "caisson: \"play\" is not one of: run, check, sweep, explore, tune, "
-     "ctl"},
+     "import, ctl"},
     {{"run"}, "FILE is required"},
     {{"check"}, "FILE is required"},
     {{"sweep"}, "FILE is required"},
     {{"tune"}, "FILE is required"},
     {{"tune", "a", "--vary", ""}, "--vary: the value is empty"},
+    {{"import"}, "FILE is required"},
+    {{"import", "a", "--sampling", "0"},
+     "--sampling: \"0\" is not a number from 1e-06 to 1"},
+    {{"import", "a", "--times", "long"},
+     "--times: \"long\" is not one of: best, fitted, empirical"},
+    {{"import", "a", "--format", "zipkin"},
+     "--format: \"zipkin\" is not one of: auto, otlp, jaeger"},
+    {{"import", "a", "b", "--out", "./b"},
+     "--out: ./b is the same file as that of FILE"},
+    {{"run", "a", "--spans", "b", "--trace", "./b"},
+     "--spans: b is the same file as that of --trace"},
     {{"run", "a", "--trace", ""}, "--trace: the value is empty"},
     {{"sweep", "a", "--set", ""}, "--set: the value is empty"},
     {{"sweep", "a", "--state", ""}, "--state: the value is empty"},

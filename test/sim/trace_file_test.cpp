@@ -396,7 +396,8 @@ TEST_F(trace_command, refuses_times_without_requests) {
     std::string message;
   };
   const refused cases[] = {
-    {{"--trace-from", "1s"}, "--trace-from: is of no use without --trace"},
+    {{"--trace-from", "1s"},
+     "--trace-from: is of no use without --trace or --spans"},
     {{"--trace", "t", "--trace-from", "soon"},
      "--trace-from: \"soon\" is not a time such as 10s or 1.5s"},
     {{"--trace", "t", "--trace-from", ""}, "--trace-from: the value is empty"},

@@ -2,6 +2,7 @@
 
 #include <sim/command/check_command.hpp>
 #include <sim/command/cli_explore.hpp>
+#include <sim/command/cli_import.hpp>
 #include <sim/command/cli_parts.hpp>
 #include <sim/command/cli_tune.hpp>
 #include <sim/command/output_file.hpp>
@@ -38,6 +39,7 @@ constexpr auto main_footer = R"(Examples:
   caisson sweep demos/scenarios/sizing.toml
   caisson explore demos/scenarios/payment.toml
   caisson tune demos/scenarios/sizing.toml --help
+  caisson import traces.json --out shop.toml
   caisson ctl --help
 
 The format of scenario files is described in docs/simulator.md.
@@ -54,8 +56,8 @@ constexpr auto run_footer = R"(Examples:
 
 The same file and seed give the same results, byte for byte, on any number of
 cores, except for those below "-- speed". docs/simulator-output.md describes the
-formats of --json, --csv, --html and --trace. Ctrl-C ends a run and shows what
-was done so far.
+formats of --json, --csv, --html, --trace and --spans. Ctrl-C ends a run and
+shows what was done so far.
 
 Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
 output cannot be written, 130 interrupted.)";
@@ -145,6 +147,9 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   add_output("--trace", args.trace,
              "Write a trace of the first seed for a viewer such\nas "
              "ui.perfetto.dev; - is stdout");
+  add_output("--spans", args.spans,
+             "Write the same requests as spans of OpenTelemetry\n(OTLP's JSON "
+             "form); - is stdout");
   add_trace_times(*run, texts);
   run->add_flag("--verify", args.verify,
                 "Play on until nothing is under way, and check that\n"
@@ -220,8 +225,9 @@ std::optional<duration> time_in(const std::string& option,
                                 const run_arguments& args) {
   if (text.empty())
     return std::nullopt;
-  if (args.trace.empty())
-    throw CLI::ValidationError{option, "is of no use without --trace"};
+  if (args.trace.empty() && args.spans.empty())
+    throw CLI::ValidationError{option,
+                               "is of no use without --trace or --spans"};
   auto out = parse_duration(text);
   if (!out || *out == unlimited)
     throw CLI::ValidationError{
@@ -255,8 +261,8 @@ void read_numbers(const number_texts& texts, sweep_arguments& args) {
 
 // CLI11 would only say that one is required.
 void check_subcommand(int argc, const char* const* argv) {
-  static constexpr std::string_view known[] = {"run",     "check", "sweep",
-                                               "explore", "tune",  "ctl"};
+  static constexpr std::string_view known[] = {
+    "run", "check", "sweep", "explore", "tune", "import", "ctl"};
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
   if (!first.starts_with('-')
       && std::ranges::find(known, first) == std::end(known))
@@ -279,11 +285,14 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   explore_arguments to_explore;
   tune_texts tune;
   tune_arguments to_tune;
+  import_texts import_options;
+  import_arguments to_import;
   add_run(app, args, texts);
   add_check(app, files);
   add_sweep(app, sweep, sweep_texts);
   add_explore(app, explore);
   add_tune(app, tune);
+  add_import(app, import_options);
   app.add_subcommand("ctl", "Look at the gates of a running program, and "
                             "control them");
   try {
@@ -295,7 +304,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
                                 {"--csv", args.csv},
                                 {"--html", args.html},
                                 {"--log", args.log},
-                                {"--trace", args.trace}});
+                                {"--trace", args.trace},
+                                {"--spans", args.spans}});
     } else if (app.got_subcommand("sweep")) {
       read_numbers(sweep_texts, sweep);
       check_outputs(sweep.file, {{"--json", sweep.json},
@@ -311,6 +321,10 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
       check_outputs(to_tune.file, {{"--json", to_tune.outputs.json},
                                    {"--csv", to_tune.outputs.csv},
                                    {"--state", to_tune.state}});
+    } else if (app.got_subcommand("import")) {
+      to_import = import_arguments_of(import_options);
+      for (const auto& file : to_import.files)
+        check_outputs(file, {{"--out", to_import.out}});
     }
   } catch (const CLI::ParseError& e) {
     return app.exit(e, out, err) == 0 ? status::good : status::bad_input;
@@ -323,6 +337,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
     return explore_command(to_explore, out, err, parts);
   if (app.got_subcommand("tune"))
     return tune_command(to_tune, out, err, parts);
+  if (app.got_subcommand("import"))
+    return import_command(to_import, out, err, parts);
   return run_command(args, out, err, parts);
 }
 

@@ -47,9 +47,10 @@ std::string progress_line(const progress_step& step, double share,
                           std::size_t columns) {
   share = std::clamp(share, 0.0, 1.0);
   auto percent = fmt::format("{:.0f} %", std::floor(share * 100));
-  auto where = fmt::format("{} ({}/{}, seed {})",
-                           detail::printable(step.arm.substr(0, longest_name)),
-                           step.arm_index + 1, step.arms, step.seed);
+  auto where = fmt::format(
+    "{} ({}/{}{})", detail::printable(step.arm.substr(0, longest_name)),
+    step.arm_index + 1, step.arms,
+    step.seed ? fmt::format(", seed {}", *step.seed) : std::string{});
   // From all there is to show down to the least that is of use.
   for (auto line : {
          fmt::format("{}  {}  {}{}", where, bar_text(share, 20), percent,

@@ -11,13 +11,14 @@
 
 namespace caisson::sim {
 
-/// What is being played just now.
+/// What is being played just now, or which file is being read.
 struct progress_step {
   std::string_view arm;
   /// From 0 on.
   std::size_t arm_index = 0;
   std::size_t arms = 1;
-  std::uint64_t seed = 1;
+  /// Nothing where it does not matter.
+  std::optional<std::uint64_t> seed = 1;
 };
 
 /// `naive (2/3, seed 1)  [#####.....]  52 %  3 s left`. `share` is that of the

@@ -1,0 +1,144 @@
+#include <sim/command/import_command.hpp>
+
+#include <sim/command/interruption.hpp>
+#include <sim/command/output_file.hpp>
+#include <sim/command/progress.hpp>
+#include <sim/import/importer.hpp>
+
+#include <caisson/detail/settings_text.hpp>
+#include <caisson/problem.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <system_error>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// How much of the time reading takes, about.
+constexpr double share_of_reading = 0.7;
+
+[[noreturn]] void refuse_input(const std::string& file, std::string message) {
+  throw config_error{{{problem_kind::syntax, {}, std::move(message), file}}};
+}
+
+std::ifstream opened(const std::string& file) {
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored))
+    refuse_input(file, "is a directory");
+  errno = 0;
+  std::ifstream in{file, std::ios::binary};
+  if (!in)
+    refuse_input(file,
+                 "cannot be read: " + std::generic_category().message(errno));
+  return in;
+}
+
+// 0 if that is not known.
+std::uint64_t size_of(const std::string& file) {
+  std::error_code failed;
+  auto size = fs::file_size(file, failed);
+  return failed ? 0 : size;
+}
+
+class import_run {
+public:
+  import_run(const import_arguments& args, std::ostream& err,
+             const command_parts& parts)
+    : args_(args), parts_(parts),
+      bar_(err, parts.terminal && !args.no_progress, parts.columns) {
+    for (const auto& file : args.files) {
+      static_cast<void>(opened(file));
+      whole_ += size_of(file);
+    }
+  }
+
+  /// Nothing if it was interrupted.
+  std::optional<import_result> make() {
+    span_set spans;
+    for (; file_ < args_.files.size(); ++file_)
+      if (!read(spans))
+        return std::nullopt;
+    file_ = args_.files.size() - 1;
+    if (spans.spans.empty())
+      refuse_input(detail::listed_names(args_.files), nothing_in(spans));
+    auto out = scenario_from_spans(
+      std::move(spans), {args_.files, args_.times, args_.sampling},
+      [&](double share) {
+        show(share_of_reading + (1 - share_of_reading) * share);
+      });
+    bar_.clear();
+    return stopped() ? std::nullopt : std::optional{std::move(out)};
+  }
+
+private:
+  bool read(span_set& into) {
+    const auto& file = args_.files[file_];
+    auto in = opened(file);
+    auto before = read_;
+    return read_spans(in, file, args_.format, into, [&](std::uint64_t bytes) {
+      read_ = before + bytes;
+      if (whole_ > 0)
+        show(share_of_reading * static_cast<double>(read_)
+             / static_cast<double>(whole_));
+      return !stopped();
+    });
+  }
+
+  static std::string nothing_in(const span_set& spans) {
+    if (spans.without_ids + spans.without_times == 0)
+      return "there are no spans";
+    return fmt::format("there are no spans that can be used: {} without ids, "
+                       "{} without times",
+                       spans.without_ids, spans.without_times);
+  }
+
+  [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
+
+  void show(double share) {
+    bar_.show({args_.files[file_], file_, args_.files.size(), std::nullopt},
+              share);
+  }
+
+  const import_arguments& args_;
+  const command_parts& parts_;
+  progress_bar bar_;
+  std::size_t file_ = 0;
+  std::uint64_t whole_ = 0;
+  std::uint64_t read_ = 0;
+};
+
+} // namespace
+
+status import_command(const import_arguments& args, std::ostream& out,
+                      std::ostream& err, const command_parts& parts) {
+  std::optional<signal_watch> watch;
+  if (parts.catch_signals)
+    watch.emplace();
+  import_run run{args, err, parts};
+  output_file target{args.out, out};
+  auto made = run.make();
+  if (!made) {
+    err << "caisson: interrupted: nothing is written\n";
+    return status::interrupted;
+  }
+  target.stream() << made->toml;
+  target.commit();
+  for (const auto& note : made->notes)
+    err << "caisson: " << detail::printable(note) << '\n';
+  auto& where = args.out == "-" ? err : out;
+  where << detail::printable(args.out == "-" ? "caisson" : args.out) << ": "
+        << made->summary << '\n';
+  return status::good;
+}
+
+} // namespace caisson::sim

@@ -21,7 +21,7 @@ namespace {
 using namespace test;
 
 // `db x2 p=0.5 optional, cache | ads`, a step after the other.
-std::string calls_of(const arm_config& arm, const std::string& operation) {
+std::string steps_of(const arm_config& arm, const std::string& operation) {
   std::string out;
   for (const auto& s : arm.services)
     for (const auto& o : s.operations)
@@ -52,7 +52,7 @@ TEST(import_of_traces, makes_one_call_of_the_spans_on_both_sides) {
   auto r = t.make();
   auto arm = arm_of(r);
   ASSERT_EQ(arm.services.size(), 2u);
-  EXPECT_EQ(calls_of(arm, "web.GET-cart"), "db.query");
+  EXPECT_EQ(steps_of(arm, "web.GET-cart"), "db.query");
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web.GET-cart"), 10);
   EXPECT_DOUBLE_EQ(mean_ms(arm, "db.query"), 9);
   EXPECT_DOUBLE_EQ(latency_ms(arm, "web", "db"), 0.5);
@@ -70,7 +70,7 @@ TEST(import_of_traces, counts_spans_within_a_service_as_its_own_time) {
   t.call(inner, "web", "db", "db", 5, 15);
   auto arm = arm_of(t.make());
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web"), 10);
-  EXPECT_EQ(calls_of(arm, "web"), "db");
+  EXPECT_EQ(steps_of(arm, "web"), "db");
   EXPECT_EQ(service(arm, "web").operations.size(), 1u);
 }
 
@@ -79,7 +79,7 @@ TEST(import_of_traces, takes_calls_without_the_spans_of_clients) {
   auto web = t.add(0, "web", "web", 0, 20);
   t.add(web, "db", "db", 5, 15);
   auto r = t.make();
-  EXPECT_EQ(calls_of(arm_of(r), "web"), "db");
+  EXPECT_EQ(steps_of(arm_of(r), "web"), "db");
   EXPECT_TRUE(
     notes_have(r, "calls without latency, as one side of them has no span: 1"))
     << all_notes(r);
@@ -93,7 +93,7 @@ TEST(import_of_traces, makes_services_of_those_known_from_clients_alone) {
   t.add(web, "web", "poll", 16, 18, {.kind = span_kind::client});
   auto r = t.make();
   auto arm = arm_of(r);
-  EXPECT_EQ(calls_of(arm, "web"), "postgres.SELECT");
+  EXPECT_EQ(steps_of(arm, "web"), "postgres.SELECT");
   EXPECT_DOUBLE_EQ(mean_ms(arm, "postgres.SELECT"), 10);
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web"), 10);
   EXPECT_TRUE(notes_have(r, "1 call to \"postgres\" known from clients' spans"))
@@ -109,7 +109,7 @@ TEST(import_of_traces, takes_a_client_within_a_client_once) {
                      {.kind = span_kind::client, .peer = "bank"});
   t.call(outer, "web", "bank", "bank", 5, 15);
   auto arm = arm_of(t.make());
-  EXPECT_EQ(calls_of(arm, "web"), "bank");
+  EXPECT_EQ(steps_of(arm, "web"), "bank");
 }
 
 TEST(import_of_traces, knows_the_callee_that_others_have) {
@@ -122,7 +122,7 @@ TEST(import_of_traces, knows_the_callee_that_others_have) {
       t.add(web, "web", "query", 5, 15, {.kind = span_kind::client});
   }
   auto r = t.make();
-  EXPECT_EQ(calls_of(arm_of(r), "web"), "db.query");
+  EXPECT_EQ(steps_of(arm_of(r), "web"), "db.query");
   EXPECT_TRUE(notes_have(r, "1 call without a span of the callee"));
 }
 
@@ -139,7 +139,7 @@ TEST(import_of_traces, finds_calls_in_order_and_at_the_same_time) {
   t.call(web, "web", "log", "log", 50, 60);
   auto r = t.make();
   auto arm = arm_of(r);
-  EXPECT_EQ(calls_of(arm, "web"), "auth | a, b x2 par | log x2");
+  EXPECT_EQ(steps_of(arm, "web"), "auth | a, b x2 par | log x2");
   // 100 without 1-10, 12-30, 40-60.
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web"), 53);
 }
@@ -150,7 +150,7 @@ TEST(import_of_traces, finds_a_branch_of_calls_next_to_another_one) {
   t.call(web, "web", "slow", "slow", 1, 50);
   t.call(web, "web", "b", "b", 1, 20);
   t.call(web, "web", "b", "b", 20, 40);
-  EXPECT_EQ(calls_of(arm_of(t.make()), "web"), "slow, b x2");
+  EXPECT_EQ(steps_of(arm_of(t.make()), "web"), "slow, b x2");
 }
 
 TEST(import_of_traces, finds_how_often_a_call_is_made) {
@@ -164,7 +164,7 @@ TEST(import_of_traces, finds_how_often_a_call_is_made) {
     t.call(web, "web", "a", "a", at + 20, at + 30);
   }
   auto r = t.make();
-  EXPECT_EQ(calls_of(arm_of(r), "web"), "a | b p=0.25 | a");
+  EXPECT_EQ(steps_of(arm_of(r), "web"), "a | b p=0.25 | a");
   EXPECT_FALSE(notes_have(r, "different orders")) << all_notes(r);
 }
 
@@ -178,7 +178,7 @@ TEST(import_of_traces, keeps_the_mean_of_a_loop_and_what_comes_after_it) {
       t.call(web, "web", "item", "item", at + j * 10, at + j * 10 + 9);
     t.call(web, "web", "end", "end", at + 60, at + 70);
   }
-  EXPECT_EQ(calls_of(arm_of(t.make()), "web"),
+  EXPECT_EQ(steps_of(arm_of(t.make()), "web"),
             "item | item p=0.75 | item p=0.50 | item p=0.25 | end");
 }
 
@@ -187,7 +187,7 @@ TEST(import_of_traces, sums_up_very_many_calls) {
   auto web = t.add(0, "web", "web", 0, 3000);
   for (int i = 0; i < 1000; ++i)
     t.call(web, "web", "db", "db", 1 + i * 2, 2.5 + i * 2);
-  EXPECT_EQ(calls_of(arm_of(t.make()), "web"), "db x1000");
+  EXPECT_EQ(steps_of(arm_of(t.make()), "web"), "db x1000");
 }
 
 TEST(import_of_traces, says_that_the_order_varies) {
@@ -201,7 +201,7 @@ TEST(import_of_traces, says_that_the_order_varies) {
     t.call(web, "web", second, second, at + 11, at + 20);
   }
   auto r = t.make();
-  EXPECT_EQ(calls_of(arm_of(r), "web"), "a | b");
+  EXPECT_EQ(steps_of(arm_of(r), "web"), "a | b");
   EXPECT_TRUE(notes_have(r, "web makes its calls in different orders, 30.0"))
     << all_notes(r);
 }
@@ -213,7 +213,7 @@ TEST(import_of_traces, says_that_calls_overlap_otherwise) {
   t.call(web, "web", "b", "b", 30, 90);
   t.call(web, "web", "c", "c", 70, 100);
   auto r = t.make();
-  EXPECT_EQ(calls_of(arm_of(r), "web"), "a, b | c");
+  EXPECT_EQ(steps_of(arm_of(r), "web"), "a, b | c");
   EXPECT_TRUE(notes_have(r, "the calls of web overlap")) << all_notes(r);
   EXPECT_TRUE(notes_have(r, "0.90 times")) << all_notes(r);
 }
@@ -237,7 +237,7 @@ TEST(import_of_traces, finds_errors_and_calls_that_may_fail) {
   auto r = t.make();
   auto arm = arm_of(r);
   // What is missing after an error is no sign of chance.
-  EXPECT_EQ(calls_of(arm, "web"), "db | ads optional");
+  EXPECT_EQ(steps_of(arm, "web"), "db | ads optional");
   EXPECT_DOUBLE_EQ(service(arm, "web").errors, 0.05);
   EXPECT_NEAR(service(arm, "db").errors, 10.0 / 95, 1e-6);
   EXPECT_NEAR(service(arm, "ads").errors, 20.0 / 85, 1e-6);
@@ -288,8 +288,8 @@ TEST(import_of_traces, moves_what_clocks_have_put_outside_of_its_caller) {
     t.call(db, "db", "disk", "disk", 7 + shift, 13 + shift);
     auto r = t.make();
     auto arm = arm_of(r);
-    EXPECT_EQ(calls_of(arm, "web"), "db");
-    EXPECT_EQ(calls_of(arm, "db"), "disk");
+    EXPECT_EQ(steps_of(arm, "web"), "db");
+    EXPECT_EQ(steps_of(arm, "db"), "disk");
     EXPECT_DOUBLE_EQ(latency_ms(arm, "web", "db"), 1);
     EXPECT_DOUBLE_EQ(mean_ms(arm, "db"), 2);
     EXPECT_TRUE(notes_have(r, "1 call of \"db\" by \"web\" outside of the "
@@ -312,7 +312,7 @@ TEST(import_of_traces, makes_a_load_of_what_nobody_waits_for) {
   }
   auto r = t.make();
   auto arm = arm_of(r);
-  EXPECT_EQ(calls_of(arm, "web"), "");
+  EXPECT_EQ(steps_of(arm, "web"), "");
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web"), 20);
   ASSERT_EQ(arm.loads.size(), 2u);
   EXPECT_EQ(arm.loads[1].name, "web-async");
@@ -347,9 +347,9 @@ TEST(import_of_traces, unrolls_operations_that_call_themselves) {
   t.call(other, "b", "a", "a", 10, 90);
   auto r = t.make();
   auto arm = arm_of(r);
-  EXPECT_EQ(calls_of(arm, "a"), "b.b-in-itself-1");
-  EXPECT_EQ(calls_of(arm, "b.b-in-itself-1"), "a.a-in-itself-2");
-  EXPECT_EQ(calls_of(arm, "a.a-in-itself-2"), "b.b-in-itself-3");
+  EXPECT_EQ(steps_of(arm, "a"), "b.b-in-itself-1");
+  EXPECT_EQ(steps_of(arm, "b.b-in-itself-1"), "a.a-in-itself-2");
+  EXPECT_EQ(steps_of(arm, "a.a-in-itself-2"), "b.b-in-itself-3");
   EXPECT_EQ(service(arm, "a").workers, no_limit);
   EXPECT_TRUE(notes_have(r, "a is called on behalf of its own requests"))
     << all_notes(r);
@@ -373,8 +373,8 @@ TEST(import_of_traces, joins_the_two_sides_of_a_shared_span) {
   t.set.spans.back().id = client;
   t.add(client, "disk", "disk", 8, 12);
   auto arm = arm_of(t.make());
-  EXPECT_EQ(calls_of(arm, "web"), "db");
-  EXPECT_EQ(calls_of(arm, "db"), "disk");
+  EXPECT_EQ(steps_of(arm, "web"), "db");
+  EXPECT_EQ(steps_of(arm, "db"), "disk");
   EXPECT_DOUBLE_EQ(latency_ms(arm, "web", "db"), 1);
 }
 

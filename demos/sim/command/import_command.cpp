@@ -57,7 +57,11 @@ public:
     : args_(args), parts_(parts),
       bar_(err, parts.terminal && !args.no_progress, parts.columns) {
     for (const auto& file : args.files) {
-      static_cast<void>(opened(file));
+      // A pipe can be opened only once.
+      std::error_code ignored;
+      if (!fs::exists(file, ignored) || fs::is_regular_file(file, ignored)
+          || fs::is_directory(file, ignored))
+        static_cast<void>(opened(file));
       whole_ += size_of(file);
     }
   }

@@ -35,7 +35,7 @@ int base64_digit(char c) {
 }
 
 // Puts `bits` more behind a number of 128 bits.
-void append(trace_number& n, unsigned bits, std::uint64_t digit) {
+void append_digits(trace_number& n, unsigned bits, std::uint64_t digit) {
   n.high = n.high << bits | n.low >> (64 - bits);
   n.low = n.low << bits | digit;
 }
@@ -48,7 +48,7 @@ std::optional<trace_number> hex_in(std::string_view text) {
     auto digit = hex_digit(c);
     if (digit < 0)
       return std::nullopt;
-    append(out, 4, static_cast<std::uint64_t>(digit));
+    append_digits(out, 4, static_cast<std::uint64_t>(digit));
   }
   return out;
 }
@@ -65,12 +65,12 @@ std::optional<trace_number> base64_in(std::string_view text) {
     auto digit = base64_digit(c);
     if (digit < 0)
       return std::nullopt;
-    append(out, 6, static_cast<std::uint64_t>(digit));
+    append_digits(out, 6, static_cast<std::uint64_t>(digit));
   }
   auto last = base64_digit(text.back());
   if (last < 0)
     return std::nullopt;
-  append(out, 6 - spare, static_cast<std::uint64_t>(last) >> spare);
+  append_digits(out, 6 - spare, static_cast<std::uint64_t>(last) >> spare);
   return out;
 }
 

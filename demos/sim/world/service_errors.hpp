@@ -13,8 +13,8 @@ namespace caisson::sim {
 [[nodiscard]] caf::message service_error(errc code, const std::string& service,
                                          bool reached);
 
-/// What a request ends with whose call ended with the error `content`: the same,
-/// but the service has worked on it.
+/// What a request ends with whose call ended with the error `content`: the
+/// same, but the service has worked on it.
 [[nodiscard]] caf::message passed_on(caf::message content);
 
 } // namespace caisson::sim

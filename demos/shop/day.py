@@ -107,8 +107,8 @@ def play(shop, load, faults, start, name):
     return happened
 
 
-def live(arm, folder, options, faults, watch=lambda shop, load: None,
-         at_end=lambda shop: None):
+def live(arm, folder, options, faults, at_begin=lambda shop: None,
+         watch=lambda shop, load: None, at_end=lambda shop: None):
     """One day; what the load has noted, and what was sent in `attempts`."""
     out = folder / "load.json"
     with Shop(arm, folder) as shop:
@@ -118,6 +118,7 @@ def live(arm, folder, options, faults, watch=lambda shop, load: None,
               flush=True)
         shop.warm_up(options)
         before = settled(shop)
+        at_begin(shop)
         load = subprocess.Popen(shop.load_words(options, out))
         try:
             watch(shop, load)

@@ -219,8 +219,10 @@ json report(const arguments& args, const std::vector<visit>& all,
 int load(caf::actor_system& sys, const arguments& args) {
   auto all = draw(args);
   notebook notes{all.size()};
-  caisson::http_client_config c{
-    .port = args.front, .threads = 1024, .max_waiting = 100'000};
+  caisson::http_client_config c{.port = args.front,
+                                .threads = 1024,
+                                .max_waiting = 100'000,
+                                .idle_timeout = 4s};
   if (!args.deadlines)
     c.deadline_header.clear();
   auto gate = caisson::spawn_gate(sys, caisson::http_worker(c),

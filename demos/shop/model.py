@@ -36,8 +36,8 @@ def measure(folder, options):
                              "seconds": QUIET_SECONDS})
     seen = {}
     day = live("plain", folder, quiet, [],
-               lambda shop, load: seen.update(before=durations(shop)),
-               lambda shop: seen.update(after=durations(shop)))
+               at_begin=lambda shop: seen.update(before=durations(shop)),
+               at_end=lambda shop: seen.update(after=durations(shop)))
     mean = {}
     for gate, after in seen["after"].items():
         before = seen["before"][gate]

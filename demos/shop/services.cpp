@@ -35,6 +35,10 @@ using caisson::worker_names;
 /// How many requests a service has under way with another one.
 constexpr std::uint32_t connections = 16;
 
+/// How long it keeps a connection without any: shorter than the other side
+/// does, so that none is closed that is just about to be used.
+constexpr auto idle = 4s;
+
 using parts = std::vector<std::string>;
 
 /// `/carts/7/42` is carts, 7 and 42.
@@ -63,7 +67,8 @@ caisson::http_front_config listening(const arguments& args) {
 
 void add_http(worker_names& names, const arguments& args,
               const std::string& name, std::uint16_t port) {
-  caisson::http_client_config c{.port = port, .threads = connections};
+  caisson::http_client_config c{
+    .port = port, .threads = connections, .idle_timeout = idle};
   if (!args.deadlines)
     c.deadline_header.clear();
   names.add_maker(
@@ -115,8 +120,10 @@ void serve_catalog(caf::actor_system& sys, const arguments& args) {
   names.add_maker(
     "database",
     [&](const caisson::supervision_config& s) {
-      return caisson::postgres_worker(
-        {.connection = args.postgres, .threads = connections}, s);
+      return caisson::postgres_worker({.connection = args.postgres,
+                                       .threads = connections,
+                                       .idle_timeout = idle},
+                                      s);
     },
     caisson::patient_supervision());
   auto gates = caisson::spawn_gates(sys, args.gates, names);
@@ -149,8 +156,8 @@ void serve_cart(caf::actor_system& sys, const arguments& args) {
   names.add_maker(
     "redis",
     [&](const caisson::supervision_config& s) {
-      return caisson::redis_worker({.port = args.redis, .threads = connections},
-                                   s);
+      return caisson::redis_worker(
+        {.port = args.redis, .threads = connections, .idle_timeout = idle}, s);
     },
     caisson::patient_supervision());
   auto gates = caisson::spawn_gates(sys, args.gates, names);

@@ -96,8 +96,7 @@ private:
 
 graph_cycles find_cycles(std::uint32_t nodes, std::vector<graph_edge>& edges) {
   std::ranges::sort(edges);
-  auto twice = std::ranges::unique(edges);
-  edges.erase(twice.begin(), twice.end());
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return component_finder{nodes, edges}.find();
 }
 

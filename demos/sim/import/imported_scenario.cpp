@@ -85,7 +85,9 @@ private:
         name += fmt::format("-in-itself-{}", what.level);
       auto used = own.take(name);
       auto unnamed = used == service && what.level == 0;
-      auto full = unnamed ? service : service + "." + used;
+      auto full = service;
+      if (!unnamed)
+        full.append(".").append(used);
       short_names_[o] = unnamed ? "" : used;
       operation_names_[o] = full;
       if (used != name)

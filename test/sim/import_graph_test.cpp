@@ -285,7 +285,9 @@ TEST(import_of_traces, moves_what_clocks_have_put_outside_of_its_caller) {
     auto web = t.add(0, "web", "web", 0, 20);
     auto client = t.add(web, "web", "db", 5, 15, {.kind = span_kind::client});
     auto db = t.add(client, "db", "db", 6 + shift, 14 + shift);
-    t.call(db, "db", "disk", "disk", 7 + shift, 13 + shift);
+    auto inner = t.add(db, "db", "read", 6.5 + shift, 13.5 + shift,
+                       {.kind = span_kind::internal});
+    t.call(inner, "db", "disk", "disk", 7 + shift, 13 + shift);
     auto r = t.make();
     auto arm = arm_of(r);
     EXPECT_EQ(steps_of(arm, "web"), "db");
@@ -295,6 +297,7 @@ TEST(import_of_traces, moves_what_clocks_have_put_outside_of_its_caller) {
     EXPECT_TRUE(notes_have(r, "1 call of \"db\" by \"web\" outside of the "
                               "caller's time, by up to 40.0 ms"))
       << all_notes(r);
+    EXPECT_FALSE(notes_have(r, "\"disk\"")) << all_notes(r);
   }
 }
 

@@ -230,9 +230,14 @@ TEST(read_spans, does_not_mix_the_processes_of_traces) {
       R"("processID":"p1"}}],"processes":{{"p1":{{"serviceName":"{}"}}}}}})",
       id, service);
   };
-  auto text = R"({"data":[)" + trace("1", "a") + "," + trace("2", "b") + "]}";
+  // What a trace does not say is not what another one says.
+  std::string silent = R"({"spans":[{"traceID":"3","spanID":"1",)"
+                       R"("startTime":1,"duration":1,"processID":"p1"}]})";
+  auto text = R"({"data":[)" + trace("1", "a") + "," + trace("2", "b") + ","
+              + silent + "]}";
   EXPECT_EQ(shown(spans_in(text)), "a/ 1<0 1000+1000 internal\n"
-                                   "b/ 1<0 1000+1000 internal\n");
+                                   "b/ 1<0 1000+1000 internal\n"
+                                   "/ 1<0 1000+1000 internal\n");
 }
 
 TEST(read_spans, prefers_a_parent_that_waits_and_ignores_other_traces) {

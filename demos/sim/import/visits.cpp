@@ -22,8 +22,7 @@ bool receives(const trace_span& s) {
 // Clients' spans may end a little after that of the request.
 bool outlives(std::int64_t start, std::int64_t end, const trace_span& caller) {
   constexpr std::int64_t negligible = 100'000;
-  return start >= caller.end
-         || end - caller.end > std::max(negligible, (end - start) / 100);
+  return end - caller.end > std::max(negligible, (end - start) / 100);
 }
 
 class visit_finder {

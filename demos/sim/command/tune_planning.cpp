@@ -117,8 +117,10 @@ private:
       return;
     std::ranges::stable_sort(values, {}, &sweep_value::number);
     // `1s` and `1000ms` are the same.
-    auto same = std::ranges::unique(values, {}, &sweep_value::number);
-    values.erase(same.begin(), same.end());
+    auto same = [](const sweep_value& x, const sweep_value& y) {
+      return x.number == y.number;
+    };
+    values.erase(std::unique(values.begin(), values.end(), same), values.end());
   }
 
   [[nodiscard]] std::optional<sweep_value>

@@ -13,6 +13,7 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& front) {
   if (front.size() <= most_on_front)
     return front;
   std::vector<std::size_t> out;
+  out.reserve(most_on_front);
   for (std::size_t i = 0; i < most_on_front; ++i)
     out.push_back(front[i * (front.size() - 1) / (most_on_front - 1)]);
   return out;
@@ -21,6 +22,7 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& front) {
 std::vector<tune_contender> those(const std::vector<tune_contender>& all,
                                   const std::vector<std::size_t>& ids) {
   std::vector<tune_contender> out;
+  out.reserve(ids.size());
   for (auto i : ids)
     out.push_back(*std::ranges::find(all, i, &tune_contender::id));
   return out;

@@ -14,6 +14,7 @@ std::vector<tune_trade> trades_of(const std::vector<tune_contender>& all,
                                   std::size_t trials,
                                   const std::vector<tune_target>& traded) {
   std::vector<tune_trade> out;
+  out.reserve(all.size());
   for (const auto& c : all)
     out.push_back({estimate_of(*c.rows, trials, traded[0]),
                    estimate_of(*c.rows, trials, traded[1])});
@@ -35,6 +36,7 @@ struct place {
 std::vector<std::size_t> ids_of(std::vector<place> places) {
   std::ranges::sort(places, [](const auto& a, const auto& b) { return a < b; });
   std::vector<std::size_t> out;
+  out.reserve(places.size());
   for (const auto& p : places)
     out.push_back(p.id);
   return out;
@@ -66,6 +68,7 @@ std::vector<std::size_t> by_front(const std::vector<tune_contender>& all,
                                   std::size_t trials,
                                   const std::vector<tune_target>& traded) {
   std::vector<place> places;
+  places.reserve(all.size());
   for (const auto& c : all)
     places.push_back({.id = c.id});
   add_fronts(places, all, trials, traded);

@@ -66,9 +66,8 @@ tune_axis axis_of(const std::vector<sweep_value>& values) {
 std::uint32_t value_near(const tune_axis& axis, double x) {
   const auto& all = axis.positions;
   auto above = std::ranges::lower_bound(all, x);
-  if (above == all.end())
-    --above;
-  else if (above != all.begin() && x - *(above - 1) <= *above - x)
+  if (above == all.end()
+      || (above != all.begin() && x - *(above - 1) <= *above - x))
     --above;
   return static_cast<std::uint32_t>(above - all.begin());
 }

@@ -27,6 +27,7 @@ std::string key_of_faults(const std::vector<fault_config>& faults) {
 std::vector<fault_config> fitted_faults(const std::vector<fault_config>& faults,
                                         const arm_config& arm) {
   std::vector<fault_config> out;
+  out.reserve(faults.size());
   for (const auto& f : faults)
     out.push_back(fitted(f, arm));
   return out;

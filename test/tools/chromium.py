@@ -54,7 +54,11 @@ class Chromium:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
+        # Asked to close, it first ends the processes that write its profile.
+        try:
+            self.send("Browser.close")
+        except BrokenPipeError:
+            pass
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:

@@ -4,10 +4,11 @@
 #include <sim/command/cli_explore.hpp>
 #include <sim/command/cli_import.hpp>
 #include <sim/command/cli_parts.hpp>
+#include <sim/command/cli_sweep.hpp>
 #include <sim/command/cli_tune.hpp>
+#include <sim/command/cli_worker.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/run_command.hpp>
-#include <sim/command/sweep_command.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -37,6 +38,7 @@ constexpr auto main_footer = R"(Examples:
   caisson check demos/scenarios/boutique.toml
   caisson run demos/scenarios/boutique.toml
   caisson sweep demos/scenarios/sizing.toml
+  caisson worker --listen 127.0.0.1:4001
   caisson explore demos/scenarios/payment.toml
   caisson tune demos/scenarios/sizing.toml --help
   caisson import traces.json --out shop.toml
@@ -66,23 +68,6 @@ constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml
 
 Exit status: 0 all files are fine, 2 one is not.)";
-
-constexpr auto sweep_footer = R"(Examples:
-  caisson sweep shop.toml --set service.db.workers=5..20/5
-  caisson sweep shop.toml --set service.db.workers=4,8,16 \
-    --set load.users.rate=100..500/100 --seeds 5 --html sweep.html
-  caisson sweep shop.toml --set service.db.order=fifo,lifo --metric good,p99
-
-A path names a setting of the file, such as service.db.workers, fault[0].factor
-or arm.guarded.stack.few.layer[0].permits. Values are a list, or ranges with a
-step. Several --set make a grid. A table [sweep] in the file can say the same.
-
-What has been played is kept in the directory of --state, or else beside the
-first output file, and is not played again: Ctrl-C loses nothing. Results are
-the same, byte for byte, on any number of cores. docs/simulator.md has more.
-
-Exit status: 0 all is well, 1 a check of a run failed, 2 the input is wrong or
-output cannot be written, 130 interrupted.)";
 
 // Numbers and times are read by ourselves: CLI11 takes -1 for a large number
 // and 010 for 8.
@@ -163,54 +148,6 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   run->footer(run_footer);
 }
 
-void add_lists(CLI::App& sweep, sweep_arguments& args) {
-  sweep
-    .add_option("--set", args.sets,
-                "Give a setting these values, such as\n"
-                "service.db.workers=5..20/5; may be repeated")
-    ->type_name("PATH=VALUES")
-    ->take_all()
-    ->allow_extra_args(false)
-    ->check(not_empty());
-  sweep
-    .add_option("--metric", args.metrics,
-                "Show these numbers, such as goodput,p99; names as in\n"
-                "[expect] (default: success,goodput,p99)")
-    ->type_name("NAMES")
-    ->take_all()
-    ->allow_extra_args(false)
-    ->check(not_empty());
-}
-
-void add_sweep(CLI::App& app, sweep_arguments& args, number_texts& texts) {
-  auto sweep = app.add_subcommand(
-    "sweep", "Play a scenario with many values of its settings");
-  sweep->add_option("FILE", args.file, "Scenario file (TOML)")
-    ->required()
-    ->check(not_empty());
-  add_lists(*sweep, args);
-  add_arm_option(*sweep, args);
-  auto add = [&](const std::string& name, std::string& into,
-                 const std::string& type, const std::string& what) {
-    sweep->add_option(name, into, what)->type_name(type)->check(not_empty());
-  };
-  add("--seed", texts.seed, "N", "First seed, instead of that of the file");
-  add("--seeds", texts.seeds, "N",
-      "Play everything with so many seeds (1 to 100000)");
-  add("--jobs", texts.jobs, "N",
-      "Play so many runs at a time, each on a core (1 to 256;\n"
-      "default: as many as there are cores)");
-  add("--state", args.state, "DIR",
-      "Keep results here (default: beside the first output)");
-  add("--json", args.json, "FILE", "Write all results; - is stdout");
-  add("--csv", args.csv, "FILE", "Write a row per run; - is stdout");
-  add("--html", args.html, "FILE",
-      "Write a page with maps or lines; - is stdout");
-  sweep->add_flag("--quiet", args.quiet, "Print no table");
-  sweep->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
-  sweep->footer(sweep_footer);
-}
-
 void add_check(CLI::App& app, std::vector<std::string>& files) {
   auto check = app.add_subcommand("check",
                                   "Say what is wrong with scenario files");
@@ -249,20 +186,10 @@ void read_numbers(const number_texts& texts, run_arguments& args) {
     args.seed = number_in<std::uint64_t>("--seed", texts.seed, 0, most);
 }
 
-void read_numbers(const number_texts& texts, sweep_arguments& args) {
-  if (!texts.seeds.empty())
-    args.seeds = number_in<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
-  if (!texts.jobs.empty())
-    args.jobs = number_in<std::uint32_t>("--jobs", texts.jobs, 1, 256);
-  if (!texts.seed.empty())
-    args.seed = number_in<std::uint64_t>(
-      "--seed", texts.seed, 0, std::numeric_limits<std::uint64_t>::max());
-}
-
 // CLI11 would only say that one is required.
 void check_subcommand(int argc, const char* const* argv) {
   static constexpr std::string_view known[] = {
-    "run", "check", "sweep", "explore", "tune", "import", "ctl"};
+    "run", "check", "sweep", "worker", "explore", "tune", "import", "ctl"};
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
   if (!first.starts_with('-')
       && std::ranges::find(known, first) == std::end(known))
@@ -279,8 +206,10 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   run_arguments args;
   std::vector<std::string> files;
   number_texts texts;
-  sweep_arguments sweep;
-  number_texts sweep_texts;
+  sweep_texts sweep;
+  sweep_arguments to_sweep;
+  worker_texts worker;
+  worker_arguments to_work;
   explore_texts explore;
   explore_arguments to_explore;
   tune_texts tune;
@@ -289,7 +218,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   import_arguments to_import;
   add_run(app, args, texts);
   add_check(app, files);
-  add_sweep(app, sweep, sweep_texts);
+  add_sweep(app, sweep);
+  add_worker(app, worker);
   add_explore(app, explore);
   add_tune(app, tune);
   add_import(app, import_options);
@@ -307,11 +237,13 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
                                 {"--trace", args.trace},
                                 {"--spans", args.spans}});
     } else if (app.got_subcommand("sweep")) {
-      read_numbers(sweep_texts, sweep);
-      check_outputs(sweep.file, {{"--json", sweep.json},
-                                 {"--csv", sweep.csv},
-                                 {"--html", sweep.html},
-                                 {"--state", sweep.state}});
+      to_sweep = sweep_arguments_of(sweep);
+      check_outputs(to_sweep.file, {{"--json", to_sweep.json},
+                                    {"--csv", to_sweep.csv},
+                                    {"--html", to_sweep.html},
+                                    {"--state", to_sweep.state}});
+    } else if (app.got_subcommand("worker")) {
+      to_work = worker_arguments_of(worker);
     } else if (app.got_subcommand("explore")) {
       to_explore = explore_arguments_of(explore);
       check_outputs(explore.args.file, {{"--json", explore.args.json},
@@ -332,7 +264,9 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   if (app.got_subcommand("check"))
     return check_command(files, out, err, parts);
   if (app.got_subcommand("sweep"))
-    return sweep_command(sweep, out, err, parts);
+    return sweep_command(to_sweep, out, err, parts);
+  if (app.got_subcommand("worker"))
+    return worker_command(to_work, out, err, parts);
   if (app.got_subcommand("explore"))
     return explore_command(to_explore, out, err, parts);
   if (app.got_subcommand("tune"))

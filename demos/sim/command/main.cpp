@@ -2,6 +2,7 @@
 #include <sim/command/cli.hpp>
 #include <sim/command/interruption.hpp>
 #include <sim/command/progress.hpp>
+#include <sim/farm/farm.hpp>
 
 #ifdef CAISSON_WITH_CTL
 #include <ctl/command.hpp>
@@ -57,5 +58,10 @@ int main(int argc, char** argv) {
        .sleep = [](caisson::duration d) { std::this_thread::sleep_for(d); }});
   };
 #endif
-  return caisson::sim::command_main(argc, argv, std::cout, std::cerr, parts);
+  auto result = caisson::sim::command_main(argc, argv, std::cout, std::cerr,
+                                           parts);
+  std::cerr.flush();
+  if (caisson::sim::farm::leaves_threads())
+    _exit(result);
+  return result;
 }

@@ -47,10 +47,13 @@ std::string progress_line(const progress_step& step, double share,
                           std::size_t columns) {
   share = std::clamp(share, 0.0, 1.0);
   auto percent = fmt::format("{:.0f} %", std::floor(share * 100));
-  auto where = fmt::format(
-    "{} ({}/{}{})", detail::printable(step.arm.substr(0, longest_name)),
-    step.arm_index + 1, step.arms,
-    step.seed ? fmt::format(", seed {}", *step.seed) : std::string{});
+  auto seed = step.seed ? fmt::format(", seed {}", *step.seed) : std::string{};
+  auto workers = step.workers ? fmt::format(", {} worker{}", *step.workers,
+                                            *step.workers == 1 ? "" : "s")
+                              : std::string{};
+  auto where = fmt::format("{} ({}/{}{}{})",
+                           detail::printable(step.arm.substr(0, longest_name)),
+                           step.arm_index + 1, step.arms, seed, workers);
   // From all there is to show down to the least that is of use.
   for (auto line : {
          fmt::format("{}  {}  {}{}", where, bar_text(share, 20), percent,

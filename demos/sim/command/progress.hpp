@@ -19,6 +19,8 @@ struct progress_step {
   std::size_t arms = 1;
   /// Nothing where it does not matter.
   std::optional<std::uint64_t> seed = 1;
+  /// How many workers on other machines take part, if any are to.
+  std::optional<std::size_t> workers = {};
 };
 
 /// `naive (2/3, seed 1)  [#####.....]  52 %  3 s left`. `share` is that of the

@@ -207,10 +207,12 @@ sweep_report play(const sweep_plan& plan,
   if (!state.empty())
     store.emplace(state);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
-  cell_runner runner{plan.metrics, store ? &*store : nullptr, bar, parts};
-  auto r = sweeper{plan, worlds, runner}.play_all(
-    args.jobs.value_or(parts.jobs));
-  tell_end(err, r, runner.kept(), state);
+  sweeper all{plan, worlds, store ? &*store : nullptr, bar, err, parts};
+  sweep_hands hands{.jobs = args.jobs.value_or(parts.jobs), .farm = args.farm};
+  if (!args.farm.workers.empty())
+    hands.build = own_identity(parts.version);
+  auto r = all.play_all(hands);
+  tell_end(err, r, all.kept(), state);
   return r;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/command/command_parts.hpp>
+#include <sim/farm/farm.hpp>
 
 #include <cstdint>
 #include <iosfwd>
@@ -33,6 +34,8 @@ struct sweep_arguments {
   std::string html;
   bool quiet = false;
   bool no_progress = false;
+  /// Workers on other machines; with some of them, `jobs` may be 0.
+  farm_options farm = {};
 };
 
 /// Plays a scenario with all combinations of some settings. Throws

@@ -38,14 +38,12 @@ problems under(const setting_path& path, problems found) {
 }
 
 problems read_trace_of(load_config& load, const setting_path& path,
-                       const std::filesystem::path& base) {
-  auto c = *load.trace;
-  c.file = (base / c.file).string();
+                       const trace_source& from) {
   problems found;
-  auto result = read_trace(c, found);
+  auto result = from.read(*load.trace, found);
   if (!found.empty())
     return under(path, std::move(found));
-  if (c.format == trace_format::timestamps) {
+  if (load.trace->format == trace_format::timestamps) {
     take_arrivals(std::move(result.arrivals), path, load, found);
     return found;
   }
@@ -59,15 +57,15 @@ problems read_trace_of(load_config& load, const setting_path& path,
 
 } // namespace
 
-void read_traces(arm_config& arm, const std::filesystem::path& base,
-                 const section& root, problems& out) {
+void read_traces(arm_config& arm, const trace_source& from, const section& root,
+                 problems& out) {
   for (auto& load : arm.loads) {
     auto path = setting_path{} / "load" / load.name / "trace";
     auto wrong = std::any_of(out.begin(), out.end(), [&](const problem& p) {
       return p.key.starts_with(path);
     });
     if (load.trace && !wrong)
-      for (auto& p : with_places(read_trace_of(load, path, base), root))
+      for (auto& p : with_places(read_trace_of(load, path, from), root))
         out.push_back(std::move(p));
   }
 }

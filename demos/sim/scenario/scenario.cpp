@@ -37,13 +37,13 @@ void resolve(arm_config& arm, const section& at) {
       resolve_bounds(arm.expect, {*table, "expect", found->second.place});
 }
 
-problems read_world(const section& at, const std::filesystem::path& base,
+problems read_world(const section& at, const trace_source& traces,
                     arm_config& arm) {
   problems out;
   read_fields(at, arm, out);
   check_relations(at, arm, out);
   resolve(arm, at);
-  read_traces(arm, base, at, out);
+  read_traces(arm, traces, at, out);
   return out;
 }
 
@@ -60,8 +60,8 @@ std::vector<std::string> part_keys() {
 class scenario_reader {
 public:
   scenario_reader(const settings& root, std::string_view source,
-                  const std::filesystem::path& base, problems& out)
-    : root_(root), source_(source), base_(base), out_(out), found_(root) {}
+                  const trace_source& traces, problems& out)
+    : root_(root), source_(source), traces_(traces), out_(out), found_(root) {}
 
   scenario read() {
     settings_reader top{{root_, {}, source_}, out_};
@@ -143,7 +143,7 @@ private:
   void read_arm_world(arm_config arm, const setting& from) {
     auto parts = std::get_if<settings>(&from.value);
     auto root = overlaid(parts_in(root_), parts ? *parts : settings{});
-    auto found = read_world({root, {}, source_}, base_, arm);
+    auto found = read_world({root, {}, source_}, traces_, arm);
     for (auto& bound : arm.expect.bounds)
       bound.key = key_in_file(bound.key, bound.place, arm.name, from);
     found_.add(std::move(found), arm.name, from);
@@ -152,7 +152,7 @@ private:
 
   const settings& root_;
   std::string_view source_;
-  const std::filesystem::path& base_;
+  const trace_source& traces_;
   problems& out_;
   arm_problems found_;
   const std::vector<std::string> parts_ = part_keys();
@@ -189,9 +189,9 @@ problems sorted_by_place(problems found, std::string_view source) {
 } // namespace
 
 scenario scenario_from(const settings& root, std::string_view source_name,
-                       const std::filesystem::path& base, problems found) {
+                       const trace_source& traces, problems found) {
   problems more;
-  auto result = scenario_reader{root, source_name, base, more}.read();
+  auto result = scenario_reader{root, source_name, traces, more}.read();
   // A value that cannot be read is reported already and missing from `root`,
   // which must not be reported again.
   add_problems(std::move(more), {root, {}, source_name}, found);

@@ -468,10 +468,10 @@ struct scenario {
 [[nodiscard]] scenario load_scenario(const std::filesystem::path& path);
 
 /// As `load_scenario`, from settings that have been read, with the problems of
-/// doing so.
+/// doing so. A path as `traces` means files relative to it.
 [[nodiscard]] scenario
 scenario_from(const settings& root, std::string_view source_name,
-              const std::filesystem::path& base, problems found = {});
+              const trace_source& traces, problems found = {});
 
 /// As `load_scenario`, from a text; `source_name` stands for the file in
 /// problems, and traces are looked for relative to `base`.

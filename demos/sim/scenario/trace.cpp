@@ -14,6 +14,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <istream>
+#include <streambuf>
 #include <system_error>
 
 namespace caisson::sim {
@@ -371,6 +373,31 @@ trace read_trace(const trace_config& c, problems& out) {
   if (file.bad())
     return refused(std::make_error_code(std::errc::io_error));
   return result;
+}
+
+trace read_trace_text(const trace_config& c, std::string_view text,
+                      problems& out) {
+  // Without a copy, which may be large.
+  struct view : std::streambuf {
+    explicit view(std::string_view x) {
+      auto begin = const_cast<char*>(x.data());
+      setg(begin, begin, begin + x.size());
+    }
+  } buffer{text};
+  std::istream in{&buffer};
+  return trace_reader{c, out}.read(in);
+}
+
+trace trace_source::read(trace_config c, problems& out) const {
+  if (!find_) {
+    c.file = (base_ / c.file).string();
+    return read_trace(c, out);
+  }
+  if (auto text = find_(c.file))
+    return read_trace_text(c, *text, out);
+  out.push_back({problem_kind::missing, "file",
+                 detail::quoted(c.file) + " did not come with the scenario"});
+  return {};
 }
 
 std::vector<duration> copied(const std::vector<duration>& arrivals,

@@ -4,6 +4,9 @@
 #include <caisson/settings.hpp>
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,6 +72,31 @@ struct trace {
 /// Other problems have no place, and as their key the field that they are
 /// about.
 [[nodiscard]] trace read_trace(const trace_config& c, problems& out);
+
+/// As `read_trace`, from the content of the file.
+[[nodiscard]] trace read_trace_text(const trace_config& c,
+                                    std::string_view text, problems& out);
+
+/// Where the traces of a scenario are.
+class trace_source {
+public:
+  /// The content of a trace; null if there is none by that path.
+  using finder = std::function<std::shared_ptr<const std::string>(
+    const std::string&)>;
+
+  /// Files, with paths relative to `base`.
+  trace_source(std::filesystem::path base) : base_(std::move(base)) {}
+
+  /// What `find` gives for a path as it is in the scenario. No file is read.
+  explicit trace_source(finder find) : find_(std::move(find)) {}
+
+  /// The trace; problems as of `read_trace`.
+  [[nodiscard]] trace read(trace_config c, problems& out) const;
+
+private:
+  std::filesystem::path base_;
+  finder find_;
+};
 
 /// At most so many arrivals can come of a trace.
 inline constexpr std::size_t most_arrivals = 10'000'000;

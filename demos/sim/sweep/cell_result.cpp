@@ -46,6 +46,18 @@ std::optional<double> number_in(const json& x) {
 
 } // namespace
 
+bool cell_result::has_all(const std::vector<std::string>& names) const {
+  return std::ranges::all_of(
+    names, [&](const auto& name) { return metrics.contains(name); });
+}
+
+cell_result only(cell_result c, const std::vector<std::string>& metrics) {
+  std::erase_if(c.metrics, [&](const auto& metric) {
+    return std::ranges::find(metrics, metric.first) == metrics.end();
+  });
+  return c;
+}
+
 cell_result cell_result_of(const arm_result& r,
                            const std::vector<std::string>& metrics) {
   cell_result out;

@@ -17,12 +17,18 @@ struct cell_result {
   /// By name; NaN of what the run has not.
   std::map<std::string, double, std::less<>> metrics;
 
+  [[nodiscard]] bool has_all(const std::vector<std::string>& names) const;
+
   friend bool operator==(const cell_result&, const cell_result&) = default;
 };
 
 /// With `metrics`, and with those that are cheap and often asked for later.
 [[nodiscard]] cell_result
 cell_result_of(const arm_result& r, const std::vector<std::string>& metrics);
+
+/// Without other metrics: what is kept is more than what is shown.
+[[nodiscard]] cell_result only(cell_result c,
+                               const std::vector<std::string>& metrics);
 
 /// One line of text, from which `read_cell` gets an equal result.
 [[nodiscard]] std::string cell_text(const cell_result& c);

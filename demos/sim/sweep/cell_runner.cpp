@@ -10,23 +10,6 @@
 
 namespace caisson::sim {
 
-namespace {
-
-bool has_all(const cell_result& c, const std::vector<std::string>& metrics) {
-  return std::ranges::all_of(
-    metrics, [&](const auto& name) { return c.metrics.contains(name); });
-}
-
-// What is kept on disk is more than what is shown.
-cell_result only(cell_result c, const std::vector<std::string>& metrics) {
-  std::erase_if(c.metrics, [&](const auto& metric) {
-    return std::ranges::find(metrics, metric.first) == metrics.end();
-  });
-  return c;
-}
-
-} // namespace
-
 void cell_runner::expect(std::size_t runs) {
   std::lock_guard guard{mutex_};
   expected_ = runs;
@@ -34,7 +17,7 @@ void cell_runner::expect(std::size_t runs) {
 
 std::vector<std::optional<cell_result>>
 cell_runner::run(std::size_t count,
-                 const std::function<cell_job(std::size_t)>& job,
+                 const std::function<cell_request(std::size_t)>& job,
                  std::size_t jobs) {
   std::vector<std::optional<cell_result>> out(count);
   std::vector<std::size_t> missing;
@@ -71,13 +54,13 @@ std::vector<std::string> cell_runner::failures() const {
 
 std::optional<cell_result> cell_runner::find(const std::string& key) const {
   auto found = store_ ? store_->find(key) : std::nullopt;
-  if (!found || !has_all(*found, metrics_))
+  if (!found || !found->has_all(metrics_))
     return std::nullopt;
   return only(std::move(*found), metrics_);
 }
 
 std::optional<cell_result> cell_runner::play(std::size_t i,
-                                             const cell_job& job) {
+                                             const cell_request& job) {
   auto arm = job.arm();
   run_options o{.seed = job.seed,
                 .progress = [&](double share) { show(i, job, share); },
@@ -99,7 +82,7 @@ std::optional<cell_result> cell_runner::play(std::size_t i,
   return only(std::move(kept), metrics_);
 }
 
-void cell_runner::show(std::size_t i, const cell_job& job, double share) {
+void cell_runner::show(std::size_t i, const cell_request& job, double share) {
   if (!parts_.terminal)
     return;
   std::lock_guard guard{mutex_};

@@ -20,7 +20,7 @@
 namespace caisson::sim {
 
 /// A run whose numbers are wanted.
-struct cell_job {
+struct cell_request {
   /// In the store.
   std::string key;
   /// For the bar, and for checks that fail.
@@ -45,7 +45,7 @@ public:
   /// By number of the run; nothing of what was not played to its end, because
   /// it was stopped.
   [[nodiscard]] std::vector<std::optional<cell_result>>
-  run(std::size_t count, const std::function<cell_job(std::size_t)>& job,
+  run(std::size_t count, const std::function<cell_request(std::size_t)>& job,
       std::size_t jobs);
 
   /// Results that were not played again.
@@ -58,8 +58,8 @@ public:
 private:
   [[nodiscard]] std::optional<cell_result> find(const std::string& key) const;
   [[nodiscard]] std::optional<cell_result> play(std::size_t i,
-                                                const cell_job& job);
-  void show(std::size_t i, const cell_job& job, double share);
+                                                const cell_request& job);
+  void show(std::size_t i, const cell_request& job, double share);
 
   std::vector<std::string> metrics_;
   cell_store* store_;

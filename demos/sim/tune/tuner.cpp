@@ -136,13 +136,13 @@ const tune_trial& tuner::trial(std::size_t i) {
   return found->second;
 }
 
-cell_job tuner::job_of(const tune_candidate& c, const wanted& cell) {
+cell_request tuner::job_of(const tune_candidate& c, const wanted& cell) {
   const auto& t = trials_.at(cell.trial);
   auto world = [this, &c, cell] {
     return recent_.get(cell.candidate,
                        [&] { return plan_.arm_of(plan_.root_of(c)); });
   };
-  cell_job job{
+  cell_request job{
     .key = cell_key(worlds_.at(cell.candidate), plan_.arm.name, t.seed),
     .label = plan_.label(c),
     .seed = t.seed,

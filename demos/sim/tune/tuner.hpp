@@ -52,7 +52,8 @@ private:
   play_all(const std::vector<tune_candidate>& all,
            const std::vector<wanted>& cells);
   [[nodiscard]] bool is_allowed(tune_candidate& c, std::size_t number);
-  [[nodiscard]] cell_job job_of(const tune_candidate& c, const wanted& cell);
+  [[nodiscard]] cell_request job_of(const tune_candidate& c,
+                                    const wanted& cell);
   [[nodiscard]] const tune_trial& trial(std::size_t i);
   [[nodiscard]] std::vector<double> row_of(const tune_candidate& c,
                                            const cell_result& r) const;

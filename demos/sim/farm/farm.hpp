@@ -1,0 +1,58 @@
+// The workers of a sweep on other machines.
+#pragma once
+
+#include <sim/farm/build_identity.hpp>
+#include <sim/farm/cell_source.hpp>
+#include <sim/farm/farm_network.hpp>
+#include <sim/farm/worker_address.hpp>
+#include <sim/farm/worker_record.hpp>
+
+#include <caisson/time.hpp>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+namespace caisson::sim {
+
+struct farm_options {
+  std::vector<worker_address> workers = {};
+  farm_certificates certificates = {};
+  /// What to say about a plain connection to another machine.
+  bool insecure = false;
+  /// A worker that says nothing for so long is lost.
+  duration timeout = std::chrono::seconds(10);
+  /// How long to wait while there is no worker, if nobody else plays.
+  duration wait = std::chrono::seconds(60);
+};
+
+/// Gives the cells of a source to workers. Each worker is behind a gate of its
+/// own, which connects to it, and again whenever the connection is lost, with a
+/// deadline and a breaker; a `cell_hand` uses it.
+class farm {
+public:
+  /// Throws `config_error` if the options are not right. `source` must outlive
+  /// this.
+  farm(const farm_options& o, const build_identity& build, cell_source& source);
+
+  /// Tells the workers that nothing is wanted any more, and waits for that for
+  /// a second or two. What still blocks then, such as an attempt to connect to
+  /// a worker that has been stopped, is left to the end of the process; see
+  /// `leaves_threads`.
+  ~farm();
+  farm(const farm&) = delete;
+  farm& operator=(const farm&) = delete;
+
+  /// In the order of the options.
+  [[nodiscard]] std::vector<worker_view> workers() const;
+
+  /// Whether a farm has left threads behind, so that the process should end
+  /// without destroying what they may use.
+  [[nodiscard]] static bool leaves_threads() noexcept;
+
+private:
+  struct parts;
+  std::unique_ptr<parts> parts_;
+};
+
+} // namespace caisson::sim

@@ -54,6 +54,7 @@ protected:
       if (portable::holds<farm_hello>(x))
         return on_hello();
       if (auto job = portable::get_if<cell_job>(x)) {
+        EXPECT_EQ(job->build, test_build);
         jobs.push_back(job->id);
         return on_job(*job);
       }
@@ -202,6 +203,15 @@ TEST_F(cell_hand_test, does_not_use_another_build) {
   world.advance(1s);
   EXPECT_EQ(presence(), worker_presence::there);
   EXPECT_EQ(jobs, texts{"s-0"});
+}
+
+TEST_F(cell_hand_test, notices_that_the_worker_has_become_another_build) {
+  on_job = [](const cell_job&) {
+    return reply::value(staged(job_stage::other_build));
+  };
+  start();
+  EXPECT_EQ(presence(), worker_presence::refused);
+  EXPECT_EQ(record->view().text, "it is another build now");
 }
 
 TEST_F(cell_hand_test, does_not_use_what_is_no_worker) {

@@ -130,25 +130,25 @@ TEST_F(command, refuses_bad_usage) {
     {{"sweep", "a", "--worker", "b"},
      "--worker: \"b\" is not HOST:PORT with a port from 1 to 65535, such as "
      "127.0.0.1:4001 or [::1]:4001"},
-    {{"sweep", "a", "--worker", "b:0"}, "--worker: \"b:0\" is not HOST:PORT"},
+    {{"sweep", "a", "--worker", "b:0"},
+     "--worker: \"b:0\" is not HOST:PORT with a port from 1 to 65535, such as "
+     "127.0.0.1:4001 or [::1]:4001"},
     {{"sweep", "a", "--worker", "b:1", "--worker", "c:1", "--worker", "b:1"},
      "--worker: b:1 is given more than once"},
     {{"sweep", "a", "--worker", "b:1", "--worker-timeout", "1s"},
      "--worker-timeout: \"1s\" is not a time from 3s to 1h"},
     {{"sweep", "a", "--worker", "b:1", "--worker-wait", "unlimited"},
-     "--worker-wait: \"unlimited\" is not a time from 0s to "},
+     "--worker-wait: \"unlimited\" is not a time from 0s to 1000h"},
     {{"sweep", "a", "--worker-wait", "1s"},
      "--worker-wait: is of no use without --worker"},
     {{"sweep", "a", "--insecure"}, "--insecure: is of no use without --worker"},
     {{"sweep", "a", "--ca", "b"}, "--ca: is of no use without --worker"},
     {{"worker", "--listen", "4001"},
-     "--listen: \"4001\" is not HOST:PORT with a port from 0 to 65535"},
+     "--listen: \"4001\" is not HOST:PORT with a port from 0 to 65535, such as "
+     "127.0.0.1:4001 or [::1]:4001"},
     {{"worker", "--jobs", "0"},
      "--jobs: \"0\" is not an integer from 1 to 256"},
     {{"worker", "a"}, "The following argument was not expected: a"},
-    {{"worker", "--listen", "0.0.0.0:4001"},
-     "--listen: 0.0.0.0:4001 is not on this machine only"},
-    {{"worker", "--key", "k"}, "--certificate: is required with certificates"},
     {{"run", "a", "b"}, "The following argument was not expected: b"},
     {{"run", "a", "--fast"}, "The following argument was not expected: --fast"},
     {{"run", "a", "--seed", "-1"},
@@ -184,6 +184,15 @@ TEST_F(command, refuses_bad_usage) {
     EXPECT_EQ(out.str(), "");
     EXPECT_EQ(played, strings{});
   }
+}
+
+TEST_F(command, does_not_let_strangers_in) {
+  EXPECT_EQ(run({"worker", "--listen", "0.0.0.0:4001"}), 2);
+  EXPECT_TRUE(
+    err.str().starts_with("--listen: 0.0.0.0:4001 is not on this machine only"))
+    << err.str();
+  EXPECT_EQ(run({"worker", "--key", "k"}), 2);
+  EXPECT_EQ(err.str(), "--certificate: is required with certificates\n");
 }
 
 TEST_F(command, leaves_ctl_to_its_own_part) {

@@ -307,6 +307,15 @@ TEST(farm_watch, tells_what_changes_and_nothing_twice) {
   EXPECT_EQ(w.hopeless(), std::nullopt) << "this machine plays";
 }
 
+TEST(farm_watch, tells_of_a_worker_that_was_there_between_two_looks) {
+  using enum worker_presence;
+  farm_watch w{true, 60s};
+  EXPECT_EQ(w.look({seen(expected)}, 0s), texts{});
+  EXPECT_EQ(w.look({seen(away, "it is gone")}, 1s),
+            texts{"worker w:1 is lost (it is gone); what it had is played "
+                  "again"});
+}
+
 TEST(farm_watch, mentions_late_workers_once) {
   using enum worker_presence;
   farm_watch w{true, 60s};

@@ -54,7 +54,6 @@ public:
     if (bad_cell == cell)
       throw std::runtime_error{"no such job"};
     cell_job out;
-    out.build = test_build;
     out.text = "cell " + std::to_string(cell);
     if (!trace.empty())
       out.traces = {{"t.csv", detail::fnv1a(trace), trace.size()}};

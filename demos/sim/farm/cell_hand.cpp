@@ -143,6 +143,7 @@ void cell_hand::fill() {
     try {
       cell c;
       c.job = source_.job_of(*which);
+      c.job.build = config_.build;
       c.job.id = config_.sweep + "-" + std::to_string(*which);
       if (auto why = oversize_of(c.job); !why.empty())
         throw std::runtime_error{why};
@@ -186,6 +187,8 @@ void cell_hand::heard(std::size_t which, const job_state& x) {
     case job_stage::refused:
       give_up(which, false);
       return source_.fail(std::make_exception_ptr(std::runtime_error{x.text}));
+    case job_stage::other_build:
+      return lose(worker_presence::refused, "it is another build now");
     default:
       return lose(worker_presence::away, "it was started anew");
   }

@@ -39,7 +39,8 @@ void farm_watch::look_at(const worker_view& x, known& k, duration now,
       k.mentioned = true;
       break;
     case worker_presence::away:
-      if (before == worker_presence::there)
+      // Perhaps it was there between two looks.
+      if (before != worker_presence::away)
         say(fmt::format("worker {} is lost ({}); what it had is played again",
                         x.name, reason_of(x)));
       break;

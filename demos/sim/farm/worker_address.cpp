@@ -47,7 +47,7 @@ std::optional<worker_address> read_worker_address(std::string_view text) {
   }
   worker_address out;
   auto port = text.substr(colon + 1);
-  if (!is_host(host)
+  if (!is_host(host) || port.find_first_not_of("0123456789") != port.npos
       || detail::read_number(port, out.port) != detail::read_result::good)
     return std::nullopt;
   out.host = host;

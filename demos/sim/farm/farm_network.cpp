@@ -27,6 +27,7 @@ public:
     add_farm_types(*this);
     // They have little to do: runs have threads of their own.
     portable::set_threads(*this, 2);
+    portable::share_work(*this);
   }
 };
 

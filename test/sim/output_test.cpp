@@ -161,6 +161,16 @@ TEST(progress_line, tells_the_arm_the_share_and_the_rest) {
             "naive (2/3, seed 7)  [####################]  100 %");
 }
 
+TEST(progress_line, tells_how_many_workers_there_are) {
+  auto step = naive;
+  step.workers = 0;
+  EXPECT_EQ(progress_line(step, 0, 0s),
+            "naive (2/3, seed 7, 0 workers)  [....................]  0 %");
+  step.workers = 1;
+  EXPECT_EQ(progress_line(step, 0, 0s),
+            "naive (2/3, seed 7, 1 worker)  [....................]  0 %");
+}
+
 TEST(progress_line, does_not_guess_too_early_and_knows_minutes) {
   EXPECT_EQ(progress_line(naive, 0.009, 10s),
             "naive (2/3, seed 7)  [....................]  0 %");

@@ -18,11 +18,14 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <ostream>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -68,6 +71,8 @@ constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml
 
 Exit status: 0 all files are fine, 2 one is not.)";
+
+constexpr auto ctl_name = "ctl";
 
 // Numbers and times are read by ourselves: CLI11 takes -1 for a large number
 // and 010 for 8.
@@ -186,15 +191,107 @@ void read_numbers(const number_texts& texts, run_arguments& args) {
     args.seed = number_in<std::uint64_t>("--seed", texts.seed, 0, most);
 }
 
+using action = std::function<status(std::ostream&, std::ostream&,
+                                    const command_parts&)>;
+
+// One that was added to the command line. Once that was parsed, it reads its
+// options and says what to do.
+struct subcommand {
+  std::string name;
+  std::function<action()> read;
+};
+
+subcommand run_in(CLI::App& app) {
+  auto args = std::make_shared<run_arguments>();
+  auto texts = std::make_shared<number_texts>();
+  add_run(app, *args, *texts);
+  return {"run", [args, texts] {
+            read_numbers(*texts, *args);
+            check_outputs(args->file, {{"--json", args->json},
+                                       {"--csv", args->csv},
+                                       {"--html", args->html},
+                                       {"--log", args->log},
+                                       {"--trace", args->trace},
+                                       {"--spans", args->spans}});
+            return std::bind_front(run_command, *args);
+          }};
+}
+
+subcommand check_in(CLI::App& app) {
+  auto files = std::make_shared<std::vector<std::string>>();
+  add_check(app, *files);
+  return {"check", [files] { return std::bind_front(check_command, *files); }};
+}
+
+subcommand sweep_in(CLI::App& app) {
+  auto texts = std::make_shared<sweep_texts>();
+  add_sweep(app, *texts);
+  return {"sweep", [texts] {
+            auto args = sweep_arguments_of(*texts);
+            check_outputs(args.file, {{"--json", args.json},
+                                      {"--csv", args.csv},
+                                      {"--html", args.html},
+                                      {"--state", args.state}});
+            return std::bind_front(sweep_command, args);
+          }};
+}
+
+subcommand worker_in(CLI::App& app) {
+  auto texts = std::make_shared<worker_texts>();
+  add_worker(app, *texts);
+  return {"worker", [texts] {
+            return std::bind_front(worker_command, worker_arguments_of(*texts));
+          }};
+}
+
+subcommand explore_in(CLI::App& app) {
+  auto texts = std::make_shared<explore_texts>();
+  add_explore(app, *texts);
+  return {"explore", [texts] {
+            auto args = explore_arguments_of(*texts);
+            check_outputs(args.file,
+                          {{"--json", args.json}, {"--out", args.directory}});
+            return std::bind_front(explore_command, args);
+          }};
+}
+
+subcommand tune_in(CLI::App& app) {
+  auto texts = std::make_shared<tune_texts>();
+  add_tune(app, *texts);
+  return {"tune", [texts] {
+            auto args = tune_arguments_of(*texts);
+            check_outputs(args.file, {{"--json", args.outputs.json},
+                                      {"--csv", args.outputs.csv},
+                                      {"--state", args.state}});
+            return std::bind_front(tune_command, args);
+          }};
+}
+
+subcommand import_in(CLI::App& app) {
+  auto texts = std::make_shared<import_texts>();
+  add_import(app, *texts);
+  return {"import", [texts] {
+            auto args = import_arguments_of(*texts);
+            for (const auto& file : args.files)
+              check_outputs(file, {{"--out", args.out}});
+            return std::bind_front(import_command, args);
+          }};
+}
+
 // CLI11 would only say that one is required.
-void check_subcommand(int argc, const char* const* argv) {
-  static constexpr std::string_view known[] = {
-    "run", "check", "sweep", "worker", "explore", "tune", "import", "ctl"};
+void check_subcommand(int argc, const char* const* argv,
+                      const std::vector<subcommand>& all) {
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
-  if (!first.starts_with('-')
-      && std::ranges::find(known, first) == std::end(known))
-    throw CLI::ValidationError{
-      "caisson", detail::not_one_of(detail::quoted(first), known)};
+  if (first.starts_with('-') || first == ctl_name
+      || std::ranges::find(all, first, &subcommand::name) != all.end())
+    return;
+  std::vector<std::string_view> known;
+  known.reserve(all.size() + 1);
+  for (const auto& x : all)
+    known.push_back(x.name);
+  known.push_back(ctl_name);
+  throw CLI::ValidationError{"caisson",
+                             detail::not_one_of(detail::quoted(first), known)};
 }
 
 status parse_and_do(int argc, const char* const* argv, std::ostream& out,
@@ -203,77 +300,22 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   app.footer(main_footer);
   app.set_version_flag("--version", "caisson " + parts.version);
   app.require_subcommand(1);
-  run_arguments args;
-  std::vector<std::string> files;
-  number_texts texts;
-  sweep_texts sweep;
-  sweep_arguments to_sweep;
-  worker_texts worker;
-  worker_arguments to_work;
-  explore_texts explore;
-  explore_arguments to_explore;
-  tune_texts tune;
-  tune_arguments to_tune;
-  import_texts import_options;
-  import_arguments to_import;
-  add_run(app, args, texts);
-  add_check(app, files);
-  add_sweep(app, sweep);
-  add_worker(app, worker);
-  add_explore(app, explore);
-  add_tune(app, tune);
-  add_import(app, import_options);
-  app.add_subcommand("ctl", "Look at the gates of a running program, and "
-                            "control them");
+  const std::vector<subcommand> all{
+    run_in(app),     check_in(app), sweep_in(app), worker_in(app),
+    explore_in(app), tune_in(app),  import_in(app)};
+  app.add_subcommand(ctl_name, "Look at the gates of a running program, and "
+                               "control them");
+  action chosen;
   try {
-    check_subcommand(argc, argv);
+    check_subcommand(argc, argv, all);
     app.parse(argc, argv);
-    if (app.got_subcommand("run")) {
-      read_numbers(texts, args);
-      check_outputs(args.file, {{"--json", args.json},
-                                {"--csv", args.csv},
-                                {"--html", args.html},
-                                {"--log", args.log},
-                                {"--trace", args.trace},
-                                {"--spans", args.spans}});
-    } else if (app.got_subcommand("sweep")) {
-      to_sweep = sweep_arguments_of(sweep);
-      check_outputs(to_sweep.file, {{"--json", to_sweep.json},
-                                    {"--csv", to_sweep.csv},
-                                    {"--html", to_sweep.html},
-                                    {"--state", to_sweep.state}});
-    } else if (app.got_subcommand("worker")) {
-      to_work = worker_arguments_of(worker);
-    } else if (app.got_subcommand("explore")) {
-      to_explore = explore_arguments_of(explore);
-      check_outputs(explore.args.file, {{"--json", explore.args.json},
-                                        {"--out", explore.args.directory}});
-    } else if (app.got_subcommand("tune")) {
-      to_tune = tune_arguments_of(tune);
-      check_outputs(to_tune.file, {{"--json", to_tune.outputs.json},
-                                   {"--csv", to_tune.outputs.csv},
-                                   {"--state", to_tune.state}});
-    } else if (app.got_subcommand("import")) {
-      to_import = import_arguments_of(import_options);
-      for (const auto& file : to_import.files)
-        check_outputs(file, {{"--out", to_import.out}});
-    }
+    for (const auto& x : all)
+      if (app.got_subcommand(x.name))
+        chosen = x.read();
   } catch (const CLI::ParseError& e) {
     return app.exit(e, out, err) == 0 ? status::good : status::bad_input;
   }
-  if (app.got_subcommand("check"))
-    return check_command(files, out, err, parts);
-  if (app.got_subcommand("sweep"))
-    return sweep_command(to_sweep, out, err, parts);
-  if (app.got_subcommand("worker"))
-    return worker_command(to_work, out, err, parts);
-  if (app.got_subcommand("explore"))
-    return explore_command(to_explore, out, err, parts);
-  if (app.got_subcommand("tune"))
-    return tune_command(to_tune, out, err, parts);
-  if (app.got_subcommand("import"))
-    return import_command(to_import, out, err, parts);
-  return run_command(args, out, err, parts);
+  return chosen(out, err, parts);
 }
 
 status guarded(int argc, const char* const* argv, std::ostream& out,
@@ -296,7 +338,7 @@ status guarded(int argc, const char* const* argv, std::ostream& out,
 
 // It has options of its own.
 bool is_ctl(int argc, const char* const* argv) {
-  return argc > 1 && std::string_view{argv[1]} == "ctl";
+  return argc > 1 && argv[1] == std::string_view{ctl_name};
 }
 
 status ctl(int argc, const char* const* argv, std::ostream& out,

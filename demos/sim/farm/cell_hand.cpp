@@ -51,9 +51,9 @@ caf::message_handler cell_hand::control() {
 
 // -- asking -------------------------------------------------------------------
 
-void cell_hand::ask(request r, caf::message content) {
+void cell_hand::ask(const request& r, caf::message content) {
   auto key = next_key_++;
-  asked_.emplace(key, std::move(r));
+  asked_.emplace(key, r);
   forward(gate_, key, std::move(content), false);
 }
 

@@ -69,7 +69,7 @@ private:
   struct farewell {};
   using request = std::variant<greeting, talk, upload, farewell>;
 
-  void ask(request r, caf::message content);
+  void ask(const request& r, caf::message content);
   void greet();
   void greeted(const farm_welcome& x);
   void fill();

@@ -3,6 +3,7 @@
 #include <sim/report/expectations.hpp>
 #include <sim/report/numbers.hpp>
 #include <sim/report/warnings.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -40,6 +41,13 @@ std::string summary(const scenario& s) {
     counted(most(&arm_config::faults), "fault"), short_seconds(length));
 }
 
+std::vector<std::string> warnings_of(const arm_config& arm) {
+  auto out = recovery_warnings(arm);
+  auto more = zone_warnings(arm);
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
 } // namespace
 
 scenario load_checked(const std::string& file, const command_parts& parts) {
@@ -71,7 +79,7 @@ status check_command(const std::vector<std::string>& files, std::ostream& out,
       auto name = detail::printable(file);
       out << name << ": ok: " << summary(world) << '\n';
       for (const auto& arm : world.arms)
-        for (const auto& text : recovery_warnings(arm))
+        for (const auto& text : warnings_of(arm))
           out << fmt::format("{}: warning: arm {}: {}\n", name,
                              detail::printable(arm.name),
                              detail::printable(text));

@@ -3,6 +3,7 @@
 #include <sim/explore/round_numbers.hpp>
 #include <sim/scenario/call_graph.hpp>
 #include <sim/scenario/replicas.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -66,6 +67,7 @@ void check_targets(const arm_config& arm, const fault_bounds& b) {
     known.push_back(load.name);
   for (const auto& s : arm.services)
     known.push_back(s.name);
+  known.insert(known.end(), arm.zones.names.begin(), arm.zones.names.end());
   for (const auto& text : b.targets) {
     auto is_replica = std::ranges::any_of(arm.services, [&](const auto& s) {
       auto t = replica_target_in(text);
@@ -88,6 +90,29 @@ bool has_cache(const service_config& s) {
         x.calls, [](const call_config& c) { return c.cache_keys > 0; });
     });
   });
+}
+
+// Those in which there is a replica, with what is in them.
+std::vector<fault_menu::service_choice> zones_of(const arm_config& arm,
+                                                 const target_filter& only) {
+  std::vector<fault_menu::service_choice> out;
+  for (const auto& name : arm.zones.names)
+    out.push_back({.names = {name}, .workers = 0, .is_zone = true});
+  zone_map zones{arm};
+  for (std::size_t i = 0; i < arm.services.size(); ++i) {
+    const auto& s = arm.services[i];
+    for (std::uint32_t k = 0; k < s.replicas; ++k)
+      if (auto zone = zones.of_replica(i, k); zone != zone_map::nowhere) {
+        auto& x = out[zone];
+        x.names.push_back(replica_name(s, k));
+        x.workers = std::max(x.workers, s.workers);
+        x.has_cache = x.has_cache || has_cache(s);
+      }
+  }
+  std::erase_if(out, [&](const auto& x) {
+    return x.names.size() == 1 || !only.has(x.names.front());
+  });
+  return out;
 }
 
 // Each pair of a caller and a service once, in the order of the calls.
@@ -161,6 +186,8 @@ fault_menu::fault_menu(const arm_config& arm, const fault_bounds& b)
   for (const auto& s : arm.services)
     if (auto names = only.names(s); !names.empty())
       services.push_back({std::move(names), s.workers, has_cache(s)});
+  for (auto& zone : zones_of(arm, only))
+    services.push_back(std::move(zone));
   messages = messages_of(arm, only);
   for (auto kind :
        {fault_kind::slow, fault_kind::errors, fault_kind::stall,

@@ -15,7 +15,7 @@ namespace caisson::sim {
 struct fault_bounds {
   /// All if empty.
   std::vector<fault_kind> kinds = {};
-  /// Names of loads, services and replicas; all if empty. Faults of messages
+  /// Names of loads, services, replicas and zones; all if empty. Faults of messages
   /// need one of them on either side.
   std::vector<std::string> targets = {};
   /// How many faults a run has, at most: 1 to 20.
@@ -38,12 +38,14 @@ struct fault_menu {
   /// Throws `config_error` if nothing is left: an unknown target, or no time.
   fault_menu(const arm_config& arm, const fault_bounds& bounds);
 
-  /// A service that can be hit.
+  /// A service or a zone that can be hit.
   struct service_choice {
     /// As a whole first, if that is allowed, then single replicas.
     std::vector<std::string> names;
+    /// In a zone: the most of any service there.
     std::uint32_t workers = 1;
     bool has_cache = false;
+    bool is_zone = false;
   };
   /// Messages that can be hit.
   struct message_choice {
@@ -68,7 +70,7 @@ struct fault_menu {
   /// How large a fault can be, ascending in severity; empty if its kind has no
   /// size.
   [[nodiscard]] std::vector<fault_config> sizes(const fault_config& f) const;
-  /// Indexes of the services that such a fault can hit.
+  /// Indexes of the services and zones that such a fault can hit.
   [[nodiscard]] std::vector<std::size_t> services_for(fault_kind kind) const;
   /// The choice that `f` hits; null if it hits messages or something else.
   [[nodiscard]] const service_choice* service_of(const fault_config& f) const;

@@ -37,7 +37,9 @@ void survival_prober::add_questions(std::size_t arm) {
       }
   };
   for (const auto& s : menu.services)
-    for (std::size_t i = 0; i < std::min<std::size_t>(s.names.size(), 2); ++i) {
+    // The replicas in a zone have places of their own.
+    for (std::size_t i = 0;
+         i < std::min<std::size_t>(s.names.size(), s.is_zone ? 1 : 2); ++i) {
       fault_config f;
       f.target = s.names[i];
       each_kind(false, f);

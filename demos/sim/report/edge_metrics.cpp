@@ -26,6 +26,19 @@ constexpr edge_metric edge_metrics[] = {
   {"repeated", &edge_summary::repeated},
 };
 
+struct zone_metric {
+  std::string_view name;
+  double (*value)(const edge_summary& e);
+};
+
+constexpr zone_metric zone_metrics[] = {
+  {"crossed", [](auto& e) { return real(e.crossed); }},
+  {"crossed_share",
+   [](auto& e) {
+     return e.calls == 0 ? 0.0 : real(e.crossed) / real(e.calls);
+   }},
+};
+
 struct connection_metric {
   std::string_view name;
   double (*value)(const connection_summary& c);
@@ -52,12 +65,15 @@ constexpr connection_metric connection_metrics[] = {
 };
 
 static_assert(has_names(edge_metrics, edge_metric_names));
+static_assert(has_names(zone_metrics, zone_metric_names));
 static_assert(has_names(connection_metrics, connection_metric_names));
 
 // What there is to know of the edge.
 std::vector<std::string_view> edge_numbers(const edge_summary& edge) {
   std::vector<std::string_view> out{edge_metric_names.begin(),
                                     edge_metric_names.end()};
+  if (edge.zoned)
+    out.insert(out.end(), zone_metric_names.begin(), zone_metric_names.end());
   if (edge.connections)
     out.insert(out.end(), connection_metric_names.begin(),
                connection_metric_names.end());
@@ -103,16 +119,20 @@ double edge_metric_of(const arm_result& r, std::string_view name,
     std::vector<std::string_view> known;
     for (const auto& x : r.edges)
       known.emplace_back(x.name);
-    throw_no_such("edge with a network or connections", edge, known);
+    throw_no_such("edge with a network, zones or connections", edge, known);
   }
   if (auto m = row_named(connection_metrics, metric))
     return connection_metric_of(r, *found, *m, span);
+  auto of_zones = row_named(zone_metrics, metric);
   auto m = row_named(edge_metrics, metric);
-  if (!m)
+  if (of_zones && !found->zoned)
+    throw std::invalid_argument{
+      fmt::format("edge {} is not between zones", detail::quoted(found->name))};
+  if (!of_zones && !m)
     throw_no_such("number of an edge", metric, edge_numbers(*found));
   if (!span.whole)
     only_as_a_whole(fmt::format("edge.{}", name));
-  return real((*found).*m->value);
+  return of_zones ? of_zones->value(*found) : real((*found).*m->value);
 }
 
 } // namespace caisson::sim

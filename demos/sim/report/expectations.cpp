@@ -110,7 +110,7 @@ problems expectation_problems(const arm_config& arm) {
   }
   for (const auto& route : world_plan{arm}.routes)
     if (route.told()) {
-      blank.edges.push_back({.name = route.name});
+      blank.edges.push_back({.name = route.name, .zoned = route.zoned});
       if (route.edge.connections.limited())
         blank.edges.back().connections.emplace();
     }

@@ -66,6 +66,20 @@ json edges_hit_by(const fault_config& f, const world_plan& plan) {
   return out;
 }
 
+// The services with replicas in the zone that it hits, and whether these are all
+// that they have; null if it hits no zone.
+json services_hit_by(const fault_config& f, const world_plan& plan) {
+  if (hits_messages(f.kind) || !is_zone(plan.arm, f.target))
+    return nullptr;
+  auto out = json::object();
+  for (std::size_t i = 0; i < plan.arm.services.size(); ++i) {
+    auto names = plan.zones.names_of(plan.arm, i);
+    if (std::ranges::find(names, f.target) != names.end())
+      out[plan.arm.services[i].name] = names.size() == 1;
+  }
+  return out;
+}
+
 json faults_of(const world_plan& plan, std::uint64_t seed) {
   const auto& arm = plan.arm;
   auto out = json::array();
@@ -73,10 +87,15 @@ json faults_of(const world_plan& plan, std::uint64_t seed) {
     const auto& f = arm.faults[i];
     json fault{{"kind", fault_name(f.kind)},
                {"target", replica_target_in(f.target).service}};
+    auto hit = services_hit_by(f, plan);
+    if (!hit.is_null())
+      fault["services"] = hit;
     for (const auto& x : all_fault_times(arm, i, seed)) {
       fault["at"] = to_seconds(x.at);
       fault["lasts"] = f.kind == fault_kind::flush ? 0.0 : to_seconds(x.lasts);
-      fault["text"] = fault_text(f);
+      fault["text"] = hit.is_null()
+                        ? fault_text(f)
+                        : fmt::format("{} (zone {})", fault_text(f), f.target);
       if (x.replica > 0) {
         fault["replica"] = x.replica;
         fault["text"] = fmt::format("{} (#{})", fault_text(f), x.replica);

@@ -68,6 +68,8 @@ json to_json(const service_summary& s) {
     {"queue_max", s.queue_max},
     {"little_error", number(s.little_error)},
   };
+  if (!s.zone.empty())
+    out["zone"] = s.zone;
   for (const auto& x : s.replicas)
     out["replicas"].push_back(to_json(x));
   return out;
@@ -99,6 +101,8 @@ json to_json(const edge_summary& e) {
            {"lost_calls", e.lost_calls},
            {"lost_answers", e.lost_answers},
            {"repeated", e.repeated}};
+  if (e.zoned)
+    out["crossed"] = e.crossed;
   if (e.connections)
     out["connections"] = to_json(*e.connections);
   return out;

@@ -154,6 +154,27 @@ void write_connections(std::ostream& out, const std::vector<arm_result>& arms) {
     out << line << '\n';
 }
 
+// How many of the calls between services in zones went to another one.
+void write_zones(std::ostream& out, const std::vector<arm_result>& arms) {
+  text_table table{{{"calls to other zones", align::left},
+                    {"edge", align::left},
+                    {"calls"},
+                    {"crossed"},
+                    {"share"}}};
+  auto any = false;
+  for (const auto& r : arms)
+    for (const auto& e : r.edges)
+      if (e.zoned && e.calls > 0) {
+        any = true;
+        table.row({r.name, e.name, grouped(e.calls), grouped(e.crossed),
+                   percent(e.crossed, e.calls)});
+      }
+  if (!any)
+    return;
+  out << '\n';
+  table.write(out);
+}
+
 // Each warning once, with the arms and the number of runs that have it.
 void write_warnings(std::ostream& out, const report& r) {
   std::vector<std::pair<std::string, std::uint64_t>> lines;
@@ -334,6 +355,7 @@ void write_text(std::ostream& out, const report& r, bool ascii) {
     write_timeline(out, r, ascii);
     if (!r.runs.empty())
       write_connections(out, r.runs.front().arms);
+    write_zones(out, r.runs.front().arms);
   }
   write_titles(out, r);
   write_warnings(out, r);

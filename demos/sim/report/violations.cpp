@@ -121,6 +121,7 @@ void check_edge(const edge_summary& e, bool whole,
                 std::vector<violation>& out) {
   count_check check{fmt::format("edge {}", e.name), out};
   check.at_most("repeated", e.repeated, "lost_answers", e.lost_answers);
+  check.at_most("crossed", e.crossed, "calls", e.calls);
   if (whole)
     check.at_most("lost_calls", e.lost_calls, "calls + repeated",
                   e.calls + e.repeated);

@@ -7,6 +7,7 @@
 #include <sim/scenario/parse_helpers.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/scenario/size_limits.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -66,7 +67,14 @@ struct directory {
       callers.add(load.name);
     for (const auto& [name, entry] : arm.stacks)
       stacks.add(name);
-    sides = callers;
+    members = callers;
+    hit = services;
+    zones = !arm.zones.names.empty();
+    for (const auto& zone : arm.zones.names) {
+      members.add(zone);
+      hit.add(zone);
+    }
+    sides = members;
     for (const auto& g : arm.groups)
       sides.add(g.name);
   }
@@ -77,9 +85,13 @@ struct directory {
   name_list callers;
   name_list targets;
   name_list stacks;
-  // What can be a side of a fault of messages: callers are all loads and
-  // services.
+  bool zones = false;
+  // What can be in a group: callers, which are all loads and services, and
+  // zones.
+  name_list members;
+  // What can be a side of a fault of messages, and the target of another one.
   name_list sides;
+  name_list hit;
   // The named operations of each service that has some.
   std::map<std::string, std::vector<std::string>, std::less<>> named;
 };
@@ -137,7 +149,8 @@ public:
 
   void members(const group_config& group, const setting_path& path) {
     for (std::size_t i = 0; i < group.members.size(); ++i)
-      target("load or service", group.members[i], names_.callers, path / i);
+      target(told("load or service", "load, service or zone"), group.members[i],
+             names_.members, path / i);
     if (names_.callers.contains(group.name))
       out_.push_back({problem_kind::relation, path,
                       fmt::format("{} is the name of a load or service already",
@@ -146,11 +159,13 @@ public:
 
   void fault(const fault_config& f, const setting_path& path) {
     if (!hits_messages(f.kind))
-      return target("service", f.target, names_.services, path / "target");
+      return target(told("service", "service or zone"), f.target, names_.hit,
+                    path / "target");
     auto each = [&](const auto& used, const setting_path& key) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i] != "*")
-          target("group, load or service", used[i], names_.sides, key / i);
+          target(told("group, load or service", "group, zone, load or service"),
+                 used[i], names_.sides, key / i);
     };
     each(f.from, path / "from");
     each(f.to, path / "to");
@@ -169,6 +184,12 @@ public:
   }
 
 private:
+  // Zones are told of where there are some.
+  [[nodiscard]] std::string_view told(std::string_view without,
+                                      std::string_view with) const {
+    return names_.zones ? with : without;
+  }
+
   const directory& names_;
   problems& out_;
 };
@@ -294,6 +315,18 @@ void check_connections(const arm_config& arm,
 
 // -- faults of messages -------------------------------------------------------
 
+// The zones of each load and service.
+std::map<std::string_view, std::vector<std::string_view>>
+zones_by_name(const arm_config& arm) {
+  std::map<std::string_view, std::vector<std::string_view>> out;
+  zone_map zones{arm};
+  for (std::size_t i = 0; i < arm.services.size(); ++i)
+    out.emplace(arm.services[i].name, zones.names_of(arm, i));
+  for (std::size_t i = 0; i < arm.loads.size(); ++i)
+    out.emplace(arm.loads[i].name, std::vector{zones.name(zones.of_load(i))});
+  return out;
+}
+
 // Reports those that hit no call. Unknown names are reported elsewhere.
 void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
                  const directory& names, problems& out) {
@@ -302,6 +335,7 @@ void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
       return x == "*" || names.sides.contains(replica_target_in(x).service);
     });
   };
+  auto zones = zones_by_name(arm);
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
     const auto& f = arm.faults[i];
     if (!hits_messages(f.kind) || !known(f.from) || !known(f.to))
@@ -310,8 +344,12 @@ void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
     group_members to{f.to, arm};
     auto crosses = [&](const call_site& c) {
       auto service = c.to.substr(0, c.to.find('.'));
-      return (from.touches(c.caller) && to.touches(service))
-             || (to.touches(c.caller) && from.touches(service));
+      auto touches = [&](const group_members& side, std::string_view name) {
+        auto found = zones.find(name);
+        return found != zones.end() && side.touches(name, found->second);
+      };
+      return (touches(from, c.caller) && touches(to, service))
+             || (touches(to, c.caller) && touches(from, service));
     };
     if (std::ranges::none_of(calls, crosses))
       out.push_back(
@@ -369,6 +407,7 @@ void check(const arm_config& arm, const setting_path&, problems& out) {
   check_edges(arm, calls, names, out);
   check_connections(arm, calls, out);
   check_sides(arm, calls, names, out);
+  check_zones(arm, out);
   check_call_graph(arm, calls, out);
   check_size(arm, calls, out);
 }

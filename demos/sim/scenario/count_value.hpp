@@ -28,6 +28,9 @@ private:
   range<std::uint32_t> range_;
 };
 
+/// What "unlimited" is in a scenario.
+inline constexpr std::uint32_t no_limit = count_value::unlimited;
+
 /// A count from `Lo` to `Hi`, or "unlimited", as a type of its own, for fields
 /// that may have no value.
 template <std::uint32_t Lo, std::uint32_t Hi>

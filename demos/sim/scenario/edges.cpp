@@ -64,6 +64,11 @@ void describe(field_visitor& v, edge_rule& c) {
        c.idempotent);
   v.on({"balancer", "how the caller chooses one of a service's replicas"},
        c.balancer);
+  v.on({"zone_routing", "to which zones the calls go: any: to all; local: to "
+                        "the caller's, if there is a replica; proportional: "
+                        "to the caller's as far as its share of the replicas "
+                        "allows"},
+       c.routing);
   v.on({"jitter", "the mean of what is added to the latency, exponentially"},
        c.jitter, range<duration>{duration::zero(), longest_time});
   v.on({"loss", "share of the messages that are lost"}, c.loss,
@@ -155,6 +160,8 @@ edge_config edge_between(const arm_config& arm, std::string_view from,
       out.idempotent = *rule.idempotent;
     if (rule.balancer)
       out.balancer = *rule.balancer;
+    if (rule.routing)
+      out.routing = *rule.routing;
     add_network(rule, out.network);
     add_connections(rule, out.connections);
   }
@@ -166,8 +173,8 @@ edge_config edge_between(const arm_config& arm, std::string_view from,
 
 bool share_a_route(const edge_config& a, const edge_config& b) {
   return a.stack == b.stack && a.latency == b.latency
-         && a.balancer == b.balancer && a.network == b.network
-         && a.connections == b.connections;
+         && a.balancer == b.balancer && a.routing == b.routing
+         && a.network == b.network && a.connections == b.connections;
 }
 
 } // namespace caisson::sim

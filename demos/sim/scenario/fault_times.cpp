@@ -1,6 +1,7 @@
 #include <sim/scenario/fault_times.hpp>
 
 #include <sim/scenario/replicas.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <algorithm>
 
@@ -37,6 +38,9 @@ std::vector<fault_time> fault_times(const arm_config& arm, std::size_t index,
   const auto& f = arm.faults[index];
   if (!f.mtbf)
     return {{f.at, f.lasts}};
+  // Replicas in a zone are hit together.
+  if (is_zone(arm, f.target))
+    replica = 0;
   std::vector<fault_time> out;
   keyed_random random{key.with("fault").with(index).with(replica)};
   auto at = duration_sum(f.at, draw(random, *f.mtbf));

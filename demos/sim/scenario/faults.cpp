@@ -16,8 +16,8 @@ namespace {
 
 // What a fault of messages has in place of a target.
 void describe_messages(field_visitor& v, fault_config& c) {
-  constexpr std::string_view names = "names of groups, loads, services and "
-                                     "replicas, or \"*\" for all";
+  constexpr std::string_view names = "names of groups, zones, loads, services "
+                                     "and replicas, or \"*\" for all";
   names_value from{c.from};
   v.on({.key = "from",
         .help = "one side of the messages",
@@ -56,8 +56,9 @@ void describe(field_visitor& v, fault_config& c) {
             .required = true},
            c.kind);
   v.on({.key = "target",
-        .help = "the service, or with its number one of its replicas",
-        .allowed = "the name of a service, or service#1, service#2, ...",
+        .help = "the service, with its number one of its replicas, or a zone",
+        .allowed = "the name of a service or a zone, or service#1, "
+                   "service#2, ...",
         .required = true,
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "flush"}}},

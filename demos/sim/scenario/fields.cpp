@@ -7,6 +7,7 @@
 #include <sim/scenario/loads.hpp>
 #include <sim/scenario/services.hpp>
 #include <sim/scenario/stacks.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <fmt/format.h>
 
@@ -37,8 +38,10 @@ void describe(field_visitor& v, arm_config& c) {
         .required = true,
         .nonempty = true},
        services);
+  v.on({"zones", "where services and loads are"}, c.zones);
   groups_value groups{c.groups};
-  v.on({"group", "names for several loads, services and replicas"}, groups);
+  v.on({"group", "names for several loads, services, replicas and zones"},
+       groups);
   v.on({"edge", "what lies between callers and services"}, c.edges);
   tables_by_name loads{c.loads};
   v.on({.key = "load",
@@ -135,6 +138,11 @@ void describe(field_visitor& v, service_config& c) {
     {"replicas", "how many of it there are, each with its own workers, queue, "
                  "caches and policies"},
     c.replicas, {1, 1000});
+  names_value zones{c.zones};
+  v.on({.key = "zones",
+        .help = "in which zones the replicas are, in turn",
+        .allowed = "the name of a zone, a list of them, or \"*\" for all"},
+       zones);
   count_value workers{c.workers, {1, most}};
   v.on({"workers", "how many requests each replica works on at once"}, workers);
   v.on({.key = "autoscale",

@@ -64,6 +64,11 @@ struct enum_names<sim::balancing> {
 };
 
 template <>
+struct enum_names<sim::zone_routing> {
+  static constexpr std::string_view value[] = {"any", "local", "proportional"};
+};
+
+template <>
 struct enum_names<sim::after_giving_up> {
   static constexpr std::string_view value[] = {"close", "keep"};
 };

@@ -54,17 +54,21 @@ void group_members::add(std::string_view name) {
   names_.push_back(name);
 }
 
-bool group_members::touches(std::string_view name) const {
-  if (contains(name, 0))
+bool group_members::touches(std::string_view name,
+                            const std::vector<std::string_view>& zones) const {
+  if (contains(name, 0, {}) || std::ranges::any_of(zones, [&](auto zone) {
+        return contains(name, 0, zone);
+      }))
     return true;
   auto prefix = fmt::format("{}#", name);
   auto next = std::ranges::lower_bound(names_, std::string_view{prefix});
   return next != names_.end() && next->starts_with(prefix);
 }
 
-bool group_members::contains(std::string_view name,
-                             std::uint32_t number) const {
-  if (all_ || std::ranges::binary_search(names_, name))
+bool group_members::contains(std::string_view name, std::uint32_t number,
+                             std::string_view zone) const {
+  if (all_ || std::ranges::binary_search(names_, name)
+      || (!zone.empty() && std::ranges::binary_search(names_, zone)))
     return true;
   return number > 0
          && std::ranges::binary_search(

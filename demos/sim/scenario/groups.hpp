@@ -29,18 +29,22 @@ private:
   std::vector<group_config>& x_;
 };
 
-/// Whether a list of names and groups has this load, service or replica.
+/// Whether a list of names and groups has this load, service or replica, by its own name
+/// or by that of its zone.
 class group_members {
 public:
   /// `names`: as `fault_config::from`.
   group_members(const std::vector<std::string>& names, const arm_config& arm);
 
-  /// `number`: of the replica, from 1 on; 0 for a load.
-  [[nodiscard]] bool contains(std::string_view name,
-                              std::uint32_t number) const;
+  /// `number`: of the replica, from 1 on; 0 for a load. `zone`: where it is;
+  /// empty if that is no zone.
+  [[nodiscard]] bool contains(std::string_view name, std::uint32_t number,
+                              std::string_view zone) const;
 
-  /// Whether it has this load or service, or any replica of it.
-  [[nodiscard]] bool touches(std::string_view name) const;
+  /// Whether it has this load or service, or any replica of it; `zones`: where
+  /// these are.
+  [[nodiscard]] bool touches(std::string_view name,
+                             const std::vector<std::string_view>& zones) const;
 
 private:
   void add(std::string_view name);

@@ -229,6 +229,10 @@ void check_profile(const load_config& c, const setting_path& path,
 
 void describe(field_visitor& v, load_config& c) {
   describe_targets(v, c);
+  v.on({.key = "zone",
+        .help = "where the clients are; outside of all zones if empty",
+        .allowed = "the name of a zone"},
+       c.zone);
   v.choice({"kind", "constant: one request every 1/rate seconds; poisson: "
                     "exponential gaps; closed: users that wait for their "
                     "answer, then think"},

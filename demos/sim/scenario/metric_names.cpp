@@ -16,6 +16,7 @@ std::vector<std::string> metric_names() {
   add("operation.*.", latency_metric_names);
   add("service.*.", service_metric_names);
   add("edge.*.", edge_metric_names);
+  add("edge.*.", zone_metric_names);
   add("edge.*.", connection_metric_names);
   out.emplace_back("gate.*.*");
   out.emplace_back("gate.*.*.*");

@@ -40,6 +40,10 @@ inline constexpr std::array<std::string_view, 20> service_metric_names{
 inline constexpr std::array<std::string_view, 4> edge_metric_names{
   "calls", "lost_calls", "lost_answers", "repeated"};
 
+/// The same, only of edges on which calls may cross zones.
+inline constexpr std::array<std::string_view, 2> zone_metric_names{
+  "crossed", "crossed_share"};
+
 /// The same, only of edges whose connections are limited.
 inline constexpr std::array<std::string_view, 10> connection_metric_names{
   "asked",  "waited", "refused", "expired",  "abandoned",

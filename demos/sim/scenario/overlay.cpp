@@ -139,7 +139,7 @@ merger merger_of(std::string_view key) {
     return merge_each<merge_service>;
   if (key == "load")
     return merge_each<merge_load>;
-  if (key == "stack" || key == "expect" || key == "group")
+  if (key == "stack" || key == "expect" || key == "group" || key == "zones")
     return merge_each<replace>;
   if (key == "edge" || key == "fault")
     return append;

@@ -3,10 +3,12 @@
 
 #include <sim/scenario/count_value.hpp>
 #include <sim/scenario/distribution.hpp>
+#include <sim/scenario/edge_config.hpp>
 #include <sim/scenario/sweep_config.hpp>
 #include <sim/scenario/trace.hpp>
 #include <sim/scenario/tune_config.hpp>
 #include <sim/scenario/verdict_kind.hpp>
+#include <sim/scenario/zone_config.hpp>
 
 #include <caisson/schedule_settings.hpp>
 #include <caisson/settings.hpp>
@@ -31,8 +33,6 @@ namespace caisson::sim {
 /// into one needs <caisson/stack_toml.hpp>, and with it CAF.
 using stack_map = std::map<std::string, std::shared_ptr<const stack_entry>,
                            std::less<>>;
-
-inline constexpr std::uint32_t no_limit = count_value::unlimited;
 
 // -- services -----------------------------------------------------------------
 
@@ -135,6 +135,8 @@ struct service_config {
   /// How many of it there are, each with its own workers, queue, caches and
   /// policies: 1 to 1000.
   std::uint32_t replicas = 1;
+  /// In which zones they are, in turn: names, or "*" for all zones.
+  std::vector<std::string> zones = {"*"};
   /// How many requests each replica works on at once: 1 to 1000000, or
   /// no_limit.
   std::uint32_t workers = 1;
@@ -167,106 +169,6 @@ struct service_config {
   std::vector<operation_config> operations;
 };
 
-// -- edges --------------------------------------------------------------------
-
-/// How a caller chooses one of a service's replicas.
-enum class balancing {
-  /// One after the other.
-  round_robin,
-  /// Any, with equal probability.
-  random,
-  /// Of two at random, the one with fewer calls of this caller under way.
-  power_of_two,
-  /// The one with the fewest calls of this caller under way.
-  least_pending,
-};
-
-/// The network between a caller and a service. What is said of messages holds
-/// for calls and for their answers, each for itself.
-struct network_config {
-  /// The mean of what is added to the latency of each message, exponentially.
-  duration jitter = duration::zero();
-  /// Share of the messages that are lost: 0 to 1.
-  double loss = 0;
-  /// Share of the calls whose answer was lost that arrive a second time: 0 to
-  /// 1.
-  double duplication = 0;
-  /// Bytes per second and direction, for each caller; 0: no limit.
-  double bandwidth = 0;
-  /// Bytes of a call, per item of a batch, and of its answer: 0 to 1000000000.
-  std::uint32_t call_size = 1000;
-  std::uint32_t answer_size = 1000;
-
-  friend bool operator==(const network_config&, const network_config&)
-    = default;
-};
-
-/// What becomes of the connection of a call that its caller has given up.
-enum class after_giving_up {
-  /// It is closed at once.
-  close,
-  /// It stays in use until the answer comes.
-  keep,
-};
-
-/// The connections of one caller to one replica of a service.
-struct connection_config {
-  /// How many at most: 1 to 1000000; or no_limit, which makes the rest without
-  /// effect.
-  std::uint32_t most = no_limit;
-  /// How many calls may wait for one: 0 to 1000000000, or no_limit.
-  std::uint32_t pending = no_limit;
-  /// How long a call waits for one at most.
-  duration wait = unlimited;
-  /// How long it takes to open one.
-  distribution connect;
-  /// How long one is kept open that is not in use.
-  duration idle = unlimited;
-  after_giving_up given_up = after_giving_up::close;
-
-  [[nodiscard]] bool limited() const noexcept { return most != no_limit; }
-
-  friend bool operator==(const connection_config&, const connection_config&)
-    = default;
-};
-
-/// What lies between a caller and a service, resolved for one pair.
-struct edge_config {
-  /// One way.
-  distribution latency;
-  /// The policies on the caller's side; "" for none.
-  std::string stack;
-  /// Whether these calls may be carried out twice.
-  bool idempotent = true;
-  balancing balancer = balancing::round_robin;
-  network_config network = {};
-  connection_config connections = {};
-};
-
-/// An entry of `[[edge]]`.
-struct edge_rule {
-  /// Names of loads and services, or "*".
-  std::vector<std::string> from = {"*"};
-  /// Names of services or operations, or "*".
-  std::vector<std::string> to = {"*"};
-  std::optional<distribution> latency;
-  std::optional<std::string> stack;
-  std::optional<bool> idempotent;
-  std::optional<balancing> balancer = {};
-  std::optional<duration> jitter = {};
-  std::optional<double> loss = {};
-  std::optional<double> duplication = {};
-  std::optional<double> bandwidth = {};
-  std::optional<std::int64_t> call_size = {};
-  std::optional<std::int64_t> answer_size = {};
-  std::optional<count_in<1, 1'000'000>> connections = {};
-  std::optional<count_in<0, 1'000'000'000>> pending = {};
-  std::optional<duration> wait = {};
-  std::optional<distribution> connect = {};
-  std::optional<duration> idle = {};
-  std::optional<after_giving_up> given_up = {};
-};
-
 // -- load ---------------------------------------------------------------------
 
 enum class load_kind {
@@ -292,6 +194,8 @@ struct rate_point {
 
 struct load_config {
   std::string name;
+  /// Where its clients are; outside of all zones if empty.
+  std::string zone;
   load_kind kind = load_kind::poisson;
   /// Requests per second; what `profile` or `trace` gives is multiplied by
   /// `scale` instead.
@@ -377,7 +281,7 @@ enum class fault_direction {
 
 struct fault_config {
   fault_kind kind = fault_kind::slow;
-  /// `service`, or `service#3` for one of its replicas.
+  /// `service`, `service#3` for one of its replicas, or a zone.
   std::string target;
   duration at = duration::zero();
   duration lasts = duration::zero();
@@ -389,14 +293,15 @@ struct fault_config {
   double factor = 10;
   double rate = 1;
   std::uint32_t workers = 1;
-  /// Faults of messages: names of groups, loads, services and replicas, or "*".
+  /// Faults of messages: names of groups, zones, loads, services and replicas,
+  /// or "*".
   std::vector<std::string> from = {};
   std::vector<std::string> to = {};
   fault_direction direction = fault_direction::both;
   duration delay = std::chrono::milliseconds(100);
 };
 
-/// Loads, services and replicas that have a name together.
+/// Loads, services, replicas and zones that have a name together.
 struct group_config {
   std::string name;
   std::vector<std::string> members;
@@ -444,6 +349,7 @@ struct arm_config {
   std::optional<duration> recovery_from;
 
   std::vector<service_config> services;
+  zone_config zones;
   std::vector<group_config> groups;
   std::vector<edge_rule> edges;
   std::vector<load_config> loads;

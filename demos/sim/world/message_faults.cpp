@@ -14,12 +14,17 @@ message_faults::message_faults(const arm_config& arm, const route_ends& ends) {
     group_members from{f.from, arm};
     group_members to{f.to, arm};
     auto both = f.direction == fault_direction::both;
-    auto caller_sends = from.contains(ends.caller, ends.caller_number);
-    auto caller_gets = to.contains(ends.caller, ends.caller_number);
+    auto caller_sends = from.contains(ends.caller, ends.caller_number,
+                                      ends.caller_zone);
+    auto caller_gets = to.contains(ends.caller, ends.caller_number,
+                                   ends.caller_zone);
     known x{.config = &f, .there = {}, .back = {}};
     for (std::uint32_t i = 0; i < ends.replicas; ++i) {
-      auto gets = to.contains(ends.service, i + 1);
-      auto sends = from.contains(ends.service, i + 1);
+      auto zone = ends.zones ? ends.zones->name(
+                    ends.zones->of_replica(ends.service_index, i))
+                             : std::string_view{};
+      auto gets = to.contains(ends.service, i + 1, zone);
+      auto sends = from.contains(ends.service, i + 1, zone);
       auto forth = (caller_sends && gets) || (both && caller_gets && sends);
       auto back = (caller_gets && sends) || (both && caller_sends && gets);
       x.there.push_back(forth);

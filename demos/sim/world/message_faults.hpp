@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
+#include <sim/scenario/zones.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,12 @@ struct route_ends {
   std::string_view service;
   /// How many replicas that has.
   std::uint32_t replicas = 1;
+  /// Where these are: the map, and the number of the service in it; null if
+  /// there are no zones.
+  const zone_map* zones = nullptr;
+  std::size_t service_index = 0;
+  /// Where the caller is; empty if that is no zone.
+  std::string_view caller_zone = {};
 };
 
 /// The faults that hit the messages between a caller and the replicas of a

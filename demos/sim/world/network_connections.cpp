@@ -1,6 +1,6 @@
 // The connections of a network link.
 #include <sim/scenario/fault_times.hpp>
-#include <sim/scenario/replicas.hpp>
+#include <sim/scenario/zones.hpp>
 #include <sim/world/network_link.hpp>
 #include <sim/world/purpose.hpp>
 
@@ -135,14 +135,13 @@ void network_link::free_stuck() {
 // What is open to a replica that crashes is closed.
 void network_link::plan_crashes() {
   const auto& arm = world_.plan->arm;
-  const auto& to = arm.services[world_.plan->routes[plan_.route].to];
+  auto to = world_.plan->routes[plan_.route].to;
   for (std::size_t k = 0; k < arm.faults.size(); ++k) {
     const auto& f = arm.faults[k];
-    auto target = replica_target_in(f.target);
-    if (f.kind != fault_kind::crash || target.service != to.name)
+    if (f.kind != fault_kind::crash)
       continue;
-    for (std::uint32_t i = 0; i < to.replicas; ++i) {
-      if (target.number.value_or(i + 1) != i + 1)
+    for (std::uint32_t i = 0; i < arm.services[to].replicas; ++i) {
+      if (!target_hits(arm, world_.plan->zones, f.target, to, i))
         continue;
       for (const auto& x : fault_times(arm, k, i, world_.key)) {
         timer().push(time_after(now(), x.at), crash_bit | fault_begin | i);

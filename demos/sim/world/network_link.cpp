@@ -10,16 +10,37 @@
 
 namespace caisson::sim {
 
+namespace {
+
+// Where the caller of a link and the replicas behind it are.
+zone_layout layout_of(const world_plan& plan, const link_plan& link) {
+  const auto& r = plan.routes[link.route];
+  zone_layout out{.home = plan.zone_of_caller(r, link.caller),
+                  .replicas = {},
+                  .callers = r.callers_by_zone};
+  out.replicas.reserve(link.behind.size());
+  for (std::uint32_t i = 0; i < link.behind.size(); ++i)
+    out.replicas.push_back(plan.zones.of_replica(r.to, i));
+  return out;
+}
+
+} // namespace
+
 network_link::network_link(caf::actor_config& cfg, const world_context& world,
                            link_plan plan)
   : timed_actor(cfg, *world.time), world_(world), plan_(std::move(plan)),
     edge_(world.plan->routes[plan_.route].edge),
-    balancer_(edge_.balancer, plan_.behind.size()),
+    balancer_(edge_, layout_of(*world.plan, plan_)),
     faults_(world.plan->arm,
             world.plan->ends_of(world.plan->routes[plan_.route], plan_.caller)),
     knows_callers_(plan_.forwards_cancels || balances()
                    || edge_.connections.limited()),
     connections_(world.recorder->connections(plan_.route)) {
+  if (world.plan->routes[plan_.route].zoned) {
+    auto where = layout_of(*world.plan, plan_);
+    for (auto zone : where.replicas)
+      crosses_.push_back(zone != where.home);
+  }
   if (!edge_.connections.limited())
     return;
   pools_.assign(plan_.behind.size(), connection_pool{edge_.connections});
@@ -56,7 +77,7 @@ void network_link::plan_message_faults() {
 // -- a message on its way -----------------------------------------------------
 
 // How long it takes; nothing if it is lost.
-std::optional<duration> network_link::travel(draw_key key,
+std::optional<duration> network_link::travel(draw_key key, std::size_t replica,
                                              const message_faults::way& way) {
   auto passes = (1 - edge_.network.loss) * way.passes;
   if (way.cuts > 0
@@ -69,6 +90,10 @@ std::optional<duration> network_link::travel(draw_key key,
     keyed_random more{key.with(purpose::jitter)};
     out = duration_sum(
       out, distribution::exponential(edge_.network.jitter).draw(more));
+  }
+  if (crosses(replica)) {
+    keyed_random more{key.with(purpose::between)};
+    out = duration_sum(out, world_.plan->arm.zones.between.draw(more));
   }
   return out;
 }
@@ -98,10 +123,8 @@ void network_link::handle(portable::reply_to from, caf::message content) {
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
   p->from_client = asked.first->from_client;
   p->requests = asked.items;
-  if (balances()) {
-    keyed_random random{p->key.with(purpose::replica)};
-    p->to = balancer_.choose(random);
-  }
+  if (balances())
+    p->to = balancer_.choose(p->key);
   keep_caller(key, from);
   p->from = std::move(from);
   p->content = std::move(content);
@@ -117,6 +140,8 @@ void network_link::depart(std::uint64_t key, parcel& p) {
     details->sent(id(), key, *work_in(p.content).first,
                   world_.recorder->since_start(now()));
   world_.recorder->edge(plan_.route, now(), &edge_summary::calls);
+  if (crosses(p.to))
+    world_.recorder->edge(plan_.route, now(), &edge_summary::crossed);
   if (edge_.network.duplication > 0)
     p.again = p.content;
   send(key, p);
@@ -131,7 +156,7 @@ void network_link::keep_caller(std::uint64_t key,
 
 void network_link::send(std::uint64_t key, parcel& p) {
   auto sent = transmission(free_there_, p.requests * edge_.network.call_size);
-  auto wait = travel(p.key.with(purpose::there), faults_.there(p.to));
+  auto wait = travel(p.key.with(purpose::there), p.to, faults_.there(p.to));
   if (!wait) {
     world_.recorder->edge(plan_.route, now(), &edge_summary::lost_calls);
     return give_up_on(key, p);
@@ -158,7 +183,7 @@ void network_link::handle_answer(std::uint64_t key, caf::message content) {
     return; // Answered before, which nobody behind does.
   p->content = std::move(content);
   auto sent = transmission(free_back_, p->requests * edge_.network.answer_size);
-  auto wait = travel(p->key.with(purpose::back), faults_.back(p->to));
+  auto wait = travel(p->key.with(purpose::back), p->to, faults_.back(p->to));
   if (!wait)
     return answer_lost(key, *p);
   *wait = duration_sum(*wait, sent);
@@ -234,7 +259,8 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
     balancer_.over(p->to);
   if (!plan_.forwards_cancels)
     return;
-  if (auto wait = travel(p->key.with(purpose::again), faults_.there(p->to)))
+  if (auto wait = travel(p->key.with(purpose::again), p->to,
+                         faults_.there(p->to)))
     timer().push(time_after(now(), *wait), cancel_bit | key);
 }
 

@@ -1,12 +1,12 @@
 // The network between a caller and a service.
 #pragma once
 
-#include <sim/world/balancer.hpp>
 #include <sim/world/connection_pool.hpp>
 #include <sim/world/message_faults.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
 #include <sim/world/world_context.hpp>
+#include <sim/world/zone_balancer.hpp>
 
 #include <cstdint>
 #include <map>
@@ -98,6 +98,9 @@ private:
   static constexpr std::uint64_t crash_bit = std::uint64_t{1} << 59;
 
   [[nodiscard]] bool balances() const { return plan_.behind.size() > 1; }
+  [[nodiscard]] bool crosses(std::size_t replica) const {
+    return !crosses_.empty() && crosses_[replica];
+  }
   [[nodiscard]] bool pools() const { return !pools_.empty(); }
   void plan_message_faults();
   void keep_caller(std::uint64_t key, const portable::reply_to& from);
@@ -108,8 +111,8 @@ private:
   void answer_lost(std::uint64_t key, parcel& p);
   void give_up_on(std::uint64_t key, parcel& p);
   void forget(std::uint64_t key, parcel& p, const portable::reply_to& from);
-  [[nodiscard]] std::optional<duration> travel(draw_key key,
-                                               const message_faults::way& way);
+  [[nodiscard]] std::optional<duration>
+  travel(draw_key key, std::size_t replica, const message_faults::way& way);
   duration transmission(time_point& free_at, std::uint64_t bytes);
   void fault_is_due(std::uint64_t payload);
 
@@ -131,7 +134,10 @@ private:
   world_context world_;
   link_plan plan_;
   const edge_config& edge_;
-  balancer balancer_;
+  zone_balancer balancer_;
+  /// By replica: whether it is in another zone than the caller; empty if no
+  /// message crosses zones.
+  std::vector<bool> crosses_;
   message_faults faults_;
   /// Whether it must know which parcel a caller means.
   bool knows_callers_;

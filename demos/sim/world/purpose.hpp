@@ -24,5 +24,7 @@ inline constexpr std::uint64_t jitter = 15;
 inline constexpr std::uint64_t duplicate = 16;
 inline constexpr std::uint64_t call_key = 17;
 inline constexpr std::uint64_t connect = 18;
+inline constexpr std::uint64_t zone = 19;
+inline constexpr std::uint64_t between = 20;
 
 } // namespace caisson::sim::purpose

@@ -142,6 +142,8 @@ struct service_summary {
   /// Each replica by itself, called `service#1` and so on; empty if there is
   /// only one.
   std::vector<service_summary> replicas = {};
+  /// Where it is; empty if there are no zones, or of several replicas.
+  std::string zone = {};
 };
 
 /// The limited connections of a route, of all callers to all replicas, without
@@ -169,8 +171,8 @@ struct connection_summary {
 };
 
 /// The messages of a route that may lose some, or that takes its time with them
-/// otherwise than by a latency, or whose connections are limited; without the
-/// warm-up.
+/// otherwise than by a latency, that may cross zones, or whose connections are
+/// limited; without the warm-up.
 struct edge_summary {
   /// The name of the route.
   std::string name;
@@ -180,6 +182,9 @@ struct edge_summary {
   std::uint64_t lost_answers = 0;
   /// Sent once more, since the answer was lost; if lost again, in lost_calls.
   std::uint64_t repeated = 0;
+  /// Those of `calls` from one zone to another, if both ends are in zones.
+  std::uint64_t crossed = 0;
+  bool zoned = false;
   /// If they are limited.
   std::optional<connection_summary> connections = {};
 };

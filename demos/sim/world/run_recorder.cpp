@@ -15,7 +15,7 @@ run_recorder::run_recorder(const world_plan& plan,
     by_operation_(plan.operations.size()) {
   const auto& arm = plan.arm;
   for (const auto& r : plan.routes) {
-    edges_.push_back({.name = r.name});
+    edges_.push_back({.name = r.name, .zoned = r.zoned});
     auto& own = connections_.emplace_back();
     if (r.edge.connections.limited())
       own.emplace(arm.warmup, arm.length);
@@ -177,8 +177,16 @@ arm_result run_recorder::result(time_point end) {
                              by_operation_[i].summary());
   for (std::size_t i = 0; i < services_.size(); ++i) {
     r.services.push_back(services_[i].all.summary(since_start(end)));
+    auto& all = r.services.back();
     for (auto& own : replicas_[i])
-      r.services.back().replicas.push_back(own.summary(since_start(end)));
+      all.replicas.push_back(own.summary(since_start(end)));
+    auto zone_of = [&](std::uint32_t replica) {
+      return std::string{plan_.zones.name(plan_.zones.of_replica(i, replica))};
+    };
+    if (all.replicas.empty())
+      all.zone = zone_of(0);
+    for (std::uint32_t k = 0; k < all.replicas.size(); ++k)
+      all.replicas[k].zone = zone_of(k);
   }
   for (std::size_t i = 0; i < edges_.size(); ++i) {
     if (!plan_.routes[i].told())

@@ -1,7 +1,7 @@
 // What faults do to a service.
 #include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/faults.hpp>
-#include <sim/scenario/replicas.hpp>
+#include <sim/scenario/zones.hpp>
 #include <sim/world/service.hpp>
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace caisson::sim {
 // -- faults -------------------------------------------------------------------
 
 bool service::is_hit_by(const fault_config& f) const {
-  auto target = replica_target_in(f.target);
-  return !hits_messages(f.kind) && target.service == config_.name
-         && target.number.value_or(replica_ + 1) == replica_ + 1;
+  const auto& plan = *world_.plan;
+  return !hits_messages(f.kind)
+         && target_hits(plan.arm, plan.zones, f.target, index_, replica_);
 }
 
 // Set before any other timer, so that a fault is the first thing to happen at

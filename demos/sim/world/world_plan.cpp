@@ -4,12 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 namespace caisson::sim {
 
-world_plan::world_plan(const arm_config& a) : arm(a) {
+world_plan::world_plan(const arm_config& a) : arm(a), zones(a) {
   caches.resize(arm.services.size());
   add_instances();
   add_operations();
@@ -19,6 +20,7 @@ world_plan::world_plan(const arm_config& a) : arm(a) {
       plan_steps(s, op, operations[next++]);
   plan_loads();
   number_gates();
+  find_zones();
   find_networks();
 }
 
@@ -29,15 +31,38 @@ std::string route::gate_name(std::uint32_t caller) const {
 }
 
 void world_plan::number_gates() {
-  std::map<std::string_view, std::uint32_t> replicas;
-  for (const auto& s : arm.services)
-    replicas.emplace(s.name, s.replicas);
   std::uint32_t next = 0;
   for (auto& r : routes) {
     if (!r.from_client)
-      r.callers = replicas.at(r.from);
+      r.callers = arm.services[r.from_index].replicas;
     r.first_gate = next;
     next += r.callers;
+  }
+}
+
+void world_plan::find_zones() {
+  for (auto& r : routes)
+    // The replicas of a service are all in zones, or none of them is.
+    r.zoned = zones.size() > 0 && zone_of_caller(r, 0) != zone_map::nowhere;
+  // Loads that call a service know of each other, as replicas do.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> loads;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+  for (const auto& r : routes)
+    if (r.zoned && r.from_client && seen.emplace(r.from_index, r.to).second) {
+      auto& count = loads[r.to];
+      count.resize(zones.size());
+      ++count[zones.of_load(r.from_index)];
+    }
+  for (auto& r : routes) {
+    if (!r.zoned || r.edge.routing != zone_routing::proportional)
+      continue;
+    if (r.from_client) {
+      r.callers_by_zone = loads[r.to];
+      continue;
+    }
+    r.callers_by_zone.resize(zones.size());
+    for (std::uint32_t i = 0; i < r.callers; ++i)
+      ++r.callers_by_zone[zone_of_caller(r, i)];
   }
 }
 
@@ -56,7 +81,10 @@ route_ends world_plan::ends_of(const route& r, std::uint32_t caller) const {
   return {.caller = r.from,
           .caller_number = r.from_client ? 0 : caller + 1,
           .service = to.name,
-          .replicas = to.replicas};
+          .replicas = to.replicas,
+          .zones = &zones,
+          .service_index = r.to,
+          .caller_zone = zones.name(zone_of_caller(r, caller))};
 }
 
 void world_plan::add_instances() {
@@ -87,8 +115,10 @@ std::uint32_t world_plan::operation_named(std::string_view name) const {
   return found->second;
 }
 
-std::uint32_t world_plan::route_for(const std::string& from, bool from_client,
+std::uint32_t world_plan::route_for(std::uint32_t from_index, bool from_client,
                                     std::uint32_t to, const edge_config& edge) {
+  const auto& from = from_client ? arm.loads[from_index].name
+                                 : arm.services[from_index].name;
   auto& between = routes_between_[{from, to}];
   for (auto i : between)
     if (share_a_route(routes[i].edge, edge))
@@ -98,7 +128,12 @@ std::uint32_t world_plan::route_for(const std::string& from, bool from_client,
   if (!between.empty())
     name += fmt::format(" ({})", between.size() + 1);
   between.push_back(static_cast<std::uint32_t>(routes.size()));
-  routes.push_back({std::move(name), from, to, from_client, edge});
+  routes.push_back({.name = std::move(name),
+                    .from = from,
+                    .from_index = from_index,
+                    .to = to,
+                    .from_client = from_client,
+                    .edge = edge});
   return between.back();
 }
 
@@ -114,7 +149,8 @@ void world_plan::plan_steps(std::uint32_t service, const operation_config& from,
       p.operation = operation_named(c.to);
       auto edge = edge_between(arm, caller, c.to);
       p.idempotent = edge.idempotent;
-      p.route = route_for(caller, false, operations[p.operation].service, edge);
+      p.route = route_for(service, false, operations[p.operation].service,
+                          edge);
       if (c.cache_keys > 0) {
         p.cache = static_cast<std::uint32_t>(caches[service].size());
         caches[service].push_back({c.cache_keys, c.cache_ttl});
@@ -126,7 +162,8 @@ void world_plan::plan_steps(std::uint32_t service, const operation_config& from,
 }
 
 void world_plan::plan_loads() {
-  for (const auto& load : arm.loads) {
+  for (std::uint32_t i = 0; i < arm.loads.size(); ++i) {
+    const auto& load = arm.loads[i];
     auto& list = targets.emplace_back();
     double sum = 0;
     for (const auto& [name, weight] : load.mix)
@@ -137,8 +174,7 @@ void world_plan::plan_loads() {
       t.operation = operation_named(name);
       auto edge = edge_between(arm, load.name, name);
       t.idempotent = edge.idempotent;
-      t.route = route_for(load.name, true, operations[t.operation].service,
-                          edge);
+      t.route = route_for(i, true, operations[t.operation].service, edge);
       t.upto = (upto += weight) / sum;
       list.push_back(t);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/scenario.hpp>
+#include <sim/scenario/zones.hpp>
 #include <sim/world/message_faults.hpp>
 #include <sim/world/popularity.hpp>
 
@@ -23,17 +24,24 @@ struct route {
   std::string name;
   /// The name of a load or of a service.
   std::string from;
+  /// Index of that load or service.
+  std::uint32_t from_index = 0;
   /// Index of the service.
   std::uint32_t to = 0;
   bool from_client = false;
   edge_config edge;
   /// How many replicas the caller has.
   std::uint32_t callers = 1;
+  /// Whether messages may go from one zone to another.
+  bool zoned = false;
+  /// By zone: how many of those that call the service are there, replicas of
+  /// the caller or, if that is a load, loads. Only where it counts.
+  std::vector<std::uint32_t> callers_by_zone = {};
   /// Whether messages may get lost, or be slower than their latency.
   bool has_network = false;
   /// Whether results tell of it as an edge.
   [[nodiscard]] bool told() const {
-    return has_network || edge.connections.limited();
+    return has_network || zoned || edge.connections.limited();
   }
   /// Index of its first gate among those of all routes; the others follow.
   std::uint32_t first_gate = 0;
@@ -106,7 +114,15 @@ struct world_plan {
   /// on.
   [[nodiscard]] route_ends ends_of(const route& r, std::uint32_t caller) const;
 
+  /// The zone in which a caller is; `zone_map::nowhere` if there is none.
+  [[nodiscard]] std::uint32_t zone_of_caller(const route& r,
+                                             std::uint32_t caller) const {
+    return r.from_client ? zones.of_load(r.from_index)
+                         : zones.of_replica(r.from_index, caller);
+  }
+
   const arm_config& arm;
+  zone_map zones;
   /// In the order of the services.
   std::vector<service_instance> instances;
   /// By service: the index of its first instance, followed by the others.
@@ -120,7 +136,7 @@ struct world_plan {
 
 private:
   [[nodiscard]] std::uint32_t operation_named(std::string_view name) const;
-  std::uint32_t route_for(const std::string& from, bool from_client,
+  std::uint32_t route_for(std::uint32_t from, bool from_client,
                           std::uint32_t to, const edge_config& edge);
   void add_instances();
   void add_operations();
@@ -128,6 +144,7 @@ private:
                   planned_operation& into);
   void plan_loads();
   void number_gates();
+  void find_zones();
   void find_networks();
 
   std::map<std::string, std::uint32_t, std::less<>> operation_index_;

@@ -49,14 +49,17 @@ function serviceAt(arm, i, row) {
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];
   now.used = workers ? Math.min(1, now.busy / workers) : null;
-  now.faults = faultsAt(arm, f => f.target === arm.services[i].name, row);
+  const name = arm.services[i].name;
+  // The fault of a zone may hit some replicas only.
+  const whole = f => f.services ? f.services[name] : !f.replica;
+  now.faults = faultsAt(arm, f => f.services ? name in f.services : f.target === name, row);
   const ended = now.completed + now.failed + now.refused;
   const lost = now.failed + now.refused;
   // Who comes now waits for so long, and others have filled more than a few turns.
   const rate = (now.completed + now.failed) / step;
   const jammed = now.queue > rate && now.queue > 4 * (workers || 1);
   const down = f => f.kind === "crash" || f.kind === "stall";
-  if (now.faults.some(f => down(f) && !f.replica)
+  if (now.faults.some(f => down(f) && whole(f))
       || jammed || (ended > 0 && lost > ended * 0.1))
     now.health = "bad";
   else if (now.faults.length || now.used >= 0.9

@@ -175,12 +175,12 @@ names keys_of() {
 TEST(scenario_fields, are_those_of_the_docs) {
   EXPECT_EQ(keys_of<arm_config>(),
             (names{"length", "drain", "warmup", "recovery_from", "service",
-                   "group", "edge", "load", "stack", "fault", "expect"}));
+                   "zones", "group", "edge", "load", "stack", "fault", "expect"}));
   EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time", "calls"}));
   EXPECT_EQ(
     keys_of<edge_rule>(),
-    (names{"from", "to", "latency", "stack", "idempotent", "balancer", "jitter",
-           "loss", "duplication", "bandwidth", "call_size", "answer_size",
+    (names{"from", "to", "latency", "stack", "idempotent", "balancer",
+           "zone_routing", "jitter", "loss", "duplication", "bandwidth", "call_size", "answer_size",
            "connections", "pending", "wait", "connect", "idle", "given_up"}));
   EXPECT_EQ(keys_of<expectation>(),
             (names{"verdict", "success_at_least", "success_at_most",

@@ -173,15 +173,16 @@ names keys_of() {
 }
 
 TEST(scenario_fields, are_those_of_the_docs) {
-  EXPECT_EQ(keys_of<arm_config>(),
-            (names{"length", "drain", "warmup", "recovery_from", "service",
-                   "zones", "group", "edge", "load", "stack", "fault", "expect"}));
-  EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time", "calls"}));
   EXPECT_EQ(
-    keys_of<edge_rule>(),
-    (names{"from", "to", "latency", "stack", "idempotent", "balancer",
-           "zone_routing", "jitter", "loss", "duplication", "bandwidth", "call_size", "answer_size",
-           "connections", "pending", "wait", "connect", "idle", "given_up"}));
+    keys_of<arm_config>(),
+    (names{"length", "drain", "warmup", "recovery_from", "service", "zones",
+           "group", "edge", "load", "stack", "fault", "expect"}));
+  EXPECT_EQ(keys_of<operation_config>(), (names{"time", "item_time", "calls"}));
+  EXPECT_EQ(keys_of<edge_rule>(),
+            (names{"from", "to", "latency", "stack", "idempotent", "balancer",
+                   "zone_routing", "jitter", "loss", "duplication", "bandwidth",
+                   "call_size", "answer_size", "connections", "pending", "wait",
+                   "connect", "idle", "given_up"}));
   EXPECT_EQ(keys_of<expectation>(),
             (names{"verdict", "success_at_least", "success_at_most",
                    "p99_at_most", "recovers_within", "check"}));
@@ -191,6 +192,8 @@ TEST(scenario_fields, of_a_service) {
   EXPECT_EQ(test::fields_of(service_config{}), R"(
 replicas | integer | 1
   1 to 1000
+zones | names | "*"
+  the name of a zone, a list of them, or "*" for all
 workers | count | 1
   1 to 1000000, or "unlimited"
 autoscale | table | -
@@ -253,6 +256,8 @@ target | string | ""
   the name of an operation
 mix | table | {}
   a table of operations and their weights, such as "web.home" = 1
+zone | string | ""
+  the name of a zone
 kind | choice | poisson
   constant, poisson, closed
 rate | number (per second) | 0
@@ -311,11 +316,11 @@ TEST(scenario_fields, of_a_fault) {
 kind | choice | required
   slow, errors, stall, crash, capacity, flush, partition, loss, delay
 target | string | ""
-  the name of a service, or service#1, service#2, ...
+  the name of a service or a zone, or service#1, service#2, ...
 from | names | []
-  names of groups, loads, services and replicas, or "*" for all
+  names of groups, zones, loads, services and replicas, or "*" for all
 to | names | []
-  names of groups, loads, services and replicas, or "*" for all
+  names of groups, zones, loads, services and replicas, or "*" for all
 direction | choice | both
   both, one_way
 delay | duration | 100ms

@@ -37,6 +37,8 @@ public:
       add_fault();
     if (chance(60))
       add_storm();
+    if (chance(40))
+      add_zones();
     return text_;
   }
 
@@ -109,6 +111,18 @@ private:
       line("  [{}, \"s{}\"],", entry, to);
     else
       line("  {},", entry);
+  }
+
+  // The first replica of each service is in the first zone.
+  void add_zones() {
+    line("[zones]\nnames = [\"east\", \"west\", \"far\"]\nbetween = {}",
+         time());
+    line("[[edge]]\nzone_routing = \"{}\"",
+         one_of({"any", "local", "proportional"}));
+    if (chance(50))
+      line("[[fault]]\nkind = \"{}\"\ntarget = \"east\"\nat = \"3s\"\nfor = "
+           "\"2s\"",
+           one_of({"crash", "stall", "slow"}));
   }
 
   void add_stack(std::string_view name) {

@@ -101,6 +101,40 @@ TEST(fault_menu, is_held_to_kinds_and_targets) {
   EXPECT_EQ(seen, (std::set<std::string>{"db#2", "db#2>web", "web>db#2"}));
 }
 
+arm_config explored_zones() {
+  return parse_scenario(std::string{test::explored_world}
+                          + "[zones]\nnames = ['a', 'b', 'c', 'd']\n",
+                        "world.toml")
+    .arms.at(0);
+}
+
+TEST(fault_menu, has_zones) {
+  auto arm = explored_zones();
+  fault_menu m{arm, {}};
+  ASSERT_EQ(m.services.size(), 5u);
+  EXPECT_THAT(m.services[2].names, ElementsAre("a", "web", "db#1"));
+  EXPECT_TRUE(m.services[2].is_zone);
+  EXPECT_TRUE(m.services[2].has_cache);
+  EXPECT_EQ(m.services[2].workers, 8u);
+  EXPECT_THAT(m.services[3].names, ElementsAre("b", "db#2"));
+  EXPECT_FALSE(m.services[3].has_cache);
+  EXPECT_EQ(m.services[3].workers, 4u);
+  EXPECT_FALSE(m.services[1].is_zone);
+  std::vector<std::string> smaller;
+  for (const auto& f :
+       m.smaller_places(test::some_fault(fault_kind::crash, 10s, 1s, "a")))
+    smaller.push_back(f.target);
+  EXPECT_THAT(smaller, ElementsAre("web", "db#1"));
+}
+
+TEST(fault_menu, is_held_to_a_zone) {
+  auto arm = explored_zones();
+  fault_menu m{arm, {.kinds = {fault_kind::crash}, .targets = {"b"}}};
+  ASSERT_EQ(m.services.size(), 1u);
+  EXPECT_THAT(m.services[0].names, ElementsAre("b", "db#2"));
+  EXPECT_THROW((fault_menu{arm, {.targets = {"e"}}}), config_error);
+}
+
 std::string menu_problem(const fault_bounds& b) {
   try {
     fault_menu m{test::explored_arm(), b};

@@ -247,8 +247,9 @@ TEST(metric_names, has_each_name_once_and_patterns_for_families) {
 
 TEST(metric_names, are_all_known_to_metric_of) {
   auto r = small_result();
-  r.edges.push_back(
-    {.name = "users -> web", .connections = connection_summary{}});
+  r.edges.push_back({.name = "users -> web",
+                     .zoned = true,
+                     .connections = connection_summary{}});
   auto known = [&](std::string name) {
     auto put = [&](std::string_view pattern, std::string_view with) {
       if (name.starts_with(pattern))

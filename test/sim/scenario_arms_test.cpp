@@ -333,12 +333,12 @@ TEST(scenario_arm_problems, that_only_some_arms_have_say_which) {
 TEST(scenario_arm_problems, name_the_keys_that_an_arm_can_have) {
   EXPECT_EQ(complaint("[arm.x]\nseed = 3"),
             "f:33:8: arm.x.seed: unknown key, known keys: title, length, "
-            "drain, warmup, recovery_from, service, group, edge, load, stack, "
-            "fault, expect");
+            "drain, warmup, recovery_from, service, zones, group, edge, load, "
+            "stack, fault, expect");
   EXPECT_EQ(complaint("[arm.x]\nserivce = {}"),
             "f:33:11: arm.x.serivce: unknown key, did you mean \"service\"? "
             "known keys: title, length, drain, warmup, recovery_from, service, "
-            "group, edge, load, stack, fault, expect");
+            "zones, group, edge, load, stack, fault, expect");
 }
 
 TEST(scenario_arm_problems, of_shape_and_name) {

@@ -63,7 +63,7 @@ TEST(scenario_problems, a_part_that_an_arm_misspells_is_told_once) {
   EXPECT_EQ(complaint_about(std::string{rest} + "[arm.x]\nlegnth = '5s'\n"),
             "f:6:10: arm.x.legnth: unknown key, did you mean \"length\"? known "
             "keys: title, length, drain, warmup, recovery_from, service, "
-            "group, edge, load, stack, fault, expect");
+            "zones, group, edge, load, stack, fault, expect");
 }
 
 TEST(scenario_problems, a_load_and_a_service_cannot_share_a_name) {

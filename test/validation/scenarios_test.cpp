@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                                          "boutique.toml", "breakers.toml",
                                          "overload.toml", "payment.toml",
                                          "shop.toml", "slow-dependency.toml",
-                                         "thundering-herd.toml"),
+                                         "thundering-herd.toml", "zones.toml"),
                          test_name);
 
 } // namespace

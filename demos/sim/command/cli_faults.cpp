@@ -85,8 +85,8 @@ void add_fault_bounds(CLI::App& to, fault_texts& texts) {
     ->take_all()
     ->allow_extra_args(false);
   add("--target", texts.targets, "NAMES",
-      "Only faults of these services and replicas, and of\n"
-      "messages from or to them or these loads")
+      "Only faults of these services, replicas and zones,\n"
+      "and of messages from or to them or these loads")
     ->take_all()
     ->allow_extra_args(false);
   add("--from", texts.from, "TIME",

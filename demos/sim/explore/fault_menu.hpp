@@ -15,8 +15,8 @@ namespace caisson::sim {
 struct fault_bounds {
   /// All if empty.
   std::vector<fault_kind> kinds = {};
-  /// Names of loads, services, replicas and zones; all if empty. Faults of messages
-  /// need one of them on either side.
+  /// Names of loads, services, replicas and zones; all if empty. Faults of
+  /// messages need one of them, but no zone, on either side.
   std::vector<std::string> targets = {};
   /// How many faults a run has, at most: 1 to 20.
   std::uint32_t most = 3;

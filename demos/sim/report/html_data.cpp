@@ -66,8 +66,8 @@ json edges_hit_by(const fault_config& f, const world_plan& plan) {
   return out;
 }
 
-// The services with replicas in the zone that it hits, and whether these are all
-// that they have; null if it hits no zone.
+// The services with replicas in the zone that it hits, and whether these are
+// all that they have; null if it hits no zone.
 json services_hit_by(const fault_config& f, const world_plan& plan) {
   if (hits_messages(f.kind) || !is_zone(plan.arm, f.target))
     return nullptr;

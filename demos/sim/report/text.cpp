@@ -353,9 +353,10 @@ void write_text(std::ostream& out, const report& r, bool ascii) {
     if (!r.runs.empty())
       write_arms(out, r.runs.front().arms);
     write_timeline(out, r, ascii);
-    if (!r.runs.empty())
+    if (!r.runs.empty()) {
       write_connections(out, r.runs.front().arms);
-    write_zones(out, r.runs.front().arms);
+      write_zones(out, r.runs.front().arms);
+    }
   }
   write_titles(out, r);
   write_warnings(out, r);

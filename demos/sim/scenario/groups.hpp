@@ -29,8 +29,8 @@ private:
   std::vector<group_config>& x_;
 };
 
-/// Whether a list of names and groups has this load, service or replica, by its own name
-/// or by that of its zone.
+/// Whether a list of names and groups has this load, service or replica, by its
+/// own name or by that of its zone.
 class group_members {
 public:
   /// `names`: as `fault_config::from`.

@@ -53,8 +53,8 @@ void zone_balancer::add(balancing kind, replica_list replicas, double upto) {
 
 // If each zone has a share u of the replicas and a share l of the callers, home
 // takes all calls of its own, or u / l of them if that is less. What is left
-// goes to where u is more than l, in proportion to the difference. If all callers
-// are equally busy, each zone so gets a share u of the calls.
+// goes to where u is more than l, in proportion to the difference. So each zone
+// gets a share u of the calls, if all callers are equally busy.
 void zone_balancer::add_in_proportion(balancing kind,
                                       const zone_layout& where) {
   auto replicas = by_zone(where, where.callers.size());

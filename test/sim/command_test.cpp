@@ -454,7 +454,7 @@ TEST_F(command, warns_of_zones_without_a_replica) {
   world.arms[1].zones.names = {"a", "b"};
   world.arms[1].services.at(0).zones = {"b", "a"};
   EXPECT_EQ(run({"check", "a.toml"}), 0);
-  EXPECT_EQ(out.str(), "a.toml: ok: 1 service, 1 load, 2 arms, 0 faults, 60 s\n"
+  EXPECT_EQ(out.str(), "a.toml: ok: 1 service, 1 load, 2 arms, 0 faults, 2 s\n"
                        "a.toml: warning: arm caisson: service web has 1 "
                        "replica for 2 zones: none is in a\n");
 }

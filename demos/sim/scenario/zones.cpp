@@ -198,6 +198,7 @@ std::vector<std::string_view> zone_map::names_of(const arm_config& arm,
   auto n = std::min<std::size_t>(list.size(), arm.services[service].replicas);
   used.insert(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(n));
   std::vector<std::string_view> out;
+  out.reserve(used.size());
   for (auto zone : used)
     out.push_back(name(zone));
   return out;

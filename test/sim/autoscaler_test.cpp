@@ -220,9 +220,9 @@ TEST(simulated_service, scales_in_steps) {
 TEST(simulated_service, tells_how_many_workers_it_has) {
   auto report = test::played_report(staircase);
   const auto& r = report.runs[0].arms[0];
-  EXPECT_EQ(r.seconds[109].services[0].workers, 10u);
-  EXPECT_EQ(r.seconds[110].services[0].workers, 21u);
-  EXPECT_EQ(r.seconds[399].services[0].workers, 41u);
+  EXPECT_EQ(r.rows[109].services[0].workers, 10u);
+  EXPECT_EQ(r.rows[110].services[0].workers, 21u);
+  EXPECT_EQ(r.rows[399].services[0].workers, 41u);
   // (60 · 10 · 0.5 + 50 · 10 + 60 · 21 + 19.13 · 43 + 210.87 · 20) divided by
   // (110 · 10 + 60 · 21 + 60 · 43 + 30 · 63 + 140 · 41).
   EXPECT_NEAR(r.services[0].utilization, 7100.0 / 12570, 0.005);

@@ -375,10 +375,10 @@ threshold = 1
 open = "1500ms"
 )");
   ASSERT_THAT(r.breakers, ElementsAre("u -> a/breaker"));
-  ASSERT_GE(r.seconds.size(), 4u);
-  EXPECT_EQ(r.seconds[0].breakers[0], "closed");
-  EXPECT_EQ(r.seconds[1].breakers[0], "open");
-  EXPECT_EQ(r.seconds[2].breakers[0], "closed");
+  ASSERT_GE(r.rows.size(), 4u);
+  EXPECT_EQ(r.rows[0].breakers[0], "closed");
+  EXPECT_EQ(r.rows[1].breakers[0], "open");
+  EXPECT_EQ(r.rows[2].breakers[0], "closed");
   EXPECT_EQ(r.totals.errors.at("failed"), 1u);
   EXPECT_EQ(r.totals.errors.at("breaker_open"), 14u);
 }

@@ -36,16 +36,16 @@ arm_result of(arm_config& c, const std::vector<stretch>& stretches) {
   if (!c.faults.empty())
     r.recovery_from = duration_sum(c.faults[0].at, c.faults[0].lasts);
   r.services.resize(1);
-  for (auto& row : r.seconds)
+  for (auto& row : r.rows)
     row.services = {{.arrivals = 100, .completed = 100, .busy = 5}};
   decide_verdict(r);
   return r;
 }
 
 // From `second` on.
-void set_service(arm_result& r, std::size_t second, const service_second& x) {
-  for (auto i = second; i < r.seconds.size(); ++i)
-    r.seconds[i].services[0] = x;
+void set_service(arm_result& r, std::size_t second, const service_row& x) {
+  for (auto i = second; i < r.rows.size(); ++i)
+    r.rows[i].services[0] = x;
 }
 
 TEST(headline, tells_of_retries_that_hold_a_service) {
@@ -90,7 +90,7 @@ TEST(headline, blames_the_service_that_others_wait_for) {
   op.steps.push_back({.calls = {{.to = "db"}}, .work = {}});
   c.loads[0].mix = {{"web", 1}};
   auto r = of(c, {{20, 100, 100}, {40, 100, 1}});
-  for (auto& row : r.seconds)
+  for (auto& row : r.rows)
     row.services = {
       {.arrivals = 200, .completed = 100, .busy = 10},
       {.arrivals = 400, .completed = 100, .queue = 9, .busy = 10}};
@@ -103,7 +103,7 @@ TEST(headline, tells_of_open_breakers_and_else_of_errors) {
   auto r = of(c, {{20, 100, 100}, {40, 100, 20}});
   EXPECT_EQ(headline(c, r), "at the end 20 % of the requests are answered "
                             "well; most others end with timeout");
-  for (auto& row : r.seconds)
+  for (auto& row : r.rows)
     row.breakers = {"open", "closed", "half_open"};
   EXPECT_EQ(headline(c, r), "at the end 20 % of the requests are answered "
                             "well; 2 of 3 breakers are not closed");

@@ -121,7 +121,7 @@ TEST(html_data, has_the_totals_of_json) {
   ASSERT_EQ(data["arms"].size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     auto expected = all["runs"][0]["arms"][i];
-    for (auto key : {"gates", "breakers", "seconds"})
+    for (auto key : {"gates", "breakers", "step", "seconds"})
       expected.erase(key);
     EXPECT_EQ(data["arms"][i]["result"], expected);
     EXPECT_GT(expected["totals"]["failed"].get<int>(), 0);
@@ -342,8 +342,8 @@ report long_report() {
   auto details = std::make_shared<run_details>();
   std::uint64_t n = 100'000;
   for (std::uint32_t second = 0; second < 7200; ++second) {
-    auto& row = x.seconds.emplace_back();
-    row.index = second;
+    auto& row = x.rows.emplace_back();
+    row.second = second;
     row.requests.offered = row.requests.good = ++n % 1000;
     x.totals.offered += row.requests.offered;
     row.latency.count = 1;
@@ -351,7 +351,7 @@ report long_report() {
     for (int i = 0; i < 50; ++i, n += 7)
       row.services.push_back({n % 99'991, n % 9'973, n % 99'989, n % 9'967,
                               n % 9'949, n % 997, n % 9'941});
-    details->edges.emplace_back(50, edge_second{++n % 99'991, n % 9'973});
+    details->edges.emplace_back(50, edge_row{++n % 99'991, n % 9'973});
   }
   x.services.resize(50);
   x.details = details;
@@ -374,10 +374,9 @@ TEST(html_page, of_a_long_run_has_coarser_steps_and_stays_small) {
     offered += n.get<std::uint64_t>();
   EXPECT_EQ(offered, arm.totals.offered);
   // The largest of the first seconds, which ascend, and the last queue.
-  EXPECT_EQ(columns["p99"][0],
-            arm.seconds[step - 1].latency.p99.count() / 1000);
+  EXPECT_EQ(columns["p99"][0], arm.rows[step - 1].latency.p99.count() / 1000);
   EXPECT_EQ(data["arms"][0]["service_seconds"][3]["queue"][0],
-            arm.seconds[step - 1].services[3].queue);
+            arm.rows[step - 1].services[3].queue);
 }
 
 TEST(html_columns, have_the_worst_state_of_a_breaker_in_a_step) {
@@ -385,7 +384,7 @@ TEST(html_columns, have_the_worst_state_of_a_breaker_in_a_step) {
   r.breakers = {"b"};
   for (auto state : {"closed", "open", "half_open", "closed", "half_open",
                      "closed", "closed"})
-    r.seconds.emplace_back().breakers = {state};
+    r.rows.emplace_back().breakers = {state};
   EXPECT_EQ(html_columns(r, 1).breaker(0),
             json::parse(R"([[1, "open"], [2, "half_open"], [3, "closed"],
                             [4, "half_open"], [5, "closed"]])"));
@@ -395,9 +394,9 @@ TEST(html_columns, have_the_worst_state_of_a_breaker_in_a_step) {
 
 TEST(html_columns, are_one_value_if_all_are_the_same) {
   arm_result r;
-  r.seconds.resize(3);
+  r.rows.resize(3);
   EXPECT_EQ(html_columns(r, 1).requests()["offered"], 0);
-  r.seconds[1].requests.offered = 5;
+  r.rows[1].requests.offered = 5;
   EXPECT_EQ(html_columns(r, 1).requests()["offered"], json({0, 5, 0}));
   EXPECT_EQ(html_columns(r, 2).requests()["offered"], json({5, 0}));
 }

@@ -28,14 +28,14 @@ TEST(report_csv, leaves_cells_empty_that_an_arm_does_not_have) {
   auto r = small_report();
   auto other = small_result();
   other.name = "other";
-  other.seconds.resize(1);
+  other.rows.resize(1);
   other.breakers = {"b, \"c\"", "users -> web.guard"};
-  other.seconds[0].breakers = {"half_open", "open"};
+  other.rows[0].breakers = {"half_open", "open"};
   auto db = other.services[0];
   db.name = "db";
   other.services.insert(other.services.begin(), db);
-  other.seconds[0].services = {{.arrivals = 5}, {.arrivals = 6}};
-  r.runs[0].arms[0].seconds.resize(1);
+  other.rows[0].services = {{.arrivals = 5}, {.arrivals = 6}};
+  r.runs[0].arms[0].rows.resize(1);
   r.runs[0].arms.push_back(other);
   EXPECT_EQ(
     written(write_csv, r),
@@ -68,6 +68,7 @@ constexpr auto small_json
     "     \"seed\": 7,\n"
     "     \"length\": 2.0,\n"
     "     \"warmup\": 0.0,\n"
+    "     \"end\": 2.5,\n"
     "     \"interrupted\": false,\n"
     "     \"verdict\": \"recovered\",\n"
     "     \"recovery_from\": 0.5,\n"
@@ -110,6 +111,7 @@ constexpr auto small_json
     "     \"breakers\": [\"users -> web.guard\"],\n"
     "     \"events\": 1234,\n"
     "     \"digest\": \"0123456789abcdef\",\n"
+    "     \"step\": 1,\n"
     "     \"seconds\": [\n"
     "      {\"second\":0,\"offered\":12,\"attempts\":13,\"good\":12,\"s"
     "ubstituted\":1,\"failed\":0,\"errors\":{},\"prompt\":0,\"latency\":"

@@ -2,6 +2,7 @@
 #include <support/sim_results.hpp>
 
 #include <sim/report/numbers.hpp>
+#include <sim/report/speed_text.hpp>
 #include <sim/report/text.hpp>
 #include <sim/report/timeline.hpp>
 #include <sim/report/verdict.hpp>
@@ -383,7 +384,7 @@ TEST(timeline, puts_long_runs_into_sixty_columns_and_shows_pauses) {
 TEST(timeline, ends_where_a_run_was_interrupted) {
   auto r = story();
   auto& arm = r.runs[0].arms[0];
-  arm.seconds.resize(15);
+  arm.tallies.resize(15);
   arm.length = 15s;
   arm.interrupted = true;
   EXPECT_EQ(timeline(r, true)[2], "naive        999999999999999");

@@ -94,7 +94,7 @@ TEST(count_violations, tell_each_count_that_does_not) {
     {"count requests substituted", [](auto& r) { r.totals.substituted = 25; }},
     {"count requests latency.count", [](auto& r) { --r.latency.count; }},
     {"count requests attempts", [](auto& r) { ++r.totals.attempts; }},
-    {"count requests good", [](auto& r) { ++r.seconds[1].requests.good; }},
+    {"count requests good", [](auto& r) { ++r.rows[1].requests.good; }},
     {"count service web shed", [](auto& r) { r.services[0].shed = 6; }},
     {"count service web late", [](auto& r) { r.services[0].late = 24; }},
     {"count service web waited", [](auto& r) { r.services[0].waited = 26; }},
@@ -138,7 +138,7 @@ TEST(count_violations, ask_for_less_after_a_warmup) {
   auto r = right_result();
   r.warmup = 1s;
   r.services[0].arrivals = 20;
-  r.seconds[0].requests.offered = 99;
+  r.rows[0].requests.offered = 99;
   r.edges[0].calls = 0;
   EXPECT_THAT(count_violations(r), IsEmpty());
 }

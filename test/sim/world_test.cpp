@@ -210,7 +210,7 @@ TEST(simulated_world, answers_every_request_once) {
       EXPECT_EQ(r.unanswered, 0u);
       EXPECT_EQ(r.totals.offered, r.totals.good + r.totals.failed);
       request_counts sum;
-      for (const auto& row : r.seconds) {
+      for (const auto& row : r.rows) {
         sum.offered += row.requests.offered;
         sum.attempts += row.requests.attempts;
         sum.good += row.requests.good;
@@ -230,8 +230,8 @@ TEST(simulated_world, leaves_the_warm_up_out_of_the_totals) {
   EXPECT_EQ(r.totals.good, 70u);
   EXPECT_EQ(r.latency.count, 70u);
   EXPECT_EQ(r.services[0].arrivals, 70u);
-  EXPECT_EQ(r.seconds.size(), 10u);
-  EXPECT_EQ(r.seconds[0].requests.offered, 10u);
+  EXPECT_EQ(r.rows.size(), 10u);
+  EXPECT_EQ(r.rows[0].requests.offered, 10u);
 }
 
 // In each window there are answers to requests that began before it.
@@ -261,7 +261,7 @@ TEST(simulated_world, can_be_stopped_and_tells_how_far_it_came) {
   auto r = run_arm(arm_of(s, "guarded"), o);
   EXPECT_TRUE(r.interrupted);
   EXPECT_EQ(r.length, 10s);
-  EXPECT_EQ(r.seconds.size(), 10u);
+  EXPECT_EQ(r.rows.size(), 10u);
   EXPECT_LT(r.services[0].little_error, 1e-9);
 }
 
@@ -288,8 +288,8 @@ TEST(simulated_world, can_be_stopped_while_time_hardly_moves) {
   EXPECT_TRUE(r.interrupted);
   EXPECT_LT(r.length, 1ms);
   EXPECT_LT(r.messages, 10'000u);
-  ASSERT_EQ(r.seconds.size(), 1u);
-  EXPECT_EQ(r.seconds[0].requests.offered, r.totals.offered);
+  ASSERT_EQ(r.rows.size(), 1u);
+  EXPECT_EQ(r.rows[0].requests.offered, r.totals.offered);
   EXPECT_GT(r.totals.offered, 0u);
   EXPECT_EQ(r.gates.size(), 1u);
   EXPECT_LT(r.services[0].little_error, 1e-9);

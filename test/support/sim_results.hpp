@@ -41,14 +41,15 @@ inline arm_result result_with(const std::vector<stretch>& stretches) {
   std::uint32_t second = 0;
   for (const auto& s : stretches) {
     for (std::uint32_t i = 0; i < s.seconds; ++i) {
-      auto& row = r.seconds.emplace_back();
-      row.index = second++;
+      auto& row = r.rows.emplace_back();
+      row.second = second++;
       auto& n = row.requests;
       n.offered = n.attempts = s.offered;
       n.good = s.good;
       n.failed = s.offered - s.good;
       if (n.failed > 0)
         n.errors["timeout"] = n.failed;
+      r.tallies.push_back({.offered = n.offered, .good = n.good});
       r.totals.offered += n.offered;
       r.totals.attempts += n.attempts;
       r.totals.good += n.good;
@@ -84,11 +85,11 @@ inline service_summary small_service() {
           .little_error = 0};
 }
 
-inline std::vector<second_row> small_seconds() {
+inline std::vector<result_row> small_seconds() {
   using namespace std::chrono_literals;
-  std::vector<second_row> rows(2);
+  std::vector<result_row> rows(2);
   auto& first = rows[0];
-  first.index = 0;
+  first.second = 0;
   first.requests = {.offered = 12,
                     .attempts = 13,
                     .good = 12,
@@ -105,7 +106,7 @@ inline std::vector<second_row> small_seconds() {
                      .queue_max = 9}};
   first.breakers = {"closed"};
   auto& second = rows[1];
-  second.index = 1;
+  second.second = 1;
   second.requests = {.offered = 8,
                      .attempts = 17,
                      .good = 3,
@@ -131,6 +132,7 @@ inline arm_result small_result() {
   r.title = "no policies, but retries";
   r.seed = 7;
   r.length = 2s;
+  r.end = 2500ms;
   r.totals = {.offered = 20,
               .attempts = 30,
               .good = 15,
@@ -152,7 +154,7 @@ inline arm_result small_result() {
                                  .state = "closed",
                                  .metrics = {{"opened", 2}}}}});
   r.breakers = {"users -> web.guard"};
-  r.seconds = small_seconds();
+  r.rows = small_seconds();
   r.events = 1234;
   r.digest = 0x0123456789abcdef;
   r.wall_seconds = 0.5;

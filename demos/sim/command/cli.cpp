@@ -9,6 +9,7 @@
 #include <sim/command/cli_worker.hpp>
 #include <sim/command/output_file.hpp>
 #include <sim/command/run_command.hpp>
+#include <sim/scenario/row_step.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/settings.hpp>
@@ -80,6 +81,7 @@ struct number_texts {
   std::string seed;
   std::string seeds;
   std::string jobs;
+  std::string rows;
   std::string trace_from;
   std::string trace_to;
 };
@@ -99,6 +101,12 @@ void add_numbers(CLI::App& run, number_texts& texts) {
                 "Play so many arms at a time, each on a core (1 to 256;\n"
                 "default: as many as there are cores); one with --log")
     ->type_name("N")
+    ->check(not_empty());
+  run
+    .add_option("--rows", texts.rows,
+                "Write rows of so many seconds, such as 1min (default:\n"
+                "that of the file, or 1s, and more for long runs)")
+    ->type_name("TIME")
     ->check(not_empty());
 }
 
@@ -129,7 +137,8 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
     run->add_option(name, path, what)->type_name("FILE")->check(not_empty());
   };
   add_output("--json", args.json, "Write all results; - is stdout");
-  add_output("--csv", args.csv, "Write a row per second; - is stdout");
+  run->add_flag("--no-rows", args.no_rows, "Leave the rows out of --json");
+  add_output("--csv", args.csv, "Write the rows as CSV; - is stdout");
   add_output("--html", args.html,
              "Write a page to look at in a browser: graph,\ncharts, sample "
              "requests; - is stdout");
@@ -178,11 +187,24 @@ std::optional<duration> time_in(const std::string& option,
   return out;
 }
 
+void read_rows(const number_texts& texts, run_arguments& args) {
+  if (args.no_rows && args.json.empty())
+    throw CLI::ValidationError{"--no-rows", "is of no use without --json"};
+  if (texts.rows.empty())
+    return;
+  args.step = read_step(texts.rows);
+  if (!args.step)
+    throw CLI::ValidationError{
+      "--rows", fmt::format("{} is not a time such as 10s or 1min, allowed: {}",
+                            detail::quoted(texts.rows), allowed_steps)};
+}
+
 void read_numbers(const number_texts& texts, run_arguments& args) {
   if (!texts.seeds.empty())
     args.seeds = number_in<std::uint32_t>("--seeds", texts.seeds, 1, 100'000);
   if (!texts.jobs.empty())
     args.jobs = number_in<std::uint32_t>("--jobs", texts.jobs, 1, 256);
+  read_rows(texts, args);
   args.trace_from = time_in("--trace-from", texts.trace_from, args);
   args.trace_to = time_in("--trace-to", texts.trace_to, args);
   // So that the last seed is a number, too.

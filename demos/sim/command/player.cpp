@@ -48,6 +48,7 @@ run_options player::options(turn i) {
                   .stop = parts_.stop,
                   .abandon = parts_.catch_signals,
                   .verify = how_.verify,
+                  .step = has_rows(i) ? report_.step : one_row,
                   .log = {}};
   if (on_page(i)) {
     auto longest = std::ranges::max(report_.arms, {}, &arm_config::length);
@@ -88,10 +89,13 @@ void player::note(turn i, arm_result result) {
       add_failure(std::move(text), result);
   for (auto& text : failed_checks(result))
     add_failure(std::move(text), result);
-  // The rows of thousands of runs would fill the memory.
-  auto shown = on_page(i) || (how_.trace && of_first_seed(i));
-  if (report_.seeds > 1 && !how_.keep_rows && !shown)
-    result.seconds = {};
+  // What is kept per second would fill the memory after thousands of runs.
+  if (!has_rows(i)) {
+    result.rows = {};
+    result.ranges = {};
+  }
+  if (report_.seeds > 1 && !on_page(i))
+    result.tallies = {};
   report_.runs.back().arms.push_back(std::move(result));
 }
 

@@ -18,12 +18,12 @@ namespace caisson::sim {
 struct playing {
   /// How many arms at a time, each on a thread of its own.
   std::size_t jobs = 1;
-  /// Whether the rows of each second stay if there are several seeds.
-  bool keep_rows = false;
-  /// Whether there will be a page, which shows the first seed: its rows stay
+  /// Whether all seeds have rows.
+  bool rows = false;
+  /// Whether there will be a page, which shows the first seed: it has rows
   /// then, and a few requests of it are noted.
   bool page = false;
-  /// Which time of the first seed is traced, if any.
+  /// Which time of the first seed is traced, if any; it has rows then.
   std::optional<trace_settings> trace = {};
   /// As in `run_options`.
   bool verify = false;
@@ -54,6 +54,9 @@ private:
   }
   [[nodiscard]] bool on_page(turn i) const {
     return how_.page && of_first_seed(i);
+  }
+  [[nodiscard]] bool has_rows(turn i) const {
+    return how_.rows || on_page(i) || (how_.trace && of_first_seed(i));
   }
   [[nodiscard]] std::uint64_t seed_of(turn i) const {
     return report_.seed + i / report_.arms.size();

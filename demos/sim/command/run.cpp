@@ -1,5 +1,6 @@
 #include <sim/command/run.hpp>
 
+#include <sim/report/ranges.hpp>
 #include <sim/report/rest.hpp>
 #include <sim/report/verdict.hpp>
 #include <sim/report/violations.hpp>
@@ -73,6 +74,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
                                        options.stop);
   auto& w = *owned;
   auto& recorder = w.recorder();
+  recorder.record_rows(options.step, watched_ranges(arm));
   if (options.details || options.trace)
     recorder.record_details(options.details, options.trace);
   auto whole = to_seconds(arm.length);
@@ -88,15 +90,18 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
     interrupted = !play(w, duration_sum(arm.length, arm.drain), options, whole,
                         [&] { return recorder.open_requests() == 0; });
   w.time().watch({});
-  if (w.elapsed() + duration{1} > recorder.ended_seconds())
+  auto end = w.elapsed() + duration{1};
+  if (end > recorder.ended_seconds())
     recorder.end_second(); // The last one is not whole.
   auto r = recorder.result(w.time().now());
+  recorder.move_rows_to(r, w.time().now());
   r.gates = w.gates();
   r.name = arm.name;
   r.title = arm.title;
   r.seed = options.seed;
   r.length = length;
   r.warmup = arm.warmup;
+  r.end = end;
   r.interrupted = interrupted;
   r.recovery_from = recovery_start(arm);
   decide_verdict(r);

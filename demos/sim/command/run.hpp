@@ -27,6 +27,8 @@ struct run_options {
   /// all that the loads have caused is over, at most a day after them; see
   /// `arm_result::violations`. What else comes out is the same.
   bool verify = false;
+  /// Seconds per row of the result; `one_row` for those who need none.
+  std::uint32_t step = 1;
   /// Gets every line of the event log, without the line break.
   std::function<void(std::string_view)> log;
   /// Whether `arm_result::details` are recorded, and which samples.
@@ -36,8 +38,9 @@ struct run_options {
 };
 
 /// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
-/// same result and same event log, whatever `progress`, `log`, `details` and
-/// `trace` are. Throws `config_error` if the arm cannot be built.
+/// same result and same event log, whatever `progress`, `step`, `log`,
+/// `details` and `trace` are, but for the rows. Throws `config_error` if the
+/// arm cannot be built.
 [[nodiscard]] arm_result run_arm(const arm_config& arm,
                                  const run_options& options);
 

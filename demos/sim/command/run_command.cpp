@@ -10,8 +10,10 @@
 #include <sim/report/html.hpp>
 #include <sim/report/json.hpp>
 #include <sim/report/spans_file.hpp>
+#include <sim/report/speed_text.hpp>
 #include <sim/report/text.hpp>
 #include <sim/report/trace_file.hpp>
+#include <sim/scenario/row_step.hpp>
 
 #include <caisson/settings.hpp>
 
@@ -19,6 +21,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <ostream>
@@ -47,7 +50,8 @@ std::uint64_t peak_memory() {
 class outputs {
 public:
   outputs(const run_arguments& args, std::ostream& out)
-    : takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-"
+    : no_rows_(args.no_rows),
+      takes_stdout_(args.json == "-" || args.csv == "-" || args.html == "-"
                     || args.log == "-" || args.trace == "-"
                     || args.spans == "-") {
     open(json_, args.json, out);
@@ -59,14 +63,14 @@ public:
   }
 
   [[nodiscard]] bool takes_stdout() const { return takes_stdout_; }
-  [[nodiscard]] bool want_rows() const { return json_ || csv_; }
+  [[nodiscard]] bool want_rows() const { return (json_ && !no_rows_) || csv_; }
   [[nodiscard]] bool want_page() const { return html_.has_value(); }
   [[nodiscard]] std::ostream* log() { return log_ ? &log_->stream() : nullptr; }
 
   void write(const report& r, const html_source& source,
              std::string_view version) {
     if (json_)
-      write_json(json_->stream(), r);
+      (no_rows_ ? write_json_totals : write_json)(json_->stream(), r);
     if (csv_)
       write_csv(csv_->stream(), r);
     if (html_)
@@ -87,6 +91,7 @@ private:
       file.emplace(path, out);
   }
 
+  bool no_rows_;
   bool takes_stdout_;
   std::optional<output_file> json_;
   std::optional<output_file> csv_;
@@ -95,6 +100,16 @@ private:
   std::optional<output_file> trace_;
   std::optional<output_file> spans_;
 };
+
+// The same for all arms, also if not all are played.
+std::uint32_t step_of(const scenario& s, const run_arguments& args) {
+  if (args.step || s.rows)
+    return args.step ? *args.step : *s.rows;
+  auto longest = duration::zero();
+  for (const auto& arm : s.arms)
+    longest = std::max(longest, duration_sum(arm.length, arm.drain));
+  return usual_step(longest);
+}
 
 report blank_report(scenario s, const run_arguments& args) {
   report out;
@@ -113,6 +128,8 @@ std::string repeating(const run_arguments& args, const scenario& s) {
   out += fmt::format(" --seed {}", args.seed.value_or(s.seed));
   if (args.seeds > 1)
     out += fmt::format(" --seeds {}", args.seeds);
+  if (args.step)
+    out += fmt::format(" --rows {}s", *args.step);
   return out + " --html report.html";
 }
 
@@ -133,6 +150,7 @@ void print(const report& r, const run_arguments& args, std::ostream& out) {
 status run_command(const run_arguments& args, std::ostream& out,
                    std::ostream& err, const command_parts& parts) {
   auto world = load_checked(args.file, parts);
+  auto step = step_of(world, args);
   choose_arms(world, args.arms, args.file);
   std::optional<trace_settings> trace;
   if (!args.trace.empty() || !args.spans.empty())
@@ -147,13 +165,14 @@ status run_command(const run_arguments& args, std::ostream& out,
   if (files.want_page())
     source = {text_of_file(args.file), repeating(args, world), parts.version};
   auto r = blank_report(std::move(world), args);
+  r.step = files.want_rows() || files.want_page() || trace ? step : one_row;
   {
     progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
     player{r,
            bar,
            parts,
            {.jobs = files.log() ? 1 : args.jobs.value_or(parts.jobs),
-            .keep_rows = files.want_rows(),
+            .rows = files.want_rows(),
             .page = files.want_page(),
             .trace = trace,
             .verify = args.verify,

@@ -19,10 +19,14 @@ struct run_arguments {
   /// The file's if absent.
   std::optional<std::uint64_t> seed;
   std::uint32_t seeds = 1;
+  /// Seconds per row of the results; the file's, or a usual one, if absent.
+  std::optional<std::uint32_t> step;
   /// How many arms are played at a time; `command_parts::jobs` if absent.
   std::optional<std::uint32_t> jobs;
   /// Paths, `-` for standard output, empty for none.
   std::string json;
+  /// Whether the rows are left out of it.
+  bool no_rows = false;
   std::string csv;
   std::string html;
   std::string log;

@@ -58,6 +58,7 @@ arm_result explorer::play(const arm_config& arm, std::uint64_t seed,
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
                 .verify = true,
+                .step = one_row,
                 .log = {}};
   return parts_.play(arm, o);
 }

@@ -112,6 +112,7 @@ std::optional<bool> survival_prober::survives(std::size_t arm,
                 .progress = {},
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
+                .step = one_row,
                 .log = {}};
   auto r = parts_.play(world, o);
   if (r.interrupted)

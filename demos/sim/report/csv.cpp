@@ -13,31 +13,28 @@ namespace {
 
 struct service_column {
   std::string_view name;
-  std::uint64_t service_second::*value;
+  std::uint64_t service_row::*value;
 };
 
 constexpr service_column service_columns[] = {
-  {"queue", &service_second::queue},
-  {"queue_max", &service_second::queue_max},
-  {"busy", &service_second::busy},
-  {"arrivals", &service_second::arrivals},
-  {"refused", &service_second::refused},
-  {"completed", &service_second::completed},
-  {"failed", &service_second::failed},
+  {"queue", &service_row::queue},     {"queue_max", &service_row::queue_max},
+  {"busy", &service_row::busy},       {"arrivals", &service_row::arrivals},
+  {"refused", &service_row::refused}, {"completed", &service_row::completed},
+  {"failed", &service_row::failed},
 };
 
 struct connection_column {
   std::string_view name;
-  std::uint64_t connection_second::*value;
+  std::uint64_t connection_row::*value;
 };
 
 constexpr connection_column connection_columns[] = {
-  {"used", &connection_second::used},
-  {"used_max", &connection_second::used_max},
-  {"waiting", &connection_second::waiting},
-  {"waiting_max", &connection_second::waiting_max},
-  {"refused", &connection_second::refused},
-  {"expired", &connection_second::expired},
+  {"used", &connection_row::used},
+  {"used_max", &connection_row::used_max},
+  {"waiting", &connection_row::waiting},
+  {"waiting_max", &connection_row::waiting_max},
+  {"refused", &connection_row::refused},
+  {"expired", &connection_row::expired},
 };
 
 struct latency_column {
@@ -71,7 +68,7 @@ columns columns_of(const report& r) {
   columns out;
   for (const auto& run : r.runs) {
     for (const auto& arm : run.arms) {
-      for (const auto& row : arm.seconds)
+      for (const auto& row : arm.rows)
         for (const auto& [kind, count] : row.requests.errors)
           out.errors.insert(kind);
       for (const auto& s : arm.services)
@@ -154,7 +151,7 @@ const T* at(const std::vector<T>& xs, const positions& where,
   return &xs[found->second];
 }
 
-void write_requests(line& out, const second_row& row, const columns& c) {
+void write_requests(line& out, const result_row& row, const columns& c) {
   const auto& n = row.requests;
   for (auto count : {n.offered, n.attempts, n.good, n.failed})
     out.cell(count);
@@ -166,12 +163,12 @@ void write_requests(line& out, const second_row& row, const columns& c) {
     out.cell(row.latency.count == 0 ? "" : exact_seconds(row.latency.*m.value));
 }
 
-void write_row(std::ostream& to, const arm_result& arm, const second_row& row,
+void write_row(std::ostream& to, const arm_result& arm, const result_row& row,
                const columns& c, const arm_places& where) {
   line out{to};
   out.cell(arm.seed);
   out.cell(arm.name);
-  out.cell(row.index);
+  out.cell(row.second);
   write_requests(out, row, c);
   for (const auto& name : c.services) {
     auto service = at(row.services, where.services, name);
@@ -209,7 +206,7 @@ void write_csv(std::ostream& out, const report& r) {
   for (const auto& run : r.runs) {
     for (const auto& arm : run.arms) {
       auto where = places_in(arm);
-      for (const auto& row : arm.seconds)
+      for (const auto& row : arm.rows)
         write_row(out, arm, row, c, where);
     }
   }

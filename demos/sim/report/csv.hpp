@@ -1,4 +1,4 @@
-// Results as CSV, one row per seed, arm and second.
+// Results as CSV, a line per row, of each seed and arm.
 #pragma once
 
 #include <sim/report/report.hpp>

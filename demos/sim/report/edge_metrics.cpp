@@ -1,5 +1,6 @@
 #include <sim/report/edge_metrics.hpp>
 
+#include <sim/report/ranges.hpp>
 #include <sim/scenario/metric_names.hpp>
 
 #include <caisson/detail/settings_text.hpp>
@@ -43,25 +44,24 @@ struct connection_metric {
   std::string_view name;
   double (*value)(const connection_summary& c);
   // Null where it is not kept per second.
-  std::uint64_t connection_second::*per_second = nullptr;
-  bool largest = false;
+  std::uint64_t connection_row::*per_second = nullptr;
 };
 
 constexpr connection_metric connection_metrics[] = {
   {"asked", [](auto& c) { return real(c.asked); }},
   {"waited", [](auto& c) { return real(c.waited); }},
   {"refused", [](auto& c) { return real(c.refused); },
-   &connection_second::refused},
+   &connection_row::refused},
   {"expired", [](auto& c) { return real(c.expired); },
-   &connection_second::expired},
+   &connection_row::expired},
   {"abandoned", [](auto& c) { return real(c.abandoned); }},
   {"opened", [](auto& c) { return real(c.opened); }},
   {"wait", [](auto& c) { return to_seconds(c.mean_wait); }},
   {"used", [](auto& c) { return c.mean_used; }},
   {"used_max", [](auto& c) { return real(c.used_max); },
-   &connection_second::used_max, true},
+   &connection_row::used_max},
   {"waiting_max", [](auto& c) { return real(c.waiting_max); },
-   &connection_second::waiting_max, true},
+   &connection_row::waiting_max},
 };
 
 static_assert(has_names(edge_metrics, edge_metric_names));
@@ -83,14 +83,8 @@ std::vector<std::string_view> edge_numbers(const edge_summary& edge) {
 // `index`: of those whose connections are limited.
 double connection_part(const arm_result& r, std::size_t index,
                        const connection_metric& m, const span_of_time& span) {
-  std::uint64_t out = 0;
-  for (const auto& row : r.seconds) {
-    if (!span.has(row) || index >= row.connections.size())
-      continue;
-    auto n = row.connections[index].*m.per_second;
-    out = m.largest ? std::max(out, n) : out + n;
-  }
-  return real(out);
+  auto all = sums_in(r, span.seconds()).row.connections;
+  return index < all.size() ? real(all[index].*m.per_second) : 0;
 }
 
 double connection_metric_of(const arm_result& r, const edge_summary& edge,

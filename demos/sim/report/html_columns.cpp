@@ -1,5 +1,6 @@
 #include <sim/report/html_columns.hpp>
 
+#include <sim/scenario/row_step.hpp>
 #include <sim/world/run_details.hpp>
 
 #include <algorithm>
@@ -17,14 +18,6 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t most_numbers = 800'000;
 constexpr std::size_t most_rows = 7'200;
 
-// Those that people read well; then whole hours.
-std::uint32_t next_step(std::uint32_t step) {
-  for (std::uint32_t x : {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800})
-    if (x > step)
-      return x;
-  return step < 3600 ? 3600 : 2 * step;
-}
-
 std::size_t columns_of(const arm_result& r) {
   constexpr std::size_t of_requests = 9;
   constexpr std::size_t of_service = 7;
@@ -33,7 +26,7 @@ std::size_t columns_of(const arm_result& r) {
   if (r.details && !r.details->edges.empty())
     edges = r.details->edges.front().size();
   constexpr std::size_t of_connections = 4;
-  auto limited = r.seconds.empty() ? 0 : r.seconds.front().connections.size();
+  auto limited = r.rows.empty() ? 0 : r.rows.front().connections.size();
   return of_requests + r.totals.errors.size() + r.services.size() * of_service
          + edges * of_edge + limited * of_connections + r.breakers.size();
 }
@@ -42,53 +35,48 @@ std::int64_t microseconds(duration d) {
   return (d.count() + 500) / 1'000;
 }
 
-// The one to look at if a step has several.
-int badness(std::string_view state) {
-  constexpr std::string_view known[] = {"closed", "half_open", "open"};
-  auto found = std::ranges::find(known, state);
-  return static_cast<int>(found - std::begin(known));
-}
-
 std::set<std::string> kinds_in(const arm_result& r) {
   std::set<std::string> out;
-  for (const auto& row : r.seconds)
+  for (const auto& row : r.rows)
     for (const auto& [kind, n] : row.requests.errors)
       out.insert(kind);
   return out;
 }
 
-const service_second& service_in(const second_row& row, std::size_t i) {
-  static const service_second none;
+const service_row& service_in(const result_row& row, std::size_t i) {
+  static const service_row none;
   return i < row.services.size() ? row.services[i] : none;
 }
 
 } // namespace
 
 std::uint32_t step_for(const seed_run& run) {
-  std::size_t rows = 1;
+  std::uint32_t unit = 1;
+  std::uint64_t seconds = 1;
   std::size_t columns = 0;
   for (const auto& r : run.arms) {
-    rows = std::max(rows, r.seconds.size());
+    unit = std::max(unit, r.step);
+    seconds = std::max<std::uint64_t>(seconds, r.rows.size() * r.step);
     columns += columns_of(r);
   }
-  std::uint32_t step = 1;
-  auto steps = [&] { return (rows + step - 1) / step; };
+  auto step = unit;
+  auto steps = [&] { return (seconds + step - 1) / step; };
   while (steps() > 1
          && (steps() > most_rows || steps() * columns > most_numbers))
-    step = next_step(step);
+    step = next_step(step, unit);
   return step;
 }
 
 // -- columns ------------------------------------------------------------------
 
-// `of_step` gets the seconds of a step: the first, and the one after the last.
+// `of_step` gets the rows of a step: the first, and the one after the last.
 template <class F>
 json html_columns::column(F of_step) const {
   auto list = json::array();
   auto same = true;
   for (std::size_t row = 0; row < rows(); ++row) {
-    auto begin = row * step_;
-    auto end = std::min(begin + step_, r_.seconds.size());
+    auto begin = row * rows_per_step_;
+    auto end = std::min(begin + rows_per_step_, r_.rows.size());
     list.push_back(of_step(begin, end));
     same = same && list.back() == list.front();
   }
@@ -98,24 +86,24 @@ json html_columns::column(F of_step) const {
 }
 
 template <class F>
-json html_columns::sums(F of_second) const {
+json html_columns::sums(F of_row) const {
   return column([&](std::size_t begin, std::size_t end) {
     std::uint64_t sum = 0;
     for (auto i = begin; i < end; ++i)
-      sum += of_second(r_.seconds[i]);
+      sum += of_row(r_.rows[i]);
     return sum;
   });
 }
 
 template <class F>
-json html_columns::latencies(F of_second) const {
+json html_columns::latencies(F of_row) const {
   return column([&](std::size_t begin, std::size_t end) {
     json largest = nullptr;
     for (auto i = begin; i < end; ++i) {
-      const auto& s = r_.seconds[i].latency;
+      const auto& s = r_.rows[i].latency;
       if (s.count == 0)
         continue;
-      auto us = microseconds(of_second(s));
+      auto us = microseconds(of_row(s));
       if (largest.is_null() || us > largest.template get<std::int64_t>())
         largest = us;
     }
@@ -126,7 +114,7 @@ json html_columns::latencies(F of_second) const {
 json html_columns::requests() const {
   json out;
   auto count = [&](const char* name, std::uint64_t request_counts::*n) {
-    out[name] = sums([n](const second_row& row) { return row.requests.*n; });
+    out[name] = sums([n](const result_row& row) { return row.requests.*n; });
   };
   count("offered", &request_counts::offered);
   count("attempts", &request_counts::attempts);
@@ -135,7 +123,7 @@ json html_columns::requests() const {
   count("failed", &request_counts::failed);
   auto errors = json::object();
   for (const auto& kind : kinds_in(r_))
-    errors[kind] = sums([&](const second_row& row) {
+    errors[kind] = sums([&](const result_row& row) {
       auto found = row.requests.errors.find(kind);
       return found == row.requests.errors.end() ? 0 : found->second;
     });
@@ -152,34 +140,34 @@ json html_columns::requests() const {
 
 json html_columns::service(std::size_t i) const {
   json out;
-  auto count = [&](const char* name, std::uint64_t service_second::*n) {
+  auto count = [&](const char* name, std::uint64_t service_row::*n) {
     out[name] = sums(
-      [n, i](const second_row& row) { return service_in(row, i).*n; });
+      [n, i](const result_row& row) { return service_in(row, i).*n; });
   };
-  count("arrivals", &service_second::arrivals);
-  count("refused", &service_second::refused);
-  count("completed", &service_second::completed);
-  count("failed", &service_second::failed);
-  auto last = [&](const char* name, std::uint64_t service_second::*n) {
+  count("arrivals", &service_row::arrivals);
+  count("refused", &service_row::refused);
+  count("completed", &service_row::completed);
+  count("failed", &service_row::failed);
+  auto last = [&](const char* name, std::uint64_t service_row::*n) {
     out[name] = column([&](std::size_t, std::size_t end) {
-      return service_in(r_.seconds[end - 1], i).*n;
+      return service_in(r_.rows[end - 1], i).*n;
     });
   };
-  last("queue", &service_second::queue);
-  last("busy", &service_second::busy);
-  if (!r_.seconds.empty() && service_in(r_.seconds.front(), i).workers > 0)
-    last("workers", &service_second::workers);
+  last("queue", &service_row::queue);
+  last("busy", &service_row::busy);
+  if (!r_.rows.empty() && service_in(r_.rows.front(), i).workers > 0)
+    last("workers", &service_row::workers);
   out["queue_max"] = column([&](std::size_t begin, std::size_t end) {
     std::uint64_t most = 0;
     for (auto k = begin; k < end; ++k)
-      most = std::max(most, service_in(r_.seconds[k], i).queue_max);
+      most = std::max(most, service_in(r_.rows[k], i).queue_max);
     return most;
   });
   return out;
 }
 
 json html_columns::edge(std::size_t i) const {
-  auto sum = [&](std::uint64_t edge_second::*n) {
+  auto sum = [&](std::uint64_t edge_row::*n) {
     return column([&](std::size_t begin, std::size_t end) {
       std::uint64_t out = 0;
       for (auto k = begin; k < end; ++k)
@@ -188,27 +176,26 @@ json html_columns::edge(std::size_t i) const {
       return out;
     });
   };
-  return {{"calls", sum(&edge_second::calls)},
-          {"failed", sum(&edge_second::failed)}};
+  return {{"calls", sum(&edge_row::calls)}, {"failed", sum(&edge_row::failed)}};
 }
 
 json html_columns::connections(std::size_t i) const {
   json out;
-  auto last = [&](const char* name, std::uint64_t connection_second::*n) {
+  auto last = [&](const char* name, std::uint64_t connection_row::*n) {
     out[name] = column([&](std::size_t, std::size_t end) {
-      return r_.seconds[end - 1].connections[i].*n;
+      return r_.rows[end - 1].connections[i].*n;
     });
   };
-  last("used", &connection_second::used);
-  last("waiting", &connection_second::waiting);
-  auto none = [i](const second_row& row) {
+  last("used", &connection_row::used);
+  last("waiting", &connection_row::waiting);
+  auto none = [i](const result_row& row) {
     return row.connections[i].refused + row.connections[i].expired;
   };
   out["no_connection"] = sums(none);
   out["waiting_max"] = column([&](std::size_t begin, std::size_t end) {
     std::uint64_t most = 0;
     for (auto k = begin; k < end; ++k)
-      most = std::max(most, r_.seconds[k].connections[i].waiting_max);
+      most = std::max(most, r_.rows[k].connections[i].waiting_max);
     return most;
   });
   return out;
@@ -216,14 +203,13 @@ json html_columns::connections(std::size_t i) const {
 
 json html_columns::breaker(std::size_t i) const {
   auto out = json::array();
-  std::string_view before = "closed";
+  std::string before = "closed";
   for (std::size_t row = 0; row < rows(); ++row) {
-    auto end = std::min((row + 1) * step_, r_.seconds.size());
-    std::string_view worst = "closed";
-    for (auto k = row * step_; k < end; ++k)
-      if (const auto& all = r_.seconds[k].breakers;
-          i < all.size() && badness(all[i]) > badness(worst))
-        worst = all[i];
+    auto end = std::min((row + 1) * rows_per_step_, r_.rows.size());
+    std::string worst = "closed";
+    for (auto k = row * rows_per_step_; k < end; ++k)
+      if (const auto& all = worst_states(r_.rows[k]); i < all.size())
+        worst = worse_state(worst, all[i]);
     if (worst != before)
       out.push_back({row, worst});
     before = worst;

@@ -1,4 +1,4 @@
-// Rows of seconds as columns, in coarser steps if there are many.
+// Rows as columns, in coarser steps if there are many.
 #pragma once
 
 #include <sim/report/report.hpp>
@@ -12,23 +12,24 @@
 
 namespace caisson::sim {
 
-/// Seconds per step: so many that all arms of `run` have at most
-/// 800,000 numbers, and none more than a few thousand steps. At least 1.
+/// Seconds per step, a multiple of those of a row: so many that all arms of
+/// `run` have at most 800,000 numbers, and none more than a few thousand steps.
 [[nodiscard]] std::uint32_t step_for(const seed_run& run);
 
 /// The columns of an arm. A column is a list with a value per step, or a single
 /// value if all are the same.
 class html_columns {
 public:
-  /// `r` must outlive this. `step` is at least 1.
-  html_columns(const arm_result& r, std::uint32_t step) : r_(r), step_(step) {}
+  /// `r` must outlive this. `step`: as of `step_for`.
+  html_columns(const arm_result& r, std::uint32_t step)
+    : r_(r), rows_per_step_(step / r.step) {}
 
   /// How many steps there are.
   [[nodiscard]] std::size_t rows() const noexcept {
-    return (r_.seconds.size() + step_ - 1) / step_;
+    return (r_.rows.size() + rows_per_step_ - 1) / rows_per_step_;
   }
 
-  /// Counts of requests are sums, latencies the largest of their seconds, in
+  /// Counts of requests are sums, latencies the largest of their rows, in
   /// microseconds, and null where nothing was answered.
   [[nodiscard]] nlohmann::ordered_json requests() const;
 
@@ -51,12 +52,12 @@ private:
   template <class F>
   nlohmann::ordered_json column(F of_step) const;
   template <class F>
-  nlohmann::ordered_json sums(F of_second) const;
+  nlohmann::ordered_json sums(F of_row) const;
   template <class F>
-  nlohmann::ordered_json latencies(F of_second) const;
+  nlohmann::ordered_json latencies(F of_row) const;
 
   const arm_result& r_;
-  std::uint32_t step_;
+  std::uint32_t rows_per_step_;
 };
 
 } // namespace caisson::sim

@@ -1,4 +1,5 @@
 #include <sim/report/json.hpp>
+#include <sim/report/json_layout.hpp>
 #include <sim/report/json_values.hpp>
 #include <sim/report/metrics.hpp>
 #include <sim/scenario/verdict_kind.hpp>
@@ -121,7 +122,7 @@ json to_json(const gate_summary& g) {
           {"layers", std::move(layers)}};
 }
 
-json to_json(const service_second& s) {
+json to_json(const service_row& s) {
   json out{
     {"arrivals", s.arrivals},   {"refused", s.refused},
     {"completed", s.completed}, {"failed", s.failed},
@@ -133,14 +134,14 @@ json to_json(const service_second& s) {
   return out;
 }
 
-json to_json(const connection_second& c) {
+json to_json(const connection_row& c) {
   return {{"used", c.used},       {"used_max", c.used_max},
           {"waiting", c.waiting}, {"waiting_max", c.waiting_max},
           {"refused", c.refused}, {"expired", c.expired}};
 }
 
 // By name of the edge.
-json connections_by_edge(const second_row& row, const arm_result& r) {
+json connections_by_edge(const result_row& row, const arm_result& r) {
   json out = json::object();
   std::size_t i = 0;
   for (const auto& e : r.edges)
@@ -149,8 +150,8 @@ json connections_by_edge(const second_row& row, const arm_result& r) {
   return out;
 }
 
-json to_json(const second_row& row, const arm_result& r) {
-  json out{{"second", row.index}};
+json to_json(const result_row& row, const arm_result& r) {
+  json out{{"second", row.second}};
   out.update(to_json(row.requests));
   out["prompt"] = row.prompt;
   out["latency"] = to_json(row.latency);
@@ -173,8 +174,6 @@ json to_json(const relapse& x) {
   return {{"at", x.at}, {"until", x.until ? json(*x.until) : json(nullptr)}};
 }
 
-json to_json(const arm_result& r);
-json to_json(const seed_run& run);
 json to_json(const arm_summary& s);
 
 template <class T>
@@ -205,54 +204,69 @@ json recovery_of(const arm_result& r) {
   return number(metric_of(r, "recovery"));
 }
 
-json to_json(const arm_result& r) {
-  auto out = arm_values(r);
-  json rows = json::array();
-  for (const auto& row : r.seconds)
-    rows.push_back(to_json(row, r));
-  out["seconds"] = std::move(rows);
-  return out;
-}
-
-json to_json(const seed_run& run) {
-  return {{"seed", run.seed}, {"arms", list_of(run.arms)}};
-}
-
 json to_json(const arm_summary& s) {
   return summary_values(s);
 }
 
-// -- layout -------------------------------------------------------------------
+// -- the whole ----------------------------------------------------------------
 
-bool nested(const json& x) {
-  for (const auto& child : x)
-    if (child.is_structured() && !child.empty())
-      return true;
-  return false;
-}
-
-// What holds other lists and tables gets a line for each of its parts, but only
-// as far down as an arm's lists, so that a second is one line.
-void lay_out(std::ostream& out, const json& x, int depth) {
-  constexpr int deepest = 6;
-  auto line = [](const json& j) {
-    return j.dump(-1, ' ', false, json::error_handler_t::replace);
-  };
-  if (!x.is_structured() || depth >= deepest || !nested(x)) {
-    out << line(x);
+// Rows one by one, as all of them would take many times the memory of the
+// results.
+void write_rows(json_layout& to, const arm_result& r) {
+  to.key("step");
+  to.value(r.step);
+  to.key("seconds");
+  if (r.rows.empty()) {
+    to.value(json::array());
     return;
   }
-  auto indent = std::string(static_cast<std::size_t>(depth) + 1, ' ');
-  out << (x.is_object() ? "{\n" : "[\n");
-  bool first = true;
-  for (const auto& [key, value] : x.items()) {
-    out << (first ? "" : ",\n") << indent;
-    first = false;
-    if (x.is_object())
-      out << line(json(key)) << ": ";
-    lay_out(out, value, depth + 1);
+  to.open_list();
+  for (const auto& row : r.rows)
+    to.value(to_json(row, r));
+  to.close();
+}
+
+void write_run(json_layout& to, const seed_run& run, bool rows) {
+  if (run.arms.empty()) {
+    to.value({{"seed", run.seed}, {"arms", json::array()}});
+    return;
   }
-  out << '\n' << indent.substr(1) << (x.is_object() ? '}' : ']');
+  to.open_table();
+  to.key("seed");
+  to.value(run.seed);
+  to.key("arms");
+  to.open_list();
+  for (const auto& arm : run.arms) {
+    to.open_table();
+    to.members(arm_values(arm));
+    if (rows)
+      write_rows(to, arm);
+    to.close();
+  }
+  to.close();
+  to.close();
+}
+
+void write_report(std::ostream& out, const report& r, bool rows) {
+  json_layout to{out};
+  to.open_table();
+  to.members({{"format", 1},
+              {"title", r.title},
+              {"file", r.file},
+              {"seed", r.seed},
+              {"seeds", r.seeds},
+              {"interrupted", r.interrupted}});
+  to.key("runs");
+  if (r.runs.empty()) {
+    to.value(json::array());
+  } else {
+    to.open_list();
+    for (const auto& run : r.runs)
+      write_run(to, run, rows);
+    to.close();
+  }
+  to.members({{"verdicts", list_of(summaries(r))}, {"failures", r.failures}});
+  to.close();
 }
 
 } // namespace
@@ -264,6 +278,7 @@ json arm_values(const arm_result& r) {
     {"seed", r.seed},
     {"length", to_seconds(r.length)},
     {"warmup", to_seconds(r.warmup)},
+    {"end", to_seconds(r.end)},
     {"interrupted", r.interrupted},
     {"verdict", verdict_of(r)},
     {"recovery_from",
@@ -307,19 +322,11 @@ json summary_values(const arm_summary& s) {
 }
 
 void write_json(std::ostream& out, const report& r) {
-  json all{
-    {"format", 1},
-    {"title", r.title},
-    {"file", r.file},
-    {"seed", r.seed},
-    {"seeds", r.seeds},
-    {"interrupted", r.interrupted},
-    {"runs", list_of(r.runs)},
-    {"verdicts", list_of(summaries(r))},
-    {"failures", r.failures},
-  };
-  lay_out(out, all, 0);
-  out << '\n';
+  write_report(out, r, true);
+}
+
+void write_json_totals(std::ostream& out, const report& r) {
+  write_report(out, r, false);
 }
 
 } // namespace caisson::sim

@@ -12,4 +12,7 @@ namespace caisson::sim {
 /// what never happened is null.
 void write_json(std::ostream& out, const report& r);
 
+/// The same without `step` and `seconds` of the arms: without the rows.
+void write_json_totals(std::ostream& out, const report& r);
+
 } // namespace caisson::sim

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -35,11 +36,18 @@ void only_as_a_whole(std::string_view name) {
     fmt::format("{} is not kept per second: it cannot have from and to", name)};
 }
 
-span_of_time span_between(const arm_result& r, duration from, duration to) {
+second_range span_of_time::seconds() const {
+  auto second = [](std::int64_t s) {
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(s, 0, one_row));
+  };
+  return {second(from), second(to)};
+}
+
+span_of_time span_between(duration length, duration from, duration to) {
   if (from == duration::zero() && to == unlimited)
     return {};
   span_of_time out{.whole = false, .from = whole_seconds(from, "from")};
-  auto end = std::chrono::floor<std::chrono::seconds>(r.length).count();
+  auto end = std::chrono::floor<std::chrono::seconds>(length).count();
   // Without an end it is that of the load, as rates would make no sense else.
   out.to = to == unlimited ? end : whole_seconds(to, "to");
   if (out.from >= end)

@@ -53,19 +53,19 @@ struct span_of_time {
   std::int64_t from = 0;
   std::int64_t to = 0;
 
-  [[nodiscard]] bool has(const second_row& row) const {
-    return row.index >= from && row.index < to;
-  }
-
   [[nodiscard]] double length(const arm_result& r) const {
     return whole ? to_seconds(r.length - r.warmup)
                  : static_cast<double>(to - from);
   }
+
+  /// If it is not the whole.
+  [[nodiscard]] second_range seconds() const;
 };
 
-/// Throws `std::invalid_argument` unless both are whole seconds, and `from` is
-/// before `to` and before the end of the load.
-[[nodiscard]] span_of_time span_between(const arm_result& r, duration from,
+/// For a load that lasts for `length`. Throws `std::invalid_argument` unless
+/// both are whole seconds, and `from` is before `to` and before the end of the
+/// load.
+[[nodiscard]] span_of_time span_between(duration length, duration from,
                                         duration to);
 
 } // namespace caisson::sim

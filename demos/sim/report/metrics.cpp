@@ -2,6 +2,7 @@
 
 #include <sim/report/edge_metrics.hpp>
 #include <sim/report/metric_parts.hpp>
+#include <sim/report/ranges.hpp>
 #include <sim/report/verdict.hpp>
 #include <sim/scenario/metric_names.hpp>
 
@@ -86,20 +87,19 @@ struct service_metric {
   std::string_view name;
   double (*value)(const service_summary& s);
   // Null where it is not kept per second.
-  std::uint64_t service_second::*per_second = nullptr;
+  std::uint64_t service_row::*per_second = nullptr;
 };
 
 constexpr service_metric service_metrics[] = {
   {"arrivals", [](auto& s) { return real(s.arrivals); },
-   &service_second::arrivals},
-  {"refused", [](auto& s) { return real(s.refused); },
-   &service_second::refused},
+   &service_row::arrivals},
+  {"refused", [](auto& s) { return real(s.refused); }, &service_row::refused},
   {"refused_share", [](auto& s) { return share(s.refused, s.arrivals, 0); }},
   {"shed", [](auto& s) { return real(s.shed); }},
   {"down", [](auto& s) { return real(s.down); }},
   {"completed", [](auto& s) { return real(s.completed); },
-   &service_second::completed},
-  {"failed", [](auto& s) { return real(s.failed); }, &service_second::failed},
+   &service_row::completed},
+  {"failed", [](auto& s) { return real(s.failed); }, &service_row::failed},
   {"abandoned", [](auto& s) { return real(s.abandoned); }},
   {"lost", [](auto& s) { return real(s.lost); }},
   {"late", [](auto& s) { return real(s.late); }},
@@ -112,7 +112,7 @@ constexpr service_metric service_metrics[] = {
   {"utilization", [](auto& s) { return s.utilization; }},
   {"inside", [](auto& s) { return s.mean_inside; }},
   {"queue_max", [](auto& s) { return real(s.queue_max); },
-   &service_second::queue_max},
+   &service_row::queue_max},
   {"little_error", [](auto& s) { return s.little_error; }},
 };
 
@@ -125,22 +125,7 @@ static_assert(has_names(service_metrics, service_metric_names));
 // -- parts of a run -----------------------------------------------------------
 
 request_counts counts_in(const arm_result& r, const span_of_time& span) {
-  if (span.whole)
-    return r.totals;
-  request_counts out;
-  for (const auto& row : r.seconds) {
-    if (!span.has(row))
-      continue;
-    const auto& n = row.requests;
-    out.offered += n.offered;
-    out.attempts += n.attempts;
-    out.good += n.good;
-    out.substituted += n.substituted;
-    out.failed += n.failed;
-    for (const auto& [kind, count] : n.errors)
-      out.errors[kind] += count;
-  }
-  return out;
+  return span.whole ? r.totals : sums_in(r, span.seconds()).row.requests;
 }
 
 // -- families of names --------------------------------------------------------
@@ -200,14 +185,8 @@ double operation_metric(const arm_result& r, std::string_view name) {
 
 double service_part(const arm_result& r, std::size_t service,
                     const service_metric& m, const span_of_time& span) {
-  std::uint64_t sum = 0;
-  for (const auto& row : r.seconds) {
-    if (!span.has(row) || service >= row.services.size())
-      continue;
-    auto n = row.services[service].*m.per_second;
-    sum = m.name == "queue_max" ? std::max(sum, n) : sum + n;
-  }
-  return real(sum);
+  auto all = sums_in(r, span.seconds()).row.services;
+  return service < all.size() ? real(all[service].*m.per_second) : 0;
 }
 
 // The replica called `name`, which is not kept per second.
@@ -311,7 +290,7 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
 
 double metric_of(const arm_result& r, std::string_view name, duration from,
                  duration to) {
-  auto span = span_between(r, from, to);
+  auto span = span_between(r.length, from, to);
   if (auto m = row_named(count_metrics, name))
     return m->value(counts_in(r, span), span.length(r));
   if (auto rest = after_prefix(name, "errors."))

@@ -19,7 +19,7 @@ void arm_speed::add(const arm_result& r) {
   wall_seconds += r.wall_seconds;
   simulated_seconds += to_seconds(r.length);
   messages += r.messages;
-  for (const auto& row : r.seconds)
+  for (const auto& row : r.rows)
     requests += row.requests.offered;
 }
 

@@ -39,6 +39,8 @@ struct report {
   /// The first seed; the others follow one by one.
   std::uint64_t seed = 1;
   std::uint32_t seeds = 1;
+  /// Seconds per row; `one_row` if there are none to be seen.
+  std::uint32_t step = 1;
   /// The arms that were asked for. An interrupted run has results of fewer.
   std::vector<arm_config> arms;
   std::vector<seed_run> runs;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <ostream>
 
@@ -34,6 +35,14 @@ std::string lengths_text(const report& r) {
                      short_seconds(hi.length));
 }
 
+// Nothing if they are as usual.
+std::string rows_text(const report& r) {
+  if (r.step == 1 || r.step == one_row)
+    return {};
+  return fmt::format("rows of {}, ",
+                     short_seconds(std::chrono::seconds{r.step}));
+}
+
 std::string seeds_text(const report& r) {
   if (r.seeds == 1)
     return fmt::format("seed {}", r.seed);
@@ -46,9 +55,9 @@ void write_head(std::ostream& out, const report& r) {
     names.push_back(printable(arm.name));
   if (!r.title.empty())
     out << printable(r.title) << '\n';
-  out << fmt::format("{}: {}, {}, {}: {}\n", printable(r.file), lengths_text(r),
-                     seeds_text(r), names.size() == 1 ? "arm" : "arms",
-                     fmt::join(names, ", "));
+  out << fmt::format(
+    "{}: {}, {}{}, {}: {}\n", printable(r.file), lengths_text(r), rows_text(r),
+    seeds_text(r), names.size() == 1 ? "arm" : "arms", fmt::join(names, ", "));
 }
 
 // -- one seed -----------------------------------------------------------------
@@ -397,32 +406,6 @@ void write_interruption(std::ostream& out, const report& r) {
   }
   out << fmt::format("interrupted: {} of {} runs done{}\n", done,
                      r.arms.size() * r.seeds, partly);
-}
-
-void write_speed(std::ostream& out, const report& r,
-                 std::uint64_t peak_memory) {
-  text_table table{{{"arm", align::left},
-                    {"requests/s"},
-                    {"messages/s"},
-                    {"simulated s/s"},
-                    {"wall time"}}};
-  for (std::size_t i = 0; i < r.arms.size() && i < r.speeds.size(); ++i) {
-    const auto& x = r.speeds[i];
-    if (results_of(r, r.arms[i].name).empty())
-      continue;
-    auto rate = [&](double n) {
-      return x.wall_seconds > 0
-               ? grouped(static_cast<std::uint64_t>(n / x.wall_seconds))
-               : "-";
-    };
-    table.row({r.arms[i].name, rate(static_cast<double>(x.requests)),
-               rate(static_cast<double>(x.messages)), rate(x.simulated_seconds),
-               fmt::format("{:.2f} s", x.wall_seconds)});
-  }
-  out << "\n-- speed\n";
-  table.write(out);
-  out << fmt::format("peak memory {:.1f} MiB\n",
-                     static_cast<double>(peak_memory) / (1 << 20));
 }
 
 } // namespace caisson::sim

@@ -26,7 +26,4 @@ void write_failures(std::ostream& out, const report& r);
 /// What of it all an interrupted run has done. Nothing for others.
 void write_interruption(std::ostream& out, const report& r);
 
-/// How fast it went, which differs from run to run. `peak_memory` is in bytes.
-void write_speed(std::ostream& out, const report& r, std::uint64_t peak_memory);
-
 } // namespace caisson::sim

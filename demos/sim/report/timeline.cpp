@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <string_view>
+#include <utility>
 
 namespace caisson::sim {
 
@@ -58,20 +59,14 @@ std::string level(std::uint64_t good, std::uint64_t offered, bool ascii) {
 }
 
 std::string arm_line(const arm_result& r, const scale& x, bool ascii) {
-  struct tally {
-    std::uint64_t offered = 0;
-    std::uint64_t good = 0;
-  };
-  std::vector<tally> columns(x.columns);
-  for (const auto& row : r.seconds) {
+  std::vector<second_tally> columns(x.columns);
+  for (std::size_t i = 0; i < r.tallies.size(); ++i) {
     // What is answered in the drain has no column.
-    if (duration{std::chrono::seconds{row.index}} >= r.length
-        || row.index >= x.seconds)
-      continue;
-    auto& column = columns[row.index * x.columns
-                           / static_cast<std::size_t>(x.seconds)];
-    column.offered += row.requests.offered;
-    column.good += row.requests.good;
+    if (duration{std::chrono::seconds{i}} >= r.length
+        || std::cmp_greater_equal(i, x.seconds))
+      break;
+    columns[i * x.columns / static_cast<std::size_t>(x.seconds)] += r.tallies
+                                                                      [i];
   }
   std::string out;
   for (const auto& c : columns)

@@ -263,17 +263,18 @@ private:
                          json_text(s.work->how)));
   }
 
-  // What the rows of seconds say, also about requests that are not traced.
+  // What the rows say, also about requests that are not traced.
   void add_counters(std::size_t service) {
     using std::chrono::seconds;
     auto track = out_.add_track("queue and workers");
-    for (const auto& row : result_.seconds) {
-      duration begin = seconds{row.index};
-      if (begin + seconds{1} <= trace_.settings.from || begin > last()
+    for (const auto& row : result_.rows) {
+      duration begin = seconds{row.second};
+      duration end = begin + seconds{result_.step};
+      if (end <= trace_.settings.from || begin > last()
           || service >= row.services.size())
         continue;
       const auto& x = row.services[service];
-      auto at = std::min<duration>(begin + seconds{1}, trace_.end);
+      auto at = std::min(end, trace_.end);
       auto add = [&](std::string name, std::uint64_t n) {
         out_.add({trace_kind::counter,
                   track,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace caisson::sim {
@@ -15,50 +17,46 @@ constexpr auto window_seconds = static_cast<std::size_t>(
 // Of fewer requests a single one would be more than a tenth.
 constexpr std::uint64_t enough_requests = 10;
 
-struct tally {
-  std::uint64_t offered = 0;
-  std::uint64_t good = 0;
-  std::uint64_t prompt = 0;
-  std::uint64_t in_drain = 0;
+// What is under way at the ends of a time is no loss: it is enough that as many
+// were answered as were begun, or that those that were begun were answered
+// soon.
+std::uint64_t served(const second_tally& x) {
+  return std::max(x.good, x.prompt);
+}
 
-  void add(const tally& x) {
-    offered += x.offered;
-    good += x.good;
-    prompt += x.prompt;
-    in_drain += x.in_drain;
-  }
+// What the drain answers, when there is no load, is no sign of recovery, but no
+// loss either.
+std::uint64_t served_at_last(const second_tally& x) {
+  return std::max(x.good, x.prompt + x.prompt_in_drain);
+}
 
-  // What is under way at the ends of a time is no loss: it is enough that as
-  // many were answered as were begun, or that those that were begun were
-  // answered soon.
-  [[nodiscard]] std::uint64_t served() const { return std::max(good, prompt); }
+// In whole numbers, so that a bound that is just met counts as met.
+bool good_enough(const second_tally& x) {
+  return served(x) * 10 >= x.offered * 9;
+}
 
-  // In whole numbers, so that a bound that is just met counts as met.
-  // What the drain answers, when there is no load, is no sign of recovery, but
-  // no loss either.
-  [[nodiscard]] std::uint64_t served_at_last() const {
-    return std::max(good, prompt + in_drain);
-  }
+// As many were answered as were begun: what has piled up does not grow.
+bool keeps_up(const second_tally& x) {
+  return x.good * 10 >= x.offered * 9;
+}
 
-  [[nodiscard]] bool good_enough() const {
-    return served() * 10 >= offered * 9;
-  }
-  // As many were answered as were begun: what has piled up does not grow.
-  [[nodiscard]] bool keeps_up() const { return good * 10 >= offered * 9; }
-  [[nodiscard]] bool stays_good() const {
-    return served_at_last() * 10 >= offered * 9;
-  }
-  [[nodiscard]] bool relapsed() const {
-    return served_at_last() * 10 < offered * 8;
-  }
-  [[nodiscard]] bool below_half() const { return served() * 2 < offered; }
-};
+bool stays_good(const second_tally& x) {
+  return served_at_last(x) * 10 >= x.offered * 9;
+}
+
+bool has_relapsed(const second_tally& x) {
+  return served_at_last(x) * 10 < x.offered * 8;
+}
+
+bool below_half(const second_tally& x) {
+  return served(x) * 2 < x.offered;
+}
 
 // Seconds [begin, end).
 struct window {
   std::size_t begin = 0;
   std::size_t end = 0;
-  tally sum;
+  second_tally sum;
 };
 
 std::size_t whole_seconds(duration d) {
@@ -71,93 +69,105 @@ std::size_t first_second(duration from) {
   return static_cast<std::size_t>(std::max<std::int64_t>(n, 0));
 }
 
-// One tally per whole second of the load. What is answered later is in none.
-std::vector<tally> tallies(const arm_result& r) {
-  std::vector<tally> out(whole_seconds(r.length));
-  for (const auto& row : r.seconds)
-    if (row.index < out.size())
-      out[row.index].add({row.requests.offered, row.requests.good, row.prompt,
-                          row.prompt_in_drain});
+using tallies = std::span<const second_tally>;
+
+// Those of the whole seconds of the load. What is answered later is in none.
+tallies tallies_of(const arm_result& r) {
+  tallies all{r.tallies};
+  return all.first(std::min(all.size(), whole_seconds(r.length)));
+}
+
+second_tally sum_from(tallies seconds, std::size_t begin) {
+  second_tally out;
+  for (const auto& x : seconds.subspan(std::min(begin, seconds.size())))
+    out += x;
   return out;
 }
 
-tally sum_from(const std::vector<tally>& seconds, std::size_t begin) {
-  tally out;
-  for (auto s = begin; s < seconds.size(); ++s)
-    out.add(seconds[s]);
-  return out;
-}
-
-// The windows that begin at `first` or later and end within the load, one from
+// The windows that begin at a second or later and end within the load, one from
 // each second on, each as long as it must be to have enough requests.
-std::vector<window> windows(const std::vector<tally>& seconds,
-                            std::size_t first) {
-  auto enough = std::min(enough_requests, sum_from(seconds, first).offered);
-  // Sums of all seconds before.
-  std::vector<tally> before(seconds.size() + 1);
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    before[i + 1] = before[i];
-    before[i + 1].add(seconds[i]);
+class windows {
+public:
+  windows(tallies seconds, std::size_t first)
+    : seconds_(seconds), first_(first),
+      enough_(std::min(enough_requests, sum_from(seconds, first).offered)) {}
+
+  // Calls `f` with each, in their order, until it returns false.
+  template <class F>
+  void each(F f) const {
+    window w{first_, first_, {}};
+    while (w.begin < seconds_.size()) {
+      while (w.end < w.begin + window_seconds || w.sum.offered < enough_) {
+        if (w.end >= seconds_.size())
+          return;
+        w.sum += seconds_[w.end++];
+      }
+      if (!f(w))
+        return;
+      w.sum -= seconds_[w.begin++];
+    }
   }
-  std::vector<window> out;
-  auto end = first;
-  for (auto begin = first; begin < seconds.size(); ++begin) {
-    end = std::max(end, begin + window_seconds);
-    while (end <= seconds.size()
-           && before[end].offered - before[begin].offered < enough)
-      ++end;
-    if (end > seconds.size())
-      break;
-    const auto& x = before[begin];
-    const auto& y = before[end];
-    out.push_back({begin,
-                   end,
-                   {y.offered - x.offered, y.good - x.good, y.prompt - x.prompt,
-                    y.in_drain - x.in_drain}});
-  }
-  return out;
-}
+
+private:
+  tallies seconds_;
+  std::size_t first_;
+  std::uint64_t enough_;
+};
 
 // What the windows say, one after another.
 struct course {
+  bool any = false;
   bool well = false;
   /// Where the last good time began.
   std::size_t well_from = 0;
   /// Where the last bad time began: after the last window that was well.
   std::size_t bad_from = 0;
   std::vector<relapse> relapses;
+
+  void go_on(const window& w);
 };
 
-course follow(const std::vector<window>& all) {
-  course out;
-  out.bad_from = all.front().begin;
-  for (const auto& w : all) {
-    auto first = w.begin == all.front().begin;
-    auto good = first ? w.sum.good_enough() : w.sum.keeps_up();
-    if (!out.well && good) {
-      out.well = true;
-      out.well_from = w.begin;
-      if (!out.relapses.empty()) {
-        auto& last = out.relapses.back();
-        last.until = std::max(static_cast<std::uint32_t>(w.begin), last.at + 1);
-      }
-    } else if (out.well && w.sum.relapsed()) {
-      out.well = false;
-      out.relapses.push_back({static_cast<std::uint32_t>(w.end - 1), {}});
+void course::go_on(const window& w) {
+  if (!any)
+    bad_from = w.begin;
+  auto good = any ? keeps_up(w.sum) : good_enough(w.sum);
+  any = true;
+  if (!well && good) {
+    well = true;
+    well_from = w.begin;
+    if (!relapses.empty()) {
+      auto& last = relapses.back();
+      last.until = std::max(static_cast<std::uint32_t>(w.begin), last.at + 1);
     }
-    if (out.well)
-      out.bad_from = w.end;
+  } else if (well && has_relapsed(w.sum)) {
+    well = false;
+    relapses.push_back({static_cast<std::uint32_t>(w.end - 1), {}});
   }
+  if (well)
+    bad_from = w.end;
+}
+
+course follow(const windows& all) {
+  course out;
+  all.each([&](const window& w) {
+    out.go_on(w);
+    return true;
+  });
   return out;
 }
 
 // Whether less than half is answered in what is left after the last good time.
-bool stays_down(const std::vector<window>& all, const course& c) {
-  auto from = std::ranges::find_if(
-    all, [&](const window& w) { return w.begin >= c.bad_from; });
-  return from != all.end() && std::all_of(from, all.end(), [](const window& w) {
-           return w.sum.below_half();
-         });
+bool stays_down(const windows& all, const course& c) {
+  auto any = false;
+  auto down = true;
+  all.each([&](const window& w) {
+    if (w.begin < c.bad_from)
+      return true;
+    any = true;
+    down = below_half(w.sum);
+    return down;
+  });
+  return any && down;
 }
 
 void recovered(arm_result& r, std::size_t second) {
@@ -176,17 +186,17 @@ void decide_verdict(arm_result& r) {
   r.relapses.clear();
   auto from = r.recovery_from.value_or(duration::zero());
   auto first = first_second(from);
-  auto seconds = tallies(r);
-  auto all = windows(seconds, first);
-  if (all.empty()) {
-    if (tally{r.totals.offered, r.totals.good, 0, 0}.good_enough())
+  auto seconds = tallies_of(r);
+  windows all{seconds, first};
+  auto c = follow(all);
+  if (!c.any) {
+    if (good_enough({r.totals.offered, r.totals.good, 0, 0}))
       recovered(r, first);
     return;
   }
-  auto c = follow(all);
   r.relapses = c.relapses;
   if (c.well) {
-    if (sum_from(seconds, c.well_from).stays_good())
+    if (stays_good(sum_from(seconds, c.well_from)))
       recovered(r, c.well_from);
     return;
   }

@@ -70,7 +70,7 @@ void check_requests(const arm_result& r, std::vector<violation>& out) {
   if (r.warmup > duration::zero())
     return;
   request_counts rows;
-  for (const auto& row : r.seconds) {
+  for (const auto& row : r.rows) {
     rows.offered += row.requests.offered;
     rows.attempts += row.requests.attempts;
     rows.good += row.requests.good;

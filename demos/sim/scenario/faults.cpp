@@ -118,6 +118,14 @@ std::size_t planned_faults(const arm_config& arm) {
   return static_cast<std::size_t>(n);
 }
 
+std::optional<duration> first_planned_fault(const arm_config& arm) {
+  std::optional<duration> out;
+  for (const auto& f : arm.faults)
+    if (!f.mtbf)
+      out = out ? std::min(*out, f.at) : f.at;
+  return out;
+}
+
 std::optional<duration> recovery_start(const arm_config& arm) {
   if (arm.recovery_from || planned_faults(arm) == 0)
     return arm.recovery_from;

@@ -13,6 +13,10 @@ namespace caisson::sim {
 /// How many of the arm's faults do not come at random.
 [[nodiscard]] std::size_t planned_faults(const arm_config& arm);
 
+/// When the first of those begins; nothing without one.
+[[nodiscard]] std::optional<duration>
+first_planned_fault(const arm_config& arm);
+
 /// When recovery is looked for from: `recovery_from`, or else the end of the
 /// last fault that does not come at random. Nothing if there is neither.
 [[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);

@@ -7,6 +7,7 @@
 #include <sim/scenario/load_trace.hpp>
 #include <sim/scenario/loads.hpp>
 #include <sim/scenario/overlay.hpp>
+#include <sim/scenario/row_step.hpp>
 #include <sim/scenario/services.hpp>
 
 #include <caisson/detail/file_order.hpp>
@@ -70,6 +71,8 @@ public:
     top.on({"seed", "of all random numbers"}, seed,
            {0, std::numeric_limits<std::int64_t>::max()});
     result_.seed = static_cast<std::uint64_t>(seed);
+    step_value rows{result_.rows};
+    top.on({"rows", "how long a row of the results is"}, rows);
     take_parts(top);
     auto sweep = top.take("sweep");
     auto tune = top.take("tune");

@@ -361,6 +361,8 @@ struct arm_config {
 struct scenario {
   std::string title;
   std::uint64_t seed = 1;
+  /// Seconds per row of the results; `usual_step` if absent.
+  std::optional<std::uint32_t> rows;
   /// In the order of the file; at least one.
   std::vector<arm_config> arms;
   /// What `caisson sweep` varies.

@@ -66,6 +66,7 @@ std::optional<cell_result> cell_runner::play(std::size_t i,
                 .progress = [&](double share) { show(i, job, share); },
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
+                .step = one_row,
                 .log = {}};
   auto result = parts_.play(*arm, o);
   auto failed = failed_checks(result);

@@ -130,6 +130,7 @@ bool sweeper::play(std::size_t cell) {
                 .progress = [this, cell](double share) { show(cell, share); },
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
+                .step = one_row,
                 .log = {}};
   auto result = parts_.play((*world)[at.arm], o);
   auto failed = failed_checks(result);

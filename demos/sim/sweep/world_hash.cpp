@@ -34,7 +34,7 @@ private:
 };
 
 settings without_talk(settings table) {
-  for (auto key : {"title", "seed", "expect", "sweep", "tune", "arm"})
+  for (auto key : {"title", "seed", "rows", "expect", "sweep", "tune", "arm"})
     table.erase(key);
   return table;
 }

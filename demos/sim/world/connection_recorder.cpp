@@ -57,7 +57,7 @@ void connection_recorder::used_changed(duration now, int by) {
     total_.used_max = std::max(total_.used_max, now_.used);
 }
 
-connection_second connection_recorder::end_second() {
+connection_row connection_recorder::end_second() {
   auto out = now_;
   now_ = {.used = out.used,
           .used_max = out.used,

@@ -39,7 +39,7 @@ public:
   // -- what comes of it -------------------------------------------------------
 
   /// Ends the present second.
-  connection_second end_second();
+  connection_row end_second();
   [[nodiscard]] connection_summary summary(duration end);
   [[nodiscard]] std::uint64_t used() const noexcept { return now_.used; }
   [[nodiscard]] std::uint64_t waiting() const noexcept { return now_.waiting; }
@@ -49,7 +49,7 @@ private:
   void integrate(duration now);
 
   connection_summary total_;
-  connection_second now_;
+  connection_row now_;
   duration from_;
   duration to_;
   duration integrated_to_;

@@ -1,5 +1,7 @@
 #include <sim/world/details_recorder.hpp>
 
+#include <utility>
+
 namespace caisson::sim {
 
 details_recorder::details_recorder(
@@ -107,19 +109,22 @@ void details_recorder::breaker_changed(std::size_t breaker,
 // -- results ------------------------------------------------------------------
 
 void details_recorder::end_second() {
-  edges_.push_back(now_);
-  now_.assign(now_.size(), {});
   each([](auto& x) { x.end_second(); });
 }
 
-run_details details_recorder::details(duration end) const {
+void details_recorder::end_row() {
+  edges_.push_back(now_);
+  now_.assign(now_.size(), {});
+}
+
+run_details details_recorder::take(duration end) {
   run_details out;
-  out.edges = edges_;
+  out.edges = std::move(edges_);
   if (samples_)
-    out.samples = samples_->samples();
+    out.samples = samples_->take_samples();
   if (trace_)
-    out.trace = trace_details{trace_settings_, trace_->samples(),
-                              trace_->left_out(), breakers_, end};
+    out.trace = trace_details{trace_settings_, trace_->take_samples(),
+                              trace_->left_out(), std::move(breakers_), end};
   return out;
 }
 

@@ -72,15 +72,17 @@ public:
   // -- results ----------------------------------------------------------------
 
   void end_second();
-  [[nodiscard]] run_details details(duration end) const;
+  void end_row();
+  /// What was recorded, which is not here any more then.
+  [[nodiscard]] run_details take(duration end);
 
 private:
   /// Calls `f` with each recorder of requests.
   template <class F>
   void each(F f);
 
-  std::vector<edge_second> now_;
-  std::vector<std::vector<edge_second>> edges_;
+  std::vector<edge_row> now_;
+  std::vector<std::vector<edge_row>> edges_;
   std::optional<sample_recorder> samples_;
   std::optional<sample_recorder> trace_;
   trace_settings trace_settings_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/verdict_kind.hpp>
+#include <sim/world/result_row.hpp>
 
 #include <caisson/time.hpp>
 
@@ -17,91 +18,10 @@ namespace caisson::sim {
 
 struct run_details;
 
-/// Latencies of a set of requests. Percentiles are exact to 1.6 %, the rest is
-/// exact. All zero if `count` is.
-struct latency_summary {
-  std::uint64_t count = 0;
-  duration mean = duration::zero();
-  duration p50 = duration::zero();
-  duration p90 = duration::zero();
-  duration p95 = duration::zero();
-  duration p99 = duration::zero();
-  duration p999 = duration::zero();
-  duration max = duration::zero();
-};
-
-/// Requests of loads. Those of the warm-up are not in totals, but in the rows
-/// per second.
-struct request_counts {
-  /// Begun by clients.
-  std::uint64_t offered = 0;
-  /// Arrivals from clients, before the policies in front of a service.
-  std::uint64_t attempts = 0;
-  /// Answered with success, in time.
-  std::uint64_t good = 0;
-  /// Those of `good` that were answered by a fallback's value.
-  std::uint64_t substituted = 0;
-  /// Answered with an error or not in time. The rest is unanswered.
-  std::uint64_t failed = 0;
-  /// `failed` by kind: the name of an `errc`, or `failed` for a service's own
-  /// error, `timeout` where the client gave up.
-  std::map<std::string, std::uint64_t> errors;
-};
-
-/// One service within one second.
-struct service_second {
-  std::uint64_t arrivals = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t completed = 0;
-  std::uint64_t failed = 0;
-  /// At the end of the second.
-  std::uint64_t queue = 0;
-  std::uint64_t busy = 0;
-  /// The longest queue within the second.
-  std::uint64_t queue_max = 0;
-  /// How many workers there are at its end, if that changes; else 0.
-  std::uint64_t workers = 0;
-};
-
-/// The connections of a route within one second, of all callers to all
-/// replicas.
-struct connection_second {
-  /// In use at the end of the second, and the most of them within it.
-  std::uint64_t used = 0;
-  std::uint64_t used_max = 0;
-  /// The same of calls that waited for one.
-  std::uint64_t waiting = 0;
-  std::uint64_t waiting_max = 0;
-  /// Calls that found no place to wait, and that waited for too long.
-  std::uint64_t refused = 0;
-  std::uint64_t expired = 0;
-};
-
 /// How long the time is of which a verdict asks whether it was good, at least.
 /// An answer within that time is prompt, and so is any that comes in time for a
 /// client with a timeout.
 inline constexpr std::chrono::seconds verdict_window{5};
-
-/// One second, from `index` seconds after the start on.
-struct second_row {
-  std::uint32_t index = 0;
-  /// Offered and attempts by when they were made, the rest by the answer.
-  request_counts requests;
-  /// Of the requests begun in this second: how many were answered promptly,
-  /// with success, before the end of the load.
-  std::uint64_t prompt = 0;
-  /// The same in the drain, when nothing else is asked any more.
-  std::uint64_t prompt_in_drain = 0;
-  /// Of those answered with success within the second.
-  latency_summary latency;
-  /// In the order of `arm_result::services`.
-  std::vector<service_second> services;
-  /// Of those of `arm_result::edges` that have limited connections.
-  std::vector<connection_second> connections;
-  /// The state of each breaker at the end of the second, in the order of
-  /// `arm_result::breakers`.
-  std::vector<std::string> breakers;
-};
 
 /// One service, over the whole run without the warm-up, all of its replicas
 /// together.
@@ -232,6 +152,8 @@ struct arm_result {
   /// Of the load; less than the scenario's length if the run was interrupted.
   duration length = duration::zero();
   duration warmup = duration::zero();
+  /// When it was over, with the drain: the last row lasts until then.
+  duration end = duration::zero();
   bool interrupted = false;
 
   request_counts totals;
@@ -258,7 +180,13 @@ struct arm_result {
   std::vector<gate_summary> gates;
   /// Names of breakers: the gate's name and the layer's.
   std::vector<std::string> breakers;
-  std::vector<second_row> seconds;
+  /// Seconds per row.
+  std::uint32_t step = 1;
+  std::vector<result_row> rows;
+  /// By second, only those of the load.
+  std::vector<second_tally> tallies;
+  /// Those that were watched, in their order.
+  std::vector<range_sums> ranges;
   /// What `run_options::verify` has found.
   std::vector<violation> violations;
   /// Nothing unless they were asked for.

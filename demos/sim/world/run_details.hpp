@@ -12,8 +12,8 @@
 
 namespace caisson::sim {
 
-/// One route within one second.
-struct edge_second {
+/// One route within a row.
+struct edge_row {
   /// Calls that callers made, without the attempts of policies.
   std::uint64_t calls = 0;
   /// Calls that ended with an error, or that a client has given up.
@@ -112,8 +112,8 @@ struct trace_details {
 };
 
 struct run_details {
-  /// By second, in the order of the plan's routes.
-  std::vector<std::vector<edge_second>> edges;
+  /// By row, in the order of the plan's routes.
+  std::vector<std::vector<edge_row>> edges;
   /// In the order in which they began.
   std::vector<sample_request> samples;
   std::optional<trace_details> trace;

@@ -12,7 +12,7 @@ namespace caisson::sim {
 run_recorder::run_recorder(const world_plan& plan,
                            std::function<void(std::string_view)> log)
   : plan_(plan), log_(std::move(log)), warmup_(plan.arm.warmup),
-    by_operation_(plan.operations.size()) {
+    rows_(plan.arm.length), by_operation_(plan.operations.size()) {
   const auto& arm = plan.arm;
   for (const auto& r : plan.routes) {
     edges_.push_back({.name = r.name, .zoned = r.zoned});
@@ -67,7 +67,7 @@ void run_recorder::answered(time_point now, std::uint64_t request,
   }
   if (how == ending::good) {
     auto took = now - begun;
-    second_latency_.add(took);
+    row_latency_.add(took);
     // A client with a timeout tells itself what is in time.
     if (took <= verdict_window || waits != unlimited)
       add_prompt(since_start(begun), since_start(now) >= plan_.arm.length);
@@ -85,14 +85,11 @@ void run_recorder::answered(time_point now, std::uint64_t request,
 
 // Counts in the second in which the request began, which may be over.
 void run_recorder::add_prompt(duration begun_at, bool in_drain) {
-  auto index = static_cast<std::size_t>(begun_at / std::chrono::seconds{1});
-  auto count = [in_drain](auto& x) {
-    ++(in_drain ? x.prompt_in_drain : x.prompt);
-  };
-  if (index < result_.seconds.size())
-    count(result_.seconds[index]);
+  auto index = static_cast<std::uint32_t>(begun_at / std::chrono::seconds{1});
+  if (index < rows_.seconds())
+    rows_.prompt(index, in_drain);
   else
-    count(second_);
+    ++(in_drain ? second_.prompt_in_drain : second_.prompt);
 }
 
 void run_recorder::add_breaker(std::string gate, std::string layer) {
@@ -138,23 +135,40 @@ request_counts run_recorder::counts_of(const tally& t) {
 }
 
 void run_recorder::end_second() {
-  second_row row;
-  row.index = static_cast<std::uint32_t>(result_.seconds.size());
+  result_row row;
   row.requests = counts_of(second_);
   row.prompt = second_.prompt;
-  row.prompt_in_drain = second_.prompt_in_drain;
-  row.latency = second_latency_.summary();
   for (auto& s : services_)
     row.services.push_back(s.all.end_second());
   for (auto& c : connections_)
     if (c)
       row.connections.push_back(c->end_second());
   row.breakers = breaker_states_;
-  result_.seconds.push_back(std::move(row));
+  auto complete = rows_.end_second(std::move(row),
+                                   {second_.offered, second_.by_ending[0],
+                                    second_.prompt, second_.prompt_in_drain});
   if (details_)
     details_->end_second();
   second_ = {};
-  second_latency_.clear();
+  if (complete)
+    end_row();
+}
+
+void run_recorder::end_row() {
+  rows_.end_row(row_latency_.summary());
+  row_latency_.clear();
+  if (details_)
+    details_->end_row();
+}
+
+void run_recorder::move_rows_to(arm_result& r, time_point end) {
+  if (rows_.row_open())
+    end_row();
+  r.step = rows_.step();
+  rows_.move_to(r);
+  if (details_)
+    r.details = std::make_shared<const run_details>(
+      details_->take(since_start(end)));
 }
 
 // Whether a load asks for the operation, be it ever answered or not.
@@ -195,9 +209,6 @@ arm_result run_recorder::result(time_point end) {
     if (auto& own = connections_[i])
       r.edges.back().connections = own->summary(since_start(end));
   }
-  if (details_)
-    r.details = std::make_shared<const run_details>(
-      details_->details(since_start(end)));
   r.events = log_.lines();
   r.digest = log_.digest();
   return r;

@@ -8,6 +8,7 @@
 #include <sim/world/histogram.hpp>
 #include <sim/world/replica_recorder.hpp>
 #include <sim/world/result.hpp>
+#include <sim/world/row_recorder.hpp>
 #include <sim/world/service_recorder.hpp>
 #include <sim/world/world_plan.hpp>
 
@@ -39,6 +40,12 @@ public:
   void record_details(const std::optional<sample_settings>& samples,
                       const std::optional<trace_settings>& trace) {
     details_.emplace(plan_.routes.size(), samples, trace);
+  }
+  /// From here on, keeps rows of so many seconds, and sums up these ranges.
+  void record_rows(std::uint32_t step,
+                   const std::vector<second_range>& ranges) {
+    rows_.set_step(step);
+    rows_.watch(ranges);
   }
   /// Nothing unless details are recorded.
   [[nodiscard]] details_recorder* details() noexcept {
@@ -93,10 +100,13 @@ public:
   void end_second();
   /// How much of the run that makes so far.
   [[nodiscard]] duration ended_seconds() const {
-    return std::chrono::seconds{result_.seconds.size()};
+    return std::chrono::seconds{rows_.seconds()};
   }
-  /// Everything but names, gates and wall-clock numbers.
+  /// Everything but names, gates, rows, details and wall-clock numbers.
   [[nodiscard]] arm_result result(time_point end);
+  /// The rows and details, which are not here any more then. The present second
+  /// has to be over.
+  void move_rows_to(arm_result& r, time_point end);
 
 private:
   struct tally {
@@ -108,6 +118,7 @@ private:
     std::uint64_t prompt_in_drain = 0;
   };
 
+  void end_row();
   void add_prompt(duration begun_at, bool in_drain);
   [[nodiscard]] bool asked_for(std::size_t operation) const;
   static request_counts counts_of(const tally& t);
@@ -120,7 +131,8 @@ private:
   tally total_;
   tally second_;
   histogram latency_;
-  histogram second_latency_;
+  histogram row_latency_;
+  row_recorder rows_;
   std::vector<histogram> by_operation_;
   std::vector<edge_summary> edges_;
   /// By route.

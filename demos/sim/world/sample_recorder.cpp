@@ -199,6 +199,17 @@ void sample_recorder::left(std::size_t service, std::uint64_t order,
   works_.erase(found);
 }
 
+std::vector<sample_request> sample_recorder::take_samples() {
+  by_number_.clear();
+  calls_.clear();
+  by_key_.clear();
+  works_.clear();
+  trips_.clear();
+  most_ = 0;
+  settings_.requests = 0;
+  return std::move(all_);
+}
+
 void sample_recorder::end_second() {
   ++second_;
   taken_ = 0;

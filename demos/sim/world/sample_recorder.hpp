@@ -66,9 +66,8 @@ public:
   // -- results ----------------------------------------------------------------
 
   void end_second();
-  [[nodiscard]] const std::vector<sample_request>& samples() const noexcept {
-    return all_;
-  }
+  /// What was kept. Nothing is recorded any more then.
+  [[nodiscard]] std::vector<sample_request> take_samples();
   [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
 
 private:

@@ -127,7 +127,7 @@ void service_recorder::left(duration now, duration arrived_at, bool started,
   }
 }
 
-service_second service_recorder::end_second() {
+service_row service_recorder::end_second() {
   auto out = now_;
   out.busy = busy_;
   out.workers = workers_change_ ? workers_ : 0;

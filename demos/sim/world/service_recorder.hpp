@@ -44,7 +44,7 @@ public:
   // -- what comes of it -------------------------------------------------------
 
   /// Ends the present second.
-  service_second end_second();
+  service_row end_second();
   [[nodiscard]] service_summary summary(duration end);
   /// How many requests are inside now.
   [[nodiscard]] std::uint64_t inside() const noexcept { return inside_; }
@@ -59,7 +59,7 @@ private:
   bool workers_change_ = false;
   duration from_;
   duration to_;
-  service_second now_;
+  service_row now_;
 
   std::uint64_t inside_ = 0;
   std::uint64_t busy_ = 0;

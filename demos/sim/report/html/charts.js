@@ -168,7 +168,7 @@ function moveCursors() {
 
 // -- which charts there are -----------------------------------------------------
 
-const perSecond = values => values.map(n => n / step);
+const perSecond = (arm, values) => values.map((n, row) => n / covered(arm, row));
 const rateText = n => short(n) + "/s";
 
 // Those that all arms have.
@@ -180,10 +180,10 @@ function commonFaults() {
 function compareChart() {
   const offered = arms[0].seconds.offered;
   const same = arms.every(arm => arm.seconds.offered.every((n, i) => n === offered[i]));
-  const series = arms.map((arm, i) => ({ name: arm.name, values: perSecond(arm.seconds.good),
+  const series = arms.map((arm, i) => ({ name: arm.name, values: perSecond(arm, arm.seconds.good),
     colour: armColour(i), width: 2.1, dash: i >= palette ? [5, 3] : null }));
   if (same)
-    series.unshift({ name: "offered", values: perSecond(offered), colour: "idle", dash: [4, 3], width: 1.3 });
+    series.unshift({ name: "offered", values: perSecond(arms[0], offered), colour: "idle", dash: [4, 3], width: 1.3 });
   return { title: "Requests answered well, per second", wide: true, height: 230, series,
     faults: commonFaults(), format: rateText };
 }
@@ -197,17 +197,17 @@ function requestCharts(arm) {
   const positive = values => values.map(x => (x > 0 ? x : null));
   return [
     { ...common, title: "Requests per second", format: rateText, series: [
-      { name: "offered", values: perSecond(t.offered), colour: "idle", dash: [4, 3] },
-      { name: "attempts", values: perSecond(t.attempts), colour: "c1" },
-      { name: "good", values: perSecond(t.good), colour: "c2", fill: true, width: 2 }] },
+      { name: "offered", values: perSecond(arm, t.offered), colour: "idle", dash: [4, 3] },
+      { name: "attempts", values: perSecond(arm, t.attempts), colour: "c1" },
+      { name: "good", values: perSecond(arm, t.good), colour: "c2", fill: true, width: 2 }] },
     { ...common, title: "Latency of good answers", log: true, format: shortTime, series: [
       { name: "p50", values: positive(t.p50), colour: "c2" },
       { name: "p95", values: positive(t.p95), colour: "c0" },
       { name: "p99", values: positive(t.p99), colour: "c3" }] },
     { ...common, title: "Failed requests per second, by kind", format: rateText,
       series: kinds.length
-        ? kinds.slice(0, 10).map((kind, i) => ({ name: kind, values: perSecond(t.errors[kind]), colour: errorColours[i], fill: i === 0 }))
-        : [{ name: "failed", values: perSecond(t.failed), colour: "c1" }] },
+        ? kinds.slice(0, 10).map((kind, i) => ({ name: kind, values: perSecond(arm, t.errors[kind]), colour: errorColours[i], fill: i === 0 }))
+        : [{ name: "failed", values: perSecond(arm, t.failed), colour: "c1" }] },
   ];
 }
 

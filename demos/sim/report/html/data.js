@@ -37,6 +37,12 @@ const arms = data.arms.map((arm, index) => ({
   breakers: arm.breakers.map(b => ({ ...b, states: states(b.changes, arm.rows) })),
 }));
 
+// Seconds that a row covers: the last one only those until the end.
+function covered(arm, row) {
+  const rest = arm.result.end - row * step;
+  return rest > 0 ? Math.min(step, rest) : step;
+}
+
 const longest = Math.max(1, ...arms.map(arm => arm.rows));
 
 // -- numbers --------------------------------------------------------------------

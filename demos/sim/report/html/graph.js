@@ -56,7 +56,7 @@ function serviceAt(arm, i, row) {
   const ended = now.completed + now.failed + now.refused;
   const lost = now.failed + now.refused;
   // Who comes now waits for so long, and others have filled more than a few turns.
-  const rate = (now.completed + now.failed) / step;
+  const rate = (now.completed + now.failed) / covered(arm, row);
   const jammed = now.queue > rate && now.queue > 4 * (workers || 1);
   const down = f => f.kind === "crash" || f.kind === "stall";
   if (now.faults.some(f => down(f) && whole(f))
@@ -187,7 +187,7 @@ class Graph {
     const only = this.arm.loads.length === 1;
     node.group.setAttribute("class", "node " + fortune(this.arm, row));
     const share = t.offered[row] ? t.good[row] / t.offered[row] : 0;
-    node.line.textContent = only ? `${short(t.offered[row] / step)}/s, ${wholePercent(Math.min(1, share))} ok` : "";
+    node.line.textContent = only ? `${short(t.offered[row] / covered(this.arm, row))}/s, ${wholePercent(Math.min(1, share))} ok` : "";
     node.title.textContent = `offered ${grouped(t.offered[row])}, attempts ${grouped(t.attempts[row])}, `
       + `good ${grouped(t.good[row])}, failed ${grouped(t.failed[row])}`;
   }

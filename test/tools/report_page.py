@@ -318,6 +318,23 @@ def check_long(page, caisson, folder):
           page.run('document.querySelectorAll("#graph .node").length'), 51)
 
 
+def check_rows(page, caisson, folder):
+    """Rows of several seconds, of which the last one covers less."""
+    result = play(caisson, 'rows = "7s"\n' + SHOP, folder, "rows")
+    page.open(folder / "rows.html")
+    equal("rows of 7 s: without complaints", page.complaints(), [])
+    for index, arm in enumerate(result["runs"][0]["arms"]):
+        choose_arm(page, index)
+        for i, row in enumerate(arm["seconds"]):
+            set_time(page, i)
+            page.run("new Promise(f => setTimeout(f))")
+            begin = row["second"]
+            rate = row["offered"] / (min(begin + 7, arm["end"]) - begin)
+            text = page.run('document.getElementById("graph").textContent')
+            check(f"rows of 7 s: the rate from {begin} s on",
+                  f"{math.floor(rate + 0.5)}/s" in text, f"{rate} in {text}")
+
+
 def pictures(page, folder, target):
     for html in sorted(folder.glob("*.html")):
         for width in (1200, 400):
@@ -349,6 +366,7 @@ def main():
         check_looks(page, folder / "shop.html")
         check_empty(page, folder)
         check_long(page, caisson, folder)
+        check_rows(page, caisson, folder)
         check_sweeps(check, page, caisson, folder)
         if target:
             pathlib.Path(target).mkdir(parents=True, exist_ok=True)

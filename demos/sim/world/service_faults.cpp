@@ -3,6 +3,7 @@
 #include <sim/scenario/faults.hpp>
 #include <sim/scenario/zones.hpp>
 #include <sim/world/service.hpp>
+#include <sim/world/service_errors.hpp>
 
 #include <algorithm>
 #include <utility>

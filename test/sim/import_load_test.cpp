@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +52,21 @@ TEST(import_of_traces, guesses_the_rate_of_one_request) {
   EXPECT_DOUBLE_EQ(arm_of(r).loads.at(0).rate, 2);
   EXPECT_TRUE(notes_have(r, "all requests begin at the same time"))
     << all_notes(r);
+}
+
+TEST(import_of_traces, lasts_until_there_are_requests) {
+  auto length = [](int gap) {
+    trace_maker t;
+    for (int i = 0; i < 2; ++i, t.next_trace())
+      t.add(0, "web", "web", i * gap, i * gap + 1);
+    return arm_of(t.make()).length;
+  };
+  // One each 10 ms, 600 ms, 601 ms, hour and day.
+  EXPECT_EQ(length(10), std::chrono::minutes{1});
+  EXPECT_EQ(length(600), std::chrono::minutes{1});
+  EXPECT_EQ(length(601), std::chrono::minutes{2});
+  EXPECT_EQ(length(3'600'000), std::chrono::hours{100});
+  EXPECT_EQ(length(86'400'000), std::chrono::hours{100});
 }
 
 TEST(import_of_traces, says_that_the_load_varies) {

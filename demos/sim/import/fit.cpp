@@ -2,15 +2,18 @@
 
 #include <sim/import/normal_quantile.hpp>
 #include <sim/import/ordered_table.hpp>
+#include <sim/scenario/fields.hpp>
 
 #include <caisson/time.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <ratio>
 #include <utility>
 
 namespace caisson::sim {
@@ -19,8 +22,10 @@ namespace {
 
 using time_form = distribution::kind;
 
-// What a distribution may have at most: 100 hours.
-constexpr double longest_time = 3.6e14;
+// What a distribution may have at most.
+constexpr double longest_ns = std::chrono::duration<double, std::nano>(
+                                longest_time)
+                                .count();
 
 // -- what is known of the times -----------------------------------------------
 
@@ -192,7 +197,7 @@ fitted_times empirical_fit(const std::vector<double>& sorted) {
 
 // Four digits, which is more than measurements are worth.
 std::string duration_text(double ns) {
-  ns = std::clamp(ns, 0.0, longest_time);
+  ns = std::clamp(ns, 0.0, longest_ns);
   auto unit = ns < 1e4 ? 1.0 : std::pow(10.0, std::floor(std::log10(ns)) - 3);
   return to_text(
     duration{static_cast<std::int64_t>(std::round(ns / unit) * unit)});

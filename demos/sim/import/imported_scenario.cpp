@@ -3,6 +3,7 @@
 #include <sim/import/ordered_table.hpp>
 #include <sim/import/scenario_names.hpp>
 #include <sim/report/numbers.hpp>
+#include <sim/scenario/fields.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/problem.hpp>
@@ -10,8 +11,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
+#include <ratio>
 #include <set>
 #include <utility>
 
@@ -24,6 +27,9 @@ constexpr double most_workers = 1e6;
 constexpr double least_rate = 1e-6;
 constexpr double most_rate = 1e7;
 constexpr double most_weight = 1e9;
+
+// A run is to have so many on average.
+constexpr double least_requests = 100;
 
 // Of a share, a rate or a weight: enough digits, and not more.
 double six_digits(double x) {
@@ -46,7 +52,7 @@ public:
           {}}}};
     name_all();
     ordered_table root;
-    root.add("title", "Imported from traces").add("length", "60s");
+    root.add("title", "Imported from traces").add("length", length());
     root.add("service", {services(), {}});
     if (auto edges = edge_list(); !edges.empty())
       root.add("edge", {std::move(edges), {}});
@@ -243,6 +249,18 @@ private:
       out.add(load_names_[from], {keys.take(), {}});
     }
     return out.take();
+  }
+
+  // Whole minutes, for rare requests as many as are needed.
+  [[nodiscard]] std::string length() const {
+    double rate = 0;
+    for (const auto& [from, load] : model_.loads)
+      rate += rate_of(load);
+    auto minutes = std::ceil(least_requests / rate / 60);
+    if (minutes <= 1)
+      return "60s";
+    constexpr std::chrono::duration<double, std::ratio<60>> most = longest_time;
+    return fmt::format("{:.0f}min", std::min(minutes, most.count()));
   }
 
   // Per second.

@@ -42,7 +42,8 @@ std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
   total_.offered += at >= warmup_;
   ++open_;
   ++requests_;
-  log_.line(at, "offer {} #{}", plan_.arm.loads[load].name, requests_);
+  log_.line(at, FMT_COMPILE("offer {} #{}"), plan_.arm.loads[load].name,
+            requests_);
   if (details_)
     details_->request_begun(requests_, load, at);
   return requests_;
@@ -77,8 +78,8 @@ void run_recorder::answered(time_point now, std::uint64_t request,
     }
   }
   --open_;
-  log_.line(since_start(now), "answer #{} {}{}", request, name_of(how),
-            substituted ? " substituted" : "");
+  log_.line(since_start(now), FMT_COMPILE("answer #{} {}{}"), request,
+            name_of(how), substituted ? " substituted" : "");
   if (details_)
     details_->request_over(request, how, since_start(now));
 }
@@ -106,9 +107,9 @@ void run_recorder::gate_event(const event& e) {
              : fmt::format(" {}=\"{}\"", name, detail::printable(text));
   };
   auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
-  log_.line(at, "gate \"{}\"{} {}{}{}{}{}", detail::printable(e.gate),
-            optional("layer", e.layer), name_of(e.kind),
-            optional("from", e.from), optional("to", e.to),
+  log_.line(at, FMT_COMPILE("gate \"{}\"{} {}{}{}{}{}"),
+            detail::printable(e.gate), optional("layer", e.layer),
+            name_of(e.kind), optional("from", e.from), optional("to", e.to),
             optional("detail", e.detail), optional("delay", delay));
   if (e.kind != event_kind::state_changed)
     return;

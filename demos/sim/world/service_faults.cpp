@@ -46,7 +46,7 @@ void service::fault_is_due(std::uint64_t payload) {
 }
 
 void service::fault_begins(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault {} {} begins", name_,
+  world_.recorder->log().line(at(), FMT_COMPILE("fault {} {} begins"), name_,
                               fault_name(f.kind));
   fault_.begin(f);
   if (f.kind == fault_kind::crash)
@@ -56,7 +56,7 @@ void service::fault_begins(const fault_config& f) {
 }
 
 void service::fault_ends(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault {} {} ends", name_,
+  world_.recorder->log().line(at(), FMT_COMPILE("fault {} {} ends"), name_,
                               fault_name(f.kind));
   fault_.end(f);
   if (f.kind == fault_kind::stall && !fault_.stalled())

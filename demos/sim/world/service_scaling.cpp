@@ -31,7 +31,8 @@ void service::scaling_is_due(std::uint64_t payload) {
 void service::workers_changed(int by) {
   recorder().workers_changed(at(), by);
   fault_.set_workers(scaler_->workers());
-  world_.recorder->log().line(at(), "scale {} {}", name_, scaler_->workers());
+  world_.recorder->log().line(at(), FMT_COMPILE("scale {} {}"), name_,
+                              scaler_->workers());
 }
 
 } // namespace caisson::sim

@@ -3,6 +3,8 @@
 #include <sim/explore/fault_texts.hpp>
 #include <sim/explore/found_scenario.hpp>
 #include <sim/explore/round_numbers.hpp>
+#include <sim/explore/zone_cuts.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/scenario/replicas.hpp>
 
 #include <caisson/settings.hpp>
@@ -11,6 +13,7 @@
 #include <support/explored.hpp>
 #include <support/random_world.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -133,6 +136,48 @@ TEST(fault_menu, is_held_to_a_zone) {
   ASSERT_EQ(m.services.size(), 1u);
   EXPECT_THAT(m.services[0].names, ElementsAre("b", "db#2"));
   EXPECT_THROW((fault_menu{arm, {.targets = {"e"}}}), config_error);
+}
+
+std::string cut_text(const arm_config& arm) {
+  std::string out;
+  for (const auto& x : zone_cuts(arm))
+    out += fmt::format("{}: {}; ", x.zone, fmt::join(x.others, " "));
+  return out;
+}
+
+TEST(fault_menu, cuts_zones_off_that_exchange_messages) {
+  // web, in a, calls db in a, b and c; users are outside.
+  auto arm = explored_zones();
+  EXPECT_EQ(cut_text(arm), "a: b c; b: a; c: a; ");
+  arm.loads.at(0).zone = "d";
+  EXPECT_EQ(cut_text(arm), "a: b c d; b: a; c: a; d: a; ");
+  arm.loads.at(0).zone = "a";
+  arm.services.at(1).replicas = 2;
+  EXPECT_EQ(cut_text(arm), "a: b; ") << "one cut between two is enough";
+  arm.services.at(1).replicas = 1;
+  EXPECT_EQ(cut_text(arm), "");
+  EXPECT_EQ(cut_text(test::explored_arm()), "");
+}
+
+TEST(fault_menu, cuts_a_zone_off_from_less) {
+  auto arm = explored_zones();
+  fault_menu m{arm, {.kinds = {fault_kind::partition}, .targets = {"a"}}};
+  ASSERT_EQ(m.messages.size(), 1u);
+  EXPECT_THAT(m.messages[0].all_services(), ElementsAre("b", "c"));
+  fault_config f;
+  f.kind = fault_kind::partition;
+  f.from = {"a"};
+  f.to = {"b", "c"};
+  std::vector<std::string> smaller;
+  for (const auto& x : m.smaller_places(f))
+    smaller.push_back(place_of(x));
+  EXPECT_THAT(smaller,
+              ElementsAre("a -> b, c", "b, c -> a", "a <-> b", "a <-> c"));
+  std::set<std::string> drawn;
+  for (std::uint64_t i = 0; i < 100; ++i)
+    for (const auto& x : drawn_faults(m, i))
+      drawn.insert(place_of(x));
+  EXPECT_THAT(drawn, ElementsAre("a -> b, c", "a <-> b, c", "b, c -> a"));
 }
 
 std::string menu_problem(const fault_bounds& b) {

@@ -3,6 +3,7 @@
 #include <sim/scenario/random.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -55,7 +56,7 @@ private:
   void draw_sides(fault_config& f) {
     const auto& m = any(menu_.messages);
     f.from = {name(m.callers)};
-    f.to = {name(m.services)};
+    f.to = m.cuts_zone_off ? m.all_services() : std::vector{name(m.services)};
     switch (random_.below(4)) {
       case 0:
         f.direction = fault_direction::one_way;

@@ -1,6 +1,7 @@
 #include <sim/explore/fault_menu.hpp>
 
 #include <sim/explore/round_numbers.hpp>
+#include <sim/explore/zone_cuts.hpp>
 #include <sim/scenario/call_graph.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/scenario/zones.hpp>
@@ -146,6 +147,9 @@ std::vector<fault_menu::message_choice> messages_of(const arm_config& arm,
     else if (!allowed_services.empty())
       out.push_back({std::move(callers), std::move(allowed_services)});
   }
+  for (auto& cut : zone_cuts(arm))
+    if (only.has(cut.zone))
+      out.push_back({{std::move(cut.zone)}, std::move(cut.others), true});
   return out;
 }
 
@@ -163,6 +167,10 @@ fault_config sized(fault_config f, double factor, double rate, duration delay,
 }
 
 } // namespace
+
+std::vector<std::string> fault_menu::message_choice::all_services() const {
+  return cuts_zone_off ? services : std::vector{services.front()};
+}
 
 fault_menu::fault_menu(const arm_config& arm, const fault_bounds& b)
   : bounds(b) {
@@ -292,7 +300,14 @@ fault_menu::smaller_places(const fault_config& f) const {
     auto& back = out.emplace_back(out.back());
     std::swap(back.from, back.to);
   }
-  for (const auto& m : messages)
+  // A zone that is cut off from several others: from one of them.
+  for (auto side : {&fault_config::from, &fault_config::to})
+    if (const auto& names = f.*side; names.size() > 1)
+      for (std::size_t i = 0; i < std::min(names.size(), most_replicas); ++i)
+        out.emplace_back(f).*side = {names[i]};
+  for (const auto& m : messages) {
+    if (m.cuts_zone_off)
+      continue;
     for (const auto* names : {&m.callers, &m.services}) {
       std::vector whole{names->front()};
       if (f.from == whole && out.size() < 8)
@@ -300,6 +315,7 @@ fault_menu::smaller_places(const fault_config& f) const {
       if (f.to == whole && out.size() < 8)
         replicas(*names, [](auto& x, auto& name) { x.to = {name}; });
     }
+  }
   return out;
 }
 

@@ -16,7 +16,7 @@ struct fault_bounds {
   /// All if empty.
   std::vector<fault_kind> kinds = {};
   /// Names of loads, services, replicas and zones; all if empty. Faults of
-  /// messages need one of them, but no zone, on either side.
+  /// messages need one of them on either side.
   std::vector<std::string> targets = {};
   /// How many faults a run has, at most: 1 to 20.
   std::uint32_t most = 3;
@@ -52,6 +52,12 @@ struct fault_menu {
     /// As above; a load has only one name.
     std::vector<std::string> callers;
     std::vector<std::string> services;
+    /// The only caller is a zone, and what is in `services` are all others, to
+    /// be hit together.
+    bool cuts_zone_off = false;
+
+    /// What is hit as a whole.
+    [[nodiscard]] std::vector<std::string> all_services() const;
   };
 
   /// What there is of each kind in `kinds` that hits something.

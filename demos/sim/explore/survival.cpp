@@ -47,7 +47,7 @@ void survival_prober::add_questions(std::size_t arm) {
   for (const auto& m : menu.messages) {
     fault_config f;
     f.from = {m.callers.front()};
-    f.to = {m.services.front()};
+    f.to = m.all_services();
     each_kind(true, f);
   }
 }

@@ -174,6 +174,23 @@ TEST_F(cell_hand_test, gives_all_cells_back_when_one_question_fails) {
     EXPECT_EQ(all.size(), 1u) << cell;
 }
 
+TEST_F(cell_hand_test, does_not_lose_a_worker_again_by_a_late_error) {
+  on_query = [&](const std::string& id) {
+    auto late = id == "s-0" ? 50ms : 2500ms;
+    return reply::error(make_error(errc::deadline_exceeded)).after(late);
+  };
+  start();
+  world.advance(50ms);
+  EXPECT_EQ(source.back, (texts{"0 lost", "1 lost"}));
+  // It has them again when the error of the first time comes.
+  on_query = [&](const std::string&) {
+    return reply::value(staged(job_stage::done, "x")).after(2s);
+  };
+  world.advance(10s);
+  EXPECT_EQ(source.back.size(), 2u);
+  EXPECT_EQ(source.results.size(), 5u);
+}
+
 TEST_F(cell_hand_test, does_not_blame_a_cell_that_was_not_begun) {
   on_job = [](const cell_job&) {
     return reply::error(make_error(errc::worker_down));

@@ -33,16 +33,23 @@ protected:
   static constexpr auto seeds = 150;
 
   garbage() {
-    use_two_threads(config);
-    system.emplace(config);
     server.emplace("serve", "calls");
     port = port_of(*server);
   }
 
-  // Whether a node that behaves is served.
+  // Whether a node that behaves is served. CAF 0.17 can leave a connection mute
+  // that begins just when another one ends (docs/security.md), so a second node
+  // may try, too.
   bool serves() {
-    auto gate = portable::connect(*system, portable::loopback, port);
-    return gate && inquirer{*system, *gate}.serves();
+    return serves_new_node() || serves_new_node();
+  }
+
+  bool serves_new_node() {
+    network_config config;
+    use_two_threads(config);
+    caf::actor_system system{config};
+    auto gate = portable::connect(system, portable::loopback, port);
+    return gate && inquirer{system, *gate}.serves();
   }
 
   // What a node says that connects, calls, asks for a permit and a status.
@@ -76,8 +83,6 @@ protected:
       continue;
   }
 
-  network_config config;
-  std::optional<caf::actor_system> system;
   std::optional<demo::process> server;
   std::uint16_t port = 0;
 };

@@ -1,6 +1,7 @@
 // Settings as found: a tree of values with places.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +25,18 @@ inline constexpr std::size_t longest_key = 500;
 
 // -- values -------------------------------------------------------------------
 
+namespace detail {
+
+/// Where in a file something stands, from 1 on. The default is nowhere.
+struct file_position {
+  std::uint64_t line = 0;
+  std::uint64_t column = 0;
+
+  friend auto operator<=>(const file_position&, const file_position&) = default;
+};
+
+} // namespace detail
+
 struct setting;
 
 /// A table is ordered by name; each value has its own `place`.
@@ -41,6 +54,9 @@ struct setting {
                std::vector<setting>, settings>
     value;
   std::string place;
+  /// Where it counts as standing among others, if not at its place: what
+  /// replaces a value stands where that did.
+  detail::file_position stands = {};
 };
 
 /// Turns `{"open.base": "5s", "threshold": "3"}`, as `reconfigure` carries it,

@@ -447,7 +447,7 @@ TEST_F(sweep_test, writes_a_row_per_run) {
   EXPECT_TRUE(first.starts_with("web,1ms,wide,7,no fault,")) << first;
   EXPECT_TRUE(first.ends_with(",0")) << first;
   EXPECT_TRUE(second.starts_with(
-    "web,\"{kind = \"\"uniform\"\", max = \"\"2ms\"\", min = \"\"1ms\"\"}\","
+    "web,\"{kind = \"\"uniform\"\", min = \"\"1ms\"\", max = \"\"2ms\"\"}\","
     "wide,7,no fault,"))
     << second;
   EXPECT_FALSE(std::getline(in, end));

@@ -58,7 +58,7 @@ TEST(sweep_values, are_lists_and_ranges) {
     {"1e3", {"1000"}},
     {"[1, 2],[3]", {"[1, 2]", "[3]"}},
     {R"({ kind = "erlang", mean = "1ms", k = 3 },2ms)",
-     {R"({k = 3, kind = "erlang", mean = "1ms"})", "2ms"}},
+     {R"({kind = "erlang", mean = "1ms", k = 3})", "2ms"}},
     {R"("1..3")", {"1..3"}},
   };
   for (const auto& c : cases)

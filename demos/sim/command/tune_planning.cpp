@@ -108,7 +108,7 @@ private:
   static void put_in_order(std::vector<sweep_value>& values) {
     std::set<std::string> seen;
     std::erase_if(values, [&](const sweep_value& v) {
-      return !seen.insert(canonical_text(v.value)).second;
+      return !seen.insert(written_text(v.value)).second;
     });
     auto numbers = std::ranges::all_of(values, [&](const sweep_value& v) {
       return std::isfinite(v.number) && v.unit == values.front().unit;

@@ -1,5 +1,6 @@
 #include <sim/scenario/overlay.hpp>
 
+#include <caisson/detail/file_order.hpp>
 #include <caisson/detail/read_value.hpp>
 #include <caisson/detail/settings_text.hpp>
 
@@ -25,6 +26,16 @@ void replace(std::string_view, setting& into, const setting& from) {
   into = from;
 }
 
+// What it comes to stands where it stood: the order in which services and loads
+// are made is part of a world.
+template <merger Inner>
+void merge_in_place(std::string_view key, setting& into, const setting& from) {
+  setting before;
+  detail::stand_as(before, into);
+  Inner(key, into, from);
+  into.stands = before.stands;
+}
+
 // Merges two tables key by key, what both have with `Inner`.
 template <merger Inner>
 void merge_each(std::string_view key, setting& into, const setting& from) {
@@ -35,7 +46,7 @@ void merge_each(std::string_view key, setting& into, const setting& from) {
   for (const auto& [name, value] : *b) {
     auto [i, fresh] = a->try_emplace(name, value);
     if (!fresh)
-      Inner(name, i->second, value);
+      merge_in_place<Inner>(name, i->second, value);
   }
 }
 
@@ -177,6 +188,29 @@ setting_path key_in_arm(const setting_path& key, const settings& base) {
 }
 
 } // namespace
+
+bool replaces_all(const setting_path& path, std::size_t i) {
+  const auto& parts = path.parts();
+  auto is = [&](std::size_t k, std::initializer_list<std::string_view> names) {
+    auto name = k < parts.size() ? std::get_if<std::string>(&parts[k])
+                                 : nullptr;
+    return name && contains(names, *name);
+  };
+  auto deep = is(0, {"service", "load"});
+  auto flat = is(0, {"stack", "expect", "group", "zones"});
+  switch (i) {
+    case 0:
+      return !deep && !flat;
+    case 1:
+      return flat;
+    case 2:
+      return deep && !(is(0, {"service"}) && is(2, {"op"}));
+    case 4:
+      return is(0, {"service"}) && is(2, {"op"});
+    default:
+      return false;
+  }
+}
 
 settings overlaid(const settings& base, const settings& arm) {
   settings out = base;

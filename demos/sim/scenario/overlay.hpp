@@ -3,6 +3,7 @@
 
 #include <caisson/problem.hpp>
 #include <caisson/setting.hpp>
+#include <caisson/setting_path.hpp>
 
 #include <cstddef>
 #include <map>
@@ -17,6 +18,10 @@ namespace caisson::sim {
 /// the single service, operation and load; edges and faults are added to those
 /// of `base`; everything else that `arm` sets replaces what `base` says.
 [[nodiscard]] settings overlaid(const settings& base, const settings& arm);
+
+/// Whether an arm that sets part `i` of `path`, as it is in a world, replaces
+/// the whole of it, even if it is a table.
+[[nodiscard]] bool replaces_all(const setting_path& path, std::size_t i);
 
 /// Takes out of the table of a load or service, as it is in a world or an arm,
 /// what cannot stand beside those keys that `more` sets. `sort`: `load` or

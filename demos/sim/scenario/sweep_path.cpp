@@ -2,6 +2,7 @@
 
 #include <sim/scenario/overlay.hpp>
 
+#include <caisson/detail/file_order.hpp>
 #include <caisson/detail/settings_text.hpp>
 
 #include <fmt/format.h>
@@ -191,10 +192,12 @@ void set_at(settings& root, const setting_path& path, setting value) {
     if (fresh) {
       s->value = settings{};
       s->place = value.place;
-      // An arm replaces a stack as a whole.
-      if (i == 3 && around && std::get<std::string>(parts[2]) == "stack")
+      if (around && is_in_arm(path) && i >= 2
+          && replaces_all(path.without_first(2), i - 2))
         *s = *around;
     }
+    // Wherever the value comes from, nothing changes its place in the order.
+    detail::stand_as(*s, *s);
     // Items of lists are there.
     while (i + 1 < parts.size()
            && std::holds_alternative<std::size_t>(parts[i + 1])) {
@@ -203,6 +206,7 @@ void set_at(settings& root, const setting_path& path, setting value) {
       around = nullptr;
     }
     if (i + 1 == parts.size()) {
+      detail::stand_as(value, *s);
       if (!is_of_part(path, i)) {
         *s = std::move(value);
         return;

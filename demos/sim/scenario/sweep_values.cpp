@@ -2,6 +2,7 @@
 
 #include <sim/scenario/value_range.hpp>
 
+#include <caisson/detail/file_order.hpp>
 #include <caisson/detail/settings_text.hpp>
 #include <caisson/time.hpp>
 #include <caisson/toml.hpp>
@@ -138,6 +139,58 @@ std::string quoted_exactly(std::string_view text) {
   return out + '"';
 }
 
+// -- texts --------------------------------------------------------------------
+
+using entries = std::vector<std::pair<std::string_view, const setting*>>;
+using entry_order = entries (*)(const settings& table);
+
+entries by_name(const settings& table) {
+  entries out;
+  out.reserve(table.size());
+  for (const auto& [key, value] : table)
+    out.emplace_back(key, &value);
+  return out;
+}
+
+std::string text_of(const settings& table, entry_order order);
+
+std::string text_of(const setting& s, entry_order order) {
+  if (auto text = std::get_if<std::string>(&s.value))
+    return quoted_exactly(*text);
+  if (auto raw = std::get_if<setting::raw>(&s.value))
+    return quoted_exactly(raw->text);
+  if (auto boolean = std::get_if<bool>(&s.value))
+    return *boolean ? "true" : "false";
+  if (auto integer = std::get_if<std::int64_t>(&s.value))
+    return std::to_string(*integer);
+  if (auto number = std::get_if<double>(&s.value))
+    return to_text(*number);
+  if (auto table = std::get_if<settings>(&s.value))
+    return text_of(*table, order);
+  std::string out = "[";
+  for (const auto& item : std::get<std::vector<setting>>(s.value)) {
+    if (out.size() > 1)
+      out += ", ";
+    out += text_of(item, order);
+  }
+  return out + "]";
+}
+
+std::string text_of(const settings& table, entry_order order) {
+  constexpr std::string_view plain
+    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  std::string out = "{";
+  for (const auto& [key, value] : order(table)) {
+    if (out.size() > 1)
+      out += ", ";
+    out += key.empty() || key.find_first_not_of(plain) != key.npos
+             ? quoted_exactly(key)
+             : std::string{key};
+    out += " = " + text_of(*value, order);
+  }
+  return out + "}";
+}
+
 } // namespace
 
 sweep_value sweep_value_of(setting s) {
@@ -149,7 +202,7 @@ sweep_value sweep_value_of(setting s) {
       out.unit = sweep_unit::seconds;
     }
   } else {
-    out.text = canonical_text(s);
+    out.text = written_text(s);
     if (auto integer = std::get_if<std::int64_t>(&s.value))
       out.number = static_cast<double>(*integer);
     else if (auto number = std::get_if<double>(&s.value))
@@ -171,40 +224,15 @@ read_sweep_values(std::string_view text, const setting_path& path,
 }
 
 std::string canonical_text(const setting& s) {
-  if (auto text = std::get_if<std::string>(&s.value))
-    return quoted_exactly(*text);
-  if (auto raw = std::get_if<setting::raw>(&s.value))
-    return quoted_exactly(raw->text);
-  if (auto boolean = std::get_if<bool>(&s.value))
-    return *boolean ? "true" : "false";
-  if (auto integer = std::get_if<std::int64_t>(&s.value))
-    return std::to_string(*integer);
-  if (auto number = std::get_if<double>(&s.value))
-    return to_text(*number);
-  if (auto table = std::get_if<settings>(&s.value))
-    return canonical_text(*table);
-  std::string out = "[";
-  for (const auto& item : std::get<std::vector<setting>>(s.value)) {
-    if (out.size() > 1)
-      out += ", ";
-    out += canonical_text(item);
-  }
-  return out + "]";
+  return text_of(s, by_name);
 }
 
 std::string canonical_text(const settings& table) {
-  constexpr std::string_view plain
-    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-  std::string out = "{";
-  for (const auto& [key, value] : table) {
-    if (out.size() > 1)
-      out += ", ";
-    out += key.empty() || key.find_first_not_of(plain) != key.npos
-             ? quoted_exactly(key)
-             : key;
-    out += " = " + canonical_text(value);
-  }
-  return out + "}";
+  return text_of(table, by_name);
+}
+
+std::string written_text(const setting& s) {
+  return text_of(s, detail::in_file_order);
 }
 
 } // namespace caisson::sim

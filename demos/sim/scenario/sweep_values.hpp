@@ -54,4 +54,7 @@ read_sweep_values(std::string_view text, const setting_path& path,
 [[nodiscard]] std::string canonical_text(const setting& s);
 [[nodiscard]] std::string canonical_text(const settings& table);
 
+/// The same for people, with tables in the order in which they are written.
+[[nodiscard]] std::string written_text(const setting& s);
+
 } // namespace caisson::sim

@@ -21,7 +21,7 @@ nlohmann::ordered_json setting_value(const setting& s) {
     return *boolean;
   if (auto text = std::get_if<std::string>(&s.value))
     return *text;
-  return canonical_text(s);
+  return written_text(s);
 }
 
 } // namespace caisson::sim

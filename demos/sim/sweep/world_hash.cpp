@@ -52,6 +52,21 @@ settings world_of(const settings& root, const std::string& arm) {
   return table ? overlaid(base, without_talk(*table)) : base;
 }
 
+// The order of what is made one after the other, which shows where things
+// happen at the same instant, and where one of several is drawn.
+void add_order(hasher& h, const arm_config& arm) {
+  for (const auto& s : arm.services) {
+    h.add(s.name);
+    for (const auto& op : s.operations)
+      h.add(op.name);
+  }
+  for (const auto& load : arm.loads) {
+    h.add(load.name);
+    for (const auto& [operation, weight] : load.mix)
+      h.add(operation);
+  }
+}
+
 // What has been read from other files.
 void add_traces(hasher& h, const arm_config& arm) {
   for (const auto& load : arm.loads) {
@@ -73,9 +88,10 @@ void add_traces(hasher& h, const arm_config& arm) {
 std::uint64_t world_hash(const settings& root, const arm_config& arm,
                          std::string_view version) {
   hasher h;
-  h.add(std::string_view{"cell 1"});
+  h.add(std::string_view{"cell 2"});
   h.add(version);
   h.add(canonical_text(world_of(root, arm.name)));
+  add_order(h, arm);
   add_traces(h, arm);
   return h.value();
 }

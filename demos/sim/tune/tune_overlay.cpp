@@ -50,7 +50,7 @@ tune_overlay overlay_of(const tune_plan& p, const tune_candidate& c) {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i])
       out.lines.push_back(fmt::format("{} = {}", to_text(p.parameters[i].path),
-                                      canonical_text(values[i]->value)));
+                                      written_text(values[i]->value)));
   if (!std::ranges::all_of(p.parameters, can_say, &sweep_parameter::path))
     return out;
   auto name = free_name(p.arm_is_named ? p.arm.name + "-tuned" : "tuned",
@@ -72,7 +72,7 @@ tune_overlay overlay_of(const tune_plan& p, const tune_candidate& c) {
              values[i]->value);
   settings added;
   if (!p.arm_is_named)
-    added["present"] = {settings{}, {}};
+    added["present"] = {settings{}, {}, {.line = 1, .column = 1}};
   added[name] = table_of(root, "arm").at(name);
   settings whole;
   whole["arm"] = {std::move(added), {}};

@@ -3,6 +3,7 @@
 #include <caisson/detail/settings_text.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 namespace caisson::detail {
 
@@ -19,13 +20,19 @@ std::uint64_t take_number(std::string_view& text) {
   return x;
 }
 
-// Where the first value begins that belongs to `s`. The place of a table is
-// that of its header, which may come after that of a table within it.
+// Where the first value begins that belongs to `s`, or nowhere. The place of a
+// table is that of its header, which may come after that of a table within it.
 file_position first_position(const setting& s) {
+  if (s.stands != file_position{})
+    return s.stands;
   auto first = position_of(s.place);
-  if (auto table = std::get_if<settings>(&s.value))
-    for (const auto& [key, value] : *table)
-      first = std::min(first, first_position(value));
+  auto table = std::get_if<settings>(&s.value);
+  if (!table)
+    return first;
+  for (const auto& [key, value] : *table)
+    if (auto at = first_position(value);
+        at != file_position{} && (first == file_position{} || at < first))
+      first = at;
   return first;
 }
 
@@ -38,15 +45,21 @@ file_position position_of(std::string_view place) {
   return at;
 }
 
+void stand_as(setting& now, const setting& before) {
+  now.stands = first_position(before);
+}
+
 std::vector<std::pair<std::string_view, const setting*>>
 in_file_order(const settings& table) {
-  std::vector<std::pair<file_position, std::string_view>> order;
-  for (const auto& [name, value] : table)
-    order.emplace_back(first_position(value), name);
+  std::vector<std::tuple<bool, file_position, std::string_view>> order;
+  for (const auto& [name, value] : table) {
+    auto at = first_position(value);
+    order.emplace_back(at == file_position{}, at, name);
+  }
   std::sort(order.begin(), order.end());
   std::vector<std::pair<std::string_view, const setting*>> out;
   out.reserve(order.size());
-  for (const auto& [at, name] : order)
+  for (const auto& [nowhere, at, name] : order)
     out.emplace_back(name, &table.find(name)->second);
   return out;
 }

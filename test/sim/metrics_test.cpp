@@ -218,7 +218,9 @@ TEST(metric_of, refuses_seconds_for_what_is_only_known_as_a_whole) {
         "service.web.wait", "service.web.utilization",
         "operation.web.home.mean", "gate.users -> web.calls"})
     EXPECT_EQ(metric_refusal(r, name, 0s, 1s),
-              name + " is not kept per second: it cannot have from and to");
+              name
+                + " is not kept per second: it cannot have from and to, nor "
+                  "be within first(...)");
 }
 
 TEST(metric_of, refuses_seconds_that_do_not_exist) {
@@ -250,6 +252,7 @@ TEST(metric_names, are_all_known_to_metric_of) {
   r.edges.push_back({.name = "users -> web",
                      .zoned = true,
                      .connections = connection_summary{}});
+  r.passages.push_back({.metric = "first(goodput < 5)"});
   auto known = [&](std::string name) {
     auto put = [&](std::string_view pattern, std::string_view with) {
       if (name.starts_with(pattern))
@@ -261,6 +264,7 @@ TEST(metric_names, are_all_known_to_metric_of) {
     put("edge.*", "edge.users -> web");
     put("gate.*.*.*", "gate.users -> web.guard.opened");
     put("gate.*.*", "gate.users -> web.calls");
+    put("first(*)", "first(goodput < 5)");
     return metric_refusal(r, name).starts_with("no refusal");
   };
   for (const auto& name : metric_names())

@@ -1,5 +1,6 @@
 #include <sim/command/run.hpp>
 
+#include <sim/report/passages.hpp>
 #include <sim/report/ranges.hpp>
 #include <sim/report/rest.hpp>
 #include <sim/report/verdict.hpp>
@@ -48,6 +49,19 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
 }
 
 // False if it was stopped before.
+bool play_load(world& w, const arm_config& arm, const run_options& o,
+               passage_watch& passages) {
+  auto whole = to_seconds(arm.length);
+  auto never = [] { return false; };
+  for (auto at : passages.begins()) {
+    if (!play(w, at, o, whole, never))
+      return false;
+    passages.begin(at);
+  }
+  return play(w, arm.length, o, whole, never);
+}
+
+// False if it was stopped before.
 bool verify(world& w, const arm_config& arm, const run_options& o,
             arm_result& r) {
   r.violations = count_violations(r);
@@ -77,6 +91,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   recorder.record_rows(options.step, watched_ranges(arm));
   if (options.details || options.trace)
     recorder.record_details(options.details, options.trace);
+  passage_watch passages{arm, options.metrics, recorder};
   auto whole = to_seconds(arm.length);
   // A tenth of a second of the world can take minutes.
   w.time().watch([&] {
@@ -84,7 +99,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
       options.progress(std::min(1.0, to_seconds(w.elapsed()) / whole));
     return !stopped(options);
   });
-  auto interrupted = !play(w, arm.length, options, whole, [] { return false; });
+  auto interrupted = !play_load(w, arm, options, passages);
   auto length = interrupted ? w.elapsed() + duration{1} : arm.length;
   if (!interrupted)
     interrupted = !play(w, duration_sum(arm.length, arm.drain), options, whole,
@@ -95,6 +110,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
     recorder.end_second(); // The last one is not whole.
   auto r = recorder.result(w.time().now());
   recorder.move_rows_to(r, w.time().now());
+  r.passages = passages.take();
   r.gates = w.gates();
   r.name = arm.name;
   r.title = arm.title;

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -29,6 +31,9 @@ struct run_options {
   bool verify = false;
   /// Seconds per row of the result; `one_row` for those who need none.
   std::uint32_t step = 1;
+  /// Numbers that will be asked for beside those that the arm expects: what
+  /// `first(...)` means is only looked for if it is known before.
+  std::vector<std::string> metrics = {};
   /// Gets every line of the event log, without the line break.
   std::function<void(std::string_view)> log;
   /// Whether `arm_result::details` are recorded, and which samples.
@@ -38,9 +43,9 @@ struct run_options {
 };
 
 /// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
-/// same result and same event log, whatever `progress`, `step`, `log`,
-/// `details` and `trace` are, but for the rows. Throws `config_error` if the
-/// arm cannot be built.
+/// same result and same event log, whatever `progress`, `step`, `metrics`,
+/// `log`, `details` and `trace` are, but for the rows. Throws `config_error` if
+/// the arm cannot be built.
 [[nodiscard]] arm_result run_arm(const arm_config& arm,
                                  const run_options& options);
 

@@ -102,6 +102,7 @@ job_state play_job(const cell_job& job, const job_playing& how,
     auto result = how.play(*world, {.seed = job.seed,
                                     .progress = how.progress,
                                     .stop = how.stop,
+                                    .metrics = job.metrics,
                                     .log = {}});
     if (result.interrupted)
       return {};

@@ -1,10 +1,10 @@
 #include <sim/report/expectations.hpp>
 
+#include <sim/report/blank_result.hpp>
 #include <sim/report/metrics.hpp>
 #include <sim/report/violations.hpp>
-#include <sim/scenario/replicas.hpp>
+#include <sim/scenario/passage.hpp>
 #include <sim/world/arm_gates.hpp>
-#include <sim/world/world_plan.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -70,7 +70,9 @@ std::string failure(const metric_bound& b, const arm_result& r) {
 
 // Only a world knows its gates and what they count.
 bool is_of_gate(const metric_bound& b) {
-  return b.metric.starts_with("gate.");
+  return b.metric.starts_with("gate.")
+         || (is_passage(b.metric)
+             && b.metric.find("gate.") != std::string::npos);
 }
 
 // A run that had nothing to recover from is as well as one that did.
@@ -99,32 +101,14 @@ std::vector<std::string> failed_expectations(const arm_config& c,
 }
 
 problems expectation_problems(const arm_config& arm) {
-  arm_result blank;
-  blank.length = arm.length;
-  blank.warmup = arm.warmup;
-  for (const auto& s : arm.services) {
-    auto& x = blank.services.emplace_back();
-    x.name = s.name;
-    for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)
-      x.replicas.emplace_back().name = replica_name(s, i);
-  }
-  for (const auto& route : world_plan{arm}.routes)
-    if (route.told()) {
-      blank.edges.push_back({.name = route.name, .zoned = route.zoned});
-      if (route.edge.connections.limited())
-        blank.edges.back().connections.emplace();
-    }
-  for (const auto& load : arm.loads)
-    for (const auto& [operation, weight] : load.mix)
-      blank.by_operation[operation].count = 1;
-  // As if something had been answered: whether there are latencies is only
-  // known after the run.
-  blank.latency.count = 1;
+  auto blank = blank_result(arm);
   if (std::ranges::any_of(arm.expect.bounds, is_of_gate))
     blank.gates = gates_of(arm);
   problems out;
   for (const auto& b : arm.expect.bounds) {
     try {
+      if (is_passage(b.metric))
+        blank.passages = {{b.metric, b.from, b.to, {}}};
       (void)metric_of(blank, b.metric, b.from, b.to);
     } catch (const std::invalid_argument& e) {
       out.push_back({problem_kind::range, b.key,

@@ -33,7 +33,9 @@ void throw_no_such(std::string_view what, std::string_view name,
 
 void only_as_a_whole(std::string_view name) {
   throw std::invalid_argument{
-    fmt::format("{} is not kept per second: it cannot have from and to", name)};
+    fmt::format("{} is not kept per second: it cannot have from and to, nor "
+                "be within first(...)",
+                name)};
 }
 
 second_range span_of_time::seconds() const {

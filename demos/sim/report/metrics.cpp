@@ -2,6 +2,7 @@
 
 #include <sim/report/edge_metrics.hpp>
 #include <sim/report/metric_parts.hpp>
+#include <sim/report/passages.hpp>
 #include <sim/report/ranges.hpp>
 #include <sim/report/verdict.hpp>
 #include <sim/scenario/metric_names.hpp>
@@ -286,11 +287,25 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
   return std::nullopt;
 }
 
+double passage_metric(const arm_result& r, std::string_view name, duration from,
+                      duration to) {
+  check_passage(r, read_passage(name));
+  auto found = std::ranges::find_if(r.passages, [&](const auto& x) {
+    return x.metric == name && x.from == from && x.to == to;
+  });
+  if (found == r.passages.end())
+    throw std::invalid_argument{
+      fmt::format("nothing looked for {}", detail::quoted(name))};
+  return found->at ? to_seconds(*found->at) : infinity;
+}
+
 } // namespace
 
 double metric_of(const arm_result& r, std::string_view name, duration from,
                  duration to) {
   auto span = span_between(r.length, from, to);
+  if (is_passage(name))
+    return passage_metric(r, name, from, to);
   if (auto m = row_named(count_metrics, name))
     return m->value(counts_in(r, span), span.length(r));
   if (auto rest = after_prefix(name, "errors."))

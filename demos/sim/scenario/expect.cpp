@@ -3,6 +3,7 @@
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/metric_names.hpp>
 #include <sim/scenario/parse_helpers.hpp>
+#include <sim/scenario/passage.hpp>
 
 #include <caisson/detail/settings_text.hpp>
 
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 namespace caisson::sim {
@@ -84,15 +86,30 @@ std::string filled(const std::string& pattern, std::string_view name) {
          + pattern.substr(star + 1);
 }
 
-void check_metric(const std::string& name, const setting_path& path,
-                  problems& out) {
-  auto known = metric_names();
+void check_known(const std::string& name, std::vector<std::string> known,
+                 const setting_path& path, problems& out) {
   auto fits_name = [&](const auto& pattern) { return fits(pattern, name); };
   if (name.empty() || std::any_of(known.begin(), known.end(), fits_name))
     return;
   for (auto& pattern : known)
     pattern = filled(pattern, name);
   out.push_back({problem_kind::unknown, path, no_such("metric", name, known)});
+}
+
+void check_metric(const std::string& name, const setting_path& path,
+                  problems& out) {
+  auto known = metric_names();
+  if (!is_passage(name))
+    return check_known(name, std::move(known), path, out);
+  try {
+    auto p = read_passage(name);
+    if (level_of(p).target.empty()) {
+      known.emplace_back("service.*.queue");
+      check_known(p.metric, std::move(known), path, out);
+    }
+  } catch (const std::invalid_argument& e) {
+    out.push_back({problem_kind::syntax, path, e.what()});
+  }
 }
 
 } // namespace

@@ -20,6 +20,7 @@ std::vector<std::string> metric_names() {
   add("edge.*.", connection_metric_names);
   out.emplace_back("gate.*.*");
   out.emplace_back("gate.*.*.*");
+  out.emplace_back("first(*)");
   return out;
 }
 

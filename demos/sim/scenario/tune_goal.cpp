@@ -42,6 +42,9 @@ std::optional<tune_goal> read_tune_need(std::string_view text,
                                         std::string_view place, problems& out) {
   // The names of gates have arrows, so the last one counts.
   auto at = std::max({text.rfind("<=") + 1, text.rfind(">=") + 1});
+  // What is compared within first(...) is part of the name.
+  if (at < text.rfind(')') + 1)
+    at = 0;
   if (at == 0)
     return wrong_goal(fmt::format("{} is not a need, such as success>=99.9% or "
                                   "p99<=250ms",

@@ -67,6 +67,7 @@ std::optional<cell_result> cell_runner::play(std::size_t i,
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
                 .step = one_row,
+                .metrics = metrics_,
                 .log = {}};
   auto result = parts_.play(*arm, o);
   auto failed = failed_checks(result);

@@ -1,6 +1,7 @@
 #include <sim/sweep/sweep_report.hpp>
 
 #include <sim/report/numbers.hpp>
+#include <sim/scenario/passage.hpp>
 
 #include <fmt/format.h>
 
@@ -37,7 +38,7 @@ metric_unit unit_of(std::string_view metric) {
                                         "time", "sojourn"};
   constexpr std::string_view shares[] = {"utilization", "refused_share",
                                          "waited_share"};
-  if (metric == "recovery" || metric == "recovered_at")
+  if (metric == "recovery" || metric == "recovered_at" || is_passage(metric))
     return metric_unit::seconds;
   if (metric == "success")
     return metric_unit::share;

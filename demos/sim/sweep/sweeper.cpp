@@ -131,6 +131,7 @@ bool sweeper::play(std::size_t cell) {
                 .stop = parts_.stop,
                 .abandon = parts_.catch_signals,
                 .step = one_row,
+                .metrics = plan_.metrics,
                 .log = {}};
   auto result = parts_.play((*world)[at.arm], o);
   auto failed = failed_checks(result);

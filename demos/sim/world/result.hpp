@@ -134,6 +134,16 @@ struct relapse {
   friend bool operator==(const relapse&, const relapse&) = default;
 };
 
+/// When something was so for the first time.
+struct passage_time {
+  /// As it was asked for: `first(NAME OP NUMBER)` and from when to when.
+  std::string metric;
+  duration from = duration::zero();
+  duration to = unlimited;
+  /// Nothing if it never was.
+  std::optional<duration> at = {};
+};
+
 /// A rule that a run has broken.
 struct violation {
   /// The rule and where it is broken: the same for all runs that break it.
@@ -187,6 +197,8 @@ struct arm_result {
   std::vector<second_tally> tallies;
   /// Those that were watched, in their order.
   std::vector<range_sums> ranges;
+  /// Those that were looked for.
+  std::vector<passage_time> passages;
   /// What `run_options::verify` has found.
   std::vector<violation> violations;
   /// Nothing unless they were asked for.

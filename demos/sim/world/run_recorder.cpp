@@ -36,6 +36,14 @@ replica_recorder run_recorder::instance(std::size_t i) {
           plan_.arm.services[service].workers};
 }
 
+void run_recorder::watch_level(std::size_t service,
+                               std::optional<std::uint32_t> replica,
+                               level::kind what, const level_watch::goal& goal,
+                               duration now) {
+  auto& at = replica ? replicas_[service].at(*replica) : services_[service].all;
+  at.watch(what, goal, now);
+}
+
 std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
   auto at = since_start(now);
   ++second_.offered;
@@ -145,6 +153,9 @@ void run_recorder::end_second() {
     if (c)
       row.connections.push_back(c->end_second());
   row.breakers = breaker_states_;
+  row.second = rows_.seconds();
+  if (on_second_)
+    on_second_(row);
   auto complete = rows_.end_second(std::move(row),
                                    {second_.offered, second_.by_ending[0],
                                     second_.prompt, second_.prompt_in_drain});

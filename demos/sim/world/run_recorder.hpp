@@ -47,6 +47,15 @@ public:
     rows_.set_step(step);
     rows_.watch(ranges);
   }
+  /// From here on, tells of each second that has ended, without latencies.
+  void tell_seconds(std::function<void(const result_row&)> f) {
+    on_second_ = std::move(f);
+  }
+  /// From `now` on, looks for `goal` at a service of the arm, or one of its
+  /// replicas.
+  void watch_level(std::size_t service, std::optional<std::uint32_t> replica,
+                   level::kind what, const level_watch::goal& goal,
+                   duration now);
   /// Nothing unless details are recorded.
   [[nodiscard]] details_recorder* details() noexcept {
     return details_ ? &*details_ : nullptr;
@@ -133,6 +142,7 @@ private:
   histogram latency_;
   histogram row_latency_;
   row_recorder rows_;
+  std::function<void(const result_row&)> on_second_;
   std::vector<histogram> by_operation_;
   std::vector<edge_summary> edges_;
   /// By route.

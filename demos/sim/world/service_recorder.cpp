@@ -62,6 +62,16 @@ void service_recorder::entered(duration now, std::size_t queue) {
   now_.queue_max = std::max<std::uint64_t>(now_.queue_max, queue);
   if (counts(now))
     total_.queue_max = std::max<std::uint64_t>(total_.queue_max, queue);
+  queue_levels_.risen(queue, now);
+  inside_levels_.risen(inside_, now);
+}
+
+void service_recorder::watch(level::kind what, const level_watch::goal& goal,
+                             duration now) {
+  if (what == level::kind::queue)
+    queue_levels_.add(goal, now_.queue, now);
+  else
+    inside_levels_.add(goal, inside_, now);
 }
 
 void service_recorder::began(duration now, duration arrived_at,

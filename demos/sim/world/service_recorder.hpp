@@ -1,6 +1,8 @@
 // What happened at one service: counts, and means over time.
 #pragma once
 
+#include <sim/scenario/passage.hpp>
+#include <sim/world/level_watch.hpp>
 #include <sim/world/result.hpp>
 
 #include <caisson/time.hpp>
@@ -40,6 +42,8 @@ public:
   /// It is not inside any more; `held_for` is how long it had a worker.
   void left(duration now, duration arrived_at, bool started, duration held_for);
   void queue_is(std::size_t n) { now_.queue = n; }
+  /// From `now` on, looks for `goal`.
+  void watch(level::kind what, const level_watch::goal& goal, duration now);
 
   // -- what comes of it -------------------------------------------------------
 
@@ -60,6 +64,8 @@ private:
   duration from_;
   duration to_;
   service_row now_;
+  level_watch queue_levels_;
+  level_watch inside_levels_;
 
   std::uint64_t inside_ = 0;
   std::uint64_t busy_ = 0;

@@ -1,0 +1,15 @@
+// What a result of an arm has, before there is one.
+#pragma once
+
+#include <sim/scenario/scenario.hpp>
+#include <sim/world/result.hpp>
+
+namespace caisson::sim {
+
+/// A result in which nothing has happened, with the names of all that is kept:
+/// services, replicas, edges and operations, but no gates. Latencies are there
+/// as if something had been answered: whether there are any is only known after
+/// the run.
+[[nodiscard]] arm_result blank_result(const arm_config& arm);
+
+} // namespace caisson::sim

@@ -14,31 +14,6 @@ confidence_interval middle_of(std::vector<double> means) {
   return {means[cut], means[means.size() - 1 - cut]};
 }
 
-// The sum of a column over some rows, in which numbers that are not there, or
-// are infinite, are counted apart.
-struct column_sum {
-  double sum = 0;
-  std::size_t missing = 0;
-
-  void add(double x) {
-    if (std::isfinite(x))
-      sum += x;
-    else
-      ++missing;
-  }
-
-  // Less is better.
-  [[nodiscard]] tune_estimate estimate(std::size_t trials,
-                                       tune_sense sense) const {
-    auto there = trials - missing;
-    if (there == 0)
-      return {1, 0};
-    auto mean = sum / static_cast<double>(there);
-    return {static_cast<double>(missing) / static_cast<double>(trials),
-            sense == tune_sense::more ? -mean : mean};
-  }
-};
-
 } // namespace
 
 bootstrap::bootstrap(std::size_t trials, draw_key key)
@@ -78,16 +53,16 @@ paired_difference bootstrap::difference(const tune_rows& a, const tune_rows& b,
   std::vector<double> means;
   double better = 0;
   each_resample([&](const auto& drawn) {
-    column_sum of_a;
-    column_sum of_b;
+    target_sum of_a{target};
+    target_sum of_b{target};
     for (auto i : drawn) {
-      of_a.add(a[i][column]);
-      of_b.add(b[i][column]);
+      of_a.add(a[i]);
+      of_b.add(b[i]);
     }
-    auto x = of_a.estimate(trials_, target.sense);
-    auto y = of_b.estimate(trials_, target.sense);
+    auto x = of_a.estimate();
+    auto y = of_b.estimate();
     better += x < y ? 1 : x == y ? 0.5 : 0;
-    means.push_back((of_a.sum - of_b.sum) / static_cast<double>(trials_));
+    means.push_back((of_a.sum() - of_b.sum()) / static_cast<double>(trials_));
   });
   out.sure = better / static_cast<double>(resamples);
   if (std::isfinite(out.mean))
@@ -102,11 +77,10 @@ double bootstrap::sure_of_needs(const tune_rows& rows,
   std::size_t met = 0;
   each_resample([&](const auto& drawn) {
     met += std::ranges::all_of(targets.needs, [&](const tune_target& need) {
-      column_sum sum;
+      target_sum sum{need};
       for (auto i : drawn)
-        sum.add(rows[i][need.column]);
-      return sum.missing == 0
-             && shortfall(sum.sum / static_cast<double>(trials_), need) == 0;
+        sum.add(rows[i]);
+      return sum.shortfall() == 0;
     });
   });
   return static_cast<double>(met) / static_cast<double>(resamples);

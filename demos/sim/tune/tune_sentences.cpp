@@ -34,6 +34,12 @@ std::string missed_text(const tune_plan& p, const tune_evidence& e) {
                        need.sense == tune_sense::less ? "most" : "least",
                        metric_text(*need.bound, column.unit));
   }
+  // A mean is infinite as soon as one of its numbers is.
+  for (const auto& need : p.targets.needs)
+    if (out.empty() && std::isinf(e.columns[need.column].best))
+      out = fmt::format("{} less than {} where it is not infinite",
+                        p.columns[need.column].name,
+                        metric_text(*need.bound, p.columns[need.column].unit));
   return out;
 }
 

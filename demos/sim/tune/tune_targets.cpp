@@ -25,19 +25,41 @@ std::vector<tune_target> tune_targets::traded() const {
   return {};
 }
 
+void target_sum::add(const std::vector<double>& row) {
+  auto x = row[target_.column];
+  if (std::isfinite(x)) {
+    sum_ += x;
+    ++finite_;
+  } else if (x > 0 && target_.sense == tune_sense::more) {
+    ++best_;
+  } else {
+    ++missing_;
+  }
+}
+
+tune_estimate target_sum::estimate() const {
+  auto all = static_cast<double>(finite_ + missing_ + best_);
+  auto mean = finite_ == 0 ? 0 : sum_ / static_cast<double>(finite_);
+  return {(static_cast<double>(missing_) - static_cast<double>(best_)) / all,
+          finite_ == 0 ? 0 : signed_for(mean, target_.sense)};
+}
+
+double target_sum::shortfall() const {
+  auto all = static_cast<double>(finite_ + missing_ + best_);
+  // Fewer trials without a number are nearer to none.
+  if (missing_ > 0)
+    return missing_shortfall * static_cast<double>(missing_) / all;
+  if (finite_ == 0)
+    return 0;
+  return sim::shortfall(sum_ / static_cast<double>(finite_), target_);
+}
+
 tune_estimate estimate_of(const tune_rows& rows, std::size_t trials,
                           const tune_target& target) {
-  std::size_t there = 0;
-  double sum = 0;
+  target_sum sum{target};
   for (std::size_t i = 0; i < trials; ++i)
-    if (auto x = rows[i][target.column]; std::isfinite(x)) {
-      sum += x;
-      ++there;
-    }
-  if (there == 0)
-    return {1, 0};
-  return {static_cast<double>(trials - there) / static_cast<double>(trials),
-          signed_for(sum / static_cast<double>(there), target.sense)};
+    sum.add(rows[i]);
+  return sum.estimate();
 }
 
 double mean_of(const tune_rows& rows, std::size_t trials, std::size_t column) {
@@ -49,7 +71,7 @@ double mean_of(const tune_rows& rows, std::size_t trials, std::size_t column) {
 
 double shortfall(double mean, const tune_target& need) {
   if (!std::isfinite(mean))
-    return missing_shortfall;
+    return mean > 0 && need.sense == tune_sense::more ? 0 : missing_shortfall;
   auto bound = *need.bound;
   auto over = signed_for(mean, need.sense) - signed_for(bound, need.sense);
   auto scale = std::abs(bound);
@@ -63,10 +85,10 @@ double shortfall(const tune_rows& rows, std::size_t trials,
                  const tune_targets& targets) {
   double sum = 0;
   for (const auto& need : targets.needs) {
-    auto e = estimate_of(rows, trials, need);
-    // Fewer trials without a number are nearer to none.
-    sum += e.missing > 0 ? missing_shortfall * e.missing
-                         : shortfall(signed_for(e.mean, need.sense), need);
+    target_sum own{need};
+    for (std::size_t i = 0; i < trials; ++i)
+      own.add(rows[i]);
+    sum += own.shortfall();
   }
   return sum;
 }

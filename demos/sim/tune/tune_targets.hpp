@@ -35,13 +35,38 @@ using tune_rows = std::vector<std::vector<double>>;
 
 /// How good a target is met over some trials; less is better. Trials that end
 /// without such a number, or with an infinite one, are worse than any number.
+/// If more is better, infinite ones are better than any.
 struct tune_estimate {
-  /// Share of the trials that have no number.
+  /// Share of the trials that have no number, minus that of those that are
+  /// infinite and good.
   double missing = 0;
   /// Mean of the others, with the sign changed if more is better.
   double mean = 0;
 
   friend auto operator<=>(const tune_estimate&, const tune_estimate&) = default;
+};
+
+/// The numbers of some trials for one target.
+class target_sum {
+public:
+  explicit target_sum(const tune_target& target) : target_(target) {}
+
+  void add(const std::vector<double>& row);
+
+  [[nodiscard]] tune_estimate estimate() const;
+  /// Of those that are finite.
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+  /// By how much the need is missed, relative to its bound: that of the mean of
+  /// those that are finite, or a large number if something is missing.
+  [[nodiscard]] double shortfall() const;
+
+private:
+  tune_target target_;
+  double sum_ = 0;
+  std::size_t finite_ = 0;
+  std::size_t missing_ = 0;
+  // Infinite where more is better.
+  std::size_t best_ = 0;
 };
 
 /// Over the first `trials` rows.
@@ -58,7 +83,7 @@ struct tune_estimate {
 [[nodiscard]] double shortfall(const tune_rows& rows, std::size_t trials,
                                const tune_targets& targets);
 
-/// The same of a single mean.
+/// The same of a single mean, which may be infinite.
 [[nodiscard]] double shortfall(double mean, const tune_target& need);
 
 } // namespace caisson::sim

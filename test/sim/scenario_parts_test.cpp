@@ -331,8 +331,16 @@ for | duration | 0s
   1ns to 100h
 mttr | duration | -
   1ns to 100h
+for_requests | integer | -
+  1 to 1000000000
+mrtr | number | -
+  1 to 1000000000
 mtbf | duration | -
   1ms to 100h
+mrbf | number | -
+  1 to 1000000000
+after_requests | integer | -
+  1 to 1000000000
 factor | number | 10
   1e-06 to 1000000
 rate | number | 1

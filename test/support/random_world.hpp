@@ -182,6 +182,17 @@ private:
          one_of({"\"open\"", "\"s0\"", "\"s0#1\"", "[\"s0\", \"s1\"]"}));
   }
 
+  void add_length(std::string_view kind, bool random) {
+    auto mean = random && chance(50);
+    // What stands still until requests come would never go on.
+    if (kind != "stall" && kind != "capacity" && chance(30))
+      line("{} = {}", mean ? "mrtr" : "for_requests",
+           one_of({"1", "20", "500"}));
+    else
+      line("{} = \"{}ms\"", mean ? "mttr" : "for",
+           1 + number(random ? 300 : 3000));
+  }
+
   void add_fault() {
     if (chance(25))
       return add_message_fault();
@@ -190,11 +201,15 @@ private:
     line("[[fault]]\nkind = \"{}\"\ntarget = \"s{}\"\nat = \"{}ms\"", kind,
          number(services_), number(6000));
     auto random = chance(25);
-    if (random)
+    auto by_count = chance(30);
+    if (random && by_count)
+      line("mrbf = {}", one_of({"1", "3.5", "200"}));
+    else if (random)
       line("mtbf = \"{}ms\"", 100 + number(5000));
+    else if (by_count)
+      line("after_requests = {}", one_of({"1", "50", "1000"}));
     if (kind != "flush")
-      line("{} = \"{}ms\"", random && chance(50) ? "mttr" : "for",
-           1 + number(random ? 300 : 3000));
+      add_length(kind, random);
     if (kind == "capacity")
       line("workers = {}", one_of({"0", "1"}));
   }

@@ -54,8 +54,8 @@ std::vector<fault_kind> kinds_named(const std::vector<std::string>& texts) {
   return out;
 }
 
-duration fault_time(const std::string& option, const std::string& text,
-                    duration lo) {
+duration time_of_option(const std::string& option, const std::string& text,
+                        duration lo) {
   auto out = parse_duration(text);
   if (!out || *out < lo || *out > std::chrono::hours(100))
     throw CLI::ValidationError{
@@ -111,17 +111,17 @@ fault_bounds fault_bounds_of(const fault_texts& t) {
   out.kinds = kinds_named(t.kinds);
   out.targets = names_in("--target", t.targets);
   if (!t.from.empty())
-    out.from = fault_time("--from", t.from, 0s);
+    out.from = time_of_option("--from", t.from, 0s);
   if (!t.to.empty())
-    out.to = fault_time("--to", t.to, 1ms);
+    out.to = time_of_option("--to", t.to, 1ms);
   if (!t.longest.empty())
-    out.longest = fault_time("--longest", t.longest, 1us);
+    out.longest = time_of_option("--longest", t.longest, 1us);
   if (!t.factor.empty())
     out.factor = number_in<double>("--factor", t.factor, 1.5, 1e6);
   if (!t.rate.empty())
     out.rate = number_in<double>("--rate", t.rate, 0.01, 1);
   if (!t.delay.empty())
-    out.delay = fault_time("--delay", t.delay, 1ms);
+    out.delay = time_of_option("--delay", t.delay, 1ms);
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -122,6 +123,8 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   r.recovery_from = recovery_start(arm);
   decide_verdict(r);
   r.warnings = recovery_warnings(arm, r);
+  for (auto& text : fault_warnings(arm, r))
+    r.warnings.push_back(std::move(text));
   r.messages = w.messages();
   if (options.verify && !interrupted)
     interrupted = r.interrupted = !verify(w, arm, options, r);

@@ -37,6 +37,41 @@ private:
   settings table_;
 };
 
+void add_length(entry_list& out, const fault_config& f) {
+  if (f.for_requests)
+    out.add("for_requests", *f.for_requests);
+  else if (f.mrtr)
+    out.add("mrtr", *f.mrtr);
+  else if (f.mttr)
+    out.add("mttr", to_text(*f.mttr));
+  else
+    out.add("for", to_text(f.lasts));
+}
+
+// `from 30s on`, `after 10 requests from 30s on`
+std::string told_begin(const fault_config& f) {
+  auto from = fmt::format("from {} on", to_text(f.at));
+  if (f.after_requests)
+    return fmt::format("after {} requests {}", *f.after_requests, from);
+  if (f.mrbf)
+    return fmt::format("again and again after {} requests on average {}",
+                       to_text(*f.mrbf), from);
+  if (f.mtbf)
+    return fmt::format("again and again after {} on average {}",
+                       to_text(*f.mtbf), from);
+  return f.kind == fault_kind::flush ? "at " + to_text(f.at) : from;
+}
+
+std::string told_length(const fault_config& f) {
+  if (f.for_requests)
+    return fmt::format("{} requests", *f.for_requests);
+  if (f.mrtr)
+    return fmt::format("{} requests on average", to_text(*f.mrtr));
+  if (f.mttr)
+    return fmt::format("{} on average", to_text(*f.mttr));
+  return to_text(f.lasts);
+}
+
 std::string what_happens(const fault_config& f) {
   switch (f.kind) {
     case fault_kind::slow:
@@ -79,8 +114,14 @@ setting fault_setting(const fault_config& f) {
     out.add("target", f.target);
   }
   out.add("at", to_text(f.at));
+  if (f.mtbf)
+    out.add("mtbf", to_text(*f.mtbf));
+  if (f.mrbf)
+    out.add("mrbf", *f.mrbf);
+  if (f.after_requests)
+    out.add("after_requests", *f.after_requests);
   if (f.kind != fault_kind::flush)
-    out.add("for", to_text(f.lasts));
+    add_length(out, f);
   if (f.kind == fault_kind::slow)
     out.add("factor", f.factor);
   if (f.kind == fault_kind::errors || f.kind == fault_kind::loss)
@@ -95,9 +136,8 @@ setting fault_setting(const fault_config& f) {
 std::string told(const fault_config& f) {
   auto out = what_happens(f);
   if (f.kind == fault_kind::flush)
-    return fmt::format("{} at {}", out, to_text(f.at));
-  return fmt::format("{}, from {} on for {}", out, to_text(f.at),
-                     to_text(f.lasts));
+    return fmt::format("{} {}", out, told_begin(f));
+  return fmt::format("{}, {} for {}", out, told_begin(f), told_length(f));
 }
 
 std::string told(const std::vector<fault_config>& faults) {

@@ -10,8 +10,7 @@
 
 namespace caisson::sim {
 
-/// An entry of `[[fault]]` that reads back to the same. Of faults at planned
-/// times.
+/// An entry of `[[fault]]` that reads back to the same.
 [[nodiscard]] setting fault_setting(const fault_config& f);
 
 /// `db slow by a factor of 10, from 30s on for 5s`

@@ -4,8 +4,8 @@
 #include <sim/report/html_policies.hpp>
 #include <sim/report/html_samples.hpp>
 #include <sim/report/json_values.hpp>
+#include <sim/report/shown_faults.hpp>
 #include <sim/report/text.hpp>
-#include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/faults.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/world/message_faults.hpp>
@@ -80,7 +80,7 @@ json services_hit_by(const fault_config& f, const world_plan& plan) {
   return out;
 }
 
-json faults_of(const world_plan& plan, std::uint64_t seed) {
+json faults_of(const world_plan& plan, const arm_result& r) {
   const auto& arm = plan.arm;
   auto out = json::array();
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
@@ -90,7 +90,7 @@ json faults_of(const world_plan& plan, std::uint64_t seed) {
     auto hit = services_hit_by(f, plan);
     if (!hit.is_null())
       fault["services"] = hit;
-    for (const auto& x : all_fault_times(arm, i, seed)) {
+    for (const auto& x : shown_fault_times(arm, i, r)) {
       fault["at"] = to_seconds(x.at);
       fault["lasts"] = f.kind == fault_kind::flush ? 0.0 : to_seconds(x.lasts);
       fault["text"] = hit.is_null()
@@ -184,7 +184,7 @@ json arm_data(const arm_config& arm, const arm_result& r, std::uint32_t step) {
            {"headline", headline(arm, r)},
            {"verdict_text", verdict_text(r)},
            {"result", std::move(result)},
-           {"faults", faults_of(plan, r.seed)},
+           {"faults", faults_of(plan, r)},
            {"loads", loads_of(arm)},
            {"services", services_of(arm)},
            {"operations", operations_of(plan)},

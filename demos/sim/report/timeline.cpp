@@ -1,6 +1,6 @@
 #include <sim/report/numbers.hpp>
+#include <sim/report/shown_faults.hpp>
 #include <sim/report/timeline.hpp>
-#include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/faults.hpp>
 
 #include <caisson/detail/settings_text.hpp>
@@ -85,13 +85,13 @@ struct fault_mark {
 };
 
 // One that comes at random is shown as it does with the first seed.
-fault_mark mark_of(const arm_config& arm, std::size_t index, std::uint64_t seed,
-                   const scale& x, bool ascii) {
+fault_mark mark_of(const arm_config& arm, std::size_t index,
+                   const arm_result& played, const scale& x, bool ascii) {
   const auto& f = arm.faults[index];
   fault_mark out{.label = fmt::format("{} {}", fault_name(f.kind), place_of(f)),
                  .line = {}};
   std::size_t drawn = 0;
-  for (const auto& time : all_fault_times(arm, index, seed)) {
+  for (const auto& time : shown_fault_times(arm, index, played)) {
     auto begin = std::min(x.column(to_seconds(time.at)), x.columns - 1);
     auto end = x.column(to_seconds(duration_sum(time.at, time.lasts)));
     for (; drawn < begin; ++drawn)
@@ -105,18 +105,25 @@ fault_mark mark_of(const arm_config& arm, std::size_t index, std::uint64_t seed,
 
 // Faults of the same kind and target in one line would hide each other only
 // where they overlap; but each has its own, as their number is small.
-std::vector<fault_mark> marks_of(const arm_config& arm, std::uint64_t seed,
+std::vector<fault_mark> marks_of(const report& r, std::size_t arm,
                                  const scale& x, bool ascii) {
+  const auto& c = r.arms[arm];
+  const auto& all = r.runs.front().arms;
+  arm_result not_played;
+  not_played.seed = r.seed;
+  const auto& played = arm < all.size() ? all[arm] : not_played;
   std::vector<fault_mark> out;
-  for (std::size_t i = 0; i < arm.faults.size(); ++i)
-    out.push_back(mark_of(arm, i, seed, x, ascii));
+  for (std::size_t i = 0; i < c.faults.size(); ++i)
+    out.push_back(mark_of(c, i, played, x, ascii));
   return out;
 }
 
 bool same_for_all(const report& r, const scale& x) {
-  auto first = marks_of(r.arms.front(), r.seed, x, true);
-  return std::ranges::all_of(
-    r.arms, [&](auto& arm) { return marks_of(arm, r.seed, x, true) == first; });
+  auto first = marks_of(r, 0, x, true);
+  for (std::size_t i = 1; i < r.arms.size(); ++i)
+    if (marks_of(r, i, x, true) != first)
+      return false;
+  return true;
 }
 
 // -- the whole ----------------------------------------------------------------
@@ -162,17 +169,17 @@ std::vector<std::string> timeline(const report& r, bool ascii) {
     return {};
   picture out;
   // `of`: what is written before the name of a fault.
-  auto mark = [&](const arm_config& arm, const std::string& of) {
-    for (auto& m : marks_of(arm, r.seed, x, ascii))
+  auto mark = [&](std::size_t arm, const std::string& of) {
+    for (auto& m : marks_of(r, arm, x, ascii))
       out.line(of + m.label, std::move(m.line));
   };
   auto same = same_for_all(r, x);
   if (same)
-    mark(r.arms.front(), {});
+    mark(0, {});
   const auto& played = r.runs.front().arms;
   for (std::size_t i = 0; i < played.size() && i < r.arms.size(); ++i) {
     if (!same)
-      mark(r.arms[i], r.arms[i].name + ": ");
+      mark(i, r.arms[i].name + ": ");
     out.line(played[i].name, arm_line(played[i], x, ascii));
   }
   out.line("", axis(x));

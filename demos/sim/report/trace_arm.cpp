@@ -1,7 +1,9 @@
 #include <sim/report/trace_arm.hpp>
 
+#include <sim/report/shown_faults.hpp>
 #include <sim/report/trace_lanes.hpp>
 #include <sim/scenario/faults.hpp>
+#include <sim/scenario/replicas.hpp>
 #include <sim/world/run_details.hpp>
 #include <sim/world/world_plan.hpp>
 
@@ -301,22 +303,39 @@ private:
 
   // -- faults -----------------------------------------------------------------
 
+  // With the replica, if those of a service are hit each by itself.
+  [[nodiscard]] static std::string target_of(const fault_config& f,
+                                             const fault_time& x) {
+    if (x.replica == 0 || replica_target_in(f.target).number)
+      return f.target;
+    return fmt::format("{}#{}", f.target, x.replica);
+  }
+
   void add_faults() {
-    std::map<std::string, std::vector<const fault_config*>> by_target;
-    for (const auto& f : arm_.faults)
-      if (f.at <= last() && duration_sum(f.at, f.lasts) >= trace_.settings.from)
-        by_target[f.target].push_back(&f);
+    struct one_time {
+      duration at;
+      duration end;
+      fault_kind kind;
+    };
+    std::map<std::string, std::vector<one_time>> by_target;
+    for (std::size_t i = 0; i < arm_.faults.size(); ++i) {
+      const auto& f = arm_.faults[i];
+      for (const auto& x : shown_fault_times(arm_, i, result_)) {
+        auto end = duration_sum(x.at, x.lasts);
+        if (x.at <= last() && end >= trace_.settings.from)
+          by_target[target_of(f, x)].push_back({x.at, end, f.kind});
+      }
+    }
     if (by_target.empty())
       return;
     open("faults");
     for (auto& [target, all] : by_target) {
-      std::ranges::stable_sort(all, {}, [](auto* f) { return f->at; });
+      std::ranges::stable_sort(all, {}, &one_time::at);
       lane_tracks lanes{out_, target};
-      for (const auto* f : all) {
-        auto end = std::min(duration_sum(f->at, f->lasts),
-                            std::max(trace_.end, f->at));
-        add_span(lanes.place({f->at, end}), f->at, end,
-                 std::string{fault_name(f->kind)}, {});
+      for (const auto& x : all) {
+        auto end = std::min(x.end, std::max(trace_.end, x.at));
+        add_span(lanes.place({x.at, end}), x.at, end,
+                 std::string{fault_name(x.kind)}, {});
       }
     }
   }

@@ -75,4 +75,15 @@ std::vector<std::string> recovery_warnings(const arm_config& c,
   return out;
 }
 
+std::vector<std::string> fault_warnings(const arm_config& c,
+                                        const arm_result& r) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < r.counted_faults.size(); ++i)
+    if (r.counted_faults[i].cut_off)
+      out.push_back(fmt::format(
+        "fault[{}] ({} {}) came {} times, and did not come again after that", i,
+        fault_name(c.faults[i].kind), place_of(c.faults[i]), most_failures));
+  return out;
+}
+
 } // namespace caisson::sim

@@ -18,4 +18,8 @@ namespace caisson::sim {
 [[nodiscard]] std::vector<std::string> recovery_warnings(const arm_config& c,
                                                          const arm_result& r);
 
+/// Faults that count requests and would have come more often than they may.
+[[nodiscard]] std::vector<std::string> fault_warnings(const arm_config& c,
+                                                      const arm_result& r);
+
 } // namespace caisson::sim

@@ -2,6 +2,7 @@
 #include <sim/scenario/call_graph.hpp>
 #include <sim/scenario/edges.hpp>
 #include <sim/scenario/fault_times.hpp>
+#include <sim/scenario/faults.hpp>
 #include <sim/scenario/fields.hpp>
 #include <sim/scenario/groups.hpp>
 #include <sim/scenario/parse_helpers.hpp>
@@ -73,6 +74,7 @@ struct directory {
     for (const auto& zone : arm.zones.names) {
       members.add(zone);
       hit.add(zone);
+      in_zones.add(zone);
     }
     sides = members;
     for (const auto& g : arm.groups)
@@ -92,6 +94,7 @@ struct directory {
   // What can be a side of a fault of messages, and the target of another one.
   name_list sides;
   name_list hit;
+  name_list in_zones;
   // The named operations of each service that has some.
   std::map<std::string, std::vector<std::string>, std::less<>> named;
 };
@@ -158,9 +161,17 @@ public:
   }
 
   void fault(const fault_config& f, const setting_path& path) {
-    if (!hits_messages(f.kind))
+    if (!hits_messages(f.kind)) {
+      auto counts = counts_requests(f);
+      if (counts && names_.in_zones.contains(f.target))
+        out_.push_back({problem_kind::relation, path / "target",
+                        fmt::format("{} is a zone, but the fault counts "
+                                    "requests, allowed: a service or one of "
+                                    "its replicas",
+                                    detail::quoted(f.target))});
       return target(told("service", "service or zone"), f.target, names_.hit,
                     path / "target");
+    }
     auto each = [&](const auto& used, const setting_path& key) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i] != "*")

@@ -1,5 +1,6 @@
 #include <sim/scenario/fault_times.hpp>
 
+#include <sim/scenario/faults.hpp>
 #include <sim/scenario/replicas.hpp>
 #include <sim/scenario/zones.hpp>
 
@@ -8,11 +9,6 @@
 namespace caisson::sim {
 
 namespace {
-
-duration draw(keyed_random& random, duration mean) {
-  // What takes no time at all would come again at the same instant.
-  return std::max(distribution::exponential(mean).draw(random), duration{1});
-}
 
 // How many replicas the fault hits, each by itself.
 std::uint32_t replicas_hit(const arm_config& arm, const fault_config& f) {
@@ -26,6 +22,16 @@ std::uint32_t replicas_hit(const arm_config& arm, const fault_config& f) {
 
 } // namespace
 
+keyed_random fault_draws(std::size_t index, std::uint32_t replica,
+                         draw_key key) {
+  return keyed_random{key.with("fault").with(index).with(replica)};
+}
+
+duration draw_time(keyed_random& random, duration mean) {
+  // What takes no time at all would come again at the same instant.
+  return std::max(distribution::exponential(mean).draw(random), duration{1});
+}
+
 double expected_failures(const arm_config& arm, const fault_config& f) {
   if (!f.mtbf)
     return 0;
@@ -36,25 +42,26 @@ double expected_failures(const arm_config& arm, const fault_config& f) {
 std::vector<fault_time> fault_times(const arm_config& arm, std::size_t index,
                                     std::uint32_t replica, draw_key key) {
   const auto& f = arm.faults[index];
+  if (counts_requests(f))
+    return {};
   if (!f.mtbf)
     return {{f.at, f.lasts}};
   // Replicas in a zone are hit together.
   if (is_zone(arm, f.target))
     replica = 0;
   std::vector<fault_time> out;
-  keyed_random random{key.with("fault").with(index).with(replica)};
-  auto at = duration_sum(f.at, draw(random, *f.mtbf));
+  auto random = fault_draws(index, replica, key);
+  auto at = duration_sum(f.at, draw_time(random, *f.mtbf));
   while (at < arm.length) {
-    auto lasts = f.mttr ? draw(random, *f.mttr) : f.lasts;
+    auto lasts = f.mttr ? draw_time(random, *f.mttr) : f.lasts;
     out.push_back({at, lasts});
-    at = duration_sum(duration_sum(at, lasts), draw(random, *f.mtbf));
+    at = duration_sum(duration_sum(at, lasts), draw_time(random, *f.mtbf));
   }
   return out;
 }
 
 std::vector<fault_time> all_fault_times(const arm_config& arm,
                                         std::size_t index, std::uint64_t seed) {
-  constexpr std::size_t most = 500;
   const auto& f = arm.faults[index];
   auto replicas = replicas_hit(arm, f);
   std::vector<fault_time> out;
@@ -68,7 +75,7 @@ std::vector<fault_time> all_fault_times(const arm_config& arm,
     out.insert(out.end(), times.begin(), times.end());
   }
   std::ranges::stable_sort(out, {}, &fault_time::at);
-  out.resize(std::min(out.size(), most));
+  out.resize(std::min(out.size(), most_fault_times));
   return out;
 }
 

@@ -14,6 +14,9 @@ namespace caisson::sim {
 /// together; also the number of bursts of a load.
 inline constexpr std::int64_t most_failures = 100'000;
 
+/// How many of the times at which a fault strikes are told.
+inline constexpr std::size_t most_fault_times = 500;
+
 /// How often a fault comes at random, on average, all replicas together; 0 if
 /// it does not come at random.
 [[nodiscard]] double expected_failures(const arm_config& arm,
@@ -27,7 +30,16 @@ struct fault_time {
   std::uint32_t replica = 0;
 };
 
-/// When the fault `index` of the arm strikes, in order. One that comes at
+/// The random numbers of the fault `index` for a replica, counted from 0 on;
+/// `key` is that of the run.
+[[nodiscard]] keyed_random fault_draws(std::size_t index, std::uint32_t replica,
+                                       draw_key key);
+
+/// An exponentially distributed time of at least a nanosecond.
+[[nodiscard]] duration draw_time(keyed_random& random, duration mean);
+
+/// When the fault `index` of the arm strikes, in order; nothing of one that
+/// counts requests. One that comes at
 /// random does so at instants of its own for each `replica` of its target,
 /// counted from 0 on, but for all in a zone at once; `key` is that of the run.
 /// It is well for a time that is exponentially distributed, then fails, and so
@@ -36,8 +48,8 @@ struct fault_time {
 fault_times(const arm_config& arm, std::size_t index, std::uint32_t replica,
             draw_key key);
 
-/// The same for all replicas that the fault hits, for reports: at most 500 of
-/// them, in order.
+/// The same for all replicas that the fault hits, for reports: at most
+/// `most_fault_times` of them, in order.
 [[nodiscard]] std::vector<fault_time>
 all_fault_times(const arm_config& arm, std::size_t index, std::uint64_t seed);
 

@@ -43,6 +43,44 @@ void describe_messages(field_visitor& v, fault_config& c) {
        c.delay, {shortest_time, longest_time});
 }
 
+// How many requests a fault counts.
+constexpr std::int64_t most_counted = 1'000'000'000;
+
+void describe_counted_end(field_visitor& v, fault_config& c) {
+  v.on({.key = "for_requests",
+        .help = "the same by count: so many requests that arrive are hit",
+        .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}},
+        .one_of = "for"},
+       c.for_requests, range<std::int64_t>{1, most_counted});
+  v.on({.key = "mrtr",
+        .help = "the same at random, with this mean (mean requests to repair)",
+        .needs = {"mtbf", "mrbf"},
+        .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}},
+        .one_of = "for"},
+       c.mrtr, range<double>{1, most_counted});
+}
+
+void describe_counted_begin(field_visitor& v, fault_config& c) {
+  v.on({.key = "mrbf",
+        .help = "the same by count: the mean number of requests from its end "
+                "to the next one (mean requests between failures)",
+        .when = {"kind",
+                 {"slow", "errors", "stall", "crash", "capacity", "flush"}},
+        .one_of = "mtbf"},
+       c.mrbf, range<double>{1, most_counted});
+  v.on({.key = "after_requests",
+        .help = "the fault begins when so many requests have arrived from at "
+                "on, with the next one",
+        .when = {"kind",
+                 {"slow", "errors", "stall", "crash", "capacity", "flush"}},
+        .one_of = "mtbf"},
+       c.after_requests, range<std::int64_t>{1, most_counted});
+}
+
+bool is_planned(const fault_config& f) {
+  return !f.mtbf && !counts_requests(f);
+}
+
 } // namespace
 
 void describe(field_visitor& v, fault_config& c) {
@@ -76,17 +114,20 @@ void describe(field_visitor& v, fault_config& c) {
        c.lasts, {shortest_time, longest_time});
   v.on({.key = "mttr",
         .help = "the same at random, with this mean (mean time to repair)",
-        .needs = {"mtbf"},
+        .needs = {"mtbf", "mrbf"},
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "partition",
                   "loss", "delay"}},
         .one_of = "for"},
        c.mttr, range<duration>{shortest_time, longest_time});
-  v.on({"mtbf",
-        "the fault comes at random and again and again, from at on: the "
-        "mean time from its end to the next one (mean time between "
-        "failures)"},
+  describe_counted_end(v, c);
+  v.on({.key = "mtbf",
+        .help = "the fault comes at random and again and again, from at on: "
+                "the mean time from its end to the next one (mean time between "
+                "failures)",
+        .one_of = "mtbf"},
        c.mtbf, range<duration>{std::chrono::milliseconds(1), longest_time});
+  describe_counted_begin(v, c);
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",
@@ -113,15 +154,19 @@ std::string place_of(const fault_config& f) {
                      fmt::join(f.to, ", "));
 }
 
+bool counts_requests(const fault_config& f) {
+  return f.after_requests || f.mrbf || f.for_requests || f.mrtr;
+}
+
 std::size_t planned_faults(const arm_config& arm) {
-  auto n = std::ranges::count_if(arm.faults, [](auto& f) { return !f.mtbf; });
-  return static_cast<std::size_t>(n);
+  return static_cast<std::size_t>(
+    std::ranges::count_if(arm.faults, is_planned));
 }
 
 std::optional<duration> first_planned_fault(const arm_config& arm) {
   std::optional<duration> out;
   for (const auto& f : arm.faults)
-    if (!f.mtbf)
+    if (is_planned(f))
       out = out ? std::min(*out, f.at) : f.at;
   return out;
 }
@@ -131,7 +176,7 @@ std::optional<duration> recovery_start(const arm_config& arm) {
     return arm.recovery_from;
   auto last = duration::zero();
   for (const auto& f : arm.faults)
-    if (!f.mtbf)
+    if (is_planned(f))
       last = std::max(last, duration_sum(f.at, f.lasts));
   return last;
 }

@@ -10,7 +10,10 @@
 
 namespace caisson::sim {
 
-/// How many of the arm's faults do not come at random.
+/// Whether it begins or ends by the number of requests that arrive.
+[[nodiscard]] bool counts_requests(const fault_config& f);
+
+/// How many of the arm's faults begin and end at times that are given.
 [[nodiscard]] std::size_t planned_faults(const arm_config& arm);
 
 /// When the first of those begins; nothing without one.
@@ -18,7 +21,7 @@ namespace caisson::sim {
 first_planned_fault(const arm_config& arm);
 
 /// When recovery is looked for from: `recovery_from`, or else the end of the
-/// last fault that does not come at random. Nothing if there is neither.
+/// last one of those faults. Nothing if there is neither.
 [[nodiscard]] std::optional<duration> recovery_start(const arm_config& arm);
 
 /// `slow`, `partition`, …

@@ -290,6 +290,14 @@ struct fault_config {
   std::optional<duration> mtbf = {};
   /// Lasts so long on average, instead of `lasts`.
   std::optional<duration> mttr = {};
+  /// Begins once so many requests have arrived at a replica from `at` on.
+  std::optional<std::int64_t> after_requests = {};
+  /// Comes at random from `at` on, after so many requests on average since it
+  /// was over the last time.
+  std::optional<double> mrbf = {};
+  /// Lasts for so many requests, or so many on average, instead of `lasts`.
+  std::optional<std::int64_t> for_requests = {};
+  std::optional<double> mrtr = {};
   double factor = 10;
   double rate = 1;
   std::uint32_t workers = 1;

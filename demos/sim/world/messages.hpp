@@ -27,6 +27,14 @@ CAISSON_MESSAGE(work, request, key, operation, from_client)
 struct served {};
 CAISSON_MESSAGE(served)
 
+/// A replica of a service, counted from 0 on, crashes or is back. Tells links
+/// of crashes whose times nobody knows beforehand.
+struct replica_crash {
+  std::uint32_t replica = 0;
+  bool begins = false;
+};
+CAISSON_MESSAGE(replica_crash, replica, begins)
+
 /// Begin: sent once to each actor of the world.
 struct go {};
 CAISSON_MESSAGE(go)
@@ -38,6 +46,7 @@ CAF_BEGIN_TYPE_ID_BLOCK(caisson_sim, caisson::first_free_type_id)
 CAF_ADD_TYPE_ID(caisson_sim, (caisson::sim::work))
 CAF_ADD_TYPE_ID(caisson_sim, (caisson::sim::served))
 CAF_ADD_TYPE_ID(caisson_sim, (caisson::sim::go))
+CAF_ADD_TYPE_ID(caisson_sim, (caisson::sim::replica_crash))
 
 CAF_END_TYPE_ID_BLOCK(caisson_sim)
 

@@ -152,6 +152,11 @@ void network_link::plan_crashes() {
   }
 }
 
+// One that counts requests.
+void network_link::replica_crashes(const replica_crash& x) {
+  pools_[x.replica].reset(x.begins);
+}
+
 void network_link::crash_is_due(std::uint64_t payload) {
   auto i = payload & ~(crash_bit | fault_begin | fault_end);
   pools_[i].reset((payload & fault_begin) != 0);

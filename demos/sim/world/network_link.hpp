@@ -120,6 +120,7 @@ private:
 
   void plan_crashes();
   void crash_is_due(std::uint64_t payload);
+  void replica_crashes(const replica_crash& x);
   void ask_for_connection(std::uint64_t key, parcel& p);
   void has_connection(std::uint64_t key, parcel& p, connection_pool::grant how);
   void turn_away(std::uint64_t key, parcel& p, errc code);

@@ -1,6 +1,7 @@
 // What a run of one arm leaves behind, in numbers.
 #pragma once
 
+#include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/verdict_kind.hpp>
 #include <sim/world/result_row.hpp>
 
@@ -144,6 +145,16 @@ struct passage_time {
   std::optional<duration> at = {};
 };
 
+/// When a fault came that counts requests.
+struct counted_times {
+  /// How often, all replicas together.
+  std::uint64_t begun = 0;
+  /// The first ones, in order.
+  std::vector<fault_time> times;
+  /// Whether it would have come more often than it may.
+  bool cut_off = false;
+};
+
 /// A rule that a run has broken.
 struct violation {
   /// The rule and where it is broken: the same for all runs that break it.
@@ -199,6 +210,8 @@ struct arm_result {
   std::vector<range_sums> ranges;
   /// Those that were looked for.
   std::vector<passage_time> passages;
+  /// By place in the arm; none for faults after the last one that came.
+  std::vector<counted_times> counted_faults;
   /// What `run_options::verify` has found.
   std::vector<violation> violations;
   /// Nothing unless they were asked for.

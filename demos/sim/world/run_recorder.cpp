@@ -221,6 +221,7 @@ arm_result run_recorder::result(time_point end) {
     if (auto& own = connections_[i])
       r.edges.back().connections = own->summary(since_start(end));
   }
+  r.counted_faults = faults_.times(since_start(end));
   r.events = log_.lines();
   r.digest = log_.digest();
   return r;

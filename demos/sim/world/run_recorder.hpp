@@ -5,6 +5,7 @@
 #include <sim/world/details_recorder.hpp>
 #include <sim/world/ending.hpp>
 #include <sim/world/event_log.hpp>
+#include <sim/world/fault_recorder.hpp>
 #include <sim/world/histogram.hpp>
 #include <sim/world/replica_recorder.hpp>
 #include <sim/world/result.hpp>
@@ -85,6 +86,8 @@ public:
     return services_[i].all.inside();
   }
 
+  [[nodiscard]] fault_recorder& faults() noexcept { return faults_; }
+
   // -- routes -----------------------------------------------------------------
 
   /// Counts a message of the route `i`.
@@ -141,6 +144,7 @@ private:
   tally second_;
   histogram latency_;
   histogram row_latency_;
+  fault_recorder faults_;
   row_recorder rows_;
   std::function<void(const result_row&)> on_second_;
   std::vector<histogram> by_operation_;

@@ -64,6 +64,8 @@ void service::handle(portable::reply_to from, caf::message content) {
 }
 
 void service::accept(portable::reply_to from, const work_items& asked) {
+  if (!counting_.empty())
+    count_request();
   const auto& w = *asked.first;
   if (counts_ && w.from_client)
     world_.recorder->attempted(now(), asked.items);

@@ -3,6 +3,7 @@
 
 #include <sim/world/autoscaler.hpp>
 #include <sim/world/codel.hpp>
+#include <sim/world/counted_fault.hpp>
 #include <sim/world/fault_state.hpp>
 #include <sim/world/job.hpp>
 #include <sim/world/job_queue.hpp>
@@ -99,10 +100,26 @@ private:
   [[nodiscard]] bool is_hit_by(const fault_config& f) const;
   void plan_faults();
   void fault_is_due(std::uint64_t payload);
+  void count_request();
   void fault_begins(const fault_config& f);
   void fault_ends(const fault_config& f);
+  void tell_crash(const fault_config& f, bool begins);
   void take_deferred();
   void lose_all();
+
+  // A fault that counts requests.
+  struct counting {
+    counted_fault fault;
+    /// Its place in the arm, and in `faults_`.
+    std::size_t index = 0;
+    std::size_t place = 0;
+    /// The number of the one that lasts.
+    std::uint64_t number = 0;
+  };
+
+  [[nodiscard]] bool may_begin(const counting& c) const;
+  void change(counting& c, const counted_fault::change& x);
+  void plan_change(const counting& c);
 
   // -- scaling ----------------------------------------------------------------
 
@@ -141,6 +158,7 @@ private:
 
   /// Those of this service; timers name them by their index.
   std::vector<const fault_config*> faults_;
+  std::vector<counting> counting_;
   fault_state fault_;
   std::optional<autoscaler> scaler_;
   /// Answers that came during a stall.

@@ -52,7 +52,8 @@ world::world(const arm_config& arm, std::uint64_t seed,
              const std::atomic<bool>* stop)
   : stop_(stop), plan_(arm), key_(draw_key{seed}),
     recorder_(plan_, std::move(log)), time_(config_) {
-  context_ = {&plan_, &recorder_, &time_, &route_gates_, key_};
+  context_ = {&plan_, &recorder_, &time_, &route_gates_, key_, &pooled_links_};
+  pooled_links_.resize(plan_.arm.services.size());
   recorder_.set_start(time_.now());
   build();
   if (!whole_)
@@ -74,6 +75,7 @@ world::~world() {
   time_.run_until_idle();
   // No handle may outlive the system.
   route_gates_.clear();
+  pooled_links_.clear();
 }
 
 // -- building -----------------------------------------------------------------
@@ -165,6 +167,8 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
                    .forwards_cancels = wants_cancels};
     target = time_.system().spawn<network_link>(context_, std::move(plan));
     links_.push_back(target);
+    if (r.edge.connections.limited())
+      pooled_links_[r.to].push_back(target);
     // A balancer counts what its caller waits for, and a connection is his.
     wants_cancels = wants_cancels || c.replicas > 1
                     || r.edge.connections.limited();

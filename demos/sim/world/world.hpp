@@ -87,6 +87,7 @@ private:
   // Before the system, since actors refer to them until they have ended.
   run_recorder recorder_;
   std::vector<caf::actor> route_gates_;
+  std::vector<std::vector<caf::actor>> pooled_links_;
   world_config config_;
   virtual_time time_;
   world_context context_;

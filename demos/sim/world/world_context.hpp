@@ -21,6 +21,8 @@ struct world_context {
   /// The gates of all routes of the plan.
   const std::vector<caf::actor>* gates = nullptr;
   draw_key key{0};
+  /// By service: the links to it whose connections are limited.
+  const std::vector<std::vector<caf::actor>>* pooled_links = nullptr;
 
   /// The gate of a route; `caller`: which replica of the caller uses it.
   [[nodiscard]] const caf::actor& gate(std::uint32_t route,

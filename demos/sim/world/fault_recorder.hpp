@@ -1,0 +1,41 @@
+// When faults came that count requests.
+#pragma once
+
+#include <sim/world/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Keeps the first instants of each fault, and how often it came. Instants are
+/// since the start of the run.
+class fault_recorder {
+public:
+  /// How often a fault may come, all replicas together.
+  [[nodiscard]] bool may_begin(std::size_t fault) const;
+
+  /// A fault that wanted to come again may not.
+  void refused(std::size_t fault);
+
+  /// The fault, by its place in the arm, begins. `replica`: which one it hits,
+  /// from 1 on; 0 if there is only one. Returns its number, for its end.
+  std::uint64_t begun(std::size_t fault, std::uint32_t replica, duration now);
+  void ended(std::size_t fault, std::uint64_t number, duration now);
+
+  /// Whether there is one that lasts.
+  [[nodiscard]] bool any_lasts() const noexcept { return lasting_ > 0; }
+
+  /// By place in the arm; not longer than it must be. What lasts, lasts until
+  /// `end`.
+  [[nodiscard]] std::vector<counted_times> times(duration end) const;
+
+private:
+  counted_times& of(std::size_t fault);
+
+  std::vector<counted_times> all_;
+  std::uint64_t lasting_ = 0;
+};
+
+} // namespace caisson::sim

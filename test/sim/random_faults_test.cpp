@@ -1,4 +1,7 @@
 // Faults that come at random.
+#include <sim/command/run.hpp>
+#include <sim/report/report.hpp>
+#include <sim/report/trace_file.hpp>
 #include <sim/scenario/fault_times.hpp>
 #include <sim/scenario/faults.hpp>
 
@@ -7,8 +10,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -222,6 +227,39 @@ TEST(random_faults, of_caches_take_no_time) {
   EXPECT_GT(log.size(), 8u);
   for (const auto& line : log)
     EXPECT_TRUE(line.ends_with("fault s flush begins")) << line;
+}
+
+// -- in traces ----------------------------------------------------------------
+
+TEST(random_faults, are_traced_when_they_come) {
+  report r;
+  r.arms.push_back(test::only_arm(
+    "length = '60s'\nservice.s = { replicas = 2, time = '1ms' }\n"
+    "load.u = { kind = 'constant', rate = 20, target = 's' }\n"
+    "fault = [{ kind = 'crash', target = 's', mtbf = '5s', mttr = '2s' }, "
+    "{ kind = 'errors', target = 's#2', after_requests = 90, for_requests = 3 "
+    "}]"));
+  run_options o;
+  o.trace = trace_settings{};
+  r.runs.push_back({.seed = 1, .arms = {run_arm(r.arms[0], o)}});
+  std::ostringstream out;
+  write_trace(out, r, "1");
+  auto all = nlohmann::json::parse(out.str());
+  std::vector<double> crashes;
+  std::vector<double> errors;
+  for (const auto& e : all["traceEvents"])
+    if (e["ph"] == "X" && e["name"] == "crash")
+      crashes.push_back(e["ts"].get<double>() / 1e6);
+    else if (e["ph"] == "X" && e["name"] == "errors")
+      errors.push_back(e["dur"].get<double>() / 1e6);
+  auto expected = all_fault_times(r.arms[0], 0, 1);
+  ASSERT_GT(expected.size(), 5u);
+  ASSERT_THAT(crashes, SizeIs(expected.size()));
+  for (std::size_t i = 0; i < crashes.size(); ++i)
+    EXPECT_NEAR(crashes[i], in_seconds(expected[i].at), 1e-6);
+  // Three requests, 100 ms apart.
+  ASSERT_THAT(errors, SizeIs(1));
+  EXPECT_NEAR(errors[0], 0.3, 1e-6);
 }
 
 } // namespace

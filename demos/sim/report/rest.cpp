@@ -112,6 +112,17 @@ void check_left(const service_summary& s, std::vector<violation>& out) {
                                s.name, s.arrivals, ends)});
 }
 
+// Whether a service waits for requests that nobody sends any more.
+bool stands_still(world& w, const arm_config& arm) {
+  for (std::size_t i = 0; i < arm.faults.size(); ++i) {
+    auto kind = arm.faults[i].kind;
+    if ((kind == fault_kind::stall || kind == fault_kind::capacity)
+        && w.recorder().faults().lasts(i))
+      return true;
+  }
+  return false;
+}
+
 // -- ends ---------------------------------------------------------------------
 
 // Whether a gate with this stack gives every call a deadline.
@@ -192,8 +203,7 @@ std::vector<violation> violations_at_rest(world& w, const arm_config& arm) {
       return left;
     }
     if (w.elapsed() >= end) {
-      // What waits for requests that nobody sends any more.
-      if (w.recorder().faults().any_lasts())
+      if (stands_still(w, arm))
         return {};
       left.insert(left.end(), held.begin(), held.end());
       return left;

@@ -24,8 +24,8 @@ public:
   std::uint64_t begun(std::size_t fault, std::uint32_t replica, duration now);
   void ended(std::size_t fault, std::uint64_t number, duration now);
 
-  /// Whether there is one that lasts.
-  [[nodiscard]] bool any_lasts() const noexcept { return lasting_ > 0; }
+  /// Whether it lasts for any replica.
+  [[nodiscard]] bool lasts(std::size_t fault) const;
 
   /// By place in the arm; not longer than it must be. What lasts, lasts until
   /// `end`.
@@ -34,8 +34,9 @@ public:
 private:
   counted_times& of(std::size_t fault);
 
+  /// By place in the arm.
   std::vector<counted_times> all_;
-  std::uint64_t lasting_ = 0;
+  std::vector<std::uint64_t> lasting_;
 };
 
 } // namespace caisson::sim

@@ -80,7 +80,7 @@ TEST_F(passage_command, are_swept_under_the_name_that_was_given) {
   EXPECT_EQ(lines(),
             (strings{"service.web.workers,arm,seed,verdict,first("
                      "service.web.queue >= 3)",
-                     "1,default,1,degraded,0.07", "2,default,1,no fault,inf"}));
+                     "1,default,1,no fault,0.07", "2,default,1,no fault,inf"}));
 }
 
 TEST_F(passage_command, may_be_infinite_with_some_seeds_only) {

@@ -232,6 +232,29 @@ void expect_read_back(const fault_config& read, const fault_config& f) {
   }
 }
 
+TEST(fault_setting, keeps_whether_work_under_way_is_hit) {
+  auto with = [](fault_kind kind) {
+    auto f = test::some_fault(kind, 1s, 2s);
+    f.under_way = true;
+    return f;
+  };
+  auto slow = with(fault_kind::slow);
+  auto stall = with(fault_kind::stall);
+  EXPECT_EQ(told(slow), "db slow by a factor of 10 in all its work, from 1s on "
+                        "for 2s");
+  EXPECT_EQ(told(stall), "db stalls in all its work, from 1s on for 2s");
+  for (const auto& f : {slow, stall}) {
+    problems none;
+    auto root = parse_toml(test::explored_world, "x.toml", none);
+    auto text = found_scenario(root, ".", test::explored_arm(), {f}, 1, ".",
+                               false);
+    auto read = parse_scenario(text, "x.toml").arms.at(0).faults;
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_TRUE(read[0].under_way);
+    EXPECT_EQ(told(read[0]), told(f));
+  }
+}
+
 // Whatever the world: what is drawn is right for it, and is written and read
 // back as it was.
 TEST(drawn_faults, are_right_for_any_world) {

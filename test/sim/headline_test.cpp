@@ -70,6 +70,22 @@ TEST(headline, tells_of_a_load_that_is_too_much_by_itself) {
             "end 40 % of the requests are answered well");
 }
 
+// Of its cores, whatever its workers do.
+TEST(headline, tells_of_cores_that_are_fully_busy) {
+  auto c = one_service();
+  c.services[0].workers = no_limit;
+  c.services[0].cores = 4;
+  c.services[0].replicas = 2;
+  auto r = of(c, {{20, 100, 100}, {40, 100, 0}});
+  set_service(r, 20,
+              {.arrivals = 100, .completed = 40, .busy = 50, .cores_used = 8});
+  EXPECT_TRUE(headline(c, r).starts_with("the load holds db at 2.5 times"))
+    << headline(c, r);
+  set_service(r, 20,
+              {.arrivals = 100, .completed = 40, .busy = 50, .cores_used = 7});
+  EXPECT_TRUE(headline(c, r).starts_with("at the end none")) << headline(c, r);
+}
+
 TEST(headline, tells_of_a_queue_that_does_not_shrink) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {40, 100, 0}});

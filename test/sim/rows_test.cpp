@@ -70,8 +70,10 @@ void expect_sums(const request_counts& all,
 void expect_service(const result_row& all, const std::vector<result_row>& parts,
                     std::size_t i) {
   const auto& last = parts.back().services.at(i);
-  service_row sum{
-    .queue = last.queue, .busy = last.busy, .workers = last.workers};
+  service_row sum{.queue = last.queue,
+                  .busy = last.busy,
+                  .cores_used = last.cores_used,
+                  .workers = last.workers};
   for (const auto& x : parts) {
     const auto& s = x.services.at(i);
     sum.arrivals += s.arrivals;

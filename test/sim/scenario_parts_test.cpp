@@ -45,6 +45,8 @@ TEST(scenario, has_defaults) {
   EXPECT_EQ(web.slowdown, 0);
   EXPECT_EQ(web.slowdown_from, 0u);
   EXPECT_EQ(web.slowdown_max, 100);
+  EXPECT_FALSE(web.slowdown_under_way);
+  EXPECT_EQ(web.cores, no_limit);
   EXPECT_EQ(web.stack, "");
   const auto& users = arm.loads.at(0);
   EXPECT_EQ(users.kind, load_kind::poisson);
@@ -196,6 +198,8 @@ zones | names | "*"
   the name of a zone, a list of them, or "*" for all
 workers | count | 1
   1 to 1000000, or "unlimited"
+cores | count | unlimited
+  1 to 1000000, or "unlimited"
 autoscale | table | -
   a table
 queue | count | unlimited
@@ -222,6 +226,8 @@ slowdown_from | integer | 0
   0 to 1000000000
 slowdown_max | number | 100
   1 to 1000000
+slowdown_under_way | boolean | false
+  true, false
 stack | string | ""
   any text
 )");
@@ -341,6 +347,8 @@ mrbf | number | -
   1 to 1000000000
 after_requests | integer | -
   1 to 1000000000
+under_way | boolean | false
+  true, false
 factor | number | 10
   1e-06 to 1000000
 rate | number | 1

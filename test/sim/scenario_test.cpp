@@ -44,6 +44,8 @@ errors = 0.25
 slowdown = 0.5
 slowdown_from = 20
 slowdown_max = 8.0
+slowdown_under_way = true
+cores = 6
 stack = "careful"
 time = { kind = "exponential", mean = "5ms" }
 item_time = "1ms"
@@ -162,6 +164,8 @@ TEST(scenario_service, has_its_fields) {
   EXPECT_EQ(web.slowdown, 0.5);
   EXPECT_EQ(web.slowdown_from, 20u);
   EXPECT_EQ(web.slowdown_max, 8);
+  EXPECT_TRUE(web.slowdown_under_way);
+  EXPECT_EQ(web.cores, 6u);
   EXPECT_EQ(web.stack, "careful");
   EXPECT_EQ(all().services[1].name, "db");
   EXPECT_EQ(all().services[1].workers, no_limit);
@@ -323,8 +327,8 @@ TEST(scenario_expect, turns_into_bounds) {
     EXPECT_EQ(found[i].from, expected[i].from);
     EXPECT_EQ(found[i].to, expected[i].to);
   }
-  EXPECT_EQ(found[0].place, "f:90:20");
-  EXPECT_EQ(found[5].place, "f:96:3");
+  EXPECT_EQ(found[0].place, "f:92:20");
+  EXPECT_EQ(found[5].place, "f:98:3");
 }
 
 TEST(scenario_stacks, are_read_with_the_world) {

@@ -72,10 +72,13 @@ private:
     line("[service.s{}]", i);
     line("replicas = {}", one_of({"1", "1", "2", "5"}));
     line("queue = {}", one_of({"0", "1", "20", "\"unlimited\""}));
+    auto cores = chance(30);
+    if (cores)
+      line("cores = {}", one_of({"1", "2", "8"}));
     if (chance(15))
       line("workers = {0}\nautoscale = {{ by = \"{1}\", target = {2}, max = "
            "20, every = \"200ms\", delay = {3}, cooldown = \"1s\" }}",
-           1 + number(3), one_of({"utilization", "queue"}),
+           1 + number(3), cores ? "queue" : one_of({"utilization", "queue"}),
            one_of({"0.5", "1.0"}), one_of({"\"0s\"", "\"700ms\""}));
     else
       line("workers = {}", one_of({"1", "2", "8", "50", "\"unlimited\""}));
@@ -87,7 +90,8 @@ private:
     if (chance(30))
       line("stack = \"{}\"", one_of({"a", "b", "c"}));
     if (chance(20))
-      line("slowdown = 0.05");
+      line("slowdown = 0.05\nslowdown_under_way = {}",
+           one_of({"true", "false"}));
     line("time = {}", time());
     if (chance(20))
       line("item_time = \"1ms\"");
@@ -212,6 +216,8 @@ private:
       add_length(kind, random);
     if (kind == "capacity")
       line("workers = {}", one_of({"0", "1"}));
+    if ((kind == "slow" || kind == "stall") && chance(40))
+      line("under_way = true");
   }
 
   // A crowd of users, each with a request that gets stuck when everything
@@ -227,6 +233,8 @@ private:
       line("[[fault]]\nkind = \"stall\"\ntarget = \"s{}\"\nat = \"6s\"\nfor = "
            "\"{}\"",
            i, one_of({"3900ms", "60s"}));
+      if (chance(30))
+        line("under_way = true");
       if (crashing == services_ || crashing == i)
         line("[[fault]]\nkind = \"crash\"\ntarget = \"s{}\"\nat = "
              "\"9900ms\"\nfor = \"{}\"",

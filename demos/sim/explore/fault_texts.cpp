@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -72,16 +73,20 @@ std::string told_length(const fault_config& f) {
   return to_text(f.lasts);
 }
 
+std::string_view reach(const fault_config& f) {
+  return f.under_way ? " in all its work" : "";
+}
+
 std::string what_happens(const fault_config& f) {
   switch (f.kind) {
     case fault_kind::slow:
-      return fmt::format("{} slow by a factor of {}", f.target,
-                         to_text(f.factor));
+      return fmt::format("{} slow by a factor of {}{}", f.target,
+                         to_text(f.factor), reach(f));
     case fault_kind::errors:
       return fmt::format("{} fails {} % of its requests", f.target,
                          to_text(f.rate * 100));
     case fault_kind::stall:
-      return fmt::format("{} stalls", f.target);
+      return fmt::format("{} stalls{}", f.target, reach(f));
     case fault_kind::crash:
       return fmt::format("{} crashes", f.target);
     case fault_kind::capacity:
@@ -122,6 +127,8 @@ setting fault_setting(const fault_config& f) {
     out.add("after_requests", *f.after_requests);
   if (f.kind != fault_kind::flush)
     add_length(out, f);
+  if (f.under_way)
+    out.add("under_way", true);
   if (f.kind == fault_kind::slow)
     out.add("factor", f.factor);
   if (f.kind == fault_kind::errors || f.kind == fault_kind::loss)

@@ -92,6 +92,17 @@ double mean_workers(const arm_config& arm, const range_sums& x,
   return real(x.workers[service].workers) / x.seconds;
 }
 
+// It has no worker or no core to spare.
+bool fully_busy(const arm_config& arm, const range_sums& x,
+                std::size_t service) {
+  const auto& s = arm.services[service];
+  return (s.workers != no_limit
+          && mean_busy(x, service) >= all_busy * mean_workers(arm, x, service))
+         || (s.cores != no_limit
+             && real(x.workers[service].cores_used)
+                  >= all_busy * all_cores(s) * x.seconds);
+}
+
 // A service that is fully busy although all that it calls are not; the one with
 // the longest queue if there are several.
 std::optional<std::size_t> bottleneck(const arm_config& arm,
@@ -101,8 +112,7 @@ std::optional<std::size_t> bottleneck(const arm_config& arm,
     return std::nullopt;
   std::vector<bool> busy(n);
   for (std::size_t i = 0; i < n; ++i)
-    busy[i] = arm.services[i].workers != no_limit
-              && mean_busy(x, i) >= all_busy * mean_workers(arm, x, i);
+    busy[i] = fully_busy(arm, x, i);
   auto waits = busy;
   for (const auto& way : world_plan{arm}.routes)
     for (std::size_t i = 0; i < n; ++i)

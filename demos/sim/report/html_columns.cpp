@@ -157,6 +157,8 @@ json html_columns::service(std::size_t i) const {
   last("busy", &service_row::busy);
   if (!r_.rows.empty() && service_in(r_.rows.front(), i).workers > 0)
     last("workers", &service_row::workers);
+  if (i < r_.services.size() && r_.services[i].cores > 0)
+    last("cores_used", &service_row::cores_used);
   out["queue_max"] = column([&](std::size_t begin, std::size_t end) {
     std::uint64_t most = 0;
     for (auto k = begin; k < end; ++k)

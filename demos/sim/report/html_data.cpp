@@ -26,11 +26,18 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+// What is said of faults that hit more than others of their kind do.
+std::string reach_of(const fault_config& f) {
+  return f.under_way ? " of all work" : "";
+}
+
 std::string fault_text(const fault_config& f) {
   auto name = std::string{fault_name(f.kind)};
   switch (f.kind) {
     case fault_kind::slow:
-      return fmt::format("{} ×{:.4g}", name, f.factor);
+      return fmt::format("{} ×{:.4g}{}", name, f.factor, reach_of(f));
+    case fault_kind::stall:
+      return name + reach_of(f);
     case fault_kind::errors:
       return fmt::format("{} {:.4g} %", name, f.rate * 100);
     case fault_kind::capacity:
@@ -111,11 +118,13 @@ json faults_of(const world_plan& plan, const arm_result& r) {
 json services_of(const arm_config& arm) {
   auto out = json::array();
   for (const auto& s : arm.services)
-    out.push_back({{"name", s.name},
-                   {"workers", s.workers == no_limit ? json(nullptr)
-                                                     : json(all_workers(s))},
-                   {"replicas", s.replicas},
-                   {"stack", s.stack}});
+    out.push_back(
+      {{"name", s.name},
+       {"workers",
+        s.workers == no_limit ? json(nullptr) : json(all_workers(s))},
+       {"cores", s.cores == no_limit ? json(nullptr) : json(all_cores(s))},
+       {"replicas", s.replicas},
+       {"stack", s.stack}});
   return out;
 }
 

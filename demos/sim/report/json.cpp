@@ -122,7 +122,7 @@ json to_json(const gate_summary& g) {
           {"layers", std::move(layers)}};
 }
 
-json to_json(const service_row& s) {
+json to_json(const service_row& s, bool has_cores) {
   json out{
     {"arrivals", s.arrivals},   {"refused", s.refused},
     {"completed", s.completed}, {"failed", s.failed},
@@ -131,6 +131,8 @@ json to_json(const service_row& s) {
   };
   if (s.workers > 0)
     out["workers"] = s.workers;
+  if (has_cores)
+    out["cores_used"] = s.cores_used;
   return out;
 }
 
@@ -158,7 +160,8 @@ json to_json(const result_row& row, const arm_result& r) {
   json services = json::object();
   for (std::size_t i = 0; i < std::min(row.services.size(), r.services.size());
        ++i)
-    services[r.services[i].name] = to_json(row.services[i]);
+    services[r.services[i].name] = to_json(row.services[i],
+                                           r.services[i].cores > 0);
   out["services"] = std::move(services);
   if (!row.connections.empty())
     out["connections"] = connections_by_edge(row, r);

@@ -287,6 +287,8 @@ private:
       };
       add("waiting", x.queue);
       add("busy workers", x.busy);
+      if (arm_.services[service].cores != no_limit)
+        add("busy cores", x.cores_used);
     }
   }
 

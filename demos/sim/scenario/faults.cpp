@@ -128,6 +128,11 @@ void describe(field_visitor& v, fault_config& c) {
         .one_of = "mtbf"},
        c.mtbf, range<duration>{std::chrono::milliseconds(1), longest_time});
   describe_counted_begin(v, c);
+  v.on({.key = "under_way",
+        .help = "slow and stall only: whether it hits work that has begun "
+                "before, too, for as long as the fault lasts",
+        .when = {"kind", {"slow", "stall"}}},
+       c.under_way);
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",

@@ -133,6 +133,26 @@ void check(const autoscale_config& c, const setting_path& path, problems& out) {
                                to_text(c.target))});
 }
 
+namespace {
+
+void describe_slowdown(field_visitor& v, service_config& c) {
+  v.on({"slowdown", "how much longer work takes for each request inside above "
+                    "slowdown_from, as a share"},
+       c.slowdown, {0.0, 1e6});
+  v.integer<std::uint32_t>(
+    {"slowdown_from", "so many requests inside slow nothing down"},
+    c.slowdown_from, {0, 1'000'000'000});
+  v.on({"slowdown_max", "work takes at most so many times as long"},
+       c.slowdown_max, {1.0, 1e6});
+  v.on({.key = "slowdown_under_way",
+        .help = "whether the slowdown follows the number inside at each moment "
+                "instead of that when the work begins",
+        .needs = {"slowdown"}},
+       c.slowdown_under_way);
+}
+
+} // namespace
+
 void describe(field_visitor& v, service_config& c) {
   v.integer<std::uint32_t>(
     {"replicas", "how many of it there are, each with its own workers, queue, "
@@ -145,6 +165,10 @@ void describe(field_visitor& v, service_config& c) {
        zones);
   count_value workers{c.workers, {1, most}};
   v.on({"workers", "how many requests each replica works on at once"}, workers);
+  count_value cores{c.cores, {1, most}};
+  v.on({"cores", "how many cores its requests at work share evenly in each "
+                 "replica; unlimited: each has one of its own"},
+       cores);
   v.on({.key = "autoscale",
         .help = "changes the number of workers, which begins with workers",
         .allowed = "a table"},
@@ -189,17 +213,18 @@ void describe(field_visitor& v, service_config& c) {
        c.propagate_deadline);
   v.on({"errors", "share of requests that fail after their first work"},
        c.errors, {0.0, 1.0});
-  v.on({"slowdown", "how much longer work takes for each request inside above "
-                    "slowdown_from, as a share"},
-       c.slowdown, {0.0, 1e6});
-  v.integer<std::uint32_t>(
-    {"slowdown_from", "so many requests inside slow nothing down"},
-    c.slowdown_from, {0, 1'000'000'000});
-  v.on({"slowdown_max", "work takes at most so many times as long"},
-       c.slowdown_max, {1.0, 1e6});
+  describe_slowdown(v, c);
   v.on({"stack", "the policies in front of the service, shared by all callers; "
                  "none if empty"},
        c.stack);
+}
+
+void check(const service_config& c, const setting_path& path, problems& out) {
+  if (c.cores != no_limit && c.autoscale
+      && c.autoscale->by == scaling::utilization)
+    out.push_back({problem_kind::relation, path / "autoscale",
+                   "scales workers by their utilization, which does not tell "
+                   "how busy cores are, allowed with cores: by = \"queue\""});
 }
 
 } // namespace caisson::sim

@@ -34,6 +34,7 @@ void describe(field_visitor& v, expectation& c);
 /// not, circles of calls, times after the end.
 void check(const arm_config& c, const setting_path& path, problems& out);
 void check(const autoscale_config& c, const setting_path& path, problems& out);
+void check(const service_config& c, const setting_path& path, problems& out);
 void check(const load_config& c, const setting_path& path, problems& out);
 void check(const metric_bound& c, const setting_path& path, problems& out);
 

@@ -28,4 +28,9 @@ std::uint32_t all_workers(const service_config& service) {
                                      : service.workers * service.replicas;
 }
 
+std::uint32_t all_cores(const service_config& service) {
+  return service.cores == no_limit ? no_limit
+                                   : service.cores * service.replicas;
+}
+
 } // namespace caisson::sim

@@ -27,4 +27,7 @@ struct replica_target {
 /// The workers of all replicas together, or `no_limit`.
 [[nodiscard]] std::uint32_t all_workers(const service_config& service);
 
+/// The same of cores.
+[[nodiscard]] std::uint32_t all_cores(const service_config& service);
+
 } // namespace caisson::sim

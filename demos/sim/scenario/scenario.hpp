@@ -140,6 +140,9 @@ struct service_config {
   /// How many requests each replica works on at once: 1 to 1000000, or
   /// no_limit.
   std::uint32_t workers = 1;
+  /// How many cores those that do work share, in each replica: 1 to 1000000, or
+  /// no_limit.
+  std::uint32_t cores = no_limit;
   /// Changes `workers`, which is the number at the start.
   std::optional<autoscale_config> autoscale = {};
   /// How many may wait for a worker of it: 0 to 1000000000, or no_limit.
@@ -163,6 +166,9 @@ struct service_config {
   double slowdown = 0;
   std::uint32_t slowdown_from = 0;
   double slowdown_max = 100;
+  /// The slowdown is that of the requests inside at each moment, and not of
+  /// those when the work begins.
+  bool slowdown_under_way = false;
   /// The policies in front of the service, shared by all callers; "" for none.
   std::string stack;
   /// In the order of the file. The unnamed one, if there is one, is the first.
@@ -244,12 +250,13 @@ struct load_config {
 // -- faults -------------------------------------------------------------------
 
 enum class fault_kind {
-  /// Work that begins takes `factor` times as long.
+  /// Work takes `factor` times as long: that which begins, or with `under_way`
+  /// all of it, for as long as the fault lasts.
   slow,
   /// A share of `rate` of the requests fails after its first work.
   errors,
   /// No request is begun, and no answer of a call looked at; work under way is
-  /// finished.
+  /// finished, or with `under_way` stands still, too.
   stall,
   /// All that is inside is lost; whoever comes is rejected until the end.
   crash,
@@ -285,6 +292,8 @@ struct fault_config {
   std::string target;
   duration at = duration::zero();
   duration lasts = duration::zero();
+  /// `slow` and `stall`: hits work that has begun before, too.
+  bool under_way = false;
   /// Comes at random from `at` on, this long on average after it was over the
   /// last time.
   std::optional<duration> mtbf = {};

@@ -1,6 +1,7 @@
 #include <sim/world/fault_state.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace caisson::sim {
 
@@ -13,6 +14,7 @@ void fault_state::begin(const fault_config& f) {
       return combine();
     case fault_kind::stall:
       ++stalls_;
+      pauses_ += f.under_way;
       return;
     case fault_kind::crash:
       ++crashes_;
@@ -34,6 +36,7 @@ void fault_state::end(const fault_config& f) {
       return combine();
     case fault_kind::stall:
       --stalls_;
+      pauses_ -= f.under_way;
       return;
     case fault_kind::crash:
       --crashes_;
@@ -46,6 +49,10 @@ void fault_state::end(const fault_config& f) {
   }
 }
 
+double fault_state::stretch() const noexcept {
+  return pauses_ > 0 ? std::numeric_limits<double>::infinity() : stretch_;
+}
+
 void fault_state::set_workers(std::uint32_t n) {
   all_workers_ = n;
   combine();
@@ -53,11 +60,12 @@ void fault_state::set_workers(std::uint32_t n) {
 
 void fault_state::combine() {
   factor_ = 1;
+  stretch_ = 1;
   double good = 1;
   workers_ = all_workers_;
   for (const auto* f : active_) {
     if (f->kind == fault_kind::slow)
-      factor_ *= f->factor;
+      (f->under_way ? stretch_ : factor_) *= f->factor;
     else if (f->kind == fault_kind::errors)
       good *= 1 - f->rate;
     else

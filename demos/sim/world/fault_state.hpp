@@ -32,8 +32,12 @@ public:
   /// How many workers there are.
   [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
 
-  /// How many times as long work takes.
+  /// How many times as long work takes that begins.
   [[nodiscard]] double factor() const noexcept { return factor_; }
+
+  /// How many times as long all work takes, also that under way; infinite if it
+  /// stands still.
+  [[nodiscard]] double stretch() const noexcept;
 
   /// With which probability a request fails because of a fault.
   [[nodiscard]] double error_rate() const noexcept { return error_rate_; }
@@ -45,8 +49,10 @@ private:
   std::vector<const fault_config*> active_;
   std::uint32_t workers_;
   unsigned stalls_ = 0;
+  unsigned pauses_ = 0;
   unsigned crashes_ = 0;
   double factor_ = 1;
+  double stretch_ = 1;
   double error_rate_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sim/scenario/random.hpp>
+#include <sim/world/work_clock.hpp>
 #include <sim/world/work_items.hpp>
 #include <sim/world/world_plan.hpp>
 
@@ -62,7 +63,9 @@ struct job {
   pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
   bool resumed = false;
   bool ranked = false;
+  /// When its work ends: a timer, or a piece of a `work_clock`.
   timer_queue<std::uint64_t>::handle due_timer;
+  work_clock::handle under_way;
   time_point held_since;
   duration held = duration::zero();
   bool watched = false;

@@ -55,6 +55,14 @@ public:
     each([&](auto& x) { x.busy_changed(now, by); });
     tell_leaving(now);
   }
+  /// So many of its cores do work from now on.
+  void cores_used_are(duration now, std::uint32_t n) {
+    auto by = std::int64_t{n} - cores_used_;
+    if (by == 0)
+      return;
+    cores_used_ = n;
+    each([&](auto& x) { x.cores_used_changed(now, by); });
+  }
   void answered(duration now, bool ok, bool late) {
     each([&](auto& x) { x.answered(now, ok, late); });
   }
@@ -108,6 +116,7 @@ private:
   std::int64_t busy_ = 0;
   // Workers that are no longer wanted but still busy.
   std::int64_t leaving_ = 0;
+  std::int64_t cores_used_ = 0;
   std::size_t queue_ = 0;
 };
 

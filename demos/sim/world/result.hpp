@@ -50,8 +50,11 @@ struct service_summary {
   duration mean_service = duration::zero();
   /// Mean over all that left, from arrival to leaving.
   duration mean_sojourn = duration::zero();
-  /// Busy workers, mean over time, divided by the number of workers, which is
-  /// also a mean if it changes; 0 if that is unlimited.
+  /// How many cores it has; 0 if that is unlimited.
+  std::uint64_t cores = 0;
+  /// Cores at work, mean over time, divided by `cores`. If those are unlimited,
+  /// busy workers, mean over time, divided by the number of workers, which is
+  /// also a mean if it changes; 0 if that is unlimited, too.
   double utilization = 0;
   /// Requests inside, mean over time.
   double mean_inside = 0;

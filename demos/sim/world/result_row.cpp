@@ -26,6 +26,7 @@ void join_service(service_row& to, const service_row& x) {
   to.failed += x.failed;
   to.queue = x.queue;
   to.busy = x.busy;
+  to.cores_used = x.cores_used;
   to.queue_max = std::max(to.queue_max, x.queue_max);
   to.workers = x.workers;
 }
@@ -86,6 +87,7 @@ void range_sums::add(const result_row& next, std::uint32_t n) {
   workers.resize(row.services.size());
   for (std::size_t i = 0; i < next.services.size(); ++i) {
     workers[i].busy += n * next.services[i].busy;
+    workers[i].cores_used += n * next.services[i].cores_used;
     workers[i].workers += n * next.services[i].workers;
   }
   seconds += n;

@@ -57,6 +57,8 @@ struct service_row {
   /// At the end of the row.
   std::uint64_t queue = 0;
   std::uint64_t busy = 0;
+  /// How many cores are at work, if they are limited.
+  std::uint64_t cores_used = 0;
   /// The longest queue within the row.
   std::uint64_t queue_max = 0;
   /// How many workers there are at its end, if that changes; else 0.
@@ -155,9 +157,11 @@ struct second_range {
   friend auto operator<=>(const second_range&, const second_range&) = default;
 };
 
-/// What the workers of a service did, summed up over the ends of seconds.
+/// What the workers and cores of a service did, summed up over the ends of
+/// seconds.
 struct worker_seconds {
   std::uint64_t busy = 0;
+  std::uint64_t cores_used = 0;
   /// As `service_row::workers`.
   std::uint64_t workers = 0;
 

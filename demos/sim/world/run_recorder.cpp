@@ -21,11 +21,12 @@ run_recorder::run_recorder(const world_plan& plan,
       own.emplace(arm.warmup, arm.length);
   }
   for (const auto& s : arm.services) {
-    services_.push_back(
-      {service_recorder{s.name, all_workers(s), arm.warmup, arm.length}});
+    services_.push_back({service_recorder{s.name, all_workers(s), all_cores(s),
+                                          arm.warmup, arm.length}});
     auto& own = replicas_.emplace_back();
     for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)
-      own.emplace_back(replica_name(s, i), s.workers, arm.warmup, arm.length);
+      own.emplace_back(replica_name(s, i), s.workers, s.cores, arm.warmup,
+                       arm.length);
   }
 }
 

@@ -32,6 +32,7 @@ void service::start() {
     key = key.with(replica_);
   calls_.caches().fill(world_.plan->caches[index_], key, begin_);
   plan_faults();
+  plan_work();
   plan_scaling();
 }
 
@@ -48,6 +49,8 @@ void service::fire(std::uint64_t payload) {
     fault_is_due(payload);
   else if ((payload & (scale_look | scale_start)) != 0)
     scaling_is_due(payload);
+  else if (payload == work_end)
+    shared_work_done();
   else if (auto* j = jobs_.find(payload))
     work_done(payload, *j);
   serve_next();
@@ -115,6 +118,7 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   if (!at_once)
     queue_.push_new(key, *j);
   recorder().entered(at(), queue_.size());
+  follow_work();
   if (!at_once)
     return;
   if (codel_)
@@ -192,32 +196,6 @@ void service::begin(job_key key, job& j) {
                    queue_.size());
   note("begin", j);
   work_for(key, j, duration_times(first_work(j), slowness()));
-}
-
-// -- work ---------------------------------------------------------------------
-
-double service::slowness() const {
-  auto inside = static_cast<double>(jobs_.size());
-  auto above = std::max(0.0, inside - config_.slowdown_from);
-  return fault_.factor()
-         * std::min(config_.slowdown_max, 1 + config_.slowdown * above);
-}
-
-void service::work_for(job_key key, job& j, duration d) {
-  if (d == duration::zero())
-    return work_done(key, j);
-  j.due_timer = timer().push(time_after(now(), d), key);
-}
-
-void service::work_done(job_key key, job& j) {
-  if (!j.warmed_up) {
-    j.warmed_up = true;
-    if (fails(j, 1 - (1 - config_.errors) * (1 - fault_.error_rate())))
-      return fail(key, j,
-                  caf::make_message(caf::make_error(caf::sec::runtime_error)));
-    return do_step(key, j);
-  }
-  next_step(key, j);
 }
 
 // -- steps --------------------------------------------------------------------
@@ -323,7 +301,7 @@ void service::leave(job_key key, job& j, caf::message answer) {
   if (queue_.remove(j))
     recorder().queue_is(queue_.size());
   give_up_calls(j);
-  timer().cancel(j.due_timer);
+  stop_work(j);
   free_worker(j);
   if (j.watched)
     callers_.erase(j.who);
@@ -331,6 +309,7 @@ void service::leave(job_key key, job& j, caf::message answer) {
                   j.held);
   j.from.answer(this, std::move(answer));
   jobs_.put_back(key);
+  follow_work();
 }
 
 void service::finish(job_key key, job& j) {

@@ -11,6 +11,7 @@
 #include <sim/world/replica_recorder.hpp>
 #include <sim/world/slot_table.hpp>
 #include <sim/world/timed_actor.hpp>
+#include <sim/world/work_clock.hpp>
 #include <sim/world/work_items.hpp>
 #include <sim/world/world_context.hpp>
 
@@ -51,7 +52,9 @@ protected:
   void fire(std::uint64_t payload) override;
 
 private:
-  // Timers of faults and of the autoscaler; all others name a request.
+  // Timers of faults, of the autoscaler and of the clock of work; all others
+  // name a request.
+  static constexpr std::uint64_t work_end = std::uint64_t{1} << 63;
   static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 62;
   static constexpr std::uint64_t fault_end = std::uint64_t{1} << 61;
   static constexpr std::uint64_t scale_look = std::uint64_t{1} << 60;
@@ -75,17 +78,26 @@ private:
   [[nodiscard]] bool is_shed(const job& j);
   void begin(job_key key, job& j);
 
-  // -- work and calls ---------------------------------------------------------
+  // -- work -------------------------------------------------------------------
 
+  void plan_work();
   void work_for(job_key key, job& j, duration d);
   void work_done(job_key key, job& j);
+  void shared_work_done();
+  void stop_work(job& j);
+  void follow_work();
+  [[nodiscard]] double slowdown() const;
+  [[nodiscard]] double slowness() const;
+  [[nodiscard]] double stretch() const;
+
+  // -- steps and calls --------------------------------------------------------
+
   void next_step(job_key key, job& j);
   void do_step(job_key key, job& j);
   void make_calls(job_key key, job& j);
   void make_calls_of(job_key key, job& j, std::uint32_t entry);
   void call_done(std::uint64_t key, job& j, caf::message content);
   void give_up_calls(job& j);
-  [[nodiscard]] double slowness() const;
 
   // -- leaving ----------------------------------------------------------------
 
@@ -160,6 +172,9 @@ private:
   std::vector<const fault_config*> faults_;
   std::vector<counting> counting_;
   fault_state fault_;
+  /// Of all work, if its speed may change while it is under way.
+  std::optional<work_clock> clock_;
+  timers::handle clock_timer_;
   std::optional<autoscaler> scaler_;
   /// Answers that came during a stall.
   std::vector<std::pair<std::uint64_t, caf::message>> deferred_;

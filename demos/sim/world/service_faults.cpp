@@ -60,6 +60,7 @@ void service::fault_begins(const fault_config& f) {
                               fault_name(f.kind));
   fault_.begin(f);
   tell_crash(f, true);
+  follow_work();
   if (f.kind == fault_kind::crash)
     lose_all();
   else if (f.kind == fault_kind::flush)
@@ -71,6 +72,7 @@ void service::fault_ends(const fault_config& f) {
                               fault_name(f.kind));
   fault_.end(f);
   tell_crash(f, false);
+  follow_work();
   if (f.kind == fault_kind::stall && !fault_.stalled())
     take_deferred();
 }

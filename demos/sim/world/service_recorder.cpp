@@ -18,9 +18,12 @@ duration mean(long double sum, std::uint64_t n) {
 } // namespace
 
 service_recorder::service_recorder(std::string name, std::uint32_t workers,
-                                   duration from, duration to)
-  : workers_(workers), from_(from), to_(to), integrated_to_(from) {
+                                   std::uint32_t cores, duration from,
+                                   duration to)
+  : workers_(workers), cores_(cores), from_(from), to_(to),
+    integrated_to_(from) {
   total_.name = std::move(name);
+  total_.cores = cores == no_limit ? 0 : cores;
 }
 
 void service_recorder::integrate(duration now) {
@@ -32,6 +35,7 @@ void service_recorder::integrate(duration now) {
   busy_area_ += width * static_cast<long double>(busy_);
   worker_area_ += width
                   * static_cast<long double>(std::int64_t{workers_} + leaving_);
+  core_area_ += width * static_cast<long double>(cores_used_);
   integrated_to_ = upto;
 }
 
@@ -95,6 +99,11 @@ void service_recorder::leaving_changed(duration now, int by) {
   leaving_ += by;
 }
 
+void service_recorder::cores_used_changed(duration now, std::int64_t by) {
+  integrate(now);
+  cores_used_ += by;
+}
+
 void service_recorder::busy_changed(duration now, int by) {
   integrate(now);
   busy_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(busy_) + by);
@@ -140,11 +149,24 @@ void service_recorder::left(duration now, duration arrived_at, bool started,
 service_row service_recorder::end_second() {
   auto out = now_;
   out.busy = busy_;
+  out.cores_used = static_cast<std::uint64_t>(cores_used_);
   out.workers = workers_change_ ? workers_ : 0;
   now_ = {};
   now_.queue = out.queue;
   now_.queue_max = out.queue;
   return out;
+}
+
+// Over the time that counts, which is `width`.
+double service_recorder::utilization(long double width) const {
+  auto used = [width](long double area, std::uint32_t all) {
+    return static_cast<double>(area / width / static_cast<long double>(all));
+  };
+  if (cores_ != no_limit)
+    return used(core_area_, cores_);
+  if (workers_change_)
+    return static_cast<double>(busy_area_ / worker_area_);
+  return workers_ != no_limit ? used(busy_area_, workers_) : 0;
 }
 
 service_summary service_recorder::summary(duration end) {
@@ -156,11 +178,7 @@ service_summary service_recorder::summary(duration end) {
   auto width = static_cast<long double>((integrated_to_ - from_).count());
   if (width > 0) {
     s.mean_inside = static_cast<double>(inside_area_ / width);
-    if (workers_change_)
-      s.utilization = static_cast<double>(busy_area_ / worker_area_);
-    else if (workers_ != no_limit)
-      s.utilization = static_cast<double>(busy_area_ / width
-                                          / static_cast<long double>(workers_));
+    s.utilization = utilization(width);
   }
   auto by_request = time_inside_
                     + static_cast<long double>(inside_) * clipped(end)

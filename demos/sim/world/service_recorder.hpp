@@ -17,8 +17,9 @@ namespace caisson::sim {
 /// what is before `from` or after `to` counts in no mean.
 class service_recorder {
 public:
-  service_recorder(std::string name, std::uint32_t workers, duration from,
-                   duration to);
+  /// `workers` and `cores`: at the start, or `no_limit`.
+  service_recorder(std::string name, std::uint32_t workers, std::uint32_t cores,
+                   duration from, duration to);
 
   // -- what happens to a request ----------------------------------------------
 
@@ -30,9 +31,11 @@ public:
   /// There are more or fewer workers from now on; called with 0 at the start of
   /// a service whose number of workers changes.
   void workers_changed(duration now, int by);
-  /// A worker was occupied or set free.
   /// So many more workers are gone, but end their work first.
   void leaving_changed(duration now, int by);
+  /// So many more of the cores do work.
+  void cores_used_changed(duration now, std::int64_t by);
+  /// A worker was occupied or set free.
   void busy_changed(duration now, int by);
   void answered(duration now, bool ok, bool late);
   /// It waited in vain; it counts as refused, too.
@@ -55,11 +58,13 @@ public:
 
 private:
   void integrate(duration now);
+  [[nodiscard]] double utilization(long double width) const;
   [[nodiscard]] long double clipped(duration t) const;
   [[nodiscard]] bool counts(duration now) const { return now >= from_; }
 
   service_summary total_;
   std::uint32_t workers_;
+  std::uint32_t cores_;
   bool workers_change_ = false;
   duration from_;
   duration to_;
@@ -70,11 +75,13 @@ private:
   std::uint64_t inside_ = 0;
   std::uint64_t busy_ = 0;
   std::int64_t leaving_ = 0;
+  std::int64_t cores_used_ = 0;
   duration integrated_to_ = duration::zero();
   // Nanoseconds times requests.
   long double inside_area_ = 0;
   long double busy_area_ = 0;
   long double worker_area_ = 0;
+  long double core_area_ = 0;
   // The same area by another way: the time each request spent inside, for those
   // that left, and the sum of the arrival times of those that did not.
   long double time_inside_ = 0;

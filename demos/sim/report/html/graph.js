@@ -48,7 +48,10 @@ function serviceAt(arm, i, row) {
   const now = {};
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];
+  const cores = arm.services[i].cores;
   now.used = workers ? Math.min(1, now.busy / workers) : null;
+  if (cores)
+    now.used = Math.max(now.used, t.cores_used[row] / cores);
   const name = arm.services[i].name;
   // The fault of a zone may hit some replicas only.
   const whole = f => f.services ? f.services[name] : !f.replica;

@@ -253,7 +253,7 @@ TEST_F(command, is_quiet_if_asked_to) {
 
 TEST_F(command, fails_if_an_expectation_does) {
   world.arms[1].expect.bounds = {
-    {"success", 0.99, infinity, 0s, unlimited, "a.toml:3:1"}};
+    {"success", 0.99, infinity, {}, unlimited, "a.toml:3:1"}};
   EXPECT_EQ(run({"run", "a.toml", "--quiet", "--seeds", "2"}), 1);
   EXPECT_NE(out.str().find("failed: seed 2: arm caisson: success is 0.75, "
                            "expected at least 0.99 (a.toml:3:1)\n"),
@@ -420,7 +420,7 @@ TEST_F(command, shows_nothing_of_a_file_that_would_move_the_cursor) {
 TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
   for (auto& arm : world.arms)
     arm.expect.bounds = {
-      {"service.db.wait", 0, 1, 0s, unlimited, "a.toml:3:1"}};
+      {"service.db.wait", 0, 1, {}, unlimited, "a.toml:3:1"}};
   for (auto what : {"run", "check"}) {
     EXPECT_EQ(run({what, "a.toml"}), 2);
     EXPECT_EQ(err.str(), "a.toml:3:1: service.db.wait: service \"db\" is not "
@@ -430,9 +430,9 @@ TEST_F(command, finds_expectations_that_make_no_sense_before_the_run) {
 }
 
 TEST_F(command, names_the_arms_that_have_a_problem) {
-  world.arms[1].expect.bounds = {{"service.db.wait", 0, 1, 0s, unlimited,
-                                  "a.toml:3:1",
-                                  setting_path{} / "expect" / "check" / 0}};
+  auto key = setting_path{} / "expect" / "check" / 0;
+  world.arms[1].expect.bounds = {
+    {"service.db.wait", 0, 1, {}, unlimited, "a.toml:3:1", key}};
   EXPECT_EQ(run({"check", "a.toml"}), 2);
   EXPECT_EQ(err.str(), "a.toml:3:1: expect.check[0]: service.db.wait: service "
                        "\"db\" is not one of: web (in arm caisson)\n");

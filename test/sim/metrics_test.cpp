@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -21,7 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string metric_refusal(const arm_result& r, std::string_view name,
-                           duration from = 0s, duration to = unlimited) {
+                           std::optional<duration> from = {},
+                           duration to = unlimited) {
   try {
     return "no refusal, but " + to_text(metric_of(r, name, from, to));
   } catch (const std::invalid_argument& e) {
@@ -274,7 +276,7 @@ TEST(metric_names, are_all_known_to_metric_of) {
 // -- expectations -------------------------------------------------------------
 
 metric_bound bound(std::string metric, double min, double max,
-                   duration from = 0s, duration to = unlimited,
+                   std::optional<duration> from = {}, duration to = unlimited,
                    std::string place = {}) {
   return {std::move(metric), min, max, from, to, std::move(place)};
 }
@@ -320,7 +322,7 @@ TEST(failed_expectations, says_what_is_and_what_was_expected) {
   EXPECT_EQ(
     failures(
       {.verdict = verdict_kind::stuck,
-       .bounds = {bound("success", 0.99, infinity, 0s, unlimited,
+       .bounds = {bound("success", 0.99, infinity, {}, unlimited,
                         "a.toml:31:20"),
                   bound("latency.p99", -infinity, 0.001),
                   bound("offered", 1, 2), bound("goodput", 4, infinity, 1s),
@@ -363,7 +365,7 @@ TEST(failed_expectations, fails_for_what_never_recovers_or_does_not_exist) {
 TEST(expectation_problems, finds_bounds_that_no_run_can_tell) {
   auto c = small_arm();
   c.expect.bounds = {
-    bound("service.db.wait", 0, 1, 0s, unlimited, "a.toml:1:1"),
+    bound("service.db.wait", 0, 1, {}, unlimited, "a.toml:1:1"),
     bound("operation.web.home.p99", 0, 1),
     bound("service.web.wait", 0, 1),
     bound("success", 0, 1, 1s, 2s),

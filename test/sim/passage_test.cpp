@@ -180,7 +180,7 @@ TEST(level_watch, notes_when_each_goal_was_reached_first) {
 
 struct asked {
   std::string metric;
-  duration from = 0s;
+  std::optional<duration> from = {};
   duration to = unlimited;
 };
 

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -310,7 +311,7 @@ TEST(scenario_expect, turns_into_bounds) {
     std::string metric;
     double min;
     double max;
-    duration from = 0s;
+    std::optional<duration> from = {};
     duration to = unlimited;
   };
   const bound expected[] = {

@@ -158,6 +158,36 @@ TEST_F(tune_test, says_how_near_it_comes) {
     << out_.str();
 }
 
+TEST_F(tune_test, tells_of_a_gain_that_meets_no_need) {
+  good_ = [](const arm_config& arm, std::uint64_t) {
+    return 900 + 10 * arm.services[0].workers;
+  };
+  auto all = json_of(
+    joined(web_workers, {"--need", "success>=99.9%", "--best", "success"}), 1);
+  EXPECT_EQ(winner(all)["service.web.workers"], 8);
+  EXPECT_EQ(all["verdict"], "needs fail");
+  auto told = all["sentences"].dump();
+  EXPECT_NE(told.find("Better than the present settings: success"),
+            std::string::npos);
+  EXPECT_NE(told.find("it has success 98.00 % instead of at least 99.90 %; "
+                      "better than the present settings: success"),
+            std::string::npos)
+    << told;
+}
+
+TEST_F(tune_test, calls_nothing_better_that_is_worse) {
+  good_ = [](const arm_config& arm, std::uint64_t) {
+    return 900 + 10 * arm.services[0].workers;
+  };
+  // Nearer to the need, and farther from what is wanted.
+  auto all = json_of(joined(web_workers, {"--need", "success>=99.9%", "--best",
+                                          "min:service.web.workers"}),
+                     1);
+  EXPECT_EQ(winner(all)["service.web.workers"], 8);
+  EXPECT_EQ(all["sentences"].dump().find("etter than"), std::string::npos)
+    << all["sentences"].dump();
+}
+
 TEST_F(tune_test, says_that_the_winner_fails_on_unseen_seeds) {
   // Good with two workers on the seeds 7 to 10 only.
   good_ = [](const arm_config& arm, std::uint64_t seed) {

@@ -48,11 +48,12 @@ std::string bound_text(const metric_bound& b) {
 }
 
 std::string time_text(const metric_bound& b) {
-  if (b.from == duration::zero() && b.to == unlimited)
+  if (!b.from && b.to == unlimited)
     return {};
+  auto from = to_text(b.from.value_or(duration::zero()));
   if (b.to == unlimited)
-    return fmt::format(" from {} on", to_text(b.from));
-  return fmt::format(" from {} to {}", to_text(b.from), to_text(b.to));
+    return fmt::format(" from {} on", from);
+  return fmt::format(" from {} to {}", from, to_text(b.to));
 }
 
 // What is wrong; empty if nothing is.

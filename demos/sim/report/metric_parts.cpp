@@ -45,12 +45,15 @@ second_range span_of_time::seconds() const {
   return {second(from), second(to)};
 }
 
-span_of_time span_between(duration length, duration from, duration to) {
-  if (from == duration::zero() && to == unlimited)
+span_of_time span_between(duration length, std::optional<duration> from,
+                          duration to) {
+  if (!from && to == unlimited)
     return {};
-  span_of_time out{.whole = false, .from = whole_seconds(from, "from")};
-  auto end = std::chrono::floor<std::chrono::seconds>(length).count();
+  span_of_time out;
+  out.whole = false;
+  out.from = whole_seconds(from.value_or(duration::zero()), "from");
   // Without an end it is that of the load, as rates would make no sense else.
+  auto end = std::chrono::ceil<std::chrono::seconds>(length).count();
   out.to = to == unlimited ? end : whole_seconds(to, "to");
   if (out.from >= end)
     throw std::invalid_argument{

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -55,17 +56,25 @@ struct span_of_time {
 
   [[nodiscard]] double length(const arm_result& r) const {
     return whole ? to_seconds(r.length - r.warmup)
-                 : static_cast<double>(to - from);
+                 : until(r) - static_cast<double>(from);
   }
 
   /// If it is not the whole.
   [[nodiscard]] second_range seconds() const;
+
+private:
+  // The last second of a load may be only a part of one.
+  [[nodiscard]] double until(const arm_result& r) const {
+    auto end = to_seconds(r.length);
+    auto last = static_cast<double>(to);
+    return end > last - 1 ? std::min(end, last) : last;
+  }
 };
 
 /// For a load that lasts for `length`. Throws `std::invalid_argument` unless
 /// both are whole seconds, and `from` is before `to` and before the end of the
 /// load.
-[[nodiscard]] span_of_time span_between(duration length, duration from,
-                                        duration to);
+[[nodiscard]] span_of_time
+span_between(duration length, std::optional<duration> from, duration to);
 
 } // namespace caisson::sim

@@ -287,8 +287,8 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
   return std::nullopt;
 }
 
-double passage_metric(const arm_result& r, std::string_view name, duration from,
-                      duration to) {
+double passage_metric(const arm_result& r, std::string_view name,
+                      std::optional<duration> from, duration to) {
   check_passage(r, read_passage(name));
   auto found = std::ranges::find_if(r.passages, [&](const auto& x) {
     return x.metric == name && x.from == from && x.to == to;
@@ -301,8 +301,8 @@ double passage_metric(const arm_result& r, std::string_view name, duration from,
 
 } // namespace
 
-double metric_of(const arm_result& r, std::string_view name, duration from,
-                 duration to) {
+double metric_of(const arm_result& r, std::string_view name,
+                 std::optional<duration> from, duration to) {
   auto span = span_between(r.length, from, to);
   if (is_passage(name))
     return passage_metric(r, name, from, to);

@@ -90,8 +90,10 @@ void passage_watch::add(const arm_config& arm, const metric_bound& b) {
             .what = read_passage(b.metric)};
     check_passage(*names_, e.what);
     auto span = span_between(arm.length, b.from, b.to);
-    e.from = span.whole ? arm.warmup : b.from;
-    e.seconds = span.whole ? seconds_between(arm.warmup, arm.length)
+    e.from = span.whole ? arm.warmup : b.from.value_or(duration::zero());
+    e.seconds = span.whole ? seconds_between(
+                  arm.warmup,
+                  std::chrono::ceil<std::chrono::seconds>(arm.length))
                            : span.seconds();
     entries_.push_back(std::move(e));
   } catch (const std::invalid_argument&) {

@@ -201,7 +201,8 @@ std::vector<violation> expectation_violations(const arm_config& arm,
     bound.place.clear();
     judge({.bounds = {bound}},
           fmt::format("expect {} from {} to {}, {} to {}", b.metric,
-                      to_text(b.from), to_text(b.to), b.min, b.max));
+                      to_text(b.from.value_or(duration::zero())), to_text(b.to),
+                      b.min, b.max));
   }
   return out;
 }

@@ -141,10 +141,10 @@ void check(const metric_bound& c, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "max",
                    fmt::format("{} is less than min, which is {}",
                                to_text(c.max), to_text(c.min))});
-  if (c.to <= c.from)
+  if (auto from = c.from.value_or(duration::zero()); c.to <= from)
     out.push_back({problem_kind::relation, path / "to",
                    fmt::format("{} is not after from, which is {}",
-                               to_text(c.to), to_text(c.from))});
+                               to_text(c.to), to_text(from))});
 }
 
 void describe(field_visitor& v, expectation& c) {
@@ -161,8 +161,13 @@ void describe(field_visitor& v, expectation& c) {
 void resolve_bounds(expectation& c, const section& at) {
   std::vector<metric_bound> all;
   auto add = [&](const char* key, const char* metric, double min, double max) {
-    all.push_back({metric, min, max, duration::zero(), unlimited,
-                   std::string{place_in(at, key)}, at.path / key});
+    all.push_back({metric,
+                   min,
+                   max,
+                   {},
+                   unlimited,
+                   std::string{place_in(at, key)},
+                   at.path / key});
   };
   if (c.success_at_least)
     add("success_at_least", "success", *c.success_at_least, infinity);

@@ -331,8 +331,9 @@ struct metric_bound {
   std::string metric;
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
-  /// Only the seconds in [from, to), for numbers that are kept per second.
-  duration from = duration::zero();
+  /// Only the seconds in [from, to), for numbers that are kept per second; the
+  /// whole load without its warm-up if neither is given.
+  std::optional<duration> from = {};
   duration to = unlimited;
   /// Where it is in the file, and under which key.
   std::string place = {};

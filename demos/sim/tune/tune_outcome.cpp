@@ -95,18 +95,13 @@ const tune_rows* rows_in(const std::map<std::size_t, tune_rows>& all,
 tune_verdict judged(const tune_outcome& x) {
   if (!x.unseen)
     return tune_verdict::untested;
-  if (x.seen->best_meets && !x.unseen->best_meets)
+  if (!x.unseen->best_meets)
     return tune_verdict::needs_fail;
-  // What meets the needs at last may be worse otherwise.
-  if (!x.has_better() || (x.seen->best_meets && !x.unseen->present_meets))
+  // What meets the needs may be worse otherwise.
+  if (!x.has_better() || !x.seen->present_meets || !x.unseen->present_meets)
     return tune_verdict::holds;
   const auto& present = x.result.unseen.at(0);
   const auto& best = x.result.unseen.at(*x.choice.best);
-  if (!x.seen->best_meets)
-    return shortfall(best, x.unseen->trials, x.plan.targets)
-               < shortfall(present, x.unseen->trials, x.plan.targets)
-             ? tune_verdict::holds
-             : tune_verdict::gain_fails;
   const auto& seen_present = x.candidate(0).rows;
   const auto& seen_best = x.candidate(*x.choice.best).rows;
   for (const auto& o : x.plan.targets.objectives) {

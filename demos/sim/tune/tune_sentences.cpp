@@ -43,19 +43,25 @@ std::string missed_text(const tune_plan& p, const tune_evidence& e) {
   return out;
 }
 
+// `success (99.2 % sure)`: that in which it is rather better than worse.
 std::string better_text(const tune_plan& p, const std::vector<double>& sure) {
   std::string out;
   for (std::size_t i = 0; i < sure.size(); ++i)
-    out += fmt::format("{}{} ({} sure)", i > 0 ? ", " : "",
-                       p.columns[p.targets.objectives[i].column].name,
-                       sure_text(sure[i]));
+    if (sure[i] >= 0.5)
+      out += fmt::format("{}{} ({} sure)", out.empty() ? "" : ", ",
+                         p.columns[p.targets.objectives[i].column].name,
+                         sure_text(sure[i]));
   return out;
 }
 
 // Where the present settings miss the needs, being worse in the objective is
 // what it takes to meet them.
-bool has_comparable_gain(const tune_outcome& x, const tune_evidence& e) {
-  return x.has_better() && e.present_meets == e.best_meets;
+std::string gain_text(const tune_outcome& x, const tune_evidence& e) {
+  auto better = x.has_better() && e.present_meets == e.best_meets
+                  ? better_text(x.plan, e.better)
+                  : std::string{};
+  return better.empty() ? better
+                        : "better than the present settings: " + better;
 }
 
 void tell_of_needs(const tune_outcome& x, std::vector<std::string>& out) {
@@ -81,13 +87,13 @@ void tell_of_gain(const tune_outcome& x, std::vector<std::string>& out) {
   }
   if (x.seen->trials < 2)
     return;
-  if (has_comparable_gain(x, *x.seen))
-    out.push_back("Better than the present settings: "
-                  + better_text(x.plan, x.seen->better) + ".");
-  if (!x.seen->better_than_next.empty() && x.choice.runner_up != 0)
+  if (auto gain = gain_text(x, *x.seen); !gain.empty())
+    out.push_back("B" + gain.substr(1) + ".");
+  if (auto next = better_text(x.plan, x.seen->better_than_next);
+      !next.empty() && x.choice.runner_up != 0)
     out.push_back(fmt::format("Better than the next best ({}): {}.",
                               x.plan.label(x.candidate(*x.choice.runner_up)),
-                              better_text(x.plan, x.seen->better_than_next)));
+                              next));
 }
 
 void tell_of_test(const tune_outcome& x, std::vector<std::string>& out) {
@@ -98,17 +104,20 @@ void tell_of_test(const tune_outcome& x, std::vector<std::string>& out) {
   auto needs = x.plan.targets.needs.empty()
                  ? std::string{}
                  : fmt::format("needs met ({} sure)", sure_text(e.best_sure));
-  auto gain = has_comparable_gain(x, e) ? "better than the present settings: "
-                                            + better_text(x.plan, e.better)
-                                        : std::string{};
+  auto gain = gain_text(x, e);
   auto both = needs + (needs.empty() || gain.empty() ? "" : "; ") + gain;
   switch (x.verdict) {
     case tune_verdict::needs_fail:
-      out.push_back(fmt::format(
-        "{} this does not hold: {}. The settings fit the seeds that they were "
-        "chosen with. Ask for a little more than you need, or for more "
-        "--seeds.",
-        where, missed_text(x.plan, e)));
+      if (!x.seen->best_meets)
+        out.push_back(fmt::format("{} it has {}{}{}.", where,
+                                  missed_text(x.plan, e),
+                                  gain.empty() ? "" : "; ", gain));
+      else
+        out.push_back(fmt::format(
+          "{} this does not hold: {}. The settings fit the seeds that they "
+          "were chosen with. Ask for a little more than you need, or for more "
+          "--seeds.",
+          where, missed_text(x.plan, e)));
       break;
     case tune_verdict::gain_fails:
       out.push_back(
@@ -118,9 +127,9 @@ void tell_of_test(const tune_outcome& x, std::vector<std::string>& out) {
                     where));
       break;
     case tune_verdict::holds:
-      if (x.seen->best_meets)
-        out.push_back(where + " this holds"
-                      + (both.empty() ? std::string{} : ": " + both) + ".");
+      out.push_back(where + " "
+                    + (x.seen->best_meets ? "this holds" : "they are met")
+                    + (both.empty() ? std::string{} : ": " + both) + ".");
       break;
     case tune_verdict::untested:
       break;

@@ -142,7 +142,7 @@ struct relapse {
 struct passage_time {
   /// As it was asked for: `first(NAME OP NUMBER)` and from when to when.
   std::string metric;
-  duration from = duration::zero();
+  std::optional<duration> from = {};
   duration to = unlimited;
   /// Nothing if it never was.
   std::optional<duration> at = {};

@@ -1,0 +1,61 @@
+// Which seconds a bound on a number of the result is about.
+#include <sim/command/run.hpp>
+#include <sim/report/expectations.hpp>
+#include <sim/scenario/scenario.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+namespace {
+
+TEST(a_bound, from_the_start_on_counts_the_warmup) {
+  auto all = parse_scenario(R"(
+length = "3s"
+warmup = "1s"
+[service.web]
+workers = 10
+[load.users]
+kind = "constant"
+rate = 100
+target = "web"
+[expect]
+check = [
+  { metric = "offered", min = 200, max = 200 },
+  { metric = "offered", from = "0s", min = 300, max = 300 },
+  { metric = "offered", to = "3s", min = 300, max = 300 },
+  { metric = "offered", from = "0s", to = "3s", min = 300, max = 300 },
+]
+)",
+                            "a.toml");
+  auto r = run_arm(all.arms.at(0), {});
+  EXPECT_EQ(failed_expectations(all.arms.at(0), r), std::vector<std::string>{});
+}
+
+TEST(a_bound, reaches_the_end_of_a_load_within_a_second) {
+  auto all = parse_scenario(R"(
+length = "2500ms"
+[service.web]
+workers = 10
+[load.users]
+kind = "constant"
+rate = 100
+target = "web"
+[expect]
+check = [
+  { metric = "offered", from = "1s", min = 150, max = 150 },
+  { metric = "offered", from = "2s", min = 50, max = 50 },
+  { metric = "offered_rate", from = "1s", min = 100, max = 100 },
+  { metric = "offered_rate", from = "1s", to = "2s", min = 100, max = 100 },
+  { metric = "goodput", from = "2s", to = "3s", min = 100, max = 100 },
+]
+)",
+                            "a.toml");
+  auto r = run_arm(all.arms.at(0), {});
+  EXPECT_EQ(failed_expectations(all.arms.at(0), r), std::vector<std::string>{});
+}
+
+} // namespace
+} // namespace caisson::sim

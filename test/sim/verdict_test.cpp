@@ -305,6 +305,11 @@ TEST(recovery_warnings, tell_of_trouble_without_a_fault) {
   EXPECT_EQ(warnings_of(c, result_with({{5, 10, 10}, {15, 10, 0}})),
             texts{"there is no fault and no recovery_from: the verdict is "
                   "about the whole run, from 0s on"});
+  auto at_random = c;
+  at_random.faults.push_back({.target = "web", .mtbf = 10s, .mttr = 1s});
+  EXPECT_EQ(warnings_of(at_random, result_with({{5, 10, 10}, {15, 10, 0}})),
+            texts{"there is no fault at a set time and no recovery_from: the "
+                  "verdict is about the whole run, from 0s on"});
   auto& load = c.loads[0];
   load.start = 1s;
   load.profile = {{0s, 10}, {4s, 50}, {9s, 10}, {30s, 5}};

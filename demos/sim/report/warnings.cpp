@@ -39,6 +39,11 @@ bool no_window_fits(const arm_config& c) {
          > std::chrono::floor<std::chrono::seconds>(c.length);
 }
 
+// What there is none of if nothing tells when recovery begins.
+std::string fault_text(const arm_config& c) {
+  return c.faults.empty() ? "fault" : "fault at a set time";
+}
+
 } // namespace
 
 std::vector<std::string> recovery_warnings(const arm_config& c) {
@@ -67,11 +72,13 @@ std::vector<std::string> recovery_warnings(const arm_config& c,
     out.push_back(fmt::format("load {} changes its rate at {}, {}: set "
                               "recovery_from to when recovery should begin",
                               change->load, to_text(change->at),
-                              r.recovery_from ? "after the last fault"
-                                              : "and there is no fault"));
+                              r.recovery_from
+                                ? "after the last fault"
+                                : "and there is no " + fault_text(c)));
   else if (!r.recovery_from)
-    out.push_back("there is no fault and no recovery_from: the verdict is "
-                  "about the whole run, from 0s on");
+    out.push_back(fmt::format("there is no {} and no recovery_from: the "
+                              "verdict is about the whole run, from 0s on",
+                              fault_text(c)));
   return out;
 }
 

@@ -221,6 +221,11 @@ TEST(zones, fail_at_random_as_one) {
   auto times = all_fault_times(arm, 0, 1);
   EXPECT_EQ(times.size(), by_time.size());
   EXPECT_EQ(times.at(0).replica, 0u);
+  // Whatever its number, a replica fails with the others of its zone.
+  auto third = fault_times(arm, 0, 2, draw_key{1});
+  ASSERT_EQ(third.size(), times.size());
+  for (std::size_t i = 0; i < third.size(); ++i)
+    EXPECT_EQ(third[i].at, times[i].at);
 }
 
 TEST(zones, that_are_cut_off_lose_exactly_what_crosses) {

@@ -40,9 +40,7 @@ protected:
   // Whether a node that behaves is served. CAF 0.17 can leave a connection mute
   // that begins just when another one ends (docs/security.md), so a second node
   // may try, too.
-  bool serves() {
-    return serves_new_node() || serves_new_node();
-  }
+  bool serves() { return serves_new_node() || serves_new_node(); }
 
   bool serves_new_node() {
     network_config config;

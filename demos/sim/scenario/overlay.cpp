@@ -16,54 +16,6 @@ namespace caisson::sim {
 
 namespace {
 
-// -- merging ------------------------------------------------------------------
-
-// Puts `from` over `into`; both stand under `key`.
-using merger = void (*)(std::string_view key, setting& into,
-                        const setting& from);
-
-void replace(std::string_view, setting& into, const setting& from) {
-  into = from;
-}
-
-// What it comes to stands where it stood: the order in which services and loads
-// are made is part of a world.
-template <merger Inner>
-void merge_in_place(std::string_view key, setting& into, const setting& from) {
-  setting before;
-  detail::stand_as(before, into);
-  Inner(key, into, from);
-  into.stands = before.stands;
-}
-
-// Merges two tables key by key, what both have with `Inner`.
-template <merger Inner>
-void merge_each(std::string_view key, setting& into, const setting& from) {
-  auto a = std::get_if<settings>(&into.value);
-  auto b = std::get_if<settings>(&from.value);
-  if (!a || !b)
-    return replace(key, into, from);
-  for (const auto& [name, value] : *b) {
-    auto [i, fresh] = a->try_emplace(name, value);
-    if (!fresh)
-      merge_in_place<Inner>(name, i->second, value);
-  }
-}
-
-void append(std::string_view key, setting& into, const setting& from) {
-  auto a = std::get_if<std::vector<setting>>(&into.value);
-  auto b = std::get_if<std::vector<setting>>(&from.value);
-  if (a && b)
-    a->insert(a->end(), b->begin(), b->end());
-  else if (!b)
-    replace(key, into, from);
-}
-
-void merge_in_service(std::string_view key, setting& into,
-                      const setting& from) {
-  (key == "op" ? merge_each<merge_each<replace>> : replace)(key, into, from);
-}
-
 // -- alternatives -------------------------------------------------------------
 
 // Where the rate of a load comes from, and what belongs to that alone.
@@ -129,32 +81,90 @@ void drop_in_service(settings& service, const settings& arm) {
   }
 }
 
-void merge_load(std::string_view key, setting& into, const setting& from) {
-  auto a = std::get_if<settings>(&into.value);
-  auto b = std::get_if<settings>(&from.value);
-  if (a && b)
-    drop_in_load(*a, *b);
-  merge_each<replace>(key, into, from);
+// -- merging ------------------------------------------------------------------
+
+// How a value that an arm sets goes over that of the file.
+struct merge_rule {
+  enum class way { replace, append, by_key };
+
+  way how = way::replace;
+  // By key: how those of a table are merged that stand under `key`.
+  const merge_rule& (*inner)(std::string_view key) = nullptr;
+  // By key: takes out what cannot stand beside what the arm sets.
+  void (*drop)(settings& table, const settings& arm) = nullptr;
+};
+
+constexpr merge_rule replace_rule;
+constexpr merge_rule append_rule{.how = merge_rule::way::append};
+
+using rule_ref = const merge_rule&;
+
+constexpr merge_rule
+by_key(rule_ref (*inner)(std::string_view key),
+       void (*drop)(settings&, const settings&) = nullptr) {
+  return {merge_rule::way::by_key, inner, drop};
 }
 
-void merge_service(std::string_view key, setting& into, const setting& from) {
-  auto a = std::get_if<settings>(&into.value);
-  auto b = std::get_if<settings>(&from.value);
-  if (a && b)
-    drop_in_service(*a, *b);
-  merge_each<merge_in_service>(key, into, from);
-}
+constexpr auto table_rule = by_key(
+  [](auto) -> rule_ref { return replace_rule; });
+constexpr auto tables_rule = by_key(
+  [](auto) -> rule_ref { return table_rule; });
+constexpr auto load_rule = by_key([](auto) -> rule_ref { return replace_rule; },
+                                  drop_in_load);
+constexpr auto loads_rule = by_key([](auto) -> rule_ref { return load_rule; });
+constexpr auto service_rule = by_key(
+  [](auto key) -> rule_ref { return key == "op" ? tables_rule : replace_rule; },
+  drop_in_service);
+constexpr auto services_rule = by_key(
+  [](auto) -> rule_ref { return service_rule; });
 
-merger merger_of(std::string_view key) {
+constexpr auto world_rule = by_key([](auto key) -> rule_ref {
   if (key == "service")
-    return merge_each<merge_service>;
+    return services_rule;
   if (key == "load")
-    return merge_each<merge_load>;
+    return loads_rule;
   if (key == "stack" || key == "expect" || key == "group" || key == "zones")
-    return merge_each<replace>;
+    return table_rule;
   if (key == "edge" || key == "fault")
-    return append;
-  return replace;
+    return append_rule;
+  return replace_rule;
+});
+
+void merge(const merge_rule& rule, setting& into, const setting& from);
+
+void merge_tables(const merge_rule& rule, settings& into,
+                  const settings& from) {
+  if (rule.drop)
+    rule.drop(into, from);
+  for (const auto& [key, value] : from) {
+    auto [i, fresh] = into.try_emplace(key, value);
+    if (fresh)
+      continue;
+    // The order in which services and loads are made is part of a world.
+    auto stands = detail::position_of(i->second);
+    merge(rule.inner(key), i->second, value);
+    i->second.stands = stands;
+  }
+}
+
+void merge_lists(setting& into, const setting& from) {
+  auto a = std::get_if<std::vector<setting>>(&into.value);
+  auto b = std::get_if<std::vector<setting>>(&from.value);
+  if (a && b)
+    a->insert(a->end(), b->begin(), b->end());
+  else if (!b)
+    into = from;
+}
+
+void merge(const merge_rule& rule, setting& into, const setting& from) {
+  auto a = std::get_if<settings>(&into.value);
+  auto b = std::get_if<settings>(&from.value);
+  if (rule.how == merge_rule::way::append)
+    merge_lists(into, from);
+  else if (rule.how == merge_rule::way::by_key && a && b)
+    merge_tables(rule, *a, *b);
+  else
+    into = from;
 }
 
 // -- problems -----------------------------------------------------------------
@@ -190,35 +200,19 @@ setting_path key_in_arm(const setting_path& key, const settings& base) {
 } // namespace
 
 bool replaces_all(const setting_path& path, std::size_t i) {
-  const auto& parts = path.parts();
-  auto is = [&](std::size_t k, std::initializer_list<std::string_view> names) {
-    auto name = k < parts.size() ? std::get_if<std::string>(&parts[k])
-                                 : nullptr;
-    return name && contains(names, *name);
-  };
-  auto deep = is(0, {"service", "load"});
-  auto flat = is(0, {"stack", "expect", "group", "zones"});
-  switch (i) {
-    case 0:
-      return !deep && !flat;
-    case 1:
-      return flat;
-    case 2:
-      return deep && !(is(0, {"service"}) && is(2, {"op"}));
-    case 4:
-      return is(0, {"service"}) && is(2, {"op"});
-    default:
+  const auto* rule = &world_rule;
+  for (std::size_t k = 0; k <= i; ++k) {
+    auto key = std::get_if<std::string>(&path.parts()[k]);
+    if (!key || rule->how != merge_rule::way::by_key)
       return false;
+    rule = &rule->inner(*key);
   }
+  return rule->how == merge_rule::way::replace;
 }
 
 settings overlaid(const settings& base, const settings& arm) {
   settings out = base;
-  for (const auto& [key, value] : arm) {
-    auto [i, fresh] = out.try_emplace(key, value);
-    if (!fresh)
-      merger_of(key)(key, i->second, value);
-  }
+  merge_tables(world_rule, out, arm);
   return out;
 }
 

@@ -192,12 +192,12 @@ void set_at(settings& root, const setting_path& path, setting value) {
     if (fresh) {
       s->value = settings{};
       s->place = value.place;
-      if (around && is_in_arm(path) && i >= 2
-          && replaces_all(path.without_first(2), i - 2))
+      // There is something around within arms only.
+      if (around && replaces_all(path.without_first(2), i - 2))
         *s = *around;
     }
     // Wherever the value comes from, nothing changes its place in the order.
-    detail::stand_as(*s, *s);
+    s->stands = detail::position_of(*s);
     // Items of lists are there.
     while (i + 1 < parts.size()
            && std::holds_alternative<std::size_t>(parts[i + 1])) {
@@ -206,7 +206,7 @@ void set_at(settings& root, const setting_path& path, setting value) {
       around = nullptr;
     }
     if (i + 1 == parts.size()) {
-      detail::stand_as(value, *s);
+      value.stands = detail::position_of(*s);
       if (!is_of_part(path, i)) {
         *s = std::move(value);
         return;

@@ -20,22 +20,6 @@ std::uint64_t take_number(std::string_view& text) {
   return x;
 }
 
-// Where the first value begins that belongs to `s`, or nowhere. The place of a
-// table is that of its header, which may come after that of a table within it.
-file_position first_position(const setting& s) {
-  if (s.stands != file_position{})
-    return s.stands;
-  auto first = position_of(s.place);
-  auto table = std::get_if<settings>(&s.value);
-  if (!table)
-    return first;
-  for (const auto& [key, value] : *table)
-    if (auto at = first_position(value);
-        at != file_position{} && (first == file_position{} || at < first))
-      first = at;
-  return first;
-}
-
 } // namespace
 
 file_position position_of(std::string_view place) {
@@ -45,15 +29,27 @@ file_position position_of(std::string_view place) {
   return at;
 }
 
-void stand_as(setting& now, const setting& before) {
-  now.stands = first_position(before);
+// The place of a table is that of its header, which may come after that of a
+// table within it.
+file_position position_of(const setting& s) {
+  if (s.stands != file_position{})
+    return s.stands;
+  auto first = position_of(s.place);
+  auto table = std::get_if<settings>(&s.value);
+  if (!table)
+    return first;
+  for (const auto& [key, value] : *table)
+    if (auto at = position_of(value);
+        at != file_position{} && (first == file_position{} || at < first))
+      first = at;
+  return first;
 }
 
 std::vector<std::pair<std::string_view, const setting*>>
 in_file_order(const settings& table) {
   std::vector<std::tuple<bool, file_position, std::string_view>> order;
   for (const auto& [name, value] : table) {
-    auto at = first_position(value);
+    auto at = position_of(value);
     order.emplace_back(at == file_position{}, at, name);
   }
   std::sort(order.begin(), order.end());

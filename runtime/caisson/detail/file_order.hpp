@@ -13,8 +13,9 @@ namespace caisson::detail {
 /// none.
 [[nodiscard]] file_position position_of(std::string_view place);
 
-/// Lets `now` stand where `before` does, which it is about to replace.
-void stand_as(setting& now, const setting& before);
+/// Where the first value begins that belongs to `s`, or where `s` counts as
+/// standing; nowhere if it comes from no file.
+[[nodiscard]] file_position position_of(const setting& s);
 
 /// The entries of a table in the order in which they begin in the file, and
 /// after those the ones that come from none, by name.

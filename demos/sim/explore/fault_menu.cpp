@@ -116,24 +116,10 @@ std::vector<fault_menu::service_choice> zones_of(const arm_config& arm,
   return out;
 }
 
-// Each pair of a caller and a service once, in the order of the calls.
-std::vector<std::pair<std::string, const service_config*>>
-pairs_of(const arm_config& arm) {
-  std::vector<std::pair<std::string, const service_config*>> out;
-  std::set<std::pair<std::string_view, std::string_view>> seen;
-  for (const auto& c : calls_of(arm)) {
-    auto name = c.to.substr(0, c.to.find('.'));
-    auto to = std::ranges::find(arm.services, name, &service_config::name);
-    if (to != arm.services.end() && seen.emplace(c.caller, name).second)
-      out.emplace_back(c.caller, &*to);
-  }
-  return out;
-}
-
 std::vector<fault_menu::message_choice> messages_of(const arm_config& arm,
                                                     const target_filter& only) {
   std::vector<fault_menu::message_choice> out;
-  for (const auto& [caller, to] : pairs_of(arm)) {
+  for (const auto& [caller, to] : called_pairs(arm)) {
     auto from = std::ranges::find(arm.services, caller, &service_config::name);
     auto is_load = from == arm.services.end();
     auto callers = is_load ? std::vector{caller} : any_names(*from);

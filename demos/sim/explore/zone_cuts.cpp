@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 namespace caisson::sim {
 
@@ -47,18 +46,13 @@ private:
 std::vector<zone_numbers> neighbours_of(const arm_config& arm) {
   std::vector<zone_numbers> out(arm.zones.names.size());
   zones_by_name zones{arm};
-  std::set<std::pair<std::string_view, std::string_view>> seen;
-  for (const auto& c : calls_of(arm)) {
-    auto service = c.to.substr(0, c.to.find('.'));
-    if (!seen.emplace(c.caller, service).second)
-      continue;
-    for (auto from : zones.of(c.caller))
-      for (auto to : zones.of(service))
+  for (const auto& [caller, service] : called_pairs(arm))
+    for (auto from : zones.of(caller))
+      for (auto to : zones.of(service->name))
         if (from != to) {
           out[from].insert(to);
           out[to].insert(from);
         }
-  }
   return out;
 }
 

@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -174,6 +176,21 @@ std::vector<call_site> calls_of(const arm_config& arm) {
     else
       for (const auto& [name, weight] : load.mix)
         out.push_back({load.name, {}, name, 1, path / "mix" / name});
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, const service_config*>>
+called_pairs(const arm_config& arm) {
+  std::map<std::string_view, const service_config*> services;
+  for (const auto& x : arm.services)
+    services.emplace(x.name, &x);
+  std::vector<std::pair<std::string, const service_config*>> out;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const auto& c : calls_of(arm)) {
+    auto to = services.find(c.to.substr(0, c.to.find('.')));
+    if (to != services.end() && seen.emplace(c.caller, to->first).second)
+      out.emplace_back(c.caller, to->second);
   }
   return out;
 }

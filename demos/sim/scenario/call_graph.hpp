@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -28,6 +30,11 @@ struct call_site {
 /// All calls in the order of the services, and then what the loads ask for.
 /// Calls without a name are left out. Refers to `arm`.
 [[nodiscard]] std::vector<call_site> calls_of(const arm_config& arm);
+
+/// Each caller with each service that it calls, once, in the order of the
+/// calls. Refers to `arm`.
+[[nodiscard]] std::vector<std::pair<std::string, const service_config*>>
+called_pairs(const arm_config& arm);
 
 /// Reports calls that go in a circle, and requests that can lead to too many
 /// calls. Graphs of any depth are walked without recursion, in linear time.

@@ -18,8 +18,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As if a run of these names were no longer than a second.
-arm_result single_second(const arm_result& names, result_row row) {
+// As if a run of these names were no longer than a second, in which nothing
+// has happened.
+arm_result single_second(const arm_result& names) {
   arm_result out;
   out.length = 1s;
   out.services = names.services;
@@ -30,7 +31,7 @@ arm_result single_second(const arm_result& names, result_row row) {
   for (const auto& [operation, ignored] : names.by_operation)
     out.by_operation[operation].count = 1;
   out.ranges.push_back(
-    {.range = {0, 1}, .seconds = 1, .row = std::move(row), .workers = {}});
+    {.range = {0, 1}, .seconds = 1, .row = {}, .workers = {}});
   return out;
 }
 
@@ -61,7 +62,7 @@ void check_passage(const arm_result& names, const passage& p) {
     // There is such a number of whatever has a level.
     (void)metric_of(names, fmt::format("service.{}.inside", l.target));
   else
-    (void)second_metric(single_second(names, {}), p);
+    (void)second_metric(single_second(names), p);
 }
 
 passage_watch::passage_watch(const arm_config& arm,
@@ -130,9 +131,11 @@ void passage_watch::second_ended(const result_row& row) {
                 [&](const entry* e) { return row.second >= e->seconds.to; });
   if (std::ranges::none_of(open_, begun))
     return;
-  auto second = single_second(*names_, row);
+  if (!second_)
+    second_ = single_second(*names_);
+  second_->ranges.front().row = row;
   std::erase_if(open_, [&](entry* e) {
-    if (!begun(e) || !e->what.holds(second_metric(second, e->what)))
+    if (!begun(e) || !e->what.holds(second_metric(*second_, e->what)))
       return false;
     e->result.at = std::chrono::seconds{row.second};
     return true;

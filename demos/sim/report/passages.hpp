@@ -59,6 +59,8 @@ private:
   run_recorder& recorder_;
   /// Lazily made, as it takes a plan of the world.
   std::optional<arm_result> names_;
+  /// The second that has ended, with all these names.
+  std::optional<arm_result> second_;
   /// They are referred to, so they must not move.
   std::deque<entry> entries_;
   /// Of `entries_`, those of rows that were not found yet.

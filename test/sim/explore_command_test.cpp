@@ -1,4 +1,5 @@
 // `caisson explore`.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 
 #include <sim/command/cli.hpp>
@@ -56,14 +57,7 @@ protected:
   }
 
   int run(explore_strings args) {
-    args.insert(args.begin(), "caisson");
-    std::vector<const char*> texts;
-    for (const auto& arg : args)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(args, out_, err_, parts_);
   }
 
   int explore(explore_strings more) {

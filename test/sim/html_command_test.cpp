@@ -1,6 +1,5 @@
 // The page as the command writes it.
-#include <sim/command/cli.hpp>
-#include <sim/command/command_parts.hpp>
+#include <support/command_rig.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -58,16 +57,10 @@ protected:
   }
 
   int run(std::vector<std::string> more) {
-    std::vector<std::string> args{"caisson", "run", file(), "--no-speed"};
+    std::vector<std::string> args{"run", file(), "--no-speed"};
     args.insert(args.end(), more.begin(), more.end());
-    std::vector<const char*> texts;
-    for (const auto& arg : args)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
     details_.clear();
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(args, out_, err_, parts_);
   }
 
   static std::string text_of(const std::string& path) {

@@ -1,4 +1,5 @@
 // `caisson import`, and `caisson run --spans`.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 #include <support/trace_maker.hpp>
 
@@ -34,16 +35,7 @@ protected:
     parts_.stop = &stop_;
   }
 
-  int run(strings args) {
-    args.insert(args.begin(), "caisson");
-    std::vector<const char*> texts;
-    for (const auto& arg : args)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
-  }
+  int run(strings args) { return test::run_command(args, out_, err_, parts_); }
 
   [[nodiscard]] std::string path(const std::string& name) const {
     return (dir_ / name).string();

@@ -1,4 +1,5 @@
 // Times of first passage at the command line.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 
 #include <sim/command/cli.hpp>
@@ -38,14 +39,7 @@ protected:
   int run(strings args, const std::string& more = {}) {
     auto file = dir_.write("shop.toml", passed_shop + more).string();
     args.insert(args.begin() + 1, file);
-    args.insert(args.begin(), "caisson");
-    std::vector<const char*> texts;
-    for (const auto& arg : args)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(args, out_, err_, parts_);
   }
 
   [[nodiscard]] strings lines() const {

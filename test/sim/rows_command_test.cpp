@@ -1,4 +1,5 @@
 // `caisson run --rows` and `--no-rows`.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 
 #include <sim/command/cli.hpp>
@@ -52,15 +53,9 @@ protected:
   // With `head` at the top of the file.
   int run(strings more, const std::string& head = {}) {
     auto file = dir_.write("rows.toml", head + rows_world).string();
-    more.insert(more.begin(), {"caisson", command_, file});
-    std::vector<const char*> texts;
-    for (const auto& arg : more)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
+    more.insert(more.begin(), {command_, file});
     steps_.clear();
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(more, out_, err_, parts_);
   }
 
   [[nodiscard]] std::string path(const std::string& name) const {

@@ -1,4 +1,5 @@
 // `caisson sweep`.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 #include <support/sim_results.hpp>
 
@@ -59,15 +60,9 @@ protected:
   }
 
   int run(strings more) {
-    more.insert(more.begin(), {"caisson", "sweep", file_});
-    std::vector<const char*> texts;
-    for (const auto& arg : more)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
+    more.insert(more.begin(), {"sweep", file_});
     played_.clear();
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(more, out_, err_, parts_);
   }
 
   [[nodiscard]] std::string path(const std::string& name) const {

@@ -1,4 +1,5 @@
 // Traces for viewers, as the command writes them.
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 
 #include <sim/command/cli.hpp>
@@ -85,15 +86,9 @@ protected:
   }
 
   int run(std::vector<std::string> more) {
-    std::vector<std::string> args{"caisson", "run", file_, "--no-speed"};
+    std::vector<std::string> args{"run", file_, "--no-speed"};
     args.insert(args.end(), more.begin(), more.end());
-    std::vector<const char*> texts;
-    for (const auto& arg : args)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(args, out_, err_, parts_);
   }
 
   std::string trace(std::vector<std::string> more) {

@@ -1,6 +1,7 @@
 // `caisson tune` with real runs, or with results that are made up.
 #pragma once
 
+#include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 #include <support/sim_results.hpp>
 
@@ -94,15 +95,9 @@ protected:
   }
 
   int run(strings more) {
-    more.insert(more.begin(), {"caisson", "tune", file_});
-    std::vector<const char*> texts;
-    for (const auto& arg : more)
-      texts.push_back(arg.c_str());
-    out_.str("");
-    err_.str("");
+    more.insert(more.begin(), {"tune", file_});
     played_.clear();
-    return command_main(static_cast<int>(texts.size()), texts.data(), out_,
-                        err_, parts_);
+    return test::run_command(more, out_, err_, parts_);
   }
 
   json json_of(strings more, int expected = 0) {

@@ -39,11 +39,10 @@ struct fault_time {
 [[nodiscard]] duration draw_time(keyed_random& random, duration mean);
 
 /// When the fault `index` of the arm strikes, in order; nothing of one that
-/// counts requests. One that comes at
-/// random does so at instants of its own for each `replica` of its target,
-/// counted from 0 on, but for all in a zone at once; `key` is that of the run.
-/// It is well for a time that is exponentially distributed, then fails, and so
-/// on until the end of the load.
+/// counts requests. One that comes at random does so at instants of its own for
+/// each `replica` of its target, counted from 0 on, but for all in a zone at
+/// once; `key` is that of the run. It is well for a time that is exponentially
+/// distributed, then fails, and so on until the end of the load.
 [[nodiscard]] std::vector<fault_time>
 fault_times(const arm_config& arm, std::size_t index, std::uint32_t replica,
             draw_key key);

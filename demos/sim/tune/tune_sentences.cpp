@@ -54,14 +54,11 @@ std::string better_text(const tune_plan& p, const std::vector<double>& sure) {
   return out;
 }
 
-// Where the present settings miss the needs, being worse in the objective is
-// what it takes to meet them.
+// In what it is better than the present settings. Where these miss the needs,
+// being worse in the objective is what it takes to meet them.
 std::string gain_text(const tune_outcome& x, const tune_evidence& e) {
-  auto better = x.has_better() && e.present_meets == e.best_meets
-                  ? better_text(x.plan, e.better)
-                  : std::string{};
-  return better.empty() ? better
-                        : "better than the present settings: " + better;
+  auto comparable = x.has_better() && e.present_meets == e.best_meets;
+  return comparable ? better_text(x.plan, e.better) : std::string{};
 }
 
 void tell_of_needs(const tune_outcome& x, std::vector<std::string>& out) {
@@ -88,7 +85,7 @@ void tell_of_gain(const tune_outcome& x, std::vector<std::string>& out) {
   if (x.seen->trials < 2)
     return;
   if (auto gain = gain_text(x, *x.seen); !gain.empty())
-    out.push_back("B" + gain.substr(1) + ".");
+    out.push_back("Better than the present settings: " + gain + ".");
   if (auto next = better_text(x.plan, x.seen->better_than_next);
       !next.empty() && x.choice.runner_up != 0)
     out.push_back(fmt::format("Better than the next best ({}): {}.",
@@ -105,6 +102,8 @@ void tell_of_test(const tune_outcome& x, std::vector<std::string>& out) {
                  ? std::string{}
                  : fmt::format("needs met ({} sure)", sure_text(e.best_sure));
   auto gain = gain_text(x, e);
+  if (!gain.empty())
+    gain.insert(0, "better than the present settings: ");
   auto both = needs + (needs.empty() || gain.empty() ? "" : "; ") + gain;
   switch (x.verdict) {
     case tune_verdict::needs_fail:

@@ -112,8 +112,8 @@ duration network_link::transmission(time_point& free_at, std::uint64_t bytes) {
 // -- calls --------------------------------------------------------------------
 
 void network_link::handle(portable::reply_to from, caf::message content) {
-  if (content.match_elements<replica_crash>())
-    return replica_crashes(content.get_as<replica_crash>(0));
+  if (auto crash = portable::get_if<replica_crash>(content))
+    return replica_crashes(*crash);
   auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));

@@ -37,6 +37,18 @@ if(CAISSON_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# Compiles `count` sources of `target` as one: most of their time is spent on
+# reading the same headers and making the same templates. Names in unnamed
+# namespaces must differ.
+function(caisson_join target count)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  # What is joined hides names of what it is joined with, and GCC takes it for a
+  # header, whose classes should not hold what is in unnamed namespaces.
+  target_compile_options(${target} PRIVATE -Wno-shadow
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # Adds the library `caisson_<name>`, known to users as `caisson::<name>`.
 function(caisson_add_library name)
   set(target caisson_${name})
@@ -48,6 +60,9 @@ function(caisson_add_library name)
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -Wconversion)
+  if(CAISSON_JOIN_LIBRARIES)
+    caisson_join(${target} 8)
+  endif()
   # Headers lie beside their sources, under both roots.
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/runtime>
@@ -55,29 +70,6 @@ function(caisson_add_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endfunction()
 
-# Precompiles headers that most sources of `target` include: half of the time
-# that they take is spent on reading headers. For what ships only as an option,
-# as its sources must include what they use; the sanitizer build and test/tidy
-# go without.
-function(caisson_precompile target)
-  if(TARGET ${target})
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-    # So that ccache sees what is in it; see test/lib.sh.
-    target_compile_options(${target} PRIVATE
-      $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  endif()
-endfunction()
-
-# Compiles several sources of `target` as one, as an option: most of their time
-# is spent on reading the same headers and making the same templates. Not for
-# the libraries, whose sources must include what they use. Names in unnamed
-# namespaces must differ.
-function(caisson_join target)
-  if(CAISSON_JOIN AND TARGET ${target})
-    set_target_properties(${target} PROPERTIES
-      UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-  endif()
-endfunction()
 
 # Tests and demos are written as users of CAF 0.17 write; 1.x takes that too,
 # deprecated.

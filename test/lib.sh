@@ -11,8 +11,6 @@ packages=(
   cmake ninja-build g++ ccache python3 clang-format openssl
 )
 
-# Without this, ccache keeps nothing that is compiled with a precompiled header.
-export CCACHE_SLOPPINESS=pch_defines,time_macros
 # CI has a new clone each time: what was compiled in another one is the same.
 if [[ -n ${CI-} ]]; then
   export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
@@ -99,7 +97,7 @@ use_caf() {
     die "no whole CAF is installed in $dir, it lacks: ${missing:2}"
   fi
   # Here each source is compiled alone: it must include what it uses.
-  caf_args+=(-DCAISSON_PRECOMPILE=OFF -DCAISSON_JOIN=OFF)
+  caf_args+=(-DCAISSON_JOIN=OFF -DCAISSON_JOIN_LIBRARIES=OFF)
   mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^libcaf')
 }
 

@@ -7,6 +7,7 @@
 #include <support/random_world.hpp>
 #include <support/sim_results.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -201,8 +202,7 @@ TEST(verifying, finds_nothing_in_random_worlds) {
 }
 
 // Nothing ends this call but its answer, and chaos keeps that.
-TEST(verifying, tells_of_a_request_that_never_ends) {
-  auto r = verified(R"(
+constexpr auto mute_world = R"(
 length = "1s"
 drain = "1s"
 [service.web]
@@ -212,6 +212,7 @@ kind = "constant"
 rate = 2
 target = "web"
 [[edge]]
+from = "users"
 stack = "mute"
 [stack.mute]
 default_deadline = "unlimited"
@@ -223,12 +224,34 @@ latency_rate = 0.0
 outcome_rate = 0.0
 silence_rate = 1.0
 silence = "365d"
-)");
+)";
+
+TEST(verifying, tells_of_a_request_that_never_ends) {
+  auto r = verified(mute_world);
   EXPECT_EQ(violation_rules(r.violations).at(0), "rest requests");
   EXPECT_EQ(r.violations[0].text, "2 requests of clients never ended");
   EXPECT_THAT(violation_texts(r.violations),
               testing::Contains("gate users -> web has in_progress = 2 when "
                                 "nothing is under way any more"));
+}
+
+TEST(verifying, tells_of_it_after_work_of_days_unless_that_takes_too_long) {
+  auto beside = [](const char* time) {
+    auto work = R"(
+[service.archive]
+time = "{}"
+[load.writers]
+kind = "constant"
+rate = 11
+target = "archive"
+timeout = "100ms"
+)";
+    return mute_world + fmt::format(fmt::runtime(work), time);
+  };
+  EXPECT_THAT(violation_rules(verified(beside("90h")).violations),
+              testing::Contains("rest requests"));
+  // 1,100 hours one after the other: nobody knows what will be then.
+  EXPECT_THAT(verified(beside("100h")).violations, IsEmpty());
 }
 
 TEST(verifying, waits_for_a_long_queue) {
@@ -244,6 +267,28 @@ target = "web"
 timeout = "1s"
 )");
   EXPECT_THAT(violation_texts(r.violations), IsEmpty());
+}
+
+// The clients have given up long before.
+TEST(verifying, waits_for_work_of_days) {
+  for (auto web : {"time = \"90h\"\nworkers = 3", // One after the other.
+                   "time = \"90h\"\nworkers = 3\ncores = 1",
+                   "time = \"90h\"\nworkers = 3\nslowdown = 1\n"
+                   "slowdown_under_way = true"}) {
+    auto r = verified(fmt::format(R"(
+length = "1s"
+drain = "1s"
+[service.web]
+{}
+[load.users]
+kind = "constant"
+rate = 6
+target = "web"
+timeout = "100ms"
+)",
+                                  web));
+    EXPECT_THAT(violation_texts(r.violations), IsEmpty()) << web;
+  }
 }
 
 TEST(verifying, says_nothing_of_calls_that_were_lost_and_have_no_end) {

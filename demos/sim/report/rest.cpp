@@ -123,6 +123,14 @@ bool stands_still(world& w, const arm_config& arm) {
   return false;
 }
 
+// When the last work ends that is known of.
+duration work_until(world& w, const arm_config& arm) {
+  duration out{};
+  for (std::size_t i = 0; i < arm.services.size(); ++i)
+    out = std::max(out, w.recorder().work_until(i));
+  return out;
+}
+
 // -- ends ---------------------------------------------------------------------
 
 // Whether a gate with this stack gives every call a deadline.
@@ -184,9 +192,11 @@ std::vector<violation> violations_at_rest(world& w, const arm_config& arm) {
     world_plan{arm}.routes, [](const auto& r) { return r.has_network; });
   if (may_lose && !every_call_ends(arm))
     return {};
-  auto end = w.elapsed() + longest_way_to_rest;
+  auto begin = w.elapsed();
   duration step = 1s;
   for (;;) {
+    auto working = std::clamp(work_until(w, arm), begin, begin + longest_work);
+    auto end = working + longest_way_to_rest;
     auto left = left_in(w, arm);
     auto gates = w.gates();
     auto held = held_by(gates);
@@ -203,7 +213,7 @@ std::vector<violation> violations_at_rest(world& w, const arm_config& arm) {
       return left;
     }
     if (w.elapsed() >= end) {
-      if (stands_still(w, arm))
+      if (stands_still(w, arm) || work_until(w, arm) > end)
         return {};
       left.insert(left.end(), held.begin(), held.end());
       return left;

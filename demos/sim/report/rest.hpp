@@ -9,8 +9,11 @@
 
 namespace caisson::sim {
 
-/// How long a world may take to come to rest after its loads.
+/// How long a world may take to come to rest after its loads and its work.
 inline constexpr std::chrono::hours longest_way_to_rest{24};
+
+/// Work that lasts longer after the loads is not waited for.
+inline constexpr std::chrono::hours longest_work{1000};
 
 /// Plays on, without load, until every request is answered, no service works,
 /// and no gate holds a call, a permit or a place. Returns what does not come to
@@ -19,7 +22,8 @@ inline constexpr std::chrono::hours longest_way_to_rest{24};
 ///
 /// A call whose message was lost is never answered unless something ends it,
 /// and keeps everything before it: nothing is said of a world where messages
-/// may be lost and not every call has an end.
+/// may be lost and not every call has an end, and of one with work that takes
+/// too long.
 [[nodiscard]] std::vector<violation> violations_at_rest(world& w,
                                                         const arm_config& arm);
 

@@ -14,6 +14,8 @@ struct service_records {
   service_recorder all;
   /// What waits in all queues together.
   std::size_t queue = 0;
+  /// When the last piece of work ends that is known so far.
+  duration work_until{};
 };
 
 /// Counts for a replica and for its service. The only replica of a service has
@@ -54,6 +56,10 @@ public:
     busy_ += by;
     each([&](auto& x) { x.busy_changed(now, by); });
     tell_leaving(now);
+  }
+  /// A piece of work ends then, unless something changes.
+  void work_ends(duration then) {
+    shared_.work_until = std::max(shared_.work_until, then);
   }
   /// So many of its cores do work from now on.
   void cores_used_are(duration now, std::uint32_t n) {

@@ -85,6 +85,10 @@ public:
   [[nodiscard]] std::uint64_t inside(std::size_t i) const {
     return services_[i].all.inside();
   }
+  /// When the last piece of work ends there, as far as that is known by now.
+  [[nodiscard]] duration work_until(std::size_t i) const {
+    return services_[i].work_until;
+  }
 
   [[nodiscard]] fault_recorder& faults() noexcept { return faults_; }
 

@@ -37,7 +37,9 @@ void service::work_for(job_key key, job& j, duration d) {
   if (d == duration::zero())
     return work_done(key, j);
   if (!clock_) {
-    j.due_timer = timer().push(time_after(now(), d), key);
+    auto due = time_after(now(), d);
+    recorder().work_ends(world_.recorder->since_start(due));
+    j.due_timer = timer().push(due, key);
     return;
   }
   j.under_way = clock_->begin(now(), key, d);
@@ -76,6 +78,8 @@ void service::follow_work() {
   if (config_.cores != no_limit)
     recorder().cores_used_are(at(), clock_->used_cores());
   auto due = clock_->next();
+  if (due != never)
+    recorder().work_ends(world_.recorder->since_start(due));
   if (!timer().update(clock_timer_, due))
     clock_timer_ = timer().push(due, work_end);
 }

@@ -151,7 +151,7 @@ TEST_F(explore_test, takes_a_run_that_does_not_recover_for_a_finding_if_asked) {
   auto text = std::string{sturdy_shop};
   text.replace(text.find("rate = 20"), 9, "rate = 150\nattempts = 5");
   file_ = dir_.write("shop.toml", text).string();
-  explore_strings args{"--runs",   "20", "--kind",     "stall",
+  explore_strings args{"--runs",   "8",  "--kind",     "stall",
                        "--target", "db", "--findings", "1"};
   EXPECT_EQ(explore(args), 0) << out_.str();
   args.emplace_back("--recovery");

@@ -166,7 +166,7 @@ TEST(parallel_runs, have_the_same_digests) {
     std::ostringstream out;
     std::ostringstream err;
     const std::string file = CAISSON_SOURCE_DIR
-      "/demos/scenarios/overload.toml";
+      "/demos/scenarios/breakers.toml";
     const char* const args[] = {"caisson", "run", file.c_str(), "--no-speed",
                                 "--seeds", "2",   "--json",     "-",
                                 "--jobs",  jobs};

@@ -16,7 +16,7 @@ paths_of("${SCRIPTS}" ${HTML} scripts)
 paths_of("${SWEEP_SCRIPTS}" ${SWEEP} sweep_scripts)
 
 set(text "// Written by cmake/caisson_embed.cmake.\n"
-  "#include <sim/report/html_parts.hpp>\n\n"
+  "#include <simulator/report/html_parts.hpp>\n\n"
   "namespace caisson::sim::html_parts {\n\n")
 string(CONCAT text ${text})
 

@@ -4,8 +4,8 @@
 find_package(PkgConfig QUIET)
 find_package(Threads QUIET)
 
-# Caisson reads and writes by way of functions of cpp-httplib that were different
-# before these versions, and are after. Pipelines came with libpq 14.
+# Pipelines came with libpq 14. Only tests, demos and `caisson ctl` use
+# cpp-httplib.
 set(caisson_client_http "cpp-httplib >= 0.10" "cpp-httplib < 0.19")
 set(caisson_client_redis "hiredis >= 0.14")
 set(caisson_client_postgres "libpq >= 14")

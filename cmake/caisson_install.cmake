@@ -13,18 +13,20 @@ foreach(name IN ITEMS runtime actors config metrics http redis postgres control 
       RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(EXPORT caisson_${name} NAMESPACE caisson::
       FILE caisson_${name}.cmake DESTINATION ${package_dir})
+    # So that what test/run has built can be installed.
+    get_target_property(type caisson_${name} TYPE)
+    if(TARGET caisson_tests AND NOT type STREQUAL "INTERFACE_LIBRARY")
+      add_dependencies(caisson_tests caisson_${name})
+    endif()
   endif()
 endforeach()
+if(TARGET caisson_tests AND TARGET caisson_command)
+  add_dependencies(caisson_tests caisson_command)
+endif()
 
-set(left_out)
-foreach(name IN ITEMS metrics http redis postgres control)
-  if(NOT TARGET caisson_${name})
-    list(APPEND left_out PATTERN ${name} EXCLUDE)
-  endif()
-endforeach()
-install(DIRECTORY runtime/caisson actors/caisson
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp"
-  ${left_out})
+include(caisson_public_headers)
+caisson_public_headers(public_headers)
+caisson_install_headers(${public_headers})
 
 configure_package_config_file(cmake/caissonConfig.cmake.in
   ${PROJECT_BINARY_DIR}/caissonConfig.cmake INSTALL_DESTINATION ${package_dir}
@@ -35,6 +37,7 @@ write_basic_package_version_file(
 install(FILES
   ${PROJECT_BINARY_DIR}/caissonConfig.cmake
   ${PROJECT_BINARY_DIR}/caissonConfigVersion.cmake
+  cmake/caisson_components.cmake
   cmake/caisson_find_caf.cmake
   cmake/caisson_find_clients.cmake
   DESTINATION ${package_dir})

@@ -2,10 +2,10 @@
 
 #include <ctl/session.hpp>
 
-#include <sim/command/cli_parts.hpp>
+#include <simulator/command/cli_parts.hpp>
 
-#include <caisson/detail/settings_text.hpp>
-#include <caisson/policy.hpp>
+#include <caisson/policy/policy.hpp>
+#include <caisson/settings/settings_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -109,10 +109,15 @@ private:
       known.push_back(x->get_name());
     std::vector<std::string_view> views{known.begin(), known.end()};
     std::string_view first = argc > 1 ? argv[1] : "-";
-    if (!first.starts_with('-')
-        && std::ranges::find(views, first) == views.end())
-      throw CLI::ValidationError{
-        "ctl", detail::not_one_of(detail::quoted(first), views)};
+    auto word = std::string{first};
+    std::ranges::replace(word, '-', '_');
+    if (first.starts_with('-') || std::ranges::find(views, word) != views.end())
+      return;
+    throw CLI::ValidationError{
+      "ctl", fmt::format("there is no command {}{} known commands: {}",
+                         detail::quoted(first),
+                         detail::hint(detail::nearest(word, known)),
+                         detail::listed(views))};
   }
 
   void add_looks() {
@@ -137,6 +142,11 @@ private:
   void add_changes() {
     for (const auto& x : words) {
       auto to = with_gate(x.name, x.what);
+      // As other programs spell such words.
+      std::string hyphened = x.name;
+      std::ranges::replace(hyphened, '_', '-');
+      if (hyphened != x.name)
+        to->alias(hyphened);
       add_layer(*to, "Only this layer (default: each that knows the\n"
                      "command)");
       if (x.timed)
@@ -149,7 +159,7 @@ private:
       ->add_option("SETTING=VALUE", args_.set,
                    "As in files of gates, such as minimum_calls=50")
       ->required();
-    add_layer(*set, "Of this layer (if the gate has more than one)");
+    add_layer(*set, "Of this layer (default: the one that has them)");
     with_gate("drain", "Let a gate take no more calls and finish those it has")
       ->add_option("--wait", args_.wait,
                    "Wait so long for the last call (default: 30s)")

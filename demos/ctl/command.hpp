@@ -1,7 +1,7 @@
 // `caisson ctl`: what an operator does with the gates of a running program.
 #pragma once
 
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,10 +1,11 @@
 #include <ctl/connection.hpp>
 
-#include <caisson/control/detail/control_file.hpp>
-#include <caisson/detail/settings_text.hpp>
+#include <caisson/adapters/http/exchange.hpp>
+#include <caisson/adapters/interruption.hpp>
+#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/settings/settings_text.hpp>
 
 #include <fmt/format.h>
-#include <httplib.h>
 #include <nlohmann/json.hpp>
 
 #include <signal.h>
@@ -12,6 +13,7 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace caisson::ctl {
@@ -19,12 +21,36 @@ namespace caisson::ctl {
 namespace {
 
 using json = nlohmann::ordered_json;
+using caisson::detail::http_exchange;
+using caisson::detail::http_stream;
 
-/// How long the program may take to answer, besides what it waits for.
+constexpr std::chrono::seconds connect_time{5};
+
+/// How long the program may take for a whole answer, besides what it waits for.
 constexpr std::chrono::seconds answer_time{10};
+
+/// What has the program's port may be another program by now: what it answers
+/// must not take all memory, nor all of the stack when it is printed.
+constexpr std::size_t most_bytes = 64'000'000;
+constexpr int most_depth = 64;
 
 bool runs(std::int64_t process) {
   return ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
+}
+
+// What of a request is, if the program answers with that status; otherwise
+// empty. Such an answer has no JSON.
+std::string_view too_large(int status) {
+  switch (status) {
+    case 413:
+      return "what is sent, such as the settings or the reason,";
+    case 414:
+      return "the name of the gate";
+    case 431:
+      return "the name of the gate, together with the token,";
+    default:
+      return {};
+  }
 }
 
 detail::control_address address_in(const std::string& file) {
@@ -39,57 +65,78 @@ detail::control_address address_in(const std::string& file) {
 
 struct connection::parts {
   explicit parts(std::string path)
-    : file(std::move(path)), address(address_in(file)),
-      client("127.0.0.1", address.port) {
-    client.set_connection_timeout(std::chrono::seconds(5));
-    client.set_keep_alive(true);
-  }
+    : file(std::move(path)), address(address_in(file)) {}
 
-  [[nodiscard]] httplib::Headers headers() const {
-    return {{"Authorization", "Bearer " + address.token}};
-  }
-
-  void wait_for(duration patience) {
-    client.set_read_timeout(
-      answer_time
-      + std::chrono::ceil<std::chrono::seconds>(patience + address.patience));
-  }
-
-  [[noreturn]] void fail_without_answer(httplib::Error why) const {
+  [[noreturn]] void fail_without_answer() const {
     if (!runs(address.process))
       throw ctl_error{fmt::format("process {}, which has written {}, has ended",
                                   address.process, file)};
-    auto waited = why == httplib::Error::Read;
+    auto connected = exchange.why() != http_stream::trouble::not_connected;
     throw ctl_error{fmt::format(
       "process {}, which has written {}, {} at 127.0.0.1:{}", address.process,
-      file, waited ? "does not answer" : "does not listen", address.port)};
+      file, connected ? "does not answer" : "does not listen", address.port)};
   }
 
-  json answer(const httplib::Result& x) const {
-    if (!x)
-      fail_without_answer(x.error());
-    auto body = json::parse(x->body, nullptr, false);
-    if (x->status == 503)
+  [[noreturn]] void fail_as_other() const {
+    throw ctl_error{fmt::format("what listens at 127.0.0.1:{} does not "
+                                "answer as a program with gates does",
+                                address.port)};
+  }
+
+  [[nodiscard]] std::string head_of(std::string_view method,
+                                    const std::string& target) const {
+    return fmt::format("{} {} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n"
+                       "authorization: Bearer {}\r\n",
+                       method, target, address.port, address.token);
+  }
+
+  /// Sends it, and waits for the whole answer until the time is over.
+  json ask(const std::string& request, duration patience) {
+    signal.begin(++number);
+    auto until = time_after(std::chrono::steady_clock::now(), answer_time);
+    until = time_after(time_after(until, patience), address.patience);
+    auto done = exchange.run("127.0.0.1", address.port, connect_time, until,
+                             request, {});
+    if (exchange.is_garbled())
+      fail_as_other();
+    if (!done)
+      fail_without_answer();
+    return answer();
+  }
+
+  json answer() {
+    auto status = exchange.response().status();
+    auto deep = false;
+    auto body = json::parse(
+      exchange.response().body(),
+      [&](int depth, json::parse_event_t, json&) {
+        deep = deep || depth > most_depth;
+        return !deep;
+      },
+      false);
+    if (status == 503)
       throw ctl_error{fmt::format("process {} is busy with as many requests as "
                                   "it takes; try again",
                                   address.process)};
-    if (x->status == 401)
+    if (status == 401)
       throw ctl_error{fmt::format("the program at 127.0.0.1:{} does not accept "
                                   "the token in {}",
                                   address.port, file)};
-    if (!body.is_object())
-      throw ctl_error{fmt::format("what listens at 127.0.0.1:{} does not "
-                                  "answer as a program with gates does",
-                                  address.port)};
-    if (x->status != 200)
+    if (auto what = too_large(status); !what.empty())
+      throw ctl_error{fmt::format("{} is too large for the program", what)};
+    if (deep || !body.is_object())
+      fail_as_other();
+    if (status != 200)
       throw ctl_error{body.value(
-        "error", fmt::format("the program answers with status {}", x->status))};
+        "error", fmt::format("the program answers with status {}", status))};
     return body;
   }
 
   std::string file;
   detail::control_address address;
-  httplib::Client client;
+  interruption signal;
+  std::uint64_t number = 0;
+  http_exchange exchange{signal, {.body = most_bytes}};
 };
 
 connection::connection(const std::string& file)
@@ -98,16 +145,18 @@ connection::connection(const std::string& file)
 connection::~connection() = default;
 
 json connection::get(const std::string& target, duration patience) {
-  parts_->wait_for(patience);
-  return parts_->answer(parts_->client.Get(target, parts_->headers()));
+  return parts_->ask(parts_->head_of("GET", target) + "\r\n", patience);
 }
 
 json connection::post(const std::string& target, const json& body,
                       duration patience) {
-  parts_->wait_for(patience);
   auto text = body.dump(-1, ' ', false, json::error_handler_t::replace);
-  return parts_->answer(
-    parts_->client.Post(target, parts_->headers(), text, "application/json"));
+  return parts_->ask(parts_->head_of("POST", target)
+                       + fmt::format("content-type: application/json\r\n"
+                                     "content-length: {}\r\n\r\n",
+                                     text.size())
+                       + text,
+                     patience);
 }
 
 std::string encoded(std::string_view text) {

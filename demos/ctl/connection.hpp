@@ -1,7 +1,7 @@
 // A program that is controlled, seen from the operator's side.
 #pragma once
 
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -2,9 +2,10 @@
 
 #include <ctl/views.hpp>
 
-#include <sim/command/cli_parts.hpp>
+#include <simulator/command/cli_parts.hpp>
 
-#include <caisson/detail/settings_text.hpp>
+#include <caisson/observe/control/detail/longest_time.hpp>
+#include <caisson/settings/settings_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -27,9 +28,10 @@ duration time_in(const std::string& option, const std::string& text,
                  duration least, duration most = std::chrono::hours(1)) {
   auto out = parse_duration(text);
   if (!out || *out < least || *out > most)
-    throw CLI::ValidationError{
-      option, fmt::format("{} is not a time from {} to {}",
-                          detail::quoted(text), to_text(least), to_text(most))};
+    throw CLI::ValidationError{option,
+                               fmt::format("{} is not a time from {} to {}",
+                                           detail::quoted(text), to_text(least),
+                                           detail::longest_time(most))};
   return *out;
 }
 
@@ -41,6 +43,11 @@ std::string file_of(const arguments& args) {
     throw ctl_error{"which program? Give its control file with --file, or in "
                     "the environment variable CAISSON_CONTROL"};
   return x;
+}
+
+// `open` of `open.base`: parts of a setting are listed with it or alone.
+std::string first_part(const std::string& key) {
+  return key.substr(0, key.find('.'));
 }
 
 } // namespace
@@ -60,6 +67,7 @@ void session::list() {
 void session::show() {
   repeat([&](const json& before) {
     auto answer = to_.get(target());
+    require_gate(answer);
     print(answer, [&] {
       require_layer(answer);
       return args_.settings ? settings_view(answer, args_.layer)
@@ -77,6 +85,7 @@ void session::carry_out(const std::string& word) {
     body["for"] = args_.for_time;
   }
   auto answer = to_.post(target("/command"), body);
+  require_gate(answer);
   print(answer, [&] { return states_view(answer, args_.layer); });
 }
 
@@ -93,9 +102,48 @@ void session::set() {
         fmt::format("{} is given twice", detail::quoted(x.substr(0, equals)))};
     set[x.substr(0, equals)] = x.substr(equals + 1);
   }
+  auto layer = args_.layer.empty() ? layer_with(keys) : args_.layer;
   auto answer = to_.post(target("/settings"),
-                         {{"layer", args_.layer}, {"set", std::move(set)}});
-  print(answer, [&] { return settings_view(answer, args_.layer, keys); });
+                         {{"layer", layer}, {"set", std::move(set)}});
+  require_gate(answer);
+  print(answer, [&] { return settings_view(answer, layer, keys); });
+}
+
+// The only layer that has all these settings. Empty if the gate has one layer,
+// which can say better than this what is wrong with a setting.
+std::string session::layer_with(const std::set<std::string>& keys) {
+  const auto gate = to_.get(target());
+  const auto& layers = gate.at("layers");
+  if (layers.size() < 2)
+    return {};
+  std::vector<std::string> all;
+  std::vector<std::string> fit;
+  std::vector<std::string> known;
+  for (const auto& x : layers) {
+    std::set<std::string> own;
+    for (const auto& [key, value] : x.at("settings").items())
+      own.insert(first_part(key));
+    all.push_back(x.at("name").get<std::string>());
+    if (std::ranges::all_of(
+          keys, [&](auto& k) { return own.contains(first_part(k)); }))
+      fit.push_back(all.back());
+    known.insert(known.end(), own.begin(), own.end());
+  }
+  if (fit.size() == 1)
+    return fit.front();
+  if (!fit.empty())
+    throw ctl_error{fmt::format("several layers of {} have that setting: say "
+                                "which with --layer; {}",
+                                args_.gate, detail::listed_names(fit))};
+  for (const auto& k : keys)
+    if (std::ranges::find(known, first_part(k)) == known.end())
+      throw ctl_error{fmt::format(
+        "no layer of {} has a setting {}{} --layer names the layer: {}",
+        args_.gate, detail::quoted(k), detail::hint(detail::nearest(k, known)),
+        detail::listed_names(all))};
+  throw ctl_error{fmt::format("no layer of {} has all these settings: change "
+                              "one layer after the other",
+                              args_.gate)};
 }
 
 void session::drain() {
@@ -107,7 +155,8 @@ void session::drain() {
     auto left = std::clamp<duration>(until - std::chrono::steady_clock::now(),
                                      duration::zero(), step);
     auto answer = to_.post(target("/drain"), {{"wait", to_text(left)}}, left);
-    auto done = answer.value("drained", false);
+    require_gate(answer);
+    auto done = answer.at("drained").get<bool>();
     if (!done && left == step)
       continue;
     if (done || args_.json)
@@ -125,8 +174,8 @@ void session::reload() {
                          std::chrono::minutes(2));
   print(answer, [&] { return reload_view(answer); });
   std::string problems;
-  for (const auto& file : answer["files"])
-    for (const auto& x : file["problems"])
+  for (const auto& file : answer.at("files"))
+    for (const auto& x : file.at("problems"))
       problems += (problems.empty() ? "" : "\n") + x.get<std::string>();
   if (!problems.empty())
     throw ctl_error{problems};
@@ -134,20 +183,27 @@ void session::reload() {
 
 void session::events() {
   constexpr auto wait = std::chrono::seconds(5);
+  constexpr auto shortest_wait = std::chrono::milliseconds(200);
   auto left = count();
   const auto wanted = stacks();
   auto cursor = to_.get("/v1/events").at("cursor").get<std::string>();
   if (parts_.terminal && !args_.json)
     out_ << "events from now on; Ctrl-C ends this\n" << std::flush;
   while (!left || *left > 0) {
-    auto answer = to_.get(
-      fmt::format("/v1/events?after={}&wait={}", cursor, to_text(wait)), wait);
+    const auto asked = std::chrono::steady_clock::now();
+    auto answer = to_.get(fmt::format("/v1/events?after={}&wait={}",
+                                      encoded(cursor), to_text(wait)),
+                          wait);
     cursor = answer.at("cursor").get<std::string>();
     note_missed(answer.at("missed"));
     for (const auto& x : answer.at("events"))
       if ((!left || *left > 0) && print_event(x, wanted) && left)
         --*left;
     flush();
+    // Who has nothing to tell, and does not wait, is not asked all the time.
+    if (answer.at("events").empty()
+        && std::chrono::steady_clock::now() - asked < shortest_wait)
+      parts_.sleep(shortest_wait);
   }
 }
 
@@ -201,6 +257,15 @@ void session::require_layer(const json& gate) const {
     throw ctl_error{fmt::format("{} has no layer {}; it has: {}", args_.gate,
                                 detail::quoted(args_.layer),
                                 detail::listed_names(known))};
+}
+
+// An answer about another gate says nothing about this one.
+void session::require_gate(const json& answer) const {
+  const auto& name = answer.at("name").get_ref<const std::string&>();
+  if (name != args_.gate)
+    throw ctl_error{fmt::format("the program answers about {} instead of {}",
+                                detail::quoted(name),
+                                detail::quoted(args_.gate))};
 }
 
 // What gates call themselves in events.

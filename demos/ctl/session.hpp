@@ -1,4 +1,4 @@
-// What an operator does with the gates of one program.
+// An operator's acts on the gates of one program.
 #pragma once
 
 #include <ctl/command.hpp>
@@ -10,6 +10,7 @@
 #include <functional>
 #include <iosfwd>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,8 @@ private:
   void note_missed(const json& missed);
   bool print_event(const json& x, const std::vector<std::string>& stacks);
   void require_layer(const json& gate) const;
+  void require_gate(const json& answer) const;
+  [[nodiscard]] std::string layer_with(const std::set<std::string>& keys);
   void flush();
 
   const arguments& args_;

@@ -1,16 +1,18 @@
 #include <ctl/views.hpp>
 
-#include <sim/report/numbers.hpp>
-#include <sim/report/table.hpp>
+#include <ctl/connection.hpp>
 
-#include <caisson/detail/settings_text.hpp>
-#include <caisson/time.hpp>
+#include <simulator/report/table.hpp>
+
+#include <caisson/base/time.hpp>
+#include <caisson/settings/settings_text.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <vector>
@@ -23,21 +25,54 @@ using json = nlohmann::ordered_json;
 using sim::text_table;
 using align = text_table::align;
 
-// A program of another version may leave something out.
-std::string text_in(const json& x, const char* key) {
+void require(bool right, const char* key) {
+  if (!right)
+    throw ctl_error{fmt::format("the program answers in another way than a "
+                                "program of this version does: {} is of "
+                                "another type",
+                                detail::quoted(key))};
+}
+
+// A program of another version may leave something out, but what it says has
+// the type that is expected.
+const json* found_in(const json& x, const char* key,
+                     bool (json::*has_type)() const noexcept) {
   auto i = x.find(key);
-  return i != x.end() && i->is_string() ? i->get<std::string>() : std::string{};
+  if (i == x.end())
+    return nullptr;
+  require(((*i).*has_type)(), key);
+  return &*i;
+}
+
+std::string text_in(const json& x, const char* key) {
+  const auto* i = found_in(x, key, &json::is_string);
+  return i ? i->get<std::string>() : std::string{};
 }
 
 std::int64_t number_in(const json& x, const char* key) {
-  auto i = x.find(key);
-  return i != x.end() && i->is_number() ? i->get<std::int64_t>() : 0;
+  const auto* i = found_in(x, key, &json::is_number);
+  return i ? i->get<std::int64_t>() : 0;
 }
 
-const json& part_of(const json& x, const char* key) {
+const json& object_in(const json& x, const char* key) {
+  static const json nothing = json::object();
+  const auto* i = found_in(x, key, &json::is_object);
+  return i ? *i : nothing;
+}
+
+// Of objects.
+const json& list_in(const json& x, const char* key) {
   static const json nothing = json::array();
-  auto i = x.find(key);
-  return i != x.end() ? *i : nothing;
+  const auto* i = found_in(x, key, &json::is_array);
+  if (i)
+    require(std::ranges::all_of(*i, &json::is_object), key);
+  return i ? *i : nothing;
+}
+
+// What an answer is about.
+const json& needed_list(const json& x, const char* key) {
+  require(x.contains(key), key);
+  return list_in(x, key);
 }
 
 std::string text_of(const text_table& table) {
@@ -57,7 +92,7 @@ bool is_usual(const json& layer) {
 
 std::string unusual_layers(const json& gate) {
   std::string out;
-  for (const auto& layer : part_of(gate, "layers")) {
+  for (const auto& layer : list_in(gate, "layers")) {
     if (is_usual(layer))
       continue;
     auto state = text_in(layer, "state");
@@ -72,18 +107,83 @@ std::string unusual_layers(const json& gate) {
 
 // -- numbers ------------------------------------------------------------------
 
-// `calls 12 (+3)`
-std::vector<std::string> numbers_of(const json& now, const json& before) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : now.items()) {
-    auto x = value.get<std::int64_t>();
-    auto change = before.contains(name) ? x - number_in(before, name.c_str())
-                                        : 0;
-    if (x == 0 && change == 0)
+// What a number counts, by a part of its name.
+struct unit {
+  std::string_view part;
+  // Of times: nanoseconds; 0: a share.
+  std::int64_t ns;
+  // Of shares: how many are one per cent.
+  double percent;
+};
+
+constexpr unit units[] = {{"_permille", 0, 10},
+                          {"_ppm", 0, 10'000},
+                          {"_us", 1'000, 0},
+                          {"_ms", 1'000'000, 0},
+                          {"_ns", 1, 0}};
+
+// `longest_wait` of `longest_wait_us`, `waited_granted` of `waited_us_granted`.
+const unit* take_unit(std::string& name) {
+  for (const auto& u : units) {
+    auto at = name.rfind(u.part);
+    auto end = at + u.part.size();
+    if (at == name.npos || (end < name.size() && name[end] != '_'))
       continue;
-    auto text = fmt::format("{} {}", name, x);
+    name.erase(at, u.part.size());
+    return &u;
+  }
+  return nullptr;
+}
+
+std::string with_unit(const unit* u, std::int64_t x) {
+  if (!u)
+    return fmt::to_string(x);
+  if (u->ns > 0)
+    return rounded_text(
+      duration_times(duration{u->ns}, static_cast<double>(x)));
+  return fmt::format("{:.3g} %", static_cast<double>(x) / u->percent);
+}
+
+std::string with_sign(const unit* u, std::int64_t change) {
+  return change < 0 ? "-" + with_unit(u, -change) : "+" + with_unit(u, change);
+}
+
+// States are told by name. While a breaker is forced, so is the one that it
+// would have.
+std::string state_text(const std::string& name, const std::string& state,
+                       std::int64_t x) {
+  constexpr const char* names[] = {"closed", "open", "half_open"};
+  if (name != "automatic_state" || !state.starts_with("forced") || x < 0
+      || x >= std::ssize(names))
+    return {};
+  return fmt::format("automatic_state {}", names[x]);
+}
+
+bool is_state(const std::string& name) {
+  return name == "state" || name == "automatic_state";
+}
+
+// `calls 12 (+3)`; what is zero or not defined is left out. `state` is the name
+// of the layer's state.
+std::vector<std::string> numbers_of(const json& now, const json& before,
+                                    const std::string& state = {}) {
+  std::vector<std::string> out;
+  for (const auto& [key, value] : now.items()) {
+    auto x = value.get<std::int64_t>();
+    if (!state.empty() && is_state(key)) {
+      if (auto text = state_text(key, state, x); !text.empty())
+        out.push_back(text);
+      continue;
+    }
+    auto name = key;
+    const auto* u = take_unit(name);
+    auto was = before.contains(key) ? number_in(before, key.c_str()) : x;
+    auto change = u && was < 0 ? 0 : x - was;
+    if ((u && x < 0) || (x == 0 && change == 0))
+      continue;
+    auto text = fmt::format("{} {}", name, with_unit(u, x));
     if (change != 0)
-      text += fmt::format(" ({:+})", change);
+      text += fmt::format(" ({})", with_sign(u, change));
     out.push_back(detail::printable(text));
   }
   return out;
@@ -103,7 +203,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts,
 
 const json& layer_named(const json& gate, const std::string& name) {
   static const json nothing = json::object();
-  for (const auto& x : part_of(gate, "layers"))
+  for (const auto& x : list_in(gate, "layers"))
     if (text_in(x, "name") == name)
       return x;
   return nothing;
@@ -111,7 +211,7 @@ const json& layer_named(const json& gate, const std::string& name) {
 
 std::string layers_view(const json& gate, const json& before,
                         std::size_t columns) {
-  const auto& layers = part_of(gate, "layers");
+  const auto& layers = list_in(gate, "layers");
   if (layers.empty())
     return "no layers\n";
   constexpr const char* heads[] = {"name", "kind", "mode", "state"};
@@ -132,8 +232,9 @@ std::string layers_view(const json& gate, const json& before,
   for (const auto& x : layers) {
     auto name = text_in(x, "name");
     auto lines = lines_of(
-      numbers_of(part_of(x, "metrics"),
-                 part_of(layer_named(before, name), "metrics")),
+      numbers_of(object_in(x, "metrics"),
+                 object_in(layer_named(before, name), "metrics"),
+                 text_in(x, "state")),
       width);
     lines.resize(std::max<std::size_t>(1, lines.size()));
     table.row({name, text_in(x, "kind"), text_in(x, "mode"),
@@ -145,7 +246,7 @@ std::string layers_view(const json& gate, const json& before,
 }
 
 std::string durations_view(const json& gate) {
-  const auto& all = part_of(gate, "durations");
+  const auto& all = list_in(gate, "durations");
   if (all.empty())
     return {};
   text_table table{{{"time of", align::left},
@@ -156,7 +257,7 @@ std::string durations_view(const json& gate) {
                     {"p99"},
                     {"max"}}};
   auto time = [](const json& x, const char* key) {
-    return sim::short_time(duration{number_in(x, key)});
+    return rounded_text(duration{number_in(x, key)});
   };
   for (const auto& x : all)
     table.row({text_in(x, "what"), x.value("ok", true) ? "ok" : "not ok",
@@ -165,10 +266,46 @@ std::string durations_view(const json& gate) {
   return '\n' + text_of(table);
 }
 
+// What calls needed; quantiles are bounds of buckets, and beyond the last there
+// is none.
+std::string tallies_view(const json& gate) {
+  const auto& all = list_in(gate, "tallies");
+  if (all.empty())
+    return {};
+  text_table table{{{"per call", align::left},
+                    {"outcome", align::left},
+                    {"count"},
+                    {"mean"},
+                    {"p50"},
+                    {"p90"},
+                    {"p99"}}};
+  for (const auto& x : all) {
+    auto what = text_in(x, "what");
+    // The limit is in thousandths.
+    auto in_percent = what == "limit_used";
+    auto number = [&](double n, const char* form) {
+      return fmt::format(fmt::runtime(form), in_percent ? n / 10 : n)
+             + (in_percent ? "%" : "");
+    };
+    auto quantile = [&](const char* key) {
+      if (!x.contains(key))
+        return std::string{"more"};
+      return number(static_cast<double>(number_in(x, key)), "<={:.0f}");
+    };
+    auto count = number_in(x, "count");
+    auto mean = static_cast<double>(number_in(x, "sum"))
+                / static_cast<double>(std::max<std::int64_t>(count, 1));
+    table.row({what, x.value("ok", true) ? "ok" : "not ok",
+               fmt::to_string(count), number(mean, "{:.2f}"), quantile("p50"),
+               quantile("p90"), quantile("p99")});
+  }
+  return '\n' + text_of(table);
+}
+
 } // namespace
 
 std::string list_view(const json& answer) {
-  const auto& gates = part_of(answer, "gates");
+  const auto& gates = needed_list(answer, "gates");
   if (gates.empty())
     return "no gates\n";
   text_table table{{{"gate", align::left},
@@ -184,7 +321,7 @@ std::string list_view(const json& answer) {
       table.row({name, "?", "", "", "", "", error});
       continue;
     }
-    const auto& metrics = part_of(x, "metrics");
+    const auto& metrics = object_in(x, "metrics");
     auto number = [&](const char* key) {
       return fmt::to_string(number_in(metrics, key));
     };
@@ -201,17 +338,17 @@ std::string gate_view(const json& answer, const json& before,
                            text_in(answer, "state"), text_in(answer, "worker")))
              + '\n';
   for (const auto& line : lines_of(
-         numbers_of(part_of(answer, "metrics"), part_of(before, "metrics")),
+         numbers_of(object_in(answer, "metrics"), object_in(before, "metrics")),
          columns))
     out += line + '\n';
   return out + '\n' + layers_view(answer, before, columns)
-         + durations_view(answer);
+         + durations_view(answer) + tallies_view(answer);
 }
 
 std::string states_view(const json& answer, const std::string& layer) {
   text_table table{
     {{"layer", align::left}, {"mode", align::left}, {"state", align::left}}};
-  for (const auto& x : part_of(answer, "layers"))
+  for (const auto& x : needed_list(answer, "layers"))
     if (layer.empty() || text_in(x, "name") == layer)
       table.row({text_in(x, "name"), text_in(x, "mode"), text_in(x, "state")});
   return text_of(table);
@@ -221,9 +358,9 @@ std::string settings_view(const json& answer, const std::string& layer,
                           const std::set<std::string>& keys) {
   text_table table{
     {{"layer", align::left}, {"setting", align::left}, {"value", align::left}}};
-  for (const auto& x : part_of(answer, "layers"))
+  for (const auto& x : needed_list(answer, "layers"))
     if (layer.empty() || text_in(x, "name") == layer)
-      for (const auto& [key, value] : part_of(x, "settings").items())
+      for (const auto& [key, value] : object_in(x, "settings").items())
         if (keys.empty() || keys.contains(key))
           table.row({text_in(x, "name"), key, value.get<std::string>()});
   return text_of(table);
@@ -231,15 +368,16 @@ std::string settings_view(const json& answer, const std::string& layer,
 
 std::string reload_view(const json& answer) {
   std::string out;
-  for (const auto& file : part_of(answer, "files")) {
-    for (const auto& x : part_of(file, "changes")) {
+  for (const auto& file : needed_list(answer, "files")) {
+    for (const auto& x : needed_list(file, "changes")) {
       auto layer = text_in(x, "layer");
       out += detail::printable(fmt::format("{}{}{}: {}", text_in(x, "gate"),
                                            layer.empty() ? "" : "/", layer,
                                            text_in(x, "what")))
              + '\n';
     }
-    if (part_of(file, "changes").empty() && part_of(file, "problems").empty())
+    if (list_in(file, "changes").empty()
+        && file.value("problems", json::array()).empty())
       out += "nothing has changed\n";
   }
   return out;

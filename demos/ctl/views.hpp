@@ -13,9 +13,10 @@ namespace caisson::ctl {
 [[nodiscard]] std::string list_view(const nlohmann::ordered_json& answer);
 
 /// The gate, a row for each layer from the outside in with its numbers, and how
-/// long things took. Numbers that are zero are left out. What has changed since
-/// `before`, unless that is null, stands behind a number. At most `columns`
-/// wide, as far as names permit.
+/// long things took. Numbers that are zero or not defined are left out; shares
+/// are per cent, times have three digits, and states their names. What has
+/// changed since `before`, unless that is null, stands behind a number. At most
+/// `columns` wide, as far as names permit.
 [[nodiscard]] std::string gate_view(const nlohmann::ordered_json& answer,
                                     const nlohmann::ordered_json& before,
                                     std::size_t columns);

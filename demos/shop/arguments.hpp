@@ -1,4 +1,4 @@
-// What a process of the shop is told.
+// Arguments of the processes of the shop.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 #include "load.hpp"
 
+#include <caisson/adapters/http/client.hpp>
+#include <caisson/base/random.hpp>
 #include <caisson/gate.hpp>
-#include <caisson/http/client.hpp>
-#include <caisson/random.hpp>
 
 #include <nlohmann/json.hpp>
 

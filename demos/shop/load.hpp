@@ -3,7 +3,7 @@
 
 #include "arguments.hpp"
 
-#include <caisson/caf.hpp>
+#include <caisson/caf/caf.hpp>
 
 namespace shop {
 

@@ -3,10 +3,10 @@
 #include "load.hpp"
 #include "services.hpp"
 
-#include <caisson/error.hpp>
-#include <caisson/http/messages.hpp>
-#include <caisson/postgres/messages.hpp>
-#include <caisson/redis/messages.hpp>
+#include <caisson/adapters/http/messages.hpp>
+#include <caisson/adapters/postgres/messages.hpp>
+#include <caisson/adapters/redis/messages.hpp>
+#include <caisson/caf/error.hpp>
 
 #include <pthread.h>
 #include <signal.h>

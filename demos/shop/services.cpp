@@ -1,13 +1,13 @@
 #include "services.hpp"
 
-#include <caisson/control/server.hpp>
-#include <caisson/gate_set.hpp>
-#include <caisson/http/client.hpp>
-#include <caisson/http/front.hpp>
-#include <caisson/inherit.hpp>
-#include <caisson/metrics/server.hpp>
-#include <caisson/postgres/client.hpp>
-#include <caisson/redis/client.hpp>
+#include <caisson/adapters/http/client.hpp>
+#include <caisson/adapters/http/front.hpp>
+#include <caisson/adapters/postgres/client.hpp>
+#include <caisson/adapters/redis/client.hpp>
+#include <caisson/caf/inherit.hpp>
+#include <caisson/config/gate_set.hpp>
+#include <caisson/observe/control/server.hpp>
+#include <caisson/observe/metrics/server.hpp>
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // What reaches a worker when its cache is emptied under load.
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/world.hpp>
 

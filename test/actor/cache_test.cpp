@@ -1,5 +1,5 @@
 // Caches in gates and in local gates.
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/both_hosts.hpp>
 #include <support/scratch.hpp>

@@ -1,5 +1,5 @@
 // Writes that a gate acknowledges before its worker has them.
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/both_hosts.hpp>
 

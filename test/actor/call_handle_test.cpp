@@ -1,5 +1,5 @@
 // The address of a gate for calls only.
-#include <caisson/call_handle.hpp>
+#include <caisson/caf/call_handle.hpp>
 
 #include "support/forged.hpp"
 #include "support/world.hpp"
@@ -65,7 +65,7 @@ protected:
     auto error = x.error();
     auto* context = context_of(error);
     return x.is(errc::invalid_config) && context
-           && context->policy == "call_handle" && !context->reached
+           && context->policy == "call_handle" && !context->may_have_executed
            && context->text == "this handle is for calls only";
   }
 };
@@ -192,6 +192,24 @@ TEST_P(call_handle_test, what_is_in_an_envelope_is_payload) {
   x.worker.answer(1);
   EXPECT_TRUE(asked.ok());
   EXPECT_EQ(look(x.gate).layers.at(0).config.at("threshold"), "5");
+}
+
+TEST_P(call_handle_test, envelopes_in_an_envelope_are_payload_however_many) {
+  auto x = make({});
+  call all{caf::make_message(reconfigure{"breaker", {{"threshold", "1"}}}), {}};
+  for (int i = 0; i < 10'000; ++i)
+    all = call{caf::make_message(std::move(all)), {}};
+  auto asked = world.request(x.calls, all);
+  ASSERT_EQ(x.worker.open(), 1u);
+  EXPECT_TRUE(portable::holds<call>(x.worker.open_message().content));
+  x.worker.answer(1);
+  EXPECT_TRUE(asked.ok());
+  EXPECT_EQ(look(x.gate).layers.at(0).config.at("threshold"), "5");
+  // Nor are they taken for calls of a gate further in.
+  auto outer = call_handle(gate(x.calls, stack{"outer"}.retrier()));
+  world.request(outer, all);
+  EXPECT_EQ(x.worker.open(), 1u);
+  world.advance(30s);
 }
 
 TEST_P(call_handle_test, it_is_no_control_for_any_gate_further_in_either) {

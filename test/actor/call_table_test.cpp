@@ -1,7 +1,7 @@
 // The table of a gate's calls, alone.
-#include <caisson/detail/call_table.hpp>
-#include <caisson/error.hpp>
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/call_table.hpp>
 
 #include <gtest/gtest.h>
 

@@ -13,13 +13,13 @@ class callbacks_test : public both_hosts {
 protected:
   // A call that a function failed, in the name of the layer.
   static void expect_failed(const pending_answer& a, std::string_view layer,
-                            std::string_view text, bool reached) {
+                            std::string_view text, bool may_have_executed) {
     ASSERT_TRUE(a.is(errc::callback_failed)) << to_string(a.content());
     EXPECT_EQ(a.count(), 1u);
     auto* context = context_of(a.error());
     EXPECT_EQ(context->policy, layer);
     EXPECT_EQ(context->text, text);
-    EXPECT_EQ(context->reached, reached);
+    EXPECT_EQ(context->may_have_executed, may_have_executed);
   }
 };
 CAISSON_BOTH_HOSTS(callbacks_test, 8);

@@ -120,6 +120,64 @@ TEST_P(canary_mirrors_test, that_does_not_answer_what_is_mirrored_is_given_up) {
   EXPECT_EQ(look(g).metric("in_progress"), 0);
 }
 
+// -- words --------------------------------------------------------------------
+
+canary_config described() {
+  auto c = all_mirrored();
+  c.max_described = 3;
+  return c;
+}
+
+TEST_P(canary_mirrors_test, are_described_by_where_two_texts_differ) {
+  second.become(triples());
+  auto g = host(described(), compares_values<int>());
+  world.send(g, subscribe{});
+  ask(g, 61);
+  auto told = world.user().received_as<event>().back();
+  EXPECT_EQ(told.detail, "value: element 0, byte 1: baseline 122, canary 183");
+  EXPECT_THAT(look(g).layer("canary").notes.at("difference_1"),
+              testing::EndsWith(told.detail));
+  second.become(fails());
+  ask(g, 4);
+  EXPECT_THAT(world.user().received_as<event>().back().detail,
+              testing::StartsWith("outcome: baseline 8, canary "));
+}
+
+TEST_P(canary_mirrors_test, are_described_by_the_element_that_differs) {
+  auto answers = [](int last) {
+    return scripted_worker::always(std::string{"a"}, last);
+  };
+  baseline.become(answers(1));
+  second.become(answers(2));
+  auto g = host(described(), [](auto&, auto&) { return false; });
+  world.send(g, subscribe{});
+  ask(g, 1);
+  EXPECT_EQ(world.user().received_as<event>().back().detail,
+            "value: element 1, byte 0: baseline 1, canary 2");
+}
+
+TEST_P(canary_mirrors_test, are_described_by_a_function_of_the_user) {
+  second.become(triples());
+  auto g = host(stack{}.add<canary>(
+    described(), second.handle(), compares_values<int>(),
+    [](const caf::message& a, const caf::message& b) {
+      auto x = *portable::get_if<int>(a);
+      auto y = *portable::get_if<int>(b);
+      if (x == 2)
+        throw std::runtime_error{"odd"};
+      return "off by " + std::to_string(y - x) + std::string(5000, '!');
+    }));
+  world.send(g, subscribe{});
+  ask(g, 1);
+  EXPECT_EQ(world.user().received_as<event>().back().detail, "value");
+  EXPECT_EQ(look(g).metric("callbacks_failed"), 1);
+  ask(g, 4);
+  auto told = world.user().received_as<event>().back().detail;
+  EXPECT_THAT(told, testing::StartsWith("value: off by 4!!!"));
+  EXPECT_LT(told.size(), 700u);
+  EXPECT_EQ(count(g, "mirrors_differing"), 2);
+}
+
 /// Asks when it is told to, and changes the answer that it gets.
 caf::behavior mirror_vandal(caf::event_based_actor* self, const caf::actor& g) {
   return {[=](int) {

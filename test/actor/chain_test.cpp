@@ -80,7 +80,7 @@ TEST_P(chain_test, an_inner_rejection_tells_who_and_when) {
   ASSERT_TRUE(refused.is(errc::breaker_open));
   EXPECT_EQ(context_of(refused.error())->policy, "db breaker");
   EXPECT_EQ(retry_after(refused.error()), 4s);
-  EXPECT_FALSE(context_of(refused.error())->reached);
+  EXPECT_FALSE(context_of(refused.error())->may_have_executed);
 }
 
 TEST_P(chain_test, a_retrier_does_not_come_back_before_it_may) {

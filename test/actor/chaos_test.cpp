@@ -3,7 +3,7 @@
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
-#include <caisson/chaos.hpp>
+#include <caisson/policies/chaos.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -54,13 +54,13 @@ protected:
   }
 
   // Only that one, and what its context says.
-  static void expect(const pending_answer& a, errc code, bool reached,
+  static void expect(const pending_answer& a, errc code, bool may_have_executed,
                      const std::string& by = "chaos") {
     ASSERT_EQ(a.count(), 1u);
     ASSERT_TRUE(a.is(code)) << to_string(a.content());
     auto* context = context_of(a.error());
     ASSERT_NE(context, nullptr);
-    EXPECT_EQ(context->reached, reached);
+    EXPECT_EQ(context->may_have_executed, may_have_executed);
     EXPECT_EQ(context->policy, by);
     EXPECT_FALSE(context->from_worker);
   }

@@ -1,5 +1,7 @@
 // Up to a hundred thousand calls in one gate that end together: each has one
 // answer, nothing is left of them, and it takes a few messages for each.
+#include <caisson/stack/stack_order.hpp>
+
 #include "support/at_rest.hpp"
 #include "support/local_proxy.hpp"
 #include "support/reply_situations.hpp"
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <set>
 #include <tuple>
@@ -127,6 +130,21 @@ std::vector<crowd_ending> crowd_endings() {
   };
 }
 
+// A stack without layers takes the place of theirs. Layers that are gone have
+// to end what they hold.
+crowd_ending reloaded() {
+  return {"another stack comes, and the others answer",
+          [](virtual_time& world, const crowd_actors& x) {
+            auto next = detail::ordered_stack{stack{}};
+            auto done = world.request(
+              x.gate, detail::stack_order{
+                        std::make_shared<const detail::ordered_stack>(next)});
+            EXPECT_TRUE(done.ok());
+            world.send(x.second, "go on");
+            world.send(x.worker, "go on");
+          }};
+}
+
 class crowds_test : public testing::TestWithParam<
                       std::tuple<crowd_place, crowd_ending, host_kind, int>> {};
 
@@ -142,6 +160,20 @@ INSTANTIATE_TEST_SUITE_P(small_crowds, crowds_test,
                                           testing::Values(host_kind::gate,
                                                           host_kind::local),
                                           testing::Values(small_crowd)));
+
+// As many as one turn of a local gate hands out, and one more.
+INSTANTIATE_TEST_SUITE_P(full_turns, crowds_test,
+                         testing::Combine(testing::ValuesIn(crowd_places()),
+                                          testing::ValuesIn(crowd_endings()),
+                                          testing::Values(host_kind::gate,
+                                                          host_kind::local),
+                                          testing::Values(64, 65)));
+
+INSTANTIATE_TEST_SUITE_P(reloaded_crowds, crowds_test,
+                         testing::Combine(testing::ValuesIn(crowd_places()),
+                                          testing::Values(reloaded()),
+                                          testing::Values(host_kind::gate),
+                                          testing::Values(65, small_crowd)));
 
 TEST_P(crowds_test, all_have_one_answer) {
   const auto& [where, how, host, calls] = GetParam();
@@ -204,6 +236,47 @@ TEST(crowd_of_writes, is_one_message_for_each_key) {
   world.kill(g);
   world.kill(w.handle());
   EXPECT_EQ(world.timers(), 0u);
+}
+
+// Changes of one key that wait for a write of it, until the worker has that or
+// the gate ends.
+class crowd_of_changes
+  : public testing::TestWithParam<std::tuple<bool, host_kind, int>> {};
+
+INSTANTIATE_TEST_SUITE_P(
+  all, crowd_of_changes,
+  testing::Combine(testing::Bool(),
+                   testing::Values(host_kind::gate, host_kind::local),
+                   testing::Values(64, 65, small_crowd)));
+
+TEST_P(crowd_of_changes, all_have_one_answer) {
+  const auto& [written, host, calls] = GetParam();
+  virtual_time world;
+  scripted_worker w{world};
+  caf::actor g = spawn_host(host, world, w.handle(),
+                            stack{}.cache({}, situations::first_writes()));
+  std::vector<pending_answer> answers;
+  auto deadline = world.now() + 1h;
+  for (int i = 0; i <= calls; ++i)
+    answers.push_back(world.user().request(g, wrap(i).by(deadline)));
+  world.run_until_idle();
+  EXPECT_TRUE(answers.front().ok());
+  EXPECT_FALSE(answers.back().ready());
+  if (written) {
+    w.become(scripted_worker::always(1));
+    world.advance(1min);
+    expect_at_rest(world.request(g, get_status{}).value<status>());
+  } else {
+    stop_gate(g);
+    world.run_until_idle();
+  }
+  for (auto& a : answers)
+    ASSERT_EQ(a.count(), 1u);
+  EXPECT_EQ(answers.back().ok(), written);
+  world.kill(g);
+  world.kill(w.handle());
+  EXPECT_EQ(world.timers(), 0u);
+  EXPECT_EQ(world.actors(), 0u);
 }
 
 } // namespace

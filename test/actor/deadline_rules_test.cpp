@@ -216,6 +216,17 @@ TEST_P(deadline_rules_test, one_that_only_observes_does_not_replace_it) {
 class deadline_rules_gate_test : public world_test {};
 CAISSON_ALL_ORDERS(deadline_rules_gate_test);
 
+TEST_P(deadline_rules_gate_test, a_rest_of_time_that_is_over_is_no_default) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{});
+  auto over = time_until(world.now(), world.now());
+  for (auto left : {over, duration{-5ms}, duration::min()})
+    EXPECT_TRUE(
+      world.request(g, wrap(1).within(left)).is(errc::deadline_exceeded));
+  EXPECT_EQ(w.count(), 0u);
+  EXPECT_EQ(metric_of(g, "expired_on_arrival"), 3);
+}
+
 TEST_P(deadline_rules_gate_test, permits_are_not_granted_at_the_deadline) {
   auto g = gate(worker{}, stack{}.semaphore({.permits = 1, .max_waiters = 9}));
   auto holder = world.request(g, acquire{.time_left = 1s});

@@ -1,5 +1,5 @@
 // A worker that carries out each call once, behind retriers.
-#include <caisson/deduplicator.hpp>
+#include <caisson/gate/deduplicator.hpp>
 
 #include "support/world.hpp"
 

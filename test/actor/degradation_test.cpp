@@ -2,8 +2,8 @@
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
-#include <caisson/degradation_layer.hpp>
-#include <caisson/feature_layer.hpp>
+#include <caisson/stack/layers/degradation_layer.hpp>
+#include <caisson/stack/layers/feature_layer.hpp>
 
 #include <string>
 #include <vector>
@@ -41,7 +41,7 @@ protected:
   }
 
   [[nodiscard]] strings off() {
-    return feature_board::of(&world.system())->all_off();
+    return feature_flags::of(&world.system())->all_off();
   }
 
   bool broken = false;
@@ -76,7 +76,7 @@ TEST_P(degradation_layer_test, calls_that_a_feature_rejects_keep_nothing_off) {
   auto w = make_worker(doubles());
   auto ads = gate(w.handle(), stack{"ads"}.add<feature>({.feature = "extras"}));
   auto front = gate(ads, stack{"front"}.add<degradation>(quick()));
-  feature_hold hold{feature_board::of(&world.system())};
+  feature_hold hold{feature_flags::of(&world.system())};
   hold.set({"extras"});
   call(front, 10s);
   EXPECT_EQ(off(), strings{"extras"});

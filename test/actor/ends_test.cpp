@@ -50,7 +50,7 @@ TEST_P(host_ends_test, calls_that_come_round_again_are_refused) {
   auto answer = world.request(first, 1);
   EXPECT_TRUE(answer.is(errc::call_loop));
   EXPECT_EQ(context_of(answer.error())->policy, "first");
-  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_FALSE(context_of(answer.error())->may_have_executed);
   EXPECT_EQ(metric_of(first, "attempts"), 1);
   EXPECT_EQ(metric_of(*second, "attempts"), 1);
   EXPECT_EQ(metric_of(first, "refused_loop"), 1);
@@ -81,7 +81,7 @@ TEST_P(host_ends_test, hosts_that_fall_back_on_each_other_try_once_each) {
   world.advance(1ms);
   auto answer = world.request(*a, 1);
   EXPECT_TRUE(answer.is(errc::call_loop));
-  EXPECT_TRUE(context_of(answer.error())->reached);
+  EXPECT_TRUE(context_of(answer.error())->may_have_executed);
   EXPECT_EQ(wa.count(), 1u);
   EXPECT_EQ(wb.count(), 1u);
   world.kill(proxy);

@@ -1,8 +1,8 @@
 // Events of gates, in functions, JSON lines and CAF's log.
 #include "support/world.hpp"
 
-#include <caisson/event_log.hpp>
-#include <caisson/problem.hpp>
+#include <caisson/observe/event_log.hpp>
+#include <caisson/settings/problem.hpp>
 
 #include <support/local_proxy.hpp>
 #include <support/scratch.hpp>
@@ -350,6 +350,18 @@ TEST_P(event_log_test, can_be_moved) {
   EXPECT_THAT(first, ElementsAre(2u));
 }
 
+TEST_P(event_log_test, does_nothing_when_it_has_been_moved_from) {
+  auto a = event_log::to_function(world, [](const event&, utc_time) {});
+  auto b = std::move(a);
+  b.listener()(event_number(1));
+  a.flush();
+  a.listener()(event_number(2));
+  a.close();
+  EXPECT_EQ(a.written() + a.dropped() + a.failed(), 0u);
+  b.flush();
+  EXPECT_EQ(b.written(), 1u);
+}
+
 TEST_P(event_log_test, listens_to_local_gates) {
   std::vector<event> seen;
   auto log = event_log::to_function(
@@ -369,6 +381,27 @@ TEST_P(event_log_test, listens_to_local_gates) {
   EXPECT_EQ(seen[0].gate, "local");
   EXPECT_EQ(seen[0].kind, event_kind::rejected);
   w.answer(1);
+}
+
+TEST_P(event_log_test, a_flush_does_not_wait_for_what_comes_after_it) {
+  std::atomic<bool> flushed{false};
+  std::atomic<bool> gave_up{false};
+  std::function<void(const event&)> offer;
+  auto until = std::chrono::steady_clock::now() + 20s;
+  auto log = event_log::to_function(world, [&](const event&, utc_time) {
+    if (flushed || gave_up)
+      return;
+    gave_up = std::chrono::steady_clock::now() > until;
+    // There is always another one.
+    offer(event_number(2));
+  });
+  offer = log.listener();
+  offer(event_number(1));
+  log.flush();
+  flushed = true;
+  EXPECT_FALSE(gave_up);
+  EXPECT_GE(log.written(), 1u);
+  log.close();
 }
 
 TEST_P(event_log_test, forgets_nothing_that_is_not_an_event) {

@@ -1,8 +1,9 @@
 // All gates of a system in one file: what is read, and what is refused.
-#include <caisson/detail/kept_groups.hpp>
-#include <caisson/gate_file.hpp>
+#include <caisson/config/detail/managed_groups.hpp>
+#include <caisson/config/gate_file.hpp>
 #include <caisson/presets.hpp>
 
+#include <support/mutated_text.hpp>
 #include <support/problem_texts.hpp>
 #include <support/scratch.hpp>
 #include <support/stack_texts.hpp>
@@ -304,6 +305,62 @@ TEST_F(gate_files, a_file_has_nothing_else) {
   found.clear();
   EXPECT_TRUE(read_gate_file(dir / "none", {}, found, world).gates.empty());
   EXPECT_EQ(kinds_and_keys(found), (texts{"syntax "}));
+}
+
+// -- files with random changes ------------------------------------------------
+
+constexpr auto rich_file = R"(
+[default]
+default_deadline = "2s"
+layer = [{ kind = "breaker", threshold = 3 }]
+[groups.backends]
+strategy = "one_for_all"
+[gates.a]
+worker = "w"
+seed = 4
+[[gates.a.layer]]
+kind = "deadline"
+timeout = "100ms"
+[[gates.a.layer]]
+kind = "breaker"
+name = "guard"
+trip = "rate_by_count"
+failure_rate = 0.5
+open = { kind = "exponential", base = "1s", max = "1min" }
+[[gates.a.layer]]
+kind = "retrier"
+max_attempts = 3
+retry_on = ["class:retry"]
+backoff = { kind = "constant", base = "10ms" }
+[[gates.a.layer]]
+kind = "limiter"
+rate = 100
+[gates.b]
+worker = { name = "made", group = "backends", rank = 1, max_restarts = 5 }
+override = { breaker = { threshold = 9 } }
+[gates.c]
+worker = "none"
+layer = [{ kind = "semaphore", permits = 3 }, { kind = "cache", ttl = "5s" }]
+)";
+
+// Each is read, or refused with a place or a key, and a reason.
+TEST_F(gate_files, with_random_changes_are_read_or_refused_with_a_reason) {
+  auto good = 0;
+  for (std::uint64_t seed = 1; seed <= 12'000; ++seed) {
+    random_source random{seed};
+    auto text = mutated(rich_file, random);
+    problems found;
+    auto out = read_gates(parse_toml(text, "g.toml", found), some_workers(),
+                          found, world);
+    good += found.empty();
+    ASSERT_TRUE(found.empty() || out.gates.empty()) << text;
+    for (const auto& p : found)
+      ASSERT_TRUE(!p.message.empty() && (!p.place.empty() || !p.key.empty()))
+        << "seed " << seed << ": " << to_text(p) << "\n"
+        << text;
+  }
+  EXPECT_GT(good, 100);
+  EXPECT_LT(good, 9'000);
 }
 
 TEST(worker_names_, are_given_once) {

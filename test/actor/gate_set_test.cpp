@@ -1,8 +1,8 @@
 // Gates from a file that is read again while they run.
 #include <support/gate_sets.hpp>
 
-#include <caisson/policy_base.hpp>
-#include <caisson/policy_kinds.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <string>
 #include <utility>
@@ -290,7 +290,7 @@ TEST(reload_page, shows_what_works) {
   auto make_payments = make_catalog;
   auto connect = make_catalog;
   auto open_session = make_catalog;
-  auto path = CAISSON_SOURCE_DIR "/demos/gates.toml";
+  auto path = CAISSON_SOURCE_DIR "/demos/examples/gates.toml";
   // [example]
   worker_names workers;
   workers.add_factory("catalog", make_catalog)

@@ -54,7 +54,7 @@ TEST_P(gate_test, answers_by_its_default_deadline) {
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_EQ(answer.at() - sent, 5s);
   EXPECT_EQ(context_of(answer.error())->policy, "gate");
-  EXPECT_TRUE(context_of(answer.error())->reached);
+  EXPECT_TRUE(context_of(answer.error())->may_have_executed);
   w.answer(1);
   EXPECT_EQ(metric_of(g, "late_results"), 1);
   EXPECT_EQ(answer.count(), 1u);
@@ -89,7 +89,7 @@ TEST_P(gate_test, an_expired_call_is_refused_before_any_work) {
   world.advance(1s);
   auto answer = world.request(g, wrap(1).by(world.now()));
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
-  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_FALSE(context_of(answer.error())->may_have_executed);
   EXPECT_EQ(w.count(), 0u);
   EXPECT_EQ(metric_of(g, "expired_on_arrival"), 1);
 }
@@ -122,7 +122,7 @@ TEST_P(gate_test, a_null_or_dead_worker_is_reported_at_once) {
   auto none = gate(worker{caf::actor{}}, stack{});
   auto answer = world.request(none, 1);
   EXPECT_TRUE(answer.is(errc::worker_down));
-  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_FALSE(context_of(answer.error())->may_have_executed);
   auto w = make_worker();
   w.quit();
   auto g = gate(w.handle(), stack{});
@@ -137,7 +137,7 @@ TEST_P(gate_test, a_worker_that_dies_with_the_call_is_reported) {
   w.quit();
   EXPECT_TRUE(answer.is(errc::worker_down));
   EXPECT_EQ(answer.count(), 1u);
-  EXPECT_TRUE(context_of(answer.error())->reached);
+  EXPECT_TRUE(context_of(answer.error())->may_have_executed);
   EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));
 }
 

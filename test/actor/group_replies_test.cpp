@@ -2,7 +2,7 @@
 #include "support/at_rest.hpp"
 #include "support/world.hpp"
 
-#include <caisson/supervision_group.hpp>
+#include <caisson/gate/supervision_group.hpp>
 
 #include <functional>
 #include <ostream>

@@ -1,7 +1,7 @@
 // Supervision groups in a file that is read again while they run.
 #include <support/gate_sets.hpp>
 
-#include <caisson/supervision_group.hpp>
+#include <caisson/gate/supervision_group.hpp>
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // Calls that workers make on behalf of the call that they work on.
 #include "support/world.hpp"
 
-#include <caisson/inherit.hpp>
+#include <caisson/caf/inherit.hpp>
 #include <caisson/local_gate.hpp>
 
 #include <functional>
@@ -154,7 +154,7 @@ TEST_P(inherit_test,
   auto w = informed(
     [=](caf::event_based_actor* self, const call& c, promise_of_int promise) {
       auto mine = inherit(c.options, self->clock().now());
-      portable::tell(self, background, detached(c.options, 1));
+      portable::send(self, background, detached(c.options, 1));
       after(self, 30ms, [=] {
         pass_on(self, inner, nested(mine, self->clock().now(), 2), promise);
       });

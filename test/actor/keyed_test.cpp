@@ -2,7 +2,7 @@
 #include "support/both_hosts.hpp"
 #include "support/stack_texts.hpp"
 
-#include <caisson/chaos.hpp>
+#include <caisson/policies/chaos.hpp>
 
 #include <gmock/gmock.h>
 
@@ -106,6 +106,63 @@ TEST_P(keyed_test, takes_new_settings_for_all_keys) {
   EXPECT_TRUE(refused.is(errc::invalid_config));
   EXPECT_THAT(context_of(refused.error())->text,
               testing::HasSubstr("limiter.per_key.overrides.gold.burst"));
+}
+
+TEST_P(keyed_test, shows_what_keys_list_since_a_change) {
+  auto w = make_worker(doubles());
+  auto g = host(w.handle(),
+                stack{}.add<keyed<deadline>>({{.timeout = 1s}, {}}));
+  auto ask = [&](const std::string& key) {
+    for (int i = 0; i < 200; ++i)
+      world.request(g, wrap(i).key(key));
+  };
+  auto learn = [&](std::string on) {
+    auto change = reconfigure{"deadline", {{"learned.on", std::move(on)}}};
+    EXPECT_TRUE(world.request(g, std::move(change)).ok());
+  };
+  auto shows = [&](const std::string& name) {
+    return look(g).layer("deadline").metrics.contains(name);
+  };
+  ask("a");
+  ask("b");
+  EXPECT_FALSE(shows("samples"));
+  learn("true");
+  EXPECT_EQ(metric_of(g, "deadline", "samples"), 0);
+  // The second is not among those that were used last any more.
+  ask("a");
+  ask("b");
+  for (int i = 0; i < 100; ++i)
+    world.request(g, wrap(i).key(std::to_string(i)));
+  EXPECT_EQ(metric_of(g, "deadline", "samples"), 500);
+  EXPECT_GT(metric_of(g, "deadline", "limit_us"), 0);
+  learn("false");
+  EXPECT_FALSE(shows("samples"));
+  EXPECT_FALSE(shows("limit_us"));
+  EXPECT_EQ(metric_of(g, "deadline", "admitted"), 900);
+}
+
+TEST_P(keyed_test, adds_up_what_only_some_keys_list) {
+  auto w = make_worker(doubles());
+  deadline_config c{.timeout = 1s};
+  c.learned.window = 1h;
+  auto g = host(w.handle(),
+                stack{}.add<keyed<deadline>>(
+                  {c, {.overrides = {{"gold", {{"learned.on", "true"}}}}}}));
+  auto change = [&](std::map<std::string, std::string> set) {
+    EXPECT_TRUE(world.request(g, reconfigure{"deadline", set}).ok());
+    world.advance(100ms);
+  };
+  for (int i = 0; i < 200; ++i)
+    world.request(g, wrap(i).key("gold"));
+  EXPECT_EQ(metric_of(g, "deadline", "samples"), 200);
+  for (int i = 0; i < 100; ++i)
+    world.request(g, wrap(i).key(std::to_string(i)));
+  EXPECT_EQ(metric_of(g, "deadline", "samples"), 200);
+  change({{"learned.on", "true"}});
+  EXPECT_EQ(metric_of(g, "deadline", "samples"), 200);
+  change({{"per_key.max_keys", "1"}});
+  EXPECT_GE(metric_of(g, "deadline", "samples"), 0);
+  EXPECT_EQ(metric_of(g, "deadline", "keys"), 1);
 }
 
 TEST_P(keyed_test, tells_events_with_the_key) {

@@ -30,6 +30,25 @@ TEST_P(lease_test, a_permit_is_held_until_it_is_released) {
   EXPECT_TRUE(world.request(g, acquire{}).ok());
 }
 
+TEST_P(lease_test, an_acquire_without_time_left_gets_nothing) {
+  auto g = desk({.permits = 1});
+  for (auto left : {no_time_left, duration::min()})
+    EXPECT_TRUE(
+      world.request(g, acquire{.time_left = left}).is(errc::deadline_exceeded));
+  EXPECT_EQ(in_use(g), 0);
+  EXPECT_EQ(metric_of(g, "expired_on_arrival"), 2);
+  EXPECT_EQ(metric_of(g, "leases"), 0);
+  EXPECT_TRUE(world.request(g, acquire{.time_left = 1ns}).ok());
+}
+
+TEST_P(lease_test, a_renewal_without_time_left_changes_nothing) {
+  auto g = desk({.permits = 1});
+  auto p = world.request(g, acquire{.time_left = 10s}).value<permit>();
+  auto again = world.request(g, renew{p.id, no_time_left});
+  EXPECT_EQ(again.value<permit>().expires, 10s);
+  EXPECT_EQ(world.request(g, renew{p.id}).value<permit>().expires, 30s);
+}
+
 TEST_P(lease_test, releasing_twice_or_what_was_never_held_is_an_error) {
   auto g = desk({.permits = 2});
   auto id = world.request(g, acquire{}).value<permit>().id;

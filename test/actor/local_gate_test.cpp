@@ -1,7 +1,7 @@
 // A gate inside an actor.
 #include <caisson/local_gate.hpp>
 
-#include <support/world.hpp>
+#include <support/asking_client.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,97 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What a client's handlers saw, in order.
-struct notes {
-  std::vector<std::string> seen;
-  int values = 0;
-  int errors = 0;
-};
-
-/// An actor with a local gate; it does what the test tells it to.
-class asking_client final : public caf::event_based_actor {
-public:
-  using gate_type = local_gate<>;
-  using deed = std::function<void(asking_client&)>;
-
-  asking_client(caf::actor_config& cfg, worker behind, stack s,
-                std::shared_ptr<notes> n, bool behaves = true)
-    : caf::event_based_actor(cfg), log(std::move(n)), behaves_(behaves) {
-    gate.emplace(this, std::move(behind), s);
-  }
-
-  caf::behavior make_behavior() override {
-    if (first)
-      first(*this);
-    if (!behaves_)
-      return {};
-    return {[this](int x) { ask(x); },
-            [this](const std::string& x) {
-              log->seen.push_back(x);
-              if (auto i = deeds.find(x); i != deeds.end())
-                i->second(*this);
-            }};
-  }
-
-  void ask(int x) {
-    gate->request(x).then([this, x](int y) { good(x, y); },
-                          [this, x](caf::error& e) { bad(x, e); });
-  }
-
-  void ask_and_wait(int x) {
-    gate->request(x).await([this, x](int y) { good(x, y); },
-                           [this, x](caf::error& e) { bad(x, e); });
-  }
-
-  void good(int x, int y) {
-    ++log->values;
-    log->seen.push_back(fmt::format("{} -> {}", x, y));
-  }
-
-  void bad(int x, const caf::error& e) {
-    ++log->errors;
-    auto* context = context_of(e);
-    log->seen.push_back(fmt::format(
-      "{} failed{}", x,
-      context ? ": " + std::string{name_of(static_cast<errc>(e.code()))} : ""));
-  }
-
-  /// Shared by all clients of a test; what it does when it gets a text.
-  static inline std::map<std::string, deed> deeds;
-  static inline deed first;
-
-  std::optional<gate_type> gate;
-  std::shared_ptr<notes> log;
-
-private:
-  bool behaves_;
-};
-
-class local_gate_test : public world_test {
-protected:
-  ~local_gate_test() override {
-    asking_client::deeds.clear();
-    asking_client::first = nullptr;
-  }
-
-  caf::actor start(worker behind, stack s, bool behaves = true) {
-    auto x = caf::actor_cast<caf::actor>(world.system().spawn<asking_client>(
-      std::move(behind), std::move(s), log, behaves));
-    owned.insert(owned.begin(), x);
-    world.run_until_idle();
-    return x;
-  }
-
-  void on(const std::string& text, asking_client::deed f) {
-    asking_client::deeds[text] = std::move(f);
-  }
-
-  std::vector<std::string> seen() { return std::exchange(log->seen, {}); }
-
-  using texts = std::vector<std::string>;
-  std::shared_ptr<notes> log = std::make_shared<notes>();
-};
-
+class local_gate_test : public asking_test {};
 CAISSON_ALL_ORDERS(local_gate_test);
 
 TEST_P(local_gate_test, gives_values_and_errors_to_the_handlers) {
@@ -137,6 +46,20 @@ TEST_P(local_gate_test, an_answer_of_another_type_is_an_error) {
   });
   world.send(c, std::string{"ask"});
   EXPECT_EQ(seen(), (texts{"ask", "unexpected"}));
+}
+
+TEST_P(local_gate_test, a_single_message_takes_any_answer) {
+  auto c = start(make_worker(doubles()).handle(), stack{});
+  on("ask", [](asking_client& x) {
+    auto note = [&x](const caf::message& y) { x.good(1, y.get_as<int>(0)); };
+    auto fail = [](caf::error&) { FAIL(); };
+    x.gate->request(1).then([note](caf::message& y) { note(y); }, fail);
+    x.gate->request(1).then([note](caf::message y) { note(y); }, fail);
+    x.gate->request(1).then([note](const caf::message& y) { note(y); }, fail);
+    x.gate->request(1).then([note](caf::message&& y) { note(y); }, fail);
+  });
+  world.send(c, std::string{"ask"});
+  EXPECT_EQ(seen(), (texts{"ask", "1 -> 2", "1 -> 2", "1 -> 2", "1 -> 2"}));
 }
 
 TEST_P(local_gate_test, takes_two_messages_a_call_and_none_for_a_refusal) {
@@ -384,6 +307,39 @@ TEST_P(local_gate_test, tells_events_and_is_operated_by_its_actor) {
   world.send(c, std::string{"listen"});
   world.send(c, std::string{"change"});
   EXPECT_EQ(seen(), (texts{"listen", "change", "breaker reconfigured"}));
+}
+
+TEST_P(local_gate_test, a_listener_may_end_itself_or_the_gate) {
+  auto w = make_worker();
+  w.become([](const caf::message&) {
+    return scripted_worker::reply::error(caf::sec::runtime_error);
+  });
+  using acts = std::vector<asking_client::deed>;
+  for (const auto& act :
+       acts{[](asking_client& x) { x.gate->on_event({}); },
+            [](asking_client& x) { x.gate->on_event([](const event&) {}); },
+            [](asking_client& x) { x.gate.reset(); },
+            [](asking_client& x) {
+              x.gate = local_gate<>{&x, worker{}, stack{}};
+            },
+            [](asking_client& x) { x.gate->stop(); }}) {
+    auto heard = std::make_shared<int>(0);
+    on("listen", [heard, act](asking_client& x) {
+      // Is gone at once if the listener is destroyed while it runs.
+      auto alive = std::make_shared<bool>(true);
+      x.gate->on_event(
+        [&x, heard, act, alive, self = std::weak_ptr{alive}](const event&) {
+          ++*heard;
+          auto mine = self;
+          act(x);
+          EXPECT_FALSE(mine.expired());
+        });
+    });
+    auto c = start(w.handle(), stack{}.breaker({.threshold = 1}));
+    world.send(c, std::string{"listen"});
+    world.send(c, 1);
+    EXPECT_EQ(*heard, 1);
+  }
 }
 
 TEST_P(local_gate_test, drains) {

@@ -1,8 +1,8 @@
 // Tickets of a gate inside an actor.
 #include "support/world.hpp"
 
+#include <caisson/caf/ticket.hpp>
 #include <caisson/local_gate.hpp>
-#include <caisson/ticket.hpp>
 
 #include <map>
 #include <memory>
@@ -81,7 +81,7 @@ protected:
     return own(caf::actor_cast<caf::actor>(
       world.system().spawn<licensed>(std::move(s), d)));
   }
-  void tell(const caf::actor& x, const std::string& what) {
+  void emit(const caf::actor& x, const std::string& what) {
     world.send(x, what);
   }
 
@@ -91,61 +91,61 @@ CAISSON_ALL_ORDERS(local_ticket_test);
 
 TEST_P(local_ticket_test, a_local_gate_lends_permits) {
   auto x = start(stack{}.semaphore({.permits = 1, .max_waiters = 1}));
-  tell(x, "acquire");
-  tell(x, "acquire");
-  tell(x, "acquire");
+  emit(x, "acquire");
+  emit(x, "acquire");
+  emit(x, "acquire");
   using strings = std::vector<std::string>;
   EXPECT_EQ(d->seen, (strings{"lent", "queue_full"}));
-  tell(x, "drop");
+  emit(x, "drop");
   EXPECT_EQ(d->seen, (strings{"lent", "queue_full", "lent"}));
   EXPECT_EQ(d->gate.at("leases"), 1);
   EXPECT_EQ(d->gate.at("succeeded"), 1);
-  tell(x, "drop");
+  emit(x, "drop");
   EXPECT_EQ(d->gate.at("leases"), 0);
   EXPECT_EQ(d->gate.at("no_such_permit"), 0);
 }
 
 TEST_P(local_ticket_test, the_end_of_one_runs_no_handler_at_once) {
   auto x = start(stack{}.semaphore({.permits = 1, .max_waiters = 1}));
-  tell(x, "acquire");
-  tell(x, "acquire");
-  tell(x, "swap");
+  emit(x, "acquire");
+  emit(x, "acquire");
+  emit(x, "swap");
   using strings = std::vector<std::string>;
   EXPECT_EQ(d->seen, (strings{"lent", "dropped", "lent"}));
 }
 
 TEST_P(local_ticket_test, and_renews_them) {
   auto x = start(stack{}.semaphore({}));
-  tell(x, "acquire");
+  emit(x, "acquire");
   world.advance(4s);
-  tell(x, "renew");
+  emit(x, "renew");
   EXPECT_EQ(d->seen.back(), "renewed 9s");
   world.advance(9s - 1ns);
-  tell(x, "");
+  emit(x, "");
   EXPECT_EQ(d->gate.at("leases"), 1);
   world.advance(1ns);
-  tell(x, "renew");
+  emit(x, "renew");
   EXPECT_EQ(d->seen.back(), "no_such_permit");
   EXPECT_EQ(d->gate.at("leases"), 0);
-  tell(x, "drop");
+  emit(x, "drop");
   EXPECT_EQ(d->gate.at("no_such_permit"), 2);
 }
 
 TEST_P(local_ticket_test, tickets_outlast_a_gate_that_was_stopped) {
   auto x = start(stack{}.semaphore({}));
-  tell(x, "acquire");
-  tell(x, "stop");
-  tell(x, "renew");
+  emit(x, "acquire");
+  emit(x, "stop");
+  emit(x, "renew");
   EXPECT_EQ(d->seen.back(), "cancelled");
-  tell(x, "acquire");
+  emit(x, "acquire");
   EXPECT_EQ(d->seen.back(), "cancelled");
-  tell(x, "drop");
+  emit(x, "drop");
 }
 
 TEST_P(local_ticket_test, tickets_outlast_their_actor) {
   auto x = start(stack{}.semaphore({}));
-  tell(x, "acquire");
-  tell(x, "quit");
+  emit(x, "acquire");
+  emit(x, "quit");
 }
 
 } // namespace

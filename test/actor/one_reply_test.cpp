@@ -202,7 +202,7 @@ TEST_P(one_reply_test, every_request_gets_exactly_one_answer) {
   if (is_complete && !portable::is_down(g))
     expect_at_rest(world.request(g, get_status{}).value<status>());
   world.kill(g);
-  EXPECT_TRUE(feature_board::of(&world.system())->all_off().empty());
+  EXPECT_TRUE(feature_flags::of(&world.system())->all_off().empty());
   world.kill(cast.worker.handle());
   world.kill(cast.second.handle());
   EXPECT_EQ(world.timers(), 0u);

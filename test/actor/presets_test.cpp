@@ -1,9 +1,9 @@
 // The ready stacks: what they promise in docs/presets.md.
 #include "support/world.hpp"
 
+#include <caisson/config/stack_toml.hpp>
 #include <caisson/presets.hpp>
-#include <caisson/stack_toml.hpp>
-#include <caisson/toml.hpp>
+#include <caisson/settings/toml.hpp>
 
 using namespace std::chrono_literals;
 

@@ -1,8 +1,8 @@
 // Random reloads, good and bad, among random calls.
 #include <support/gate_sets.hpp>
 
-#include <caisson/policy_base.hpp>
-#include <caisson/policy_kinds.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <fmt/format.h>
 #include <rapidcheck/gtest.h>
@@ -62,7 +62,7 @@ public:
     ++stamped;
     return decision::pass();
   }
-  decision settle(call_info&, slot&, outcome&, env&) override {
+  decision complete(call_info&, slot&, outcome&, env&) override {
     --stamped;
     return decision::pass();
   }

@@ -1,8 +1,8 @@
 // Reloads that come at a bad moment, or meet layers that throw.
 #include <support/gate_sets.hpp>
 
-#include <caisson/policy_base.hpp>
-#include <caisson/policy_kinds.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -51,7 +51,7 @@ public:
     count(balky_counter::passed);
     return decision::pass();
   }
-  decision settle(call_info&, slot&, outcome&, env&) override {
+  decision complete(call_info&, slot&, outcome&, env&) override {
     return decision::pass();
   }
   void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
@@ -156,7 +156,7 @@ TEST_P(reload_troubles, those_who_do_not_wait_take_no_place) {
   dir.write("gates.toml", "[gates.b]\nworker = 'doubles'\n");
   auto self = world.make_probe();
   for (auto i = 0; i < 1000; ++i)
-    portable::tell_anon(gates.controller(), reload{});
+    portable::send_anon(gates.controller(), reload{});
   auto answer = self.request(gates.controller(), reload{});
   world.run_until_idle();
   ASSERT_EQ(answer.count(), 1u);
@@ -189,7 +189,7 @@ TEST_P(reload_troubles, the_text_of_who_asks_is_cut) {
   self.send(gates.controller(), subscribe{});
   world.run_until_idle();
   dir.write("gates.toml", "[gates.b]\nworker = 'doubles'\n");
-  portable::tell_anon(gates.controller(), reload{std::string(100'000, 'x')});
+  portable::send_anon(gates.controller(), reload{std::string(100'000, 'x')});
   world.run_until_idle();
   auto events = self.received_as<event>();
   ASSERT_EQ(events.size(), 2u);

@@ -1,17 +1,23 @@
 // The code that README.md and the pages in docs/ quote, but for tests.
 #include "support/world.hpp"
 
-#include <caisson/event_log.hpp>
-#include <caisson/inherit.hpp>
-#include <caisson/stage_budget.hpp>
-#include <caisson/ticket.hpp>
+#include <caisson/caf/inherit.hpp>
+#include <caisson/caf/ticket.hpp>
+#include <caisson/observe/event_log.hpp>
+#include <caisson/observe/event_text.hpp>
+#include <caisson/policy/stage_budget.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
 
 #include <support/scratch.hpp>
 
 #include <gmock/gmock.h>
 
 #include <cstdint>
+#include <functional>
+#include <ostream>
+#include <sstream>
 #include <string>
+#include <utility>
 
 using namespace std::chrono_literals;
 
@@ -233,6 +239,40 @@ TEST_P(snippets_test, stages) {
   EXPECT_EQ(answer.value<std::int32_t>(), 42);
 }
 
+TEST_P(snippets_test, learned_limits) {
+  auto service = own(system.spawn(doubler));
+  auto policies =
+    // [learned-limit]
+    stack{"search"}
+      .retrier({.max_attempts = 2, .idempotent = true})
+      .deadline(
+        {.timeout = 1s,
+         .learned = {.on = true, .factor = 2, .deviations = 0, .most = 3s}});
+  // [/learned-limit]
+  auto gate = own(spawn_gate(world, service, policies));
+  EXPECT_EQ(world.request(gate, 21).value<std::int32_t>(), 42);
+  EXPECT_EQ(metric_of(gate, "deadline", "samples"), 1);
+}
+
+TEST_P(snippets_test, stages_of_a_canary) {
+  auto service = own(system.spawn(doubler));
+  auto next = own(system.spawn(doubler));
+  // [canary_stages]
+  auto policies = caisson::stack{"prices"}.add<caisson::canary>(
+    {.stages = {0.01,
+                {0.3, {.dwell = 1h, .min_calls = 1000, .max_p99 = 800ms}},
+                1.0},
+     .hand_over_after = 200ms,
+     .max_described = 5},
+    next, caisson::compares_values<std::int32_t>());
+  // [/canary_stages]
+  auto gate = own(spawn_gate(world, service, std::move(policies)));
+  EXPECT_EQ(world.request(gate, 21).value<std::int32_t>(), 42);
+  EXPECT_EQ(look(gate).layer("canary").config.at("stages"),
+            "[0.01, { share = 0.3, dwell = \"1h\", min_calls = 1000, max_p99 = "
+            "\"800ms\" }, 1]");
+}
+
 TEST_P(snippets_test, nested_calls) {
   auto rates = own(
     spawn_gate(world, own(system.spawn(doubler)), stack{"rates"}));
@@ -247,7 +287,7 @@ TEST_P(snippets_test, nested_calls) {
                       caisson::nested(c.options, self->clock().now(), 21))
           .then([promise](std::int32_t x) mutable { promise.deliver(x); },
                 [promise](caf::error& e) mutable { promise.deliver(e); });
-        portable::tell(self, journal, caisson::detached(c.options, 1));
+        portable::send(self, journal, caisson::detached(c.options, 1));
         return promise;
       };
       // [/nested]
@@ -303,14 +343,50 @@ TEST_P(snippets_test, operation_and_events) {
   EXPECT_EQ(forced.value<status>().layers[0].state, "forced_open");
   EXPECT_TRUE(lifted.ok() && breaker.state == "closed");
   EXPECT_EQ(opened, 0);
-  // [events]
   auto watcher = world.make_probe();
   watcher.send(gate, caisson::subscribe{});
   world.request(gate, command{operator_command::force_open});
   auto events = watcher.received_as<caisson::event>();
-  // [/events]
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].to, "forced_open");
+}
+
+// [event-printer]
+class event_printer : public caf::event_based_actor {
+public:
+  event_printer(caf::actor_config& cfg, caisson::control_handle gate,
+                std::ostream& out)
+    : event_based_actor(cfg), gate_(std::move(gate)), out_(out) {}
+
+  caf::behavior make_behavior() override {
+    caisson::portable::send(this, gate_, caisson::subscribe{});
+    return {
+      [this](const caisson::event& x) {
+        out_ << caisson::to_line(x) << std::endl;
+      },
+    };
+  }
+
+private:
+  caisson::control_handle gate_;
+  std::ostream& out_;
+};
+// [/event-printer]
+
+TEST_P(snippets_test, events_of_a_gate_in_an_actor) {
+  auto service = own(system.spawn(doubler));
+  control_handle gate{own(caisson::spawn_gate(
+    system, service, caisson::stack{"payments"}.breaker()))};
+  std::ostringstream out;
+  auto printer = own(system.spawn<event_printer>(gate, std::ref(out)));
+  world.request(gate, command{operator_command::force_open});
+  EXPECT_EQ(out.str(),
+            "payments/breaker: state_changed closed -> forced_open (forced "
+            "open)\n"
+            "payments/breaker: reconfigured (force_open)\n");
+  // It must not outlive what it writes to.
+  caf::anon_send_exit(printer, caf::exit_reason::kill);
+  world.advance(1ms);
 }
 
 TEST_P(snippets_test, events_in_a_log) {

@@ -35,14 +35,14 @@ private:
 
 CAISSON_ALL_ORDERS(stack_toml_world);
 
-scripted_worker::script failing() {
+scripted_worker::script failing_script() {
   return scripted_worker::always(caf::make_error(caf::sec::runtime_error));
 }
 
 // -- alternatives -------------------------------------------------------------
 
 TEST_P(stack_toml_world, a_fallback_asks_an_actor_and_then_gives_a_value) {
-  auto primary = make_worker(failing());
+  auto primary = make_worker(failing_script());
   auto second = named("replica");
   auto g = gate(primary.handle(),
                 only_stack("[[stack.s.layer]]\n"
@@ -147,7 +147,7 @@ TEST_P(stack_toml_world, a_call_meets_the_layers_in_their_order) {
 }
 
 TEST_P(stack_toml_world, one_stack_makes_many_gates) {
-  auto w = make_worker(failing());
+  auto w = make_worker(failing_script());
   auto entry = only_stack("[[stack.s.layer]]\n"
                           "kind = 'breaker'\n"
                           "threshold = 1\n");
@@ -168,7 +168,7 @@ TEST_P(stack_toml_world, a_worker_is_supervised_as_the_file_says) {
     return made.emplace_back(sys.spawn(doubling_worker));
   };
   // [example]
-  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/stacks.toml",
+  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/examples/stacks.toml",
                           &world.system());
   auto& payments = file.stacks.at("payments");
   auto gate = spawn_gate(world, worker::supervised(make, payments.supervision),

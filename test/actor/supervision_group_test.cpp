@@ -1,8 +1,8 @@
 // Workers of several gates that stop and start together.
 #include "support/world.hpp"
 
+#include <caisson/gate/supervision_group.hpp>
 #include <caisson/local_gate.hpp>
-#include <caisson/supervision_group.hpp>
 
 #include <fmt/format.h>
 

@@ -112,7 +112,7 @@ TEST_P(supervision_actor_test, or_leave_it_refusing) {
   world.request(g, -1);
   auto answer = world.request(g, 1);
   EXPECT_TRUE(answer.is(errc::worker_down));
-  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_FALSE(context_of(answer.error())->may_have_executed);
   EXPECT_EQ(look(g).worker, worker_state::given_up);
 }
 
@@ -148,7 +148,7 @@ TEST_P(supervision_actor_test,
   auto answer = world.request(g, wrap(1).within(2s));
   world.advance(2s);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
-  EXPECT_FALSE(context_of(answer.error())->reached);
+  EXPECT_FALSE(context_of(answer.error())->may_have_executed);
   EXPECT_EQ(metric_of(g, "waiting_for_worker"), 0);
 }
 

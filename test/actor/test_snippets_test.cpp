@@ -33,10 +33,10 @@ public:
 private:
   static std::string explain(const caf::error& err) {
     if (err == caisson::errc::breaker_open)
-      return "come back in " + caisson::to_text(caisson::retry_after(err));
+      return "come back in " + caisson::rounded_text(caisson::retry_after(err));
     if (auto* context = caisson::context_of(err))
-      return context->reached ? "perhaps it was done, perhaps not"
-                              : "nothing was done";
+      return context->may_have_executed ? "perhaps it was done, perhaps not"
+                                        : "nothing was done";
     return "the service's own error";
   }
 

@@ -1,8 +1,8 @@
 // Permits that release themselves.
 #include "support/world.hpp"
 
-#include <caisson/call_handle.hpp>
-#include <caisson/ticket.hpp>
+#include <caisson/caf/call_handle.hpp>
+#include <caisson/caf/ticket.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -48,7 +48,7 @@ private:
     else if (what == "drop")
       held_ = ticket{};
     else if (what == "renew")
-      portable::tell(this, desk_, held_.renewal(10s));
+      portable::send(this, desk_, held_.renewal(10s));
     else if (what == "throw")
       throw_with(std::move(held_));
     else if (what == "quit")

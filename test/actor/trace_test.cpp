@@ -1,9 +1,9 @@
 // Calls in distributed traces: what workers get, and what events say.
 #include "support/both_hosts.hpp"
 
-#include <caisson/cache_layer.hpp>
-#include <caisson/inherit.hpp>
-#include <caisson/trace_context.hpp>
+#include <caisson/caf/inherit.hpp>
+#include <caisson/policy/trace_context.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <algorithm>
 #include <optional>

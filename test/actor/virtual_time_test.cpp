@@ -14,7 +14,7 @@ protected:
       world.system().spawn([](caf::event_based_actor* self) -> caf::behavior {
         return {
           [self](std::int32_t x) {
-            portable::tell(self, caf::actor{self}, x + 1);
+            portable::send(self, caf::actor{self}, x + 1);
           },
         };
       })));

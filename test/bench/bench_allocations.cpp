@@ -1,7 +1,7 @@
 // How often memory is allocated for a call, directly and through gates.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include <fmt/format.h>
 

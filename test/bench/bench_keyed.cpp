@@ -1,8 +1,10 @@
-// What a policy per key costs: memory for each key, time for each call.
+// What a policy per key costs: memory for each key, time for each call, and the
+// longest turn of what concerns all keys.
 #include <caisson/stack.hpp>
 
 #include "bench/measure.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,7 +31,7 @@ void pass(policy& p, one_call& x, env& e) {
   e.now += 1us;
   p.admit(x.call, x.notes, e);
   auto o = outcome::success();
-  p.settle(x.call, x.notes, o, e);
+  p.complete(x.call, x.notes, o, e);
   p.wakeup();
 }
 
@@ -65,6 +67,52 @@ double bytes_alone(std::size_t keys, const typename Policy::config_type& c) {
   return (heap_mib() - before) * (1 << 20) / static_cast<double>(keys);
 }
 
+// In microseconds.
+template <class F>
+double time_once(F f) {
+  auto start = thread_seconds();
+  f();
+  return (thread_seconds() - start) * 1e6;
+}
+
+template <class Policy>
+double status_time(const keyed<Policy>& p) {
+  std::vector<metric> ms;
+  return time_once([&] {
+    p.list_metrics(ms);
+    static_cast<void>(p.state());
+    static_cast<void>(p.busiest(10));
+  });
+}
+
+// How long what concerns all keys holds up the gate: what the operator waits
+// for, and the longest of the turns that follow.
+template <class F>
+double longest_turn(policy& p, env& e, F f) {
+  auto longest = time_once(f);
+  while (p.wakeup() < e.now + 1s) {
+    e.now = std::max(e.now, p.wakeup());
+    longest = std::max(longest, time_once([&] { p.wake(e); }));
+  }
+  return longest;
+}
+
+template <class Policy>
+void print_changes(keyed<Policy>& p, const typename Policy::config_type& c,
+                   env& e) {
+  auto next = [&](std::uint32_t most) {
+    return keyed_config<Policy>{c, {.max_keys = most}};
+  };
+  auto print = [&](auto f) { fmt::print(" {:>9.0f}", longest_turn(p, e, f)); };
+  print([&] { p.command(operator_command::enable, e); });
+  print([&] { p.reconfigure(next(1'000'000), e); });
+  auto some = static_cast<std::uint32_t>(p.keys() / 2 + 1);
+  print([&] { p.reconfigure(next(some), e); });
+  print([&] { p.command(operator_command::reset, e); });
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
 template <class Policy>
 void measure(std::string_view name, const typename Policy::config_type& c) {
   bench_env e;
@@ -81,14 +129,12 @@ void measure(std::string_view name, const typename Policy::config_type& c) {
     auto n = static_cast<double>(keys);
     auto per_call = time_of(p, all, e);
     Policy single{c};
-    std::vector<metric> ms;
-    start = thread_seconds();
-    p.list_metrics(ms);
-    auto status = (thread_seconds() - start) * 1e6;
-    fmt::print("{:<10} {:>9} {:>10.0f} {:>10.0f} {:>9.0f} {:>9.0f} {:>9.0f} "
-               "{:>9.0f}\n",
-               name, keys, alone, bytes / n, made / n, per_call,
-               time_of(single, all, e), status);
+    auto alone_call = time_of(single, all, e);
+    fmt::print("{:<10} {:>9} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} "
+               "{:>9.0f}",
+               name, keys, alone, bytes / n, made / n, per_call, alone_call,
+               status_time(p));
+    print_changes(p, c, e);
   }
 }
 
@@ -98,9 +144,11 @@ void measure(std::string_view name, const typename Policy::config_type& c) {
 int main() {
   using namespace caisson;
   using bench::measure;
-  fmt::print("{:<10} {:>9} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9}\n", "policy",
-             "keys", "alone [B]", "keyed [B]", "make [ns]", "call [ns]",
-             "one [ns]", "sum [us]");
+  fmt::print("{:<10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} "
+             "{:>9} {:>9}\n",
+             "policy", "keys", "alone [B]", "keyed [B]", "make [ns]",
+             "call [ns]", "one [ns]", "stat [us]", "cmd [us]", "set [us]",
+             "fewer[us]", "reset[us]");
   measure<semaphore>("semaphore", {.permits = 10});
   measure<limiter>("limiter", {.rate = 1'000'000'000, .burst = 1'000'000});
   measure<breaker>("breaker", {});

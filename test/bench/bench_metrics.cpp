@@ -1,13 +1,13 @@
 // What metrics cost gates that are busy: publishing them, and being scraped.
 #include <caisson/gate.hpp>
-#include <caisson/metrics/collector.hpp>
-#include <caisson/metrics/server.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/observe/metrics/collector.hpp>
+#include <caisson/observe/metrics/server.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>
-#include <http_get.hpp>
+#include <examples/http_get.hpp>
 #include <prometheus/text_serializer.h>
 
 #include <atomic>
@@ -32,12 +32,16 @@ struct usage {
   bool collector;
   /// Zero: no scrape.
   std::chrono::milliseconds scrape_every;
+  bool empty_series = true;
 };
 
 constexpr usage usages[] = {
-  {"no collector", false, 0ms},          {"a collector, no scrape", true, 0ms},
-  {"a scrape each 10 s", true, 10s},     {"a scrape each second", true, 1s},
+  {"no collector", false, 0ms},
+  {"a collector, no scrape", true, 0ms},
+  {"a scrape each 10 s", true, 10s},
+  {"a scrape each second", true, 1s},
   {"a scrape each 100 ms", true, 100ms},
+  {"the same, without empty series", true, 100ms, false},
 };
 
 constexpr auto tick = 20ms;
@@ -132,7 +136,8 @@ struct result {
 void measure(crowd& c, const setup& s, const usage& u, result& out) {
   std::optional<metrics_server> server;
   if (u.collector)
-    server.emplace(c.system(), "127.0.0.1:0");
+    server.emplace(c.system(), "127.0.0.1:0",
+                   metrics_config{.empty_series = u.empty_series});
   // The gates begin to publish.
   std::this_thread::sleep_for(1500ms);
   std::atomic<bool> done{false};

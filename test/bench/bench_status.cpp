@@ -1,5 +1,5 @@
 // What a status costs while a gate holds many calls, and after they have gone.
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include "bench/crowd.hpp"
 #include "bench/measure.hpp"

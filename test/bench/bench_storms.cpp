@@ -1,6 +1,6 @@
 // What it costs when everything that a gate holds ends at once, and how long
 // the gate is deaf meanwhile.
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include "bench/crowd.hpp"
 #include "bench/measure.hpp"
@@ -152,7 +152,7 @@ public:
   scene all_answered() {
     auto w = worker_actor();
     auto s = held_by_worker(w);
-    s.strike = [w] { portable::tell_anon(w, static_cast<int>(answer_kept)); };
+    s.strike = [w] { portable::send_anon(w, static_cast<int>(answer_kept)); };
     return s;
   }
 
@@ -218,7 +218,7 @@ public:
     auto c = spawn_caller(s.gate, request_for(keep), n_);
     s.callers = {c};
     wait_for_kept(n_);
-    s.strike = [c] { portable::tell_anon(c, drain{}); };
+    s.strike = [c] { portable::send_anon(c, drain{}); };
     return s;
   }
 

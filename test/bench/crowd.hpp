@@ -111,7 +111,7 @@ protected:
 private:
   void take_one_back() {
     taking_back_ = true;
-    tell_from_return_address(to_,
+    send_from_return_address(to_,
                              caf::make_message(cancelled{call_number(open_)}));
   }
 

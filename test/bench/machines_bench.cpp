@@ -1,10 +1,10 @@
 // The policies without the actor: what a decision costs.
-#include <caisson/canary.hpp>
-#include <caisson/chaos.hpp>
-#include <caisson/degradation.hpp>
-#include <caisson/detail/timer_queue.hpp>
-#include <caisson/feature.hpp>
-#include <caisson/histogram.hpp>
+#include <caisson/base/histogram.hpp>
+#include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/canary/canary.hpp>
+#include <caisson/policies/chaos.hpp>
+#include <caisson/policies/degradation/degradation.hpp>
+#include <caisson/policies/feature.hpp>
 #include <caisson/stack.hpp>
 
 #include <benchmark/benchmark.h>
@@ -42,7 +42,7 @@ void admit_and_settle(benchmark::State& state, policy& p) {
     auto d = p.admit(x.call, x.notes, e);
     auto o = outcome::success();
     if (d.what == decision::kind::pass) {
-      auto s = p.settle(x.call, x.notes, o, e);
+      auto s = p.complete(x.call, x.notes, o, e);
       benchmark::DoNotOptimize(s);
     } else {
       p.abandon(x.call, x.notes, o, false, e);
@@ -116,7 +116,7 @@ void batcher_machine(benchmark::State& state) {
     e.actions.clear();
     for (std::size_t i = 0; i < n; ++i) {
       auto o = outcome::success();
-      benchmark::DoNotOptimize(p.settle(xs[i].call, xs[i].notes, o, e));
+      benchmark::DoNotOptimize(p.complete(xs[i].call, xs[i].notes, o, e));
     }
     auto o = outcome::success();
     benchmark::DoNotOptimize(p.child_done(batch, o, e));
@@ -143,7 +143,7 @@ BENCHMARK(degradation_machine);
 
 void feature_machine(benchmark::State& state) {
   feature p{{}};
-  p.watch(std::make_shared<feature_board>());
+  p.watch(std::make_shared<feature_flags>());
   admit_and_settle(state, p);
 }
 BENCHMARK(feature_machine);
@@ -186,7 +186,7 @@ void cache_hit(benchmark::State& state) {
     p.admit(call, notes, e);
     benchmark::DoNotOptimize(p.value(e.actions.back().index));
     auto o = outcome::success();
-    auto s = p.settle(call, notes, o, e);
+    auto s = p.complete(call, notes, o, e);
     benchmark::DoNotOptimize(s);
     e.actions.clear();
   }
@@ -209,7 +209,7 @@ void cache_miss(benchmark::State& state) {
     auto o = outcome::success();
     o.from_worker = true;
     o.reply = answer.get();
-    auto s = p.settle(call, notes, o, e);
+    auto s = p.complete(call, notes, o, e);
     benchmark::DoNotOptimize(s);
   }
 }
@@ -221,7 +221,7 @@ void rejection_by_an_open_breaker(benchmark::State& state) {
   pair_of_calls x;
   p.admit(x.call, x.notes, e);
   auto o = outcome::failure(errc::worker_down, true);
-  p.settle(x.call, x.notes, o, e);
+  p.complete(x.call, x.notes, o, e);
   for (auto _ : state)
     benchmark::DoNotOptimize(p.admit(x.call, x.notes, e));
 }

@@ -1,4 +1,4 @@
-// What the benchmarks read from the machine, and how they tell that they live.
+// Measurements of the machine, and progress texts, for benchmarks.
 #pragma once
 
 #include <fmt/format.h>

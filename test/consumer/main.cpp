@@ -2,19 +2,19 @@
 // answer.
 #include <caisson/gate.hpp>
 #ifdef WITH_METRICS
-#include <caisson/metrics/server.hpp>
+#include <caisson/observe/metrics/server.hpp>
 #endif
 #ifdef WITH_HTTP
-#include <caisson/http/front.hpp>
+#include <caisson/adapters/http/front.hpp>
 #endif
 #ifdef WITH_CONTROL
-#include <caisson/control/server.hpp>
+#include <caisson/observe/control/server.hpp>
 #endif
 #ifdef WITH_REDIS
-#include <caisson/redis/client.hpp>
+#include <caisson/adapters/redis/client.hpp>
 #endif
 #ifdef WITH_POSTGRES
-#include <caisson/postgres/client.hpp>
+#include <caisson/adapters/postgres/client.hpp>
 #endif
 
 #include <chrono>
@@ -63,10 +63,9 @@ int main() {
   std::int32_t answer = 0;
   caf::scoped_actor self{system};
   caisson::portable::ask_blocking(self, guarded, 10s, std::int32_t{21})
-    .receive([&](std::int32_t y) { answer = y; },
-             [&](const caf::error& err) {
-               std::puts(caisson::portable::render(system, err).c_str());
-             });
+    .receive(
+      [&](std::int32_t y) { answer = y; },
+      [&](const caf::error& err) { std::puts(caisson::to_text(err).c_str()); });
   std::printf("21 doubled behind a breaker: %d\n", answer);
   self->send_exit(guarded, caf::exit_reason::user_shutdown);
   return answer == 42 ? 0 : 1;

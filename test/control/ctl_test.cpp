@@ -1,8 +1,11 @@
 // `caisson ctl` and a server, with everything between them.
-#include <caisson/control/server.hpp>
+#include <caisson/observe/control/server.hpp>
 
 #include <control/mute.hpp>
 #include <ctl/command.hpp>
+#include <ctl/connection.hpp>
+#include <ctl/views.hpp>
+#include <real/sockets.hpp>
 #include <support/real_gates.hpp>
 
 #include <gmock/gmock.h>
@@ -189,8 +192,45 @@ TEST_F(ctl_test, changes_settings) {
               HasSubstr("is not of the form SETTING=VALUE"));
 }
 
+TEST_F(ctl_test, wants_to_know_which_layer_if_there_are_several) {
+  EXPECT_EQ(refused({"set", "payments", "mode=off"}),
+            "caisson ctl: several layers of payments have that setting: say "
+            "which with --layer; breaker, limiter\n");
+  EXPECT_EQ(refused({"set", "payments", "treshold=7"}),
+            "caisson ctl: no layer of payments has a setting \"treshold\", did "
+            "you mean \"threshold\"? --layer names the layer: breaker, "
+            "limiter\n");
+  EXPECT_EQ(refused({"set", "payments", "threshold=7", "burst=2"}),
+            "caisson ctl: no layer of payments has all these settings: change "
+            "one layer after the other\n");
+  EXPECT_EQ(refused({"set", "catalog", "threshold=7"}),
+            "caisson ctl: the gate has no layers\n");
+  write("[gates.payments]\nworker = \"echo\"\n"
+        "[[gates.payments.layer]]\nkind = \"breaker\"\n");
+  done({"reload"});
+  EXPECT_THAT(done({"set", "payments", "threshold=7"}),
+              HasSubstr("breaker  threshold  7\n"));
+}
+
+TEST_F(ctl_test, needs_no_layer_for_a_setting_that_one_layer_has) {
+  EXPECT_EQ(done({"set", "payments", "threshold=7", "open.base=3s"}),
+            "layer    setting    value\n"
+            "breaker  threshold  7\n");
+  EXPECT_EQ(done({"set", "payments", "burst=5"}), "layer    setting  value\n"
+                                                  "limiter  burst    5\n");
+}
+
+TEST_F(ctl_test, takes_words_with_a_hyphen) {
+  EXPECT_THAT(done({"force-open", "payments", "--for", "1h"}),
+              HasSubstr("forced_open"));
+  EXPECT_THAT(done({"force-closed", "payments"}), HasSubstr("forced_closed"));
+}
+
 TEST_F(ctl_test, drains_gates) {
   EXPECT_EQ(done({"drain", "catalog"}), "drained: the last call is answered\n");
+  // The answer is there, and waits to be asked for.
+  EXPECT_EQ(done({"drain", "catalog", "--wait", "0s"}),
+            "drained: the last call is answered\n");
   EXPECT_EQ(look(gates.find("catalog")).state, gate_state::draining);
 }
 
@@ -325,6 +365,12 @@ TEST_F(ctl_test, bad_usage_is_told) {
     {{"off", "payments", "--for", "1s"}, "--for"},
     {{"off", "payments", "--layer", ""}, "empty"},
     {{"force_open", "payments", "--for", "0s"}, "not a time from 1ns"},
+    {{"force_open", "payments", "--for", "9999999h"},
+     "\"9999999h\" is not a time from 1ns to 2562047h, or unlimited"},
+    {{"reload", "--why", std::string(70'000, 'x')},
+     "what is sent, such as the settings or the reason, is too large for the "
+     "program"},
+    {{"show", std::string(70'000, 'x')}, "the name of the gate"},
     {{"show", "payments", "--layer", "breaker"}, "--settings"},
     {{"show", "payments", "--settings", "--layer", "x"},
      "payments has no layer \"x\"; it has: breaker, limiter"},
@@ -337,7 +383,12 @@ TEST_F(ctl_test, bad_usage_is_told) {
     EXPECT_EQ(x.status, 2);
     EXPECT_THAT(x.err, HasSubstr(row.why));
   }
-  EXPECT_THAT(type({"explode"}).err, HasSubstr("is not one of: list, show"));
+  EXPECT_THAT(type({"explode"}).err,
+              HasSubstr("there is no command \"explode\", known commands: "
+                        "list, show"));
+  EXPECT_THAT(type({"force-opne", "payments"}).err,
+              HasSubstr("there is no command \"force-opne\", did you mean "
+                        "\"force_open\"? known commands: list"));
   EXPECT_EQ(type({"--help"}).status, 0);
   ::unsetenv("CAISSON_CONTROL");
   EXPECT_THAT(type({"list"}).err, HasSubstr("CAISSON_CONTROL"));
@@ -346,7 +397,39 @@ TEST_F(ctl_test, bad_usage_is_told) {
   ::unsetenv("CAISSON_CONTROL");
 }
 
+// Such as one of another program that has its port now.
+TEST_F(ctl_test, answers_of_other_types_are_an_error) {
+  using json = nlohmann::ordered_json;
+  for (auto text :
+       {R"({})", R"({"gates":1})", R"({"gates":{}})", R"({"gates":[1]})",
+        R"({"gates":null})", R"({"gates":[{"name":1}]})",
+        R"({"gates":[{"name":"a","metrics":[]}]})",
+        R"({"gates":[{"name":"a","metrics":{"calls":"1"}}]})",
+        R"({"gates":[{"name":"a","layers":{}}]})",
+        R"({"gates":[{"name":"a","layers":[{"mode":1}]}]})"})
+    EXPECT_THROW((void)ctl::list_view(json::parse(text)), ctl::ctl_error)
+      << text;
+  EXPECT_EQ(ctl::list_view(json::parse(R"({"gates":[]})")), "no gates\n");
+  for (auto text : {R"({"layers":1})", R"({"metrics":1})",
+                    R"({"durations":[2]})", R"({"state":[]})"})
+    EXPECT_THROW((void)ctl::gate_view(json::parse(text), {}, 80),
+                 ctl::ctl_error)
+      << text;
+}
+
 // -- the server ---------------------------------------------------------------
+
+TEST_F(ctl_test, slow_clients_keep_nobody_out) {
+  std::vector<raw_socket> slow;
+  for (int i = 0; i < 200; ++i) {
+    slow.push_back(raw_socket::connected_to(server->port()));
+    slow.back().write("GET /v1/gates HTTP/1.1\r\nHo");
+  }
+  auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(done({"list"}), HasSubstr("payments"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1500ms);
+}
 
 TEST_F(ctl_test, gates_can_be_added_one_by_one) {
   auto one = spawn_gate(*sys, worker{}, stack{"x"}.breaker());

@@ -1,7 +1,7 @@
-// What an operator asks of gates, without a network.
+// Commands of an operator to gates, without a network.
 #pragma once
 
-#include <caisson/control/detail/control_routes.hpp>
+#include <caisson/observe/control/detail/control_routes.hpp>
 
 #include <support/real_gates.hpp>
 

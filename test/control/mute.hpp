@@ -1,7 +1,7 @@
 // A worker that takes requests and never answers.
 #pragma once
 
-#include <caisson/caf.hpp>
+#include <caisson/caf/caf.hpp>
 
 #include <memory>
 #include <vector>

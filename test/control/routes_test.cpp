@@ -2,7 +2,7 @@
 #include <control/desk.hpp>
 #include <control/mute.hpp>
 
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
 
 #include <fmt/format.h>
 
@@ -63,8 +63,33 @@ TEST_F(control_test, shows_what_a_gate_says_of_itself) {
   }
   EXPECT_EQ(x["durations"].size(), is.durations.size());
   EXPECT_EQ(x["durations"][0]["count"], 1);
+  EXPECT_EQ(x["tallies"].size(), is.tallies.size());
+  EXPECT_EQ(x["tallies"][0]["what"], "attempts");
+  EXPECT_EQ(x["tallies"][0]["sum"], 1);
+  EXPECT_EQ(x["tallies"][0]["p99"], 1);
+  EXPECT_EQ(x["tallies"][0]["bounds"].size() + 1,
+            x["tallies"][0]["counts"].size());
   // A name with a blank, a slash and a letter of two bytes.
   EXPECT_EQ(expect(200, "GET", "/v1/gates/a%20b%2F%C3%BC")["name"], "a b/ü");
+}
+
+// What a layer says in words: a canary tells of its limits.
+TEST_F(control_test, shows_the_notes_of_layers) {
+  start(std::string{two_gates} + R"([gates.trial]
+worker = "echo"
+[[gates.trial.layer]]
+kind = "deadline"
+[[gates.trial.layer]]
+kind = "canary"
+)");
+  auto is = look(gates.find("trial"));
+  auto x = expect(200, "GET", "/v1/gates/trial");
+  ASSERT_EQ(x["layers"].size(), 2u);
+  EXPECT_FALSE(x["layers"][0].contains("notes"));
+  ASSERT_FALSE(is.layers[1].notes.empty());
+  EXPECT_EQ(x["layers"][1]["notes"], json(is.layers[1].notes));
+  EXPECT_FALSE(
+    expect(200, "GET", "/v1/gates/payments")["layers"][1].contains("notes"));
 }
 
 TEST_F(control_test, carries_out_commands) {
@@ -136,6 +161,10 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
      R"({"command":"reset","layer":"nope"})", "nope"},
     {400, "POST", "/v1/gates/payments/command",
      R"({"command":"force_open","layer":"deadline"})", ""},
+    {400, "POST", "/v1/gates/payments/command",
+     "{\"command\":\"reset\",\"layer\":\"a\\u0000b\"}", "b\"; there are: "},
+    {400, "POST", "/v1/gates/payments/settings", R"({"set":{"threshold":1}})",
+     "name one of its layers: deadline, breaker"},
     {400, "POST", "/v1/gates/payments/settings", "{}", "set"},
     {400, "POST", "/v1/gates/payments/settings", R"({"set":{}})", "set"},
     {400, "POST", "/v1/gates/payments/settings",
@@ -145,6 +174,20 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     {400, "POST", "/v1/gates/payments/settings",
      R"({"layer":"breaker","set":{"threshld":1}})", "did you mean"},
     {400, "POST", "/v1/gates/payments/drain", R"({"wait":"11s"})", "wait"},
+    {400, "POST", "/v1/gates/payments/command",
+     R"({"command":"reset","command":"force_open"})",
+     "\"command\" is given twice"},
+    {400, "POST", "/v1/gates/payments/command",
+     R"({"command":"force_open","for":"9999999h"})",
+     "is not a time from 0s to 2562047h, or unlimited"},
+    {400, "POST", "/v1/gates/payments/settings",
+     R"({"layer":"breaker","set":{"threshold":1,"open":"1s","threshold":2}})",
+     "\"threshold\" is given twice"},
+    {400, "POST", "/v1/gates/payments/drain",
+     R"({"wait":"0s","wait":[{"a":1},{"a":2}]})", "\"wait\" is given twice"},
+    {400, "POST", "/v1/gates/payments/drain", R"({"wait":[{"a":1},{"a":2}]})",
+     "wait is not a text"},
+    {400, "GET", "/v1/events?wait=0s&wait=1s", "", "\"wait\" is given twice"},
     {400, "GET", "/v1/events?after=x", "", "cursor"},
     {400, "GET", "/v1/events?after=1-2", "", "cursor"},
     {400, "GET", "/v1/events?after=1-2-3-4", "", "cursor"},

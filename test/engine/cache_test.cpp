@@ -1,5 +1,5 @@
 // A cache in an engine: what it asks of its host, and layers around it.
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
@@ -76,7 +76,7 @@ TEST_F(cache_engine, layers_above_are_told_that_no_worker_was_asked) {
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->ok);
   EXPECT_FALSE(seen->from_worker);
-  EXPECT_FALSE(seen->reached);
+  EXPECT_FALSE(seen->may_have_executed);
 }
 
 // Both go on in one step: the second one asks to join a child that the layer
@@ -119,6 +119,73 @@ TEST_F(cache_engine, the_last_one_that_leaves_ends_it) {
   w.call("c", {.key = "k"});
   EXPECT_EQ(w.attempts.size(), 2u);
   w.answer(1, "y");
+}
+
+// -- time limits --------------------------------------------------------------
+
+// The worker gets deadlines, as a gate or a pool of threads does.
+struct cache_deadlines : cache_engine {
+  engine_world& start_with_deadlines(cache_config c = {}) {
+    world_setup s;
+    s.worker.takes_calls = s.worker.is_gate = true;
+    return start(std::move(c), {}, std::move(s));
+  }
+
+  duration time_sent(std::size_t n) {
+    const auto& o = world->attempts.at(n).content.get_as<call>(0).options;
+    return duration{o.deadline_ns} - engine_world::origin().time_since_epoch();
+  }
+
+  static caf::message too_late() {
+    return caf::make_message(
+      make_error(errc::deadline_exceeded, rejection{"inner"}));
+  }
+};
+
+TEST_F(cache_deadlines, a_patient_call_does_not_fail_with_an_impatient_one) {
+  auto& w = start_with_deadlines();
+  w.call("a", {.time_left = 50ms, .key = "k"});
+  w.at(10ms);
+  w.call("b", {.time_left = 3s, .key = "k"});
+  w.call("c", {.time_left = 5s, .key = "k"});
+  w.at(49ms);
+  EXPECT_EQ(time_sent(0), 50ms);
+  w.answer(0, too_late());
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by inner");
+  ASSERT_EQ(w.attempts.size(), 2u);
+  EXPECT_EQ(time_sent(1), 5s + 10ms) << "the latest of those that wait";
+  w.at(200ms);
+  w.answer(1, "y");
+  EXPECT_EQ(w.answer_to(1), "y");
+  EXPECT_EQ(w.answer_to(2), "y");
+}
+
+TEST_F(cache_deadlines, a_crowd_sends_one_more_load) {
+  auto& w = start_with_deadlines();
+  w.call("a", {.time_left = 50ms, .key = "k"});
+  for (int i = 0; i < 1'000; ++i)
+    w.call("b", {.time_left = 1s + i * 1ms, .key = "k"});
+  w.at(49ms);
+  w.answer(0, too_late());
+  EXPECT_EQ(w.attempts.size(), 2u);
+  w.at(1s);
+  w.answer(1, too_late());
+  EXPECT_EQ(w.attempts.size(), 2u);
+  EXPECT_EQ(w.live(), 0u);
+}
+
+TEST_F(cache_deadlines, another_load_is_sent_though_it_only_observes) {
+  auto& w = start_with_deadlines();
+  w.call("a", {.time_left = 50ms, .key = "k"}, 1);
+  w.call("b", {.time_left = 3s, .key = "k"}, 5);
+  w.at(49ms);
+  EXPECT_EQ(w.command(operator_command::observe, "cache"), "");
+  w.answer(0, too_late());
+  EXPECT_EQ(w.answer_to(1), "");
+  ASSERT_EQ(w.attempts.size(), 2u);
+  w.answer(1, "late");
+  EXPECT_EQ(w.answer_to(1), "late");
+  EXPECT_EQ(w.live(), 0u);
 }
 
 TEST_F(cache_engine, a_refresh_asks_what_its_call_asked_under_its_key) {
@@ -167,7 +234,9 @@ TEST_F(cache_engine, an_old_value_stands_in_for_a_refusal_below) {
 }
 
 TEST_F(cache_engine, an_error_that_is_kept_says_that_no_worker_was_asked) {
-  auto& w = start({.negative_ttl = 1s});
+  cache_config c{.negative_ttl = 1s};
+  c.negative.allow = {"system_error:*"};
+  auto& w = start(c);
   w.call("a", {.key = "k"});
   w.fail(0);
   std::optional<outcome> seen;
@@ -179,7 +248,7 @@ TEST_F(cache_engine, an_error_that_is_kept_says_that_no_worker_was_asked) {
   EXPECT_EQ(w.answer_to(b), "failed");
   ASSERT_TRUE(seen);
   EXPECT_FALSE(seen->from_worker);
-  EXPECT_FALSE(seen->reached);
+  EXPECT_FALSE(seen->may_have_executed);
 }
 
 TEST_F(cache_engine, observing_adds_no_calls_and_learns) {

@@ -35,7 +35,7 @@ TEST_F(engine_callbacks, in_admit_the_call_is_over) {
             (lines{"0s inner: callback_failed (function: boom)",
                    "0s call 0 = callback_failed by inner: function: boom"}));
   EXPECT_EQ(b.take(), (lines{"admit", "abandon callback_failed"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle callback_failed"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete callback_failed"}));
   EXPECT_EQ(w.metric("callbacks_failed"), 1);
 }
 
@@ -60,8 +60,8 @@ TEST_F(engine_callbacks, in_settle_the_outcome_is_the_error) {
   w.answer(0, "y");
   EXPECT_EQ(w.answer_to(0),
             "callback_failed by inner, reached: function: boom");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok", "abandon ok"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle callback_failed, reached"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok", "abandon ok"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete callback_failed, reached"}));
 }
 
 TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
@@ -102,7 +102,7 @@ TEST_F(engine_callbacks, in_expire_the_policy_is_told_of_earlier_attempts) {
   w.at(1ms);
   EXPECT_EQ(w.answer_to(0),
             "callback_failed by inner, reached: function: boom");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle failed, reached", "expire",
+  EXPECT_EQ(b.take(), (lines{"admit", "complete failed, reached", "expire",
                              "abandon callback_failed, reached"}));
 }
 
@@ -164,7 +164,7 @@ TEST_F(child_callbacks, that_make_content_end_the_parents) {
                    "0s call 1 = callback_failed by outer: function: boom"}));
   EXPECT_EQ(a.take(),
             (lines{"admit", "admit", "child callback_failed",
-                   "settle callback_failed", "settle callback_failed"}));
+                   "complete callback_failed", "complete callback_failed"}));
 }
 
 TEST_F(child_callbacks, in_child_done_end_the_parents) {
@@ -208,7 +208,7 @@ TEST_F(child_callbacks, of_a_layer_below_are_an_outcome_of_the_child) {
   EXPECT_EQ(w.answer_to(0),
             "callback_failed by inner, reached: function: boom");
   EXPECT_EQ(a.take(), (lines{"admit", "child callback_failed, reached",
-                             "settle callback_failed, reached"}));
+                             "complete callback_failed, reached"}));
 }
 
 } // namespace

@@ -24,8 +24,8 @@ TEST_F(children, go_down_from_the_layer_and_their_reply_is_the_parents) {
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0"}));
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"0s call 0 = y"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "child ok", "settle ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "child ok", "complete ok"}));
   EXPECT_EQ(w.metric("succeeded"), 1);
   EXPECT_EQ(w.metric("attempts"), 1);
 }
@@ -110,7 +110,7 @@ TEST_F(children, a_rejection_from_below_names_who_rejected) {
   start_child();
   EXPECT_EQ(w.answer_to(0), "breaker_open by inner, after 3ms");
   EXPECT_EQ(a.take(), (lines{"admit", "child breaker_open, after 3ms",
-                             "settle breaker_open, after 3ms"}));
+                             "complete breaker_open, after 3ms"}));
 }
 
 TEST_F(children, the_policy_can_reject_or_keep_the_parents) {
@@ -406,7 +406,7 @@ TEST_F(children, its_own_deadline_ends_it_before_its_parents) {
             (lines{"0s worker <- x #0", "5ms #0 cancelled",
                    "5ms call 0 = deadline_exceeded by gate, reached"}));
   EXPECT_EQ(a.take(), (lines{"admit", "child deadline_exceeded, reached",
-                             "settle deadline_exceeded, reached"}));
+                             "complete deadline_exceeded, reached"}));
 }
 
 TEST_F(children, its_own_deadline_holds_also_for_who_joins) {

@@ -1,5 +1,5 @@
 // Deadlines: of callers, of layers, of the gate.
-#include <caisson/deadline.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
 
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
@@ -105,7 +105,7 @@ TEST_F(deadlines, of_nested_layers_each_goes_by_its_own) {
   w.at(5ms);
   EXPECT_EQ(w.answer_to(0), "deadline_exceeded by inner, reached");
   EXPECT_EQ(c.take(), (lines{"admit", "deadline"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "settle deadline_exceeded, reached"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete deadline_exceeded, reached"}));
 }
 
 TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
@@ -117,7 +117,7 @@ TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
   EXPECT_EQ(w.answer_to(0), "deadline_exceeded by middle, reached");
   EXPECT_EQ(c.take(),
             (lines{"admit", "abandon deadline_exceeded, reached, in flight"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle deadline_exceeded, reached"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete deadline_exceeded, reached"}));
 }
 
 TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {

@@ -53,7 +53,7 @@ TEST_F(ends, a_request_is_taken_back_by_its_sender_and_number) {
   EXPECT_EQ(w.metric("cancelled"), 1);
   EXPECT_EQ(b.take(),
             (lines{"admit", "admit", "abandon cancelled, reached, in flight",
-                   "settle ok"}));
+                   "complete ok"}));
 }
 
 TEST_F(ends, all_requests_of_one_number_are_taken_back) {
@@ -136,7 +136,7 @@ TEST_F(ends, a_permit_is_given_and_released) {
   EXPECT_EQ(w.answer_to(p), "permit");
   EXPECT_EQ(w.metric("leases"), 1);
   w.release_permit(w.permit_of(p));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete ok"}));
   w.release_permit(w.permit_of(p));
   EXPECT_EQ(w.answer_to(2), "no_such_permit by gate");
   EXPECT_EQ(w.metric("no_such_permit"), 1);
@@ -146,7 +146,7 @@ TEST_F(ends, a_holder_can_say_that_his_work_failed) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);
-  EXPECT_EQ(a.take(), (lines{"admit", "settle failed, reached"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached"}));
 }
 
 TEST_F(ends, a_permit_ends_with_its_time_or_its_holder) {
@@ -185,7 +185,7 @@ TEST_F(ends, a_permit_is_not_given_twice) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);
-  EXPECT_EQ(a.take(), (lines{"admit", "settle failed, reached",
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached",
                              "abandon failed, reached"}));
 }
 

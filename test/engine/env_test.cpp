@@ -1,5 +1,5 @@
 // What an engine tells its layers, and what they may ask of it.
-#include <caisson/histogram.hpp>
+#include <caisson/base/histogram.hpp>
 
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>

@@ -47,7 +47,7 @@ TEST_F(hedge, the_second_wins_and_the_first_is_told) {
   EXPECT_EQ(h.running(), 0u);
   EXPECT_EQ(w.metric("late_results"), 1);
   // The loser's answer was judged by nobody.
-  EXPECT_EQ(b.take(), (lines{"admit", "admit", "settle ok",
+  EXPECT_EQ(b.take(), (lines{"admit", "admit", "complete ok",
                              "abandon cancelled, reached, in flight"}));
 }
 
@@ -158,7 +158,7 @@ TEST_F(hedge, its_second_child_waits_its_turn_in_a_layer_below) {
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0", "12ms call 0 = y"}));
   EXPECT_EQ(b.take(),
-            (lines{"admit", "admit", "settle ok", "abandon cancelled"}));
+            (lines{"admit", "admit", "complete ok", "abandon cancelled"}));
 }
 
 // -- above single flight ------------------------------------------------------

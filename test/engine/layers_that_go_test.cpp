@@ -1,7 +1,7 @@
 // Built-in layers that leave a stack while they have something to do.
-#include <caisson/batcher_layer.hpp>
-#include <caisson/cache_layer.hpp>
-#include <caisson/semaphore.hpp>
+#include <caisson/policies/semaphore.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
@@ -33,9 +33,9 @@ struct layers_that_go : testing::Test {
     return forms;
   }
 
-  static void add_cache(puppets& to) {
+  static void add_cache(puppets& to, const char* name = "cache") {
     cache_config c;
-    c.name = "cache";
+    c.name = name;
     c.flush_after = 3s;
     c.flush_backoff = 200ms;
     to.add_layer<cache_layer>(c, write_forms());
@@ -97,6 +97,216 @@ TEST_F(layers_that_go, writes_that_come_to_such_a_cache_are_flushed_too) {
   w.at(1s);
   EXPECT_EQ(w.take(), (lines{"1s call 0 = noted", "1s worker <- w1 #0"}));
   w.answer(0, "ok");
+}
+
+// -- the order of writes ------------------------------------------------------
+
+TEST_F(layers_that_go, a_newer_write_waits_for_what_such_a_cache_has) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  w.swap({});
+  w.take();
+  w.call("w2", {.time_left = 10s});
+  w.call("other", {.time_left = 10s, .key = "l"});
+  EXPECT_EQ(w.take(), (lines{"0s worker <- other #1"}));
+  w.fail(0);
+  w.at(200ms);
+  EXPECT_EQ(w.take(), (lines{"200ms worker <- w1 #2"}));
+  w.answer(2, "ok");
+  EXPECT_EQ(w.take(), (lines{"200ms worker <- w2 #3"}));
+  w.answer(3, "ok");
+  w.answer(1, "ok");
+  w.take();
+  // The cache is gone.
+  w.call("w3");
+  EXPECT_EQ(w.take(), (lines{"200ms worker <- w3 #4"}));
+  w.answer(4, "ok");
+}
+
+TEST_F(layers_that_go, reads_see_what_such_a_cache_has) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  w.swap({});
+  w.take();
+  w.call("read", {.key = "k"});
+  EXPECT_EQ(w.take(), (lines{"0s call 1 = w1"}));
+  w.answer(0, "ok");
+  w.take();
+  w.call("read", {.key = "k"});
+  EXPECT_EQ(w.take(), (lines{"0s worker <- read #1"}));
+  w.answer(1, "w1");
+}
+
+TEST_F(layers_that_go, what_took_the_place_of_such_a_cache_writes_after_it) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  add_cache(next);
+  EXPECT_EQ(w.swap(std::move(next), {true}),
+            (lines{"cache: removed", "cache: added"}));
+  EXPECT_EQ(w.take(), (lines{"0s call 0 = noted", "0s worker <- w1 #0"}));
+  w.call("w2");
+  EXPECT_EQ(w.take(), (lines{"0s call 1 = noted"}));
+  w.at(1s);
+  w.fail(0);
+  w.at(1200ms);
+  EXPECT_EQ(w.take(), (lines{"1200ms worker <- w1 #1"}));
+  w.at(3s);
+  EXPECT_EQ(w.take(), lines{}) << "the second write is due, and waits";
+  w.answer(1, "ok");
+  EXPECT_EQ(w.take(), (lines{"3s worker <- w2 #2"}));
+  w.answer(2, "ok");
+}
+
+// The layers that stand before the new one stay.
+TEST_F(layers_that_go, a_cache_writes_past_one_that_comes_in_behind_it) {
+  add_cache(first);
+  add_permits(first, "a", 9);
+  add_permits(first, "b", 9);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  add_permits(next, "a", 9);
+  add_permits(next, "b", 9);
+  add_cache(next, "other");
+  EXPECT_EQ(w.swap(std::move(next)), (lines{"cache: removed", "other: added"}));
+  EXPECT_EQ(w.take(), (lines{"0s call 0 = noted", "0s worker <- w1 #0"}));
+  w.call("w2");
+  EXPECT_EQ(w.take(), lines{}) << "until the first one is written";
+  w.fail(0);
+  w.at(200ms);
+  EXPECT_EQ(w.take(), (lines{"200ms worker <- w1 #1"}));
+  w.answer(1, "ok");
+  EXPECT_EQ(w.take(), (lines{"200ms call 1 = noted"}));
+  w.at(3200ms);
+  EXPECT_EQ(w.take(), (lines{"3200ms worker <- w2 #2"}));
+  w.answer(2, "ok");
+  EXPECT_EQ(w.take(), lines{})
+    << "the old one is gone, the new one has written";
+}
+
+TEST_F(layers_that_go, what_a_cache_writes_back_no_other_acknowledges) {
+  add_cache(first, "outer");
+  add_cache(first, "inner");
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  EXPECT_EQ(w.take(), lines{"0s call 0 = noted"});
+  w.at(3s);
+  EXPECT_EQ(w.take(), lines{"3s worker <- w1 #0"});
+  w.answer(0, "ok");
+  w.at(1h);
+  EXPECT_EQ(w.take(), lines{}) << "once is enough";
+}
+
+// The second one leaves while the first one has not written yet, and stands
+// before it when that is taken back.
+TEST_F(layers_that_go, caches_that_follow_each_other_end) {
+  add_cache(first, "a");
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  for (auto* name : {"b", "a"}) {
+    puppets stack;
+    add_cache(stack, name);
+    w.swap(std::move(stack));
+    w.call("w2");
+  }
+  std::size_t n = 0;
+  for (auto t = 1s; t < 20s; t += 1s) {
+    w.at(t);
+    for (const auto& x : w.take())
+      if (x.find("worker <-") != std::string::npos)
+        t < 5s ? w.fail(n++) : w.answer(n++, "ok");
+  }
+  w.at(30s);
+  EXPECT_EQ(w.take(), lines{});
+  w.at(1h);
+  EXPECT_EQ(w.take(), lines{}) << "nothing is left to write";
+}
+
+TEST_F(layers_that_go, a_cache_with_writes_stays_rather_than_others) {
+  add_cache(first);
+  add_permits(first, "a", 9);
+  add_permits(first, "b", 9);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  add_permits(next, "a", 9);
+  add_permits(next, "b", 9);
+  add_cache(next);
+  EXPECT_EQ(w.swap(std::move(next)),
+            (lines{"a: removed", "b: removed", "a: added", "b: added"}));
+  w.take();
+  w.call("w2");
+  EXPECT_EQ(w.take(), lines{"0s call 1 = noted"});
+  w.at(3s);
+  EXPECT_EQ(w.take(), lines{"3s worker <- w2 #0"});
+  w.answer(0, "ok");
+}
+
+TEST_F(layers_that_go, such_a_cache_can_be_taken_back) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  w.swap({});
+  w.fail(0);
+  add_cache(next);
+  EXPECT_EQ(w.swap(std::move(next)), (lines{"cache: added"}));
+  w.take();
+  w.call("w2");
+  EXPECT_EQ(w.take(), (lines{"0s call 1 = noted"}));
+  w.at(200ms);
+  EXPECT_EQ(w.take(), (lines{"200ms worker <- w2 #1"}));
+  w.answer(1, "ok");
+  w.call("w3");
+  w.at(3200ms - 1ns);
+  w.take();
+  w.at(3200ms);
+  EXPECT_EQ(w.take(), (lines{"3200ms worker <- w3 #2"})) << "after flush_after";
+  w.answer(2, "ok");
+}
+
+TEST_F(layers_that_go, operators_do_not_see_such_a_cache) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  w.swap({});
+  EXPECT_NE(w.command(operator_command::reset, "cache"), "");
+  w.answer(0, "ok");
+}
+
+struct modes_of_a_cache : layers_that_go,
+                          testing::WithParamInterface<operator_command> {};
+
+INSTANTIATE_TEST_SUITE_P(commands, modes_of_a_cache,
+                         testing::Values(operator_command::off,
+                                         operator_command::observe),
+                         [](const auto& x) {
+                           return std::string{name_of(x.param)};
+                         });
+
+TEST_P(modes_of_a_cache, keep_the_order_of_writes) {
+  add_cache(first);
+  auto& w = world.emplace(std::move(first));
+  w.call("w1");
+  EXPECT_EQ(w.command(GetParam(), "cache"), "");
+  EXPECT_EQ(w.take(), (lines{"0s call 0 = noted", "0s worker <- w1 #0"}));
+  w.call("w2");
+  w.call("read", {.key = "k"});
+  EXPECT_EQ(w.take(), (lines{"0s call 2 = w1"}));
+  w.command(operator_command::reset, "cache");
+  w.fail(0);
+  w.at(200ms);
+  w.answer(1, "ok");
+  EXPECT_EQ(w.take(),
+            (lines{"200ms worker <- w1 #1", "200ms worker <- w2 #2"}));
+  w.answer(2, "ok");
+  w.take();
+  // In force again, it acknowledges.
+  w.command(operator_command::enable, "cache");
+  w.call("w3");
+  EXPECT_EQ(w.take(), (lines{"200ms call 3 = noted"}));
+  w.at(3200ms);
+  w.answer(3, "ok");
 }
 
 TEST_F(layers_that_go, a_batcher_sends_what_it_has) {

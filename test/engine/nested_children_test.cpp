@@ -58,8 +58,8 @@ TEST_F(nested_children, one_child_ends_its_sibling_in_the_same_batch) {
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"0s call 0 = y"}));
   EXPECT_EQ(a.take(), (lines{"admit", "child ok", "child cancelled, reached",
-                             "settle ok"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "admit", "child ok", "settle ok",
+                             "complete ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "admit", "child ok", "complete ok",
                              "abandon cancelled, reached, in flight"}));
 }
 

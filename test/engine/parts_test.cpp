@@ -1,7 +1,7 @@
 // Parts of an engine alone.
-#include <caisson/detail/caller_watch.hpp>
-#include <caisson/detail/event_hub.hpp>
-#include <caisson/detail/layer_table.hpp>
+#include <caisson/engine/caller_watch.hpp>
+#include <caisson/engine/event_hub.hpp>
+#include <caisson/engine/layer_table.hpp>
 
 #include <support/puppet.hpp>
 
@@ -28,7 +28,7 @@ struct quiet_host : engine_host {
   void send_cancelled(target_id, std::uint64_t) override {}
   void answer(reply_slot, caf::message) override {}
   void wake_at(time_point) override {}
-  void tell(const event& x) override { told.push_back(x); }
+  void emit(const event& x) override { told.push_back(x); }
   bool has_subscribers() const override { return listens; }
   void watch_caller(const reply_slot& who) override {
     EXPECT_TRUE(watched.insert(who.who()).second);
@@ -151,7 +151,7 @@ TEST(events, are_numbered_also_while_nobody_listens) {
                .from = "closed",
                .to = "open",
                .detail = "why",
-               .call = 9,
+               .call = calls.take().id,
                .delay = 3ms});
   ASSERT_EQ(host.told.size(), 1u);
   const auto& x = host.told[0];
@@ -163,7 +163,7 @@ TEST(events, are_numbered_also_while_nobody_listens) {
   EXPECT_EQ(x.from, "closed");
   EXPECT_EQ(x.to, "open");
   EXPECT_EQ(x.detail, "why");
-  EXPECT_EQ(x.call, 9u);
+  EXPECT_EQ(x.call, 1u);
   EXPECT_EQ(x.delay, duration{3ms});
 }
 
@@ -182,7 +182,8 @@ TEST(events, that_are_only_made_take_no_number) {
 
 struct table : testing::Test {
   layer_table& make() {
-    layers = std::make_unique<layer_table>(std::move(stack), hub, random);
+    layers = std::make_unique<layer_table>(std::move(stack), hub, random,
+                                           secrets);
     layers->context().now = time_point{1s};
     layers->context().children = [this](std::size_t k, child_call) {
       children_of.push_back(k);
@@ -195,6 +196,7 @@ struct table : testing::Test {
   call_table calls{0, 1};
   event_hub hub{host, "gate", calls};
   random_source random{7};
+  secret_source secrets{7};
   std::vector<std::size_t> children_of;
   test::puppets stack;
   test::puppet_layer& outer = stack.add("outer", 2);
@@ -287,7 +289,7 @@ TEST_F(table, a_function_that_throws_is_told_once_and_forgotten) {
 TEST_F(table, events_are_those_of_the_layer_whose_turn_it_is) {
   host.listens = true;
   auto& t = make();
-  t.run(2, [](policy&, env& e) { e.tell({.kind = event_kind::rejected}); });
+  t.run(2, [](policy&, env& e) { e.emit({.kind = event_kind::rejected}); });
   t.publish({.kind = event_kind::expired});
   ASSERT_EQ(host.told.size(), 2u);
   EXPECT_EQ(host.told[0].layer, "inner");

@@ -33,7 +33,7 @@ TEST_F(probe, has_the_content_that_its_layer_gives_it) {
   w.answer(0, "fine");
   EXPECT_EQ(w.take(), (lines{"0s worker <- probe #0"}));
   EXPECT_EQ(a.take(), (lines{"child ok"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok"}));
   EXPECT_EQ(w.metric("calls"), 0);
   EXPECT_EQ(w.metric("succeeded"), 0);
   EXPECT_EQ(w.metric("attempts"), 1);

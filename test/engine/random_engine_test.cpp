@@ -39,7 +39,7 @@ public:
   [[nodiscard]] std::vector<field_row> config_rows() const override {
     return {};
   }
-  [[nodiscard]] bool is_like(const layer&) const override { return true; }
+  [[nodiscard]] bool is_compatible(const layer&) const override { return true; }
   // Children of requests for permits would have no content.
   [[nodiscard]] bool handles_content() const override { return true; }
 

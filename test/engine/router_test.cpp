@@ -35,8 +35,8 @@ TEST_F(router, passes_a_call_down_and_its_answer_up) {
   w.at(5ms);
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"5ms call 0 = y"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle ok"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok"}));
 }
 
 TEST_F(router, meets_layers_from_the_outside_in_and_back) {
@@ -75,8 +75,8 @@ TEST_F(router, an_error_of_the_worker_is_his_also_if_it_is_one_of_ours) {
     (lines{"0s worker <- x #0", "0s call 0 = failed", "0s worker <- x #1",
            "0s call 1 = shed by elsewhere, reached, from worker, "
            "after 3ms: busy"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle failed, reached", "admit",
-                             "settle shed, reached, after 3ms"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached", "admit",
+                             "complete shed, reached, after 3ms"}));
 }
 
 TEST_F(router, believes_a_gate_that_it_turned_a_call_away) {
@@ -85,7 +85,7 @@ TEST_F(router, believes_a_gate_that_it_turned_a_call_away) {
   w.answer(0, caf::make_message(make_error(
                 errc::shed, rejection{"elsewhere", 3ms, false, {}})));
   EXPECT_EQ(w.answer_to(0), "shed by elsewhere, after 3ms");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle shed, after 3ms"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete shed, after 3ms"}));
 }
 
 TEST_F(router, a_rejection_goes_up_from_where_it_was_made) {
@@ -95,7 +95,7 @@ TEST_F(router, a_rejection_goes_up_from_where_it_was_made) {
   auto& w = start();
   w.call("x");
   EXPECT_EQ(w.take(), (lines{"0s call 0 = breaker_open by inner, after 4ms"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle breaker_open, after 4ms"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete breaker_open, after 4ms"}));
   EXPECT_EQ(b.take(), (lines{"admit"}));
 }
 
@@ -107,7 +107,7 @@ TEST_F(router, a_layer_can_replace_an_outcome) {
   w.call("x");
   w.answer(0, "y");
   EXPECT_EQ(w.answer_to(0), "shed by inner, reached, after 1ms");
-  EXPECT_EQ(a.take(), (lines{"admit", "settle shed, reached, after 1ms"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete shed, reached, after 1ms"}));
 }
 
 TEST_F(router, a_plain_message_gets_no_answer) {
@@ -133,7 +133,7 @@ TEST_F(router, a_hold_ends_when_its_time_has_come) {
   w.at(5ms);
   EXPECT_EQ(w.take(), (lines{"5ms worker <- x #0"}));
   w.answer(0, "y");
-  EXPECT_EQ(b.take(), (lines{"admit", "expire", "settle ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "expire", "complete ok"}));
 }
 
 TEST_F(router, a_hold_that_is_over_already_ends_in_the_same_step) {
@@ -157,7 +157,7 @@ TEST_F(router, a_hold_can_be_made_longer_or_end_in_a_rejection) {
   w.call("x");
   w.at(1s);
   EXPECT_EQ(w.take(), (lines{"7ms call 0 = wait_timeout by inner, after 9ms"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "settle wait_timeout, after 9ms"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete wait_timeout, after 9ms"}));
 }
 
 TEST_F(router, a_held_call_is_resumed_or_rejected_on_request) {
@@ -226,8 +226,9 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   w.answer(2, "y");
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0", "10ms worker <- x #1",
                              "20ms worker <- x #2", "20ms call 0 = y"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "settle failed, reached", "expire",
-                             "settle failed, reached", "expire", "settle ok"}));
+  EXPECT_EQ(b.take(),
+            (lines{"admit", "complete failed, reached", "expire",
+                   "complete failed, reached", "expire", "complete ok"}));
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_EQ(
       portable::get_if<caisson::call>(w.attempts[i].content)->options.attempt,
@@ -246,7 +247,8 @@ TEST_F(router, a_value_of_the_layer_comes_to_its_settle) {
   w.call("x");
   w.fail(0);
   EXPECT_EQ(w.answer_to(0), "one");
-  EXPECT_EQ(a.take(), (lines{"admit", "settle failed, reached", "settle ok"}));
+  EXPECT_EQ(a.take(),
+            (lines{"admit", "complete failed, reached", "complete ok"}));
 }
 
 // -- late and foreign answers -------------------------------------------------
@@ -319,13 +321,13 @@ TEST_F(router, a_layer_that_observes_holds_and_rejects_nothing) {
   b.on_settle = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
   w.call("x");
   w.answer(2, "y");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok", "abandon ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok", "abandon ok"}));
   b.on_settle = [](auto&, auto&, auto&, auto&) {
     return decision::reject(errc::shed);
   };
   w.call("x");
   w.answer(3, "y");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok"}));
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(w.answer_to(i), "y");
 }

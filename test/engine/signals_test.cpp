@@ -66,8 +66,8 @@ TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
   EXPECT_EQ(far.take().back(), "timeout");
   EXPECT_EQ(near.take().back(), "timeout");
   EXPECT_EQ(off.take(), lines{});
-  EXPECT_EQ(telling.take(), (lines{"admit", "settle ok"}));
-  EXPECT_EQ(below.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(telling.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(below.take(), (lines{"admit", "complete ok"}));
 }
 
 TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
@@ -85,7 +85,7 @@ TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
   next.add("telling").number = 0;
   EXPECT_EQ(w.swap(std::move(next)), lines{"fresh: added"});
   w.answer(0, "y");
-  EXPECT_EQ(telling.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(telling.take(), (lines{"admit", "complete ok"}));
   EXPECT_EQ(fresh.take(), lines{});
   w.call("x");
   w.answer(1, "y");
@@ -103,7 +103,7 @@ TEST_F(layer_signals, of_a_timeout_do_not_come_from_a_layer_that_observes) {
   auto& w = start();
   w.call("x");
   w.answer(0, "y");
-  EXPECT_EQ(above.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(above.take(), (lines{"admit", "complete ok"}));
 }
 
 } // namespace

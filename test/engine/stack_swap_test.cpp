@@ -44,7 +44,7 @@ TEST_F(swaps, a_layer_of_the_same_name_goes_on_with_other_settings) {
   EXPECT_EQ(w.swap(std::move(next)), (lines{"a: number = 2 (was 1)"}));
   w.call("z");
   w.answer(1, "y");
-  EXPECT_EQ(a.take(), (lines{"admit", "settle ok", "admit", "settle ok"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete ok", "admit", "complete ok"}));
 }
 
 TEST_F(swaps, the_same_stack_changes_nothing) {
@@ -65,7 +65,7 @@ TEST_F(swaps, layers_that_go_and_come_meet_new_calls_only) {
   w.call("new");
   EXPECT_EQ(a.take(), (lines{"admit", "retire", "drain"}));
   w.answer(1, "y");
-  EXPECT_EQ(b.take(), (lines{"admit", "settle ok"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete ok"}));
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"0s worker <- old #0", "0s worker <- new #1",
                              "0s call 1 = y", "0s call 0 = y"}));
@@ -246,7 +246,7 @@ TEST_F(swaps, a_permit_is_given_back_to_the_layers_that_granted_it) {
   auto& b = with(next, "b").machine();
   w.swap(std::move(next));
   w.release_permit(w.permit_of(n));
-  EXPECT_EQ(seen, (lines{"admit", "retire", "drain", "settle ok"}));
+  EXPECT_EQ(seen, (lines{"admit", "retire", "drain", "complete ok"}));
   EXPECT_EQ(b.take(), lines{});
 }
 

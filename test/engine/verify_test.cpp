@@ -61,7 +61,7 @@ TEST_F(verify, a_look_that_fails_is_repeated) {
   w.call("x");
   w.fail(0);
   w.fail(1);
-  // The layer's own error comes to its settle, which looks again.
+  // The layer's own error comes to its complete, which looks again.
   EXPECT_EQ(w.attempts.size(), 3u);
   w.answer(2, "done");
   EXPECT_EQ(w.answer_to(0), "done");

@@ -36,6 +36,29 @@ TEST_F(http_front_test, refuses_what_is_no_request) {
   EXPECT_EQ(served, 1);
 }
 
+// Whatever the connection is said to be for.
+TEST_F(http_front_test, refuses_forms_that_are_called_the_connections) {
+  http_front front{*sys, gate};
+  for (const std::string header :
+       {"Content-Encoding: gzip", "Content-Type: multipart/form-data"}) {
+    auto name = header.substr(0, header.find(':'));
+    auto x = talk(front.port(), "POST /a HTTP/1.1\r\nHost: a\r\n" + header
+                                  + "\r\nConnection: close, " + name
+                                  + "\r\nContent-Length: 1\r\n\r\nx");
+    EXPECT_EQ(status_in(x), 415) << x;
+  }
+  EXPECT_EQ(served, 0);
+}
+
+TEST_F(http_front_test, takes_a_limited_number_of_headers) {
+  http_front front{*sys, gate};
+  std::string headers;
+  for (int i = 0; i < 126; ++i)
+    headers += "X" + std::to_string(i) + ": 1\r\n";
+  EXPECT_EQ(status_in(get(front.port(), "/echo", headers)), 200);
+  EXPECT_EQ(status_in(get(front.port(), "/echo", headers + "Y: 1\r\n")), 431);
+}
+
 TEST_F(http_front_test, does_not_take_a_refused_body_for_a_request) {
   http_front front{*sys, gate};
   auto x = talk(front.port(),
@@ -178,6 +201,57 @@ TEST_F(http_front_test, turns_away_what_has_no_place) {
   for (auto& t : clients)
     t.join();
   EXPECT_EQ(late, 2);
+}
+
+// Those that wait are not asked for when their time is over.
+TEST_F(http_front_test, answers_those_that_wait_by_their_deadlines) {
+  http_front front{*sys, gate, {.threads = 1, .timeout = 300ms}};
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<raw_socket> clients;
+  for (int i = 0; i < 10; ++i) {
+    clients.push_back(raw_socket::connected_to(front.port()));
+    clients.back().write("GET /silence HTTP/1.1\r\nHost: a\r\n\r\n");
+  }
+  for (auto& x : clients)
+    EXPECT_EQ(status_in(read_head(x)), 504);
+  auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(took, 300ms);
+  EXPECT_LT(took, 1'500ms);
+  // Those that came a moment later may have a moment left.
+  EXPECT_LT(served, 10);
+  EXPECT_EQ(front.answered(), 10u);
+  // The connection is as good as before.
+  clients.back().write("GET /echo HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_EQ(status_in(read_head(clients.back())), 200);
+}
+
+TEST_F(http_front_test, answers_one_that_waits_less_than_others) {
+  http_front front{*sys, gate, {.threads = 1, .timeout = 2s}};
+  auto begin = std::chrono::steady_clock::now();
+  auto busy = raw_socket::connected_to(front.port());
+  busy.write("GET /silence HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(eventually([&] { return served == 1; }));
+  EXPECT_EQ(status_in(get(front.port(), "/echo",
+                          std::string{http_deadline_header} + ": 100\r\n")),
+            504);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1'500ms);
+  EXPECT_EQ(served, 1);
+}
+
+TEST_F(http_front_test, ends_by_the_deadlines_of_those_that_wait) {
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<raw_socket> clients;
+  {
+    http_front front{*sys, gate, {.threads = 1, .timeout = 300ms}};
+    for (int i = 0; i < 10; ++i) {
+      clients.push_back(raw_socket::connected_to(front.port()));
+      clients.back().write("GET /silence HTTP/1.1\r\nHost: a\r\n"
+                           "Connection: close\r\n\r\n");
+    }
+    EXPECT_EQ(status_in(read_head(clients.front())), 504);
+    begin = std::chrono::steady_clock::now();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
 }
 
 TEST_F(http_front_test, ends_without_waiting_for_idle_clients) {

@@ -221,5 +221,51 @@ TEST_F(http_front_test, passes_through_to_a_server_and_back) {
   stop_gate(through);
 }
 
+// The length that the server says, its own name, and nothing to wait for.
+TEST_F(http_front_test, tells_a_server_and_a_client_what_the_other_one_means) {
+  std::string asked;
+  scripted_server server{[&](raw_socket& x, int) {
+    for (asked = read_head(x); !asked.empty(); asked = read_head(x)) {
+      auto is_head = asked.starts_with("HEAD");
+      x.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+      if (!is_head)
+        x.write("hello");
+      if (is_head)
+        return;
+    }
+  }};
+  auto through = spawn_gate(*sys, http_worker(at_port(server.port())),
+                            stack{"through"});
+  http_front front{*sys, through, {.timeout = 3s}};
+  auto x = talk(front.port(), "HEAD /a HTTP/1.1\r\nHost: shop.example\r\n"
+                              "Connection: close\r\n"
+                              "Expect: 100-continue\r\n\r\n");
+  EXPECT_EQ(status_in(x), 200);
+  EXPECT_TRUE(has_line(x, "content-length: 5")) << x;
+  EXPECT_TRUE(
+    has_line(asked, "host: 127.0.0.1:" + std::to_string(server.port())))
+    << asked;
+  EXPECT_TRUE(has_line(asked, "x-forwarded-host: shop.example")) << asked;
+  EXPECT_EQ(asked.find("\r\nexpect:"), std::string::npos) << asked;
+  stop_gate(through);
+}
+
+TEST_F(http_front_test, claims_no_length_for_head_that_it_does_not_know) {
+  http_front front{*sys, [&](const http_request&) {
+                     http_route r{gate};
+                     r.to_response = [](const caf::message&) {
+                       return http_response{};
+                     };
+                     return std::optional{r};
+                   }};
+  auto of = [&](const std::string& method) {
+    return talk(front.port(), method
+                                + " /a HTTP/1.1\r\nHost: a\r\n"
+                                  "Connection: close\r\n\r\n");
+  };
+  EXPECT_EQ(of("HEAD").find("content-length"), std::string::npos);
+  EXPECT_TRUE(has_line(of("GET"), "content-length: 0"));
+}
+
 } // namespace
 } // namespace caisson::test

@@ -3,7 +3,7 @@
 
 #include <http/servers.hpp>
 
-#include <caisson/http/front.hpp>
+#include <caisson/adapters/http/front.hpp>
 
 #include <atomic>
 #include <cstdlib>

@@ -1,7 +1,7 @@
-#include <caisson/http/front.hpp>
-#include <caisson/http/messages.hpp>
+#include <caisson/adapters/http/front.hpp>
+#include <caisson/adapters/http/messages.hpp>
 
-#include <caisson/error.hpp>
+#include <caisson/caf/error.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // HTTP servers on loopback, real ones and such that break the rules.
 #pragma once
 
+#include <caisson/adapters/http/client.hpp>
 #include <caisson/gate.hpp>
-#include <caisson/http/client.hpp>
 
 #include <support/scripted_server.hpp>
 
@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -19,13 +20,19 @@ namespace caisson::test {
 /// cpp-httplib's server with handlers of the test's.
 class real_server {
 public:
+  /// At that port, or at any.
   template <class F>
-  explicit real_server(F set_handlers) {
+  explicit real_server(F set_handlers, int port = 0) {
     set_handlers(server_);
     server_.set_keep_alive_max_count(1'000);
     // It ends only when idle connections have.
     server_.set_keep_alive_timeout(1);
-    port_ = server_.bind_to_any_port("127.0.0.1");
+    if (port == 0)
+      port_ = server_.bind_to_any_port("127.0.0.1");
+    else if (server_.bind_to_port("127.0.0.1", port))
+      port_ = port;
+    else
+      throw std::runtime_error{"the port is taken"};
     thread_ = std::thread{[this] { server_.listen_after_bind(); }};
     while (!server_.is_running())
       std::this_thread::yield();

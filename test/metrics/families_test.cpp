@@ -1,7 +1,7 @@
 // Snapshots as metrics.
-#include <caisson/metrics/detail/families.hpp>
+#include <caisson/observe/metrics/detail/families.hpp>
 
-#include <caisson/metrics/detail/labels.hpp>
+#include <caisson/observe/metrics/detail/labels.hpp>
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
@@ -268,15 +268,18 @@ TEST(durations, are_cumulative_with_sum_and_count) {
   const auto& h = x->histogram;
   EXPECT_EQ(h.sample_count, 5u);
   EXPECT_NEAR(h.sample_sum, 3601.0 + 2 * to_seconds(bounds[0]), 1e-6);
-  ASSERT_EQ(h.bucket.size(), bounds.size());
+  ASSERT_EQ(h.bucket.size(), bounds.size() + 1);
   EXPECT_EQ(h.bucket[0].cumulative_count, 2u);
   EXPECT_EQ(h.bucket[1].cumulative_count, 3u);
-  EXPECT_EQ(h.bucket.back().cumulative_count, 4u);
+  EXPECT_EQ(h.bucket[bounds.size() - 1].cumulative_count, 4u);
+  EXPECT_EQ(h.bucket.back().cumulative_count, 5u);
+  EXPECT_TRUE(std::isinf(h.bucket.back().upper_bound));
   EXPECT_EQ(h.bucket[0].upper_bound, to_seconds(bounds[0]));
   auto text = text_of(all);
   EXPECT_NE(text.find("caisson_wait_duration_seconds_bucket{gate=\"g\","
                       "result=\"failed\",le=\"+Inf\"} 5"),
             std::string::npos);
+  EXPECT_EQ(text.find("le=\"+Inf\"} 5"), text.rfind("le=\"+Inf\"} 5"));
   EXPECT_NE(text.find("le=\"0.001048575\""), std::string::npos) << text;
   // What never happened is there, too.
   for (auto name :
@@ -285,8 +288,88 @@ TEST(durations, are_cumulative_with_sum_and_count) {
     auto* none = find(all, name, {{"result", "ok"}});
     ASSERT_NE(none, nullptr);
     EXPECT_EQ(none->histogram.sample_count, 0u);
-    EXPECT_EQ(none->histogram.bucket.size(), bounds.size());
+    EXPECT_EQ(none->histogram.bucket.size(), bounds.size() + 1);
   }
+}
+
+TEST(tallies, are_histograms_in_base_units) {
+  gate_snapshot s;
+  s.tallies.push_back({.what = tallied::attempts,
+                       .ok = true,
+                       .count = 6,
+                       .sum = 60,
+                       .counts = {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 1}});
+  s.tallies.push_back({.what = tallied::limit_used,
+                       .ok = false,
+                       .count = 3,
+                       .sum = 1250,
+                       .counts = {2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0}});
+  auto all = detail::families_of({gate_of("g", s)}, {});
+  auto& attempts = find(all, "caisson_call_attempts",
+                        {{"gate", "g"}, {"result", "ok"}})
+                     ->histogram;
+  EXPECT_EQ(attempts.sample_count, 6u);
+  EXPECT_EQ(attempts.sample_sum, 60);
+  ASSERT_EQ(attempts.bucket.size(), 12u);
+  EXPECT_EQ(attempts.bucket[0].upper_bound, 0);
+  EXPECT_EQ(attempts.bucket[0].cumulative_count, 1u);
+  EXPECT_EQ(attempts.bucket[1].upper_bound, 1);
+  EXPECT_EQ(attempts.bucket[1].cumulative_count, 3u);
+  EXPECT_EQ(attempts.bucket[10].upper_bound, 32);
+  EXPECT_EQ(attempts.bucket[10].cumulative_count, 5u);
+  EXPECT_TRUE(std::isinf(attempts.bucket[11].upper_bound));
+  EXPECT_EQ(attempts.bucket[11].cumulative_count, 6u);
+  auto& used = find(all, "caisson_call_limit_used_ratio",
+                    {{"gate", "g"}, {"result", "failed"}})
+                 ->histogram;
+  EXPECT_EQ(used.sample_count, 3u);
+  EXPECT_NEAR(used.sample_sum, 1.25, 1e-12);
+  EXPECT_NEAR(used.bucket[0].upper_bound, 0.1, 1e-12);
+  EXPECT_EQ(used.bucket[0].cumulative_count, 2u);
+  EXPECT_NEAR(used.bucket[9].upper_bound, 1, 1e-12);
+  EXPECT_EQ(used.bucket[9].cumulative_count, 3u);
+  // What never happened is there only if it is wanted.
+  for (auto with_empty : {true, false}) {
+    auto some = detail::families_of({gate_of("g", s)},
+                                    {.empty_series = with_empty});
+    for (const auto* name :
+         {"caisson_call_attempts", "caisson_call_limit_used_ratio"}) {
+      auto n = 0;
+      for (const auto* result : {"ok", "failed"})
+        n += find(some, name, {{"result", result}}) != nullptr ? 1 : 0;
+      EXPECT_EQ(n, with_empty ? 2 : 1) << name;
+    }
+  }
+}
+
+TEST(families, leave_out_what_has_never_happened_if_that_is_wanted) {
+  gate_snapshot s = with_durations({1s});
+  s.metrics = {{"calls", 7}, {"succeeded", 6}, {"answers_shed", 4}};
+  s.durations.push_back({.what = measured::calls, .ok = true});
+  s.layers = {breaker_layer()};
+  s.layers[0].numbers.push_back({"refused", 0, false});
+  auto all = detail::families_of({gate_of("g", s)}, {.empty_series = false});
+  for (const auto& family : all)
+    for (const auto& x : family.metric)
+      switch (family.type) {
+        case prometheus::MetricType::Counter:
+          EXPECT_GT(x.counter.value, 0) << family.name;
+          break;
+        case prometheus::MetricType::Histogram:
+          EXPECT_GT(x.histogram.sample_count, 0u) << family.name;
+          break;
+        default:
+          break;
+      }
+  EXPECT_EQ(counter(all, "caisson_calls_total"), 7);
+  EXPECT_EQ(counter(all, "caisson_answers_total", {{"class", "shed"}}), 4);
+  EXPECT_NE(find(all, "caisson_wait_duration_seconds", {}), nullptr);
+  EXPECT_EQ(find(all, "caisson_call_duration_seconds", {}), nullptr);
+  // What is no count stays: zero is one of its values.
+  EXPECT_EQ(gauge(all, "caisson_calls_in_progress"), 0);
+  EXPECT_EQ(gauge(all, "caisson_gate_state", {{"state", "draining"}}), 0);
+  EXPECT_LT(2 * text_of(all).size(),
+            text_of(detail::families_of({gate_of("g")}, {})).size());
 }
 
 RC_GTEST_PROP(durations_property, are_counted_exactly_at_each_bound, ()) {

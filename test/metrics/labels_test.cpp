@@ -1,7 +1,7 @@
 // Texts of users as labels and names.
-#include <caisson/metrics/detail/address.hpp>
-#include <caisson/metrics/detail/labels.hpp>
-#include <caisson/metrics/detail/names.hpp>
+#include <caisson/observe/metrics/detail/address.hpp>
+#include <caisson/observe/metrics/detail/labels.hpp>
+#include <caisson/observe/metrics/detail/names.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A real scrape of gates on the real scheduler.
 #include <caisson/gate.hpp>
-#include <caisson/metrics/collector.hpp>
-#include <caisson/metrics/server.hpp>
+#include <caisson/observe/metrics/collector.hpp>
+#include <caisson/observe/metrics/server.hpp>
 
+#include <examples/http_get.hpp>
 #include <gtest/gtest.h>
-#include <http_get.hpp>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 

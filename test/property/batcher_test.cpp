@@ -1,4 +1,4 @@
-#include <caisson/batcher.hpp>
+#include <caisson/policies/batcher.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -321,7 +321,7 @@ private:
       policy_.abandon(call, notes, o, true, e_);
       ++model_.counted["abandoned_in_flight"];
     } else {
-      RC_ASSERT(policy_.settle(call, notes, o, e_).what
+      RC_ASSERT(policy_.complete(call, notes, o, e_).what
                 == decision::kind::pass);
       ++model_.counted[o.ok ? "items_succeeded" : "items_failed"];
     }

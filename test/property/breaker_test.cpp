@@ -299,7 +299,7 @@ RC_GTEST_PROP(breaker_property, is_never_stuck, ()) {
   }
 }
 
-// In one half-open era no more probes are judged or in flight than allowed.
+// In one half-open epoch no more probes are judged or in flight than allowed.
 RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
   auto s = any_settings();
   s.base.trip = breaker_trip::consecutive;
@@ -310,7 +310,7 @@ RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
   breaker_twins p{s};
   auto ops = *rc::gen::container<std::vector<std::pair<bool, std::uint8_t>>>(
     rc::gen::arbitrary<std::pair<bool, std::uint8_t>>());
-  std::int64_t probes_before = 0, returned_before = 0, eras = 0;
+  std::int64_t probes_before = 0, returned_before = 0, epochs = 0;
   for (auto [arrives, a] : ops) {
     if (arrives)
       p.arrive();
@@ -318,9 +318,9 @@ RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
       p.end(a % p.flying.size(), a);
     else
       p.advance(breaker_steps[a % breaker_steps.size()]);
-    if (auto n = p.real.count("half_opened"); n != eras) {
-      eras = n;
-      // The call that ended the interval may be the new era's first probe.
+    if (auto n = p.real.count("half_opened"); n != epochs) {
+      epochs = n;
+      // The call that ended the interval may be the new epoch's first probe.
       probes_before = p.real.count("probes") - p.real.count("probes_in_flight");
       returned_before = p.real.count("probes_returned");
     }

@@ -1,4 +1,4 @@
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -21,11 +21,17 @@ using namespace std::chrono_literals;
 
 // What a cache is to do, by looking at everything each time.
 struct naive_cache {
+  static bool is_bad(const std::string& text) { return text.starts_with("!"); }
+  // Of the class `fail`.
+  static bool is_none(const std::string& text) {
+    return text.starts_with("!none");
+  }
+
   struct answer {
     std::string text;
     time_point expires;
     std::uint64_t used;
-    [[nodiscard]] bool bad() const { return text.starts_with("!"); }
+    [[nodiscard]] bool bad() const { return is_bad(text); }
   };
 
   struct load {
@@ -35,6 +41,7 @@ struct naive_cache {
     bool refresh = false;
     bool outdated = false; // may not be joined, nor kept
     bool over = false;
+    time_point until = never;
     std::vector<call_id> waiting = {};
   };
 
@@ -48,6 +55,7 @@ struct naive_cache {
   std::map<call_id, load> alone;
   std::map<call_id, std::string> changing;
   std::map<call_id, std::string> got;
+  std::map<call_id, time_point> deadline;
   std::map<std::string, std::int64_t> counted;
   std::uint64_t order = 0;
   time_point now;
@@ -79,7 +87,8 @@ struct naive_cache {
            && now < i->second.expires + config.stale_if_error;
   }
 
-  void read(call_id call, const std::string& key) {
+  void read(call_id call, const std::string& key, time_point until) {
+    deadline[call] = until;
     got[call] = "...";
     auto i = answers.find(key);
     if (i == answers.end())
@@ -91,7 +100,11 @@ struct naive_cache {
       auto* c = current(key);
       auto fresh = c && now < c->sent + config.join_within;
       if (now >= since(next_refresh, key) && !(c && (c->refresh || fresh)))
-        children.push_back({key, now, ++order, true});
+        children.push_back({.key = key,
+                            .sent = now,
+                            .order = ++order,
+                            .refresh = true,
+                            .until = now + config.refresh_timeout});
       return give(call, a, "stale_hits");
     }
     if (!stands_in(key)) {
@@ -115,8 +128,37 @@ struct naive_cache {
     } else {
       ++counted["misses"];
       children.push_back({key, now, ++order});
+      children.back().until = deadline[call];
       children.back().waiting.push_back(call);
     }
+  }
+
+  // The load that they waited for has ended by its time limit.
+  void fetch_again(const std::string& key, const std::vector<call_id>& all) {
+    std::vector<call_id> rest;
+    for (auto call : all) {
+      auto i = answers.find(key);
+      auto* c = current(key);
+      if (i != answers.end() && now < i->second.expires) {
+        give(call, i->second, i->second.bad() ? "negative_hits" : "hits");
+      } else if (c && now < c->sent + config.join_within) {
+        ++counted["joined"];
+        c->waiting.push_back(call);
+      } else {
+        ++counted[rest.empty() ? "misses" : "joined"];
+        rest.push_back(call);
+      }
+    }
+    if (rest.empty())
+      return;
+    auto until = time_point::min();
+    for (auto call : rest)
+      until = std::max(until, deadline[call]);
+    children.push_back({.key = key,
+                        .sent = now,
+                        .order = ++order,
+                        .until = until,
+                        .waiting = rest});
   }
 
   void change(call_id call, const std::string& key) {
@@ -136,9 +178,13 @@ struct naive_cache {
 
   bool keep(const load& x, const std::string& text) {
     auto bad = text.starts_with("!");
-    if (x.outdated || x.order < newest[x.key]
-        || (bad && config.negative_ttl == 0s))
+    if (x.outdated || x.order < newest[x.key])
       return false;
+    if (bad && (!is_none(text) || config.negative_ttl == 0s)) {
+      if (is_none(text) && answers.erase(x.key) != 0)
+        newest[x.key] = x.order;
+      return false;
+    }
     newest[x.key] = x.order;
     next_refresh.erase(x.key);
     failing.erase(x.key);
@@ -155,9 +201,9 @@ struct naive_cache {
     return true;
   }
 
-  void tell(call_id call, const std::string& key, const std::string& text,
+  void emit(call_id call, const std::string& key, const std::string& text,
             bool ok) {
-    if (!ok && stands_in(key)) {
+    if (!ok && !is_none(text) && stands_in(key)) {
       failing[key] = now + config.refresh_backoff;
       give(call, answers.at(key), "stale_on_error");
     } else {
@@ -176,8 +222,15 @@ struct naive_cache {
         next_refresh[x.key] = now + config.refresh_backoff;
     }
     auto key = x.key;
+    auto until = x.until;
+    std::vector<call_id> again;
     for (auto call : std::vector<call_id>{x.waiting})
-      tell(call, key, text, answered && !text.starts_with("!"));
+      if (text == "deadline_exceeded" && config.single_flight
+          && now < deadline[call] && until < deadline[call])
+        again.push_back(call);
+      else
+        emit(call, key, text, answered && !text.starts_with("!"));
+    fetch_again(key, again);
   }
 
   void end_alone(call_id call, const std::string& text) {
@@ -190,7 +243,7 @@ struct naive_cache {
     auto x = alone.at(call);
     alone.erase(call);
     keep(x, text);
-    tell(call, x.key, text, !text.starts_with("!"));
+    emit(call, x.key, text, !text.starts_with("!"));
   }
 
   void leave(call_id call) {
@@ -261,8 +314,9 @@ public:
       case 2:
       case 3: {
         auto key = some_key();
-        auto id = real_.read(key);
-        naive_.read(id, key);
+        auto time = *rc::gen::element<duration>(2ms, 1h, unlimited);
+        auto id = real_.read_within(key, time);
+        naive_.read(id, key, time_after(naive_.now, time));
         break;
       }
       case 4:
@@ -301,7 +355,7 @@ private:
 
   // No two are the same.
   std::string some_text() {
-    return *rc::gen::element<std::string>("", "", "!")
+    return *rc::gen::element<std::string>("", "", "!", "!none")
            + std::to_string(++texts_);
   }
 
@@ -322,8 +376,10 @@ private:
       real_.reply_to(below[n - open.size()], text);
       naive_.end_alone(below[n - open.size()], text);
     } else if (*rc::gen::inRange(0, 4) == 0) {
-      real_.refuse(open[n], errc::breaker_open);
-      naive_.end(open[n], "breaker_open", false);
+      auto why = *rc::gen::element(errc::breaker_open, errc::deadline_exceeded,
+                                   errc::deadline_exceeded);
+      real_.refuse(open[n], why);
+      naive_.end(open[n], std::string{name_of(why)}, false);
     } else {
       real_.reply(open[n], text);
       naive_.end(open[n], text, true);

@@ -1,5 +1,5 @@
 // Acknowledged writes in any order of calls, flushes and failures.
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -20,7 +20,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class act : std::uint8_t { write, change, read, pass, succeed, fail, end };
+enum class act : std::uint8_t {
+  write,
+  change,
+  read,
+  pass,
+  succeed,
+  fail,
+  end,
+  switch_mode
+};
 
 struct doing {
   act what;
@@ -63,6 +72,9 @@ public:
       case act::end:
         end_call(x.who, x.much % 3 == 0);
         break;
+      case act::switch_mode:
+        rig.set_mode(static_cast<mode>(x.who % 3));
+        break;
     }
     look();
   }
@@ -93,6 +105,7 @@ private:
       changes[key].emplace(id, n);
       return;
     }
+    RC_ASSERT(rig.acts == mode::enforce);
     RC_ASSERT(age < config.staleness);
     RC_ASSERT(changes[key].empty());
     acknowledged[key] = n;
@@ -104,6 +117,8 @@ private:
     auto id = rig.read(key);
     if (since.contains(key))
       RC_ASSERT(rig.got(id) == std::to_string(acknowledged[key]));
+    if (rig.got(id) == "below")
+      rig.reply_to(id, "read");
   }
 
   // One of the children that run ends. A flush may have been carried out
@@ -124,7 +139,8 @@ private:
     if (applied)
       stored[key] = number;
     if (!well)
-      return rig.refuse(n, errc::deadline_exceeded, true);
+      return applied ? rig.refuse(n, errc::deadline_exceeded, true)
+                     : rig.no_answer(n);
     auto& ages = since[key];
     ages.erase(ages.begin(), ages.upper_bound(number));
     if (ages.empty())
@@ -143,8 +159,11 @@ private:
       return;
     auto [key, id] = all[who % all.size()];
     auto n = changes[key].extract(id).mapped();
-    if (rig.got(id) == "below")
+    // It comes to the worker only now, and nothing newer may have.
+    if (rig.got(id) == "below") {
+      RC_ASSERT(n == 0 || n >= acknowledged[key]);
       stored[key] = std::max(stored[key], n);
+    }
     leaves ? rig.drop(id) : rig.reply_to(id, "done");
   }
 
@@ -215,7 +234,8 @@ RC_GTEST_PROP(cache_writes, nothing_acknowledged_is_lost_or_overtaken, ()) {
   c.max_entries = *rc::gen::inRange<std::uint32_t>(1, 4);
   c.ttl = *rc::gen::element<duration>(1ms, 1s, 1h);
   auto all = *rc::gen::container<std::vector<doing>>(rc::gen::construct<doing>(
-    rc::gen::weightedElement<act>({{6, act::write},
+    rc::gen::weightedElement<act>({{1, act::switch_mode},
+                                   {6, act::write},
                                    {2, act::change},
                                    {2, act::read},
                                    {5, act::pass},

@@ -1,4 +1,4 @@
-#include <caisson/chaos.hpp>
+#include <caisson/policies/chaos.hpp>
 
 #include <support/operations.hpp>
 #include <support/solo.hpp>
@@ -115,7 +115,7 @@ private:
       ++count_["spared"];
     }
     calls_[real_.arrive()] = x;
-    tell(told, fault);
+    emit(told, fault);
   }
 
   // The line from 0 to 1 is cut into a piece for each fault.
@@ -152,7 +152,7 @@ private:
       RC_ASSERT(real_.calls.at(id).result.ok == ok);
       RC_ASSERT(real_.calls.at(id).result.retry_after == (ok ? 0s : 1s));
     }
-    tell(told, lost ? "outcome" : "");
+    emit(told, lost ? "outcome" : "");
   }
 
   void abandon(call_id id) {
@@ -170,11 +170,11 @@ private:
       count_["silences_ended"] += x.fails_when_over;
       x.where = x.fails_when_over ? place::rejected : place::below;
     }
-    tell(told, "");
+    emit(told, "");
   }
 
   // Since the `n`-th there is one more event, about this fault; or none.
-  void tell(std::size_t n, const std::string& fault) {
+  void emit(std::size_t n, const std::string& fault) {
     auto& all = real_.e.details;
     RC_ASSERT(all.size() == n + !fault.empty());
     if (!fault.empty()) {

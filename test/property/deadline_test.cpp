@@ -1,4 +1,4 @@
-#include <caisson/deadline.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
 
 #include <support/operations.hpp>
 #include <support/solo.hpp>
@@ -227,7 +227,7 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
     auto o = outcome::success();
     switch (*rc::gen::inRange(0, 3)) {
       case 0:
-        layers[i].settle(call, notes[i], o, e);
+        layers[i].complete(call, notes[i], o, e);
         break;
       case 1:
         layers[i].abandon(call, notes[i], o, true, e);

@@ -1,6 +1,6 @@
 // Attempts, answers and time in any order, against a list that is searched from
 // end to end.
-#include <caisson/deduplicator.hpp>
+#include <caisson/gate/deduplicator.hpp>
 
 #include <support/operations.hpp>
 

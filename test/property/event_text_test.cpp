@@ -1,5 +1,5 @@
-#include <caisson/detail/utf8.hpp>
-#include <caisson/event_text.hpp>
+#include <caisson/base/utf8.hpp>
+#include <caisson/observe/event_text.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <caisson/fallback.hpp>
+#include <caisson/policies/fallback.hpp>
 
 #include <support/operations.hpp>
 #include <support/solo.hpp>
@@ -89,7 +89,7 @@ private:
     time_point deadline;
     // The alternatives that were asked, in order.
     std::vector<std::uint64_t> tried;
-    bool reached = false;
+    bool may_have_executed = false;
   };
 
   static fallback_config config(std::uint32_t limit) {
@@ -112,7 +112,7 @@ private:
     auto from = first ? 0 : x.tried.back() + 1;
     auto next = next_for(id, from, busy);
     real_.finish(id, s.result);
-    x.reached = x.reached || s.result.reached;
+    x.may_have_executed = x.may_have_executed || s.result.may_have_executed;
     std::string what;
     if (s.meaning == fallback_sample::good)
       what = first ? "primary_answered" : "answered_by_alternative";
@@ -138,7 +138,7 @@ private:
     RC_ASSERT(up.ok == s.result.ok);
     RC_ASSERT(up.code == s.result.code);
     RC_ASSERT(up.retry_after == s.result.retry_after);
-    RC_ASSERT(up.reached == x.reached);
+    RC_ASSERT(up.may_have_executed == x.may_have_executed);
   }
 
   bool with_actor(const call& x) const {

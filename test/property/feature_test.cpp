@@ -1,6 +1,6 @@
 // Features that several hold off, and the layers that go by them, against lists
 // of who holds what.
-#include <caisson/feature.hpp>
+#include <caisson/policies/feature.hpp>
 
 #include <support/operations.hpp>
 #include <support/solo.hpp>
@@ -34,7 +34,7 @@ strings some_names(unsigned n) {
 }
 
 RC_GTEST_PROP(feature_property, is_on_while_nobody_holds_it_off, ()) {
-  auto board = std::make_shared<feature_board>();
+  auto board = std::make_shared<feature_flags>();
   std::array<std::unique_ptr<feature_hold>, 3> holds;
   std::array<strings, 3> held;
   auto is_on = [&](const std::string& name) {

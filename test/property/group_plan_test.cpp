@@ -1,6 +1,6 @@
 // A supervision group whose gates report anything at any time, also late,
 // against a list of its members.
-#include <caisson/detail/group_plan.hpp>
+#include <caisson/gate/detail/group_plan.hpp>
 
 #include <support/operations.hpp>
 
@@ -32,7 +32,7 @@ public:
       all_.emplace_back();
     all_[who] = {rank, life::starting, 0};
     if (over_)
-      tell(who, "give_up");
+      send_order(who, "give_up");
   }
 
   void down(std::size_t who, std::uint64_t after, time_point now) {
@@ -47,7 +47,7 @@ public:
     for (auto i : in_turn(true))
       if (is_up(i) && stops_with(i, who)) {
         all_[i].at = life::due;
-        tell(i, "stop");
+        send_order(i, "stop");
       }
   }
 
@@ -90,7 +90,7 @@ public:
     over_ = true;
     for (auto i : in_turn(true))
       if (all_[i].at != life::gone)
-        tell(i, "give_up");
+        send_order(i, "give_up");
   }
 
   strings take() { return std::exchange(told_, {}); }
@@ -116,7 +116,7 @@ private:
     std::uint64_t orders = 0;
   };
 
-  void tell(std::size_t who, std::string_view what) {
+  void send_order(std::size_t who, std::string_view what) {
     told_.push_back(fmt::format("{} {} {}", what, who, ++all_[who].orders));
   }
 
@@ -152,7 +152,7 @@ private:
     if (over_)
       return;
     all_[who].at = life::starting;
-    tell(who, "start");
+    send_order(who, "start");
   }
 
   // The first of those that are not up, if it is its turn.

@@ -53,7 +53,7 @@ public:
       case 8:
         return each([](auto& h) { command(h, operator_command::enable); });
       case 9:
-        return tell_of_timeout(number % keys);
+        return pass_on_timeout(number % keys);
       default:
         return;
     }
@@ -132,7 +132,7 @@ private:
       f(*x);
   }
 
-  void tell_of_timeout(std::size_t k) {
+  void pass_on_timeout(std::size_t k) {
     together_.policy.attempt_timed_out_for(name_of_key(k), together_.e);
     // A key that was never seen has no policy to tell.
     if (!apart_[k]->calls.empty())

@@ -47,12 +47,13 @@ public:
   }
 
   void finish(call_id id, const outcome& o) {
-    if (!o.ok && !o.reached)
+    if (!o.ok && !o.may_have_executed)
       put_back(running[id]);
     if (config.drain_on_rejection && !o.ok && o.from_worker
         && (o.is(errc::rate_limited) || o.retry_after > duration::zero())) {
       level = 0;
-      shut_until = std::max(shut_until, now + o.retry_after);
+      shut_until = std::max(
+        shut_until, now + std::min(o.retry_after, config.retry_after_cap));
       latest = std::max(latest, shut_until);
     }
     running.erase(id);
@@ -157,7 +158,7 @@ private:
 rc::Gen<limiter_config> small_config() {
   return rc::gen::apply(
     [](std::int64_t rate, int per, std::uint32_t burst, duration wait,
-       std::uint32_t waiters, bool drain) {
+       std::uint32_t waiters, bool drain, duration cap) {
       limiter_config c;
       c.rate = rate;
       c.per = duration{per};
@@ -165,6 +166,7 @@ rc::Gen<limiter_config> small_config() {
       c.max_wait = wait;
       c.max_waiters = wait > duration{0} ? std::max(waiters, 1u) : waiters;
       c.drain_on_rejection = drain;
+      c.retry_after_cap = cap;
       return c;
     },
     rc::gen::element<std::int64_t>(1, 3, 7, 10, 333, 999, 1000),
@@ -173,7 +175,8 @@ rc::Gen<limiter_config> small_config() {
     rc::gen::element(duration{0}, duration{1}, duration{400}, duration{3000},
                      duration{20'000}, unlimited),
     rc::gen::element<std::uint32_t>(0, 1, 3, 1'000'000),
-    rc::gen::arbitrary<bool>());
+    rc::gen::arbitrary<bool>(),
+    rc::gen::element(unlimited, unlimited, duration{0}, duration{700}));
 }
 
 outcome any_outcome(int n, int m) {

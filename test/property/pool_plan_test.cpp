@@ -1,4 +1,4 @@
-#include <caisson/detail/pool_plan.hpp>
+#include <caisson/adapters/detail/pool_plan.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

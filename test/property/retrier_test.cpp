@@ -1,4 +1,4 @@
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/naive_retry_budget.hpp>
 #include <support/operations.hpp>
@@ -98,7 +98,7 @@ public:
     std::uint32_t attempt = 1;
     std::uint32_t sent = 1;
     std::size_t next_delay = 0;
-    bool reached = false;
+    bool may_have_executed = false;
   };
 
   explicit retrier_model(settings_of_run s)
@@ -116,7 +116,7 @@ public:
 
   void finish(call_id id, const retrier_sample& s, time_point now) {
     auto& x = calls[id];
-    x.reached = x.reached || s.result.reached;
+    x.may_have_executed = x.may_have_executed || s.result.may_have_executed;
     auto rejected = s.result.is(errc::breaker_open)
                     || s.result.is(errc::rate_limited);
     auto fine = now_.config.budget_rejection_cost;
@@ -216,7 +216,7 @@ private:
                       duration& wait) {
     if (!s.worth_it)
       return "not_retryable";
-    if (x.reached && !repeatable(x))
+    if (x.may_have_executed && !repeatable(x))
       return "not_idempotent";
     if (s.result.retry_after < 0ns)
       return "gave_up_pushback";
@@ -322,8 +322,8 @@ private:
       real_.finish(id, s.result);
       model_.finish(id, s, real_.e.now);
       if (real_.where(id) == place::passed)
-        RC_ASSERT(real_.calls.at(id).result.reached
-                  == (model_.calls.at(id).reached || s.success));
+        RC_ASSERT(real_.calls.at(id).result.may_have_executed
+                  == (model_.calls.at(id).may_have_executed || s.success));
     }
   }
 

@@ -1,4 +1,4 @@
-#include <caisson/retry_budget.hpp>
+#include <caisson/policy/retry_budget.hpp>
 
 #include <support/naive_retry_budget.hpp>
 #include <support/operations.hpp>

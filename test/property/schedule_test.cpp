@@ -1,4 +1,4 @@
-#include <caisson/schedule_settings.hpp>
+#include <caisson/policy/schedule_settings.hpp>
 
 #include <gtest/gtest.h>
 

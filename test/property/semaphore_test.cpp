@@ -1,4 +1,4 @@
-#include <caisson/semaphore.hpp>
+#include <caisson/policies/semaphore.hpp>
 
 #include <support/operations.hpp>
 #include <support/solo_control.hpp>

@@ -1,4 +1,4 @@
-#include <caisson/detail/timer_queue.hpp>
+#include <caisson/base/timer_queue.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

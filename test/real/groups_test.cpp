@@ -1,7 +1,7 @@
 // Supervision groups on the real scheduler.
-#include <caisson/error.hpp>
+#include <caisson/caf/error.hpp>
 #include <caisson/gate.hpp>
-#include <caisson/supervision_group.hpp>
+#include <caisson/gate/supervision_group.hpp>
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(real_groups, may_be_dropped_at_any_time) {
     }
     caf::scoped_actor self{sys};
     for (int i = 0; i < round % 4; ++i)
-      portable::tell(self, caf::actor{gates[1]}, -1);
+      portable::send(self, caf::actor{gates[1]}, -1);
     if (round % 3 == 0)
       group = {};
     while (!gates.empty())

@@ -15,7 +15,7 @@ public:
   subscriber(caf::actor_config& cfg, caf::actor to)
     : caf::event_based_actor(cfg), to_(std::move(to)) {}
   caf::behavior make_behavior() override {
-    return {[this](bool) { portable::tell(this, to_, subscribe{}); },
+    return {[this](bool) { portable::send(this, to_, subscribe{}); },
             [](const event&) {}};
   }
 
@@ -118,8 +118,8 @@ TEST_F(hostile_node, cannot_operate_the_gate) {
   auto before = asker->look();
   auto refused = [&](auto message) {
     // Asked, told, and told without a name.
-    portable::tell(asker->self(), gate, message);
-    portable::tell_anon(gate, message);
+    portable::send(asker->self(), gate, message);
+    portable::send_anon(gate, message);
     auto error = asker->error_of(message);
     EXPECT_EQ(error, errc::invalid_config) << portable::render(*system, error);
   };
@@ -149,7 +149,7 @@ TEST_F(hostile_node, cannot_subscribe_with_hundreds_of_actors) {
   meet("calls");
   auto before = asker->look();
   for (auto i = 0; i < 300; ++i)
-    portable::tell_anon(help<subscriber>(gate), true);
+    portable::send_anon(help<subscriber>(gate), true);
   // Its own subscription is behind theirs.
   EXPECT_EQ(asker->error_of(subscribe{}), errc::invalid_config);
   expect_as(before);
@@ -161,13 +161,13 @@ TEST_F(hostile_node, cannot_end_the_gate) {
   caf::anon_send_exit(gate, caf::exit_reason::kill);
   caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);
   asker->self()->send_exit(gate, caf::exit_reason::kill);
-  portable::tell_anon(gate, caf::make_error(caf::sec::runtime_error));
-  portable::tell_anon(gate,
+  portable::send_anon(gate, caf::make_error(caf::sec::runtime_error));
+  portable::send_anon(gate,
                       caf::exit_msg{gate.address(), caf::exit_reason::kill});
-  portable::tell_anon(gate,
+  portable::send_anon(gate,
                       caf::down_msg{gate.address(), caf::exit_reason::kill});
   auto bad = help<suicide>(gate);
-  portable::tell_anon(bad, true);
+  portable::send_anon(bad, true);
   EXPECT_EQ(
     asker->error_of(caf::exit_msg{gate.address(), caf::exit_reason::kill}),
     errc::invalid_config);
@@ -178,10 +178,10 @@ TEST_F(hostile_node, cannot_end_the_gate) {
 TEST_F(hostile_node, cannot_answer_in_the_place_of_a_worker_that_restarts) {
   meet("calls");
   auto fake = help<impostor>();
-  portable::tell_anon(gate, std::string{"end"});
+  portable::send_anon(gate, std::string{"end"});
   ASSERT_TRUE(worker_is(worker_state::restarting));
   for (std::uint32_t i = 0; i < 20; ++i) {
-    portable::tell_anon(gate, detail::worker_made{fake, {}, i});
+    portable::send_anon(gate, detail::worker_made{fake, {}, i});
     EXPECT_EQ(asker->error_of(detail::worker_made{fake, {}, i}),
               errc::invalid_config);
   }
@@ -201,7 +201,7 @@ TEST_F(hostile_node, cannot_release_the_permits_of_others) {
     for (std::uint64_t step = 1; step <= 200; ++step)
       for (auto id : {base + step, base - step, base + (step << 24)})
         if (id != own->id)
-          portable::tell_anon(gate, release{id});
+          portable::send_anon(gate, release{id});
   EXPECT_FALSE(asker->error_of(release{own->id}));
   EXPECT_EQ(asker->look().layers.at(1).metrics.at("in_use"), 3);
   EXPECT_FALSE(holder.error_of(release{held->id}));
@@ -215,20 +215,20 @@ TEST_F(hostile_node, cannot_hurt_the_gate_with_oversized_messages) {
   std::string dots;
   for (auto i = 0; i < 300'000; ++i)
     dots += "a.";
-  portable::tell_anon(gate, reconfigure{"breaker", {{dots, "1"}}});
-  portable::tell_anon(gate, reconfigure{large, {{large, large}}});
+  portable::send_anon(gate, reconfigure{"breaker", {{dots, "1"}}});
+  portable::send_anon(gate, reconfigure{large, {{large, large}}});
 #if CAISSON_CAF_LEGACY
   // CAF 1.x closes a connection that brings what is no value of an enumeration.
-  portable::tell_anon(gate, command{static_cast<operator_command>(200), large});
+  portable::send_anon(gate, command{static_cast<operator_command>(200), large});
 #endif
   reconfigure many{"breaker", {}};
   for (auto i = 0; i < 100'000; ++i)
     many.set["key" + std::to_string(i)] = "1";
   EXPECT_EQ(asker->error_of(many), errc::invalid_config);
   call c = wrap(std::int32_t{21}).key(large);
-  portable::tell_anon(gate, c);
-  portable::tell_anon(gate, acquire{.key = large});
-  portable::tell_anon(gate, large);
+  portable::send_anon(gate, c);
+  portable::send_anon(gate, acquire{.key = large});
+  portable::send_anon(gate, large);
   EXPECT_TRUE(asker->serves());
   EXPECT_EQ(asker->look().layers.at(0).config, config_before);
 }
@@ -237,12 +237,12 @@ TEST_F(hostile_node, that_names_no_sender_gets_nothing) {
   meet("calls");
   auto before = asker->look();
   for (auto i = 0; i < 10; ++i) {
-    portable::tell_anon(gate, get_status{});
-    portable::tell_anon(gate, cancelled{1});
-    portable::tell_anon(gate, subscribe{});
+    portable::send_anon(gate, get_status{});
+    portable::send_anon(gate, cancelled{1});
+    portable::send_anon(gate, subscribe{});
   }
   expect_as(before);
-  portable::tell_anon(gate, acquire{.permits = 8});
+  portable::send_anon(gate, acquire{.permits = 8});
   EXPECT_EQ(asker->look().layers.at(1).metrics.at("in_use"), 0);
   EXPECT_TRUE(asker->serves());
 }

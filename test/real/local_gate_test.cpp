@@ -1,6 +1,6 @@
 // Local gates on the real scheduler: every request is answered once, whatever
 // dies meanwhile, and factories may block.
-#include <caisson/error.hpp>
+#include <caisson/caf/error.hpp>
 #include <caisson/local_gate.hpp>
 
 #include <gtest/gtest.h>
@@ -210,6 +210,80 @@ TEST_F(local_gate_real_test, a_worker_that_comes_too_late_is_ended) {
   caf::anon_send_exit(x, caf::exit_reason::kill);
   std::this_thread::sleep_for(100ms);
   expect_none(*alive);
+}
+
+// Makes a gate whose worker takes a while, and then finds that it cannot work.
+class never_complete final : public caf::event_based_actor {
+public:
+  never_complete(caf::actor_config& cfg, std::shared_ptr<std::atomic<int>> made)
+    : caf::event_based_actor(cfg),
+      good_(this,
+            worker::supervised([made](caf::actor_system&)
+                                 -> caf::expected<caf::actor> {
+              std::this_thread::sleep_for(50ms);
+              ++*made;
+              return caf::make_error(caf::sec::runtime_error);
+            }).on_own_thread(),
+            stack{}),
+      bad_(this, worker{}, stack{}.semaphore({.permits = 0})) {}
+
+  caf::behavior make_behavior() override {
+    return {[](int) {}};
+  }
+
+private:
+  local_gate<> good_;
+  local_gate<> bad_;
+};
+
+TEST_F(local_gate_real_test, a_factory_outlasts_a_constructor_that_throws) {
+  auto made = std::make_shared<std::atomic<int>>(0);
+  for (int i = 0; i < 4; ++i)
+    EXPECT_THROW(sys->spawn<never_complete>(made), config_error);
+  while (*made < 4)
+    std::this_thread::sleep_for(10ms);
+  sys->await_all_actors_done();
+}
+
+// Ends its gate while the worker is being made, and lives on.
+class changes_its_mind final : public caf::event_based_actor {
+public:
+  changes_its_mind(caf::actor_config& cfg, worker behind, bool destroys)
+    : caf::event_based_actor(cfg), destroys_(destroys),
+      gate_(std::in_place, this, std::move(behind), stack{}) {}
+
+  caf::behavior make_behavior() override {
+    destroys_ ? gate_.reset() : gate_->stop();
+    return {[](int x) { return x; }};
+  }
+
+private:
+  bool destroys_;
+  std::optional<local_gate<>> gate_;
+};
+
+TEST_F(local_gate_real_test, a_worker_that_nobody_wants_any_more_is_ended) {
+  for (auto destroys : {true, false}) {
+    auto alive = std::make_shared<std::atomic<int>>(0);
+    auto made = std::make_shared<std::atomic<int>>(0);
+    // Blocking, so that it does not end just because nobody knows it.
+    auto behind = worker::supervised([alive, made](caf::actor_system& s)
+                                       -> caf::expected<caf::actor> {
+                    std::this_thread::sleep_for(50ms);
+                    ++*alive;
+                    ++*made;
+                    return caf::actor_cast<caf::actor>(s.spawn<caf::detached>(
+                      [alive](caf::blocking_actor* self) {
+                        self->receive([](const caf::exit_msg&) {});
+                        --*alive;
+                      }));
+                  }).on_own_thread();
+    auto x = sys->spawn<changes_its_mind>(behind, destroys);
+    while (*made < 1)
+      std::this_thread::sleep_for(10ms);
+    expect_none(*alive);
+    caf::anon_send_exit(x, caf::exit_reason::kill);
+  }
 }
 
 } // namespace

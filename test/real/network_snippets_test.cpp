@@ -1,6 +1,6 @@
 // The code about the network that docs/guide.md quotes: two actor systems in
 // one process that talk over loopback.
-#include <caisson/caf_io.hpp>
+#include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Gates between two nodes, over the loopback interface.
-#include <caisson/caf_io.hpp>
+#include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
 
 #include <gtest/gtest.h>

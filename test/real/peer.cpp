@@ -1,6 +1,6 @@
 #include "real/peer.hpp"
 
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // A gate in a process of its own, and a node that talks to it.
 #pragma once
 
-#include <caisson/cache_config.hpp>
-#include <caisson/caf_io.hpp>
+#include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
+#include <caisson/policies/cache/cache_config.hpp>
 
-#include "../demos/process.hpp"
+#include "../demos/examples/process.hpp"
 
 #include <gtest/gtest.h>
 

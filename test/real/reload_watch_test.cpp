@@ -1,5 +1,5 @@
 // What asks for a reload: signals and changes of the file.
-#include <caisson/reload_watch.hpp>
+#include <caisson/config/reload_watch.hpp>
 
 #include <support/real_gates.hpp>
 

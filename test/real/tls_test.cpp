@@ -5,7 +5,7 @@
 
 #ifdef CAISSON_TLS
 
-#include "../demos/certificates.hpp"
+#include "../demos/examples/certificates.hpp"
 
 #include <fmt/format.h>
 
@@ -126,6 +126,20 @@ protected:
 
 std::unique_ptr<demo::scratch_directory> tls::files;
 
+// What ends a node without TLS does not get as far.
+TEST_F(tls, bytes_of_a_stranger_do_not_reach_the_node) {
+  std::string handshake(32, '\0');
+  handshake[0] = 1;
+  for (auto i = 0; i < 20; ++i) {
+    auto line = raw_socket::connected_to(port);
+    line.write(handshake);
+    line.end_writing();
+    while (!line.read().empty())
+      continue;
+  }
+  EXPECT_TRUE(customer{port}.connected() || customer{port}.connected());
+}
+
 TEST_F(tls, a_node_with_a_certificate_can_call_and_cannot_operate) {
   {
     customer one{port};
@@ -175,6 +189,20 @@ TEST_F(tls, plain_bytes_and_silence_keep_nobody_away) {
     silent.push_back(raw_socket::connected_to(port));
   for (auto i = 0; i < 50; ++i)
     raw_socket::connected_to(port).write(std::string(100, 'x'));
+}
+
+// The length of the first message says that more comes.
+TEST_F(tls, half_a_handshake_keeps_nobody_away) {
+  const std::string hello{"\26\3\1\2\0\1\0\1\374\3\3", 11};
+  std::vector<raw_socket> half;
+  for (std::size_t i = 0; i < 100; ++i) {
+    half.push_back(raw_socket::connected_to(port));
+    half.back().write(hello.substr(0, 1 + i % hello.size()));
+  }
+  EXPECT_TRUE(customer{port}.serves());
+  before["calls"] += 1;
+  before["attempts"] += 1;
+  before["succeeded"] += 1;
 }
 
 TEST_F(tls, a_node_with_a_certificate_does_not_talk_in_plain_text) {

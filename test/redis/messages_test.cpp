@@ -1,8 +1,9 @@
-#include <caisson/redis/messages.hpp>
+#include <caisson/adapters/redis/messages.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 namespace caisson::test {
 namespace {
@@ -28,9 +29,25 @@ TEST(redis_command, is_idempotent_if_it_reads_or_sets) {
   EXPECT_EQ(as_call(words({"INCR", "a"})).options.idempotent, idempotence::no);
 }
 
+TEST(redis_command, trims_a_list_to_the_same_only_if_it_keeps_an_end) {
+  auto trims = [](const char* first, const char* last) {
+    return is_idempotent(words({"LTRIM", "a", first, last}));
+  };
+  for (auto last : {"0", "99", "-1"})
+    EXPECT_TRUE(trims("0", last)) << last;
+  EXPECT_TRUE(trims("-100", "-1"));
+  for (auto [first, last] :
+       {std::pair{"100", "-1"}, std::pair{"1", "9"}, std::pair{"0", "-2"},
+        std::pair{"-3", "-2"}, std::pair{"-3", "2"}, std::pair{"5", "2"},
+        std::pair{"0", ""}, std::pair{"0", "+1"}, std::pair{"0", "1 "},
+        std::pair{"x", "-1"}})
+    EXPECT_FALSE(trims(first, last)) << first << ' ' << last;
+  EXPECT_FALSE(is_idempotent(words({"LTRIM", "a"})));
+}
+
 TEST(redis_command, may_concern_the_connection) {
   for (auto x : {"MULTI", "multi", "SUBSCRIBE", "SELECT", "AUTH", "CLIENT",
-                 "WATCH", "QUIT", "MONITOR", "HELLO"})
+                 "WATCH", "QUIT", "MONITOR", "HELLO", "WAIT", "waitaof"})
     EXPECT_TRUE(is_of_connection(words({x}))) << x;
   for (auto x : {"GET", "EVAL", "PUBLISH", ""})
     EXPECT_FALSE(is_of_connection(words({x}))) << x;
@@ -41,7 +58,7 @@ TEST(redis_error, means_what_its_first_word_says) {
   struct row {
     const char* text;
     answer_class kind;
-    bool reached;
+    bool may_have_executed;
     std::uint32_t most;
   };
   for (auto& x :
@@ -59,8 +76,9 @@ TEST(redis_error, means_what_its_first_word_says) {
         row{"", answer_class::fail, true, 0}}) {
     auto info = redis_error_answer(x.text);
     EXPECT_EQ(info.kind, x.kind) << x.text;
-    EXPECT_EQ(info.reached, x.reached) << x.text;
+    EXPECT_EQ(info.may_have_executed, x.may_have_executed) << x.text;
     EXPECT_EQ(info.max_attempts, x.most) << x.text;
+    EXPECT_EQ(info.unanswered, x.kind == answer_class::retry) << x.text;
   }
 }
 

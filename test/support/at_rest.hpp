@@ -1,4 +1,4 @@
-// What is 0 when nothing is under way.
+// Checks that a status shows nothing in progress.
 #pragma once
 
 #include <gtest/gtest.h>

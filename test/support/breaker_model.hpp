@@ -3,8 +3,8 @@
 // and counts them anew for each question.
 #pragma once
 
-#include <caisson/breaker.hpp>
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
 #include <support/breaker_rules_model.hpp>
 
 #include <algorithm>
@@ -92,7 +92,7 @@ public:
     auto counts = v != verdict::neutral && v != verdict::refused;
     if (call.as == "bystander") {
       ++n["unjudged_results"];
-    } else if (call.era != era_) {
+    } else if (call.epoch != era_) {
       ++n["late_results"];
     } else if (call.as == "counted") {
       ++n[name];
@@ -192,7 +192,7 @@ private:
   }
 
   struct call_note {
-    int era;
+    int epoch;
     std::string as;
     time_point admitted;
     bool watched;
@@ -228,7 +228,7 @@ private:
   }
 
   bool may_become_slow(const call_note& x) const {
-    return x.era == era_ && x.as == "counted" && x.watched && !x.slow;
+    return x.epoch == era_ && x.as == "counted" && x.watched && !x.slow;
   }
 
   time_point next_slow() const {

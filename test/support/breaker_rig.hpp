@@ -1,7 +1,7 @@
-// What the breaker's tests share.
+// Helpers of the breaker's tests.
 #pragma once
 
-#include <caisson/breaker.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
 #include <support/solo.hpp>
 
 #include <chrono>

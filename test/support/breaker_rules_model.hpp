@@ -2,7 +2,7 @@
 // anew for each question.
 #pragma once
 
-#include <caisson/breaker.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
 
 #include <algorithm>
 #include <cstdint>

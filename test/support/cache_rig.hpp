@@ -1,7 +1,7 @@
 // A host for caches whose calls and answers are texts.
 #pragma once
 
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/solo.hpp>
 
@@ -39,7 +39,8 @@ inline cache_content texts_as_content() {
 }
 
 /// Plays the part of the gate for a cache. An answer that begins with `!` is an
-/// error of the worker's. Children are numbered from 1 on.
+/// error of the worker's, one that begins with `!none` of the class `fail`.
+/// Children are numbered from 1 on.
 class cache_rig : public solo<cache> {
 public:
   explicit cache_rig(cache_config c = {})
@@ -50,11 +51,20 @@ public:
     auto content = "ask " + key;
     call.key = std::move(key);
     how.content = &content;
+    if (acts != mode::enforce)
+      how.acts = acts;
     policy.look_at(std::move(how));
     auto id = arrive(std::move(call));
     // The host calls `expire` for holds that end now.
     pass(duration::zero());
     return id;
+  }
+
+  /// The same, with so much time.
+  call_id read_within(std::string key, duration time) {
+    call_info call;
+    call.deadline = time_after(e.now, time);
+    return read(std::move(key), {}, std::move(call));
   }
 
   call_id change(std::string key) {
@@ -67,7 +77,8 @@ public:
     policy.look_at({.use = cache_use::write,
                     .content = &content,
                     .value = std::make_shared<const std::string>(value),
-                    .answer = std::make_shared<const std::string>("ok")});
+                    .answer = std::make_shared<const std::string>("ok"),
+                    .acts = acts});
     call_info call;
     call.key = key;
     auto id = arrive(std::move(call));
@@ -101,20 +112,43 @@ public:
     o.kind = what;
     o.retry_after = retry_after;
     o.max_attempts = max_attempts;
-    end(child, o, "!");
+    std::string text = "!";
+    o.reply = &text;
+    end(child, o, text);
+  }
+
+  /// The worker has no answer of a server's for the child.
+  void no_answer(std::uint64_t child, answer_class what = answer_class::retry,
+                 bool out_of_time = false) {
+    auto o = outcome_of("!");
+    o.kind = what;
+    o.unanswered = true;
+    o.out_of_time = out_of_time;
+    o.max_attempts = 2;
+    std::string text = "!";
+    o.reply = &text;
+    end(child, o, text);
+  }
+
+  /// The mode of the layer is another one from now on.
+  void set_mode(mode m) {
+    acts = m;
+    policy.set_enforced(m == mode::enforce);
+    pass(duration::zero());
   }
 
   /// A layer below answers the child in place of the worker.
   void stand_in(std::uint64_t child, std::string text) {
     auto o = outcome_of(text);
     o.reply = &text;
-    o.reached = o.from_worker = false;
+    o.may_have_executed = o.from_worker = false;
     end(child, o, text);
   }
 
   /// The child fails in a layer below.
-  void refuse(std::uint64_t child, errc code, bool reached = false) {
-    end(child, outcome::failure(code, reached), std::string{name_of(code)});
+  void refuse(std::uint64_t child, errc code, bool may_have_executed = false) {
+    end(child, outcome::failure(code, may_have_executed),
+        std::string{name_of(code)});
   }
 
   /// A call that went down itself has this answer.
@@ -172,6 +206,8 @@ private:
       o.code = 3;
       o.category = category_hash("app");
     }
+    if (text.starts_with("!none"))
+      o.kind = answer_class::fail;
     return o;
   }
 
@@ -184,6 +220,9 @@ private:
         settle_with(id, o, text);
     work();
     pump();
+    // What is to be done within this step.
+    if (policy.wakeup() == time_point::min())
+      pass(duration::zero());
   }
 
   void settle_with(call_id id, const outcome& o, const std::string& text) {
@@ -199,7 +238,7 @@ private:
         if (x.where == place::redirected) {
           auto text = *static_cast<const std::string*>(policy.value(x.index));
           auto o = outcome_of(text);
-          o.reached = o.from_worker = false;
+          o.may_have_executed = o.from_worker = false;
           settle_with(id, o, text);
           more = true;
         }

@@ -1,7 +1,7 @@
-// What a call can be doing in a cache.
+// Situations of a call in a cache.
 #pragma once
 
-#include <caisson/cache_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
 
 #include "support/situation.hpp"
 

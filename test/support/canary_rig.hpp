@@ -1,7 +1,7 @@
 // Settings of a canary, and its host, for tests of it.
 #pragma once
 
-#include <caisson/canary.hpp>
+#include <caisson/policies/canary/canary.hpp>
 
 #include <support/solo.hpp>
 
@@ -52,15 +52,15 @@ inline key_pair keys_for(const canary_config& c) {
     return scout.where(scout.arrive(of_key(key))) == place::redirected;
   };
   auto last = 0.0;
-  for (auto x : c.stages)
-    last = x < 1 ? x : last;
+  for (const auto& x : c.stages)
+    last = x.share < 1 ? x.share : last;
   auto found = [&](double share, bool wanted) {
     for (int i = 0; i < 10'000; ++i)
       if (auto key = "k" + std::to_string(i); goes(share, key) == wanted)
         return key;
     throw std::logic_error{"there is no such key"};
   };
-  return {found(c.stages.front(), true),
+  return {found(c.stages.front().share, true),
           last == 0 ? std::string{} : found(last, false)};
 }
 

@@ -1,7 +1,7 @@
 // Settings of a chaos layer, and its host, for tests of it.
 #pragma once
 
-#include <caisson/chaos.hpp>
+#include <caisson/policies/chaos.hpp>
 
 #include <support/solo.hpp>
 

@@ -13,7 +13,7 @@ namespace caisson::test {
 /// What the policies here do not need of `policy`.
 class small_policy : public policy {
 public:
-  decision settle(call_info&, slot&, outcome&, env&) override {
+  decision complete(call_info&, slot&, outcome&, env&) override {
     return decision::pass();
   }
   void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
@@ -103,8 +103,8 @@ public:
     return decision::pass();
   }
 
-  decision settle(call_info& c, slot&, outcome& o, env& e) override {
-    if (o.ok || !o.reached)
+  decision complete(call_info& c, slot&, outcome& o, env& e) override {
+    if (o.ok || !o.may_have_executed)
       return decision::pass();
     looks_[e.start_child({.parents = {c.id}, .target = 0})] = c.id;
     return decision::hold();

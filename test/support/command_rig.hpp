@@ -1,8 +1,8 @@
 // The command, called by a test.
 #pragma once
 
-#include <sim/command/cli.hpp>
-#include <sim/command/command_parts.hpp>
+#include <simulator/command/cli.hpp>
+#include <simulator/play/command_parts.hpp>
 
 #include <sstream>
 #include <string>

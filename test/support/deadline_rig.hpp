@@ -1,7 +1,7 @@
-// What the unit tests of the deadline share.
+// Helpers of the deadline's unit tests.
 #pragma once
 
-#include <caisson/deadline.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
 
 #include <support/solo.hpp>
 

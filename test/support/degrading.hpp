@@ -1,7 +1,7 @@
 // Settings of a degradation layer, and its host, for tests of it.
 #pragma once
 
-#include <caisson/degradation.hpp>
+#include <caisson/policies/degradation/degradation.hpp>
 
 #include <support/solo.hpp>
 
@@ -33,7 +33,7 @@ class degradation_rig : public solo<degradation> {
 public:
   explicit degradation_rig(degradation_config c = quick_degradation())
     : solo(std::move(c)) {
-    policy.tell_changes_to(&heard);
+    policy.send_changes_to(&heard);
   }
 
   // Calls that take some time, of which each succeeds or none does.

@@ -310,7 +310,7 @@ void engine_world::worker_given_up(const std::string& why) {
 
 // -- the rest of the host -----------------------------------------------------
 
-void engine_world::tell(const event& x) {
+void engine_world::emit(const event& x) {
   EXPECT_GT(x.number, last_event_);
   last_event_ = x.number;
   EXPECT_EQ(x.time_ns, now_.time_since_epoch().count());

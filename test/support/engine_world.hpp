@@ -1,8 +1,8 @@
 // A scripted world around an engine, without any actor.
 #pragma once
 
-#include <caisson/detail/engine.hpp>
-#include <caisson/error.hpp>
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/engine.hpp>
 
 #include <support/words.hpp>
 
@@ -207,7 +207,7 @@ private:
   void send_cancelled(detail::target_id to, std::uint64_t number) override;
   void answer(detail::reply_slot to, caf::message content) override;
   void wake_at(time_point at) override;
-  void tell(const event& what) override;
+  void emit(const event& what) override;
   bool has_subscribers() const override { return setup_.listens; }
   void watch_caller(const detail::reply_slot& who) override;
   void unwatch_caller(std::uint64_t who) override;

@@ -1,8 +1,8 @@
 // A small world for exploring.
 #pragma once
 
-#include <sim/explore/fault_menu.hpp>
-#include <sim/scenario/scenario.hpp>
+#include <simulator/explore/fault_menu.hpp>
+#include <simulator/scenario/scenario.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,7 +1,7 @@
-// What the unit tests of the fallback share.
+// Helpers of the fallback's unit tests.
 #pragma once
 
-#include <caisson/fallback.hpp>
+#include <caisson/policies/fallback.hpp>
 
 #include <support/solo.hpp>
 

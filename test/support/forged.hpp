@@ -1,7 +1,7 @@
 // Messages that only a broken or hostile node sends.
 #pragma once
 
-#include <caisson/caf.hpp>
+#include <caisson/caf/caf.hpp>
 
 #include <cstdint>
 #include <utility>

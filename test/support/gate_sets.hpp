@@ -1,7 +1,7 @@
 // Sets of gates in virtual time, from texts.
 #pragma once
 
-#include <caisson/gate_set.hpp>
+#include <caisson/config/gate_set.hpp>
 
 #include <support/scratch.hpp>
 #include <support/words.hpp>

@@ -1,8 +1,8 @@
-// What a classifier says of an outcome.
+// Asks a classifier for its verdict on an outcome.
 #pragma once
 
-#include <caisson/outcome.hpp>
-#include <caisson/policy.hpp>
+#include <caisson/policy/outcome.hpp>
+#include <caisson/policy/policy.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-// What the tests of policies per key share.
+// Helpers for tests of policies per key.
 #pragma once
 
-#include <caisson/breaker.hpp>
-#include <caisson/deadline.hpp>
-#include <caisson/keyed.hpp>
-#include <caisson/limiter.hpp>
-#include <caisson/semaphore.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
+#include <caisson/policies/keyed/keyed.hpp>
+#include <caisson/policies/limiter.hpp>
+#include <caisson/policies/semaphore.hpp>
 
 #include <support/solo_control.hpp>
 

@@ -1,9 +1,9 @@
 // Every kind of policy that there is, for tests of what all have in common.
 #pragma once
 
-#include <caisson/policy_kinds.hpp>
-#include <caisson/schedule_settings.hpp>
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policy/schedule_settings.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,7 +1,7 @@
-// What the limiter's tests share.
+// Helpers of the limiter's tests.
 #pragma once
 
-#include <caisson/limiter.hpp>
+#include <caisson/policies/limiter.hpp>
 
 #include <support/solo_control.hpp>
 
@@ -45,7 +45,7 @@ inline outcome error_of_worker(duration retry_after) {
 // What `o` says, said by the worker itself.
 inline outcome answered(outcome o) {
   o.from_worker = true;
-  o.reached = true;
+  o.may_have_executed = true;
   return o;
 }
 

@@ -4,7 +4,7 @@
 
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -31,6 +31,11 @@ public:
       sys.spawn<local_proxy>(std::move(behind), std::move(s)));
   }
 
+  /// Has the local gate of `proxy` stopped, while its actor goes on.
+  static caisson::command stop_message() {
+    return {operator_command::off, "the local gate itself"};
+  }
+
   // Handlers of a dead actor are not called.
   void on_exit() override {
     for (auto& x : owed_)
@@ -44,11 +49,16 @@ protected:
     return caf::message_handler{
       [this](const get_status&) { return gate_.get_status(); },
       [this](const reconfigure& x) { return done(gate_.reconfigure(x)); },
-      [this](const command& x) { return done(gate_.command(x)); },
+      [this](const caisson::command& x) {
+        if (x.layer != stop_message().layer)
+          return done(gate_.command(x));
+        gate_.stop();
+        return caf::result<status>{status{}};
+      },
       [this](const subscribe&) {
         auto to = caf::actor_cast<caf::actor>(current_sender());
         gate_.on_event(
-          [this, to](const event& x) { portable::tell(this, to, x); });
+          [this, to](const event& x) { portable::send(this, to, x); });
       },
       [this](const unsubscribe&) { gate_.on_event({}); },
     };

@@ -1,8 +1,8 @@
 // A second, simple retry budget for property tests.
 #pragma once
 
-#include <caisson/retry_budget.hpp>
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policy/retry_budget.hpp>
 
 #include <algorithm>
 #include <cstdint>

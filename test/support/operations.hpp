@@ -3,7 +3,7 @@
 
 #include <rapidcheck.h>
 
-#include <caisson/policy.hpp>
+#include <caisson/policy/policy.hpp>
 
 #include <cstddef>
 #include <ostream>

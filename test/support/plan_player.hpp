@@ -4,7 +4,7 @@
 #pragma once
 
 #include <caisson/gate.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
 #include "support/local_proxy.hpp"
 #include "support/planned_worker.hpp"
@@ -19,9 +19,9 @@ namespace caisson::test {
 struct heard {
   bool answered = false;
   duration at = duration::zero();
-  /// Everything but `reached`.
+  /// Everything but `may_have_executed`.
   std::string what = {};
-  bool reached = false;
+  bool may_have_executed = false;
 
   friend bool operator==(const heard&, const heard&) = default;
 };
@@ -46,7 +46,8 @@ public:
   /// One gate with all layers, also a local one, or gates with one layer each.
   enum class form { one_gate, local, chain };
 
-  plan_player(const stack_plan& p, form f) : plan_(p), start_(world_.now()) {
+  plan_player(const stack_plan& p, form f)
+    : plan_(p), form_(f), start_(world_.now()) {
     planned_worker::replies main;
     planned_worker::replies other;
     for (const auto& x : p.calls) {
@@ -61,7 +62,7 @@ public:
     worker_state_->start = other_state_->start = look_state_->start = start_;
     actors_ = {planned_worker::spawn(world_, other_state_),
                planned_worker::spawn(world_, look_state_)};
-    build(f);
+    build();
     for (const auto& x : gates_)
       world_.send(x, subscribe{});
   }
@@ -81,25 +82,31 @@ public:
     while (call != plan_.calls.end() || act != plan_.acts.end()) {
       auto acts = call == plan_.calls.end()
                   || (act != plan_.acts.end() && act->at < call->at);
-      world_.advance_to(start_ + (acts ? act->at : call->at));
+      auto at = acts ? act->at : call->at;
+      if (at >= plan_.end)
+        break;
+      world_.advance_to(start_ + at);
       if (acts)
         perform(*act++);
       else
         begin(*call++);
     }
+    if (plan_.end != unlimited)
+      stop();
     // Less than the timeouts that are not to pass.
     world_.advance(std::chrono::minutes(50));
     return take_records();
   }
 
 private:
-  void build(form f) {
+  void build() {
     auto config = gate_config{
       .name = "gate", .default_deadline = unlimited, .seed = 1};
     auto behind = [this] {
       if (!plan_.supervised) {
         worker_ = planned_worker::spawn(world_, worker_state_);
-        return worker{worker_}.takes_calls().takes_cancelled();
+        return worker{worker_}.takes_calls().takes_cancelled().classified_by(
+          transport_answer);
       }
       return worker::supervised(
                [s = worker_state_](
@@ -111,14 +118,15 @@ private:
                 .max_waiting = 3,
                 .on_give_up = give_up_action::refuse})
         .takes_calls()
-        .takes_cancelled();
+        .takes_cancelled()
+        .classified_by(transport_answer);
     };
-    if (f != form::chain) {
+    if (form_ != form::chain) {
       stack s{config};
       for (const auto& x : plan_.layers)
         add_layer(s, x, actors_);
       gates_ = {
-        spawn_host(f == form::local ? host_kind::local : host_kind::gate,
+        spawn_host(form_ == form::local ? host_kind::local : host_kind::gate,
                    world_, behind(), std::move(s))};
       return;
     }
@@ -128,7 +136,10 @@ private:
       add_layer(s, plan_.layers[i], actors_);
       gates_.insert(
         gates_.begin(),
-        spawn_gate(world_, gates_.empty() ? behind() : worker{gates_.front()},
+        spawn_gate(world_,
+                   gates_.empty()
+                     ? behind()
+                     : worker{gates_.front()}.classified_by(transport_answer),
                    std::move(s)));
     }
   }
@@ -160,6 +171,10 @@ private:
         return kill_worker();
       case act_plan::what::alternative_dies:
         return world_.kill(actors_.alternative);
+      case act_plan::what::server_goes:
+      case act_plan::what::server_comes:
+        worker_state_->away = x.kind == act_plan::what::server_goes;
+        return;
       case act_plan::what::reconfigure:
         return note(
           world_.request(gate_of(x.layer), reconfigure{x.layer, x.set}), x);
@@ -169,6 +184,15 @@ private:
                          command{*operator_command_named(x.command), x.layer}),
           x);
     }
+  }
+
+  void stop() {
+    world_.advance_to(start_ + plan_.end);
+    if (form_ == form::local)
+      return world_.send(gates_.front(), local_proxy::stop_message());
+    for (const auto& x : gates_)
+      stop_gate(x);
+    world_.run_until_idle();
   }
 
   void note(const pending_answer& answer, const act_plan& x) {
@@ -230,7 +254,7 @@ private:
     x.at = answer.at() - start_;
     auto err = answer.error();
     auto* context = context_of(err);
-    x.reached = context && context->reached;
+    x.may_have_executed = context && context->may_have_executed;
     if (answer.count() != 1)
       x.what = "answered more than once";
     else if (context)
@@ -242,7 +266,14 @@ private:
     return x;
   }
 
+  // On CAF 1.x before there is an actor system.
+  struct types_ready {
+    types_ready() { init_transport_types(); }
+  };
+
+  types_ready types_;
   const stack_plan& plan_;
+  const form form_;
   virtual_time world_;
   time_point start_;
   std::shared_ptr<planned_worker::state>

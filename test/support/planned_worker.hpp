@@ -1,7 +1,8 @@
 // A worker that answers as a plan says.
 #pragma once
 
-#include <caisson/caf.hpp>
+#include <caisson/caf/caf.hpp>
+#include <caisson/engine/transport_errc.hpp>
 
 #include "support/stack_plan.hpp"
 
@@ -31,6 +32,8 @@ public:
     std::map<int, std::size_t> attempts;
     std::vector<std::string> log;
     time_point start;
+    /// Whether it has no server.
+    bool away = false;
     caf::actor_addr self;
   };
 
@@ -188,8 +191,19 @@ private:
     return caf::make_message(std::move(out));
   }
 
+  // Only errors after which the work may have been done: a gate in front does
+  // not believe another one that it was not.
+  static caf::message without_server(const reply_plan& x) {
+    constexpr transport_errc all[] = {
+      transport_errc::lost, transport_errc::timed_out, transport_errc::garbled};
+    return caf::make_message(
+      make_error(all[static_cast<std::size_t>(x.code) % std::size(all)]));
+  }
+
   caf::message value_or_error(const caf::message& content,
                               const reply_plan& x) const {
+    if (state_->away)
+      return without_server(x);
     // A batch is refused as a whole, or answered item by item.
     if (x.kind != reply_plan::what::own_error)
       if (auto* b = portable::get_if<batch>(content)) {
@@ -201,9 +215,12 @@ private:
     switch (x.kind) {
       case reply_plan::what::error:
         return caf::make_message(caf::make_error(caf::sec::end_of_stream));
+      case reply_plan::what::no_answer:
+        return without_server(x);
       case reply_plan::what::own_error:
         return caf::make_message(make_error(
-          x.code, rejection{"elsewhere", x.retry_after, x.reached, {}}));
+          x.code,
+          rejection{"elsewhere", x.retry_after, x.may_have_executed, {}}));
       default:
         return value_for(content);
     }

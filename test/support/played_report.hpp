@@ -1,9 +1,9 @@
 // A report of a scenario that is given as text, as the command makes it.
 #pragma once
 
-#include <sim/command/run.hpp>
-#include <sim/report/html_samples.hpp>
-#include <sim/report/report.hpp>
+#include <simulator/play/run.hpp>
+#include <simulator/report/html_samples.hpp>
+#include <simulator/report/report.hpp>
 
 #include <cstdint>
 #include <string_view>

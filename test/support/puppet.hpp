@@ -1,7 +1,7 @@
 // A policy whose every decision a test writes, and its layer.
 #pragma once
 
-#include <caisson/layer.hpp>
+#include <caisson/engine/layer.hpp>
 
 #include <support/words.hpp>
 
@@ -18,7 +18,7 @@ namespace caisson::test {
 /// Passes everything, unless a function says otherwise; writes down each call
 /// to it in `seen`:
 ///
-///     admit, settle ok, settle worker_down, reached, expire, child ok ...
+///     admit, complete ok, complete worker_down, reached, expire, child ok ...
 class puppet final : public policy {
 public:
   std::function<decision(call_info&, slot&, env&)> on_admit, on_expire;
@@ -51,8 +51,8 @@ public:
     return d;
   }
 
-  decision settle(call_info& c, slot& notes, outcome& o, env& e) override {
-    seen.push_back("settle " + words_of(o));
+  decision complete(call_info& c, slot& notes, outcome& o, env& e) override {
+    seen.push_back("complete " + words_of(o));
     auto d = on_settle ? on_settle(c, notes, o, e) : decision::pass();
     if (d.what != decision::kind::hold)
       --inside;
@@ -168,12 +168,12 @@ public:
     return {{.key = "number", .value = std::to_string(number)}};
   }
 
-  [[nodiscard]] bool is_like(const layer& next) const override {
+  [[nodiscard]] bool is_compatible(const layer& next) const override {
     auto* x = dynamic_cast<const puppet_layer*>(&next);
     return x && number >= 0 && x->number >= 0;
   }
 
-  void become_like(layer& next, env& e) override {
+  void adopt(layer& next, env& e) override {
     number = static_cast<puppet_layer&>(next).number;
     if (on_change)
       on_change(e);

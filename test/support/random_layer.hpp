@@ -2,9 +2,9 @@
 // of its kind: mostly from the edges of their ranges.
 #pragma once
 
-#include <caisson/policy_kinds.hpp>
-#include <caisson/stack_toml.hpp>
-#include <caisson/toml.hpp>
+#include <caisson/config/stack_toml.hpp>
+#include <caisson/settings/toml.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <fmt/format.h>
 
@@ -82,6 +82,7 @@ private:
       {"retrier.max_attempts", {"1", "2", "5"}},
       {"retrier.backoff", delays()},
       {"retrier.unsafe", {"true"}},
+      {"cache.unsafe", {"true"}},
       {"retrier.budget_name", {"", "", "\"b\""}},
       {"breaker.open", delays()},
       {"breaker.minimum_calls", {"1", "5"}},

@@ -26,10 +26,11 @@ public:
       p.layers = some_layers(1 + number(5));
     while (!valid(p.layers));
     choose_writers(p.layers);
+    keep_errors(p.layers.front());
     alike_ = has_cache(p.layers) ? static_cast<int>(number(3)) : -1;
     endless_ = tries_endlessly(p.layers);
-    // In `mixed` a limiter judges by `reached`, and the worker's gate holds
-    // calls while the worker is being started.
+    // In `mixed` a limiter judges by `may_have_executed`, and the worker's gate
+    // holds calls while the worker is being started.
     p.supervised = kind_ == plan_kind::patient && chance(30);
     if (kind_ == plan_kind::patient)
       give_time(p);
@@ -154,13 +155,25 @@ private:
                  && kind_ == plan_kind::patient && chance(50);
   }
 
+  // Of an error that was kept, the next gate out does not see that no worker
+  // was asked: only callers may get it.
+  void keep_errors(layer_plan& outermost) {
+    if (outermost.kind != layer_kind::cache || !chance(60))
+      return;
+    outermost.set["negative_ttl"] = time({ms(1), ms(500), unlimited});
+    outermost.set["negative_on"] = word(
+      {"system_error:*", "class:retry,system_error:*"});
+  }
+
   // What a cache loads or writes on its own has a deadline, also where calls
   // have none: it must not wait below when that passes.
   static void give_time(stack_plan& p) {
     auto waits = p.supervised;
     for (auto x = p.layers.rbegin(); x != p.layers.rend(); ++x) {
-      if (x->kind == layer_kind::cache && waits)
+      if (x->kind == layer_kind::cache && waits) {
         x->set["refresh_timeout"] = x->set["flush_timeout"] = "1h";
+        x->set["staleness"] = "unlimited";
+      }
       waits = waits || can_wait_in(x->kind);
     }
   }
@@ -212,13 +225,13 @@ private:
   reply_plan some_reply() {
     using what = reply_plan::what;
     reply_plan x;
-    x.kind = chance(8)
-               ? what::nothing
-               : pick({what::value, what::error, what::error, what::own_error});
+    x.kind = chance(8) ? what::nothing
+                       : pick({what::value, what::error, what::error,
+                               what::own_error, what::no_answer});
     x.code = pick({errc::breaker_open, errc::rate_limited, errc::queue_full,
                    errc::deadline_exceeded, errc::worker_down, errc::shed,
                    errc::cancelled});
-    x.reached = chance(40);
+    x.may_have_executed = chance(40);
     x.retry_after = chance(50) ? ms(0) : odd(pick({ms(1), ms(150)}));
     x.after = chance(30) ? ms(0) : odd(pick({ms(1), ms(30), ms(900)}));
     return x;
@@ -234,6 +247,7 @@ private:
     x.layer = layer.name;
     x.kind = !prompt() && chance(10)
                ? pick({what::worker_dies, what::alternative_dies})
+             : chance(20) ? pick({what::server_goes, what::server_comes})
              : chance(50) ? what::reconfigure
                           : what::command;
     if (x.kind == what::reconfigure)

@@ -1,8 +1,8 @@
 // A policy that decides by chance, within what policy.hpp allows.
 #pragma once
 
-#include <caisson/layer.hpp>
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
+#include <caisson/engine/layer.hpp>
 
 #include <support/words.hpp>
 
@@ -64,7 +64,7 @@ public:
     return d;
   }
 
-  decision settle(call_info& c, slot& notes, outcome& o, env& e) override {
+  decision complete(call_info& c, slot& notes, outcome& o, env& e) override {
     auto& x = find(c, notes);
     auto d = decide(e, o.ok ? 5 : 40);
     x.said = d.what;

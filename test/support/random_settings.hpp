@@ -1,7 +1,7 @@
 // The settings of a layer, drawn at random from the edges of their ranges.
 #pragma once
 
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
 
 #include "support/stack_plan.hpp"
 
@@ -23,8 +23,8 @@ enum class plan_kind {
   /// passes. A gate in front of another does not know whether that one has sent
   /// the call on, and must take it for reached; a single gate knows.
   prompt,
-  /// Both. No policy may then judge by `reached`, and the answers to the
-  /// callers are compared accordingly.
+  /// Both. No policy may then judge by `may_have_executed`, and the answers to
+  /// the callers are compared accordingly.
   mixed,
 };
 
@@ -46,20 +46,29 @@ public:
                 {"min_left", time({ms(0), ms(0), ms(20)})},
                 {"share", word({"1", "1", "0.5", "0.001"})},
                 {"least", word({"1us", "1ms", "20ms"})},
-                {"reserve", time({ms(0), ms(0), ms(5), ms(100)})}};
+                {"reserve", time({ms(0), ms(0), ms(5), ms(100)})},
+                {"learned.on", word({"false", "false", "true"})},
+                {"learned.quantile", word({"0.5", "0.999"})},
+                {"learned.factor", word({"1", "100"})},
+                {"learned.deviations", word({"0", "3"})},
+                {"learned.least", word({"20ms", "50ms"})},
+                {"learned.most", word({"50ms", "1h"})},
+                {"learned.window", word({"100ms", "10s", "24h"})},
+                {"learned.minimum_samples", word({"1", "3", "1000000"})}};
       case layer_kind::semaphore:
         return {{"permits", word({"1", "2", "50"})},
                 {"max_waiters", prompt() ? "0" : word({"0", "1", "20"})},
                 {"max_wait", time({ms(0), ms(20), ms(1'000), unlimited})},
                 {"order", word({"fifo", "lifo"})}};
       case layer_kind::limiter:
-        return {{"rate", word({"1", "20", "997"})},
-                {"burst", word({"1", "3", "100"})},
-                {"max_wait", prompt()
-                               ? "0s"
-                               : time({ms(0), ms(100), ms(2'000), unlimited})},
-                {"max_waiters", word({"0", "1", "1000"})},
-                {"drain_on_rejection", word({"true", "false"})}};
+        return {
+          {"rate", word({"1", "20", "997"})},
+          {"burst", word({"1", "3", "100"})},
+          {"max_wait",
+           prompt() ? "0s" : time({ms(0), ms(100), ms(2'000), unlimited})},
+          {"max_waiters", word({"0", "1", "1000"})},
+          {"drain_on_rejection", word({"true", "false"})},
+          {"retry_after_cap", time({ms(0), ms(30), ms(60'000), unlimited})}};
       case layer_kind::breaker:
         return breaker_settings();
       case layer_kind::retrier:
@@ -110,13 +119,17 @@ public:
   // All calls or none, as above.
   texts canary_settings() {
     return {{"enabled", word({"true", "true", "false"})},
-            {"stages", word({"1", "1", "0.000001", "0.000001, 1"})},
+            {"stages", word({"1", "1", "0.000001", "0.000001, 1",
+                             "[{ share = 1, dwell = \"5ms\", min_calls = 2 }]",
+                             "[0.000001, { share = 1, max_p99 = \"20ms\" }]"})},
             {"dwell", time({ms(1), ms(700), unlimited})},
             {"min_calls", word({"1", "3", "100"})},
             {"window", time({ms(10), ms(60'000)})},
             {"max_error_excess", word({"0", "0.5", "1"})},
             {"max_latency_ratio", word({"1", "1.5", "1000"})},
             {"min_latency_excess", time({ms(0), ms(5)})},
+            {"max_p99", time({ms(1), ms(300), unlimited})},
+            {"hand_over_after", time({ms(0), ms(200), unlimited})},
             {"max_failures_in_a_row", word({"0", "1", "3"})},
             {"on_failure", word({"baseline", "baseline", "pass"})},
             {"retry_after", time({ms(10), ms(1'000), unlimited})},
@@ -125,7 +138,8 @@ public:
             // is not the same.
             {"max_mirrored", "10000"},
             {"mirror_timeout", time({ms(1), ms(1'000)})},
-            {"max_difference_rate", word({"0", "0.5", "1"})}};
+            {"max_difference_rate", word({"0", "0.5", "1"})},
+            {"max_described", word({"0", "1", "100"})}};
   }
 
   texts cache_settings() {
@@ -138,6 +152,8 @@ public:
       {"single_flight",
        kind_ == plan_kind::patient ? word({"true", "true", "false"}) : "false"},
       {"join_within", time({ms(1), ms(700), unlimited})},
+      // Calls have one of two keys, which other layers may be kept for, too.
+      {"unsafe", "true"},
       {"stale_while", time({ms(0), ms(0), ms(500), unlimited})},
       {"stale_if_error", time({ms(0), ms(500), unlimited})},
       {"refresh_timeout", time({ms(50), ms(10'000)})},

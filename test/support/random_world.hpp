@@ -2,7 +2,7 @@
 // ranges.
 #pragma once
 
-#include <sim/scenario/random.hpp>
+#include <simulator/scenario/random.hpp>
 
 #include <support/random_layer.hpp>
 
@@ -190,7 +190,7 @@ private:
     auto mean = random && chance(50);
     // What stands still until requests come would never go on.
     if (kind != "stall" && kind != "capacity" && chance(30))
-      line("{} = {}", mean ? "mrtr" : "for_requests",
+      line("{} = {}", mean ? "mean_requests_to_repair" : "for_requests",
            one_of({"1", "20", "500"}));
     else
       line("{} = \"{}ms\"", mean ? "mttr" : "for",
@@ -207,7 +207,7 @@ private:
     auto random = chance(25);
     auto by_count = chance(30);
     if (random && by_count)
-      line("mrbf = {}", one_of({"1", "3.5", "200"}));
+      line("mean_requests_between_failures = {}", one_of({"1", "3.5", "200"}));
     else if (random)
       line("mtbf = \"{}ms\"", 100 + number(5000));
     else if (by_count)

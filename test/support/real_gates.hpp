@@ -1,8 +1,8 @@
 // Sets of gates on the real scheduler, from texts.
 #pragma once
 
+#include <caisson/config/gate_set.hpp>
 #include <caisson/gate.hpp>
-#include <caisson/gate_set.hpp>
 
 #include <support/scratch.hpp>
 

@@ -1,10 +1,10 @@
-// What a call can be doing when something happens to those around it.
+// Situations of a call when something happens to the actors around it.
 #pragma once
 
-#include <caisson/canary_layer.hpp>
-#include <caisson/chaos.hpp>
-#include <caisson/degradation_layer.hpp>
-#include <caisson/feature_layer.hpp>
+#include <caisson/policies/chaos.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
+#include <caisson/stack/layers/degradation_layer.hpp>
+#include <caisson/stack/layers/feature_layer.hpp>
 
 #include "support/cache_situations.hpp"
 #include "support/situation.hpp"

@@ -1,7 +1,7 @@
-// What the unit tests of the retrier share.
+// Helpers of the retrier's unit tests.
 #pragma once
 
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/solo.hpp>
 

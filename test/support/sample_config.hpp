@@ -1,8 +1,8 @@
 // A config with one field of each type, and a relation between two of them.
 #pragma once
 
-#include <caisson/policy_config.hpp>
-#include <caisson/schedule_settings.hpp>
+#include <caisson/policy/policy_config.hpp>
+#include <caisson/policy/schedule_settings.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -7,15 +7,40 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace caisson::test {
+
+/// As /proc says: `R`, `S`, `T` (stopped), `Z` (ended); 0 if there is none.
+inline char state_of_process(pid_t id) {
+  std::ifstream in{"/proc/" + std::to_string(id) + "/stat"};
+  std::string all{std::istreambuf_iterator<char>{in}, {}};
+  auto name_end = all.rfind(") ");
+  return name_end == std::string::npos ? '\0' : all[name_end + 2];
+}
+
+/// Waits until the process is in one of these states or gone, at most 10 s.
+/// Returns false if it is not.
+inline bool await_state(pid_t id, std::string_view states) {
+  for (int i = 0; i < 2'000; ++i) {
+    auto now = state_of_process(id);
+    if (now == '\0' || states.find(now) != std::string_view::npos)
+      return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
 
 /// A process that ends with this object. What it prints goes to a file.
 class server_process {
@@ -49,6 +74,8 @@ public:
 
   server_process(const server_process&) = delete;
   server_process& operator=(const server_process&) = delete;
+
+  [[nodiscard]] pid_t id() const { return id_; }
 
   void signal(int what) const {
     if (id_ > 0)

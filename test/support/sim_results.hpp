@@ -1,7 +1,7 @@
 // Results as a run would give them, made by hand.
 #pragma once
 
-#include <sim/report/report.hpp>
+#include <simulator/report/report.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -97,6 +97,7 @@ inline std::vector<result_row> small_seconds() {
                     .failed = 0,
                     .errors = {}};
   first.latency = {12, 5ms, 4ms, 8ms, 9ms, 1500us, 11ms, 1s};
+  first.loads = {{12, 12, 0}};
   first.services = {{.arrivals = 13,
                      .refused = 1,
                      .completed = 11,
@@ -113,6 +114,7 @@ inline std::vector<result_row> small_seconds() {
                      .substituted = 0,
                      .failed = 4,
                      .errors = {{"queue_full", 1}, {"timeout", 3}}};
+  second.loads = {{8, 3, 4}};
   second.services = {{.arrivals = 17,
                       .refused = 2,
                       .completed = 9,
@@ -142,6 +144,13 @@ inline arm_result small_result() {
   r.unanswered = 1;
   r.latency = {15, 5ms, 4ms, 8ms, 9ms, 1500us, 11ms, 1s};
   r.by_operation["web.home"] = {15, 5ms, 4ms, 8ms, 9ms, 1500us, 11ms, 1s};
+  r.loads.push_back({.name = "users",
+                     .offered = 20,
+                     .good = 15,
+                     .substituted = 1,
+                     .failed = 4,
+                     .errors = r.totals.errors,
+                     .latency = r.latency});
   r.verdict = verdict_kind::recovered;
   r.recovery_from = 500ms;
   r.recovered_at = 1;

@@ -1,7 +1,7 @@
 // Scenarios from text.
 #pragma once
 
-#include <sim/scenario/scenario.hpp>
+#include <simulator/scenario/scenario.hpp>
 
 #include <support/problem_texts.hpp>
 
@@ -58,6 +58,16 @@ inline sim::arm_config only_arm(std::string_view text) {
   if (s.arms.size() != 1)
     throw std::logic_error{"not one arm"};
   return s.arms.front();
+}
+
+/// A service with one request every 100 ms, and a fault of it.
+inline std::string
+counting_world(const std::string& fault,
+               const std::string& service = "time = '1ms'\n") {
+  return "length = '3s'\n[service.s]\n" + service
+         + "[load.u]\nkind = 'constant'\nrate = 10\ntarget = 's'\n[[fault]]\n"
+           "target = 's'\n"
+         + fault + "\n";
 }
 
 } // namespace caisson::test

@@ -1,8 +1,8 @@
 // Plays scenarios that are given as text.
 #pragma once
 
-#include <sim/command/run.hpp>
-#include <sim/scenario/scenario.hpp>
+#include <simulator/play/run.hpp>
+#include <simulator/scenario/scenario.hpp>
 
 #include <cstdint>
 #include <stdexcept>

@@ -1,10 +1,10 @@
-// What a call is doing when something happens to those around it, and how it
-// comes there.
+// Situations of a call when something happens to the actors around it, and the
+// ways into them.
 #pragma once
 
-#include <caisson/scripted_worker.hpp>
 #include <caisson/stack.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/scripted_worker.hpp>
+#include <caisson/testing/virtual_time.hpp>
 #include <caisson/worker.hpp>
 
 #include <chrono>

@@ -1,10 +1,12 @@
 // Hosts one policy without any actor, in a time that the test sets.
 #pragma once
 
-#include <caisson/policy.hpp>
+#include <caisson/policy/policy.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -54,18 +56,27 @@ public:
 
   struct recording final : env {
     using env::env;
-    void tell(const event_info& n) override {
+    void emit(const event_info& n) override {
       told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
                      + ">" + std::string{n.to});
       details.emplace_back(n.detail);
       keys.emplace_back(n.key);
       delays.push_back(n.delay);
     }
+    void emit_wait(call_id call, std::size_t running, std::size_t waiting,
+                   std::string_view) override {
+      waits.push_back({call, running, waiting});
+    }
     void callback_threw(std::string_view function,
                         std::string_view what) override {
       threw.push_back(std::string{function} + ": " + std::string{what});
     }
     void hold_open(bool x) override { held_open = x; }
+    [[nodiscard]] const call_info* find(call_id call) const override {
+      auto i = known->find(call);
+      return i == known->end() ? nullptr : &i->second.call;
+    }
+    const std::map<call_id, entry>* known = nullptr;
     bool held_open = false;
     std::vector<std::string> told;
     /// What was said besides, of the same events.
@@ -75,6 +86,8 @@ public:
     /// Whose key, of the same events.
     std::vector<std::string> keys;
     std::vector<std::string> threw;
+    /// Which calls began to wait, and how many ran and waited then.
+    std::vector<std::array<std::uint64_t, 3>> waits;
     [[nodiscard]] caisson::circuit circuit() const override { return breakers; }
     /// The worst state of the gate's breakers.
     caisson::circuit breakers = caisson::circuit::closed;
@@ -92,7 +105,9 @@ public:
 
   template <class... Ts>
   explicit solo(Ts&&... xs)
-    : policy(std::forward<Ts>(xs)...), random(7), e(start(), random) {}
+    : policy(std::forward<Ts>(xs)...), random(7), e(start(), random) {
+    e.known = &calls;
+  }
 
   static time_point start() { return time_point{} + std::chrono::hours(1); }
 
@@ -108,7 +123,15 @@ public:
     x.outer = call.deadline;
     x.outer_is_default = call.default_deadline;
     x.descents = 0;
-    decide(x, policy.admit(x.call, x.notes, e));
+    auto d = policy.admit(x.call, x.notes, e);
+    if (acts != mode::enforce && d.what == decision::kind::hold
+        && !d.in_all_modes) {
+      policy.abandon(x.call, x.notes, outcome::failure(errc::cancelled, false),
+                     false, e);
+      x.where = place::abandoned;
+    } else {
+      decide(x, d);
+    }
     work();
     return call.id;
   }
@@ -118,7 +141,7 @@ public:
     auto& x = calls.at(id);
     x.result = o;
     auto d = keeping_its_deadline(
-      x, [&] { return policy.settle(x.call, x.notes, x.result, e); });
+      x, [&] { return policy.complete(x.call, x.notes, x.result, e); });
     if (d.what == decision::kind::pass) {
       x.where = place::passed;
       restore_deadline(x);
@@ -128,8 +151,9 @@ public:
     work();
   }
 
-  void fail(call_id id, errc code = errc::worker_down, bool reached = true) {
-    finish(id, outcome::failure(code, reached));
+  void fail(call_id id, errc code = errc::worker_down,
+            bool may_have_executed = true) {
+    finish(id, outcome::failure(code, may_have_executed));
   }
 
   /// The call is taken away.
@@ -205,6 +229,10 @@ public:
 
   /// Children that the policy started downwards, not yet taken by the test.
   std::vector<std::uint64_t> launched;
+
+  /// In which mode the host has the policy. In others than `enforce`, calls
+  /// that it would hold count as abandoned.
+  mode acts = mode::enforce;
 
   Policy policy;
   random_source random;
@@ -284,7 +312,12 @@ private:
       return;
     }
     auto i = calls.find(a.call);
-    if (i == calls.end() || i->second.where != place::held)
+    if (i == calls.end())
+      return;
+    // One that waits for another target is held, too, and leaves it.
+    auto where = i->second.where;
+    if (where != place::held
+        && (where != place::redirected || a.what != kind::resume))
       return;
     if (a.what == kind::resume)
       decide(i->second, decision::pass());

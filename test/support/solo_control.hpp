@@ -1,4 +1,4 @@
-// What an operator does to a policy that is hosted by `solo`.
+// Commands of an operator to a policy that `solo` hosts.
 #pragma once
 
 #include <support/solo.hpp>

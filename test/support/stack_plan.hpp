@@ -1,15 +1,15 @@
-// What is played before one gate and before a chain of gates alike: layers,
-// calls, what the worker says to each, and what operators do meanwhile.
+// Plan that is played before one gate and before a chain of gates: layers,
+// calls, answers of the worker, and commands of operators.
 #pragma once
 
-#include <caisson/canary_layer.hpp>
-#include <caisson/chaos.hpp>
-#include <caisson/degradation_layer.hpp>
-#include <caisson/detail/settings_text.hpp>
-#include <caisson/errc.hpp>
-#include <caisson/feature_layer.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policies/chaos.hpp>
+#include <caisson/policy/errc.hpp>
+#include <caisson/settings/settings_text.hpp>
 #include <caisson/stack.hpp>
-#include <caisson/time.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
+#include <caisson/stack/layers/degradation_layer.hpp>
+#include <caisson/stack/layers/feature_layer.hpp>
 
 #include <fmt/format.h>
 
@@ -67,11 +67,11 @@ struct plan_actors {
 
 /// What the worker says to one attempt.
 struct reply_plan {
-  enum class what { value, error, own_error, nothing };
+  enum class what { value, error, own_error, no_answer, nothing };
   what kind = what::value;
   /// Of an error of caisson's, which the worker got somewhere else.
   errc code = errc::breaker_open;
-  bool reached = false;
+  bool may_have_executed = false;
   duration retry_after = duration::zero();
   duration after = duration::zero();
 };
@@ -91,7 +91,16 @@ struct call_plan {
 };
 
 struct act_plan {
-  enum class what { reconfigure, command, worker_dies, alternative_dies };
+  enum class what {
+    reconfigure,
+    command,
+    worker_dies,
+    alternative_dies,
+    /// Behind the worker: all that it is asked fails like that of a worker with
+    /// threads.
+    server_goes,
+    server_comes
+  };
   what kind = what::command;
   duration at = duration::zero();
   /// The name of a layer.
@@ -106,6 +115,8 @@ struct stack_plan {
   std::vector<act_plan> acts = {};
   /// The gate makes the worker, again if it dies.
   bool supervised = false;
+  /// The gate is stopped then. Nothing else happens from then on.
+  duration end = unlimited;
 };
 
 // -- as stacks ----------------------------------------------------------------
@@ -268,8 +279,11 @@ inline std::string to_text(const std::vector<reply_plan>& replies) {
         break;
       case reply_plan::what::own_error:
         out += fmt::format("{}{}, retry after {}", name_of(x.code),
-                           x.reached ? " (reached)" : "",
+                           x.may_have_executed ? " (reached)" : "",
                            caisson::to_text(x.retry_after));
+        break;
+      case reply_plan::what::no_answer:
+        out += "no answer of a server";
         break;
       case reply_plan::what::nothing:
         out += "nothing";
@@ -293,6 +307,10 @@ inline std::string to_text(const act_plan& x) {
       return fmt::format("at {} the worker dies", caisson::to_text(x.at));
     case act_plan::what::alternative_dies:
       return fmt::format("at {} the alternative dies", caisson::to_text(x.at));
+    case act_plan::what::server_goes:
+      return fmt::format("at {} the server goes", caisson::to_text(x.at));
+    case act_plan::what::server_comes:
+      return fmt::format("at {} the server comes", caisson::to_text(x.at));
   }
   return {};
 }
@@ -303,6 +321,8 @@ inline std::string to_text(const stack_plan& p) {
     out += to_text(x) + "\n";
   if (p.supervised)
     out += "a supervised worker\n";
+  if (p.end != unlimited)
+    out += fmt::format("stopped at {}\n", caisson::to_text(p.end));
   constexpr const char* marks[] = {"", ", idempotent", ", not idempotent"};
   for (const auto& x : p.calls)
     out += fmt::format(

@@ -1,7 +1,7 @@
 // Stacks from TOML as text, to be compared with others.
 #pragma once
 
-#include <caisson/stack_toml.hpp>
+#include <caisson/config/stack_toml.hpp>
 
 #include <support/toml_texts.hpp>
 

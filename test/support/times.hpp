@@ -1,7 +1,7 @@
 // Times for state machines that are tested without a host.
 #pragma once
 
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
 
 #include <chrono>
 

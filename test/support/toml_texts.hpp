@@ -1,7 +1,7 @@
 // TOML for tests of what reads it.
 #pragma once
 
-#include <caisson/toml.hpp>
+#include <caisson/settings/toml.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Traces made by hand.
 #pragma once
 
-#include <sim/import/importer.hpp>
-#include <sim/import/span.hpp>
-#include <sim/scenario/scenario.hpp>
+#include <simulator/import/importer.hpp>
+#include <simulator/import/span.hpp>
+#include <simulator/scenario/scenario.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include <support/scratch.hpp>
 #include <support/sim_results.hpp>
 
-#include <sim/command/cli.hpp>
-#include <sim/command/command_parts.hpp>
+#include <simulator/command/cli.hpp>
+#include <simulator/play/command_parts.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

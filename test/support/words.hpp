@@ -1,9 +1,9 @@
 // Messages, outcomes and instants as short texts, for tests that compare them.
 #pragma once
 
-#include <caisson/error.hpp>
+#include <caisson/caf/error.hpp>
 #include <caisson/messages.hpp>
-#include <caisson/outcome.hpp>
+#include <caisson/policy/outcome.hpp>
 
 #include <fmt/format.h>
 
@@ -30,29 +30,30 @@ inline std::string name_of_error(const outcome& o) {
                      : std::string{"failed"};
 }
 
-/// `worker_down, reached`; of a value `ok`.
+/// `worker_down, may_have_executed`; of a value `ok`.
 inline std::string words_of(const outcome& o) {
   if (o.ok)
-    return o.reached ? "ok" : "ok, not reached";
-  return fmt::format("{}{}{}", name_of_error(o), o.reached ? ", reached" : "",
-                     o.retry_after > duration::zero()
-                       ? ", after " + to_text(o.retry_after)
-                       : "");
+    return o.may_have_executed ? "ok" : "ok, not reached";
+  return fmt::format(
+    "{}{}{}", name_of_error(o), o.may_have_executed ? ", reached" : "",
+    o.retry_after > duration::zero() ? ", after " + to_text(o.retry_after)
+                                     : "");
 }
 
-/// `worker_down by gate, reached`.
+/// `worker_down by gate, may_have_executed`.
 inline std::string words_of(const caf::error& err) {
   auto* r = context_of(err);
   auto msg = caf::make_message(err);
   auto o = outcome_of(msg);
   if (!r)
     return name_of_error(o);
-  return fmt::format(
-    "{} by {}{}{}{}{}", name_of_error(o), r->policy,
-    r->reached ? ", reached" : "", r->from_worker ? ", from worker" : "",
-    r->retry_after > duration::zero() ? ", after " + to_text(r->retry_after)
-                                      : "",
-    r->text.empty() ? "" : ": " + r->text);
+  return fmt::format("{} by {}{}{}{}{}", name_of_error(o), r->policy,
+                     r->may_have_executed ? ", reached" : "",
+                     r->from_worker ? ", from worker" : "",
+                     r->retry_after > duration::zero()
+                       ? ", after " + to_text(r->retry_after)
+                       : "",
+                     r->text.empty() ? "" : ": " + r->text);
 }
 
 /// A text as it is, a list of messages in brackets, an error as above.

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <caisson/gate.hpp>
-#include <caisson/virtual_time.hpp>
+#include <caisson/testing/virtual_time.hpp>
 
-#include <caisson/scripted_worker.hpp>
+#include <caisson/testing/scripted_worker.hpp>
 
 #include <gtest/gtest.h>
 

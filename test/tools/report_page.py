@@ -97,7 +97,13 @@ def play(caisson, scenario, folder, name):
 # -- numbers -------------------------------------------------------------------
 
 def percent(share):
-    return f"{math.floor(share * 10000 + 1e-9) / 100:.2f} %"
+    """As the command rounds: never up to all, never down to nothing."""
+    steps = math.floor(share * 10000 + 0.5 + 1e-9)
+    if share < 1:
+        steps = min(steps, 9999)
+    if share > 0:
+        steps = max(steps, 1)
+    return f"{steps / 100:.2f} %"
 
 
 def grouped(n):
@@ -256,6 +262,53 @@ def check_texts(page):
           "caisson run shop.toml --seed 1 --html report.html")
     check("the table of policies marks what differs", page.run(
         'document.querySelectorAll("#policies td.differs").length') == 2)
+    for place in ("#compare", "#faults"):
+        equal(f"the fault has a name in {place}", page.run(
+            f'document.querySelector("{place} .faults").textContent'),
+            "slow ×20 db, 5 s to 10 s")
+    heads = page.run("""[...document.querySelectorAll(".card-numbers dt")]
+        .map(x => x.textContent)""")
+    equal("the numbers of a card say of what they are", heads[:4], [
+        "success", "attempts per request", "p50 of good", "p99 of good"])
+
+
+def check_loads(page, caisson, folder):
+    """Each of several loads has its own numbers."""
+    more = '[load.visitors]\nrate = 50\ntarget = "ad"\ntimeout = "1s"\n'
+    arms = play(caisson, SHOP.replace("[[fault]]", more + "[[fault]]", 1),
+                folder, "loads")["runs"][0]["arms"]
+    page.open(folder / "loads.html")
+    for card, arm in enumerate(arms):
+        rows = page.run(f"""[...document.querySelectorAll(".card")[{card}]
+            .querySelectorAll(".card-loads tr")].slice(1).map(tr =>
+            [...tr.children].slice(0, 2).map(x => x.textContent))""")
+        equal(f"{arm['name']}: success by load as in --json", rows,
+              [[x["name"], percent(x["success"])] for x in arm["loads"]])
+    choose_arm(page, 0)
+    set_time(page, 3)
+    page.run("new Promise(f => setTimeout(f))")
+    titles = page.run("""[...document.querySelectorAll("#graph .node title")]
+        .map(x => x.textContent)""")
+    row = arms[0]["seconds"][3]["loads"]
+    for name, x in row.items():
+        check(f"the box of {name} has its numbers",
+              f"{name}: offered {grouped(x['offered'])}, good "
+              f"{grouped(x['good'])}, failed {grouped(x['failed'])}" in titles,
+              titles)
+    lines = page.run("""[...document.querySelectorAll("#graph .node text.small")]
+        .map(x => x.textContent)""")
+    check("and its rate", f"{row['visitors']['offered']}/s, 100 % ok" in lines,
+          lines)
+
+
+def check_narrow_tables(page, path):
+    """On a narrow screen the table of policies is read from top to bottom."""
+    page.resize(400, 900)
+    page.open(path)
+    cut = page.run("""[...document.querySelectorAll("#policies *")].filter(x =>
+        x.getBoundingClientRect().right > 400).length""")
+    equal("nothing of the policies is cut on a narrow screen", cut, 0)
+    page.resize(1200, 900)
 
 
 def check_access(page):
@@ -364,6 +417,8 @@ def main():
         check_access(page)
         equal("no complaints", page.complaints(), [])
         check_looks(page, folder / "shop.html")
+        check_narrow_tables(page, folder / "shop.html")
+        check_loads(page, caisson, folder)
         check_empty(page, folder)
         check_long(page, caisson, folder)
         check_rows(page, caisson, folder)

@@ -1,16 +1,17 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
 // page in docs/.
-#include <caisson/event_log.hpp>
-#include <caisson/per_key_config.hpp>
-#include <caisson/policy_kinds.hpp>
-#include <caisson/schedule_settings.hpp>
-#include <caisson/settings_table.hpp>
+#include <caisson/engine/supervision.hpp>
+#include <caisson/gate/supervision_group.hpp>
+#include <caisson/observe/event_log.hpp>
+#include <caisson/policies/canary/canary_stage.hpp>
+#include <caisson/policies/keyed/per_key_config.hpp>
+#include <caisson/policy/schedule_settings.hpp>
+#include <caisson/settings/settings_table.hpp>
 #include <caisson/stack.hpp>
-#include <caisson/supervision.hpp>
-#include <caisson/supervision_group.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #ifdef CAISSON_WITH_SIM
-#include <sim/scenario/fields.hpp>
+#include <simulator/scenario/fields.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -25,7 +26,9 @@ int main(int argc, char** argv) {
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},
     {"event_log", [] { return rows_of(event_log_config{}); }},
+    {"canary.stage", [] { return rows_of(canary_stage{}); }},
     {"breaker.score", [] { return rows_of(breaker_score{}); }},
+    {"deadline.learned", [] { return rows_of(learned_limit{}); }},
     {"keyed", [] { return rows_of(per_key_config{}); }},
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"supervision_group", [] { return rows_of(supervision_group_config{}); }},

@@ -50,7 +50,13 @@ def rows_of_numbers(page):
 
 
 def percent(share):
-    return f"{int(share * 10000 + 1e-9) / 100:.2f} %"
+    """As the command rounds: never up to all, never down to nothing."""
+    steps = int(share * 10000 + 0.5 + 1e-9)
+    if share < 1:
+        steps = min(steps, 9999)
+    if share > 0:
+        steps = max(steps, 1)
+    return f"{steps / 100:.2f} %"
 
 
 def check_numbers(check, page, result, name):
@@ -66,11 +72,32 @@ def check_numbers(check, page, result, name):
     check(f"{name}: its numbers are those of --json", good, rows[:3])
 
 
+def colour_of(page, metric, summary):
+    """The colour of a cell; summaries go by combination, then by arm."""
+    return page.run(f"""[...document.querySelectorAll(
+        "[data-metric='{metric}'] .map")][{summary % 2}]
+        .querySelectorAll("td")[{summary // 2}].style.background""")
+
+
 def check_maps(check, page, result):
     cells = page.run("""[...document.querySelectorAll(
         "[data-metric=success] .map")].map(map =>
         [...map.querySelectorAll("td")].map(td => td.title))""")
     check("a map per arm", [len(c) for c in cells] == [12, 12], cells)
+    scales = page.run("""Object.fromEntries([...document.querySelectorAll(
+        "[data-metric]")].map(x => [x.dataset.metric, [...x.querySelectorAll(
+        ".scale span")].slice(0, 2).map(y => y.textContent)]))""")
+    success = [s["metrics"]["success"]["median"] for s in result["summaries"]]
+    p99 = [s["metrics"]["latency.p99"]["median"] for s in result["summaries"]]
+    check("the deepest colour is the best, be it the largest or the smallest",
+          scales["success"][1].startswith("better: ")
+          and scales["latency.p99"][1].startswith("better: ")
+          and colour_of(page, "success", success.index(max(success)))
+          == colour_of(page, "latency.p99", p99.index(min(p99))), scales)
+    captions = page.run("""[...document.querySelectorAll(".map .axes")]
+        .map(x => x.textContent)""")
+    check("both axes have the path of their setting", set(captions) == {
+        "down: service.web.workers, across: load.users.rate"}, captions)
     by_arm = {arm: iter(titles) for arm, titles in zip(result["arms"], cells)}
     check("its cells are those of --json", all(
         percent(s["metrics"]["success"]["median"]) in next(by_arm[s["arm"]])

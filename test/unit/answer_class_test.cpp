@@ -1,4 +1,4 @@
-#include <caisson/answer_class.hpp>
+#include <caisson/policy/answer_class.hpp>
 
 #include <gtest/gtest.h>
 

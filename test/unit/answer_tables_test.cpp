@@ -1,4 +1,4 @@
-#include <caisson/answer_tables.hpp>
+#include <caisson/policy/answer_tables.hpp>
 
 #include <fmt/format.h>
 
@@ -20,18 +20,18 @@ using enum answer_class;
 struct meaning {
   answer_class kind;
   std::uint32_t max_attempts = 0;
-  bool reached = true;
+  bool may_have_executed = true;
 
   friend bool operator==(const meaning&, const meaning&) = default;
   friend std::ostream& operator<<(std::ostream& out, const meaning& x) {
     return out << name_of(x.kind) << " ×" << x.max_attempts
-               << (x.reached ? "" : ", not reached");
+               << (x.may_have_executed ? "" : ", not reached");
   }
 };
 
 meaning meaning_of(const answer_info& x) {
   EXPECT_EQ(x.retry_after, duration::zero());
-  return {x.kind, x.max_attempts, x.reached};
+  return {x.kind, x.max_attempts, x.may_have_executed};
 }
 
 // -- HTTP ---------------------------------------------------------------------
@@ -223,8 +223,34 @@ std::string rendered(std::span<const answer_row> rows) {
     out += fmt::format("| {} | `{}` | {} | {} | {} |\n", x.codes,
                        name_of(x.info.kind),
                        attempts_in_words(x.info.max_attempts),
-                       x.info.reached ? "" : "no", x.why);
+                       x.info.may_have_executed ? "" : "no", x.why);
   return out;
+}
+
+TEST(answer_rows, say_of_few_codes_that_no_server_has_answered) {
+  auto marks = [](const answer_info& x) {
+    return std::string{x.unanswered ? "unanswered" : ""}
+           + (x.out_of_time ? ", out of time" : "");
+  };
+  for (int status = 100; status <= 599; ++status)
+    EXPECT_EQ(marks(http_answer(status)), status == 502 ? "unanswered"
+                                          : status == 504
+                                            ? "unanswered, out of time"
+                                            : "")
+      << status;
+  for (int code = 0; code <= 20; ++code)
+    EXPECT_EQ(marks(grpc_answer(code)), code == 14  ? "unanswered"
+                                        : code == 4 ? "unanswered, out of time"
+                                                    : "")
+      << code;
+  for (auto code : {"08000", "08001", "08004", "08006", "25006", "57P01",
+                    "57P02", "57P03", "HYT01"})
+    EXPECT_EQ(marks(sqlstate_answer(code)), "unanswered") << code;
+  for (auto code : {"57014", "HYT00"})
+    EXPECT_EQ(marks(sqlstate_answer(code)), "unanswered, out of time") << code;
+  for (auto code :
+       {"00000", "08P01", "25001", "23505", "40001", "53300", "57P04", "XX000"})
+    EXPECT_EQ(marks(sqlstate_answer(code)), "") << code;
 }
 
 TEST(answer_rows, are_the_tables_of_the_page) {

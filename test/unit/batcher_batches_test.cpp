@@ -309,7 +309,7 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
 // Why each batch was sent, as told to subscribers.
 struct flush_reasons final : env {
   using env::env;
-  void tell(const event_info& n) override {
+  void emit(const event_info& n) override {
     if (n.kind == event_kind::flushed)
       told.emplace_back(n.detail);
   }

@@ -141,7 +141,7 @@ TEST(breaker_metrics, number_the_states) {
 // Keeps the reasons, too.
 struct state_reasons final : env {
   using env::env;
-  void tell(const event_info& n) override {
+  void emit(const event_info& n) override {
     told.push_back(std::string{n.from} + ">" + std::string{n.to} + ": "
                    + std::string{n.detail});
   }
@@ -162,23 +162,23 @@ TEST(breaker_events, say_why_the_state_changed) {
   outcome bad = app_error(1);
   auto good = outcome::success();
   b.admit(call, notes, e);
-  b.settle(call, notes, bad, e);
+  b.complete(call, notes, bad, e);
   // Half-open, these outcomes come, and then nothing until the limit.
   for (auto& results : std::vector<std::vector<outcome>>{
          {bad, bad}, {bad}, {outcome::failure(errc::cancelled, true)}}) {
     e.now += 10s;
     for (auto o : results) {
       b.admit(call, notes, e);
-      b.settle(call, notes, o, e);
+      b.complete(call, notes, o, e);
     }
     e.now += 2s;
     b.wake(e);
   }
   b.admit(call, notes, e);
-  b.settle(call, notes, bad, e);
+  b.complete(call, notes, bad, e);
   e.now += 10s;
   b.admit(call, notes, e);
-  b.settle(call, notes, good, e);
+  b.complete(call, notes, good, e);
   b.command(by_hand::force_open, e);
   b.command(by_hand::force_closed, e);
   b.command(by_hand::enable, e);

@@ -330,7 +330,7 @@ TEST(slow_calls, are_not_looked_for_without_a_limit) {
 
 struct event_reasons final : env {
   using env::env;
-  void tell(const event_info& n) override {
+  void emit(const event_info& n) override {
     told.push_back(std::string{name_of(n.kind)} + ": " + std::string{n.detail});
   }
   strings told;

@@ -1,5 +1,5 @@
 // How a cache loads what it does not have, and what it does meanwhile.
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -107,7 +107,7 @@ TEST(cache_loads, without_single_flight_each_call_goes_alone) {
 TEST(cache_loads, observing_lets_calls_pass_and_learns_from_them) {
   cache_rig h{{.ttl = 10s, .stale_while = 5s}};
   auto observe = [&] {
-    auto id = h.read("k", {.observing = true});
+    auto id = h.read("k", {.acts = mode::observe});
     if (h.got(id) != "below")
       return h.got(id); // The host would let it pass.
     h.reply_to(id, "v");
@@ -241,6 +241,108 @@ TEST(cache_loads, but_with_no_other_error_of_it) {
   EXPECT_EQ(h.children(), 2u);
 }
 
+// -- time limits --------------------------------------------------------------
+
+TEST(cache_loads, who_has_more_time_loads_again) {
+  cache_rig h;
+  auto a = h.read_within("k", 50ms);
+  auto b = h.read_within("k", 5s);
+  auto c = h.read_within("k", 3s);
+  h.pass(49ms);
+  h.refuse(1, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.got(a), "deadline_exceeded");
+  EXPECT_EQ(h.got(b), "...");
+  ASSERT_EQ(h.children(), 2u);
+  EXPECT_EQ(h.e.children[1].parents, (std::vector{b, c}));
+  // One that comes now joins them.
+  auto d = h.read_within("k", 1s);
+  h.reply(2, "v");
+  for (auto id : {b, c, d})
+    EXPECT_EQ(h.got(id), "v");
+  EXPECT_EQ(h.children(), 2u);
+  EXPECT_EQ(h.count("misses"), 2);
+  EXPECT_EQ(h.count("joined"), 4);
+}
+
+TEST(cache_loads, whatever_says_that_the_time_was_over) {
+  struct {
+    answer_class kind;
+    bool out_of_time;
+    bool again;
+  } const rows[] = {
+    {answer_class::retry, true, true},
+    {answer_class::shed, true, true},
+    {answer_class::retry, false, false},
+  };
+  for (const auto& row : rows) {
+    cache_rig h{{.negative_ttl = 1h}};
+    h.read_within("k", 50ms);
+    auto b = h.read_within("k", 5s);
+    h.no_answer(1, row.kind, row.out_of_time);
+    EXPECT_EQ(h.children(), row.again ? 2u : 1u);
+    EXPECT_EQ(h.got(b), row.again ? "..." : "!");
+    EXPECT_EQ(h.count("stored_negative"), 0);
+  }
+}
+
+TEST(cache_loads, who_has_no_more_time_than_the_load_had_does_not) {
+  cache_rig h;
+  h.read_within("k", 5s);
+  auto b = h.read_within("k", 5s);
+  auto c = h.read_within("k", 1s);
+  h.refuse(1, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.got(b), "deadline_exceeded");
+  EXPECT_EQ(h.got(c), "deadline_exceeded");
+  EXPECT_EQ(h.children(), 1u);
+}
+
+TEST(cache_loads, a_crowd_with_different_times_loads_once_again) {
+  cache_rig h;
+  h.read_within("k", 1ms);
+  std::vector<call_id> all;
+  for (int i = 1; i <= 1'000; ++i)
+    all.push_back(h.read_within("k", 1s + i * 1ms));
+  h.refuse(1, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.children(), 2u);
+  // That had the time of the last of them.
+  h.refuse(2, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.children(), 2u);
+  for (auto id : all)
+    EXPECT_EQ(h.got(id), "deadline_exceeded");
+}
+
+TEST(cache_loads, a_write_that_came_meanwhile_is_what_they_get) {
+  cache_rig h;
+  h.read_within("k", 50ms);
+  auto b = h.read_within("k", 5s);
+  h.write("k", "new");
+  h.refuse(1, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.got(b), "new");
+  EXPECT_EQ(h.children(), 1u);
+}
+
+TEST(cache_loads, so_is_the_value_of_a_later_load) {
+  cache_rig h{{.join_within = 1ms}};
+  h.read_within("k", 50ms);
+  auto b = h.read_within("k", 5s);
+  h.pass(1ms);
+  h.read_within("k", 5s);
+  h.reply(2, "v");
+  h.refuse(1, errc::deadline_exceeded, true);
+  EXPECT_EQ(h.got(b), "v");
+  EXPECT_EQ(h.children(), 2u);
+}
+
+TEST(cache_loads, who_leaves_the_next_load_leaves_nothing_behind) {
+  cache_rig h;
+  h.read_within("k", 50ms);
+  auto b = h.read_within("k", 5s);
+  h.refuse(1, errc::deadline_exceeded, true);
+  h.drop(b);
+  EXPECT_EQ(h.count("loading"), 0);
+  EXPECT_EQ(h.count("keys"), 0);
+}
+
 // -- stale if error -----------------------------------------------------------
 
 TEST(cache_loads, an_old_value_stands_in_for_errors) {
@@ -279,6 +381,63 @@ TEST(cache_loads, it_stands_in_for_so_long_and_no_longer) {
   EXPECT_EQ(h.got(b), "!down");
 }
 
+TEST(cache_loads, it_stands_in_for_faults_of_the_server_only) {
+  using enum answer_class;
+  for (auto kind : {unknown, retry, retry_after, shed}) {
+    auto h = with_old({.stale_if_error = 5s});
+    h.pass(10s);
+    auto a = h.read("k");
+    h.answer(2, kind, 0s);
+    EXPECT_EQ(h.got(a), "old") << name_of(kind);
+    EXPECT_EQ(h.count("entries"), 1);
+  }
+  for (auto kind : {fail, conflict}) {
+    auto h = with_old({.stale_if_error = 5s});
+    h.pass(10s);
+    auto a = h.read("k");
+    auto b = h.read("k");
+    h.answer(2, kind, 0s);
+    EXPECT_EQ(h.got(a), "!") << name_of(kind);
+    EXPECT_EQ(h.got(b), "!");
+    // It is over for good.
+    auto c = h.read("k");
+    h.refuse(3, errc::worker_down);
+    EXPECT_EQ(h.got(c), "worker_down");
+  }
+}
+
+TEST(cache_loads, it_stands_in_for_others_if_they_are_listed) {
+  cache_config c{.stale_if_error = 5s};
+  c.failures.allow = {"class:fail"};
+  auto h = with_old(c);
+  h.pass(10s);
+  auto a = h.read("k");
+  h.reply(2, "!none");
+  EXPECT_EQ(h.got(a), "old");
+  EXPECT_EQ(h.count("entries"), 1);
+}
+
+TEST(cache_loads, a_refresh_that_finds_nothing_ends_the_old_value) {
+  auto h = with_old({.stale_while = 5s, .stale_if_error = 1h});
+  h.pass(10s);
+  EXPECT_EQ(h.get("k"), "old");
+  h.reply(2, "!none");
+  auto a = h.read("k");
+  EXPECT_EQ(h.got(a), "...");
+  h.reply(3, "!none");
+  EXPECT_EQ(h.got(a), "!none");
+}
+
+TEST(cache_loads, what_was_asked_before_a_newer_answer_ends_no_value) {
+  cache_rig h{{.join_within = 1ms, .stale_if_error = 1h}};
+  h.read("k");
+  h.pass(1ms);
+  h.read("k");
+  h.reply(2, "v");
+  h.reply(1, "!none");
+  EXPECT_EQ(h.get("k"), "v");
+}
+
 TEST(cache_loads, a_value_that_grows_too_old_meanwhile_does_not_stand_in) {
   auto h = with_old({.stale_if_error = 5s});
   h.pass(14s);
@@ -310,8 +469,8 @@ TEST(cache_loads, the_lists_say_which_errors) {
   auto h = with_old(c);
   h.pass(10s);
   auto a = h.read("k");
-  h.reply(2, "!none");
-  EXPECT_EQ(h.got(a), "!none");
+  h.reply(2, "!odd");
+  EXPECT_EQ(h.got(a), "!odd");
   auto b = h.read("k");
   h.refuse(3, errc::breaker_open);
   EXPECT_EQ(h.got(b), "old");

@@ -1,5 +1,5 @@
 // Which acknowledged writes are given up, and which are sent again.
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -171,6 +171,33 @@ TEST(cache_lost_writes, the_class_of_an_error_may_allow_fewer_attempts) {
     }
     EXPECT_EQ(h.children(), static_cast<std::uint64_t>(row.attempts))
       << name_of(row.what);
+  }
+}
+
+TEST(cache_lost_writes, that_no_server_has_answered_ends_none) {
+  for (auto what : {answer_class::retry, answer_class::shed}) {
+    cache_rig h{{.flush_after = 0s,
+                 .flush_backoff = 1ms,
+                 .flush_attempts = 3,
+                 .staleness = 1h}};
+    h.write("k", "v");
+    std::uint64_t n = 1;
+    for (; n <= 200; ++n) {
+      h.pass(1s);
+      ASSERT_EQ(h.children(), n);
+      h.no_answer(n, what);
+    }
+    // Nor does it count for what the server says then.
+    h.pass(1s);
+    h.reply(n++, "!bad");
+    h.pass(1s);
+    h.no_answer(n++, what);
+    h.pass(1s);
+    h.reply(n++, "!bad");
+    EXPECT_EQ(h.count("lost"), 0);
+    h.pass(1s);
+    h.reply(n, "ok");
+    EXPECT_EQ(h.count("flushed"), 1);
   }
 }
 

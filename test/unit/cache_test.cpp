@@ -1,4 +1,4 @@
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -245,7 +245,7 @@ TEST(cache, keeps_no_errors_by_default) {
   EXPECT_EQ(h.count("entries"), 0);
 }
 
-TEST(cache, keeps_the_workers_own_errors_if_it_may) {
+TEST(cache, keeps_errors_that_are_about_the_key_if_it_may) {
   cache_rig h{{.ttl = 10s, .negative_ttl = 2s, .stale_while = 10s}};
   h.read("k");
   h.reply(1, "!none");
@@ -268,15 +268,55 @@ TEST(cache, does_not_keep_what_others_say_about_the_worker) {
   }
 }
 
+TEST(cache, keeps_only_what_is_about_the_key) {
+  using enum answer_class;
+  struct {
+    answer_class kind;
+    bool unanswered;
+    bool kept;
+  } const rows[] = {
+    {fail, false, true},   {conflict, false, true},
+    {retry, false, false}, {retry_after, false, false},
+    {shed, false, false},  {unknown, false, false},
+    {retry, true, false},  {shed, true, false},
+  };
+  for (const auto& row : rows) {
+    cache_rig h{{.negative_ttl = 2s}};
+    h.read("k");
+    if (row.unanswered)
+      h.no_answer(1, row.kind);
+    else
+      h.answer(1, row.kind, 0s);
+    EXPECT_EQ(h.count("stored_negative"), row.kept ? 1 : 0)
+      << name_of(row.kind) << row.unanswered;
+  }
+}
+
+TEST(cache, keeps_no_error_without_any_answer_whatever_is_listed) {
+  cache_config c{.negative_ttl = 2s};
+  c.negative.allow = {"class:retry", "app:*"};
+  cache_rig h{c};
+  h.read("k");
+  h.no_answer(1);
+  EXPECT_EQ(h.get("k"), "...");
+  h.answer(2, answer_class::retry, 0s);
+  EXPECT_EQ(h.get("k"), "!");
+}
+
 TEST(cache, keeps_the_errors_on_a_list) {
   struct {
     strings allow;
     strings deny;
     bool kept;
   } const rows[] = {
-    {{}, {}, true},         {{"app:3"}, {}, true},
-    {{"app:*"}, {}, true},  {{"app:4"}, {}, false},
-    {{}, {"app:3"}, false}, {{"app:*"}, {"app:3"}, false},
+    {{}, {}, true},
+    {{"app:3"}, {}, true},
+    {{"class:fail"}, {}, true},
+    {{}, {"class:fail"}, false},
+    {{"app:*"}, {}, true},
+    {{"app:4"}, {}, false},
+    {{}, {"app:3"}, false},
+    {{"app:*"}, {"app:3"}, false},
   };
   for (const auto& row : rows) {
     cache_config c{.negative_ttl = 2s};

@@ -1,5 +1,5 @@
 // Writes that are acknowledged before the worker has them.
-#include <caisson/cache.hpp>
+#include <caisson/policies/cache/cache.hpp>
 
 #include <support/cache_rig.hpp>
 
@@ -368,7 +368,7 @@ TEST(cache_writes, an_observer_acknowledges_nothing) {
   h.policy.look_at({.use = cache_use::write,
                     .key = "k",
                     .content = &content,
-                    .observing = true});
+                    .acts = mode::observe});
   EXPECT_EQ(h.got(h.arrive()), "below");
   EXPECT_EQ(h.count("unwritten"), 0);
 }

@@ -1,6 +1,6 @@
-#include <caisson/callback.hpp>
-#include <caisson/fallback.hpp>
-#include <caisson/supervision.hpp>
+#include <caisson/engine/supervision.hpp>
+#include <caisson/policies/fallback.hpp>
+#include <caisson/policy/callback.hpp>
 
 #include <support/breaker_rig.hpp>
 #include <support/retrying.hpp>

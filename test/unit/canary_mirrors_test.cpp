@@ -49,6 +49,16 @@ public:
                    canary_host more = with_integers())
     : canary_rig(std::move(c), std::move(more)) {}
 
+  /// One that is joined meanwhile by others that must not be repeated.
+  call_id mirror_joined(const outcome& o) {
+    auto before = e.children.size();
+    policy.look_at(&asked);
+    auto id = to_baseline(marked(idempotence::yes));
+    calls.at(id).call.idempotent = idempotence::no;
+    finish(id, o);
+    return e.children.size() > before ? e.children.size() : 0;
+  }
+
   /// A call to the baseline, which answers with that; returns the child that
   /// mirrors it, 0 if there is none.
   call_id mirror(const outcome& o, idempotence mark = idempotence::yes) {
@@ -85,8 +95,12 @@ TEST(canary_mirrors, are_idempotent_calls_that_the_baseline_answered) {
   EXPECT_NE(h.mirror(), 0u);
   EXPECT_NE(h.mirror(error), 0u);
   EXPECT_EQ(h.mirror(no_answer), 0u);
+  // The worker has none of its server.
+  error.unanswered = true;
+  EXPECT_EQ(h.mirror(error), 0u);
   EXPECT_EQ(h.mirror(outcome::success(), idempotence::unmarked), 0u);
   EXPECT_EQ(h.mirror(outcome::success(), idempotence::no), 0u);
+  EXPECT_EQ(h.mirror_joined(outcome::success()), 0u);
   EXPECT_EQ(h.count("mirrored"), 2);
   EXPECT_EQ(h.count("mirroring"), 2);
 }
@@ -321,6 +335,111 @@ TEST(canary_mirrors, are_given_up_by_a_gate_that_drains) {
   EXPECT_EQ(h.count("mirroring"), 0);
   EXPECT_EQ(h.count("mirrors_unjudged"), 2);
   EXPECT_EQ(h.mirror(), 0u);
+}
+
+// -- words --------------------------------------------------------------------
+
+canary_host with_words() {
+  auto out = with_integers();
+  auto text = [](const void* x) {
+    return std::to_string(*static_cast<const int*>(x));
+  };
+  out.text = text;
+  out.describe = [=](const void* a, const void* b) {
+    if (*static_cast<const int*>(b) == 666)
+      throw std::runtime_error{"no words"};
+    return text(a) + " is not " + text(b);
+  };
+  return out;
+}
+
+canary_config describing(std::uint32_t most) {
+  auto c = mirroring();
+  c.max_described = most;
+  return c;
+}
+
+TEST(canary_mirrors, are_described_if_that_is_wanted) {
+  mirrors h{describing(9), with_words()};
+  auto own = outcome::failure(errc::rate_limited, true);
+  own.from_worker = true;
+  auto app = own;
+  app.own_error = false;
+  app.category = category_hash("app");
+  app.code = 7;
+  auto value = outcome::success();
+  auto one = 1;
+  value.reply = &one;
+  struct {
+    outcome baseline, canary;
+    std::string words;
+  } const table[] = {
+    {value, own, "outcome: baseline 1, canary rate_limited"},
+    {own, value, "outcome: baseline rate_limited, canary 1"},
+    {outcome::success(), app, "outcome: baseline a value, canary error 7"},
+    {own, app, "code: baseline rate_limited, canary error 7"},
+  };
+  for (const auto& x : table) {
+    h.answer(h.mirror(x.baseline), x.canary);
+    EXPECT_EQ(h.e.details.back(), x.words);
+  }
+  h.answer(h.mirror(1), 2);
+  EXPECT_EQ(h.e.details.back(), "value: 1 is not 2");
+  EXPECT_EQ(h.policy.notes().at("difference_5"), "call 5: value: 1 is not 2");
+  EXPECT_EQ(h.policy.notes().at("difference_1"),
+            "call 1: outcome: baseline 1, canary rate_limited");
+}
+
+TEST(canary_mirrors, are_not_described_by_default) {
+  mirrors h{mirroring(), with_words()};
+  h.answer(h.mirror(1), 2);
+  EXPECT_EQ(h.e.details.back(), "value");
+  EXPECT_FALSE(h.policy.notes().contains("difference_1"));
+}
+
+TEST(canary_mirrors, are_described_so_often_in_each_stage) {
+  mirrors h{describing(2), with_words()};
+  auto differ = [&] {
+    h.answer(h.mirror(1), 2);
+    return h.e.details.back();
+  };
+  for (int stage = 0; stage < 2; ++stage) {
+    EXPECT_EQ(differ(), "value: 1 is not 2");
+    EXPECT_EQ(differ(), "value: 1 is not 2");
+    EXPECT_EQ(differ(), "value");
+    h.canary_answers(10);
+    h.advance(10s);
+  }
+  EXPECT_EQ(h.policy.notes().size(), 1u + 4u);
+  h.policy.command(operator_command::reset, h.e);
+  EXPECT_EQ(h.policy.notes().size(), 1u);
+}
+
+TEST(canary_mirrors, keep_the_last_ten_descriptions) {
+  mirrors h{describing(100), with_words()};
+  for (int i = 0; i < 12; ++i)
+    h.answer(h.mirror(i), 100);
+  auto notes = h.policy.notes();
+  EXPECT_EQ(notes.at("difference_1"), "call 3: value: 2 is not 100");
+  EXPECT_EQ(notes.at("difference_10"), "call 12: value: 11 is not 100");
+  EXPECT_FALSE(notes.contains("difference_11"));
+  // What went wrong is still to be seen after a rollback, but not after the
+  // next start.
+  h.canary_answers(10, failed());
+  ASSERT_EQ(h.state(), "rolled_back");
+  EXPECT_EQ(h.policy.notes().size(), 11u);
+  h.policy.command(operator_command::enable, h.e);
+  h.to_canary();
+  EXPECT_EQ(h.policy.notes().size(), 1u);
+}
+
+TEST(canary_mirrors, count_although_the_description_throws) {
+  mirrors h{describing(9), with_words()};
+  h.answer(h.mirror(1), 666);
+  EXPECT_EQ(h.e.details.back(), "value");
+  EXPECT_EQ(h.e.threw, strings{"describe: no words"});
+  EXPECT_EQ(h.count("mirrors_differing"), 1);
+  EXPECT_EQ(h.policy.notes().at("difference_1"), "call 1: value");
 }
 
 } // namespace

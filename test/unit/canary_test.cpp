@@ -22,7 +22,7 @@ using strings = std::vector<std::string>;
 
 // -- configuration ------------------------------------------------------------
 
-strings problems_with_stages(std::vector<double> stages) {
+strings problems_with_stages(std::vector<canary_stage> stages) {
   auto c = quick_canary();
   c.stages = std::move(stages);
   return kinds_and_keys(problems_of(c));
@@ -33,7 +33,7 @@ TEST(canary, refuses_stages_that_do_not_grow) {
   EXPECT_EQ(problems_with_stages({0.01, 0.05, 0.3, 1.0}), strings{});
   EXPECT_EQ(problems_with_stages({0.000001}), strings{});
   EXPECT_EQ(problems_with_stages({}), strings{"range stages"});
-  EXPECT_EQ(problems_with_stages(std::vector<double>(21, 1.0)),
+  EXPECT_EQ(problems_with_stages(std::vector<canary_stage>(21, 1.0)),
             (strings{"range stages", "relation stages[1]"}));
   EXPECT_EQ(problems_with_stages({0}), strings{"range stages[0]"});
   EXPECT_EQ(problems_with_stages({0.5, 1.1}), strings{"range stages[1]"});
@@ -44,7 +44,7 @@ TEST(canary, refuses_stages_that_do_not_grow) {
 }
 
 TEST(canary, has_up_to_twenty_stages) {
-  std::vector<double> stages;
+  std::vector<canary_stage> stages;
   for (int i = 1; i <= 20; ++i)
     stages.push_back(i / 20.0);
   EXPECT_EQ(problems_with_stages(stages), strings{});
@@ -400,7 +400,7 @@ TEST(canary, that_is_promoted_goes_back_if_it_becomes_ill) {
 // -- change -------------------------------------------------------------------
 
 struct change {
-  std::vector<double> stages;
+  std::vector<canary_stage> stages;
   std::string state;
   double share;
 };

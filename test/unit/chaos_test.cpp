@@ -168,7 +168,7 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
   class listener final : public env {
   public:
     using env::env;
-    void tell(const event_info& x) override {
+    void emit(const event_info& x) override {
       told.push_back(std::string{x.detail} + " of " + std::to_string(x.call)
                      + ", " + to_text(x.delay));
     }
@@ -185,7 +185,7 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
     slot notes;
     if (x.admit(call, notes, e).what == decision::kind::pass) {
       auto o = outcome::success();
-      x.settle(call, notes, o, e);
+      x.complete(call, notes, o, e);
     }
   }
   EXPECT_EQ(e.told, (strings{"error of 11, 0s", "latency of 12, 5s",

@@ -4,9 +4,9 @@
 #include "support/limiter_rig.hpp"
 #include "support/retrying.hpp"
 
-#include <caisson/answer_tables.hpp>
-#include <caisson/fallback.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policies/fallback.hpp>
+#include <caisson/policy/answer_tables.hpp>
+#include <caisson/policy/policy_config.hpp>
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ outcome answer(const answer_info& x) {
   o.max_attempts = x.max_attempts;
   o.retry_after = x.retry_after;
   o.ok = x.kind == answer_class::ok || x.kind == answer_class::unknown;
-  o.reached = x.reached;
+  o.may_have_executed = x.may_have_executed;
   o.from_worker = true;
   return o;
 }

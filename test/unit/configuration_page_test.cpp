@@ -1,7 +1,7 @@
 // The examples of docs/configuration.md, compiled and run.
-#include <caisson/schedule_settings.hpp>
+#include <caisson/policy/schedule_settings.hpp>
 #include <caisson/settings.hpp>
-#include <caisson/toml.hpp>
+#include <caisson/settings/toml.hpp>
 
 #include <gtest/gtest.h>
 

@@ -157,7 +157,7 @@ TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
     EXPECT_EQ(call.deadline, given);
     d.abandon(call, notes, o, true, e);
     EXPECT_EQ(call.deadline, given);
-    d.settle(call, notes, o, e);
+    d.complete(call, notes, o, e);
     EXPECT_EQ(call.deadline, given);
   }
 }
@@ -171,7 +171,7 @@ TEST(deadline, passes_any_outcome_up_unchanged) {
   EXPECT_EQ(h.where(bad), place::passed);
   auto& o = h.calls.at(bad).result;
   EXPECT_TRUE(o.is(errc::queue_full));
-  EXPECT_FALSE(o.reached);
+  EXPECT_FALSE(o.may_have_executed);
   EXPECT_EQ(o.retry_after, 3s);
   EXPECT_EQ(h.count("answered"), 2);
 }

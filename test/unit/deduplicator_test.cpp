@@ -1,4 +1,4 @@
-#include <caisson/deduplicator.hpp>
+#include <caisson/gate/deduplicator.hpp>
 
 #include <support/times.hpp>
 

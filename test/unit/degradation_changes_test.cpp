@@ -1,4 +1,4 @@
-#include <caisson/degradation.hpp>
+#include <caisson/policies/degradation/degradation.hpp>
 
 #include <support/degrading.hpp>
 #include <support/problem_texts.hpp>

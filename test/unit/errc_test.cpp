@@ -1,4 +1,4 @@
-#include <caisson/errc.hpp>
+#include <caisson/policy/errc.hpp>
 
 #include <gtest/gtest.h>
 

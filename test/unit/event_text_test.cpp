@@ -1,10 +1,11 @@
-#include <caisson/event_text.hpp>
+#include <caisson/observe/event_text.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace caisson {
 namespace {
@@ -113,7 +114,7 @@ TEST(event_as_json, counts_what_is_missing) {
 TEST(event_as_line, says_what_there_is) {
   EXPECT_EQ(to_line(opened_breaker()),
             "payments/breaker: state_changed closed -> open (5 in a row), "
-            "delay 1500ms, call 18446744073709551615");
+            "delay 1.5s, call 18446744073709551615");
   event x;
   x.gate = "payments";
   x.kind = event_kind::expired;
@@ -123,6 +124,36 @@ TEST(event_as_line, says_what_there_is) {
   x.trace_id = "4bf9";
   x.span_id = "00f0";
   EXPECT_EQ(to_line(x), "payments: expired up, call 3, trace 4bf9, span 00f0");
+}
+
+TEST(event_as_line, rounds_how_long_something_took) {
+  event x;
+  x.gate = "payments";
+  x.kind = event_kind::retried;
+  x.delay = 48'882'255ns;
+  x.call = 1;
+  EXPECT_EQ(to_line(x), "payments: retried, delay 48.9ms, call 1");
+  EXPECT_NE(to_json(x, new_year).find("\"delay_ns\":48882255,"),
+            std::string::npos);
+}
+
+TEST(event_as_line, rounds_how_long_a_call_has_waited) {
+  const std::pair<std::string, std::string> table[] = {
+    {"waited 48882255ns", "waited 48.9ms"},
+    {"key a: waited 1999632911ns", "key a: waited 2.00s"},
+    {"waited 200ms", "waited 200ms"},
+    {"key waited 48882255ns", "key waited 48882255ns"},
+    {"waited long", "waited long"},
+    {"waited ", "waited "},
+    {"key waited ", "key waited "},
+  };
+  for (const auto& [detail, text] : table) {
+    event x;
+    x.gate = "g";
+    x.kind = event_kind::rejected;
+    x.detail = detail;
+    EXPECT_EQ(to_line(x), "g: rejected (" + text + ")");
+  }
 }
 
 TEST(event_as_line, is_one_line_and_not_too_long) {

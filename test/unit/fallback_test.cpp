@@ -104,7 +104,7 @@ TEST(fallback, says_upwards_whether_anybody_was_reached) {
       auto id = h.arrive();
       h.fail(id, errc::worker_down, worker);
       h.fail(id, errc::worker_down, alternative);
-      EXPECT_EQ(h.calls.at(id).result.reached, worker || alternative);
+      EXPECT_EQ(h.calls.at(id).result.may_have_executed, worker || alternative);
     }
 }
 
@@ -149,10 +149,10 @@ TEST(fallback, knows_by_itself_what_needs_another_answer) {
                                           {errc::no_such_permit, false},
                                           {errc::invalid_config, false},
                                           {errc::draining, false}})
-    for (bool reached : {false, true}) {
+    for (bool may_have_executed : {false, true}) {
       fallback_rig h{simple_fallback(), 1u};
       auto id = h.arrive();
-      h.fail(id, code, reached);
+      h.fail(id, code, may_have_executed);
       EXPECT_EQ(h.where(id), falls ? place::redirected : place::passed)
         << name_of(code);
       EXPECT_EQ(h.count("passed_up"), falls ? 0 : 1);
@@ -362,7 +362,7 @@ TEST(fallback, observing_it_gives_its_place_back_at_once) {
   slot notes;
   f.admit(call, notes, e);
   auto o = outcome::failure(errc::worker_down, true);
-  EXPECT_EQ(f.settle(call, notes, o, e).what, decision::kind::hold);
+  EXPECT_EQ(f.complete(call, notes, o, e).what, decision::kind::hold);
   f.abandon(call, notes, o, false, e);
   ASSERT_EQ(e.actions.size(), 1u);
   std::vector<metric> ms;

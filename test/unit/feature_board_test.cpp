@@ -1,4 +1,4 @@
-#include <caisson/feature_board.hpp>
+#include <caisson/policy/feature_flags.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,17 +14,17 @@ namespace {
 
 using strings = std::vector<std::string>;
 
-TEST(feature_board, has_every_feature_on_that_nobody_holds_off) {
-  auto board = std::make_shared<feature_board>();
+TEST(feature_flags, has_every_feature_on_that_nobody_holds_off) {
+  auto board = std::make_shared<feature_flags>();
   EXPECT_TRUE(board->is_on("never heard of"));
   auto x = board->find("x");
   EXPECT_TRUE(x.is_on());
   EXPECT_TRUE(board->all_off().empty());
-  EXPECT_TRUE(feature_board::feature{}.is_on());
+  EXPECT_TRUE(feature_flags::feature{}.is_on());
 }
 
-TEST(feature_board, a_hold_is_for_exactly_what_it_names_last) {
-  auto board = std::make_shared<feature_board>();
+TEST(feature_flags, a_hold_is_for_exactly_what_it_names_last) {
+  auto board = std::make_shared<feature_flags>();
   auto x = board->find("x");
   auto y = board->find("y");
   feature_hold hold{board};
@@ -40,8 +40,8 @@ TEST(feature_board, a_hold_is_for_exactly_what_it_names_last) {
   EXPECT_TRUE(board->all_off().empty());
 }
 
-TEST(feature_board, two_holds_do_not_undo_each_others_work) {
-  auto board = std::make_shared<feature_board>();
+TEST(feature_flags, two_holds_do_not_undo_each_others_work) {
+  auto board = std::make_shared<feature_flags>();
   feature_hold one{board};
   std::optional<feature_hold> other;
   other.emplace(board);
@@ -53,18 +53,18 @@ TEST(feature_board, two_holds_do_not_undo_each_others_work) {
   EXPECT_TRUE(board->is_on("x"));
 }
 
-TEST(feature_board, one_scope_has_one_and_others_have_others) {
+TEST(feature_flags, one_scope_has_one_and_others_have_others) {
   int here = 0;
   int there = 0;
-  auto x = feature_board::of(&here)->find("x"); // Keeps the board.
-  feature_hold hold{feature_board::of(&here)};
+  auto x = feature_flags::of(&here)->find("x"); // Keeps the board.
+  feature_hold hold{feature_flags::of(&here)};
   hold.set({"x"});
   EXPECT_FALSE(x.is_on());
-  EXPECT_TRUE(feature_board::of(&there)->is_on("x"));
+  EXPECT_TRUE(feature_flags::of(&there)->is_on("x"));
 }
 
-TEST(feature_board, forgets_names_that_nobody_uses) {
-  auto board = std::make_shared<feature_board>();
+TEST(feature_flags, forgets_names_that_nobody_uses) {
+  auto board = std::make_shared<feature_flags>();
   auto kept = board->find("kept");
   feature_hold hold{board};
   for (int i = 0; i < 100'000; ++i) {
@@ -76,8 +76,8 @@ TEST(feature_board, forgets_names_that_nobody_uses) {
   EXPECT_EQ(board->find("kept").is_on(), kept.is_on());
 }
 
-TEST(feature_board, no_thread_sees_a_held_feature_on) {
-  auto board = std::make_shared<feature_board>();
+TEST(feature_flags, no_thread_sees_a_held_feature_on) {
+  auto board = std::make_shared<feature_flags>();
   auto x = board->find("x");
   feature_hold first{board};
   first.set({"x", "a"});

@@ -1,4 +1,4 @@
-#include <caisson/feature.hpp>
+#include <caisson/policies/feature.hpp>
 
 #include <support/solo.hpp>
 
@@ -20,7 +20,7 @@ protected:
     h.policy.watch(board);
   }
 
-  std::shared_ptr<feature_board> board = std::make_shared<feature_board>();
+  std::shared_ptr<feature_flags> board = std::make_shared<feature_flags>();
   feature_hold hold;
   solo<feature> h;
 };

@@ -1,4 +1,4 @@
-#include <caisson/detail/first_try_alarm.hpp>
+#include <caisson/policies/retrier/first_try_alarm.hpp>
 
 #include <support/retrying.hpp>
 #include <support/times.hpp>

@@ -1,5 +1,5 @@
 // Which workers of a supervision group stop and start.
-#include <caisson/detail/group_plan.hpp>
+#include <caisson/gate/detail/group_plan.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

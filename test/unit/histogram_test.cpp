@@ -1,4 +1,4 @@
-#include <caisson/histogram.hpp>
+#include <caisson/base/histogram.hpp>
 
 #include <gtest/gtest.h>
 

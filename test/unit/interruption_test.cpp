@@ -1,4 +1,4 @@
-#include <caisson/interruption.hpp>
+#include <caisson/adapters/interruption.hpp>
 
 #include <gtest/gtest.h>
 

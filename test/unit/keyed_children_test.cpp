@@ -1,7 +1,7 @@
 // Policies per key that start children, or cannot be made.
 #include <support/keyed_rig.hpp>
 
-#include <caisson/policy_base.hpp>
+#include <caisson/policy/policy_base.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ public:
     return decision::hold();
   }
 
-  decision settle(call_info&, slot&, outcome&, env&) override {
+  decision complete(call_info&, slot&, outcome&, env&) override {
     return decision::pass();
   }
 
@@ -172,7 +172,7 @@ public:
     return decision::hold();
   }
 
-  decision settle(call_info&, slot&, outcome&, env&) override {
+  decision complete(call_info&, slot&, outcome&, env&) override {
     return decision::pass();
   }
 

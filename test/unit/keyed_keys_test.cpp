@@ -1,7 +1,7 @@
 // Policies per key: which keys there are, and which of them go when.
 #include <support/keyed_rig.hpp>
 
-#include <caisson/detail/sip_hash.hpp>
+#include <caisson/base/sip_hash.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -204,7 +204,7 @@ TEST(keyed_bound, holds_for_100000_keys_at_once) {
     call.id = static_cast<call_id>(i + 1);
     call.key = "key " + std::to_string(i);
     h.policy.admit(call, notes, h.e);
-    h.policy.settle(call, notes, o, h.e);
+    h.policy.complete(call, notes, o, h.e);
   }
   EXPECT_EQ(h.count("keys"), 1000);
   EXPECT_EQ(h.count("keys_evicted"), 99'000);
@@ -225,7 +225,7 @@ TEST(keyed_bound, holds_for_20000_breakers_that_open_at_once) {
     call.key = std::to_string(i);
     h.policy.admit(call, notes, h.e);
     auto o = outcome::failure(errc::worker_down, true);
-    h.policy.settle(call, notes, o, h.e);
+    h.policy.complete(call, notes, o, h.e);
   }
   EXPECT_EQ(h.count("opened"), 20'000);
   h.advance(10s);

@@ -1,5 +1,5 @@
 // The table `per_key` of a layer, from code, from TOML and as text.
-#include <caisson/policy_kinds.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <support/stack_texts.hpp>
 

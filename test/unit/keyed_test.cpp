@@ -204,6 +204,16 @@ TEST(keyed, forces_all_keys_and_those_that_come_later) {
   EXPECT_EQ(h.where(h.arrive(of_key("newer"))), place::below);
 }
 
+TEST(keyed, shows_the_levels_of_a_new_key_if_there_is_none) {
+  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  EXPECT_EQ(h.count("failure_rate_permille"), -1);
+  EXPECT_EQ(h.count("ramp_permille"), 1000);
+  EXPECT_TRUE(command(h, operator_command::force_open));
+  solo<breaker> one{brittle()};
+  EXPECT_TRUE(one.policy.command(operator_command::force_open, one.e));
+  EXPECT_EQ(h.count("state"), one.count("state"));
+}
+
 TEST(keyed, tells_a_command_once_and_not_for_each_key) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   for (auto key : {"a", "b", "c"})
@@ -223,6 +233,23 @@ TEST(keyed, forces_later_keys_for_the_time_that_is_left) {
   h.advance_to(10s);
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::below);
   EXPECT_EQ(h.where(h.arrive(of_key("b"))), place::below);
+}
+
+// Keys without calls follow in rounds, some after the order is over.
+TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
+  keyed_host<breaker> h{
+    keyed_config<breaker>{brittle(), {.max_keys = 10'000, .idle = unlimited}}};
+  auto key = [](int i) { return of_key(std::to_string(i)); };
+  for (int i = 0; i < 3'000; ++i)
+    h.finish(h.arrive(key(i)));
+  EXPECT_TRUE(command(h, operator_command::force_open));
+  h.advance(1s);
+  EXPECT_TRUE(h.policy.command_for(operator_command::force_closed, 1ms, h.e));
+  h.advance(10s);
+  int refused = 0;
+  for (int i = 0; i < 3'000; ++i)
+    refused += h.where(h.arrive(key(i))) != place::below;
+  EXPECT_EQ(refused, 0);
 }
 
 TEST(keyed, knows_the_commands_that_its_policies_know) {

@@ -96,12 +96,12 @@ TEST(limiter, is_drained_by_a_worker_that_says_it_is_limited) {
 TEST(limiter, is_not_drained_by_layers_and_gates_further_in) {
   for (auto code : {errc::breaker_open, errc::rate_limited, errc::queue_full,
                     errc::wait_timeout, errc::deadline_exceeded})
-    for (auto reached : {false, true}) {
+    for (auto may_have_executed : {false, true}) {
       limiter_rig h{some_limiter(10, 1s, 5)};
       auto a = h.arrive();
-      h.finish(a, outcome::failure(code, reached, 5s));
+      h.finish(a, outcome::failure(code, may_have_executed, 5s));
       EXPECT_EQ(h.count("drained"), 0) << name_of(code);
-      EXPECT_EQ(h.count("tokens"), reached ? 4 : 5) << name_of(code);
+      EXPECT_EQ(h.count("tokens"), may_have_executed ? 4 : 5) << name_of(code);
     }
 }
 
@@ -127,6 +127,42 @@ TEST(limiter, is_not_drained_by_other_results) {
   h.finish(a, error_of_worker(2s));
   h.finish(b, answered(outcome::failure(errc::rate_limited, true)));
   EXPECT_EQ(h.count("tokens"), 3);
+}
+
+TEST(limiter, is_not_drained_for_longer_than_its_cap) {
+  limiter_rig by_default{some_limiter(10, 1s, 5)};
+  by_default.finish(by_default.arrive(), error_of_worker(24h));
+  EXPECT_EQ(by_default.calls.at(by_default.arrive()).retry_after, 1min + 100ms);
+  by_default.advance_to(1min + 100ms);
+  EXPECT_EQ(by_default.where(by_default.arrive()), place::below);
+
+  auto config = some_limiter(10, 1s, 5);
+  config.retry_after_cap = 3s;
+  limiter_rig h{config};
+  auto a = h.arrive();
+  auto b = h.arrive();
+  h.finish(a, error_of_worker(unlimited));
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 3100ms);
+  // Each answer counts from its own arrival.
+  h.advance_to(1s);
+  h.finish(b, error_of_worker(1h));
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 3100ms);
+  // A new cap is for answers from then on.
+  config.retry_after_cap = unlimited;
+  reconfigure(h, config);
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 3100ms);
+  h.advance_to(4100ms);
+  h.finish(h.arrive(), error_of_worker(24h));
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 24h + 100ms);
+}
+
+TEST(limiter, can_be_emptied_without_a_pause) {
+  auto config = some_limiter(10, 1s, 5);
+  config.retry_after_cap = 0s;
+  limiter_rig h{config};
+  h.finish(h.arrive(), error_of_worker(1h));
+  EXPECT_EQ(h.count("tokens"), 0);
+  EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 100ms);
 }
 
 TEST(limiter, keeps_the_longer_of_two_drains) {
@@ -200,7 +236,9 @@ TEST(limiter, lets_waiters_time_out_when_a_drain_delays_their_turn) {
 }
 
 TEST(limiter, is_closed_for_good_by_a_worker_that_never_wants_to_be_asked) {
-  limiter_rig h{some_limiter(10, 1s, 1, unlimited)};
+  auto config = some_limiter(10, 1s, 1, unlimited);
+  config.retry_after_cap = unlimited;
+  limiter_rig h{config};
   auto a = h.arrive();
   h.finish(a, error_of_worker(unlimited));
   auto b = h.arrive();

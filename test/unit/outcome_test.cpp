@@ -1,6 +1,6 @@
-#include <caisson/outcome.hpp>
-#include <caisson/policy.hpp>
-#include <caisson/policy_config.hpp>
+#include <caisson/policy/outcome.hpp>
+#include <caisson/policy/policy.hpp>
+#include <caisson/policy/policy_config.hpp>
 
 #include <support/judging.hpp>
 
@@ -28,7 +28,7 @@ TEST(outcome, what_is_released_as_neutral_is_judged_by_nobody) {
   auto o = outcome::without_verdict();
   EXPECT_FALSE(o.ok);
   EXPECT_TRUE(o.is(errc::cancelled));
-  EXPECT_TRUE(o.reached);
+  EXPECT_TRUE(o.may_have_executed);
   classifier all;
   all.by_value = [](const outcome&) { return verdict::failure; };
   classifier listed;
@@ -41,7 +41,7 @@ TEST(outcome, what_is_released_as_neutral_is_judged_by_nobody) {
 TEST(outcome, success_is_a_value_and_no_error) {
   auto o = outcome::success();
   EXPECT_TRUE(o.ok);
-  EXPECT_TRUE(o.reached);
+  EXPECT_TRUE(o.may_have_executed);
   EXPECT_EQ(o.code, 0);
   for (int i = 1; i <= last_errc; ++i)
     EXPECT_FALSE(o.is(static_cast<errc>(i)));
@@ -51,7 +51,7 @@ TEST(outcome, failure_carries_code_category_and_time_to_come_back) {
   auto o = outcome::failure(errc::rate_limited, false, 3s);
   EXPECT_FALSE(o.ok);
   EXPECT_TRUE(o.own_error);
-  EXPECT_FALSE(o.reached);
+  EXPECT_FALSE(o.may_have_executed);
   EXPECT_TRUE(o.is(errc::rate_limited));
   EXPECT_FALSE(o.is(errc::queue_full));
   EXPECT_EQ(o.category, caisson_category);
@@ -74,7 +74,7 @@ TEST(category_hash, is_fnv_1a) {
 
 struct table_row {
   errc code;
-  verdict reached;
+  verdict may_have_executed;
   verdict not_reached;
 };
 
@@ -104,7 +104,7 @@ TEST(classifier, standard_table_covers_every_code) {
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {
     EXPECT_EQ(classifier::standard(outcome::failure(row.code, true)),
-              row.reached)
+              row.may_have_executed)
       << name_of(row.code);
     EXPECT_EQ(classifier::standard(outcome::failure(row.code, false)),
               row.not_reached)

@@ -1,4 +1,4 @@
-#include <caisson/detail/percentile_window.hpp>
+#include <caisson/base/percentile_window.hpp>
 
 #include <support/times.hpp>
 

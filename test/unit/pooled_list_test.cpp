@@ -1,5 +1,5 @@
-#include <caisson/detail/pooled_list.hpp>
-#include <caisson/random.hpp>
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/random.hpp>
 
 #include <gtest/gtest.h>
 

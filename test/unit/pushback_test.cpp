@@ -1,4 +1,4 @@
-#include <caisson/pushback.hpp>
+#include <caisson/policy/pushback.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/retrying.hpp>
 
@@ -26,7 +26,7 @@ TEST(retrier, retries_only_what_may_be_repeated) {
   struct row {
     bool idempotent;
     idempotence mark;
-    bool reached;
+    bool may_have_executed;
     bool retried;
   };
   for (auto& x : std::vector<row>{{false, unmarked, false, true},
@@ -46,7 +46,7 @@ TEST(retrier, retries_only_what_may_be_repeated) {
     call_info call;
     call.idempotent = x.mark;
     auto id = h.arrive(call);
-    h.fail(id, errc::worker_down, x.reached);
+    h.fail(id, errc::worker_down, x.may_have_executed);
     EXPECT_EQ(h.where(id), x.retried ? place::held : place::passed);
     EXPECT_EQ(h.count("not_idempotent"), x.retried ? 0 : 1);
   }
@@ -75,7 +75,7 @@ TEST(retrier, says_upwards_whether_any_attempt_reached_the_worker) {
       auto id = h.arrive();
       backoff_after(h, id, outcome::failure(errc::worker_down, first));
       h.fail(id, errc::worker_down, second);
-      EXPECT_EQ(h.calls.at(id).result.reached, first || second);
+      EXPECT_EQ(h.calls.at(id).result.may_have_executed, first || second);
     }
 }
 
@@ -248,7 +248,7 @@ TEST(retrier, a_chosen_delay_has_no_jitter_but_a_schedules_one_has) {
   auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);
   c.delay_of = [](const outcome& o) {
-    return o.reached ? std::optional<duration>{1ms} : std::nullopt;
+    return o.may_have_executed ? std::optional<duration>{1ms} : std::nullopt;
   };
   retrier_rig h{c};
   auto id = h.arrive();

@@ -1,4 +1,4 @@
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/retrying.hpp>
 
@@ -151,7 +151,7 @@ private:
     r.admit(call, s, e_);
     for (;;) {
       auto o = down(layer + 1, call);
-      if (r.settle(call, s, o, e_).what == decision::kind::pass)
+      if (r.complete(call, s, o, e_).what == decision::kind::pass)
         return o;
       r.expire(call, s, e_);
     }

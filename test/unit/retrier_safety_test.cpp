@@ -1,5 +1,5 @@
 // What a retrier's settings allow without a pause, and without a limit.
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/problem_texts.hpp>
 #include <support/retrying.hpp>

@@ -1,4 +1,4 @@
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/retrying.hpp>
 

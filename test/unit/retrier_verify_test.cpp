@@ -1,5 +1,5 @@
 // A retrier that looks before it repeats.
-#include <caisson/retrier.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/retrying.hpp>
 
@@ -79,7 +79,7 @@ protected:
         || h->calls.at(id).index != id)
       return;
     auto o = outcome::success();
-    o.reached = false;
+    o.may_have_executed = false;
     o.reply = k.kept.at(id);
     o.ok = o.reply == &k.says;
     h->finish(id, o);
@@ -119,6 +119,42 @@ TEST_F(retrier_verify, does_not_look_at_what_is_not_worth_another_attempt) {
   EXPECT_EQ(h->count("looks"), 0);
 }
 
+// A conflict may be with what an earlier attempt did: never repeated blindly,
+// and never taken for an answer, not even where a call may be repeated.
+TEST_F(retrier_verify, a_conflict_is_looked_at_before_anything_else) {
+  struct row {
+    const char* what;
+    effect says;
+    place then;
+    bool ok;
+    int descents;
+  };
+  for (auto may_repeat : {false, true})
+    for (const auto& x : {
+           row{"done", effect::done, place::passed, true, 1},
+           row{"not done", effect::not_done, place::held, false, 1},
+         }) {
+      SCOPED_TRACE(x.what);
+      start();
+      call_info call;
+      call.idempotent = may_repeat ? idempotence::yes : idempotence::no;
+      auto id = h->arrive(call);
+      auto conflict = outcome::failure(errc::worker_down, true);
+      conflict.kind = answer_class::conflict;
+      conflict.reply = &reply;
+      h->finish(id, conflict);
+      EXPECT_EQ(h->where(id), place::redirected);
+      EXPECT_EQ(h->count("looks"), 1);
+      EXPECT_EQ(h->count("retried"), 0);
+      say(id, x.says);
+      EXPECT_EQ(h->where(id), x.then);
+      EXPECT_EQ(h->calls.at(id).descents, x.descents);
+      if (x.then == place::passed) {
+        EXPECT_EQ(h->calls.at(id).result.ok, x.ok);
+      }
+    }
+}
+
 TEST_F(retrier_verify, what_was_done_is_answered) {
   start();
   auto id = h->arrive();
@@ -128,7 +164,7 @@ TEST_F(retrier_verify, what_was_done_is_answered) {
   EXPECT_EQ(h->where(id), place::passed);
   auto& o = h->calls.at(id).result;
   EXPECT_TRUE(o.ok);
-  EXPECT_TRUE(o.reached);
+  EXPECT_TRUE(o.may_have_executed);
   EXPECT_EQ(o.reply, &k.says);
   EXPECT_EQ(h->count("found_done"), 1);
   EXPECT_EQ(h->calls.at(id).descents, 1);
@@ -213,7 +249,7 @@ TEST_F(retrier_verify, what_nobody_knows_goes_up_as_it_was) {
     EXPECT_TRUE(up.is(errc::worker_down));
     EXPECT_EQ(up.retry_after, 5s);
     EXPECT_EQ(up.reply, o.reply);
-    EXPECT_TRUE(up.reached);
+    EXPECT_TRUE(up.may_have_executed);
     EXPECT_FALSE(up.ok);
     expect_clean();
   }

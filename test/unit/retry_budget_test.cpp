@@ -1,4 +1,4 @@
-#include <caisson/retry_budget.hpp>
+#include <caisson/policy/retry_budget.hpp>
 
 #include <support/times.hpp>
 

@@ -1,4 +1,4 @@
-#include <caisson/schedule.hpp>
+#include <caisson/policy/schedule.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <caisson/semaphore.hpp>
+#include <caisson/policies/semaphore.hpp>
 
 #include <support/solo_control.hpp>
 
@@ -282,13 +282,13 @@ TEST(semaphore, keeps_a_grant_that_was_made_at_the_instant_of_the_timeout) {
   s.admit(a, na, e);
   s.admit(b, nb, e);
   e.now += 100ms;
-  s.settle(a, na, ok, e);
+  s.complete(a, na, ok, e);
   ASSERT_EQ(e.actions.size(), 1u);
   EXPECT_EQ(e.actions[0].what, env::action::kind::resume);
   EXPECT_EQ(e.actions[0].call, 2u);
   // The host has not carried out the resume yet.
   EXPECT_EQ(s.expire(b, nb, e).what, decision::kind::pass);
-  s.settle(b, nb, ok, e);
+  s.complete(b, nb, ok, e);
   std::vector<metric> ms;
   s.list_metrics(ms);
   auto expect_none = [&](std::string_view name) {
@@ -312,7 +312,7 @@ TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
   s.admit(a, na, e);
   s.admit(b, nb, e);
   s.admit(c, nc, e);
-  s.settle(a, na, ok, e);
+  s.complete(a, na, ok, e);
   s.abandon(b, nb, outcome::failure(errc::cancelled, false), false, e);
   ASSERT_EQ(e.actions.size(), 2u);
   EXPECT_EQ(e.actions[1].call, 3u);
@@ -322,7 +322,7 @@ TEST(semaphore, leaks_nothing_if_a_granted_call_is_abandoned_before_it_goes) {
   d.id = 4;
   EXPECT_EQ(s.admit(d, nd, e).what, decision::kind::hold);
   EXPECT_EQ(s.expire(c, nc, e).what, decision::kind::pass);
-  s.settle(c, nc, ok, e);
+  s.complete(c, nc, ok, e);
   EXPECT_EQ(e.actions.back().call, 4u);
 }
 

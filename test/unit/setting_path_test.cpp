@@ -1,5 +1,5 @@
-#include <caisson/section.hpp>
-#include <caisson/setting_path.hpp>
+#include <caisson/settings/section.hpp>
+#include <caisson/settings/setting_path.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What configuration may not ask of those that read it, whoever wrote it.
-#include <caisson/detail/settings_text.hpp>
-#include <caisson/policy_config.hpp>
-#include <caisson/schedule_settings.hpp>
+#include <caisson/policy/policy_config.hpp>
+#include <caisson/policy/schedule_settings.hpp>
+#include <caisson/settings/settings_text.hpp>
 
 #include <support/toml_texts.hpp>
 

@@ -1,4 +1,4 @@
-#include <caisson/settings_table.hpp>
+#include <caisson/settings/settings_table.hpp>
 
 #include <support/sample_config.hpp>
 

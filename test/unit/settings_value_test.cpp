@@ -1,6 +1,6 @@
 // Config structs within others: as tables, in lists, by name, and optional.
 #include <caisson/settings.hpp>
-#include <caisson/toml.hpp>
+#include <caisson/settings/toml.hpp>
 
 #include <support/problem_texts.hpp>
 

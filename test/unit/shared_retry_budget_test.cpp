@@ -1,4 +1,4 @@
-#include <caisson/shared_retry_budget.hpp>
+#include <caisson/policy/shared_retry_budget.hpp>
 
 #include <support/retrying.hpp>
 

@@ -63,14 +63,16 @@ const twin layer_twins[] = {
    "burst = 5\n"
    "max_wait = '200ms'\n"
    "max_waiters = 2\n"
-   "drain_on_rejection = false\n",
+   "drain_on_rejection = false\n"
+   "retry_after_cap = '5min'\n",
    [] {
      return stack{"s"}.limiter({.rate = 50,
                                 .per = 1min,
                                 .burst = 5,
                                 .max_wait = 200ms,
                                 .max_waiters = 2,
-                                .drain_on_rejection = false});
+                                .drain_on_rejection = false,
+                                .retry_after_cap = 5min});
    }},
   {"kind = 'breaker'\n"
    "trip = 'rate_by_time'\n"
@@ -332,7 +334,7 @@ TEST(stack_toml, can_be_read_from_under_another_key) {
 // -- files --------------------------------------------------------------------
 
 TEST(stack_toml_file, with_the_examples_can_be_loaded) {
-  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/stacks.toml");
+  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/examples/stacks.toml");
   EXPECT_EQ(file.stacks.size(), 2u);
   for (const auto& [name, entry] : file.stacks) {
     EXPECT_EQ(to_text(entry.policies.check()), "") << name;

@@ -1,6 +1,6 @@
 // How time is shared out to stages.
-#include <caisson/stage_budget.hpp>
-#include <caisson/toml.hpp>
+#include <caisson/policy/stage_budget.hpp>
+#include <caisson/settings/toml.hpp>
 
 #include <support/problem_texts.hpp>
 #include <support/times.hpp>

@@ -1,4 +1,4 @@
-#include <caisson/supervision.hpp>
+#include <caisson/engine/supervision.hpp>
 
 #include <gtest/gtest.h>
 

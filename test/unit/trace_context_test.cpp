@@ -1,4 +1,4 @@
-#include <caisson/trace_context.hpp>
+#include <caisson/policy/trace_context.hpp>
 
 #include <gtest/gtest.h>
 

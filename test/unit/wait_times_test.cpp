@@ -1,7 +1,7 @@
 // How long calls wait for a permit or a token, as metrics and events tell it.
 #include "support/limiter_rig.hpp"
 
-#include <caisson/semaphore.hpp>
+#include <caisson/policies/semaphore.hpp>
 
 #include <gtest/gtest.h>
 

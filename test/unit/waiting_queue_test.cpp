@@ -1,6 +1,6 @@
 // Who waits, whose turn it is, and who leaves.
-#include <caisson/detail/waiting_queue.hpp>
-#include <caisson/random.hpp>
+#include <caisson/base/random.hpp>
+#include <caisson/policy/waiting_queue.hpp>
 
 #include <support/times.hpp>
 

@@ -1,4 +1,4 @@
-#include <caisson/detail/window.hpp>
+#include <caisson/base/window.hpp>
 
 #include <support/times.hpp>
 

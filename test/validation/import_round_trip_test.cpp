@@ -1,13 +1,13 @@
 // What is simulated, traced, imported and simulated again stays what it is.
 #include <support/scratch.hpp>
 
-#include <sim/command/run.hpp>
-#include <sim/import/importer.hpp>
-#include <sim/import/span_reader.hpp>
-#include <sim/report/report.hpp>
-#include <sim/report/spans_file.hpp>
-#include <sim/scenario/scenario.hpp>
-#include <sim/world/world_plan.hpp>
+#include <simulator/import/importer.hpp>
+#include <simulator/import/span_reader.hpp>
+#include <simulator/play/run.hpp>
+#include <simulator/report/report.hpp>
+#include <simulator/report/spans_file.hpp>
+#include <simulator/scenario/scenario.hpp>
+#include <simulator/world/world_plan.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // give the published numbers, those in `loop` show what each link is worth, and
 // the others tell the story that they promise. All state it in their `expect`.
 // Not played here are those whose traces are not part of this repository.
-#include <sim/command/run.hpp>
-#include <sim/report/expectations.hpp>
-#include <sim/scenario/scenario.hpp>
+#include <simulator/play/run.hpp>
+#include <simulator/report/expectations.hpp>
+#include <simulator/scenario/scenario.hpp>
 
 #include <gtest/gtest.h>
 
@@ -68,8 +68,9 @@ INSTANTIATE_TEST_SUITE_P(published, scenario_file,
 INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                          testing::Values("amplification.toml", "batching.toml",
                                          "boutique.toml", "breakers.toml",
-                                         "overload.toml", "payment.toml",
-                                         "shop.toml", "slow-dependency.toml",
+                                         "learned-limit.toml", "overload.toml",
+                                         "payment.toml", "shop.toml",
+                                         "slow-dependency.toml",
                                          "thundering-herd.toml", "zones.toml"),
                          test_name);
 

@@ -1,7 +1,7 @@
 // `caisson tune` on scenarios whose best settings are known.
 #include <support/tune_rig.hpp>
 
-#include <caisson/time.hpp>
+#include <caisson/base/time.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,77 @@
+#include <caisson/adapters/http/detail/crew.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+http_crew::http_crew(std::size_t threads, std::size_t max_waiting, job answer,
+                     std::function<void()> told)
+  : answer_(std::move(answer)), told_(std::move(told)),
+    places_(threads + max_waiting) {
+  try {
+    for (std::size_t i = 0; i < threads; ++i)
+      threads_.emplace_back([this] { work(); });
+  } catch (...) {
+    end();
+    throw;
+  }
+}
+
+bool http_crew::take(http_connection& x) {
+  {
+    std::lock_guard guard{mutex_};
+    if (busy_ + waiting_.size() >= places_)
+      return false;
+    waiting_.push_back(&x);
+  }
+  arrived_.notify_one();
+  return true;
+}
+
+bool http_crew::withdraw(http_connection& x) {
+  std::lock_guard guard{mutex_};
+  auto i = std::find(waiting_.begin(), waiting_.end(), &x);
+  if (i == waiting_.end())
+    return false;
+  waiting_.erase(i);
+  return true;
+}
+
+std::vector<http_connection*> http_crew::give_back() {
+  std::lock_guard guard{mutex_};
+  return std::exchange(answered_, {});
+}
+
+void http_crew::work() {
+  std::unique_lock guard{mutex_};
+  for (;;) {
+    arrived_.wait(guard, [this] { return ended_ || !waiting_.empty(); });
+    if (waiting_.empty())
+      return;
+    auto* x = waiting_.front();
+    waiting_.pop_front();
+    ++busy_;
+    guard.unlock();
+    answer_(*x);
+    guard.lock();
+    --busy_;
+    answered_.push_back(x);
+    guard.unlock();
+    told_();
+    guard.lock();
+  }
+}
+
+void http_crew::end() {
+  {
+    std::lock_guard guard{mutex_};
+    ended_ = true;
+  }
+  arrived_.notify_all();
+  for (auto& x : threads_)
+    x.join();
+  threads_.clear();
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,194 @@
+#include <caisson/adapters/http/front.hpp>
+
+#include <caisson/adapters/http/detail/inbox.hpp>
+#include <caisson/adapters/http/server.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+/// How long after the deadline the answer of a gate may come: it is sent by
+/// then.
+constexpr auto grace = std::chrono::milliseconds(25);
+
+http_response plain(std::int32_t status, std::string_view text) {
+  return {status,
+          {{"content-type", "text/plain; charset=utf-8"}},
+          std::string{text} + '\n'};
+}
+
+// What the client says, if that can be read and is less than `most`.
+duration asked_time(std::string_view text, duration most) {
+  std::int64_t ms = 0;
+  auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), ms);
+  auto whole = err == std::errc{} && end == text.data() + text.size();
+  auto longest = std::chrono::ceil<std::chrono::milliseconds>(most).count();
+  if (!whole || ms <= 0 || ms >= longest)
+    return most;
+  return std::chrono::milliseconds(ms);
+}
+
+detail::http_server_limits limits_of(const http_front_config& c) {
+  return {.threads = c.threads,
+          .max_waiting = c.max_waiting,
+          .max_connections = c.max_connections,
+          .max_per_peer = c.max_per_peer,
+          .head_timeout = c.head_timeout,
+          .read_timeout = c.read_timeout,
+          .idle_timeout = c.idle_timeout,
+          .max_body = static_cast<std::size_t>(c.max_body),
+          .max_unread = static_cast<std::size_t>(c.max_unread)};
+}
+
+} // namespace
+
+struct http_front::parts {
+  parts(caf::actor_system& s, http_router r, http_front_config c)
+    : sys(s), routes(std::move(r)), config((require_valid(c), std::move(c))),
+      server(config.host, config.port, limits_of(config),
+             {.serve = [this](const http_request& x,
+                              time_point until) { return answer(x, until); },
+              .time_for =
+                [this](const http_headers& x) {
+                  return asked_time(header_of(x, config.deadline_header),
+                                    config.timeout);
+                }}) {}
+
+  http_response answer(const http_request& x, time_point until) {
+    try {
+      if (auto problem = problem_with(x); !problem.empty())
+        return plain(400, problem);
+      auto route = routes(x);
+      if (!route || !route->to)
+        return plain(404, "not found");
+      return ask(*route, x, until);
+    } catch (const std::exception&) {
+      return plain(500, "internal error");
+    } catch (...) {
+      return plain(500, "internal error");
+    }
+  }
+
+  http_response ask(const http_route& route, const http_request& x,
+                    time_point until) {
+    auto what = route.to_call ? route.to_call(x) : as_call(x);
+    auto left = time_until(until, steady::now());
+    if (left <= duration::zero())
+      return http_error(make_error(errc::deadline_exceeded));
+    auto& wanted = what.options.time_left;
+    if (wanted != duration::zero())
+      left = std::min(left, wanted);
+    wanted = left;
+    // As many as threads, which end with the server.
+    thread_local std::unique_ptr<detail::inbox> box;
+    thread_local const parts* owner = nullptr;
+    if (owner != this) {
+      box = std::make_unique<detail::inbox>(sys);
+      owner = this;
+    }
+    auto content = box->ask(route.to, caf::make_message(std::move(what)),
+                            steady::now() + left + grace);
+    if (!content)
+      return http_error(make_error(errc::deadline_exceeded));
+    if (auto* err = portable::get_if<caf::error>(*content))
+      return http_error(*err, config.retry_after);
+    if (route.to_response)
+      return route.to_response(*content);
+    if (auto* response = portable::get_if<http_response>(*content))
+      return *response;
+    return plain(500, "internal error");
+  }
+
+  caf::actor_system& sys;
+  http_router routes;
+  http_front_config config;
+  detail::http_server server;
+};
+
+http_front::http_front(caf::actor_system& sys, caf::actor gate,
+                       http_front_config c)
+  : http_front(
+    sys,
+    [gate = std::move(gate)](const http_request&) {
+      return std::optional{http_route{gate}};
+    },
+    std::move(c)) {}
+
+http_front::http_front(caf::actor_system& sys, http_router routes,
+                       http_front_config c)
+  : parts_(std::make_unique<parts>(sys, std::move(routes), std::move(c))) {}
+
+http_front::~http_front() = default;
+
+std::uint16_t http_front::port() const noexcept {
+  return parts_->server.port();
+}
+
+std::uint64_t http_front::answered() const noexcept {
+  return parts_->server.answered();
+}
+
+std::uint64_t http_front::turned_away() const noexcept {
+  return parts_->server.turned_away();
+}
+
+void describe(field_visitor& v, http_front_config& c) {
+  using namespace std::chrono_literals;
+  v.on({"host", "where to listen: an IP address or a name of this machine"},
+       c.host);
+  v.integer({"port", "where to listen; 0: any free port"}, c.port,
+            {std::uint16_t{0}, std::uint16_t{65'535}});
+  v.integer({"threads", "how many requests are answered at once"}, c.threads,
+            {1, 1024});
+  v.integer({"max_waiting", "how many further requests wait for a thread; "
+                            "beyond that they are turned away with 503"},
+            c.max_waiting, {0, 100'000});
+  v.integer({"max_connections", "how many connections are open at once; for "
+                                "one more, an idle one is closed"},
+            c.max_connections, {1, 100'000});
+  v.integer({"max_per_peer", "how many connections of one address are open at "
+                             "once"},
+            c.max_per_peer, {1, 100'000});
+  v.on({"timeout", "how long a request may take, counted from when it is "
+                   "complete"},
+       c.timeout, {1ms, 24h});
+  v.on({"head_timeout", "how long the head of a request may take to arrive"},
+       c.head_timeout, {1ms, 1h});
+  v.on({"read_timeout", "how long a request may take to arrive, and a response "
+                        "to be taken"},
+       c.read_timeout, {1ms, 1h});
+  v.on({"idle_timeout", "how long a connection is kept without a request"},
+       c.idle_timeout, {1ms, 1h});
+  v.integer({"max_body", "how large the body of a request may be, in bytes"},
+            c.max_body, {0, 1 << 30});
+  v.integer({"max_unread", "how many bytes the responses may have together "
+                           "that clients have not taken yet"},
+            c.max_unread, {1 << 20, std::int64_t{1} << 40});
+  v.on(
+    {"retry_after", "what `Retry-After` says if the gate does not know when"},
+    c.retry_after, {1s, 24h});
+  v.on({"deadline_header", "the header by which clients tell how many "
+                           "milliseconds they wait; empty: none"},
+       c.deadline_header);
+}
+
+void check(const http_front_config& c, const setting_path& path,
+           problems& out) {
+  http_request probe;
+  probe.headers.emplace(c.deadline_header, "");
+  if (c.host.empty())
+    out.push_back({problem_kind::range, path / "host", "it is empty"});
+  if (!c.deadline_header.empty() && !problem_with(probe).empty())
+    out.push_back({problem_kind::range, path / "deadline_header",
+                   "it is not the name of a header"});
+}
+
+} // namespace caisson

@@ -1,0 +1,118 @@
+#include <caisson/adapters/http/messages.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool same_name(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+// RFC 9110 section 5.6.2.
+bool is_token(std::string_view x) noexcept {
+  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  return !x.empty() && std::all_of(x.begin(), x.end(), [&](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+           || (c >= '0' && c <= '9')
+           || others.find(c) != std::string_view::npos;
+  });
+}
+
+bool is_visible(char c) noexcept {
+  return c > ' ' && c < '\x7f';
+}
+
+bool is_value(std::string_view x) noexcept {
+  return std::all_of(x.begin(), x.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 ? c != '\x7f' : c == '\t';
+  });
+}
+
+} // namespace
+
+std::string_view header_of(const http_headers& all,
+                           std::string_view name) noexcept {
+  for (const auto& [key, value] : all)
+    if (same_name(key, name))
+      return value;
+  return {};
+}
+
+bool is_idempotent(std::string_view method) noexcept {
+  constexpr std::array<std::string_view, 6> methods{"GET",   "HEAD", "OPTIONS",
+                                                    "TRACE", "PUT",  "DELETE"};
+  return std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+call as_call(http_request x) {
+  std::string key{header_of(x.headers, "Idempotency-Key")};
+  auto repeatable = is_idempotent(x.method);
+  auto result = wrap(std::move(x)).idempotent(repeatable);
+  if (key.size() <= max_key_length)
+    result.options.idempotency_key = std::move(key);
+  return result;
+}
+
+std::string problem_with(const http_request& x) {
+  if (!is_token(x.method))
+    return "the method is no token";
+  if (!x.target.starts_with('/')
+      || !std::all_of(x.target.begin(), x.target.end(), is_visible))
+    return "the target is no path";
+  for (const auto& [name, value] : x.headers) {
+    if (!is_token(name))
+      return "the name of a header is no token";
+    if (!is_value(value))
+      return "the value of the header " + name + " has control characters";
+  }
+  return {};
+}
+
+bool is_of_connection(std::string_view header) noexcept {
+  constexpr std::array<std::string_view, 10> names{"connection",
+                                                   "keep-alive",
+                                                   "proxy-connection",
+                                                   "proxy-authenticate",
+                                                   "proxy-authorization",
+                                                   "te",
+                                                   "trailer",
+                                                   "transfer-encoding",
+                                                   "upgrade",
+                                                   "content-length"};
+  return std::any_of(names.begin(), names.end(),
+                     [&](auto x) { return same_name(x, header); });
+}
+
+answer_adapter http_adapter() {
+  return classify_http<http_response>([](const http_response& x) {
+    return http_result{x.status,
+                       std::string{header_of(x.headers, "retry-after")},
+                       std::string{header_of(x.headers, "date")}};
+  });
+}
+
+void init_http_types() {
+  [[maybe_unused]] static const auto once = [] {
+#if !CAISSON_CAF_LEGACY
+    init_transport_types();
+    portable::init_types<caf::id_block::caisson_http>();
+#endif
+    return true;
+  }();
+}
+
+void register_http_types(caf::actor_system_config& cfg) {
+  portable::add_types<caf::id_block::caisson_http>(cfg);
+  register_transport_types(cfg);
+}
+
+} // namespace caisson

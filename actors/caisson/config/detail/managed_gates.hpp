@@ -1,0 +1,42 @@
+// Gates that run, and what their file says of them.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/caf/call_handle.hpp>
+#include <caisson/config/gate_file.hpp>
+#include <caisson/gate/worker.hpp>
+#include <caisson/gate/worker_names.hpp>
+#include <caisson/settings/problem.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+struct managed_gate {
+  gate_entry entry;
+  control_handle handle;
+  /// Whether its worker has the settings of supervision of the file, rather
+  /// than its own.
+  bool supervised_by_file = false;
+};
+
+using managed_gates = std::map<std::string, managed_gate, std::less<>>;
+using made_workers = std::map<std::string, worker, std::less<>>;
+
+/// The workers of the gates `wanted`; starts none. Appends the problems of all
+/// of them, also what makers throw.
+[[nodiscard]] made_workers
+make_workers(caf::actor_system& sys, const gate_file& file,
+             const std::vector<std::string>& wanted, const worker_names& known,
+             const group_handles& groups, problems& out);
+
+/// Spawns these gates in that order. If one cannot be made, appends why, stops
+/// those that were spawned and returns none.
+[[nodiscard]] managed_gates
+spawn_managed(caf::actor_system& sys, const gate_file& file,
+              const std::vector<std::string>& wanted, made_workers workers,
+              problems& out);
+
+} // namespace caisson::detail

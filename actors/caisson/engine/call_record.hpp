@@ -1,0 +1,181 @@
+// An engine's record of one call.
+#pragma once
+
+#include <caisson/base/linked.hpp>
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/timer_queue.hpp>
+#include <caisson/caf/caf.hpp>
+#include <caisson/engine/engine_host.hpp>
+#include <caisson/policy/policy.hpp>
+#include <caisson/policy/trace_context.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace caisson::detail {
+
+struct watched_caller;
+
+using call_timers = timer_queue<std::uint32_t>;
+
+/// Where a call is.
+enum class phase : std::uint8_t {
+  free,      // the record is not in use
+  moving,    // between two layers, within one handler
+  held,      // by the layer `at`
+  delegated, // held by the layer `at`, with children under way
+  waiting,   // for a worker
+  in_flight, // with the worker or another target
+  leased,    // its permit is with a holder
+};
+
+inline constexpr std::size_t phase_count = 7;
+
+/// A layer's notes on one call.
+struct layer_notes {
+  static constexpr std::int8_t none = -2;
+
+  slot notes;
+  /// If the layer put a deadline on the call: the one that it replaced, and
+  /// whose that was.
+  time_point outer_deadline;
+  std::int8_t outer_owner = none;
+  /// If a child ended that the layer had started for the call: whose error
+  /// would have gone up before.
+  std::int8_t held_as = -1;
+};
+
+/// Tags of the lists that a call can be in.
+struct by_target;
+struct by_caller;
+
+/// What a child knows of its parents.
+struct child_state {
+  /// The layer that started it.
+  std::size_t origin = 0;
+  /// In the order in which they joined; some may have left.
+  std::vector<call_id> parents;
+  /// How many have not left.
+  std::size_t waiting = 0;
+  /// As `child_call` says.
+  std::uint32_t target = child_call::below;
+  std::uint32_t permits = 0;
+  /// How many messages were sent for it; known when it is over.
+  std::uint32_t sends = 0;
+  time_point limit = never;
+  /// Whether it was started on behalf of parents: it is then given up once it
+  /// has none. One that was started without parents goes on when those that
+  /// joined it have left.
+  bool has_parents = false;
+  /// Whether its key is not that of its parents.
+  bool has_own_key = false;
+};
+
+/// Where a call belongs in its trace.
+struct call_trace {
+  /// As the caller said: `above.span` is the span above the gate's own.
+  trace_context above;
+  /// The gate's own span for the call.
+  std::uint64_t span = 0;
+  /// That of the attempt under way, or of the last one.
+  std::uint64_t attempt = 0;
+  /// What that was sent to.
+  target_id target = worker_target;
+};
+
+/// One call. The part that policies see comes first.
+struct call_record : call_info, link<by_target>, link<by_caller> {
+  reply_slot from;
+  /// What the caller sent; kept for further attempts only if some layer may
+  /// want them.
+  caf::message payload;
+  /// What goes up; means something while an outcome refers to it.
+  caf::message reply;
+  time_point hold_until = never;
+  /// When the attempt under way was sent, or the last one; `never`: none was.
+  time_point sent_at = never;
+  time_point timer_at = never;
+  /// When the call must be over, with all its attempts: its own deadline, or
+  /// that of a layer outside of all that may send it again.
+  time_point limit = never;
+  call_timers::handle timer;
+  /// Names the attempt under way: an answer with another key is late.
+  std::uint64_t attempt_key = 0;
+  /// The number under which the target knows it.
+  std::uint64_t attempt_number = 0;
+  /// Bit k: layer k has the call.
+  std::uint64_t inside = 0;
+  /// Bit k: an attempt made since layer k admitted the call may have reached a
+  /// worker. The highest bit: any attempt.
+  std::uint64_t may_have_executed = 0;
+  pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
+  std::uint32_t index = 0;
+  /// What it was sent to.
+  target_id target = worker_target;
+  /// The next call in the same bucket of the table's index.
+  std::uint32_t next_indexed = 0;
+  /// It passes the layers that serve this plan, whatever others come and go
+  /// meanwhile.
+  std::uint32_t plan = 0;
+  /// How many messages were sent for it, by its children as well.
+  std::uint32_t sends = 0;
+  phase where = phase::free;
+  bool indexed = false;
+  /// The layer that holds it.
+  std::int8_t at = -1;
+  /// How many layers are above the place to which it was sent.
+  std::int8_t depth = 0;
+  /// The layer whose deadline is in force, -1: the caller's or the gate's.
+  std::int8_t owner = -1;
+  /// The layer whose error goes up, -1: the gate itself.
+  std::int8_t rejected_by = -1;
+  /// It asks for a permit.
+  bool lease = false;
+  /// It has got it.
+  bool granted = false;
+  /// The permit's number.
+  std::uint64_t permit = 0;
+  /// Its caller, if that is watched on its behalf.
+  watched_caller* watched = nullptr;
+  /// The gates that it passed on its way here.
+  std::vector<std::uint64_t> path;
+  /// Its children under way.
+  std::vector<call_id> children;
+  /// If it is a child itself.
+  std::unique_ptr<child_state> child;
+  /// If its caller traces it; a child has that of the call it serves.
+  std::unique_ptr<call_trace> trace;
+  /// One for each layer; the table's.
+  layer_notes* layers = nullptr;
+};
+
+using target_calls = linked_list<call_record, by_target>;
+using caller_calls = linked_list<call_record, by_caller>;
+
+// -- marks --------------------------------------------------------------------
+
+inline constexpr std::size_t any_attempt = 63;
+
+/// How many layers a table can have at once, those included that only serve
+/// calls from before a change.
+inline constexpr std::size_t most_layers = any_attempt;
+
+[[nodiscard]] inline bool is_inside(const call_record& r,
+                                    std::size_t layer) noexcept {
+  return (r.inside >> layer & 1) != 0;
+}
+
+/// Whether an attempt that layer k, or (without one) the caller, knows of may
+/// have reached a worker.
+[[nodiscard]] inline bool
+may_have_executed(const call_record& r,
+                  std::size_t layer = any_attempt) noexcept {
+  return (r.may_have_executed >> layer & 1) != 0;
+}
+
+inline void mark_executed(call_record& r) noexcept {
+  r.may_have_executed |= r.inside | std::uint64_t{1} << any_attempt;
+}
+
+} // namespace caisson::detail

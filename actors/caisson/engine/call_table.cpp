@@ -1,0 +1,226 @@
+#include <caisson/engine/call_table.hpp>
+
+#include <caisson/base/random.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace caisson::detail {
+
+call_table::call_table(std::size_t layers, std::uint64_t salt)
+  : layers_(layers), salt_(salt) {}
+
+// -- records ------------------------------------------------------------------
+
+call_record& call_table::take() {
+  if (free_.empty()) {
+    auto next = blocks_.size();
+    blocks_.emplace_back();
+    free_.resize(blocks_.size() * block_size);
+    for (auto i = next * block_size; i < free_.size(); ++i)
+      free_.insert(i);
+  }
+  auto index = free_.front();
+  assert(index < capacity);
+  auto number = index / block_size;
+  if (!blocks_[number])
+    make_block(number);
+  if (spare_ == number)
+    spare_ = no_spare;
+  free_.erase(index);
+  auto& r = record(index);
+  ++live_;
+  ++counts_[static_cast<std::size_t>(phase::free)];
+  move_to(r, phase::moving);
+  r.id = (++taken_ << index_bits) | index;
+  r.plan = plan_;
+  return r;
+}
+
+void call_table::put_back(call_record& r) {
+  assert(!r.indexed);
+  if (r.plan != plan_)
+    leave_plan(r.plan);
+  r.link<by_target>::unlink();
+  r.link<by_caller>::unlink();
+  move_to(r, phase::free);
+  --counts_[static_cast<std::size_t>(phase::free)];
+  auto index = r.index;
+  auto* layers = r.layers;
+  // In place: a third of what an assignment costs.
+  std::destroy_at(&r);
+  new (&r) call_record;
+  r.index = index;
+  r.layers = layers;
+  free_.insert(index);
+  --live_;
+  auto number = index / block_size;
+  if (!is_empty(number))
+    return;
+  if (spare_ == no_spare) {
+    spare_ = number;
+    return;
+  }
+  auto higher = std::max(spare_, number);
+  spare_ = std::min(spare_, number);
+  drop_block(higher);
+}
+
+void call_table::clear() {
+  blocks_.clear();
+  free_ = {};
+  spare_ = no_spare;
+  older_.clear();
+  buckets_.clear();
+  indexed_ = live_ = allocated_ = 0;
+  counts_ = {};
+}
+
+bool call_table::is_empty(std::size_t number) const noexcept {
+  constexpr auto all = (std::uint64_t{1} << block_size) - 1;
+  return free_.bits(number * block_size, block_size) == all;
+}
+
+void call_table::make_block(std::size_t number) {
+  auto fresh = std::make_unique<block>();
+  fresh->notes = std::make_unique<layer_notes[]>(layers_ * block_size);
+  for (std::size_t i = 0; i < block_size; ++i) {
+    fresh->records[i].index = static_cast<std::uint32_t>(number * block_size
+                                                         + i);
+    fresh->records[i].layers = fresh->notes.get() + i * layers_;
+  }
+  blocks_[number] = std::move(fresh);
+  ++allocated_;
+}
+
+void call_table::drop_block(std::size_t number) {
+  blocks_[number] = nullptr;
+  --allocated_;
+  auto size = blocks_.size();
+  while (size > 0 && !blocks_[size - 1])
+    --size;
+  for (auto i = size * block_size; i < free_.size(); ++i)
+    free_.erase(i);
+  blocks_.resize(size);
+  free_.resize(size * block_size);
+  if (blocks_.capacity() > 4 * size + block_size)
+    blocks_.shrink_to_fit();
+}
+
+// -- plans --------------------------------------------------------------------
+
+void call_table::next_plan() {
+  auto present = live_;
+  for (const auto& [plan, calls] : older_)
+    present -= calls;
+  if (present > 0)
+    older_.emplace(plan_, present);
+  ++plan_;
+}
+
+void call_table::assign_plan(call_record& r, std::uint32_t plan) {
+  if (r.plan == plan)
+    return;
+  if (r.plan != plan_)
+    leave_plan(r.plan);
+  r.plan = plan;
+  if (plan != plan_)
+    ++older_[plan];
+}
+
+void call_table::leave_plan(std::uint32_t plan) {
+  if (auto i = older_.find(plan); --i->second == 0)
+    older_.erase(i);
+}
+
+void call_table::rearrange(const layer_moves& moves) {
+  layers_ = moves.size();
+  for (auto& b : blocks_) {
+    if (!b)
+      continue;
+    auto fresh = std::make_unique<layer_notes[]>(layers_ * block_size);
+    for (std::size_t i = 0; i < block_size; ++i) {
+      auto& r = b->records[i];
+      auto* notes = std::exchange(r.layers, fresh.get() + i * layers_);
+      if (r.where != phase::free)
+        rearrange(r, notes, moves);
+    }
+    b->notes = std::move(fresh);
+  }
+}
+
+void call_table::rearrange(call_record& r, const layer_notes* notes,
+                           const layer_moves& moves) {
+  for (std::size_t k = 0; k < moves.before(); ++k)
+    if (auto to = moves.of(k); to != layer_moves::gone) {
+      auto& x = r.layers[to] = notes[k];
+      x.outer_owner = moves.of(x.outer_owner);
+      x.held_as = moves.of(x.held_as);
+    }
+  r.inside = moves.bits(r.inside);
+  r.may_have_executed = moves.bits(r.may_have_executed);
+  r.at = moves.of(r.at);
+  r.owner = moves.of(r.owner);
+  r.rejected_by = moves.of(r.rejected_by);
+  r.depth = moves.depth(r.depth);
+  if (r.child)
+    r.child->origin = static_cast<std::size_t>(moves.of(r.child->origin));
+}
+
+// -- calls by caller and number -----------------------------------------------
+
+std::uint32_t& call_table::bucket_of(std::uint64_t who,
+                                     std::uint64_t number) noexcept {
+  auto h = mix_seed(salt_ ^ mix_seed(who ^ salt_) ^ number);
+  return buckets_[h & (buckets_.size() - 1)];
+}
+
+void call_table::index(call_record& r) {
+  if (indexed_ >= buckets_.size())
+    rehash(std::max(least_buckets, 2 * buckets_.size()));
+  auto& first = bucket_of(r.from.who(), r.from.number());
+  r.next_indexed = std::exchange(first, r.index);
+  r.indexed = true;
+  ++indexed_;
+}
+
+void call_table::unindex(call_record& r) noexcept {
+  if (!r.indexed)
+    return;
+  auto* place = &bucket_of(r.from.who(), r.from.number());
+  while (*place != r.index)
+    place = &record(*place).next_indexed;
+  *place = r.next_indexed;
+  r.indexed = false;
+  --indexed_;
+  if (buckets_.size() > least_buckets && indexed_ < buckets_.size() / 8)
+    rehash(buckets_.size() / 2);
+}
+
+call_record* call_table::find_request(std::uint64_t who,
+                                      std::uint64_t number) noexcept {
+  if (who == 0 || buckets_.empty())
+    return nullptr;
+  for (auto i = bucket_of(who, number); i != nobody; i = record(i).next_indexed)
+    if (auto& r = record(i); r.from.who() == who && r.from.number() == number)
+      return &r;
+  return nullptr;
+}
+
+void call_table::rehash(std::size_t buckets) {
+  auto old = std::exchange(buckets_,
+                           std::vector<std::uint32_t>(buckets, nobody));
+  for (auto first : old)
+    for (auto i = first; i != nobody;) {
+      auto& r = record(i);
+      auto next = r.next_indexed;
+      auto& bucket = bucket_of(r.from.who(), r.from.number());
+      r.next_indexed = std::exchange(bucket, i);
+      i = next;
+    }
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,40 @@
+#include <caisson/engine/caller_watch.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+void caller_watch::watch(call_record& r) {
+  auto who = r.from.who();
+  if (r.watched || who == 0)
+    return;
+  auto [i, fresh] = callers_.try_emplace(who);
+  auto& c = i->second;
+  if (fresh) {
+    c.who = who;
+    host_.watch_caller(r.from);
+  } else if (c.calls.empty()) {
+    c.unlink();
+    --idle_count_;
+  }
+  c.calls.push_back(r);
+  r.watched = &c;
+}
+
+void caller_watch::release(call_record& r) {
+  if (!r.watched)
+    return;
+  r.link<by_caller>::unlink();
+  auto& c = *std::exchange(r.watched, nullptr);
+  if (!c.calls.empty())
+    return;
+  idle_.push_back(c);
+  if (++idle_count_ <= max_idle)
+    return;
+  --idle_count_;
+  auto gone = idle_.pop_front().who;
+  host_.unwatch_caller(gone);
+  callers_.erase(gone);
+}
+
+} // namespace caisson::detail

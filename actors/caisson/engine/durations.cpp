@@ -1,0 +1,22 @@
+#include <caisson/engine/durations.hpp>
+
+namespace caisson::detail {
+
+void durations::record(measured what, bool ok, duration d) {
+  auto& h = histograms_[index_of(what, ok)];
+  if (!h)
+    h = std::make_unique<wide_histogram>();
+  h->record(d);
+}
+
+std::vector<duration_summary> durations::list() const {
+  std::vector<duration_summary> out;
+  for_each([&](measured what, bool ok, const wide_histogram& h) {
+    auto share = [&h](double q) { return h.quantile(q).value_or(h.max()); };
+    out.push_back(
+      {what, ok, h.count(), share(0.5), share(0.9), share(0.99), h.max()});
+  });
+  return out;
+}
+
+} // namespace caisson::detail

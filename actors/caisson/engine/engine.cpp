@@ -1,0 +1,453 @@
+#include <caisson/engine/engine.hpp>
+
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/default_deadline.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+class engine::step {
+public:
+  step(engine& e, time_point now) : engine_(e) {
+    auto& context = e.core_.layers.context();
+    context.now = now;
+    // The clock's message may be behind others in the mailbox. What is overdue
+    // comes first, so that an answer that comes at or after its deadline is
+    // late whatever the order in which the two arrive.
+    if (e.armed_ <= now)
+      e.run_due();
+  }
+
+  ~step() {
+    engine_.run_due();
+    if (engine_.swap_.retire_done())
+      engine_.run_due();
+    engine_.swap_.sweep();
+    engine_.operations_.finish_drain();
+    engine_.publisher_.after_step();
+    engine_.rearm();
+    auto busy = engine_.core_.busy();
+    if (busy != std::exchange(engine_.busy_, busy))
+      engine_.core_.host.hold_open(busy);
+  }
+
+  step(const step&) = delete;
+  step& operator=(const step&) = delete;
+
+private:
+  engine& engine_;
+};
+
+engine::engine(engine_host& host, engine_setup setup)
+  : core_(host, std::move(setup)), route_(core_), ends_(core_),
+    children_(core_), workers_(core_, core_.supervision), leases_(core_),
+    operations_(core_), publisher_(core_, operations_), swap_(core_) {
+  core_.route = &route_;
+  core_.ends = &ends_;
+  core_.children = &children_;
+  core_.workers = &workers_;
+  core_.leased = &leases_;
+  core_.layers.context().times = &core_.times;
+  core_.layers.context().config = &core_.config;
+  core_.layers.context().children = [this](std::size_t k, child_call c) {
+    return children_.make(k, std::move(c));
+  };
+  core_.layers.context().find_call = [this](std::size_t k, call_id id) {
+    const auto* r = core_.calls.find(id);
+    return r && is_inside(*r, k) ? r : nullptr;
+  };
+}
+
+std::vector<caf::actor> engine::targets() const {
+  std::vector<caf::actor> out;
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    for (auto& x : core_.layers[k].owner->targets())
+      out.push_back(std::move(x));
+  return out;
+}
+
+// -- what is due --------------------------------------------------------------
+
+void engine::run_due() {
+  for (;;) {
+    if (auto next = core_.layers.next_request()) {
+      carry_out(*next);
+      continue;
+    }
+    auto [wake, who] = core_.layers.next_wakeup();
+    auto due = std::min({core_.timers.next(), wake, workers_.restart_at()});
+    if (due > core_.now() || due == never)
+      return;
+    // At the same instant: calls (deadlines among them), policies, the worker.
+    if (core_.timers.next() == due) {
+      if (auto* r = core_.calls.at(*core_.timers.pop_due(core_.now())))
+        ends_.fire(*r);
+    } else if (wake == due) {
+      core_.layers.run(who, [](policy& p, env& e) { p.wake(e); });
+    } else {
+      workers_.restart();
+    }
+  }
+}
+
+void engine::rearm() {
+  auto next = std::min({core_.timers.next(), core_.layers.next_wakeup().first,
+                        workers_.restart_at(), publisher_.due()});
+  if (next < armed_
+      || (core_.exact_timers && next == never && armed_ != never)) {
+    armed_ = next;
+    core_.host.wake_at(next);
+  }
+}
+
+void engine::carry_out(const layer_request& x) {
+  using kind = env::action::kind;
+  auto k = x.layer;
+  switch (x.what.what) {
+    case kind::start_child:
+      return children_.start(x.what.index);
+    case kind::join_child:
+      return children_.join(k, x.what.index, x.what.call);
+    case kind::cancel_child:
+      return children_.cancel(k, x.what.index);
+    case kind::attempt_timed_out:
+      return pass_on_timeout(k, x.what.call);
+    case kind::resume:
+    case kind::reject:
+    case kind::answer:
+      break;
+  }
+  auto* r = core_.calls.find(x.what.call);
+  // Answered or cut off since: the policy knows.
+  if (!r || !children_.holds(k, r))
+    return;
+  children_.leave_all(*r);
+  if (x.what.what == kind::resume)
+    return route_.descend(*r, k + 1);
+  core_.calls.move_to(*r, phase::moving);
+  r->hold_until = never;
+  if (x.what.what == kind::answer) {
+    if (ends_.overdue(*r))
+      return;
+    r->reply = core_.layers[k].owner->value(x.what.index);
+    auto o = outcome_of(r->reply);
+    o.may_have_executed = o.from_worker = false;
+    r->rejected_by = static_cast<std::int8_t>(k);
+    return route_.ascend(*r, static_cast<int>(k), o);
+  }
+  route_.leave(*r, k);
+  r->rejected_by = r->at;
+  route_.ascend(*r, r->at - 1,
+                outcome::failure(x.what.code, false, x.what.retry_after));
+}
+
+void engine::pass_on_timeout(std::size_t k, call_id call) {
+  // A layer that only observes makes no further attempt.
+  if (core_.layers.active(k) != mode::enforce)
+    return;
+  auto* r = core_.calls.find(call);
+  auto key = r ? r->key : std::string{};
+  const auto plan = r ? r->plan : core_.layers[k].until - 1;
+  while (k-- > 0)
+    if (core_.layers[k].serves(plan) && core_.layers.active(k) != mode::off)
+      core_.layers.run(
+        k, [&](policy& p, env& e) { p.attempt_timed_out_for(key, e); });
+}
+
+// -- what stands behind -------------------------------------------------------
+
+void engine::start(time_point now) {
+  step s{*this, now};
+}
+
+void engine::start_with(const target_info& worker, time_point now) {
+  step s{*this, now};
+  workers_.use(worker);
+}
+
+void engine::start_down(time_point now) {
+  step s{*this, now};
+  workers_.use_none();
+}
+
+void engine::start_supervised(time_point now) {
+  step s{*this, now};
+  workers_.supervise();
+}
+
+void engine::on_worker_made(const made_worker& x, time_point now) {
+  step s{*this, now};
+  workers_.on_made(x);
+}
+
+void engine::on_group_order(member_order what, const std::string& why,
+                            time_point now) {
+  step s{*this, now};
+  workers_.follow_group(what, why);
+}
+
+void engine::on_group_down(time_point now) {
+  step s{*this, now};
+  workers_.leave_group();
+}
+
+void engine::on_target_down(target_id x, const std::string& why,
+                            time_point now) {
+  step s{*this, now};
+  workers_.on_down(x, why);
+}
+
+// -- what comes in ------------------------------------------------------------
+
+void engine::on_call(reply_slot&& from, caf::message&& content,
+                     time_point now) {
+  step s{*this, now};
+  start_call(std::move(from), std::move(content), nullptr);
+}
+
+void engine::on_call(reply_slot&& from, call&& content, time_point now) {
+  step s{*this, now};
+  start_call(std::move(from), std::move(content.payload), &content.options);
+}
+
+void engine::on_answer(std::uint64_t key, caf::message content,
+                       time_point now) {
+  step s{*this, now};
+  route_.on_answer(key, std::move(content));
+}
+
+void engine::on_timer(time_point now) {
+  if (stopped_)
+    return;
+  armed_ = never;
+  step s{*this, now};
+}
+
+void engine::on_cancelled(std::uint64_t who, std::uint64_t number,
+                          time_point now) {
+  step s{*this, now};
+  while (auto* r = core_.calls.find_request(who, number))
+    ends_.cancel(*r);
+}
+
+void engine::on_caller_down(std::uint64_t who, time_point now) {
+  step s{*this, now};
+  core_.callers.on_down(who, [this](call_record& r) { ends_.cancel(r); });
+}
+
+// -- arrival ------------------------------------------------------------------
+
+void engine::answer_refusal(reply_slot& from, errc code, std::string text) {
+  if (from.wanted())
+    core_.host.answer(std::move(from), core_.refusal(code, std::move(text)));
+}
+
+void engine::refuse(reply_slot from, errc code, std::string text,
+                    time_point now) {
+  step s{*this, now};
+  answer_refusal(from, code, std::move(text));
+}
+
+// Refuses what may not come in at all.
+bool engine::turned_away(reply_slot& from) {
+  if (operations_.draining()) {
+    ++core_.totals.refused_draining;
+    answer_refusal(from, errc::draining);
+    return true;
+  }
+  if (core_.calls.live() >= core_.config.max_calls) {
+    ++core_.totals.refused_full;
+    answer_refusal(from, errc::shed, "the gate holds as many calls as it may");
+    return true;
+  }
+  return false;
+}
+
+// Refuses options that no gate sends, and calls that go round in circles.
+bool engine::unfit(reply_slot& from, const call_options& o) {
+  auto invalid = [&](std::string text) {
+    ++core_.totals.refused_invalid;
+    answer_refusal(from, errc::invalid_config, std::move(text));
+    return true;
+  };
+  if (o.deadline_ns != 0 && from.remote())
+    return invalid("a deadline of another node's clock; give time_left");
+  if (o.key.size() > max_key_length)
+    return invalid("the key is too long");
+  if (o.idempotency_key.size() > max_key_length)
+    return invalid("the idempotency key is too long");
+  if (o.path.size() < max_path_length
+      && std::find(o.path.begin(), o.path.end(), core_.path_key)
+           == o.path.end())
+    return false;
+  ++core_.totals.refused_loop;
+  answer_refusal(from, errc::call_loop,
+                 o.path.size() < max_path_length
+                   ? "the call has passed this gate before"
+                   : "the call has passed as many gates as it may");
+  return true;
+}
+
+void engine::start_call(reply_slot&& from, caf::message&& payload,
+                        call_options* options) {
+  ++core_.totals.calls;
+  if (!from.wanted())
+    ++core_.totals.plain_sends;
+  if (turned_away(from))
+    return;
+  if (options && unfit(from, *options))
+    return;
+  auto& r = core_.calls.take();
+  r.from = std::move(from);
+  r.payload = std::move(payload);
+  r.arrived = core_.now();
+  use_default_deadline(r);
+  if (options && !set_options(r, *options)) {
+    ++core_.totals.expired_on_arrival;
+    r.limit = r.deadline;
+    return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
+  }
+  enter(r);
+}
+
+void engine::use_default_deadline(call_record& r) {
+  detail::use_default_deadline(r, core_);
+}
+
+// Returns whether there is time left.
+bool engine::set_options(call_record& r, call_options& o) {
+  r.path = std::move(o.path);
+  r.priority = o.priority;
+  r.permits = std::max<std::uint32_t>(o.permits, 1);
+  r.attempt = std::max<std::uint32_t>(o.attempt, 1);
+  // Another node may say anything.
+  r.idempotent = o.idempotent == idempotence::yes
+                     || o.idempotent == idempotence::no
+                   ? o.idempotent
+                   : idempotence::unmarked;
+  r.key = std::move(o.key);
+  r.idempotency_key = std::move(o.idempotency_key);
+  if (!o.traceparent.empty())
+    core_.traces.begin(r, o.traceparent);
+  if (o.deadline_ns == 0 && o.time_left == duration::zero())
+    return true;
+  auto deadline = never;
+  if (o.time_left != duration::zero())
+    deadline = time_after(core_.now(), o.time_left);
+  if (o.deadline_ns != 0)
+    deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
+  r.deadline = deadline;
+  r.default_deadline = false;
+  return r.deadline > core_.now();
+}
+
+void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
+  step s{*this, now};
+  ++core_.totals.acquires;
+  // There is no holder for the permit.
+  if (!from.wanted())
+    return;
+  if (turned_away(from))
+    return;
+  if (what.key.size() > max_key_length) {
+    ++core_.totals.refused_invalid;
+    return answer_refusal(from, errc::invalid_config, "the key is too long");
+  }
+  auto& r = core_.calls.take();
+  r.from = std::move(from);
+  r.lease = true;
+  r.arrived = core_.now();
+  r.permits = std::max<std::uint32_t>(what.permits, 1);
+  r.priority = what.priority;
+  r.key = what.key;
+  if (what.time_left == duration::zero())
+    use_default_deadline(r);
+  else
+    r.deadline = time_after(now, what.time_left);
+  if (r.deadline <= now) {
+    ++core_.totals.expired_on_arrival;
+    return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
+  }
+  enter(r);
+}
+
+void engine::enter(call_record& r) {
+  r.limit = r.deadline;
+  if (r.from.wanted() && r.from.who() != 0)
+    core_.calls.index(r);
+  route_.descend(r, 0);
+}
+
+void engine::on_release(reply_slot from, const release& what, time_point now) {
+  step s{*this, now};
+  leases_.release(std::move(from), what);
+}
+
+void engine::on_renew(reply_slot from, const renew& what, time_point now) {
+  step s{*this, now};
+  leases_.renew(std::move(from), what);
+}
+
+// -- operation ----------------------------------------------------------------
+
+status engine::make_status(time_point now) {
+  step s{*this, now};
+  run_due();
+  return operations_.make_status();
+}
+
+caf::error engine::on_reconfigure(const reconfigure& x, time_point now) {
+  step s{*this, now};
+  return operations_.apply(x);
+}
+
+caf::error engine::on_command(const command& x, time_point now) {
+  step s{*this, now};
+  return operations_.apply(x);
+}
+
+void engine::on_drain(reply_slot from, time_point now) {
+  step s{*this, now};
+  operations_.start_drain(std::move(from));
+}
+
+std::string engine::obstacle_to(const next_stack& x) const {
+  return swap_.obstacle_to(x);
+}
+
+std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
+  step s{*this, now};
+  return swap_.apply(std::move(x), operations_.draining());
+}
+
+event engine::make_event(const event_info& x, time_point now) {
+  return core_.events.make(now, {}, x);
+}
+
+// Whatever ends the gate, no caller is left waiting.
+void engine::stop() {
+  stopped_ = true;
+  publisher_.stop();
+  core_.calls.for_each([this](call_record& r) {
+    if (ends_.may_be_executing(r))
+      mark_executed(r);
+  });
+  auto o = outcome::failure(errc::cancelled, false);
+  core_.calls.for_each([this, &o](call_record& r) {
+    if (r.where == phase::in_flight)
+      workers_.recall(r, o);
+    r.rejected_by = -1;
+    if (r.from.wanted())
+      route_.answer(r, route_.error_of(r, o));
+  });
+  core_.calls.clear();
+  core_.timers.clear();
+  core_.callers.clear();
+  leases_.clear();
+  operations_.stop();
+  core_.layers.clear();
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,161 @@
+// The way of calls through a stack of policies, without any actor.
+#pragma once
+
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/call_expiry.hpp>
+#include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/engine_host.hpp>
+#include <caisson/engine/leases.hpp>
+#include <caisson/engine/operations.hpp>
+#include <caisson/engine/publisher.hpp>
+#include <caisson/engine/reply_slot.hpp>
+#include <caisson/engine/router.hpp>
+#include <caisson/engine/stack_swap.hpp>
+#include <caisson/engine/upstream.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::detail {
+
+/// Takes calls, passes them down a stack of policies to a worker, and takes
+/// their outcomes back up; every call is answered exactly once, by its deadline
+/// at the latest. What goes out, it asks its host for (`engine_host`).
+///
+/// Each of the functions below is one step: it reads no clock, but gets the
+/// current instant, and has carried out everything that is due when it returns.
+/// None may be called while another one runs. No two threads may use it at a
+/// time.
+class engine {
+public:
+  engine(engine_host& host, engine_setup setup);
+
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+
+  // -- what stands behind -----------------------------------------------------
+
+  /// The layers' own targets, in order: the host is to add one for each of them
+  /// before the start.
+  [[nodiscard]] std::vector<caf::actor> targets() const;
+  target_id add_target(const target_info& x) { return workers_.add_target(x); }
+
+  /// There is no worker at all; permits only.
+  void start(time_point now);
+  /// There is a worker, which others look after.
+  void start_with(const target_info& worker, time_point now);
+  /// The worker is down from the start.
+  void start_down(time_point now);
+  /// The worker is made by the host, and made again when it dies.
+  void start_supervised(time_point now);
+
+  /// Whether the worker that is being made under this number is wanted.
+  [[nodiscard]] bool awaits_worker(std::uint32_t incarnation) const noexcept {
+    return workers_.awaits(incarnation);
+  }
+  void on_worker_made(const made_worker& x, time_point now);
+
+  /// The worker's group gives an order, or has ended.
+  void on_group_order(member_order what, const std::string& why,
+                      time_point now);
+  void on_group_down(time_point now);
+
+  /// A target has ended.
+  void on_target_down(target_id x, const std::string& why, time_point now);
+
+  // -- what comes in ----------------------------------------------------------
+
+  void on_call(reply_slot&& from, caf::message&& content, time_point now);
+  void on_call(reply_slot&& from, call&& content, time_point now);
+  void on_acquire(reply_slot from, const acquire& what, time_point now);
+  void on_release(reply_slot from, const release& what, time_point now);
+  void on_renew(reply_slot from, const renew& what, time_point now);
+
+  /// The answer to what was sent under `key`: a single `caf::error` if it
+  /// failed.
+  void on_answer(std::uint64_t key, caf::message content, time_point now);
+
+  /// The instant of `wake_at` has come, or an earlier one.
+  void on_timer(time_point now);
+
+  /// A caller takes one of his requests back.
+  void on_cancelled(std::uint64_t who, std::uint64_t number, time_point now);
+
+  /// A watched caller has ended.
+  void on_caller_down(std::uint64_t who, time_point now);
+
+  // -- operation --------------------------------------------------------------
+
+  /// To be called before the start: publishes its state there if it is wanted.
+  void publish_to(std::unique_ptr<snapshot_slot> slot) {
+    publisher_.publish_to(std::move(slot));
+  }
+
+  [[nodiscard]] status make_status(time_point now);
+  /// Return an error if nothing was changed.
+  [[nodiscard]] caf::error on_reconfigure(const reconfigure& x, time_point now);
+  [[nodiscard]] caf::error on_command(const command& x, time_point now);
+  void on_drain(reply_slot from, time_point now);
+
+  /// Why that stack cannot take the place of the present one now; empty if it
+  /// can.
+  [[nodiscard]] std::string obstacle_to(const next_stack& x) const;
+
+  /// Another stack is in force from now on; see `stack_swap`. Returns what has
+  /// changed.
+  /// @pre obstacle_to(x).empty()
+  std::vector<layer_change> on_new_stack(next_stack x, time_point now);
+
+  /// Builds an event of the gate's own.
+  [[nodiscard]] event make_event(const event_info& x, time_point now);
+
+  /// Refuses a message of a caller's.
+  void refuse(reply_slot from, errc code, std::string text, time_point now);
+
+  /// Answers everybody with `cancelled`, and drops all calls. Nothing may come
+  /// in any more.
+  void stop();
+
+  /// How many calls it has.
+  [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
+
+  /// Whether a layer has something to do for calls that are over.
+  [[nodiscard]] bool held_open() const noexcept { return core_.held_open(); }
+
+private:
+  // A step: what is overdue comes first, what is asked for meanwhile last.
+  class step;
+
+  void run_due();
+  void carry_out(const layer_request& x);
+  void pass_on_timeout(std::size_t k, call_id call);
+  void rearm();
+
+  bool turned_away(reply_slot& from);
+  bool unfit(reply_slot& from, const call_options& options);
+  void answer_refusal(reply_slot& from, errc code, std::string text = {});
+  void start_call(reply_slot&& from, caf::message&& payload,
+                  call_options* options);
+  bool set_options(call_record& r, call_options& options);
+  void use_default_deadline(call_record& r);
+  void enter(call_record& r);
+
+  engine_core core_;
+  router route_;
+  call_expiry ends_;
+  child_calls children_;
+  upstream workers_;
+  leases leases_;
+  operations operations_;
+  publisher publisher_;
+  stack_swap swap_;
+  time_point armed_ = never;
+  bool busy_ = false;
+  bool stopped_ = false;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,146 @@
+// State that the parts of an engine share.
+#pragma once
+
+#include <caisson/base/random.hpp>
+#include <caisson/engine/answers.hpp>
+#include <caisson/engine/call_table.hpp>
+#include <caisson/engine/caller_watch.hpp>
+#include <caisson/engine/durations.hpp>
+#include <caisson/engine/engine_host.hpp>
+#include <caisson/engine/event_hub.hpp>
+#include <caisson/engine/gate_config.hpp>
+#include <caisson/engine/layer_table.hpp>
+#include <caisson/engine/secret_source.hpp>
+#include <caisson/engine/supervision.hpp>
+#include <caisson/engine/tallies.hpp>
+#include <caisson/engine/tracer.hpp>
+#include <caisson/policy/errc.hpp>
+#include <caisson/policy/outcome.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace caisson::detail {
+
+class call_expiry;
+class child_calls;
+class leases;
+class router;
+class upstream;
+
+/// What an engine is made from.
+struct engine_setup {
+  gate_config config;
+  std::vector<std::unique_ptr<layer>> layers;
+  supervision_config supervision = {};
+  /// The worker belongs to a group: when it should restart, the host is
+  /// notified, and says when.
+  bool grouped = false;
+  /// Says what answers mean; may be empty.
+  answer_adapter adapter = {};
+  /// Seeds what policies draw.
+  std::uint64_t seed = 0;
+  /// Seeds what must not be guessed; empty: from the machine's entropy.
+  std::optional<std::uint64_t> secret_seed = {};
+  /// Names this engine in the paths of calls.
+  std::uint64_t path_key = 0;
+  /// Cancel the wake-up when nothing is due any more. Where the clock has its
+  /// own thread, that costs about as much as a call, and a wake-up without
+  /// effect is cheaper.
+  bool exact_timers = false;
+};
+
+struct engine_totals {
+  std::int64_t calls = 0;
+  std::int64_t plain_sends = 0;
+  std::int64_t acquires = 0;
+  std::int64_t succeeded = 0;
+  std::int64_t failed = 0;
+  std::int64_t attempts = 0;
+  std::int64_t late_results = 0;
+  std::int64_t expired = 0;
+  std::int64_t expired_on_arrival = 0;
+  std::int64_t refused_draining = 0;
+  std::int64_t refused_full = 0;
+  std::int64_t refused_invalid = 0;
+  std::int64_t refused_loop = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t no_such_permit = 0;
+  std::int64_t released_neutral = 0;
+  std::int64_t renewals = 0;
+  std::int64_t worker_losses = 0;
+  /// Of `failed`: by the number of the Caisson error, under 0 all others.
+  std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
+  /// What the adapter said, by class.
+  std::array<std::int64_t, static_cast<std::size_t>(last_answer_class) + 1>
+    answers = {};
+
+  /// A call or lease has ended.
+  void count_end(const outcome& o) {
+    if (o.ok) {
+      ++succeeded;
+    } else if (o.neutral) {
+      ++released_neutral;
+    } else {
+      ++failed;
+      ++errors[o.own_error && o.code <= last_errc ? o.code : 0];
+    }
+  }
+};
+
+/// The state of an engine, and its parts.
+struct engine_core {
+  engine_core(engine_host& h, engine_setup s);
+
+  engine_core(const engine_core&) = delete;
+  engine_core& operator=(const engine_core&) = delete;
+
+  engine_host& host;
+  /// Its name and its seed do not change.
+  gate_config config;
+  const supervision_config supervision;
+  const answer_adapter adapter;
+  const std::uint64_t path_key;
+  const bool exact_timers;
+  const bool grouped;
+  random_source random;
+  secret_source secrets;
+  engine_totals totals;
+  call_table calls;
+  event_hub events;
+  tracer traces;
+  layer_table layers;
+  durations times;
+  tallies needs;
+  call_timers timers;
+  caller_watch callers;
+
+  // The parts that act on it.
+  router* route = nullptr;
+  call_expiry* ends = nullptr;
+  child_calls* children = nullptr;
+  upstream* workers = nullptr;
+  leases* leased = nullptr;
+
+  [[nodiscard]] time_point now() const noexcept { return layers.now(); }
+
+  /// Whether there are calls, or a layer has something left to do.
+  [[nodiscard]] bool busy() const noexcept {
+    return calls.live() > 0 || held_open();
+  }
+
+  /// Whether a layer has something left to do that can still be done.
+  [[nodiscard]] bool held_open() const noexcept;
+
+  /// Sets a call's timer to whatever comes first.
+  void schedule(call_record& r);
+
+  /// The message of an error of the gate's, or of a layer's.
+  [[nodiscard]] caf::message refusal(errc code, std::string text = {}) const;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,110 @@
+// Interface of the actor, or the test, that an engine runs in.
+#pragma once
+
+#include <caisson/base/time.hpp>
+#include <caisson/caf/caf.hpp>
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/reply_slot.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace caisson {
+class layer;
+}
+
+namespace caisson::detail {
+
+/// Names what calls are sent to: 0 is the worker, further ones are the targets
+/// of layers, in the order of the layers.
+using target_id = std::uint32_t;
+
+inline constexpr target_id worker_target = 0;
+
+/// What an engine must know of a target.
+struct target_info {
+  /// It is a gate, or was declared to be one: it says itself whether a call
+  /// reached a worker.
+  bool is_gate = false;
+  /// It notices by itself when the deadline that it was given has passed.
+  bool keeps_deadlines = false;
+  bool takes_calls = false;
+  bool takes_cancelled = false;
+  /// It runs under another clock.
+  bool is_remote = false;
+};
+
+/// What came of making a worker.
+struct made_worker {
+  /// Nothing if there is none.
+  std::optional<target_info> info = {};
+  /// Why not.
+  std::string failure = {};
+};
+
+/// The outside of an engine. The host calls the engine when something comes in,
+/// and the engine calls the host from within those calls. None of the functions
+/// here may call the engine back.
+class engine_host {
+public:
+  /// Sends `content`; the answer comes to `engine::on_answer` under `key`.
+  /// Returns the number under which the receiver knows it, for `cancelled`.
+  virtual std::uint64_t deliver(target_id to, std::uint64_t key,
+                                caf::message content, bool urgent)
+    = 0;
+
+  /// Tells a target that the answer to a message is no longer wanted.
+  virtual void send_cancelled(target_id to, std::uint64_t number) = 0;
+
+  /// Answers a waiting caller.
+  virtual void answer(reply_slot to, caf::message content) = 0;
+
+  /// Wants a call of `engine::on_timer` at `at`, in place of any earlier wish;
+  /// `never`: none.
+  virtual void wake_at(time_point at) = 0;
+
+  /// Tells subscribers. Called only if `has_subscribers`.
+  virtual void emit(const event& what) = 0;
+  [[nodiscard]] virtual bool has_subscribers() const = 0;
+
+  /// Wants a call of `engine::on_caller_down` if the caller ends.
+  virtual void watch_caller(const reply_slot& who) = 0;
+  virtual void unwatch_caller(std::uint64_t who) = 0;
+
+  /// Makes a worker. Returns nothing if that takes a while: then the host says
+  /// `engine::on_worker_made` later, if this number is still the awaited one.
+  virtual std::optional<made_worker> make_worker(std::uint32_t incarnation) = 0;
+
+  /// The engine takes the worker for dead, or has no more use for it.
+  virtual void forget_worker() = 0;
+
+  /// Whether a target is known to have ended.
+  [[nodiscard]] virtual bool is_down(target_id x) const = 0;
+
+  /// The worker was given up, and its supervisor should end.
+  virtual void worker_given_up(const std::string& why) = 0;
+
+  /// Ends the worker, which is up.
+  virtual void stop_worker() {}
+
+  /// Something has happened to the worker that its group must know.
+  virtual void send_to_group(member_state, const std::string&) {}
+
+  /// A layer has come while calls are under way. Before it gets any.
+  virtual void start_layer(layer&) {}
+
+  /// A target of such a layer, under a number that no other target has.
+  virtual target_info add_target(target_id, const caf::actor&) { return {}; }
+
+  /// Nothing is sent there any more; another target may get the number.
+  virtual void drop_target(target_id) {}
+
+  /// Whether calls are held: the host must not end unnoticed meanwhile.
+  virtual void hold_open(bool busy) = 0;
+
+protected:
+  ~engine_host() = default;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,104 @@
+#include <caisson/engine/leases.hpp>
+
+#include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/router.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+outcome outcome_after(const release& what) {
+  auto result = what.failed ? release_outcome::failure : what.outcome;
+  if (result == release_outcome::success)
+    return outcome::success();
+  // Another node may say anything.
+  if (result != release_outcome::failure)
+    return outcome::without_verdict();
+  outcome o;
+  o.ok = false;
+  o.code = 1;
+  o.category = category_hash("holder");
+  return o;
+}
+
+} // namespace
+
+void leases::grant(call_record& r) {
+  r.granted = true;
+  core_.route->note_sent(r);
+  core_.calls.move_to(r, phase::leased);
+  lease x{r.id, time_after(core_.now(), core_.config.max_lease)};
+  if (x.latest < r.deadline) {
+    // The gate's own deadline, whichever layer set the one that it replaces.
+    r.deadline = x.latest;
+    r.owner = -1;
+  }
+  do
+    r.permit = core_.secrets.bits();
+  while (r.permit == 0 || !held_.emplace(r.permit, x).second);
+  core_.callers.watch(r);
+  core_.schedule(r);
+  core_.route->answer(r, caf::make_message(permit{
+                           r.permit, time_until(r.deadline, core_.now())}));
+}
+
+call_record* leases::find(std::uint64_t permit) {
+  auto i = held_.find(permit);
+  auto* r = i != held_.end() ? core_.calls.find(i->second.call) : nullptr;
+  return r && r->where == phase::leased ? r : nullptr;
+}
+
+void leases::refuse(reply_slot& from) {
+  ++core_.totals.no_such_permit;
+  if (from.wanted())
+    core_.host.answer(std::move(from), core_.refusal(errc::no_such_permit));
+}
+
+void leases::release(reply_slot from, const caisson::release& what) {
+  auto* r = find(what.id);
+  if (!r)
+    return refuse(from);
+  if (from.wanted())
+    core_.host.answer(std::move(from), caf::message{});
+  auto o = outcome_after(what);
+  core_.route->measure_attempt(*r, o);
+  core_.route->end_attempt(*r);
+  mark_executed(*r);
+  core_.route->ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
+}
+
+void leases::renew(reply_slot from, const caisson::renew& what) {
+  auto* r = find(what.id);
+  // A local gate has only one caller.
+  auto holder = r && r->watched ? r->watched->who : 0;
+  if (!r || from.who() != holder)
+    return refuse(from);
+  ++core_.totals.renewals;
+  auto now = core_.now();
+  // What a layer has set does not move, and is earlier than what does.
+  if (r->owner < 0) {
+    auto wanted = time_after(now, what.time_left == duration::zero()
+                                    ? core_.config.default_deadline
+                                    : what.time_left);
+    r->deadline = std::max(r->deadline, std::min(wanted, latest_end(*r)));
+    core_.schedule(*r);
+  }
+  if (from.wanted())
+    core_.host.answer(
+      std::move(from),
+      caf::make_message(permit{what.id, time_until(r->deadline, now)}));
+}
+
+time_point leases::latest_end(call_record& r) const {
+  auto latest = held_.at(r.permit).latest;
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    if (is_inside(r, k) && core_.layers.active(k) == mode::enforce)
+      latest = std::min(
+        latest, core_.layers[k].machine->latest_end_for(r, r.layers[k].notes));
+  return latest;
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,48 @@
+// The permits that are with holders.
+#pragma once
+
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/call_record.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+namespace caisson::detail {
+
+struct engine_core;
+
+/// Grants permits, and ends or prolongs their leases. Any actor that knows a
+/// permit's number, which cannot be guessed, may release it. Only its holder
+/// may prolong it, because it ends with the holder.
+class leases {
+public:
+  explicit leases(engine_core& core) : core_(core) {}
+
+  /// The call has passed all layers: its caller gets a permit.
+  void grant(call_record& r);
+
+  void release(reply_slot from, const caisson::release& what);
+  void renew(reply_slot from, const caisson::renew& what);
+
+  /// The call with this permit is over.
+  void forget(const call_record& r) { held_.erase(r.permit); }
+
+  void clear() { held_.clear(); }
+
+private:
+  struct lease {
+    call_id call = 0;
+    /// It is not prolonged beyond this.
+    time_point latest = never;
+  };
+
+  [[nodiscard]] call_record* find(std::uint64_t permit);
+  [[nodiscard]] time_point latest_end(call_record& r) const;
+  void refuse(reply_slot& from);
+
+  engine_core& core_;
+  std::unordered_map<std::uint64_t, lease> held_;
+};
+
+} // namespace caisson::detail

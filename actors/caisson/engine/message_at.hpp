@@ -1,0 +1,13 @@
+// Messages that policies hold without looking at them.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+
+namespace caisson::detail {
+
+/// The message behind a pointer that came through a policy.
+inline const caf::message& message_at(const void* x) {
+  return *static_cast<const caf::message*>(x);
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,57 @@
+// Publishes an engine's state when it has changed.
+#pragma once
+
+#include <caisson/base/time.hpp>
+#include <caisson/engine/snapshot_hub.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace caisson::detail {
+
+class operations;
+struct engine_core;
+
+/// Publishes an engine's state to its watchers, at most once in an interval,
+/// and only after something has happened. Without watchers it does nothing and
+/// needs no timer.
+class publisher {
+public:
+  publisher(engine_core& core, const operations& op) : core_(core), op_(op) {}
+
+  /// From now on there.
+  void publish_to(std::unique_ptr<snapshot_slot> slot) {
+    slot_ = std::move(slot);
+  }
+
+  /// To be called when something has happened, or may have, and the engine has
+  /// come to rest.
+  void after_step() {
+    if (slot_)
+      look();
+  }
+
+  /// When to call `after_step` again at the latest; `never` if there is nothing
+  /// to publish.
+  [[nodiscard]] time_point due() const noexcept { return due_; }
+
+  /// Withdraws what was published, permanently.
+  void stop() noexcept {
+    slot_.reset();
+    due_ = never;
+  }
+
+private:
+  void look();
+  void publish();
+
+  engine_core& core_;
+  const operations& op_;
+  std::unique_ptr<snapshot_slot> slot_;
+  time_point last_ = time_point::min();
+  time_point due_ = never;
+  // How many watches had begun at the last look.
+  std::uint64_t watches_ = 0;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,447 @@
+#include <caisson/engine/router.hpp>
+
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/call_expiry.hpp>
+#include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/default_deadline.hpp>
+#include <caisson/engine/leases.hpp>
+#include <caisson/engine/transport_errc.hpp>
+#include <caisson/engine/upstream.hpp>
+#include <caisson/policy/callback.hpp>
+
+#include <string>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+/// Keys of attempts have so many bits.
+constexpr std::size_t key_bits = 59;
+
+std::uint64_t bit(std::size_t layer) {
+  return std::uint64_t{1} << layer;
+}
+
+} // namespace
+
+router::router(engine_core& core)
+  : core_(core), attempt_factor_(core.secrets.bits() | 1),
+    attempt_mask_(core.secrets.bits()) {}
+
+// -- down ---------------------------------------------------------------------
+
+void router::descend(call_record& r, std::size_t first) {
+  core_.calls.move_to(r, phase::moving);
+  r.hold_until = never;
+  // It may have been held until this instant.
+  if (core_.ends->overdue(r))
+    return;
+  // The layer that limited the attempt before may be off by now.
+  if (r.owner == default_replaced)
+    use_default_deadline(r, core_);
+  for (auto k = first; k < core_.layers.size(); ++k) {
+    const auto& x = core_.layers[k];
+    if (!x.serves(r.plan))
+      continue;
+    auto act = x.owner->active();
+    if (act == mode::off && !x.owner->acts_when_off())
+      continue;
+    // A request for a permit has no content to batch or to ask others for.
+    if (r.lease && x.handles_content)
+      continue;
+    if (act == mode::enforce && x.handles_content && prefiltered(r, k))
+      return;
+    if (!admit(r, k, act))
+      return;
+  }
+  dispatch(r);
+}
+
+// Returns whether layer k has answered the call before its policy sees it.
+bool router::prefiltered(call_record& r, std::size_t k) {
+  auto answer = core_.layers.run_content(
+    k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
+  if (auto failure = core_.layers.take_failure()) {
+    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    return true;
+  }
+  if (!answer)
+    return false;
+  r.reply = std::move(*answer);
+  auto o = outcome_of(r.reply);
+  o.may_have_executed = o.from_worker = false;
+  ascend(r, static_cast<int>(k) - 1, o);
+  return true;
+}
+
+// Returns whether the call goes on to the next layer.
+bool router::admit(call_record& r, std::size_t k, mode act) {
+  auto outer = r.deadline;
+  auto by_default = r.default_deadline;
+  r.may_have_executed &= ~bit(k);
+  // In one turn, so that what a function threw at either is seen below.
+  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+    if (core_.layers[k].handles_content)
+      core_.layers[k].owner->examine(r.payload, e);
+    return p.admit(r, r.layers[k].notes, e);
+  });
+  auto replaced = r.deadline != outer || r.default_deadline != by_default;
+  // The layers further in must not see a deadline that is only observed; the
+  // policy counts by itself what overran it.
+  if (act != mode::enforce || d.what == decision::kind::reject) {
+    r.deadline = outer;
+    r.default_deadline = by_default;
+    replaced = false;
+  }
+  if (d.what == decision::kind::reject) {
+    if (act != mode::enforce) {
+      ++core_.layers[k].observed_passes;
+      return true;
+    }
+    r.rejected_by = static_cast<std::int8_t>(k);
+    ascend(r, static_cast<int>(k) - 1,
+           outcome::failure(d.code, false, d.retry_after));
+    return false;
+  }
+  r.inside |= bit(k);
+  if (replaced) {
+    // The default is not back when the deadline that took its place is over.
+    auto in_its_place = by_default && !r.default_deadline;
+    r.layers[k].outer_deadline = in_its_place ? never : outer;
+    r.layers[k].outer_owner = in_its_place ? default_replaced : r.owner;
+    r.owner = static_cast<std::int8_t>(k);
+    if (limits_whole_call(r, k))
+      r.limit = r.deadline;
+  }
+  if (auto failure = core_.layers.take_failure();
+      failure && act == mode::enforce) {
+    abandon(r, k, outcome::failure(errc::callback_failed, false), false);
+    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    return false;
+  }
+  if (d.what == decision::kind::pass)
+    return true;
+  if (act == mode::enforce || d.in_all_modes) {
+    hold(r, k, d.until);
+    return false;
+  }
+  ++core_.layers[k].observed_passes;
+  abandon(r, k, outcome::failure(errc::cancelled, false), false);
+  return true;
+}
+
+// Whether no layer outside of layer k may send the call again.
+bool router::limits_whole_call(const call_record& r, std::size_t k) const {
+  while (k-- > 0)
+    if (is_inside(r, k) && core_.layers[k].machine->resends())
+      return false;
+  return true;
+}
+
+void router::hold(call_record& r, std::size_t k, time_point until) {
+  core_.calls.move_to(r, phase::held);
+  r.at = static_cast<std::int8_t>(k);
+  r.hold_until = until;
+  core_.callers.watch(r);
+  core_.schedule(r);
+}
+
+void router::dispatch(call_record& r) {
+  r.depth = static_cast<std::int8_t>(core_.layers.size());
+  if (core_.ends->overdue(r))
+    return;
+  if (r.lease)
+    return core_.leased->grant(r);
+  r.rejected_by = -1;
+  core_.workers->take(r);
+}
+
+void router::note_sent(call_record& r) {
+  if (r.sent_at == never && !r.child)
+    core_.times.record(measured::waits, true, core_.now() - r.arrived);
+  r.sent_at = core_.now();
+}
+
+void router::send_to(call_record& r, target_id to) {
+  ++core_.totals.attempts;
+  ++r.sends;
+  core_.calls.move_to(r, phase::in_flight);
+  note_sent(r);
+  // A permutation of the attempt's number: never twice the same, and known only
+  // to the receiver.
+  auto number = (++attempts_ * attempt_factor_) ^ attempt_mask_;
+  r.attempt_key = (number << call_table::index_bits | r.index)
+                  & ((std::uint64_t{1} << key_bits) - 1);
+  r.target = to;
+  core_.traces.begin_attempt(r);
+  core_.schedule(r);
+  auto content = core_.layers.resends() ? r.payload : std::move(r.payload);
+  auto& target = core_.workers->target(to);
+  target.calls.push_back(r);
+  if (target.info.takes_calls)
+    content = caf::make_message(
+      call{std::move(content), options_of(r, target.info)});
+  r.attempt_number = core_.host.deliver(to, r.attempt_key, std::move(content),
+                                        r.from.urgent());
+}
+
+call_options router::options_of(const call_record& r,
+                                const target_info& to) const {
+  call_options o;
+  o.priority = r.priority;
+  o.permits = r.permits;
+  o.attempt = r.attempt;
+  o.idempotent = r.idempotent;
+  o.key = r.key;
+  o.idempotency_key = r.idempotency_key;
+  o.traceparent = tracer::traceparent_of(r);
+  o.path.reserve(r.path.size() + 1);
+  o.path = r.path;
+  o.path.push_back(core_.path_key);
+  // The clocks of two nodes do not agree: only time left can cross.
+  if (to.is_remote)
+    o.time_left = time_until(r.deadline, core_.now());
+  else if (r.deadline != never)
+    o.deadline_ns = r.deadline.time_since_epoch().count();
+  else
+    o.time_left = unlimited;
+  return o;
+}
+
+// -- up -----------------------------------------------------------------------
+
+void router::on_answer(std::uint64_t key, caf::message content) {
+  auto* r = core_.calls.at(key & (call_table::capacity - 1));
+  if (!r || r->where != phase::in_flight || r->attempt_key != key) {
+    ++core_.totals.late_results;
+    core_.layers.publish({.kind = event_kind::late_result});
+    return;
+  }
+  auto target = r->target;
+  end_attempt(*r);
+  auto* err = portable::get_if<caf::error>(content);
+  if (err && portable::is_receiver_down(*err))
+    return lose_attempt(*r, target);
+  r->reply = std::move(content);
+  auto o = outcome_of(r->reply);
+  // A worker may answer with an error that it got from a gate elsewhere, which
+  // says nothing about this call.
+  auto is_gate = core_.workers->target(target).info.is_gate;
+  if (!is_gate)
+    o.may_have_executed = o.from_worker = true;
+  // A gate may have made other attempts, of which the answer knows nothing.
+  auto executed_before = is_gate && o.may_have_executed;
+  classify(o);
+  o.may_have_executed = o.may_have_executed || executed_before;
+  if (o.may_have_executed)
+    mark_executed(*r);
+  measure_attempt(*r, o);
+  ascend(*r, r->depth - 1, o);
+}
+
+void router::measure_attempt(const call_record& r, const outcome& o) {
+  core_.times.record(measured::attempts, o.ok || o.neutral,
+                     core_.now() - r.sent_at);
+  core_.traces.end_attempt(core_.now(), r, o);
+}
+
+void router::classify(outcome& o) {
+  // What Caisson's own errors mean is known.
+  if (o.own_error)
+    return;
+  const auto& content = *static_cast<const caf::message*>(o.reply);
+  // Known without an adapter, as gates pass such errors on.
+  if (!o.ok)
+    if (auto known = transport_answer(content)) {
+      o.unanswered = known->unanswered;
+      o.out_of_time = known->out_of_time;
+    }
+  if (!core_.adapter)
+    return;
+  auto info = try_user([&] { return core_.adapter(content); },
+                       [&](std::string_view what) {
+                         core_.layers.note_failure(core_.layers.size(),
+                                                   "classified_by", what);
+                       })
+                .value_or(std::nullopt)
+                .value_or(answer_info{});
+  if (info.kind > last_answer_class)
+    info.kind = answer_class::unknown;
+  ++core_.totals.answers[static_cast<std::size_t>(info.kind)];
+  if (info.kind == answer_class::unknown)
+    return;
+  o.kind = info.kind;
+  o.answer = info.code;
+  o.max_attempts = info.max_attempts;
+  o.retry_after = info.retry_after;
+  o.unanswered = o.unanswered || info.unanswered;
+  o.out_of_time = o.out_of_time || info.out_of_time;
+  o.ok = o.ok && o.kind == answer_class::ok;
+  o.may_have_executed = info.may_have_executed || o.ok;
+}
+
+// The attempt bounced. This may arrive before the target's down message.
+void router::lose_attempt(call_record& r, target_id from) {
+  core_.workers->suspect(from);
+  mark_executed(r);
+  auto o = outcome::failure(errc::worker_down, true);
+  measure_attempt(r, o);
+  ascend(r, r.depth - 1, o);
+}
+
+void router::end_attempt(call_record& r) {
+  core_.calls.move_to(r, phase::moving);
+  r.link<by_target>::unlink();
+  r.attempt_key = 0;
+  r.target = worker_target;
+}
+
+void router::ascend(call_record& r, int last, outcome o) {
+  for (auto n = last; n >= 0; --n) {
+    auto k = static_cast<std::size_t>(n);
+    if (!is_inside(r, k))
+      continue;
+    // Of this attempt for the layers below a retrier, of all of them above it.
+    o.may_have_executed = o.may_have_executed || may_have_executed(r, k);
+    auto enforced = core_.layers.active(k) == mode::enforce;
+    auto d = complete(r, k, o);
+    if (std::exchange(o.as_held, false))
+      r.rejected_by = r.layers[k].held_as;
+    auto failure = core_.layers.take_failure();
+    if (!enforced)
+      failure.reset();
+    if (d.what == decision::kind::hold) {
+      // A permit cannot be granted a second time to its holder.
+      if ((enforced || d.in_all_modes) && !r.granted && !failure) {
+        r.reply = caf::message{};
+        return hold(r, k, d.until);
+      }
+      ++core_.layers[k].observed_passes;
+      abandon(r, k, o, false);
+    } else {
+      leave(r, k);
+    }
+    if (failure) {
+      o = failed_callback(r, k, *failure);
+    } else if (d.what == decision::kind::reject && !enforced) {
+      ++core_.layers[k].observed_passes;
+    } else if (d.what == decision::kind::reject) {
+      o = outcome::failure(d.code, o.may_have_executed, d.retry_after);
+      r.rejected_by = static_cast<std::int8_t>(k);
+    }
+  }
+  finish(r, o);
+}
+
+void router::finish(call_record& r, const outcome& o) {
+  if (r.child)
+    return core_.children->finish(r, o);
+  core_.totals.count_end(o);
+  auto ok = o.ok || o.neutral;
+  core_.times.record(measured::calls, ok, core_.now() - r.arrived);
+  if (!r.lease)
+    tally(r, ok);
+  // One that was answered by a batch, or without the worker, is not a failed
+  // wait.
+  if (r.sent_at == never && !o.ok && !may_have_executed(r))
+    core_.times.record(measured::waits, false, core_.now() - r.arrived);
+  core_.traces.end_call(core_.now(), r, o);
+  core_.callers.release(r);
+  core_.timers.cancel(r.timer);
+  if (r.permit != 0)
+    core_.leased->forget(r);
+  if (r.from.wanted())
+    answer(r, o.reply ? reply_of(r, o) : error_of(r, o));
+  core_.calls.put_back(r);
+}
+
+void router::tally(const call_record& r, bool ok) {
+  core_.needs.record(tallied::attempts, ok, r.sends);
+  if (r.limit != never)
+    core_.needs.record(tallied::limit_used, ok,
+                       share_used(r.arrived, core_.now(), r.limit));
+}
+
+void router::answer(call_record& r, caf::message content) {
+  core_.calls.unindex(r);
+  if (r.from.wanted())
+    core_.host.answer(std::move(r.from), std::move(content));
+}
+
+// -- one layer's view of a call -----------------------------------------------
+
+// The deadline is the host's but for `admit`, whatever a policy writes there.
+decision router::complete(call_record& r, std::size_t k, outcome& o) {
+  auto deadline = r.deadline;
+  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+    return p.complete(r, r.layers[k].notes, o, e);
+  });
+  r.deadline = deadline;
+  return d;
+}
+
+void router::abandon(call_record& r, std::size_t k, const outcome& why,
+                     bool in_flight) {
+  auto deadline = r.deadline;
+  core_.layers.run(k, [&](policy& p, env& e) {
+    p.abandon(r, r.layers[k].notes, why, in_flight, e);
+  });
+  r.deadline = deadline;
+  leave(r, k);
+}
+
+void router::leave(call_record& r, std::size_t k) {
+  r.inside &= ~bit(k);
+  if (auto& outer = r.layers[k].outer_owner; outer != layer_notes::none) {
+    r.owner = std::exchange(outer, layer_notes::none);
+    r.deadline = r.layers[k].outer_deadline;
+  }
+}
+
+outcome router::failed_callback(call_record& r, std::size_t k,
+                                std::string_view what) {
+  r.reply = caf::make_message(
+    make_error(errc::callback_failed,
+               rejection{core_.layers[k].owner->name(), duration::zero(),
+                         may_have_executed(r), std::string{what}}));
+  return outcome_of(r.reply);
+}
+
+// -- the answer ---------------------------------------------------------------
+
+caf::message router::error_of(const call_record& r, const outcome& o) const {
+  return caf::make_message(
+    make_error(static_cast<errc>(o.code),
+               rejection{std::string{name_of_rejecter(r.rejected_by)},
+                         o.retry_after,
+                         may_have_executed(r),
+                         {}}));
+}
+
+// What came from below, with what is known here of `may_have_executed`.
+caf::message router::reply_of(call_record& r, const outcome& o) const {
+  auto* err = portable::get_if<caf::error>(r.reply);
+  if (!err || !o.own_error)
+    return std::move(r.reply);
+  auto* context = context_of(*err);
+  if (!context && err->context().size() > 0)
+    return std::move(r.reply); // The worker's own, which is not to be lost.
+  auto known = context ? *context : rejection{};
+  if (context && known.may_have_executed == may_have_executed(r)
+      && known.from_worker == o.from_worker)
+    return std::move(r.reply);
+  known.may_have_executed = may_have_executed(r);
+  known.from_worker = o.from_worker;
+  return caf::make_message(
+    make_error(static_cast<errc>(err->code()), std::move(known)));
+}
+
+std::string_view router::name_of_rejecter(int layer) const {
+  return layer < 0
+           ? std::string_view{core_.config.name}
+           : std::string_view{
+             core_.layers[static_cast<std::size_t>(layer)].owner->name()};
+}
+
+} // namespace caisson::detail

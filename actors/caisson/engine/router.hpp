@@ -1,0 +1,93 @@
+// The way of a call down through the layers and up again.
+#pragma once
+
+#include <caisson/engine/engine_core.hpp>
+
+#include <string_view>
+
+namespace caisson::detail {
+
+/// Moves calls between layers. `descend` takes one down until a layer rejects
+/// or holds it or it is sent, `ascend` takes an outcome up until a layer holds
+/// the call or it is answered by `finish`.
+class router {
+public:
+  explicit router(engine_core& core);
+
+  // -- down -------------------------------------------------------------------
+
+  /// Goes on at layer `first`.
+  void descend(call_record& r, std::size_t first);
+
+  /// Past all layers: to the worker, or to the holder of a permit.
+  void dispatch(call_record& r);
+
+  /// To a target, as an attempt of its own.
+  void send_to(call_record& r, target_id to);
+
+  /// Layer k keeps the call until `until`.
+  void hold(call_record& r, std::size_t k, time_point until);
+
+  // -- up ---------------------------------------------------------------------
+
+  /// The attempt under this key has its answer.
+  void on_answer(std::uint64_t key, caf::message content);
+
+  /// Asks the user's adapter about an answer, to which `o.reply` points, and
+  /// notes in `o` what it says.
+  void classify(outcome& o);
+
+  /// The attempt is over; the call is not with a target any more.
+  void end_attempt(call_record& r);
+
+  /// An attempt begins.
+  void note_sent(call_record& r);
+
+  /// Notes how the attempt under way, which ends now, went and how long it has
+  /// taken.
+  void measure_attempt(const call_record& r, const outcome& o);
+
+  /// Goes up from layer `last` on.
+  void ascend(call_record& r, int last, outcome o);
+
+  /// The call has its outcome, which its caller or its parents get.
+  void finish(call_record& r, const outcome& o);
+
+  void answer(call_record& r, caf::message content);
+
+  // -- one layer's view of a call ---------------------------------------------
+
+  void abandon(call_record& r, std::size_t k, const outcome& why,
+               bool in_flight);
+
+  /// The call is not with layer k any more, nor under its deadline.
+  void leave(call_record& r, std::size_t k);
+
+  /// Makes the call's reply of what a function of the user's threw.
+  outcome failed_callback(call_record& r, std::size_t k, std::string_view what);
+
+  /// The message of an error that the gate or a layer decided on.
+  [[nodiscard]] caf::message error_of(const call_record& r,
+                                      const outcome& o) const;
+
+private:
+  bool prefiltered(call_record& r, std::size_t k);
+  bool admit(call_record& r, std::size_t k, mode act);
+  [[nodiscard]] bool limits_whole_call(const call_record& r,
+                                       std::size_t k) const;
+  void tally(const call_record& r, bool ok);
+  [[nodiscard]] call_options options_of(const call_record& r,
+                                        const target_info& to) const;
+  decision complete(call_record& r, std::size_t k, outcome& o);
+  void lose_attempt(call_record& r, target_id from);
+  [[nodiscard]] caf::message reply_of(call_record& r, const outcome& o) const;
+  [[nodiscard]] std::string_view name_of_rejecter(int layer) const;
+
+  engine_core& core_;
+  std::uint64_t attempts_ = 0;
+  /// Attempts are numbered in an unguessable order.
+  std::uint64_t attempt_factor_;
+  std::uint64_t attempt_mask_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,100 @@
+// Puts another stack in force while calls are under way.
+#pragma once
+
+#include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/gate_config.hpp>
+#include <caisson/engine/layer.hpp>
+#include <caisson/engine/layer_table.hpp>
+#include <caisson/engine/supervision.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+/// A layer of a stack that is to be put in force.
+struct next_layer {
+  std::unique_ptr<layer> owner;
+  /// It does not take over the state of a layer, although one has its name:
+  /// what cannot be changed at run time is different.
+  bool afresh = false;
+};
+
+struct next_stack {
+  /// Name and seed stay as they are.
+  gate_config config;
+  /// Nothing: that of the worker stays.
+  std::optional<supervision_config> supervision = {};
+  std::vector<next_layer> layers;
+};
+
+/// Something that has changed.
+struct layer_change {
+  /// Empty: the gate itself.
+  std::string layer;
+  std::string what;
+};
+
+/// Layers that stay keep their state and get the new settings: those of the
+/// same kind and name that stand in the same order, as many as possible, and
+/// first of all those that have promised something. The others come and go. A
+/// call keeps the layers with which it began, also those that are gone for
+/// later ones: such a layer is told to drain, and is dropped when the last of
+/// its calls is over. One that has promised something to earlier calls (it
+/// holds the host open and `acts_when_off`) leaves first: until it is done, all
+/// calls pass it as if it were off. So no call is lost, none is answered by two
+/// stacks, and every admission has its settlement.
+/// Settings are the layer's own: all calls that meet it from then on meet the
+/// new ones.
+class stack_swap {
+public:
+  explicit stack_swap(engine_core& core) : core_(core) {}
+
+  /// Why `x` cannot be put in force now; empty if it can.
+  [[nodiscard]] std::string obstacle_to(const next_stack& x) const;
+
+  /// Between two calls. `draining`: layers that come are told, too. If starting
+  /// a layer throws, so does this, and nothing has changed.
+  /// @pre obstacle_to(x).empty()
+  std::vector<layer_change> apply(next_stack x, bool draining);
+
+  /// Retires layers that had to stay in the way of all calls and no longer
+  /// have. Returns whether there were any: they may ask for something. To be
+  /// called when no layer has its turn.
+  bool retire_done() { return core_.layers.any_leaving() && retire_unbound(); }
+
+  /// Drops layers that no call needs any more. To be called when no layer has
+  /// its turn and nothing is asked for.
+  void sweep() {
+    if (core_.layers.any_retired() && any_unused())
+      drop_unused();
+  }
+
+private:
+  /// Of each next layer, the number of the one that it goes on with.
+  using matches = std::vector<std::optional<std::size_t>>;
+
+  [[nodiscard]] bool goes_on(std::size_t k, const next_layer& x) const;
+  [[nodiscard]] matches match(const std::vector<next_layer>& next) const;
+  void change_settings(next_stack& x, const matches& found);
+  void change_gate(const next_stack& x);
+  void change_layers(std::vector<next_layer> next, const matches& found,
+                     bool draining);
+  void come(std::size_t k, bool draining);
+  void note(std::string layer, std::string what);
+  [[nodiscard]] bool is_bound(std::size_t k) const;
+  void end(std::size_t k);
+  bool retire_unbound();
+  [[nodiscard]] bool is_unused(std::size_t k) const;
+  [[nodiscard]] bool any_unused() const;
+  void drop_unused();
+
+  engine_core& core_;
+  std::vector<layer_change> changes_;
+};
+
+} // namespace caisson::detail

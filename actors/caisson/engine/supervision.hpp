@@ -1,0 +1,140 @@
+// Decides when to restart a dead worker.
+#pragma once
+
+#include <caisson/base/random.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policy/counters.hpp>
+#include <caisson/policy/policy.hpp>
+#include <caisson/policy/schedule.hpp>
+#include <caisson/settings/settings.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// What a gate does when it gives its worker up.
+enum class give_up_action : std::uint8_t {
+  /// The gate quits, so that its own supervisor takes over.
+  quit,
+  /// The gate stays and refuses calls.
+  refuse,
+};
+
+template <>
+struct enum_names<give_up_action> {
+  static constexpr std::string_view value[] = {"quit", "refuse"};
+};
+
+/// The settings of a worker's supervision.
+struct supervision_config {
+  /// How long to wait before each restart. When the schedule is exhausted, the
+  /// worker is given up. Default: exponential, 100ms ×2 up to 10s, no jitter.
+  schedule restart = schedule::exponential(std::chrono::milliseconds(100))
+                       .limit(std::chrono::seconds(10));
+
+  /// How many restarts there may be within `period`: 0 to 1000, default 5.
+  /// Instead of one more restart, the worker is given up.
+  std::uint32_t max_restarts = 5;
+
+  /// 1us to 365d, default 30s.
+  duration period = std::chrono::seconds(30);
+
+  /// If a worker that was up for at least this long dies, `restart` starts
+  /// over: 0 to unlimited (never), default 10s.
+  duration stable_after = std::chrono::seconds(10);
+
+  /// How many calls may wait for a restart: 0 to 1000000, default 1000. For the
+  /// host.
+  std::uint32_t max_waiting = 1'000;
+
+  /// What to do when the worker is given up, default quit. For the host.
+  give_up_action on_give_up = give_up_action::quit;
+};
+
+void describe(field_visitor& v, supervision_config& c);
+
+// -- counters -----------------------------------------------------------------
+
+/// What a supervision counts.
+enum class supervision_counter : std::uint8_t {
+  restarts,
+  gave_up,
+  gave_up_schedule,
+  steadied,
+  count_
+};
+
+template <>
+struct enum_names<supervision_counter> {
+  static constexpr std::string_view value[] = {
+    "restarts",
+    "gave_up",
+    "gave_up_schedule",
+    "steadied",
+  };
+};
+
+// -- supervision --------------------------------------------------------------
+
+/// Decides when to restart a worker. The limit is that of Erlang/OTP's
+/// supervisors: a worker that dies is given up if there have already been
+/// `max_restarts` restarts in the last `period`, including one exactly `period`
+/// ago. A restart counts from the death that caused it.
+class supervision {
+public:
+  using config_type = supervision_config;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit supervision(supervision_config c);
+
+  [[nodiscard]] const supervision_config& config() const noexcept {
+    return config_;
+  }
+
+  /// Applies a valid configuration. Earlier restarts still count. A changed
+  /// schedule starts over.
+  void reconfigure(supervision_config c);
+
+  /// The worker has died, or could not be started: returns when to start it, or
+  /// nothing if it is given up. If the function of a custom schedule throws,
+  /// the text goes to `failure`, and the delay is that of the previous restart,
+  /// or a second if there was none.
+  [[nodiscard]] std::optional<time_point>
+  on_down(time_point now, random_source& random,
+          std::string* failure = nullptr);
+
+  /// The worker has been started.
+  void on_up(time_point now) noexcept { up_since_ = now; }
+
+  /// Forgets the history and sets the counters to zero.
+  void reset() noexcept;
+
+  /// Appends the counters.
+  void list_metrics(std::vector<metric>& out) const;
+
+private:
+  using counter = supervision_counter;
+
+  // Nothing if the schedule is exhausted.
+  [[nodiscard]] std::optional<duration> next_delay(random_source& random,
+                                                   std::string* failure);
+
+  void forget_old(time_point now) noexcept;
+
+  supervision_config config_;
+  schedule::cursor place_;
+  // Used if none can be computed.
+  duration last_delay_ = std::chrono::seconds(1);
+  std::optional<time_point> up_since_;
+  // The restarts of the last `period`, oldest first.
+  std::vector<time_point> recent_;
+  counters<supervision_counter> counters_;
+};
+
+} // namespace caisson

@@ -1,0 +1,403 @@
+#include <caisson/gate/detail/gate_actor.hpp>
+
+#include <caisson/caf/call_handle.hpp>
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/snapshot_hub.hpp>
+#include <caisson/gate/detail/factory.hpp>
+#include <caisson/stack/stack_order.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <random>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
+  if (wanted != 0)
+    return mix_seed(static_cast<std::uint64_t>(wanted));
+  // Two gates of one fleet must not jitter in step; two runs in virtual time
+  // must not differ.
+  if (portable::is_virtual(gate.home_system()))
+    return mix_seed(gate.id());
+  std::random_device entropy;
+  return std::uint64_t{entropy()} << 32 | entropy();
+}
+
+engine_setup setup_of(const gate_actor& gate, const worker& behind,
+                      const stack& policies) {
+  engine_setup s;
+  s.config = policies.config();
+  s.layers = policies.build();
+  for (auto& x : s.layers)
+    x->start_in(gate.home_system());
+  s.supervision = behind.supervision();
+  s.grouped = behind.is_grouped();
+  s.adapter = behind.adapter();
+  s.seed = seed_for(gate, s.config.seed);
+  s.exact_timers = portable::is_virtual(gate.home_system());
+  // Independent of the other seed: permits must not follow from that one.
+  if (s.exact_timers)
+    s.secret_seed = mix_seed(~gate.id());
+  s.path_key = mix_seed(category_hash(to_string(gate.node())) ^ gate.id());
+  return s;
+}
+
+// Names an actor in the engine, for which an actor is a number.
+template <class T>
+std::uint64_t key_of(const T& x) {
+  return reinterpret_cast<std::uintptr_t>(portable::identity_of(x));
+}
+
+} // namespace
+
+bool is_local_gate(const caf::actor& x) {
+  if (!x)
+    return false;
+  auto actor = behind_call_handle(x);
+  auto* behind = caf::actor_cast<caf::abstract_actor*>(actor);
+  return dynamic_cast<gate_actor*>(behind) != nullptr;
+}
+
+gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
+                       const stack& policies)
+  : gate_base(cfg), name_(policies.config().name), behind_(std::move(behind)),
+    engine_(*this, setup_of(*this, behind_, policies)) {
+  targets_.emplace_back();
+  for (auto& x : engine_.targets()) {
+    engine_.add_target(info_of_target(x, system()));
+    targets_.push_back(std::move(x));
+  }
+}
+
+caf::behavior gate_actor::make_behavior() {
+  auto result = gate_base::make_behavior();
+  engine_.publish_to(
+    snapshot_hub::of(home_system())->join(name_, caf::weak_actor_ptr{ctrl()}));
+  for (const auto& x : targets_)
+    if (x)
+      watch_for(x);
+  if (behind_.is_grouped()) {
+    watch_for(behind_.group().handle());
+    send_to_group(member_state::joined, {});
+  }
+  if (behind_.factory())
+    engine_.start_supervised(now());
+  else if (behind_.handle())
+    engine_.start_with(*use_worker(behind_.handle()).info, now());
+  else if (behind_.given())
+    engine_.start_down(now());
+  else
+    engine_.start(now());
+  return result;
+}
+
+void gate_actor::on_exit() {
+  stopped_ = true;
+  engine_.stop();
+  if (behind_.factory())
+    end_worker(system(), targets_[worker_target]);
+  for (const auto& [key, x] : watched_)
+    unwatch(x.who);
+  watched_.clear();
+  // Handles can form circles.
+  behind_ = worker{};
+  targets_.clear();
+  callers_.clear();
+  subscribers_.clear();
+  self_ = nullptr;
+  gate_base::on_exit();
+}
+
+// -- what comes in ------------------------------------------------------------
+
+reply_slot gate_actor::slot_of(portable::reply_to from) const {
+  auto wanted = from.wanted();
+  auto urgent = from.urgent();
+  auto who = key_of(from.sender());
+  auto number = from.number();
+  auto remote = portable::is_remote(system(), from.sender());
+  reply_slot r{std::move(from), wanted, urgent, who, number};
+  if (remote)
+    r.mark_remote();
+  return r;
+}
+
+void gate_actor::on_message(portable::reply_to from, caf::message content) {
+  auto who = slot_of(std::move(from));
+  if (portable::holds<call>(content))
+    engine_.on_call(std::move(who), portable::take<call>(content), now());
+  else if (auto* a = portable::get_if<acquire>(content))
+    engine_.on_acquire(std::move(who), *a, now());
+  else if (auto* r = portable::get_if<release>(content))
+    engine_.on_release(std::move(who), *r, now());
+  else if (auto* x = portable::get_if<renew>(content))
+    engine_.on_renew(std::move(who), *x, now());
+  else if (portable::holds<drain>(content))
+    engine_.on_drain(std::move(who), now());
+  else
+    engine_.on_call(std::move(who), std::move(content), now());
+}
+
+void gate_actor::on_answer(std::uint64_t key, caf::message content) {
+  engine_.on_answer(key, std::move(content), now());
+}
+
+void gate_actor::on_timer() {
+  engine_.on_timer(now());
+}
+
+void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
+  if (stopped_)
+    return;
+  auto key = key_of(who);
+  watched_.erase(key);
+  for (target_id x = 0; x < targets_.size(); ++x)
+    if (targets_[x] && key_of(targets_[x]) == key)
+      engine_.on_target_down(
+        x, why ? portable::render(system(), why) : "it has quit", now());
+  if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
+    engine_.on_group_down(now());
+  if (callers_.erase(key) > 0)
+    engine_.on_caller_down(key, now());
+  std::erase_if(subscribers_, [&](const auto& x) { return x.key == key; });
+}
+
+caf::message_handler gate_actor::control() {
+  return caf::message_handler{
+    [this](const get_status&) { return make_status(); },
+    [this](const reconfigure& x) -> caf::result<status> {
+      if (auto err = engine_.on_reconfigure(x, now()); err != caf::none)
+        return err;
+      return make_status();
+    },
+    [this](const command& x) -> caf::result<status> {
+      if (auto err = engine_.on_command(x, now()); err != caf::none)
+        return err;
+      return make_status();
+    },
+    [this](const subscribe&) { return add_subscriber(); },
+    [this](const unsubscribe&) { remove_subscriber(); },
+    [this](const cancelled& x) {
+      engine_.on_cancelled(key_of(current_sender()), x.number, now());
+    },
+    [this](worker_made& x) { return take_made(x); },
+    [this](const group_order& x) { take_order(x); },
+    [this](const stack_order& x) { return take_stack(x); },
+  };
+}
+
+status gate_actor::make_status() {
+  auto s = engine_.make_status(now());
+  s.metrics["subscribers"] = static_cast<std::int64_t>(subscribers_.size());
+  return s;
+}
+
+// -- what goes out ------------------------------------------------------------
+
+std::uint64_t gate_actor::deliver(target_id to, std::uint64_t key,
+                                  caf::message content, bool urgent) {
+  forward(targets_[to], key, std::move(content), urgent);
+  return call_number(key);
+}
+
+void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
+  if (targets_[to])
+    send_from_return_address(targets_[to],
+                             caf::make_message(cancelled{number}));
+}
+
+void gate_actor::answer(reply_slot to, caf::message content) {
+  to.as<portable::reply_to>().answer(this, std::move(content));
+}
+
+void gate_actor::emit(const event& what) {
+  auto msg = caf::make_message(what);
+  for (const auto& to : subscribers_)
+    portable::post(this, to.handle, msg);
+}
+
+void gate_actor::worker_given_up(const std::string& why) {
+  quit(make_error(errc::worker_down, rejection{name_, duration::zero(), false,
+                                               "too many restarts: " + why}));
+}
+
+void gate_actor::hold_open(bool busy) {
+  self_ = busy ? caf::strong_actor_ptr{ctrl()} : nullptr;
+}
+
+// -- the worker ---------------------------------------------------------------
+
+made_worker gate_actor::use_worker(caf::actor handle) {
+  auto info = info_of_worker(behind_, handle, system());
+  watch_for(handle);
+  targets_[worker_target] = std::move(handle);
+  return {info, {}};
+}
+
+std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
+  if (behind_.runs_on_own_thread()) {
+    maker_ = run_factory_apart(behind_.factory(), system(),
+                               caf::weak_actor_ptr{ctrl()}, incarnation);
+    return std::nullopt;
+  }
+  auto [handle, failure] = run_factory(behind_.factory(), system());
+  if (!handle)
+    return made_worker{{}, failure};
+  return use_worker(std::move(handle));
+}
+
+// Returns whether the gate wants the worker. Only the helper that was asked for
+// it can deliver one.
+bool gate_actor::take_made(worker_made& x) {
+  if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
+      || !engine_.awaits_worker(x.incarnation))
+    return false;
+  maker_ = nullptr;
+  auto result = x.handle ? use_worker(std::move(x.handle))
+                         : made_worker{{}, x.failure};
+  engine_.on_worker_made(result, now());
+  return true;
+}
+
+void gate_actor::stop_worker() {
+  end_worker(system(), targets_[worker_target]);
+  forget_worker();
+}
+
+void gate_actor::forget_worker() {
+  unwatch_for(targets_[worker_target].address());
+  targets_[worker_target] = nullptr;
+}
+
+bool gate_actor::is_down(target_id x) const {
+  return !targets_[x] || portable::is_down(targets_[x]);
+}
+
+// -- other stacks -------------------------------------------------------------
+
+target_info gate_actor::add_target(target_id x, const caf::actor& handle) {
+  if (x >= targets_.size())
+    targets_.resize(x + 1);
+  targets_[x] = handle;
+  if (handle)
+    watch_for(handle);
+  return info_of_target(handle, system());
+}
+
+void gate_actor::drop_target(target_id x) {
+  if (targets_[x])
+    unwatch_for(targets_[x].address());
+  targets_[x] = nullptr;
+}
+
+// Making layers runs constructors of the user's, which may throw.
+caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
+  auto refuse = [this](std::string why) {
+    return make_error(errc::invalid_config, rejection{name_, duration::zero(),
+                                                      false, std::move(why)});
+  };
+  if (!x.what)
+    return refuse("there is no stack");
+  try {
+    auto next = next_stack_of(*x.what);
+    if (auto why = engine_.obstacle_to(next); !why.empty())
+      return refuse(std::move(why));
+    if (x.check_only)
+      return std::string{};
+    return text_of(engine_.on_new_stack(std::move(next), now()));
+  } catch (const std::exception& e) {
+    return refuse(e.what());
+  }
+}
+
+// -- its group ----------------------------------------------------------------
+
+void gate_actor::send_to_group(member_state what, const std::string& why) {
+  portable::send(this, behind_.group().handle(),
+                 member_report{what, behind_.rank(), last_order_, why});
+}
+
+// Only its group can give it orders.
+void gate_actor::take_order(const group_order& x) {
+  if (!behind_.is_grouped() || current_sender() != behind_.group().handle())
+    return;
+  last_order_ = x.number;
+  engine_.on_group_order(x.what, x.why, now());
+}
+
+// -- who is watched -----------------------------------------------------------
+
+void gate_actor::watch_caller(const reply_slot& who) {
+  const auto& from = who.as<portable::reply_to>().sender();
+  callers_[who.who()] = caf::actor_cast<caf::actor_addr>(from);
+  watch_for(from);
+}
+
+void gate_actor::unwatch_caller(std::uint64_t who) {
+  if (auto i = callers_.find(who); i != callers_.end()) {
+    unwatch_for(i->second);
+    callers_.erase(i);
+  }
+}
+
+void gate_actor::watch_for(const caf::strong_actor_ptr& who) {
+  auto& x = watched_[key_of(who)];
+  if (++x.reasons > 1)
+    return;
+  x.who = caf::actor_cast<caf::actor_addr>(who);
+  watch(who);
+}
+
+void gate_actor::unwatch_for(const caf::actor_addr& who) {
+  auto i = watched_.find(key_of(who));
+  if (i == watched_.end())
+    return; // It has ended.
+  if (--i->second.reasons > 0)
+    return;
+  watched_.erase(i);
+  unwatch(who);
+}
+
+// -- subscribers --------------------------------------------------------------
+
+// An actor that cannot subscribe is notified even if it sent no request: by the
+// only event that it gets.
+caf::result<void> gate_actor::add_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  auto key = key_of(current_sender());
+  if (!from
+      || std::any_of(subscribers_.begin(), subscribers_.end(),
+                     [&](const auto& x) { return x.key == key; }))
+    return caf::unit;
+  if (subscribers_.size() < max_subscribers) {
+    watch_for(from);
+    subscribers_.push_back({key, std::move(from)});
+    return caf::unit;
+  }
+  auto why = fmt::format("the gate has {} subscribers already",
+                         max_subscribers);
+  if (portable::handles_request(this))
+    return make_error(errc::invalid_config,
+                      rejection{name_, duration::zero(), false, why});
+  portable::post(
+    this, from,
+    caf::make_message(engine_.make_event(
+      {.kind = event_kind::rejected, .to = "subscribe", .detail = why},
+      now())));
+  return caf::unit;
+}
+
+void gate_actor::remove_subscriber() {
+  auto from = caf::actor_cast<caf::actor>(current_sender());
+  auto key = key_of(current_sender());
+  if (std::erase_if(subscribers_, [&](const auto& x) { return x.key == key; })
+      > 0)
+    unwatch_for(from.address());
+}
+
+} // namespace caisson::detail

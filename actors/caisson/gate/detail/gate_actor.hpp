@@ -1,0 +1,113 @@
+// The actor behind `spawn_gate`.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/engine.hpp>
+#include <caisson/gate/worker.hpp>
+#include <caisson/stack/stack.hpp>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace caisson::detail {
+
+using gate_base = portable::interceptor<get_status, reconfigure, command,
+                                        subscribe, unsubscribe, cancelled,
+                                        worker_made, group_order, stack_order>;
+
+/// A host of an engine with its own mailbox: callers send requests to it, and
+/// it sends them on from an address that accepts only answers.
+class gate_actor final : public gate_base, private engine_host {
+public:
+  gate_actor(caf::actor_config& cfg, worker behind, const stack& policies);
+
+  const char* name() const override { return "caisson.gate"; }
+
+  void on_exit() override;
+
+protected:
+  // -- what CAF shows us ------------------------------------------------------
+
+  caf::behavior make_behavior() override;
+  caf::message_handler control() override;
+  void on_message(portable::reply_to from, caf::message content) override;
+  void on_answer(std::uint64_t key, caf::message content) override;
+  void on_timer() override;
+  void on_down(const caf::actor_addr& who, const caf::error& why) override;
+
+private:
+  // -- what the engine asks for -----------------------------------------------
+
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+                        bool urgent) override;
+  void send_cancelled(target_id to, std::uint64_t number) override;
+  void answer(reply_slot to, caf::message content) override;
+  void wake_at(time_point at) override { set_timer(at); }
+  void emit(const event& what) override;
+  bool has_subscribers() const override { return !subscribers_.empty(); }
+  void watch_caller(const reply_slot& who) override;
+  void unwatch_caller(std::uint64_t who) override;
+  std::optional<made_worker> make_worker(std::uint32_t incarnation) override;
+  void forget_worker() override;
+  bool is_down(target_id x) const override;
+  void worker_given_up(const std::string& why) override;
+  void stop_worker() override;
+  void send_to_group(member_state what, const std::string& why) override;
+  void hold_open(bool busy) override;
+  void start_layer(layer& x) override { x.start_in(home_system()); }
+  target_info add_target(target_id x, const caf::actor& handle) override;
+  void drop_target(target_id x) override;
+
+  // -- parts ------------------------------------------------------------------
+
+  [[nodiscard]] time_point now() { return clock().now(); }
+  reply_slot slot_of(portable::reply_to from) const;
+  status make_status();
+  bool take_made(worker_made& x);
+  void take_order(const group_order& x);
+  caf::result<std::string> take_stack(const stack_order& x);
+  made_worker use_worker(caf::actor handle);
+  caf::result<void> add_subscriber();
+  void remove_subscriber();
+
+  /// One watch for all reasons.
+  void watch_for(const caf::strong_actor_ptr& who);
+  void watch_for(const caf::actor& who) {
+    watch_for(caf::actor_cast<caf::strong_actor_ptr>(who));
+  }
+  void unwatch_for(const caf::actor_addr& who);
+
+  // -- members ----------------------------------------------------------------
+
+  std::string name_;
+  worker behind_;
+  /// The worker, and the targets of layers.
+  std::vector<caf::actor> targets_;
+  engine engine_;
+  /// The helper that runs the factory at present.
+  caf::actor_addr maker_;
+  /// The watched actors, and for how many reasons. Not found by address: CAF
+  /// takes the addresses of two proxies for equal if they stand for the same
+  /// actor, one of them before and one after a connection was lost.
+  struct watched_actor {
+    caf::actor_addr who;
+    std::uint32_t reasons = 0;
+  };
+  std::unordered_map<std::uint64_t, watched_actor> watched_;
+  std::unordered_map<std::uint64_t, caf::actor_addr> callers_;
+  struct subscriber {
+    std::uint64_t key;
+    caf::actor handle;
+  };
+  std::vector<subscriber> subscribers_;
+  /// The number of the last order of the worker's group.
+  std::uint64_t last_order_ = 0;
+  bool stopped_ = false;
+  /// Keeps the gate alive while it owes an answer.
+  caf::strong_actor_ptr self_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,174 @@
+#include <caisson/observe/metrics/detail/names.hpp>
+
+#include <caisson/observe/metrics/detail/labels.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace caisson::detail {
+
+namespace {
+
+using enum prometheus::MetricType;
+
+// clang-format off: a table.
+constexpr gate_metric all_gate_metrics[] = {
+  {"calls", "caisson_calls_total", Counter,
+   "Messages for the worker that have arrived, with those refused at once."},
+  {"plain_sends", "caisson_plain_sends_total", Counter,
+   "Of the calls: those whose sender waits for no answer."},
+  {"acquires", "caisson_acquires_total", Counter,
+   "Requests for permits that have arrived."},
+  {"attempts", "caisson_attempts_total", Counter,
+   "Messages sent to the worker or an alternative; a batch is one."},
+  {"late_results", "caisson_late_results_total", Counter,
+   "Answers to attempts that were over."},
+  {"expired", "caisson_expired_calls_total", Counter,
+   "Calls, leases and batches that passed the caller's or default deadline."},
+  {"expired_on_arrival", "caisson_expired_on_arrival_calls_total", Counter,
+   "Calls refused because their deadline had come."},
+  {"cancelled", "caisson_cancelled_calls_total", Counter,
+   "Calls and leases whose caller died or cancelled them."},
+  {"no_such_permit", "caisson_unknown_permits_total", Counter,
+   "Messages that release or renew a permit that their sender does not hold."},
+  {"renewals", "caisson_lease_renewals_total", Counter,
+   "Permits that were renewed."},
+  {"callbacks_failed", "caisson_callback_failures_total", Counter,
+   "Functions of the user's that threw."},
+  {"worker_losses", "caisson_worker_losses_total", Counter,
+   "Times the worker was lost."},
+  {"worker_restarts", "caisson_worker_restarts_total", Counter,
+   "Restarts of the worker."},
+  {"worker_group_stops", "caisson_worker_group_stops_total", Counter,
+   "Times its supervision group stopped the worker."},
+  {"worker_gave_up", "caisson_worker_give_ups_total", Counter,
+   "Workers given up after too many restarts within their period."},
+  {"worker_gave_up_schedule", "caisson_worker_schedule_ends_total", Counter,
+   "Workers given up at the end of their restart schedule."},
+  {"in_progress", "caisson_calls_in_progress", Gauge,
+   "Calls, leases and batches that the gate holds."},
+  {"held", "caisson_calls_held", Gauge,
+   "Calls that a layer holds: in a queue, a backoff or a batch."},
+  {"waiting_for_worker", "caisson_calls_waiting_for_worker", Gauge,
+   "Calls that wait for the worker to start."},
+  {"in_flight", "caisson_messages_in_flight", Gauge,
+   "Messages with the worker or an alternative."},
+  {"leases", "caisson_leases", Gauge, "Permits with a holder."},
+  {"timers", "caisson_timers", Gauge, "Timers of calls."},
+};
+
+struct known_gauge {
+  std::string_view name;
+  const char* help;
+};
+
+constexpr known_gauge known_gauges[] = {
+  {"permits", "Permits of a semaphore, those in use included."},
+  {"in_use", "Permits of a semaphore that are in use."},
+  {"waiting", "Calls that wait: for a permit, a token, a batch or a retry."},
+  {"tokens", "Tokens that a limiter had left after the last call."},
+  {"budget_left", "Retries that the budget of a retrier still pays for."},
+  {"alarm", "1 while a retrier hides failing first attempts."},
+  {"looking", "Calls whose effect a retrier is looking for."},
+  {"outstanding", "Batches that were sent and not answered."},
+  {"entries", "Values that a cache holds."},
+  {"loading", "Values that a cache waits for."},
+  {"keys", "Keys that a layer knows at present."},
+  {"failure_streak", "Failures in a row that a breaker has counted."},
+  {"window_results", "Results in the window of a breaker."},
+  {"failure_rate_ratio", "Share of failures in the window of a breaker."},
+  {"slow_rate_ratio", "Share of slow calls in the window of a breaker."},
+  {"score_ratio", "Composite score of a breaker; 1 is normal."},
+  {"ramp_ratio", "Share of calls that a breaker that has closed lets pass."},
+  {"probes_in_flight", "Probes that a half-open breaker waits for."},
+  {"openings_in_a_row", "Times a breaker has opened since it was last closed."},
+  {"share_ratio", "Share of calls that a canary gets."},
+  {"canary_slow_ratio", "Share of a canary's calls above its limit."},
+  {"levels_off", "Levels that are switched off."},
+  {"level", "1 while this level is switched on, 0 while it is off."},
+  {"limit_seconds", "The time limit of a deadline that learns it, at present."},
+  {"samples", "Durations that a deadline learns its time limit from."},
+  {"on", "1 while the feature of a layer is on."},
+};
+// clang-format on
+
+struct unit {
+  std::string_view suffix;
+  std::string_view base;
+  double scale;
+};
+
+constexpr unit units[] = {
+  {"_permille", "_ratio", 1e-3}, {"_ppm", "_ratio", 1e-6},
+  {"_ns", "_seconds", 1e-9},     {"_us", "_seconds", 1e-6},
+  {"_ms", "_seconds", 1e-3},
+};
+
+// These are about all layers, or have endings that mean something else.
+bool is_taken(std::string_view name) {
+  constexpr std::string_view taken[] = {"state", "mode", "position"};
+  constexpr std::string_view endings[] = {"_total", "_count", "_sum", "_bucket",
+                                          "_info"};
+  return std::find(std::begin(taken), std::end(taken), name) != std::end(taken)
+         || std::any_of(std::begin(endings), std::end(endings),
+                        [&](auto x) { return name.ends_with(x); });
+}
+
+const char* help_of(std::string_view name) {
+  for (const auto& x : known_gauges)
+    if (x.name == name)
+      return x.help;
+  return "A gauge of a policy; the page of its kind tells what it means.";
+}
+
+} // namespace
+
+std::span<const gate_metric> gate_metrics() {
+  return all_gate_metrics;
+}
+
+gauge_form form_of_gauge(std::string_view kind, std::string_view name) {
+  constexpr std::string_view level = "level_";
+  gauge_form form;
+  std::string own{name};
+  if (name == "window_total") {
+    own = "window_results";
+  } else if (kind == "degradation" && name.starts_with(level)) {
+    own = "level";
+    form.level = label_text(name.substr(level.size()));
+  }
+  for (const auto& x : units)
+    if (own.ends_with(x.suffix)) {
+      own.replace(own.size() - x.suffix.size(), x.suffix.size(), x.base);
+      form.scale = x.scale;
+      form.negative_is_none = true;
+    }
+  own = metric_name(own);
+  form.help = help_of(own);
+  form.name = "caisson_layer_" + own + (is_taken(own) ? "_value" : "");
+  return form;
+}
+
+std::span<const std::string_view> states_of_kind(std::string_view kind) {
+  static constexpr std::string_view breaker[] = {
+    "closed", "open", "half_open", "forced_open", "forced_closed"};
+  static constexpr std::string_view batcher[] = {"idle", "collecting",
+                                                 "blocked", "draining"};
+  static constexpr std::string_view canary[] = {"waiting", "promoted",
+                                                "rolled_back"};
+  static constexpr std::string_view degradation[] = {"normal", "degraded"};
+  static constexpr std::string_view feature[] = {"on", "off"};
+  if (kind == "breaker")
+    return breaker;
+  if (kind == "batcher")
+    return batcher;
+  if (kind == "canary")
+    return canary;
+  if (kind == "degradation")
+    return degradation;
+  if (kind == "feature")
+    return feature;
+  return {};
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,45 @@
+// Names and help texts of metrics.
+#pragma once
+
+#include <prometheus/metric_type.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace caisson::detail {
+
+/// A number of a gate, and its metric.
+struct gate_metric {
+  const char* key;
+  const char* name;
+  prometheus::MetricType type;
+  const char* help;
+};
+
+[[nodiscard]] std::span<const gate_metric> gate_metrics();
+
+/// How a gauge of a layer is exported.
+struct gauge_form {
+  std::string name;
+  const char* help = "";
+  /// Of one of its units, in those of the metric.
+  double scale = 1;
+  /// A negative value means that nothing is known.
+  bool negative_is_none = false;
+  /// The level that it belongs to, of gauges that differ in this alone.
+  std::string level;
+};
+
+/// Of a gauge with that name of a policy of that kind. Metrics have base units:
+/// `_us` becomes `_seconds`, `_permille` becomes `_ratio`.
+[[nodiscard]] gauge_form form_of_gauge(std::string_view kind,
+                                       std::string_view name);
+
+/// The names of the states that a policy of that kind has, apart from those
+/// that depend on its settings; empty if nothing is known.
+[[nodiscard]] std::span<const std::string_view>
+states_of_kind(std::string_view kind);
+
+} // namespace caisson::detail

@@ -1,0 +1,36 @@
+// All policies, their configs and their layers.
+#pragma once
+
+#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
+#include <caisson/policies/breaker/breaker_config.hpp>
+#include <caisson/policies/breaker/breaker_score.hpp>
+#include <caisson/policies/breaker/breaker_trips.hpp>
+#include <caisson/policies/cache/cache.hpp>
+#include <caisson/policies/cache/cache_config.hpp>
+#include <caisson/policies/canary/canary.hpp>
+#include <caisson/policies/canary/canary_config.hpp>
+#include <caisson/policies/canary/canary_mirrors.hpp>
+#include <caisson/policies/canary/canary_stage.hpp>
+#include <caisson/policies/chaos.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
+#include <caisson/policies/deadline/learned_limit.hpp>
+#include <caisson/policies/degradation/degradation.hpp>
+#include <caisson/policies/degradation/degradation_config.hpp>
+#include <caisson/policies/fallback.hpp>
+#include <caisson/policies/feature.hpp>
+#include <caisson/policies/keyed/keyed.hpp>
+#include <caisson/policies/keyed/per_key_config.hpp>
+#include <caisson/policies/limiter.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/policies/retrier/retrier_config.hpp>
+#include <caisson/policies/semaphore.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
+#include <caisson/stack/layers/degradation_layer.hpp>
+#include <caisson/stack/layers/fallback_layer.hpp>
+#include <caisson/stack/layers/feature_layer.hpp>
+#include <caisson/stack/layers/keyed_layer.hpp>
+#include <caisson/stack/layers/retrier_layer.hpp>
+#include <caisson/stack/policy_kinds.hpp>

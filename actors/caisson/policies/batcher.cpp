@@ -1,0 +1,205 @@
+#include <caisson/policies/batcher.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, batcher_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.integer<std::uint32_t>(
+    {"max_items", "a batch is sent when it has this many items", "items"},
+    c.max_items, {1, 100'000});
+  v.on({"max_delay", "a batch is sent this long after its first item came; 0: "
+                     "items wait only while `max_outstanding` batches are "
+                     "under way"},
+       c.max_delay, {0ns, 1h});
+  v.integer<std::uint32_t>({"max_outstanding",
+                            "how many batches may be under way at once; items "
+                            "that come meanwhile wait",
+                            "batches"},
+                           c.max_outstanding, {1, 1'000});
+  v.integer<std::uint32_t>(
+    {"max_waiting",
+     "how many items may be held that are not sent yet, at least `max_items`; "
+     "further ones are rejected",
+     "items"},
+    c.max_waiting, {1, 1'000'000});
+  v.on({"deadline_margin", "a batch is sent this long before the earliest "
+                           "deadline in it: the time that a batch takes"},
+       c.deadline_margin, {0ns, 1h});
+}
+
+void check(const batcher_config& c, const setting_path& path, problems& out) {
+  // Otherwise a batch could never fill up.
+  if (c.max_waiting < c.max_items)
+    out.push_back({problem_kind::relation, path / "max_waiting",
+                   fmt::format("{} is less than max_items, allowed: {} to "
+                               "1000000",
+                               c.max_waiting, c.max_items)});
+}
+
+// -- construction -------------------------------------------------------------
+
+batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
+
+// -- calls --------------------------------------------------------------------
+
+decision batcher::admit(call_info& call, slot& notes, env& e) {
+  if (items_.size() >= config_.max_waiting)
+    return refuse(counter::rejected_full, errc::queue_full, call.id, e);
+  item x{call.id, e.now, {}};
+  if (call.deadline != never)
+    x.deadline = deadlines_.push(call.deadline, {});
+  notes.start(items_.push_back(x));
+  count(counter::items);
+  flush_due(e);
+  // The last one to come is the last one to go.
+  if (!items_.empty())
+    e.emit_wait(call.id, running_.size(), items_.size());
+  return decision::hold();
+}
+
+decision batcher::complete(call_info&, slot&, outcome& result, env&) {
+  // The batch's place is given back by `child_done`, not by its items.
+  count(result.ok ? counter::items_succeeded : counter::items_failed);
+  return decision::pass();
+}
+
+void batcher::abandon(call_info& call, slot& notes, const outcome&,
+                      bool in_flight, env&) {
+  if (in_flight) {
+    // The rest of its batch goes on without it.
+    count(counter::abandoned_in_flight);
+    return;
+  }
+  count(counter::abandoned);
+  auto h = notes.as<item_list::handle>();
+  auto* x = items_.find(h);
+  if (!x || x->call != call.id)
+    return; // Its batch has been named, and is about to start without it.
+  deadlines_.cancel(x->deadline);
+  items_.erase(h);
+}
+
+decision batcher::child_done(call_id batch, outcome& result, env& e) {
+  // All of its items have left.
+  if (!result.reply && result.is(errc::cancelled))
+    count(counter::emptied);
+  std::erase(running_, batch);
+  flush_due(e);
+  return decision::pass();
+}
+
+// -- time ---------------------------------------------------------------------
+
+time_point batcher::delay_due() const noexcept {
+  return time_after(items_[items_.front()].joined, config_.max_delay);
+}
+
+time_point batcher::deadline_due() const noexcept {
+  auto deadline = deadlines_.next();
+  if (deadline == never)
+    return never;
+  // A deadline before the clock's first instant plus the margin is long past.
+  if (deadline < time_point::min() + config_.deadline_margin)
+    return time_point::min();
+  return deadline - config_.deadline_margin;
+}
+
+std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
+  if (items_.empty() || blocked())
+    return std::nullopt; // Never an empty batch, never one too many.
+  if (items_.size() >= config_.max_items)
+    return reason::count;
+  if (draining_)
+    return reason::drain;
+  auto delay = delay_due();
+  auto deadline = deadline_due();
+  if (now < std::min(delay, deadline))
+    return std::nullopt; // Not yet; `wakeup` says when.
+  return deadline < delay ? reason::deadline : reason::delay;
+}
+
+time_point batcher::wakeup() const {
+  // While as many batches as allowed are under way, time changes nothing: the
+  // next one is sent by `child_done`. While draining, items only wait for that.
+  if (items_.empty() || blocked())
+    return never;
+  return std::min(delay_due(), deadline_due());
+}
+
+void batcher::wake(env& e) {
+  flush_due(e);
+}
+
+void batcher::flush_due(env& e) {
+  while (auto why = due(e.now))
+    launch(*why, e);
+}
+
+void batcher::launch(reason why, env& e) {
+  auto n = std::min<std::size_t>(items_.size(), config_.max_items);
+  auto all = n == items_.size();
+  std::vector<call_id> batch;
+  batch.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    auto x = items_.erase(items_.front());
+    if (!all)
+      deadlines_.cancel(x.deadline);
+    batch.push_back(x.call);
+  }
+  if (all)
+    deadlines_.clear();
+  count(static_cast<counter>(why));
+  e.emit({.kind = event_kind::flushed, .detail = text_of(why)});
+  // However many items it has, a batch is one call.
+  running_.push_back(
+    e.start_child({.parents = std::move(batch), .permits = 1}));
+}
+
+std::string_view batcher::text_of(reason why) noexcept {
+  switch (why) {
+    case reason::count:
+      return "count";
+    case reason::delay:
+      return "delay";
+    case reason::deadline:
+      return "deadline";
+    case reason::drain:
+      return "drain";
+  }
+  return {};
+}
+
+// -- operation ----------------------------------------------------------------
+
+std::string_view batcher::state() const {
+  if (draining_)
+    return "draining";
+  if (items_.empty())
+    return "idle";
+  return blocked() ? "blocked" : "collecting";
+}
+
+void batcher::drain(env& e) {
+  draining_ = true;
+  flush_due(e);
+}
+
+void batcher::adapt(env& e) {
+  flush_due(e);
+}
+
+void batcher::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"waiting", static_cast<std::int64_t>(items_.size()), true});
+  out.push_back(
+    {"outstanding", static_cast<std::int64_t>(running_.size()), true});
+}
+
+} // namespace caisson

@@ -1,0 +1,184 @@
+// Collects calls and sends them as one batch.
+#pragma once
+
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/base/timer_queue.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/settings/settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// The settings of a batcher.
+struct batcher_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// The forming batch is sent when it has this many items: 1 to 100000,
+  /// default 100.
+  std::uint32_t max_items = 100;
+
+  /// The forming batch is sent this long after its first item arrived: 0 to 1h,
+  /// default 10ms. With 0 items only wait while `max_outstanding` batches are
+  /// in flight.
+  duration max_delay = std::chrono::milliseconds(10);
+
+  /// How many batches may be in flight at once: 1 to 1000, default 4. Beyond
+  /// that, items wait until one of them is done.
+  std::uint32_t max_outstanding = 4;
+
+  /// How many items may wait to be sent: 1 to 1000000, not less than
+  /// `max_items`, default 10000. Further ones are rejected.
+  std::uint32_t max_waiting = 10'000;
+
+  /// The forming batch is sent this long before the earliest deadline in it: 0
+  /// to 1h, default 5ms. Set it to the time that a batch takes.
+  duration deadline_margin = std::chrono::milliseconds(5);
+};
+
+void describe(field_visitor& v, batcher_config& c);
+
+void check(const batcher_config& c, const setting_path& path, problems& out);
+
+// -- counters -----------------------------------------------------------------
+
+/// What a batcher counts; docs/batcher.md says what each means.
+enum class batcher_counter : std::uint8_t {
+  items,
+  flushed_by_count,
+  flushed_by_delay,
+  flushed_by_deadline,
+  flushed_by_drain,
+  emptied,
+  rejected_full,
+  prefiltered,
+  abandoned,
+  abandoned_in_flight,
+  items_succeeded,
+  items_failed,
+  count_
+};
+
+template <>
+struct enum_names<batcher_counter> {
+  static constexpr std::string_view value[] = {
+    "items",
+    "flushed_by_count",
+    "flushed_by_delay",
+    "flushed_by_deadline",
+    "flushed_by_drain",
+    "emptied",
+    "rejected_full",
+    "prefiltered",
+    "abandoned",
+    "abandoned_in_flight",
+    "items_succeeded",
+    "items_failed",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Holds calls ("items") until there are enough of them, the first has waited
+/// long enough, a deadline is near, or the gate drains. Then it asks the host
+/// to send them as one batch. Items are sent in order of arrival. At most
+/// `max_outstanding` batches are in flight. Meanwhile up to `max_waiting` items
+/// wait.
+///
+/// A batch is a child call with the items as its parents: the host combines
+/// their messages into one, and gives each its part of the answer. The wake-up
+/// is computed from the waiting items, so no timer can outlive its batch and
+/// flush the next one early.
+class batcher final
+  : public policy_base<batcher, batcher_config, batcher_counter> {
+public:
+  static constexpr std::string_view kind_name = "batcher";
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit batcher(batcher_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision child_done(call_id batch, outcome& result, env& e) override;
+
+  /// Counts a call that the host's prefilter answered and that never became an
+  /// item.
+  void note_prefiltered() noexcept { count(counter::prefiltered); }
+
+  // -- time -------------------------------------------------------------------
+
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] std::string_view state() const override;
+  void drain(env& e) override;
+
+protected:
+  /// Waiting items stay, even if there are more than the new `max_waiting`, and
+  /// follow the new settings.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+
+private:
+  // Why a batch is sent; the values are those of the counters.
+  enum class reason {
+    count = static_cast<int>(counter::flushed_by_count),
+    delay = static_cast<int>(counter::flushed_by_delay),
+    deadline = static_cast<int>(counter::flushed_by_deadline),
+    drain = static_cast<int>(counter::flushed_by_drain),
+  };
+
+  // Deadlines of the waiting items, without payloads.
+  struct nothing {};
+  using deadline_queue = timer_queue<nothing>;
+
+  struct item {
+    call_id call = 0;
+    time_point joined;
+    deadline_queue::handle deadline;
+  };
+
+  using item_list = pooled_list<item>;
+
+  static std::string_view text_of(reason why) noexcept;
+
+  [[nodiscard]] bool blocked() const noexcept {
+    return running_.size() >= config_.max_outstanding;
+  }
+
+  // When the forming batch is due by delay and by deadline. The former requires
+  // a waiting item.
+  [[nodiscard]] time_point delay_due() const noexcept;
+  [[nodiscard]] time_point deadline_due() const noexcept;
+
+  [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
+  void flush_due(env& e);
+  void launch(reason why, env& e);
+
+  // The waiting items, in order of arrival.
+  item_list items_;
+  deadline_queue deadlines_;
+  // The batches in flight.
+  std::vector<call_id> running_;
+  bool draining_ = false;
+};
+
+} // namespace caisson

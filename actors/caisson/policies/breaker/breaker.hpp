@@ -1,0 +1,237 @@
+// Circuit breaker: stops calls to a failing worker, and probes until it works
+// again.
+#pragma once
+
+#include <caisson/policies/breaker/breaker_config.hpp>
+#include <caisson/policies/breaker/breaker_probes.hpp>
+#include <caisson/policies/breaker/breaker_ramp.hpp>
+#include <caisson/policies/breaker/breaker_slow.hpp>
+#include <caisson/policies/breaker/breaker_trip.hpp>
+#include <caisson/policy/outcome.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/schedule.hpp>
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace caisson {
+
+// -- counters -----------------------------------------------------------------
+
+/// What a breaker counts; docs/breaker.md says what each means.
+enum class breaker_counter : std::uint8_t {
+  admitted,
+  probes,
+  forced_through,
+  rejected_open,
+  rejected_half_open,
+  rejected_forced,
+  rejected_ramp,
+  successes,
+  failures,
+  neutral,
+  refused,
+  slow_calls,
+  late_results,
+  unjudged_results,
+  probes_returned,
+  leases_expired,
+  opened,
+  half_opened,
+  reopened,
+  closed,
+  half_open_timeouts,
+  attempt_timeouts,
+  count_
+};
+
+template <>
+struct enum_names<breaker_counter> {
+  static constexpr std::string_view value[] = {
+    "admitted",
+    "probes",
+    "forced_through",
+    "rejected_open",
+    "rejected_half_open",
+    "rejected_forced",
+    "rejected_ramp",
+    "successes",
+    "failures",
+    "neutral",
+    "refused",
+    "slow_calls",
+    "late_results",
+    "unjudged_results",
+    "probes_returned",
+    "leases_expired",
+    "opened",
+    "half_opened",
+    "reopened",
+    "closed",
+    "half_open_timeouts",
+    "attempt_timeouts",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// A circuit breaker.
+///
+/// An automatic state machine (closed, open, half-open) always runs. An
+/// operator's override (forced open, forced closed), which may be for a limited
+/// time, takes precedence over it.
+/// Each automatic state is an epoch with its own number. A call belongs to the
+/// epoch in which it was admitted, and its result counts only in that epoch.
+///
+/// Guarantees: it never holds a call and never changes an outcome. Neither
+/// callers nor workers can keep it half-open, because each probe is a lease
+/// that ends, and the state ends too.
+class breaker final
+  : public policy_base<breaker, breaker_config, breaker_counter> {
+public:
+  static constexpr std::string_view kind_name = "breaker";
+
+  // -- construction -----------------------------------------------------------
+
+  /// In the state `c.initial`, with an empty history. Throws `config_error`.
+  explicit breaker(breaker_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override { catch_up(e); }
+  void attempt_timed_out(env& e) override;
+
+  /// Whether no open interval runs at `now`. An override does not count.
+  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] std::string_view state() const override;
+  [[nodiscard]] caisson::circuit circuit() const noexcept override;
+  bool command(operator_command c, env& e) override;
+  bool command_for(operator_command c, duration time, env& e) override;
+
+protected:
+  void prepare(breaker_config& next, env& e) override;
+  /// State, epoch and open interval stay, histories keep what fits. While
+  /// half-open, the new numbers apply to the probes so far at once, because no
+  /// other event may follow.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Goes to the initial state.
+  void forget(env& e) override;
+
+private:
+  // -- states -----------------------------------------------------------------
+
+  /// Lasts from one closed state to the next: how often in a row it opened.
+  struct outage {
+    schedule::cursor at;
+    /// The current or last open interval; this value is used only if the
+    /// schedule has no delay at all.
+    duration interval = std::chrono::seconds(5);
+    std::int64_t openings = 0;
+  };
+
+  struct closed {
+    detail::slow_watch watched_calls;
+    detail::breaker_ramp ramp;
+  };
+
+  struct open {
+    outage episode;
+    time_point until;
+  };
+
+  struct half_open {
+    outage episode;
+    detail::breaker_probes probes;
+  };
+
+  using automatic_state = std::variant<closed, open, half_open>;
+
+  /// The operator's override, which takes precedence over the automatic state.
+  enum class override_state : std::uint8_t { none, forced_open, forced_closed };
+
+  /// What a call was admitted as.
+  enum class part : std::uint8_t {
+    /// Closed: its result goes into the history.
+    counted,
+    /// Half-open: its result decides.
+    probe,
+    /// Passed only because the breaker is forced closed: its result does not
+    /// count, because the automatic state would not have admitted it.
+    bystander,
+  };
+
+  /// In each call's slot.
+  struct admission {
+    std::uint64_t epoch;
+    time_point admitted;
+    part played;
+    /// Of the probe's lease, or of the call that is watched; otherwise 0.
+    std::uint64_t number = 0;
+    detail::slow_watch::handle watched = detail::slow_watch::none;
+  };
+
+  // -- calls: admission -------------------------------------------------------
+
+  bool offer(const call_info& call, slot& notes, env& e);
+  bool offer_closed(closed& s, slot& notes, env& e);
+  bool offer_probe(half_open& s, const call_info& call, slot& notes);
+  decision turn_away(const call_info& call, env& e);
+
+  // -- calls: results ---------------------------------------------------------
+
+  void judge(const call_info& call, const admission& a, verdict v, env& e);
+  void judge_counted(const admission& a, verdict v, env& e);
+  void judge_probe(const call_info& call, const admission& a, verdict v,
+                   env& e);
+  void count_verdict(verdict v);
+  void emit_late(const call_info& call, std::string_view why, env& e);
+
+  // -- time -------------------------------------------------------------------
+
+  void catch_up(env& e);
+  void watch_calls(time_point last, env& e);
+  void expire_probes(env& e);
+  [[nodiscard]] time_point automatic_wakeup() const;
+
+  // -- transitions ------------------------------------------------------------
+
+  bool weigh_results(env& e);
+  bool weigh_probes(std::string_view why_open, env& e);
+  void go_open(outage episode, std::string_view why, env& e);
+  void go_half_open(const open& s, env& e);
+  void go_closed(std::string_view why, env& e);
+  void move_to(automatic_state next, std::string_view why, env& e);
+  bool force(override_state next, duration time, std::string_view why, env& e);
+  [[nodiscard]] automatic_state initial_state() const;
+  void emit_change(std::string_view from, std::string_view why, env& e);
+
+  automatic_state state_;
+  /// Empty unless closed, except for the normal load.
+  detail::trip_history history_;
+  override_state override_ = override_state::none;
+  /// When the override ends by itself.
+  time_point override_end_ = never;
+  /// Increases with each change of the automatic state; unique per epoch.
+  std::uint64_t era_ = 1;
+  std::uint64_t last_number_ = 0;
+  /// The latest instant seen: a clock that steps back has no effect until it
+  /// has caught up.
+  time_point clock_ = time_point::min();
+};
+
+} // namespace caisson

@@ -1,0 +1,123 @@
+#include <caisson/policies/breaker/breaker_load.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace caisson::detail {
+
+// -- baseline -----------------------------------------------------------------
+
+void load_baseline::arrive(time_point now) {
+  roll(now);
+  if (end_ == never) {
+    end_ = time_after(now, step_);
+    calls_ = 0;
+  }
+  ++calls_;
+}
+
+void load_baseline::roll(time_point now) {
+  if (end_ == never || now < end_)
+    return;
+  if (calls_ > 0)
+    past_.push_back({end_, calls_});
+  calls_ = 0;
+  // Intervals without calls leave no trace.
+  end_ = time_after(end_, (now - end_) / step_ * step_ + step_);
+  refresh(now);
+}
+
+void load_baseline::refresh(time_point now) {
+  while (!past_.empty() && time_after(past_.front().end, window_ - step_) < now)
+    past_.pop_front();
+  if (past_.empty()) {
+    median_.reset();
+    return;
+  }
+  std::vector<std::int64_t> calls;
+  calls.reserve(past_.size());
+  for (const auto& x : past_)
+    calls.push_back(x.calls);
+  std::sort(calls.begin(), calls.end());
+  auto n = calls.size();
+  auto middle = static_cast<double>(calls[(n - 1) / 2] + calls[n / 2]) / 2;
+  median_ = middle / to_seconds(step_);
+}
+
+// -- score --------------------------------------------------------------------
+
+load_score::load_score(const breaker_score& c)
+  : c_(c), baseline_(c.baseline_window, c.baseline_step),
+    arrivals_(c.window, steps), results_(c.window, steps),
+    latencies_(c.window, steps) {}
+
+void load_score::arrive(time_point now) {
+  if (begun_ == never)
+    begun_ = now;
+  baseline_.arrive(now);
+  arrivals_.add(false, now);
+}
+
+void load_score::add(bool failed, std::optional<duration> took,
+                     time_point now) {
+  results_.add(failed, now);
+  if (took)
+    latencies_.record(*took, now);
+}
+
+time_point load_score::next_look() const {
+  auto t = std::min(arrivals_.next_change(), results_.next_change());
+  // The last calls have left the window, but are still in the score.
+  if (t == never && score_)
+    return time_after(looked_, results_.bucket_length());
+  return t;
+}
+
+// The calls per second, in units of the baseline. Early on, the window is only
+// as long as there have been calls, but at least one step: the first few calls
+// would look like a storm.
+double load_score::load(time_point now) const {
+  auto normal = baseline_.rate();
+  if (!normal)
+    return 1;
+  auto since = begun_ == never ? c_.window : now - begun_;
+  auto length = std::clamp(since, arrivals_.bucket_length(), c_.window);
+  return static_cast<double>(arrivals_.total()) / to_seconds(length) / *normal;
+}
+
+void load_score::look(time_point now, std::int64_t minimum) {
+  baseline_.roll(now);
+  looked_ = now;
+  // The windows still hold the step that ends now.
+  score_.reset();
+  if (results_.total() >= minimum) {
+    auto failed = static_cast<double>(results_.failures())
+                  / static_cast<double>(results_.total());
+    auto slowest = latencies_.merged().quantile(c_.percentile);
+    score_ = c_.load_weight * load(now)
+             + c_.failure_weight * failed / c_.failure_rate
+             + c_.latency_weight
+                 * to_seconds(slowest.value_or(duration::zero()))
+                 / to_seconds(c_.latency);
+  }
+  arrivals_.roll(now);
+  results_.roll(now);
+  latencies_.roll(now);
+}
+
+void load_score::adopt(const breaker_score& c) {
+  if (c.window != c_.window || c.baseline_window != c_.baseline_window
+      || c.baseline_step != c_.baseline_step)
+    *this = load_score{c};
+  else
+    c_ = c;
+}
+
+void load_score::restart() {
+  auto kept = std::move(baseline_);
+  kept.pause();
+  *this = load_score{c_};
+  baseline_ = std::move(kept);
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,135 @@
+// Trip rules of a breaker: decide when a closed one opens.
+#pragma once
+
+#include <caisson/base/time.hpp>
+#include <caisson/policies/breaker/breaker_config.hpp>
+#include <caisson/policies/breaker/breaker_load.hpp>
+#include <caisson/policies/breaker/breaker_rates.hpp>
+#include <caisson/policy/policy.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace caisson::detail {
+
+/// A closed breaker's history of results, without neutral ones. Times passed in
+/// must not go backwards.
+class trip_history {
+public:
+  /// An empty history under the rules of `c`.
+  explicit trip_history(const breaker_config& c);
+
+  // -- what happens -----------------------------------------------------------
+
+  /// A call was admitted.
+  void arrive(time_point now) {
+    if (load_)
+      load_->arrive(now);
+  }
+
+  /// Adds a result that arrived at `now`, of a call that took `took`, if that
+  /// is known.
+  void add(bool failed, std::optional<duration> took, time_point now);
+
+  /// Adds a call that came back in time, or was found slow, at `now`.
+  void add_pace(bool was_slow, time_point now);
+
+  /// The instant for the next `look`; `never` if there is none.
+  [[nodiscard]] time_point next_look() const {
+    return load_ ? load_->next_look() : never;
+  }
+
+  /// A step of the score ends at `now`.
+  void look(time_point now);
+
+  /// Forgets what is too old at `now`.
+  void roll(time_point now) {
+    if (ages_)
+      roll_windows(now);
+  }
+
+  /// When `look` or `roll` may change something; `never` if they cannot.
+  [[nodiscard]] time_point next_change() const {
+    return ages_ ? next_age() : never;
+  }
+
+  /// Continues with the settings of `c`: the rules that stay keep what fits,
+  /// new ones start empty. Never trips by itself.
+  void adopt(const breaker_config& c, time_point now);
+
+  /// Forgets all but the normal load.
+  void restart(const breaker_config& c);
+
+  // -- what follows from it ---------------------------------------------------
+
+  /// Why to open, for events, in static storage; empty: do not open. `c` are
+  /// the settings that it was last given.
+  [[nodiscard]] std::string_view verdict(const breaker_config& c,
+                                         env& e) const {
+    // The default rule alone takes most calls this way.
+    if (only_run_ && run_ < threshold_)
+      return {};
+    return weigh(c, e);
+  }
+
+  /// The failures that count towards `threshold`; 0 without such a rule.
+  [[nodiscard]] std::int64_t streak() const;
+
+  /// The results in the window.
+  [[nodiscard]] window_share failures() const { return failures_.shown(); }
+
+  /// The fast and slow calls in the window.
+  [[nodiscard]] window_share pace() const { return pace_.shown(); }
+
+  /// Appends its gauges.
+  void list_gauges(std::vector<metric>& out) const;
+
+private:
+  /// In the order in which they are asked; the first five are the rules.
+  enum condition : std::uint8_t {
+    consecutive,
+    without_gap,
+    by_count,
+    by_time,
+    score,
+    slow,
+    conditions
+  };
+
+  /// Failures since the last quiet period.
+  struct restless_run {
+    std::uint32_t failures = 0;
+    /// When the last of them arrived; valid if there are failures.
+    time_point last = {};
+  };
+
+  void roll_windows(time_point now);
+  [[nodiscard]] time_point next_age() const;
+  [[nodiscard]] std::string_view weigh(const breaker_config& c, env& e) const;
+  [[nodiscard]] bool holds(condition x) const;
+  [[nodiscard]] breaker_counts counts() const;
+
+  std::uint32_t threshold_ = 1;
+  duration quiet_period_ = unlimited;
+  double failure_rate_ = 1;
+  double slow_rate_ = 1;
+  std::int64_t minimum_ = 1;
+  /// One bit per condition.
+  std::uint32_t applies_ = 0;
+  /// Whether any entry expires.
+  bool ages_ = false;
+  /// Whether `consecutive` is the only condition.
+  bool only_run_ = false;
+
+  /// Failures since the last success.
+  std::uint32_t run_ = 0;
+  std::optional<restless_run> restless_;
+  rate_windows failures_;
+  rate_windows pace_;
+  std::unique_ptr<load_score> load_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,363 @@
+// Answers calls with earlier answers of the worker.
+#pragma once
+
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/policies/cache/cache_config.hpp>
+#include <caisson/policies/cache/cache_writes.hpp>
+#include <caisson/policy/policy_base.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+// -- counters -----------------------------------------------------------------
+
+/// What a cache counts; docs/cache.md says what each means.
+enum class cache_counter : std::uint8_t {
+  hits,
+  negative_hits,
+  stale_hits,
+  stale_on_error,
+  misses,
+  joined,
+  bypassed,
+  stored,
+  stored_negative,
+  not_stored,
+  refreshed,
+  refresh_failed,
+  evicted,
+  expired,
+  invalidated,
+  preheated,
+  abandoned,
+  written,
+  merged,
+  flushed,
+  flush_failed,
+  lost,
+  not_acknowledged,
+  callbacks_failed,
+  count_
+};
+
+template <>
+struct enum_names<cache_counter> {
+  static constexpr std::string_view value[] = {
+    "hits",           "negative_hits",    "stale_hits",
+    "stale_on_error", "misses",           "joined",
+    "bypassed",       "stored",           "stored_negative",
+    "not_stored",     "refreshed",        "refresh_failed",
+    "evicted",        "expired",          "invalidated",
+    "preheated",      "abandoned",        "written",
+    "merged",         "flushed",          "flush_failed",
+    "lost",           "not_acknowledged", "callbacks_failed",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// What a cache does with content, which it never sees itself.
+struct cache_content {
+  /// Makes a copy of an answer (`outcome::reply`) or of a call's content;
+  /// empty: nothing is kept of them.
+  std::function<kept_message(const void*)> keep = {};
+  /// How long this value answers calls; nothing: for the configured `ttl`; zero
+  /// or less: it is not kept. If it throws, the value is not kept.
+  std::function<std::optional<duration>(const void* reply)> ttl = {};
+};
+
+/// What a call is to a cache.
+enum class cache_use : std::uint8_t {
+  /// It may be answered from the cache.
+  read,
+  /// It changes what the worker answers to reads of its key.
+  change,
+  /// It sets what the worker answers to reads of its key, and may be
+  /// acknowledged before the worker has it.
+  write,
+  /// Neither.
+  bypass,
+};
+
+/// What the host knows about the call that it is about to admit.
+struct cache_look {
+  cache_use use = cache_use::read;
+  /// Its key; nothing: that of the call.
+  std::optional<std::string> key = {};
+  /// Its content, valid until it is admitted.
+  const void* content = nullptr;
+  /// Of a write: what reads of its key get from now on, and what the call gets.
+  kept_message value = {};
+  kept_message answer = {};
+  /// The mode of the layer. `observe`: the cache lets every call pass and
+  /// learns from the answers. `off`: it only sees to the order of writes.
+  mode acts = mode::enforce;
+};
+
+/// Keeps answers by key. A call whose answer is kept is held and gets it
+/// (`env::answer`). One whose answer is not kept is a *load*: with
+/// `single_flight` a child call, which calls with the same key join, otherwise
+/// the call itself.
+///
+/// A *write* is held and gets its own answer at once. The last one of each key
+/// goes to the worker as a child call without parents (a *flush*) until the
+/// worker has it. Reads of the key get what it sets; changes of the key wait.
+/// While there are such writes, the host is held open.
+///
+/// In other modes than `enforce` no write is acknowledged, but what is left of
+/// earlier ones still holds for its keys, whatever the mode: reads get it, and
+/// changes wait.
+///
+/// A load is sent with the deadline of the call that began it. If it ends by
+/// that, those that have joined it and have more time send one more, together.
+///
+/// Answers count from when they arrive. Of two loads of a key, the answer of
+/// the one that began last is kept; a load that began before the key was
+/// invalidated is not kept.
+class cache final : public policy_base<cache, cache_config, cache_counter> {
+public:
+  static constexpr std::string_view kind_name = "cache";
+
+  /// Calls with longer keys bypass the cache, in bytes.
+  static constexpr std::size_t longest_key = 1024;
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit cache(cache_config c, cache_content content = {});
+
+  /// Keeps an answer before the first call, for the configured `ttl` from now.
+  /// Returns false if there is no room, or the key is empty or too long. Does
+  /// not replace an answer.
+  bool preheat(const std::string& key, kept_message value, env& e);
+
+  // -- calls ------------------------------------------------------------------
+
+  /// Says what the next call to be admitted is. Without it, a call is a read of
+  /// its own key.
+  void look_at(cache_look next) noexcept { next_ = std::move(next); }
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision expire(call_info& call, slot& notes, env& e) override;
+  decision child_done(call_id child, outcome& result, env& e) override;
+
+  /// The answer with that number, for a call that `env::answer` named; null if
+  /// nothing is kept of it.
+  [[nodiscard]] const void* value(std::uint64_t number) const noexcept;
+
+  /// The content of a refresh or flush that starts; null if nothing is kept of
+  /// it. Moves that of a refresh out.
+  [[nodiscard]] kept_message take_content(call_id child);
+
+  /// When the next flush is due, or answers are to be dropped; at once if
+  /// calls wait for another load.
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  /// Writes are flushed at once.
+  void drain(env& e) override;
+
+  /// The mode is `enforce` now, or another one: then writes are flushed at
+  /// once.
+  void set_enforced(bool yes);
+
+  /// For how many keys the worker lacks a write.
+  [[nodiscard]] std::size_t unwritten() const noexcept {
+    return writes_.size();
+  }
+
+  // -- operation --------------------------------------------------------------
+
+  /// Counts a user function that threw while the host called it for this cache,
+  /// and sends an event. No call fails because of it.
+  void note_failure(std::string_view function, std::string_view what, env& e);
+
+protected:
+  /// Evicts what is above a new `max_entries`: a thousand at once, the others
+  /// as many each millisecond. A new `ttl` applies to answers
+  /// that arrive from now on, the other settings at once.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+
+  /// Drops all answers, and frees their memory little by little. Answers of
+  /// loads in progress are not kept. Unflushed writes stay.
+  void forget(env& e) override;
+
+private:
+  /// Numbers loads in the order in which they begin. 0: none.
+  using load_number = std::uint64_t;
+
+  struct record;
+  using record_map = std::map<std::string, record, std::less<>>;
+  using use_list = std::list<record_map::iterator>;
+
+  // The state of a key. It exists while an answer is kept, a load is in
+  // progress or the cache has a call.
+  struct record {
+    // The answer; only while `kept`.
+    kept_message value;
+    time_point expires;
+    use_list::iterator use;
+    bool kept = false;
+    bool negative = false;
+    // How many resets there had been when it was kept.
+    std::uint64_t life = 0;
+    // Loads that began earlier are outdated.
+    load_number newest = 0;
+    // The child that calls may join, 0 if there is none; when it was sent.
+    call_id child = 0;
+    time_point sent;
+    // When the next refresh may start.
+    time_point refresh_at = time_point::min();
+    // Until when an old answer stands in before the worker is asked.
+    time_point failing_until = time_point::min();
+    // How many calls and children refer to this.
+    std::uint32_t pins = 0;
+    // How many changes are in progress below.
+    std::uint32_t changing = 0;
+    // How often calls that waited for writes were released.
+    std::uint64_t releases = 0;
+  };
+
+  struct pending_load {
+    record_map::iterator at;
+    load_number number;
+    bool refresh;
+    // The deadline with which it was sent.
+    time_point until;
+    // The content of a refresh, until it starts.
+    kept_message content;
+  };
+
+  // Calls that wait for one more load of a key.
+  struct waiting_again {
+    record_map::iterator at;
+    std::vector<call_id> calls;
+    // The latest of their deadlines.
+    time_point until;
+  };
+
+  using answer_list = pooled_list<kept_message>;
+
+  enum class stage : std::uint8_t {
+    // Bypasses the cache; nothing else below applies.
+    bypassing,
+    // A change of what is kept.
+    changing,
+    // The same; it waits for writes, or did.
+    queued,
+    // It goes down itself.
+    alone,
+    // It waits for a child.
+    waiting,
+    // It gets an answer that was kept.
+    answered,
+  };
+
+  // The state of a call.
+  struct progress {
+    record_map::iterator at;
+    // While alone. While queued: how often calls had been released. While
+    // waiting: not 0 if it has begun a load.
+    load_number load = 0;
+    // While waiting.
+    call_id child = 0;
+    stage where = stage::bypassing;
+    // While answered.
+    answer_list::handle answer = answer_list::none;
+    // While queued and not released.
+    detail::cache_writes::place queue = {};
+  };
+
+  [[nodiscard]] bool may_read(const call_info& call) const noexcept;
+  decision look_up(const call_info& call, progress& my, const cache_look& x,
+                   env& e);
+  decision load(const call_info& call, progress& my, mode acts, env& e);
+  [[nodiscard]] bool may_join(const record& r, time_point now) const;
+  decision join(const call_info& call, progress& my, env& e);
+  decision load_again(const call_info& call, progress& my, env& e);
+  decision wait_again(const call_info& call, progress& my);
+  void start_again(env& e);
+  decision go_alone(progress& my);
+  decision give(const call_info& call, progress& my, counter why, env& e);
+  decision answer(const call_info& call, progress& my, kept_message value,
+                  env& e);
+  void refresh(const call_info& call, record_map::iterator at,
+               const void* content, env& e);
+  call_id start(record_map::iterator at, child_call c, bool refresh,
+                time_point until, env& e);
+
+  decision pass_by(const call_info& call, progress& my, cache_look& x, env& e);
+  decision alter(const call_info& call, progress& my, cache_look& x, env& e);
+  decision acknowledge(const call_info& call, progress& my, cache_look& x,
+                       env& e);
+  [[nodiscard]] bool was_released(const progress& my) const noexcept;
+  void begin_changes(record_map::iterator at, std::uint32_t n);
+  void end_change(progress& my);
+  void flush_done(call_id child, const outcome& result, env& e);
+  void emit_lost(const std::string& key, const outcome& o, env& e);
+  void clean(detail::cache_writes::result x, env& e);
+
+  // Returns whether the answer is kept.
+  bool learn(record_map::iterator at, load_number number, const outcome& o,
+             env& e);
+  duration ttl_of(const void* reply, env& e);
+  [[nodiscard]] bool can_stand_in(const record& r,
+                                  time_point now) const noexcept;
+  void keep(record_map::iterator at, kept_message value, time_point expires,
+            bool negative = false);
+  void shrink();
+  void evict(record_map::iterator at);
+  void drop_forgotten(record_map::iterator at);
+  void drop_old();
+  [[nodiscard]] bool has_chores() const noexcept;
+  void do_chores(time_point now);
+  void drop(record_map::iterator at);
+  void invalidate(record_map::iterator at);
+
+  [[nodiscard]] record_map::iterator pin(const std::string& key);
+  void unpin(record_map::iterator at);
+  void leave(progress& my);
+
+  cache_content content_;
+  cache_look next_;
+  record_map records_;
+  // Those with an answer, the most recently used one first.
+  use_list used_;
+  // Those whose answer is from before a reset, and waits to be freed.
+  use_list old_;
+  // How many resets there were. Loads up to this one are from before the last.
+  std::uint64_t life_ = 0;
+  load_number forgotten_ = 0;
+  // When more answers may be dropped.
+  time_point chores_at_ = time_point::min();
+  // Loads that are children.
+  std::unordered_map<call_id, pending_load> pending_;
+  // By key; only within a step of the host.
+  std::map<std::string, waiting_again, std::less<>> again_;
+  // The deadline with which the load was sent that has just ended.
+  time_point ended_until_ = never;
+  // The answers that calls are about to get.
+  answer_list answers_;
+  detail::cache_writes writes_;
+  load_number loads_ = 0;
+  bool draining_ = false;
+};
+
+} // namespace caisson

@@ -1,0 +1,181 @@
+#include <caisson/policies/cache/cache_writes.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+// -- writes -------------------------------------------------------------------
+
+bool cache_writes::holds(std::string_view key) const {
+  return entries_.find(key) != entries_.end();
+}
+
+const kept_message* cache_writes::value(std::string_view key) const {
+  auto i = entries_.find(key);
+  return i == entries_.end() ? nullptr : &i->second.latest.value;
+}
+
+bool cache_writes::accepts(const cache_config& c, std::string_view key,
+                           time_point now) const {
+  if (!by_age_.empty() && time_after(by_age_.begin()->at, c.staleness) <= now)
+    return false;
+  auto i = entries_.find(key);
+  return i == entries_.end() ? entries_.size() < c.max_unwritten
+                             : i->second.waiting.empty();
+}
+
+bool cache_writes::put(const cache_config& c, const std::string& key,
+                       cache_write x, time_point now) {
+  auto [i, is_new] = entries_.try_emplace(key);
+  auto& my = i->second;
+  auto replaces = !is_new && my.latest.content;
+  if (replaces)
+    my.refusals = 0;
+  my.latest = std::move(x);
+  if (is_new) {
+    my.number = ++numbers_;
+    my.since = now;
+    my.due = hurried_ ? now : time_after(now, c.flush_after);
+    by_age_.insert(oldest_turn(i));
+    by_due_.insert(due_turn(i));
+  } else if (!replaces) {
+    my.newer_since = now;
+  }
+  return replaces;
+}
+
+cache_writes::place cache_writes::wait(std::string_view key, call_id call,
+                                       time_point now) {
+  auto i = entries_.find(key);
+  auto& my = i->second;
+  // One that failed keeps its time, as the worker may be overloaded.
+  if (my.child == 0 && my.failures == 0)
+    set_due(i, std::min(my.due, now));
+  return my.waiting.insert(my.waiting.end(), call);
+}
+
+void cache_writes::leave(std::string_view key, place at) {
+  entries_.find(key)->second.waiting.erase(at);
+}
+
+void cache_writes::hurry(time_point now) {
+  hurried_ = true;
+  std::set<turn> all;
+  for (const auto& x : by_due_) {
+    x.who->second.due = std::min(x.at, now);
+    all.insert(due_turn(x.who));
+  }
+  by_due_ = std::move(all);
+}
+
+// -- flushes ------------------------------------------------------------------
+
+time_point cache_writes::due(const cache_config& c) const {
+  auto most = careful_ ? 1 : c.flushes;
+  if (by_due_.empty() || flushes_.size() >= most)
+    return never;
+  return std::max(by_due_.begin()->at, paused_until_);
+}
+
+const std::string& cache_writes::next_key() const {
+  return by_due_.begin()->who->first;
+}
+
+const cache_write& cache_writes::next_write() const {
+  return by_due_.begin()->who->second.latest;
+}
+
+void cache_writes::sent(call_id child) {
+  auto i = by_due_.begin()->who;
+  auto& my = i->second;
+  by_due_.erase(by_due_.begin());
+  my.sending = std::exchange(my.latest.content, nullptr);
+  my.child = child;
+  flushes_.emplace(child, i);
+}
+
+kept_message cache_writes::content(call_id child) const {
+  auto i = flushes_.find(child);
+  return i == flushes_.end() ? nullptr : i->second->second.sending;
+}
+
+cache_writes::result cache_writes::written(call_id child, const cache_config& c,
+                                           time_point now) {
+  careful_ = false;
+  paused_until_ = time_point::min();
+  return finish(end_flush(child), c, now);
+}
+
+void cache_writes::failed(call_id child, const cache_config& c,
+                          time_point now) {
+  constexpr std::uint32_t most_doublings = 5;
+  auto i = end_flush(child);
+  auto& my = i->second;
+  // What came meanwhile replaces it.
+  if (!my.latest.content)
+    my.latest.content = my.sending;
+  else
+    my.refusals = 0;
+  my.sending = nullptr;
+  auto doublings = std::min(my.failures++, most_doublings);
+  my.due = time_after(now, c.flush_backoff * (1 << doublings));
+  by_due_.insert(due_turn(i));
+  careful_ = true;
+  paused_until_ = time_after(now, c.flush_backoff);
+}
+
+std::uint32_t cache_writes::refused(call_id child) {
+  return ++flushes_.at(child)->second.refusals;
+}
+
+cache_writes::result cache_writes::lost(call_id child, const cache_config& c,
+                                        time_point now) {
+  // The worker has answered, so it is there.
+  careful_ = false;
+  paused_until_ = time_point::min();
+  auto i = end_flush(child);
+  if (!i->second.latest.content)
+    i->second.latest.value = nullptr;
+  return finish(i, c, now);
+}
+
+cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
+  auto i = flushes_.extract(child).mapped();
+  i->second.child = 0;
+  return i;
+}
+
+// The worker lacks nothing of what was under way.
+cache_writes::result cache_writes::finish(entry_map::iterator i,
+                                          const cache_config& c,
+                                          time_point now) {
+  auto& my = i->second;
+  my.sending = nullptr;
+  my.failures = my.refusals = 0;
+  if (my.latest.content) {
+    set_since(i, my.newer_since);
+    auto at_once = hurried_ || !my.waiting.empty();
+    my.due = at_once ? now : time_after(my.newer_since, c.flush_after);
+    by_due_.insert(due_turn(i));
+    return {.key = i->first};
+  }
+  by_age_.erase(oldest_turn(i));
+  result out{i->first, true, std::move(my.latest.value), std::move(my.waiting)};
+  entries_.erase(i);
+  return out;
+}
+
+void cache_writes::set_due(entry_map::iterator i, time_point at) {
+  by_due_.erase(due_turn(i));
+  i->second.due = at;
+  by_due_.insert(due_turn(i));
+}
+
+void cache_writes::set_since(entry_map::iterator i, time_point at) {
+  by_age_.erase(oldest_turn(i));
+  i->second.since = at;
+  by_age_.insert(oldest_turn(i));
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,175 @@
+#include <caisson/policies/canary/canary_comparison.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+// Rates are sums and quotients of doubles: what is equal on paper must not be
+// larger here.
+constexpr double rounding = 1e-9;
+
+double milliseconds(duration d) {
+  return to_seconds(d) * 1000;
+}
+
+} // namespace
+
+// -- what comes in ------------------------------------------------------------
+
+void canary_comparison::restart(const canary_rules& c, time_point now) {
+  keep_baseline(c);
+  before_ = {};
+  present_ = {};
+  present_since_ = now;
+  next_look_ = 0;
+}
+
+void canary_comparison::add_canary(bool failed, std::optional<duration> took,
+                                   const canary_rules& c, time_point now) {
+  roll(c, now);
+  present_.canary.add(failed, took);
+}
+
+void canary_comparison::add_baseline(bool failed, std::optional<duration> took,
+                                     const canary_rules& c, time_point now) {
+  roll(c, now);
+  present_.baseline.add(failed, took);
+}
+
+void canary_comparison::roll(const canary_rules& c, time_point now) {
+  if (now < time_after(present_since_, c.window / 2)
+      || present_.canary.answers < c.min_calls)
+    return;
+  keep_baseline(c);
+  before_ = std::exchange(present_, {});
+  present_since_ = now;
+  next_look_ = 0;
+}
+
+// -- what is known ------------------------------------------------------------
+
+canary_comparison::summary
+canary_comparison::sum_of(const side& a, const side& b, const canary_rules& c) {
+  summary out{a.answers + b.answers, a.failures + b.failures};
+  if (a.latencies.count() + b.latencies.count()
+      < static_cast<std::uint64_t>(c.min_calls))
+    return out;
+  auto all = a.latencies;
+  all.merge(b.latencies);
+  out.slowest = all.quantile(0.99);
+  return out;
+}
+
+canary_comparison::summary
+canary_comparison::canary(const canary_rules& c) const {
+  return sum_of(before_.canary, present_.canary, c);
+}
+
+std::optional<canary_comparison::summary>
+canary_comparison::baseline(const canary_rules& c) const {
+  return knows_baseline(c) ? sum_of(before_.baseline, present_.baseline, c)
+                           : kept_;
+}
+
+bool canary_comparison::knows_baseline(const canary_rules& c) const {
+  return before_.baseline.answers + present_.baseline.answers >= c.min_calls;
+}
+
+void canary_comparison::keep_baseline(const canary_rules& c) {
+  kept_ = baseline(c);
+}
+
+void canary_comparison::list_gauges(const canary_rules& c,
+                                    std::vector<metric>& out) const {
+  auto failing = [](const std::optional<summary>& x) {
+    return x ? x->failures * 1000 / x->answers : -1;
+  };
+  auto slowest = [](const std::optional<summary>& x) {
+    return x && x->slowest ? x->slowest->count() / 1000 : -1;
+  };
+  auto mine = answers() < c.min_calls ? std::nullopt : std::optional{canary(c)};
+  auto theirs = baseline(c);
+  out.push_back({"canary_failure_permille", failing(mine), true});
+  out.push_back({"baseline_failure_permille", failing(theirs), true});
+  out.push_back({"canary_tail_us", slowest(mine), true});
+  out.push_back({"baseline_tail_us", slowest(theirs), true});
+  auto [timed, slow] = timed_and_slow();
+  out.push_back(
+    {"canary_slow_permille",
+     c.max_p99 != unlimited && timed >= c.min_calls ? slow * 1000 / timed : -1,
+     true});
+}
+
+// -- what follows from it -----------------------------------------------------
+
+std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
+                                        bool thoroughly) {
+  auto n = answers();
+  if (n >= c.min_calls)
+    if (auto why = fails_more(c); !why.empty())
+      return why;
+  if (auto why = is_too_slow(c); !why.empty())
+    return why;
+  if (n < c.min_calls)
+    return {};
+  if (!thoroughly && n < next_look_)
+    return {};
+  next_look_ = n + std::max<std::int64_t>(n / 100, 1);
+  return is_slower(c, old);
+}
+
+std::string canary_comparison::fails_more(const canary_rules& c) const {
+  auto rate_of = [](const side& a, const side& b) {
+    auto n = a.answers + b.answers;
+    return n == 0 ? 0.0
+                  : static_cast<double>(a.failures + b.failures)
+                      / static_cast<double>(n);
+  };
+  auto mine = rate_of(before_.canary, present_.canary);
+  // A baseline of which nothing is known is taken for one that never fails.
+  auto theirs = knows_baseline(c) ? rate_of(before_.baseline, present_.baseline)
+                : kept_           ? kept_->failure_rate()
+                                  : 0.0;
+  if (mine - theirs <= c.max_error_excess + rounding)
+    return {};
+  return fmt::format("failure rate {:.3f}, baseline {:.3f}", mine, theirs);
+}
+
+std::pair<std::int64_t, std::int64_t>
+canary_comparison::timed_and_slow() const {
+  const auto& a = before_.canary;
+  const auto& b = present_.canary;
+  return {a.timed + b.timed, a.slow + b.slow};
+}
+
+// Exact, unlike percentiles of a histogram.
+std::string canary_comparison::is_too_slow(const canary_rules& c) const {
+  auto [timed, slow] = timed_and_slow();
+  if (c.max_p99 == unlimited || timed < c.min_calls || slow * 100 <= timed)
+    return {};
+  return fmt::format("99th percentile above {}: {} of {} calls took longer",
+                     to_text(c.max_p99), slow, timed);
+}
+
+std::string canary_comparison::is_slower(const canary_rules& c,
+                                         old_latency old) const {
+  if (old == old_latency::ignored && !knows_baseline(c))
+    return {};
+  auto mine = canary(c).slowest;
+  auto other = baseline(c);
+  if (!mine || !other || !other->slowest)
+    return {};
+  auto theirs = *other->slowest;
+  if (*mine <= duration_times(theirs, c.max_latency_ratio)
+      || *mine <= duration_sum(theirs, c.min_latency_excess))
+    return {};
+  return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
+                     milliseconds(*mine), milliseconds(theirs));
+}
+
+} // namespace caisson::detail

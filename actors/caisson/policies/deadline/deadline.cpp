@@ -1,0 +1,236 @@
+#include <caisson/policies/deadline/deadline.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+namespace {
+
+constexpr duration longest_timeout = std::chrono::hours(24 * 365);
+
+} // namespace
+
+void describe(field_visitor& v, deadline_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.on({"timeout", "how long a call may stay below this layer"}, c.timeout,
+       {1us, longest_timeout});
+  v.on({"min_left", "a call with less time left than this is refused; not more "
+                    "than `timeout`"},
+       c.min_left, {0ns, longest_timeout});
+  v.on({"share", "the share of its remaining time that a call may stay below "
+                 "this layer, so that a retrier has time for another attempt"},
+       c.share, {0.001, 1.0});
+  v.on({"least", "however small the `share`, a call gets this long, and at "
+                 "least `min_left`, if it has that much time left"},
+       c.least, {1us, longest_timeout});
+  v.on({"reserve", "the part of a call's remaining time that the layers below "
+                   "may not use; a call with no more time left than this is "
+                   "refused"},
+       c.reserve, {0ns, longest_timeout});
+  v.on({"learned", "a limit in place of `timeout` that follows from how long "
+                   "calls take"},
+       c.learned);
+}
+
+void check(const deadline_config& c, const setting_path& path, problems& out) {
+  // Otherwise every call would be refused.
+  if (c.min_left > c.timeout)
+    out.push_back({problem_kind::relation, path / "min_left",
+                   fmt::format("{} is more than timeout, allowed: 0s to {}",
+                               to_text(c.min_left), to_text(c.timeout))});
+  // Otherwise the share would have no effect.
+  if (c.share < 1 && c.least > c.timeout)
+    out.push_back({problem_kind::relation, path / "least",
+                   fmt::format("{} is more than timeout, so that share has no "
+                               "effect, allowed: 1us to {}, or share of 1",
+                               to_text(c.least), to_text(c.timeout))});
+  if (c.learned.on && c.min_left > c.learned.least)
+    out.push_back({problem_kind::relation, path / "min_left",
+                   fmt::format("{} is more than learned.least, allowed: 0s to "
+                               "{}",
+                               to_text(c.min_left), to_text(c.learned.least))});
+}
+
+deadline_config deadline_of(const stage_budget& budget,
+                            std::string_view stage) {
+  deadline_config c;
+  c.timeout = budget.share_of(stage);
+  c.reserve = budget.config().reserve;
+  return c;
+}
+
+// -- construction -------------------------------------------------------------
+
+deadline::deadline(deadline_config c)
+  : policy_base(std::move(c)), told_(config_.timeout) {
+  if (config_.learned.on)
+    learner_ = std::make_unique<detail::limit_learner>(config_.learned);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision deadline::admit(call_info& call, slot& notes, env& e) {
+  auto timeout = learner_ ? learn_timeout(e) : config_.timeout;
+  auto latest = time_after(e.now, timeout);
+  if (std::min(call.deadline, latest) <= e.now)
+    return refuse(counter::expired_on_arrival, errc::deadline_exceeded, call.id,
+                  e);
+  auto limit = limit_of(call, e.now, timeout);
+  // The host's default applies only where there is no limit; this is one.
+  auto own = call.default_deadline || limit < call.deadline;
+  if (!own)
+    limit = call.deadline;
+  // Nothing is left if all that there is stays in reserve.
+  if (limit <= e.now || time_until(limit, e.now) < config_.min_left)
+    return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
+                  e);
+  notes.start<limits>({limit, latest, own, false}).since = e.now;
+  call.deadline = limit;
+  call.default_deadline = false;
+  count(counter::admitted);
+  return decision::pass();
+}
+
+// What this layer's settings allow the call, whether or not its own deadline is
+// earlier.
+time_point deadline::limit_of(const call_info& call, time_point now,
+                              duration timeout) const noexcept {
+  auto limit = time_after(now, timeout);
+  // A default has no share.
+  if (call.default_deadline || call.deadline == never)
+    return limit;
+  auto left = time_until(call.deadline, now);
+  if (config_.share < 1) {
+    auto floor = std::max(config_.least, config_.min_left);
+    auto part = std::max(duration_times(left, config_.share), floor);
+    limit = std::min(limit, time_after(now, part));
+  }
+  if (config_.reserve > duration::zero())
+    limit = std::min(limit, left > config_.reserve
+                              ? time_after(now, left - config_.reserve)
+                              : now);
+  return limit;
+}
+
+decision deadline::complete(call_info& call, slot& notes, outcome& result,
+                            env& e) {
+  auto& my = notes.as<limits>();
+  // A host that only observes does not call `deadline_passed`, so that the
+  // layers further in do not see this deadline: what overran shows here.
+  if (!my.expired && my.own && e.now >= my.limit)
+    note_expiry(my, call.id, e);
+  if (learner_ && (result.ok || result.is(errc::deadline_exceeded)))
+    measure(my, result.ok, e.now);
+  count(my.expired ? counter::overran : counter::answered);
+  return decision::pass();
+}
+
+void deadline::abandon(call_info&, slot& notes, const outcome& why, bool,
+                       env& e) {
+  auto& my = notes.as<limits>();
+  // A call that has expired was counted when it did.
+  if (!my.expired)
+    count(counter::abandoned);
+  if (why.is(errc::deadline_exceeded))
+    measure(my, false, e.now);
+}
+
+// -- time ---------------------------------------------------------------------
+
+decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
+  auto& my = notes.as<limits>();
+  note_expiry(my, call.id, e);
+  measure(my, false, e.now);
+  return decision::reject(errc::deadline_exceeded);
+}
+
+void deadline::note_expiry(limits& my, call_id call, env& e) {
+  if (std::exchange(my.expired, true))
+    return;
+  count(counter::expired);
+  e.emit({.kind = event_kind::expired, .call = call});
+}
+
+time_point deadline::latest_end(slot& notes) const {
+  return notes.as<limits>().latest;
+}
+
+// -- learning -----------------------------------------------------------------
+
+// Answers that are errors say nothing about how long good ones take.
+void deadline::measure(limits& my, bool ok, time_point now) {
+  if (!learner_ || std::exchange(my.measured, true))
+    return;
+  auto took = time_until(now, my.since);
+  if (ok)
+    learner_->succeeded(took, now);
+  else
+    learner_->cut_off(took, now);
+}
+
+duration deadline::learn_timeout(env& e) {
+  auto timeout = learner_->limit(e.now).value_or(config_.timeout);
+  if (timeout != told_)
+    emit_change(timeout, e);
+  return timeout;
+}
+
+// Of small changes nobody wants to hear, and not more often than five times per
+// window.
+void deadline::emit_change(duration timeout, env& e) {
+  constexpr auto much = 4;
+  auto change = timeout > told_ ? timeout - told_ : told_ - timeout;
+  if (change < told_ / much || e.now < tell_from_)
+    return;
+  tell_from_ = time_after(e.now, config_.learned.window / 5);
+  e.emit({.kind = event_kind::limit_changed,
+          .from = to_text(told_),
+          .to = to_text(timeout),
+          .detail = fmt::format("of {} calls", learner_->samples())});
+  told_ = timeout;
+}
+
+duration deadline::present_timeout() const noexcept {
+  return learner_ ? learner_->last().value_or(config_.timeout)
+                  : config_.timeout;
+}
+
+// -- operation ----------------------------------------------------------------
+
+void deadline::adapt(env& e) {
+  if (!config_.learned.on)
+    learner_.reset();
+  else if (learner_)
+    learner_->reconfigure(config_.learned);
+  else
+    learner_ = std::make_unique<detail::limit_learner>(config_.learned);
+  // What an operator sets is told by the host.
+  if (learner_)
+    (void)learner_->limit(e.now);
+  told_ = present_timeout();
+}
+
+void deadline::list_gauges(std::vector<metric>& out) const {
+  if (!learner_)
+    return;
+  using std::chrono::microseconds;
+  out.push_back(
+    {"limit_us",
+     std::chrono::duration_cast<microseconds>(present_timeout()).count(),
+     true});
+  out.push_back(
+    {"samples", static_cast<std::int64_t>(learner_->samples()), true});
+}
+
+void deadline::forget(env&) {
+  if (learner_)
+    learner_->clear();
+}
+
+} // namespace caisson

@@ -1,0 +1,159 @@
+// Timeout: limits how long a call may take.
+#pragma once
+
+#include <caisson/base/time.hpp>
+#include <caisson/policies/deadline/learned_limit.hpp>
+#include <caisson/policies/deadline/limit_learner.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/stage_budget.hpp>
+#include <caisson/settings/settings.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// The settings of a deadline.
+struct deadline_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How long a call may stay below this layer: 1us to 365d, default 1s.
+  duration timeout = std::chrono::seconds(1);
+
+  /// A call with less time left than this is refused: 0 to 365d, not more than
+  /// `timeout`, default 0.
+  duration min_left = duration::zero();
+
+  /// The share of its remaining time that a call may stay below this layer:
+  /// 0.001 to 1, default 1. Below a retrier a smaller share leaves time for
+  /// further attempts. The gate's default deadline does not count as time left.
+  double share = 1;
+
+  /// However small the `share`, a call gets this long, and at least `min_left`,
+  /// if it has that much time left: 1us to 365d, default 1ms. If `share` is
+  /// less than 1, not more than `timeout`.
+  duration least = std::chrono::milliseconds(1);
+
+  /// The part of a call's remaining time that the layers below may not use: 0
+  /// to 365d, default 0. A call with no more time left than this is refused.
+  duration reserve = duration::zero();
+
+  /// Whether and how the layer learns, in place of `timeout`, how long a call
+  /// may stay below it.
+  learned_limit learned = {};
+};
+
+void describe(field_visitor& v, deadline_config& c);
+
+void check(const deadline_config& c, const setting_path& path, problems& out);
+
+/// The settings of a layer in front of the worker of one stage of `budget`: the
+/// stage's share is the `timeout`, the budget's reserve is the `reserve`. The
+/// caller's deadline is the total. Throws `std::out_of_range` if there is no
+/// stage with that name.
+[[nodiscard]] deadline_config deadline_of(const stage_budget& budget,
+                                          std::string_view stage);
+
+// -- counters -----------------------------------------------------------------
+
+/// What a deadline counts; docs/deadline.md says what each means.
+enum class deadline_counter : std::uint8_t {
+  admitted,
+  expired_on_arrival,
+  too_little_left,
+  answered,
+  expired,
+  overran,
+  abandoned,
+  count_
+};
+
+template <>
+struct enum_names<deadline_counter> {
+  static constexpr std::string_view value[] = {
+    "admitted", "expired_on_arrival", "too_little_left", "answered", "expired",
+    "overran",  "abandoned",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Sets a deadline on each call: `timeout` from now, or earlier if `share` and
+/// `reserve` say so, unless the call already has an earlier one. It replaces
+/// the host's default deadline, whether earlier or later. It refuses calls with
+/// too little or no time left before any work is done for them. The layers
+/// below see the new deadline. Above this layer, the call has the deadline that
+/// it arrived with.
+class deadline final
+  : public policy_base<deadline, deadline_config, deadline_counter> {
+public:
+  static constexpr std::string_view kind_name = "deadline";
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit deadline(deadline_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  decision deadline_passed(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point latest_end(slot& notes) const override;
+
+  // -- operation --------------------------------------------------------------
+
+  // New settings apply to new calls. Those below keep their deadlines.
+
+  /// What applies in place of `timeout` at present.
+  [[nodiscard]] duration present_timeout() const noexcept;
+
+protected:
+  /// What was learned stays, unless the window changes.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Learns anew.
+  void forget(env& e) override;
+
+private:
+  // The state of a call below.
+  struct limits {
+    // The deadline that the layers below see.
+    time_point limit;
+    // When `timeout` is over.
+    time_point latest;
+    // Whether this layer set it.
+    bool own;
+    bool expired;
+    // Its end has been measured.
+    bool measured = false;
+    // When it arrived here.
+    time_point since = {};
+  };
+
+  [[nodiscard]] time_point limit_of(const call_info& call, time_point now,
+                                    duration timeout) const noexcept;
+  void note_expiry(limits& my, call_id call, env& e);
+  void measure(limits& my, bool ok, time_point now);
+  duration learn_timeout(env& e);
+  void emit_change(duration timeout, env& e);
+
+  // Null if nothing is to be learned.
+  std::unique_ptr<detail::limit_learner> learner_;
+  // The limit that was told last, and since when another one may be.
+  duration told_ = duration::zero();
+  time_point tell_from_ = time_point::min();
+};
+
+} // namespace caisson

@@ -1,0 +1,139 @@
+#include <caisson/policies/deadline/limit_learner.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+
+namespace caisson::detail {
+
+namespace {
+
+// The window moves on by a fifth of its length.
+constexpr std::size_t steps = 5;
+
+// What is known of how long calls take, in nanoseconds.
+struct estimate {
+  double quantile = 0;
+  double deviation = 0;
+};
+
+// Kaplan and Meier's estimate: bucket by bucket, the share of the calls still
+// under way that end in it. What is cut off in a bucket outlasts it.
+class survival {
+public:
+  survival(const histogram& done, const histogram& cut)
+    : done_(done), cut_(cut), longest_(std::max(done.max(), cut.max())) {}
+
+  estimate run(double q) {
+    std::optional<double> quantile;
+    auto under_way = done_.count() + cut_.count();
+    for (std::size_t i = 0; i < done_.counts().size() && under_way > 0; ++i) {
+      std::uint64_t ended = done_.counts()[i];
+      if (ended > 0) {
+        auto share = left_ * static_cast<double>(ended)
+                     / static_cast<double>(under_way);
+        left_ -= share;
+        add(share, end_of(i));
+        if (!quantile && 1 - left_ >= q - rounding)
+          quantile = end_of(i);
+      }
+      under_way -= ended + cut_.counts()[i];
+    }
+    auto longest = static_cast<double>(longest_.count());
+    add(left_, longest);
+    // If too many were cut off, it is beyond all that was seen.
+    return {quantile.value_or(2 * longest), deviation()};
+  }
+
+private:
+  static constexpr double rounding = 1e-9;
+
+  // Every call of bucket `i` takes less. The last one has no end.
+  [[nodiscard]] double end_of(std::size_t i) const {
+    auto last = histogram::end_of(i);
+    return static_cast<double>((last < unlimited ? last : longest_).count())
+           + 1;
+  }
+
+  void add(double share, double ns) {
+    mean_ += share * ns;
+    squares_ += share * ns * ns;
+  }
+
+  [[nodiscard]] double deviation() const {
+    return std::sqrt(std::max(squares_ - mean_ * mean_, 0.0));
+  }
+
+  const histogram& done_;
+  const histogram& cut_;
+  duration longest_;
+  double left_ = 1;
+  double mean_ = 0;
+  double squares_ = 0;
+};
+
+// So that it reads well: 240ms rather than 239876543ns.
+duration rounded_up(duration d) {
+  using namespace std::chrono;
+  if (d < milliseconds(100))
+    return ceil<microseconds>(d);
+  return ceil<milliseconds>(d);
+}
+
+} // namespace
+
+limit_learner::limit_learner(const learned_limit& c)
+  : config_(c), done_(c.window, steps) {}
+
+void limit_learner::reconfigure(const learned_limit& c) {
+  if (c.window != config_.window) {
+    *this = limit_learner{c};
+    return;
+  }
+  config_ = c;
+  computed_ = time_point::min();
+}
+
+void limit_learner::succeeded(duration d, time_point now) {
+  done_.record(d, now);
+}
+
+void limit_learner::cut_off(duration d, time_point now) {
+  if (!cut_)
+    cut_.emplace(config_.window, steps);
+  cut_->record(d, now);
+}
+
+std::optional<duration> limit_learner::limit(time_point now) {
+  if (now < time_after(computed_, period()) && now >= computed_)
+    return last_;
+  computed_ = now;
+  done_.roll(now);
+  if (cut_)
+    cut_->roll(now);
+  if (samples() < config_.minimum_samples)
+    last_.reset();
+  else
+    last_ = compute();
+  return last_;
+}
+
+duration limit_learner::compute() const {
+  auto x = survival{done_.merged(), cut_ ? cut_->merged() : histogram{}}.run(
+    config_.quantile);
+  auto ns = config_.factor * x.quantile + config_.deviations * x.deviation;
+  // Beyond a year it is `most` anyway.
+  auto most = static_cast<double>(config_.most.count());
+  auto d = duration{static_cast<duration::rep>(std::min(ns, most))};
+  return std::clamp(rounded_up(d), config_.least, config_.most);
+}
+
+void limit_learner::clear() {
+  done_.clear();
+  cut_.reset();
+  last_.reset();
+  computed_ = time_point::min();
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,397 @@
+// Keeps one policy for each key of the calls.
+#pragma once
+
+#include <caisson/policies/keyed/key_sums.hpp>
+#include <caisson/policies/keyed/key_table.hpp>
+#include <caisson/policies/keyed/per_key_config.hpp>
+#include <caisson/policy/counters.hpp>
+#include <caisson/policy/key_report.hpp>
+#include <caisson/policy/policy.hpp>
+#include <caisson/settings/settings.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Configures a `keyed<Policy>`: the settings of the policy, which each key has
+/// unless an override says otherwise, and those of the keys.
+///
+///     keyed_config<limiter>{{.rate = 50}, {.max_keys = 1000}}
+template <class Policy>
+struct keyed_config : Policy::config_type {
+  per_key_config per_key = {};
+};
+
+// -- counters -----------------------------------------------------------------
+
+/// What a keyed policy counts itself; docs/keyed.md says what each means.
+enum class keyed_counter : std::uint8_t {
+  keys_made,
+  keys_evicted,
+  keys_expired,
+  keyless,
+  refused_keys,
+  refused_keyless,
+  count_
+};
+
+template <>
+struct enum_names<keyed_counter> {
+  static constexpr std::string_view value[] = {
+    "keys_made", "keys_evicted", "keys_expired",
+    "keyless",   "refused_keys", "refused_keyless",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Keeps policies of one kind by the keys of the calls, and passes each call on
+/// to that of its key. The part that does not depend on what the policies are.
+///
+/// A policy is created when its key is first seen. It is dropped, together with
+/// its state, when it has no calls or children and the key was not used for
+/// `idle` or must make room for a new one; see docs/keyed.md.
+///
+/// Takes O(1) for a call or a status, and O(log n) for a wake-up. Commands and
+/// new settings reach keys that have calls at once, and the others when they
+/// are next used; besides, `most_at_once` of them in each turn, as those that
+/// are to be dropped, until all have followed.
+class keyed_policy : public policy {
+public:
+  /// How many keys without calls one turn sees to, and how long the layer then
+  /// leaves the host to others.
+  static constexpr std::size_t most_at_once = 1000;
+  static constexpr duration pause = std::chrono::milliseconds(1);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+  decision child_done(call_id child, outcome& result, env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+  decision deadline_passed(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point latest_end_for(const call_info& call,
+                                          slot& notes) const override;
+  void attempt_timed_out_for(std::string_view key, env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
+  [[nodiscard]] std::string_view kind() const noexcept override {
+    return blank_->machine->kind();
+  }
+  [[nodiscard]] bool resends() const noexcept override {
+    return blank_->machine->resends();
+  }
+
+  /// The state of the worst circuit among the keys.
+  [[nodiscard]] std::string_view state() const override;
+
+  /// That of a new key.
+  [[nodiscard]] caisson::circuit circuit() const noexcept override {
+    return blank_->machine->circuit();
+  }
+  [[nodiscard]] caisson::circuit
+  circuit_for(std::string_view key) const override;
+
+  void list_metrics(std::vector<metric>& out) const override;
+
+  /// How many keys there are.
+  [[nodiscard]] std::size_t keys() const noexcept { return table_.size(); }
+
+  /// The keys with the most calls admitted, at most `n`, in descending order,
+  /// and equal ones by name.
+  [[nodiscard]] std::vector<key_report> busiest(std::size_t n) const;
+
+  /// For all keys, including those created later. `reset` also drops keys
+  /// without calls.
+  bool command(operator_command c, env& e) override;
+  bool command_for(operator_command c, duration time, env& e) override;
+  void drain(env& e) override;
+
+  /// Says whether the host acts on decisions; without it, the host does. Must
+  /// be callable as long as there are calls.
+  void ask_mode(std::function<bool()> enforces) {
+    enforces_ = std::move(enforces);
+  }
+
+protected:
+  // -- for the kind of policy to override -------------------------------------
+
+  [[nodiscard]] virtual const per_key_config& per_key() const noexcept = 0;
+  [[nodiscard]] virtual std::unique_ptr<policy>
+  make(std::string_view key) const = 0;
+  /// Gives the policy of that key the settings that it has by now.
+  virtual void change(std::string_view key, policy& p, env& e) const = 0;
+  /// Whether forgetting the policy at `now` loses nothing of importance.
+  [[nodiscard]] virtual bool at_rest(const policy& p,
+                                     time_point now) const noexcept = 0;
+
+  // -- for it to use ----------------------------------------------------------
+
+  /// To be called once, when `make` can be.
+  void start();
+  /// The settings have changed, including those of the keys.
+  void adopt(env& e);
+
+private:
+  using entry = detail::key_entry;
+  using entry_list = detail::linked_list<entry, detail::by_use>;
+  class inner_env;
+
+  // What all keys are told.
+  struct news {
+    enum class kind : std::uint8_t { ordered, reconfigured, drained };
+    kind what = kind::ordered;
+    operator_command said = operator_command::enable;
+    time_point until = never;
+    // The how many-th one it is.
+    std::uint64_t epoch = 0;
+  };
+
+  // What a reset has left, until it is freed.
+  struct remains {
+    detail::key_table table;
+    entry_list idle;
+    entry_list guarded;
+    detail::key_sums sums;
+  };
+
+  template <class F>
+  decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
+  template <class F>
+  decltype(auto) turn_as_it_is(entry& x, env& e, F f, bool quiet);
+  void carry(entry& x, env& e, std::size_t first);
+  void follow(entry& x, const env::action& a);
+  void hold(entry& x, call_id call, const env& e, std::size_t first);
+
+  // -- changes for all keys ---------------------------------------------------
+
+  void order_all(operator_command c, time_point until, env& e);
+  void send_all(news c, env& e);
+  void note(news c);
+  void apply(const news& c, entry& x, env& e);
+  void catch_up(entry& x, env& e);
+  void visit(env& e);
+  void clear(env& e);
+  void shrink(env& e);
+  [[nodiscard]] bool has_chores() const noexcept;
+  void do_chores(env& e);
+  void free_remains();
+  [[nodiscard]] std::vector<entry*> those_at_work();
+
+  // -- keys -------------------------------------------------------------------
+
+  [[nodiscard]] entry* find(const call_info& call);
+  [[nodiscard]] entry* find(const call_info& call) const;
+  entry* entry_for(const call_info& call, decision& refusal, env& e);
+  std::unique_ptr<entry> make_entry(const std::string& key, env& e);
+  decision refuse(keyed_counter why, std::string_view detail,
+                  const call_info& call, env& e);
+  [[nodiscard]] bool is_gone(call_id call);
+  void leave(entry& x, call_id call);
+  void forget_held(call_id call);
+  void rest(entry& x);
+  void look_at_circuit(entry& x);
+  void set_timer(entry& x);
+  [[nodiscard]] bool is_guarded(const entry& x) const;
+  bool evict(env& e);
+  bool make_room(env& e);
+  void expire_idle(entry_list& list, std::size_t& budget, env& e);
+  void drop(entry& x);
+  void drop_shared();
+  [[nodiscard]] const entry* worst() const;
+  void see(const env& e);
+
+  detail::key_table table_;
+  // The entry of calls without a key.
+  std::unique_ptr<entry> shared_;
+  // Never has a call: the state of a new key.
+  std::unique_ptr<entry> blank_;
+  detail::key_timers timers_;
+  // Those with calls; and those without, the least recently used one first:
+  // those that may be dropped for others, and those whose circuit is not
+  // closed.
+  entry_list at_work_;
+  entry_list idle_;
+  entry_list guarded_;
+  // The children of all policies, as long as they run.
+  std::unordered_map<call_id, entry*> children_;
+  // How many policies hold the host open.
+  std::size_t holding_open_ = 0;
+  // Calls without a key that no policy has.
+  std::unordered_set<call_id> passing_;
+  // Calls that policies hold; and those that they have rejected at this
+  // instant, whose end the host may still report to them.
+  std::unordered_set<call_id> held_;
+  std::unordered_set<call_id> let_go_;
+  time_point let_go_at_ = time_point::min();
+  // The last order, for keys created later.
+  std::optional<news> order_;
+  // The changes that not all keys have followed yet, and how many there were.
+  std::vector<news> changes_;
+  std::uint64_t era_ = 0;
+  // How many there were when the current round of visits began.
+  std::uint64_t round_ = 0;
+  std::uint64_t life_ = 0;
+  std::deque<remains> remains_;
+  // Whether keys are being dropped because of a lower `max_keys`.
+  bool shrinking_ = false;
+  // When the next turn for what is left to do is due.
+  time_point chores_at_ = time_point::min();
+  time_point expiry_at_ = time_point::min();
+  std::function<bool()> enforces_;
+  counters<keyed_counter> counters_;
+  detail::key_sums sums_;
+  // The latest instant seen: a clock that steps back changes nothing.
+  time_point clock_ = time_point::min();
+};
+
+/// A policy of the kind `Policy` for each key of the calls. Each can do what it
+/// can do alone. `Policy` is constructed from its config.
+///
+/// What a `Policy` lists as its metrics changes only in calls that may change
+/// it.
+///
+/// If `Policy` has a function `bool at_rest(time_point now) const`, an unused
+/// key is dropped only while it returns true; otherwise while its circuit is
+/// not open. As `policy` requires, no two threads may use it at a time.
+template <class Policy>
+class keyed final : public keyed_policy {
+public:
+  using config_type = keyed_config<Policy>;
+  using settings_type = typename Policy::config_type;
+
+  static_assert(std::is_constructible_v<Policy, settings_type>,
+                "a policy per key is made from its config alone");
+
+  static constexpr std::string_view kind_name = Policy::kind_name;
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit keyed(config_type c) : config_(std::move(c)) {
+    require_valid(config_);
+    set_overrides();
+    start();
+    // Reports now what only the constructor checks.
+    for (const auto& [key, own] : own_)
+      static_cast<void>(Policy(own));
+  }
+
+  [[nodiscard]] const config_type& config() const noexcept { return config_; }
+
+  /// Continues with `next`, which must be valid. All keys switch to it. If
+  /// there are now more keys than `max_keys`, those without calls are dropped,
+  /// as for a new key.
+  void reconfigure(config_type next, env& e) {
+    config_ = std::move(next);
+    set_overrides();
+    adopt(e);
+  }
+
+protected:
+  [[nodiscard]] const per_key_config& per_key() const noexcept override {
+    return config_.per_key;
+  }
+
+  [[nodiscard]] std::unique_ptr<policy>
+  make(std::string_view key) const override {
+    return std::make_unique<Policy>(settings_of(key));
+  }
+
+  void change(std::string_view key, policy& p, env& e) const override {
+    static_cast<Policy&>(p).reconfigure(settings_of(key), e);
+  }
+
+  [[nodiscard]] bool at_rest(const policy& p,
+                             time_point now) const noexcept override {
+    if constexpr (requires(const Policy& x) {
+                    { x.at_rest(now) } -> std::convertible_to<bool>;
+                  })
+      return static_cast<const Policy&>(p).at_rest(now);
+    else
+      return p.circuit() != caisson::circuit::open;
+  }
+
+private:
+  [[nodiscard]] const settings_type& settings_of(std::string_view key) const {
+    if (auto i = own_.find(key); i != own_.end())
+      return i->second;
+    return config_;
+  }
+
+  void set_overrides() {
+    own_.clear();
+    for (const auto& [key, x] : config_.per_key.overrides) {
+      settings_type own = config_;
+      static_cast<void>(change_settings(x.values(), {}, own));
+      own_.emplace(key, std::move(own));
+    }
+  }
+
+  config_type config_;
+  // The settings of keys that have an override.
+  std::map<std::string, settings_type, std::less<>> own_;
+};
+
+// -- implementation -----------------------------------------------------------
+
+template <class Policy>
+void describe(field_visitor& v, keyed_config<Policy>& c) {
+  describe(v, static_cast<typename Policy::config_type&>(c));
+  v.on({"per_key", "keeps one such policy for each key of the calls"},
+       c.per_key);
+}
+
+/// Checks what the policy checks, and overrides like the settings of a layer.
+template <class Policy>
+void check(const keyed_config<Policy>& c, const setting_path& path,
+           problems& out) {
+  const typename Policy::config_type& base = c;
+  auto check_keyed = [](const auto& x, const setting_path& at, problems& to) {
+    if constexpr (requires { check_per_key(x, at, to); })
+      check_per_key(x, at, to);
+  };
+  if constexpr (requires { check(base, path, out); })
+    check(base, path, out);
+  check_keyed(base, path, out);
+  // An override cannot fix what is wrong with the layer itself.
+  auto sound = problems_of(base).empty();
+  for (const auto& [key, x] : c.per_key.overrides) {
+    auto at = detail::path_of_override(path, key);
+    auto own = base;
+    problems found;
+    detail::check_override(x, at, found);
+    read_fields({x.values(), at}, own, found, absent_fields::are_kept);
+    if (sound && found.empty()) {
+      detail::check_relations(own, at, found);
+      check_keyed(own, at, found);
+    }
+    out.insert(out.end(), found.begin(), found.end());
+  }
+}
+
+} // namespace caisson

@@ -1,0 +1,117 @@
+// Runs the policy of one key, as its host.
+#pragma once
+
+#include <caisson/policies/keyed/keyed.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace caisson {
+
+// -- the host of one key's policy ---------------------------------------------
+
+// The policy's requests go into the host's own list, in order; its events get
+// the key.
+class keyed_policy::inner_env final : public env {
+public:
+  inner_env(keyed_policy& owner, entry& who, env& host, bool quiet)
+    : env(host.now, host.random), owner_(owner), who_(who), host_(host),
+      quiet_(quiet) {
+    actions.swap(host.actions);
+  }
+
+  ~inner_env() override { actions.swap(host_.actions); }
+
+  [[nodiscard]] const call_info* find(call_id call) const override {
+    return host_.find(call);
+  }
+
+  [[nodiscard]] const wide_histogram* durations(measured what,
+                                                bool ok) const override {
+    return host_.durations(what, ok);
+  }
+
+  std::uint64_t secret_bits() override { return host_.secret_bits(); }
+
+  // A policy that holds the host open is in use, like one that has a child.
+  void hold_open(bool x) override {
+    if (x == std::exchange(who_.holds_open, x))
+      return;
+    x ? ++who_.busy : --who_.busy;
+    auto& n = owner_.holding_open_;
+    x ? ++n : --n;
+    host_.hold_open(n > 0);
+  }
+
+  void emit(const event_info& x) override {
+    if (quiet_)
+      return;
+    auto own = x;
+    own.key = who_.key;
+    host_.emit(own);
+  }
+
+  void emit_wait(call_id call, std::size_t running, std::size_t waiting,
+                 std::string_view) override {
+    host_.emit_wait(call, running, waiting, who_.key);
+  }
+
+  void callback_threw(std::string_view function,
+                      std::string_view what) override {
+    host_.callback_threw(function, what);
+  }
+
+  [[nodiscard]] caisson::circuit circuit() const override {
+    return host_.circuit();
+  }
+
+  [[nodiscard]] caisson::circuit
+  circuit_for(std::string_view key) const override {
+    return host_.circuit_for(key);
+  }
+
+protected:
+  // The host notes the start of the child, too; the base class does that here,
+  // behind what was asked for before.
+  call_id make_child(child_call c) override {
+    auto child = host_.start_child(std::move(c));
+    host_.actions.pop_back();
+    if (child != 0 && owner_.children_.emplace(child, &who_).second)
+      ++who_.busy;
+    return child;
+  }
+
+private:
+  keyed_policy& owner_;
+  entry& who_;
+  env& host_;
+  bool quiet_;
+};
+
+// -- turns --------------------------------------------------------------------
+
+template <class F>
+decltype(auto) keyed_policy::turn_as_it_is(entry& x, env& e, F f, bool quiet) {
+  struct afterwards {
+    keyed_policy& owner;
+    entry& who;
+    env& host;
+    std::size_t first = host.actions.size();
+    ~afterwards() { owner.carry(who, host, first); }
+  } after{*this, x, e};
+  if (&x != blank_.get())
+    sums_.touch(x);
+  inner_env inner{*this, x, e, quiet};
+  return f(*x.machine, static_cast<env&>(inner));
+}
+
+template <class F>
+decltype(auto) keyed_policy::turn(entry& x, env& e, F f, bool quiet) {
+  if (x.epoch != era_)
+    catch_up(x, e);
+  return turn_as_it_is(x, e, f, quiet);
+}
+
+} // namespace caisson

@@ -1,0 +1,247 @@
+#include <caisson/policies/limiter.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+namespace {
+
+// An answer that tells callers to slow down. A decision of a layer or gate on
+// the way, such as an open breaker, concerns that layer and not the rate.
+bool says_slow_down(const outcome& o) noexcept {
+  return !o.ok && o.from_worker
+         && (o.is(errc::rate_limited) || o.kind == answer_class::shed
+             || o.retry_after > duration::zero());
+}
+
+} // namespace
+
+void describe(field_visitor& v, limiter_config& c) {
+  using std::chrono::hours;
+  using std::chrono::microseconds;
+  describe_common(v, c);
+  v.integer({"rate", "how many tokens arrive in each `per`, at most one per "
+                     "nanosecond; a call of weight 1 costs one"},
+            c.rate, {1, 1'000'000'000});
+  v.on({"per", "the time in which `rate` tokens arrive"}, c.per,
+       {microseconds(1), hours(24 * 365)});
+  v.integer({"burst", "how many tokens the bucket holds, that is, how many "
+                      "calls may go down at the same instant"},
+            c.burst, {1, 1'000'000});
+  v.on({"max_wait", "how long a call may wait for its turn; 0: a call that "
+                    "finds too few tokens is refused at once"},
+       c.max_wait, {duration::zero(), unlimited});
+  v.integer({"max_waiters", "how many calls may wait at the same time"},
+            c.max_waiters, {0, 1'000'000});
+  v.on({"drain_on_rejection",
+        "whether an answer in which the worker asks for fewer calls empties "
+        "the bucket"},
+       c.drain_on_rejection);
+  v.on({"retry_after_cap", "how long such an answer keeps the bucket empty at "
+                           "most, however long it asks for"},
+       c.retry_after_cap, {duration::zero(), unlimited});
+}
+
+void check(const limiter_config& c, const setting_path& path, problems& out) {
+  if (c.max_waiters == 0 && c.max_wait > duration::zero())
+    out.push_back({problem_kind::relation, path / "max_waiters",
+                   fmt::format("0 lets no call wait, but max_wait is {}, "
+                               "allowed: 1 to 1000000, or max_wait of 0s",
+                               to_text(c.max_wait))});
+  // A `per` that is out of range has been reported already.
+  if (c.per < std::chrono::microseconds(1) || c.rate <= c.per.count())
+    return;
+  out.push_back({problem_kind::relation, path / "rate",
+                 fmt::format("{} per {} is more than one token per nanosecond, "
+                             "allowed: 1 to {}",
+                             c.rate, to_text(c.per), c.per.count())});
+}
+
+// -- construction -------------------------------------------------------------
+
+limiter::limiter(limiter_config c)
+  : policy_base(std::move(c)),
+    bucket_(config_.rate, config_.per, config_.burst) {}
+
+// -- calls --------------------------------------------------------------------
+
+decision limiter::admit(call_info& call, slot& notes, env& e) {
+  auto& s = notes.start<stay>({std::max(call.permits, 1u)});
+  bucket_.advance(e.now);
+  if (s.permits > config_.burst)
+    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
+                     duration::zero(), e);
+  // If the wake-up is late, the waiting calls get the tokens first.
+  serve(e);
+  if (waiting_.empty() && bucket_.take(s.permits)) {
+    count(counter::passed);
+    ++running_;
+    return decision::pass();
+  }
+  return enqueue(call, s, e);
+}
+
+decision limiter::complete(call_info&, slot& notes, outcome& result, env& e) {
+  count(counter::finished);
+  --running_;
+  bucket_.advance(e.now);
+  // An answer was work for the worker, even if it says that nothing was done.
+  if (!result.ok && !result.may_have_executed && !result.from_worker)
+    put_back(notes.as<stay>().permits, e);
+  if (config_.drain_on_rejection && says_slow_down(result))
+    drain_for(result, e);
+  serve(e);
+  return decision::pass();
+}
+
+void limiter::abandon(call_info& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  auto& s = notes.as<stay>();
+  bucket_.advance(e.now);
+  if (waiting_.waits(s, call.id)) {
+    // It has paid nothing yet. Those behind it move up by themselves.
+    count(counter::gave_up);
+    waits_.refused(waiting_.leave(s).waited(e.now));
+  } else {
+    count(counter::abandoned);
+    --running_;
+    // Not in flight: it was granted its tokens but has not gone down.
+    if (!in_flight || !why.may_have_executed)
+      put_back(s.permits, e);
+  }
+  serve(e);
+}
+
+decision limiter::enqueue(const call_info& call, stay& s, env& e) {
+  auto turn = pass_time(s.permits);
+  auto wait = time_until(turn, e.now);
+  if (wait > config_.max_wait || turn == never)
+    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
+                     e);
+  // A call that goes down at its deadline has no time left to be answered in.
+  if (call.deadline != never && turn >= call.deadline)
+    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
+                     e);
+  if (waiting_.size() >= config_.max_waiters)
+    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  count(counter::queued);
+  waiting_.join(call.id, s, e.now);
+  e.emit_wait(call.id, running_, waiting_.size());
+  return decision::hold(time_after(e.now, config_.max_wait));
+}
+
+// Grants turns, in order, as long as there are tokens. Returns whether `self`
+// was among them; its caller passes it on, without a resume.
+bool limiter::serve(env& e, call_id self) {
+  auto found = false;
+  while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
+    auto w = waiting_.take_next();
+    count(counter::granted);
+    ++running_;
+    waits_.granted(w.waited(e.now));
+    e.emit(
+      {.kind = event_kind::granted, .call = w.call, .delay = w.waited(e.now)});
+    if (self != 0 && w.call == self)
+      found = true;
+    else
+      e.resume(w.call);
+  }
+  return found;
+}
+
+void limiter::put_back(std::uint32_t permits, env& e) {
+  count(counter::returned);
+  bucket_.put_back(permits, e.now);
+}
+
+void limiter::drain_for(const outcome& result, env& e) {
+  count(counter::drained);
+  auto wait = std::min(result.retry_after, config_.retry_after_cap);
+  bucket_.drain(time_after(e.now, wait));
+}
+
+decision limiter::turn_away(counter why, errc code, call_id call,
+                            duration retry_after, env& e,
+                            std::string_view detail) {
+  // `never` is no hint.
+  if (retry_after == unlimited)
+    retry_after = duration::zero();
+  return refuse(why, code, call, e, retry_after, detail);
+}
+
+// When a call of that weight could go that arrived now, behind all waiting
+// ones.
+time_point limiter::pass_time(std::uint32_t permits) const noexcept {
+  return bucket_.ready_at(waiting_.weight() + permits);
+}
+
+// -- time ---------------------------------------------------------------------
+
+decision limiter::expire(call_info& call, slot& notes, env& e) {
+  auto& s = notes.as<stay>();
+  // A grant that was made is kept: the call has paid for its turn.
+  if (!waiting_.waits(s, call.id))
+    return decision::pass();
+  bucket_.advance(e.now);
+  // A turn that comes at the very end of waiting is not lost either.
+  if (serve(e, call.id))
+    return decision::pass();
+  auto waited = waiting_.leave(s).waited(e.now);
+  waits_.refused(waited);
+  auto retry_after = time_until(pass_time(s.permits), e.now);
+  serve(e);
+  return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
+                   e, detail::wait_text(waited));
+}
+
+time_point limiter::wakeup() const {
+  if (waiting_.empty())
+    return never;
+  return bucket_.ready_at(waiting_.next().permits);
+}
+
+bool limiter::at_rest(time_point now) const noexcept {
+  return bucket_.ready_at(config_.burst) <= now;
+}
+
+void limiter::wake(env& e) {
+  bucket_.advance(e.now);
+  serve(e);
+}
+
+// -- operation ----------------------------------------------------------------
+
+void limiter::prepare(limiter_config&, env& e) {
+  bucket_.advance(e.now);
+}
+
+void limiter::adapt(env& e) {
+  bucket_.reshape(config_.rate, config_.per, config_.burst);
+  waiting_.take_heavier(config_.burst, [&](const waiting_queue::entry& w) {
+    auto waited = w.waited(e.now);
+    waits_.refused(waited);
+    refuse(counter::outgrown, errc::rate_limited, w.call, e, duration::zero(),
+           detail::wait_text(waited));
+    e.reject(w.call, errc::rate_limited);
+  });
+  serve(e);
+}
+
+void limiter::forget(env& e) {
+  waits_.clear();
+  bucket_.fill(e.now);
+  serve(e);
+}
+
+void limiter::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"tokens", bucket_.tokens(), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  waits_.list(out);
+}
+
+} // namespace caisson

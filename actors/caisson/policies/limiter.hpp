@@ -1,0 +1,151 @@
+// Rate limiter: limits how many calls pass per unit of time.
+#pragma once
+
+#include <caisson/base/gcra.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/wait_times.hpp>
+#include <caisson/policy/waiting_queue.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Configures a `limiter`.
+struct limiter_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How many tokens arrive in each `per`; 1 to 1000000000, default 100. At
+  /// most one per nanosecond of `per`.
+  std::int64_t rate = 100;
+
+  /// The time in which `rate` tokens arrive; 1us to 365d, default 1s.
+  duration per = std::chrono::seconds(1);
+
+  /// How many tokens the bucket holds; 1 to 1000000, default 10.
+  std::uint32_t burst = 10;
+
+  /// How long a call may wait for its turn; 0 to unlimited, default 0: a call
+  /// that finds too few tokens is refused at once.
+  duration max_wait = duration::zero();
+
+  /// How many calls may wait; 0 to 1000000, default 1000. 0 only if `max_wait`
+  /// is.
+  std::uint32_t max_waiters = 1000;
+
+  /// Whether an answer of the worker such as "too many requests" empties the
+  /// bucket; default true. Decisions of layers and gates never do.
+  bool drain_on_rejection = true;
+
+  /// How long one answer can keep the bucket empty; 0 to unlimited, default
+  /// 1min. Of a longer `retry_after` so much counts.
+  duration retry_after_cap = std::chrono::minutes(1);
+};
+
+/// Lists the fields of `c`.
+void describe(field_visitor& v, limiter_config& c);
+
+/// Checks that `rate` is at most one token per nanosecond, and that calls that
+/// may wait have places to wait in.
+void check(const limiter_config& c, const setting_path& path, problems& out);
+
+// -- counters -----------------------------------------------------------------
+
+/// What a limiter counts; docs/limiter.md says what each means.
+enum class limiter_counter : std::uint8_t {
+  passed,
+  queued,
+  granted,
+  rate_limited,
+  past_deadline,
+  queue_full,
+  too_heavy,
+  outgrown,
+  timed_out,
+  gave_up,
+  finished,
+  abandoned,
+  returned,
+  drained,
+  count_
+};
+
+template <>
+struct enum_names<limiter_counter> {
+  static constexpr std::string_view value[] = {
+    "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
+    "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
+    "finished",   "abandoned", "returned", "drained",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Sells tokens to calls: each pays `call_info::permits` on its way down. A
+/// call that finds too few waits for its turn if that comes soon enough, or is
+/// refused with a `retry_after`. If calls are always available, exactly
+/// `burst + floor(rate * T)` tokens are sold by time T.
+class limiter final
+  : public policy_base<limiter, limiter_config, limiter_counter> {
+public:
+  static constexpr std::string_view kind_name = "limiter";
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit limiter(limiter_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  /// Whether the bucket is full at `now`, as if no call had ever arrived.
+  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+
+protected:
+  // -- operation --------------------------------------------------------------
+
+  void prepare(limiter_config& next, env& e) override;
+  /// The tokens in the bucket stay, except those above the new `burst`. Waiting
+  /// calls stay and keep their limit, except those heavier than the new
+  /// `burst`: they could never pass and are rejected.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  /// Fills the bucket.
+  void forget(env& e) override;
+
+private:
+  using stay = waiting_queue::stay;
+
+  [[nodiscard]] time_point pass_time(std::uint32_t permits) const noexcept;
+
+  decision enqueue(const call_info& call, stay& s, env& e);
+  decision turn_away(counter why, errc code, call_id call, duration retry_after,
+                     env& e, std::string_view detail = {});
+  void put_back(std::uint32_t permits, env& e);
+  void drain_for(const outcome& result, env& e);
+  bool serve(env& e, call_id self = 0);
+
+  gcra bucket_;
+  waiting_queue waiting_;
+  detail::wait_times waits_;
+  /// How many calls have paid and not come back.
+  std::size_t running_ = 0;
+};
+
+} // namespace caisson

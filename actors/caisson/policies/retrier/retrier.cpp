@@ -1,0 +1,424 @@
+#include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/policy/callback.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace caisson {
+
+// -- construction -------------------------------------------------------------
+
+namespace {
+
+constexpr std::uint32_t unlimited_attempts = ~std::uint32_t{0};
+
+retry_budget::limits limits_of(const retrier_config& c) {
+  return {c.budget_ttl, c.budget_reserve, c.budget_ratio};
+}
+
+detail::first_try_alarm::limits alarm_of(const retrier_config& c) {
+  return {c.alarm_first_try, c.alarm_window, c.alarm_minimum_calls};
+}
+
+} // namespace
+
+retrier::retrier(retrier_config c)
+  : policy_base(std::move(c)), budget_(limits_of(config_)),
+    alarm_(alarm_of(config_)) {
+  config_.backoff = config_.backoff.detached();
+}
+
+void retrier::share(std::shared_ptr<shared_retry_budget> budget) noexcept {
+  shared_ = std::move(budget);
+}
+
+// -- calls --------------------------------------------------------------------
+
+decision retrier::admit(call_info& call, slot& notes, env& e) {
+  notes.start<progress>().epoch = era_;
+  count(counter::calls);
+  // A call that is already a retry pays for no further ones: otherwise chained
+  // retriers would fund each other's budgets.
+  if (config_.budget && call.attempt <= 1)
+    deposit(e.now);
+  if (config_.idempotency_keys && call.idempotency_key.empty()) {
+    // Not from the seed: a worker that knows the key of another gate's call
+    // would take this one for a repetition of it.
+    auto high = e.secret_bits();
+    call.idempotency_key = fmt::format("{:016x}{:016x}", high, e.secret_bits());
+  }
+  return decision::pass();
+}
+
+decision retrier::complete(call_info& call, slot& notes, outcome& result,
+                           env& e) {
+  auto& my = notes.as<progress>();
+  if (my.at == stage::looking)
+    return look_over(call, my, result, e);
+  if (my.at == stage::answering)
+    return answer_over(call, my, result);
+  return attempt_over(call, my, result, e);
+}
+
+decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
+                               env& e) {
+  auto v = config_.classify.judge(result, retry_lists, e);
+  my.may_have_executed = my.may_have_executed || result.may_have_executed;
+  charge(result, e.now);
+  // A neutral outcome says nothing about the worker.
+  if (v != verdict::neutral)
+    count_try(my, v == verdict::success, e);
+  if (v == verdict::success)
+    return finish(my.attempts == 1 ? counter::succeeded : counter::recovered,
+                  true, e);
+  // The conflict may be with an earlier attempt at this call.
+  auto conflict = result.kind == answer_class::conflict && keeper_;
+  if (v == verdict::neutral) {
+    count(counter::not_retryable);
+  } else if (v == verdict::failure && !conflict) {
+    finish(counter::not_retryable, false, e);
+  } else if (!conflict && (!my.may_have_executed || may_repeat(call))) {
+    if (auto held = try_again(call, my, result, e))
+      return *held;
+  } else if (!keeper_) {
+    finish(counter::not_idempotent, false, e);
+  } else if (e.now >= call.deadline) {
+    finish(counter::gave_up_deadline, false, e);
+  } else {
+    return start_look(call, my, result, e);
+  }
+  // The last attempt may not have reached the worker although an earlier one
+  // did; a retrier further out must know.
+  result.may_have_executed = my.may_have_executed;
+  return decision::pass();
+}
+
+decision retrier::finish(counter why, bool good, env& e) {
+  count(why);
+  alarm_.add_call(good, e.now);
+  judge_alarm(e);
+  return decision::pass();
+}
+
+bool retrier::may_repeat(const call_info& call) const noexcept {
+  return call.idempotent == idempotence::yes
+         || (config_.idempotent && call.idempotent == idempotence::unmarked);
+}
+
+std::optional<decision> retrier::try_again(const call_info& call, progress& my,
+                                           const outcome& result, env& e) {
+  auto delay = next_delay(call, my, result, e);
+  if (!delay)
+    return std::nullopt;
+  count(counter::retried);
+  ++waiting_;
+  my.at = stage::backoff;
+  e.emit({.kind = event_kind::retried, .call = call.id, .delay = *delay});
+  // One that never reached the worker says nothing about it.
+  if (result.is(errc::deadline_exceeded) && result.may_have_executed)
+    e.attempt_timed_out(call.id);
+  return decision::hold(time_after(e.now, *delay));
+}
+
+std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
+                                            const outcome& result, env& e) {
+  auto give_up = [&](counter why) -> std::optional<duration> {
+    finish(why, false, e);
+    return std::nullopt;
+  };
+  // As in gRPC (proposal A6): "do not come back".
+  if (result.retry_after < duration::zero()
+      || result.retry_after > config_.retry_after_cap)
+    return give_up(counter::gave_up_pushback);
+  if (!attempts_left(call, my, result))
+    return give_up(counter::gave_up_attempts);
+  // Asked twice, so that a call without time left draws no random number.
+  if (e.now >= call.deadline)
+    return give_up(counter::gave_up_deadline);
+  if (my.epoch != era_)
+    my.place = {}, my.epoch = era_;
+  // One that throws is exhausted.
+  auto next = [&] { return config_.backoff.next(my.place, e.random); };
+  auto delay = call_user("schedule", next, e).value_or(std::nullopt);
+  if (!delay)
+    return give_up(counter::gave_up_schedule);
+  auto wait = *pause_after(result, *delay, e);
+  // Also true of a wait without end, which no call should begin.
+  if (time_after(e.now, wait) >= call.deadline)
+    return give_up(counter::gave_up_deadline);
+  if (auto why = withheld(call, my, e))
+    return give_up(*why);
+  if (config_.budget && !withdraw(result, e.now))
+    return give_up(counter::gave_up_budget);
+  if (result.retry_after > duration::zero()) {
+    // The worker has said what it needs; guessing starts over.
+    count(counter::pushed_back);
+    my.place = {};
+  }
+  return wait;
+}
+
+// Why the gate's breakers allow no retry; nothing if they do.
+std::optional<retrier::counter> retrier::withheld(const call_info& call,
+                                                  const progress& my,
+                                                  const env& e) const {
+  if (!config_.heed_breakers)
+    return std::nullopt;
+  switch (e.circuit_for(call.key)) {
+    case circuit::closed:
+      break;
+    case circuit::half_open:
+      if (my.attempts > 1)
+        return counter::gave_up_half_open;
+      break;
+    case circuit::open:
+      return counter::gave_up_open;
+  }
+  return std::nullopt;
+}
+
+bool retrier::attempts_left(const call_info& call, const progress& my,
+                            const outcome& result) const noexcept {
+  auto most = config_.max_attempts;
+  if (most == 0)
+    most = call.deadline != never ? unlimited_attempts : most_attempts;
+  return my.attempts < config_.classify.attempts_for(result, most);
+}
+
+void retrier::abandon(call_info& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  auto& my = notes.as<progress>();
+  auto at = std::exchange(my.at, stage::attempt);
+  if (at == stage::looking || at == stage::before_look
+      || at == stage::answering) {
+    looked_at_.erase(call.id);
+    keeper_->drop(call.id);
+  }
+  if (at == stage::answering)
+    return; // Counted.
+  if (at == stage::backoff)
+    --waiting_;
+  count(in_flight ? counter::abandoned : counter::abandoned_waiting);
+  // A cancellation does not say how the attempt went.
+  if (why.is(errc::cancelled))
+    return;
+  if (at == stage::attempt)
+    count_try(my, false, e);
+  alarm_.add_call(false, e.now);
+  judge_alarm(e);
+}
+
+// -- time ---------------------------------------------------------------------
+
+decision retrier::expire(call_info& call, slot& notes, env& e) {
+  auto& my = notes.as<progress>();
+  if (my.at == stage::before_look)
+    return look(call, my, e);
+  --waiting_;
+  my.at = stage::attempt;
+  my.looks = 0;
+  // Both may be counted on without end: the first has no limit within a
+  // deadline, and the second comes from the caller.
+  constexpr auto most = std::numeric_limits<std::uint32_t>::max();
+  my.attempts += my.attempts < most ? 1 : 0;
+  call.attempt += call.attempt < most ? 1 : 0;
+  count(counter::resent);
+  return decision::pass();
+}
+
+// How long to wait, given what the schedule says.
+std::optional<duration> retrier::pause_after(const outcome& result,
+                                             duration scheduled, env& e) const {
+  std::optional<duration> told;
+  if (config_.delay_of)
+    told = call_user(
+             "delay_of", [&] { return config_.delay_of(result); }, e)
+             .value_or(std::nullopt);
+  // Jitter also applies after `retry_after`, because other callers got the same
+  // instant.
+  auto wait = !told && config_.backoff.random()
+                ? duration_sum(scheduled, result.retry_after)
+                : std::max(told.value_or(scheduled), result.retry_after);
+  // Without a limit on attempts there must be one on how many fit into the time
+  // left.
+  return config_.max_attempts == 0 ? std::max(wait, shortest_pause) : wait;
+}
+
+// -- looks --------------------------------------------------------------------
+
+decision retrier::start_look(const call_info& call, progress& my,
+                             const outcome& result, env& e) {
+  keeper_->keep(call.id, result);
+  auto& kept = looked_at_[call.id] = result;
+  kept.reply = nullptr;
+  return look(call, my, e);
+}
+
+decision retrier::look(const call_info& call, progress& my, env& e) {
+  my.at = stage::looking;
+  ++my.looks;
+  count(counter::looks);
+  e.start_child({.parents = {call.id},
+                 .target = 0,
+                 .deadline = time_after(e.now, config_.verify_timeout)});
+  return decision::hold();
+}
+
+decision retrier::look_over(const call_info& call, progress& my,
+                            outcome& result, env& e) {
+  switch (keeper_->read(call.id, result)) {
+    case effect::done:
+      my.at = stage::answering;
+      looked_at_.erase(call.id);
+      finish(counter::found_done, true, e);
+      e.answer(call.id, call.id);
+      return decision::hold();
+    case effect::not_done:
+      count(counter::found_not_done);
+      if (auto held = try_again(call, my, looked_at_.at(call.id), e)) {
+        looked_at_.erase(call.id);
+        keeper_->drop(call.id);
+        return *held;
+      }
+      return give_back(call, my, result, e);
+    case effect::unknown:
+      break;
+  }
+  return look_again(call, my, result, e);
+}
+
+decision retrier::look_again(const call_info& call, progress& my,
+                             outcome& result, env& e) {
+  if (my.looks < config_.verify_attempts) {
+    constexpr int most_doublings = 30;
+    auto factor = std::int64_t{1} << std::min(my.looks - 1, most_doublings);
+    auto at = time_after(
+      e.now, duration_times(config_.verify_pause, static_cast<double>(factor)));
+    if (at < call.deadline) {
+      my.at = stage::before_look;
+      return decision::hold(at);
+    }
+  }
+  finish(counter::not_verified, false, e);
+  return give_back(call, my, result, e);
+}
+
+// The outcome of the last attempt goes up after all.
+decision retrier::give_back(const call_info& call, progress& my,
+                            outcome& result, env& e) {
+  if (keeper_->has(call.id)) {
+    my.at = stage::answering;
+    e.answer(call.id, call.id);
+    return decision::hold();
+  }
+  result = looked_at_.at(call.id);
+  result.may_have_executed = result.as_held = true;
+  looked_at_.erase(call.id);
+  return decision::pass();
+}
+
+// What was kept is there.
+decision retrier::answer_over(const call_info& call, progress&,
+                              outcome& result) {
+  if (auto i = looked_at_.find(call.id); i != looked_at_.end()) {
+    auto* reply = result.reply;
+    result = i->second;
+    result.reply = reply;
+    looked_at_.erase(i);
+  }
+  result.may_have_executed = true;
+  keeper_->drop(call.id);
+  return decision::pass();
+}
+
+// -- numbers ------------------------------------------------------------------
+
+void retrier::count_try(const progress& my, bool good, env& e) {
+  if (my.attempts == 1) {
+    count(good ? counter::first_try_ok : counter::first_try_failed);
+    alarm_.add_first(good, e.now);
+  } else if (my.attempts == 2) {
+    count(good ? counter::second_try_ok : counter::second_try_failed);
+  } else {
+    count(good ? counter::later_try_ok : counter::later_try_failed);
+  }
+}
+
+void retrier::judge_alarm(env& e) {
+  if (!alarm_.update(e.now))
+    return;
+  if (alarm_.raised())
+    count(counter::alarms);
+  auto text = alarm_.text();
+  e.emit({.kind = event_kind::state_changed,
+          .from = alarm_.raised() ? "quiet" : "alarm",
+          .to = alarm_.raised() ? "alarm" : "quiet",
+          .detail = text});
+}
+
+void retrier::deposit(time_point now) {
+  if (shared_)
+    shared_->deposit(now);
+  else
+    budget_.deposit(now);
+}
+
+bool retrier::withdraw(const outcome& failed, time_point now) {
+  auto cost = failed.is(errc::deadline_exceeded) ? config_.budget_timeout_cost
+                                                 : 1;
+  return shared_ ? shared_->try_withdraw(now, cost)
+                 : budget_.try_withdraw(now, cost);
+}
+
+// A worker whose calls are rejected does not need further attempts.
+void retrier::charge(const outcome& failed, time_point now) {
+  auto rejected = failed.is(errc::breaker_open)
+                  || failed.is(errc::rate_limited);
+  if (!rejected || !config_.budget || config_.budget_rejection_cost == 0)
+    return;
+  count(counter::rejections_charged);
+  auto cost = config_.budget_rejection_cost;
+  shared_ ? shared_->charge(now, cost) : budget_.charge(now, cost);
+}
+
+std::int64_t retrier::budget_left() const {
+  if (!config_.budget)
+    return 0;
+  return shared_ ? shared_->balance() : budget_.balance();
+}
+
+// -- operation ----------------------------------------------------------------
+
+void retrier::prepare(retrier_config& next, env& e) {
+  auto changed = limits_of(next) != limits_of(config_);
+  // A budget that was off has not seen the traffic.
+  if (changed || (next.budget && !config_.budget))
+    budget_ = retry_budget{limits_of(next)};
+  // One that is left belongs to others.
+  if (changed && shared_ && next.budget_name == config_.budget_name)
+    shared_->change(limits_of(next));
+  // Places in the old schedule mean nothing in the new one.
+  if (!take_over_schedule(next.backoff, config_.backoff))
+    ++era_;
+  if (alarm_of(next) != alarm_of(config_))
+    alarm_.change(alarm_of(next), e.now);
+}
+
+void retrier::forget(env& e) {
+  budget_.clear();
+  alarm_.clear();
+  judge_alarm(e);
+}
+
+void retrier::list_gauges(std::vector<metric>& out) const {
+  out.push_back({"waiting", waiting_, true});
+  out.push_back(
+    {"looking", static_cast<std::int64_t>(looked_at_.size()), true});
+  out.push_back({"budget_left", budget_left(), true});
+  out.push_back({"alarm", alarm_.raised() ? 1 : 0, true});
+}
+
+} // namespace caisson

@@ -1,0 +1,121 @@
+// Bulkhead: limits how many calls are below it at the same time.
+#pragma once
+
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/wait_times.hpp>
+#include <caisson/policy/waiting_queue.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+/// Configures a `semaphore`.
+struct semaphore_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+
+  /// How many permits there are; 1 to 1000000, default 10.
+  std::uint32_t permits = 10;
+
+  /// How many calls may wait; 0 to 1000000, default 0: none waits.
+  std::uint32_t max_waiters = 0;
+
+  /// How long a call may wait; 1ns to unlimited, default unlimited: until its
+  /// own deadline. Without `max_waiters` 0 or unlimited.
+  duration max_wait = unlimited;
+
+  /// `fifo` (default) or `lifo`, which needs `max_waiters`; also decides which
+  /// call leaves a full queue.
+  wait_order order = wait_order::fifo;
+};
+
+/// Lists the fields of `c`.
+void describe(field_visitor& v, semaphore_config& c);
+
+/// Checks that settings about waiting come with places to wait in.
+void check(const semaphore_config& c, const setting_path& path, problems& out);
+
+// -- counters -----------------------------------------------------------------
+
+/// What a semaphore counts; docs/semaphore.md says what each means.
+enum class semaphore_counter : std::uint8_t {
+  passed,
+  queued,
+  granted,
+  queue_full,
+  too_heavy,
+  evicted,
+  outgrown,
+  timed_out,
+  gave_up,
+  finished,
+  abandoned,
+  count_
+};
+
+template <>
+struct enum_names<semaphore_counter> {
+  static constexpr std::string_view value[] = {
+    "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
+    "outgrown", "timed_out", "gave_up", "finished",   "abandoned",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Lends permits to calls. A call takes `call_info::permits` of them on its way
+/// down and releases them when it comes back or is abandoned. A call that finds
+/// too few waits or is refused. No call overtakes the one whose turn it is, so
+/// light calls cannot starve a heavy one.
+class semaphore final
+  : public policy_base<semaphore, semaphore_config, semaphore_counter> {
+public:
+  static constexpr std::string_view kind_name = "semaphore";
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit semaphore(semaphore_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+
+  /// Waiting calls stay and keep their limit, except those heavier than the new
+  /// `permits`: they could never run and are rejected.
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+  void forget(env& e) override;
+
+private:
+  using stay = waiting_queue::stay;
+
+  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
+
+  decision enqueue(const call_info& call, stay& s, env& e);
+  void turn_away(const waiting_queue::entry& w, counter why, env& e);
+  decision refuse_waiter(const waiting_queue::entry& w, counter why, errc code,
+                         env& e);
+  void release(std::uint32_t permits, env& e);
+  void serve(env& e);
+
+  waiting_queue waiting_;
+  detail::wait_times waits_;
+  // May exceed `permits` after it was lowered.
+  std::int64_t in_use_ = 0;
+};
+
+} // namespace caisson

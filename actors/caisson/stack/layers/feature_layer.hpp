@@ -1,0 +1,25 @@
+// The layer of a feature policy.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/engine/layer.hpp>
+#include <caisson/policies/feature.hpp>
+
+namespace caisson {
+
+/// Uses the board of its actor system.
+class feature_layer final : public policy_layer<feature> {
+public:
+  explicit feature_layer(const feature_config& c) : policy_layer(c) {}
+
+  void start_in(caf::actor_system& sys) override {
+    machine().watch(feature_flags::of(&sys));
+  }
+};
+
+template <>
+struct layer_of<feature> {
+  using type = feature_layer;
+};
+
+} // namespace caisson

@@ -1,0 +1,96 @@
+// The layer of a retrier: the verifier, and the replies that it decides about.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/layer.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/stack/layers/keyed_layer.hpp>
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// The verifier that a retrier asks before it repeats a call that must not be
+/// carried out twice.
+struct verifying {
+  using function = std::function<verification(const caf::message&)>;
+
+  caf::actor target = {};
+  /// Whether `target` is asked.
+  bool asks = false;
+
+  /// Asks `target`, which gets the content of the call and answers with a
+  /// `verification`. Any other answer, an error, its end and `verify_timeout`
+  /// count as `unknown`.
+  static verifying by(caf::actor target) {
+    return {std::move(target), true, {}};
+  }
+
+  /// Asks `look`, which gets the content of the call. It runs in an actor of
+  /// its own, one call at a time, and each gate has a copy; one that blocks for
+  /// long belongs in an actor that the user spawns. If it throws, that counts
+  /// as `unknown`.
+  static verifying with(function look) { return {{}, true, std::move(look)}; }
+
+  /// What is asked, if `target` is null.
+  function look = {};
+};
+
+/// Gives a `retrier` its verifier, and its budget if it is a named one.
+class retrier_layer final : public policy_layer<retrier> {
+public:
+  explicit retrier_layer(const retrier_config& c, verifying how = {});
+
+  retrier_layer(const retrier_layer&) = delete;
+  retrier_layer& operator=(const retrier_layer&) = delete;
+
+  static void check_extras(const setting_path&, problems&) {}
+  /// Reports a null actor, and an empty function.
+  static void check_extras(const verifying& how, const setting_path& path,
+                           problems& out);
+
+  problems change(const settings& set, env& e) override;
+  void adopt(layer& next, env& e) override;
+  void start_in(caf::actor_system& sys) override;
+  void mode_changed() override { take_budget(); }
+
+  [[nodiscard]] bool handles_content() const override { return how_.asks; }
+  [[nodiscard]] std::vector<caf::actor> targets() const override;
+  [[nodiscard]] caf::message value(std::uint64_t index) const override;
+
+private:
+  class kept_replies final : public reply_keeper {
+  public:
+    void keep(call_id call, const outcome& o) override;
+    effect read(call_id call, const outcome& answer) override;
+    [[nodiscard]] bool has(call_id call) const override;
+    void drop(call_id call) override { replies_.erase(call); }
+
+    [[nodiscard]] caf::message of(call_id call) const;
+
+  private:
+    std::unordered_map<call_id, caf::message> replies_;
+  };
+
+  void take_budget();
+
+  verifying how_;
+  kept_replies kept_;
+  caf::actor_system* home_ = nullptr;
+};
+
+template <>
+struct layer_of<retrier> {
+  using type = retrier_layer;
+};
+
+/// Without a verifier and without a named budget.
+template <>
+inline constexpr bool works_without_layer<retrier> = true;
+
+} // namespace caisson

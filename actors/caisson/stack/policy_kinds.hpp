@@ -1,0 +1,125 @@
+// The table of all kinds of policies. You can add your own.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/settings/settings.hpp>
+#include <caisson/stack/stack.hpp>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// The table of one layer while it is being read.
+class layer_reader {
+public:
+  /// Reports problems of the table `at` to `out`. Looks up actors in the
+  /// registry of `sys`, if there is one.
+  layer_reader(section at, problems& out, caf::actor_system* sys = nullptr);
+
+  /// For keys outside the config.
+  [[nodiscard]] settings_reader& fields() noexcept { return fields_; }
+
+  [[nodiscard]] const section& at() const noexcept { return at_; }
+  [[nodiscard]] problems& out() const noexcept { return out_; }
+  [[nodiscard]] caf::actor_system* system() const noexcept { return sys_; }
+
+  /// Reads the config over `c`. Call it last: it reports keys that were not
+  /// read before.
+  template <class Config>
+  Config config(Config c = {}) {
+    describe(fields_, c);
+    fields_.finish();
+    add_problems(problems_of(c, at_.path), at_, out_);
+    return c;
+  }
+
+private:
+  section at_;
+  problems& out_;
+  caf::actor_system* sys_;
+  settings_reader fields_;
+};
+
+/// A kind of policy, for configurations and docs.
+struct policy_kind {
+  /// The value of `kind` in configurations, such as `breaker`.
+  std::string name = {};
+
+  /// The settings with their defaults.
+  std::function<std::vector<field_row>()> rows = {};
+
+  /// Adds a layer of this kind to a stack, even if its table has problems, so
+  /// that later layers keep their names.
+  std::function<void(layer_reader& from, stack& to)> add = {};
+
+  /// What a layer of this kind requires in addition to `kind`, as lines of
+  /// TOML. Empty if every setting has a default.
+  std::string example = {};
+};
+
+/// The kind of a policy. `add` also reads the other arguments of its
+/// constructor.
+template <class Policy>
+[[nodiscard]] policy_kind
+kind_of(std::function<void(layer_reader&, stack&)> add,
+        std::string example = {}) {
+  return {.name = std::string{Policy::kind_name},
+          .rows = [] { return rows_of(typename Policy::config_type{}); },
+          .add = std::move(add),
+          .example = std::move(example)};
+}
+
+namespace detail {
+
+/// Whether the layer has a table `per_key`. Not for a policy with a setting of
+/// its own by that name.
+[[nodiscard]] bool wants_keys(layer_reader& from,
+                              const std::vector<field_row>& rows);
+
+} // namespace detail
+
+/// Adds a policy whose constructor takes only its config, or, if the table has
+/// a table `per_key`, one for each key.
+template <class Policy>
+void add_layer_of(layer_reader& from, stack& to) {
+  using config_type = typename Policy::config_type;
+  if constexpr (can_be_keyed<Policy>)
+    if (detail::wants_keys(from, rows_of(config_type{}))) {
+      to.add<keyed<Policy>>(from.config<keyed_config<Policy>>());
+      return;
+    }
+  to.add<Policy>(from.config<config_type>());
+}
+
+/// The kind of a policy whose constructor takes only its config.
+template <class Policy>
+[[nodiscard]] policy_kind kind_of() {
+  return kind_of<Policy>(add_layer_of<Policy>);
+}
+
+// Add kinds when a program starts, before it reads stacks. They are never
+// removed. All functions are safe to call from any thread.
+
+/// Adds a kind to the table. Throws `config_error`, and leaves the table
+/// unchanged, if the kind has no name or the name of another kind.
+void add_policy_kind(policy_kind x);
+
+/// The same for a policy whose constructor takes only its config.
+template <class Policy>
+void add_policy_kind() {
+  add_policy_kind(kind_of<Policy>());
+}
+
+/// The kind with that name, valid as long as the program runs; null if there is
+/// none.
+[[nodiscard]] const policy_kind* find_policy_kind(std::string_view name);
+
+/// All kinds: the built-in ones, then the others in the order in which they
+/// were added.
+[[nodiscard]] std::vector<policy_kind> policy_kinds();
+
+} // namespace caisson

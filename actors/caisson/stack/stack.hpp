@@ -1,0 +1,167 @@
+// A stack of policies, as a value.
+#pragma once
+
+#include <caisson/engine/gate_config.hpp>
+#include <caisson/engine/layer.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
+#include <caisson/policies/limiter.hpp>
+#include <caisson/policies/semaphore.hpp>
+#include <caisson/settings/settings.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
+#include <caisson/stack/layers/fallback_layer.hpp>
+#include <caisson/stack/layers/keyed_layer.hpp>
+#include <caisson/stack/layers/retrier_layer.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace caisson {
+
+/// A stack of policies. A call passes the layers in the order in which they are
+/// added, and its outcome passes them in reverse. A value: you can spawn any
+/// number of gates from one stack, each with its own state.
+///
+///     stack{"payments"}
+///       .deadline({.timeout = 2s})
+///       .retrier({.max_attempts = 4, .idempotent = true})
+///       .breaker({.threshold = 5})
+///       .semaphore({.permits = 20})
+///       .add<key_ceiling>({.per_key = 3}) // a policy of yours
+///
+/// A layer without a name is named after its kind. A second one of that kind
+/// gets `-2` appended, and so on.
+class stack {
+public:
+  /// At most this many layers.
+  static constexpr std::size_t max_layers = 32;
+
+  explicit stack(std::string name = "gate") { config_.name = std::move(name); }
+  explicit stack(gate_config c) : config_(std::move(c)) {}
+
+  /// Adds a layer with a policy of any kind, including your own. `extras` are
+  /// the other arguments of its constructor. Each gate gets copies of them.
+  template <class Policy, class... Extras>
+  stack& add(typename Policy::config_type c = {}, Extras... extras);
+
+  // The built-in kinds.
+
+  stack& deadline(deadline_config c = {});
+  stack& semaphore(semaphore_config c = {});
+  stack& limiter(limiter_config c = {});
+  stack& breaker(breaker_config c = {});
+  stack& retrier(retrier_config c = {}, verifying how = {});
+  stack& batcher(batcher_config c = {}, batching forms = {});
+  stack& fallback(std::vector<alternative> chain, fallback_config c = {});
+  stack& cache(cache_config c = {}, cache_forms forms = {});
+
+  /// Replaces the settings of the gate itself.
+  stack& configure(gate_config c) {
+    config_ = std::move(c);
+    return *this;
+  }
+
+  /// Sets the deadline of calls without one.
+  stack& default_deadline(duration d) {
+    config_.default_deadline = d;
+    return *this;
+  }
+
+  /// Sets the name of each gate spawned from this.
+  stack& rename(std::string name) {
+    config_.name = std::move(name);
+    return *this;
+  }
+
+  /// Sets how long a permit may be held.
+  stack& max_lease(duration d) {
+    config_.max_lease = d;
+    return *this;
+  }
+
+  /// Whether an event tells when a call begins to wait.
+  stack& emit_waits(bool x = true) {
+    config_.emit_waits = x;
+    return *this;
+  }
+
+  /// Seeds the random source of each gate spawned from this.
+  stack& seed(std::int64_t s) {
+    config_.seed = s;
+    return *this;
+  }
+
+  [[nodiscard]] const gate_config& config() const noexcept { return config_; }
+  [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
+
+  /// The names of the layers, from the outside in.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+  /// All problems; keys begin with the layers' names.
+  [[nodiscard]] problems check() const;
+
+  /// A layer, by its number, that takes the key of calls for what they ask for
+  /// although another one takes it for whom they belong to.
+  struct key_conflict {
+    std::size_t layer;
+    std::string what;
+  };
+
+  /// All of them; `check` reports them, too.
+  [[nodiscard]] std::vector<key_conflict> key_conflicts() const;
+
+  /// New layers with fresh state.
+  /// @pre check().empty()
+  [[nodiscard]] std::vector<std::unique_ptr<layer>> build() const;
+
+private:
+  struct entry {
+    std::string name = {};
+    std::function<problems()> check;
+    std::function<std::unique_ptr<layer>()> make;
+    key_meaning keys = key_meaning::none;
+  };
+
+  // Names the layer, or reports a duplicate name.
+  void choose_name(std::string& name, std::string_view kind);
+  [[nodiscard]] bool has(std::string_view name) const noexcept;
+
+  gate_config config_;
+  std::vector<entry> layers_;
+  problems own_problems_;
+};
+
+// -- implementation -----------------------------------------------------------
+
+template <class Policy, class... Extras>
+stack& stack::add(typename Policy::config_type c, Extras... extras) {
+  using layer_type = layer_of_t<Policy>;
+  constexpr auto checks_extras = requires(const setting_path& path,
+                                          problems& out) {
+    layer_type::check_extras(extras..., path, out);
+  };
+  choose_name(c.name, Policy::kind_name);
+  auto check = [c, extras...] {
+    auto out = problems_of(c, c.name);
+    if constexpr (checks_extras)
+      layer_type::check_extras(extras..., c.name, out);
+    return out;
+  };
+  auto make = [c, extras...]() -> std::unique_ptr<layer> {
+    return std::make_unique<layer_type>(c, extras...);
+  };
+  auto keys = key_meaning::none;
+  if constexpr (requires { layer_type::meaning_of_key(c, extras...); })
+    keys = layer_type::meaning_of_key(c, extras...);
+  layers_.push_back({c.name, std::move(check), std::move(make), keys});
+  return *this;
+}
+
+} // namespace caisson

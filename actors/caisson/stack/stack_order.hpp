@@ -1,0 +1,31 @@
+// The stack that a gate is told to put in force.
+#pragma once
+
+#include <caisson/engine/stack_swap.hpp>
+#include <caisson/engine/supervision.hpp>
+#include <caisson/stack/stack.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::detail {
+
+struct ordered_stack {
+  /// @pre policies.check().empty()
+  stack policies;
+  std::optional<supervision_config> supervision = {};
+  /// Of each layer; those beyond the end are not to begin afresh.
+  std::vector<bool> afresh = {};
+};
+
+/// With layers made anew.
+[[nodiscard]] next_stack next_stack_of(const ordered_stack& x);
+
+/// One line for each: the layer, a tab, and what has changed.
+[[nodiscard]] std::string text_of(const std::vector<layer_change>& changes);
+
+/// The reverse.
+[[nodiscard]] std::vector<layer_change> changes_in(const std::string& text);
+
+} // namespace caisson::detail

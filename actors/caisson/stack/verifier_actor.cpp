@@ -1,0 +1,19 @@
+#include <caisson/stack/verifier_actor.hpp>
+
+#include <caisson/policy/callback.hpp>
+
+#include <string_view>
+
+namespace caisson::detail {
+
+caf::message_handler verifier_actor::control() {
+  // A look ends before it could be cancelled.
+  return {[](const cancelled&) {}};
+}
+
+void verifier_actor::on_message(portable::reply_to from, caf::message content) {
+  auto said = try_user([&] { return look_(content); }, [](std::string_view) {});
+  from.answer(this, caf::make_message(said.value_or(verification::unknown())));
+}
+
+} // namespace caisson::detail

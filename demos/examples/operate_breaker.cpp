@@ -1,0 +1,124 @@
+// Operates a breaker: force it open, look at it, change its threshold.
+#include "story.hpp"
+
+#include <caisson/gate.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+using namespace std::chrono_literals;
+using caisson::command;
+using caisson::errc;
+using caisson::operator_command;
+using caisson::reconfigure;
+
+namespace {
+
+caf::behavior failing_worker() {
+  return {
+    [](std::int32_t x) -> caf::result<std::int32_t> {
+      if (x < 0)
+        return caf::sec::invalid_argument;
+      return 2 * x;
+    },
+  };
+}
+
+/// What an operator does and sees.
+class console {
+public:
+  console(caisson::virtual_time& world, demo::story& story, caf::actor gate)
+    : world_(world), story_(story), gate_(std::move(gate)),
+      ears_(world.make_probe()) {
+    ears_.send(gate_, caisson::subscribe{});
+    world_.run_until_idle();
+  }
+
+  /// Sends a control message and prints the events that it causes.
+  template <class T>
+  caisson::pending_answer say(T x) {
+    auto answer = world_.request(gate_, std::move(x));
+    hear();
+    return answer;
+  }
+
+  /// Calls the worker, as anybody may.
+  caisson::pending_answer call(std::int32_t x) {
+    auto answer = world_.request(gate_, x);
+    story_.print("a call: {}", demo::text_of(answer));
+    hear();
+    return answer;
+  }
+
+  /// Prints the status and returns the state.
+  std::string look() {
+    auto answer = world_.request(gate_, caisson::get_status{});
+    auto layer = answer.value<caisson::status>().layers.at(0);
+    story_.print(
+      "status: {}, threshold {}, {} admitted, {} turned away", layer.state,
+      layer.config.at("threshold"), layer.metrics.at("admitted"),
+      layer.metrics.at("rejected_open") + layer.metrics.at("rejected_forced"));
+    return layer.state;
+  }
+
+private:
+  void hear() {
+    for (auto& e : ears_.received_as<caisson::event>())
+      if (e.kind == caisson::event_kind::state_changed)
+        story_.print("  event {}: {} -> {}, {}", e.number, e.from, e.to,
+                     e.detail);
+      else if (e.kind == caisson::event_kind::rejected)
+        story_.print("  event {}: a call was turned away", e.number);
+      else
+        story_.print("  event {}: {}{}{}", e.number, caisson::name_of(e.kind),
+                     e.detail.empty() ? "" : ", ", e.detail);
+    ears_.forget_received();
+  }
+
+  caisson::virtual_time& world_;
+  demo::story& story_;
+  caf::actor gate_;
+  caisson::probe ears_;
+};
+
+} // namespace
+
+int main() {
+  caisson::virtual_time world;
+  demo::story story{world};
+
+  auto gate = caisson::spawn_breaker(
+    world, world.system().spawn(failing_worker),
+    {.threshold = 5, .open = caisson::schedule::constant(10s)});
+  console desk{world, story, gate};
+
+  desk.call(1);
+  story.check(desk.look() == "closed", "it starts closed");
+
+  world.advance(1s);
+  story.print("-- the database is being moved: nobody goes there");
+  desk.say(command{operator_command::force_open});
+  auto refused = desk.call(1);
+  story.check(refused.is(errc::breaker_open) && desk.look() == "forced_open",
+              "an operator can open it");
+
+  world.advance(59s);
+  story.print("-- done");
+  desk.say(command{operator_command::enable});
+  story.check(desk.call(1).ok(), "and let it decide by itself again");
+
+  world.advance(1s);
+  story.print("-- from now on two failures are enough");
+  auto wrong = desk.say(reconfigure{"breaker", {{"threshold", "none"}}});
+  story.print("none? {}", demo::text_of(wrong));
+  story.check(wrong.is(errc::invalid_config), "nonsense is refused");
+  desk.say(reconfigure{"breaker", {{"threshold", "2"}}});
+  desk.call(-1);
+  desk.call(-1);
+  auto turned_away = desk.call(1);
+  story.check(desk.look() == "open"
+                && caisson::retry_after(turned_away.error()) == 10s,
+              "it opens by the new threshold");
+  return story.end();
+}

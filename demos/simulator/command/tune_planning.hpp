@@ -1,0 +1,14 @@
+// From what is asked for to what is played.
+#pragma once
+
+#include <simulator/command/tune_command.hpp>
+#include <simulator/tune/tune_plan.hpp>
+
+namespace caisson::sim {
+
+/// Reads the file and checks everything that can be checked without playing:
+/// names of metrics, paths, the ends of all ranges, sizes. Throws
+/// `config_error`.
+[[nodiscard]] tune_plan tune_plan_of(const tune_arguments& args);
+
+} // namespace caisson::sim

@@ -1,0 +1,188 @@
+#include <simulator/explore/explorer.hpp>
+
+#include <simulator/explore/found_scenario.hpp>
+#include <simulator/play/ordered_work.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace caisson::sim {
+
+namespace {
+
+const violation* broken_in(const std::vector<violation>& all,
+                           const std::string& rule) {
+  auto found = std::ranges::find(all, rule, &violation::rule);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool covers(const finding& f, const std::string& rule) {
+  return f.broken.rule == rule || broken_in(f.also, rule) != nullptr;
+}
+
+} // namespace
+
+explorer::explorer(const explore_plan& plan, progress_bar& bar,
+                   const command_parts& parts, keeper keep)
+  : plan_(plan), bar_(bar), parts_(parts), keep_(std::move(keep)) {
+  for (const auto& arm : plan.arms)
+    menus_.emplace_back(arm, plan.bounds);
+}
+
+exploration explorer::explore(std::size_t jobs) {
+  exploration all;
+  ordered_work<outcome> work{plan_.cells(), jobs};
+  if (!stopped())
+    work.run(
+      [&](std::size_t i) { return play_cell(i); },
+      [&](std::size_t i, outcome o) { return take(i, std::move(o), all); });
+  bar_.clear();
+  all.interrupted = stopped();
+  return all;
+}
+
+// -- playing ------------------------------------------------------------------
+
+// Arms with the same services and loads are given the same faults.
+explorer::faults explorer::faults_of(std::size_t cell) const {
+  if (run_of(cell) == 0)
+    return {};
+  return drawn_faults(menus_[arm_of(cell)], plan_.seed + run_of(cell));
+}
+
+arm_result explorer::play(const arm_config& arm, std::uint64_t seed,
+                          std::function<void(double)> progress) const {
+  run_options o{.seed = seed,
+                .progress = std::move(progress),
+                .stop = parts_.stop,
+                .abandon = parts_.catch_signals,
+                .verify = true,
+                .step = one_row,
+                .log = {}};
+  return parts_.play(arm, o);
+}
+
+arm_result explorer::play_with(std::size_t arm, const faults& more,
+                               std::uint64_t seed) const {
+  auto world = plan_.arms[arm];
+  world.faults.insert(world.faults.end(), more.begin(), more.end());
+  return play(world, seed, {});
+}
+
+explorer::outcome explorer::play_cell(std::size_t cell) {
+  auto world = plan_.arms[arm_of(cell)];
+  auto more = faults_of(cell);
+  world.faults.insert(world.faults.end(), more.begin(), more.end());
+  auto r = play(world, plan_.seed + run_of(cell),
+                [this, cell](double share) { show(cell, share); });
+  std::lock_guard guard{mutex_};
+  shares_.erase(cell);
+  ++played_;
+  if (r.interrupted)
+    return {.interrupted = true, .broken = {}};
+  return {.interrupted = false,
+          .broken = broken_rules(world, r, plan_.recovery)};
+}
+
+// -- findings -----------------------------------------------------------------
+
+finding* explorer::known(std::size_t arm, const std::string& rule,
+                         exploration& all) const {
+  for (auto& f : all.findings)
+    if (f.arm == arm && covers(f, rule))
+      return &f;
+  return nullptr;
+}
+
+bool explorer::take(std::size_t cell, outcome o, exploration& all) {
+  if (o.interrupted)
+    return false;
+  ++all.played;
+  if (!o.broken.empty())
+    ++all.broken;
+  for (const auto& x : o.broken)
+    if (all.findings.size() < plan_.most_findings && !stopped()
+        && !known(arm_of(cell), x.rule, all))
+      find(cell, x, all);
+  for (auto& f : all.findings)
+    f.times += f.arm == arm_of(cell)
+               && std::ranges::any_of(o.broken, [&](const violation& x) {
+                    return covers(f, x.rule);
+                  });
+  return !stopped() && all.findings.size() < plan_.most_findings;
+}
+
+void explorer::find(std::size_t cell, const violation& broken,
+                    exploration& all) {
+  finding f;
+  f.arm = arm_of(cell);
+  f.run = run_of(cell);
+  f.seed = plan_.seed + f.run;
+  f.found = faults_of(cell);
+  f.broken = broken;
+  std::size_t runs = 0;
+  shrinker s{menus_[f.arm],
+             [&](const faults& some) -> std::optional<bool> {
+               show_shrinking(f, runs++);
+               auto r = play_with(f.arm, some, f.seed);
+               if (r.interrupted)
+                 return std::nullopt;
+               auto now = broken_rules(plan_.arms[f.arm], r, plan_.recovery);
+               return broken_in(now, broken.rule) != nullptr;
+             },
+             plan_.shrink_runs};
+  f.shrunk = s.shrink(f.found);
+  confirm(f);
+  keep_(f);
+  all.findings.push_back(std::move(f));
+}
+
+// Plays the scenario that is written, which must give the same as the world
+// that it is made from.
+void explorer::confirm(finding& f) {
+  const auto& arm = plan_.arms[f.arm];
+  f.scenario = found_scenario(plan_.root, plan_.base, arm, f.shrunk.least,
+                              f.seed, plan_.directory,
+                              f.broken.rule == recovery_rule);
+  auto r = play_with(f.arm, f.shrunk.least, f.seed);
+  f.digest = r.digest;
+  if (r.interrupted)
+    return;
+  for (auto& x : broken_rules(arm, r, plan_.recovery))
+    if (x.rule == f.broken.rule)
+      f.broken = x;
+    else
+      f.also.push_back(std::move(x));
+  auto again = parse_scenario(f.scenario, "found", plan_.directory);
+  auto second = play(again.arms.at(0), again.seed, {});
+  auto broken = broken_rules(again.arms[0], second, plan_.recovery);
+  f.repeats = !second.interrupted && second.digest == r.digest
+              && broken_in(broken, f.broken.rule);
+}
+
+// -- progress -----------------------------------------------------------------
+
+void explorer::show(std::size_t cell, double share) {
+  if (!parts_.terminal)
+    return;
+  std::lock_guard guard{mutex_};
+  shares_[cell] = share;
+  auto sum = static_cast<double>(played_);
+  for (const auto& [which, its] : shares_)
+    sum += its;
+  auto first = shares_.begin()->first;
+  bar_.show({plan_.arms[arm_of(first)].name, played_, plan_.cells(),
+             plan_.seed + run_of(first)},
+            sum / static_cast<double>(plan_.cells()));
+}
+
+void explorer::show_shrinking(const finding& f, std::size_t runs) {
+  if (!parts_.terminal)
+    return;
+  std::lock_guard guard{mutex_};
+  bar_.show({"shrinking", runs, plan_.shrink_runs, f.seed},
+            static_cast<double>(played_) / static_cast<double>(plan_.cells()));
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,111 @@
+#include <simulator/explore/found_scenario.hpp>
+
+#include <simulator/explore/fault_texts.hpp>
+#include <simulator/scenario/overlay.hpp>
+#include <simulator/scenario/toml_text.hpp>
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace caisson::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// After everything that a file has.
+constexpr std::string_view after_the_file = "end:4000000000:1";
+
+settings* table_at(settings& in, std::string_view key) {
+  auto found = in.find(key);
+  return found == in.end() ? nullptr
+                           : std::get_if<settings>(&found->second.value);
+}
+
+// The table of the arm in the file, if there is one.
+const settings* own_table(const settings& root, const std::string& name) {
+  auto arms = root.find("arm");
+  if (arms == root.end())
+    return nullptr;
+  auto all = std::get_if<settings>(&arms->second.value);
+  auto own = all ? all->find(name) : settings::const_iterator{};
+  return all && own != all->end() ? std::get_if<settings>(&own->second.value)
+                                  : nullptr;
+}
+
+settings without(settings table, std::initializer_list<const char*> keys) {
+  for (auto key : keys)
+    table.erase(key);
+  return table;
+}
+
+std::string path_from(const fs::path& directory, const fs::path& file) {
+  std::error_code failed;
+  auto out = fs::proximate(fs::absolute(file), fs::absolute(directory), failed);
+  return failed ? fs::absolute(file).string() : out.string();
+}
+
+void name_traces(settings& world, const fs::path& base,
+                 const fs::path& directory) {
+  auto loads = table_at(world, "load");
+  if (!loads)
+    return;
+  for (auto& [name, load] : *loads) {
+    auto table = std::get_if<settings>(&load.value);
+    auto trace = table ? table_at(*table, "trace") : nullptr;
+    auto file = trace ? trace->find("file") : settings::iterator{};
+    if (!trace || file == trace->end())
+      continue;
+    if (auto text = std::get_if<std::string>(&file->second.value))
+      if (fs::path path{*text}; path.is_relative())
+        *text = path_from(directory, base / path);
+  }
+}
+
+void add_faults(settings& world, const std::vector<fault_config>& faults) {
+  if (faults.empty())
+    return;
+  auto [at, fresh] = world.try_emplace("fault");
+  if (fresh)
+    at->second = {std::vector<setting>{}, std::string{after_the_file}};
+  auto& list = std::get<std::vector<setting>>(at->second.value);
+  for (const auto& f : faults)
+    list.push_back(fault_setting(f));
+}
+
+} // namespace
+
+std::string
+found_scenario(const settings& root, const fs::path& base,
+               const arm_config& arm, const std::vector<fault_config>& faults,
+               std::uint64_t seed, const fs::path& directory, bool recovery) {
+  auto world = without(root, {"title", "seed", "sweep", "tune", "arm"});
+  auto own = own_table(root, arm.name);
+  if (own)
+    world = overlaid(world, without(*own, {"title"}));
+  name_traces(world, base, directory);
+  add_faults(world, faults);
+  if (recovery) {
+    auto [at, fresh] = world.try_emplace("expect");
+    if (fresh)
+      at->second = {settings{}, std::string{after_the_file}};
+    std::get<settings>(at->second.value)["verdict"] = {
+      std::string{verdict_name(verdict_kind::recovered)}, {}};
+  }
+  world["seed"] = {static_cast<std::int64_t>(seed), {}};
+  if (auto title = root.find("title"); title != root.end())
+    world["title"] = {title->second.value, {}};
+  if (own) {
+    settings name_only;
+    if (!arm.title.empty())
+      name_only["title"] = {arm.title, {}};
+    settings arms;
+    arms[arm.name] = {std::move(name_only), {}};
+    world["arm"] = {std::move(arms), std::string{after_the_file}};
+  }
+  return toml_text(world);
+}
+
+} // namespace caisson::sim

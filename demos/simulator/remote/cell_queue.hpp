@@ -1,0 +1,74 @@
+// The runs that are still to be played, and who may take them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Hands cells out, the first one first, to this machine and to workers
+/// elsewhere. What is given back goes out again, so that none is lost; what is
+/// done goes out no more, so that none is doubled.
+///
+/// May be used from several threads.
+class cell_queue {
+public:
+  /// How many workers may be lost with a cell at work before no further one
+  /// gets it: it may be what ends them.
+  static constexpr std::uint32_t most_losses = 5;
+
+  /// `home`: whether this machine takes part. It then plays itself what workers
+  /// were lost with.
+  cell_queue(const std::vector<std::size_t>& cells, bool home);
+
+  /// For a worker elsewhere.
+  [[nodiscard]] std::optional<std::size_t> pop_remote();
+
+  /// For a thread of this machine. Waits until there is a cell; nothing once
+  /// all is over.
+  [[nodiscard]] std::optional<std::size_t> pop_local();
+
+  /// A cell that was taken was not played. `lost`: the worker that began it is
+  /// gone.
+  void give_back(std::size_t cell, bool lost);
+
+  /// A cell that was taken was played. False if it was not out: its result must
+  /// not count.
+  bool done(std::size_t cell);
+
+  /// Nobody gets anything any more.
+  void end();
+
+  /// Waits until all are done or `end` was called, at most this long. Whether
+  /// that is so.
+  bool wait(std::int64_t milliseconds);
+
+  [[nodiscard]] std::size_t left() const;
+
+  /// The first cell that was given up because of its losses, which ends all.
+  [[nodiscard]] std::optional<std::size_t> given_up() const;
+
+private:
+  [[nodiscard]] bool over() const {
+    return ended_ || (open_.empty() && home_only_.empty() && out_.empty());
+  }
+  std::optional<std::size_t> take_from(std::set<std::size_t>& from);
+
+  const bool home_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::size_t> open_;
+  std::set<std::size_t> home_only_;
+  std::set<std::size_t> out_;
+  std::map<std::size_t, std::uint32_t> losses_;
+  std::optional<std::size_t> given_up_;
+  bool ended_ = false;
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,208 @@
+#include <simulator/remote/cell_worker.hpp>
+
+#include <exception>
+#include <iterator>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+// Results that nobody has fetched yet are kept until their lease is over; so
+// many for each core.
+constexpr std::size_t most_jobs_per_core = 16;
+
+} // namespace
+
+cell_worker::cell_worker(caf::actor_config& cfg, cell_worker_config c)
+  : portable::interceptor<look_at_jobs>(cfg), config_(std::move(c)),
+    traces_(config_.trace_room) {}
+
+cell_worker::~cell_worker() = default;
+
+void cell_worker::on_exit() {
+  for (auto i = jobs_.begin(); i != jobs_.end();)
+    i = give_up(i);
+  // Waits for the threads.
+  ending_.clear();
+  portable::interceptor<look_at_jobs>::on_exit();
+}
+
+caf::message_handler cell_worker::control() {
+  return {[this](const look_at_jobs&) { look(); }};
+}
+
+void cell_worker::on_message(portable::reply_to from, caf::message content) {
+  if (portable::holds<worker_hello>(content)) {
+    from.answer(
+      this, caf::make_message(worker_welcome{config_.build, config_.cores}));
+  } else if (auto x = portable::get_if<cell_job>(content)) {
+    reply(from, begin(*x));
+  } else if (auto asked = portable::get_if<job_query>(content)) {
+    query(std::move(from), asked->id);
+  } else if (auto unwanted = portable::get_if<job_drop>(content)) {
+    drop(unwanted->id);
+    reply(from, {});
+  } else if (auto part = portable::get_if<trace_part>(content)) {
+    from.answer(this, caf::make_message(traces_.add(*part)));
+  } else {
+    from.answer(
+      this, caf::make_message(caf::make_error(caf::sec::unexpected_message)));
+  }
+}
+
+// -- jobs ---------------------------------------------------------------------
+
+job_state cell_worker::begin(const cell_job& x) {
+  job_state out;
+  if (x.build != config_.build) {
+    out.stage = job_stage::other_build;
+    return out;
+  }
+  if (auto why = oversize_of(x); !why.empty()) {
+    out.stage = job_stage::refused;
+    out.text = std::move(why);
+    return out;
+  }
+  look();
+  if (auto i = jobs_.find(x.id); i != jobs_.end()) {
+    i->second.asked = clock().now();
+    return running(i->second);
+  }
+  if (at_work() >= config_.cores
+      || jobs_.size() >= most_jobs_per_core * config_.cores) {
+    out.stage = job_stage::busy;
+    return out;
+  }
+  std::map<std::string, trace_cache::content> traces;
+  for (const auto& t : x.traces) {
+    auto found = traces_.find(t.hash, t.size);
+    if (!found) {
+      out.stage = job_stage::needs_trace;
+      out.trace = t.hash;
+      out.have = traces_.have(t.hash, t.size);
+      return out;
+    }
+    traces[t.path] = std::move(found);
+  }
+  try {
+    start(x, std::move(traces));
+    out.stage = job_stage::running;
+  } catch (const std::exception& e) {
+    // There is no thread, or no memory.
+    out.stage = job_stage::failed;
+    out.text = e.what();
+  }
+  return out;
+}
+
+void cell_worker::start(const cell_job& x,
+                        std::map<std::string, trace_cache::content> traces) {
+  auto shared = std::make_shared<progress>();
+  auto work = [what = x, worlds = worlds_, play = config_.play, shared,
+               traces = std::move(traces),
+               self = caf::actor_cast<caf::actor>(this)] {
+    auto end = play_job(
+      what,
+      {.play = play,
+       .traces =
+         [&](const std::string& path) {
+           auto found = traces.find(path);
+           return found == traces.end() ? nullptr : found->second;
+         },
+       .stop = &shared->stop,
+       .progress =
+         [&](double share) {
+           shared->permille = static_cast<std::uint32_t>(share * 1000);
+         }},
+      *worlds);
+    {
+      std::lock_guard guard{shared->mutex};
+      shared->end = std::move(end);
+    }
+    portable::send_anon(self, look_at_jobs{});
+  };
+  auto now = clock().now();
+  job j;
+  j.shared = shared;
+  j.asked = now;
+  j.thread = std::jthread{std::move(work)};
+  jobs_.emplace(x.id, std::move(j));
+  set_timer(time_after(now, config_.query_time));
+}
+
+void cell_worker::query(portable::reply_to from, const std::string& id) {
+  auto i = jobs_.find(id);
+  if (i == jobs_.end())
+    return reply(from, {});
+  auto& x = i->second;
+  auto now = clock().now();
+  x.asked = now;
+  reply(x.query, running(x));
+  x.query = std::move(from);
+  x.query_until = time_after(now, config_.query_time);
+  look();
+}
+
+void cell_worker::drop(const std::string& id) {
+  if (auto i = jobs_.find(id); i != jobs_.end())
+    give_up(i);
+  look();
+}
+
+cell_worker::jobs::iterator cell_worker::give_up(jobs::iterator i) {
+  i->second.shared->stop = true;
+  reply(i->second.query, {});
+  ending_.push_back(std::move(i->second));
+  return jobs_.erase(i);
+}
+
+// Answers queries, gives jobs up, and forgets what has ended.
+void cell_worker::look() {
+  auto now = clock().now();
+  for (auto i = jobs_.begin(); i != jobs_.end();)
+    i = look_at(i->second, now) ? std::next(i) : give_up(i);
+  ending_.remove_if(has_ended);
+  if (!jobs_.empty() || !ending_.empty())
+    set_timer(time_after(now, config_.query_time / 4));
+}
+
+// False if the job need not be kept.
+bool cell_worker::look_at(job& x, time_point now) {
+  if (!x.query.wanted())
+    return now - x.asked < config_.lease;
+  x.asked = now;
+  if (has_ended(x)) {
+    std::lock_guard guard{x.shared->mutex};
+    reply(x.query, *x.shared->end);
+    return false;
+  }
+  if (now >= x.query_until)
+    reply(x.query, running(x));
+  return true;
+}
+
+std::size_t cell_worker::at_work() const {
+  auto n = ending_.size();
+  for (const auto& [id, x] : jobs_)
+    n += has_ended(x) ? 0 : 1;
+  return n;
+}
+
+bool cell_worker::has_ended(const job& x) {
+  std::lock_guard guard{x.shared->mutex};
+  return x.shared->end.has_value();
+}
+
+job_state cell_worker::running(const job& x) {
+  job_state out;
+  out.stage = job_stage::running;
+  out.permille = x.shared->permille;
+  return out;
+}
+
+void cell_worker::reply(portable::reply_to& to, job_state x) {
+  to.answer(this, caf::make_message(std::move(x)));
+}
+
+} // namespace caisson::sim

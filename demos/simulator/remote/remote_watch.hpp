@@ -1,0 +1,63 @@
+// Turns the state of workers into lines for the user of a sweep.
+#pragma once
+
+#include <simulator/remote/worker_record.hpp>
+
+#include <caisson/base/time.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Turns what is seen of the workers into lines for the user, and decides when
+/// it is of no use to wait any longer. Knows no clock.
+class remote_watch {
+public:
+  /// Whoever has not answered for so long is mentioned.
+  static constexpr duration patience = std::chrono::seconds(3);
+
+  /// `home`: this machine plays, too. `wait`: how long it may be that nobody
+  /// does.
+  remote_watch(bool home, duration wait) : home_(home), wait_(wait) {}
+
+  /// What there is to say at `now`, a time since the beginning.
+  [[nodiscard]] std::vector<std::string>
+  look(const std::vector<worker_view>& all, duration now);
+
+  /// Why the sweep cannot go on; nothing if it can. As of the last `look`.
+  [[nodiscard]] std::optional<std::string> hopeless() const;
+
+  /// How many were there at the last `look`.
+  [[nodiscard]] std::size_t there() const noexcept { return there_; }
+
+private:
+  struct known {
+    worker_presence presence = worker_presence::expected;
+    /// What was last said of it.
+    std::string said;
+    bool mentioned = false;
+  };
+
+  void look_at(const worker_view& x, known& k, duration now,
+               std::vector<std::string>& out);
+
+  bool home_;
+  duration wait_;
+  std::vector<known> known_;
+  std::size_t there_ = 0;
+  bool all_refused_ = false;
+  /// Since when nobody is there.
+  duration alone_since_ = duration::zero();
+  duration alone_for_ = duration::zero();
+  bool said_alone_ = false;
+};
+
+/// `played: 127.0.0.1:4001 60, 127.0.0.1:4002 58, this machine 12`
+[[nodiscard]] std::string played_text(const std::vector<worker_view>& all,
+                                      std::uint64_t home);
+
+} // namespace caisson::sim

@@ -1,0 +1,80 @@
+// Common parts of the lookup of result numbers by name.
+#pragma once
+
+#include <simulator/report/numbers.hpp>
+#include <simulator/world/result.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace caisson::sim {
+
+inline double real(std::uint64_t n) {
+  return static_cast<double>(n);
+}
+
+/// The row of a table whose `name` this is; null if there is none.
+template <class Table>
+const auto* row_named(const Table& table, std::string_view name) {
+  auto found = std::ranges::find_if(table,
+                                    [&](auto& m) { return m.name == name; });
+  return found == std::end(table) ? nullptr : &*found;
+}
+
+/// Whether the rows of a table have these names, in this order.
+template <class Table, class Names>
+constexpr bool has_names(const Table& table, const Names& names) {
+  return std::ranges::equal(table, names, {}, [](auto& m) { return m.name; });
+}
+
+/// `a.b.c` into `a.b` and `c`.
+inline std::pair<std::string_view, std::string_view>
+split_last(std::string_view x) {
+  auto dot = x.rfind('.');
+  if (dot == std::string_view::npos)
+    return {{}, x};
+  return {x.substr(0, dot), x.substr(dot + 1)};
+}
+
+/// Throws `std::invalid_argument`: there is no `what` called `name`.
+[[noreturn]] void throw_no_such(std::string_view what, std::string_view name,
+                                std::span<const std::string_view> known);
+
+/// Throws `std::invalid_argument`: `name` has no values per second.
+[[noreturn]] void only_as_a_whole(std::string_view name);
+
+/// Seconds [from, to), or all of the run without its warm-up.
+struct span_of_time {
+  bool whole = true;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+
+  [[nodiscard]] double length(const arm_result& r) const {
+    return whole ? to_seconds(r.length - r.warmup)
+                 : until(r) - static_cast<double>(from);
+  }
+
+  /// If it is not the whole.
+  [[nodiscard]] second_range seconds() const;
+
+private:
+  // The last second of a load may be only a part of one.
+  [[nodiscard]] double until(const arm_result& r) const {
+    auto end = to_seconds(r.length);
+    auto last = static_cast<double>(to);
+    return end > last - 1 ? std::min(end, last) : last;
+  }
+};
+
+/// For a load that lasts for `length`. Throws `std::invalid_argument` unless
+/// both are whole seconds, and `from` is before `to` and before the end of the
+/// load.
+[[nodiscard]] span_of_time
+span_between(duration length, std::optional<duration> from, duration to);
+
+} // namespace caisson::sim

@@ -1,0 +1,14 @@
+// Errors about names, shared by readers of scenarios and of results.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+/// `"dv" is no service, did you mean "db"? known services: web, db`
+[[nodiscard]] std::string no_such(std::string_view what, std::string_view name,
+                                  const std::vector<std::string>& known);
+
+} // namespace caisson::sim

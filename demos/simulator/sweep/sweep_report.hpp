@@ -1,0 +1,76 @@
+// The results of a sweep, for those that print them.
+#pragma once
+
+#include <simulator/play/cell_result.hpp>
+#include <simulator/report/report.hpp>
+#include <simulator/report/wrapping.hpp>
+#include <simulator/sweep/sweep_plan.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace caisson::sim {
+
+struct sweep_report {
+  const sweep_plan& plan;
+  /// By number of the cell; nothing of what was not played to its end.
+  std::vector<std::optional<cell_result>> cells;
+  bool interrupted = false;
+  /// Checks that failed, one line each.
+  std::vector<std::string> failures;
+};
+
+/// An arm at a point, over all seeds.
+struct sweep_summary {
+  std::uint64_t runs = 0;
+  /// By `verdict_kind`.
+  std::array<std::uint64_t, all_verdicts.size()> verdicts = {};
+  /// In the order of the plan's metrics; runs without such a number are left
+  /// out.
+  std::vector<spread> metrics;
+};
+
+[[nodiscard]] sweep_summary summary_of(const sweep_report& r, std::size_t point,
+                                       std::size_t arm);
+
+/// How the number reads.
+enum class metric_unit : std::uint8_t { none, seconds, share };
+
+[[nodiscard]] metric_unit unit_of(std::string_view metric);
+/// `12.3 ms`, `99.90 %`, `12.345`; `-` if there is none, `never` if it is
+/// infinite.
+[[nodiscard]] std::string metric_text(double x, metric_unit u);
+/// `time`, `share` or `number`, as pages call it.
+[[nodiscard]] std::string_view name_of(metric_unit u);
+
+/// A line about what was swept, and a table: per point and arm the verdicts,
+/// and the metrics; with several seeds their median, and in brackets the
+/// smallest and largest.
+void write_sweep_table(std::ostream& out, const sweep_report& r,
+                       std::size_t width = any_width);
+
+/// A row per cell that was played. Infinite numbers are `inf`, missing ones
+/// empty.
+void write_sweep_csv(std::ostream& out, const sweep_report& r);
+
+/// All cells, and the summaries.
+void write_sweep_json(std::ostream& out, const sweep_report& r);
+
+/// What a page says about where it comes from.
+struct sweep_source {
+  std::string scenario;
+  std::string command;
+  std::string version;
+};
+
+/// One page that needs nothing from elsewhere.
+void write_sweep_html(std::ostream& out, const sweep_report& r,
+                      const sweep_source& source);
+
+} // namespace caisson::sim

@@ -1,0 +1,222 @@
+#include <simulator/tune/tune_report.hpp>
+
+#include <simulator/report/numbers.hpp>
+#include <simulator/report/table.hpp>
+#include <simulator/tune/tune_overlay.hpp>
+
+#include <caisson/settings/settings_text.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+using side = text_table::align;
+
+std::string seed_range(const tune_plan& p, std::uint64_t first,
+                       std::uint32_t n) {
+  auto out = n == 1 ? fmt::format("seed {}", first)
+                    : fmt::format("seeds {} to {}", first, first + n - 1);
+  if (p.schedules > 0)
+    out += fmt::format(" with {} random faults each", p.schedules);
+  return out;
+}
+
+std::string tried_text(const tune_outcome& x) {
+  constexpr std::size_t many = 1'000'000'000;
+  auto points = x.plan.space().points(many);
+  auto tried = static_cast<std::size_t>(std::ranges::count_if(
+    x.result.found.candidates, [](const auto& c) { return !c.rows.empty(); }));
+  return fmt::format("{}{} combination{}, {} tried in {} runs",
+                     points == many ? "more than " : "", grouped(points),
+                     points == 1 ? "" : "s", grouped(tried),
+                     grouped(x.result.found.spent));
+}
+
+void write_tune_head(std::ostream& out, const tune_outcome& x) {
+  const auto& p = x.plan;
+  if (!p.title.empty())
+    out << detail::printable(p.title) << '\n';
+  out << fmt::format("{}: arm {}, {}, {}\n", detail::printable(p.file),
+                     detail::printable(p.arm.name), tried_text(x),
+                     seed_range(p, p.seed, p.seeds));
+  auto list = [&](const char* what, const std::vector<tune_target>& all) {
+    std::string text;
+    for (const auto& t : all)
+      text += (text.empty() ? "" : ", ") + target_text(p, t);
+    if (!text.empty())
+      out << what << detail::printable(text) << '\n';
+  };
+  list("needed: ", p.targets.needs);
+  list("wanted: ", p.targets.objectives);
+}
+
+void write_settings(std::ostream& out, const tune_outcome& x) {
+  const auto& p = x.plan;
+  text_table table{{{"setting", side::left},
+                    {"now", side::right},
+                    {"best", side::right},
+                    {"range", side::left}}};
+  auto now = p.values_of(x.candidate(0));
+  auto best = p.values_of(x.candidate(*x.choice.best));
+  for (std::size_t i = 0; i < p.parameters.size(); ++i) {
+    const auto& values = p.parameters[i].values;
+    table.row(
+      {to_text(p.parameters[i].path), tune_plan::text_of(now[i]),
+       tune_plan::text_of(best[i]),
+       axis_of(values).ordered()
+         ? fmt::format("{} to {}", values.front().text, values.back().text)
+         : fmt::format("{} values", values.size())});
+  }
+  out << '\n';
+  table.write(out);
+}
+
+std::string with_interval(double x, const confidence_interval& i,
+                          metric_unit unit) {
+  auto text = metric_text(x, unit);
+  auto from = metric_text(i.from, unit);
+  auto to = metric_text(i.to, unit);
+  return std::isnan(i.from) || from == to
+           ? text
+           : fmt::format("{} ({} to {})", text, from, to);
+}
+
+std::string signed_text(double x, metric_unit unit) {
+  auto text = metric_text(std::abs(x), unit);
+  auto zero = text == metric_text(0, unit) || std::isnan(x);
+  return zero ? text : (x < 0 ? "-" : "+") + text;
+}
+
+// What the difference means.
+std::string meaning(const tune_column& column, const tune_comparison& c) {
+  const auto& d = c.difference;
+  auto sense = column.parameter ? std::nullopt : usual_sense(column.name);
+  if (d.sure == 0.5 && !(d.mean < 0) && !(d.mean > 0))
+    return "same";
+  auto surely = d.sure >= 0.975 || d.sure <= 0.025;
+  if (!surely)
+    return "maybe chance";
+  // Of what has no usual sense, less counts as better here.
+  auto better = d.sure > 0.5;
+  if (!sense)
+    return better ? "less" : "more";
+  return better ? "better" : "worse";
+}
+
+void write_evidence(std::ostream& out, const tune_outcome& x,
+                    const tune_evidence& e, const std::string& where) {
+  text_table table{{{where, side::left},
+                    {"now", side::right},
+                    {"best", side::right},
+                    {"difference", side::right},
+                    {"", side::left}}};
+  for (std::size_t i = 0; i < e.columns.size(); ++i) {
+    const auto& column = x.plan.columns[i];
+    const auto& c = e.columns[i];
+    table.row(
+      {column.name, with_interval(c.present, c.present_interval, column.unit),
+       with_interval(c.best, c.best_interval, column.unit),
+       signed_text(c.difference.mean, column.unit), meaning(column, c)});
+  }
+  out << '\n';
+  table.write(out);
+}
+
+std::string role_of(const tune_outcome& x, std::size_t i) {
+  auto best = x.choice.best == i;
+  if (i == 0)
+    return best ? "now, best" : "now";
+  return best ? "best" : "";
+}
+
+void write_front(std::ostream& out, const tune_outcome& x) {
+  const auto& p = x.plan;
+  auto traded = p.targets.traded();
+  if (x.choice.front.size() < 2)
+    return;
+  std::vector<text_table::column> columns;
+  for (const auto& name : short_names(p.parameters))
+    columns.push_back({name, side::right});
+  // Settings are there already.
+  auto metrics = traded;
+  std::erase_if(metrics, [&](const tune_target& t) {
+    return p.columns[t.column].parameter.has_value();
+  });
+  for (const auto& t : metrics)
+    columns.push_back({p.columns[t.column].name, side::right});
+  auto tested = !x.result.unseen.empty();
+  if (tested)
+    for (const auto& t : metrics)
+      columns.push_back({"unseen " + p.columns[t.column].name, side::right});
+  columns.push_back({"", side::left});
+  text_table table{std::move(columns)};
+  for (auto i : x.choice.front) {
+    std::vector<std::string> cells;
+    for (auto value : p.values_of(x.candidate(i)))
+      cells.push_back(tune_plan::text_of(value));
+    auto add = [&](const tune_rows& rows, std::size_t trials) {
+      for (const auto& t : metrics)
+        cells.push_back(metric_text(mean_of(rows, trials, t.column),
+                                    p.columns[t.column].unit));
+    };
+    add(x.candidate(i).rows, x.seen->trials);
+    if (tested)
+      add(x.result.unseen.at(i), p.unseen_trials());
+    cells.push_back(role_of(x, i));
+    table.row(std::move(cells));
+  }
+  out << fmt::format("\nwhat {} costs in {}:\n",
+                     detail::printable(p.columns[traded[0].column].name),
+                     detail::printable(p.columns[traded[1].column].name));
+  table.write(out);
+}
+
+void write_overlay(std::ostream& out, const tune_outcome& x) {
+  if (!x.has_better())
+    return;
+  auto o = overlay_of(x.plan, x.candidate(*x.choice.best));
+  if (!o.arms.empty()) {
+    out << "\nto try them, add to the scenario:\n\n" << o.arms;
+    return;
+  }
+  out << "\nto try them, change in the scenario:\n\n";
+  for (const auto& line : o.lines)
+    out << detail::printable(line) << '\n';
+}
+
+} // namespace
+
+void write_tune_text(std::ostream& out, const tune_outcome& x) {
+  const auto& p = x.plan;
+  write_tune_head(out, x);
+  if (!x.seen) {
+    out << "\nNothing was played to its end.\n";
+    return;
+  }
+  write_settings(out, x);
+  // Interrupted searches compare what they have.
+  auto seeds = static_cast<std::uint32_t>(
+    std::min<std::size_t>(p.seeds, x.seen->trials));
+  write_evidence(out, x, *x.seen, seed_range(p, p.seed, seeds));
+  if (x.unseen)
+    write_evidence(out, x, *x.unseen,
+                   "unseen " + seed_range(p, p.seed + p.seeds, p.unseen));
+  write_front(out, x);
+  auto sentences = tune_sentences(x);
+  for (auto& hint : tune_hints(x))
+    sentences.push_back(std::move(hint));
+  if (!sentences.empty())
+    out << '\n';
+  for (const auto& text : sentences)
+    out << detail::printable(text) << '\n';
+  write_overlay(out, x);
+}
+
+} // namespace caisson::sim

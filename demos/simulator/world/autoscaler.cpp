@@ -1,0 +1,82 @@
+#include <simulator/world/autoscaler.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace caisson::sim {
+
+namespace {
+
+// More than the share of a number that a few operations can be off.
+constexpr double rounding_share = 1e-9;
+
+} // namespace
+
+autoscaler::autoscaler(const autoscale_config& config, std::uint32_t workers,
+                       time_point now)
+  : config_(config), workers_(workers), integrated_to_(now),
+    next_decision_(now) {}
+
+void autoscaler::integrate(time_point now) {
+  auto width = static_cast<double>((now - integrated_to_).count());
+  busy_area_ += width * static_cast<double>(busy_);
+  // Those that are to go are still there until their request is done.
+  worker_area_ += width
+                  * static_cast<double>(
+                    std::max<std::uint64_t>(workers_, busy_));
+  integrated_to_ = now;
+}
+
+void autoscaler::busy_is(time_point now, std::uint64_t busy) {
+  integrate(now);
+  busy_ = busy;
+}
+
+void autoscaler::started(time_point now, std::uint32_t n) {
+  integrate(now);
+  workers_ += n;
+  starting_ -= n;
+}
+
+double autoscaler::utilization(time_point now) {
+  integrate(now);
+  auto busy = std::exchange(busy_area_, 0.0);
+  auto all = std::exchange(worker_area_, 0.0);
+  return all > 0 ? busy / all : 0;
+}
+
+// `number`: before it is made whole; `ratio`: of what is to what should be.
+std::uint32_t autoscaler::wanted(double ratio, double number) const {
+  // What is just within the tolerance, or whole, stays so whatever rounding
+  // adds to it.
+  if (std::abs(ratio - 1) <= config_.tolerance + rounding_share)
+    return workers_ + starting_;
+  auto whole = std::ceil(number * (1 - rounding_share));
+  return static_cast<std::uint32_t>(
+    std::clamp<double>(whole, config_.min, config_.max));
+}
+
+autoscaler::change autoscaler::look(time_point now, std::size_t waiting) {
+  // Measured anew each time, whether a decision may be made or not.
+  auto used = utilization(now);
+  if (now < next_decision_)
+    return {};
+  auto per_worker = static_cast<double>(waiting) / workers_;
+  auto ratio = (config_.by == scaling::queue ? per_worker : used)
+               / config_.target;
+  auto want = wanted(ratio, ratio * workers_);
+  change out;
+  if (want > workers_ + starting_)
+    out.start = want - workers_ - starting_;
+  else if (want < workers_)
+    out.stop = workers_ - want;
+  else
+    return {};
+  next_decision_ = time_after(now, config_.cooldown);
+  starting_ += out.start;
+  workers_ -= out.stop;
+  return out;
+}
+
+} // namespace caisson::sim

@@ -1,0 +1,253 @@
+// Numbers of a run of one arm.
+#pragma once
+
+#include <simulator/scenario/fault_times.hpp>
+#include <simulator/scenario/verdict_kind.hpp>
+#include <simulator/world/result_row.hpp>
+
+#include <caisson/base/time.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+struct run_details;
+
+/// How long the time is of which a verdict asks whether it was good, at least.
+/// An answer within that time is prompt, and so is any that comes in time for a
+/// client with a timeout.
+inline constexpr std::chrono::seconds verdict_window{5};
+
+/// One service, over the whole run without the warm-up, all of its replicas
+/// together.
+struct service_summary {
+  std::string name;
+  /// Requests that came; `refused` of them found the queue full or were `shed`
+  /// after a wait, `down` found a crashed service, the rest was served or lost.
+  std::uint64_t arrivals = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t shed = 0;
+  std::uint64_t down = 0;
+  /// Answered with success, with an error.
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  /// Dropped because the caller had given up, or lost in a crash.
+  std::uint64_t abandoned = 0;
+  std::uint64_t lost = 0;
+  /// Completed or failed after the caller's deadline.
+  std::uint64_t late = 0;
+  /// Those that began to be worked on, and those of them that waited before.
+  std::uint64_t started = 0;
+  std::uint64_t waited = 0;
+  /// Means over those that were started: in the queue, and with a worker.
+  duration mean_wait = duration::zero();
+  duration mean_service = duration::zero();
+  /// Mean over all that left, from arrival to leaving.
+  duration mean_sojourn = duration::zero();
+  /// How many cores it has; 0 if that is unlimited.
+  std::uint64_t cores = 0;
+  /// Cores at work, mean over time, divided by `cores`. If those are unlimited,
+  /// busy workers, mean over time, divided by the number of workers, which is
+  /// also a mean if it changes; 0 if that is unlimited, too.
+  double utilization = 0;
+  /// Requests inside, mean over time.
+  double mean_inside = 0;
+  std::uint64_t queue_max = 0;
+  /// Little's law: |L - λW| / L, where L is the integral of the number inside
+  /// and λW the sum of the times that requests spent inside, each kept by
+  /// itself. 0 up to rounding, or what was recorded is wrong.
+  double little_error = 0;
+  /// Each replica by itself, called `service#1` and so on; empty if there is
+  /// only one.
+  std::vector<service_summary> replicas = {};
+  /// Where it is; empty if there are no zones, or of several replicas.
+  std::string zone = {};
+};
+
+/// The limited connections of a route, of all callers to all replicas, without
+/// the warm-up.
+struct connection_summary {
+  /// Calls that needed one.
+  std::uint64_t asked = 0;
+  /// Those of them that waited for one.
+  std::uint64_t waited = 0;
+  /// Those that got none: no place to wait, waited for too long, or their
+  /// caller gave up before they had one that was open.
+  std::uint64_t refused = 0;
+  std::uint64_t expired = 0;
+  std::uint64_t abandoned = 0;
+  /// Connections that were opened.
+  std::uint64_t opened = 0;
+  /// Until a call had a connection, opened or not; mean over those that got
+  /// one.
+  duration mean_wait = duration::zero();
+  /// Connections in use: mean over time, and at most.
+  double mean_used = 0;
+  std::uint64_t used_max = 0;
+  /// Calls that waited at the same time, at most.
+  std::uint64_t waiting_max = 0;
+};
+
+/// The requests of one load, over the whole run without the warm-up; as in
+/// `request_counts`, but attempts are not counted by load.
+struct load_summary {
+  std::string name;
+  std::uint64_t offered = 0;
+  std::uint64_t good = 0;
+  std::uint64_t substituted = 0;
+  std::uint64_t failed = 0;
+  std::map<std::string, std::uint64_t> errors = {};
+  /// Of those answered with success.
+  latency_summary latency = {};
+
+  [[nodiscard]] std::uint64_t unanswered() const {
+    return offered - good - failed;
+  }
+};
+
+/// The messages of a route that may lose some, or that takes its time with them
+/// otherwise than by a latency, that may cross zones, or whose connections are
+/// limited; without the warm-up.
+struct edge_summary {
+  /// The name of the route.
+  std::string name;
+  /// Calls that were sent. A batch is one.
+  std::uint64_t calls = 0;
+  std::uint64_t lost_calls = 0;
+  std::uint64_t lost_answers = 0;
+  /// Sent once more, since the answer was lost; if lost again, in lost_calls.
+  std::uint64_t repeated = 0;
+  /// Those of `calls` from one zone to another, if both ends are in zones.
+  std::uint64_t crossed = 0;
+  bool zoned = false;
+  /// If they are limited.
+  std::optional<connection_summary> connections = {};
+};
+
+/// A gate at the end of the run.
+struct gate_summary {
+  /// `from -> to`, or `-> service` for the policies in front of a service.
+  std::string name;
+  std::string stack;
+  std::map<std::string, std::int64_t> metrics;
+  struct layer {
+    std::string name;
+    std::string kind;
+    std::string state;
+    std::map<std::string, std::int64_t> metrics;
+  };
+  std::vector<layer> layers;
+};
+
+/// A time in which a run that had been well was not.
+struct relapse {
+  /// The last second of the first bad window: the one that made it bad.
+  std::uint32_t at = 0;
+  /// The second from which on it was well again; nothing if it never was.
+  std::optional<std::uint32_t> until;
+
+  friend bool operator==(const relapse&, const relapse&) = default;
+};
+
+/// When something was so for the first time.
+struct passage_time {
+  /// As it was asked for: `first(NAME OP NUMBER)` and from when to when.
+  std::string metric;
+  std::optional<duration> from = {};
+  duration to = unlimited;
+  /// Nothing if it never was.
+  std::optional<duration> at = {};
+};
+
+/// When a fault came that counts requests.
+struct counted_times {
+  /// How often, all replicas together.
+  std::uint64_t begun = 0;
+  /// The first ones, in order.
+  std::vector<fault_time> times;
+  /// Whether it would have come more often than it may.
+  bool cut_off = false;
+};
+
+/// A rule that a run has broken.
+struct violation {
+  /// The rule and where it is broken: the same for all runs that break it.
+  std::string rule;
+  /// What there is instead.
+  std::string text;
+
+  friend bool operator==(const violation&, const violation&) = default;
+};
+
+struct arm_result {
+  std::string name;
+  std::string title;
+  std::uint64_t seed = 0;
+
+  /// Of the load; less than the scenario's length if the run was interrupted.
+  duration length = duration::zero();
+  duration warmup = duration::zero();
+  /// When it was over, with the drain: the last row lasts until then.
+  duration end = duration::zero();
+  bool interrupted = false;
+
+  request_counts totals;
+  /// Begun, but without an answer when the run ended.
+  std::uint64_t unanswered = 0;
+  /// Answered more than once; anything but 0 is a bug of Caisson.
+  std::uint64_t answered_twice = 0;
+  latency_summary latency;
+  /// By operation that a load asks for, in the order of names.
+  std::map<std::string, latency_summary> by_operation;
+  /// In the order of the arm.
+  std::vector<load_summary> loads;
+
+  verdict_kind verdict = verdict_kind::degraded;
+  /// From when on recovery was looked for; nothing if there was no fault.
+  std::optional<duration> recovery_from;
+  /// The second from which on it was well until the end.
+  std::optional<std::uint32_t> recovered_at;
+  /// In their order; those after a first good window.
+  std::vector<relapse> relapses;
+  /// What should be known about the verdict.
+  std::vector<std::string> warnings;
+
+  std::vector<service_summary> services;
+  std::vector<edge_summary> edges;
+  std::vector<gate_summary> gates;
+  /// Names of breakers: the gate's name and the layer's.
+  std::vector<std::string> breakers;
+  /// Seconds per row.
+  std::uint32_t step = 1;
+  std::vector<result_row> rows;
+  /// By second, only those of the load.
+  std::vector<second_tally> tallies;
+  /// Those that were watched, in their order.
+  std::vector<range_sums> ranges;
+  /// Those that were looked for.
+  std::vector<passage_time> passages;
+  /// By place in the arm; none for faults after the last one that came.
+  std::vector<counted_times> counted_faults;
+  /// What `run_options::verify` has found.
+  std::vector<violation> violations;
+  /// Nothing unless they were asked for.
+  std::shared_ptr<const run_details> details;
+
+  /// Of the event log.
+  std::uint64_t events = 0;
+  std::uint64_t digest = 0;
+
+  // -- differs from run to run ------------------------------------------------
+
+  double wall_seconds = 0;
+  /// Messages that actors handled.
+  std::uint64_t messages = 0;
+};
+
+} // namespace caisson::sim

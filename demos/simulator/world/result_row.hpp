@@ -1,0 +1,196 @@
+// Numbers of a stretch of whole seconds.
+#pragma once
+
+#include <caisson/base/time.hpp>
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caisson::sim {
+
+/// Latencies of a set of requests. Percentiles are exact to 1.6 %, the rest is
+/// exact. All zero if `count` is.
+struct latency_summary {
+  std::uint64_t count = 0;
+  duration mean = duration::zero();
+  duration p50 = duration::zero();
+  duration p90 = duration::zero();
+  duration p95 = duration::zero();
+  duration p99 = duration::zero();
+  duration p999 = duration::zero();
+  duration max = duration::zero();
+
+  friend bool operator==(const latency_summary&, const latency_summary&)
+    = default;
+};
+
+/// Requests of loads. Those of the warm-up are not in totals, but in rows.
+struct request_counts {
+  /// Begun by clients.
+  std::uint64_t offered = 0;
+  /// Arrivals from clients, before the policies in front of a service.
+  std::uint64_t attempts = 0;
+  /// Answered with success, in time.
+  std::uint64_t good = 0;
+  /// Those of `good` that were answered by a fallback's value.
+  std::uint64_t substituted = 0;
+  /// Answered with an error or not in time. The rest is unanswered.
+  std::uint64_t failed = 0;
+  /// `failed` by kind: the name of an `errc`, or `failed` for a service's own
+  /// error, `timeout` where the client gave up.
+  std::map<std::string, std::uint64_t> errors;
+
+  friend bool operator==(const request_counts&, const request_counts&)
+    = default;
+};
+
+/// The requests of one load within a row; as in `request_counts`.
+struct load_row {
+  std::uint64_t offered = 0;
+  std::uint64_t good = 0;
+  std::uint64_t failed = 0;
+
+  friend bool operator==(const load_row&, const load_row&) = default;
+};
+
+/// One service within a row.
+struct service_row {
+  std::uint64_t arrivals = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t failed = 0;
+  /// At the end of the row.
+  std::uint64_t queue = 0;
+  std::uint64_t busy = 0;
+  /// How many cores are at work, if they are limited.
+  std::uint64_t cores_used = 0;
+  /// The longest queue within the row.
+  std::uint64_t queue_max = 0;
+  /// How many workers there are at its end, if that changes; else 0.
+  std::uint64_t workers = 0;
+
+  friend bool operator==(const service_row&, const service_row&) = default;
+};
+
+/// The connections of a route within a row, of all callers to all replicas.
+struct connection_row {
+  /// In use at the end of the row, and the most of them within it.
+  std::uint64_t used = 0;
+  std::uint64_t used_max = 0;
+  /// The same of calls that waited for one.
+  std::uint64_t waiting = 0;
+  std::uint64_t waiting_max = 0;
+  /// Calls that found no place to wait, and that waited for too long.
+  std::uint64_t refused = 0;
+  std::uint64_t expired = 0;
+
+  friend bool operator==(const connection_row&, const connection_row&)
+    = default;
+};
+
+/// As many seconds as `arm_result::step` says, but for the last one of a run.
+struct result_row {
+  /// The second that it begins with, counted from 0.
+  std::uint32_t second = 0;
+  /// Offered and attempts by when they were made, the rest by the answer.
+  request_counts requests;
+  /// Of the requests begun in it: how many were answered promptly, with
+  /// success, before the end of the load.
+  std::uint64_t prompt = 0;
+  /// Of those answered with success within it.
+  latency_summary latency;
+  /// In the order of `arm_result::loads`.
+  std::vector<load_row> loads;
+  /// In the order of `arm_result::services`.
+  std::vector<service_row> services;
+  /// Of those of `arm_result::edges` that have limited connections.
+  std::vector<connection_row> connections;
+  /// The state of each breaker at the end of the row, in the order of
+  /// `arm_result::breakers`.
+  std::vector<std::string> breakers;
+  /// The worst that each had at the end of a second; empty if the row is one
+  /// second.
+  std::vector<std::string> worst_breakers;
+
+  friend bool operator==(const result_row&, const result_row&) = default;
+};
+
+/// Makes `next`, which comes after `row`, a part of it: counts are summed up,
+/// the largest are the largest of both, and what is at the end is that of
+/// `next`. Latencies cannot be joined in this way: those of `row` stay.
+void join(result_row& row, const result_row& next);
+
+/// The worst state of each breaker within the row.
+[[nodiscard]] const std::vector<std::string>&
+worst_states(const result_row& row);
+
+/// Of two states of a breaker the one to look at.
+[[nodiscard]] const std::string& worse_state(const std::string& a,
+                                             const std::string& b);
+
+/// For `arm_result::step`: all of a run is one row.
+inline constexpr std::uint32_t one_row = std::numeric_limits<
+  std::uint32_t>::max();
+
+/// What a verdict asks of the requests of a second. As in `result_row`, and
+struct second_tally {
+  std::uint64_t offered = 0;
+  std::uint64_t good = 0;
+  std::uint64_t prompt = 0;
+  /// as `prompt`, but in the drain, when nothing else is asked any more.
+  std::uint64_t prompt_in_drain = 0;
+
+  void operator+=(const second_tally& x) {
+    offered += x.offered;
+    good += x.good;
+    prompt += x.prompt;
+    prompt_in_drain += x.prompt_in_drain;
+  }
+  void operator-=(const second_tally& x) {
+    offered -= x.offered;
+    good -= x.good;
+    prompt -= x.prompt;
+    prompt_in_drain -= x.prompt_in_drain;
+  }
+
+  friend bool operator==(const second_tally&, const second_tally&) = default;
+};
+
+/// Whole seconds [from, to).
+struct second_range {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+
+  friend auto operator<=>(const second_range&, const second_range&) = default;
+};
+
+/// What the workers and cores of a service did, summed up over the ends of
+/// seconds.
+struct worker_seconds {
+  std::uint64_t busy = 0;
+  std::uint64_t cores_used = 0;
+  /// As `service_row::workers`.
+  std::uint64_t workers = 0;
+
+  friend bool operator==(const worker_seconds&, const worker_seconds&)
+    = default;
+};
+
+/// A range as if it were one row, without latencies.
+struct range_sums {
+  second_range range;
+  /// How many of its seconds have been played.
+  std::uint32_t seconds = 0;
+  result_row row;
+  /// In the order of `arm_result::services`.
+  std::vector<worker_seconds> workers;
+
+  /// Adds `next`, which covers `n` seconds.
+  void add(const result_row& next, std::uint32_t n);
+};
+
+} // namespace caisson::sim

@@ -1,0 +1,381 @@
+#include <simulator/world/service.hpp>
+
+#include <simulator/scenario/replicas.hpp>
+#include <simulator/world/service_errors.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::sim {
+
+service::service(caf::actor_config& cfg, const world_context& world,
+                 std::size_t instance, bool counts)
+  : timed_actor(cfg, *world.time), world_(world), instance_(instance),
+    index_(world.plan->instances[instance].service),
+    replica_(world.plan->instances[instance].replica),
+    config_(world.plan->arm.services[index_]),
+    recorder_(world.recorder->instance(instance)),
+    name_(replica_name(config_, replica_)), counts_(counts), calls_(config_),
+    queue_(config_.order, config_.lifo_above), fault_(config_.workers) {
+  if (config_.order == queue_order::codel)
+    codel_.emplace(config_.codel_target, config_.codel_interval);
+  if (config_.replicas > 1)
+    mark_ = fmt::format(" @{}", replica_ + 1);
+}
+
+void service::start() {
+  begin_ = now();
+  auto key = world_.key.with("cache").with(config_.name);
+  if (replica_ > 0)
+    key = key.with(replica_);
+  calls_.caches().fill(world_.plan->caches[index_], key, begin_);
+  plan_faults();
+  plan_work();
+  plan_scaling();
+}
+
+// What it still holds refers to gates, which refer to it.
+void service::on_exit() {
+  super::on_exit();
+  jobs_ = {};
+  callers_.clear();
+  deferred_.clear();
+}
+
+void service::fire(std::uint64_t payload) {
+  if ((payload & (fault_begin | fault_end)) != 0)
+    fault_is_due(payload);
+  else if ((payload & (scale_look | scale_start)) != 0)
+    scaling_is_due(payload);
+  else if (payload == work_end)
+    shared_work_done();
+  else if (auto* j = jobs_.find(payload))
+    work_done(payload, *j);
+  serve_next();
+}
+
+// -- arrival ------------------------------------------------------------------
+
+void service::handle(portable::reply_to from, caf::message content) {
+  auto asked = work_in(content);
+  if (!asked.first)
+    return refuse(std::move(from));
+  accept(std::move(from), asked);
+  serve_next();
+}
+
+void service::accept(portable::reply_to from, const work_items& asked) {
+  if (!counting_.empty())
+    count_request();
+  const auto& w = *asked.first;
+  if (counts_ && w.from_client)
+    world_.recorder->attempted(now(), asked.items);
+  recorder().arrived(at());
+  note("arrive", w);
+  if (!rejected(from, w))
+    take_in(std::move(from), asked);
+}
+
+// Answers what cannot get in; false if it can.
+bool service::rejected(portable::reply_to& from, const work& w) {
+  if (fault_.crashed()) {
+    recorder().rejected_down(at());
+    note("down", w);
+    // It was sent; the caller cannot know that nobody looked at it.
+    reject(from, errc::worker_down, true);
+    return true;
+  }
+  auto at_once = worker_free() && queue_.empty();
+  if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
+    recorder().refused(at());
+    note("refuse", w);
+    reject(from, errc::queue_full, false);
+    return true;
+  }
+  return false;
+}
+
+void service::reject(portable::reply_to& from, errc code,
+                     bool may_have_executed) {
+  from.answer(this, service_error(code, config_.name, may_have_executed));
+}
+
+void service::take_in(portable::reply_to from, const work_items& asked) {
+  auto at_once = worker_free() && queue_.empty();
+  auto [key, j] = jobs_.take();
+  *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
+               at());
+  j->order = ++entered_;
+  if (auto* details = world_.recorder->details())
+    details->entered(instance_, j->order, *asked.first, at());
+  if (config_.abandoned != abandoned_work::finish && from.sender()) {
+    j->watched = true;
+    j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
+    callers_[j->who] = key;
+  }
+  j->from = std::move(from);
+  if (!at_once)
+    queue_.push_new(key, *j);
+  recorder().entered(at(), queue_.size());
+  follow_work();
+  if (!at_once)
+    return;
+  if (codel_)
+    codel_->nobody_waits();
+  begin_or_drop(key, *j);
+}
+
+// -- workers ------------------------------------------------------------------
+
+// During a stall nothing is taken up. Work under way is finished.
+bool service::worker_free() const {
+  return !fault_.stalled() && busy_ < fault_.workers();
+}
+
+void service::take_worker(job& j) {
+  ++busy_;
+  j.has_worker = true;
+  j.held_since = now();
+  recorder().busy_changed(at(), 1);
+  if (scaler_)
+    scaler_->busy_is(now(), busy_);
+}
+
+void service::free_worker(job& j) {
+  if (!j.has_worker)
+    return;
+  --busy_;
+  j.has_worker = false;
+  j.held += now() - j.held_since;
+  recorder().busy_changed(at(), -1);
+  if (scaler_)
+    scaler_->busy_is(now(), busy_);
+}
+
+// Gives free workers to those that wait. Called at the end of each handler, so
+// that requests which take no time do not begin one another ever deeper.
+void service::serve_next() {
+  while (worker_free() && !queue_.empty()) {
+    auto key = queue_.next();
+    auto& j = *jobs_.find(key);
+    queue_.remove(j);
+    recorder().queue_is(queue_.size());
+    if (is_shed(j))
+      shed(key, j);
+    else
+      begin_or_drop(key, j);
+  }
+}
+
+// What nobody waits for any more is not judged: it is dropped anyway.
+bool service::is_shed(const job& j) {
+  return codel_ && !j.begun && !in_vain(j)
+         && codel_->sheds(now(), now() - j.arrived, queue_.size());
+}
+
+// Whether nobody waits for what has not been begun, and the service cares.
+bool service::in_vain(const job& j) const {
+  return config_.abandoned != abandoned_work::finish && !j.begun
+         && (j.given_up || j.deadline <= now());
+}
+
+void service::begin_or_drop(job_key key, job& j) {
+  if (in_vain(j))
+    drop(key, j);
+  else
+    begin(key, j);
+}
+
+void service::begin(job_key key, job& j) {
+  take_worker(j);
+  if (j.begun)
+    return do_step(key, j);
+  j.begun = true;
+  recorder().began(at(), world_.recorder->since_start(j.arrived),
+                   queue_.size());
+  note("begin", j);
+  work_for(key, j, duration_times(first_work(j), slowness()));
+}
+
+// -- steps --------------------------------------------------------------------
+
+void service::next_step(job_key key, job& j) {
+  ++j.step;
+  j.entries.clear();
+  do_step(key, j);
+}
+
+// Goes on until there is something to wait for, or nothing left to do.
+void service::do_step(job_key key, job& j) {
+  for (;; ++j.step, j.entries.clear()) {
+    if (j.step >= j.what->steps.size())
+      return finish(key, j);
+    const auto& s = j.what->steps[j.step];
+    if (!s.calls.empty()) {
+      j.entries.assign(s.calls.size(), {});
+      make_calls(key, j);
+      if (j.open_calls == 0)
+        continue;
+      if (config_.async)
+        free_worker(j);
+      return;
+    }
+    if (!j.has_worker)
+      return queue_.push_resumed(key, j);
+    auto d = duration_times(step_work(j), slowness());
+    if (d > duration::zero())
+      return work_for(key, j, d);
+  }
+}
+
+// -- calls --------------------------------------------------------------------
+
+// Makes those calls of the step that can be made at its beginning.
+void service::make_calls(job_key key, job& j) {
+  auto entries = static_cast<std::uint32_t>(j.entries.size());
+  for (std::uint32_t i = 0; i < entries; ++i)
+    make_calls_of(key, j, i);
+}
+
+// Makes those calls of an entry that can be made now.
+void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
+  const auto& c = j.what->steps[j.step].calls[entry].config;
+  auto& e = j.entries[entry];
+  while (e.made < c.count && (c.parallel || e.open == 0))
+    if (auto x = calls_.make(key, j, entry, now())) {
+      if (auto* details = world_.recorder->details())
+        details->called_for(instance_, j.order, x->key, x->route, x->what,
+                            at());
+      forward(world_.gate(x->route, replica_), x->key, std::move(x->content),
+              false);
+    }
+}
+
+void service::handle_answer(std::uint64_t key, caf::message content) {
+  if (fault_.stalled()) {
+    deferred_.emplace_back(key, std::move(content));
+    return;
+  }
+  auto owner = calls_.owner(key);
+  if (!owner)
+    return; // The request has been answered without it.
+  auto& j = *jobs_.find(*owner);
+  call_done(key, j, std::move(content));
+  serve_next();
+}
+
+void service::call_done(std::uint64_t key, job& j, caf::message content) {
+  auto p = calls_.end(key, j);
+  const auto& plan = j.what->steps[j.step].calls[p.entry];
+  auto ended = outcome_of(content);
+  auto ok = ended.ok;
+  if (auto* details = world_.recorder->details())
+    details->call_over({false, instance_}, key, plan.route, ending_of(ended),
+                       at());
+  if (ok)
+    calls_.remember(p, j, now());
+  if (!ok && !plan.config.optional)
+    return fail(p.job, j, passed_on(std::move(content)));
+  // What has ended lets no other entry go on.
+  make_calls_of(p.job, j, p.entry);
+  if (j.open_calls == 0)
+    next_step(p.job, j);
+}
+
+void service::give_up_calls(job& j) {
+  while (j.first_call != 0) {
+    auto key = j.first_call;
+    auto p = calls_.end(key, j);
+    const auto& plan = j.what->steps[j.step].calls[p.entry];
+    if (auto* details = world_.recorder->details())
+      details->call_given_up({false, instance_}, key, at());
+    send_from_return_address(world_.gate(plan.route, replica_),
+                             caf::make_message(cancelled{call_number(key)}));
+  }
+}
+
+// -- leaving ------------------------------------------------------------------
+
+void service::leave(job_key key, job& j, caf::message answer) {
+  if (queue_.remove(j))
+    recorder().queue_is(queue_.size());
+  give_up_calls(j);
+  stop_work(j);
+  free_worker(j);
+  if (j.watched)
+    callers_.erase(j.who);
+  recorder().left(at(), world_.recorder->since_start(j.arrived), j.begun,
+                  j.held);
+  j.from.answer(this, std::move(answer));
+  jobs_.put_back(key);
+  follow_work();
+}
+
+void service::finish(job_key key, job& j) {
+  recorder().answered(at(), true, j.given_up || j.deadline <= now());
+  note("done", j);
+  if (j.results == 0)
+    return leave(key, j, caf::make_message(served{}));
+  std::vector<caf::message> results(j.results, caf::make_message(served{}));
+  leave(key, j, caf::make_message(batch_reply{std::move(results)}));
+}
+
+void service::fail(job_key key, job& j, caf::message answer) {
+  recorder().answered(at(), false, j.given_up || j.deadline <= now());
+  note("fail", j);
+  leave(key, j, std::move(answer));
+}
+
+void service::shed(job_key key, job& j) {
+  recorder().shed(at());
+  note("shed", j);
+  leave(key, j, service_error(errc::shed, config_.name, false));
+}
+
+void service::drop(job_key key, job& j) {
+  recorder().abandoned(at());
+  note("drop", j);
+  leave(key, j, service_error(errc::cancelled, config_.name, j.begun));
+}
+
+void service::handle_cancelled(const caf::strong_actor_ptr& from,
+                               std::uint64_t number) {
+  auto found = callers_.find({caf::actor_cast<caf::actor_addr>(from), number});
+  if (found == callers_.end())
+    return; // The answer was faster.
+  auto key = found->second;
+  auto& j = *jobs_.find(key);
+  j.given_up = true;
+  if (config_.abandoned == abandoned_work::cancel)
+    drop(key, j);
+  serve_next();
+}
+
+// -- recording ----------------------------------------------------------------
+
+duration service::at() const {
+  return world_.recorder->since_start(now());
+}
+
+void service::note(std::string_view what, const job& j) {
+  world_.recorder->log().line(at(), FMT_COMPILE("{} {} #{}{}"), what,
+                              j.what->name, j.request, mark_);
+  auto* details = world_.recorder->details();
+  if (details && what == "begin")
+    details->begun(instance_, j.order, at());
+  else if (details)
+    details->left(instance_, j.order, what, at());
+}
+
+void service::note(std::string_view what, const work& w) {
+  world_.recorder->log().line(at(), FMT_COMPILE("{} {} #{}{}"), what,
+                              world_.plan->operations[w.operation].name,
+                              w.request, mark_);
+  auto* details = world_.recorder->details();
+  if (details && what != "arrive")
+    details->turned_away(what, w, at());
+}
+
+} // namespace caisson::sim

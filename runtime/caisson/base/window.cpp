@@ -1,0 +1,131 @@
+#include <caisson/base/window.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+constexpr std::size_t word = 64;
+
+duration width_of(duration length, std::size_t buckets) {
+  assert(length > duration::zero() && buckets > 0);
+  auto n = static_cast<duration::rep>(buckets);
+  auto rest = length.count() % n == 0 ? 0 : 1;
+  return duration{length.count() / n + rest};
+}
+
+} // namespace
+
+// -- count window -------------------------------------------------------------
+
+count_window::count_window(std::size_t calls)
+  : bits_((calls + word - 1) / word), capacity_(calls) {
+  assert(calls > 0);
+}
+
+bool count_window::bit(std::size_t i) const noexcept {
+  return (bits_[i / word] >> (i % word) & 1u) != 0;
+}
+
+void count_window::set_bit(std::size_t i, bool x) noexcept {
+  auto mask = std::uint64_t{1} << (i % word);
+  bits_[i / word] = x ? bits_[i / word] | mask : bits_[i / word] & ~mask;
+}
+
+void count_window::add(bool failed) {
+  if (size_ == capacity_)
+    failures_ -= bit(next_) ? 1 : 0;
+  else
+    ++size_;
+  set_bit(next_, failed);
+  failures_ += failed ? 1 : 0;
+  next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+}
+
+void count_window::resize(std::size_t calls) {
+  if (calls == capacity_)
+    return;
+  count_window other{calls};
+  auto oldest = (next_ + capacity_ - size_) % capacity_;
+  for (std::size_t i = 0; i < size_; ++i)
+    other.add(bit((oldest + i) % capacity_));
+  *this = std::move(other);
+}
+
+// -- time window --------------------------------------------------------------
+
+time_window::time_window(duration length, std::size_t buckets)
+  : buckets_(buckets), width_(width_of(length, buckets)) {}
+
+std::int64_t time_window::number_of(time_point t) const noexcept {
+  auto ticks = t.time_since_epoch().count();
+  auto n = ticks / width_.count();
+  // Division rounds towards zero, buckets are numbered by rounding down.
+  return ticks % width_.count() < 0 ? n - 1 : n;
+}
+
+time_window::bucket& time_window::at(std::int64_t number) noexcept {
+  auto n = static_cast<std::int64_t>(buckets_.size());
+  auto i = number % n;
+  return buckets_[static_cast<std::size_t>(i < 0 ? i + n : i)];
+}
+
+void time_window::roll(time_point now) {
+  // Within the newest bucket, or earlier: nothing leaves.
+  if (now < newest_end_)
+    return;
+  auto to = number_of(now);
+  auto n = static_cast<std::int64_t>(buckets_.size());
+  // An empty window has nothing to clear, and before the first call `newest_`
+  // is no number to count from.
+  if (total_ > 0) {
+    auto steps = std::min(to - newest_, n);
+    for (std::int64_t i = 1; i <= steps; ++i) {
+      auto gone = std::exchange(at(newest_ + i), bucket{});
+      total_ -= gone.total;
+      failures_ -= gone.failures;
+    }
+  }
+  newest_ = to;
+  newest_end_ = time_point{(to + 1) * width_};
+}
+
+// Counts what happened at `t`, unless that has left the window.
+void time_window::credit(time_point t, const bucket& what) {
+  auto number = std::min(number_of(t), newest_);
+  if (newest_ - number >= static_cast<std::int64_t>(buckets_.size()))
+    return;
+  auto& b = at(number);
+  b.total += what.total;
+  b.failures += what.failures;
+  total_ += what.total;
+  failures_ += what.failures;
+}
+
+void time_window::add(bool failed, time_point now) {
+  roll(now);
+  auto& b = at(newest_);
+  ++b.total;
+  ++total_;
+  b.failures += failed ? 1 : 0;
+  failures_ += failed ? 1 : 0;
+}
+
+void time_window::resize(duration length, std::size_t buckets, time_point now) {
+  if (width_of(length, buckets) == width_ && buckets == buckets_.size())
+    return;
+  roll(now);
+  time_window other{length, buckets};
+  other.roll(now);
+  if (total_ > 0) {
+    auto n = static_cast<std::int64_t>(buckets_.size());
+    for (auto number = newest_ - n + 1; number <= newest_; ++number)
+      other.credit(time_point{number * width_}, at(number));
+  }
+  *this = std::move(other);
+}
+
+} // namespace caisson

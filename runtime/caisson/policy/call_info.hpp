@@ -1,0 +1,51 @@
+// Properties of a call that policies see.
+#pragma once
+
+#include <caisson/base/time.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace caisson {
+
+/// Identifies a call within its gate. Never reused.
+using call_id = std::uint64_t;
+
+/// Whether a call may be carried out twice.
+enum class idempotence : std::uint8_t { unmarked, yes, no };
+
+[[nodiscard]] std::string_view name_of(idempotence x) noexcept;
+
+/// What a policy sees of a call.
+struct call_info {
+  call_id id = 0;
+  /// When the call entered the gate.
+  time_point arrived;
+  /// When it must be answered at the latest: the earliest of the caller's
+  /// deadline and those of the deadline layers above. `never` if there is none.
+  /// A policy may change it only in `admit`, for the layers below it. The host
+  /// restores the outer deadline when the call leaves the policy.
+  time_point deadline = never;
+  /// Whether `deadline` is the host's default, for calls without one. A policy
+  /// that replaces it sets this to false.
+  bool default_deadline = false;
+  /// Higher is more important; 0 is the default.
+  std::int32_t priority = 0;
+  /// The weight of the call at semaphores and limiters, at least 1.
+  std::uint32_t permits = 1;
+  /// 1 for the first attempt; counts across chained gates.
+  std::uint32_t attempt = 1;
+  idempotence idempotent = idempotence::unmarked;
+  /// A layer further out carries out what it has acknowledged: no layer may
+  /// acknowledge it in the worker's place once more.
+  bool written_back = false;
+  /// Groups calls, for policies that keep state per key.
+  std::string key;
+  /// The same for all attempts at one call and for no other call, so that a
+  /// worker can tell whether it has seen the call; empty: it cannot. A policy
+  /// may set it in `admit` if it is empty.
+  std::string idempotency_key;
+};
+
+} // namespace caisson

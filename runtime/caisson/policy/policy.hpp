@@ -1,0 +1,494 @@
+// The interface of all policies.
+//
+// A policy is a state machine. It never blocks, reads no clock, has no random
+// source of its own and does not depend on CAF. It gets time, randomness and
+// calls as arguments, and returns decisions and the time of its next wake-up. A
+// gate (or a test) hosts a stack of policies and guarantees, for each call and
+// each policy:
+//
+//   admit ─┬─ pass ───────────────────────────┐
+//          ├─ reject: the call is over here   │
+//          └─ hold ─┬─ expire / env.resume ───┤   (down to the next layer)
+//                   ├─ env.reject: over here  │
+//                   └─ abandon: over here     │
+//                                             ▼
+//          ┌──────────────── the layers below, the worker
+//          ▼
+//   complete ─┬─ pass: the outcome goes up, the call is over here
+//             └─ hold: as above; `resume` sends it down again (a retry)
+//   abandon: instead of complete, if the call was cut off (deadline, cancel)
+//
+// A held call can also have children (see `child_call`). Their outcome comes to
+// `child_done`, and from there, if the policy passes it on, to `complete`.
+//
+// So every admission is followed by exactly one `complete` that passes or
+// exactly one `abandon`, whatever happens to worker or caller, as long as the
+// gate lives. All calls come from one actor, so no locks are needed.
+#pragma once
+
+#include <caisson/base/random.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policy/call_info.hpp>
+#include <caisson/policy/decision.hpp>
+#include <caisson/policy/errc.hpp>
+#include <caisson/policy/measured.hpp>
+#include <caisson/policy/outcome.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace caisson {
+
+template <class Count>
+class basic_histogram;
+using wide_histogram = basic_histogram<std::uint64_t>;
+
+/// Whether a policy acts on its decisions.
+enum class mode : std::uint8_t {
+  /// Decide and act.
+  enforce,
+  /// Decide, count and send events, but let every call pass at once.
+  observe,
+  /// Calls bypass the policy.
+  off,
+};
+
+[[nodiscard]] std::string_view name_of(mode m) noexcept;
+
+/// A policy's own notes on one call: up to 48 bytes inside the call's record. A
+/// policy keeps one trivially copyable struct in it. `start` creates it on
+/// admission, `as` accesses it later.
+class slot {
+public:
+  static constexpr std::size_t capacity = 48;
+
+  template <class T>
+  T& start(const T& value = T{}) {
+    static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
+    static_assert(std::is_trivially_copyable_v<T>);
+    return *new (bytes_) T(value);
+  }
+
+  template <class T>
+  T& as() {
+    return *std::launder(reinterpret_cast<T*>(bytes_));
+  }
+
+private:
+  alignas(8) std::byte bytes_[capacity];
+};
+
+/// What a policy that may reject all calls says about the worker behind it.
+enum class circuit : std::uint8_t {
+  /// Calls pass.
+  closed,
+  /// A few calls pass, to see whether the worker works again.
+  half_open,
+  /// No call passes.
+  open,
+};
+
+/// The kind of an event.
+enum class event_kind : std::uint8_t {
+  /// `from` → `to`.
+  state_changed,
+  /// A call was rejected (or would have been, in observe mode).
+  rejected,
+  /// Another attempt was scheduled, after `delay`.
+  retried,
+  /// A result arrived after its call had been answered, or from an earlier
+  /// epoch.
+  late_result,
+  /// The worker died, was restarted, or was given up.
+  worker_changed,
+  /// A batch was sent.
+  flushed,
+  /// An alternative answered in place of the worker.
+  fell_back,
+  /// A deadline passed.
+  expired,
+  /// A lease ended without `release`.
+  lease_ended,
+  /// The configuration or an operator state changed.
+  reconfigured,
+  /// A user function threw; `detail` names the function and the exception.
+  callback_failed,
+  /// A fault was injected on purpose; `detail` is its kind.
+  injected,
+  /// Two workers answered the same call differently; `detail` says in what.
+  differed,
+  /// An acknowledged write was given up; `detail` says after which error.
+  write_lost,
+  /// A call that waited for permits or tokens has them; `delay` is how long it
+  /// waited.
+  granted,
+  /// An attempt at a traced call has its outcome, `to`, after `delay`.
+  attempt_ended,
+  /// A traced call has its outcome, `to`, after `delay`.
+  call_ended,
+  /// A call began to wait; `detail` says how many run and how many wait. Only
+  /// if the gate's `emit_waits` is set.
+  waiting,
+  /// The time limit that a deadline learns has changed much, `from` → `to`.
+  limit_changed,
+};
+
+inline constexpr std::uint8_t last_event_kind = 18;
+
+[[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
+
+/// An event for subscribers. The texts must be valid only during `env::emit`.
+struct event_info {
+  event_kind kind;
+  std::string_view from = {};
+  std::string_view to = {};
+  std::string_view detail = {};
+  call_id call = 0;
+  duration delay = duration::zero();
+  /// Of a policy that keeps a state for each key: the key.
+  std::string_view key = {};
+};
+
+/// A call that a policy starts itself, on behalf of calls that it holds (its
+/// parents) or without parents. The parents stay held. When the child has its
+/// outcome, `policy::child_done` decides about them.
+///
+/// A batch is many parents and one child. A hedge is one parent and several
+/// children. A fallback is one parent and a child to another target. Single
+/// flight is a child that more parents join. A check of what an attempt did is
+/// a child between two attempts. A probe or a mirrored call is a child without
+/// a parent.
+struct child_call {
+  /// Down through the layers below this one to the worker.
+  static constexpr std::uint32_t below = 0xffffffff;
+
+  /// Calls that this policy holds when the child starts; others are left out.
+  /// If all are left out, the child ends at once with `cancelled`. The child
+  /// gets their priority, key (unless they differ) and idempotence. When the
+  /// last of them has left,
+  /// the child is cancelled. A child started without parents continues until
+  /// its own deadline, even if calls join it and leave.
+  std::vector<call_id> parents = {};
+  /// `below`, or the number of one of this layer's own targets.
+  std::uint32_t target = below;
+  /// When it must have ended at the latest. Its parents' deadlines always
+  /// apply: it does not continue longer than the last of them can wait.
+  time_point deadline = never;
+  /// Its weight at semaphores and limiters; 0: as its parent if there is just
+  /// one, otherwise 1.
+  std::uint32_t permits = 0;
+  /// The key of a child without parents, or in place of the parents' key if it
+  /// is not empty.
+  std::string key = {};
+  /// Priority and idempotence of a child without parents.
+  std::int32_t priority = 0;
+  idempotence idempotent = idempotence::unmarked;
+  /// See `call_info::written_back`; of a child without parents.
+  bool written_back = false;
+  /// The call that gave rise to a child without parents: the child belongs to
+  /// the same trace. 0: none.
+  call_id started_by = 0;
+};
+
+/// The host's side: what a policy may read and request during a call to it. The
+/// host carries out requests in order after the policy has returned. It ignores
+/// a request about a call that the policy no longer holds.
+class env {
+public:
+  /// A request to the host.
+  struct action {
+    enum class kind : std::uint8_t {
+      /// The held call goes down to the next layer.
+      resume,
+      /// The held call is rejected, with `code` and `retry_after`.
+      reject,
+      /// The held call gets the layer's value number `index`, which comes to
+      /// `complete`.
+      answer,
+      /// The child `index` is started.
+      start_child,
+      /// The held call becomes a parent of the child `index`.
+      join_child,
+      /// The child `index` is cancelled; its parents stay held.
+      cancel_child,
+      /// The layers above are notified of an attempt that timed out.
+      attempt_timed_out,
+    };
+    kind what;
+    call_id call = 0;
+    errc code = errc::cancelled;
+    duration retry_after = duration::zero();
+    std::uint64_t index = 0;
+  };
+
+  env(time_point t, random_source& r) : now(t), random(r) {}
+  virtual ~env() = default;
+
+  /// The current instant; does not change while a policy runs.
+  time_point now;
+
+  /// The gate's seeded source. Two gates with the same seed draw the same.
+  random_source& random;
+
+  /// The requests of policies, in order, for the host.
+  std::vector<action> actions;
+
+  void resume(call_id call) { actions.push_back({action::kind::resume, call}); }
+
+  void reject(call_id call, errc code,
+              duration retry_after = duration::zero()) {
+    actions.push_back({action::kind::reject, call, code, retry_after});
+  }
+
+  void answer(call_id call, std::uint64_t value) {
+    actions.push_back(
+      {action::kind::answer, call, errc::cancelled, duration::zero(), value});
+  }
+
+  /// Starts a child call and returns its ID.
+  call_id start_child(child_call c) {
+    auto child = make_child(std::move(c));
+    ask(action::kind::start_child, child);
+    return child;
+  }
+
+  /// Makes the held call a parent of a running child of this policy. If the
+  /// child has already ended, the call stays held.
+  void join_child(call_id child, call_id parent) {
+    ask(action::kind::join_child, child, parent);
+  }
+
+  /// Cancels a child of this policy; `child_done` is not called for it.
+  void cancel_child(call_id child) { ask(action::kind::cancel_child, child); }
+
+  /// The call as it is now, if the policy has it: a call that serves others may
+  /// have been joined since its admission by some with more time, or that must
+  /// not be carried out twice. Null if there is none, or if the host does not
+  /// support this. Valid during this call.
+  [[nodiscard]] virtual const call_info* find(call_id /*call*/) const {
+    return nullptr;
+  }
+
+  /// The worst state of the gate's breakers: of all layers whose mode is
+  /// `enforce`, above and below this one.
+  [[nodiscard]] virtual caisson::circuit circuit() const {
+    return caisson::circuit::closed;
+  }
+
+  /// The same for calls with that key, as breakers may be kept per key.
+  [[nodiscard]] virtual caisson::circuit
+  circuit_for(std::string_view /*key*/) const {
+    return circuit();
+  }
+
+  /// How long these have taken in this gate since its start or last reset,
+  /// those that succeeded (`ok`) or those that did not; null if there was none
+  /// yet, or if the host does not measure. Valid during this call.
+  [[nodiscard]] virtual const wide_histogram* durations(measured /*what*/,
+                                                        bool /*ok*/) const {
+    return nullptr;
+  }
+
+  /// Tells the layers above that an attempt at the call ran into its timeout
+  /// and is followed by another one, so that they never see its outcome. They
+  /// are notified (`policy::attempt_timed_out`) after this policy has returned.
+  void attempt_timed_out(call_id call) {
+    actions.push_back({action::kind::attempt_timed_out, call});
+  }
+
+  /// The next 64 bits for what must be unique or must not be guessed, whatever
+  /// the seed. A host without such a source takes them from `random`.
+  [[nodiscard]] virtual std::uint64_t secret_bits() { return random.bits(); }
+
+  /// Keeps the host open until this layer passes `false`, because it has work
+  /// left for calls that are over: a drain does not end before, and a gate
+  /// stays alive even without references.
+  virtual void hold_open(bool) {}
+
+  /// Sends an event to subscribers. Cheap if there are none.
+  virtual void emit(const event_info&) {}
+
+  /// The call begins to wait in a queue of this layer: `running` have what it
+  /// waits for, `waiting` wait, this one included. Sends the event `waiting` if
+  /// the gate's settings ask for it; otherwise cheap. `key` as in `event_info`.
+  virtual void emit_wait(call_id /*call*/, std::size_t /*running*/,
+                         std::size_t /*waiting*/,
+                         std::string_view /*key*/ = {}) {}
+
+  /// A user function threw while a policy called it: `function` is its name,
+  /// `what` the text of the exception. The policy continues as if the function
+  /// had not decided. The host counts it and sends an event. A call that is
+  /// being completed or admitted ends with `callback_failed`.
+  virtual void callback_threw(std::string_view, std::string_view) {}
+
+protected:
+  /// Stores a child until it is started, and returns its ID; 0 if this host
+  /// does not support children.
+  virtual call_id make_child(child_call) { return 0; }
+
+private:
+  void ask(action::kind what, call_id child, call_id parent = 0) {
+    actions.push_back({what, parent, errc::cancelled, duration::zero(), child});
+  }
+};
+
+/// One named number of a policy. Counters only increase; gauges go up and down.
+struct metric {
+  std::string_view name;
+  std::int64_t value = 0;
+  bool gauge = false;
+};
+
+/// An operator's command to a policy.
+enum class operator_command : std::uint8_t {
+  /// Reject every call until another command, or for a time (breakers only).
+  force_open,
+  /// Let every call pass until another command, or for a time (breakers only).
+  force_closed,
+  /// Act as with `mode::off`.
+  off,
+  /// Back to the configured mode and to automatic states.
+  enable,
+  /// Act as with `mode::observe`.
+  observe,
+  /// Clear the history: counters to zero, state as after the start. Operator
+  /// overrides, held calls and permits stay.
+  reset,
+};
+
+inline constexpr std::uint8_t last_operator_command = 5;
+
+[[nodiscard]] std::string_view name_of(operator_command c) noexcept;
+
+/// The command with that name, if there is one.
+[[nodiscard]] std::optional<operator_command>
+operator_command_named(std::string_view name) noexcept;
+
+/// A policy; see the top of this file for the order of calls.
+class policy {
+public:
+  virtual ~policy() = default;
+
+  /// What kind of policy this is, such as `breaker`; static storage.
+  [[nodiscard]] virtual std::string_view kind() const noexcept = 0;
+
+  /// A call arrives. On `pass` and `hold` the policy has the call (and its
+  /// slot) until it is completed or abandoned. On `reject` it does not.
+  virtual decision admit(call_info& call, slot& notes, env& e) = 0;
+
+  /// An admitted call came back with `result`. `pass` passes the (possibly
+  /// changed) outcome up. `hold` keeps the call, to send it again or elsewhere.
+  /// `reject` replaces the outcome with an error of this policy.
+  virtual decision complete(call_info& call, slot& notes, outcome& result,
+                            env& e)
+    = 0;
+
+  /// The call is gone: its deadline passed above this layer, its caller died or
+  /// cancelled it, or (in observe mode) it passed although the policy would
+  /// have held it. The policy releases what it holds for the call. `why` is the
+  /// outcome for the caller, with `may_have_executed` as this layer knows it.
+  /// `in_flight` tells whether the call was below this layer rather than held
+  /// by it.
+  virtual void abandon(call_info& call, slot& notes, const outcome& why,
+                       bool in_flight, env& e)
+    = 0;
+
+  /// The `until` of a hold has come. `pass` sends the call down.
+  virtual decision expire(call_info& call, slot& notes, env& e);
+
+  /// The deadline that this policy set on the call has passed while the call
+  /// was below it. `reject` cuts the call off here with that error. `pass` lets
+  /// it continue without this deadline.
+  virtual decision deadline_passed(call_info& call, slot& notes, env& e);
+
+  /// Until when at most this policy lets the call with these notes stay below
+  /// it; `never` if it sets no such limit. No permit is renewed beyond it.
+  [[nodiscard]] virtual time_point latest_end(slot&) const { return never; }
+
+  /// A child of this policy has its outcome, or was cancelled because no
+  /// parents are left. `pass`: each parent gets the outcome (or its part of
+  /// it), which comes to `complete`. `reject`: each gets this error instead.
+  /// `hold`: they stay held, and the policy takes care of them. Not called once
+  /// the host ends.
+  virtual decision child_done(call_id child, outcome& result, env& e);
+
+  /// An attempt of a layer further in has timed out, and the layer makes
+  /// another one. Says nothing about a call of this policy.
+  virtual void attempt_timed_out(env&) {}
+
+  /// What this policy says about the worker behind it.
+  [[nodiscard]] virtual caisson::circuit circuit() const noexcept {
+    return caisson::circuit::closed;
+  }
+
+  // Hosts call these with the call or its key. Policies that keep a state for
+  // each key override them, others the functions above.
+
+  [[nodiscard]] virtual time_point latest_end_for(const call_info&,
+                                                  slot& notes) const {
+    return latest_end(notes);
+  }
+
+  virtual void attempt_timed_out_for(std::string_view /*key*/, env& e) {
+    attempt_timed_out(e);
+  }
+
+  [[nodiscard]] virtual caisson::circuit
+  circuit_for(std::string_view /*key*/) const {
+    return circuit();
+  }
+
+  /// When to call `wake` next. The host asks after each call to the policy.
+  [[nodiscard]] virtual time_point wakeup() const { return never; }
+
+  /// The instant given by `wakeup` has come.
+  virtual void wake(env&) {}
+
+  /// The gate drains: no new calls will arrive, and held ones should finish
+  /// soon. A batcher flushes.
+  virtual void drain(env&) {}
+
+  /// The name of the current state; static storage. Empty for policies without
+  /// states.
+  [[nodiscard]] virtual std::string_view state() const { return {}; }
+
+  /// All counters and gauges.
+  virtual void list_metrics(std::vector<metric>& out) const = 0;
+
+  /// Carries out `force_open`, `force_closed`, `enable` (lift a forced state)
+  /// or `reset`; the host handles the other commands. Returns false if this
+  /// policy does not support the command.
+  virtual bool command(operator_command c, env& e) = 0;
+
+  /// Carries out `force_open` or `force_closed` for `time` (positive); then the
+  /// automatic state decides again. Returns false if this policy does not
+  /// support the command for a limited time, and then changes nothing.
+  virtual bool command_for(operator_command, duration, env&) { return false; }
+
+  /// Whether calls may be sent more than once, so that the host must keep their
+  /// content.
+  [[nodiscard]] virtual bool resends() const noexcept { return false; }
+};
+
+inline decision policy::expire(call_info&, slot&, env&) {
+  return decision::pass();
+}
+
+inline decision policy::child_done(call_id, outcome&, env&) {
+  return decision::pass();
+}
+
+inline decision policy::deadline_passed(call_info&, slot&, env&) {
+  return decision::reject(errc::deadline_exceeded);
+}
+
+} // namespace caisson

@@ -1,0 +1,91 @@
+#include <caisson/policy/retry_budget.hpp>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace caisson {
+
+namespace {
+
+// More than any traffic deposits in a minute; keeps the sums from overflowing
+// under a clock that stands still.
+constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4;
+
+} // namespace
+
+retry_budget::retry_budget(const limits& l) noexcept
+  : width_(l.ttl / slice_count),
+    // Per second and in units of a millionth: 10^6 / 10^9 ns. At most 6·10^16
+    // before the division.
+    reserve_(std::int64_t{l.reserve} * l.ttl.count() / 1'000),
+    share_(std::llround(l.ratio * static_cast<double>(unit))) {
+  assert(l.ttl >= std::chrono::seconds(1));
+  assert(l.ttl <= std::chrono::seconds(60));
+  assert(l.reserve <= 1'000'000);
+  assert(l.ratio >= 0 && l.ratio <= 1);
+}
+
+void retry_budget::deposit(time_point now) noexcept {
+  roll(now);
+  if (sum_ < most)
+    book(share_);
+}
+
+bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) noexcept {
+  roll(now);
+  auto price = cost * unit;
+  if (sum_ + reserve_ < price)
+    return false;
+  book(-price);
+  return true;
+}
+
+void retry_budget::charge(time_point now, std::uint32_t cost) noexcept {
+  roll(now);
+  auto there = std::max<std::int64_t>(sum_ + reserve_, 0);
+  book(-std::min<std::int64_t>(cost * unit, there));
+}
+
+std::int64_t retry_budget::balance(time_point now) noexcept {
+  roll(now);
+  return balance();
+}
+
+std::int64_t retry_budget::balance() const noexcept {
+  // Less than nothing when deposits have been forgotten, but not yet the
+  // withdrawals that they paid for.
+  return std::max<std::int64_t>(sum_ + reserve_, 0) / unit;
+}
+
+void retry_budget::clear() noexcept {
+  slices_.fill(0);
+  sum_ = 0;
+  newest_ = 0;
+  end_.reset();
+}
+
+void retry_budget::roll(time_point now) noexcept {
+  if (!end_) {
+    end_ = time_after(now, width_);
+    return;
+  }
+  if (now < *end_)
+    return; // Also if the clock stepped back: the newest slice stays in use.
+  auto begun = (now - *end_) / width_ + 1;
+  auto stale = std::min<std::int64_t>(begun, slice_count);
+  for (std::int64_t i = 0; i < stale; ++i) {
+    newest_ = (newest_ + 1) % slice_count;
+    sum_ -= slices_[newest_];
+    slices_[newest_] = 0;
+  }
+  end_ = time_after(*end_, begun * width_);
+}
+
+void retry_budget::book(std::int64_t amount) noexcept {
+  slices_[newest_] += amount;
+  sum_ += amount;
+}
+
+} // namespace caisson

@@ -1,0 +1,376 @@
+// A naive canary, to compare the policy with.
+#pragma once
+
+#include <caisson/base/histogram.hpp>
+#include <caisson/policies/canary/canary.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+using namespace std::chrono_literals;
+
+struct canary_sample {
+  outcome result;
+  canary_verdict meaning;
+};
+
+// Mostly well, or no canary would get far.
+/// Keeps every answer and every call, and goes through them all each time.
+class canary_model {
+public:
+  explicit canary_model(canary_config c) : c_(std::move(c)) { use_rules(); }
+
+  [[nodiscard]] double share() const {
+    if (state == "promoted")
+      return c_.stages.back().share;
+    return in_stage() ? c_.stages[stage].share : 0;
+  }
+
+  [[nodiscard]] bool judged() const {
+    return in_stage() || state == "promoted";
+  }
+
+  void arrive(time_point now) {
+    advance(now);
+    if (state == "waiting" && c_.enabled)
+      start(now);
+  }
+
+  /// The call goes to the canary.
+  void send(call_id id, bool idempotent, time_point now) {
+    progress_[id] = {now, run, idempotent};
+  }
+
+  void answer(call_id id, bool of_canary, const canary_sample& s,
+              std::uint64_t run_of_call, time_point sent, time_point now) {
+    auto timed = of_canary && progress_.at(id).timed;
+    progress_.erase(id);
+    advance(now);
+    constexpr const char* names[] = {"_succeeded", "_failed", "_neutral"};
+    ++count[(of_canary ? "canary" : "baseline")
+            + std::string{names[static_cast<int>(s.meaning)]}];
+    auto neutral = s.meaning == canary_verdict::neutral;
+    auto bad = s.meaning == canary_verdict::bad;
+    if (run_of_call != run || !judged()) {
+      count["late_results"] += of_canary && !neutral;
+      return;
+    }
+    auto late = s.result.is(errc::deadline_exceeded);
+    if (!neutral) {
+      roll(now);
+      records_.push_back(
+        {of_canary, bad,
+         bad && !late ? std::nullopt : std::optional{now - sent}});
+    }
+    if (!of_canary)
+      return;
+    auto slow = now - sent > rules_.max_p99 || (bad && late);
+    auto counts = !timed && (slow || s.meaning == canary_verdict::good);
+    if (counts)
+      slow_.push_back(slow);
+    if (!neutral) {
+      ++answers;
+      in_a_row = bad ? in_a_row + 1 : 0;
+    }
+    if (!neutral || counts)
+      weigh(!neutral, now);
+  }
+
+  /// The next instant at which something is due.
+  [[nodiscard]] time_point due() const {
+    return std::min({phase_due(), overdue().first, hand_over_due()});
+  }
+
+  void advance(time_point now) {
+    for (auto at = due(); at <= now && at != never; at = due()) {
+      // Other settings may have made it due in the past.
+      clock_ = std::max(clock_, at);
+      if (hand_over_due() <= at) {
+        hand_over(clock_);
+      } else if (overdue().first <= at) {
+        pass_overdue(clock_);
+      } else if (state == "rolled_back") {
+        start(clock_);
+      } else {
+        dwelt = true;
+        go_on(clock_);
+      }
+    }
+    clock_ = now;
+  }
+
+  void command(operator_command what, time_point now) {
+    if (what == operator_command::reset)
+      count.clear();
+    if (what == operator_command::reset || state == "rolled_back") {
+      ++run;
+      enter("waiting", 0, now);
+    }
+    if (what == operator_command::reset)
+      kept_.reset();
+  }
+
+  void reconfigure(canary_config next, time_point now) {
+    auto old = share();
+    auto changed = next.stages.size() != c_.stages.size();
+    for (std::size_t i = 0; !changed && i < next.stages.size(); ++i)
+      changed = next.stages[i].share != c_.stages[i].share;
+    c_ = std::move(next);
+    if (!c_.enabled) {
+      if (judged())
+        ends_.push_back({now, run});
+      if (state != "waiting") {
+        ++run;
+        enter("waiting", 0, now);
+      }
+      return use_rules();
+    }
+    if (judged() && changed
+        && !(state == "promoted" && c_.stages.back().share == old)) {
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < c_.stages.size(); ++i)
+        if (c_.stages[i].share <= old)
+          at = i;
+      enter("stage", at, now);
+    }
+    use_rules();
+    dwelt = in_stage() && now >= time_after(since, rules_.dwell);
+    go_on(now);
+  }
+
+  std::string state = "waiting";
+  std::size_t stage = 0;
+  std::uint64_t run = 0;
+  std::int64_t answers = 0;
+  std::int64_t in_a_row = 0;
+  std::map<std::string, std::int64_t> count;
+  /// Calls that went to the baseline because the canary was given up, for the
+  /// test to take.
+  std::vector<call_id> handed_over;
+
+private:
+  struct with_canary {
+    time_point sent;
+    std::uint64_t run = 0;
+    bool idempotent = false;
+    bool timed = false;
+    bool looked_at = false;
+  };
+
+  struct record {
+    bool of_canary;
+    bool bad;
+    std::optional<duration> took;
+  };
+
+  struct numbers {
+    std::size_t answers = 0;
+    double rate = 0;
+    std::optional<duration> slowest;
+  };
+
+  [[nodiscard]] bool in_stage() const { return state == "stage"; }
+
+  void start(time_point now) {
+    ++run;
+    enter("stage", 0, now);
+    kept_.reset();
+  }
+
+  void enter(std::string next, std::size_t n, time_point now) {
+    keep();
+    state = std::move(next);
+    stage = n;
+    since = span_since = now;
+    dwelt = false;
+    answers = in_a_row = 0;
+    records_.clear();
+    slow_.clear();
+    last_span_ = last_slow_ = 0;
+    use_rules();
+  }
+
+  void use_rules() {
+    auto before = rules_.max_p99;
+    auto last = c_.stages.size() - 1;
+    rules_ = rules_of(c_, c_.stages[in_stage()            ? stage
+                                    : state == "promoted" ? last
+                                                          : 0]);
+    if (rules_.max_p99 != before) {
+      for (auto& [_, x] : progress_)
+        x.timed = false;
+      slow_.clear();
+      last_slow_ = 0;
+    }
+  }
+
+  // -- what is due ------------------------------------------------------------
+
+  [[nodiscard]] time_point phase_due() const {
+    return in_stage() && !dwelt     ? time_after(since, rules_.dwell)
+           : state == "rolled_back" ? time_after(since, c_.retry_after)
+                                    : never;
+  }
+
+  [[nodiscard]] std::pair<time_point, call_id> overdue() const {
+    std::pair<time_point, call_id> first{never, 0};
+    if (judged() && rules_.max_p99 != unlimited)
+      for (const auto& [id, x] : progress_)
+        if (!x.timed && x.sent + rules_.max_p99 + 1ns < first.first)
+          first = {x.sent + rules_.max_p99 + 1ns, id};
+    return first;
+  }
+
+  // All that are due together are looked at before it is weighed.
+  void pass_overdue(time_point now) {
+    auto any = false;
+    for (auto x = overdue(); x.first <= now; x = overdue()) {
+      auto& call = progress_.at(x.second);
+      call.timed = true;
+      if (call.run == run)
+        any = true, slow_.push_back(true);
+    }
+    if (any)
+      weigh(false, now);
+  }
+
+  [[nodiscard]] time_point hand_over_due() const {
+    for (const auto& end : ends_)
+      for (const auto& [id, x] : progress_)
+        if (!x.looked_at && x.run <= end.second)
+          return time_after(end.first, c_.hand_over_after);
+    return never;
+  }
+
+  void hand_over(time_point now) {
+    for (const auto& end : ends_)
+      if (time_after(end.first, c_.hand_over_after) <= now)
+        for (auto& [id, x] : progress_)
+          if (!x.looked_at && x.run <= end.second) {
+            x.looked_at = true;
+            if (x.idempotent)
+              handed_over.push_back(id);
+          }
+    for (auto id : handed_over)
+      if (progress_.erase(id) > 0) {
+        ++count["handed_over"];
+        ++count["canary_neutral"];
+      }
+  }
+
+  // -- judgement --------------------------------------------------------------
+
+  void weigh(bool answered, time_point now) {
+    auto most = rules_.max_failures_in_a_row;
+    if ((most > 0 && in_a_row >= most) || is_worse(answered))
+      return go_back(now);
+    go_on(now);
+  }
+
+  void go_on(time_point now) {
+    if (!in_stage() || !dwelt || answers < rules_.min_calls)
+      return;
+    if (is_worse(true))
+      return go_back(now);
+    auto last = stage + 1 == c_.stages.size();
+    ++count[last ? "promotions" : "went_on"];
+    enter(last ? "promoted" : "stage", last ? stage : stage + 1, now);
+  }
+
+  void go_back(time_point now) {
+    ++count["rollbacks"];
+    ends_.push_back({now, run});
+    ++run;
+    enter("rolled_back", 0, now);
+  }
+
+  [[nodiscard]] numbers of(bool canary, std::size_t from = 0) const {
+    numbers out;
+    histogram times;
+    for (auto i = from; i < records_.size(); ++i)
+      if (records_[i].of_canary == canary) {
+        ++out.answers;
+        out.rate += records_[i].bad;
+        if (records_[i].took)
+          times.record(*records_[i].took);
+      }
+    if (out.answers > 0)
+      out.rate /= static_cast<double>(out.answers);
+    if (enough(times.count()))
+      out.slowest = times.quantile(0.99);
+    return out;
+  }
+
+  // The baseline's, if they are enough.
+  void keep() {
+    if (auto x = of(false); enough(x.answers))
+      kept_ = x;
+  }
+
+  void roll(time_point now) {
+    if (now < span_since + c_.window / 2
+        || !enough(of(true, last_span_).answers))
+      return;
+    keep();
+    records_.erase(records_.begin(),
+                   records_.begin() + static_cast<std::ptrdiff_t>(last_span_));
+    last_span_ = records_.size();
+    slow_.erase(slow_.begin(),
+                slow_.begin() + static_cast<std::ptrdiff_t>(last_slow_));
+    last_slow_ = slow_.size();
+    span_since = now;
+  }
+
+  // `compares`: latencies with the baseline's, too.
+  [[nodiscard]] bool is_worse(bool compares) const {
+    auto slow = std::count(slow_.begin(), slow_.end(), true);
+    auto timed = static_cast<std::int64_t>(slow_.size());
+    if (rules_.max_p99 != unlimited && timed >= rules_.min_calls
+        && slow * 100 > timed)
+      return true;
+    auto mine = of(true);
+    if (!enough(mine.answers))
+      return false;
+    auto live = of(false);
+    auto known = enough(live.answers);
+    auto theirs = known ? live : kept_.value_or(numbers{});
+    if (mine.rate - theirs.rate > rules_.max_error_excess + 1e-9)
+      return true;
+    if (!compares || (state == "promoted" && !known))
+      return false;
+    return mine.slowest && theirs.slowest
+           && *mine.slowest
+                > duration_times(*theirs.slowest, rules_.max_latency_ratio)
+           && *mine.slowest > *theirs.slowest + rules_.min_latency_excess;
+  }
+
+  [[nodiscard]] bool enough(std::size_t n) const {
+    return static_cast<std::int64_t>(n) >= rules_.min_calls;
+  }
+
+  canary_config c_;
+  canary_rules rules_;
+  time_point clock_;
+  std::map<call_id, with_canary> progress_;
+  std::vector<std::pair<time_point, std::uint64_t>> ends_;
+  // Whether each timed call took too long, and where the last span begins.
+  std::vector<bool> slow_;
+  std::size_t last_slow_ = 0;
+  time_point since;
+  time_point span_since;
+  bool dwelt = false;
+  std::vector<record> records_;
+  std::size_t last_span_ = 0;
+  std::optional<numbers> kept_;
+};
+
+} // namespace caisson::test

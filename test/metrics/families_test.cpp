@@ -2,6 +2,7 @@
 #include <caisson/observe/metrics/detail/families.hpp>
 
 #include <caisson/observe/metrics/detail/labels.hpp>
+#include <caisson/observe/metrics/detail/series.hpp>
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>

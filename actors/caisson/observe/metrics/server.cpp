@@ -2,12 +2,13 @@
 
 #include <caisson/adapters/http/parser.hpp>
 #include <caisson/adapters/http/server.hpp>
-#include <caisson/observe/metrics/collector.hpp>
+#include <caisson/observe/gate_watch.hpp>
 #include <caisson/observe/metrics/detail/address.hpp>
 #include <caisson/observe/metrics/detail/page.hpp>
+#include <caisson/observe/metrics/detail/text.hpp>
+#include <caisson/settings/settings.hpp>
 
 #include <fmt/format.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -73,8 +74,9 @@ place place_of(const std::string& address) {
 
 struct metrics_server::parts {
   parts(caf::actor_system& sys, const place& where, const metrics_config& c)
-    : collector(sys, c),
-      page([this] { return text_serializer.Serialize(collector.Collect()); },
+    : config((require_valid(c), c)),
+      gates(sys, {.every = c.publish_every, .keys = c.keys_per_layer}),
+      page([this] { return detail::text_of(gates.gates(), config); },
            c.publish_every),
       server(where.host, where.port, limits,
              {.serve = [this](const http_request& x, time_point) {
@@ -105,8 +107,8 @@ struct metrics_server::parts {
     return {std::move(head), page.zipped()};
   }
 
-  prometheus::TextSerializer text_serializer;
-  metrics_collector collector;
+  const metrics_config config;
+  const gate_watch gates;
   std::atomic<bool> closing{false};
   detail::metrics_page page;
   /// Ends first.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace caisson::detail {
 
 namespace {
@@ -15,6 +17,10 @@ bool is_control(char c) {
   return (x < 0x20 && c != '\n' && c != '\t') || x == 0x7f;
 }
 
+bool is_printable(char c) {
+  return c >= 0x20 && c < 0x7f;
+}
+
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -22,6 +28,10 @@ bool is_letter(char c) {
 } // namespace
 
 std::string label_text(std::string_view text) {
+  // As nearly all are.
+  if (text.size() <= max_label_length
+      && std::all_of(text.begin(), text.end(), is_printable))
+    return std::string{text};
   std::string out;
   while (!text.empty()) {
     auto n = utf8_length(text);
@@ -44,10 +54,12 @@ std::string metric_name(std::string_view text) {
 
 std::string unique_labels::add(std::string_view text) {
   auto wanted = label_text(text);
-  auto label = wanted;
-  while (taken_.contains(label))
+  if (taken_.emplace(wanted, 1).second)
+    return wanted;
+  std::string label;
+  do
     label = fmt::format("{}#{}", wanted, ++taken_[wanted]);
-  taken_.emplace(label, 1);
+  while (!taken_.emplace(label, 1).second);
   return label;
 }
 

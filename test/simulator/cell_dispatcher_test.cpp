@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -125,6 +126,23 @@ TEST_F(cell_dispatcher_test,
     EXPECT_EQ(all, texts{"result of s-" + std::to_string(cell)});
   EXPECT_EQ(record->view().played, 5u);
   EXPECT_EQ(source.back, texts{});
+}
+
+// The last result ends the sweep, which then prints who has played.
+TEST_F(cell_dispatcher_test, counts_a_result_before_it_hands_it_over) {
+  std::vector<std::uint64_t> counted;
+  source.on_result = [&] { counted.push_back(record->view().played); };
+  cores = 1;
+  start();
+  world.advance(10s);
+  EXPECT_EQ(counted, (std::vector<std::uint64_t>{1, 2, 3, 4, 5}));
+  on_query = [](const std::string&) {
+    return reply::value(staged(job_stage::done));
+  };
+  source.open.insert(7);
+  world.advance(500ms);
+  EXPECT_EQ(presence(), worker_presence::refused);
+  EXPECT_EQ(record->view().played, 5u);
 }
 
 TEST_F(cell_dispatcher_test, looks_for_cells_that_come_back) {

@@ -8,6 +8,7 @@
 #include <caisson/caf/error.hpp>
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,6 +75,8 @@ public:
     if (end.text.empty())
       return false;
     results[cell].push_back(end.text);
+    if (on_result)
+      on_result();
     return true;
   }
 
@@ -97,6 +100,7 @@ public:
   std::map<std::size_t, std::vector<std::string>> results;
   std::vector<std::string> back;
   std::string failure;
+  std::function<void()> on_result;
 };
 
 } // namespace caisson::sim

@@ -211,11 +211,13 @@ void cell_dispatcher::under_way(std::size_t which, const job_state& x) {
 
 void cell_dispatcher::finish(std::size_t which, const job_state& x) {
   cells_.erase(which);
+  // Counted before, as the last result ends the sweep, which then reads this.
+  record_->change([](worker_view& v) { ++v.played; });
   if (!source_.done(which, x)) {
+    record_->change([](worker_view& v) { --v.played; });
     source_.give_back(which, true);
     return lose(worker_presence::refused, "its result cannot be read");
   }
-  record_->change([](worker_view& v) { ++v.played; });
   fill();
 }
 

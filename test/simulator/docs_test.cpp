@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::sim {
@@ -35,6 +36,9 @@ std::vector<std::string> examples_in(const std::string& page) {
 
 TEST(examples_in_the_docs, can_be_played_and_keep_what_they_promise) {
   auto examples = examples_in("simulator.md");
+  EXPECT_EQ(examples.size(), 2u);
+  for (auto& text : examples_in("scenario-format.md"))
+    examples.push_back(std::move(text));
   EXPECT_EQ(examples.size(), 3u);
   for (const auto& text : examples) {
     auto s = parse_scenario(text, "docs/simulator.md");

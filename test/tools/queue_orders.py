@@ -4,7 +4,7 @@
   test/tools/queue_orders.py
 
 A simulation of one queue that shares nothing with the simulator but the rules
-in docs/simulator.md, in whole nanoseconds. Two workers of 10 ms serve 200
+in docs/simulator-model.md, in whole nanoseconds. Two workers of 10 ms serve 200
 requests a second, and 300 come, for 5 s. Prints the numbers that
 demos/scenarios/theory/queue-orders*.toml require and docs/validation.md shows.
 """

@@ -48,7 +48,7 @@ constexpr auto main_footer = R"(Examples:
   caisson import traces.json --out shop.toml
   caisson ctl --help
 
-The format of scenario files is described in docs/simulator.md.
+docs/simulator.md is a tutorial, docs/scenario-format.md describes the files.
 
 Exit status: 0 all is well, 1 an expectation failed, 2 bad input or usage or
 output that cannot be written, 3 an internal error, 130 interrupted.)";

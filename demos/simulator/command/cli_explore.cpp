@@ -20,7 +20,7 @@ Each run has faults of its own, drawn at random, and a seed of its own. It is
 checked that every request ends once, that counts add up, that nothing is held
 when all is over, and what [expect] says. What breaks a rule is made smaller and
 written as a scenario that repeats it. The same options give the same findings,
-on any number of cores. docs/simulator.md has more.
+on any number of cores. docs/simulator-commands.md has more.
 
 Exit status: 0 nothing was found, 1 something was, 2 the input is wrong or
 output cannot be written, 130 interrupted.)";

@@ -20,7 +20,7 @@ Reads spans in OTLP's JSON form (one document, or one on each line, as
 OpenTelemetry's collector writes them) and in Jaeger's. The scenario has their
 services, operations, calls, times and load. What traces do not tell, such as
 the number of workers, is said at its top; read it before you use the scenario.
-docs/simulator.md has more.
+docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 2 the input is wrong or output cannot be written,
 130 interrupted.)";

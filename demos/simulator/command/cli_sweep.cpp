@@ -30,7 +30,7 @@ step. Several --set make a grid. A table [sweep] in the file can say the same.
 What has been played is kept in the directory of --state, or else beside the
 first output file, and is not played again: Ctrl-C loses nothing. Results are
 the same, byte for byte, on any number of cores and workers.
-docs/simulator.md has more.
+docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 1 a check of a run failed, 2 the input is wrong or
 output cannot be written or no worker is left, 130 interrupted.)";

@@ -28,8 +28,8 @@ the file can say the same.
 
 All candidates meet the same seeds. The best ones are tested with seeds that
 were not used to choose them. The same options give the same result, byte for
-byte, on any number of cores, unless --time ends the search. docs/simulator.md
-has more.
+byte, on any number of cores, unless --time ends the search.
+docs/simulator-commands.md has more.
 
 Exit status: 0 settings were found that meet the needs, 1 there are none, or
 they do not on unseen seeds, 2 the input is wrong or output cannot be written,

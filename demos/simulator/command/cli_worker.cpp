@@ -23,7 +23,7 @@ output is where it listens. It reads and writes no files but certificates. Who
 reaches the port can have it work, and without certificates end it with a single
 message: by default that is every user of this machine. With certificates it is
 who has one of the same authority; use them also on 127.0.0.1 if you do not
-trust all users. docs/simulator.md has more.
+trust all users. docs/simulator-commands.md has more.
 
 Exit status: 0 ended by a signal, 2 bad usage or it cannot listen there.)";
 

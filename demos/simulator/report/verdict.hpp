@@ -8,7 +8,7 @@
 namespace caisson::sim {
 
 /// Sets `verdict`, `recovered_at` and `relapses`, by the rows, the totals,
-/// `length` and `recovery_from`. docs/simulator.md has the rules.
+/// `length` and `recovery_from`. docs/simulator-model.md has the rules.
 void decide_verdict(arm_result& r);
 
 /// From `recovery_from`, or the start if there was no fault, until

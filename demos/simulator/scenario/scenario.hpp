@@ -326,7 +326,7 @@ struct group_config {
 
 // -- expectations -------------------------------------------------------------
 
-/// A bound on a number of the result; docs/simulator-output.md has the names.
+/// A bound on a number of the result; docs/simulator-model.md has the names.
 struct metric_bound {
   std::string metric;
   double min = -std::numeric_limits<double>::infinity();

@@ -4,6 +4,8 @@
 #include "support/plan_player.hpp"
 #include "support/random_plan.hpp"
 
+#include <caisson/stack/built_in_kinds.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -209,7 +211,7 @@ TEST(plans, have_everything_that_can_be_compared) {
   for (auto kind : {plan_kind::patient, plan_kind::prompt, plan_kind::mixed})
     for (std::uint64_t seed = 0; seed < 300; ++seed)
       for (const auto& x : random_plan{kind, seed}.draw().layers) {
-        auto text = to_text(x);
+        auto text = plan_text(x);
         auto name = text.substr(3, text.find(' ', 3) - 3);
         seen[kind].insert(name);
         for (auto [is_set, how] :
@@ -219,35 +221,35 @@ TEST(plans, have_everything_that_can_be_compared) {
           if (is_set)
             seen[kind].insert(name + how);
       }
-  std::set<std::string> all = {"batcher",
-                               "breaker",
-                               "breaker per key",
-                               "cache",
-                               "cache keeping errors",
-                               "canary",
-                               "chaos",
-                               "chaos per key",
-                               "deadline",
-                               "deadline per key",
-                               "degradation",
-                               "fallback",
-                               "feature",
-                               "limiter",
-                               "limiter per key",
-                               "retrier",
-                               "retrier looking",
-                               "retrier per key",
-                               "semaphore",
-                               "semaphore per key"};
-  EXPECT_EQ(seen[plan_kind::mixed], all);
-  auto prompt = all;
-  prompt.erase("batcher");
-  EXPECT_EQ(seen[plan_kind::prompt], prompt);
-  auto patient = all;
-  patient.erase("deadline");
-  patient.erase("deadline per key");
+  auto drawn = [](unsigned layer_weights::*weight) {
+    std::set<std::string> out;
+    for (const auto& x : all_layer_traits())
+      if (x.weights.*weight > 0) {
+        out.insert(x.kind);
+        if (x.keyable)
+          out.insert(x.kind + " per key");
+      }
+    out.insert({"cache keeping errors", "retrier looking"});
+    return out;
+  };
+  auto mixed = drawn(&layer_weights::mixed);
+  // Innermost only.
+  mixed.insert({"limiter", "limiter per key"});
+  EXPECT_EQ(seen[plan_kind::mixed], mixed);
+  EXPECT_EQ(seen[plan_kind::prompt], drawn(&layer_weights::prompt));
+  auto patient = drawn(&layer_weights::patient);
   patient.insert("cache writing");
   EXPECT_EQ(seen[plan_kind::patient], patient);
+}
+
+TEST(plans, can_have_each_kind_of_policy) {
+  std::set<std::string> planned, all;
+  for (const auto& x : all_layer_traits())
+    EXPECT_TRUE(planned.insert(x.kind).second) << x.kind;
+  // Kinds that other tests of this program have added have no plans.
+  for (const auto& x : detail::built_in_kinds())
+    all.insert(x.name);
+  EXPECT_EQ(planned, all);
 }
 
 // The same engine, in another host; half of the gates end halfway.
@@ -283,7 +285,7 @@ TEST_P(chain_equals_stack_test, one_gate_does_what_a_chain_does) {
     auto least = shrinker{p, kind}.run();
     ADD_FAILURE() << "random_plan{" << kind << ", " << seed
                   << "}, cut down to:\n"
-                  << to_text(least) << differences(least, kind);
+                  << plan_text(least) << differences(least, kind);
     if (!std::getenv("CAISSON_PLANS"))
       return;
   }

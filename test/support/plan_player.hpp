@@ -6,9 +6,9 @@
 #include <caisson/gate.hpp>
 #include <caisson/testing/virtual_time.hpp>
 
+#include "support/layer_traits.hpp"
 #include "support/local_proxy.hpp"
 #include "support/planned_worker.hpp"
-#include "support/stack_plan.hpp"
 
 #include <memory>
 #include <set>
@@ -198,7 +198,7 @@ private:
   void note(const pending_answer& answer, const act_plan& x) {
     auto context = context_of(answer.error());
     auto said = answer.ok() ? "done" : context ? context->text : "failed";
-    acts_.push_back(to_text(x) + ": " + said);
+    acts_.push_back(plan_text(x) + ": " + said);
   }
 
   void kill_worker() {

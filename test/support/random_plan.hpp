@@ -5,8 +5,7 @@
 // such a reason, plans do not go there; each comment below names one.
 #pragma once
 
-#include "support/random_settings.hpp"
-#include "support/stack_plan.hpp"
+#include "support/layer_traits.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -27,12 +26,12 @@ public:
     while (!valid(p.layers));
     choose_writers(p.layers);
     keep_errors(p.layers.front());
-    alike_ = has_cache(p.layers) ? static_cast<int>(number(3)) : -1;
+    alike_ = has(p.layers, "cache") ? static_cast<int>(number(3)) : -1;
     endless_ = tries_endlessly(p.layers);
     // In `mixed` a limiter judges by `may_have_executed`, and the worker's gate
     // holds calls while the worker is being started.
-    p.supervised = kind_ == plan_kind::patient && chance(30);
-    if (kind_ == plan_kind::patient)
+    p.supervised = patient() && chance(30);
+    if (patient())
       give_time(p);
     auto calls = static_cast<int>(1 + number(24));
     for (auto id = 1; id <= calls; ++id)
@@ -64,74 +63,51 @@ private:
 
   std::vector<layer_plan> some_layers(std::size_t n) {
     std::vector<layer_plan> all;
-    auto in_batch = false;
-    auto in_chaos = false;
-    auto in_limiter = false;
     for (std::size_t i = 0; i < n; ++i) {
+      const auto& kind = some_kind(i + 1 == n, all);
       layer_plan x;
-      // A gate takes a value from another one for the worker's. If it loses an
-      // alternative's, or one from a cache, or cannot share it among the items
-      // of a batch, it says that the worker was reached.
-      do
-        x.kind = some_kind(i + 1 == n, in_batch);
-      while ((in_chaos && x.kind == layer_kind::fallback)
-             || ((in_chaos || in_batch) && x.kind == layer_kind::cache));
-      in_batch = in_batch || x.kind == layer_kind::batcher;
-      in_chaos = in_chaos || x.kind == layer_kind::chaos;
+      x.kind = kind.kind;
       x.name = fmt::format("L{}", i);
-      x.set = some_settings(x.kind);
-      // A call that was not reached gives its token back: the silence of one
-      // call would end at the instant at which there is a token for another.
-      if (x.kind == layer_kind::chaos && in_limiter)
-        x.set["silence_rate"] = "0";
-      in_limiter = in_limiter || x.kind == layer_kind::limiter;
+      x.set = kind.settings(*this);
       x.set["mode"] = chance(80) ? "enforce" : word({"observe", "off"});
-      x.alternatives = pick(
-        {offer::value, offer::actor, offer::actor_then_value});
-      x.per_key = chance(30) && can_be_per_key(x.kind);
+      x.per_key = kind.keyable && chance(30);
       if (x.per_key)
         add_key_settings(x.set);
-      if (x.kind == layer_kind::retrier) {
-        x.waits_as_told = chance(30);
-        // In `mixed` nothing is asked, as all calls may be repeated.
-        x.looks = !x.per_key && chance(40);
-      }
+      kind.fit(x, all, *this);
       all.push_back(std::move(x));
     }
     return all;
   }
 
-  layer_kind some_kind(bool innermost, bool in_batch) {
-    using enum layer_kind;
-    switch (kind_) {
-      case plan_kind::patient:
-        return pick({semaphore, limiter, breaker, retrier, batcher, fallback,
-                     chaos, canary, cache, cache, degradation, feature});
-      case plan_kind::prompt:
-        // A batch may be held below its batcher when an item's time is over.
-        return pick({deadline, semaphore, limiter, breaker, retrier, fallback,
-                     deadline, retrier, chaos, canary, cache, degradation,
-                     feature});
-      case plan_kind::mixed:
-        // The deadlines of a batch and of its last item pass at the same
-        // instant, and the next batch goes then: layers below would have to be
-        // told of the two in the same order.
-        if (in_batch)
-          return pick({deadline, retrier, fallback});
-        // A limiter gives tokens back for calls that were not reached, so that
-        // no layer below it may hold one.
-        return innermost && chance(30)
-                 ? limiter
-                 : pick({deadline, semaphore, breaker, retrier, batcher,
-                         fallback, chaos, canary, cache, degradation, feature});
-    }
-    return deadline;
+  const layer_traits& some_kind(bool innermost,
+                                const std::vector<layer_plan>& above) {
+    // A limiter gives tokens back for calls that were not reached, so that in
+    // `mixed` no layer below it may hold one.
+    if (mixed() && innermost && !has(above, "batcher") && chance(30))
+      return traits_of("limiter");
+    std::vector<const layer_traits*> possible;
+    for (const auto& x : all_layer_traits())
+      if (std::none_of(x.not_below.begin(), x.not_below.end(),
+                       [&](auto& kind) { return has(above, kind); }))
+        possible.insert(possible.end(), weight_of(x.weights, above), &x);
+    return *possible[number(possible.size())];
   }
 
-  static bool can_be_per_key(layer_kind kind) {
-    using enum layer_kind;
-    return kind == deadline || kind == semaphore || kind == limiter
-           || kind == breaker || kind == retrier || kind == chaos;
+  // The deadlines of a batch and of its last item pass at the same instant, and
+  // the next batch goes then: in `mixed`, layers below a batcher would have to
+  // be told of the two in the same order.
+  unsigned weight_of(const layer_weights& x,
+                     const std::vector<layer_plan>& above) const {
+    if (patient())
+      return x.patient;
+    if (prompt())
+      return x.prompt;
+    return has(above, "batcher") ? x.mixed_in_batch : x.mixed;
+  }
+
+  static bool has(const std::vector<layer_plan>& all, const std::string& kind) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](auto& x) { return x.kind == kind; });
   }
 
   // There are two keys.
@@ -144,21 +120,18 @@ private:
   // it: a gate takes a value from another one for the worker's. What waits for
   // a write could wait when its deadline passes.
   void choose_writers(std::vector<layer_plan>& all) {
-    auto is_plain = std::none_of(all.begin(), all.end(), [](auto& x) {
-      return x.kind == layer_kind::fallback;
-    });
-    auto caches = std::count_if(all.begin(), all.end(), [](auto& x) {
-      return x.kind == layer_kind::cache;
-    });
+    auto is_plain = !has(all, "fallback");
+    auto caches = std::count_if(all.begin(), all.end(),
+                                [](auto& x) { return x.kind == "cache"; });
     for (auto& x : all)
-      x.writes = x.kind == layer_kind::cache && is_plain && caches == 1
-                 && kind_ == plan_kind::patient && chance(50);
+      x.writes = x.kind == "cache" && is_plain && caches == 1 && patient()
+                 && chance(50);
   }
 
   // Of an error that was kept, the next gate out does not see that no worker
   // was asked: only callers may get it.
   void keep_errors(layer_plan& outermost) {
-    if (outermost.kind != layer_kind::cache || !chance(60))
+    if (outermost.kind != "cache" || !chance(60))
       return;
     outermost.set["negative_ttl"] = time({ms(1), ms(500), unlimited});
     outermost.set["negative_on"] = word(
@@ -170,18 +143,12 @@ private:
   static void give_time(stack_plan& p) {
     auto waits = p.supervised;
     for (auto x = p.layers.rbegin(); x != p.layers.rend(); ++x) {
-      if (x->kind == layer_kind::cache && waits) {
+      if (x->kind == "cache" && waits) {
         x->set["refresh_timeout"] = x->set["flush_timeout"] = "1h";
         x->set["staleness"] = "unlimited";
       }
-      waits = waits || can_wait_in(x->kind);
+      waits = waits || traits_of(x->kind).can_wait;
     }
-  }
-
-  static bool can_wait_in(layer_kind kind) {
-    using enum layer_kind;
-    return kind == semaphore || kind == limiter || kind == batcher
-           || kind == chaos;
   }
 
   // -- calls ------------------------------------------------------------------
@@ -192,17 +159,17 @@ private:
     // Calls come in crowds, none with another: a crowd that is in the mailbox
     // of one gate comes to the next one later than in a single gate.
     x.at = odd(ms(500) * static_cast<int>(number(8))) + duration{id};
-    if (kind_ != plan_kind::patient && (endless_ || chance(70)))
+    if (!patient() && (endless_ || chance(70)))
       // Some share their deadline with others.
       x.deadline = chance(30) ? pick({ms(1'001), ms(2'003)})
                               : x.at + odd(pick({ms(2), ms(60), ms(2'500)}));
-    x.idempotent = kind_ == plan_kind::mixed ? 1 : static_cast<int>(number(3));
+    x.idempotent = mixed() ? 1 : static_cast<int>(number(3));
     x.priority = id % 3;
     // A load is as important as the most important call that waits for it, and
     // may be repeated if all of them may: also calls that come when it has been
     // sent to the next gate.
     if (alike_ >= 0) {
-      x.idempotent = kind_ == plan_kind::mixed ? 1 : alike_;
+      x.idempotent = mixed() ? 1 : alike_;
       x.priority = 0;
     }
     // A heavy call lets several that wait go at once when it ends; in a single
@@ -251,14 +218,14 @@ private:
              : chance(50) ? what::reconfigure
                           : what::command;
     if (x.kind == what::reconfigure)
-      for (auto& [key, value] : some_settings(layer.kind))
+      for (auto& [key, value] : traits_of(layer.kind).settings(*this))
         if (chance(50) && can_change(layer, key, value))
           x.set[key] = value;
     // A deadline that was handed to the next gate cannot be taken back there:
     // the mode of a deadline stays as it is.
-    if (layer.kind == layer_kind::deadline)
+    if (layer.kind == "deadline")
       x.command = "reset";
-    else if (layer.kind == layer_kind::breaker && chance(50))
+    else if (layer.kind == "breaker" && chance(50))
       x.command = word({"force_open", "force_closed"});
     else
       x.command = word({"reset", "off", "enable", "observe"});
@@ -268,20 +235,13 @@ private:
   bool can_change(const layer_plan& layer, const std::string& key,
                   const std::string& value) const {
     // See `give_time`.
-    auto was_chosen = kind_ == plan_kind::patient
-                      && layer.kind == layer_kind::cache
+    auto was_chosen = patient() && layer.kind == "cache"
                       && key.ends_with("_timeout");
-    auto makes_silence = layer.kind == layer_kind::chaos
-                         && key == "silence_rate";
+    auto makes_silence = layer.kind == "chaos" && key == "silence_rate";
     // Not every call has a deadline then.
     auto is_endless = key == "max_attempts" && value == "0";
     return key.find('.') == std::string::npos && !was_chosen && !makes_silence
            && !is_endless;
-  }
-
-  static bool has_cache(const std::vector<layer_plan>& all) {
-    return std::any_of(all.begin(), all.end(),
-                       [](auto& x) { return x.kind == layer_kind::cache; });
   }
 
   // Until the deadline, which each call must have then.

@@ -1,0 +1,47 @@
+// Layers of the kind batcher in the tests of stacks.
+#include "support/layer_traits.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+texts batcher_settings(random_settings& r) {
+  return {{"max_items", r.word({"1", "2", "4"})},
+          {"max_delay", r.time({0ms, 10ms, 1'000ms})},
+          {"max_outstanding", r.word({"1", "2", "1000"})},
+          {"max_waiting", r.word({"4", "1000"})},
+          {"deadline_margin", r.time({0ms, 5ms})}};
+}
+
+layer_traits batcher_traits() {
+  auto x = traits_for<batcher>();
+  x.settings = batcher_settings;
+  // A batch may be held below its batcher when an item's time is over.
+  x.weights = {.prompt = 0};
+  x.can_wait = true;
+  x.situations = {
+    {.name = "in a forming batch",
+     .policies =
+       [](cast_of_two&) {
+         return stack{}.batcher({.max_items = 5, .max_delay = 20s});
+       },
+     .before = 1},
+    {.name = "in a batch under way",
+     .policies =
+       [](cast_of_two&) {
+         return stack{}.batcher({.max_items = 2, .max_delay = 20s});
+       },
+     .before = 1}};
+  return x;
+}
+
+const registered_layer registered_batcher{batcher_traits()};
+
+} // namespace
+} // namespace caisson::test

@@ -1,5 +1,5 @@
 // Prints the table of settings of a policy, or of a part of a scenario, for its
-// page in docs/.
+// page in docs/; with `--kinds`, what the docs list of all policies, as JSON.
 #include <caisson/engine/supervision.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/observe/event_log.hpp>
@@ -19,9 +19,38 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+
+namespace caisson {
+namespace {
+
+void print_kinds() {
+  std::string out;
+  for (const auto& x : policy_kinds()) {
+    std::string places;
+    for (const auto& p : x.text.places)
+      places += fmt::format("{}[{}, \"{}\", \"{}\"]",
+                            places.empty() ? "" : ", ", p.depth, p.which,
+                            p.why);
+    out += fmt::format("{}  {{\"name\": \"{}\", \"page\": \"{}\", "
+                       "\"also_known_as\": \"{}\", \"summary\": \"{}\", "
+                       "\"keyable\": {}, \"places\": [{}]}}",
+                       out.empty() ? "" : ",\n", x.name,
+                       x.text.page.empty() ? x.name : x.text.page,
+                       x.text.also_known_as, x.text.summary, x.keyable, places);
+  }
+  fmt::print("[\n{}\n]\n", out);
+}
+
+} // namespace
+} // namespace caisson
 
 int main(int argc, char** argv) {
   using namespace caisson;
+  if (argc == 2 && std::string_view{argv[1]} == "--kinds") {
+    print_kinds();
+    return 0;
+  }
   using rows = std::vector<field_row>;
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},

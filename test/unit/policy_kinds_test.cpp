@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -41,6 +42,22 @@ protected:
 TEST_P(every_kind, is_called_after_itself) {
   EXPECT_EQ(machine().kind(), GetParam().name);
   EXPECT_EQ(layer_->name(), GetParam().name);
+}
+
+// The lists of policies in the docs are made of these.
+TEST_P(every_kind, has_a_page_and_words_for_those_who_look_for_it) {
+  const auto& x = GetParam();
+  auto page = std::filesystem::path{CAISSON_SOURCE_DIR} / "docs"
+              / ((x.text.page.empty() ? x.name : x.text.page) + ".md");
+  EXPECT_TRUE(std::filesystem::exists(page)) << page;
+  EXPECT_FALSE(x.text.also_known_as.empty());
+  EXPECT_FALSE(x.text.summary.empty());
+  ASSERT_FALSE(x.text.places.empty());
+  for (const auto& place : x.text.places) {
+    EXPECT_GE(place.depth, 0);
+    EXPECT_FALSE(place.why.empty());
+    EXPECT_EQ(place.which.empty(), x.text.places.size() == 1);
+  }
 }
 
 TEST_P(every_kind, gives_each_of_its_numbers_one_name_in_lower_case) {

@@ -44,6 +44,26 @@ private:
   settings_reader fields_;
 };
 
+/// Where a layer of a kind belongs in a stack.
+struct kind_place {
+  /// Layers are listed in this order from the outside in: 0 is outermost, 100
+  /// next to the worker.
+  int depth = 0;
+  /// Of a kind with several places.
+  std::string which = {};
+  std::string why = {};
+};
+
+/// A kind of policy for people who look for it.
+struct kind_description {
+  /// Its page in docs/, if that has another name.
+  std::string page = {};
+  std::string also_known_as = {};
+  /// Goes on from the name: "limits how many calls are in flight".
+  std::string summary = {};
+  std::vector<kind_place> places = {};
+};
+
 /// A kind of policy, for configurations and docs.
 struct policy_kind {
   /// The value of `kind` in configurations, such as `breaker`.
@@ -59,6 +79,11 @@ struct policy_kind {
   /// What a layer of this kind requires in addition to `kind`, as lines of
   /// TOML. Empty if every setting has a default.
   std::string example = {};
+
+  /// Whether a layer may have a table `per_key`.
+  bool keyable = false;
+
+  kind_description text = {};
 };
 
 /// The kind of a policy. `add` also reads the other arguments of its
@@ -70,7 +95,8 @@ kind_of(std::function<void(layer_reader&, stack&)> add,
   return {.name = std::string{Policy::kind_name},
           .rows = [] { return rows_of(typename Policy::config_type{}); },
           .add = std::move(add),
-          .example = std::move(example)};
+          .example = std::move(example),
+          .keyable = can_be_keyed<Policy>};
 }
 
 namespace detail {

@@ -1,0 +1,175 @@
+#include <caisson/stack/built_in_kinds.hpp>
+
+#include <caisson/policies/chaos.hpp>
+#include <caisson/stack/alternatives.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
+#include <caisson/stack/layers/degradation_layer.hpp>
+#include <caisson/stack/layers/feature_layer.hpp>
+
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+void add_fallback(layer_reader& from, stack& to) {
+  auto chain = detail::read_alternatives(from);
+  to.fallback(std::move(chain), from.config<fallback_config>());
+}
+
+// The actor that the key names; null if there is no such key, or no such actor,
+// which has then been reported.
+caf::actor read_actor(layer_reader& from, std::string_view key,
+                      std::string_view help) {
+  auto known = from.out().size();
+  std::string name;
+  from.fields().on({.key = key, .help = help}, name);
+  if (!from.at().table.contains(key) || from.out().size() != known)
+    return {};
+  return detail::find_actor(name, from.system(), from.at().path / key,
+                            place_in(from.at(), key), from.out());
+}
+
+void add_keyed_retrier(layer_reader& from, stack& to) {
+  constexpr std::string_view key = "verify";
+  std::string ignored;
+  from.fields().on({.key = key, .help = "not for policies per key"}, ignored);
+  if (from.at().table.contains(key))
+    from.out().push_back({problem_kind::relation, from.at().path / key,
+                          "cannot be given beside per_key",
+                          std::string{place_in(from.at(), key)}});
+  to.add<keyed<retrier>>(from.config<keyed_config<retrier>>());
+}
+
+void add_retrier(layer_reader& from, stack& to) {
+  if (detail::wants_keys(from, {}))
+    return add_keyed_retrier(from, to);
+  auto how = verifying{};
+  how.target = read_actor(from, "verify",
+                          "the registered name of the actor that knows what "
+                          "became of a call");
+  // One that was not found has been reported.
+  how.asks = how.target != nullptr;
+  to.retrier(from.config<retrier_config>(), std::move(how));
+}
+
+void add_canary(layer_reader& from, stack& to) {
+  auto target = read_actor(from, "canary",
+                           "the registered name of the new version");
+  auto config = from.config<canary_config>();
+  if (target)
+    to.add<canary>(std::move(config), std::move(target));
+  else
+    to.add<canary>(std::move(config));
+}
+
+policy_kind with_text(policy_kind x, kind_description text) {
+  x.text = std::move(text);
+  return x;
+}
+
+} // namespace
+
+std::deque<policy_kind> detail::built_in_kinds() {
+  return {
+    with_text(kind_of<deadline>(),
+              {.also_known_as = "timeout, time limiter",
+               .summary = "limits how long a call may take, overall or per "
+                          "attempt",
+               .places = {{20, "overall",
+                           "outside the retrier, so that it covers all "
+                           "attempts and backoffs together"},
+                          {90, "per attempt",
+                           "inside the retrier, so that one slow attempt does "
+                           "not use up the whole time; inside the semaphore, "
+                           "so that waiting for a permit does not count"}}}),
+    with_text(kind_of<semaphore>(),
+              {.also_known_as = "bulkhead, concurrency limit",
+               .summary = "limits how many calls are in flight; lends permits",
+               .places = {{70, "",
+                           "close to the worker, so that calls hold permits "
+                           "only while the worker works, not during "
+                           "backoffs"}}}),
+    with_text(kind_of<limiter>(),
+              {.also_known_as = "rate limiter, token bucket",
+               .summary = "limits how many calls pass per unit of time",
+               .places = {{60, "",
+                           "inside the breaker: calls that the breaker refuses "
+                           "cost no token, and calls that the limiter rejects "
+                           "do not count as failures; inside the retrier: "
+                           "retries cost tokens too"}}}),
+    with_text(kind_of<breaker>(),
+              {.also_known_as = "circuit breaker",
+               .summary = "stops calls to a failing worker, and probes until "
+                          "it works again",
+               .places = {{50, "",
+                           "inside the retrier, so that it sees every attempt "
+                           "and refuses each one while open"}}}),
+    with_text(
+      kind_of<retrier>(add_retrier),
+      {.also_known_as = "retry with backoff, retry budget",
+       .summary = "repeats failed calls, within a budget",
+       .places = {{40, "", "outside everything that it should retry"}}}),
+    with_text(kind_of<batcher>(),
+              {.also_known_as = "micro-batching, request collapser",
+               .summary = "collects calls and sends them as one batch, which "
+                          "the worker must know",
+               .places = {{80, "",
+                           "inside a semaphore that should count items, "
+                           "outside one that should count batches"}}}),
+    with_text(kind_of<cache>(),
+              {.also_known_as = "single flight, request coalescing, "
+                                "stale-if-error, write-behind",
+               .summary = "keeps answers, fetches each once for all callers, "
+                          "answers with old ones if the worker fails, and can "
+                          "acknowledge writes before the worker has them",
+               .places = {{30, "",
+                           "outside retrier, breaker and limiter: a call that "
+                           "it answers uses none of their budgets and tokens, "
+                           "and old values stand in for their errors"}}}),
+    with_text(kind_of<canary>(add_canary),
+              {.also_known_as = "canary release, traffic splitting, traffic "
+                                "mirroring (shadowing)",
+               .summary = "gives a new version of the worker a share of the "
+                          "calls, in stages, and rolls back if it does worse",
+               .places = {{110, "",
+                           "next to the worker: layers further in see only the "
+                           "calls that the worker gets"}}}),
+    with_text(kind_of<chaos>(),
+              {.also_known_as = "fault injection",
+               .summary = "injects errors, delays, lost answers and silence on "
+                          "purpose, to test the others",
+               .places = {{100, "",
+                           "right in front of the worker, so that all other "
+                           "layers take its faults for the worker's"}}}),
+    with_text(
+      kind_of<degradation>(),
+      {.also_known_as = "graceful degradation, brownout, load shedding "
+                        "by feature",
+       .summary = "switches features off, level by level, while a "
+                  "service is overloaded or failing, and on again",
+       .places = {{0, "", "outermost, where it sees what callers see"}}}),
+    with_text(kind_of<feature>(),
+              {.page = "degradation",
+               .also_known_as = "feature flag, kill switch",
+               .summary = "rejects calls while the feature that they belong to "
+                          "is off",
+               .places = {{15, "",
+                           "inside a fallback, outside everything that takes "
+                           "permits or tokens"}}}),
+    with_text(
+      kind_of<fallback>(add_fallback,
+                        "alternatives = [{ value = -1, type = 'int32' }]\n"),
+      {.also_known_as = "graceful fallback, failover to a replica",
+       .summary = "answers with a value or asks another actor when the "
+                  "worker fails",
+       .places = {{10, "",
+                   "outside everything whose errors it should answer; "
+                   "outside the overall deadline, it may answer after "
+                   "that, up to the caller's own; inside, it shares "
+                   "the time"}}}),
+  };
+}
+
+} // namespace caisson

@@ -1,4 +1,4 @@
-// What the tests of stacks must know of a kind of layer: one entry for each,
+// Traits of each kind of layer for the tests of stacks: one entry for each kind,
 // in test/actor/layers.
 #pragma once
 

@@ -3,9 +3,10 @@
 // within one run.
 //
 //   caisson_gate_ratio [ROUNDS [CALLS [SUBJECT]]]
+//   caisson_gate_ratio --subjects
 //
-// With a SUBJECT only those whose name contains it, on one thread, and nothing
-// else.
+// With a SUBJECT only that one, on one thread, and nothing else; --subjects
+// prints their names. The subject `direct` is always there.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
 
@@ -271,7 +272,7 @@ void print_times(caf::actor_system& sys, std::size_t rounds, std::size_t total,
   std::vector<std::size_t> windows{1, 16, 256};
   auto all = subjects();
   std::erase_if(all, [&](const subject& x) {
-    return x.name.find(only) == std::string::npos;
+    return !only.empty() && x.name != only;
   });
   all.insert(all.begin(),
              {"direct", [](caf::actor_system&, const caf::actor& x) {
@@ -405,6 +406,11 @@ void measure(std::size_t threads, std::size_t rounds, std::size_t total,
 int main(int argc, char** argv) {
   init_types();
   portable::init_types<caf::id_block::bench>();
+  if (argc == 2 && argv[1] == std::string{"--subjects"}) {
+    for (const auto& x : subjects())
+      fmt::print("{}\n", x.name);
+    return 0;
+  }
   std::size_t rounds = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 7;
   std::size_t total = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 100'000;
   std::string only = argc > 3 ? argv[3] : "";

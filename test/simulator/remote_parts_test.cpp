@@ -2,10 +2,10 @@
 #include <support/scratch.hpp>
 
 #include <simulator/remote/build_identity.hpp>
-#include <simulator/remote/cell_queue.hpp>
 #include <simulator/remote/reachable.hpp>
 #include <simulator/remote/remote_network.hpp>
 #include <simulator/remote/remote_watch.hpp>
+#include <simulator/remote/run_queue.hpp>
 #include <simulator/remote/trace_bundle.hpp>
 #include <simulator/remote/trace_cache.hpp>
 #include <simulator/remote/worker_address.hpp>
@@ -116,8 +116,8 @@ TEST(build_identity, differs_for_a_reason) {
 
 // -- the queue ----------------------------------------------------------------
 
-TEST(cell_queue, hands_out_the_first_ones_first) {
-  cell_queue q{{4, 2, 9}, true};
+TEST(run_queue, hands_out_the_first_ones_first) {
+  run_queue q{{4, 2, 9}, true};
   EXPECT_EQ(q.pop_remote(), 2u);
   EXPECT_EQ(q.pop_local(), 4u);
   q.give_back(2, false);
@@ -127,8 +127,8 @@ TEST(cell_queue, hands_out_the_first_ones_first) {
   EXPECT_EQ(q.left(), 3u);
 }
 
-TEST(cell_queue, is_over_when_all_are_done) {
-  cell_queue q{{0, 1}, true};
+TEST(run_queue, is_over_when_all_are_done) {
+  run_queue q{{0, 1}, true};
   EXPECT_FALSE(q.wait(0));
   ASSERT_TRUE(q.pop_remote());
   EXPECT_TRUE(q.done(0));
@@ -137,11 +137,11 @@ TEST(cell_queue, is_over_when_all_are_done) {
   EXPECT_TRUE(q.done(1));
   EXPECT_TRUE(q.wait(0));
   EXPECT_EQ(q.pop_local(), std::nullopt);
-  EXPECT_TRUE((cell_queue{{}, false}.wait(0)));
+  EXPECT_TRUE((run_queue{{}, false}.wait(0)));
 }
 
-TEST(cell_queue, takes_a_result_once_and_only_of_what_is_out) {
-  cell_queue q{{0, 1}, true};
+TEST(run_queue, takes_a_result_once_and_only_of_what_is_out) {
+  run_queue q{{0, 1}, true};
   EXPECT_FALSE(q.done(0)) << "nobody had it";
   ASSERT_TRUE(q.pop_remote());
   EXPECT_TRUE(q.done(0));
@@ -151,8 +151,8 @@ TEST(cell_queue, takes_a_result_once_and_only_of_what_is_out) {
   EXPECT_EQ(q.pop_remote(), std::nullopt);
 }
 
-TEST(cell_queue, gives_nothing_away_once_it_has_ended) {
-  cell_queue q{{0, 1, 2}, true};
+TEST(run_queue, gives_nothing_away_once_it_has_ended) {
+  run_queue q{{0, 1, 2}, true};
   ASSERT_TRUE(q.pop_remote());
   q.end();
   EXPECT_TRUE(q.wait(0));
@@ -161,9 +161,9 @@ TEST(cell_queue, gives_nothing_away_once_it_has_ended) {
   EXPECT_EQ(q.left(), 3u);
 }
 
-TEST(cell_queue, keeps_at_home_what_workers_are_lost_with) {
-  cell_queue q{{0, 1}, true};
-  for (auto i = 1u; i <= cell_queue::most_losses; ++i) {
+TEST(run_queue, keeps_at_home_what_workers_are_lost_with) {
+  run_queue q{{0, 1}, true};
+  for (auto i = 1u; i <= run_queue::most_losses; ++i) {
     EXPECT_EQ(q.pop_remote(), 0u) << i;
     q.give_back(0, true);
   }
@@ -173,9 +173,9 @@ TEST(cell_queue, keeps_at_home_what_workers_are_lost_with) {
   EXPECT_EQ(q.given_up(), std::nullopt);
 }
 
-TEST(cell_queue, gives_up_what_workers_are_lost_with_if_there_is_no_home) {
-  cell_queue q{{0, 1}, false};
-  for (auto i = 1u; i <= cell_queue::most_losses; ++i) {
+TEST(run_queue, gives_up_what_workers_are_lost_with_if_there_is_no_home) {
+  run_queue q{{0, 1}, false};
+  for (auto i = 1u; i <= run_queue::most_losses; ++i) {
     EXPECT_FALSE(q.wait(0));
     EXPECT_EQ(q.pop_remote(), 0u) << i;
     // That it was never begun does not count.
@@ -187,28 +187,28 @@ TEST(cell_queue, gives_up_what_workers_are_lost_with_if_there_is_no_home) {
   EXPECT_EQ(q.given_up(), 0u);
 }
 
-// Whoever takes, loses and does cells: each is done once.
-TEST(cell_queue, loses_and_doubles_nothing) {
+// Whoever takes, loses and does runs: each is done once.
+TEST(run_queue, loses_and_doubles_nothing) {
   constexpr std::size_t n = 2000;
-  std::vector<std::size_t> cells(n);
+  std::vector<std::size_t> runs(n);
   for (std::size_t i = 0; i < n; ++i)
-    cells[i] = i;
-  cell_queue q{cells, true};
+    runs[i] = i;
+  run_queue q{runs, true};
   std::vector<std::atomic<int>> done(n);
   std::vector<std::jthread> threads;
   for (unsigned seed = 1; seed <= 6; ++seed)
     threads.emplace_back([&, seed] {
       std::mt19937 draw{seed};
       while (!q.wait(0)) {
-        auto cell = seed % 2 == 0 ? q.pop_local() : q.pop_remote();
-        if (!cell) {
+        auto run = seed % 2 == 0 ? q.pop_local() : q.pop_remote();
+        if (!run) {
           std::this_thread::yield();
           continue;
         }
         if (draw() % 4 == 0)
-          q.give_back(*cell, draw() % 2 == 0);
-        else if (q.done(*cell))
-          ++done[*cell];
+          q.give_back(*run, draw() % 2 == 0);
+        else if (q.done(*run))
+          ++done[*run];
       }
     });
   threads.clear();
@@ -290,28 +290,28 @@ worker_view seen(worker_presence p, std::string text = {}) {
 TEST(remote_watch, tells_what_changes_and_nothing_twice) {
   using enum worker_presence;
   remote_watch w{true, 60s};
-  EXPECT_EQ(w.look({seen(expected)}, 0s), texts{});
-  EXPECT_EQ(w.look({seen(there)}, 1s), texts{}) << "as it should be";
-  EXPECT_EQ(w.there(), 1u);
+  EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});
+  EXPECT_EQ(w.check({seen(connected)}, 1s), texts{}) << "as it should be";
+  EXPECT_EQ(w.connected(), 1u);
   EXPECT_EQ(
-    w.look({seen(away, "no answer in time")}, 2s),
+    w.check({seen(disconnected, "no answer in time")}, 2s),
     texts{"worker w:1 is lost (no answer in time); what it had is played "
           "again"});
-  EXPECT_EQ(w.look({seen(away, "no answer in time")}, 30s), texts{});
-  EXPECT_EQ(w.there(), 0u);
-  EXPECT_EQ(w.look({seen(there)}, 31s),
-            texts{"worker w:1 is there, with 2 cores"});
-  EXPECT_EQ(w.look({seen(refused, "it is old")}, 40s),
+  EXPECT_EQ(w.check({seen(disconnected, "no answer in time")}, 30s), texts{});
+  EXPECT_EQ(w.connected(), 0u);
+  EXPECT_EQ(w.check({seen(connected)}, 31s),
+            texts{"worker w:1 is connected, with 2 cores"});
+  EXPECT_EQ(w.check({seen(refused, "it is old")}, 40s),
             texts{"worker w:1 is not used: it is old"});
-  EXPECT_EQ(w.look({seen(refused, "it is old")}, 41s), texts{});
+  EXPECT_EQ(w.check({seen(refused, "it is old")}, 41s), texts{});
   EXPECT_EQ(w.hopeless(), std::nullopt) << "this machine plays";
 }
 
 TEST(remote_watch, tells_of_a_worker_that_was_there_between_two_looks) {
   using enum worker_presence;
   remote_watch w{true, 60s};
-  EXPECT_EQ(w.look({seen(expected)}, 0s), texts{});
-  EXPECT_EQ(w.look({seen(away, "it is gone")}, 1s),
+  EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});
+  EXPECT_EQ(w.check({seen(disconnected, "it is gone")}, 1s),
             texts{"worker w:1 is lost (it is gone); what it had is played "
                   "again"});
 }
@@ -319,44 +319,44 @@ TEST(remote_watch, tells_of_a_worker_that_was_there_between_two_looks) {
 TEST(remote_watch, mentions_late_workers_once) {
   using enum worker_presence;
   remote_watch w{true, 60s};
-  EXPECT_EQ(w.look({seen(expected, "refused")}, 2999ms), texts{});
-  EXPECT_EQ(w.look({seen(expected, "refused")}, 3s),
-            texts{"worker w:1 is not there yet (refused)"});
-  EXPECT_EQ(w.look({seen(expected, "refused")}, 9s), texts{});
-  EXPECT_EQ(w.look({seen(there)}, 10s),
-            texts{"worker w:1 is there, with 2 cores"});
+  EXPECT_EQ(w.check({seen(expected, "refused")}, 2999ms), texts{});
+  EXPECT_EQ(w.check({seen(expected, "refused")}, 3s),
+            texts{"worker w:1 is not connected yet (refused)"});
+  EXPECT_EQ(w.check({seen(expected, "refused")}, 9s), texts{});
+  EXPECT_EQ(w.check({seen(connected)}, 10s),
+            texts{"worker w:1 is connected, with 2 cores"});
 }
 
 TEST(remote_watch, waits_for_a_worker_and_not_for_ever) {
   using enum worker_presence;
   remote_watch w{false, 60s};
-  EXPECT_EQ(w.look({seen(there), seen(there)}, 0s), texts{});
-  EXPECT_EQ(w.look({seen(there), seen(there)}, 100s), texts{});
-  EXPECT_EQ(w.look({seen(away), seen(there)}, 101s).size(), 1u);
-  EXPECT_EQ(w.look({seen(away), seen(there)}, 200s), texts{});
-  EXPECT_EQ(w.look({seen(away), seen(away)}, 201s).size(), 1u);
-  EXPECT_EQ(w.look({seen(away), seen(away)}, 203s),
-            texts{"no worker is there; waiting for one, for at most 1min"});
-  EXPECT_EQ(w.look({seen(away), seen(away)}, 259s), texts{});
+  EXPECT_EQ(w.check({seen(connected), seen(connected)}, 0s), texts{});
+  EXPECT_EQ(w.check({seen(connected), seen(connected)}, 100s), texts{});
+  EXPECT_EQ(w.check({seen(disconnected), seen(connected)}, 101s).size(), 1u);
+  EXPECT_EQ(w.check({seen(disconnected), seen(connected)}, 200s), texts{});
+  EXPECT_EQ(w.check({seen(disconnected), seen(disconnected)}, 201s).size(), 1u);
+  EXPECT_EQ(w.check({seen(disconnected), seen(disconnected)}, 203s),
+            texts{"no worker is connected; waiting for one, for at most 1min"});
+  EXPECT_EQ(w.check({seen(disconnected), seen(disconnected)}, 259s), texts{});
   EXPECT_EQ(w.hopeless(), std::nullopt);
-  static_cast<void>(w.look({seen(away), seen(away)}, 260s));
-  EXPECT_EQ(w.hopeless(), "no worker has been there for 1min");
+  static_cast<void>(w.check({seen(disconnected), seen(disconnected)}, 260s));
+  EXPECT_EQ(w.hopeless(), "no worker has been connected for 1min");
 }
 
 TEST(remote_watch, does_not_wait_for_workers_that_cannot_be_used) {
   using enum worker_presence;
   remote_watch w{false, 60s};
-  static_cast<void>(w.look({seen(refused, "a"), seen(expected)}, 0s));
+  static_cast<void>(w.check({seen(refused, "a"), seen(expected)}, 0s));
   EXPECT_EQ(w.hopeless(), std::nullopt);
-  static_cast<void>(w.look({seen(refused, "a"), seen(refused, "b")}, 1s));
+  static_cast<void>(w.check({seen(refused, "a"), seen(refused, "b")}, 1s));
   EXPECT_EQ(w.hopeless(), "none of the workers can be used");
 }
 
 TEST(remote_watch, sums_up) {
-  EXPECT_EQ(played_text({{"a:1", worker_presence::there, "", 1, 1234},
-                         {"b:2", worker_presence::away, "", 1, 0}},
-                        7),
-            "played: a:1 1,234, b:2 0, this machine 7");
+  EXPECT_EQ(run_counts_text({{"a:1", worker_presence::connected, "", 1, 1234},
+                             {"b:2", worker_presence::disconnected, "", 1, 0}},
+                            7),
+            "runs: a:1 1,234, b:2 0, this machine 7");
 }
 
 } // namespace

@@ -232,7 +232,7 @@ TEST_F(sweep_test, plays_nothing_twice) {
   ASSERT_EQ(run(args), 0);
   EXPECT_EQ(out_.str(), first);
   EXPECT_EQ(played_, strings{});
-  EXPECT_EQ(err_.str(), "caisson: 12 of 12 runs were there already, in "
+  EXPECT_EQ(err_.str(), "caisson: 12 of 12 runs were stored already, in "
                           + path("s") + "\n");
   // A larger grid, with other numbers.
   ASSERT_EQ(run({"--set", "service.web.workers=1..4", "--seeds", "3", "--state",
@@ -304,7 +304,7 @@ TEST_F(sweep_test, goes_on_where_it_was_interrupted) {
     stop_after_ = n;
     EXPECT_EQ(run(with_outputs(name)), 130);
     EXPECT_NE(err_.str().find("caisson: interrupted: "), std::string::npos);
-    EXPECT_NE(err_.str().find("the same command goes on from there"),
+    EXPECT_NE(err_.str().find("the same command continues from there"),
               std::string::npos);
     auto part = json::parse(text_of(name + ".json"));
     EXPECT_EQ(part["interrupted"], true);
@@ -334,7 +334,7 @@ TEST_F(sweep_test, does_not_keep_what_failed_a_check) {
   EXPECT_EQ(err_.str(), "failed: workers=2: arm wide: 1 request was answered "
                         "more than once\n");
   EXPECT_EQ(run(args), 1);
-  EXPECT_NE(err_.str().find("2 of 3 runs were there already"),
+  EXPECT_NE(err_.str().find("2 of 3 runs were stored already"),
             std::string::npos);
 }
 

@@ -25,14 +25,14 @@ TEST(sweep_summary, is_of_the_runs_that_are_there) {
   p.arms = {"x"};
   p.seeds = 3;
   p.metrics = {"m"};
-  sweep_report r{.plan = p, .cells = {}, .failures = {}};
+  sweep_report r{.plan = p, .runs = {}, .failures = {}};
   auto nan = std::numeric_limits<double>::quiet_NaN();
-  r.cells = {cell_result{verdict_kind::stuck, {{"m", 3}}},
-             cell_result{verdict_kind::stuck, {{"m", nan}}},
-             cell_result{verdict_kind::recovered, {{"m", 1}}},
-             std::nullopt,
-             std::nullopt,
-             std::nullopt};
+  r.runs = {run_result{verdict_kind::stuck, {{"m", 3}}},
+            run_result{verdict_kind::stuck, {{"m", nan}}},
+            run_result{verdict_kind::recovered, {{"m", 1}}},
+            std::nullopt,
+            std::nullopt,
+            std::nullopt};
   auto s = summary_of(r, 0, 0);
   EXPECT_EQ(s.runs, 3u);
   EXPECT_EQ(s.verdicts[static_cast<std::size_t>(verdict_kind::stuck)], 2u);

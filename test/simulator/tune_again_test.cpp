@@ -55,7 +55,7 @@ TEST_F(tune_again, goes_on_where_it_was_stopped) {
   EXPECT_EQ(run(args), 130);
   EXPECT_EQ(played_.size(), 40u);
   EXPECT_NE(err_.str().find("interrupted: this is the best so far; the same "
-                            "command goes on from there"),
+                            "command continues from there"),
             std::string::npos)
     << err_.str();
   EXPECT_NE(out_.str().find("service.web.workers"), std::string::npos);

@@ -1,8 +1,8 @@
 // Helpers for tests of sweeps on several machines.
 #pragma once
 
-#include <simulator/remote/cell_source.hpp>
 #include <simulator/remote/messages.hpp>
+#include <simulator/remote/run_source.hpp>
 
 #include <caisson/base/hash.hpp>
 #include <caisson/caf/error.hpp>
@@ -20,26 +20,26 @@ namespace caisson::sim {
 
 namespace internal {
 
-struct farm_test_types {
-  farm_test_types() { init_remote_types(); }
+struct remote_test_types {
+  remote_test_types() { init_remote_types(); }
 };
 
 } // namespace internal
 
-/// The config of a system without a network whose actors talk of cells.
-class farm_test_config : private internal::farm_test_types,
-                         public system_config {
+/// The config of a system without a network whose actors talk of runs.
+class remote_test_config : private internal::remote_test_types,
+                           public system_config {
 public:
-  farm_test_config() { add_remote_types(*this); }
+  remote_test_config() { add_remote_types(*this); }
 };
 
 inline const build_identity test_build{"1.2.3", "p", "a"};
 
 /// Cells of a sweep, and what becomes of them.
-class scripted_source : public cell_source {
+class scripted_source : public run_source {
 public:
-  explicit scripted_source(std::size_t cells) {
-    for (std::size_t i = 0; i < cells; ++i)
+  explicit scripted_source(std::size_t runs) {
+    for (std::size_t i = 0; i < runs; ++i)
       open.insert(i);
   }
 
@@ -51,11 +51,11 @@ public:
     return out;
   }
 
-  cell_job job_of(std::size_t cell) override {
-    if (bad_cell == cell)
+  run_job job_of(std::size_t run) override {
+    if (bad_run == run)
       throw std::runtime_error{"no such job"};
-    cell_job out;
-    out.text = "cell " + std::to_string(cell);
+    run_job out;
+    out.text = "run " + std::to_string(run);
     if (!trace.empty())
       out.traces = {{"t.csv", detail::fnv1a(trace), trace.size()}};
     return out;
@@ -67,22 +67,22 @@ public:
     return std::make_shared<const std::string>(trace);
   }
 
-  void progress(std::size_t cell, double share) override {
-    shares[cell].push_back(share);
+  void progress(std::size_t run, double share) override {
+    shares[run].push_back(share);
   }
 
-  bool done(std::size_t cell, const job_state& end) override {
+  bool done(std::size_t run, const job_state& end) override {
     if (end.text.empty())
       return false;
-    results[cell].push_back(end.text);
+    results[run].push_back(end.text);
     if (on_result)
       on_result();
     return true;
   }
 
-  void give_back(std::size_t cell, bool lost) override {
-    open.insert(cell);
-    back.push_back(std::to_string(cell) + (lost ? " lost" : " not begun"));
+  void give_back(std::size_t run, bool lost) override {
+    open.insert(run);
+    back.push_back(std::to_string(run) + (lost ? " lost" : " not begun"));
   }
 
   void fail(std::exception_ptr why) override {
@@ -95,7 +95,7 @@ public:
 
   std::set<std::size_t> open;
   std::string trace;
-  std::optional<std::size_t> bad_cell;
+  std::optional<std::size_t> bad_run;
   std::map<std::size_t, std::vector<double>> shares;
   std::map<std::size_t, std::vector<std::string>> results;
   std::vector<std::string> back;

@@ -57,7 +57,7 @@ void add_lists(CLI::App& sweep, sweep_arguments& args) {
 void add_remote_options(CLI::App& sweep, sweep_texts& texts) {
   sweep
     .add_option("--worker", texts.workers,
-                "Let a `caisson worker` there play, too; may be repeated")
+                "Also use the `caisson worker` there; may be repeated")
     ->type_name("HOST:PORT")
     ->take_all()
     ->allow_extra_args(false)
@@ -69,9 +69,10 @@ void add_remote_options(CLI::App& sweep, sweep_texts& texts) {
     ->type_name("TIME")
     ->check(not_empty());
   sweep
-    .add_option("--worker-wait", texts.wait,
-                "With --jobs 0: give up if no worker has been there for so\n"
-                "long (default: 1min)")
+    .add_option(
+      "--worker-wait", texts.wait,
+      "With --jobs 0: give up if no worker has been connected for so\n"
+      "long (default: 1min)")
     ->type_name("TIME")
     ->check(not_empty());
   add_certificate_options(sweep, texts.args.remote_workers.certificates);

@@ -8,7 +8,7 @@
 #include <simulator/play/world_hash.hpp>
 #include <simulator/report/numbers.hpp>
 #include <simulator/scenario/sweep_path.hpp>
-#include <simulator/sweep/cell_store.hpp>
+#include <simulator/sweep/result_store.hpp>
 #include <simulator/sweep/sweep_report.hpp>
 #include <simulator/sweep/sweeper.hpp>
 
@@ -69,13 +69,13 @@ void check_size(const sweep_plan& p) {
                   fmt::format("there are more than {} combinations of values",
                               grouped(most_sweep_points)));
   auto runs = p.points() * p.arms.size();
-  if (runs > most_sweep_cells / p.seeds)
+  if (runs > most_sweep_runs / p.seeds)
     refuse_option(
       problem_kind::range, "--seeds",
       fmt::format("{} combinations with {} arms and {} seeds are more "
                   "than {} runs",
                   grouped(p.points()), grouped(p.arms.size()), grouped(p.seeds),
-                  grouped(most_sweep_cells)));
+                  grouped(most_sweep_runs)));
 }
 
 sweep_plan plan_of(const sweep_arguments& args, const settings& root) {
@@ -216,20 +216,20 @@ std::string repeating(const sweep_arguments& args, const sweep_plan& p) {
 void write_end(std::ostream& err, const sweep_report& r, std::size_t kept,
                const std::string& state) {
   if (kept > 0)
-    err << fmt::format("caisson: {} of {} runs were there already, in {}\n",
-                       grouped(kept), grouped(r.cells.size()),
+    err << fmt::format("caisson: {} of {} runs were stored already, in {}\n",
+                       grouped(kept), grouped(r.runs.size()),
                        detail::printable(state));
   auto done = static_cast<std::uint64_t>(std::ranges::count_if(
-    r.cells, [](const auto& cell) { return cell.has_value(); }));
+    r.runs, [](const auto& run) { return run.has_value(); }));
   auto idle = static_cast<std::uint64_t>(std::ranges::count_if(
-    r.cells, [](const auto& cell) { return cell && cell->idle; }));
+    r.runs, [](const auto& run) { return run && run->idle; }));
   err << idle_warning(idle, done);
   if (!r.interrupted)
     return;
   err << fmt::format("caisson: interrupted: {} of {} runs are done{}\n",
-                     grouped(done), grouped(r.cells.size()),
+                     grouped(done), grouped(r.runs.size()),
                      state.empty() ? "; with --state DIR they would be kept"
-                                   : "; the same command goes on from there");
+                                   : "; the same command continues from there");
 }
 
 result_paths paths_of(const sweep_arguments& args) {
@@ -241,16 +241,16 @@ sweep_report play(const sweep_plan& plan,
                   const sweep_arguments& args, std::ostream& err,
                   const command_parts& parts) {
   auto state = state_directory(args.state, paths_of(args));
-  std::optional<cell_store> store;
+  std::optional<result_store> store;
   if (!state.empty())
     store.emplace(state);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
   sweeper all{plan, worlds, store ? &*store : nullptr, bar, err, parts};
-  sweep_executors hands{.jobs = args.jobs.value_or(parts.jobs),
-                        .remote_workers = args.remote_workers};
+  sweep_executors executors{.jobs = args.jobs.value_or(parts.jobs),
+                            .remote_workers = args.remote_workers};
   if (!args.remote_workers.workers.empty())
-    hands.build = own_identity(parts.version);
-  auto r = all.play_all(hands);
+    executors.build = own_identity(parts.version);
+  auto r = all.play_all(executors);
   write_end(err, r, all.kept(), state);
   return r;
 }

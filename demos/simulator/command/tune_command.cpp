@@ -4,7 +4,7 @@
 #include <simulator/play/interruption.hpp>
 #include <simulator/play/progress.hpp>
 #include <simulator/report/numbers.hpp>
-#include <simulator/sweep/cell_store.hpp>
+#include <simulator/sweep/result_store.hpp>
 #include <simulator/tune/tune_report.hpp>
 
 #include <caisson/settings/settings_text.hpp>
@@ -34,21 +34,22 @@ std::function<bool()> time_limit(const tune_plan& p) {
   return [end = clock::now() + *p.time] { return clock::now() >= end; };
 }
 
-void write_runs(std::ostream& err, const cell_runner& runner,
+void write_runs(std::ostream& err, const run_executor& runner,
                 const tune_outcome& x, const std::string& state) {
   if (runner.kept() > 0)
-    err << fmt::format("caisson: {} of {} runs were there already, in {}\n",
+    err << fmt::format("caisson: {} of {} runs were stored already, in {}\n",
                        grouped(runner.kept()), grouped(runner.asked()),
                        detail::printable(state));
   err << idle_warning(runner.idle(), runner.asked());
   if (x.result.found.interrupted)
     err << fmt::format("caisson: interrupted: this is the best so far{}\n",
-                       state.empty() ? "; with --state DIR the runs would be "
-                                       "kept"
-                                     : "; the same command goes on from there");
+                       state.empty()
+                         ? "; with --state DIR the runs would be "
+                           "kept"
+                         : "; the same command continues from there");
 }
 
-tune_outcome find_best(const tune_plan& plan, cell_runner& runner,
+tune_outcome find_best(const tune_plan& plan, run_executor& runner,
                        std::size_t jobs, const command_parts& parts) {
   tuner t{plan, runner, jobs, parts.version};
   auto result = t.search(time_limit(plan));
@@ -68,12 +69,12 @@ status tune_command(const tune_arguments& args, std::ostream& out,
   auto plan = tune_plan_of(args);
   result_files files{args.outputs, out};
   auto state = state_directory(args.state, args.outputs);
-  std::optional<cell_store> store;
+  std::optional<result_store> store;
   if (!state.empty())
     store.emplace(state);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
-  cell_runner runner{metrics_played(plan), store ? &*store : nullptr, bar,
-                     parts};
+  run_executor runner{metrics_played(plan), store ? &*store : nullptr, bar,
+                      parts};
   auto x = find_best(plan, runner, args.jobs.value_or(parts.jobs), parts);
   write_runs(err, runner, x, state);
   if (!files.takes_stdout() && !args.quiet)

@@ -1,7 +1,7 @@
 #include <simulator/command/worker_command.hpp>
 
 #include <simulator/play/interruption.hpp>
-#include <simulator/remote/cell_worker.hpp>
+#include <simulator/remote/run_worker.hpp>
 
 #include <caisson/gate.hpp>
 #include <caisson/settings/problem.hpp>
@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 // Sweeps ask for each run once at a time; more is an attack.
 constexpr std::uint32_t most_questions = 10'000;
 
-cell_worker_config worker_config_of(const worker_arguments& args,
-                                    const command_parts& parts) {
-  cell_worker_config c;
+run_worker_config worker_config_of(const worker_arguments& args,
+                                   const command_parts& parts) {
+  run_worker_config c;
   c.build = own_identity(parts.version);
   c.cores = args.jobs.value_or(static_cast<std::uint32_t>(parts.jobs));
   c.play = parts.play;
@@ -41,7 +41,7 @@ status worker_command(const worker_arguments& args, std::ostream& out,
   auto config = remote_config(args.certificates);
   caf::actor_system system{*config};
   auto c = worker_config_of(args, parts);
-  auto actor = caf::actor_cast<caf::actor>(system.spawn<cell_worker>(c));
+  auto actor = caf::actor_cast<caf::actor>(system.spawn<run_worker>(c));
   auto gate = spawn_gate(
     system, worker{actor},
     stack{"caisson worker"}.semaphore({.permits = most_questions}));

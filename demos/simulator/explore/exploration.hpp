@@ -40,7 +40,7 @@ struct explore_plan {
   bool recovery = false;
 
   /// Runs of all arms.
-  [[nodiscard]] std::size_t cells() const {
+  [[nodiscard]] std::size_t total_runs() const {
     return (std::size_t{runs} + 1) * arms.size();
   }
 };

@@ -32,10 +32,10 @@ explorer::explorer(const explore_plan& plan, progress_bar& bar,
 
 exploration explorer::explore(std::size_t jobs) {
   exploration all;
-  ordered_work<outcome> work{plan_.cells(), jobs};
+  ordered_work<outcome> work{plan_.total_runs(), jobs};
   if (!stopped())
     work.run(
-      [&](std::size_t i) { return play_cell(i); },
+      [&](std::size_t i) { return play_run(i); },
       [&](std::size_t i, outcome o) { return take(i, std::move(o), all); });
   bar_.clear();
   all.interrupted = stopped();
@@ -45,10 +45,10 @@ exploration explorer::explore(std::size_t jobs) {
 // -- playing ------------------------------------------------------------------
 
 // Arms with the same services and loads are given the same faults.
-explorer::faults explorer::faults_of(std::size_t cell) const {
-  if (run_of(cell) == 0)
+explorer::faults explorer::faults_of(std::size_t index) const {
+  if (run_of(index) == 0)
     return {};
-  return drawn_faults(menus_[arm_of(cell)], plan_.seed + run_of(cell));
+  return drawn_faults(menus_[arm_of(index)], plan_.seed + run_of(index));
 }
 
 arm_result explorer::play(const arm_config& arm, std::uint64_t seed,
@@ -70,14 +70,14 @@ arm_result explorer::play_with(std::size_t arm, const faults& more,
   return play(world, seed, {});
 }
 
-explorer::outcome explorer::play_cell(std::size_t cell) {
-  auto world = plan_.arms[arm_of(cell)];
-  auto more = faults_of(cell);
+explorer::outcome explorer::play_run(std::size_t index) {
+  auto world = plan_.arms[arm_of(index)];
+  auto more = faults_of(index);
   world.faults.insert(world.faults.end(), more.begin(), more.end());
-  auto r = play(world, plan_.seed + run_of(cell),
-                [this, cell](double share) { show(cell, share); });
+  auto r = play(world, plan_.seed + run_of(index),
+                [this, index](double share) { show(index, share); });
   std::lock_guard guard{mutex_};
-  shares_.erase(cell);
+  shares_.erase(index);
   ++played_;
   if (r.interrupted)
     return {.interrupted = true, .broken = {}};
@@ -95,7 +95,7 @@ finding* explorer::known(std::size_t arm, const std::string& rule,
   return nullptr;
 }
 
-bool explorer::take(std::size_t cell, outcome o, exploration& all) {
+bool explorer::take(std::size_t index, outcome o, exploration& all) {
   if (o.interrupted)
     return false;
   ++all.played;
@@ -103,23 +103,23 @@ bool explorer::take(std::size_t cell, outcome o, exploration& all) {
     ++all.broken;
   for (const auto& x : o.broken)
     if (all.findings.size() < plan_.most_findings && !stopped()
-        && !known(arm_of(cell), x.rule, all))
-      find(cell, x, all);
+        && !known(arm_of(index), x.rule, all))
+      find(index, x, all);
   for (auto& f : all.findings)
-    f.times += f.arm == arm_of(cell)
+    f.times += f.arm == arm_of(index)
                && std::ranges::any_of(o.broken, [&](const violation& x) {
                     return covers(f, x.rule);
                   });
   return !stopped() && all.findings.size() < plan_.most_findings;
 }
 
-void explorer::find(std::size_t cell, const violation& broken,
+void explorer::find(std::size_t index, const violation& broken,
                     exploration& all) {
   finding f;
-  f.arm = arm_of(cell);
-  f.run = run_of(cell);
+  f.arm = arm_of(index);
+  f.run = run_of(index);
   f.seed = plan_.seed + f.run;
-  f.found = faults_of(cell);
+  f.found = faults_of(index);
   f.broken = broken;
   std::size_t runs = 0;
   shrinker s{menus_[f.arm],
@@ -163,18 +163,18 @@ void explorer::confirm(finding& f) {
 
 // -- progress -----------------------------------------------------------------
 
-void explorer::show(std::size_t cell, double share) {
+void explorer::show(std::size_t index, double share) {
   if (!parts_.terminal)
     return;
   std::lock_guard guard{mutex_};
-  shares_[cell] = share;
+  shares_[index] = share;
   auto sum = static_cast<double>(played_);
   for (const auto& [which, its] : shares_)
     sum += its;
   auto first = shares_.begin()->first;
-  bar_.show({plan_.arms[arm_of(first)].name, played_, plan_.cells(),
+  bar_.show({plan_.arms[arm_of(first)].name, played_, plan_.total_runs(),
              plan_.seed + run_of(first)},
-            sum / static_cast<double>(plan_.cells()));
+            sum / static_cast<double>(plan_.total_runs()));
 }
 
 void explorer::show_shrinking(const finding& f, std::size_t runs) {
@@ -182,7 +182,8 @@ void explorer::show_shrinking(const finding& f, std::size_t runs) {
     return;
   std::lock_guard guard{mutex_};
   bar_.show({"shrinking", runs, plan_.shrink_runs, f.seed},
-            static_cast<double>(played_) / static_cast<double>(plan_.cells()));
+            static_cast<double>(played_)
+              / static_cast<double>(plan_.total_runs()));
 }
 
 } // namespace caisson::sim

@@ -36,26 +36,26 @@ private:
     std::vector<violation> broken;
   };
 
-  [[nodiscard]] std::size_t arm_of(std::size_t cell) const {
-    return cell % plan_.arms.size();
+  [[nodiscard]] std::size_t arm_of(std::size_t index) const {
+    return index % plan_.arms.size();
   }
-  [[nodiscard]] std::uint64_t run_of(std::size_t cell) const {
-    return cell / plan_.arms.size();
+  [[nodiscard]] std::uint64_t run_of(std::size_t index) const {
+    return index / plan_.arms.size();
   }
-  [[nodiscard]] faults faults_of(std::size_t cell) const;
+  [[nodiscard]] faults faults_of(std::size_t index) const;
   [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
 
   [[nodiscard]] arm_result play(const arm_config& arm, std::uint64_t seed,
                                 std::function<void(double)> progress) const;
   [[nodiscard]] arm_result play_with(std::size_t arm, const faults& more,
                                      std::uint64_t seed) const;
-  outcome play_cell(std::size_t cell);
-  bool take(std::size_t cell, outcome o, exploration& all);
+  outcome play_run(std::size_t index);
+  bool take(std::size_t index, outcome o, exploration& all);
   [[nodiscard]] finding* known(std::size_t arm, const std::string& rule,
                                exploration& all) const;
-  void find(std::size_t cell, const violation& broken, exploration& all);
+  void find(std::size_t index, const violation& broken, exploration& all);
   void confirm(finding& f);
-  void show(std::size_t cell, double share);
+  void show(std::size_t index, double share);
   void show_shrinking(const finding& f, std::size_t runs);
 
   const explore_plan& plan_;

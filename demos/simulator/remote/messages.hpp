@@ -41,7 +41,7 @@ CAISSON_MESSAGE(trace_ref, path, hash, size)
 
 /// One run to play. The answer is a `job_state`, at once. The same job may be
 /// sent again: it is then played only once.
-struct cell_job {
+struct run_job {
   /// Unlike that of any other run of any sweep.
   std::string id = {};
   build_identity build = {};
@@ -56,7 +56,7 @@ struct cell_job {
   std::uint64_t world = 0;
   std::vector<trace_ref> traces = {};
 };
-CAISSON_MESSAGE(cell_job, id, build, file, text, arm, seed, metrics, world,
+CAISSON_MESSAGE(run_job, id, build, file, text, arm, seed, metrics, world,
                 traces)
 
 /// Asks what has become of a job. The answer is a `job_state`: once it has
@@ -131,11 +131,11 @@ CAISSON_MESSAGE(trace_have, have, complete, refused)
 
 // -- within a process ---------------------------------------------------------
 
-/// A thread of a worker has ended a job, or it is time to look at all of them.
-struct look_at_jobs {};
-CAISSON_MESSAGE(look_at_jobs)
+/// A thread of a worker has ended a job, or all jobs are due for a check.
+struct check_jobs {};
+CAISSON_MESSAGE(check_jobs)
 
-/// No further cells are wanted of a hand.
+/// Stops a dispatcher: it begins no further runs.
 struct dispatcher_end {};
 CAISSON_MESSAGE(dispatcher_end)
 
@@ -147,14 +147,14 @@ CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::build_identity))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::worker_hello))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::worker_welcome))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_ref))
-CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::cell_job))
+CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::run_job))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_query))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_drop))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_stage))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_state))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_part))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_have))
-CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::look_at_jobs))
+CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::check_jobs))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::dispatcher_end))
 
 CAF_END_TYPE_ID_BLOCK(caisson_remote)

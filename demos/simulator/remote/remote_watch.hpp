@@ -26,13 +26,13 @@ public:
 
   /// What there is to say at `now`, a time since the beginning.
   [[nodiscard]] std::vector<std::string>
-  look(const std::vector<worker_view>& all, duration now);
+  check(const std::vector<worker_view>& all, duration now);
 
-  /// Why the sweep cannot go on; nothing if it can. As of the last `look`.
+  /// Why the sweep cannot go on; nothing if it can. As of the last `check`.
   [[nodiscard]] std::optional<std::string> hopeless() const;
 
-  /// How many were there at the last `look`.
-  [[nodiscard]] std::size_t there() const noexcept { return there_; }
+  /// How many were there at the last `check`.
+  [[nodiscard]] std::size_t connected() const noexcept { return connected_; }
 
 private:
   struct known {
@@ -42,22 +42,22 @@ private:
     bool mentioned = false;
   };
 
-  void look_at(const worker_view& x, known& k, duration now,
-               std::vector<std::string>& out);
+  void check(const worker_view& x, known& k, duration now,
+             std::vector<std::string>& out);
 
   bool home_;
   duration wait_;
   std::vector<known> known_;
-  std::size_t there_ = 0;
+  std::size_t connected_ = 0;
   bool all_refused_ = false;
   /// Since when nobody is there.
   duration alone_since_ = duration::zero();
   duration alone_for_ = duration::zero();
-  bool said_alone_ = false;
+  bool reported_alone_ = false;
 };
 
-/// `played: 127.0.0.1:4001 60, 127.0.0.1:4002 58, this machine 12`
-[[nodiscard]] std::string played_text(const std::vector<worker_view>& all,
-                                      std::uint64_t home);
+/// `runs: 127.0.0.1:4001 60, 127.0.0.1:4002 58, this machine 12`
+[[nodiscard]] std::string run_counts_text(const std::vector<worker_view>& all,
+                                          std::uint64_t home);
 
 } // namespace caisson::sim

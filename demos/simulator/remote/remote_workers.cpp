@@ -1,6 +1,6 @@
 #include <simulator/remote/remote_workers.hpp>
 
-#include <simulator/remote/cell_dispatcher.hpp>
+#include <simulator/remote/run_dispatcher.hpp>
 
 #include <caisson/adapters/blocking_pool.hpp>
 #include <caisson/gate.hpp>
@@ -46,8 +46,8 @@ worker connection_to(const worker_address& a, bool tls,
 }
 
 // A worker that does not answer in time, or has no connection, gets no further
-// cells until it has answered a greeting, tried once a second.
-stack guarding(const worker_address& a, duration timeout) {
+// runs until it has answered a hello, which is sent once a second.
+stack policies_for(const worker_address& a, duration timeout) {
   return stack{a.text()}
     .default_deadline(timeout + 10s)
     .breaker({.threshold = 1,
@@ -63,27 +63,27 @@ struct remote_workers::parts {
   std::optional<caf::actor_system> system;
   std::vector<std::shared_ptr<worker_record>> records;
   std::vector<control_handle> gates;
-  std::vector<caf::actor> hands;
+  std::vector<caf::actor> dispatchers;
 };
 
 remote_workers::remote_workers(const remote_options& o,
-                               const build_identity& build, cell_source& source)
+                               const build_identity& build, run_source& source)
   : parts_(std::make_unique<parts>()) {
   for (const auto& a : o.workers)
     require_safe(a, o.certificates, o.insecure, "--worker");
   auto& p = *parts_;
   p.config = remote_config(o.certificates);
   p.system.emplace(*p.config);
-  cell_dispatcher_config c;
+  run_dispatcher_config c;
   c.build = build;
   c.sweep = random_name();
   for (const auto& a : o.workers) {
     auto record = std::make_shared<worker_record>(a.text());
     auto gate = spawn_gate(*p.system,
                            connection_to(a, o.certificates.any(), record),
-                           guarding(a, o.timeout));
-    p.hands.push_back(caf::actor_cast<caf::actor>(
-      p.system->spawn<cell_dispatcher>(gate, c, std::ref(source), record)));
+                           policies_for(a, o.timeout));
+    p.dispatchers.push_back(caf::actor_cast<caf::actor>(
+      p.system->spawn<run_dispatcher>(gate, c, std::ref(source), record)));
     p.gates.push_back(std::move(gate));
     p.records.push_back(std::move(record));
   }
@@ -92,12 +92,12 @@ remote_workers::remote_workers(const remote_options& o,
 remote_workers::~remote_workers() {
   {
     caf::scoped_actor self{*parts_->system};
-    for (const auto& x : parts_->hands)
+    for (const auto& x : parts_->dispatchers)
       portable::send_anon(x, dispatcher_end{});
     // They end after a second at the latest.
-    self->wait_for(parts_->hands);
+    self->wait_for(parts_->dispatchers);
   }
-  parts_->hands.clear();
+  parts_->dispatchers.clear();
   for (const auto& x : parts_->gates)
     stop_gate(x);
   parts_->gates.clear();

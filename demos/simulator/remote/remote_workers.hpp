@@ -2,8 +2,8 @@
 #pragma once
 
 #include <simulator/remote/build_identity.hpp>
-#include <simulator/remote/cell_source.hpp>
 #include <simulator/remote/remote_network.hpp>
+#include <simulator/remote/run_source.hpp>
 #include <simulator/remote/worker_address.hpp>
 #include <simulator/remote/worker_record.hpp>
 
@@ -26,15 +26,15 @@ struct remote_options {
   duration wait = std::chrono::seconds(60);
 };
 
-/// Gives the cells of a source to workers. Each worker is behind a gate of its
+/// Gives the runs of a source to workers. Each worker is behind a gate of its
 /// own, which connects to it, and again whenever the connection is lost, with a
-/// deadline and a breaker; a `cell_dispatcher` uses it.
+/// deadline and a breaker; a `run_dispatcher` uses it.
 class remote_workers {
 public:
   /// Throws `config_error` if the options are not right. `source` must outlive
   /// this.
   remote_workers(const remote_options& o, const build_identity& build,
-                 cell_source& source);
+                 run_source& source);
 
   /// Tells the workers that nothing is wanted any more, and waits for that for
   /// a second or two. What still blocks then, such as an attempt to connect to

@@ -11,10 +11,10 @@ namespace caisson::sim {
 enum class worker_presence {
   /// It has not answered yet.
   expected,
-  there,
-  /// It was there, and does not answer any more.
-  away,
-  /// It is there and cannot be used.
+  connected,
+  /// It was connected, and does not answer any more.
+  disconnected,
+  /// It is connected and cannot be used.
   refused,
 };
 
@@ -22,14 +22,14 @@ struct worker_view {
   /// As it was given on the command line.
   std::string name;
   worker_presence presence = worker_presence::expected;
-  /// Why it is not there.
+  /// Why it is not connected.
   std::string text = {};
   std::uint32_t cores = 0;
-  /// How many cells it has played.
+  /// How many runs it has played.
   std::uint64_t played = 0;
 };
 
-/// Written by the hand of a worker, read by those who tell the user. May be
+/// Written by the dispatcher of a worker, read by the progress report. May be
 /// used from several threads.
 class worker_record {
 public:

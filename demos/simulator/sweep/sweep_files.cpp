@@ -60,25 +60,24 @@ json parameters_of(const sweep_plan& p) {
   return out;
 }
 
-void write_cells(std::ostream& out, const sweep_report& r) {
+void write_runs(std::ostream& out, const sweep_report& r) {
   list_writer list{out, "runs"};
   const auto& p = r.plan;
-  for (std::size_t i = 0; i < r.cells.size(); ++i) {
-    const auto& cell = r.cells[i];
-    if (!cell)
+  for (std::size_t i = 0; i < r.runs.size(); ++i) {
+    const auto& run = r.runs[i];
+    if (!run)
       continue;
-    auto at = p.cell_at(i);
+    auto at = p.run_at(i);
     auto metrics = json::object();
     for (const auto& name : p.metrics) {
-      auto found = cell->metrics.find(name);
-      metrics[name] = found == cell->metrics.end()
-                        ? json(nullptr)
-                        : number_value(found->second);
+      auto found = run->metrics.find(name);
+      metrics[name] = found == run->metrics.end() ? json(nullptr)
+                                                  : number_value(found->second);
     }
     list.add({{"settings", settings_at(p, at.point)},
               {"arm", p.arms[at.arm]},
               {"seed", p.seed + at.seed},
-              {"verdict", verdict_name(cell->verdict)},
+              {"verdict", verdict_name(run->verdict)},
               {"metrics", std::move(metrics)}});
   }
 }
@@ -115,19 +114,19 @@ void write_sweep_csv(std::ostream& out, const sweep_report& r) {
   for (const auto& name : p.metrics)
     head += "," + csv_field(name);
   out << head << '\n';
-  for (std::size_t i = 0; i < r.cells.size(); ++i) {
-    const auto& cell = r.cells[i];
-    if (!cell)
+  for (std::size_t i = 0; i < r.runs.size(); ++i) {
+    const auto& run = r.runs[i];
+    if (!run)
       continue;
-    auto at = p.cell_at(i);
+    auto at = p.run_at(i);
     for (std::size_t k = 0; k < p.parameters.size(); ++k)
       out << csv_field(p.value(at.point, k).text) << ',';
     out << csv_field(p.arms[at.arm]) << ',' << p.seed + at.seed << ','
-        << verdict_name(cell->verdict);
+        << verdict_name(run->verdict);
     for (const auto& name : p.metrics) {
-      auto found = cell->metrics.find(name);
+      auto found = run->metrics.find(name);
       out << ',';
-      if (found != cell->metrics.end() && !std::isnan(found->second))
+      if (found != run->metrics.end() && !std::isnan(found->second))
         out << fmt::format("{}", found->second);
     }
     out << '\n';
@@ -152,7 +151,7 @@ void write_sweep_json(std::ostream& out, const sweep_report& r) {
         << value.dump(-1, ' ', false, json::error_handler_t::replace);
     separator = ",\n ";
   }
-  write_cells(out, r);
+  write_runs(out, r);
   write_summaries(out, r);
   out << "\n}\n";
 }

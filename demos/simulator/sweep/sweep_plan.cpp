@@ -12,13 +12,13 @@ std::size_t sweep_plan::points() const {
   for (const auto& p : parameters) {
     out *= p.values.size();
     // More are never played, and would overflow.
-    if (out > most_sweep_cells)
-      return most_sweep_cells + 1;
+    if (out > most_sweep_runs)
+      return most_sweep_runs + 1;
   }
   return out;
 }
 
-sweep_cell sweep_plan::cell_at(std::size_t i) const {
+sweep_run sweep_plan::run_at(std::size_t i) const {
   auto run = i / arms.size();
   return {run / seeds, run % seeds, i % arms.size()};
 }

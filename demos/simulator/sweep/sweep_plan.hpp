@@ -17,10 +17,10 @@ namespace caisson::sim {
 
 /// How many combinations of values there may be, and how many runs.
 inline constexpr std::size_t most_sweep_points = 10'000;
-inline constexpr std::size_t most_sweep_cells = 200'000;
+inline constexpr std::size_t most_sweep_runs = 200'000;
 
 /// One run of a sweep.
-struct sweep_cell {
+struct sweep_run {
   std::size_t point = 0;
   std::size_t seed = 0;
   std::size_t arm = 0;
@@ -44,12 +44,12 @@ struct sweep_plan {
 
   /// Combinations of values; the last parameter changes fastest.
   [[nodiscard]] std::size_t points() const;
-  [[nodiscard]] std::size_t cells() const {
+  [[nodiscard]] std::size_t runs() const {
     return points() * seeds * arms.size();
   }
   /// Point by point, seed by seed, arm by arm.
-  [[nodiscard]] sweep_cell cell_at(std::size_t i) const;
-  [[nodiscard]] std::size_t index_of(const sweep_cell& c) const {
+  [[nodiscard]] sweep_run run_at(std::size_t i) const;
+  [[nodiscard]] std::size_t index_of(const sweep_run& c) const {
     return (c.point * seeds + c.seed) * arms.size() + c.arm;
   }
   /// Which value each parameter has there.

@@ -17,14 +17,14 @@ sweep_summary summary_of(const sweep_report& r, std::size_t point,
   const auto& names = r.plan.metrics;
   std::vector<std::vector<double>> all(names.size());
   for (std::size_t seed = 0; seed < r.plan.seeds; ++seed) {
-    const auto& cell = r.cells[r.plan.index_of({point, seed, arm})];
-    if (!cell)
+    const auto& run = r.runs[r.plan.index_of({point, seed, arm})];
+    if (!run)
       continue;
     ++out.runs;
-    ++out.verdicts[static_cast<std::size_t>(cell->verdict)];
+    ++out.verdicts[static_cast<std::size_t>(run->verdict)];
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (auto x = cell->metrics.find(names[i]);
-          x != cell->metrics.end() && !std::isnan(x->second))
+      if (auto x = run->metrics.find(names[i]);
+          x != run->metrics.end() && !std::isnan(x->second))
         all[i].push_back(x->second);
   }
   for (auto& xs : all)

@@ -1,7 +1,7 @@
 // The results of a sweep, for those that print them.
 #pragma once
 
-#include <simulator/play/cell_result.hpp>
+#include <simulator/play/run_result.hpp>
 #include <simulator/report/report.hpp>
 #include <simulator/report/wrapping.hpp>
 #include <simulator/sweep/sweep_plan.hpp>
@@ -19,8 +19,8 @@ namespace caisson::sim {
 
 struct sweep_report {
   const sweep_plan& plan;
-  /// By number of the cell; nothing of what was not played to its end.
-  std::vector<std::optional<cell_result>> cells;
+  /// By number of the run; nothing of what was not played to its end.
+  std::vector<std::optional<run_result>> runs;
   bool interrupted = false;
   /// Checks that failed, one line each.
   std::vector<std::string> failures;
@@ -55,11 +55,11 @@ enum class metric_unit : std::uint8_t { none, seconds, share };
 void write_sweep_table(std::ostream& out, const sweep_report& r,
                        std::size_t width = any_width);
 
-/// A row per cell that was played. Infinite numbers are `inf`, missing ones
+/// A row per run that was played. Infinite numbers are `inf`, missing ones
 /// empty.
 void write_sweep_csv(std::ostream& out, const sweep_report& r);
 
-/// All cells, and the summaries.
+/// All runs, and the summaries.
 void write_sweep_json(std::ostream& out, const sweep_report& r);
 
 /// What a page says about where it comes from.

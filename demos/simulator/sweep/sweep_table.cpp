@@ -51,7 +51,7 @@ std::string head_line(const sweep_plan& p) {
                  : fmt::format("seeds {} to {}", p.seed, p.seed + p.seeds - 1);
   return fmt::format("{}: {} settings, {}, {}: {}", detail::printable(p.file),
                      sizes, counted(p.arms.size(), "arm"), seeds,
-                     counted(p.cells(), "run"));
+                     counted(p.runs(), "run"));
 }
 
 } // namespace

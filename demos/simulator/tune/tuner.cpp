@@ -35,7 +35,7 @@ std::vector<fault_config> fitted_faults(const std::vector<fault_config>& faults,
 
 } // namespace
 
-tuner::tuner(const tune_plan& plan, cell_runner& runner, std::size_t jobs,
+tuner::tuner(const tune_plan& plan, run_executor& runner, std::size_t jobs,
              std::string version)
   : plan_(plan), runner_(runner), jobs_(jobs), version_(std::move(version)) {}
 
@@ -65,20 +65,20 @@ tune_result tuner::search(std::function<bool()> enough) {
 }
 
 void tuner::test(const std::vector<std::size_t>& which, tune_result& into) {
-  std::vector<wanted> cells;
+  std::vector<wanted> runs;
   for (auto i : which)
     for (std::size_t k = 0; k < plan_.unseen_trials(); ++k)
-      cells.push_back({i, plan_.trials() + k});
-  runner_.expect(runner_.asked() - runner_.kept() + cells.size());
+      runs.push_back({i, plan_.trials() + k});
+  runner_.expect(runner_.asked() - runner_.kept() + runs.size());
   const auto& all = into.found.candidates;
-  auto results = play_all(all, cells);
+  auto results = play_all(all, runs);
   into.failures = runner_.failures();
   if (std::ranges::any_of(results, [](const auto& r) { return !r; })) {
     into.found.interrupted = true;
     return;
   }
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    auto c = cells[i].candidate;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto c = runs[i].candidate;
     into.unseen[c].push_back(row_of(all[c], *results[i]));
   }
 }
@@ -87,17 +87,17 @@ void tuner::test(const std::vector<std::size_t>& which, tune_result& into) {
 
 bool tuner::play(std::vector<tune_candidate>& all,
                  const std::vector<std::size_t>& which, std::size_t trials) {
-  std::vector<wanted> cells;
+  std::vector<wanted> runs;
   for (auto i : which)
     if (!runner_.stopped() && is_allowed(all[i], i))
       for (auto k = all[i].rows.size(); k < trials; ++k)
-        cells.push_back({i, k});
-  auto results = play_all(all, cells);
+        runs.push_back({i, k});
+  auto results = play_all(all, runs);
   auto complete = true;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    auto& c = all[cells[i].candidate];
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    auto& c = all[runs[i].candidate];
     // Rows must not have gaps.
-    if (results[i] && c.rows.size() == cells[i].trial)
+    if (results[i] && c.rows.size() == runs[i].trial)
       c.rows.push_back(row_of(c, *results[i]));
     else
       complete = false;
@@ -117,15 +117,15 @@ bool tuner::is_allowed(tune_candidate& c, std::size_t number) {
   return c.allowed;
 }
 
-std::vector<std::optional<cell_result>>
+std::vector<std::optional<run_result>>
 tuner::play_all(const std::vector<tune_candidate>& all,
-                const std::vector<wanted>& cells) {
+                const std::vector<wanted>& runs) {
   // Drawn before several threads ask for them.
-  for (const auto& cell : cells)
-    (void)trial(cell.trial);
+  for (const auto& run : runs)
+    (void)trial(run.trial);
   return runner_.run(
-    cells.size(),
-    [&](std::size_t i) { return job_of(all[cells[i].candidate], cells[i]); },
+    runs.size(),
+    [&](std::size_t i) { return job_of(all[runs[i].candidate], runs[i]); },
     jobs_);
 }
 
@@ -136,14 +136,14 @@ const tune_trial& tuner::trial(std::size_t i) {
   return found->second;
 }
 
-cell_request tuner::job_of(const tune_candidate& c, const wanted& cell) {
-  const auto& t = trials_.at(cell.trial);
-  auto world = [this, &c, cell] {
-    return recent_.get(cell.candidate,
+run_request tuner::job_of(const tune_candidate& c, const wanted& run) {
+  const auto& t = trials_.at(run.trial);
+  auto world = [this, &c, run] {
+    return recent_.get(run.candidate,
                        [&] { return plan_.arm_of(plan_.root_of(c)); });
   };
-  cell_request job{
-    .key = cell_key(worlds_.at(cell.candidate), plan_.arm.name, t.seed),
+  run_request job{
+    .key = run_key(worlds_.at(run.candidate), plan_.arm.name, t.seed),
     .label = plan_.label(c),
     .seed = t.seed,
     .arm = world};
@@ -160,7 +160,7 @@ cell_request tuner::job_of(const tune_candidate& c, const wanted& cell) {
 }
 
 std::vector<double> tuner::row_of(const tune_candidate& c,
-                                  const cell_result& r) const {
+                                  const run_result& r) const {
   std::vector<double> out;
   auto values = plan_.values_of(c);
   for (const auto& column : plan_.columns) {

@@ -1,8 +1,8 @@
 // Plays the candidates of a search.
 #pragma once
 
-#include <simulator/sweep/cell_runner.hpp>
 #include <simulator/sweep/recent.hpp>
+#include <simulator/sweep/run_executor.hpp>
 #include <simulator/tune/tune_plan.hpp>
 #include <simulator/tune/tune_search.hpp>
 
@@ -30,7 +30,7 @@ struct tune_result {
 class tuner {
 public:
   /// `version` is that of the command.
-  tuner(const tune_plan& plan, cell_runner& runner, std::size_t jobs,
+  tuner(const tune_plan& plan, run_executor& runner, std::size_t jobs,
         std::string version);
 
   /// `enough`: as in `tune_search_options`; may be empty.
@@ -48,18 +48,17 @@ private:
 
   bool play(std::vector<tune_candidate>& all,
             const std::vector<std::size_t>& which, std::size_t trials);
-  std::vector<std::optional<cell_result>>
+  std::vector<std::optional<run_result>>
   play_all(const std::vector<tune_candidate>& all,
-           const std::vector<wanted>& cells);
+           const std::vector<wanted>& runs);
   [[nodiscard]] bool is_allowed(tune_candidate& c, std::size_t number);
-  [[nodiscard]] cell_request job_of(const tune_candidate& c,
-                                    const wanted& cell);
+  [[nodiscard]] run_request job_of(const tune_candidate& c, const wanted& run);
   [[nodiscard]] const tune_trial& trial(std::size_t i);
   [[nodiscard]] std::vector<double> row_of(const tune_candidate& c,
-                                           const cell_result& r) const;
+                                           const run_result& r) const;
 
   const tune_plan& plan_;
-  cell_runner& runner_;
+  run_executor& runner_;
   std::size_t jobs_;
   std::string version_;
   /// The hash of the world of each candidate that has one.

@@ -1,4 +1,4 @@
-// The runs that are still to be played, and who may take them.
+// Queue of the runs that are left, for local threads and remote workers.
 #pragma once
 
 #include <condition_variable>
@@ -12,35 +12,35 @@
 
 namespace caisson::sim {
 
-/// Hands cells out, the first one first, to this machine and to workers
-/// elsewhere. What is given back goes out again, so that none is lost; what is
-/// done goes out no more, so that none is doubled.
+/// Hands out runs in order, to this machine and to remote workers. A run that is
+/// given back is handed out again, so that none is lost; a completed one is not,
+/// so that none counts twice.
 ///
 /// May be used from several threads.
-class cell_queue {
+class run_queue {
 public:
-  /// How many workers may be lost with a cell at work before no further one
-  /// gets it: it may be what ends them.
+  /// How many workers may be lost while they execute a run before no further
+  /// one gets it: it may be what crashes them.
   static constexpr std::uint32_t most_losses = 5;
 
   /// `home`: whether this machine takes part. It then plays itself what workers
   /// were lost with.
-  cell_queue(const std::vector<std::size_t>& cells, bool home);
+  run_queue(const std::vector<std::size_t>& runs, bool home);
 
   /// For a worker elsewhere.
   [[nodiscard]] std::optional<std::size_t> pop_remote();
 
-  /// For a thread of this machine. Waits until there is a cell; nothing once
+  /// For a thread of this machine. Waits until there is a run; nothing once
   /// all is over.
   [[nodiscard]] std::optional<std::size_t> pop_local();
 
-  /// A cell that was taken was not played. `lost`: the worker that began it is
+  /// A run that was taken was not played. `lost`: the worker that began it is
   /// gone.
-  void give_back(std::size_t cell, bool lost);
+  void give_back(std::size_t run, bool lost);
 
-  /// A cell that was taken was played. False if it was not out: its result must
+  /// A run that was taken was played. False if it was not out: its result must
   /// not count.
-  bool done(std::size_t cell);
+  bool done(std::size_t run);
 
   /// Nobody gets anything any more.
   void end();
@@ -51,7 +51,7 @@ public:
 
   [[nodiscard]] std::size_t left() const;
 
-  /// The first cell that was given up because of its losses, which ends all.
+  /// The first run that was given up because of its losses, which ends all.
   [[nodiscard]] std::optional<std::size_t> given_up() const;
 
 private:

@@ -1,9 +1,9 @@
 // Runs that are played by a stranger, who must get the same.
 #include <support/scratch.hpp>
 
-#include <simulator/play/cell_result.hpp>
+#include <simulator/play/run_result.hpp>
 #include <simulator/play/world_hash.hpp>
-#include <simulator/remote/cell_job.hpp>
+#include <simulator/remote/run_job.hpp>
 #include <simulator/scenario/sweep_values.hpp>
 
 #include <caisson/settings/problem.hpp>
@@ -44,13 +44,13 @@ settings settings_of(const std::string& text) {
   return out;
 }
 
-class cell_job_test : public testing::Test {
+class run_job_test : public testing::Test {
 protected:
   // As a sweep makes it, with traces in `dir_`.
-  cell_job job_for(const std::string& text, const std::string& arm) {
+  run_job job_for(const std::string& text, const std::string& arm) {
     auto root = settings_of(text);
     auto all = scenario_from(root, "x", dir_.path());
-    cell_job out;
+    run_job out;
     out.build = {"1.2.3", "p", "a"};
     out.file = "shop.toml";
     out.text = job_text(root, arm);
@@ -65,7 +65,7 @@ protected:
     return out;
   }
 
-  job_state play(const cell_job& job) {
+  job_state play(const run_job& job) {
     return play_job(job,
                     {.traces =
                        [this](const std::string& path) {
@@ -82,20 +82,20 @@ protected:
   std::map<std::string, std::shared_ptr<const std::string>> traces_;
 };
 
-TEST_F(cell_job_test, has_the_result_of_playing_it_here) {
+TEST_F(run_job_test, has_the_result_of_playing_it_here) {
   for (std::string arm : {"wide", "short", "wide"}) {
     auto end = play(job_for(two_arms, arm));
     ASSERT_EQ(end.stage, job_stage::done) << end.text;
     run_options o;
     o.seed = 7;
     auto result = run_arm(direct_, o);
-    EXPECT_EQ(end.text, cell_text(cell_result_of(
+    EXPECT_EQ(end.text, run_text(run_result_of(
                           result, {"goodput", "service.web.utilization"})));
     EXPECT_EQ(end.failures, std::vector<std::string>{});
   }
 }
 
-TEST_F(cell_job_test, contains_the_arm_and_no_other) {
+TEST_F(run_job_test, contains_the_arm_and_no_other) {
   auto job = job_for(two_arms, "short");
   EXPECT_EQ(job.text.find("wide"), std::string::npos);
   EXPECT_EQ(job.text.find("sweep"), std::string::npos);
@@ -105,7 +105,7 @@ TEST_F(cell_job_test, contains_the_arm_and_no_other) {
   EXPECT_NE(end.text.find("the arm is not in the scenario"), std::string::npos);
 }
 
-TEST_F(cell_job_test, must_be_the_world_that_is_meant) {
+TEST_F(run_job_test, must_be_the_world_that_is_meant) {
   auto job = job_for(two_arms, "wide");
   ++job.world;
   auto end = play(job);
@@ -118,7 +118,7 @@ TEST_F(cell_job_test, must_be_the_world_that_is_meant) {
   EXPECT_EQ(play(job).stage, job_stage::refused);
 }
 
-TEST_F(cell_job_test, is_refused_if_it_is_wrong) {
+TEST_F(run_job_test, is_refused_if_it_is_wrong) {
   auto job = job_for(two_arms, "wide");
   for (std::string text :
        {std::string{}, std::string{"\xff\0\x1b", 3}, std::string(1000, '['),
@@ -130,7 +130,7 @@ TEST_F(cell_job_test, is_refused_if_it_is_wrong) {
   }
 }
 
-TEST_F(cell_job_test, reads_no_file) {
+TEST_F(run_job_test, reads_no_file) {
   dir_.write("counts.csv", "0,50\n1,60\n");
   auto text = std::string{two_arms};
   text.replace(text.find("rate = 60"), 9,
@@ -147,7 +147,7 @@ TEST_F(cell_job_test, reads_no_file) {
   traces_["counts.csv"] = std::make_shared<std::string>("0,50\n1,60\n");
   EXPECT_EQ(play(job).stage, job_stage::done);
   // Another content is another world.
-  worlds_.keep(cell_job{}, nullptr);
+  worlds_.keep(run_job{}, nullptr);
   traces_["counts.csv"] = std::make_shared<std::string>("0,50\n1,61\n");
   world_cache none;
   auto other = play_job(
@@ -156,7 +156,7 @@ TEST_F(cell_job_test, reads_no_file) {
   EXPECT_NE(other.text.find("another world"), std::string::npos);
 }
 
-TEST_F(cell_job_test, that_lacks_memory_may_be_played_elsewhere) {
+TEST_F(run_job_test, that_lacks_memory_may_be_played_elsewhere) {
   auto job = job_for(two_arms, "wide");
   auto end = play_job(
     job,
@@ -168,7 +168,7 @@ TEST_F(cell_job_test, that_lacks_memory_may_be_played_elsewhere) {
   EXPECT_EQ(end.stage, job_stage::failed);
 }
 
-TEST_F(cell_job_test, is_not_larger_than_allowed) {
+TEST_F(run_job_test, is_not_larger_than_allowed) {
   auto job = job_for(two_arms, "wide");
   EXPECT_EQ(oversize_of(job), "");
   auto with = [&](auto change) {

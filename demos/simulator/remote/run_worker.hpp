@@ -1,8 +1,8 @@
 // The actor of `caisson worker`: plays runs for sweeps on other machines.
 #pragma once
 
-#include <simulator/remote/cell_job.hpp>
 #include <simulator/remote/messages.hpp>
+#include <simulator/remote/run_job.hpp>
 #include <simulator/remote/trace_cache.hpp>
 
 #include <caisson/caf/caf.hpp>
@@ -21,7 +21,7 @@
 
 namespace caisson::sim {
 
-struct cell_worker_config {
+struct run_worker_config {
   build_identity build = {};
   /// How many runs are played at a time, each on a thread of its own.
   std::uint32_t cores = 1;
@@ -37,12 +37,12 @@ struct cell_worker_config {
 
 /// Believes nobody: messages may be of any type and size, and come in any
 /// order. To be put behind a gate.
-class cell_worker final : public portable::interceptor<look_at_jobs> {
+class run_worker final : public portable::interceptor<check_jobs> {
 public:
-  cell_worker(caf::actor_config& cfg, cell_worker_config c);
-  ~cell_worker() override;
+  run_worker(caf::actor_config& cfg, run_worker_config c);
+  ~run_worker() override;
 
-  const char* name() const override { return "caisson.cell_worker"; }
+  const char* name() const override { return "caisson.run_worker"; }
 
   void on_exit() override;
 
@@ -50,7 +50,7 @@ protected:
   caf::message_handler control() override;
   void on_message(portable::reply_to from, caf::message content) override;
   void on_answer(std::uint64_t, caf::message) override {}
-  void on_timer() override { look(); }
+  void on_timer() override { check(); }
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:
@@ -70,19 +70,19 @@ private:
   };
   using jobs = std::map<std::string, job, std::less<>>;
 
-  job_state begin(const cell_job& x);
-  void start(const cell_job& x, std::map<std::string, trace_cache::content> t);
+  job_state begin(const run_job& x);
+  void start(const run_job& x, std::map<std::string, trace_cache::content> t);
   void query(portable::reply_to from, const std::string& id);
   void drop(const std::string& id);
-  void look();
-  bool look_at(job& x, time_point now);
+  void check();
+  bool check(job& x, time_point now);
   jobs::iterator give_up(jobs::iterator i);
   [[nodiscard]] std::size_t at_work() const;
   [[nodiscard]] static bool has_ended(const job& x);
   [[nodiscard]] static job_state running(const job& x);
   void reply(portable::reply_to& to, job_state x);
 
-  cell_worker_config config_;
+  run_worker_config config_;
   std::shared_ptr<world_cache> worlds_ = std::make_shared<world_cache>();
   trace_cache traces_;
   jobs jobs_;

@@ -1,4 +1,4 @@
-#include <simulator/play/cell_result.hpp>
+#include <simulator/play/run_result.hpp>
 
 #include <simulator/report/metrics.hpp>
 #include <simulator/report/numbers.hpp>
@@ -48,12 +48,12 @@ std::optional<double> number_in(const json& x) {
 
 } // namespace
 
-bool cell_result::has_all(const std::vector<std::string>& names) const {
+bool run_result::has_all(const std::vector<std::string>& names) const {
   return std::ranges::all_of(
     names, [&](const auto& name) { return metrics.contains(name); });
 }
 
-cell_result only(cell_result c, const std::vector<std::string>& metrics) {
+run_result only(run_result c, const std::vector<std::string>& metrics) {
   if (auto offered = c.metrics.find("offered"); offered != c.metrics.end())
     c.idle = offered->second == 0;
   std::erase_if(c.metrics, [&](const auto& metric) {
@@ -62,9 +62,9 @@ cell_result only(cell_result c, const std::vector<std::string>& metrics) {
   return c;
 }
 
-cell_result cell_result_of(const arm_result& r,
-                           const std::vector<std::string>& metrics) {
-  cell_result out;
+run_result run_result_of(const arm_result& r,
+                         const std::vector<std::string>& metrics) {
+  run_result out;
   out.verdict = r.verdict;
   auto add = [&](std::string name) {
     auto x = value_of(r, name);
@@ -89,7 +89,7 @@ std::string idle_warning(std::uint64_t idle, std::uint64_t runs) {
                      grouped(idle), grouped(runs));
 }
 
-std::string cell_text(const cell_result& c) {
+std::string run_text(const run_result& c) {
   json metrics = json::object();
   for (const auto& [name, x] : c.metrics)
     metrics[name] = fmt::format("{}", x);
@@ -98,7 +98,7 @@ std::string cell_text(const cell_result& c) {
     .dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-std::optional<cell_result> read_cell(std::string_view text) {
+std::optional<run_result> read_run(std::string_view text) {
   auto all = json::parse(text, nullptr, false);
   if (!all.is_object() || !all.contains("verdict") || !all.contains("metrics")
       || !all["metrics"].is_object())
@@ -106,7 +106,7 @@ std::optional<cell_result> read_cell(std::string_view text) {
   auto verdict = verdict_in(all["verdict"]);
   if (!verdict)
     return std::nullopt;
-  cell_result out;
+  run_result out;
   out.verdict = *verdict;
   for (const auto& [name, value] : all["metrics"].items()) {
     auto x = number_in(value);

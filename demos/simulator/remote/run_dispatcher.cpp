@@ -1,6 +1,6 @@
-#include <simulator/remote/cell_dispatcher.hpp>
+#include <simulator/remote/run_dispatcher.hpp>
 
-#include <simulator/remote/cell_job.hpp>
+#include <simulator/remote/run_job.hpp>
 
 #include <caisson/caf/error.hpp>
 #include <caisson/settings/problem.hpp>
@@ -35,32 +35,32 @@ std::string why_of(const caf::error& err) {
 
 } // namespace
 
-cell_dispatcher::cell_dispatcher(caf::actor_config& cfg, caf::actor gate,
-                                 cell_dispatcher_config c, cell_source& source,
-                                 std::shared_ptr<worker_record> record)
+run_dispatcher::run_dispatcher(caf::actor_config& cfg, caf::actor gate,
+                               run_dispatcher_config c, run_source& source,
+                               std::shared_ptr<worker_record> record)
   : portable::interceptor<dispatcher_end>(cfg), gate_(std::move(gate)),
     config_(std::move(c)), source_(source), record_(std::move(record)) {}
 
-caf::behavior cell_dispatcher::make_behavior() {
+caf::behavior run_dispatcher::make_behavior() {
   auto out = portable::interceptor<dispatcher_end>::make_behavior();
-  greet();
+  send_hello();
   return out;
 }
 
-caf::message_handler cell_dispatcher::control() {
+caf::message_handler run_dispatcher::control() {
   return {[this](const dispatcher_end&) { end(); }};
 }
 
-// -- asking -------------------------------------------------------------------
+// -- requests -----------------------------------------------------------------
 
-void cell_dispatcher::ask(const request& r, caf::message content) {
+void run_dispatcher::ask(const request& r, caf::message content) {
   auto key = next_key_++;
-  asked_.emplace(key, r);
+  pending_.emplace(key, r);
   forward(gate_, key, std::move(content), false);
 }
 
-void cell_dispatcher::on_answer(std::uint64_t key, caf::message content) {
-  auto found = asked_.extract(key);
+void run_dispatcher::on_answer(std::uint64_t key, caf::message content) {
+  auto found = pending_.extract(key);
   if (found.empty())
     return;
   answered(found.mapped(), content);
@@ -68,16 +68,16 @@ void cell_dispatcher::on_answer(std::uint64_t key, caf::message content) {
     leave_if_done();
 }
 
-void cell_dispatcher::answered(const request& r, const caf::message& content) {
-  if (ending_ || std::holds_alternative<farewell>(r))
+void run_dispatcher::answered(const request& r, const caf::message& content) {
+  if (ending_ || std::holds_alternative<drop>(r))
     return;
-  auto greeted_now = std::holds_alternative<greeting>(r);
+  auto was_hello = std::holds_alternative<hello>(r);
   if (auto welcome = portable::get_if<worker_welcome>(content);
-      welcome && greeted_now)
-    return greeted(*welcome);
+      welcome && was_hello)
+    return on_welcome(*welcome);
   if (auto state = portable::get_if<job_state>(content))
-    if (auto t = std::get_if<talk>(&r))
-      return heard(t->cell, *state);
+    if (auto t = std::get_if<job_request>(&r))
+      return on_job_state(t->run, *state);
   if (auto have = portable::get_if<trace_have>(content))
     if (auto u = std::get_if<upload>(&r))
       return sent(*u, *have);
@@ -86,70 +86,71 @@ void cell_dispatcher::answered(const request& r, const caf::message& content) {
                    || *err == caf::sec::unexpected_response;
   if (no_worker)
     return lose(worker_presence::refused, "it is no caisson worker");
-  lose(worker_presence::away, why_of(*err));
+  lose(worker_presence::disconnected, why_of(*err));
 }
 
-void cell_dispatcher::on_timer() {
+void run_dispatcher::on_timer() {
   if (ending_)
     return quit();
   if (cores_ == 0)
-    return greet();
+    return send_hello();
   fill();
-  set_timer(time_after(clock().now(), config_.look_every));
+  set_timer(time_after(clock().now(), config_.poll_interval));
 }
 
 // -- the worker ---------------------------------------------------------------
 
-void cell_dispatcher::greet() {
-  ask(greeting{}, caf::make_message(worker_hello{config_.build}));
+void run_dispatcher::send_hello() {
+  ask(hello{}, caf::make_message(worker_hello{config_.build}));
 }
 
-void cell_dispatcher::greeted(const worker_welcome& x) {
+void run_dispatcher::on_welcome(const worker_welcome& x) {
   if (auto why = difference_of(config_.build, x.build); !why.empty())
     return lose(worker_presence::refused, why);
   cores_ = std::clamp<std::uint32_t>(x.cores, 1, most_worker_cores);
   record_->change([this](worker_view& v) {
-    v.presence = worker_presence::there;
+    v.presence = worker_presence::connected;
     v.cores = cores_;
     v.text.clear();
   });
   on_timer();
 }
 
-// Whatever it had is played elsewhere, or by itself when it is back.
-void cell_dispatcher::lose(worker_presence p, std::string why) {
+// Its runs are repeated elsewhere, or by itself once it is back.
+void run_dispatcher::lose(worker_presence p, std::string why) {
   record_->change([&](worker_view& v) {
-    // One that was never there stays expected.
-    if (p != worker_presence::away || v.presence != worker_presence::expected)
+    // One that was never connected stays expected.
+    if (p != worker_presence::disconnected
+        || v.presence != worker_presence::expected)
       v.presence = p;
-    // A breaker only tells that something was wrong.
+    // A breaker only reports that something was wrong.
     if (!why.empty())
       v.text = std::move(why);
   });
-  for (const auto& [which, c] : cells_)
+  for (const auto& [which, c] : runs_)
     source_.give_back(which, c.begun);
-  cells_.clear();
+  runs_.clear();
   waiting_.clear();
-  asked_.clear();
+  pending_.clear();
   cores_ = 0;
-  set_timer(time_after(clock().now(), config_.greet_every));
+  set_timer(time_after(clock().now(), config_.hello_interval));
 }
 
-// -- cells --------------------------------------------------------------------
+// -- runs ---------------------------------------------------------------------
 
-void cell_dispatcher::fill() {
-  while (cores_ > cells_.size() && clock().now() >= pause_until_) {
+void run_dispatcher::fill() {
+  while (cores_ > runs_.size() && clock().now() >= pause_until_) {
     auto which = source_.take();
     if (!which)
       return;
     try {
-      cell c;
+      run c;
       c.job = source_.job_of(*which);
       c.job.build = config_.build;
       c.job.id = config_.sweep + "-" + std::to_string(*which);
       if (auto why = oversize_of(c.job); !why.empty())
         throw std::runtime_error{why};
-      cells_.insert_or_assign(*which, std::move(c));
+      runs_.insert_or_assign(*which, std::move(c));
     } catch (...) {
       source_.give_back(*which, false);
       return source_.fail(std::current_exception());
@@ -158,32 +159,32 @@ void cell_dispatcher::fill() {
   }
 }
 
-void cell_dispatcher::begin(std::size_t which) {
-  cells_.at(which).moved = clock().now();
-  ask(talk{which}, caf::make_message(cells_.at(which).job));
+void run_dispatcher::begin(std::size_t which) {
+  runs_.at(which).moved = clock().now();
+  ask(job_request{which}, caf::make_message(runs_.at(which).job));
 }
 
-void cell_dispatcher::query(std::size_t which) {
-  ask(talk{which}, caf::make_message(job_query{cells_.at(which).job.id}));
+void run_dispatcher::query(std::size_t which) {
+  ask(job_request{which}, caf::make_message(job_query{runs_.at(which).job.id}));
 }
 
-void cell_dispatcher::heard(std::size_t which, const job_state& x) {
-  auto found = cells_.find(which);
-  if (found == cells_.end())
+void run_dispatcher::on_job_state(std::size_t which, const job_state& x) {
+  auto found = runs_.find(which);
+  if (found == runs_.end())
     return;
   switch (x.stage) {
     case job_stage::running:
-      return under_way(which, x);
+      return on_progress(which, x);
     case job_stage::done:
       return finish(which, x);
     case job_stage::needs_trace:
       return need(which, x);
     case job_stage::busy:
-      // With another sweep's cells.
-      pause_until_ = time_after(clock().now(), config_.greet_every);
+      // With another sweep's runs.
+      pause_until_ = time_after(clock().now(), config_.hello_interval);
       return give_up(which, false);
     case job_stage::failed:
-      pause_until_ = time_after(clock().now(), config_.greet_every);
+      pause_until_ = time_after(clock().now(), config_.hello_interval);
       return give_up(which, true);
     case job_stage::refused:
       give_up(which, false);
@@ -191,26 +192,26 @@ void cell_dispatcher::heard(std::size_t which, const job_state& x) {
     case job_stage::other_build:
       return lose(worker_presence::refused, "it is another build now");
     default:
-      return lose(worker_presence::away, "it was started anew");
+      return lose(worker_presence::disconnected, "it was started anew");
   }
 }
 
-void cell_dispatcher::under_way(std::size_t which, const job_state& x) {
-  auto& c = cells_.at(which);
+void run_dispatcher::on_progress(std::size_t which, const job_state& x) {
+  auto& c = runs_.at(which);
   c.begun = true;
   auto permille = std::min(x.permille, 1000u);
   if (permille > c.permille) {
     c.permille = permille;
     c.moved = clock().now();
   } else if (clock().now() >= time_after(c.moved, config_.stall_after)) {
-    return lose(worker_presence::refused, "it does not get on with a run");
+    return lose(worker_presence::refused, "a run makes no progress");
   }
   source_.progress(which, permille / 1000.0);
   query(which);
 }
 
-void cell_dispatcher::finish(std::size_t which, const job_state& x) {
-  cells_.erase(which);
+void run_dispatcher::finish(std::size_t which, const job_state& x) {
+  runs_.erase(which);
   // Counted before, as the last result ends the sweep, which then reads this.
   record_->change([](worker_view& v) { ++v.played; });
   if (!source_.done(which, x)) {
@@ -221,15 +222,15 @@ void cell_dispatcher::finish(std::size_t which, const job_state& x) {
   fill();
 }
 
-void cell_dispatcher::give_up(std::size_t which, bool lost) {
-  cells_.erase(which);
+void run_dispatcher::give_up(std::size_t which, bool lost) {
+  runs_.erase(which);
   source_.give_back(which, lost);
 }
 
 // -- traces -------------------------------------------------------------------
 
-void cell_dispatcher::need(std::size_t which, const job_state& x) {
-  auto& c = cells_.at(which);
+void run_dispatcher::need(std::size_t which, const job_state& x) {
+  auto& c = runs_.at(which);
   if (++c.lacks > most_lacks * (c.job.traces.size() + 1)) {
     c.begun = true;
     return lose(worker_presence::refused, "it does not keep a trace");
@@ -240,7 +241,7 @@ void cell_dispatcher::need(std::size_t which, const job_state& x) {
     send_part({x.trace, 0, x.have});
 }
 
-void cell_dispatcher::send_part(upload u) {
+void run_dispatcher::send_part(upload u) {
   auto text = source_.trace_of(u.hash);
   if (!text || u.have > text->size())
     return lose(worker_presence::refused, "it asks for an unknown trace");
@@ -249,7 +250,7 @@ void cell_dispatcher::send_part(upload u) {
   ask(u, caf::make_message(std::move(part)));
 }
 
-void cell_dispatcher::sent(const upload& u, const trace_have& x) {
+void run_dispatcher::sent(const upload& u, const trace_have& x) {
   if (!x.refused.empty())
     return source_.fail(std::make_exception_ptr(
       std::runtime_error{"worker " + record_->view().name + ": " + x.refused}));
@@ -258,38 +259,38 @@ void cell_dispatcher::sent(const upload& u, const trace_have& x) {
     auto part = x.have < u.have + part_length;
     auto next = upload{u.hash, u.setbacks + (part ? 1 : 0), x.have};
     if (next.setbacks > most_setbacks) {
-      // For a cell that waits for it this is as if the worker was lost with it.
+      // For a run that waits for it this is as if the worker was lost with it.
       for (auto which : waiting_[u.hash])
-        if (auto c = cells_.find(which); c != cells_.end())
+        if (auto c = runs_.find(which); c != runs_.end())
           c->second.begun = true;
-      return lose(worker_presence::away, "it does not take a trace");
+      return lose(worker_presence::disconnected, "it does not take a trace");
     }
     return send_part(next);
   }
-  auto cells = waiting_.extract(u.hash);
-  if (!cells.empty())
-    for (auto which : cells.mapped())
-      if (cells_.contains(which))
+  auto runs = waiting_.extract(u.hash);
+  if (!runs.empty())
+    for (auto which : runs.mapped())
+      if (runs_.contains(which))
         begin(which);
 }
 
 // -- the end ------------------------------------------------------------------
 
-void cell_dispatcher::end() {
+void run_dispatcher::end() {
   if (std::exchange(ending_, true))
     return;
-  asked_.clear();
-  for (const auto& [which, c] : cells_) {
+  pending_.clear();
+  for (const auto& [which, c] : runs_) {
     source_.give_back(which, false);
-    ask(farewell{}, caf::make_message(job_drop{c.job.id}));
+    ask(drop{}, caf::make_message(job_drop{c.job.id}));
   }
-  cells_.clear();
-  set_timer(time_after(clock().now(), config_.greet_every));
+  runs_.clear();
+  set_timer(time_after(clock().now(), config_.hello_interval));
   leave_if_done();
 }
 
-void cell_dispatcher::leave_if_done() {
-  if (asked_.empty())
+void run_dispatcher::leave_if_done() {
+  if (pending_.empty())
     quit();
 }
 

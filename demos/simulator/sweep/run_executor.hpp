@@ -1,10 +1,10 @@
 // Plays runs whose numbers are kept.
 #pragma once
 
-#include <simulator/play/cell_result.hpp>
 #include <simulator/play/command_parts.hpp>
 #include <simulator/play/progress.hpp>
-#include <simulator/sweep/cell_store.hpp>
+#include <simulator/play/run_result.hpp>
+#include <simulator/sweep/result_store.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace caisson::sim {
 
 /// A run whose numbers are wanted.
-struct cell_request {
+struct run_request {
   /// In the store.
   std::string key;
   /// For the bar, and for checks that fail.
@@ -32,11 +32,11 @@ struct cell_request {
 
 /// Plays runs that a store does not have, on several threads. What comes out is
 /// the same for any number of jobs, and whatever was kept.
-class cell_runner {
+class run_executor {
 public:
   /// `store` may be null.
-  cell_runner(std::vector<std::string> metrics, cell_store* store,
-              progress_bar& bar, const command_parts& parts)
+  run_executor(std::vector<std::string> metrics, result_store* store,
+               progress_bar& bar, const command_parts& parts)
     : metrics_(std::move(metrics)), store_(store), bar_(bar), parts_(parts) {}
 
   /// How many runs there will be in all calls of `run` together, for the bar.
@@ -44,8 +44,8 @@ public:
 
   /// By number of the run; nothing of what was not played to its end, because
   /// it was stopped.
-  [[nodiscard]] std::vector<std::optional<cell_result>>
-  run(std::size_t count, const std::function<cell_request(std::size_t)>& job,
+  [[nodiscard]] std::vector<std::optional<run_result>>
+  run(std::size_t count, const std::function<run_request(std::size_t)>& job,
       std::size_t jobs);
 
   /// Results that were not played again.
@@ -58,13 +58,13 @@ public:
   [[nodiscard]] std::vector<std::string> failures() const;
 
 private:
-  [[nodiscard]] std::optional<cell_result> find(const std::string& key) const;
-  [[nodiscard]] std::optional<cell_result> play(std::size_t i,
-                                                const cell_request& job);
-  void show(std::size_t i, const cell_request& job, double share);
+  [[nodiscard]] std::optional<run_result> find(const std::string& key) const;
+  [[nodiscard]] std::optional<run_result> play(std::size_t i,
+                                               const run_request& job);
+  void show(std::size_t i, const run_request& job, double share);
 
   std::vector<std::string> metrics_;
-  cell_store* store_;
+  result_store* store_;
   progress_bar& bar_;
   const command_parts& parts_;
   std::size_t kept_ = 0;

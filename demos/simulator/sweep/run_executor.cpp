@@ -1,4 +1,4 @@
-#include <simulator/sweep/cell_runner.hpp>
+#include <simulator/sweep/run_executor.hpp>
 
 #include <simulator/play/ordered_work.hpp>
 #include <simulator/report/expectations.hpp>
@@ -10,16 +10,16 @@
 
 namespace caisson::sim {
 
-void cell_runner::expect(std::size_t runs) {
+void run_executor::expect(std::size_t runs) {
   std::lock_guard guard{mutex_};
   expected_ = runs;
 }
 
-std::vector<std::optional<cell_result>>
-cell_runner::run(std::size_t count,
-                 const std::function<cell_request(std::size_t)>& job,
-                 std::size_t jobs) {
-  std::vector<std::optional<cell_result>> out(count);
+std::vector<std::optional<run_result>>
+run_executor::run(std::size_t count,
+                  const std::function<run_request(std::size_t)>& job,
+                  std::size_t jobs) {
+  std::vector<std::optional<run_result>> out(count);
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = find(job(i).key);
@@ -48,21 +48,21 @@ cell_runner::run(std::size_t count,
   return out;
 }
 
-std::vector<std::string> cell_runner::failures() const {
+std::vector<std::string> run_executor::failures() const {
   auto out = failures_;
   std::ranges::sort(out);
   return out;
 }
 
-std::optional<cell_result> cell_runner::find(const std::string& key) const {
+std::optional<run_result> run_executor::find(const std::string& key) const {
   auto found = store_ ? store_->find(key) : std::nullopt;
   if (!found || !found->has_all(metrics_))
     return std::nullopt;
   return only(std::move(*found), metrics_);
 }
 
-std::optional<cell_result> cell_runner::play(std::size_t i,
-                                             const cell_request& job) {
+std::optional<run_result> run_executor::play(std::size_t i,
+                                             const run_request& job) {
   auto arm = job.arm();
   run_options o{.seed = job.seed,
                 .progress = [&](double share) { show(i, job, share); },
@@ -77,7 +77,7 @@ std::optional<cell_result> cell_runner::play(std::size_t i,
   shares_.erase(i);
   if (result.interrupted)
     return std::nullopt;
-  auto kept = cell_result_of(result, metrics_);
+  auto kept = run_result_of(result, metrics_);
   if (store_ && failed.empty())
     store_->add(job.key, kept);
   ++played_;
@@ -86,7 +86,7 @@ std::optional<cell_result> cell_runner::play(std::size_t i,
   return only(std::move(kept), metrics_);
 }
 
-void cell_runner::show(std::size_t i, const cell_request& job, double share) {
+void run_executor::show(std::size_t i, const run_request& job, double share) {
   if (!parts_.terminal)
     return;
   std::lock_guard guard{mutex_};

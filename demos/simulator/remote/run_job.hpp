@@ -30,7 +30,7 @@ inline constexpr std::size_t most_job_traces = 1000;
 
 /// Why no worker takes such a job, whatever is in the scenario; empty if one
 /// may.
-[[nodiscard]] std::string oversize_of(const cell_job& job);
+[[nodiscard]] std::string oversize_of(const run_job& job);
 
 /// Worlds that were read last: many runs differ in their seeds only. May be
 /// used from several threads.
@@ -38,8 +38,8 @@ class world_cache {
 public:
   using world = std::shared_ptr<const arm_config>;
 
-  [[nodiscard]] world find(const cell_job& job) const;
-  void keep(const cell_job& job, world w);
+  [[nodiscard]] world find(const run_job& job) const;
+  void keep(const run_job& job, world w);
 
 private:
   static constexpr std::size_t most = 4;
@@ -65,7 +65,7 @@ struct job_playing {
 
 /// Plays a job of a stranger's. Reads and writes no file. What is wrong with
 /// the job is `refused`; an interrupted run is `unknown`.
-[[nodiscard]] job_state play_job(const cell_job& job, const job_playing& how,
+[[nodiscard]] job_state play_job(const run_job& job, const job_playing& how,
                                  world_cache& worlds);
 
 } // namespace caisson::sim

@@ -1,7 +1,7 @@
 // Results of runs, kept from one sweep to the next.
 #pragma once
 
-#include <simulator/play/cell_result.hpp>
+#include <simulator/play/run_result.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -19,19 +19,19 @@ namespace caisson::sim {
 /// processes may add to one file.
 ///
 /// May be used from several threads.
-class cell_store {
+class result_store {
 public:
   /// Makes the directory if there is none. Throws `config_error` if that, or
   /// reading and writing the file, is not possible.
-  explicit cell_store(const std::filesystem::path& directory);
-  ~cell_store();
-  cell_store(const cell_store&) = delete;
-  cell_store& operator=(const cell_store&) = delete;
+  explicit result_store(const std::filesystem::path& directory);
+  ~result_store();
+  result_store(const result_store&) = delete;
+  result_store& operator=(const result_store&) = delete;
 
-  [[nodiscard]] std::optional<cell_result> find(std::string_view key) const;
+  [[nodiscard]] std::optional<run_result> find(std::string_view key) const;
 
   /// Throws `config_error` if it cannot be written.
-  void add(std::string_view key, const cell_result& c);
+  void add(std::string_view key, const run_result& c);
 
   /// Lines that were not whole.
   [[nodiscard]] std::size_t damaged() const noexcept { return damaged_; }
@@ -53,7 +53,7 @@ private:
 /// key depends on the version, on all of the arm's world, on the traces that it
 /// replays, and on the seed; not on what does not change a run, such as titles,
 /// expectations, comments, other arms, and what else is swept.
-[[nodiscard]] std::string cell_key(std::uint64_t world, std::string_view arm,
-                                   std::uint64_t seed);
+[[nodiscard]] std::string run_key(std::uint64_t world, std::string_view arm,
+                                  std::uint64_t seed);
 
 } // namespace caisson::sim

@@ -1,4 +1,4 @@
-#include <simulator/sweep/cell_store.hpp>
+#include <simulator/sweep/result_store.hpp>
 
 #include <simulator/play/output_file.hpp>
 
@@ -35,7 +35,7 @@ std::string sum_of(std::string_view key, std::string_view text) {
 
 } // namespace
 
-cell_store::cell_store(const std::filesystem::path& directory)
+result_store::result_store(const std::filesystem::path& directory)
   : path_(directory / "cells") {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -56,11 +56,11 @@ cell_store::cell_store(const std::filesystem::path& directory)
   read();
 }
 
-cell_store::~cell_store() {
+result_store::~result_store() {
   close(file_);
 }
 
-void cell_store::read() {
+void result_store::read() {
   std::ifstream in{path_, std::ios::binary};
   const std::string all{std::istreambuf_iterator<char>{in}, {}};
   std::string_view rest = all;
@@ -77,7 +77,7 @@ void cell_store::read() {
   }
 }
 
-void cell_store::read_line(std::string_view line) {
+void result_store::read_line(std::string_view line) {
   if (line.empty())
     return;
   // `KEY SUM TEXT`
@@ -91,20 +91,20 @@ void cell_store::read_line(std::string_view line) {
     ++damaged_;
 }
 
-std::optional<cell_result> cell_store::find(std::string_view key) const {
+std::optional<run_result> result_store::find(std::string_view key) const {
   std::lock_guard guard{mutex_};
   auto found = texts_.find(key);
-  return found == texts_.end() ? std::nullopt : read_cell(found->second);
+  return found == texts_.end() ? std::nullopt : read_run(found->second);
 }
 
-void cell_store::add(std::string_view key, const cell_result& c) {
-  auto text = cell_text(c);
+void result_store::add(std::string_view key, const run_result& c) {
+  auto text = run_text(c);
   std::lock_guard guard{mutex_};
   write(fmt::format("{} {} {}\n", key, sum_of(key, text), text));
   texts_.insert_or_assign(std::string{key}, std::move(text));
 }
 
-void cell_store::write(std::string_view text) {
+void result_store::write(std::string_view text) {
   ssize_t done = -1;
   do
     done = ::write(file_, text.data(), text.size());
@@ -115,8 +115,8 @@ void cell_store::write(std::string_view text) {
     fail(path_, ENOSPC);
 }
 
-std::string cell_key(std::uint64_t world, std::string_view arm,
-                     std::uint64_t seed) {
+std::string run_key(std::uint64_t world, std::string_view arm,
+                    std::uint64_t seed) {
   return fmt::format("{:016x}-{:016x}-{}", world, detail::fnv1a(arm), seed);
 }
 

@@ -1,7 +1,7 @@
 // A sweep's hand on one worker, in virtual time.
 #include <support/remote_rig.hpp>
 
-#include <simulator/remote/cell_dispatcher.hpp>
+#include <simulator/remote/run_dispatcher.hpp>
 
 #include <caisson/testing/scripted_worker.hpp>
 #include <caisson/testing/virtual_time.hpp>
@@ -32,14 +32,14 @@ job_state staged(job_stage s, std::string text = {}) {
 }
 
 // A hand and a worker that does what the test says; by default it plays each
-// cell within two questions.
-class cell_dispatcher_test : public testing::Test {
+// run within two questions.
+class run_dispatcher_test : public testing::Test {
 protected:
-  cell_dispatcher_test() {
+  run_dispatcher_test() {
     on_hello = [this] {
       return reply::value(worker_welcome{test_build, cores});
     };
-    on_job = [](const cell_job&) {
+    on_job = [](const run_job&) {
       return reply::value(staged(job_stage::running));
     };
     on_query = [this](const std::string& id) {
@@ -56,7 +56,7 @@ protected:
     far.become([this](const caf::message& x) -> reply {
       if (portable::holds<worker_hello>(x))
         return on_hello();
-      if (auto job = portable::get_if<cell_job>(x)) {
+      if (auto job = portable::get_if<run_job>(x)) {
         EXPECT_EQ(job->build, test_build);
         jobs.push_back(job->id);
         return on_job(*job);
@@ -73,17 +73,17 @@ protected:
     });
   }
 
-  ~cell_dispatcher_test() override {
+  ~run_dispatcher_test() override {
     if (hand)
       world.kill(hand);
   }
 
   void start() {
-    cell_dispatcher_config c;
+    run_dispatcher_config c;
     c.build = test_build;
     c.sweep = "s";
-    hand = caf::actor_cast<caf::actor>(world.system().spawn<cell_dispatcher>(
-      far.handle(), c, std::ref<cell_source>(source), record));
+    hand = caf::actor_cast<caf::actor>(world.system().spawn<run_dispatcher>(
+      far.handle(), c, std::ref<run_source>(source), record));
     world.run_until_idle();
   }
 
@@ -91,7 +91,7 @@ protected:
     return record->view().presence;
   }
 
-  farm_test_config config;
+  remote_test_config config;
   virtual_time world{config};
   scripted_worker far{world};
   scripted_source source{5};
@@ -101,7 +101,7 @@ protected:
 
   std::uint32_t cores = 2;
   std::function<reply()> on_hello;
-  std::function<reply(const cell_job&)> on_job;
+  std::function<reply(const run_job&)> on_job;
   std::function<reply(const std::string&)> on_query;
   std::function<reply(const trace_part&)> on_part;
   std::map<std::string, int> asked;
@@ -110,10 +110,10 @@ protected:
   std::vector<trace_part> parts;
 };
 
-TEST_F(cell_dispatcher_test,
+TEST_F(run_dispatcher_test,
        has_all_cells_played_as_many_at_a_time_as_there_are_cores) {
   start();
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(record->view().cores, 2u);
   EXPECT_EQ(jobs, (texts{"s-0", "s-1"}));
   world.advance(199ms);
@@ -122,14 +122,14 @@ TEST_F(cell_dispatcher_test,
   world.advance(2s);
   EXPECT_EQ(jobs, (texts{"s-0", "s-1", "s-2", "s-3", "s-4"}));
   ASSERT_EQ(source.results.size(), 5u);
-  for (const auto& [cell, all] : source.results)
-    EXPECT_EQ(all, texts{"result of s-" + std::to_string(cell)});
+  for (const auto& [run, all] : source.results)
+    EXPECT_EQ(all, texts{"result of s-" + std::to_string(run)});
   EXPECT_EQ(record->view().played, 5u);
   EXPECT_EQ(source.back, texts{});
 }
 
 // The last result ends the sweep, which then prints who has played.
-TEST_F(cell_dispatcher_test, counts_a_result_before_it_hands_it_over) {
+TEST_F(run_dispatcher_test, counts_a_result_before_it_hands_it_over) {
   std::vector<std::uint64_t> counted;
   source.on_result = [&] { counted.push_back(record->view().played); };
   cores = 1;
@@ -145,7 +145,7 @@ TEST_F(cell_dispatcher_test, counts_a_result_before_it_hands_it_over) {
   EXPECT_EQ(record->view().played, 5u);
 }
 
-TEST_F(cell_dispatcher_test, looks_for_cells_that_come_back) {
+TEST_F(run_dispatcher_test, looks_for_cells_that_come_back) {
   start();
   world.advance(10s);
   source.open.insert(7);
@@ -153,7 +153,7 @@ TEST_F(cell_dispatcher_test, looks_for_cells_that_come_back) {
   EXPECT_EQ(jobs.back(), "s-7");
 }
 
-TEST_F(cell_dispatcher_test, greets_until_there_is_an_answer) {
+TEST_F(run_dispatcher_test, greets_until_there_is_an_answer) {
   auto tries = 0;
   on_hello = [&] {
     if (++tries < 4)
@@ -166,11 +166,11 @@ TEST_F(cell_dispatcher_test, greets_until_there_is_an_answer) {
   world.advance(2s);
   EXPECT_EQ(jobs, texts{});
   world.advance(1s);
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(jobs, texts{"s-0"});
 }
 
-TEST_F(cell_dispatcher_test, gives_all_cells_back_when_one_question_fails) {
+TEST_F(run_dispatcher_test, gives_all_cells_back_when_one_question_fails) {
   on_query = [&](const std::string& id) {
     if (id == "s-0")
       return reply::error(make_error(errc::deadline_exceeded)).after(50ms);
@@ -179,22 +179,22 @@ TEST_F(cell_dispatcher_test, gives_all_cells_back_when_one_question_fails) {
   start();
   world.advance(50ms);
   EXPECT_EQ(source.back, (texts{"0 lost", "1 lost"}));
-  EXPECT_EQ(presence(), worker_presence::away);
+  EXPECT_EQ(presence(), worker_presence::disconnected);
   EXPECT_EQ(record->view().text, "no answer in time");
   world.advance(500ms);
   EXPECT_TRUE(source.results.empty()) << "a late answer counts for nothing";
-  // When the worker is back it gets cells again.
+  // When the worker is back it gets runs again.
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::done, "x"));
   };
   world.advance(1s);
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(source.results.size(), 5u);
-  for (const auto& [cell, all] : source.results)
-    EXPECT_EQ(all.size(), 1u) << cell;
+  for (const auto& [run, all] : source.results)
+    EXPECT_EQ(all.size(), 1u) << run;
 }
 
-TEST_F(cell_dispatcher_test, does_not_lose_a_worker_again_by_a_late_error) {
+TEST_F(run_dispatcher_test, does_not_lose_a_worker_again_by_a_late_error) {
   on_query = [&](const std::string& id) {
     auto late = id == "s-0" ? 50ms : 2500ms;
     return reply::error(make_error(errc::deadline_exceeded)).after(late);
@@ -211,16 +211,15 @@ TEST_F(cell_dispatcher_test, does_not_lose_a_worker_again_by_a_late_error) {
   EXPECT_EQ(source.results.size(), 5u);
 }
 
-TEST_F(cell_dispatcher_test, does_not_blame_a_cell_that_was_not_begun) {
-  on_job = [](const cell_job&) {
+TEST_F(run_dispatcher_test, does_not_blame_a_cell_that_was_not_begun) {
+  on_job = [](const run_job&) {
     return reply::error(make_error(errc::worker_down));
   };
   start();
   EXPECT_EQ(source.back, (texts{"0 not begun", "1 not begun"}));
 }
 
-TEST_F(cell_dispatcher_test,
-       gives_cells_back_when_the_worker_was_started_anew) {
+TEST_F(run_dispatcher_test, gives_cells_back_when_the_worker_was_started_anew) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::unknown)).after(10ms);
   };
@@ -229,7 +228,7 @@ TEST_F(cell_dispatcher_test,
   EXPECT_EQ(source.back, (texts{"0 lost", "1 lost"}));
 }
 
-TEST_F(cell_dispatcher_test, does_not_use_another_build) {
+TEST_F(run_dispatcher_test, does_not_use_another_build) {
   on_hello = [] {
     return reply::value(worker_welcome{{"1.2.3", "q", "a"}, 4});
   };
@@ -241,12 +240,12 @@ TEST_F(cell_dispatcher_test, does_not_use_another_build) {
   // Until it has been replaced.
   on_hello = [] { return reply::value(worker_welcome{test_build, 1}); };
   world.advance(1s);
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(jobs, texts{"s-0"});
 }
 
-TEST_F(cell_dispatcher_test, notices_that_the_worker_has_become_another_build) {
-  on_job = [](const cell_job&) {
+TEST_F(run_dispatcher_test, notices_that_the_worker_has_become_another_build) {
+  on_job = [](const run_job&) {
     return reply::value(staged(job_stage::other_build));
   };
   start();
@@ -254,7 +253,7 @@ TEST_F(cell_dispatcher_test, notices_that_the_worker_has_become_another_build) {
   EXPECT_EQ(record->view().text, "it is another build now");
 }
 
-TEST_F(cell_dispatcher_test, does_not_use_what_is_no_worker) {
+TEST_F(run_dispatcher_test, does_not_use_what_is_no_worker) {
   for (auto answer : {reply::value(std::string{"?"}), reply::value(job_state{}),
                       reply::error(caf::sec::unexpected_message)}) {
     on_hello = [answer] { return answer; };
@@ -268,33 +267,31 @@ TEST_F(cell_dispatcher_test, does_not_use_what_is_no_worker) {
   EXPECT_EQ(jobs, texts{});
 }
 
-TEST_F(cell_dispatcher_test, tries_a_busy_worker_again_later) {
-  on_job = [](const cell_job&) {
-    return reply::value(staged(job_stage::busy));
-  };
+TEST_F(run_dispatcher_test, tries_a_busy_worker_again_later) {
+  on_job = [](const run_job&) { return reply::value(staged(job_stage::busy)); };
   start();
   world.advance(900ms);
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_LE(jobs.size(), 2u) << "not over and over";
   EXPECT_EQ(source.back.at(0), "0 not begun");
-  on_job = [](const cell_job&) {
+  on_job = [](const run_job&) {
     return reply::value(staged(job_stage::running));
   };
   world.advance(5s);
   EXPECT_EQ(source.results.size(), 5u);
 }
 
-TEST_F(cell_dispatcher_test, blames_a_cell_for_which_there_is_no_memory) {
+TEST_F(run_dispatcher_test, blames_a_cell_for_which_there_is_no_memory) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::failed)).after(10ms);
   };
   start();
   world.advance(10ms);
   EXPECT_EQ(source.back, (texts{"0 lost", "1 lost"}));
-  EXPECT_EQ(presence(), worker_presence::there);
+  EXPECT_EQ(presence(), worker_presence::connected);
 }
 
-TEST_F(cell_dispatcher_test, ends_the_sweep_if_a_job_is_wrong) {
+TEST_F(run_dispatcher_test, ends_the_sweep_if_a_job_is_wrong) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::refused, "another world"));
   };
@@ -302,14 +299,14 @@ TEST_F(cell_dispatcher_test, ends_the_sweep_if_a_job_is_wrong) {
   EXPECT_EQ(source.failure, "another world");
 }
 
-TEST_F(cell_dispatcher_test, ends_the_sweep_if_a_job_cannot_be_made) {
-  source.bad_cell = 1;
+TEST_F(run_dispatcher_test, ends_the_sweep_if_a_job_cannot_be_made) {
+  source.bad_run = 1;
   start();
   EXPECT_EQ(source.failure, "no such job");
   EXPECT_EQ(source.back, texts{"1 not begun"});
 }
 
-TEST_F(cell_dispatcher_test, gets_nothing_from_results_that_cannot_be_read) {
+TEST_F(run_dispatcher_test, gets_nothing_from_results_that_cannot_be_read) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::done, ""));
   };
@@ -319,11 +316,11 @@ TEST_F(cell_dispatcher_test, gets_nothing_from_results_that_cannot_be_read) {
   EXPECT_EQ(record->view().played, 0u);
 }
 
-TEST_F(cell_dispatcher_test, sends_a_trace_once_and_in_parts) {
+TEST_F(run_dispatcher_test, sends_a_trace_once_and_in_parts) {
   source.trace = std::string(2'500'000, 'x');
   source.trace.back() = '\n';
   auto there = false;
-  on_job = [&](const cell_job& x) {
+  on_job = [&](const run_job& x) {
     auto state = staged(there ? job_stage::running : job_stage::needs_trace);
     state.trace = x.traces.at(0).hash;
     return reply::value(state);
@@ -346,9 +343,9 @@ TEST_F(cell_dispatcher_test, sends_a_trace_once_and_in_parts) {
   EXPECT_EQ(all, source.trace);
 }
 
-TEST_F(cell_dispatcher_test, does_not_send_a_trace_for_ever) {
+TEST_F(run_dispatcher_test, does_not_send_a_trace_for_ever) {
   source.trace = "abc";
-  on_job = [&](const cell_job& x) {
+  on_job = [&](const run_job& x) {
     auto state = staged(job_stage::needs_trace);
     state.trace = x.traces.at(0).hash;
     return reply::value(state);
@@ -357,7 +354,7 @@ TEST_F(cell_dispatcher_test, does_not_send_a_trace_for_ever) {
     return reply::value(trace_have{0, false, {}});
   };
   start();
-  EXPECT_EQ(presence(), worker_presence::away);
+  EXPECT_EQ(presence(), worker_presence::disconnected);
   EXPECT_LE(parts.size(), 5u);
   on_part = [](const trace_part&) {
     return reply::value(trace_have{0, false, "no room"});
@@ -367,9 +364,9 @@ TEST_F(cell_dispatcher_test, does_not_send_a_trace_for_ever) {
 }
 
 // A worker that says it has the trace, and each time lacks it again.
-TEST_F(cell_dispatcher_test, does_not_ask_again_for_ever_for_a_trace) {
+TEST_F(run_dispatcher_test, does_not_ask_again_for_ever_for_a_trace) {
   source.trace = "abc";
-  on_job = [&](const cell_job& x) {
+  on_job = [&](const run_job& x) {
     auto state = staged(job_stage::needs_trace);
     state.trace = x.traces.at(0).hash;
     return reply::value(state);
@@ -383,9 +380,9 @@ TEST_F(cell_dispatcher_test, does_not_ask_again_for_ever_for_a_trace) {
 }
 
 // A worker that takes a byte of each part.
-TEST_F(cell_dispatcher_test, does_not_send_a_trace_in_bytes) {
+TEST_F(run_dispatcher_test, does_not_send_a_trace_in_bytes) {
   source.trace = std::string(100'000, 'x');
-  on_job = [&](const cell_job& x) {
+  on_job = [&](const run_job& x) {
     auto state = staged(job_stage::needs_trace);
     state.trace = x.traces.at(0).hash;
     return reply::value(state);
@@ -395,14 +392,14 @@ TEST_F(cell_dispatcher_test, does_not_send_a_trace_in_bytes) {
   };
   cores = 1;
   start();
-  EXPECT_EQ(presence(), worker_presence::away);
+  EXPECT_EQ(presence(), worker_presence::disconnected);
   EXPECT_LE(parts.size(), 5u);
   EXPECT_EQ(source.back, texts{"0 lost"});
 }
 
 // -- workers that keep runs ---------------------------------------------------
 
-TEST_F(cell_dispatcher_test, takes_cells_from_a_worker_that_does_not_get_on) {
+TEST_F(run_dispatcher_test, takes_cells_from_a_worker_that_does_not_get_on) {
   on_query = [](const std::string&) {
     auto state = staged(job_stage::running);
     state.permille = 400;
@@ -415,10 +412,10 @@ TEST_F(cell_dispatcher_test, takes_cells_from_a_worker_that_does_not_get_on) {
     world.advance(1s);
   EXPECT_EQ(source.back, (texts{"0 lost", "1 lost"}));
   EXPECT_EQ(presence(), worker_presence::refused);
-  EXPECT_EQ(record->view().text, "it does not get on with a run");
+  EXPECT_EQ(record->view().text, "a run makes no progress");
 }
 
-TEST_F(cell_dispatcher_test, waits_for_a_run_that_gets_on_slowly) {
+TEST_F(run_dispatcher_test, waits_for_a_run_that_gets_on_slowly) {
   std::map<std::string, std::uint32_t> seconds;
   on_query = [&](const std::string& id) {
     auto state = staged(job_stage::running);
@@ -431,7 +428,7 @@ TEST_F(cell_dispatcher_test, waits_for_a_run_that_gets_on_slowly) {
   EXPECT_EQ(source.back, texts{});
 }
 
-TEST_F(cell_dispatcher_test, takes_no_progress_from_what_is_more_than_all) {
+TEST_F(run_dispatcher_test, takes_no_progress_from_what_is_more_than_all) {
   std::map<std::string, std::uint32_t> seconds;
   on_query = [&](const std::string& id) {
     auto state = staged(job_stage::running);
@@ -444,8 +441,8 @@ TEST_F(cell_dispatcher_test, takes_no_progress_from_what_is_more_than_all) {
   EXPECT_EQ(source.shares[0].back(), 1.0);
 }
 
-TEST_F(cell_dispatcher_test, sends_no_trace_that_is_none_of_the_sweep) {
-  on_job = [&](const cell_job&) {
+TEST_F(run_dispatcher_test, sends_no_trace_that_is_none_of_the_sweep) {
+  on_job = [&](const run_job&) {
     auto state = staged(job_stage::needs_trace);
     state.trace = 12345;
     return reply::value(state);
@@ -455,7 +452,7 @@ TEST_F(cell_dispatcher_test, sends_no_trace_that_is_none_of_the_sweep) {
   EXPECT_TRUE(parts.empty());
 }
 
-TEST_F(cell_dispatcher_test, drops_its_jobs_at_the_end) {
+TEST_F(run_dispatcher_test, drops_its_jobs_at_the_end) {
   start();
   world.send(hand, dispatcher_end{});
   EXPECT_EQ(dropped, (texts{"s-0", "s-1"}));
@@ -463,7 +460,7 @@ TEST_F(cell_dispatcher_test, drops_its_jobs_at_the_end) {
   EXPECT_EQ(source.back, (texts{"0 not begun", "1 not begun"}));
 }
 
-TEST_F(cell_dispatcher_test, does_not_wait_long_for_a_worker_at_the_end) {
+TEST_F(run_dispatcher_test, does_not_wait_long_for_a_worker_at_the_end) {
   start();
   far.become(scripted_worker::always_reply(reply::silence()));
   world.send(hand, dispatcher_end{});

@@ -1,4 +1,4 @@
-#include <simulator/remote/cell_worker.hpp>
+#include <simulator/remote/run_worker.hpp>
 
 #include <exception>
 #include <iterator>
@@ -14,29 +14,29 @@ constexpr std::size_t most_jobs_per_core = 16;
 
 } // namespace
 
-cell_worker::cell_worker(caf::actor_config& cfg, cell_worker_config c)
-  : portable::interceptor<look_at_jobs>(cfg), config_(std::move(c)),
+run_worker::run_worker(caf::actor_config& cfg, run_worker_config c)
+  : portable::interceptor<check_jobs>(cfg), config_(std::move(c)),
     traces_(config_.trace_room) {}
 
-cell_worker::~cell_worker() = default;
+run_worker::~run_worker() = default;
 
-void cell_worker::on_exit() {
+void run_worker::on_exit() {
   for (auto i = jobs_.begin(); i != jobs_.end();)
     i = give_up(i);
   // Waits for the threads.
   ending_.clear();
-  portable::interceptor<look_at_jobs>::on_exit();
+  portable::interceptor<check_jobs>::on_exit();
 }
 
-caf::message_handler cell_worker::control() {
-  return {[this](const look_at_jobs&) { look(); }};
+caf::message_handler run_worker::control() {
+  return {[this](const check_jobs&) { check(); }};
 }
 
-void cell_worker::on_message(portable::reply_to from, caf::message content) {
+void run_worker::on_message(portable::reply_to from, caf::message content) {
   if (portable::holds<worker_hello>(content)) {
     from.answer(
       this, caf::make_message(worker_welcome{config_.build, config_.cores}));
-  } else if (auto x = portable::get_if<cell_job>(content)) {
+  } else if (auto x = portable::get_if<run_job>(content)) {
     reply(from, begin(*x));
   } else if (auto asked = portable::get_if<job_query>(content)) {
     query(std::move(from), asked->id);
@@ -53,7 +53,7 @@ void cell_worker::on_message(portable::reply_to from, caf::message content) {
 
 // -- jobs ---------------------------------------------------------------------
 
-job_state cell_worker::begin(const cell_job& x) {
+job_state run_worker::begin(const run_job& x) {
   job_state out;
   if (x.build != config_.build) {
     out.stage = job_stage::other_build;
@@ -64,7 +64,7 @@ job_state cell_worker::begin(const cell_job& x) {
     out.text = std::move(why);
     return out;
   }
-  look();
+  check();
   if (auto i = jobs_.find(x.id); i != jobs_.end()) {
     i->second.asked = clock().now();
     return running(i->second);
@@ -96,8 +96,8 @@ job_state cell_worker::begin(const cell_job& x) {
   return out;
 }
 
-void cell_worker::start(const cell_job& x,
-                        std::map<std::string, trace_cache::content> traces) {
+void run_worker::start(const run_job& x,
+                       std::map<std::string, trace_cache::content> traces) {
   auto shared = std::make_shared<progress>();
   auto work = [what = x, worlds = worlds_, play = config_.play, shared,
                traces = std::move(traces),
@@ -120,7 +120,7 @@ void cell_worker::start(const cell_job& x,
       std::lock_guard guard{shared->mutex};
       shared->end = std::move(end);
     }
-    portable::send_anon(self, look_at_jobs{});
+    portable::send_anon(self, check_jobs{});
   };
   auto now = clock().now();
   job j;
@@ -131,7 +131,7 @@ void cell_worker::start(const cell_job& x,
   set_timer(time_after(now, config_.query_time));
 }
 
-void cell_worker::query(portable::reply_to from, const std::string& id) {
+void run_worker::query(portable::reply_to from, const std::string& id) {
   auto i = jobs_.find(id);
   if (i == jobs_.end())
     return reply(from, {});
@@ -141,16 +141,16 @@ void cell_worker::query(portable::reply_to from, const std::string& id) {
   reply(x.query, running(x));
   x.query = std::move(from);
   x.query_until = time_after(now, config_.query_time);
-  look();
+  check();
 }
 
-void cell_worker::drop(const std::string& id) {
+void run_worker::drop(const std::string& id) {
   if (auto i = jobs_.find(id); i != jobs_.end())
     give_up(i);
-  look();
+  check();
 }
 
-cell_worker::jobs::iterator cell_worker::give_up(jobs::iterator i) {
+run_worker::jobs::iterator run_worker::give_up(jobs::iterator i) {
   i->second.shared->stop = true;
   reply(i->second.query, {});
   ending_.push_back(std::move(i->second));
@@ -158,17 +158,17 @@ cell_worker::jobs::iterator cell_worker::give_up(jobs::iterator i) {
 }
 
 // Answers queries, gives jobs up, and forgets what has ended.
-void cell_worker::look() {
+void run_worker::check() {
   auto now = clock().now();
   for (auto i = jobs_.begin(); i != jobs_.end();)
-    i = look_at(i->second, now) ? std::next(i) : give_up(i);
+    i = check(i->second, now) ? std::next(i) : give_up(i);
   ending_.remove_if(has_ended);
   if (!jobs_.empty() || !ending_.empty())
     set_timer(time_after(now, config_.query_time / 4));
 }
 
 // False if the job need not be kept.
-bool cell_worker::look_at(job& x, time_point now) {
+bool run_worker::check(job& x, time_point now) {
   if (!x.query.wanted())
     return now - x.asked < config_.lease;
   x.asked = now;
@@ -182,26 +182,26 @@ bool cell_worker::look_at(job& x, time_point now) {
   return true;
 }
 
-std::size_t cell_worker::at_work() const {
+std::size_t run_worker::at_work() const {
   auto n = ending_.size();
   for (const auto& [id, x] : jobs_)
     n += has_ended(x) ? 0 : 1;
   return n;
 }
 
-bool cell_worker::has_ended(const job& x) {
+bool run_worker::has_ended(const job& x) {
   std::lock_guard guard{x.shared->mutex};
   return x.shared->end.has_value();
 }
 
-job_state cell_worker::running(const job& x) {
+job_state run_worker::running(const job& x) {
   job_state out;
   out.stage = job_stage::running;
   out.permille = x.shared->permille;
   return out;
 }
 
-void cell_worker::reply(portable::reply_to& to, job_state x) {
+void run_worker::reply(portable::reply_to& to, job_state x) {
   to.answer(this, caf::make_message(std::move(x)));
 }
 

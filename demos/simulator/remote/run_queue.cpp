@@ -1,27 +1,27 @@
-#include <simulator/remote/cell_queue.hpp>
+#include <simulator/remote/run_queue.hpp>
 
 #include <chrono>
 
 namespace caisson::sim {
 
-cell_queue::cell_queue(const std::vector<std::size_t>& cells, bool home)
-  : home_(home), open_(cells.begin(), cells.end()) {}
+run_queue::run_queue(const std::vector<std::size_t>& runs, bool home)
+  : home_(home), open_(runs.begin(), runs.end()) {}
 
-std::optional<std::size_t> cell_queue::take_from(std::set<std::size_t>& from) {
+std::optional<std::size_t> run_queue::take_from(std::set<std::size_t>& from) {
   if (from.empty())
     return std::nullopt;
-  auto cell = from.extract(from.begin());
-  auto out = cell.value();
-  out_.insert(std::move(cell));
+  auto run = from.extract(from.begin());
+  auto out = run.value();
+  out_.insert(std::move(run));
   return out;
 }
 
-std::optional<std::size_t> cell_queue::pop_remote() {
+std::optional<std::size_t> run_queue::pop_remote() {
   std::lock_guard guard{mutex_};
   return ended_ ? std::nullopt : take_from(open_);
 }
 
-std::optional<std::size_t> cell_queue::pop_local() {
+std::optional<std::size_t> run_queue::pop_local() {
   std::unique_lock lock{mutex_};
   changed_.wait(
     lock, [this] { return over() || !open_.empty() || !home_only_.empty(); });
@@ -30,45 +30,45 @@ std::optional<std::size_t> cell_queue::pop_local() {
   return take_from(home_only_.empty() ? open_ : home_only_);
 }
 
-void cell_queue::give_back(std::size_t cell, bool lost) {
+void run_queue::give_back(std::size_t run, bool lost) {
   std::lock_guard guard{mutex_};
-  if (out_.erase(cell) == 0)
+  if (out_.erase(run) == 0)
     return;
-  auto given_up = lost && ++losses_[cell] >= most_losses;
-  (given_up && home_ ? home_only_ : open_).insert(cell);
+  auto given_up = lost && ++losses_[run] >= most_losses;
+  (given_up && home_ ? home_only_ : open_).insert(run);
   if (given_up && !home_) {
-    given_up_ = cell;
+    given_up_ = run;
     ended_ = true;
   }
   changed_.notify_all();
 }
 
-bool cell_queue::done(std::size_t cell) {
+bool run_queue::done(std::size_t run) {
   std::lock_guard guard{mutex_};
-  auto was_out = out_.erase(cell) > 0;
+  auto was_out = out_.erase(run) > 0;
   if (over())
     changed_.notify_all();
   return was_out;
 }
 
-void cell_queue::end() {
+void run_queue::end() {
   std::lock_guard guard{mutex_};
   ended_ = true;
   changed_.notify_all();
 }
 
-bool cell_queue::wait(std::int64_t milliseconds) {
+bool run_queue::wait(std::int64_t milliseconds) {
   std::unique_lock lock{mutex_};
   return changed_.wait_for(lock, std::chrono::milliseconds{milliseconds},
                            [this] { return over(); });
 }
 
-std::size_t cell_queue::left() const {
+std::size_t run_queue::left() const {
   std::lock_guard guard{mutex_};
   return open_.size() + home_only_.size() + out_.size();
 }
 
-std::optional<std::size_t> cell_queue::given_up() const {
+std::optional<std::size_t> run_queue::given_up() const {
   std::lock_guard guard{mutex_};
   return given_up_;
 }

@@ -1,6 +1,6 @@
-#include <simulator/remote/cell_job.hpp>
+#include <simulator/remote/run_job.hpp>
 
-#include <simulator/play/cell_result.hpp>
+#include <simulator/play/run_result.hpp>
 #include <simulator/play/world_hash.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/scenario/toml_text.hpp>
@@ -28,7 +28,7 @@ job_state refused_job(std::string why) {
 
 // Reads the world of a job and makes sure that it is the one that the sweep
 // means.
-world_cache::world world_of_job(const cell_job& job,
+world_cache::world world_of_job(const run_job& job,
                                 const trace_source::finder& traces) {
   problems found;
   auto root = parse_toml(job.text, job.file, found);
@@ -59,7 +59,7 @@ std::string job_text(settings root, const std::string& arm) {
   return toml_text(root);
 }
 
-std::string oversize_of(const cell_job& job) {
+std::string oversize_of(const run_job& job) {
   auto long_name = [](const auto& x) { return x.size() > longest_job_name; };
   if (job.text.size() > longest_job_text)
     return fmt::format("a scenario of {} bytes is too long for a worker, "
@@ -76,7 +76,7 @@ std::string oversize_of(const cell_job& job) {
   return {};
 }
 
-world_cache::world world_cache::find(const cell_job& job) const {
+world_cache::world world_cache::find(const run_job& job) const {
   std::lock_guard guard{mutex_};
   for (const auto& x : entries_)
     if (x.hash == job.world && x.arm == job.arm && x.text == job.text)
@@ -84,14 +84,14 @@ world_cache::world world_cache::find(const cell_job& job) const {
   return nullptr;
 }
 
-void world_cache::keep(const cell_job& job, world w) {
+void world_cache::keep(const run_job& job, world w) {
   std::lock_guard guard{mutex_};
   if (entries_.size() >= most)
     entries_.erase(entries_.begin());
   entries_.push_back({job.text, job.arm, job.world, std::move(w)});
 }
 
-job_state play_job(const cell_job& job, const job_playing& how,
+job_state play_job(const run_job& job, const job_playing& how,
                    world_cache& worlds) {
   try {
     auto world = worlds.find(job);
@@ -109,7 +109,7 @@ job_state play_job(const cell_job& job, const job_playing& how,
     job_state out;
     out.stage = job_stage::done;
     out.permille = 1000;
-    out.text = cell_text(cell_result_of(result, job.metrics));
+    out.text = run_text(run_result_of(result, job.metrics));
     out.failures = failed_checks(result);
     return out;
   } catch (const std::bad_alloc&) {

@@ -3,7 +3,7 @@
 #include <support/sim_results.hpp>
 
 #include <simulator/play/world_hash.hpp>
-#include <simulator/remote/cell_worker.hpp>
+#include <simulator/remote/run_worker.hpp>
 #include <simulator/scenario/scenario.hpp>
 
 #include <caisson/settings/toml.hpp>
@@ -29,11 +29,11 @@ service.web = {}
 load.users = { rate = 5, target = "web" }
 )";
 
-class cell_worker_test : public testing::Test {
+class run_worker_test : public testing::Test {
 protected:
   static constexpr auto patience = 60s;
 
-  cell_worker_test() {
+  run_worker_test() {
     problems found;
     auto root = parse_toml(small_world, "x", found);
     world_ = world_hash(root, parse_scenario(small_world, "x").arms.at(0),
@@ -46,13 +46,13 @@ protected:
     };
   }
 
-  ~cell_worker_test() override {
+  ~run_worker_test() override {
     release(true);
     anon_end();
   }
 
   void start() {
-    worker_ = caf::actor_cast<caf::actor>(system_.spawn<cell_worker>(config_));
+    worker_ = caf::actor_cast<caf::actor>(system_.spawn<run_worker>(config_));
   }
 
   // A run ends when the test says so, or if it is stopped.
@@ -90,7 +90,7 @@ protected:
     return out;
   }
 
-  job_stage stage_of(const cell_job& x) {
+  job_stage stage_of(const run_job& x) {
     auto state = ask<job_state>(x);
     return state ? state->stage : job_stage::failed;
   }
@@ -104,8 +104,8 @@ protected:
     }
   }
 
-  [[nodiscard]] cell_job job(const std::string& id) const {
-    cell_job out;
+  [[nodiscard]] run_job job(const std::string& id) const {
+    run_job out;
     out.id = id;
     out.build = test_build;
     out.file = "x.toml";
@@ -122,9 +122,9 @@ protected:
     worker_ = nullptr;
   }
 
-  farm_test_config types_;
+  remote_test_config types_;
   caf::actor_system system_{types_};
-  cell_worker_config config_;
+  run_worker_config config_;
   caf::actor worker_;
   std::uint64_t world_ = 0;
   std::mutex mutex_;
@@ -134,7 +134,7 @@ protected:
   int ended_ = 0;
 };
 
-TEST_F(cell_worker_test, says_who_it_is) {
+TEST_F(run_worker_test, says_who_it_is) {
   start();
   auto x = ask<worker_welcome>(worker_hello{{"0", "other", "build"}});
   ASSERT_TRUE(x);
@@ -142,7 +142,7 @@ TEST_F(cell_worker_test, says_who_it_is) {
   EXPECT_EQ(x->cores, 2u);
 }
 
-TEST_F(cell_worker_test, plays_what_it_is_given) {
+TEST_F(run_worker_test, plays_what_it_is_given) {
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
   EXPECT_EQ(ask<job_state>(job_query{"a"})->stage, job_stage::running);
@@ -153,7 +153,7 @@ TEST_F(cell_worker_test, plays_what_it_is_given) {
   EXPECT_EQ(end_of("a").stage, job_stage::unknown) << "it was fetched";
 }
 
-TEST_F(cell_worker_test, answers_as_soon_as_a_run_ends) {
+TEST_F(run_worker_test, answers_as_soon_as_a_run_ends) {
   config_.query_time = 1h;
   release(true);
   start();
@@ -161,7 +161,7 @@ TEST_F(cell_worker_test, answers_as_soon_as_a_run_ends) {
   EXPECT_EQ(end_of("a").stage, job_stage::done);
 }
 
-TEST_F(cell_worker_test, plays_a_job_that_comes_twice_once) {
+TEST_F(run_worker_test, plays_a_job_that_comes_twice_once) {
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
@@ -170,7 +170,7 @@ TEST_F(cell_worker_test, plays_a_job_that_comes_twice_once) {
   EXPECT_EQ(begun_, 1);
 }
 
-TEST_F(cell_worker_test, plays_no_more_at_a_time_than_it_has_cores) {
+TEST_F(run_worker_test, plays_no_more_at_a_time_than_it_has_cores) {
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
   EXPECT_EQ(stage_of(job("b")), job_stage::running);
@@ -180,7 +180,7 @@ TEST_F(cell_worker_test, plays_no_more_at_a_time_than_it_has_cores) {
   EXPECT_EQ(stage_of(job("c")), job_stage::running);
 }
 
-TEST_F(cell_worker_test, keeps_few_results_that_nobody_fetches) {
+TEST_F(run_worker_test, keeps_few_results_that_nobody_fetches) {
   release(true);
   start();
   for (int i = 0;; ++i) {
@@ -193,7 +193,7 @@ TEST_F(cell_worker_test, keeps_few_results_that_nobody_fetches) {
   }
 }
 
-TEST_F(cell_worker_test, stops_what_is_dropped) {
+TEST_F(run_worker_test, stops_what_is_dropped) {
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
   EXPECT_EQ(stage_of(job("b")), job_stage::running);
@@ -209,7 +209,7 @@ TEST_F(cell_worker_test, stops_what_is_dropped) {
   EXPECT_EQ(stage, job_stage::running);
 }
 
-TEST_F(cell_worker_test, gives_up_what_nobody_asks_for) {
+TEST_F(run_worker_test, gives_up_what_nobody_asks_for) {
   config_.lease = 50ms;
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
@@ -217,7 +217,7 @@ TEST_F(cell_worker_test, gives_up_what_nobody_asks_for) {
   EXPECT_EQ(end_of("a").stage, job_stage::unknown);
 }
 
-TEST_F(cell_worker_test, goes_on_with_what_somebody_asks_for) {
+TEST_F(run_worker_test, goes_on_with_what_somebody_asks_for) {
   config_.lease = 50ms;
   config_.query_time = 200ms;
   start();
@@ -227,7 +227,7 @@ TEST_F(cell_worker_test, goes_on_with_what_somebody_asks_for) {
   EXPECT_EQ(ended_, 0);
 }
 
-TEST_F(cell_worker_test, plays_for_its_own_build_only) {
+TEST_F(run_worker_test, plays_for_its_own_build_only) {
   start();
   auto x = job("a");
   x.build.program = "q";
@@ -235,7 +235,7 @@ TEST_F(cell_worker_test, plays_for_its_own_build_only) {
   EXPECT_EQ(begun_, 0);
 }
 
-TEST_F(cell_worker_test, refuses_what_is_too_large_or_wrong) {
+TEST_F(run_worker_test, refuses_what_is_too_large_or_wrong) {
   start();
   auto x = job("a");
   x.text.assign(longest_job_text + 1, '#');
@@ -249,7 +249,7 @@ TEST_F(cell_worker_test, refuses_what_is_too_large_or_wrong) {
   EXPECT_EQ(begun_, 0);
 }
 
-TEST_F(cell_worker_test, asks_for_traces) {
+TEST_F(run_worker_test, asks_for_traces) {
   start();
   const std::string text = "0,5\n1,6\n";
   auto x = job("a");
@@ -269,19 +269,19 @@ TEST_F(cell_worker_test, asks_for_traces) {
   EXPECT_EQ(stage_of(x), job_stage::running);
 }
 
-TEST_F(cell_worker_test, answers_what_it_does_not_understand) {
+TEST_F(run_worker_test, answers_what_it_does_not_understand) {
   start();
   EXPECT_EQ(ask<job_state>(std::string{"?"}), std::nullopt);
   EXPECT_EQ(ask<job_state>(std::int32_t{1}), std::nullopt);
   for (int i = 0; i < 100; ++i) {
-    portable::send_anon(worker_, look_at_jobs{});
+    portable::send_anon(worker_, check_jobs{});
     portable::send_anon(worker_, job_query{"a"});
     portable::send_anon(worker_, job_state{});
   }
   EXPECT_TRUE(ask<worker_welcome>(worker_hello{}));
 }
 
-TEST_F(cell_worker_test, ends_with_runs_at_work) {
+TEST_F(run_worker_test, ends_with_runs_at_work) {
   start();
   EXPECT_EQ(stage_of(job("a")), job_stage::running);
   ASSERT_TRUE(reaches(begun_, 1));
@@ -312,7 +312,7 @@ T after_the_wire(caf::actor_system& sys, const T& x) {
   return in.get_as<T>(0);
 }
 
-TEST_F(cell_worker_test, has_messages_that_survive_the_wire) {
+TEST_F(run_worker_test, has_messages_that_survive_the_wire) {
   EXPECT_EQ(after_the_wire(system_, worker_hello{test_build}).build,
             test_build);
   auto w = after_the_wire(system_, worker_welcome{test_build, 7});

@@ -84,7 +84,7 @@ public:
       ->type_name("FILE");
     app_.add_flag("--json", args_.json, "Print JSON instead of text");
     app_.fallthrough();
-    add_looks();
+    add_views();
     add_changes();
   }
 
@@ -120,7 +120,7 @@ private:
                          detail::listed(views))};
   }
 
-  void add_looks() {
+  void add_views() {
     add_repeats(*app_.add_subcommand("list", "List the gates"));
     auto show = with_gate("show", "Show one gate with its layers");
     auto settings = show->add_flag("--settings", args_.settings,

@@ -56,7 +56,7 @@ int main() {
 
   auto calls = 0;
   auto unanswered = 0;
-  std::size_t told = 0;
+  std::size_t shown = 0;
   // Ten calls a second, until the canary is in that state.
   auto ask_until = [&](const std::string& wanted) {
     for (calls = asked = 0; calls < 10'000; ++calls) {
@@ -66,8 +66,8 @@ int main() {
       world.advance(100ms);
       auto arrived = false;
       auto events = world.user().received_as<caisson::event>();
-      for (; told < events.size(); ++told) {
-        const auto& x = events[told];
+      for (; shown < events.size(); ++shown) {
+        const auto& x = events[shown];
         if (x.kind != caisson::event_kind::state_changed)
           continue;
         story.print("{} -> {}: {}", x.from, x.to, x.detail);

@@ -67,7 +67,7 @@ caisson::stack policies(way how, const caf::actor& ledger) {
   // The same delays wherever this runs.
   auto layers = caisson::stack{"payments"}.seed(2026);
   if (how == way::looking_first)
-    return layers.retrier(c, caisson::verifying::by(ledger));
+    return layers.retrier(c, caisson::verifier::by(ledger));
   return layers.retrier(c);
 }
 

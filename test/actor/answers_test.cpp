@@ -184,11 +184,11 @@ TEST_P(answers_test, an_adapter_that_throws_is_told_and_leaves_a_success) {
   EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
   EXPECT_EQ(metric_of(g, "retrier", "succeeded"), 1);
   EXPECT_EQ(answers_in(g), (counts{1, 0, 0, 0, 0, 1, 0}));
-  std::vector<std::string> told;
+  std::vector<std::string> reports;
   for (const auto& x : user.received_as<event>())
     if (x.kind == event_kind::callback_failed)
-      told.push_back(x.layer + "|" + x.detail);
-  EXPECT_EQ(told, replies{"|classified_by: no status"});
+      reports.push_back(x.layer + "|" + x.detail);
+  EXPECT_EQ(reports, replies{"|classified_by: no status"});
 }
 
 TEST_P(answers_test, errors_of_own_categories_have_classes_by_name) {

@@ -68,14 +68,14 @@ TEST_P(callbacks_test, assemble_fails_its_batch) {
   auto d = world.request(g, 4);
   EXPECT_EQ(c.value<int>(), 5);
   EXPECT_EQ(d.value<int>(), 5);
-  auto told = 0;
+  auto reports = 0;
   for (const auto& x : user.received_as<event>())
     if (x.kind == event_kind::callback_failed) {
-      ++told;
+      ++reports;
       EXPECT_EQ(x.layer, "batcher");
       EXPECT_EQ(x.detail, "assemble: unknown exception");
     }
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reports, 1);
 }
 
 TEST_P(callbacks_test, assemble_fails_when_the_timer_flushes) {

@@ -133,10 +133,11 @@ TEST_P(canary_mirrors_test, are_described_by_where_two_texts_differ) {
   auto g = host(described(), compares_values<int>());
   world.send(g, subscribe{});
   ask(g, 61);
-  auto told = world.user().received_as<event>().back();
-  EXPECT_EQ(told.detail, "value: element 0, byte 1: baseline 122, canary 183");
+  auto reports = world.user().received_as<event>().back();
+  EXPECT_EQ(reports.detail,
+            "value: element 0, byte 1: baseline 122, canary 183");
   EXPECT_THAT(look(g).layer("canary").notes.at("difference_1"),
-              testing::EndsWith(told.detail));
+              testing::EndsWith(reports.detail));
   second.become(fails());
   ask(g, 4);
   EXPECT_THAT(world.user().received_as<event>().back().detail,
@@ -172,9 +173,9 @@ TEST_P(canary_mirrors_test, are_described_by_a_function_of_the_user) {
   EXPECT_EQ(world.user().received_as<event>().back().detail, "value");
   EXPECT_EQ(look(g).metric("callbacks_failed"), 1);
   ask(g, 4);
-  auto told = world.user().received_as<event>().back().detail;
-  EXPECT_THAT(told, testing::StartsWith("value: off by 4!!!"));
-  EXPECT_LT(told.size(), 700u);
+  auto reports = world.user().received_as<event>().back().detail;
+  EXPECT_THAT(reports, testing::StartsWith("value: off by 4!!!"));
+  EXPECT_LT(reports.size(), 700u);
   EXPECT_EQ(count(g, "mirrors_differing"), 2);
 }
 

@@ -25,7 +25,7 @@ protected:
       }));
   }
 
-  caf::actor retrying(const scripted_worker& w, verifying how) {
+  caf::actor retrying(const scripted_worker& w, verifier how) {
     return host(http(w), stack{}.retrier({.max_attempts = 4,
                                           .backoff = schedule::constant(10ms),
                                           .idempotent = true,
@@ -38,7 +38,7 @@ CAISSON_BOTH_HOSTS(conflict_test, 4);
 TEST_P(conflict_test, is_looked_at_and_not_sent_again_before) {
   auto w = answering({"409", "200"});
   auto ledger = make_worker();
-  auto g = retrying(w, verifying::by(ledger.handle()));
+  auto g = retrying(w, verifier::by(ledger.handle()));
   auto answer = world.request(g, 7);
   world.advance(900ms);
   EXPECT_FALSE(answer.ready());
@@ -58,7 +58,7 @@ TEST_P(conflict_test, is_a_success_if_the_call_was_done) {
   auto w = answering({"409"});
   auto ledger = make_worker(
     scripted_worker::always(verification::done(std::string{"paid"})));
-  auto g = retrying(w, verifying::by(ledger.handle()));
+  auto g = retrying(w, verifier::by(ledger.handle()));
   auto answer = world.request(g, 7);
   world.advance(1s);
   EXPECT_EQ(answer.value<std::string>(), "paid");
@@ -70,7 +70,7 @@ TEST_P(conflict_test, is_a_success_if_the_call_was_done) {
 TEST_P(conflict_test, is_the_answer_if_nobody_knows_what_became_of_it) {
   auto w = answering({"409", "200"});
   auto ledger = make_worker(scripted_worker::always(verification::unknown()));
-  auto g = retrying(w, verifying::by(ledger.handle()));
+  auto g = retrying(w, verifier::by(ledger.handle()));
   auto answer = world.request(g, 7);
   world.advance(10min);
   EXPECT_EQ(answer.value<std::string>(), "409");

@@ -2,8 +2,8 @@
 // answer, nothing is left of them, and it takes a few messages for each.
 #include <caisson/stack/stack_order.hpp>
 
-#include "support/at_rest.hpp"
 #include "support/local_proxy.hpp"
+#include "support/quiescent.hpp"
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
 
@@ -94,7 +94,7 @@ std::vector<crowd_place> crowd_places() {
      }},
     {"being looked at", [](const crowd_actors& x) {
        return stack{}
-         .retrier({.verify_timeout = 20s}, verifying::by(x.second))
+         .retrier({.verify_timeout = 20s}, verifier::by(x.second))
          .deadline({.timeout = 5s});
      }}};
 }
@@ -202,7 +202,7 @@ TEST_P(crowds_test, all_have_one_answer) {
     auto s = world.request(x.gate, get_status{}).value<status>();
     EXPECT_GE(s.metric("attempts"), std::min(where.sent, calls));
     world.advance(1h);
-    expect_at_rest(world.request(x.gate, get_status{}).value<status>());
+    expect_quiescent(world.request(x.gate, get_status{}).value<status>());
   }
   for (auto* actor : {&x.gate, &x.worker, &x.second})
     world.kill(*actor);
@@ -232,7 +232,7 @@ TEST(crowd_of_writes, is_one_message_for_each_key) {
   w.become(scripted_worker::always(1));
   world.advance(1min);
   EXPECT_LE(w.count(), 1'020u);
-  expect_at_rest(world.request(g, get_status{}).value<status>());
+  expect_quiescent(world.request(g, get_status{}).value<status>());
   world.kill(g);
   world.kill(w.handle());
   EXPECT_EQ(world.timers(), 0u);
@@ -265,7 +265,7 @@ TEST_P(crowd_of_changes, all_have_one_answer) {
   if (written) {
     w.become(scripted_worker::always(1));
     world.advance(1min);
-    expect_at_rest(world.request(g, get_status{}).value<status>());
+    expect_quiescent(world.request(g, get_status{}).value<status>());
   } else {
     stop_gate(g);
     world.run_until_idle();

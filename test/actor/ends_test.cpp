@@ -264,10 +264,10 @@ TEST_P(ends_test, draining_again_is_told_once) {
   EXPECT_FALSE(drains.front().ready());
   w.answer(1);
   EXPECT_TRUE(drains.front().ok());
-  auto told = 0;
+  auto reports = 0;
   for (const auto& x : user.received_as<event>())
-    told += x.kind == event_kind::state_changed ? 1 : 0;
-  EXPECT_EQ(told, 1);
+    reports += x.kind == event_kind::state_changed ? 1 : 0;
+  EXPECT_EQ(reports, 1);
 }
 
 } // namespace

@@ -126,21 +126,21 @@ TEST_P(gate_watch_test, a_snapshot_says_what_the_status_says) {
   gate_watch watch{world};
   world.run_until_idle();
   auto s = only(watch);
-  auto told = look(g);
-  told.metrics.erase("subscribers");
-  EXPECT_EQ(s.metrics, told.metrics);
+  auto reports = look(g);
+  reports.metrics.erase("subscribers");
+  EXPECT_EQ(s.metrics, reports.metrics);
   ASSERT_EQ(s.layers.size(), 2u);
   for (std::size_t k = 0; k < s.layers.size(); ++k) {
-    EXPECT_EQ(s.layers[k].name, told.layers[k].name);
-    EXPECT_EQ(s.layers[k].kind, told.layers[k].kind);
-    EXPECT_EQ(s.layers[k].numbers.size(), told.layers[k].metrics.size());
-    for (const auto& [name, value] : told.layers[k].metrics)
+    EXPECT_EQ(s.layers[k].name, reports.layers[k].name);
+    EXPECT_EQ(s.layers[k].kind, reports.layers[k].kind);
+    EXPECT_EQ(s.layers[k].numbers.size(), reports.layers[k].metrics.size());
+    for (const auto& [name, value] : reports.layers[k].metrics)
       EXPECT_EQ(number_of(s.layers[k], name), value) << name;
   }
   EXPECT_EQ(s.errors[0], 1);
   EXPECT_EQ(s.errors[static_cast<std::size_t>(errc::deadline_exceeded)], 1);
-  ASSERT_EQ(s.durations.size(), told.durations.size());
-  EXPECT_EQ(s.durations[0].counts.count(), told.durations[0].count);
+  ASSERT_EQ(s.durations.size(), reports.durations.size());
+  EXPECT_EQ(s.durations[0].counts.count(), reports.durations[0].count);
 }
 
 TEST_P(gate_watch_test, a_gate_that_ends_is_gone_and_its_number_is_free) {

@@ -1,5 +1,5 @@
 // One answer per request, whatever happens to the gates and workers of a group.
-#include "support/at_rest.hpp"
+#include "support/is_idle.hpp"
 #include "support/world.hpp"
 
 #include <caisson/gate/supervision_group.hpp>
@@ -174,7 +174,7 @@ TEST_P(group_replies_test, every_request_gets_exactly_one_answer) {
     EXPECT_EQ(a.count(), 1u);
   for (auto& g : x.gates)
     if (!portable::is_down(g))
-      expect_at_rest(world.request(g, get_status{}).value<status>());
+      expect_quiescent(world.request(g, get_status{}).value<status>());
   for (auto& g : std::exchange(x.gates, {}))
     world.kill(g);
   for (auto& w : x.workers)

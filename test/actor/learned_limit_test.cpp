@@ -90,14 +90,15 @@ TEST_P(learned_limit_test, tells_of_large_changes) {
   world.send(g, subscribe{});
   world.run_until_idle();
   play(g, 100);
-  auto told = world.user().received_as<event>();
-  std::erase_if(
-    told, [](const event& x) { return x.kind != event_kind::limit_changed; });
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].layer, "deadline");
-  EXPECT_EQ(told[0].from, "1s");
-  EXPECT_TRUE(told[0].to.ends_with("us")) << told[0].to;
-  EXPECT_TRUE(told[0].detail.starts_with("of 2")) << told[0].detail;
+  auto reports = world.user().received_as<event>();
+  std::erase_if(reports, [](const event& x) {
+    return x.kind != event_kind::limit_changed;
+  });
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].layer, "deadline");
+  EXPECT_EQ(reports[0].from, "1s");
+  EXPECT_TRUE(reports[0].to.ends_with("us")) << reports[0].to;
+  EXPECT_TRUE(reports[0].detail.starts_with("of 2")) << reports[0].detail;
 }
 
 TEST_P(learned_limit_test, is_set_at_run_time) {

@@ -11,7 +11,7 @@ scripted_worker::script failing() {
   return scripted_worker::always(caf::sec::runtime_error);
 }
 
-class reached_test : public both_hosts {
+class may_have_executed_test : public both_hosts {
 protected:
   static caf::message refusal(errc code, bool may_have_executed = false) {
     return caf::make_message(make_error(
@@ -31,9 +31,10 @@ protected:
             .idempotent = idempotent};
   }
 };
-CAISSON_BOTH_HOSTS(reached_test, 8);
+CAISSON_BOTH_HOSTS(may_have_executed_test, 8);
 
-TEST_P(reached_test, a_worker_that_answers_was_reached_whatever_it_says) {
+TEST_P(may_have_executed_test,
+       a_worker_that_answers_was_reached_whatever_it_says) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::breaker_open); });
   auto g = host(w.handle(), stack{}.retrier(quick(false)));
@@ -46,7 +47,7 @@ TEST_P(reached_test, a_worker_that_answers_was_reached_whatever_it_says) {
   EXPECT_EQ(context_of(answer.error())->text, "a text");
 }
 
-TEST_P(reached_test, a_worker_that_takes_calls_is_no_gate) {
+TEST_P(may_have_executed_test, a_worker_that_takes_calls_is_no_gate) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::queue_full); });
   auto g = host(worker{w.handle()}.takes_calls(),
@@ -57,7 +58,7 @@ TEST_P(reached_test, a_worker_that_takes_calls_is_no_gate) {
   EXPECT_TRUE(may_have_executed(answer));
 }
 
-TEST_P(reached_test, a_worker_that_was_declared_a_gate_is_believed) {
+TEST_P(may_have_executed_test, a_worker_that_was_declared_a_gate_is_believed) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::queue_full); });
   auto g = host(worker{w.handle()}.is_gate(), stack{}.retrier(quick(false)));
@@ -67,7 +68,7 @@ TEST_P(reached_test, a_worker_that_was_declared_a_gate_is_believed) {
   EXPECT_FALSE(may_have_executed(answer));
 }
 
-TEST_P(reached_test, a_gate_behind_that_refuses_was_not_reached) {
+TEST_P(may_have_executed_test, a_gate_behind_that_refuses_was_not_reached) {
   auto w = make_worker();
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
   auto outer = host(inner, stack{"outer"}.retrier(quick(false)));
@@ -80,7 +81,7 @@ TEST_P(reached_test, a_gate_behind_that_refuses_was_not_reached) {
   EXPECT_EQ(w.count(), 1u);
 }
 
-TEST_P(reached_test, an_earlier_attempt_counts) {
+TEST_P(may_have_executed_test, an_earlier_attempt_counts) {
   // The first attempt fails in the worker and opens the breaker below.
   auto w = make_worker(failing());
   auto inner = gate(w.handle(), stack{"inner"}
@@ -103,7 +104,7 @@ TEST_P(reached_test, an_earlier_attempt_counts) {
   EXPECT_EQ(metric_of(inner, "limiter", "returned"), 0);
 }
 
-TEST_P(reached_test, an_alternative_that_is_a_gate_says_the_truth) {
+TEST_P(may_have_executed_test, an_alternative_that_is_a_gate_says_the_truth) {
   auto refusing_worker = make_worker();
   auto refusing = gate(refusing_worker.handle(), stack{"refusing"}.breaker({}));
   world.request(refusing, command{operator_command::force_open});
@@ -122,7 +123,7 @@ TEST_P(reached_test, an_alternative_that_is_a_gate_says_the_truth) {
   EXPECT_EQ(refusing_worker.count(), 0u);
 }
 
-TEST_P(reached_test, an_alternative_that_is_no_gate_was_reached) {
+TEST_P(may_have_executed_test, an_alternative_that_is_no_gate_was_reached) {
   auto other = make_worker(
     [](const caf::message&) { return refusal(errc::rate_limited); });
   auto g = host(worker{caf::actor{}},
@@ -134,7 +135,7 @@ TEST_P(reached_test, an_alternative_that_is_no_gate_was_reached) {
   EXPECT_EQ(other.count(), 1u);
 }
 
-TEST_P(reached_test, the_items_of_a_batch_share_it) {
+TEST_P(may_have_executed_test, the_items_of_a_batch_share_it) {
   auto w = make_worker([](const caf::message&) { return refusal(errc::shed); });
   auto g = host(w.handle(), stack{}.batcher({.max_items = 2}));
   auto a = world.request(g, 1);
@@ -158,7 +159,7 @@ TEST_P(reached_test, the_items_of_a_batch_share_it) {
   EXPECT_EQ(parts.count(), 1u);
 }
 
-TEST_P(reached_test, a_workers_rate_limited_drains_through_gates) {
+TEST_P(may_have_executed_test, a_workers_rate_limited_drains_through_gates) {
   auto w = make_worker([](const caf::message&) {
     return caf::make_message(
       make_error(errc::rate_limited, rejection{"w", 5s, false, {}}));
@@ -172,10 +173,11 @@ TEST_P(reached_test, a_workers_rate_limited_drains_through_gates) {
 
 // -- what only gates see ------------------------------------------------------
 
-class reached_gate_test : public world_test {};
-CAISSON_ALL_ORDERS(reached_gate_test);
+class may_have_executed_gate_test : public world_test {};
+CAISSON_ALL_ORDERS(may_have_executed_gate_test);
 
-TEST_P(reached_gate_test, an_earlier_attempt_counts_when_the_caller_is_gone) {
+TEST_P(may_have_executed_gate_test,
+       an_earlier_attempt_counts_when_the_caller_is_gone) {
   auto w = make_worker(failing());
   auto g = gate(w.handle(), stack{}
                               .limiter({.rate = 1, .per = 1h, .burst = 5})

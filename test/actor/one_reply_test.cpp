@@ -1,6 +1,6 @@
 // One answer per request, whatever happens to worker, gate and caller, and
 // whatever the call is doing when it happens.
-#include "support/at_rest.hpp"
+#include "support/is_idle.hpp"
 #include "support/local_proxy.hpp"
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
@@ -200,7 +200,7 @@ TEST_P(one_reply_test, every_request_gets_exactly_one_answer) {
   auto is_complete = !situation.writes || wait_for_writes();
   // Nothing is left over: no call, no permit, no waiter.
   if (is_complete && !portable::is_down(g))
-    expect_at_rest(world.request(g, get_status{}).value<status>());
+    expect_quiescent(world.request(g, get_status{}).value<status>());
   world.kill(g);
   EXPECT_TRUE(feature_flags::of(&world.system())->all_off().empty());
   world.kill(cast.worker.handle());
@@ -227,7 +227,7 @@ TEST_P(caller_test, a_dead_caller_leaves_nothing_behind) {
     world.kill(caller.handle());
     world.advance(1h);
     if (!s.writes)
-      expect_at_rest(look(g), s.name + ": ");
+      expect_quiescent(look(g), s.name + ": ");
     own(cast.worker.handle());
   }
 }

@@ -95,7 +95,7 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
     book = ledger{};
     auto w = make_worker(book.work());
     auto look = make_worker(book.look());
-    auto how = verified ? verifying::by(look.handle()) : verifying{};
+    auto how = verified ? verifier::by(look.handle()) : verifier{};
     auto g = host(worker::supervised(w.factory(), restarts()),
                   stack{}.retrier(patient(), how));
     auto good = play(g, calls, 5);
@@ -111,7 +111,7 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
 
 TEST_P(verification_test, a_function_will_do) {
   struct {
-    verifying::function look;
+    verifier::function look;
     bool ok;
     std::size_t attempts;
   } const table[] = {
@@ -128,7 +128,7 @@ TEST_P(verification_test, a_function_will_do) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
     auto c = patient();
     c.max_attempts = 9;
-    auto g = host(w.handle(), stack{}.retrier(c, verifying::with(row.look)));
+    auto g = host(w.handle(), stack{}.retrier(c, verifier::with(row.look)));
     auto answer = world.request(g, 7);
     world.advance(10min);
     EXPECT_EQ(w.count(), row.attempts);
@@ -145,7 +145,7 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
   });
   auto look = make_worker(scripted_worker::always(verification::unknown()));
   auto g = host(w.handle(),
-                stack{}.retrier(patient(), verifying::by(look.handle())));
+                stack{}.retrier(patient(), verifier::by(look.handle())));
   auto answer = world.request(g, 1);
   EXPECT_FALSE(answer.ready());
   world.advance(30ms);
@@ -158,8 +158,7 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
 TEST_P(verification_test, looks_in_vain_do_not_hide_who_ended_the_attempt) {
   auto look = make_worker(scripted_worker::always(verification::unknown()));
   auto name_in = [&](scripted_worker& w, bool limited) {
-    auto layers = stack{"shop"}.retrier(patient(),
-                                        verifying::by(look.handle()));
+    auto layers = stack{"shop"}.retrier(patient(), verifier::by(look.handle()));
     if (limited)
       layers.deadline({.name = "attempt"});
     auto g = host(w.handle(), layers);
@@ -183,7 +182,7 @@ TEST_P(verification_test, any_other_answer_tells_nothing) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
     auto look = make_worker(said);
     auto g = host(w.handle(),
-                  stack{}.retrier(patient(), verifying::by(look.handle())));
+                  stack{}.retrier(patient(), verifier::by(look.handle())));
     auto answer = world.request(g, 1);
     world.advance(1s);
     EXPECT_EQ(answer.error(), caf::sec::runtime_error);
@@ -196,7 +195,7 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
     auto w = make_worker([](const caf::message&) { return reply::death(); });
     auto look = make_worker();
     auto g = host(w.handle(),
-                  stack{}.retrier(patient(), verifying::by(look.handle())));
+                  stack{}.retrier(patient(), verifier::by(look.handle())));
     if (!alive)
       look.kill();
     auto answer = world.request(g, 1);
@@ -214,7 +213,7 @@ TEST_P(verification_test, a_look_never_outlives_the_deadline) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto look = make_worker();
   auto g = host(w.handle(),
-                stack{}.retrier(patient(), verifying::by(look.handle())));
+                stack{}.retrier(patient(), verifier::by(look.handle())));
   auto answer = world.request(g, wrap(1).within(300ms));
   world.advance(300ms);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
@@ -230,7 +229,7 @@ TEST_P(verification_test, the_answer_that_it_knows_may_be_an_error) {
   auto look = make_worker(scripted_worker::always(
     verification::done(make_error(caf::sec::end_of_stream))));
   auto g = host(w.handle(), stack{}
-                              .retrier(patient(), verifying::by(look.handle()))
+                              .retrier(patient(), verifier::by(look.handle()))
                               .deadline({.timeout = 50ms}));
   auto answer = world.request(g, 1);
   world.advance(50ms);
@@ -243,7 +242,7 @@ TEST_P(verification_test, in_observe_mode_nobody_is_asked) {
   c.mode = mode::observe;
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto look = make_worker();
-  auto g = host(w.handle(), stack{}.retrier(c, verifying::by(look.handle())));
+  auto g = host(w.handle(), stack{}.retrier(c, verifier::by(look.handle())));
   EXPECT_EQ(world.request(g, 1).error(), caf::sec::runtime_error);
   EXPECT_EQ(look.count(), 0u);
   EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
@@ -269,7 +268,7 @@ TEST_P(verification_gate_test, requests_for_permits_pass_it) {
   auto look = make_worker();
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}
-                              .retrier(patient(), verifying::by(look.handle()))
+                              .retrier(patient(), verifier::by(look.handle()))
                               .semaphore({.permits = 1}));
   auto lent = world.request(g, acquire{}).value<permit>();
   EXPECT_TRUE(world.request(g, release{lent.id, true}).ok());
@@ -278,7 +277,7 @@ TEST_P(verification_gate_test, requests_for_permits_pass_it) {
 
 TEST(verification, nobody_to_ask_is_a_problem) {
   virtual_time world;
-  auto s = stack{"s"}.retrier({}, verifying::by({}));
+  auto s = stack{"s"}.retrier({}, verifier::by({}));
   ASSERT_EQ(s.check().size(), 1u);
   EXPECT_EQ(
     to_text(s.check()),

@@ -1,6 +1,6 @@
 // Thousands of calls that end at the same instant, in chains of gates: each has
 // exactly one answer, and nothing is left of them anywhere.
-#include "support/at_rest.hpp"
+#include "support/is_idle.hpp"
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
 
@@ -99,7 +99,7 @@ std::vector<place> places() {
        return std::vector{
          stack{"outer"}.retrier(
            {.backoff = schedule::constant(1s), .verify_timeout = 20s},
-           verifying::by(second)),
+           verifier::by(second)),
          stack{"inner"}.deadline({.timeout = 5s})};
      }},
   };
@@ -219,14 +219,14 @@ protected:
   }
 
   /// Long after, no gate holds anything.
-  void expect_rest() {
+  void expect_quiescence() {
     world.advance(1h);
     for (auto& x : chains)
       for (auto& g : x.gates) {
         if (portable::is_down(g))
           continue;
-        expect_at_rest(world.request(g, get_status{}).value<status>(),
-                       x.name + "/");
+        expect_quiescent(world.request(g, get_status{}).value<status>(),
+                         x.name + "/");
       }
   }
 
@@ -259,7 +259,7 @@ TEST_P(storm_test, all_deadlines_pass) {
   for (auto& x : chains)
     for (auto& answer : x.answers)
       EXPECT_LE(answer.at(), before) << x.name;
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, all_workers_die) {
@@ -267,7 +267,7 @@ TEST_P(storm_test, all_workers_die) {
   end_workers();
   world.advance(20s);
   expect_one_answer_each();
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, workers_die_again_and_again) {
@@ -278,7 +278,7 @@ TEST_P(storm_test, workers_die_again_and_again) {
   }
   world.advance(20s);
   expect_one_answer_each();
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, all_other_actors_die) {
@@ -287,7 +287,7 @@ TEST_P(storm_test, all_other_actors_die) {
   end_second_actors();
   world.advance(14s);
   expect_one_answer_each();
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, the_gates_in_front_are_stopped) {
@@ -296,7 +296,7 @@ TEST_P(storm_test, the_gates_in_front_are_stopped) {
   end_gates(1, 0);
   world.run_until_idle();
   expect_one_answer_each();
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, half_of_the_callers_die) {
@@ -304,7 +304,7 @@ TEST_P(storm_test, half_of_the_callers_die) {
   end_callers(0);
   world.advance(20s);
   expect_one_answer_each({0, 2, 4, 6});
-  expect_rest();
+  expect_quiescence();
 }
 
 TEST_P(storm_test, everything_happens_at_once) {
@@ -318,7 +318,7 @@ TEST_P(storm_test, everything_happens_at_once) {
   end_gates(1, 1);
   world.advance(100ms);
   expect_one_answer_each({1, 3, 5, 7});
-  expect_rest();
+  expect_quiescence();
 }
 
 } // namespace

@@ -28,7 +28,7 @@ protected:
   }
 
   // "layer: detail" of each.
-  std::vector<std::string> told() {
+  std::vector<std::string> reports() {
     std::vector<std::string> out;
     for (const auto& x : world.user().received_as<event>())
       if (x.kind == event_kind::waiting)
@@ -66,9 +66,9 @@ TEST_P(waiting_test, is_told_by_each_layer_with_a_queue) {
   for (int x = 0; x < 4; ++x)
     world.send(g, x);
   world.run_until_idle();
-  EXPECT_THAT(told(), ElementsAre("semaphore: 1 running, 1 waiting",
-                                  "limiter: 2 running, 1 waiting",
-                                  "limiter: 2 running, 2 waiting"));
+  EXPECT_THAT(reports(), ElementsAre("semaphore: 1 running, 1 waiting",
+                                     "limiter: 2 running, 1 waiting",
+                                     "limiter: 2 running, 2 waiting"));
 }
 
 TEST_P(waiting_test, is_told_of_a_call_that_waits_for_the_worker) {
@@ -81,12 +81,12 @@ TEST_P(waiting_test, is_told_of_a_call_that_waits_for_the_worker) {
   auto a = world.user().request(g, 1);
   auto b = world.user().request(g, 2);
   world.run_until_idle();
-  EXPECT_THAT(told(),
+  EXPECT_THAT(reports(),
               ElementsAre(": 0 running, 1 waiting", ": 0 running, 2 waiting"));
   world.advance(2s);
   EXPECT_TRUE(a.ok());
   EXPECT_TRUE(b.ok());
-  EXPECT_EQ(told().size(), 2u);
+  EXPECT_EQ(reports().size(), 2u);
 }
 
 TEST_P(waiting_test, names_the_call_and_its_key) {
@@ -120,7 +120,7 @@ TEST_P(waiting_test, is_told_of_what_would_wait_if_a_layer_only_observes) {
   world.send(g, 2);
   world.run_until_idle();
   EXPECT_EQ(w.count(), 2u);
-  EXPECT_THAT(told(), ElementsAre("semaphore: 1 running, 1 waiting"));
+  EXPECT_THAT(reports(), ElementsAre("semaphore: 1 running, 1 waiting"));
 }
 
 TEST_P(waiting_test, is_asked_for_in_toml) {
@@ -133,7 +133,7 @@ TEST_P(waiting_test, is_asked_for_in_toml) {
   world.send(g, 1);
   world.send(g, 2);
   world.run_until_idle();
-  EXPECT_THAT(told(), ElementsAre("semaphore: 1 running, 1 waiting"));
+  EXPECT_THAT(reports(), ElementsAre("semaphore: 1 running, 1 waiting"));
 }
 
 TEST_P(waiting_test, reads_well_as_a_line) {

@@ -31,7 +31,7 @@ struct pair_of_calls {
 };
 
 // One call in and out again; a microsecond passes between two calls.
-void admit_and_settle(benchmark::State& state, policy& p) {
+void admit_and_complete(benchmark::State& state, policy& p) {
   bench_env e;
   pair_of_calls x;
   x.call.id = 1;
@@ -55,25 +55,25 @@ void admit_and_settle(benchmark::State& state, policy& p) {
 
 void deadline_machine(benchmark::State& state) {
   deadline p{{.timeout = 10s}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(deadline_machine);
 
 void semaphore_machine(benchmark::State& state) {
   semaphore p{{.permits = 10}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(semaphore_machine);
 
 void limiter_machine(benchmark::State& state) {
   limiter p{{.rate = 1'000'000'000, .burst = 1'000'000}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(limiter_machine);
 
 void breaker_machine(benchmark::State& state, breaker_trip trip) {
   breaker p{{.trip = trip}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK_CAPTURE(breaker_machine, consecutive, breaker_trip::consecutive);
 BENCHMARK_CAPTURE(breaker_machine, rate_by_count, breaker_trip::rate_by_count);
@@ -82,19 +82,19 @@ BENCHMARK_CAPTURE(breaker_machine, score, breaker_trip::score);
 
 void breaker_with_slow_calls(benchmark::State& state) {
   breaker p{{.trip = breaker_trip::rate_by_time, .slow_call = 1s}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(breaker_with_slow_calls);
 
 void retrier_machine(benchmark::State& state) {
   retrier p{{.max_attempts = 3}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(retrier_machine);
 
 void fallback_machine(benchmark::State& state) {
   fallback p{{}, 1};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(fallback_machine);
 
@@ -131,27 +131,27 @@ void chaos_machine(benchmark::State& state) {
            .latency_rate = 0,
            .outcome_rate = 0,
            .silence_rate = 1e-12}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(chaos_machine);
 
 void degradation_machine(benchmark::State& state) {
   degradation p{{}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(degradation_machine);
 
 void feature_machine(benchmark::State& state) {
   feature p{{}};
   p.watch(std::make_shared<feature_flags>());
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(feature_machine);
 
 // Nearly all calls go to the baseline.
 void canary_machine(benchmark::State& state) {
   canary p{{.stages = {1e-6}}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(canary_machine);
 
@@ -182,7 +182,7 @@ void cache_hit(benchmark::State& state) {
     e.now += 1us;
     auto& call = calls[at];
     at = (at + 7919) % calls.size();
-    p.look_at({});
+    p.set_next({});
     p.admit(call, notes, e);
     benchmark::DoNotOptimize(p.value(e.actions.back().index));
     auto o = outcome::success();
@@ -204,7 +204,7 @@ void cache_miss(benchmark::State& state) {
   auto answer = std::make_shared<const std::string>("kept");
   for (auto _ : state) {
     e.now += 2ms;
-    p.look_at({});
+    p.set_next({});
     p.admit(call, notes, e);
     auto o = outcome::success();
     o.from_worker = true;

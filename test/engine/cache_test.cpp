@@ -68,7 +68,7 @@ TEST_F(cache_engine, layers_above_are_told_that_no_worker_was_asked) {
   w.call("a", {.key = "k"});
   w.answer(0, "y");
   std::optional<outcome> seen;
-  outer->on_settle = [&](auto&, auto&, outcome& o, env&) {
+  outer->on_complete = [&](auto&, auto&, outcome& o, env&) {
     seen = o;
     return decision::pass();
   };
@@ -240,7 +240,7 @@ TEST_F(cache_engine, an_error_that_is_kept_says_that_no_worker_was_asked) {
   w.call("a", {.key = "k"});
   w.fail(0);
   std::optional<outcome> seen;
-  outer->on_settle = [&](auto&, auto&, outcome& o, env&) {
+  outer->on_complete = [&](auto&, auto&, outcome& o, env&) {
     seen = o;
     return decision::pass();
   };

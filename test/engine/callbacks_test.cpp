@@ -51,7 +51,7 @@ TEST_F(engine_callbacks, in_admit_what_was_to_be_held_is_not) {
 }
 
 TEST_F(engine_callbacks, in_settle_the_outcome_is_the_error) {
-  b.on_settle = [](auto&, auto&, auto&, env& e) {
+  b.on_complete = [](auto&, auto&, auto&, env& e) {
     throws(e);
     return decision::hold();
   };
@@ -89,7 +89,7 @@ TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
 
 TEST_F(engine_callbacks, in_expire_the_policy_is_told_of_earlier_attempts) {
   b.keeps_content = true;
-  b.on_settle = [](auto&, auto&, auto&, env& e) {
+  b.on_complete = [](auto&, auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 1ms));
   };
   b.on_expire = [](auto&, auto&, env& e) {
@@ -124,7 +124,7 @@ TEST_F(engine_callbacks, of_a_layer_that_only_observes_harm_nobody) {
     throws(e);
     return decision::pass();
   };
-  b.on_settle = [](auto&, auto&, auto&, env& e) {
+  b.on_complete = [](auto&, auto&, auto&, env& e) {
     throws(e);
     return decision::pass();
   };
@@ -197,7 +197,7 @@ TEST_F(child_callbacks, that_split_end_the_parents) {
 }
 
 TEST_F(child_callbacks, of_a_layer_below_are_an_outcome_of_the_child) {
-  b.on_settle = [](auto&, auto&, auto&, env& e) {
+  b.on_complete = [](auto&, auto&, auto&, env& e) {
     throws(e);
     return decision::pass();
   };

@@ -107,7 +107,7 @@ TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
     return decision::pass();
   };
   b.on_admit = [&](call_info& c, auto&, auto&) { return note(c); };
-  b.on_settle = [&](call_info& c, auto&, auto&, auto&) { return note(c); };
+  b.on_complete = [&](call_info& c, auto&, auto&, auto&) { return note(c); };
   auto& w = start();
   call_id child = 0;
   w.call("x", {.permits = 5, .key = "k"});
@@ -206,7 +206,9 @@ TEST_F(child_marks, a_child_cancelled_before_it_is_sent_reaches_nobody) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
-  a.on_settle = [](auto&, auto&, outcome&, auto&) { return decision::hold(); };
+  a.on_complete = [](auto&, auto&, outcome&, auto&) {
+    return decision::hold();
+  };
   auto& w = start();
   w.call("x");
   w.call("y");

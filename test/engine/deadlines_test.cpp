@@ -35,7 +35,7 @@ struct deadlines : testing::Test {
   }
 
   /// What the worker was told last; zero: no deadline.
-  [[nodiscard]] duration told() const {
+  [[nodiscard]] duration announced_time_left() const {
     const auto& o = portable::get_if<caisson::call>(
                       world->attempts.back().content)
                       ->options;
@@ -86,9 +86,9 @@ TEST_F(deadlines, the_earlier_of_two_that_are_given_counts) {
   };
   auto& w = start();
   w.call("x", {.time_left = 5ms, .deadline_ns = at(9ms)});
-  EXPECT_EQ(told(), duration{5ms});
+  EXPECT_EQ(announced_time_left(), duration{5ms});
   w.call("x", {.time_left = 9ms, .deadline_ns = at(5ms)});
-  EXPECT_EQ(told(), duration{5ms});
+  EXPECT_EQ(announced_time_left(), duration{5ms});
   w.call("x", {.deadline_ns = at(0ms)});
   EXPECT_EQ(w.answer_to(2), "deadline_exceeded by gate");
   EXPECT_EQ(w.metric("expired_on_arrival"), 1);
@@ -101,7 +101,7 @@ TEST_F(deadlines, of_nested_layers_each_goes_by_its_own) {
   limit(c, 5ms);
   auto& w = start();
   w.call("x");
-  EXPECT_EQ(told(), duration{5ms});
+  EXPECT_EQ(announced_time_left(), duration{5ms});
   w.at(5ms);
   EXPECT_EQ(w.answer_to(0), "deadline_exceeded by inner, reached");
   EXPECT_EQ(c.take(), (lines{"admit", "deadline"}));
@@ -123,7 +123,7 @@ TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
 TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
   limit(b, 5ms);
   a.keeps_content = true;
-  a.on_settle = [](auto&, auto&, outcome& o, env& e) {
+  a.on_complete = [](auto&, auto&, outcome& o, env& e) {
     return o.ok ? decision::pass() : decision::hold(time_after(e.now, 2ms));
   };
   auto& w = start();
@@ -131,7 +131,8 @@ TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
   w.at(3ms);
   w.fail(0);
   w.at(5ms);
-  EXPECT_EQ(told(), duration{8ms}); // 5 ms more would be too much.
+  EXPECT_EQ(announced_time_left(),
+            duration{8ms}); // 5 ms more would be too much.
   w.fail(1);
   w.at(20ms);
   EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
@@ -167,11 +168,11 @@ TEST_F(deadlines, the_default_is_for_calls_that_bring_none) {
   s.config.default_deadline = 30ms;
   auto& w = start(s);
   w.call_plainly("x");
-  EXPECT_EQ(told(), duration{30ms});
+  EXPECT_EQ(announced_time_left(), duration{30ms});
   w.call("x", {.time_left = 50ms});
-  EXPECT_EQ(told(), duration{50ms});
+  EXPECT_EQ(announced_time_left(), duration{50ms});
   w.call("x", {.time_left = unlimited});
-  EXPECT_EQ(told(), duration::zero());
+  EXPECT_EQ(announced_time_left(), duration::zero());
   w.at(50ms);
   EXPECT_EQ(w.unanswered(), 1u);
   w.answer(2, "y");
@@ -187,7 +188,7 @@ TEST_F(deadlines, of_a_layer_takes_the_place_of_the_default) {
   s.config.default_deadline = 30ms;
   auto& w = start(s);
   w.call_plainly("x");
-  EXPECT_EQ(told(), duration{50ms});
+  EXPECT_EQ(announced_time_left(), duration{50ms});
   w.at(49ms);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(50ms);
@@ -197,7 +198,7 @@ TEST_F(deadlines, of_a_layer_takes_the_place_of_the_default) {
 TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
   limit(b, 50ms);
   a.keeps_content = true;
-  a.on_settle = [](auto&, auto&, auto&, env& e) {
+  a.on_complete = [](auto&, auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 40ms));
   };
   world_setup s;
@@ -206,14 +207,14 @@ TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
   w.call_plainly("x");
   w.fail(0);
   w.at(40ms);
-  EXPECT_EQ(told(), duration{90ms});
+  EXPECT_EQ(announced_time_left(), duration{90ms});
   w.stop();
 }
 
 TEST_F(deadlines, the_default_is_back_for_an_attempt_that_no_layer_limits) {
   limit(b, 50ms);
   a.keeps_content = true;
-  a.on_settle = [](auto&, auto&, auto&, env& e) {
+  a.on_complete = [](auto&, auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 40ms));
   };
   world_setup s;
@@ -223,7 +224,7 @@ TEST_F(deadlines, the_default_is_back_for_an_attempt_that_no_layer_limits) {
   w.fail(0);
   middle.force_mode(mode::off);
   w.at(40ms);
-  EXPECT_EQ(told(), duration{70ms});
+  EXPECT_EQ(announced_time_left(), duration{70ms});
   w.at(70ms - 1ns);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(70ms);
@@ -250,7 +251,7 @@ TEST_F(deadlines, the_default_is_back_when_a_layer_does_not_act_any_more) {
 TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_somebody_else) {
   limit(b, 50ms);
   a.keeps_content = true;
-  a.on_settle = [](call_info& x, auto&, auto&, env& e) {
+  a.on_complete = [](call_info& x, auto&, auto&, env& e) {
     e.start_child({.parents = {x.id}, .target = 0});
     return decision::hold();
   };
@@ -312,11 +313,11 @@ TEST_F(deadlines, one_that_is_found_late_lets_no_request_be_carried_out) {
 }
 
 TEST_F(deadlines, what_a_policy_writes_elsewhere_changes_nothing) {
-  c.on_settle = [](call_info& x, auto&, auto&, auto&) {
+  c.on_complete = [](call_info& x, auto&, auto&, auto&) {
     x.deadline = never;
     return decision::pass();
   };
-  a.on_settle = [](call_info& x, auto&, auto&, auto&) {
+  a.on_complete = [](call_info& x, auto&, auto&, auto&) {
     EXPECT_EQ(x.deadline, engine_world::origin() + 5ms);
     return decision::pass();
   };

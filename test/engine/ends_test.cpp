@@ -181,7 +181,7 @@ TEST_F(ends, a_permit_passes_layers_that_work_on_content) {
 }
 
 TEST_F(ends, a_permit_is_not_given_twice) {
-  a.on_settle = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
+  a.on_complete = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);

@@ -28,7 +28,7 @@ struct quiet_host : engine_host {
   void send_cancelled(target_id, std::uint64_t) override {}
   void answer(reply_slot, caf::message) override {}
   void wake_at(time_point) override {}
-  void emit(const event& x) override { told.push_back(x); }
+  void emit(const event& x) override { reports.push_back(x); }
   bool has_subscribers() const override { return listens; }
   void watch_caller(const reply_slot& who) override {
     EXPECT_TRUE(watched.insert(who.who()).second);
@@ -43,7 +43,7 @@ struct quiet_host : engine_host {
   void hold_open(bool) override {}
 
   std::set<std::uint64_t> watched;
-  std::vector<event> told;
+  std::vector<event> reports;
   bool listens = false;
 };
 
@@ -144,7 +144,7 @@ TEST(events, are_numbered_also_while_nobody_listens) {
   call_table calls{0, 1};
   event_hub hub{host, "gate", calls};
   hub.publish(time_point{5ms}, "layer", {.kind = event_kind::rejected});
-  EXPECT_TRUE(host.told.empty());
+  EXPECT_TRUE(host.reports.empty());
   host.listens = true;
   hub.publish(time_point{7ms}, "layer",
               {.kind = event_kind::state_changed,
@@ -153,8 +153,8 @@ TEST(events, are_numbered_also_while_nobody_listens) {
                .detail = "why",
                .call = calls.take().id,
                .delay = 3ms});
-  ASSERT_EQ(host.told.size(), 1u);
-  const auto& x = host.told[0];
+  ASSERT_EQ(host.reports.size(), 1u);
+  const auto& x = host.reports[0];
   EXPECT_EQ(x.number, 2u);
   EXPECT_EQ(x.time_ns, 7'000'000);
   EXPECT_EQ(x.gate, "gate");
@@ -175,7 +175,7 @@ TEST(events, that_are_only_made_take_no_number) {
   hub.publish(time_point{}, {}, {.kind = event_kind::expired});
   EXPECT_EQ(hub.make(time_point{}, {}, {.kind = event_kind::expired}).number,
             1u);
-  EXPECT_EQ(host.told.size(), 1u);
+  EXPECT_EQ(host.reports.size(), 1u);
 }
 
 // -- layer_table --------------------------------------------------------------
@@ -281,9 +281,9 @@ TEST_F(table, a_function_that_throws_is_told_once_and_forgotten) {
   t.run(2, [](policy&, env&) {});
   EXPECT_EQ(t.take_failure(), std::nullopt);
   EXPECT_EQ(t.callbacks_failed, 2);
-  ASSERT_EQ(host.told.size(), 2u);
-  EXPECT_EQ(host.told[1].layer, "middle");
-  EXPECT_EQ(host.told[1].detail, "f: y");
+  ASSERT_EQ(host.reports.size(), 2u);
+  EXPECT_EQ(host.reports[1].layer, "middle");
+  EXPECT_EQ(host.reports[1].detail, "f: y");
 }
 
 TEST_F(table, events_are_those_of_the_layer_whose_turn_it_is) {
@@ -291,9 +291,9 @@ TEST_F(table, events_are_those_of_the_layer_whose_turn_it_is) {
   auto& t = make();
   t.run(2, [](policy&, env& e) { e.emit({.kind = event_kind::rejected}); });
   t.publish({.kind = event_kind::expired});
-  ASSERT_EQ(host.told.size(), 2u);
-  EXPECT_EQ(host.told[0].layer, "inner");
-  EXPECT_EQ(host.told[1].layer, "");
+  ASSERT_EQ(host.reports.size(), 2u);
+  EXPECT_EQ(host.reports[0].layer, "inner");
+  EXPECT_EQ(host.reports[1].layer, "");
 }
 
 } // namespace

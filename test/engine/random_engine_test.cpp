@@ -109,7 +109,7 @@ public:
     for (auto* p : policies_)
       EXPECT_EQ(p->left(), 0u);
     EXPECT_EQ(policies_.size(), in_force_) << "a layer is left over";
-    check_reached();
+    check_may_have_executed();
   }
 
 private:
@@ -270,7 +270,7 @@ private:
   }
 
   /// Nobody whose content was sent to anybody is told that it was not.
-  void check_reached() {
+  void check_may_have_executed() {
     for (const auto& [number, content] : texts_) {
       const auto& answer = world_->answer_to(number);
       if (answer.find(" by ") == std::string::npos

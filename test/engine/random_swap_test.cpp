@@ -58,7 +58,7 @@ private:
       return calm_ || below(4) > 0 ? decision::pass()
                                    : decision::hold(time_after(e.now, time()));
     };
-    l.machine().on_settle = [this](auto&, auto&, outcome& o, env& e) {
+    l.machine().on_complete = [this](auto&, auto&, outcome& o, env& e) {
       return calm_ || o.ok || below(2) > 0
                ? decision::pass()
                : decision::hold(time_after(e.now, time()));

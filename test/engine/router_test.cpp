@@ -49,11 +49,11 @@ TEST_F(router, meets_layers_from_the_outside_in_and_back) {
     order.emplace_back("b down");
     return decision::pass();
   };
-  a.on_settle = [&](auto&, auto&, auto&, auto&) {
+  a.on_complete = [&](auto&, auto&, auto&, auto&) {
     order.emplace_back("a up");
     return decision::pass();
   };
-  b.on_settle = [&](auto&, auto&, auto&, auto&) {
+  b.on_complete = [&](auto&, auto&, auto&, auto&) {
     order.emplace_back("b up");
     return decision::pass();
   };
@@ -100,7 +100,7 @@ TEST_F(router, a_rejection_goes_up_from_where_it_was_made) {
 }
 
 TEST_F(router, a_layer_can_replace_an_outcome) {
-  b.on_settle = [](auto&, auto&, auto&, auto&) {
+  b.on_complete = [](auto&, auto&, auto&, auto&) {
     return decision::reject(errc::shed, 1ms);
   };
   auto& w = start();
@@ -212,7 +212,7 @@ TEST_F(router, another_layer_cannot_resume_what_it_does_not_hold) {
 TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   auto times = 0;
   b.keeps_content = true;
-  b.on_settle = [&](call_info& c, auto&, outcome&, env& e) {
+  b.on_complete = [&](call_info& c, auto&, outcome&, env& e) {
     ++c.attempt;
     return ++times < 3 ? decision::hold(time_after(e.now, 10ms))
                        : decision::pass();
@@ -237,7 +237,7 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
 
 TEST_F(router, a_value_of_the_layer_comes_to_its_settle) {
   outer.values = {"zero", "one"};
-  a.on_settle = [&](call_info& c, auto&, outcome& o, env& e) {
+  a.on_complete = [&](call_info& c, auto&, outcome& o, env& e) {
     if (o.ok)
       return decision::pass();
     e.answer(c.id, 1);
@@ -269,7 +269,7 @@ TEST_F(router, an_answer_that_nobody_waits_for_is_counted) {
 TEST_F(router, the_answer_to_an_earlier_attempt_is_late) {
   b.keeps_content = true;
   auto times = 0;
-  b.on_settle = [&](auto&, auto&, auto&, env& e) {
+  b.on_complete = [&](auto&, auto&, auto&, env& e) {
     return times++ == 0 ? decision::hold(e.now) : decision::pass();
   };
   auto& w = start();
@@ -318,11 +318,11 @@ TEST_F(router, a_layer_that_observes_holds_and_rejects_nothing) {
   w.answer(1, "y");
   EXPECT_EQ(b.take(), (lines{"admit", "abandon cancelled"}));
   b.on_admit = nullptr;
-  b.on_settle = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
+  b.on_complete = [](auto&, auto&, auto&, auto&) { return decision::hold(); };
   w.call("x");
   w.answer(2, "y");
   EXPECT_EQ(b.take(), (lines{"admit", "complete ok", "abandon ok"}));
-  b.on_settle = [](auto&, auto&, auto&, auto&) {
+  b.on_complete = [](auto&, auto&, auto&, auto&) {
     return decision::reject(errc::shed);
   };
   w.call("x");
@@ -334,7 +334,7 @@ TEST_F(router, a_layer_that_observes_holds_and_rejects_nothing) {
 
 TEST_F(router, a_layer_that_is_turned_off_replaces_no_outcome) {
   auto& w = start();
-  b.on_settle = [](auto&, auto&, auto&, auto&) {
+  b.on_complete = [](auto&, auto&, auto&, auto&) {
     return decision::reject(errc::shed);
   };
   w.call("x");

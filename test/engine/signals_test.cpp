@@ -55,7 +55,7 @@ TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
   auto& near = stack.add("near", 0, mode::observe).machine();
   auto& telling = stack.add("telling").machine();
   auto& below = stack.add("below").machine();
-  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::pass();
   };
@@ -74,7 +74,7 @@ TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
   auto& going_on = stack.add("telling");
   going_on.number = 0;
   auto& telling = going_on.machine();
-  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::hold();
   };
@@ -96,7 +96,7 @@ TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
 TEST_F(layer_signals, of_a_timeout_do_not_come_from_a_layer_that_observes) {
   auto& above = stack.add("above").machine();
   auto& telling = stack.add("telling", 0, mode::observe).machine();
-  telling.on_settle = [](call_info& c, auto&, auto&, env& e) {
+  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::hold();
   };

@@ -104,7 +104,7 @@ TEST_F(flight, it_waits_for_the_worker_with_all_of_them) {
 TEST_F(flight, a_retry_below_serves_all_of_them) {
   b.keeps_content = true;
   auto times = 0;
-  b.on_settle = [&](auto&, auto&, auto&, env& e) {
+  b.on_complete = [&](auto&, auto&, auto&, env& e) {
     return ++times == 1 ? decision::hold(time_after(e.now, 5ms))
                         : decision::pass();
   };

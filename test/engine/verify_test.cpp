@@ -20,7 +20,7 @@ struct verify : testing::Test {
   }
 
   puppets stack;
-  verifier& v = stack.add_layer<small_layer<verifier>>(1);
+  verifying_policy& v = stack.add_layer<small_layer<verifying_policy>>(1);
   puppet& b = stack.add("inner").machine();
   std::optional<engine_world> world;
 };

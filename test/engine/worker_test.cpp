@@ -239,7 +239,7 @@ TEST_F(engine_worker, that_took_a_while_and_failed_is_made_again) {
 
 TEST_F(engine_worker, a_retry_waits_for_the_next_one) {
   a.keeps_content = true;
-  a.on_settle = [](auto&, auto&, outcome& o, env& e) {
+  a.on_complete = [](auto&, auto&, outcome& o, env& e) {
     return o.ok ? decision::pass() : decision::hold(e.now);
   };
   auto& w = start(supervised());

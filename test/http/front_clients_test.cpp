@@ -197,7 +197,7 @@ TEST_F(http_front_test, turns_away_what_has_no_place) {
   EXPECT_TRUE(eventually([&] { return served == 1; }));
   auto x = get(front.port(), "/echo");
   EXPECT_TRUE(x.empty() || status_in(x) == 503) << x;
-  EXPECT_EQ(front.turned_away(), 1u);
+  EXPECT_EQ(front.rejected(), 1u);
   for (auto& t : clients)
     t.join();
   EXPECT_EQ(late, 2);

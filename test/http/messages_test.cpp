@@ -90,8 +90,8 @@ TEST(http_response, means_what_its_status_says) {
 
 // -- errors as responses ------------------------------------------------------
 
-http_response told(errc code, duration after = duration::zero(),
-                   duration otherwise = duration::zero()) {
+http_response response_of(errc code, duration after = duration::zero(),
+                          duration otherwise = duration::zero()) {
   return http_error(
     make_error(code, rejection{"payments", after, true, "text"}), otherwise);
 }
@@ -110,8 +110,8 @@ TEST(http_error, has_a_status_for_each_error) {
                   row{errc::invalid_config, 500}, row{errc::draining, 503},
                   row{errc::callback_failed, 500}, row{errc::call_loop, 500},
                   row{errc::injected, 500}, row{errc::feature_off, 503}}) {
-    EXPECT_EQ(told(x.code).status, x.status) << name_of(x.code);
-    EXPECT_EQ(told(x.code).body, std::string{name_of(x.code)} + '\n');
+    EXPECT_EQ(response_of(x.code).status, x.status) << name_of(x.code);
+    EXPECT_EQ(response_of(x.code).body, std::string{name_of(x.code)} + '\n');
   }
   using enum transport_errc;
   EXPECT_EQ(http_error(make_error(not_connected)).status, 503);
@@ -130,21 +130,21 @@ TEST(http_error, tells_when_to_come_back) {
   auto after = [](const http_response& x) {
     return std::string{header_of(x.headers, "retry-after")};
   };
-  EXPECT_EQ(after(told(errc::rate_limited, 3s)), "3");
-  EXPECT_EQ(after(told(errc::rate_limited, 3s + 1ns)), "4");
-  EXPECT_EQ(after(told(errc::breaker_open, 1ms)), "1");
-  EXPECT_EQ(after(told(errc::breaker_open)), "");
-  EXPECT_EQ(after(told(errc::breaker_open, 0s, 2s)), "2");
-  EXPECT_EQ(after(told(errc::breaker_open, 5s, 2s)), "5");
-  EXPECT_EQ(after(told(errc::breaker_open, unlimited, 2s)), "");
-  EXPECT_EQ(after(told(errc::queue_full, do_not_retry, 2s)), "");
-  EXPECT_EQ(after(told(errc::shed, 300h)), "86400");
-  EXPECT_EQ(after(told(errc::deadline_exceeded, 5s, 2s)), "");
-  EXPECT_EQ(after(told(errc::callback_failed, 5s, 2s)), "");
+  EXPECT_EQ(after(response_of(errc::rate_limited, 3s)), "3");
+  EXPECT_EQ(after(response_of(errc::rate_limited, 3s + 1ns)), "4");
+  EXPECT_EQ(after(response_of(errc::breaker_open, 1ms)), "1");
+  EXPECT_EQ(after(response_of(errc::breaker_open)), "");
+  EXPECT_EQ(after(response_of(errc::breaker_open, 0s, 2s)), "2");
+  EXPECT_EQ(after(response_of(errc::breaker_open, 5s, 2s)), "5");
+  EXPECT_EQ(after(response_of(errc::breaker_open, unlimited, 2s)), "");
+  EXPECT_EQ(after(response_of(errc::queue_full, do_not_retry, 2s)), "");
+  EXPECT_EQ(after(response_of(errc::shed, 300h)), "86400");
+  EXPECT_EQ(after(response_of(errc::deadline_exceeded, 5s, 2s)), "");
+  EXPECT_EQ(after(response_of(errc::callback_failed, 5s, 2s)), "");
 }
 
 TEST(http_error, tells_nothing_of_what_is_behind) {
-  auto x = told(errc::breaker_open, 1s);
+  auto x = response_of(errc::breaker_open, 1s);
   EXPECT_EQ(x.body, "breaker_open\n");
   for (auto& [name, value] : x.headers)
     EXPECT_EQ(value.find("payments"), std::string::npos) << name;

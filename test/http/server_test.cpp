@@ -63,7 +63,7 @@ TEST(http_server, answers_all_requests_that_are_complete) {
   answer.count_down();
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(status_in(rest_of(clients[static_cast<std::size_t>(i)])), 200);
-  EXPECT_EQ(server.turned_away(), 3u);
+  EXPECT_EQ(server.rejected(), 3u);
 }
 
 TEST(http_server, sends_no_body_to_head_also_if_it_is_busy) {

@@ -50,7 +50,7 @@ TEST_F(slow_clients_test, take_no_thread_from_others) {
       EXPECT_EQ(status_in(get(front.port(), "/echo")), 200) << said;
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << said;
   }
-  EXPECT_EQ(front.turned_away(), 0u);
+  EXPECT_EQ(front.rejected(), 0u);
 }
 
 TEST_F(slow_clients_test, give_way_to_new_ones_from_their_address) {
@@ -64,7 +64,7 @@ TEST_F(slow_clients_test, give_way_to_new_ones_from_their_address) {
     EXPECT_EQ(status_in(get(front.port(), "/echo")), 200);
   EXPECT_TRUE(was_closed(first.front()));
   EXPECT_FALSE(was_closed(slow.back()));
-  EXPECT_EQ(front.turned_away(), 0u);
+  EXPECT_EQ(front.rejected(), 0u);
 }
 
 TEST_F(slow_clients_test, give_way_to_new_ones_when_there_are_many) {
@@ -86,7 +86,7 @@ TEST_F(slow_clients_test, do_not_end_a_request_under_way) {
   auto x = get(front.port(), "/echo");
   EXPECT_TRUE(x.empty() || status_in(x) == 503) << x;
   EXPECT_EQ(status_in(read_head(busy.front())), 504);
-  EXPECT_EQ(front.turned_away(), 1u);
+  EXPECT_EQ(front.rejected(), 1u);
 }
 
 TEST_F(slow_clients_test, are_told_when_their_time_is_over) {

@@ -32,7 +32,7 @@ struct naive_batcher {
   batcher_config config;
   std::deque<item> waiting;
   std::map<std::uint64_t, call_ids> launched; // and not taken
-  std::set<std::uint64_t> under_way;          // launched or taken
+  std::set<std::uint64_t> in_flight;          // launched or taken
   std::uint64_t last = 0;
   bool draining = false;
   std::map<std::string, std::int64_t> counted;
@@ -51,7 +51,7 @@ struct naive_batcher {
   }
 
   [[nodiscard]] bool may_launch() const {
-    return !waiting.empty() && under_way.size() < config.max_outstanding;
+    return !waiting.empty() && in_flight.size() < config.max_outstanding;
   }
 
   [[nodiscard]] time_point wakeup() const {
@@ -78,7 +78,7 @@ struct naive_batcher {
         batch.push_back(waiting.front().call);
         waiting.pop_front();
       }
-      under_way.insert(last);
+      in_flight.insert(last);
       just_launched.push_back(last);
     }
   }
@@ -108,7 +108,7 @@ struct naive_batcher {
   }
 
   void done(std::uint64_t batch, time_point now) {
-    under_way.erase(batch);
+    in_flight.erase(batch);
     launch_all(now);
   }
 };
@@ -177,7 +177,7 @@ public:
   void finish() {
     drain();
     compare();
-    while (!model_.under_way.empty()) {
+    while (!model_.in_flight.empty()) {
       while (!model_.launched.empty())
         take();
       finish_one();
@@ -271,7 +271,7 @@ private:
   // Ends a batch that was taken; its items may still be below.
   void finish_one() {
     std::vector<std::uint64_t> taken;
-    for (auto batch : model_.under_way)
+    for (auto batch : model_.in_flight)
       if (!model_.launched.contains(batch))
         taken.push_back(batch);
     if (taken.empty())
@@ -350,7 +350,7 @@ private:
         RC_ASSERT(m.value == static_cast<std::int64_t>(model_.waiting.size()));
       else if (m.name == "outstanding")
         RC_ASSERT(m.value
-                  == static_cast<std::int64_t>(model_.under_way.size()));
+                  == static_cast<std::int64_t>(model_.in_flight.size()));
       else
         RC_ASSERT(m.value == model_.counted[std::string{m.name}]);
     }

@@ -93,7 +93,7 @@ private:
 
   void arrive() {
     call x;
-    auto told = real_.e.details.size();
+    auto reports = real_.e.details.size();
     std::string fault;
     if (present_.c.enabled)
       fault = fault_at(same_.uniform());
@@ -115,7 +115,7 @@ private:
       ++count_["spared"];
     }
     calls_[real_.arrive()] = x;
-    emit(told, fault);
+    emit(reports, fault);
   }
 
   // The line from 0 to 1 is cut into a piece for each fault.
@@ -139,7 +139,7 @@ private:
 
   void finish(call_id id, bool ok) {
     auto& x = calls_[id];
-    auto told = real_.e.details.size();
+    auto reports = real_.e.details.size();
     real_.finish(id, ok ? outcome::success()
                         : outcome::failure(errc::shed, true, 1s));
     auto lost = x.loses_answer && present_.c.enabled;
@@ -152,7 +152,7 @@ private:
       RC_ASSERT(real_.calls.at(id).result.ok == ok);
       RC_ASSERT(real_.calls.at(id).result.retry_after == (ok ? 0s : 1s));
     }
-    emit(told, lost ? "outcome" : "");
+    emit(reports, lost ? "outcome" : "");
   }
 
   void abandon(call_id id) {
@@ -162,7 +162,7 @@ private:
   }
 
   void advance(duration d) {
-    auto told = real_.e.details.size();
+    auto reports = real_.e.details.size();
     real_.advance(d);
     for (auto& [id, x] : calls_) {
       if (x.where != place::held || x.until > real_.now())
@@ -170,7 +170,7 @@ private:
       count_["silences_ended"] += x.fails_when_over;
       x.where = x.fails_when_over ? place::rejected : place::below;
     }
-    emit(told, "");
+    emit(reports, "");
   }
 
   // Since the `n`-th there is one more event, about this fault; or none.
@@ -179,7 +179,7 @@ private:
     RC_ASSERT(all.size() == n + !fault.empty());
     if (!fault.empty()) {
       RC_ASSERT(all.back() == fault);
-      RC_ASSERT(real_.e.told.back() == "injected:>");
+      RC_ASSERT(real_.e.reports.back() == "injected:>");
     }
   }
 

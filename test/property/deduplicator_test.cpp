@@ -66,7 +66,7 @@ public:
     return out;
   }
 
-  [[nodiscard]] std::size_t under_way() const {
+  [[nodiscard]] std::size_t in_flight() const {
     return static_cast<std::size_t>(std::count_if(
       all_.begin(), all_.end(), [](auto& x) { return !x.answer; }));
   }
@@ -156,7 +156,7 @@ RC_GTEST_PROP(deduplicator_property, is_a_list_of_what_was_seen, ()) {
       default:
         now += (x.how % 12) * 1s;
     }
-    RC_ASSERT(seen.under_way() == expected.under_way());
+    RC_ASSERT(seen.in_flight() == expected.in_flight());
     RC_ASSERT(seen.size() == expected.size());
     RC_ASSERT(seen.size() <= limits.capacity);
   }

@@ -93,7 +93,7 @@ public:
         send_order(i, "give_up");
   }
 
-  strings take() { return std::exchange(told_, {}); }
+  strings take() { return std::exchange(reports_, {}); }
 
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] std::size_t members() const {
@@ -117,7 +117,7 @@ private:
   };
 
   void send_order(std::size_t who, std::string_view what) {
-    told_.push_back(fmt::format("{} {} {}", what, who, ++all_[who].orders));
+    reports_.push_back(fmt::format("{} {} {}", what, who, ++all_[who].orders));
   }
 
   [[nodiscard]] std::vector<std::size_t> in_turn(bool last_first) const {
@@ -171,7 +171,7 @@ private:
   supervision_group_config c_;
   std::vector<member> all_;
   std::vector<time_point> losses_;
-  strings told_;
+  strings reports_;
   bool over_ = false;
 };
 

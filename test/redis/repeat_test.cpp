@@ -254,16 +254,16 @@ protected:
   // Whether a second time leaves what the first has left, and tells the same.
   bool is_same_twice(const words_of_command& x, bool may_fail = false) {
     EXPECT_EQ(ask(gate, {"EVAL", fill, "0"}), "OK");
-    auto told = ask(gate, x);
+    auto reports = ask(gate, x);
     // A negative number is no error.
-    auto failed = told.size() > 1 && told[0] == '-'
-                  && std::isupper(static_cast<unsigned char>(told[1]));
-    EXPECT_TRUE(may_fail || !failed) << x.front() << ": " << told;
+    auto failed = reports.size() > 1 && reports[0] == '-'
+                  && std::isupper(static_cast<unsigned char>(reports[1]));
+    EXPECT_TRUE(may_fail || !failed) << x.front() << ": " << reports;
     auto left = data();
-    auto told_again = ask(gate, x);
+    auto repeated = ask(gate, x);
     // What tells the time, or what the server has done.
     auto varies = x.front() == "INFO" || x.front() == "TIME";
-    return data() == left && (varies || told == told_again);
+    return data() == left && (varies || reports == repeated);
   }
 
   caf::actor gate;

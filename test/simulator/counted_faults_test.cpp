@@ -147,7 +147,7 @@ TEST(fault_setting, has_all_that_a_fault_counts) {
     EXPECT_EQ(a.mtbf, b.mtbf) << again;
     EXPECT_EQ(a.mttr, b.mttr) << again;
   }
-  EXPECT_EQ(told(counted(fault_kind::crash)),
+  EXPECT_EQ(to_sentence(counted(fault_kind::crash)),
             "db crashes, after 10 requests from 0s on for 3 requests");
 }
 

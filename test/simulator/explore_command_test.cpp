@@ -179,25 +179,26 @@ TEST_F(explore_test, says_what_was_looked_for) {
                                     "was so, and it recovered\n"));
 }
 
-TEST(told_fault, rounds_shares) {
+TEST(fault_sentence, rounds_shares) {
   fault_config f{.kind = fault_kind::errors, .target = "db", .lasts = 1s};
   f.rate = 0.07; // 7.000000000000001 % in binary.
-  EXPECT_THAT(told(f), HasSubstr("db fails 7 % of its requests"));
+  EXPECT_THAT(to_sentence(f), HasSubstr("db fails 7 % of its requests"));
   f.kind = fault_kind::loss;
   f.from = {"web"};
   f.to = {"db"};
   f.rate = 0.145;
-  EXPECT_THAT(told(f), StartsWith("14.5 % of the messages "));
+  EXPECT_THAT(to_sentence(f), StartsWith("14.5 % of the messages "));
 }
 
-TEST(told_beside, tells_at_most_three_faults_of_the_file) {
+TEST(added_faults_sentence, tells_at_most_three_faults_of_the_file) {
   fault_config f{
     .kind = fault_kind::crash, .target = "db", .at = 5s, .lasts = 1s};
-  EXPECT_EQ(told_beside({}, {}), "faults: no fault");
-  EXPECT_EQ(told_beside({f}, {}), "faults: db crashes, from 5s on for 1s");
-  EXPECT_EQ(told_beside({f}, {f}),
+  EXPECT_EQ(added_faults_sentence({}, {}), "faults: no fault");
+  EXPECT_EQ(added_faults_sentence({f}, {}),
+            "faults: db crashes, from 5s on for 1s");
+  EXPECT_EQ(added_faults_sentence({f}, {f}),
             "further faults: db crashes, from 5s on for 1s");
-  auto out = told_beside({}, {f, f, f, f, f});
+  auto out = added_faults_sentence({}, {f, f, f, f, f});
   EXPECT_TRUE(out.ends_with("; and 2 more")) << out;
   EXPECT_TRUE(out.starts_with("no further fault; those of the file: db"));
 }

@@ -219,7 +219,7 @@ void expect_within(const fault_menu& m, const fault_config& f) {
 }
 
 void expect_read_back(const fault_config& read, const fault_config& f) {
-  EXPECT_EQ(told(read), told(f));
+  EXPECT_EQ(to_sentence(read), to_sentence(f));
   EXPECT_EQ(read.from, f.from);
   EXPECT_EQ(read.to, f.to);
   EXPECT_EQ(read.at, f.at);
@@ -235,14 +235,15 @@ void expect_read_back(const fault_config& read, const fault_config& f) {
 TEST(fault_setting, keeps_whether_work_under_way_is_hit) {
   auto with = [](fault_kind kind) {
     auto f = test::some_fault(kind, 1s, 2s);
-    f.under_way = true;
+    f.in_progress = true;
     return f;
   };
   auto slow = with(fault_kind::slow);
   auto stall = with(fault_kind::stall);
-  EXPECT_EQ(told(slow), "db slow by a factor of 10 in all its work, from 1s on "
-                        "for 2s");
-  EXPECT_EQ(told(stall), "db stalls in all its work, from 1s on for 2s");
+  EXPECT_EQ(to_sentence(slow),
+            "db slow by a factor of 10 in all its work, from 1s on "
+            "for 2s");
+  EXPECT_EQ(to_sentence(stall), "db stalls in all its work, from 1s on for 2s");
   for (const auto& f : {slow, stall}) {
     problems none;
     auto root = parse_toml(test::explored_world, "x.toml", none);
@@ -250,8 +251,8 @@ TEST(fault_setting, keeps_whether_work_under_way_is_hit) {
                                false);
     auto read = parse_scenario(text, "x.toml").arms.at(0).faults;
     ASSERT_EQ(read.size(), 1u);
-    EXPECT_TRUE(read[0].under_way);
-    EXPECT_EQ(told(read[0]), told(f));
+    EXPECT_TRUE(read[0].in_progress);
+    EXPECT_EQ(to_sentence(read[0]), to_sentence(f));
   }
 }
 
@@ -286,10 +287,10 @@ TEST(drawn_faults, are_right_for_any_world) {
 TEST(drawn_faults, follow_from_the_key) {
   auto arm = test::explored_arm();
   fault_menu m{arm, {}};
-  EXPECT_EQ(told(drawn_faults(m, 7)), told(drawn_faults(m, 7)));
+  EXPECT_EQ(to_sentence(drawn_faults(m, 7)), to_sentence(drawn_faults(m, 7)));
   std::set<std::string> different;
   for (std::uint64_t i = 0; i < 50; ++i)
-    different.insert(told(drawn_faults(m, i)));
+    different.insert(to_sentence(drawn_faults(m, i)));
   EXPECT_GT(different.size(), 45u);
 }
 
@@ -327,7 +328,8 @@ service.web.workers = 3
   EXPECT_EQ(s.arms[0].expect.success_at_least, 0.5);
   EXPECT_EQ(s.arms[0].expect.verdict, verdict_kind::recovered);
   ASSERT_EQ(s.arms[0].faults.size(), 2u);
-  EXPECT_EQ(told(s.arms[0].faults[1]), "db#2 crashes, from 10s on for 1500ms");
+  EXPECT_EQ(to_sentence(s.arms[0].faults[1]),
+            "db#2 crashes, from 10s on for 1500ms");
   EXPECT_TRUE(s.sweep.parameters.empty());
 }
 

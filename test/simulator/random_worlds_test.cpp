@@ -2,7 +2,7 @@
 // agree, and when all is over nobody holds anything.
 #include <simulator/world/world.hpp>
 
-#include <support/at_rest.hpp>
+#include <support/is_idle.hpp>
 #include <support/random_world.hpp>
 #include <support/simulated.hpp>
 
@@ -49,7 +49,7 @@ TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
     w.advance_to(10s);
     w.advance_to(5000s);
     for (const auto& gate : w.gates())
-      test::expect_at_rest(gate);
+      test::expect_quiescent(gate);
     expect_consistent_result(w.recorder().result(w.time().now()));
   }
 }

@@ -288,10 +288,10 @@ TEST(scenario_arm_service, keeps_what_belongs_to_the_same_order) {
 
 TEST(scenario_arm_service, complains_of_what_does_not_go_with_its_own_order) {
   auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
-  auto told = test::complaint_about(
+  auto complaint = test::complaint_about(
     lifo + "[arm.x.service.db]\norder = 'fifo'\nlifo_above = 5");
-  EXPECT_NE(told.find("arm.x.service.db.lifo_above: "), std::string::npos)
-    << told;
+  EXPECT_NE(complaint.find("arm.x.service.db.lifo_above: "), std::string::npos)
+    << complaint;
 }
 
 // -- problems -----------------------------------------------------------------

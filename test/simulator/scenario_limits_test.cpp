@@ -44,22 +44,25 @@ TEST(scenario_limits, a_chain_of_thirty_thousand_services_is_right) {
 }
 
 TEST(scenario_limits, a_circle_of_thirty_thousand_services_is_told_in_part) {
-  auto told = complaint_about(chain(30'000, "s0"));
-  EXPECT_NE(told.find("service.s29999.calls[0]: the calls go in a circle: s0 "
-                      "-> s1 -> "),
-            std::string::npos)
-    << told;
-  EXPECT_TRUE(told.ends_with("s9 -> (29980 more) -> s29990 -> s29991 -> s29992 "
-                             "-> s29993 -> s29994 -> s29995 -> s29996 -> "
-                             "s29997 -> s29998 -> s29999 -> s0"))
-    << told;
+  auto complaint = complaint_about(chain(30'000, "s0"));
+  EXPECT_NE(
+    complaint.find("service.s29999.calls[0]: the calls go in a circle: s0 "
+                   "-> s1 -> "),
+    std::string::npos)
+    << complaint;
+  EXPECT_TRUE(
+    complaint.ends_with("s9 -> (29980 more) -> s29990 -> s29991 -> s29992 "
+                        "-> s29993 -> s29994 -> s29995 -> s29996 -> "
+                        "s29997 -> s29998 -> s29999 -> s0"))
+    << complaint;
 }
 
 TEST(scenario_limits, a_circle_of_twenty_operations_is_told_as_a_whole) {
-  auto told = complaint_about(chain(20, "s0"));
-  EXPECT_EQ(told.find("more"), std::string::npos) << told;
-  told = complaint_about(chain(21, "s0"));
-  EXPECT_NE(told.find("s9 -> (1 more) -> s11"), std::string::npos) << told;
+  auto complaint = complaint_about(chain(20, "s0"));
+  EXPECT_EQ(complaint.find("more"), std::string::npos) << complaint;
+  complaint = complaint_about(chain(21, "s0"));
+  EXPECT_NE(complaint.find("s9 -> (1 more) -> s11"), std::string::npos)
+    << complaint;
 }
 
 TEST(scenario_limits, counts_multiply_along_a_long_chain) {
@@ -73,14 +76,14 @@ TEST(scenario_limits, counts_multiply_along_a_long_chain) {
 }
 
 TEST(scenario_limits, a_hundred_unknown_calls_are_told_and_all_are_counted) {
-  auto told = complaint_about(unknown_calls(5'000));
-  EXPECT_EQ(lines(told), 101);
-  EXPECT_LT(told.size(), 200'000u);
-  EXPECT_TRUE(told.starts_with("f:6:10: service.s0.calls[0]: \"t0\" is no "
-                               "operation, did you mean \"s0\"? known "
-                               "operations: s0, s1, "))
-    << told.substr(0, 200);
-  EXPECT_TRUE(told.ends_with("\n... and 4900 more: 5000 problems in all"));
+  auto complaint = complaint_about(unknown_calls(5'000));
+  EXPECT_EQ(lines(complaint), 101);
+  EXPECT_LT(complaint.size(), 200'000u);
+  EXPECT_TRUE(complaint.starts_with("f:6:10: service.s0.calls[0]: \"t0\" is no "
+                                    "operation, did you mean \"s0\"? known "
+                                    "operations: s0, s1, "))
+    << complaint.substr(0, 200);
+  EXPECT_TRUE(complaint.ends_with("\n... and 4900 more: 5000 problems in all"));
 }
 
 TEST(scenario_limits, problems_of_several_arms_are_counted_once) {
@@ -94,21 +97,22 @@ TEST(scenario_limits, unknown_keys_are_counted_and_the_first_ones_told) {
   std::string text{test::smallest_world};
   for (int i = 0; i < 100'000; ++i)
     text += "key" + std::to_string(i) + " = 1\n";
-  auto told = complaint_about(text);
-  EXPECT_EQ(lines(told), 101);
-  EXPECT_TRUE(told.ends_with("\n... and 99900 more: 100000 problems in all"));
+  auto complaint = complaint_about(text);
+  EXPECT_EQ(lines(complaint), 101);
+  EXPECT_TRUE(
+    complaint.ends_with("\n... and 99900 more: 100000 problems in all"));
 }
 
 TEST(scenario_limits, layers_beyond_the_last_that_is_allowed_are_not_read) {
   std::string text{test::smallest_world};
   for (int i = 0; i < 10'000; ++i)
     text += "[[stack.s.layer]]\nkind = 'braker'\n";
-  auto told = complaint_about(text);
-  EXPECT_EQ(lines(told), 33);
-  EXPECT_NE(told.find("f:7:1: stack.s.layer: 10000 layers are too many, "
-                      "allowed: 0 to 32"),
+  auto complaint = complaint_about(text);
+  EXPECT_EQ(lines(complaint), 33);
+  EXPECT_NE(complaint.find("f:7:1: stack.s.layer: 10000 layers are too many, "
+                           "allowed: 0 to 32"),
             std::string::npos)
-    << told;
+    << complaint;
 }
 
 TEST(scenario_limits, edges_that_match_nothing_are_found_among_very_many) {
@@ -125,11 +129,13 @@ TEST(scenario_limits, depth_is_one_problem) {
   std::string key = "x";
   for (int i = 0; i < 20'000; ++i)
     key += ".a";
-  auto told = complaint_about(std::string{test::smallest_world} + key + " = 1");
-  EXPECT_TRUE(told.starts_with("f:7:1: x.a.a.")) << told;
-  EXPECT_TRUE(told.ends_with(": lies too deep, allowed: 64 levels of keys, "
-                             "tables and lists"))
-    << told;
+  auto complaint = complaint_about(std::string{test::smallest_world} + key
+                                   + " = 1");
+  EXPECT_TRUE(complaint.starts_with("f:7:1: x.a.a.")) << complaint;
+  EXPECT_TRUE(
+    complaint.ends_with(": lies too deep, allowed: 64 levels of keys, "
+                        "tables and lists"))
+    << complaint;
 }
 
 // -- size ---------------------------------------------------------------------
@@ -160,23 +166,26 @@ std::string wide_caller_of_one(int operations) {
 
 TEST(scenario_limits, gates_are_counted) {
   EXPECT_EQ(complaint_about(wide_caller(99)), "");
-  auto told = complaint_about(wide_caller(100));
-  EXPECT_TRUE(told.starts_with("f:4:10: load.users.target: with this there are "
-                               "more gates than allowed: 100000 in all"))
-    << told;
-  told = complaint_about(wide_caller(500));
-  EXPECT_NE(told.find("service.s0.calls[100]: with this there are more gates"),
-            std::string::npos)
-    << told;
-  EXPECT_EQ(lines(told), 1);
+  auto complaint = complaint_about(wide_caller(100));
+  EXPECT_TRUE(
+    complaint.starts_with("f:4:10: load.users.target: with this there are "
+                          "more gates than allowed: 100000 in all"))
+    << complaint;
+  complaint = complaint_about(wide_caller(500));
+  EXPECT_NE(
+    complaint.find("service.s0.calls[100]: with this there are more gates"),
+    std::string::npos)
+    << complaint;
+  EXPECT_EQ(lines(complaint), 1);
 }
 
 TEST(scenario_limits, gates_in_front_of_services_are_counted) {
   auto text = wide_caller(99) + "[stack.own]\n";
   std::string_view replicas = "replicas = 1000\n";
   text.insert(text.find(replicas), "stack = 'own'\n");
-  auto told = complaint_about(text);
-  EXPECT_NE(told.find("more gates than allowed"), std::string::npos) << told;
+  auto complaint = complaint_about(text);
+  EXPECT_NE(complaint.find("more gates than allowed"), std::string::npos)
+    << complaint;
 }
 
 TEST(scenario_limits, calls_that_share_gates_count_once) {
@@ -185,21 +194,23 @@ TEST(scenario_limits, calls_that_share_gates_count_once) {
   for (int i = 0; i < 150; ++i)
     text += "[[edge]]\nto = 's1.o" + std::to_string(i) + "'\nlatency = '"
             + std::to_string(i + 1) + "ms'\n";
-  auto told = complaint_about(text);
-  EXPECT_NE(told.find("service.s0.calls[100]: with this there are more gates"),
-            std::string::npos)
-    << told;
+  auto complaint = complaint_about(text);
+  EXPECT_NE(
+    complaint.find("service.s0.calls[100]: with this there are more gates"),
+    std::string::npos)
+    << complaint;
 }
 
 TEST(scenario_limits, replicas_are_counted) {
   std::string text = head;
   for (int i = 0; i <= 100; ++i)
     text += "[service.s" + std::to_string(i) + "]\nreplicas = 1000\n";
-  auto told = complaint_about(text);
-  EXPECT_NE(told.find("service.s100.replicas: with these the services have "
-                      "more replicas than allowed: 100000 in all"),
-            std::string::npos)
-    << told;
+  auto complaint = complaint_about(text);
+  EXPECT_NE(
+    complaint.find("service.s100.replicas: with these the services have "
+                   "more replicas than allowed: 100000 in all"),
+    std::string::npos)
+    << complaint;
 }
 
 TEST(scenario_limits, keys_of_caches_are_counted) {
@@ -209,11 +220,12 @@ TEST(scenario_limits, keys_of_caches_are_counted) {
               + " }]\n[service.s1]\n");
   };
   EXPECT_EQ(complaint_about(text("cache_keys = 20000")), "");
-  auto told = complaint_about(text("cache_keys = 20001"));
-  EXPECT_NE(told.find("service.s0.calls[0].to: with these there are more keys "
-                      "than allowed: 20000000 in all"),
-            std::string::npos)
-    << told;
+  auto complaint = complaint_about(text("cache_keys = 20001"));
+  EXPECT_NE(
+    complaint.find("service.s0.calls[0].to: with these there are more keys "
+                   "than allowed: 20000000 in all"),
+    std::string::npos)
+    << complaint;
   EXPECT_NE(complaint_about(text("cache_keys = 20000, cache_skew = 1")), "");
 }
 
@@ -226,10 +238,10 @@ TEST(scenario_limits, keys_of_loads_are_counted) {
     return out;
   };
   EXPECT_EQ(complaint_about(text(20, "key_skew = 1\n")), "");
-  auto told = complaint_about(text(21, "key_skew = 1\n"));
-  EXPECT_NE(told.find("load.u20.keys: with these there are more keys"),
+  auto complaint = complaint_about(text(21, "key_skew = 1\n"));
+  EXPECT_NE(complaint.find("load.u20.keys: with these there are more keys"),
             std::string::npos)
-    << told;
+    << complaint;
   EXPECT_EQ(complaint_about(text(21, "")), "");
 }
 

@@ -45,7 +45,7 @@ TEST(scenario, has_defaults) {
   EXPECT_EQ(web.slowdown, 0);
   EXPECT_EQ(web.slowdown_from, 0u);
   EXPECT_EQ(web.slowdown_max, 100);
-  EXPECT_FALSE(web.slowdown_under_way);
+  EXPECT_FALSE(web.slowdown_in_progress);
   EXPECT_EQ(web.cores, no_limit);
   EXPECT_EQ(web.stack, "");
   const auto& users = arm.loads.at(0);

@@ -165,7 +165,7 @@ TEST(scenario_service, has_its_fields) {
   EXPECT_EQ(web.slowdown, 0.5);
   EXPECT_EQ(web.slowdown_from, 20u);
   EXPECT_EQ(web.slowdown_max, 8);
-  EXPECT_TRUE(web.slowdown_under_way);
+  EXPECT_TRUE(web.slowdown_in_progress);
   EXPECT_EQ(web.cores, 6u);
   EXPECT_EQ(web.stack, "careful");
   EXPECT_EQ(all().services[1].name, "db");

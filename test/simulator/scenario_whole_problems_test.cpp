@@ -251,16 +251,18 @@ TEST(scenario_hint, tells_what_a_number_of_retries_is_called) {
 }
 
 TEST(scenario_hint, tells_what_the_errors_of_results_are_called) {
-  auto told = complaint_about(std::string{test::smallest_world}
-                              + "[[stack.s.layer]]\nkind = 'breaker'\n"
-                                "count_only = ['failed', 'timeout']\n");
-  EXPECT_NE(told.find("\"failed\" names no error"), std::string::npos) << told;
-  EXPECT_NE(told.find("; a service's own error is \"system_error:*\" here"),
-            std::string::npos)
-    << told;
-  EXPECT_TRUE(
-    told.ends_with("; a call that took too long is \"deadline_exceeded\" here"))
-    << told;
+  auto complaint = complaint_about(std::string{test::smallest_world}
+                                   + "[[stack.s.layer]]\nkind = 'breaker'\n"
+                                     "count_only = ['failed', 'timeout']\n");
+  EXPECT_NE(complaint.find("\"failed\" names no error"), std::string::npos)
+    << complaint;
+  EXPECT_NE(
+    complaint.find("; a service's own error is \"system_error:*\" here"),
+    std::string::npos)
+    << complaint;
+  EXPECT_TRUE(complaint.ends_with(
+    "; a call that took too long is \"deadline_exceeded\" here"))
+    << complaint;
 }
 
 } // namespace

@@ -171,7 +171,7 @@ TEST(shared_cores, are_in_the_rows_of_json_and_of_the_page) {
 
 // -- slowdown of work under way -----------------------------------------------
 
-TEST(slowdown_under_way, follows_the_number_inside) {
+TEST(slowdown_in_progress, follows_the_number_inside) {
   auto service = "slowdown = 1\nslowdown_from = 1\nslowdown_under_way = true";
   EXPECT_THAT(ends_in(requests_at({0, 50}) + service_with(service)),
               ElementsAre("0.150000000 done s #1", "0.200000000 done s #2"));
@@ -181,7 +181,7 @@ TEST(slowdown_under_way, follows_the_number_inside) {
     ElementsAre("0.150000000 done s #1", "0.250000000 done s #2"));
 }
 
-TEST(slowdown_under_way, has_the_same_bound) {
+TEST(slowdown_in_progress, has_the_same_bound) {
   EXPECT_THAT(ends_in(requests_at({0, 0, 0, 0})
                       + service_with("slowdown = 1\nslowdown_max = 3\n"
                                      "slowdown_under_way = true")),
@@ -191,7 +191,7 @@ TEST(slowdown_under_way, has_the_same_bound) {
 
 // -- faults that hit work under way -------------------------------------------
 
-TEST(fault_under_way, makes_work_stand_still) {
+TEST(fault_in_progress, makes_work_stand_still) {
   EXPECT_THAT(
     ends_in(requests_at({0}) + service_with("") + fault("stall", 50, 300)),
     ElementsAre("0.400000000 done s #1"));
@@ -200,7 +200,7 @@ TEST(fault_under_way, makes_work_stand_still) {
     ElementsAre("0.100000000 done s #1"));
 }
 
-TEST(fault_under_way, slows_work_down_for_as_long_as_it_lasts) {
+TEST(fault_in_progress, slows_work_down_for_as_long_as_it_lasts) {
   EXPECT_THAT(ends_in(requests_at({0, 70}) + service_with("")
                       + fault("slow", 30, 40, "under_way = true\nfactor = 4")),
               ElementsAre("0.130000000 done s #1", "0.170000000 done s #2"));
@@ -210,7 +210,7 @@ TEST(fault_under_way, slows_work_down_for_as_long_as_it_lasts) {
               ElementsAre("0.160000000 done s #1"));
 }
 
-TEST(fault_under_way, begins_before_work_ends_at_its_instant) {
+TEST(fault_in_progress, begins_before_work_ends_at_its_instant) {
   EXPECT_THAT(
     ends_in(requests_at({0}) + service_with("") + fault("stall", 100, 50)),
     ElementsAre("0.150000000 done s #1"));
@@ -221,7 +221,7 @@ TEST(fault_under_way, begins_before_work_ends_at_its_instant) {
 
 // 10 ms of work until 10 ms, 5 until 20 ms, 10/6 until 30 ms, 10/3 until 40 ms;
 // 80 are left.
-TEST(fault_under_way, multiplies_with_others) {
+TEST(fault_in_progress, multiplies_with_others) {
   EXPECT_THAT(ends_in(requests_at({0}) + service_with("")
                       + fault("slow", 10, 20, "under_way = true\nfactor = 2")
                       + fault("slow", 20, 20, "under_way = true\nfactor = 3")),
@@ -238,7 +238,7 @@ TEST(fault_under_way, multiplies_with_others) {
               ElementsAre("0.170000000 done s #1", "0.320000000 done s #2"));
 }
 
-TEST(fault_under_way, ends_with_a_crash_that_loses_all) {
+TEST(fault_in_progress, ends_with_a_crash_that_loses_all) {
   auto text = requests_at({0, 10, 300}) + service_with("cores = 1")
               + fault("stall", 50, 300) + fault("crash", 100, 100, "");
   EXPECT_THAT(ends_in(text),
@@ -246,7 +246,7 @@ TEST(fault_under_way, ends_with_a_crash_that_loses_all) {
                           "0.450000000 done s #3"));
 }
 
-TEST(fault_under_way, hits_one_replica_if_asked_to) {
+TEST(fault_in_progress, hits_one_replica_if_asked_to) {
   auto text = requests_in_turn(1, 2) + service_with("replicas = 2")
               + "[[fault]]\nkind = 'stall'\ntarget = 's#2'\nat = '10ms'\nfor = "
                 "'50ms'\nunder_way = true\n";
@@ -255,7 +255,7 @@ TEST(fault_under_way, hits_one_replica_if_asked_to) {
 }
 
 // The answer comes at 60 ms, during the pause.
-TEST(fault_under_way, lets_answers_wait) {
+TEST(fault_in_progress, lets_answers_wait) {
   auto text = requests_at({0})
               + "[service.s]\nasync = true\n"
                 "calls = ['t', { work = '10ms' }]\n"

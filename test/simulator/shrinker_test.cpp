@@ -35,7 +35,7 @@ protected:
     auto r = s.shrink(found);
     EXPECT_EQ(r.runs, asked_);
     EXPECT_LE(asked_, most_runs);
-    EXPECT_TRUE(breaks(r.least)) << told(r.least);
+    EXPECT_TRUE(breaks(r.least)) << to_sentence(r.least);
     return r;
   }
 
@@ -63,7 +63,7 @@ TEST_F(shrinking, finds_the_one_fault_that_matters) {
       return f.kind == fault_kind::crash && f.lasts >= 2500ms;
     });
   });
-  EXPECT_EQ(told(r.least), "db#1 crashes, from 50s on for 3s");
+  EXPECT_EQ(to_sentence(r.least), "db#1 crashes, from 50s on for 3s");
   EXPECT_TRUE(r.complete);
 }
 
@@ -72,9 +72,10 @@ TEST_F(shrinking, keeps_faults_that_matter_together) {
     return any(all, [](auto& f) { return f.kind == fault_kind::stall; })
            && any(all, [](auto& f) { return f.kind == fault_kind::loss; });
   });
-  EXPECT_EQ(told(r.least), "db#1 stalls, from 50s on for 500ms; 1 % of the "
-                           "messages web -> db#1 are lost, from 50s on for "
-                           "500ms");
+  EXPECT_EQ(to_sentence(r.least),
+            "db#1 stalls, from 50s on for 500ms; 1 % of the "
+            "messages web -> db#1 are lost, from 50s on for "
+            "500ms");
 }
 
 TEST_F(shrinking, tells_that_no_fault_is_needed) {
@@ -87,7 +88,7 @@ TEST_F(shrinking, leaves_what_cannot_be_smaller) {
   auto least = fault_list{
     test::some_fault(fault_kind::crash, 50s, 500ms, "db#1")};
   auto r = shrink(least, [&](const fault_list& all) { return !all.empty(); });
-  EXPECT_EQ(told(r.least), told(least));
+  EXPECT_EQ(to_sentence(r.least), to_sentence(least));
 }
 
 TEST_F(shrinking, makes_faults_weaker) {
@@ -112,7 +113,7 @@ TEST_F(shrinking, keeps_the_direction_that_matters) {
       return f.direction == fault_direction::both || f.from[0] == "db";
     });
   });
-  EXPECT_EQ(told(r.least),
+  EXPECT_EQ(to_sentence(r.least),
             "all messages db -> web are lost, from 50s on for 500ms");
 }
 

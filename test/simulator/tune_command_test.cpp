@@ -80,13 +80,14 @@ TEST_F(tune_test, tells_of_a_gain_that_meets_no_need) {
     joined(web_workers, {"--need", "success>=99.9%", "--best", "success"}), 1);
   EXPECT_EQ(winner(all)["service.web.workers"], 8);
   EXPECT_EQ(all["verdict"], "needs fail");
-  auto told = all["sentences"].dump();
-  EXPECT_NE(told.find("Better than the present settings: success"),
+  auto sentences = all["sentences"].dump();
+  EXPECT_NE(sentences.find("Better than the present settings: success"),
             std::string::npos);
-  EXPECT_NE(told.find("it has success 98.00 % instead of at least 99.90 %; "
-                      "better than the present settings: success"),
-            std::string::npos)
-    << told;
+  EXPECT_NE(
+    sentences.find("it has success 98.00 % instead of at least 99.90 %; "
+                   "better than the present settings: success"),
+    std::string::npos)
+    << sentences;
 }
 
 TEST_F(tune_test, calls_nothing_better_that_is_worse) {
@@ -297,7 +298,7 @@ TEST_F(tune_test, plays_all_candidates_with_the_same_random_faults) {
     auto db = std::ranges::find(arm.services, "db", &service_config::name);
     strings texts;
     for (const auto& f : arm.faults) {
-      texts.push_back(told(f));
+      texts.push_back(to_sentence(f));
       auto hash = f.target.find('#');
       if (hash != std::string::npos) {
         EXPECT_GT(db->replicas, 1u);

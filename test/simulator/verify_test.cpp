@@ -1,7 +1,7 @@
 // What a run is held to when it is verified.
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
-#include <simulator/report/rest.hpp>
+#include <simulator/report/quiescence.hpp>
 #include <simulator/report/violations.hpp>
 
 #include <support/random_world.hpp>
@@ -183,7 +183,7 @@ target = "web"
 timeout = "1s"
 )";
 
-TEST(verifying, changes_nothing_else) {
+TEST(quiescence_check, changes_nothing_else) {
   auto text = test::random_world{3}.text();
   auto s = parse_scenario(text, "x.toml");
   auto plain = run_arm(s.arms.at(0), {});
@@ -193,7 +193,7 @@ TEST(verifying, changes_nothing_else) {
   EXPECT_EQ(checked.totals.good, plain.totals.good);
 }
 
-TEST(verifying, finds_nothing_in_random_worlds) {
+TEST(quiescence_check, finds_nothing_in_random_worlds) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     auto text = test::random_world{seed}.text();
     EXPECT_THAT(violation_texts(violations_of(verified(text, seed))), IsEmpty())
@@ -226,16 +226,16 @@ silence_rate = 1.0
 silence = "365d"
 )";
 
-TEST(verifying, tells_of_a_request_that_never_ends) {
+TEST(quiescence_check, tells_of_a_request_that_never_ends) {
   auto r = verified(mute_world);
   EXPECT_EQ(violation_rules(r.violations).at(0), "rest requests");
   EXPECT_EQ(r.violations[0].text, "2 requests of clients never ended");
   EXPECT_THAT(violation_texts(r.violations),
-              testing::Contains("gate users -> web has in_progress = 2 when "
-                                "nothing is under way any more"));
+              testing::Contains("gate users -> web still has in_progress = 2 at "
+                                "quiescence"));
 }
 
-TEST(verifying, tells_of_it_after_work_of_days_unless_that_takes_too_long) {
+TEST(quiescence_check, tells_of_it_after_work_of_days_unless_that_takes_too_long) {
   auto beside = [](const char* time) {
     auto work = R"(
 [service.archive]
@@ -254,7 +254,7 @@ timeout = "100ms"
   EXPECT_THAT(verified(beside("100h")).violations, IsEmpty());
 }
 
-TEST(verifying, waits_for_a_long_queue) {
+TEST(quiescence_check, waits_for_a_long_queue) {
   auto r = verified(R"(
 length = "10s"
 drain = "1s"
@@ -270,7 +270,7 @@ timeout = "1s"
 }
 
 // The clients have given up long before.
-TEST(verifying, waits_for_work_of_days) {
+TEST(quiescence_check, waits_for_work_of_days) {
   for (auto web : {"time = \"90h\"\nworkers = 3", // One after the other.
                    "time = \"90h\"\nworkers = 3\ncores = 1",
                    "time = \"90h\"\nworkers = 3\nslowdown = 1\n"
@@ -291,7 +291,7 @@ timeout = "100ms"
   }
 }
 
-TEST(verifying, says_nothing_of_calls_that_were_lost_and_have_no_end) {
+TEST(quiescence_check, says_nothing_of_calls_that_were_lost_and_have_no_end) {
   auto text = std::string{R"(
 length = "2s"
 drain = "1s"
@@ -310,7 +310,7 @@ loss = 0.5
               IsEmpty());
 }
 
-TEST(verifying, ends_when_it_is_stopped) {
+TEST(quiescence_check, ends_when_it_is_stopped) {
   std::atomic<bool> stop{false};
   auto s = parse_scenario(quiet_world, "x.toml");
   run_options o;
@@ -322,7 +322,7 @@ TEST(verifying, ends_when_it_is_stopped) {
   EXPECT_TRUE(r.interrupted);
 }
 
-TEST(every_call_ends, if_there_is_a_deadline_on_each_way) {
+TEST(all_calls_have_deadlines, if_there_is_a_deadline_on_each_way) {
   struct row {
     bool ends;
     const char* what;
@@ -357,7 +357,7 @@ default_deadline = "unlimited"
   };
   for (const auto& x : rows) {
     auto s = parse_scenario(world + x.what, "x.toml");
-    EXPECT_EQ(every_call_ends(s.arms.at(0)), x.ends) << x.what;
+    EXPECT_EQ(all_calls_have_deadlines(s.arms.at(0)), x.ends) << x.what;
   }
 }
 

@@ -58,7 +58,7 @@ struct breaker_rig : solo<breaker> {
 
   strings changes() const {
     strings out;
-    for (auto& x : e.told)
+    for (auto& x : e.reports)
       if (x.starts_with("state_changed:"))
         out.push_back(x.substr(14));
     return out;

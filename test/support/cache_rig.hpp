@@ -47,13 +47,13 @@ public:
     : solo(std::move(c), texts_as_content()) {}
 
   /// A call with that key and the content `ask KEY`.
-  call_id read(std::string key, cache_look how = {}, call_info call = {}) {
+  call_id read(std::string key, cache_lookup how = {}, call_info call = {}) {
     auto content = "ask " + key;
     call.key = std::move(key);
     how.content = &content;
     if (acts != mode::enforce)
       how.acts = acts;
-    policy.look_at(std::move(how));
+    policy.set_next(std::move(how));
     auto id = arrive(std::move(call));
     // The host calls `expire` for holds that end now.
     pass(duration::zero());
@@ -74,11 +74,11 @@ public:
   /// A write that may be acknowledged, with `ok`.
   call_id write(const std::string& key, const std::string& value) {
     auto content = key + "=" + value;
-    policy.look_at({.use = cache_use::write,
-                    .content = &content,
-                    .value = std::make_shared<const std::string>(value),
-                    .answer = std::make_shared<const std::string>("ok"),
-                    .acts = acts});
+    policy.set_next({.use = cache_use::write,
+                     .content = &content,
+                     .value = std::make_shared<const std::string>(value),
+                     .answer = std::make_shared<const std::string>("ok"),
+                     .acts = acts});
     call_info call;
     call.key = key;
     auto id = arrive(std::move(call));
@@ -155,7 +155,7 @@ public:
   void reply_to(call_id id, std::string text) {
     auto o = outcome_of(text);
     o.reply = &text;
-    settle_with(id, o, text);
+    complete_with(id, o, text);
     pump();
   }
 
@@ -217,7 +217,7 @@ private:
     auto parents = e.children.at(child - 1).parents;
     for (auto id : parents)
       if (where(id) == place::held)
-        settle_with(id, o, text);
+        complete_with(id, o, text);
     work();
     pump();
     // What is to be done within this step.
@@ -225,7 +225,7 @@ private:
       pass(duration::zero());
   }
 
-  void settle_with(call_id id, const outcome& o, const std::string& text) {
+  void complete_with(call_id id, const outcome& o, const std::string& text) {
     finish(id, o);
     if (where(id) == place::passed)
       got_[id] = text;
@@ -239,7 +239,7 @@ private:
           auto text = *static_cast<const std::string*>(policy.value(x.index));
           auto o = outcome_of(text);
           o.may_have_executed = o.from_worker = false;
-          settle_with(id, o, text);
+          complete_with(id, o, text);
           more = true;
         }
   }

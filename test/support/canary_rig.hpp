@@ -103,9 +103,9 @@ public:
   [[nodiscard]] std::vector<std::string> changes() const {
     std::vector<std::string> out;
     const std::string prefix = "state_changed:";
-    for (std::size_t i = 0; i < e.told.size(); ++i)
-      if (e.told[i].starts_with(prefix))
-        out.push_back(e.told[i].substr(prefix.size()) + ": " + e.details[i]);
+    for (std::size_t i = 0; i < e.reports.size(); ++i)
+      if (e.reports[i].starts_with(prefix))
+        out.push_back(e.reports[i].substr(prefix.size()) + ": " + e.details[i]);
     return out;
   }
 

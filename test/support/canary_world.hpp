@@ -41,12 +41,11 @@ protected:
   canary_world()
     : baseline(make_worker(doubles())), second(make_worker(doubles())) {}
 
-  caf::actor host(stack s, bool told_of_cancelled = false) {
+  caf::actor host(stack s, bool wants_cancelled = false) {
     auto behind = worker{baseline.handle()};
-    return both_hosts::host(told_of_cancelled
-                              ? std::move(behind).takes_cancelled()
-                              : std::move(behind),
-                            std::move(s));
+    return both_hosts::host(
+      wants_cancelled ? std::move(behind).takes_cancelled() : std::move(behind),
+      std::move(s));
   }
 
   caf::actor host(canary_config c, answer_comparator same = {}) {

@@ -92,7 +92,7 @@ private:
 
 /// Looks between two attempts: asks the layer's own target whether what has
 /// failed was done. `done` is the answer; `not done` makes another attempt.
-class verifier final : public small_policy {
+class verifying_policy final : public small_policy {
 public:
   [[nodiscard]] std::string_view kind() const noexcept override {
     return "verifier";

@@ -377,7 +377,7 @@ lines engine_world::swap(layers policies, std::vector<bool> afresh) {
 
 lines engine_world::swap_to(detail::next_stack x) {
   lines out;
-  if (auto why = engine_.obstacle_to(x); !why.empty())
+  if (auto why = engine_.problem_with(x); !why.empty())
     return {why};
   step([&](auto& e, auto now) {
     for (auto& change : e.on_new_stack(std::move(x), now))

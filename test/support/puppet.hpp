@@ -23,7 +23,7 @@ class puppet final : public policy {
 public:
   std::function<decision(call_info&, slot&, env&)> on_admit, on_expire;
   std::function<decision(call_info&, slot&, env&)> on_deadline;
-  std::function<decision(call_info&, slot&, outcome&, env&)> on_settle;
+  std::function<decision(call_info&, slot&, outcome&, env&)> on_complete;
   std::function<void(call_info&, const outcome&, env&)> on_abandon;
   std::function<decision(call_id, outcome&, env&)> on_child;
   std::function<void(env&)> on_wake, on_drain;
@@ -53,7 +53,7 @@ public:
 
   decision complete(call_info& c, slot& notes, outcome& o, env& e) override {
     seen.push_back("complete " + words_of(o));
-    auto d = on_settle ? on_settle(c, notes, o, e) : decision::pass();
+    auto d = on_complete ? on_complete(c, notes, o, e) : decision::pass();
     if (d.what != decision::kind::hold)
       --inside;
     return d;

@@ -57,8 +57,8 @@ public:
   struct recording final : env {
     using env::env;
     void emit(const event_info& n) override {
-      told.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
-                     + ">" + std::string{n.to});
+      reports.push_back(std::string{name_of(n.kind)} + ":" + std::string{n.from}
+                        + ">" + std::string{n.to});
       details.emplace_back(n.detail);
       keys.emplace_back(n.key);
       delays.push_back(n.delay);
@@ -78,7 +78,7 @@ public:
     }
     const std::map<call_id, entry>* known = nullptr;
     bool held_open = false;
-    std::vector<std::string> told;
+    std::vector<std::string> reports;
     /// What was said besides, of the same events.
     std::vector<std::string> details;
     /// How long, of the same events.

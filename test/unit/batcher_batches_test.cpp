@@ -132,11 +132,11 @@ TEST(batcher, does_nothing_when_it_is_drained_again) {
   b.arrive();
   b.arrive();
   auto sent = b.launched.size();
-  auto told = b.e.told.size();
+  auto reports = b.e.reports.size();
   b.drain();
   b.drain();
   EXPECT_EQ(b.launched.size(), sent);
-  EXPECT_EQ(b.e.told.size(), told);
+  EXPECT_EQ(b.e.reports.size(), reports);
   EXPECT_EQ(b.count("flushed_by_drain"), 2);
   EXPECT_EQ(b.policy.state(), "draining");
 }
@@ -311,9 +311,9 @@ struct flush_reasons final : env {
   using env::env;
   void emit(const event_info& n) override {
     if (n.kind == event_kind::flushed)
-      told.emplace_back(n.detail);
+      reports.emplace_back(n.detail);
   }
-  std::vector<std::string> told;
+  std::vector<std::string> reports;
   call_id children = 0;
 
 protected:
@@ -346,7 +346,7 @@ TEST(batcher, tells_why_it_sent_a_batch) {
   finish(3);
   admit(5, never);
   b.drain(e);
-  EXPECT_EQ(e.told,
+  EXPECT_EQ(e.reports,
             (std::vector<std::string>{"count", "delay", "deadline", "drain"}));
 }
 

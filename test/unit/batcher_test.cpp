@@ -242,7 +242,7 @@ TEST(batcher, rejects_what_exceeds_max_waiting) {
   EXPECT_EQ(b.where(id), place::rejected);
   EXPECT_EQ(b.calls.at(id).code, errc::queue_full);
   EXPECT_EQ(b.count("rejected_full"), 1);
-  EXPECT_EQ(b.e.told.back(), "rejected:>queue_full");
+  EXPECT_EQ(b.e.reports.back(), "rejected:>queue_full");
   b.drop(id - 1);
   EXPECT_EQ(b.where(b.arrive()), place::held) << "an abandoned item made room";
 }

@@ -222,8 +222,8 @@ TEST(half_open_breaker, counts_a_probe_that_does_not_end_as_failed) {
   EXPECT_EQ(r.count("leases_expired"), 1);
   EXPECT_EQ(r.count("reopened"), 1);
   EXPECT_EQ(r.count("failures"), 1); // the one that opened it
-  EXPECT_EQ(r.e.told.at(r.e.told.size() - 2), "lease_ended:>");
-  EXPECT_EQ(r.e.told.back(), "state_changed:half_open>open");
+  EXPECT_EQ(r.e.reports.at(r.e.reports.size() - 2), "lease_ended:>");
+  EXPECT_EQ(r.e.reports.back(), "state_changed:half_open>open");
   r.finish(id);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.count("late_results"), 1);

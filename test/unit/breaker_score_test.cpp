@@ -97,7 +97,7 @@ std::optional<double> score_of(detail::load_score& s, time_point& t,
       s.add(i < x.failures, x.took, t);
     }
     t += 1s;
-    if (s.next_look() == t)
+    if (s.next_update() == t)
       s.look(t, 20);
   }
   return s.score();
@@ -146,7 +146,7 @@ TEST(load_score, is_unknown_again_when_the_calls_have_gone) {
   auto t = zero + 1h;
   EXPECT_TRUE(score_of(s, t, {10, 10, 1ms}, 3).has_value());
   EXPECT_FALSE(score_of(s, t, {0, 0, 1ms}, 10).has_value());
-  EXPECT_EQ(s.next_look(), never);
+  EXPECT_EQ(s.next_update(), never);
 }
 
 TEST(load_score, does_not_take_its_first_calls_for_a_storm) {
@@ -176,7 +176,7 @@ TEST(load_score, keeps_its_counts_if_only_weights_change) {
   c.window = 20s;
   s.adopt(c);
   EXPECT_EQ(s.score(), std::nullopt);
-  EXPECT_EQ(s.next_look(), never);
+  EXPECT_EQ(s.next_update(), never);
 }
 
 // -- in a breaker -------------------------------------------------------------

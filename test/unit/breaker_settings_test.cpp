@@ -142,10 +142,10 @@ TEST(breaker_metrics, number_the_states) {
 struct state_reasons final : env {
   using env::env;
   void emit(const event_info& n) override {
-    told.push_back(std::string{n.from} + ">" + std::string{n.to} + ": "
-                   + std::string{n.detail});
+    reports.push_back(std::string{n.from} + ">" + std::string{n.to} + ": "
+                      + std::string{n.detail});
   }
-  strings told;
+  strings reports;
 };
 
 TEST(breaker_events, say_why_the_state_changed) {
@@ -182,21 +182,21 @@ TEST(breaker_events, say_why_the_state_changed) {
   b.command(by_hand::force_open, e);
   b.command(by_hand::force_closed, e);
   b.command(by_hand::enable, e);
-  EXPECT_EQ(e.told, (strings{
-                      "closed>open: consecutive failures",
-                      "open>half_open: open interval over",
-                      "half_open>open: probe failed",
-                      "open>half_open: open interval over",
-                      "half_open>open: half-open for too long",
-                      "open>half_open: open interval over",
-                      "half_open>closed: half-open without a failure",
-                      "closed>open: consecutive failures",
-                      "open>half_open: open interval over",
-                      "half_open>closed: probes succeeded",
-                      "closed>forced_open: forced open",
-                      "forced_open>forced_closed: forced closed",
-                      "forced_closed>closed: override lifted",
-                    }));
+  EXPECT_EQ(e.reports, (strings{
+                         "closed>open: consecutive failures",
+                         "open>half_open: open interval over",
+                         "half_open>open: probe failed",
+                         "open>half_open: open interval over",
+                         "half_open>open: half-open for too long",
+                         "open>half_open: open interval over",
+                         "half_open>closed: half-open without a failure",
+                         "closed>open: consecutive failures",
+                         "open>half_open: open interval over",
+                         "half_open>closed: probes succeeded",
+                         "closed>forced_open: forced open",
+                         "forced_open>forced_closed: forced closed",
+                         "forced_closed>closed: override lifted",
+                       }));
 }
 
 } // namespace

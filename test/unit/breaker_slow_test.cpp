@@ -331,9 +331,10 @@ TEST(slow_calls, are_not_looked_for_without_a_limit) {
 struct event_reasons final : env {
   using env::env;
   void emit(const event_info& n) override {
-    told.push_back(std::string{name_of(n.kind)} + ": " + std::string{n.detail});
+    reports.push_back(std::string{name_of(n.kind)} + ": "
+                      + std::string{n.detail});
   }
-  strings told;
+  strings reports;
 };
 
 TEST(slow_calls, are_given_as_the_reason) {
@@ -351,10 +352,10 @@ TEST(slow_calls, are_given_as_the_reason) {
   b.admit(call, notes, e);
   e.now += 1s;
   b.wake(e);
-  EXPECT_EQ(e.told, (strings{"state_changed: rate of slow calls",
-                             "state_changed: open interval over",
-                             "lease_ended: probe too slow",
-                             "state_changed: probe too slow"}));
+  EXPECT_EQ(e.reports, (strings{"state_changed: rate of slow calls",
+                                "state_changed: open interval over",
+                                "lease_ended: probe too slow",
+                                "state_changed: probe too slow"}));
 }
 
 } // namespace

@@ -66,7 +66,7 @@ TEST(breaker, rejects_with_the_time_until_it_may_change) {
   EXPECT_EQ(r.calls.at(id).code, errc::breaker_open);
   EXPECT_EQ(r.calls.at(id).retry_after, 6s);
   EXPECT_EQ(r.count("rejected_open"), 1);
-  EXPECT_EQ(r.e.told.back(), "rejected:>breaker_open");
+  EXPECT_EQ(r.e.reports.back(), "rejected:>breaker_open");
 }
 
 TEST(breaker, admits_at_exactly_the_end_of_the_open_interval) {

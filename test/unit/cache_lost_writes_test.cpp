@@ -22,7 +22,7 @@ TEST(cache_lost_writes, what_the_worker_turns_down_is_given_up_and_told) {
   h.write("k", "1");
   h.reply(1, "!bad");
   EXPECT_EQ(h.count("lost"), 1);
-  EXPECT_EQ(h.e.told, strings{"write_lost:>"});
+  EXPECT_EQ(h.e.reports, strings{"write_lost:>"});
   EXPECT_EQ(h.e.keys.back(), "k");
   EXPECT_EQ(h.e.details.back(), "the worker's error 3");
   EXPECT_FALSE(h.e.held_open);

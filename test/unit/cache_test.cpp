@@ -111,7 +111,7 @@ TEST(cache, a_value_whose_time_nobody_knows_is_not_kept) {
   EXPECT_EQ(h.got(a), "boom");
   EXPECT_EQ(h.get("k"), "...");
   EXPECT_EQ(h.count("callbacks_failed"), 1);
-  EXPECT_EQ(h.e.told, (strings{"callback_failed:>"}));
+  EXPECT_EQ(h.e.reports, (strings{"callback_failed:>"}));
   // The call does not fail because of it.
   EXPECT_TRUE(h.e.threw.empty());
 }

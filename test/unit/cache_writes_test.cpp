@@ -365,10 +365,10 @@ TEST(cache_writes, reset_keeps_what_is_to_be_written) {
 TEST(cache_writes, an_observer_acknowledges_nothing) {
   cache_rig h;
   std::string content = "k=v";
-  h.policy.look_at({.use = cache_use::write,
-                    .key = "k",
-                    .content = &content,
-                    .acts = mode::observe});
+  h.policy.set_next({.use = cache_use::write,
+                     .key = "k",
+                     .content = &content,
+                     .acts = mode::observe});
   EXPECT_EQ(h.got(h.arrive()), "below");
   EXPECT_EQ(h.count("unwritten"), 0);
 }

@@ -38,7 +38,7 @@ TEST(canary_hand_over, gives_the_baseline_what_may_be_repeated) {
   EXPECT_EQ(h.where(safe), place::below);
   EXPECT_EQ(h.where(unsafe), place::redirected);
   EXPECT_EQ(h.where(never_safe), place::redirected);
-  EXPECT_EQ(h.e.told.back(), "fell_back:>baseline");
+  EXPECT_EQ(h.e.reports.back(), "fell_back:>baseline");
   EXPECT_EQ(h.e.details.back(), "handed over");
   EXPECT_EQ(h.count("handed_over"), 1);
   EXPECT_EQ(h.count("given_to_baseline"), 0);

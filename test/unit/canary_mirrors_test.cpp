@@ -52,7 +52,7 @@ public:
   /// One that is joined meanwhile by others that must not be repeated.
   call_id mirror_joined(const outcome& o) {
     auto before = e.children.size();
-    policy.look_at(&asked);
+    policy.set_next(&asked);
     auto id = to_baseline(marked(idempotence::yes));
     calls.at(id).call.idempotent = idempotence::no;
     finish(id, o);
@@ -63,7 +63,7 @@ public:
   /// mirrors it, 0 if there is none.
   call_id mirror(const outcome& o, idempotence mark = idempotence::yes) {
     auto before = e.children.size();
-    policy.look_at(&asked);
+    policy.set_next(&asked);
     finish(to_baseline(marked(mark)), o);
     return e.children.size() > before ? e.children.size() : 0;
   }
@@ -139,7 +139,7 @@ TEST(canary_mirrors, are_none_while_the_canary_is_not_judged) {
 
 TEST(canary_mirrors, that_were_drawn_before_the_way_back_are_not_sent) {
   mirrors h;
-  h.policy.look_at(&h.asked);
+  h.policy.set_next(&h.asked);
   auto id = h.to_baseline(marked(idempotence::yes));
   h.canary_answers(10, failed());
   h.finish(id);
@@ -151,7 +151,7 @@ TEST(canary_mirrors, ask_the_canary_what_the_call_asked) {
   auto call = marked(idempotence::yes);
   call.priority = 3;
   call.permits = 2;
-  h.policy.look_at(&h.asked);
+  h.policy.set_next(&h.asked);
   auto id = h.to_baseline(call);
   h.finish(id);
   const auto& child = h.e.children.at(0);
@@ -185,7 +185,7 @@ TEST(canary_mirrors, are_so_many_at_once_at_most) {
 TEST(canary_mirrors, keep_nothing_of_a_call_that_is_gone) {
   std::weak_ptr<int> kept;
   mirrors h{mirroring(), with_integers(&kept)};
-  h.policy.look_at(&h.asked);
+  h.policy.set_next(&h.asked);
   auto id = h.to_baseline(marked(idempotence::yes));
   EXPECT_FALSE(kept.expired());
   h.abandon(id, errc::cancelled);
@@ -226,13 +226,13 @@ TEST(canary_mirrors, are_compared_by_outcome_code_and_value) {
   for (const auto& x : rows) {
     mirrors h;
     auto child = h.mirror(outcome_with(x.baseline, x.code_of_baseline));
-    h.e.told.clear();
+    h.e.reports.clear();
     h.e.details.clear();
     h.answer(child, outcome_with(x.canary, x.code_of_canary));
     EXPECT_EQ(h.count(x.counted), 1) << x.counted << " " << x.detail;
-    EXPECT_EQ(h.e.told.size(), x.detail.empty() ? 0u : 1u);
+    EXPECT_EQ(h.e.reports.size(), x.detail.empty() ? 0u : 1u);
     if (!x.detail.empty()) {
-      EXPECT_EQ(h.e.told.at(0), "differed:>");
+      EXPECT_EQ(h.e.reports.at(0), "differed:>");
       EXPECT_EQ(h.e.details.at(0), x.detail);
     }
     EXPECT_EQ(h.e.threw.size(), x.baseline == 13 ? 1u : 0u);

@@ -317,7 +317,7 @@ TEST(canary_results, tries_the_baseline_once_and_does_not_judge_it_by_that) {
   auto id = h.to_canary(marked(idempotence::yes));
   h.fail(id, errc::worker_down, true);
   ASSERT_EQ(h.where(id), place::below);
-  EXPECT_EQ(h.e.told.back(), "fell_back:>baseline");
+  EXPECT_EQ(h.e.reports.back(), "fell_back:>baseline");
   h.fail(id, errc::rate_limited, false);
   EXPECT_EQ(h.where(id), place::passed);
   EXPECT_TRUE(h.calls.at(id).result.is(errc::rate_limited));

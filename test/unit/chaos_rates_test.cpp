@@ -78,7 +78,7 @@ TEST(chaos_rates, spares_every_call_until_it_is_enabled) {
     ASSERT_TRUE(h.calls.at(id).result.ok);
   }
   EXPECT_EQ(h.counts(), strings{"spared 1000"});
-  EXPECT_EQ(h.e.told, strings{});
+  EXPECT_EQ(h.e.reports, strings{});
   random_source untouched{7};
   EXPECT_EQ(h.random.bits(), untouched.bits());
 }
@@ -143,7 +143,7 @@ TEST(chaos_rates, meets_its_rates) {
       else if (h.where(id) == place::held)
         h.abandon(id);
       h.calls.clear();
-      h.e.told.clear();
+      h.e.reports.clear();
     }
     auto is_near = [&](const char* name, double rate) {
       auto sigma = std::sqrt(calls * rate * (1 - rate));

@@ -25,7 +25,7 @@ TEST(chaos, an_error_keeps_the_call_from_the_worker) {
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::injected);
   EXPECT_EQ(h.calls.at(id).retry_after, 0ns);
-  EXPECT_EQ(h.e.told, strings{"injected:>"});
+  EXPECT_EQ(h.e.reports, strings{"injected:>"});
   EXPECT_EQ(h.e.details, strings{"error"});
   EXPECT_EQ(h.counts(), strings{"errors_injected 1"});
 }
@@ -34,7 +34,7 @@ TEST(chaos, a_latency_lets_the_call_go_on_later) {
   chaos_rig h{chaos_with({.latency = 1})};
   auto id = h.arrive();
   EXPECT_EQ(h.where(id), place::held);
-  EXPECT_EQ(h.e.told, strings{"injected:>"});
+  EXPECT_EQ(h.e.reports, strings{"injected:>"});
   EXPECT_EQ(h.e.details, strings{"latency"});
   EXPECT_EQ(h.count("waiting"), 1);
   h.advance(100ms - 1ns);
@@ -125,14 +125,14 @@ TEST(chaos, an_injected_outcome_replaces_that_of_the_worker) {
   auto good = h.arrive();
   auto bad = h.arrive();
   EXPECT_EQ(h.where(good), place::below);
-  EXPECT_EQ(h.e.told, strings{});
+  EXPECT_EQ(h.e.reports, strings{});
   h.finish(good);
   EXPECT_EQ(h.where(good), place::rejected);
   EXPECT_EQ(h.calls.at(good).code, errc::injected);
   h.finish(bad, outcome::failure(errc::queue_full, false, 3s));
   EXPECT_EQ(h.calls.at(bad).code, errc::injected);
   EXPECT_EQ(h.calls.at(bad).retry_after, 0ns);
-  EXPECT_EQ(h.e.told, (strings{"injected:>", "injected:>"}));
+  EXPECT_EQ(h.e.reports, (strings{"injected:>", "injected:>"}));
   EXPECT_EQ(h.e.details, (strings{"outcome", "outcome"}));
   EXPECT_EQ(h.counts(), strings{"outcomes_injected 2"});
 }
@@ -148,7 +148,7 @@ TEST(chaos, a_silence_ends_when_its_time_is_over) {
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::injected);
   EXPECT_EQ(h.counts(), (strings{"silences_injected 1", "silences_ended 1"}));
-  EXPECT_EQ(h.e.told, strings{"injected:>"});
+  EXPECT_EQ(h.e.reports, strings{"injected:>"});
 }
 
 TEST(chaos, bears_the_end_of_time_and_clocks_that_step_back) {
@@ -169,10 +169,10 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
   public:
     using env::env;
     void emit(const event_info& x) override {
-      told.push_back(std::string{x.detail} + " of " + std::to_string(x.call)
-                     + ", " + to_text(x.delay));
+      reports.push_back(std::string{x.detail} + " of " + std::to_string(x.call)
+                        + ", " + to_text(x.delay));
     }
-    strings told;
+    strings reports;
   };
   random_source random;
   listener e{chaos_rig::start(), random};
@@ -188,8 +188,8 @@ TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
       x.complete(call, notes, o, e);
     }
   }
-  EXPECT_EQ(e.told, (strings{"error of 11, 0s", "latency of 12, 5s",
-                             "outcome of 13, 0s", "silence of 14, 0s"}));
+  EXPECT_EQ(e.reports, (strings{"error of 11, 0s", "latency of 12, 5s",
+                                "outcome of 13, 0s", "silence of 14, 0s"}));
 }
 
 // -- calls that are taken away ------------------------------------------------

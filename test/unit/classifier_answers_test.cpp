@@ -210,14 +210,14 @@ TEST(answer_policies, a_retrier_repeats_what_was_certainly_not_done) {
 TEST(answer_policies, a_retrier_waits_as_long_as_it_is_told_up_to_its_cap) {
   auto c = retrying::simple_retrier();
   c.retry_after_cap = 2s;
-  for (auto [told, waits] : {std::pair<duration, duration>{2s, 2s},
-                             {0s, 10ms},
-                             {2s + 1ns, do_not_retry},
-                             {do_not_retry, do_not_retry}}) {
+  for (auto [reports, waits] : {std::pair<duration, duration>{2s, 2s},
+                                {0s, 10ms},
+                                {2s + 1ns, do_not_retry},
+                                {do_not_retry, do_not_retry}}) {
     solo<retrier> h{c};
     auto id = h.arrive();
     auto o = http(503);
-    o.retry_after = told;
+    o.retry_after = reports;
     h.finish(id, o);
     EXPECT_EQ(h.where(id), waits == do_not_retry ? place::passed : place::held);
     EXPECT_EQ(h.count("gave_up_pushback"), waits == do_not_retry ? 1 : 0);

@@ -226,13 +226,13 @@ TEST(deadline_learned, the_callers_deadline_still_comes_first) {
 
 TEST(deadline_learned, tells_of_large_changes_and_not_too_often) {
   learning_rig x{learning(0.95, 2)};
-  auto& told = x.host.e.told;
+  auto& reports = x.host.e.reports;
   auto changes = [&] {
-    auto own = told;
+    auto own = reports;
     std::erase_if(own, [](const std::string& s) {
       return s.find("limit_changed") == std::string::npos;
     });
-    told.clear();
+    reports.clear();
     return own;
   };
   x.run(learning_rig::exponential(1ms), 20s);
@@ -256,10 +256,10 @@ TEST(deadline_learned, does_not_tell_of_small_changes) {
   auto takes = [](duration d) { return [d](random_source&) { return d; }; };
   x.run(takes(10ms), 20s);
   auto before = x.limit();
-  x.host.e.told.clear();
+  x.host.e.reports.clear();
   x.run(takes(11ms), 20s);
   EXPECT_GT(x.limit(), before);
-  for (const auto& line : x.host.e.told)
+  for (const auto& line : x.host.e.reports)
     EXPECT_EQ(line.find("limit_changed"), std::string::npos) << line;
 }
 

@@ -57,7 +57,7 @@ TEST(deadline, refuses_a_call_that_expired_before_it_came) {
     EXPECT_EQ(h.calls.at(id).call.deadline, h.e.now + left);
     EXPECT_EQ(h.count("expired_on_arrival"), 1);
     EXPECT_EQ(h.count("admitted"), 0);
-    EXPECT_EQ(h.e.told, (strings{"rejected:>deadline_exceeded"}));
+    EXPECT_EQ(h.e.reports, (strings{"rejected:>deadline_exceeded"}));
   }
 }
 
@@ -78,7 +78,7 @@ TEST(deadline, refuses_a_call_that_has_too_little_time_left) {
     EXPECT_EQ(h.count("expired_on_arrival"), 0);
     if (!x.admitted) {
       EXPECT_EQ(h.calls.at(id).code, errc::deadline_exceeded);
-      EXPECT_EQ(h.e.told, (strings{"rejected:>deadline_exceeded"}));
+      EXPECT_EQ(h.e.reports, (strings{"rejected:>deadline_exceeded"}));
     }
   }
 }
@@ -184,7 +184,7 @@ TEST(deadline, cuts_a_call_off_when_its_deadline_has_passed) {
   EXPECT_EQ(d.what, decision::kind::reject);
   EXPECT_EQ(d.code, errc::deadline_exceeded);
   EXPECT_EQ(h.count("expired"), 1);
-  EXPECT_EQ(h.e.told, (strings{"expired:>"}));
+  EXPECT_EQ(h.e.reports, (strings{"expired:>"}));
 }
 
 TEST(deadline, observing_it_counts_the_call_once_as_expired) {
@@ -204,7 +204,7 @@ TEST(deadline, observing_it_counts_the_call_once_as_expired) {
     EXPECT_EQ(h.count("overran"), abandoned ? 0 : 1);
     EXPECT_EQ(h.count("answered"), 0);
     EXPECT_EQ(h.count("abandoned"), 0);
-    EXPECT_EQ(h.e.told.size(), 1u);
+    EXPECT_EQ(h.e.reports.size(), 1u);
   }
 }
 

@@ -23,12 +23,12 @@ TEST(deduplicator, the_first_is_carried_out_and_others_wait_for_it) {
   EXPECT_EQ(seen.receive("a", 2, start).what, book::waiting);
   EXPECT_EQ(seen.receive("a", 3, start).what, book::waiting);
   EXPECT_EQ(seen.receive("b", 4, start).what, book::first);
-  EXPECT_EQ(seen.under_way(), 2u);
+  EXPECT_EQ(seen.in_flight(), 2u);
   EXPECT_EQ(seen.finish("a", "done", start), (waiting_ones{2, 3}));
   auto late = seen.receive("a", 5, start);
   EXPECT_EQ(late.what, book::known);
   EXPECT_EQ(*late.answer, "done");
-  EXPECT_EQ(seen.under_way(), 1u);
+  EXPECT_EQ(seen.in_flight(), 1u);
   EXPECT_EQ(seen.size(), 2u);
 }
 

@@ -26,7 +26,7 @@ TEST(degradation, has_all_features_on_while_calls_succeed) {
   EXPECT_EQ(h.count("levels_off"), 0);
   EXPECT_EQ(h.count("level_core"), 1);
   EXPECT_EQ(h.count("succeeded"), 3000);
-  EXPECT_TRUE(h.e.told.empty());
+  EXPECT_TRUE(h.e.reports.empty());
   EXPECT_EQ(h.heard.changes, 0);
 }
 
@@ -43,7 +43,7 @@ TEST(degradation, switches_the_lowest_level_off_at_the_next_look) {
   EXPECT_EQ(h.count("levels_off"), 1);
   EXPECT_EQ(h.count("level_extras"), 0);
   EXPECT_EQ(h.count("switched_off"), 1);
-  EXPECT_EQ(h.e.told, strings{"state_changed:on>off"});
+  EXPECT_EQ(h.e.reports, strings{"state_changed:on>off"});
   EXPECT_EQ(h.e.details, strings{"extras: success"});
   EXPECT_EQ(h.heard.changes, 1);
 }

@@ -46,7 +46,7 @@ TEST(fallback, passes_an_answer_of_the_worker_up) {
   EXPECT_EQ(h.count("calls"), 1);
   EXPECT_EQ(h.count("primary_answered"), 1);
   EXPECT_EQ(h.count("running"), 0);
-  EXPECT_TRUE(h.e.told.empty());
+  EXPECT_TRUE(h.e.reports.empty());
 }
 
 TEST(fallback, asks_the_first_alternative_when_the_worker_fails) {
@@ -56,14 +56,14 @@ TEST(fallback, asks_the_first_alternative_when_the_worker_fails) {
   expect_at(h, id, 0);
   EXPECT_EQ(h.count("fell_back"), 1);
   EXPECT_EQ(h.count("running"), 1);
-  EXPECT_TRUE(h.e.told.empty());
+  EXPECT_TRUE(h.e.reports.empty());
   h.finish(id);
   EXPECT_EQ(h.where(id), place::passed);
   EXPECT_TRUE(h.calls.at(id).result.ok);
   EXPECT_EQ(h.count("answered_by_alternative"), 1);
   EXPECT_EQ(h.count("primary_answered"), 0);
   EXPECT_EQ(h.count("running"), 0);
-  EXPECT_EQ(h.e.told, (strings{"fell_back:>0"}));
+  EXPECT_EQ(h.e.reports, (strings{"fell_back:>0"}));
 }
 
 TEST(fallback, asks_the_alternatives_in_order) {
@@ -79,7 +79,7 @@ TEST(fallback, asks_the_alternatives_in_order) {
   EXPECT_EQ(h.count("fell_back"), 1);
   EXPECT_EQ(h.count("tried_next"), 2);
   EXPECT_EQ(h.count("answered_by_alternative"), 1);
-  EXPECT_EQ(h.e.told, (strings{"fell_back:>2"}));
+  EXPECT_EQ(h.e.reports, (strings{"fell_back:>2"}));
 }
 
 TEST(fallback, gives_up_with_the_last_outcome) {
@@ -94,7 +94,7 @@ TEST(fallback, gives_up_with_the_last_outcome) {
   EXPECT_EQ(o.retry_after, 3s);
   EXPECT_EQ(h.count("all_failed"), 1);
   EXPECT_EQ(h.count("running"), 0);
-  EXPECT_TRUE(h.e.told.empty());
+  EXPECT_TRUE(h.e.reports.empty());
 }
 
 TEST(fallback, says_upwards_whether_anybody_was_reached) {
@@ -304,7 +304,7 @@ TEST(fallback, passes_over_actors_that_have_no_place) {
   EXPECT_EQ(h.count("fell_back"), 2);
   EXPECT_EQ(h.count("running"), 1);
   h.finish(b);
-  EXPECT_EQ(h.e.told, (strings{"fell_back:>2"}));
+  EXPECT_EQ(h.e.reports, (strings{"fell_back:>2"}));
   // The one that has a place keeps it for the next actor.
   h.fail(a);
   expect_at(h, a, 1);

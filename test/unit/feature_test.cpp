@@ -44,7 +44,7 @@ TEST_F(feature_test, rejects_calls_while_it_is_off) {
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::feature_off);
   EXPECT_EQ(h.calls.at(id).retry_after, duration::zero());
-  EXPECT_EQ(h.e.told, strings{"rejected:>feature_off"});
+  EXPECT_EQ(h.e.reports, strings{"rejected:>feature_off"});
   EXPECT_EQ(h.e.details, strings{"x"});
   EXPECT_EQ(h.policy.state(), "off");
   EXPECT_EQ(h.count("on"), 0);

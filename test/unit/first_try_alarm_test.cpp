@@ -120,12 +120,12 @@ TEST(retrier_alarm, tells_once_and_counts) {
     recovers(h);
   EXPECT_EQ(h.count("alarm"), 1);
   EXPECT_EQ(h.count("alarms"), 1);
-  std::erase(h.e.told, "retried:>");
-  EXPECT_EQ(h.e.told, strings{"state_changed:quiet>alarm"});
+  std::erase(h.e.reports, "retried:>");
+  EXPECT_EQ(h.e.reports, strings{"state_changed:quiet>alarm"});
   h.advance(20s);
   EXPECT_EQ(h.count("alarm"), 0);
-  EXPECT_EQ(h.e.told, (strings{"state_changed:quiet>alarm",
-                               "state_changed:alarm>quiet"}));
+  EXPECT_EQ(h.e.reports, (strings{"state_changed:quiet>alarm",
+                                  "state_changed:alarm>quiet"}));
   EXPECT_EQ(h.policy.wakeup(), never);
 }
 
@@ -170,7 +170,7 @@ TEST(retrier_alarm, goes_with_a_reset_and_with_its_setting) {
     else
       h.policy.command(operator_command::reset, h.e);
     EXPECT_EQ(h.count("alarm"), 0);
-    EXPECT_EQ(h.e.told.back(), "state_changed:alarm>quiet");
+    EXPECT_EQ(h.e.reports.back(), "state_changed:alarm>quiet");
   }
 }
 

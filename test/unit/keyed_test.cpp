@@ -51,7 +51,7 @@ TEST(keyed, passes_on_whatever_becomes_of_a_call) {
 TEST(keyed, tells_events_with_the_key) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   trip(h, "gold");
-  EXPECT_THAT(h.e.told, ElementsAre("state_changed:closed>open"));
+  EXPECT_THAT(h.e.reports, ElementsAre("state_changed:closed>open"));
   EXPECT_THAT(h.e.keys, ElementsAre("gold"));
 }
 
@@ -219,7 +219,7 @@ TEST(keyed, tells_a_command_once_and_not_for_each_key) {
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));
   EXPECT_TRUE(command(h, operator_command::force_open));
-  EXPECT_THAT(h.e.told, ElementsAre("state_changed:closed>forced_open"));
+  EXPECT_THAT(h.e.reports, ElementsAre("state_changed:closed>forced_open"));
   EXPECT_THAT(h.e.keys, ElementsAre(""));
 }
 
@@ -263,7 +263,7 @@ TEST(keyed, knows_the_commands_that_its_policies_know) {
 TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle(), {.max_keys = 3}}};
   trip(h, "open");
-  auto under_way = h.arrive(of_key("busy"));
+  auto in_flight = h.arrive(of_key("busy"));
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));
   EXPECT_TRUE(command(h, operator_command::reset));
@@ -272,7 +272,7 @@ TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
   EXPECT_EQ(h.count("keys_evicted"), 0);
   EXPECT_EQ(h.count("admitted"), 0);
   EXPECT_EQ(h.policy.busiest(1).at(0).admitted, 0);
-  h.finish(under_way);
+  h.finish(in_flight);
   EXPECT_EQ(h.count("late_results"), 1);
   EXPECT_EQ(h.where(h.arrive(of_key("open"))), place::below);
 }

@@ -48,7 +48,7 @@ TEST(limiter, passes_a_burst_and_then_one_call_per_interval) {
   EXPECT_EQ(h.where(d), place::rejected);
   EXPECT_EQ(h.calls.at(d).code, errc::rate_limited);
   EXPECT_EQ(h.calls.at(d).retry_after, 100ms);
-  EXPECT_EQ(h.e.told, std::vector<std::string>{"rejected:>rate_limited"});
+  EXPECT_EQ(h.e.reports, std::vector<std::string>{"rejected:>rate_limited"});
   h.advance_to(100ms - 1ns);
   auto e = h.arrive();
   EXPECT_EQ(h.where(e), place::rejected);

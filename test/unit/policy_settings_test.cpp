@@ -163,7 +163,8 @@ protected:
     return wrong(GetParam().toml + fmt::format("{} = {}\n", key, value));
   }
 
-  static std::string told(std::string_view kind, std::string_view key) {
+  static std::string expected_problem(std::string_view kind,
+                                      std::string_view key) {
     return fmt::format("{} {}", kind, to_text(GetParam().path / key));
   }
 
@@ -233,7 +234,7 @@ TEST_P(policy_settings, refuse_what_is_just_out_of_range) {
     for (const auto& x : beyond(row)) {
       // A text with a sign is no duration.
       auto kind = x == "'-1ns'" ? "type" : "range";
-      EXPECT_TRUE(has(wrong_with(row.key, x), told(kind, row.key)))
+      EXPECT_TRUE(has(wrong_with(row.key, x), expected_problem(kind, row.key)))
         << row.key << " = " << x;
     }
 }
@@ -243,21 +244,22 @@ TEST_P(policy_settings, refuse_a_choice_that_there_is_not) {
     if (!is_of(row, "choice"))
       continue;
     EXPECT_EQ(wrong_with(row.key, "'nothing'"),
-              strings{told("range", row.key)});
+              strings{expected_problem("range", row.key)});
   }
 }
 
 TEST_P(policy_settings, refuse_values_of_another_type) {
   for (const auto& row : GetParam().rows) {
     auto value = row.type == "boolean" ? "5" : "true";
-    EXPECT_TRUE(has(wrong_with(row.key, value), told("type", row.key)))
+    EXPECT_TRUE(
+      has(wrong_with(row.key, value), expected_problem("type", row.key)))
       << row.key;
   }
 }
 
 TEST_P(policy_settings, refuse_a_key_that_no_field_has) {
   EXPECT_EQ(wrong_with("no_such_key", "1"),
-            strings{told("unknown", "no_such_key")});
+            strings{expected_problem("unknown", "no_such_key")});
 }
 
 INSTANTIATE_TEST_SUITE_P(all, policy_settings,

@@ -190,7 +190,7 @@ TEST(retrier, gives_each_call_its_own_place_in_the_schedule) {
 TEST(retrier, waits_at_least_as_long_as_it_was_told) {
   struct row {
     duration scheduled;
-    duration told;
+    duration reports;
     duration expected;
   };
   for (auto& x : std::vector<row>{{10ms, 0ns, 10ms},
@@ -203,8 +203,8 @@ TEST(retrier, waits_at_least_as_long_as_it_was_told) {
     c.backoff = schedule::constant(x.scheduled);
     retrier_rig h{c};
     auto id = h.arrive();
-    EXPECT_EQ(backoff_after(h, id, pushback(x.told)), x.expected);
-    EXPECT_EQ(h.count("pushed_back"), x.told > 0ns ? 1 : 0);
+    EXPECT_EQ(backoff_after(h, id, pushback(x.reports)), x.expected);
+    EXPECT_EQ(h.count("pushed_back"), x.reports > 0ns ? 1 : 0);
   }
 }
 
@@ -213,7 +213,7 @@ TEST(retrier, waits_at_least_as_long_as_it_was_told) {
 TEST(retrier, a_function_may_choose_the_delay_by_the_outcome) {
   struct row {
     std::optional<duration> chosen;
-    duration told;
+    duration reports;
     duration expected;
   };
   for (auto& x : std::vector<row>{{3ms, 0ns, 3ms},
@@ -225,11 +225,11 @@ TEST(retrier, a_function_may_choose_the_delay_by_the_outcome) {
                                   {std::nullopt, 5ms, 10ms}}) {
     auto c = simple_retrier();
     c.delay_of = [&](const outcome& o) {
-      EXPECT_EQ(o.retry_after, x.told);
+      EXPECT_EQ(o.retry_after, x.reports);
       return x.chosen;
     };
     retrier_rig h{c};
-    EXPECT_EQ(backoff_after(h, h.arrive(), pushback(x.told)), x.expected);
+    EXPECT_EQ(backoff_after(h, h.arrive(), pushback(x.reports)), x.expected);
   }
 }
 

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 TEST(retrier, begins_no_wait_that_cannot_end_before_the_deadline) {
   struct row {
     duration left;
-    duration told;
+    duration reports;
     bool retried;
   };
   for (auto& x : std::vector<row>{{0ns, 0ns, false},
@@ -31,9 +31,9 @@ TEST(retrier, begins_no_wait_that_cannot_end_before_the_deadline) {
                                   {20ms + 1ns, 20ms, true}}) {
     retrier_rig h{simple_retrier()};
     auto id = h.arrive(with_deadline(h, x.left));
-    h.finish(id, pushback(x.told));
+    h.finish(id, pushback(x.reports));
     EXPECT_EQ(h.where(id), x.retried ? place::held : place::passed)
-      << to_text(x.left) << " " << to_text(x.told);
+      << to_text(x.left) << " " << to_text(x.reports);
     EXPECT_EQ(h.count("gave_up_deadline"), x.retried ? 0 : 1);
   }
 }

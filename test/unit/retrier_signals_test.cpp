@@ -149,7 +149,7 @@ TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_told) {
   struct {
     outcome result;
     std::uint32_t attempts;
-    std::size_t told;
+    std::size_t reports;
   } const table[] = {
     {outcome::failure(errc::deadline_exceeded, true), 2, 1},
     // The caller hears of the last one.
@@ -165,7 +165,7 @@ TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_told) {
     retrier_rig h{c};
     auto id = h.arrive();
     h.finish(id, row.result);
-    EXPECT_EQ(h.e.timed_out.size(), row.told);
+    EXPECT_EQ(h.e.timed_out.size(), row.reports);
   }
 }
 

@@ -206,7 +206,7 @@ TEST(retrier, tells_of_each_retry) {
   auto id = h.arrive();
   backoff_after(h, id);
   h.finish(id);
-  EXPECT_EQ(h.e.told, (strings{"retried:>"}));
+  EXPECT_EQ(h.e.reports, (strings{"retried:>"}));
 }
 
 TEST(retrier, does_not_let_the_number_of_attempts_wrap) {

@@ -50,7 +50,7 @@ class retrier_verify : public testing::Test {
 protected:
   void start(retrier_config c = careful()) {
     h.emplace(std::move(c));
-    h->policy.look_with(k);
+    h->policy.verify_with(k);
   }
 
   // The attempt fails, with or without a reply of the worker.
@@ -301,14 +301,14 @@ TEST_F(retrier_verify, a_look_has_a_time_limit) {
 }
 
 TEST_F(retrier_verify, begins_no_pause_that_ends_at_the_deadline) {
-  for (auto [left, looks] : std::vector<std::pair<duration, bool>>{
+  for (auto [left, verifies] : std::vector<std::pair<duration, bool>>{
          {100ms, false}, {100ms + 1ns, true}}) {
     start();
     auto id = h->arrive(with_deadline(*h, left));
     fail(id);
     say(id, effect::unknown);
-    EXPECT_EQ(h->where(id), looks ? place::held : place::passed);
-    EXPECT_EQ(h->count("not_verified"), looks ? 0 : 1);
+    EXPECT_EQ(h->where(id), verifies ? place::held : place::passed);
+    EXPECT_EQ(h->count("not_verified"), verifies ? 0 : 1);
   }
 }
 
@@ -324,9 +324,9 @@ TEST_F(retrier_verify, does_not_look_when_the_time_is_over) {
 
 TEST_F(retrier_verify, forgets_a_call_that_is_taken_away_meanwhile) {
   start();
-  auto looking = h->arrive();
-  fail(looking, &reply);
-  h->abandon(looking);
+  auto verified = h->arrive();
+  fail(verified, &reply);
+  h->abandon(verified);
   EXPECT_EQ(h->count("abandoned"), 1);
   expect_clean();
   auto pausing = h->arrive();

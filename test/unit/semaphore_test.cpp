@@ -74,7 +74,7 @@ TEST(semaphore, passes_as_many_calls_as_it_has_permits) {
   EXPECT_EQ(h.count("passed"), 3);
   EXPECT_EQ(h.count("queue_full"), 1);
   EXPECT_EQ(h.count("finished"), 1);
-  EXPECT_EQ(h.e.told, std::vector<std::string>{"rejected:>queue_full"});
+  EXPECT_EQ(h.e.reports, std::vector<std::string>{"rejected:>queue_full"});
 }
 
 TEST(semaphore, gets_its_permits_back_however_a_call_ends) {
@@ -198,7 +198,7 @@ TEST(semaphore, tells_how_long_a_call_waited) {
   h.arrive();
   h.advance(30ms);
   h.finish(a);
-  EXPECT_EQ(h.e.told, std::vector<std::string>{"granted:>"});
+  EXPECT_EQ(h.e.reports, std::vector<std::string>{"granted:>"});
   EXPECT_EQ(h.e.delays, std::vector<duration>{30ms});
   h.advance(5ms);
   h.finish(b);
@@ -217,7 +217,7 @@ TEST(semaphore, turns_the_oldest_away_from_a_full_lifo_queue) {
   EXPECT_EQ(h.where(d), place::held);
   EXPECT_EQ(h.count("evicted"), 1);
   EXPECT_EQ(h.count("waiting"), 2);
-  EXPECT_EQ(h.e.told, std::vector<std::string>{"rejected:>queue_full"});
+  EXPECT_EQ(h.e.reports, std::vector<std::string>{"rejected:>queue_full"});
 }
 
 TEST(semaphore, passes_a_newcomer_that_fits_before_lifo_waiters) {

@@ -29,9 +29,9 @@ TEST(toml_limits, depth_is_refused_in_every_notation) {
     {"x = " + repeated("[{a.b=", n) + "1" + repeated("}]", n), "f:1:"},
   };
   for (const auto& [text, begin] : cases) {
-    auto told = refusal(text);
-    EXPECT_TRUE(told.starts_with(begin)) << told;
-    EXPECT_TRUE(told.ends_with(too_deep)) << told;
+    auto reports = refusal(text);
+    EXPECT_TRUE(reports.starts_with(begin)) << reports;
+    EXPECT_TRUE(reports.ends_with(too_deep)) << reports;
   }
 }
 

@@ -94,7 +94,7 @@ public:
     static_cast<void>(
       stack_from(base_, "default", "default", x.place, out_, &sys_));
     for (auto i = known; i < out_.size(); ++i)
-      told_.insert(out_[i].place);
+      reported_.insert(out_[i].place);
   }
 
   std::optional<gate_entry> read(const std::string& name, const section& at) {
@@ -114,7 +114,7 @@ public:
     auto policies = stack_from(table, name, at.path, at.place, found, &sys_,
                                known_.supervision_of(out.worker));
     std::erase_if(found, [this](const problem& p) {
-      return !p.place.empty() && told_.contains(p.place);
+      return !p.place.empty() && reported_.contains(p.place);
     });
     out_.insert(out_.end(), found.begin(), found.end());
     if (!policies)
@@ -142,7 +142,7 @@ private:
   settings base_;
   std::vector<std::string> groups_;
   // The places of the problems of the default stack.
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
 };
 
 } // namespace

@@ -204,7 +204,8 @@ call_record* call_table::find_request(std::uint64_t who,
                                       std::uint64_t number) noexcept {
   if (who == 0 || buckets_.empty())
     return nullptr;
-  for (auto i = bucket_of(who, number); i != nobody; i = record(i).next_indexed)
+  for (auto i = bucket_of(who, number); i != no_record;
+       i = record(i).next_indexed)
     if (auto& r = record(i); r.from.who() == who && r.from.number() == number)
       return &r;
   return nullptr;
@@ -212,9 +213,9 @@ call_record* call_table::find_request(std::uint64_t who,
 
 void call_table::rehash(std::size_t buckets) {
   auto old = std::exchange(buckets_,
-                           std::vector<std::uint32_t>(buckets, nobody));
+                           std::vector<std::uint32_t>(buckets, no_record));
   for (auto first : old)
-    for (auto i = first; i != nobody;) {
+    for (auto i = first; i != no_record;) {
       auto& r = record(i);
       auto next = r.next_indexed;
       auto& bucket = bucket_of(r.from.who(), r.from.number());

@@ -125,7 +125,7 @@ public:
 
 private:
   static constexpr std::size_t block_size = 8;
-  static constexpr std::uint32_t nobody = 0xffffffff;
+  static constexpr std::uint32_t no_record = 0xffffffff;
   static constexpr std::size_t least_buckets = 16;
 
   struct block {

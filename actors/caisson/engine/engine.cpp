@@ -251,7 +251,7 @@ void engine::refuse(reply_slot from, errc code, std::string text,
 }
 
 // Refuses what may not come in at all.
-bool engine::turned_away(reply_slot& from) {
+bool engine::reject_if_unavailable(reply_slot& from) {
   if (operations_.draining()) {
     ++core_.totals.refused_draining;
     answer_refusal(from, errc::draining);
@@ -266,7 +266,7 @@ bool engine::turned_away(reply_slot& from) {
 }
 
 // Refuses options that no gate sends, and calls that go round in circles.
-bool engine::unfit(reply_slot& from, const call_options& o) {
+bool engine::reject_if_invalid(reply_slot& from, const call_options& o) {
   auto invalid = [&](std::string text) {
     ++core_.totals.refused_invalid;
     answer_refusal(from, errc::invalid_config, std::move(text));
@@ -295,9 +295,9 @@ void engine::start_call(reply_slot&& from, caf::message&& payload,
   ++core_.totals.calls;
   if (!from.wanted())
     ++core_.totals.plain_sends;
-  if (turned_away(from))
+  if (reject_if_unavailable(from))
     return;
-  if (options && unfit(from, *options))
+  if (options && reject_if_invalid(from, *options))
     return;
   auto& r = core_.calls.take();
   r.from = std::move(from);
@@ -349,7 +349,7 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   // There is no holder for the permit.
   if (!from.wanted())
     return;
-  if (turned_away(from))
+  if (reject_if_unavailable(from))
     return;
   if (what.key.size() > max_key_length) {
     ++core_.totals.refused_invalid;
@@ -413,8 +413,8 @@ void engine::on_drain(reply_slot from, time_point now) {
   operations_.start_drain(std::move(from));
 }
 
-std::string engine::obstacle_to(const next_stack& x) const {
-  return swap_.obstacle_to(x);
+std::string engine::problem_with(const next_stack& x) const {
+  return swap_.problem_with(x);
 }
 
 std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {

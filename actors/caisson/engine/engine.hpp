@@ -103,11 +103,11 @@ public:
 
   /// Why that stack cannot take the place of the present one now; empty if it
   /// can.
-  [[nodiscard]] std::string obstacle_to(const next_stack& x) const;
+  [[nodiscard]] std::string problem_with(const next_stack& x) const;
 
   /// Another stack is in force from now on; see `stack_swap`. Returns what has
   /// changed.
-  /// @pre obstacle_to(x).empty()
+  /// @pre problem_with(x).empty()
   std::vector<layer_change> on_new_stack(next_stack x, time_point now);
 
   /// Builds an event of the gate's own.
@@ -135,8 +135,8 @@ private:
   void pass_on_timeout(std::size_t k, call_id call);
   void rearm();
 
-  bool turned_away(reply_slot& from);
-  bool unfit(reply_slot& from, const call_options& options);
+  bool reject_if_unavailable(reply_slot& from);
+  bool reject_if_invalid(reply_slot& from, const call_options& options);
   void answer_refusal(reply_slot& from, errc code, std::string text = {});
   void start_call(reply_slot&& from, caf::message&& payload,
                   call_options* options);

@@ -55,7 +55,7 @@ stack_swap::match(const std::vector<next_layer>& next) const {
   return out;
 }
 
-std::string stack_swap::obstacle_to(const next_stack& x) const {
+std::string stack_swap::problem_with(const next_stack& x) const {
   auto found = match(x.layers);
   auto come = static_cast<std::size_t>(
     std::count(found.begin(), found.end(), std::nullopt));
@@ -168,10 +168,10 @@ void stack_swap::change_layers(std::vector<next_layer> next,
         layers[at].retired())
       end(at);
   for (auto at : places)
-    come(at, draining);
+    insert_layer(at, draining);
 }
 
-void stack_swap::come(std::size_t k, bool draining) {
+void stack_swap::insert_layer(std::size_t k, bool draining) {
   auto& x = core_.layers[k];
   for (const auto& target : x.owner->targets()) {
     auto info = core_.host.add_target(core_.workers->next_target(), target);

@@ -55,11 +55,11 @@ public:
   explicit stack_swap(engine_core& core) : core_(core) {}
 
   /// Why `x` cannot be put in force now; empty if it can.
-  [[nodiscard]] std::string obstacle_to(const next_stack& x) const;
+  [[nodiscard]] std::string problem_with(const next_stack& x) const;
 
   /// Between two calls. `draining`: layers that come are told, too. If starting
   /// a layer throws, so does this, and nothing has changed.
-  /// @pre obstacle_to(x).empty()
+  /// @pre problem_with(x).empty()
   std::vector<layer_change> apply(next_stack x, bool draining);
 
   /// Retires layers that had to stay in the way of all calls and no longer
@@ -84,7 +84,7 @@ private:
   void change_gate(const next_stack& x);
   void change_layers(std::vector<next_layer> next, const matches& found,
                      bool draining);
-  void come(std::size_t k, bool draining);
+  void insert_layer(std::size_t k, bool draining);
   void note(std::string layer, std::string what);
   [[nodiscard]] bool is_bound(std::size_t k) const;
   void end(std::size_t k);

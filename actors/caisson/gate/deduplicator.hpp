@@ -114,7 +114,7 @@ public:
     x->done = true;
     x->answer.push_back(std::move(answer));
     x->until = time_after(now, limits_.ttl);
-    answered_.splice(answered_.end(), under_way_, x);
+    answered_.splice(answered_.end(), in_flight_, x);
     return std::exchange(x->waiting, {});
   }
 
@@ -126,15 +126,15 @@ public:
     if (i == known_.end() || i->second->done)
       return {};
     auto out = std::move(i->second->waiting);
-    under_way_.erase(i->second);
+    in_flight_.erase(i->second);
     known_.erase(i);
     return out;
   }
 
   /// How many calls are known, and how many of them are in progress.
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
-  [[nodiscard]] std::size_t under_way() const noexcept {
-    return under_way_.size();
+  [[nodiscard]] std::size_t in_flight() const noexcept {
+    return in_flight_.size();
   }
 
 private:
@@ -150,8 +150,8 @@ private:
   using entries = std::list<entry>;
 
   received begin(std::string_view key) {
-    under_way_.push_back({std::string{key}});
-    known_.emplace(std::string{key}, std::prev(under_way_.end()));
+    in_flight_.push_back({std::string{key}});
+    known_.emplace(std::string{key}, std::prev(in_flight_.end()));
     return received::first;
   }
 
@@ -176,7 +176,7 @@ private:
   }
 
   deduplicator_limits limits_;
-  entries under_way_;
+  entries in_flight_;
   // The least recently used one first.
   entries answered_;
   std::unordered_map<std::string, typename entries::iterator> known_;

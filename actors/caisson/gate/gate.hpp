@@ -79,7 +79,7 @@ inline control_handle spawn_breaker(caf::actor_system& sys, worker behind,
 }
 
 inline control_handle spawn_retrier(caf::actor_system& sys, worker behind,
-                                    retrier_config c = {}, verifying how = {}) {
+                                    retrier_config c = {}, verifier how = {}) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.retrier(std::move(c), std::move(how)));
 }

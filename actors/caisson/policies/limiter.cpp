@@ -205,7 +205,7 @@ time_point limiter::wakeup() const {
   return bucket_.ready_at(waiting_.next().permits);
 }
 
-bool limiter::at_rest(time_point now) const noexcept {
+bool limiter::is_idle(time_point now) const noexcept {
   return bucket_.ready_at(config_.burst) <= now;
 }
 

@@ -115,7 +115,7 @@ public:
   void wake(env& e) override;
 
   /// Whether the bucket is full at `now`, as if no call had ever arrived.
-  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+  [[nodiscard]] bool is_idle(time_point now) const noexcept;
 
 protected:
   // -- operation --------------------------------------------------------------

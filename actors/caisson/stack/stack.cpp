@@ -24,7 +24,7 @@ stack& stack::breaker(breaker_config c) {
   return add<caisson::breaker>(std::move(c));
 }
 
-stack& stack::retrier(retrier_config c, verifying how) {
+stack& stack::retrier(retrier_config c, verifier how) {
   return add<caisson::retrier>(std::move(c), std::move(how));
 }
 

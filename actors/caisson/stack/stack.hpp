@@ -57,7 +57,7 @@ public:
   stack& semaphore(semaphore_config c = {});
   stack& limiter(limiter_config c = {});
   stack& breaker(breaker_config c = {});
-  stack& retrier(retrier_config c = {}, verifying how = {});
+  stack& retrier(retrier_config c = {}, verifier how = {});
   stack& batcher(batcher_config c = {}, batching forms = {});
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
   stack& cache(cache_config c = {}, cache_forms forms = {});

@@ -12,8 +12,10 @@ caf::message_handler verifier_actor::control() {
 }
 
 void verifier_actor::on_message(portable::reply_to from, caf::message content) {
-  auto said = try_user([&] { return look_(content); }, [](std::string_view) {});
-  from.answer(this, caf::make_message(said.value_or(verification::unknown())));
+  auto result = try_user([&] { return verify_(content); },
+                         [](std::string_view) {});
+  from.answer(this,
+              caf::make_message(result.value_or(verification::unknown())));
 }
 
 } // namespace caisson::detail

@@ -17,7 +17,7 @@ public:
   using function = std::function<verification(const caf::message&)>;
 
   verifier_actor(caf::actor_config& cfg, function f)
-    : portable::interceptor<cancelled>(cfg), look_(std::move(f)) {}
+    : portable::interceptor<cancelled>(cfg), verify_(std::move(f)) {}
 
 private:
   caf::message_handler control() override;
@@ -26,7 +26,7 @@ private:
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
-  function look_;
+  function verify_;
 };
 
 } // namespace caisson::detail

@@ -151,13 +151,13 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
              "form); - is stdout");
   add_trace_times(*run, texts);
   run->add_flag("--verify", args.verify,
-                "Play on until nothing is under way, and check that\n"
+                "Continue until the world is quiescent, and check that\n"
                 "nothing is held then and that counts add up");
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
   run->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
   run->add_flag("--no-speed", args.no_speed,
-                "Leave out what differs from run to run");
+                "Omit what differs from run to run, such as timing");
   run->add_flag("--ascii", args.ascii, "Draw with ASCII characters only");
   run->footer(run_footer);
 }

@@ -87,13 +87,13 @@ void need_kind(const fault_texts& t, const std::string& option,
                bool (*has)(fault_kind)) {
   if (t.kinds.empty() || text.empty() || std::ranges::any_of(kinds, has))
     return;
-  std::vector<std::string_view> those;
+  std::vector<std::string_view> kinds;
   for (auto kind : every_kind)
     if (has(kind))
-      those.push_back(fault_name(kind));
+      kinds.push_back(fault_name(kind));
   throw CLI::ValidationError{
     option, fmt::format("is of no use with these kinds, only with: {}",
-                        detail::listed(those))};
+                        detail::listed(kinds))};
 }
 
 } // namespace

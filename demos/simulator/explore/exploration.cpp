@@ -79,8 +79,8 @@ void write_exploration(std::ostream& out, const explore_plan& p,
     out << fmt::format("\n{}. arm {}, seed {}: {}\n", ++number,
                        p.arms[f.arm].name, f.seed,
                        detail::printable(f.broken.text));
-    out << fmt::format("   {}\n",
-                       told_beside(f.shrunk.least, p.arms[f.arm].faults));
+    out << fmt::format(
+      "   {}\n", added_faults_sentence(f.shrunk.least, p.arms[f.arm].faults));
     for (const auto& also : f.also)
       out << fmt::format("   also: {}\n", detail::printable(also.text));
     for (const auto& text : remarks(f))
@@ -106,7 +106,7 @@ std::string found_file(const explore_plan& p, const finding& f) {
   };
   comment(fmt::format("caisson explore {}, run {}, arm {}:", p.file, f.run,
                       p.arms[f.arm].name));
-  comment(told_beside(f.shrunk.least, p.arms[f.arm].faults) + ":");
+  comment(added_faults_sentence(f.shrunk.least, p.arms[f.arm].faults) + ":");
   comment(f.broken.text + ".");
   comment(fmt::format("caisson run --verify FILE repeats it, with the digest "
                       "{:016x}.",
@@ -136,10 +136,10 @@ void write_exploration_json(std::ostream& out, const explore_plan& p,
     one["also"] = explore_json::array();
     for (const auto& also : f.also)
       one["also"].push_back(also.text);
-    one["found"] = told(f.found);
+    one["found"] = to_sentence(f.found);
     one["faults"] = explore_json::array();
     for (const auto& fault : f.shrunk.least)
-      one["faults"].push_back(told(fault));
+      one["faults"].push_back(to_sentence(fault));
     one["shrink_runs"] = f.shrunk.runs;
     one["shrunk"] = f.shrunk.complete;
     one["times"] = f.times;

@@ -51,7 +51,7 @@ void add_length(entry_list& out, const fault_config& f) {
 }
 
 // `from 30s on`, `after 10 requests from 30s on`
-std::string told_begin(const fault_config& f) {
+std::string begin_text(const fault_config& f) {
   auto from = fmt::format("from {} on", to_text(f.at));
   if (f.after_requests)
     return fmt::format("after {} requests {}", *f.after_requests, from);
@@ -64,7 +64,7 @@ std::string told_begin(const fault_config& f) {
   return f.kind == fault_kind::flush ? "at " + to_text(f.at) : from;
 }
 
-std::string told_length(const fault_config& f) {
+std::string length_text(const fault_config& f) {
   if (f.for_requests)
     return fmt::format("{} requests", *f.for_requests);
   if (f.mean_requests_to_repair)
@@ -75,20 +75,20 @@ std::string told_length(const fault_config& f) {
   return to_text(f.lasts);
 }
 
-std::string_view reach(const fault_config& f) {
-  return f.under_way ? " in all its work" : "";
+std::string_view scope_text(const fault_config& f) {
+  return f.in_progress ? " in all its work" : "";
 }
 
 std::string what_happens(const fault_config& f) {
   switch (f.kind) {
     case fault_kind::slow:
       return fmt::format("{} slow by a factor of {}{}", f.target,
-                         to_text(f.factor), reach(f));
+                         to_text(f.factor), scope_text(f));
     case fault_kind::errors:
       return fmt::format("{} fails {} of its requests", f.target,
                          percent_text(f.rate));
     case fault_kind::stall:
-      return fmt::format("{} stalls{}", f.target, reach(f));
+      return fmt::format("{} stalls{}", f.target, scope_text(f));
     case fault_kind::crash:
       return fmt::format("{} crashes", f.target);
     case fault_kind::capacity:
@@ -130,7 +130,7 @@ setting fault_setting(const fault_config& f) {
     out.add("after_requests", *f.after_requests);
   if (f.kind != fault_kind::flush)
     add_length(out, f);
-  if (f.under_way)
+  if (f.in_progress)
     out.add("under_way", true);
   if (f.kind == fault_kind::slow)
     out.add("factor", f.factor);
@@ -143,33 +143,33 @@ setting fault_setting(const fault_config& f) {
   return out.take();
 }
 
-std::string told(const fault_config& f) {
+std::string to_sentence(const fault_config& f) {
   auto out = what_happens(f);
   if (f.kind == fault_kind::flush)
-    return fmt::format("{} {}", out, told_begin(f));
-  return fmt::format("{}, {} for {}", out, told_begin(f), told_length(f));
+    return fmt::format("{} {}", out, begin_text(f));
+  return fmt::format("{}, {} for {}", out, begin_text(f), length_text(f));
 }
 
-std::string told_beside(const std::vector<fault_config>& more,
-                        const std::vector<fault_config>& own) {
+std::string added_faults_sentence(const std::vector<fault_config>& more,
+                                  const std::vector<fault_config>& own) {
   constexpr std::size_t most = 3;
   if (own.empty())
-    return "faults: " + told(more);
+    return "faults: " + to_sentence(more);
   if (!more.empty())
-    return "further faults: " + told(more);
+    return "further faults: " + to_sentence(more);
   std::vector<fault_config> first = own;
   if (first.size() > most)
     first.resize(most);
-  auto out = "no further fault; those of the file: " + told(first);
+  auto out = "no further fault; those of the file: " + to_sentence(first);
   if (own.size() > most)
     out += fmt::format("; and {} more", own.size() - most);
   return out;
 }
 
-std::string told(const std::vector<fault_config>& faults) {
+std::string to_sentence(const std::vector<fault_config>& faults) {
   std::string out;
   for (const auto& f : faults)
-    out += (out.empty() ? "" : "; ") + told(f);
+    out += (out.empty() ? "" : "; ") + to_sentence(f);
   return out.empty() ? "no fault" : out;
 }
 

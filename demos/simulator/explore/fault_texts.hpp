@@ -1,4 +1,4 @@
-// Faults as they are written, and as they are told.
+// Faults as entries of a scenario, and as sentences for reports.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>
@@ -14,14 +14,15 @@ namespace caisson::sim {
 [[nodiscard]] setting fault_setting(const fault_config& f);
 
 /// `db slow by a factor of 10, from 30s on for 5s`
-[[nodiscard]] std::string told(const fault_config& f);
+[[nodiscard]] std::string to_sentence(const fault_config& f);
 
 /// The same of what was added to the faults `own` of the file: `no further
-/// fault; those of the file: db crashes, ...`. At most three of them are told.
-[[nodiscard]] std::string told_beside(const std::vector<fault_config>& more,
-                                      const std::vector<fault_config>& own);
+/// fault; those of the file: db crashes, ...`. At most three are listed.
+[[nodiscard]] std::string
+added_faults_sentence(const std::vector<fault_config>& more,
+                      const std::vector<fault_config>& own);
 
 /// All of them, separated by semicolons; `no fault`.
-[[nodiscard]] std::string told(const std::vector<fault_config>& faults);
+[[nodiscard]] std::string to_sentence(const std::vector<fault_config>& faults);
 
 } // namespace caisson::sim

@@ -12,7 +12,7 @@ shrinker::result shrinker::shrink(faults found) {
   result_ = {};
   result_.least = std::move(found);
   known_.clear();
-  known_.emplace(told(result_.least), true);
+  known_.emplace(to_sentence(result_.least), true);
   for (auto changed = true; changed && result_.complete;) {
     changed = fewer();
     for (std::size_t i = 0; i < result_.least.size(); ++i) {
@@ -26,7 +26,7 @@ shrinker::result shrinker::shrink(faults found) {
 }
 
 bool shrinker::try_all(const faults& candidate) {
-  auto name = told(candidate);
+  auto name = to_sentence(candidate);
   if (auto found = known_.find(name); found != known_.end())
     return found->second;
   if (!result_.complete || result_.runs >= most_runs_) {
@@ -130,7 +130,7 @@ bool shrinker::weaker(std::size_t i) {
   const auto& now = result_.least[i];
   faults all;
   for (auto& f : menu_.sizes(now)) {
-    if (told(f) == told(now))
+    if (to_sentence(f) == to_sentence(now))
       return least_of(i, all);
     all.push_back(std::move(f));
   }

@@ -1,8 +1,8 @@
 #include <simulator/play/run.hpp>
 
 #include <simulator/report/passages.hpp>
+#include <simulator/report/quiescence.hpp>
 #include <simulator/report/ranges.hpp>
-#include <simulator/report/rest.hpp>
 #include <simulator/report/verdict.hpp>
 #include <simulator/report/violations.hpp>
 #include <simulator/report/warnings.hpp>
@@ -67,7 +67,7 @@ bool verify(world& w, const arm_config& arm, const run_options& o,
             arm_result& r) {
   r.violations = count_violations(r);
   w.time().watch([&] { return !stopped(o); });
-  auto found = violations_at_rest(w, arm);
+  auto found = check_quiescence(w, arm);
   w.time().watch({});
   r.violations.insert(r.violations.end(), found.begin(), found.end());
   return !stopped(o);

@@ -16,7 +16,7 @@ arm_result blank_result(const arm_config& arm) {
       x.replicas.emplace_back().name = replica_name(s, i);
   }
   for (const auto& route : world_plan{arm}.routes)
-    if (route.told()) {
+    if (route.is_recorded()) {
       blank.edges.push_back({.name = route.name, .zoned = route.zoned});
       if (route.edge.connections.limited())
         blank.edges.back().connections.emplace();

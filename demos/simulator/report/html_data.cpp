@@ -28,7 +28,7 @@ using json = nlohmann::ordered_json;
 
 // What is said of faults that hit more than others of their kind do.
 std::string reach_of(const fault_config& f) {
-  return f.under_way ? " of all work" : "";
+  return f.in_progress ? " of all work" : "";
 }
 
 std::string fault_text(const fault_config& f) {

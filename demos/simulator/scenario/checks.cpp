@@ -152,8 +152,8 @@ public:
 
   void members(const group_config& group, const setting_path& path) {
     for (std::size_t i = 0; i < group.members.size(); ++i)
-      target(told("load or service", "load, service or zone"), group.members[i],
-             names_.members, path / i);
+      target(with_zones("load or service", "load, service or zone"),
+             group.members[i], names_.members, path / i);
     if (names_.callers.contains(group.name))
       out_.push_back({problem_kind::relation, path,
                       fmt::format("{} is the name of a load or service already",
@@ -169,13 +169,14 @@ public:
                                     "requests, allowed: a service or one of "
                                     "its replicas",
                                     detail::quoted(f.target))});
-      return target(told("service", "service or zone"), f.target, names_.hit,
-                    path / "target");
+      return target(with_zones("service", "service or zone"), f.target,
+                    names_.hit, path / "target");
     }
     auto each = [&](const auto& used, const setting_path& key) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i] != "*")
-          target(told("group, load or service", "group, zone, load or service"),
+          target(with_zones("group, load or service",
+                            "group, zone, load or service"),
                  used[i], names_.sides, key / i);
     };
     each(f.from, path / "from");
@@ -195,9 +196,9 @@ public:
   }
 
 private:
-  // Zones are told of where there are some.
-  [[nodiscard]] std::string_view told(std::string_view without,
-                                      std::string_view with) const {
+  // Mentions zones only if there are any.
+  [[nodiscard]] std::string_view with_zones(std::string_view without,
+                                            std::string_view with) const {
     return names_.zones ? with : without;
   }
 

@@ -132,7 +132,7 @@ void describe(field_visitor& v, fault_config& c) {
         .help = "slow and stall only: whether it hits work that has begun "
                 "before, too, for as long as the fault lasts",
         .when = {"kind", {"slow", "stall"}}},
-       c.under_way);
+       c.in_progress);
   v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",

@@ -148,7 +148,7 @@ void describe_slowdown(field_visitor& v, service_config& c) {
         .help = "whether the slowdown follows the number inside at each moment "
                 "instead of that when the work begins",
         .needs = {"slowdown"}},
-       c.slowdown_under_way);
+       c.slowdown_in_progress);
 }
 
 } // namespace

@@ -168,7 +168,7 @@ struct service_config {
   double slowdown_max = 100;
   /// The slowdown is that of the requests inside at each moment, and not of
   /// those when the work begins.
-  bool slowdown_under_way = false;
+  bool slowdown_in_progress = false;
   /// The policies in front of the service, shared by all callers; "" for none.
   std::string stack;
   /// In the order of the file. The unnamed one, if there is one, is the first.
@@ -250,13 +250,13 @@ struct load_config {
 // -- faults -------------------------------------------------------------------
 
 enum class fault_kind {
-  /// Work takes `factor` times as long: that which begins, or with `under_way`
+  /// Work takes `factor` times as long: that which begins, or with `in_progress`
   /// all of it, for as long as the fault lasts.
   slow,
   /// A share of `rate` of the requests fails after its first work.
   errors,
   /// No request is begun, and no answer of a call looked at; work under way is
-  /// finished, or with `under_way` stands still, too.
+  /// finished, or with `in_progress` stands still, too.
   stall,
   /// All that is inside is lost; whoever comes is rejected until the end.
   crash,
@@ -293,7 +293,7 @@ struct fault_config {
   duration at = duration::zero();
   duration lasts = duration::zero();
   /// `slow` and `stall`: hits work that has begun before, too.
-  bool under_way = false;
+  bool in_progress = false;
   /// Comes at random from `at` on, this long on average after it was over the
   /// last time.
   std::optional<duration> mtbf = {};

@@ -113,8 +113,8 @@ void add_names(const setting* s, std::vector<std::string>& out) {
       out.push_back(name);
 }
 
-std::string what_there_is(const setting* s, const setting* around,
-                          const setting_path::part& part) {
+std::string missing_path_text(const setting* s, const setting* around,
+                              const setting_path::part& part) {
   if (auto index = std::get_if<std::size_t>(&part)) {
     auto list = s ? std::get_if<std::vector<setting>>(&s->value) : nullptr;
     if (!list || list->empty())
@@ -200,10 +200,11 @@ std::optional<problem> path_problem(const settings& root,
     auto may_be_missing = last && is_table
                           && std::holds_alternative<std::string>(parts[i]);
     if (!next && !next_around && !may_be_missing)
-      return problem{problem_kind::unknown,
-                     up_to(path, i),
-                     what_there_is(here, i == 2 ? &whole : around, parts[i]),
-                     {}};
+      return problem{
+        problem_kind::unknown,
+        up_to(path, i),
+        missing_path_text(here, i == 2 ? &whole : around, parts[i]),
+        {}};
     here = next;
     around = next_around;
   }

@@ -19,8 +19,8 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& front) {
   return out;
 }
 
-std::vector<tune_contender> those(const std::vector<tune_contender>& all,
-                                  const std::vector<std::size_t>& ids) {
+std::vector<tune_contender> select(const std::vector<tune_contender>& all,
+                                   const std::vector<std::size_t>& ids) {
   std::vector<tune_contender> out;
   out.reserve(ids.size());
   for (auto i : ids)
@@ -140,7 +140,7 @@ tune_choice choice_of(const tune_plan& p, const tune_search_result& found) {
     all = equally_able(std::move(all), found.trials, p.targets, order[0]);
   auto front = front_of(all, found.trials, traded);
   if (two)
-    out.best = knee_of(those(all, front), found.trials, traded);
+    out.best = knee_of(select(all, front), found.trials, traded);
   for (auto i : order)
     if (i != *out.best && !out.runner_up)
       out.runner_up = i;

@@ -21,7 +21,7 @@ setting_path within_arm(const setting_path& path) {
 
 // Whether an arm can say it: lists of edges and faults are added to those of
 // the file, only those of stacks are replaced.
-bool can_say(const setting_path& path) {
+bool is_expressible(const setting_path& path) {
   const auto& parts = path.parts();
   return parts.front() == setting_path::part{"arm"}
          || parts.front() == setting_path::part{"stack"}
@@ -51,7 +51,8 @@ tune_overlay overlay_of(const tune_plan& p, const tune_candidate& c) {
     if (values[i])
       out.lines.push_back(fmt::format("{} = {}", to_text(p.parameters[i].path),
                                       written_text(values[i]->value)));
-  if (!std::ranges::all_of(p.parameters, can_say, &sweep_parameter::path))
+  if (!std::ranges::all_of(p.parameters, is_expressible,
+                           &sweep_parameter::path))
     return out;
   auto name = free_name(p.arm_is_named ? p.arm.name + "-tuned" : "tuned",
                         p.root);

@@ -114,7 +114,7 @@ void client::attempt(std::uint64_t key, request& r) {
   ++r.attempt;
   auto [attempt_key, of] = attempts_.take();
   *of = key;
-  r.under_way = attempt_key;
+  r.current_attempt = attempt_key;
   call_options o;
   o.attempt = r.attempt;
   o.priority = config_.priority;
@@ -153,7 +153,7 @@ void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
   auto key = *of;
   attempts_.put_back(attempt_key);
   auto* r = requests_.find(key);
-  if (!r || r->under_way != attempt_key)
+  if (!r || r->current_attempt != attempt_key)
     return; // The client has not waited for it.
   auto how = ending_of(outcome_of(content));
   attempt_over(key, *r, how,
@@ -163,9 +163,9 @@ void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
 void client::attempt_over(std::uint64_t key, request& r, ending how,
                           bool substituted) {
   if (auto* details = world_.recorder->details())
-    details->call_over({true, load_}, r.under_way, r.target->route, how,
+    details->call_over({true, load_}, r.current_attempt, r.target->route, how,
                        world_.recorder->since_start(now()));
-  r.under_way = 0;
+  r.current_attempt = 0;
   timer().cancel(r.timeout);
   if (auto pause = pause_before_next(r, how)) {
     if (*pause > duration::zero())

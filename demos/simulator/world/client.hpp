@@ -45,7 +45,7 @@ private:
     std::uint32_t attempt = 0;
     schedule::cursor pause;
     /// The attempt under way, as a key of `attempts_`, and its timeout.
-    std::uint64_t under_way = 0;
+    std::uint64_t current_attempt = 0;
     timers::handle timeout;
     /// In a closed loop: whose request it is.
     std::uint32_t user = 0;

@@ -82,9 +82,9 @@ void details_recorder::entered(std::size_t service, std::uint64_t order,
   each([&](auto& x) { x.entered(service, order, what, at); });
 }
 
-void details_recorder::turned_away(std::string_view how, const work& what,
-                                   duration at) {
-  each([&](auto& x) { x.turned_away(how, what, at); });
+void details_recorder::rejected(std::string_view how, const work& what,
+                                duration at) {
+  each([&](auto& x) { x.rejected(how, what, at); });
 }
 
 void details_recorder::begun(std::size_t service, std::uint64_t order,

@@ -58,7 +58,7 @@ public:
   void entered(std::size_t service, std::uint64_t order, const work& what,
                duration at);
   /// Found the queue full or the service down.
-  void turned_away(std::string_view how, const work& what, duration at);
+  void rejected(std::string_view how, const work& what, duration at);
   void begun(std::size_t service, std::uint64_t order, duration at);
   void left(std::size_t service, std::uint64_t order, std::string_view how,
             duration at);

@@ -14,7 +14,7 @@ void fault_state::begin(const fault_config& f) {
       return combine();
     case fault_kind::stall:
       ++stalls_;
-      pauses_ += f.under_way;
+      pauses_ += f.in_progress;
       return;
     case fault_kind::crash:
       ++crashes_;
@@ -36,7 +36,7 @@ void fault_state::end(const fault_config& f) {
       return combine();
     case fault_kind::stall:
       --stalls_;
-      pauses_ -= f.under_way;
+      pauses_ -= f.in_progress;
       return;
     case fault_kind::crash:
       --crashes_;
@@ -65,7 +65,7 @@ void fault_state::combine() {
   workers_ = all_workers_;
   for (const auto* f : active_) {
     if (f->kind == fault_kind::slow)
-      (f->under_way ? stretch_ : factor_) *= f->factor;
+      (f->in_progress ? stretch_ : factor_) *= f->factor;
     else if (f->kind == fault_kind::errors)
       good *= 1 - f->rate;
     else

@@ -65,7 +65,7 @@ struct job {
   bool ranked = false;
   /// When its work ends: a timer, or a piece of a `work_clock`.
   timer_queue<std::uint64_t>::handle due_timer;
-  work_clock::handle under_way;
+  work_clock::handle in_progress;
   time_point held_since;
   duration held = duration::zero();
   bool watched = false;

@@ -242,7 +242,7 @@ arm_result run_recorder::result(time_point end) {
       all.replicas[k].zone = zone_of(k);
   }
   for (std::size_t i = 0; i < edges_.size(); ++i) {
-    if (!plan_.routes[i].told())
+    if (!plan_.routes[i].is_recorded())
       continue;
     r.edges.push_back(edges_[i]);
     if (auto& own = connections_[i])

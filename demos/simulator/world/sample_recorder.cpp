@@ -169,8 +169,8 @@ void sample_recorder::entered(std::size_t service, std::uint64_t order,
     works_[{service, order}] = into;
 }
 
-void sample_recorder::turned_away(std::string_view how, const work& what,
-                                  duration at) {
+void sample_recorder::rejected(std::string_view how, const work& what,
+                               duration at) {
   part_place ignored;
   if (auto* x = add_work(what, at, ignored)) {
     x->left = x->arrived;

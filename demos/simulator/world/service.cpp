@@ -47,7 +47,7 @@ void service::on_exit() {
 void service::fire(std::uint64_t payload) {
   if ((payload & (fault_begin | fault_end)) != 0)
     fault_is_due(payload);
-  else if ((payload & (scale_look | scale_start)) != 0)
+  else if ((payload & (scale_check | scale_start)) != 0)
     scaling_is_due(payload);
   else if (payload == work_end)
     shared_work_done();
@@ -375,7 +375,7 @@ void service::note(std::string_view what, const work& w) {
                               w.request, mark_);
   auto* details = world_.recorder->details();
   if (details && what != "arrive")
-    details->turned_away(what, w, at());
+    details->rejected(what, w, at());
 }
 
 } // namespace caisson::sim

@@ -57,7 +57,7 @@ private:
   static constexpr std::uint64_t work_end = std::uint64_t{1} << 63;
   static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 62;
   static constexpr std::uint64_t fault_end = std::uint64_t{1} << 61;
-  static constexpr std::uint64_t scale_look = std::uint64_t{1} << 60;
+  static constexpr std::uint64_t scale_check = std::uint64_t{1} << 60;
   static constexpr std::uint64_t scale_start = std::uint64_t{1} << 59;
 
   // -- arrival ----------------------------------------------------------------

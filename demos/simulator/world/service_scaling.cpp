@@ -10,7 +10,7 @@ void service::plan_scaling() {
     return;
   scaler_.emplace(*config_.autoscale, config_.workers, begin_);
   recorder().workers_changed(at(), 0);
-  timer().push(time_after(begin_, config_.autoscale->every), scale_look);
+  timer().push(time_after(begin_, config_.autoscale->every), scale_check);
 }
 
 void service::scaling_is_due(std::uint64_t payload) {
@@ -19,7 +19,7 @@ void service::scaling_is_due(std::uint64_t payload) {
     scaler_->started(now(), n);
     return workers_changed(static_cast<int>(n));
   }
-  timer().push(time_after(now(), config_.autoscale->every), scale_look);
+  timer().push(time_after(now(), config_.autoscale->every), scale_check);
   auto change = scaler_->look(now(), queue_.size());
   if (change.start > 0)
     timer().push(time_after(now(), config_.autoscale->delay),

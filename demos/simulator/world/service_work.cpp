@@ -7,8 +7,8 @@ namespace caisson::sim {
 
 // Work whose speed cannot change gets a timer of its own, which is quicker.
 void service::plan_work() {
-  if (config_.cores != no_limit || config_.slowdown_under_way
-      || std::ranges::any_of(faults_, &fault_config::under_way))
+  if (config_.cores != no_limit || config_.slowdown_in_progress
+      || std::ranges::any_of(faults_, &fault_config::in_progress))
     clock_.emplace(begin_, config_.cores);
 }
 
@@ -23,12 +23,12 @@ double service::slowdown() const {
 
 // Of work that begins, for as long as it takes.
 double service::slowness() const {
-  return fault_.factor() * (config_.slowdown_under_way ? 1 : slowdown());
+  return fault_.factor() * (config_.slowdown_in_progress ? 1 : slowdown());
 }
 
 // Of all work, for as long as nothing changes.
 double service::stretch() const {
-  return fault_.stretch() * (config_.slowdown_under_way ? slowdown() : 1);
+  return fault_.stretch() * (config_.slowdown_in_progress ? slowdown() : 1);
 }
 
 // -- work ---------------------------------------------------------------------
@@ -42,7 +42,7 @@ void service::work_for(job_key key, job& j, duration d) {
     j.due_timer = timer().push(due, key);
     return;
   }
-  j.under_way = clock_->begin(now(), key, d);
+  j.in_progress = clock_->begin(now(), key, d);
   follow_work();
 }
 
@@ -67,7 +67,7 @@ void service::shared_work_done() {
 void service::stop_work(job& j) {
   timer().cancel(j.due_timer);
   if (clock_)
-    clock_->cancel(now(), j.under_way);
+    clock_->cancel(now(), j.in_progress);
 }
 
 // Called when what is at work, what is inside or a fault has changed.

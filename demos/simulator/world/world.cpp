@@ -159,7 +159,7 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
   auto first = entry_points_.begin() + plan_.first_instance[r.to];
   auto target = *first;
   if (!r.edge.latency.zero() || (gated && r.from_client) || c.replicas > 1
-      || r.told()) {
+      || r.is_recorded()) {
     link_plan plan{.route = index,
                    .caller = caller,
                    .behind = {first, first + c.replicas},

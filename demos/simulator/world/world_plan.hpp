@@ -40,7 +40,7 @@ struct route {
   /// Whether messages may get lost, or be slower than their latency.
   bool has_network = false;
   /// Whether results tell of it as an edge.
-  [[nodiscard]] bool told() const {
+  [[nodiscard]] bool is_recorded() const {
     return has_network || zoned || edge.connections.limited();
   }
   /// Index of its first gate among those of all routes; the others follow.

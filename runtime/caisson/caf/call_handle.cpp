@@ -51,7 +51,7 @@ protected:
     if (what->mid.is_response())
       return true;
     if (holds_one<caf::down_msg>(*what))
-      look_after_gate(*what);
+      check_gate(*what);
     if (is_system(*what)
         || holds_any<reconfigure, command, subscribe, unsubscribe, drain,
                      detail::worker_made, detail::group_order,
@@ -70,7 +70,7 @@ protected:
 
 private:
   // Any actor can send a down message, so its type alone proves nothing.
-  void look_after_gate(const caf::mailbox_element& what) {
+  void check_gate(const caf::mailbox_element& what) {
     if (!portable::is_down(caf::actor_cast<caf::actor>(gate_)))
       return;
 #if CAISSON_CAF_LEGACY

@@ -349,7 +349,7 @@ CAISSON_MESSAGE(batch_reply, results)
 // -- verification -------------------------------------------------------------
 
 /// The answer of a verifier, which a retrier asks what became of a call before
-/// it repeats it; see `verifying` in retrier_layer.hpp.
+/// it repeats it; see `verifier` in retrier_layer.hpp.
 struct verification {
   effect what = effect::unknown;
   /// With `done`: what the worker's answer to the call was, or would be.

@@ -136,8 +136,8 @@ std::uint64_t http_front::answered() const noexcept {
   return parts_->server.answered();
 }
 
-std::uint64_t http_front::turned_away() const noexcept {
-  return parts_->server.turned_away();
+std::uint64_t http_front::rejected() const noexcept {
+  return parts_->server.rejected();
 }
 
 void describe(field_visitor& v, http_front_config& c) {

@@ -145,7 +145,7 @@ public:
 
   /// How many requests were turned away for want of a thread, and connections
   /// for want of a place.
-  [[nodiscard]] std::uint64_t turned_away() const noexcept;
+  [[nodiscard]] std::uint64_t rejected() const noexcept;
 
 private:
   struct parts;

@@ -216,7 +216,7 @@ struct http_server::parts {
 
   void turn_away(int socket) {
     owned_fd fd{socket};
-    ++turned_away;
+    ++rejected;
     auto text = bytes_of(plain(503), false, true);
     [[maybe_unused]] auto n = ::send(socket, text.data(), text.size(),
                                      MSG_NOSIGNAL);
@@ -294,7 +294,7 @@ struct http_server::parts {
     all.set_timer(x, x.answer_by);
     if (crew.take(x))
       return;
-    ++turned_away;
+    ++rejected;
     refuse(x, 503);
   }
 
@@ -414,7 +414,7 @@ struct http_server::parts {
   owned_fd epoll;
   owned_fd bell;
   std::atomic<std::uint64_t> answered{0};
-  std::atomic<std::uint64_t> turned_away{0};
+  std::atomic<std::uint64_t> rejected{0};
   std::atomic<bool> stopping{false};
 
   time_point now = steady::now();
@@ -439,8 +439,8 @@ std::uint64_t http_server::answered() const noexcept {
   return parts_->answered;
 }
 
-std::uint64_t http_server::turned_away() const noexcept {
-  return parts_->turned_away;
+std::uint64_t http_server::rejected() const noexcept {
+  return parts_->rejected;
 }
 
 } // namespace caisson::detail

@@ -73,7 +73,7 @@ public:
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::uint64_t answered() const noexcept;
   /// Requests without a thread, and connections without a place.
-  [[nodiscard]] std::uint64_t turned_away() const noexcept;
+  [[nodiscard]] std::uint64_t rejected() const noexcept;
 
 private:
   struct parts;

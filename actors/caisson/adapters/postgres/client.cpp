@@ -174,7 +174,7 @@ private:
   }
 
   // Whether the server waits for the next transaction.
-  [[nodiscard]] bool is_at_rest() const {
+  [[nodiscard]] bool is_idle() const {
     return PQstatus(connection_.get()) == CONNECTION_OK
            && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
   }
@@ -194,7 +194,7 @@ private:
     auto failure = all.play(until);
     // What is committed is done, whatever becomes of the connection.
     if (all.done() >= query.statements.size() + 3) {
-      if (failure || all.refused() || !is_at_rest())
+      if (failure || all.refused() || !is_idle())
         reset();
       return {caf::make_message(std::move(answer))};
     }
@@ -213,7 +213,7 @@ private:
     auto all = pipeline();
     all.add("ROLLBACK", "ROLLBACK");
     add_reset(all);
-    if (all.play(until) || all.refused() || !is_at_rest())
+    if (all.play(until) || all.refused() || !is_idle())
       reset();
   }
 

@@ -305,7 +305,7 @@ caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
     return refuse("there is no stack");
   try {
     auto next = next_stack_of(*x.what);
-    if (auto why = engine_.obstacle_to(next); !why.empty())
+    if (auto why = engine_.problem_with(next); !why.empty())
       return refuse(std::move(why));
     if (x.check_only)
       return std::string{};

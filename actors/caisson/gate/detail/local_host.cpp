@@ -104,7 +104,7 @@ void local_host::submit(std::unique_ptr<local_response> response, F enter) {
     return;
   auto at = now();
   if (!stopped_)
-    look_at_worker(at);
+    check_worker(at);
   if (response->awaited()) {
     ++awaited_;
     suspend_actor(true);
@@ -158,7 +158,7 @@ void local_host::release(const caisson::release& what) {
 
 // Without calls no timer message arrives, and no message that a worker has
 // ended.
-void local_host::look_at_worker(time_point now) {
+void local_host::check_worker(time_point now) {
   if (busy_)
     return;
   if (armed_ <= now)
@@ -204,9 +204,9 @@ void local_host::hand_out() {
     return;
   expect_input(wants_input());
   auto me = shared_from_this();
-  struct at_rest {
+  struct finisher {
     local_host& host;
-    ~at_rest() { host.come_to_rest(); }
+    ~finisher() { host.finish_handing_out(); }
   } last{*this};
   for (std::size_t count = 0; !over();) {
     if (!events_.empty()) {
@@ -228,7 +228,7 @@ void local_host::hand_out() {
 
 // Also if a handler has thrown: what is left is for the others, if the actor
 // lives on.
-void local_host::come_to_rest() {
+void local_host::finish_handing_out() {
   handing_out_ = false;
   if (over())
     return;
@@ -246,7 +246,7 @@ status local_host::get_status() {
   if (stopped_)
     return {};
   auto at = now();
-  look_at_worker(at);
+  check_worker(at);
   auto s = engine_.make_status(at);
   hand_out();
   return s;

@@ -93,7 +93,7 @@ private:
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
   void take_made(caf::message& content);
-  void look_at_worker(time_point now);
+  void check_worker(time_point now);
   [[nodiscard]] bool has_ready() const noexcept {
     return !ready_.empty() || !ready_awaited_.empty();
   }
@@ -105,7 +105,7 @@ private:
     return busy_ || has_ready() || (maker_ && !stopped_);
   }
   void hand_out();
-  void come_to_rest();
+  void finish_handing_out();
 
   std::string name_;
   worker behind_;

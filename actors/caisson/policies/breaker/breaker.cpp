@@ -197,7 +197,7 @@ void breaker::watch_calls(time_point last, env& e) {
   auto& s = std::get<closed>(state_);
   for (;;) {
     auto slow = std::max(s.watched_calls.next(config_.slow_call), last);
-    auto look = history_.next_look();
+    auto look = history_.next_update();
     auto t = std::min(slow, look);
     if (t == never || t > clock_)
       break;
@@ -244,7 +244,7 @@ void breaker::expire_probes(env& e) {
     : go_closed("half-open for too long", e);
 }
 
-bool breaker::at_rest(time_point now) const noexcept {
+bool breaker::is_idle(time_point now) const noexcept {
   auto* s = std::get_if<open>(&state_);
   return !s || now >= s->until;
 }

@@ -113,7 +113,7 @@ public:
   void attempt_timed_out(env& e) override;
 
   /// Whether no open interval runs at `now`. An override does not count.
-  [[nodiscard]] bool at_rest(time_point now) const noexcept;
+  [[nodiscard]] bool is_idle(time_point now) const noexcept;
 
   // -- operation --------------------------------------------------------------
 

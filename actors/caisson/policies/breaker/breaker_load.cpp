@@ -65,11 +65,11 @@ void load_score::add(bool failed, std::optional<duration> took,
     latencies_.record(*took, now);
 }
 
-time_point load_score::next_look() const {
+time_point load_score::next_update() const {
   auto t = std::min(arrivals_.next_change(), results_.next_change());
   // The last calls have left the window, but are still in the score.
   if (t == never && score_)
-    return time_after(looked_, results_.bucket_length());
+    return time_after(updated_at_, results_.bucket_length());
   return t;
 }
 
@@ -87,7 +87,7 @@ double load_score::load(time_point now) const {
 
 void load_score::look(time_point now, std::int64_t minimum) {
   baseline_.roll(now);
-  looked_ = now;
+  updated_at_ = now;
   // The windows still hold the step that ends now.
   score_.reset();
   if (results_.total() >= minimum) {

@@ -55,7 +55,7 @@ private:
 
 /// The composite score of a closed breaker, computed at the end of each tenth
 /// of its window. Times passed in must not go backwards, and `look` must be
-/// called at each instant that `next_look` gives.
+/// called at each instant that `next_update` gives.
 class load_score {
 public:
   static constexpr std::size_t steps = 10;
@@ -69,7 +69,7 @@ public:
   void add(bool failed, std::optional<duration> took, time_point now);
 
   /// The end of the current step; `never` while there is nothing to count.
-  [[nodiscard]] time_point next_look() const;
+  [[nodiscard]] time_point next_update() const;
 
   /// Computes the score as of `now`, which ends a step. With fewer than
   /// `minimum` results in the window it is unknown.
@@ -99,7 +99,7 @@ private:
   /// When the first call arrived.
   time_point begun_ = never;
   /// The end of the last step.
-  time_point looked_ = never;
+  time_point updated_at_ = never;
   std::optional<double> score_;
 };
 

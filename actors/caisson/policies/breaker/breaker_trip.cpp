@@ -48,9 +48,9 @@ void trip_history::adopt(const breaker_config& c, time_point now) {
   if (!(before & 1u << consecutive) && !c.trip_when)
     run_ = 0;
   if (!needs(c, breaker_trip::without_gap))
-    restless_.reset();
-  else if (!restless_)
-    restless_ = restless_run{};
+    since_quiet_.reset();
+  else if (!since_quiet_)
+    since_quiet_ = failures_since_quiet{};
   auto count = needs(c, breaker_trip::rate_by_count);
   auto time = needs(c, breaker_trip::rate_by_time);
   rate_windows::shape s{count,
@@ -71,7 +71,7 @@ void trip_history::adopt(const breaker_config& c, time_point now) {
     load_->adopt(c.score);
   else
     load_ = std::make_unique<load_score>(c.score);
-  ages_ = restless_ || load_ || failures_.by_time() || pace_.by_time();
+  ages_ = since_quiet_ || load_ || failures_.by_time() || pace_.by_time();
   only_run_ = applies_ == 1u << consecutive && !c.trip_when;
 }
 
@@ -92,9 +92,9 @@ void trip_history::add(bool failed, std::optional<duration> took,
   run_ = failed ? run_ + 1 : 0;
   // A success proves nothing to a restless run: only time without failures
   // does.
-  if (restless_ && failed) {
-    ++restless_->failures;
-    restless_->last = now;
+  if (since_quiet_ && failed) {
+    ++since_quiet_->failures;
+    since_quiet_->last = now;
   }
   failures_.add(failed, now);
   if (load_)
@@ -112,18 +112,18 @@ void trip_history::look(time_point now) {
 }
 
 void trip_history::roll_windows(time_point now) {
-  if (restless_ && restless_->failures > 0
-      && now >= time_after(restless_->last, quiet_period_))
-    restless_->failures = 0;
+  if (since_quiet_ && since_quiet_->failures > 0
+      && now >= time_after(since_quiet_->last, quiet_period_))
+    since_quiet_->failures = 0;
   failures_.roll(now);
   pace_.roll(now);
 }
 
 time_point trip_history::next_age() const {
   auto t = std::min(
-    {failures_.next_change(), pace_.next_change(), next_look()});
-  if (restless_ && restless_->failures > 0)
-    t = std::min(t, time_after(restless_->last, quiet_period_));
+    {failures_.next_change(), pace_.next_change(), next_update()});
+  if (since_quiet_ && since_quiet_->failures > 0)
+    t = std::min(t, time_after(since_quiet_->last, quiet_period_));
   return t;
 }
 
@@ -134,7 +134,7 @@ bool trip_history::holds(condition x) const {
     case consecutive:
       return run_ >= threshold_;
     case without_gap:
-      return restless_->failures >= threshold_;
+      return since_quiet_->failures >= threshold_;
     case by_count:
       return reaches(failures_.by_count(), failure_rate_);
     case by_time:
@@ -193,7 +193,7 @@ breaker_counts trip_history::counts() const {
 
 std::int64_t trip_history::streak() const {
   std::int64_t run = applies_ & 1u << consecutive ? run_ : 0;
-  return std::max(run, restless_ ? std::int64_t{restless_->failures} : 0);
+  return std::max(run, since_quiet_ ? std::int64_t{since_quiet_->failures} : 0);
 }
 
 void trip_history::list_gauges(std::vector<metric>& out) const {

@@ -38,8 +38,8 @@ public:
   void add_pace(bool was_slow, time_point now);
 
   /// The instant for the next `look`; `never` if there is none.
-  [[nodiscard]] time_point next_look() const {
-    return load_ ? load_->next_look() : never;
+  [[nodiscard]] time_point next_update() const {
+    return load_ ? load_->next_update() : never;
   }
 
   /// A step of the score ends at `now`.
@@ -100,7 +100,7 @@ private:
   };
 
   /// Failures since the last quiet period.
-  struct restless_run {
+  struct failures_since_quiet {
     std::uint32_t failures = 0;
     /// When the last of them arrived; valid if there are failures.
     time_point last = {};
@@ -126,7 +126,7 @@ private:
 
   /// Failures since the last success.
   std::uint32_t run_ = 0;
-  std::optional<restless_run> restless_;
+  std::optional<failures_since_quiet> since_quiet_;
   rate_windows failures_;
   rate_windows pace_;
   std::unique_ptr<load_score> load_;

@@ -52,7 +52,7 @@ bool cache::may_read(const call_info& call) const noexcept {
 }
 
 decision cache::look_up(const call_info& call, progress& my,
-                        const cache_look& x, env& e) {
+                        const cache_lookup& x, env& e) {
   auto& r = my.at->second;
   if (auto* unwritten = writes_.value(my.at->first)) {
     count(counter::hits);
@@ -300,7 +300,7 @@ void cache::list_gauges(std::vector<metric>& out) const {
   gauge("loading", pending_.size());
   gauge("keys", records_.size() - old_.size());
   gauge("unwritten", writes_.size());
-  gauge("flushing", writes_.under_way());
+  gauge("flushing", writes_.in_flight());
 }
 
 } // namespace caisson

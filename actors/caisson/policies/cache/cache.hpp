@@ -92,7 +92,7 @@ enum class cache_use : std::uint8_t {
 };
 
 /// What the host knows about the call that it is about to admit.
-struct cache_look {
+struct cache_lookup {
   cache_use use = cache_use::read;
   /// Its key; nothing: that of the call.
   std::optional<std::string> key = {};
@@ -147,7 +147,7 @@ public:
 
   /// Says what the next call to be admitted is. Without it, a call is a read of
   /// its own key.
-  void look_at(cache_look next) noexcept { next_ = std::move(next); }
+  void set_next(cache_lookup next) noexcept { next_ = std::move(next); }
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
@@ -286,7 +286,7 @@ private:
   };
 
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
-  decision look_up(const call_info& call, progress& my, const cache_look& x,
+  decision look_up(const call_info& call, progress& my, const cache_lookup& x,
                    env& e);
   decision load(const call_info& call, progress& my, mode acts, env& e);
   [[nodiscard]] bool may_join(const record& r, time_point now) const;
@@ -303,9 +303,10 @@ private:
   call_id start(record_map::iterator at, child_call c, bool refresh,
                 time_point until, env& e);
 
-  decision pass_by(const call_info& call, progress& my, cache_look& x, env& e);
-  decision alter(const call_info& call, progress& my, cache_look& x, env& e);
-  decision acknowledge(const call_info& call, progress& my, cache_look& x,
+  decision pass_by(const call_info& call, progress& my, cache_lookup& x,
+                   env& e);
+  decision alter(const call_info& call, progress& my, cache_lookup& x, env& e);
+  decision acknowledge(const call_info& call, progress& my, cache_lookup& x,
                        env& e);
   [[nodiscard]] bool was_released(const progress& my) const noexcept;
   void begin_changes(record_map::iterator at, std::uint32_t n);
@@ -336,7 +337,7 @@ private:
   void leave(progress& my);
 
   cache_content content_;
-  cache_look next_;
+  cache_lookup next_;
   record_map records_;
   // Those with an answer, the most recently used one first.
   use_list used_;

@@ -11,7 +11,7 @@ namespace caisson {
 
 // The layer is off: only the order of writes is seen to, so that one that was
 // acknowledged, or will be, never overtakes another.
-decision cache::pass_by(const call_info& call, progress& my, cache_look& x,
+decision cache::pass_by(const call_info& call, progress& my, cache_lookup& x,
                         env& e) {
   const auto& key = x.key ? *x.key : call.key;
   if (key.empty() || key.size() > longest_key || x.use == cache_use::bypass)
@@ -26,7 +26,7 @@ decision cache::pass_by(const call_info& call, progress& my, cache_look& x,
   return look_up(call, my, x, e);
 }
 
-decision cache::alter(const call_info& call, progress& my, cache_look& x,
+decision cache::alter(const call_info& call, progress& my, cache_lookup& x,
                       env& e) {
   const auto& key = my.at->first;
   auto is_write = x.use == cache_use::write && x.acts == mode::enforce;
@@ -47,8 +47,8 @@ decision cache::alter(const call_info& call, progress& my, cache_look& x,
   return decision::pass();
 }
 
-decision cache::acknowledge(const call_info& call, progress& my, cache_look& x,
-                            env& e) {
+decision cache::acknowledge(const call_info& call, progress& my,
+                            cache_lookup& x, env& e) {
   count(counter::written);
   if (writes_.size() == 0)
     e.hold_open(true);

@@ -118,7 +118,7 @@ public:
 
   /// Keys for which the worker lacks a write.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] std::size_t under_way() const noexcept {
+  [[nodiscard]] std::size_t in_flight() const noexcept {
     return flushes_.size();
   }
 

@@ -77,7 +77,7 @@ public:
   // -- calls ------------------------------------------------------------------
 
   /// The content of the next call to be admitted, valid until then.
-  void look_at(const void* content) noexcept { next_ = content; }
+  void set_next(const void* content) noexcept { next_ = content; }
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,

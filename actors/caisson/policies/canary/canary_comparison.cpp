@@ -26,7 +26,7 @@ void canary_comparison::restart(const canary_rules& c, time_point now) {
   before_ = {};
   present_ = {};
   present_since_ = now;
-  next_look_ = 0;
+  next_comparison_ = 0;
 }
 
 void canary_comparison::add_canary(bool failed, std::optional<duration> took,
@@ -48,7 +48,7 @@ void canary_comparison::roll(const canary_rules& c, time_point now) {
   keep_baseline(c);
   before_ = std::exchange(present_, {});
   present_since_ = now;
-  next_look_ = 0;
+  next_comparison_ = 0;
 }
 
 // -- what is known ------------------------------------------------------------
@@ -117,9 +117,9 @@ std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
     return why;
   if (n < c.min_calls)
     return {};
-  if (!thoroughly && n < next_look_)
+  if (!thoroughly && n < next_comparison_)
     return {};
-  next_look_ = n + std::max<std::int64_t>(n / 100, 1);
+  next_comparison_ = n + std::max<std::int64_t>(n / 100, 1);
   return is_slower(c, old);
 }
 

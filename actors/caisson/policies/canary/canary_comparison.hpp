@@ -132,7 +132,7 @@ private:
   // The baseline's last numbers that were enough.
   std::optional<summary> kept_;
   // The number of the canary's answers at which percentiles are checked again.
-  std::int64_t next_look_ = 0;
+  std::int64_t next_comparison_ = 0;
 };
 
 } // namespace caisson::detail

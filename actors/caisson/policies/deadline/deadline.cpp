@@ -68,7 +68,7 @@ deadline_config deadline_of(const stage_budget& budget,
 // -- construction -------------------------------------------------------------
 
 deadline::deadline(deadline_config c)
-  : policy_base(std::move(c)), told_(config_.timeout) {
+  : policy_base(std::move(c)), reported_(config_.timeout) {
   if (config_.learned.on)
     learner_ = std::make_unique<detail::limit_learner>(config_.learned);
 }
@@ -176,7 +176,7 @@ void deadline::measure(limits& my, bool ok, time_point now) {
 
 duration deadline::learn_timeout(env& e) {
   auto timeout = learner_->limit(e.now).value_or(config_.timeout);
-  if (timeout != told_)
+  if (timeout != reported_)
     emit_change(timeout, e);
   return timeout;
 }
@@ -185,15 +185,15 @@ duration deadline::learn_timeout(env& e) {
 // window.
 void deadline::emit_change(duration timeout, env& e) {
   constexpr auto much = 4;
-  auto change = timeout > told_ ? timeout - told_ : told_ - timeout;
-  if (change < told_ / much || e.now < tell_from_)
+  auto change = timeout > reported_ ? timeout - reported_ : reported_ - timeout;
+  if (change < reported_ / much || e.now < next_report_at_)
     return;
-  tell_from_ = time_after(e.now, config_.learned.window / 5);
+  next_report_at_ = time_after(e.now, config_.learned.window / 5);
   e.emit({.kind = event_kind::limit_changed,
-          .from = to_text(told_),
+          .from = to_text(reported_),
           .to = to_text(timeout),
           .detail = fmt::format("of {} calls", learner_->samples())});
-  told_ = timeout;
+  reported_ = timeout;
 }
 
 duration deadline::present_timeout() const noexcept {
@@ -213,7 +213,7 @@ void deadline::adapt(env& e) {
   // What an operator sets is told by the host.
   if (learner_)
     (void)learner_->limit(e.now);
-  told_ = present_timeout();
+  reported_ = present_timeout();
 }
 
 void deadline::list_gauges(std::vector<metric>& out) const {

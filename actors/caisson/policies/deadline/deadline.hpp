@@ -152,8 +152,8 @@ private:
   // Null if nothing is to be learned.
   std::unique_ptr<detail::limit_learner> learner_;
   // The limit that was told last, and since when another one may be.
-  duration told_ = duration::zero();
-  time_point tell_from_ = time_point::min();
+  duration reported_ = duration::zero();
+  time_point next_report_at_ = time_point::min();
 };
 
 } // namespace caisson

@@ -27,18 +27,18 @@ public:
 
   estimate run(double q) {
     std::optional<double> quantile;
-    auto under_way = done_.count() + cut_.count();
-    for (std::size_t i = 0; i < done_.counts().size() && under_way > 0; ++i) {
+    auto in_flight = done_.count() + cut_.count();
+    for (std::size_t i = 0; i < done_.counts().size() && in_flight > 0; ++i) {
       std::uint64_t ended = done_.counts()[i];
       if (ended > 0) {
         auto share = left_ * static_cast<double>(ended)
-                     / static_cast<double>(under_way);
+                     / static_cast<double>(in_flight);
         left_ -= share;
         add(share, end_of(i));
         if (!quantile && 1 - left_ >= q - rounding)
           quantile = end_of(i);
       }
-      under_way -= ended + cut_.counts()[i];
+      in_flight -= ended + cut_.counts()[i];
     }
     auto longest = static_cast<double>(longest_.count());
     add(left_, longest);

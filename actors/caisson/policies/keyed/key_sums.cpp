@@ -65,13 +65,13 @@ void key_sums::freshen(key_entry& x) {
 void key_sums::enter(key_entry& x) {
   auto& place = fresh_[next_];
   if (place)
-    settle(*place);
+    rank(*place);
   place = &x;
   x.fresh = next_;
   next_ = (next_ + 1) % most_fresh;
 }
 
-void key_sums::settle(key_entry& x) {
+void key_sums::rank(key_entry& x) {
   x.fresh = key_entry::nowhere;
   count(x, 1, all);
   ranking_.set(x, x.admitted);
@@ -222,11 +222,11 @@ std::int64_t key_sums::badness(const key_entry& x) {
 
 // Those that have settled and those that are fresh.
 template <class Ranking, class F>
-std::vector<const key_entry*> key_sums::first(const Ranking& settled,
+std::vector<const key_entry*> key_sums::first(const Ranking& ranked,
                                               std::size_t n, F weight) const {
   using item = typename Ranking::item;
   std::vector<item> found;
-  settled.list_first(
+  ranked.list_first(
     n, [](const key_entry& x) { return x.fresh == key_entry::nowhere; }, found);
   for (auto* x : fresh_)
     if (x)

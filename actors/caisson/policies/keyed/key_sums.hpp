@@ -91,7 +91,7 @@ private:
 
   void freshen(key_entry& x);
   void enter(key_entry& x);
-  void settle(key_entry& x);
+  void rank(key_entry& x);
   [[nodiscard]] const std::vector<metric>& ask(const policy& x) const;
   void add_place(const metric& m);
   static void add_unplaced(const metric& m, std::vector<metric>& out,
@@ -102,7 +102,7 @@ private:
   static void count_level(level_counts& levels, std::int64_t value, int sign);
   static std::int64_t badness(const key_entry& x);
   template <class Ranking, class F>
-  std::vector<const key_entry*> first(const Ranking& settled, std::size_t n,
+  std::vector<const key_entry*> first(const Ranking& ranked, std::size_t n,
                                       F weight) const;
 
   std::vector<sum> sums_;

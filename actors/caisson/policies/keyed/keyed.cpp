@@ -186,7 +186,7 @@ void keyed_policy::attempt_timed_out_for(std::string_view key, env& e) {
     return;
   turn(*x, e,
        [&](policy& p, env& inner) { p.attempt_timed_out_for(key, inner); });
-  look_at_circuit(*x);
+  update_circuit(*x);
 }
 
 time_point keyed_policy::wakeup() const {
@@ -208,7 +208,7 @@ void keyed_policy::wake(env& e) {
     x.wake_at = never;
     turn(x, e, [](policy& p, env& inner) { p.wake(inner); });
     if (&x != blank_.get())
-      look_at_circuit(x);
+      update_circuit(x);
     return;
   }
   if (has_chores() && chores_at_ <= e.now)

@@ -148,7 +148,7 @@ protected:
   /// Gives the policy of that key the settings that it has by now.
   virtual void change(std::string_view key, policy& p, env& e) const = 0;
   /// Whether forgetting the policy at `now` loses nothing of importance.
-  [[nodiscard]] virtual bool at_rest(const policy& p,
+  [[nodiscard]] virtual bool is_idle(const policy& p,
                                      time_point now) const noexcept = 0;
 
   // -- for it to use ----------------------------------------------------------
@@ -216,7 +216,7 @@ private:
   void leave(entry& x, call_id call);
   void forget_held(call_id call);
   void rest(entry& x);
-  void look_at_circuit(entry& x);
+  void update_circuit(entry& x);
   void set_timer(entry& x);
   [[nodiscard]] bool is_guarded(const entry& x) const;
   bool evict(env& e);
@@ -277,7 +277,7 @@ private:
 /// What a `Policy` lists as its metrics changes only in calls that may change
 /// it.
 ///
-/// If `Policy` has a function `bool at_rest(time_point now) const`, an unused
+/// If `Policy` has a function `bool is_idle(time_point now) const`, an unused
 /// key is dropped only while it returns true; otherwise while its circuit is
 /// not open. As `policy` requires, no two threads may use it at a time.
 template <class Policy>
@@ -326,12 +326,12 @@ protected:
     static_cast<Policy&>(p).reconfigure(settings_of(key), e);
   }
 
-  [[nodiscard]] bool at_rest(const policy& p,
+  [[nodiscard]] bool is_idle(const policy& p,
                              time_point now) const noexcept override {
     if constexpr (requires(const Policy& x) {
-                    { x.at_rest(now) } -> std::convertible_to<bool>;
+                    { x.is_idle(now) } -> std::convertible_to<bool>;
                   })
-      return static_cast<const Policy&>(p).at_rest(now);
+      return static_cast<const Policy&>(p).is_idle(now);
     else
       return p.circuit() != caisson::circuit::open;
   }

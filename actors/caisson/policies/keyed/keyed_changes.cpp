@@ -65,12 +65,12 @@ void keyed_policy::send_all(news c, env& e) {
   if (table_.size() > most_at_once)
     for (auto* x : those_at_work()) {
       catch_up(*x, e);
-      look_at_circuit(*x);
+      update_circuit(*x);
     }
   visit(e);
   if (shared_) {
     catch_up(*shared_, e);
-    look_at_circuit(*shared_);
+    update_circuit(*shared_);
   }
   chores_at_ = time_after(e.now, pause);
 }
@@ -96,7 +96,7 @@ void keyed_policy::note(news c) {
 }
 
 void keyed_policy::apply(const news& c, entry& x, env& e) {
-  auto told = [&](policy& p, env& inner) {
+  auto deliver = [&](policy& p, env& inner) {
     switch (c.what) {
       case news::kind::reconfigured:
         return change(x.key, p, inner);
@@ -112,7 +112,7 @@ void keyed_policy::apply(const news& c, entry& x, env& e) {
     }
   };
   // The host tells of an order itself.
-  turn_as_it_is(x, e, told, c.what == news::kind::ordered);
+  turn_as_it_is(x, e, deliver, c.what == news::kind::ordered);
 }
 
 void keyed_policy::catch_up(entry& x, env& e) {
@@ -127,7 +127,7 @@ void keyed_policy::visit(env& e) {
   for (auto left = most_at_once; left > 0 && !changes_.empty();) {
     if (auto* x = table_.next()) {
       catch_up(*x, e);
-      look_at_circuit(*x);
+      update_circuit(*x);
       --left;
     } else if (round_ == era_) {
       changes_.clear();
@@ -164,7 +164,7 @@ void keyed_policy::clear(env& e) {
   auto reset = [&](entry& x) {
     turn(x, e, emit, true);
     x.admitted = 0;
-    look_at_circuit(x);
+    update_circuit(x);
   };
   for (auto* x : those_at_work())
     reset(*x);

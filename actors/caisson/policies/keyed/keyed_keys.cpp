@@ -94,7 +94,7 @@ void keyed_policy::rest(entry& x) {
 }
 
 // After anything else: it stays in its place unless its circuit says otherwise.
-void keyed_policy::look_at_circuit(entry& x) {
+void keyed_policy::update_circuit(entry& x) {
   auto linked = static_cast<detail::link<detail::by_use>&>(x).linked();
   if (!linked || x.at_work || x.busy > 0 || is_guarded(x) != x.guarded)
     rest(x);
@@ -149,7 +149,7 @@ void keyed_policy::expire_idle(entry_list& list, std::size_t& budget, env& e) {
     auto& x = list.front();
     if (x.epoch != era_)
       catch_up(x, e);
-    if (at_rest(*x.machine, clock_)) {
+    if (is_idle(*x.machine, clock_)) {
       counters_.add(keyed_counter::keys_expired);
       drop(x);
     } else {

@@ -56,8 +56,8 @@ decision retrier::admit(call_info& call, slot& notes, env& e) {
 decision retrier::complete(call_info& call, slot& notes, outcome& result,
                            env& e) {
   auto& my = notes.as<progress>();
-  if (my.at == stage::looking)
-    return look_over(call, my, result, e);
+  if (my.at == stage::verifying)
+    return judge_verification(call, my, result, e);
   if (my.at == stage::answering)
     return answer_over(call, my, result);
   return attempt_over(call, my, result, e);
@@ -88,7 +88,7 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
   } else if (e.now >= call.deadline) {
     finish(counter::gave_up_deadline, false, e);
   } else {
-    return start_look(call, my, result, e);
+    return start_verification(call, my, result, e);
   }
   // The last attempt may not have reached the worker although an earlier one
   // did; a retrier further out must know.
@@ -192,9 +192,9 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& my = notes.as<progress>();
   auto at = std::exchange(my.at, stage::attempt);
-  if (at == stage::looking || at == stage::before_look
+  if (at == stage::verifying || at == stage::before_verification
       || at == stage::answering) {
-    looked_at_.erase(call.id);
+    unverified_.erase(call.id);
     keeper_->drop(call.id);
   }
   if (at == stage::answering)
@@ -215,11 +215,11 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
 
 decision retrier::expire(call_info& call, slot& notes, env& e) {
   auto& my = notes.as<progress>();
-  if (my.at == stage::before_look)
-    return look(call, my, e);
+  if (my.at == stage::before_verification)
+    return verify(call, my, e);
   --waiting_;
   my.at = stage::attempt;
-  my.looks = 0;
+  my.verifications = 0;
   // Both may be counted on without end: the first has no limit within a
   // deadline, and the second comes from the caller.
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();
@@ -232,34 +232,34 @@ decision retrier::expire(call_info& call, slot& notes, env& e) {
 // How long to wait, given what the schedule says.
 std::optional<duration> retrier::pause_after(const outcome& result,
                                              duration scheduled, env& e) const {
-  std::optional<duration> told;
+  std::optional<duration> custom;
   if (config_.delay_of)
-    told = call_user(
-             "delay_of", [&] { return config_.delay_of(result); }, e)
-             .value_or(std::nullopt);
+    custom = call_user(
+               "delay_of", [&] { return config_.delay_of(result); }, e)
+               .value_or(std::nullopt);
   // Jitter also applies after `retry_after`, because other callers got the same
   // instant.
-  auto wait = !told && config_.backoff.random()
+  auto wait = !custom && config_.backoff.random()
                 ? duration_sum(scheduled, result.retry_after)
-                : std::max(told.value_or(scheduled), result.retry_after);
+                : std::max(custom.value_or(scheduled), result.retry_after);
   // Without a limit on attempts there must be one on how many fit into the time
   // left.
   return config_.max_attempts == 0 ? std::max(wait, shortest_pause) : wait;
 }
 
-// -- looks --------------------------------------------------------------------
+// -- verification -------------------------------------------------------------
 
-decision retrier::start_look(const call_info& call, progress& my,
-                             const outcome& result, env& e) {
+decision retrier::start_verification(const call_info& call, progress& my,
+                                     const outcome& result, env& e) {
   keeper_->keep(call.id, result);
-  auto& kept = looked_at_[call.id] = result;
+  auto& kept = unverified_[call.id] = result;
   kept.reply = nullptr;
-  return look(call, my, e);
+  return verify(call, my, e);
 }
 
-decision retrier::look(const call_info& call, progress& my, env& e) {
-  my.at = stage::looking;
-  ++my.looks;
+decision retrier::verify(const call_info& call, progress& my, env& e) {
+  my.at = stage::verifying;
+  ++my.verifications;
   count(counter::looks);
   e.start_child({.parents = {call.id},
                  .target = 0,
@@ -267,19 +267,19 @@ decision retrier::look(const call_info& call, progress& my, env& e) {
   return decision::hold();
 }
 
-decision retrier::look_over(const call_info& call, progress& my,
-                            outcome& result, env& e) {
+decision retrier::judge_verification(const call_info& call, progress& my,
+                                     outcome& result, env& e) {
   switch (keeper_->read(call.id, result)) {
     case effect::done:
       my.at = stage::answering;
-      looked_at_.erase(call.id);
+      unverified_.erase(call.id);
       finish(counter::found_done, true, e);
       e.answer(call.id, call.id);
       return decision::hold();
     case effect::not_done:
       count(counter::found_not_done);
-      if (auto held = try_again(call, my, looked_at_.at(call.id), e)) {
-        looked_at_.erase(call.id);
+      if (auto held = try_again(call, my, unverified_.at(call.id), e)) {
+        unverified_.erase(call.id);
         keeper_->drop(call.id);
         return *held;
       }
@@ -287,18 +287,19 @@ decision retrier::look_over(const call_info& call, progress& my,
     case effect::unknown:
       break;
   }
-  return look_again(call, my, result, e);
+  return reverify(call, my, result, e);
 }
 
-decision retrier::look_again(const call_info& call, progress& my,
-                             outcome& result, env& e) {
-  if (my.looks < config_.verify_attempts) {
+decision retrier::reverify(const call_info& call, progress& my, outcome& result,
+                           env& e) {
+  if (my.verifications < config_.verify_attempts) {
     constexpr int most_doublings = 30;
-    auto factor = std::int64_t{1} << std::min(my.looks - 1, most_doublings);
+    auto factor = std::int64_t{1}
+                  << std::min(my.verifications - 1, most_doublings);
     auto at = time_after(
       e.now, duration_times(config_.verify_pause, static_cast<double>(factor)));
     if (at < call.deadline) {
-      my.at = stage::before_look;
+      my.at = stage::before_verification;
       return decision::hold(at);
     }
   }
@@ -314,20 +315,20 @@ decision retrier::give_back(const call_info& call, progress& my,
     e.answer(call.id, call.id);
     return decision::hold();
   }
-  result = looked_at_.at(call.id);
+  result = unverified_.at(call.id);
   result.may_have_executed = result.as_held = true;
-  looked_at_.erase(call.id);
+  unverified_.erase(call.id);
   return decision::pass();
 }
 
 // What was kept is there.
 decision retrier::answer_over(const call_info& call, progress&,
                               outcome& result) {
-  if (auto i = looked_at_.find(call.id); i != looked_at_.end()) {
+  if (auto i = unverified_.find(call.id); i != unverified_.end()) {
     auto* reply = result.reply;
     result = i->second;
     result.reply = reply;
-    looked_at_.erase(i);
+    unverified_.erase(i);
   }
   result.may_have_executed = true;
   keeper_->drop(call.id);
@@ -416,7 +417,7 @@ void retrier::forget(env& e) {
 void retrier::list_gauges(std::vector<metric>& out) const {
   out.push_back({"waiting", waiting_, true});
   out.push_back(
-    {"looking", static_cast<std::int64_t>(looked_at_.size()), true});
+    {"looking", static_cast<std::int64_t>(unverified_.size()), true});
   out.push_back({"budget_left", budget_left(), true});
   out.push_back({"alarm", alarm_.raised() ? 1 : 0, true});
 }

@@ -133,7 +133,7 @@ public:
   explicit retrier(retrier_config c);
 
   /// Looks before it repeats. `keeper` must outlive the calls.
-  void look_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
+  void verify_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
 
   /// Takes retries from this budget instead of its own; null: from its own
   /// again.
@@ -171,8 +171,8 @@ private:
   enum class stage : std::uint8_t {
     attempt,
     backoff,
-    looking,
-    before_look,
+    verifying,
+    before_verification,
     // Its reply is on the way; it has been counted.
     answering,
   };
@@ -184,8 +184,8 @@ private:
     std::uint32_t epoch = 0;
     // Sent down so far.
     std::uint32_t attempts = 1;
-    // Looks since the last attempt.
-    std::uint8_t looks = 0;
+    // Verifications since the last attempt.
+    std::uint8_t verifications = 0;
     stage at = stage::attempt;
     // Whether any of them may have reached the worker.
     bool may_have_executed = false;
@@ -212,15 +212,15 @@ private:
   std::optional<duration> pause_after(const outcome& result, duration scheduled,
                                       env& e) const;
 
-  // -- looks ------------------------------------------------------------------
+  // -- verification -----------------------------------------------------------
 
-  decision start_look(const call_info& call, progress& my,
-                      const outcome& result, env& e);
-  decision look(const call_info& call, progress& my, env& e);
-  decision look_over(const call_info& call, progress& my, outcome& result,
-                     env& e);
-  decision look_again(const call_info& call, progress& my, outcome& result,
-                      env& e);
+  decision start_verification(const call_info& call, progress& my,
+                              const outcome& result, env& e);
+  decision verify(const call_info& call, progress& my, env& e);
+  decision judge_verification(const call_info& call, progress& my,
+                              outcome& result, env& e);
+  decision reverify(const call_info& call, progress& my, outcome& result,
+                    env& e);
   decision give_back(const call_info& call, progress& my, outcome& result,
                      env& e);
   decision answer_over(const call_info& call, progress& my, outcome& result);
@@ -239,7 +239,7 @@ private:
   detail::first_try_alarm alarm_;
   reply_keeper* keeper_ = nullptr;
   // The outcomes of attempts that are being verified.
-  std::unordered_map<call_id, outcome> looked_at_;
+  std::unordered_map<call_id, outcome> unverified_;
   std::uint32_t era_ = 0;
   std::int64_t waiting_ = 0;
 };

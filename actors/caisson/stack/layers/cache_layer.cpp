@@ -65,10 +65,10 @@ cache_layer::cache_layer(const cache_config& c, cache_forms forms)
 void cache_layer::examine(const caf::message& content, env& e) {
   if (!std::exchange(preheated_, true) && forms_.preheat)
     preheat(e);
-  auto x = look(content, e);
+  auto x = lookup(content, e);
   x.content = &content;
   x.acts = active();
-  machine().look_at(std::move(x));
+  machine().set_next(std::move(x));
 }
 
 bool cache_layer::acts_when_off() const {
@@ -79,22 +79,22 @@ void cache_layer::mode_changed() {
   machine().set_enforced(active() == mode::enforce);
 }
 
-cache_look cache_layer::look(const caf::message& content, env& e) {
+cache_lookup cache_layer::lookup(const caf::message& content, env& e) {
   using use = cache_use;
   // Returns what the call is by this function, if that says anything.
   auto ask = [&](const auto& f, std::string_view name,
-                 use meaning) -> std::optional<cache_look> {
+                 use meaning) -> std::optional<cache_lookup> {
     auto key = try_user(
       [&] { return f(content); },
       [&](std::string_view what) { machine().note_failure(name, what, e); });
     if (!key)
-      return cache_look{.use = use::bypass};
+      return cache_lookup{.use = use::bypass};
     if (!*key)
       return std::nullopt;
-    return cache_look{.use = meaning, .key = std::move(*key)};
+    return cache_lookup{.use = meaning, .key = std::move(*key)};
   };
   if (forms_.write)
-    if (auto x = look_for_write(content, e))
+    if (auto x = lookup_of_write(content, e))
       return std::move(*x);
   if (forms_.invalidates)
     if (auto x = ask(forms_.invalidates, "invalidates", use::change))
@@ -102,23 +102,23 @@ cache_look cache_layer::look(const caf::message& content, env& e) {
   if (!forms_.key)
     return {};
   return ask(forms_.key, "key", use::read)
-    .value_or(cache_look{.use = use::bypass});
+    .value_or(cache_lookup{.use = use::bypass});
 }
 
-std::optional<cache_look>
-cache_layer::look_for_write(const caf::message& content, env& e) {
+std::optional<cache_lookup>
+cache_layer::lookup_of_write(const caf::message& content, env& e) {
   auto x = try_user(
     [&] { return forms_.write(content); },
     [&](std::string_view what) { machine().note_failure("write", what, e); });
   if (!x)
-    return cache_look{.use = cache_use::bypass};
+    return cache_lookup{.use = cache_use::bypass};
   if (!*x)
     return std::nullopt;
   auto& write = **x;
-  return cache_look{.use = cache_use::write,
-                    .key = std::move(write.key),
-                    .value = keep(write.value),
-                    .answer = keep(write.answer)};
+  return cache_lookup{.use = cache_use::write,
+                      .key = std::move(write.key),
+                      .value = keep(write.value),
+                      .answer = keep(write.answer)};
 }
 
 void cache_layer::preheat(env& e) {

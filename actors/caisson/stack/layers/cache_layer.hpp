@@ -97,8 +97,9 @@ public:
 
 private:
   void preheat(env& e);
-  cache_look look(const caf::message& content, env& e);
-  std::optional<cache_look> look_for_write(const caf::message& content, env& e);
+  cache_lookup lookup(const caf::message& content, env& e);
+  std::optional<cache_lookup> lookup_of_write(const caf::message& content,
+                                              env& e);
 
   cache_forms forms_;
   const cache& cache_;

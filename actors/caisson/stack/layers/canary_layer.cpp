@@ -99,7 +99,7 @@ std::map<std::string, std::string> canary_layer::notes() const {
 }
 
 void canary_layer::examine(const caf::message& content, env&) {
-  machine().look_at(&content);
+  machine().set_next(&content);
 }
 
 caf::message canary_layer::child_content(call_id child,

@@ -40,15 +40,15 @@ caf::message retrier_layer::kept_replies::of(call_id call) const {
 
 // -- the layer ----------------------------------------------------------------
 
-retrier_layer::retrier_layer(const retrier_config& c, verifying how)
+retrier_layer::retrier_layer(const retrier_config& c, verifier how)
   : policy_layer<retrier>(c), how_(std::move(how)) {
   if (how_.asks)
-    machine().look_with(kept_);
+    machine().verify_with(kept_);
 }
 
-void retrier_layer::check_extras(const verifying& how, const setting_path& path,
+void retrier_layer::check_extras(const verifier& how, const setting_path& path,
                                  problems& out) {
-  if (how.asks && !how.target && !how.look)
+  if (how.asks && !how.target && !how.verify)
     out.push_back({problem_kind::missing, path / "verify",
                    "there is nobody to ask: the handle is null, or the "
                    "function empty"});
@@ -72,8 +72,8 @@ void retrier_layer::adopt(layer& next, env& e) {
 void retrier_layer::start_in(caf::actor_system& sys) {
   home_ = &sys;
   take_budget();
-  if (how_.look)
-    how_.target = sys.spawn<detail::verifier_actor>(how_.look);
+  if (how_.verify)
+    how_.target = sys.spawn<detail::verifier_actor>(how_.verify);
 }
 
 void retrier_layer::take_budget() {

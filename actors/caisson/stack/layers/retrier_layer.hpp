@@ -17,7 +17,7 @@ namespace caisson {
 
 /// The verifier that a retrier asks before it repeats a call that must not be
 /// carried out twice.
-struct verifying {
+struct verifier {
   using function = std::function<verification(const caf::message&)>;
 
   caf::actor target = {};
@@ -27,31 +27,33 @@ struct verifying {
   /// Asks `target`, which gets the content of the call and answers with a
   /// `verification`. Any other answer, an error, its end and `verify_timeout`
   /// count as `unknown`.
-  static verifying by(caf::actor target) {
+  static verifier by(caf::actor target) {
     return {std::move(target), true, {}};
   }
 
-  /// Asks `look`, which gets the content of the call. It runs in an actor of
+  /// Asks `verify`, which gets the content of the call. It runs in an actor of
   /// its own, one call at a time, and each gate has a copy; one that blocks for
   /// long belongs in an actor that the user spawns. If it throws, that counts
   /// as `unknown`.
-  static verifying with(function look) { return {{}, true, std::move(look)}; }
+  static verifier with(function verify) {
+    return {{}, true, std::move(verify)};
+  }
 
   /// What is asked, if `target` is null.
-  function look = {};
+  function verify = {};
 };
 
 /// Gives a `retrier` its verifier, and its budget if it is a named one.
 class retrier_layer final : public policy_layer<retrier> {
 public:
-  explicit retrier_layer(const retrier_config& c, verifying how = {});
+  explicit retrier_layer(const retrier_config& c, verifier how = {});
 
   retrier_layer(const retrier_layer&) = delete;
   retrier_layer& operator=(const retrier_layer&) = delete;
 
   static void check_extras(const setting_path&, problems&) {}
   /// Reports a null actor, and an empty function.
-  static void check_extras(const verifying& how, const setting_path& path,
+  static void check_extras(const verifier& how, const setting_path& path,
                            problems& out);
 
   problems change(const settings& set, env& e) override;
@@ -79,7 +81,7 @@ private:
 
   void take_budget();
 
-  verifying how_;
+  verifier how_;
   kept_replies kept_;
   caf::actor_system* home_ = nullptr;
 };

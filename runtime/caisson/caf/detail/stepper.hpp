@@ -73,7 +73,7 @@ public:
   }
 
   [[nodiscard]] bool has_timers() {
-    settle_first();
+    drop_disposed_first();
     return !clock_.actions.empty();
   }
 
@@ -153,7 +153,7 @@ private:
   // Makes the first timer one that is set. All that were taken back are dropped
   // only when they may be the half: to look through them each time costs more
   // than all else.
-  void settle_first() {
+  void drop_disposed_first() {
     auto& all = clock_.actions;
     if (all.size() > many_)
       drop_disposed();

@@ -98,7 +98,7 @@ struct http_connection {
   /// Whether it is closed after what is written.
   bool last = false;
   bool to_head = false;
-  bool told_to_continue = false;
+  bool continue_sent = false;
   /// Read, and not parsed yet.
   std::string in = {};
   std::string out = {};

@@ -6,8 +6,8 @@
 namespace caisson::detail {
 
 http_crew::http_crew(std::size_t threads, std::size_t max_waiting, job answer,
-                     std::function<void()> told)
-  : answer_(std::move(answer)), told_(std::move(told)),
+                     std::function<void()> notify)
+  : answer_(std::move(answer)), notify_(std::move(notify)),
     places_(threads + max_waiting) {
   try {
     for (std::size_t i = 0; i < threads; ++i)
@@ -58,7 +58,7 @@ void http_crew::work() {
     --busy_;
     answered_.push_back(x);
     guard.unlock();
-    told_();
+    notify_();
     guard.lock();
   }
 }

@@ -18,9 +18,9 @@ class http_crew {
 public:
   using job = std::function<void(http_connection&)>;
 
-  /// `told` is called by the threads after each `answer`.
+  /// `notify` is called by the threads after each `answer`.
   http_crew(std::size_t threads, std::size_t max_waiting, job answer,
-            std::function<void()> told);
+            std::function<void()> notify);
 
   /// Answers those that wait.
   ~http_crew() { end(); }
@@ -42,7 +42,7 @@ private:
   void end();
 
   const job answer_;
-  const std::function<void()> told_;
+  const std::function<void()> notify_;
   const std::size_t places_;
 
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-#include <simulator/report/rest.hpp>
+#include <simulator/report/quiescence.hpp>
 
 #include <simulator/scenario/edges.hpp>
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Gauges of gates and layers that are 0 when nothing is under way.
+// Gauges of gates and layers that are 0 at quiescence.
 bool is_occupancy(std::string_view gauge) {
   static constexpr std::string_view all[] = {
     "in_progress", "held",    "in_flight", "leases",
@@ -35,8 +35,7 @@ void find_held(const std::string& where,
   for (const auto& [name, value] : metrics)
     if (value != 0 && is_occupancy(name))
       out.push_back({fmt::format("rest {} {}", where, name),
-                     fmt::format("gate {} has {} = {} when nothing is under "
-                                 "way any more",
+                     fmt::format("gate {} still has {} = {} at quiescence",
                                  where, name, value)});
 }
 
@@ -60,11 +59,11 @@ std::vector<violation> left_in(world& w, const arm_config& arm) {
   const auto& routes = w.plan().routes;
   for (std::size_t i = 0; i < routes.size(); ++i)
     if (auto c = w.recorder().connections(i); c && c->used() + c->waiting() > 0)
-      out.push_back({fmt::format("rest connections {}", routes[i].name),
-                     fmt::format("edge {} has {} connections in use and {} "
-                                 "calls that wait for one when nothing is "
-                                 "under way any more",
-                                 routes[i].name, c->used(), c->waiting())});
+      out.push_back(
+        {fmt::format("rest connections {}", routes[i].name),
+         fmt::format("edge {} still has {} connections in use and {} "
+                     "calls that wait for one at quiescence",
+                     routes[i].name, c->used(), c->waiting())});
   for (std::size_t i = 0; i < arm.services.size(); ++i)
     if (auto n = w.recorder().inside(i); n > 0)
       out.push_back(
@@ -145,15 +144,15 @@ std::string_view service_called(std::string_view operation) {
 }
 
 // Calls to it by a caller whose requests end, or do not.
-bool call_expiry(const arm_config& arm, std::string_view from, bool caller_ends,
-                 std::string_view to, duration timeout) {
+bool has_deadline(const arm_config& arm, std::string_view from,
+                  bool caller_ends, std::string_view to, duration timeout) {
   return caller_ends || timeout != unlimited
          || stack_ends(arm, edge_between(arm, from, to).stack);
 }
 
 } // namespace
 
-bool every_call_ends(const arm_config& arm) {
+bool all_calls_have_deadlines(const arm_config& arm) {
   // Services to which a call without a deadline may come, and those of them
   // whose calls have not been looked at again.
   std::set<std::string_view> endless;
@@ -162,41 +161,42 @@ bool every_call_ends(const arm_config& arm) {
     if (endless.insert(service_called(to)).second)
       fresh.push_back(service_called(to));
   };
-  auto look_at = [&](const service_config& s, bool caller_ends) {
+  auto visit = [&](const service_config& s, bool caller_ends) {
     for (const auto& op : s.operations)
       for (const auto& step : op.steps)
         for (const auto& c : step.calls)
-          if (!call_expiry(arm, s.name, caller_ends, c.to, c.timeout))
+          if (!has_deadline(arm, s.name, caller_ends, c.to, c.timeout))
             note(c.to);
   };
   for (const auto& load : arm.loads)
     for (const auto& [to, weight] : load.mix)
-      if (!call_expiry(arm, load.name,
-                       load.timeout != unlimited || load.patience.has_value(),
-                       to, unlimited))
+      if (!has_deadline(arm, load.name,
+                        load.timeout != unlimited || load.patience.has_value(),
+                        to, unlimited))
         note(to);
   for (const auto& s : arm.services)
-    look_at(s, s.propagate_deadline);
+    visit(s, s.propagate_deadline);
   while (!fresh.empty()) {
     auto name = fresh.back();
     fresh.pop_back();
     auto found = std::ranges::find(arm.services, name, &service_config::name);
     if (found != arm.services.end())
-      look_at(*found, false);
+      visit(*found, false);
   }
   return endless.empty();
 }
 
-std::vector<violation> violations_at_rest(world& w, const arm_config& arm) {
+std::vector<violation> check_quiescence(world& w, const arm_config& arm) {
   auto may_lose = std::ranges::any_of(
     world_plan{arm}.routes, [](const auto& r) { return r.has_network; });
-  if (may_lose && !every_call_ends(arm))
+  if (may_lose && !all_calls_have_deadlines(arm))
     return {};
   auto begin = w.elapsed();
   duration step = 1s;
   for (;;) {
-    auto working = std::clamp(work_until(w, arm), begin, begin + longest_work);
-    auto end = working + longest_way_to_rest;
+    auto working = std::clamp(work_until(w, arm), begin,
+                              begin + max_remaining_work);
+    auto end = working + quiescence_timeout;
     auto left = left_in(w, arm);
     auto gates = w.gates();
     auto held = held_by(gates);

@@ -40,7 +40,7 @@ void expect_idle(const std::string& where, const Metrics& metrics) {
 
 /// `gate` is a `status`, or has the same parts.
 template <class Gate>
-void expect_at_rest(const Gate& gate, const std::string& where = {}) {
+void expect_quiescent(const Gate& gate, const std::string& where = {}) {
   auto name = where + gate.name;
   expect_idle(name, gate.metrics);
   for (const auto& layer : gate.layers)

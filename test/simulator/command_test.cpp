@@ -139,10 +139,9 @@ TEST_F(command, refuses_bad_usage) {
      "--worker-timeout: \"1s\" is not a time from 3s to 1h"},
     {{"sweep", "a", "--worker", "b:1", "--worker-wait", "unlimited"},
      "--worker-wait: \"unlimited\" is not a time from 0s to 1000h"},
-    {{"sweep", "a", "--worker-wait", "1s"},
-     "--worker-wait: is of no use without --worker"},
-    {{"sweep", "a", "--insecure"}, "--insecure: is of no use without --worker"},
-    {{"sweep", "a", "--ca", "b"}, "--ca: is of no use without --worker"},
+    {{"sweep", "a", "--worker-wait", "1s"}, "--worker-wait: requires --worker"},
+    {{"sweep", "a", "--insecure"}, "--insecure: requires --worker"},
+    {{"sweep", "a", "--ca", "b"}, "--ca: requires --worker"},
     {{"worker", "--listen", "4001"},
      "--listen: \"4001\" is not HOST:PORT with a port from 0 to 65535, such as "
      "127.0.0.1:4001 or [::1]:4001"},

@@ -363,7 +363,7 @@ TEST_F(import_test, is_given_spans_by_a_run) {
 
 TEST_F(import_test, needs_something_to_trace_for_its_times) {
   EXPECT_EQ(run({"run", "a", "--trace-from", "1s"}), 2);
-  EXPECT_EQ(err_.str(), "--trace-from: is of no use without --trace or --spans"
+  EXPECT_EQ(err_.str(), "--trace-from: requires --trace or --spans"
                         "\nRun with --help for more information.\n");
 }
 

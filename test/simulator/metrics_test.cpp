@@ -255,7 +255,7 @@ TEST(metric_names, are_all_known_to_metric_of) {
   r.edges.push_back({.name = "users -> web",
                      .zoned = true,
                      .connections = connection_summary{}});
-  r.passages.push_back({.metric = "first(goodput < 5)"});
+  r.threshold_times.push_back({.metric = "first(goodput < 5)"});
   auto known = [&](std::string name) {
     auto put = [&](std::string_view pattern, std::string_view with) {
       if (name.starts_with(pattern))

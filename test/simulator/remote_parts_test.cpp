@@ -3,11 +3,11 @@
 
 #include <simulator/remote/build_identity.hpp>
 #include <simulator/remote/reachable.hpp>
+#include <simulator/remote/recording_bundle.hpp>
+#include <simulator/remote/recording_cache.hpp>
 #include <simulator/remote/remote_network.hpp>
 #include <simulator/remote/remote_watch.hpp>
 #include <simulator/remote/run_queue.hpp>
-#include <simulator/remote/trace_bundle.hpp>
-#include <simulator/remote/trace_cache.hpp>
 #include <simulator/remote/worker_address.hpp>
 
 #include <caisson/base/hash.hpp>
@@ -216,14 +216,14 @@ TEST(run_queue, loses_and_doubles_nothing) {
     EXPECT_EQ(done[i], 1) << i;
 }
 
-// -- traces -------------------------------------------------------------------
+// -- recordings ---------------------------------------------------------------
 
-trace_part part_of(const std::string& all, std::size_t at, std::size_t n) {
+recording_part part_of(const std::string& all, std::size_t at, std::size_t n) {
   return {detail::fnv1a(all), all.size(), at, all.substr(at, n)};
 }
 
-TEST(trace_cache, puts_parts_together) {
-  trace_cache s{100};
+TEST(recording_cache, puts_parts_together) {
+  recording_cache s{100};
   const std::string all = "0,1\n1,2\n2,3\n";
   auto hash = detail::fnv1a(all);
   EXPECT_EQ(s.find(hash, all.size()), nullptr);
@@ -239,8 +239,8 @@ TEST(trace_cache, puts_parts_together) {
   EXPECT_TRUE(s.add(part_of(all, 0, 5)).complete);
 }
 
-TEST(trace_cache, takes_nothing_that_is_not_what_it_was_said_to_be) {
-  trace_cache s{100};
+TEST(recording_cache, takes_nothing_that_is_not_what_it_was_said_to_be) {
+  recording_cache s{100};
   auto x = part_of("abc", 0, 3);
   x.text = "abd";
   EXPECT_NE(s.add(x).refused, "");
@@ -250,13 +250,14 @@ TEST(trace_cache, takes_nothing_that_is_not_what_it_was_said_to_be) {
   EXPECT_NE(s.add({1, 101, 0, "a"}).refused, "") << "no room";
   EXPECT_NE(s.add({1, 0, 0, ""}).refused, "");
   EXPECT_NE(
-    s.add({1, 99, 0, std::string(trace_cache::longest_part + 1, 'a')}).refused,
+    s.add({1, 99, 0, std::string(recording_cache::longest_part + 1, 'a')})
+      .refused,
     "");
   EXPECT_TRUE(s.add(part_of("abc", 0, 3)).complete);
 }
 
-TEST(trace_cache, forgets_what_was_used_longest_ago) {
-  trace_cache s{9};
+TEST(recording_cache, forgets_what_was_used_longest_ago) {
+  recording_cache s{9};
   texts all{"abc", "def", "ghi"};
   for (const auto& x : all)
     s.add(part_of(x, 0, 3));
@@ -267,10 +268,10 @@ TEST(trace_cache, forgets_what_was_used_longest_ago) {
   EXPECT_EQ(s.find(detail::fnv1a("ghi"), 3), nullptr) << "4 bytes are needed";
 }
 
-TEST(trace_bundle, reads_files_and_nothing_else) {
+TEST(recording_bundle, reads_files_and_nothing_else) {
   test::scratch_dir dir;
   dir.write("t.csv", "1\n2\n");
-  trace_bundle pack{dir.path()};
+  recording_bundle pack{dir.path()};
   auto t = pack.add("t.csv");
   EXPECT_EQ(t.path, "t.csv");
   EXPECT_EQ(t.size, 4u);

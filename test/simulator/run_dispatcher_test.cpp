@@ -49,9 +49,9 @@ protected:
         state = staged(job_stage::done, "result of " + id);
       return reply::value(state).after(100ms);
     };
-    on_part = [](const trace_part& x) {
+    on_part = [](const recording_part& x) {
       auto have = x.offset + x.text.size();
-      return reply::value(trace_have{have, have == x.size, {}});
+      return reply::value(recording_progress{have, have == x.size, {}});
     };
     far.become([this](const caf::message& x) -> reply {
       if (portable::holds<worker_hello>(x))
@@ -63,7 +63,7 @@ protected:
       }
       if (auto q = portable::get_if<job_query>(x))
         return on_query(q->id);
-      if (auto part = portable::get_if<trace_part>(x)) {
+      if (auto part = portable::get_if<recording_part>(x)) {
         parts.push_back(*part);
         return on_part(*part);
       }
@@ -103,11 +103,11 @@ protected:
   std::function<reply()> on_hello;
   std::function<reply(const run_job&)> on_job;
   std::function<reply(const std::string&)> on_query;
-  std::function<reply(const trace_part&)> on_part;
+  std::function<reply(const recording_part&)> on_part;
   std::map<std::string, int> asked;
   texts jobs;
   texts dropped;
-  std::vector<trace_part> parts;
+  std::vector<recording_part> parts;
 };
 
 TEST_F(run_dispatcher_test,
@@ -316,19 +316,20 @@ TEST_F(run_dispatcher_test, gets_nothing_from_results_that_cannot_be_read) {
   EXPECT_EQ(record->view().played, 0u);
 }
 
-TEST_F(run_dispatcher_test, sends_a_trace_once_and_in_parts) {
-  source.trace = std::string(2'500'000, 'x');
-  source.trace.back() = '\n';
+TEST_F(run_dispatcher_test, sends_a_recording_once_and_in_parts) {
+  source.recording = std::string(2'500'000, 'x');
+  source.recording.back() = '\n';
   auto there = false;
   on_job = [&](const run_job& x) {
-    auto state = staged(there ? job_stage::running : job_stage::needs_trace);
-    state.trace = x.traces.at(0).hash;
+    auto state = staged(there ? job_stage::running
+                              : job_stage::needs_recording);
+    state.recording = x.recordings.at(0).hash;
     return reply::value(state);
   };
-  on_part = [&](const trace_part& x) {
+  on_part = [&](const recording_part& x) {
     auto have = x.offset + x.text.size();
     there = have == x.size;
-    return reply::value(trace_have{have, there, {}});
+    return reply::value(recording_progress{have, there, {}});
   };
   start();
   world.advance(5s);
@@ -340,55 +341,55 @@ TEST_F(run_dispatcher_test, sends_a_trace_once_and_in_parts) {
     EXPECT_EQ(x.size, 2'500'000u);
     all += x.text;
   }
-  EXPECT_EQ(all, source.trace);
+  EXPECT_EQ(all, source.recording);
 }
 
-TEST_F(run_dispatcher_test, does_not_send_a_trace_for_ever) {
-  source.trace = "abc";
+TEST_F(run_dispatcher_test, does_not_send_a_recording_forever) {
+  source.recording = "abc";
   on_job = [&](const run_job& x) {
-    auto state = staged(job_stage::needs_trace);
-    state.trace = x.traces.at(0).hash;
+    auto state = staged(job_stage::needs_recording);
+    state.recording = x.recordings.at(0).hash;
     return reply::value(state);
   };
-  on_part = [](const trace_part&) {
-    return reply::value(trace_have{0, false, {}});
+  on_part = [](const recording_part&) {
+    return reply::value(recording_progress{0, false, {}});
   };
   start();
   EXPECT_EQ(presence(), worker_presence::disconnected);
   EXPECT_LE(parts.size(), 5u);
-  on_part = [](const trace_part&) {
-    return reply::value(trace_have{0, false, "no room"});
+  on_part = [](const recording_part&) {
+    return reply::value(recording_progress{0, false, "no room"});
   };
   world.advance(1s);
   EXPECT_EQ(source.failure, "worker w:1: no room");
 }
 
-// A worker that says it has the trace, and each time lacks it again.
-TEST_F(run_dispatcher_test, does_not_ask_again_for_ever_for_a_trace) {
-  source.trace = "abc";
+// A worker that reports to have the recording, and then lacks it again.
+TEST_F(run_dispatcher_test, does_not_ask_for_a_recording_forever) {
+  source.recording = "abc";
   on_job = [&](const run_job& x) {
-    auto state = staged(job_stage::needs_trace);
-    state.trace = x.traces.at(0).hash;
+    auto state = staged(job_stage::needs_recording);
+    state.recording = x.recordings.at(0).hash;
     return reply::value(state);
   };
   cores = 1;
   start();
   EXPECT_EQ(presence(), worker_presence::refused);
-  EXPECT_EQ(record->view().text, "it does not keep a trace");
+  EXPECT_EQ(record->view().text, "it does not keep a recording");
   EXPECT_EQ(source.back, texts{"0 lost"});
   EXPECT_LE(jobs.size(), 10u);
 }
 
 // A worker that takes a byte of each part.
-TEST_F(run_dispatcher_test, does_not_send_a_trace_in_bytes) {
-  source.trace = std::string(100'000, 'x');
+TEST_F(run_dispatcher_test, does_not_send_a_recording_in_bytes) {
+  source.recording = std::string(100'000, 'x');
   on_job = [&](const run_job& x) {
-    auto state = staged(job_stage::needs_trace);
-    state.trace = x.traces.at(0).hash;
+    auto state = staged(job_stage::needs_recording);
+    state.recording = x.recordings.at(0).hash;
     return reply::value(state);
   };
-  on_part = [](const trace_part& x) {
-    return reply::value(trace_have{x.offset + 1, false, {}});
+  on_part = [](const recording_part& x) {
+    return reply::value(recording_progress{x.offset + 1, false, {}});
   };
   cores = 1;
   start();
@@ -441,10 +442,10 @@ TEST_F(run_dispatcher_test, takes_no_progress_from_what_is_more_than_all) {
   EXPECT_EQ(source.shares[0].back(), 1.0);
 }
 
-TEST_F(run_dispatcher_test, sends_no_trace_that_is_none_of_the_sweep) {
+TEST_F(run_dispatcher_test, rejects_recordings_that_are_not_of_the_sweep) {
   on_job = [&](const run_job&) {
-    auto state = staged(job_stage::needs_trace);
-    state.trace = 12345;
+    auto state = staged(job_stage::needs_recording);
+    state.recording = 12345;
     return reply::value(state);
   };
   start();

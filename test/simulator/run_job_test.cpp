@@ -46,7 +46,7 @@ settings settings_of(const std::string& text) {
 
 class run_job_test : public testing::Test {
 protected:
-  // As a sweep makes it, with traces in `dir_`.
+  // As a sweep makes it, with recordings in `dir_`.
   run_job job_for(const std::string& text, const std::string& arm) {
     auto root = settings_of(text);
     auto all = scenario_from(root, "x", dir_.path());
@@ -67,11 +67,11 @@ protected:
 
   job_state play(const run_job& job) {
     return play_job(job,
-                    {.traces =
+                    {.recordings =
                        [this](const std::string& path) {
-                         auto found = traces_.find(path);
-                         return found == traces_.end() ? nullptr
-                                                       : found->second;
+                         auto found = recordings_.find(path);
+                         return found == recordings_.end() ? nullptr
+                                                           : found->second;
                        }},
                     worlds_);
   }
@@ -79,7 +79,7 @@ protected:
   test::scratch_dir dir_;
   arm_config direct_;
   world_cache worlds_;
-  std::map<std::string, std::shared_ptr<const std::string>> traces_;
+  std::map<std::string, std::shared_ptr<const std::string>> recordings_;
 };
 
 TEST_F(run_job_test, has_the_result_of_playing_it_here) {
@@ -144,14 +144,16 @@ TEST_F(run_job_test, reads_no_file) {
   EXPECT_NE(end.text.find("did not come with the scenario"), std::string::npos)
     << end.text;
   // With its content it is played, wherever the file may be.
-  traces_["counts.csv"] = std::make_shared<std::string>("0,50\n1,60\n");
+  recordings_["counts.csv"] = std::make_shared<std::string>("0,50\n1,60\n");
   EXPECT_EQ(play(job).stage, job_stage::done);
   // Another content is another world.
   worlds_.keep(run_job{}, nullptr);
-  traces_["counts.csv"] = std::make_shared<std::string>("0,50\n1,61\n");
+  recordings_["counts.csv"] = std::make_shared<std::string>("0,50\n1,61\n");
   world_cache none;
   auto other = play_job(
-    job, {.traces = [&](const std::string&) { return traces_["counts.csv"]; }},
+    job,
+    {.recordings =
+       [&](const std::string&) { return recordings_["counts.csv"]; }},
     none);
   EXPECT_NE(other.text.find("another world"), std::string::npos);
 }
@@ -163,7 +165,7 @@ TEST_F(run_job_test, that_lacks_memory_may_be_played_elsewhere) {
     {.play = [](const arm_config&, const run_options&) -> arm_result {
        throw std::bad_alloc{};
      },
-     .traces = {}},
+     .recordings = {}},
     worlds_);
   EXPECT_EQ(end.stage, job_stage::failed);
 }
@@ -180,12 +182,13 @@ TEST_F(run_job_test, is_not_larger_than_allowed) {
   EXPECT_NE(with([](auto& x) { x.text.assign(longest_job_text + 1, 'x'); }),
             "");
   EXPECT_NE(with([](auto& x) { x.metrics.resize(most_job_metrics + 1); }), "");
-  EXPECT_NE(with([](auto& x) { x.traces.resize(most_job_traces + 1); }), "");
+  EXPECT_NE(with([](auto& x) { x.recordings.resize(most_job_recordings + 1); }),
+            "");
   EXPECT_NE(with([&](auto& x) { x.id = large; }), "");
   EXPECT_NE(with([&](auto& x) { x.file = large; }), "");
   EXPECT_NE(with([&](auto& x) { x.arm = large; }), "");
   EXPECT_NE(with([&](auto& x) { x.metrics.back() = large; }), "");
-  EXPECT_NE(with([&](auto& x) { x.traces = {{large, 1, 1}}; }), "");
+  EXPECT_NE(with([&](auto& x) { x.recordings = {{large, 1, 1}}; }), "");
 }
 
 // Every scenario that comes with the program reads back as the same world.

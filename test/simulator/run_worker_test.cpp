@@ -249,23 +249,24 @@ TEST_F(run_worker_test, refuses_what_is_too_large_or_wrong) {
   EXPECT_EQ(begun_, 0);
 }
 
-TEST_F(run_worker_test, asks_for_traces) {
+TEST_F(run_worker_test, asks_for_recordings) {
   start();
   const std::string text = "0,5\n1,6\n";
   auto x = job("a");
-  x.traces = {{"t.csv", detail::fnv1a(text), text.size()}};
+  x.recordings = {{"t.csv", detail::fnv1a(text), text.size()}};
   auto state = ask<job_state>(x);
   ASSERT_TRUE(state);
-  EXPECT_EQ(state->stage, job_stage::needs_trace);
-  EXPECT_EQ(state->trace, detail::fnv1a(text));
-  auto have = ask<trace_have>(
-    trace_part{detail::fnv1a(text), text.size(), 0, text.substr(0, 3)});
+  EXPECT_EQ(state->stage, job_stage::needs_recording);
+  EXPECT_EQ(state->recording, detail::fnv1a(text));
+  auto have = ask<recording_progress>(
+    recording_part{detail::fnv1a(text), text.size(), 0, text.substr(0, 3)});
   ASSERT_TRUE(have);
   EXPECT_EQ(have->have, 3u);
   EXPECT_EQ(ask<job_state>(x)->have, 3u);
-  EXPECT_TRUE(ask<trace_have>(
-                trace_part{detail::fnv1a(text), text.size(), 3, text.substr(3)})
-                ->complete);
+  EXPECT_TRUE(
+    ask<recording_progress>(
+      recording_part{detail::fnv1a(text), text.size(), 3, text.substr(3)})
+      ->complete);
   EXPECT_EQ(stage_of(x), job_stage::running);
 }
 
@@ -321,32 +322,34 @@ TEST_F(run_worker_test, has_messages_that_survive_the_wire) {
   auto x = job("a\nb");
   x.seed = ~std::uint64_t{0};
   x.metrics = {"a", "", "\xff"};
-  x.traces = {{"p", 1, 2}, {"q", 3, 4}};
+  x.recordings = {{"p", 1, 2}, {"q", 3, 4}};
   auto y = after_the_wire(system_, x);
   EXPECT_EQ(
     std::tie(y.id, y.build, y.file, y.text, y.arm, y.seed, y.metrics, y.world),
     std::tie(x.id, x.build, x.file, x.text, x.arm, x.seed, x.metrics, x.world));
-  ASSERT_EQ(y.traces.size(), 2u);
-  EXPECT_EQ(y.traces[1].path, "q");
-  EXPECT_EQ(y.traces[1].hash, 3u);
-  EXPECT_EQ(y.traces[1].size, 4u);
+  ASSERT_EQ(y.recordings.size(), 2u);
+  EXPECT_EQ(y.recordings[1].path, "q");
+  EXPECT_EQ(y.recordings[1].hash, 3u);
+  EXPECT_EQ(y.recordings[1].size, 4u);
   EXPECT_EQ(after_the_wire(system_, job_query{"i"}).id, "i");
   EXPECT_EQ(after_the_wire(system_, job_drop{"i"}).id, "i");
-  for (auto s : {job_stage::running, job_stage::done, job_stage::refused,
-                 job_stage::busy, job_stage::unknown, job_stage::needs_trace,
-                 job_stage::other_build, job_stage::failed}) {
+  for (auto s :
+       {job_stage::running, job_stage::done, job_stage::refused,
+        job_stage::busy, job_stage::unknown, job_stage::needs_recording,
+        job_stage::other_build, job_stage::failed}) {
     auto z = after_the_wire(system_, job_state{s, 5, "t", {"f", "g"}, 6, 7});
     EXPECT_EQ(z.stage, s);
     EXPECT_EQ(z.permille, 5u);
     EXPECT_EQ(z.text, "t");
     EXPECT_EQ(z.failures, (std::vector<std::string>{"f", "g"}));
-    EXPECT_EQ(z.trace, 6u);
+    EXPECT_EQ(z.recording, 6u);
     EXPECT_EQ(z.have, 7u);
   }
-  auto p = after_the_wire(system_, trace_part{1, 2, 3, std::string("\0\n", 2)});
+  auto p = after_the_wire(system_,
+                          recording_part{1, 2, 3, std::string("\0\n", 2)});
   EXPECT_EQ(std::tie(p.hash, p.size, p.offset, p.text),
             std::make_tuple(1u, 2u, 3u, std::string("\0\n", 2)));
-  auto h = after_the_wire(system_, trace_have{9, true, "r"});
+  auto h = after_the_wire(system_, recording_progress{9, true, "r"});
   EXPECT_EQ(std::tie(h.have, h.complete, h.refused),
             std::make_tuple(9u, true, std::string{"r"}));
 }

@@ -57,7 +57,8 @@ settings read(std::string_view text) {
 }
 
 arm_config world_of(const settings& root, std::size_t arm = 1) {
-  return scenario_from(root, "w.toml", trace_source{std::filesystem::path{}})
+  return scenario_from(root, "w.toml",
+                       recording_source{std::filesystem::path{}})
     .arms.at(arm);
 }
 

@@ -251,13 +251,13 @@ TEST_F(trace_command, has_names_that_a_reader_understands) {
   EXPECT_EQ(
     names, (std::vector<std::string>{
              "faults", "users: requests", "gate web -> db", "gate users -> web",
-             "service web (20 workers)", "service db (3 workers)"}));
+             "service web (20 servers)", "service db (3 servers)"}));
   names.clear();
   for (const auto& [pid, name] : groups_of(json::parse(trace({}))))
     names.push_back(name);
   ASSERT_EQ(names.size(), 12u);
   EXPECT_EQ(names[0], "arm bare · faults");
-  EXPECT_EQ(names[11], "arm careful · service db (3 workers)");
+  EXPECT_EQ(names[11], "arm careful · service db (3 servers)");
 }
 
 TEST_F(trace_command, agrees_with_json) {
@@ -279,7 +279,7 @@ TEST_F(trace_command, agrees_with_json) {
       auto name = s["name"].get<std::string>();
       auto group = fmt::format("service {} ({} workers)", name,
                                name == "web" ? 20 : 3);
-      auto done = events_in(all, group, name == "web" ? "request" : "worker");
+      auto done = events_in(all, group, name == "web" ? "request" : "server");
       auto away = events_in(all, group, "turned away");
       auto waits = events_in(all, group, "waiting");
       EXPECT_EQ(done.size(), s["started"]) << name;
@@ -308,8 +308,8 @@ TEST_F(trace_command, needs_no_more_lanes_than_there_are_workers) {
   std::set<std::string> workers;
   auto groups = groups_of(all);
   for (const auto& [where, name] : tracks_of(all))
-    if (groups[where.first] == "service db (3 workers)"
-        && name.starts_with("worker"))
+    if (groups[where.first] == "service db (3 servers)"
+        && name.starts_with("server"))
       workers.insert(name);
   EXPECT_EQ(workers,
             (std::set<std::string>{"worker 1", "worker 2", "worker 3"}));
@@ -347,7 +347,7 @@ latency = '2ms'
                                            "held by the gate 14 5",
                                            "attempt 2 19 14"}));
   got.clear();
-  for (const auto& e : events_in(all, "service db (1 worker)", "worker"))
+  for (const auto& e : events_in(all, "service db (1 server)", "server"))
     got.push_back(fmt::format("{} {} {}", e["name"].get<std::string>(),
                               ns(e["ts"]) / 1'000'000,
                               ns(e["dur"]) / 1'000'000));
@@ -391,8 +391,7 @@ TEST_F(trace_command, refuses_times_without_requests) {
     std::string message;
   };
   const refused cases[] = {
-    {{"--trace-from", "1s"},
-     "--trace-from: is of no use without --trace or --spans"},
+    {{"--trace-from", "1s"}, "--trace-from: requires --trace or --spans"},
     {{"--trace", "t", "--trace-from", "soon"},
      "--trace-from: \"soon\" is not a time such as 10s or 1.5s"},
     {{"--trace", "t", "--trace-from", ""}, "--trace-from: the value is empty"},

@@ -56,15 +56,15 @@ public:
       throw std::runtime_error{"no such job"};
     run_job out;
     out.text = "run " + std::to_string(run);
-    if (!trace.empty())
-      out.traces = {{"t.csv", detail::fnv1a(trace), trace.size()}};
+    if (!recording.empty())
+      out.recordings = {{"t.csv", detail::fnv1a(recording), recording.size()}};
     return out;
   }
 
-  std::shared_ptr<const std::string> trace_of(std::uint64_t hash) override {
-    if (hash != detail::fnv1a(trace))
+  std::shared_ptr<const std::string> recording_of(std::uint64_t hash) override {
+    if (hash != detail::fnv1a(recording))
       return nullptr;
-    return std::make_shared<const std::string>(trace);
+    return std::make_shared<const std::string>(recording);
   }
 
   void progress(std::size_t run, double share) override {
@@ -94,7 +94,7 @@ public:
   }
 
   std::set<std::size_t> open;
-  std::string trace;
+  std::string recording;
   std::optional<std::size_t> bad_run;
   std::map<std::size_t, std::vector<double>> shares;
   std::map<std::size_t, std::vector<std::string>> results;

@@ -163,8 +163,7 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
 }
 
 void add_check(CLI::App& app, std::vector<std::string>& files) {
-  auto check = app.add_subcommand("check",
-                                  "Say what is wrong with scenario files");
+  auto check = app.add_subcommand("check", "Validate scenario files");
   check->add_option("FILE", files, "Scenario files (TOML)")
     ->required()
     ->check(not_empty());
@@ -177,8 +176,7 @@ std::optional<duration> time_in(const std::string& option,
   if (text.empty())
     return std::nullopt;
   if (args.trace.empty() && args.spans.empty())
-    throw CLI::ValidationError{option,
-                               "is of no use without --trace or --spans"};
+    throw CLI::ValidationError{option, "requires --trace or --spans"};
   auto out = parse_duration(text);
   if (!out || *out == unlimited)
     throw CLI::ValidationError{
@@ -189,7 +187,7 @@ std::optional<duration> time_in(const std::string& option,
 
 void read_rows(const number_texts& texts, run_arguments& args) {
   if (args.no_rows && args.json.empty())
-    throw CLI::ValidationError{"--no-rows", "is of no use without --json"};
+    throw CLI::ValidationError{"--no-rows", "requires --json"};
   if (texts.rows.empty())
     return;
   args.step = read_step(texts.rows);

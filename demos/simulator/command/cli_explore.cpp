@@ -34,7 +34,7 @@ void refuse_with_map(const explore_texts& t) {
   };
   for (const auto& [option, given] : useless)
     if (given)
-      throw CLI::ValidationError{option, "is of no use with --map"};
+      throw CLI::ValidationError{option, "cannot be combined with --map"};
 }
 
 } // namespace

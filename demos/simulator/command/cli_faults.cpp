@@ -92,7 +92,7 @@ void need_kind(const fault_texts& t, const std::string& option,
     if (has(kind))
       kinds.push_back(fault_name(kind));
   throw CLI::ValidationError{
-    option, fmt::format("is of no use with these kinds, only with: {}",
+    option, fmt::format("does not apply to these kinds, only to: {}",
                         detail::listed(kinds))};
 }
 

@@ -97,7 +97,7 @@ void need_workers(const sweep_texts& texts) {
   if (!texts.workers.empty())
     return;
   auto refuse = [](const std::string& option) {
-    throw CLI::ValidationError{option, "is of no use without --worker"};
+    throw CLI::ValidationError{option, "requires --worker"};
   };
   const auto& c = texts.args.remote_workers.certificates;
   if (!texts.timeout.empty())

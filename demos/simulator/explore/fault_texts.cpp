@@ -92,7 +92,7 @@ std::string what_happens(const fault_config& f) {
     case fault_kind::crash:
       return fmt::format("{} crashes", f.target);
     case fault_kind::capacity:
-      return fmt::format("{} has only {} workers", f.target, f.workers);
+      return fmt::format("{} has only {} servers", f.target, f.workers);
     case fault_kind::flush:
       return fmt::format("{} loses its caches", f.target);
     case fault_kind::partition:

@@ -47,16 +47,16 @@ std::string path_from(const fs::path& directory, const fs::path& file) {
   return failed ? fs::absolute(file).string() : out.string();
 }
 
-void name_traces(settings& world, const fs::path& base,
-                 const fs::path& directory) {
+void name_recordings(settings& world, const fs::path& base,
+                     const fs::path& directory) {
   auto loads = table_at(world, "load");
   if (!loads)
     return;
   for (auto& [name, load] : *loads) {
     auto table = std::get_if<settings>(&load.value);
-    auto trace = table ? table_at(*table, "trace") : nullptr;
-    auto file = trace ? trace->find("file") : settings::iterator{};
-    if (!trace || file == trace->end())
+    auto recording = table ? table_at(*table, "trace") : nullptr;
+    auto file = recording ? recording->find("file") : settings::iterator{};
+    if (!recording || file == recording->end())
       continue;
     if (auto text = std::get_if<std::string>(&file->second.value))
       if (fs::path path{*text}; path.is_relative())
@@ -85,7 +85,7 @@ found_scenario(const settings& root, const fs::path& base,
   auto own = own_table(root, arm.name);
   if (own)
     world = overlaid(world, without(*own, {"title"}));
-  name_traces(world, base, directory);
+  name_recordings(world, base, directory);
   add_faults(world, faults);
   if (recovery) {
     auto [at, fresh] = world.try_emplace("expect");

@@ -28,7 +28,7 @@ std::string survival_text(const survival& s) {
 }
 
 // What a kind is like in this map; it is the same at all places, but for the
-// number of workers.
+// number of servers.
 std::string size_text(const fault_config& f) {
   switch (f.kind) {
     case fault_kind::slow:
@@ -40,7 +40,7 @@ std::string size_text(const fault_config& f) {
     case fault_kind::delay:
       return fmt::format("delay: {}", to_text(f.delay));
     case fault_kind::capacity:
-      return fmt::format("capacity: {} workers", f.workers);
+      return fmt::format("capacity: {} servers", f.workers);
     default:
       return {};
   }

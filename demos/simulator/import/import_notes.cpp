@@ -108,13 +108,13 @@ std::vector<std::string> unknowns(const traffic_model& m,
   std::vector<std::string> out;
   out.push_back(
     how.sampling < 1
-      ? "Workers: `workers` is what a service would have had inside at once at "
+      ? "Servers: `workers` is what a service would have had inside at once at "
         "most if all requests had traces and came independently. It may have "
         "more."
-      : "Workers: `workers` is how many requests a service had inside at once "
+      : "Servers: `workers` is how many requests a service had inside at once "
         "at most. It may have more.");
   out.emplace_back(
-    "Waiting: times are those of the spans, with all waits for a worker, a "
+    "Waiting: times are those of the spans, with all waits for a server, a "
     "lock or a connection that are in them. So they are right for this load "
     "only, and too long for a smaller one.");
   out.emplace_back(

@@ -23,7 +23,7 @@ namespace caisson::sim {
 namespace {
 
 // What a scenario allows.
-constexpr double most_workers = 1e6;
+constexpr double most_servers = 1e6;
 constexpr double least_rate = 1e-6;
 constexpr double most_rate = 1e7;
 constexpr double most_weight = 1e9;
@@ -133,7 +133,7 @@ private:
 
   settings service(const traced_service& s) {
     ordered_table out;
-    add_workers(s, out);
+    add_servers(s, out);
     if (s.own_failures > 0)
       out.add("errors", {six_digits(static_cast<double>(s.own_failures)
                                     / static_cast<double>(s.visits)),
@@ -152,13 +152,13 @@ private:
 
   // As many as were seen at once. Of a sample, as many as would have been, if
   // requests come independently.
-  void add_workers(const traced_service& s, ordered_table& out) {
+  void add_servers(const traced_service& s, ordered_table& out) {
     auto workers = static_cast<double>(s.peak);
     if (sampling_ < 1 && model_.covered > 0) {
       auto inside = s.time_inside / model_.covered / sampling_;
       workers = std::max(workers, std::ceil(inside + 4 * std::sqrt(inside)));
     }
-    if (s.calls_itself || workers > most_workers)
+    if (s.calls_itself || workers > most_servers)
       out.add("workers", "unlimited");
     else
       out.add("workers",

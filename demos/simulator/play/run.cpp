@@ -1,8 +1,8 @@
 #include <simulator/play/run.hpp>
 
-#include <simulator/report/passages.hpp>
 #include <simulator/report/quiescence.hpp>
 #include <simulator/report/ranges.hpp>
+#include <simulator/report/threshold_times.hpp>
 #include <simulator/report/verdict.hpp>
 #include <simulator/report/violations.hpp>
 #include <simulator/report/warnings.hpp>
@@ -51,13 +51,13 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
 
 // False if it was stopped before.
 bool play_load(world& w, const arm_config& arm, const run_options& o,
-               passage_watch& passages) {
+               threshold_watch& threshold_times) {
   auto whole = to_seconds(arm.length);
   auto never = [] { return false; };
-  for (auto at : passages.begins()) {
+  for (auto at : threshold_times.begins()) {
     if (!play(w, at, o, whole, never))
       return false;
-    passages.begin(at);
+    threshold_times.begin(at);
   }
   return play(w, arm.length, o, whole, never);
 }
@@ -92,7 +92,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   recorder.record_rows(options.step, watched_ranges(arm));
   if (options.details || options.trace)
     recorder.record_details(options.details, options.trace);
-  passage_watch passages{arm, options.metrics, recorder};
+  threshold_watch threshold_times{arm, options.metrics, recorder};
   auto whole = to_seconds(arm.length);
   // A tenth of a second of the world can take minutes.
   w.time().watch([&] {
@@ -100,7 +100,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
       options.progress(std::min(1.0, to_seconds(w.elapsed()) / whole));
     return !stopped(options);
   });
-  auto interrupted = !play_load(w, arm, options, passages);
+  auto interrupted = !play_load(w, arm, options, threshold_times);
   auto length = interrupted ? w.elapsed() + duration{1} : arm.length;
   if (!interrupted)
     interrupted = !play(w, duration_sum(arm.length, arm.drain), options, whole,
@@ -111,7 +111,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
     recorder.end_second(); // The last one is not whole.
   auto r = recorder.result(w.time().now());
   recorder.move_rows_to(r, w.time().now());
-  r.passages = passages.take();
+  r.threshold_times = threshold_times.take();
   r.gates = w.gates();
   r.name = arm.name;
   r.title = arm.title;

@@ -68,9 +68,9 @@ void add_order(hasher& h, const arm_config& arm) {
 }
 
 // What has been read from other files.
-void add_traces(hasher& h, const arm_config& arm) {
+void add_recordings(hasher& h, const arm_config& arm) {
   for (const auto& load : arm.loads) {
-    if (!load.trace)
+    if (!load.recording)
       continue;
     h.add(load.name);
     for (const auto& p : load.profile) {
@@ -92,7 +92,7 @@ std::uint64_t world_hash(const settings& root, const arm_config& arm,
   h.add(version);
   h.add(canonical_text(world_of(root, arm.name)));
   add_order(h, arm);
-  add_traces(h, arm);
+  add_recordings(h, arm);
   return h.value();
 }
 

@@ -31,13 +31,13 @@ struct worker_welcome {
 };
 CAISSON_MESSAGE(worker_welcome, build, cores)
 
-/// The content of a trace, which a scenario calls `path`.
-struct trace_ref {
+/// The content of a recording, which a scenario calls `path`.
+struct recording_ref {
   std::string path = {};
   std::uint64_t hash = 0;
   std::uint64_t size = 0;
 };
-CAISSON_MESSAGE(trace_ref, path, hash, size)
+CAISSON_MESSAGE(recording_ref, path, hash, size)
 
 /// One run to play. The answer is a `job_state`, at once. The same job may be
 /// sent again: it is then played only once.
@@ -54,10 +54,10 @@ struct run_job {
   std::vector<std::string> metrics = {};
   /// The `world_hash` that the worker must come to, too.
   std::uint64_t world = 0;
-  std::vector<trace_ref> traces = {};
+  std::vector<recording_ref> recordings = {};
 };
 CAISSON_MESSAGE(run_job, id, build, file, text, arm, seed, metrics, world,
-                traces)
+                recordings)
 
 /// Asks what has become of a job. The answer is a `job_state`: once it has
 /// ended, or after a second. Who does not ask for long loses the job.
@@ -83,8 +83,8 @@ enum class job_stage : std::uint8_t {
   busy,
   /// There is no such job.
   unknown,
-  /// Not begun: the trace `trace` is missing, of which there are `have` bytes.
-  needs_trace,
+  /// Not begun: the recording `recording` is missing, of which there are `have` bytes.
+  needs_recording,
   /// Not begun: the worker is another build.
   other_build,
   /// It was not played, for want of memory or the like.
@@ -92,9 +92,9 @@ enum class job_stage : std::uint8_t {
 };
 
 [[nodiscard]] constexpr std::string_view name_of(job_stage x) noexcept {
-  constexpr std::string_view names[] = {"running",     "done",    "refused",
-                                        "busy",        "unknown", "needs_trace",
-                                        "other_build", "failed"};
+  constexpr std::string_view names[] = {
+    "running",         "done",        "refused", "busy", "unknown",
+    "needs_recording", "other_build", "failed"};
   auto i = static_cast<std::size_t>(x);
   return i < std::size(names) ? names[i] : "unknown";
 }
@@ -106,28 +106,28 @@ struct job_state {
   std::uint32_t permille = 0;
   std::string text = {};
   std::vector<std::string> failures = {};
-  std::uint64_t trace = 0;
+  std::uint64_t recording = 0;
   std::uint64_t have = 0;
 };
-CAISSON_MESSAGE(job_state, stage, permille, text, failures, trace, have)
+CAISSON_MESSAGE(job_state, stage, permille, text, failures, recording, have)
 
-/// A part of a trace, in its place only if the worker has all before `offset`.
-/// The answer is a `trace_have`.
-struct trace_part {
+/// A part of a recording, in its place only if the worker has all before `offset`.
+/// The answer is a `recording_progress`.
+struct recording_part {
   std::uint64_t hash = 0;
   std::uint64_t size = 0;
   std::uint64_t offset = 0;
   std::string text = {};
 };
-CAISSON_MESSAGE(trace_part, hash, size, offset, text)
+CAISSON_MESSAGE(recording_part, hash, size, offset, text)
 
-struct trace_have {
+struct recording_progress {
   std::uint64_t have = 0;
   bool complete = false;
   /// Why no more is taken; empty if it is.
   std::string refused = {};
 };
-CAISSON_MESSAGE(trace_have, have, complete, refused)
+CAISSON_MESSAGE(recording_progress, have, complete, refused)
 
 // -- within a process ---------------------------------------------------------
 
@@ -146,14 +146,14 @@ CAF_BEGIN_TYPE_ID_BLOCK(caisson_remote, caf::id_block::caisson_sim::end)
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::build_identity))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::worker_hello))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::worker_welcome))
-CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_ref))
+CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::recording_ref))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::run_job))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_query))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_drop))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_stage))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::job_state))
-CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_part))
-CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::trace_have))
+CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::recording_part))
+CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::recording_progress))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::check_jobs))
 CAF_ADD_TYPE_ID(caisson_remote, (caisson::sim::dispatcher_end))
 

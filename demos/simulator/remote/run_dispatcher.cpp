@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t part_length = 1'000'000;
 constexpr std::uint32_t most_setbacks = 3;
-// For each trace of a job, as a worker may have to throw some away.
+// For each recording of a job, as a worker may have to throw some away.
 constexpr std::size_t most_lacks = 4;
 constexpr std::uint32_t most_worker_cores = 1024;
 
@@ -78,7 +78,7 @@ void run_dispatcher::answered(const request& r, const caf::message& content) {
   if (auto state = portable::get_if<job_state>(content))
     if (auto t = std::get_if<job_request>(&r))
       return on_job_state(t->run, *state);
-  if (auto have = portable::get_if<trace_have>(content))
+  if (auto have = portable::get_if<recording_progress>(content))
     if (auto u = std::get_if<upload>(&r))
       return sent(*u, *have);
   auto err = portable::get_if<caf::error>(content);
@@ -177,7 +177,7 @@ void run_dispatcher::on_job_state(std::size_t which, const job_state& x) {
       return on_progress(which, x);
     case job_stage::done:
       return finish(which, x);
-    case job_stage::needs_trace:
+    case job_stage::needs_recording:
       return need(which, x);
     case job_stage::busy:
       // With another sweep's runs.
@@ -227,30 +227,30 @@ void run_dispatcher::give_up(std::size_t which, bool lost) {
   source_.give_back(which, lost);
 }
 
-// -- traces -------------------------------------------------------------------
+// -- recordings -------------------------------------------------------------------
 
 void run_dispatcher::need(std::size_t which, const job_state& x) {
   auto& c = runs_.at(which);
-  if (++c.lacks > most_lacks * (c.job.traces.size() + 1)) {
+  if (++c.lacks > most_lacks * (c.job.recordings.size() + 1)) {
     c.begun = true;
-    return lose(worker_presence::refused, "it does not keep a trace");
+    return lose(worker_presence::refused, "it does not keep a recording");
   }
-  auto first = !waiting_.contains(x.trace);
-  waiting_[x.trace].push_back(which);
+  auto first = !waiting_.contains(x.recording);
+  waiting_[x.recording].push_back(which);
   if (first)
-    send_part({x.trace, 0, x.have});
+    send_part({x.recording, 0, x.have});
 }
 
 void run_dispatcher::send_part(upload u) {
-  auto text = source_.trace_of(u.hash);
+  auto text = source_.recording_of(u.hash);
   if (!text || u.have > text->size())
-    return lose(worker_presence::refused, "it asks for an unknown trace");
-  trace_part part{u.hash, text->size(), u.have,
-                  text->substr(u.have, part_length)};
+    return lose(worker_presence::refused, "it asks for an unknown recording");
+  recording_part part{u.hash, text->size(), u.have,
+                      text->substr(u.have, part_length)};
   ask(u, caf::make_message(std::move(part)));
 }
 
-void run_dispatcher::sent(const upload& u, const trace_have& x) {
+void run_dispatcher::sent(const upload& u, const recording_progress& x) {
   if (!x.refused.empty())
     return source_.fail(std::make_exception_ptr(
       std::runtime_error{"worker " + record_->view().name + ": " + x.refused}));
@@ -263,7 +263,8 @@ void run_dispatcher::sent(const upload& u, const trace_have& x) {
       for (auto which : waiting_[u.hash])
         if (auto c = runs_.find(which); c != runs_.end())
           c->second.begun = true;
-      return lose(worker_presence::disconnected, "it does not take a trace");
+      return lose(worker_presence::disconnected,
+                  "it does not take a recording");
     }
     return send_part(next);
   }

@@ -62,7 +62,7 @@ private:
     /// How far it is, and since when.
     std::uint32_t permille = 0;
     time_point moved = {};
-    /// How often the worker reported a missing trace.
+    /// How often the worker reported a missing recording.
     std::size_t lacks = 0;
   };
   struct hello {};
@@ -90,7 +90,7 @@ private:
   void finish(std::size_t run, const job_state& x);
   void need(std::size_t run, const job_state& x);
   void send_part(upload u);
-  void sent(const upload& u, const trace_have& x);
+  void sent(const upload& u, const recording_progress& x);
   void give_up(std::size_t run, bool lost);
   void lose(worker_presence p, std::string why);
   void answered(const request& r, const caf::message& content);
@@ -104,7 +104,7 @@ private:
 
   std::uint32_t cores_ = 0;
   std::map<std::size_t, run> runs_;
-  /// Cells that wait for a trace.
+  /// Runs that wait for a recording.
   std::map<std::uint64_t, std::vector<std::size_t>> waiting_;
   /// Requests without an answer, by key. Cleared when the worker is lost, so
   /// that late answers mean nothing.

@@ -29,12 +29,12 @@ job_state refused_job(std::string why) {
 // Reads the world of a job and makes sure that it is the one that the sweep
 // means.
 world_cache::world world_of_job(const run_job& job,
-                                const trace_source::finder& traces) {
+                                const recording_source::finder& recordings) {
   problems found;
   auto root = parse_toml(job.text, job.file, found);
   if (root.empty() && !found.empty())
     throw config_error{std::move(found)};
-  auto all = scenario_from(root, job.file, trace_source{traces},
+  auto all = scenario_from(root, job.file, recording_source{recordings},
                            std::move(found));
   auto arm = std::ranges::find(all.arms, job.arm, &arm_config::name);
   if (arm == all.arms.end())
@@ -44,7 +44,7 @@ world_cache::world world_of_job(const run_job& job,
     throw config_error{{{problem_kind::relation,
                          {},
                          "what came is another world than the sweep's; did "
-                         "a trace change while it runs?",
+                         "a recording change while it runs?",
                          job.file}}};
   return std::make_shared<const arm_config>(std::move(*arm));
 }
@@ -66,12 +66,12 @@ std::string oversize_of(const run_job& job) {
                        "allowed: {}",
                        job.text.size(), longest_job_text);
   if (job.metrics.size() > most_job_metrics
-      || job.traces.size() > most_job_traces)
-    return fmt::format("a run has more than {} metrics or {} traces",
-                       most_job_metrics, most_job_traces);
+      || job.recordings.size() > most_job_recordings)
+    return fmt::format("a run has more than {} metrics or {} recordings",
+                       most_job_metrics, most_job_recordings);
   if (long_name(job.id) || long_name(job.file) || long_name(job.arm)
       || std::ranges::any_of(job.metrics, long_name)
-      || std::ranges::any_of(job.traces, long_name, &trace_ref::path))
+      || std::ranges::any_of(job.recordings, long_name, &recording_ref::path))
     return fmt::format("a name has more than {} bytes", longest_job_name);
   return {};
 }
@@ -96,7 +96,7 @@ job_state play_job(const run_job& job, const job_playing& how,
   try {
     auto world = worlds.find(job);
     if (!world) {
-      world = world_of_job(job, how.traces);
+      world = world_of_job(job, how.recordings);
       worlds.keep(job, world);
     }
     auto result = how.play(*world, {.seed = job.seed,

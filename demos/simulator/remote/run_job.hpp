@@ -3,8 +3,8 @@
 
 #include <simulator/play/run.hpp>
 #include <simulator/remote/messages.hpp>
+#include <simulator/scenario/load_recording.hpp>
 #include <simulator/scenario/scenario.hpp>
-#include <simulator/scenario/trace.hpp>
 
 #include <caisson/settings/setting.hpp>
 
@@ -22,7 +22,7 @@ namespace caisson::sim {
 inline constexpr std::size_t longest_job_text = 16'000'000;
 inline constexpr std::size_t longest_job_name = 4096;
 inline constexpr std::size_t most_job_metrics = 1000;
-inline constexpr std::size_t most_job_traces = 1000;
+inline constexpr std::size_t most_job_recordings = 1000;
 
 /// The scenario with the arm `arm` alone, as a document that reads back to a
 /// world with the same `world_hash`.
@@ -57,8 +57,8 @@ private:
 struct job_playing {
   std::function<arm_result(const arm_config&, const run_options&)>
     play = run_arm;
-  /// Where the contents of its traces are, by the paths in the scenario.
-  trace_source::finder traces;
+  /// Where the contents of its recordings are, by the paths in the scenario.
+  recording_source::finder recordings;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(double)> progress = {};
 };

@@ -24,9 +24,9 @@ public:
   /// What to send for it. Throws `config_error` if that is not possible.
   [[nodiscard]] virtual run_job job_of(std::size_t run) = 0;
 
-  /// The content of a trace of a job that was given out.
+  /// The content of a recording of a job that was given out.
   [[nodiscard]] virtual std::shared_ptr<const std::string>
-  trace_of(std::uint64_t hash) = 0;
+  recording_of(std::uint64_t hash) = 0;
 
   /// How far a run is, 0 to 1.
   virtual void progress(std::size_t run, double share) = 0;

@@ -16,7 +16,7 @@ constexpr std::size_t most_jobs_per_core = 16;
 
 run_worker::run_worker(caf::actor_config& cfg, run_worker_config c)
   : portable::interceptor<check_jobs>(cfg), config_(std::move(c)),
-    traces_(config_.trace_room) {}
+    recordings_(config_.recording_room) {}
 
 run_worker::~run_worker() = default;
 
@@ -43,8 +43,8 @@ void run_worker::on_message(portable::reply_to from, caf::message content) {
   } else if (auto unwanted = portable::get_if<job_drop>(content)) {
     drop(unwanted->id);
     reply(from, {});
-  } else if (auto part = portable::get_if<trace_part>(content)) {
-    from.answer(this, caf::make_message(traces_.add(*part)));
+  } else if (auto part = portable::get_if<recording_part>(content)) {
+    from.answer(this, caf::make_message(recordings_.add(*part)));
   } else {
     from.answer(
       this, caf::make_message(caf::make_error(caf::sec::unexpected_message)));
@@ -74,19 +74,19 @@ job_state run_worker::begin(const run_job& x) {
     out.stage = job_stage::busy;
     return out;
   }
-  std::map<std::string, trace_cache::content> traces;
-  for (const auto& t : x.traces) {
-    auto found = traces_.find(t.hash, t.size);
+  std::map<std::string, recording_cache::content> recordings;
+  for (const auto& t : x.recordings) {
+    auto found = recordings_.find(t.hash, t.size);
     if (!found) {
-      out.stage = job_stage::needs_trace;
-      out.trace = t.hash;
-      out.have = traces_.have(t.hash, t.size);
+      out.stage = job_stage::needs_recording;
+      out.recording = t.hash;
+      out.have = recordings_.have(t.hash, t.size);
       return out;
     }
-    traces[t.path] = std::move(found);
+    recordings[t.path] = std::move(found);
   }
   try {
-    start(x, std::move(traces));
+    start(x, std::move(recordings));
     out.stage = job_stage::running;
   } catch (const std::exception& e) {
     // There is no thread, or no memory.
@@ -96,19 +96,20 @@ job_state run_worker::begin(const run_job& x) {
   return out;
 }
 
-void run_worker::start(const run_job& x,
-                       std::map<std::string, trace_cache::content> traces) {
+void run_worker::start(
+  const run_job& x,
+  std::map<std::string, recording_cache::content> recordings) {
   auto shared = std::make_shared<progress>();
   auto work = [what = x, worlds = worlds_, play = config_.play, shared,
-               traces = std::move(traces),
+               recordings = std::move(recordings),
                self = caf::actor_cast<caf::actor>(this)] {
     auto end = play_job(
       what,
       {.play = play,
-       .traces =
+       .recordings =
          [&](const std::string& path) {
-           auto found = traces.find(path);
-           return found == traces.end() ? nullptr : found->second;
+           auto found = recordings.find(path);
+           return found == recordings.end() ? nullptr : found->second;
          },
        .stop = &shared->stop,
        .progress =

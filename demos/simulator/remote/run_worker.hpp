@@ -2,8 +2,8 @@
 #pragma once
 
 #include <simulator/remote/messages.hpp>
+#include <simulator/remote/recording_cache.hpp>
 #include <simulator/remote/run_job.hpp>
-#include <simulator/remote/trace_cache.hpp>
 
 #include <caisson/caf/caf.hpp>
 
@@ -29,8 +29,8 @@ struct run_worker_config {
   duration lease = std::chrono::seconds(15);
   /// How long a query waits for the end of a job.
   duration query_time = std::chrono::seconds(1);
-  /// How many bytes of traces are kept.
-  std::size_t trace_room = 512'000'000;
+  /// How many bytes of recordings are kept.
+  std::size_t recording_room = 512'000'000;
   std::function<arm_result(const arm_config&, const run_options&)>
     play = run_arm;
 };
@@ -71,7 +71,8 @@ private:
   using jobs = std::map<std::string, job, std::less<>>;
 
   job_state begin(const run_job& x);
-  void start(const run_job& x, std::map<std::string, trace_cache::content> t);
+  void start(const run_job& x,
+             std::map<std::string, recording_cache::content> t);
   void query(portable::reply_to from, const std::string& id);
   void drop(const std::string& id);
   void check();
@@ -84,7 +85,7 @@ private:
 
   run_worker_config config_;
   std::shared_ptr<world_cache> worlds_ = std::make_shared<world_cache>();
-  trace_cache traces_;
+  recording_cache recordings_;
   jobs jobs_;
   /// Nobody wants them any more; each goes when its thread has ended.
   std::list<job> ending_;

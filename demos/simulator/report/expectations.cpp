@@ -3,7 +3,7 @@
 #include <simulator/report/blank_result.hpp>
 #include <simulator/report/metrics.hpp>
 #include <simulator/report/violations.hpp>
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 #include <simulator/world/arm_gates.hpp>
 
 #include <caisson/settings/settings_text.hpp>
@@ -72,7 +72,7 @@ std::string failure(const metric_bound& b, const arm_result& r) {
 // Only a world knows its gates and what they count.
 bool is_of_gate(const metric_bound& b) {
   return b.metric.starts_with("gate.")
-         || (is_passage(b.metric)
+         || (is_time_to_threshold(b.metric)
              && b.metric.find("gate.") != std::string::npos);
 }
 
@@ -108,8 +108,8 @@ problems expectation_problems(const arm_config& arm) {
   problems out;
   for (const auto& b : arm.expect.bounds) {
     try {
-      if (is_passage(b.metric))
-        blank.passages = {{b.metric, b.from, b.to, {}}};
+      if (is_time_to_threshold(b.metric))
+        blank.threshold_times = {{b.metric, b.from, b.to, {}}};
       (void)metric_of(blank, b.metric, b.from, b.to);
     } catch (const std::invalid_argument& e) {
       out.push_back({problem_kind::range, b.key,

@@ -21,7 +21,7 @@ namespace caisson::sim {
 
 namespace {
 
-// Of its workers, on average, for a service to count as fully busy.
+// Of its servers, on average, for a service to count as fully busy.
 constexpr double all_busy = 0.95;
 // From here on a service gets more than it can do, or more than before.
 constexpr double clearly_more = 1.15;
@@ -84,19 +84,19 @@ double mean_busy(const range_sums& x, std::size_t service) {
   return real(x.workers[service].busy) / x.seconds;
 }
 
-double mean_workers(const arm_config& arm, const range_sums& x,
+double mean_servers(const arm_config& arm, const range_sums& x,
                     std::size_t service) {
   if (!arm.services[service].autoscale)
-    return all_workers(arm.services[service]);
+    return all_servers(arm.services[service]);
   return real(x.workers[service].workers) / x.seconds;
 }
 
-// It has no worker or no core to spare.
+// It has no server or no core to spare.
 bool fully_busy(const arm_config& arm, const range_sums& x,
                 std::size_t service) {
   const auto& s = arm.services[service];
   return (s.workers != no_limit
-          && mean_busy(x, service) >= all_busy * mean_workers(arm, x, service))
+          && mean_busy(x, service) >= all_busy * mean_servers(arm, x, service))
          || (s.cores != no_limit
              && real(x.workers[service].cores_used)
                   >= all_busy * all_cores(s) * x.seconds);

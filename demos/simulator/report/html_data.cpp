@@ -134,7 +134,7 @@ json services_of(const arm_config& arm) {
     out.push_back(
       {{"name", s.name},
        {"workers",
-        s.workers == no_limit ? json(nullptr) : json(all_workers(s))},
+        s.workers == no_limit ? json(nullptr) : json(all_servers(s))},
        {"cores", s.cores == no_limit ? json(nullptr) : json(all_cores(s))},
        {"replicas", s.replicas},
        {"stack", s.stack}});

@@ -2,8 +2,8 @@
 
 #include <simulator/report/edge_metrics.hpp>
 #include <simulator/report/metric_parts.hpp>
-#include <simulator/report/passages.hpp>
 #include <simulator/report/ranges.hpp>
+#include <simulator/report/threshold_times.hpp>
 #include <simulator/report/verdict.hpp>
 #include <simulator/scenario/metric_names.hpp>
 
@@ -336,13 +336,13 @@ std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
   return std::nullopt;
 }
 
-double passage_metric(const arm_result& r, std::string_view name,
-                      std::optional<duration> from, duration to) {
-  check_passage(r, read_passage(name));
-  auto found = std::ranges::find_if(r.passages, [&](const auto& x) {
+double time_to_threshold(const arm_result& r, std::string_view name,
+                         std::optional<duration> from, duration to) {
+  check_threshold(r, read_threshold(name));
+  auto found = std::ranges::find_if(r.threshold_times, [&](const auto& x) {
     return x.metric == name && x.from == from && x.to == to;
   });
-  if (found == r.passages.end())
+  if (found == r.threshold_times.end())
     throw std::invalid_argument{
       fmt::format("nothing looked for {}", detail::quoted(name))};
   return found->at ? to_seconds(*found->at) : infinity;
@@ -353,8 +353,8 @@ double passage_metric(const arm_result& r, std::string_view name,
 double metric_of(const arm_result& r, std::string_view name,
                  std::optional<duration> from, duration to) {
   auto span = span_between(r.length, from, to);
-  if (is_passage(name))
-    return passage_metric(r, name, from, to);
+  if (is_time_to_threshold(name))
+    return time_to_threshold(r, name, from, to);
   if (auto m = row_named(count_metrics, name))
     return m->value(counts_in(r, span), span.length(r));
   if (auto rest = after_prefix(name, "errors."))

@@ -235,11 +235,11 @@ private:
     const auto& c = arm_.services[i];
     auto many = c.workers == no_limit;
     open(
-      fmt::format("service {} ({} worker{})", c.name,
+      fmt::format("service {} ({} server{})", c.name,
                   many ? std::string{"unlimited"} : std::to_string(c.workers),
                   c.workers == 1 ? "" : "s"));
     add_counters(i);
-    lane_tracks working{out_, many || c.async ? "request" : "worker"};
+    lane_tracks working{out_, many || c.async ? "request" : "server"};
     for (const auto& s : work_[i])
       add_work(working.place(s), s,
                with_ending(operation(*s.call), s.work->how));
@@ -268,7 +268,7 @@ private:
   // What the rows say, also about requests that are not traced.
   void add_counters(std::size_t service) {
     using std::chrono::seconds;
-    auto track = out_.add_track("queue and workers");
+    auto track = out_.add_track("queue and servers");
     for (const auto& row : result_.rows) {
       duration begin = seconds{row.second};
       duration end = begin + seconds{result_.step};
@@ -286,7 +286,7 @@ private:
                   fmt::format(R"({{"requests":{}}})", n)});
       };
       add("waiting", x.queue);
-      add("busy workers", x.busy);
+      add("busy servers", x.busy);
       if (arm_.services[service].cores != no_limit)
         add("busy cores", x.cores_used);
     }

@@ -20,7 +20,7 @@ struct rate_change {
 std::optional<rate_change> last_change(const arm_config& c) {
   std::optional<rate_change> out;
   for (const auto& load : c.loads) {
-    if (load.trace)
+    if (load.recording)
       continue;
     for (std::size_t i = 1; i < load.profile.size(); ++i) {
       auto at = duration_sum(load.start, load.profile[i].at);

@@ -226,7 +226,7 @@ void check_names(const arm_config& arm, const std::vector<call_site>& calls,
         && (s.workers < s.autoscale->min || s.workers > s.autoscale->max))
       out.push_back(
         {problem_kind::relation, root / "service" / s.name / "autoscale",
-         fmt::format("the service begins with {} workers, allowed: "
+         fmt::format("the service begins with {} servers, allowed: "
                      "at least min, at most max",
                      s.workers == no_limit ? "unlimited"
                                            : fmt::format("{}", s.workers))});

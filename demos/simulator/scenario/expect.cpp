@@ -3,7 +3,7 @@
 #include <simulator/scenario/fields.hpp>
 #include <simulator/scenario/metric_names.hpp>
 #include <simulator/scenario/parse_helpers.hpp>
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 
@@ -99,10 +99,10 @@ void check_known(const std::string& name, std::vector<std::string> known,
 void check_metric(const std::string& name, const setting_path& path,
                   problems& out) {
   auto known = metric_names();
-  if (!is_passage(name))
+  if (!is_time_to_threshold(name))
     return check_known(name, std::move(known), path, out);
   try {
-    auto p = read_passage(name);
+    auto p = read_threshold(name);
     if (level_of(p).target.empty()) {
       known.emplace_back("service.*.queue");
       check_known(p.metric, std::move(known), path, out);

@@ -88,7 +88,7 @@ void describe(field_visitor& v, fault_config& c) {
             .help = "slow: work takes factor times as long; errors: a share of "
                     "rate fails; stall: nothing is begun; crash: all that is "
                     "inside is lost, and nobody gets in; capacity: only so "
-                    "many workers; flush: the caches are emptied; of messages: "
+                    "many servers; flush: the caches are emptied; of messages: "
                     "partition: all are lost; loss: a share of rate is lost; "
                     "delay: they take longer",
             .required = true},

@@ -70,13 +70,13 @@ void describe(field_visitor& v, call_config& c) {
         .allowed = "the name of an operation",
         .required = true},
        c.to);
-  v.integer<std::uint32_t>({"count", "how many such calls"}, c.count,
+  v.integer<std::uint32_t>({"count", "number of such calls"}, c.count,
                            {1, 10'000});
   v.on({"parallel", "whether they are made at the same time instead of one "
                     "after another"},
        c.parallel);
-  v.on({"probability", "with which probability they are made at all"},
-       c.probability, {0.0, 1.0});
+  v.on({"probability", "probability that the calls are made"}, c.probability,
+       {0.0, 1.0});
   v.on({"optional", "whether the operation goes on when a call fails"},
        c.optional);
   v.on({"timeout", "how long the operation waits for each call"}, c.timeout,
@@ -99,19 +99,19 @@ void describe(field_visitor& v, call_config& c) {
 }
 
 void describe(field_visitor& v, autoscale_config& c) {
-  v.choice({"by", "utilization: the share of the workers that were busy since "
-                  "it last looked; queue: how many requests wait"},
+  v.choice({"by", "utilization: the share of the servers that were busy since "
+                  "the last decision; queue: how many requests wait"},
            c.by);
   v.on({"target", "the utilization that it aims at, or how many may wait for "
-                  "each worker"},
+                  "each server"},
        c.target, {0.001, 1e6});
-  v.integer<std::uint32_t>({"min", "how many workers there are at least"},
-                           c.min, {1, most});
-  v.integer<std::uint32_t>({"max", "how many there are at most"}, c.max,
+  v.integer<std::uint32_t>({"min", "smallest number of servers"}, c.min,
                            {1, most});
-  v.on({"every", "how often it looks"}, c.every,
+  v.integer<std::uint32_t>({"max", "largest number of servers"}, c.max,
+                           {1, most});
+  v.on({"every", "time between two decisions"}, c.every,
        {std::chrono::milliseconds(1), longest_time});
-  v.on({"delay", "how long a new worker takes to start"}, c.delay,
+  v.on({"delay", "how long a new server takes to start"}, c.delay,
        {no_time, longest_time});
   v.on({"cooldown", "how long after a decision no other one is made"},
        c.cooldown, {no_time, longest_time});
@@ -140,7 +140,7 @@ void describe_slowdown(field_visitor& v, service_config& c) {
                     "slowdown_from, as a share"},
        c.slowdown, {0.0, 1e6});
   v.integer<std::uint32_t>(
-    {"slowdown_from", "so many requests inside slow nothing down"},
+    {"slowdown_from", "requests in service below which nothing slows down"},
     c.slowdown_from, {0, 1'000'000'000});
   v.on({"slowdown_max", "work takes at most so many times as long"},
        c.slowdown_max, {1.0, 1e6});
@@ -155,8 +155,8 @@ void describe_slowdown(field_visitor& v, service_config& c) {
 
 void describe(field_visitor& v, service_config& c) {
   v.integer<std::uint32_t>(
-    {"replicas", "how many of it there are, each with its own workers, queue, "
-                 "caches and policies"},
+    {"replicas", "number of replicas; each has its own servers, queue, caches "
+                 "and policies"},
     c.replicas, {1, 1000});
   names_value zones{c.zones};
   v.on({.key = "zones",
@@ -170,11 +170,11 @@ void describe(field_visitor& v, service_config& c) {
                  "replica; unlimited: each has one of its own"},
        cores);
   v.on({.key = "autoscale",
-        .help = "changes the number of workers, which begins with workers",
+        .help = "changes the number of servers, which begins at workers",
         .allowed = "a table"},
        c.autoscale);
   count_value queue{c.queue, {0, 1'000'000'000}};
-  v.on({"queue", "how many requests may wait for a worker of a replica; beyond "
+  v.on({"queue", "how many requests may wait for a server of a replica; beyond "
                  "that they are refused"},
        queue);
   v.choice({"order", "in which order those that wait are served: fifo: the "
@@ -205,7 +205,7 @@ void describe(field_visitor& v, service_config& c) {
                          "all the same; skip: it is not begun any more; "
                          "cancel: it is dropped at once"},
            c.abandoned);
-  v.on({"async", "whether a worker takes other work while its request waits "
+  v.on({"async", "whether a server takes other work while its request waits "
                  "for calls"},
        c.async);
   v.on({"propagate_deadline", "whether the deadline of a request holds for the "
@@ -223,7 +223,7 @@ void check(const service_config& c, const setting_path& path, problems& out) {
   if (c.cores != no_limit && c.autoscale
       && c.autoscale->by == scaling::utilization)
     out.push_back({problem_kind::relation, path / "autoscale",
-                   "scales workers by their utilization, which does not tell "
+                   "scales servers by their utilization, which does not tell "
                    "how busy cores are, allowed with cores: by = \"queue\""});
 }
 

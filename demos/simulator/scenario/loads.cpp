@@ -110,7 +110,7 @@ void describe_targets(field_visitor& v, load_config& c) {
        mix);
 }
 
-// Where the rate comes from. The profile of a trace is not read here.
+// Where the rate comes from. The profile of a recording is not read here.
 void describe_rate(field_visitor& v, load_config& c) {
   v.on({.key = "rate",
         .help = "how many requests begin; or else profile or trace",
@@ -131,7 +131,7 @@ void describe_rate(field_visitor& v, load_config& c) {
         .allowed = "a table with file and format",
         .when = {"kind", {"constant", "poisson"}},
         .one_of = "rate"},
-       c.trace);
+       c.recording);
   v.on({.key = "ramps",
         .help = "whether the rate moves in a straight line from one point of "
                 "the profile to the next",
@@ -250,7 +250,7 @@ void check(const load_config& c, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "stop",
                    fmt::format("{} is not after start, which is {}",
                                to_text(c.stop), to_text(c.start))});
-  if (c.burst != 1 && c.trace)
+  if (c.burst != 1 && c.recording)
     out.push_back({problem_kind::relation, path / "burst",
                    "has no effect on a trace, allowed: rate or profile"});
   check_profile(c, path / "profile", out);

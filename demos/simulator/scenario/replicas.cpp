@@ -23,7 +23,7 @@ std::string replica_name(const service_config& service, std::uint32_t index) {
                                : fmt::format("{}#{}", service.name, index + 1);
 }
 
-std::uint32_t all_workers(const service_config& service) {
+std::uint32_t all_servers(const service_config& service) {
   return service.workers == no_limit ? no_limit
                                      : service.workers * service.replicas;
 }

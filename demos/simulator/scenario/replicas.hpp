@@ -24,8 +24,8 @@ struct replica_target {
 [[nodiscard]] std::string replica_name(const service_config& service,
                                        std::uint32_t index);
 
-/// The workers of all replicas together, or `no_limit`.
-[[nodiscard]] std::uint32_t all_workers(const service_config& service);
+/// The servers of all replicas together, or `no_limit`.
+[[nodiscard]] std::uint32_t all_servers(const service_config& service);
 
 /// The same of cores.
 [[nodiscard]] std::uint32_t all_cores(const service_config& service);

@@ -4,9 +4,9 @@
 #include <simulator/scenario/expect.hpp>
 #include <simulator/scenario/fields.hpp>
 #include <simulator/scenario/hints.hpp>
-#include <simulator/scenario/load_trace.hpp>
 #include <simulator/scenario/loads.hpp>
 #include <simulator/scenario/overlay.hpp>
+#include <simulator/scenario/recorded_loads.hpp>
 #include <simulator/scenario/row_step.hpp>
 #include <simulator/scenario/services.hpp>
 
@@ -38,13 +38,13 @@ void resolve(arm_config& arm, const section& at) {
       resolve_bounds(arm.expect, {*table, "expect", found->second.place});
 }
 
-problems read_world(const section& at, const trace_source& traces,
+problems read_world(const section& at, const recording_source& recordings,
                     arm_config& arm) {
   problems out;
   read_fields(at, arm, out);
   check_relations(at, arm, out);
   resolve(arm, at);
-  read_traces(arm, traces, at, out);
+  read_recordings(arm, recordings, at, out);
   return out;
 }
 
@@ -61,8 +61,9 @@ std::vector<std::string> part_keys() {
 class scenario_reader {
 public:
   scenario_reader(const settings& root, std::string_view source,
-                  const trace_source& traces, problems& out)
-    : root_(root), source_(source), traces_(traces), out_(out), found_(root) {}
+                  const recording_source& recordings, problems& out)
+    : root_(root), source_(source), recordings_(recordings), out_(out),
+      found_(root) {}
 
   scenario read() {
     settings_reader top{{root_, {}, source_}, out_};
@@ -146,7 +147,7 @@ private:
   void read_arm_world(arm_config arm, const setting& from) {
     auto parts = std::get_if<settings>(&from.value);
     auto root = overlaid(parts_in(root_), parts ? *parts : settings{});
-    auto found = read_world({root, {}, source_}, traces_, arm);
+    auto found = read_world({root, {}, source_}, recordings_, arm);
     for (auto& bound : arm.expect.bounds)
       bound.key = key_in_file(bound.key, bound.place, arm.name, from);
     found_.add(std::move(found), arm.name, from);
@@ -155,7 +156,7 @@ private:
 
   const settings& root_;
   std::string_view source_;
-  const trace_source& traces_;
+  const recording_source& recordings_;
   problems& out_;
   arm_problems found_;
   const std::vector<std::string> parts_ = part_keys();
@@ -192,9 +193,9 @@ problems sorted_by_place(problems found, std::string_view source) {
 } // namespace
 
 scenario scenario_from(const settings& root, std::string_view source_name,
-                       const trace_source& traces, problems found) {
+                       const recording_source& recordings, problems found) {
   problems more;
-  auto result = scenario_reader{root, source_name, traces, more}.read();
+  auto result = scenario_reader{root, source_name, recordings, more}.read();
   // A value that cannot be read is reported already and missing from `root`,
   // which must not be reported again.
   add_problems(std::move(more), {root, {}, source_name}, found);

@@ -4,8 +4,8 @@
 #include <simulator/scenario/count_value.hpp>
 #include <simulator/scenario/distribution.hpp>
 #include <simulator/scenario/edge_config.hpp>
+#include <simulator/scenario/load_recording.hpp>
 #include <simulator/scenario/sweep_config.hpp>
-#include <simulator/scenario/trace.hpp>
 #include <simulator/scenario/tune_config.hpp>
 #include <simulator/scenario/verdict_kind.hpp>
 #include <simulator/scenario/zone_config.hpp>
@@ -203,18 +203,18 @@ struct load_config {
   /// Where its clients are; outside of all zones if empty.
   std::string zone;
   load_kind kind = load_kind::poisson;
-  /// Requests per second; what `profile` or `trace` gives is multiplied by
+  /// Requests per second; what `profile` or `recording` gives is multiplied by
   /// `scale` instead.
   double rate = 0;
   /// Rates from instants on, ascending; empty if `rate` holds throughout.
   std::vector<rate_point> profile;
   /// Whether the rate moves in a straight line from one point to the next.
   bool ramps = false;
-  /// Arrivals read from a trace of timestamps, after start; ascending.
+  /// Arrivals read from a recording of timestamps, after start; ascending.
   std::vector<duration> arrivals;
   double scale = 1;
   /// Where `profile` or `arrivals` come from, if not from the scenario.
-  std::optional<trace_config> trace;
+  std::optional<recording_config> recording;
   std::uint32_t users = 0;
   distribution think;
   /// The only operation that is asked for; empty if there is a mix in the file.
@@ -389,18 +389,18 @@ struct scenario {
   tune_config tune;
 };
 
-/// Reads a scenario file and the traces that it names, which are looked for
+/// Reads a scenario file and the recordings that it names, which are looked for
 /// relative to it. Throws `config_error` with everything that is wrong.
 [[nodiscard]] scenario load_scenario(const std::filesystem::path& path);
 
 /// As `load_scenario`, from settings that have been read, with the problems of
-/// doing so. A path as `traces` means files relative to it.
+/// doing so. A path as `recordings` means files relative to it.
 [[nodiscard]] scenario
 scenario_from(const settings& root, std::string_view source_name,
-              const trace_source& traces, problems found = {});
+              const recording_source& recordings, problems found = {});
 
 /// As `load_scenario`, from a text; `source_name` stands for the file in
-/// problems, and traces are looked for relative to `base`.
+/// problems, and recordings are looked for relative to `base`.
 [[nodiscard]] scenario parse_scenario(std::string_view text,
                                       std::string_view source_name,
                                       const std::filesystem::path& base = {});

@@ -1,7 +1,7 @@
 #include <simulator/sweep/sweep_report.hpp>
 
 #include <simulator/report/numbers.hpp>
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 
 #include <fmt/format.h>
 
@@ -38,7 +38,8 @@ metric_unit unit_of(std::string_view metric) {
                                         "time", "sojourn"};
   constexpr std::string_view shares[] = {"utilization", "refused_share",
                                          "waited_share"};
-  if (metric == "recovery" || metric == "recovered_at" || is_passage(metric))
+  if (metric == "recovery" || metric == "recovered_at"
+      || is_time_to_threshold(metric))
     return metric_unit::seconds;
   if (metric == "success")
     return metric_unit::share;

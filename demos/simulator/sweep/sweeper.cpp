@@ -35,7 +35,7 @@ sweeper::sweeper(const sweep_plan& plan,
                  const command_parts& parts)
   : plan_(plan), worlds_(worlds), store_(store), bar_(bar), err_(err),
     parts_(parts),
-    traces_(plan.base), report_{.plan = plan, .runs = {}, .failures = {}} {}
+    recordings_(plan.base), report_{.plan = plan, .runs = {}, .failures = {}} {}
 
 sweep_report sweeper::play_all(const sweep_executors& executors) {
   report_.runs.resize(plan_.runs());
@@ -181,8 +181,8 @@ run_job sweeper::job_of(std::size_t run) {
   out.world = world_of(at);
   auto world = arms_at(at.point);
   for (const auto& load : (*world)[at.arm].loads)
-    if (load.trace)
-      out.traces.push_back(traces_.add(load.trace->file));
+    if (load.recording)
+      out.recordings.push_back(recordings_.add(load.recording->file));
   return out;
 }
 

@@ -3,10 +3,10 @@
 
 #include <simulator/play/command_parts.hpp>
 #include <simulator/play/progress.hpp>
+#include <simulator/remote/recording_bundle.hpp>
 #include <simulator/remote/remote_workers.hpp>
 #include <simulator/remote/run_queue.hpp>
 #include <simulator/remote/run_source.hpp>
-#include <simulator/remote/trace_bundle.hpp>
 #include <simulator/sweep/recent.hpp>
 #include <simulator/sweep/result_store.hpp>
 #include <simulator/sweep/sweep_plan.hpp>
@@ -60,8 +60,8 @@ private:
 
   std::optional<std::size_t> take() override { return queue_->pop_remote(); }
   run_job job_of(std::size_t run) override;
-  std::shared_ptr<const std::string> trace_of(std::uint64_t hash) override {
-    return traces_.find(hash);
+  std::shared_ptr<const std::string> recording_of(std::uint64_t hash) override {
+    return recordings_.find(hash);
   }
   void progress(std::size_t run, double share) override { show(run, share); }
   bool done(std::size_t run, const job_state& end) override;
@@ -95,7 +95,7 @@ private:
   progress_bar& bar_;
   std::ostream& err_;
   const command_parts& parts_;
-  trace_bundle traces_;
+  recording_bundle recordings_;
   std::size_t kept_ = 0;
   std::vector<std::size_t> missing_;
   std::optional<run_queue> queue_;

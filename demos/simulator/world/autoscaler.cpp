@@ -15,16 +15,16 @@ constexpr double rounding_share = 1e-9;
 
 autoscaler::autoscaler(const autoscale_config& config, std::uint32_t workers,
                        time_point now)
-  : config_(config), workers_(workers), integrated_to_(now),
+  : config_(config), servers_(workers), integrated_to_(now),
     next_decision_(now) {}
 
 void autoscaler::integrate(time_point now) {
   auto width = static_cast<double>((now - integrated_to_).count());
   busy_area_ += width * static_cast<double>(busy_);
   // Those that are to go are still there until their request is done.
-  worker_area_ += width
+  server_area_ += width
                   * static_cast<double>(
-                    std::max<std::uint64_t>(workers_, busy_));
+                    std::max<std::uint64_t>(servers_, busy_));
   integrated_to_ = now;
 }
 
@@ -35,14 +35,14 @@ void autoscaler::busy_is(time_point now, std::uint64_t busy) {
 
 void autoscaler::started(time_point now, std::uint32_t n) {
   integrate(now);
-  workers_ += n;
+  servers_ += n;
   starting_ -= n;
 }
 
 double autoscaler::utilization(time_point now) {
   integrate(now);
   auto busy = std::exchange(busy_area_, 0.0);
-  auto all = std::exchange(worker_area_, 0.0);
+  auto all = std::exchange(server_area_, 0.0);
   return all > 0 ? busy / all : 0;
 }
 
@@ -51,7 +51,7 @@ std::uint32_t autoscaler::wanted(double ratio, double number) const {
   // What is just within the tolerance, or whole, stays so whatever rounding
   // adds to it.
   if (std::abs(ratio - 1) <= config_.tolerance + rounding_share)
-    return workers_ + starting_;
+    return servers_ + starting_;
   auto whole = std::ceil(number * (1 - rounding_share));
   return static_cast<std::uint32_t>(
     std::clamp<double>(whole, config_.min, config_.max));
@@ -62,20 +62,20 @@ autoscaler::change autoscaler::look(time_point now, std::size_t waiting) {
   auto used = utilization(now);
   if (now < next_decision_)
     return {};
-  auto per_worker = static_cast<double>(waiting) / workers_;
-  auto ratio = (config_.by == scaling::queue ? per_worker : used)
+  auto per_server = static_cast<double>(waiting) / servers_;
+  auto ratio = (config_.by == scaling::queue ? per_server : used)
                / config_.target;
-  auto want = wanted(ratio, ratio * workers_);
+  auto want = wanted(ratio, ratio * servers_);
   change out;
-  if (want > workers_ + starting_)
-    out.start = want - workers_ - starting_;
-  else if (want < workers_)
-    out.stop = workers_ - want;
+  if (want > servers_ + starting_)
+    out.start = want - servers_ - starting_;
+  else if (want < servers_)
+    out.stop = servers_ - want;
   else
     return {};
   next_decision_ = time_after(now, config_.cooldown);
   starting_ += out.start;
-  workers_ -= out.stop;
+  servers_ -= out.stop;
   return out;
 }
 

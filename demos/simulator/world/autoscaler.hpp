@@ -1,4 +1,4 @@
-// Decides how many workers a service should have.
+// Decides how many servers a service should have.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>
@@ -10,14 +10,14 @@
 
 namespace caisson::sim {
 
-/// Decides on the number of workers. By utilization it aims at
+/// Decides on the number of servers. By utilization it aims at
 ///
-///     ceil(workers · utilization / target)
+///     ceil(servers · utilization / target)
 ///
 /// of them, with the utilization since it last looked; by the queue, at
-/// ceil(waiting / target). Workers that it wants start after a delay, which is
+/// ceil(waiting / target). Servers that it wants start after a delay, which is
 /// the service's affair; those that it does not want are gone at once, but
-/// count as workers of the utilization while they are still busy.
+/// count as servers of the utilization while they are still busy.
 class autoscaler {
 public:
   /// What is to be done now; at most one of them is not 0.
@@ -29,17 +29,17 @@ public:
   autoscaler(const autoscale_config& config, std::uint32_t workers,
              time_point now);
 
-  /// So many workers are busy from now on.
+  /// So many servers are busy from now on.
   void busy_is(time_point now, std::uint64_t busy);
 
-  /// Workers that were asked for have started.
+  /// Servers that were asked for have started.
   void started(time_point now, std::uint32_t n);
 
   /// It is time to look; `waiting`: how many requests wait.
   change look(time_point now, std::size_t waiting);
 
-  /// How many workers there are, without those that start.
-  [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
+  /// How many servers there are, without those that start.
+  [[nodiscard]] std::uint32_t workers() const noexcept { return servers_; }
 
 private:
   void integrate(time_point now);
@@ -47,13 +47,13 @@ private:
   [[nodiscard]] std::uint32_t wanted(double ratio, double number) const;
 
   autoscale_config config_;
-  std::uint32_t workers_;
+  std::uint32_t servers_;
   std::uint32_t starting_ = 0;
   std::uint64_t busy_ = 0;
   time_point integrated_to_;
-  /// Since it last looked, in nanoseconds times workers.
+  /// Since it last looked, in nanoseconds times servers.
   double busy_area_ = 0;
-  double worker_area_ = 0;
+  double server_area_ = 0;
   /// No decision is made before this.
   time_point next_decision_;
 };

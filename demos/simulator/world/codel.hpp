@@ -20,16 +20,16 @@ public:
   codel(duration target, duration interval)
     : target_(target), interval_(interval) {}
 
-  /// A worker is free, and the oldest request has `waited`; `left` more wait.
+  /// A server is free, and the oldest request has `waited`; `left` more wait.
   /// Returns whether it is shed; if so, the next one is to be judged at once.
   [[nodiscard]] bool sheds(time_point now, duration waited, std::size_t left);
 
-  /// A request found a free worker, and nobody who waits.
+  /// A request found a free server, and nobody who waits.
   void nobody_waits();
 
 private:
   // What was done with the one before, if that was at this instant and for the
-  // same worker.
+  // same server.
   enum class step { served, began, went_on };
 
   [[nodiscard]] bool too_long(time_point now, duration waited,

@@ -53,8 +53,8 @@ double fault_state::stretch() const noexcept {
   return pauses_ > 0 ? std::numeric_limits<double>::infinity() : stretch_;
 }
 
-void fault_state::set_workers(std::uint32_t n) {
-  all_workers_ = n;
+void fault_state::set_servers(std::uint32_t n) {
+  all_servers_ = n;
   combine();
 }
 
@@ -62,14 +62,14 @@ void fault_state::combine() {
   factor_ = 1;
   stretch_ = 1;
   double good = 1;
-  workers_ = all_workers_;
+  servers_ = all_servers_;
   for (const auto* f : active_) {
     if (f->kind == fault_kind::slow)
       (f->in_progress ? stretch_ : factor_) *= f->factor;
     else if (f->kind == fault_kind::errors)
       good *= 1 - f->rate;
     else
-      workers_ = std::min(workers_, f->workers);
+      servers_ = std::min(servers_, f->workers);
   }
   error_rate_ = 1 - good;
 }

@@ -15,7 +15,7 @@ class fault_state {
 public:
   /// `workers`: how many the service has without a fault.
   explicit fault_state(std::uint32_t workers)
-    : all_workers_(workers), workers_(workers) {}
+    : all_servers_(workers), servers_(workers) {}
 
   /// `f` begins. It must live until its end.
   void begin(const fault_config& f);
@@ -26,11 +26,11 @@ public:
   [[nodiscard]] bool stalled() const noexcept { return stalls_ > 0; }
   [[nodiscard]] bool crashed() const noexcept { return crashes_ > 0; }
 
-  /// The service has so many workers without a fault from now on.
-  void set_workers(std::uint32_t n);
+  /// The service has so many servers without a fault from now on.
+  void set_servers(std::uint32_t n);
 
-  /// How many workers there are.
-  [[nodiscard]] std::uint32_t workers() const noexcept { return workers_; }
+  /// How many servers there are.
+  [[nodiscard]] std::uint32_t workers() const noexcept { return servers_; }
 
   /// How many times as long work takes that begins.
   [[nodiscard]] double factor() const noexcept { return factor_; }
@@ -45,9 +45,9 @@ public:
 private:
   void combine();
 
-  std::uint32_t all_workers_;
+  std::uint32_t all_servers_;
   std::vector<const fault_config*> active_;
-  std::uint32_t workers_;
+  std::uint32_t servers_;
   unsigned stalls_ = 0;
   unsigned pauses_ = 0;
   unsigned crashes_ = 0;

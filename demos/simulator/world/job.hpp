@@ -47,7 +47,7 @@ struct job {
   /// How many results a batch wants; 0 for a single request.
   std::uint32_t results = 0;
   bool begun = false;
-  bool has_worker = false;
+  bool has_server = false;
   bool given_up = false;
   /// It has done its first work.
   bool warmed_up = false;
@@ -58,7 +58,7 @@ struct job {
   std::uint32_t open_calls = 0;
   std::uint64_t first_call = 0;
   std::uint64_t last_call = 0;
-  /// Where it waits in a `job_queue`; `resumed`: after it has had a worker;
+  /// Where it waits in a `job_queue`; `resumed`: after it has had a server;
   /// `ranked`: among those that wait by rank.
   pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
   bool resumed = false;

@@ -1,4 +1,4 @@
-// Queue of calls for the workers of a service.
+// Queue of calls for the servers of a service.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>
@@ -13,7 +13,7 @@
 
 namespace caisson::sim {
 
-/// Jobs that have had a worker before come first, in the order in which they
+/// Jobs that have had a server before come first, in the order in which they
 /// wait; then the new ones, in the order that the service's config asks for.
 /// What `queue_order::codel` sheds is not decided here. Each operation takes
 /// constant time, or with an order by rank (`deadline_first`, `priority`) time
@@ -35,11 +35,11 @@ public:
     return size() == 0 && resumed_.empty();
   }
 
-  /// Adds `j`, which waits for its first worker. Its deadline, priority and
+  /// Adds `j`, which waits for its first server. Its deadline, priority and
   /// `order`, which is its own, stay as they are while it waits.
   void push_new(job_key key, job& j);
 
-  /// Adds `j`, which has had a worker.
+  /// Adds `j`, which has had a server.
   void push_resumed(job_key key, job& j);
 
   /// Who is to be served next.

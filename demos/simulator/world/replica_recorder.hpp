@@ -25,7 +25,7 @@ public:
   /// `own` may be null. Both must outlive this. `workers`: at the start.
   replica_recorder(service_records& shared, service_recorder* own,
                    std::uint32_t workers)
-    : shared_(shared), own_(own), workers_(workers) {}
+    : shared_(shared), own_(own), servers_(workers) {}
 
   void arrived(duration now) {
     each([&](auto& x) { x.arrived(now); });
@@ -47,9 +47,9 @@ public:
     if (own_)
       own_->began(now, arrived_at, queue);
   }
-  void workers_changed(duration now, int by) {
-    workers_ += by;
-    each([&](auto& x) { x.workers_changed(now, by); });
+  void servers_changed(duration now, int by) {
+    servers_ += by;
+    each([&](auto& x) { x.servers_changed(now, by); });
     count_leaving(now);
   }
   void busy_changed(duration now, int by) {
@@ -106,9 +106,9 @@ private:
     return shared_.queue;
   }
 
-  // Of this replica alone: another one may have workers to spare.
+  // Of this replica alone: another one may have servers to spare.
   void count_leaving(duration now) {
-    auto n = std::max<std::int64_t>(0, busy_ - workers_);
+    auto n = std::max<std::int64_t>(0, busy_ - servers_);
     auto by = static_cast<int>(n - leaving_);
     if (by == 0)
       return;
@@ -118,9 +118,9 @@ private:
 
   service_records& shared_;
   service_recorder* own_;
-  std::int64_t workers_;
+  std::int64_t servers_;
   std::int64_t busy_ = 0;
-  // Workers that are no longer wanted but still busy.
+  // Servers that are no longer wanted but still busy.
   std::int64_t leaving_ = 0;
   std::int64_t cores_used_ = 0;
   std::size_t queue_ = 0;

@@ -45,7 +45,7 @@ struct service_summary {
   /// Those that began to be worked on, and those of them that waited before.
   std::uint64_t started = 0;
   std::uint64_t waited = 0;
-  /// Means over those that were started: in the queue, and with a worker.
+  /// Means over those that were started: in the queue, and with a server.
   duration mean_wait = duration::zero();
   duration mean_service = duration::zero();
   /// Mean over all that left, from arrival to leaving.
@@ -53,7 +53,7 @@ struct service_summary {
   /// How many cores it has; 0 if that is unlimited.
   std::uint64_t cores = 0;
   /// Cores at work, mean over time, divided by `cores`. If those are unlimited,
-  /// busy workers, mean over time, divided by the number of workers, which is
+  /// busy servers, mean over time, divided by the number of servers, which is
   /// also a mean if it changes; 0 if that is unlimited, too.
   double utilization = 0;
   /// Requests inside, mean over time.
@@ -156,7 +156,7 @@ struct relapse {
 };
 
 /// When something was so for the first time.
-struct passage_time {
+struct threshold_time {
   /// As it was asked for: `first(NAME OP NUMBER)` and from when to when.
   std::string metric;
   std::optional<duration> from = {};
@@ -231,7 +231,7 @@ struct arm_result {
   /// Those that were watched, in their order.
   std::vector<range_sums> ranges;
   /// Those that were looked for.
-  std::vector<passage_time> passages;
+  std::vector<threshold_time> threshold_times;
   /// By place in the arm; none for faults after the last one that came.
   std::vector<counted_times> counted_faults;
   /// What `run_options::verify` has found.

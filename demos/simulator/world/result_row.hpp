@@ -70,7 +70,7 @@ struct service_row {
   std::uint64_t cores_used = 0;
   /// The longest queue within the row.
   std::uint64_t queue_max = 0;
-  /// How many workers there are at its end, if that changes; else 0.
+  /// How many servers there are at its end, if that changes; else 0.
   std::uint64_t workers = 0;
 
   friend bool operator==(const service_row&, const service_row&) = default;
@@ -168,15 +168,15 @@ struct second_range {
   friend auto operator<=>(const second_range&, const second_range&) = default;
 };
 
-/// What the workers and cores of a service did, summed up over the ends of
+/// What the servers and cores of a service did, summed up over the ends of
 /// seconds.
-struct worker_seconds {
+struct server_seconds {
   std::uint64_t busy = 0;
   std::uint64_t cores_used = 0;
   /// As `service_row::workers`.
   std::uint64_t workers = 0;
 
-  friend bool operator==(const worker_seconds&, const worker_seconds&)
+  friend bool operator==(const server_seconds&, const server_seconds&)
     = default;
 };
 
@@ -187,7 +187,7 @@ struct range_sums {
   std::uint32_t seconds = 0;
   result_row row;
   /// In the order of `arm_result::services`.
-  std::vector<worker_seconds> workers;
+  std::vector<server_seconds> workers;
 
   /// Adds `next`, which covers `n` seconds.
   void add(const result_row& next, std::uint32_t n);

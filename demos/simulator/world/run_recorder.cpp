@@ -24,7 +24,7 @@ run_recorder::run_recorder(const world_plan& plan,
       own.emplace(arm.warmup, arm.length);
   }
   for (const auto& s : arm.services) {
-    services_.push_back({service_recorder{s.name, all_workers(s), all_cores(s),
+    services_.push_back({service_recorder{s.name, all_servers(s), all_cores(s),
                                           arm.warmup, arm.length}});
     auto& own = replicas_.emplace_back();
     for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)

@@ -87,7 +87,7 @@ bool service::rejected(portable::reply_to& from, const work& w) {
     reject(from, errc::worker_down, true);
     return true;
   }
-  auto at_once = worker_free() && queue_.empty();
+  auto at_once = server_free() && queue_.empty();
   if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
     recorder().refused(at());
     note("refuse", w);
@@ -103,7 +103,7 @@ void service::reject(portable::reply_to& from, errc code,
 }
 
 void service::take_in(portable::reply_to from, const work_items& asked) {
-  auto at_once = worker_free() && queue_.empty();
+  auto at_once = server_free() && queue_.empty();
   auto [key, j] = jobs_.take();
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
                at());
@@ -127,37 +127,37 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   begin_or_drop(key, *j);
 }
 
-// -- workers ------------------------------------------------------------------
+// -- servers ------------------------------------------------------------------
 
 // During a stall nothing is taken up. Work under way is finished.
-bool service::worker_free() const {
+bool service::server_free() const {
   return !fault_.stalled() && busy_ < fault_.workers();
 }
 
-void service::take_worker(job& j) {
+void service::take_server(job& j) {
   ++busy_;
-  j.has_worker = true;
+  j.has_server = true;
   j.held_since = now();
   recorder().busy_changed(at(), 1);
   if (scaler_)
     scaler_->busy_is(now(), busy_);
 }
 
-void service::free_worker(job& j) {
-  if (!j.has_worker)
+void service::free_server(job& j) {
+  if (!j.has_server)
     return;
   --busy_;
-  j.has_worker = false;
+  j.has_server = false;
   j.held += now() - j.held_since;
   recorder().busy_changed(at(), -1);
   if (scaler_)
     scaler_->busy_is(now(), busy_);
 }
 
-// Gives free workers to those that wait. Called at the end of each handler, so
+// Gives free servers to those that wait. Called at the end of each handler, so
 // that requests which take no time do not begin one another ever deeper.
 void service::serve_next() {
-  while (worker_free() && !queue_.empty()) {
+  while (server_free() && !queue_.empty()) {
     auto key = queue_.next();
     auto& j = *jobs_.find(key);
     queue_.remove(j);
@@ -189,7 +189,7 @@ void service::begin_or_drop(job_key key, job& j) {
 }
 
 void service::begin(job_key key, job& j) {
-  take_worker(j);
+  take_server(j);
   if (j.begun)
     return do_step(key, j);
   j.begun = true;
@@ -219,10 +219,10 @@ void service::do_step(job_key key, job& j) {
       if (j.open_calls == 0)
         continue;
       if (config_.async)
-        free_worker(j);
+        free_server(j);
       return;
     }
-    if (!j.has_worker)
+    if (!j.has_server)
       return queue_.push_resumed(key, j);
     auto d = duration_times(step_work(j), slowness());
     if (d > duration::zero())
@@ -303,7 +303,7 @@ void service::leave(job_key key, job& j, caf::message answer) {
     recorder().queue_is(queue_.size());
   give_up_calls(j);
   stop_work(j);
-  free_worker(j);
+  free_server(j);
   if (j.watched)
     callers_.erase(j.who);
   recorder().left(at(), world_.recorder->since_start(j.arrived), j.begun,

@@ -24,11 +24,11 @@
 
 namespace caisson::sim {
 
-/// A service, or one of its replicas: works on requests with so many workers,
+/// A service, or one of its replicas: works on requests with so many servers,
 /// lets the others wait, and calls other services through the gates of its
 /// routes.
 ///
-/// A request that finds a free worker is begun at once. Otherwise it waits, or
+/// A request that finds a free server is begun at once. Otherwise it waits, or
 /// is answered with `queue_full` when as many wait as may, or later with `shed`
 /// if the service sheds what has waited for too long. At one instant the faults
 /// come first, then what ends, then what arrives.
@@ -67,13 +67,13 @@ private:
   void reject(portable::reply_to& from, errc code, bool may_have_executed);
   void take_in(portable::reply_to from, const work_items& asked);
 
-  // -- workers ----------------------------------------------------------------
+  // -- servers ----------------------------------------------------------------
 
-  [[nodiscard]] bool worker_free() const;
+  [[nodiscard]] bool server_free() const;
   [[nodiscard]] bool in_vain(const job& j) const;
   void begin_or_drop(job_key key, job& j);
-  void take_worker(job& j);
-  void free_worker(job& j);
+  void take_server(job& j);
+  void free_server(job& j);
   void serve_next();
   [[nodiscard]] bool is_shed(const job& j);
   void begin(job_key key, job& j);
@@ -137,7 +137,7 @@ private:
 
   void plan_scaling();
   void scaling_is_due(std::uint64_t payload);
-  void workers_changed(int by);
+  void servers_changed(int by);
 
   // -- recording --------------------------------------------------------------
 

@@ -20,7 +20,7 @@ duration mean(long double sum, std::uint64_t n) {
 service_recorder::service_recorder(std::string name, std::uint32_t workers,
                                    std::uint32_t cores, duration from,
                                    duration to)
-  : workers_(workers), cores_(cores), from_(from), to_(to),
+  : servers_(workers), cores_(cores), from_(from), to_(to),
     integrated_to_(from) {
   total_.name = std::move(name);
   total_.cores = cores == no_limit ? 0 : cores;
@@ -33,8 +33,8 @@ void service_recorder::integrate(duration now) {
   auto width = static_cast<long double>((upto - integrated_to_).count());
   inside_area_ += width * static_cast<long double>(inside_);
   busy_area_ += width * static_cast<long double>(busy_);
-  worker_area_ += width
-                  * static_cast<long double>(std::int64_t{workers_} + leaving_);
+  server_area_ += width
+                  * static_cast<long double>(std::int64_t{servers_} + leaving_);
   core_area_ += width * static_cast<long double>(cores_used_);
   integrated_to_ = upto;
 }
@@ -88,10 +88,10 @@ void service_recorder::began(duration now, duration arrived_at,
   wait_sum_ += static_cast<long double>((now - arrived_at).count());
 }
 
-void service_recorder::workers_changed(duration now, int by) {
+void service_recorder::servers_changed(duration now, int by) {
   integrate(now);
-  workers_change_ = true;
-  workers_ = static_cast<std::uint32_t>(std::int64_t{workers_} + by);
+  servers_change_ = true;
+  servers_ = static_cast<std::uint32_t>(std::int64_t{servers_} + by);
 }
 
 void service_recorder::leaving_changed(duration now, int by) {
@@ -150,7 +150,7 @@ service_row service_recorder::end_second() {
   auto out = now_;
   out.busy = busy_;
   out.cores_used = static_cast<std::uint64_t>(cores_used_);
-  out.workers = workers_change_ ? workers_ : 0;
+  out.workers = servers_change_ ? servers_ : 0;
   now_ = {};
   now_.queue = out.queue;
   now_.queue_max = out.queue;
@@ -164,9 +164,9 @@ double service_recorder::utilization(long double width) const {
   };
   if (cores_ != no_limit)
     return used(core_area_, cores_);
-  if (workers_change_)
-    return static_cast<double>(busy_area_ / worker_area_);
-  return workers_ != no_limit ? used(busy_area_, workers_) : 0;
+  if (servers_change_)
+    return static_cast<double>(busy_area_ / server_area_);
+  return servers_ != no_limit ? used(busy_area_, servers_) : 0;
 }
 
 service_summary service_recorder::summary(duration end) {

@@ -1,7 +1,7 @@
 // Records one service: counts, and means over time.
 #pragma once
 
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 #include <simulator/world/level_watch.hpp>
 #include <simulator/world/result.hpp>
 
@@ -28,21 +28,21 @@ public:
   void rejected_down(duration now);
   void entered(duration now, std::size_t queue);
   void began(duration now, duration arrived_at, std::size_t queue);
-  /// There are more or fewer workers from now on; called with 0 at the start of
-  /// a service whose number of workers changes.
-  void workers_changed(duration now, int by);
-  /// So many more workers are gone, but end their work first.
+  /// There are more or fewer servers from now on; called with 0 at the start of
+  /// a service whose number of servers changes.
+  void servers_changed(duration now, int by);
+  /// So many more servers are gone, but end their work first.
   void leaving_changed(duration now, int by);
   /// So many more of the cores do work.
   void cores_used_changed(duration now, std::int64_t by);
-  /// A worker was occupied or set free.
+  /// A server was occupied or set free.
   void busy_changed(duration now, int by);
   void answered(duration now, bool ok, bool late);
   /// It waited in vain; it counts as refused, too.
   void shed(duration now);
   void abandoned(duration now);
   void lost(duration now);
-  /// It is not inside any more; `held_for` is how long it had a worker.
+  /// It is not inside any more; `held_for` is how long it had a server.
   void left(duration now, duration arrived_at, bool started, duration held_for);
   void queue_is(std::size_t n) { now_.queue = n; }
   /// From `now` on, looks for `goal`.
@@ -63,9 +63,9 @@ private:
   [[nodiscard]] bool counts(duration now) const { return now >= from_; }
 
   service_summary total_;
-  std::uint32_t workers_;
+  std::uint32_t servers_;
   std::uint32_t cores_;
-  bool workers_change_ = false;
+  bool servers_change_ = false;
   duration from_;
   duration to_;
   service_row now_;
@@ -80,7 +80,7 @@ private:
   // Nanoseconds times requests.
   long double inside_area_ = 0;
   long double busy_area_ = 0;
-  long double worker_area_ = 0;
+  long double server_area_ = 0;
   long double core_area_ = 0;
   // The same area by another way: the time each request spent inside, for those
   // that left, and the sum of the arrival times of those that did not.

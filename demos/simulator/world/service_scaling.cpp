@@ -1,4 +1,4 @@
-// How a service gets and loses workers.
+// How a service gets and loses servers.
 #include <simulator/world/service.hpp>
 
 #include <algorithm>
@@ -9,7 +9,7 @@ void service::plan_scaling() {
   if (!config_.autoscale)
     return;
   scaler_.emplace(*config_.autoscale, config_.workers, begin_);
-  recorder().workers_changed(at(), 0);
+  recorder().servers_changed(at(), 0);
   timer().push(time_after(begin_, config_.autoscale->every), scale_check);
 }
 
@@ -17,7 +17,7 @@ void service::scaling_is_due(std::uint64_t payload) {
   if ((payload & scale_start) != 0) {
     auto n = static_cast<std::uint32_t>(payload & ~scale_start);
     scaler_->started(now(), n);
-    return workers_changed(static_cast<int>(n));
+    return servers_changed(static_cast<int>(n));
   }
   timer().push(time_after(now(), config_.autoscale->every), scale_check);
   auto change = scaler_->look(now(), queue_.size());
@@ -25,12 +25,12 @@ void service::scaling_is_due(std::uint64_t payload) {
     timer().push(time_after(now(), config_.autoscale->delay),
                  scale_start | change.start);
   if (change.stop > 0)
-    workers_changed(-static_cast<int>(change.stop));
+    servers_changed(-static_cast<int>(change.stop));
 }
 
-void service::workers_changed(int by) {
-  recorder().workers_changed(at(), by);
-  fault_.set_workers(scaler_->workers());
+void service::servers_changed(int by) {
+  recorder().servers_changed(at(), by);
+  fault_.set_servers(scaler_->workers());
   world_.recorder->log().line(at(), FMT_COMPILE("scale {} {}"), name_,
                               scaler_->workers());
 }

@@ -111,7 +111,7 @@ function drawSamples() {
     : "No request was begun before this time.";
   $("samples").replaceChildren(...found.map(s => sampleCard(arm, s)),
     element("ul", { class: "legend" }, legendItem("call", "the caller waits"),
-      legendItem("wait", "in the queue"), legendItem("work", "with a worker, own calls included"),
+      legendItem("wait", "in the queue"), legendItem("work", "with a server, own calls included"),
       legendItem("vain", "the same, when nobody waits any more")));
 }
 

@@ -1,7 +1,7 @@
-// Times of first passage: `first(NAME OP NUMBER)`.
+// Times to threshold: `first(NAME OP NUMBER)`.
 #include <simulator/report/expectations.hpp>
 #include <simulator/report/metrics.hpp>
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 #include <simulator/world/level_watch.hpp>
 
 #include <support/sim_results.hpp>
@@ -28,70 +28,72 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using comparison = passage::comparison;
+using comparison = threshold::comparison;
 
 // -- as names -----------------------------------------------------------------
 
-void expect_passage(std::string_view name, std::string_view metric,
-                    comparison is, double bound) {
-  auto p = read_passage(name);
+void expect_threshold_time(std::string_view name, std::string_view metric,
+                           comparison is, double bound) {
+  auto p = read_threshold(name);
   EXPECT_EQ(p.metric, metric) << name;
   EXPECT_EQ(p.is, is) << name;
   EXPECT_EQ(p.bound, bound) << name;
 }
 
-TEST(read_passage, takes_name_operator_and_number_apart) {
-  expect_passage("first(goodput<5)", "goodput", comparison::less, 5);
-  expect_passage("first( success <= 0.9 )", "success", comparison::at_most,
-                 0.9);
-  expect_passage("first(service.db.queue > 1e3)", "service.db.queue",
-                 comparison::more, 1000);
-  expect_passage("first(service.db#3.inside>=4)", "service.db#3.inside",
-                 comparison::at_least, 4);
-  expect_passage("first(failed >= -1)", "failed", comparison::at_least, -1);
+TEST(read_threshold, takes_name_operator_and_number_apart) {
+  expect_threshold_time("first(goodput<5)", "goodput", comparison::less, 5);
+  expect_threshold_time("first( success <= 0.9 )", "success",
+                        comparison::at_most, 0.9);
+  expect_threshold_time("first(service.db.queue > 1e3)", "service.db.queue",
+                        comparison::more, 1000);
+  expect_threshold_time("first(service.db#3.inside>=4)", "service.db#3.inside",
+                        comparison::at_least, 4);
+  expect_threshold_time("first(failed >= -1)", "failed", comparison::at_least,
+                        -1);
 }
 
 // Names of edges have arrows, with and without spaces.
-TEST(read_passage, compares_with_the_last_operator) {
-  expect_passage("first(edge.web -> db.waiting_max >= 5)",
-                 "edge.web -> db.waiting_max", comparison::at_least, 5);
-  expect_passage("first(edge.web -> db.refused>5)", "edge.web -> db.refused",
-                 comparison::more, 5);
-  expect_passage("first(edge.web -> db.used_max<5)", "edge.web -> db.used_max",
-                 comparison::less, 5);
+TEST(read_threshold, compares_with_the_last_operator) {
+  expect_threshold_time("first(edge.web -> db.waiting_max >= 5)",
+                        "edge.web -> db.waiting_max", comparison::at_least, 5);
+  expect_threshold_time("first(edge.web -> db.refused>5)",
+                        "edge.web -> db.refused", comparison::more, 5);
+  expect_threshold_time("first(edge.web -> db.used_max<5)",
+                        "edge.web -> db.used_max", comparison::less, 5);
 }
 
-std::string passage_refusal(std::string_view name) {
+std::string threshold_refusal(std::string_view name) {
   try {
-    (void)read_passage(name);
+    (void)read_threshold(name);
     return "no refusal";
   } catch (const std::invalid_argument& e) {
     return e.what();
   }
 }
 
-TEST(read_passage, tells_what_is_wrong) {
-  EXPECT_THAT(passage_refusal("first(goodput < 5"),
+TEST(read_threshold, tells_what_is_wrong) {
+  EXPECT_THAT(threshold_refusal("first(goodput < 5"),
               HasSubstr("has no closing bracket at its end"));
-  EXPECT_THAT(passage_refusal("first(goodput)"), HasSubstr("compares nothing"));
-  EXPECT_THAT(passage_refusal("first(edge.a -> b.refused)"),
+  EXPECT_THAT(threshold_refusal("first(goodput)"),
               HasSubstr("compares nothing"));
-  EXPECT_THAT(passage_refusal("first(< 5)"), HasSubstr("has no name"));
-  EXPECT_THAT(passage_refusal("first()"), HasSubstr("compares nothing"));
+  EXPECT_THAT(threshold_refusal("first(edge.a -> b.refused)"),
+              HasSubstr("compares nothing"));
+  EXPECT_THAT(threshold_refusal("first(< 5)"), HasSubstr("has no name"));
+  EXPECT_THAT(threshold_refusal("first()"), HasSubstr("compares nothing"));
   for (std::string number : {"", "x", "5s", "nan", "inf", "1e999", "5 5"})
-    EXPECT_THAT(passage_refusal("first(goodput < " + number + ")"),
+    EXPECT_THAT(threshold_refusal("first(goodput < " + number + ")"),
                 HasSubstr("has \"" + number + "\" in place of a number"));
-  EXPECT_THAT(passage_refusal("first(service.db.queue <= 5)"),
+  EXPECT_THAT(threshold_refusal("first(service.db.queue <= 5)"),
               HasSubstr("it may have > and >= only, allowed: first(NAME OP "
                         "NUMBER)"));
-  EXPECT_THAT(passage_refusal("first(first(goodput > 1) > 1)"),
-              HasSubstr("is about a passage itself"));
+  EXPECT_THAT(threshold_refusal("first(first(goodput > 1) > 1)"),
+              HasSubstr("is a time to threshold itself"));
 }
 
 TEST(level_of, counts_requests) {
   auto count = [](std::string_view comparison) {
-    return level_of(read_passage("first(service.db.queue "
-                                 + std::string{comparison} + ")"))
+    return level_of(read_threshold("first(service.db.queue "
+                                   + std::string{comparison} + ")"))
       .count;
   };
   EXPECT_EQ(count(">= 4"), 4u);
@@ -100,15 +102,15 @@ TEST(level_of, counts_requests) {
   EXPECT_EQ(count("> 4.2"), 5u);
   EXPECT_EQ(count(">= -3"), 0u);
   EXPECT_EQ(count("> 1e30"), std::numeric_limits<std::uint64_t>::max());
-  auto inside = read_passage("first(service.db#2.inside > 1)");
+  auto inside = read_threshold("first(service.db#2.inside > 1)");
   EXPECT_EQ(level_of(inside).target, "db#2");
   EXPECT_EQ(level_of(inside).of, level::kind::inside);
   for (auto name : {"first(service.db.queue_max > 1)", "first(good > 1)",
                     "first(edge.a -> b.used_max > 1)"})
-    EXPECT_EQ(level_of(read_passage(name)).target, "") << name;
+    EXPECT_EQ(level_of(read_threshold(name)).target, "") << name;
 }
 
-TEST(scenario_passage, is_checked) {
+TEST(scenario_threshold, is_checked) {
   auto mistakes = [](const std::string& metric) {
     return test::mistakes_in(std::string{test::smallest_world}
                              + "[[expect.check]]\nmax = 5\nmetric = '" + metric
@@ -135,7 +137,7 @@ std::string problem_of(const std::string& metric,
   return found.empty() ? "" : found.front().message;
 }
 
-TEST(scenario_passage, is_about_what_the_world_has) {
+TEST(scenario_threshold, is_about_what_the_world_has) {
   EXPECT_EQ(problem_of("first(service.web.inside > 5)"), "");
   EXPECT_EQ(problem_of("first(success < 0.5)", "from = '5s'\n"), "");
   EXPECT_THAT(problem_of("first(success < 0.5)", "from = '60s'\n"),
@@ -193,10 +195,10 @@ run_options watching(std::vector<std::string> metrics,
   return o;
 }
 
-// When the passages were, with bounds in the file.
+// When thresholds were reached, with bounds in the file.
 std::vector<double>
-passages_in(const std::string& world, const std::vector<asked>& all,
-            std::uint32_t step = 1, std::uint64_t seed = 1) {
+threshold_times_in(const std::string& world, const std::vector<asked>& all,
+                   std::uint32_t step = 1, std::uint64_t seed = 1) {
   auto arm = test::only_arm(world);
   for (const auto& x : all)
     arm.expect.bounds.push_back(
@@ -214,49 +216,51 @@ constexpr auto too_many = "length = '2500ms'\n[service.s]\ntime = '15ms'\n"
                           "[load.u]\nkind = 'constant'\nrate = 100\n"
                           "target = 's'\n";
 
-TEST(passages, of_levels_are_exact) {
-  EXPECT_THAT(passages_in(too_many, {{"first(service.s.inside >= 0)"},
-                                     {"first(service.s.inside > 0)"},
-                                     {"first(service.s.inside >= 2)"},
-                                     {"first(service.s.inside >= 3)"},
-                                     {"first(service.s.inside > 3)"},
-                                     {"first(service.s.queue >= 1)"},
-                                     {"first(service.s.queue >= 2)"},
-                                     {"first(service.s.queue >= 3.5)"},
-                                     {"first(service.s.queue > 1000)"}}),
+TEST(threshold_times, of_levels_are_exact) {
+  EXPECT_THAT(threshold_times_in(too_many, {{"first(service.s.inside >= 0)"},
+                                            {"first(service.s.inside > 0)"},
+                                            {"first(service.s.inside >= 2)"},
+                                            {"first(service.s.inside >= 3)"},
+                                            {"first(service.s.inside > 3)"},
+                                            {"first(service.s.queue >= 1)"},
+                                            {"first(service.s.queue >= 2)"},
+                                            {"first(service.s.queue >= 3.5)"},
+                                            {"first(service.s.queue > 1000)"}}),
               ElementsAre(0, 0, 0.01, 0.04, 0.07, 0.01, 0.04, 0.1, infinity));
 }
 
 // After 1 s there are 101 - 66 = 35 inside, after 500 ms 51 - 33 = 18.
-TEST(passages, of_levels_keep_within_their_time) {
+TEST(threshold_times, of_levels_keep_within_their_time) {
   std::string world = too_many;
-  EXPECT_THAT(passages_in(world, {{"first(service.s.inside >= 3)", 1s},
-                                  {"first(service.s.inside >= 36)", 1s},
-                                  {"first(service.s.queue >= 34)", 1s},
-                                  {"first(service.s.inside >= 35)", 0s, 1s},
-                                  {"first(service.s.inside >= 34)", 0s, 1s},
-                                  {"first(service.s.inside >= 84)"},
-                                  {"first(service.s.inside >= 85)"}}),
-              ElementsAre(1, 1.03, 1, infinity, 0.97, 2.47, infinity));
+  EXPECT_THAT(
+    threshold_times_in(world, {{"first(service.s.inside >= 3)", 1s},
+                               {"first(service.s.inside >= 36)", 1s},
+                               {"first(service.s.queue >= 34)", 1s},
+                               {"first(service.s.inside >= 35)", 0s, 1s},
+                               {"first(service.s.inside >= 34)", 0s, 1s},
+                               {"first(service.s.inside >= 84)"},
+                               {"first(service.s.inside >= 85)"}}),
+    ElementsAre(1, 1.03, 1, infinity, 0.97, 2.47, infinity));
   // The 85th would come at 2,500 ms. What is before the warm-up counts with
   // from and to only.
   world = "warmup = '505ms'\n" + world;
-  EXPECT_THAT(passages_in(world, {{"first(service.s.inside >= 18)"},
-                                  {"first(service.s.inside >= 19)"},
-                                  {"first(service.s.inside >= 3)", 0s, 1s}}),
-              ElementsAre(0.505, 0.52, 0.04));
+  EXPECT_THAT(
+    threshold_times_in(world, {{"first(service.s.inside >= 18)"},
+                               {"first(service.s.inside >= 19)"},
+                               {"first(service.s.inside >= 3)", 0s, 1s}}),
+    ElementsAre(0.505, 0.52, 0.04));
 }
 
 // The drain does not count, unless it is asked for.
-TEST(passages, of_the_drain_count_only_if_they_are_asked_for) {
+TEST(threshold_times, of_the_drain_count_only_if_they_are_asked_for) {
   auto world = std::string{"length = '2s'\n[service.s]\ntime = '1ms'\n"
                            "workers = 100\ncalls = ['t']\n[service.t]\n"
                            "time = '0s'\n[[edge]]\nto = 't'\n"
                            "latency = '1500ms'\n[load.u]\nkind = 'constant'\n"
                            "rate = 1\ntarget = 's'\n"};
-  EXPECT_THAT(
-    passages_in(world, {{"first(good >= 1)"}, {"first(good >= 1)", 0s, 10s}}),
-    ElementsAre(infinity, 3));
+  EXPECT_THAT(threshold_times_in(
+                world, {{"first(good >= 1)"}, {"first(good >= 1)", 0s, 10s}}),
+              ElementsAre(infinity, 3));
 }
 
 constexpr auto three_replicas
@@ -264,13 +268,14 @@ constexpr auto three_replicas
     "kind = 'constant'\nrate = 10\ntarget = 's'\n";
 
 // Taken in turn: the first one gets the requests at 0, 300 and 600 ms.
-TEST(passages, of_replicas_are_those_of_each_or_of_all) {
-  EXPECT_THAT(passages_in(three_replicas, {{"first(service.s#1.inside >= 2)"},
-                                           {"first(service.s#2.inside >= 2)"},
-                                           {"first(service.s#3.queue >= 2)"},
-                                           {"first(service.s.inside >= 5)"},
-                                           {"first(service.s.queue >= 2)"}}),
-              ElementsAre(0.3, 0.4, 0.8, 0.4, 0.4));
+TEST(threshold_times, of_replicas_are_those_of_each_or_of_all) {
+  EXPECT_THAT(
+    threshold_times_in(three_replicas, {{"first(service.s#1.inside >= 2)"},
+                                        {"first(service.s#2.inside >= 2)"},
+                                        {"first(service.s#3.queue >= 2)"},
+                                        {"first(service.s.inside >= 5)"},
+                                        {"first(service.s.queue >= 2)"}}),
+    ElementsAre(0.3, 0.4, 0.8, 0.4, 0.4));
 }
 
 constexpr auto with_a_gap
@@ -279,7 +284,7 @@ constexpr auto with_a_gap
     "['8s', 20]]\n[[fault]]\nkind = 'errors'\ntarget = 's'\nat = '12s'\nfor = "
     "'3s'\n";
 
-TEST(passages, of_rows_are_their_beginnings) {
+TEST(threshold_times, of_rows_are_their_beginnings) {
   std::vector<asked> all{{"first(offered <= 0)"},
                          {"first(offered_rate >= 20)"},
                          {"first(success < 1)"},
@@ -294,33 +299,34 @@ TEST(passages, of_rows_are_their_beginnings) {
   std::vector<double> expected{5,        8,  12, 0,        5, 15,
                                infinity, 12, 12, infinity, 0};
   for (auto step : {1u, 7u, one_row})
-    EXPECT_EQ(passages_in(with_a_gap, all, step), expected) << step;
+    EXPECT_EQ(threshold_times_in(with_a_gap, all, step), expected) << step;
 }
 
-TEST(passages, of_rows_leave_out_the_warm_up) {
+TEST(threshold_times, of_rows_leave_out_the_warm_up) {
   auto world = "warmup = '6500ms'\n" + std::string{with_a_gap};
-  EXPECT_THAT(passages_in(world, {{"first(offered <= 0)"},
-                                  {"first(offered <= 0)", 0s, 19s},
-                                  {"first(goodput >= 10)"}}),
+  EXPECT_THAT(threshold_times_in(world, {{"first(offered <= 0)"},
+                                         {"first(offered <= 0)", 0s, 19s},
+                                         {"first(goodput >= 10)"}}),
               ElementsAre(7, 5, 8));
 }
 
-TEST(passages, of_connections_are_found) {
+TEST(threshold_times, of_connections_are_found) {
   auto world = "length = '3s'\n[service.s]\nworkers = 100\ntime = '500ms'\n"
                "[load.u]\nkind = 'constant'\nrate = 10\ntarget = 's'\nstart = "
                "'1s'\n[[edge]]\nconnections = 3\n";
-  EXPECT_THAT(passages_in(world, {{"first(edge.u -> s.waiting_max >= 1)"},
-                                  {"first(edge.u -> s.used_max > 2)"},
-                                  {"first(edge.u -> s.refused > 0)"}}),
-              ElementsAre(1, 1, infinity));
+  EXPECT_THAT(
+    threshold_times_in(world, {{"first(edge.u -> s.waiting_max >= 1)"},
+                               {"first(edge.u -> s.used_max > 2)"},
+                               {"first(edge.u -> s.refused > 0)"}}),
+    ElementsAre(1, 1, infinity));
 }
 
-TEST(passages, are_found_without_bounds_if_they_are_asked_for) {
+TEST(threshold_times, are_found_without_bounds_if_they_are_asked_for) {
   auto arm = test::only_arm(too_many);
   auto r = run_arm(
     arm, watching({"goodput", "first(service.s.inside >= 3)",
                    "first(service.x.inside >= 3)", "first(nonsense"}));
-  EXPECT_EQ(r.passages.size(), 1u);
+  EXPECT_EQ(r.threshold_times.size(), 1u);
   EXPECT_DOUBLE_EQ(metric_of(r, "first(service.s.inside >= 3)"), 0.04);
   EXPECT_THROW((void)metric_of(r, "first(service.s.inside >= 4)"),
                std::invalid_argument);
@@ -328,7 +334,7 @@ TEST(passages, are_found_without_bounds_if_they_are_asked_for) {
                std::invalid_argument);
 }
 
-TEST(passages, do_not_change_the_run) {
+TEST(threshold_times, do_not_change_the_run) {
   auto arm = test::only_arm(with_a_gap);
   auto plain = run_arm(arm, {});
   arm.warmup = 2500ms;
@@ -341,7 +347,7 @@ TEST(passages, do_not_change_the_run) {
   EXPECT_EQ(plain.messages, watched.messages);
 }
 
-TEST(passages, are_kept_by_expectations) {
+TEST(threshold_times, are_kept_by_expectations) {
   auto arm = test::only_arm(
     std::string{too_many}
     + "[[expect.check]]\nmetric = 'first(service.s.inside >= 3)'\nmin = "
@@ -357,7 +363,7 @@ TEST(passages, are_kept_by_expectations) {
 
 // From empty to n inside: from i to i + 1 it takes 1/λ on average, and with
 // every step back in between, which there are μ/λ of, as long as from i - 1.
-double mean_passage(double arrivals, double services, int n) {
+double mean_threshold_time(double arrivals, double services, int n) {
   double step = 0;
   double sum = 0;
   for (int i = 0; i < n; ++i) {
@@ -367,13 +373,13 @@ double mean_passage(double arrivals, double services, int n) {
   return sum;
 }
 
-TEST(passages, of_a_markovian_queue_are_those_of_theory) {
+TEST(threshold_times, of_a_markovian_queue_are_those_of_theory) {
   struct load {
     int rate;
     int inside;
   };
   for (auto [rate, n] : {load{50, 4}, load{80, 6}}) {
-    auto expected = mean_passage(rate, 100, n);
+    auto expected = mean_threshold_time(rate, 100, n);
     double sum = 0;
     std::size_t count = 0;
     // Chosen at random, each of 100 replicas is a queue of its own.

@@ -1,4 +1,4 @@
-// Times of first passage, as names of numbers.
+// Times to threshold, as names of numbers.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace caisson::sim {
 
 /// What `first(NAME OP NUMBER)` asks for: when that was so for the first time.
-struct passage {
+struct threshold {
   enum class comparison : std::uint8_t { less, at_most, more, at_least };
 
   /// What is compared, without spaces around it.
@@ -20,21 +20,21 @@ struct passage {
   [[nodiscard]] bool holds(double x) const;
 };
 
-/// Whether a name of a number begins as those of passages do.
-[[nodiscard]] bool is_passage(std::string_view name);
+/// Whether a name of a number begins as a time to threshold does.
+[[nodiscard]] bool is_time_to_threshold(std::string_view name);
 
 /// Reads `first(service.db.queue >= 100)`. Spaces do not matter around the
 /// operator and the brackets. Throws `std::invalid_argument` with what is
 /// wrong.
-[[nodiscard]] passage read_passage(std::string_view name);
+[[nodiscard]] threshold read_threshold(std::string_view name);
 
 /// How many are there at this moment at a service or one of its replicas, which
-/// passages alone ask for.
+/// times to threshold alone ask for.
 struct level {
   /// Those that wait for a worker, or all that are inside.
   enum class kind : std::uint8_t { queue, inside };
 
-  /// `db` or `db#3`; empty if the passage asks for no level.
+  /// `db` or `db#3`; empty if the threshold asks for no level.
   std::string_view target;
   kind of = kind::queue;
   /// How many there must be, or more; the largest number for more than there
@@ -43,6 +43,6 @@ struct level {
 };
 
 /// The level that `p` asks for, which refers to it.
-[[nodiscard]] level level_of(const passage& p);
+[[nodiscard]] level level_of(const threshold& p);
 
 } // namespace caisson::sim

@@ -1,4 +1,4 @@
-#include <simulator/report/passages.hpp>
+#include <simulator/report/threshold_times.hpp>
 
 #include <simulator/report/metric_parts.hpp>
 #include <simulator/report/metrics.hpp>
@@ -37,7 +37,7 @@ arm_result single_second(const arm_result& names) {
 }
 
 // The number of a second that has ended.
-double second_metric(const arm_result& second, const passage& p) {
+double second_metric(const arm_result& second, const threshold& p) {
   return metric_of(second, p.metric, 0s, 1s);
 }
 
@@ -58,7 +58,7 @@ place_of_level(const arm_result& names, std::string_view target) {
 
 } // namespace
 
-void check_passage(const arm_result& names, const passage& p) {
+void check_threshold(const arm_result& names, const threshold& p) {
   if (auto l = level_of(p); !l.target.empty())
     // There is such a number of whatever has a level.
     (void)metric_of(names, fmt::format("service.{}.inside", l.target));
@@ -66,9 +66,9 @@ void check_passage(const arm_result& names, const passage& p) {
     (void)second_metric(single_second(names), p);
 }
 
-passage_watch::passage_watch(const arm_config& arm,
-                             const std::vector<std::string>& metrics,
-                             run_recorder& recorder)
+threshold_watch::threshold_watch(const arm_config& arm,
+                                 const std::vector<std::string>& metrics,
+                                 run_recorder& recorder)
   : recorder_(recorder) {
   for (const auto& b : arm.expect.bounds)
     add(arm, b);
@@ -78,19 +78,19 @@ passage_watch::passage_watch(const arm_config& arm,
     recorder_.emit_seconds([this](const auto& row) { second_ended(row); });
 }
 
-void passage_watch::add(const arm_config& arm, const metric_bound& b) {
+void threshold_watch::add(const arm_config& arm, const metric_bound& b) {
   auto known = [&](const entry& e) {
     return e.result.metric == b.metric && e.result.from == b.from
            && e.result.to == b.to;
   };
-  if (!is_passage(b.metric) || std::ranges::any_of(entries_, known))
+  if (!is_time_to_threshold(b.metric) || std::ranges::any_of(entries_, known))
     return;
   try {
     if (!names_)
       names_ = blank_result(arm);
     entry e{.result = {.metric = b.metric, .from = b.from, .to = b.to},
-            .what = read_passage(b.metric)};
-    check_passage(*names_, e.what);
+            .what = read_threshold(b.metric)};
+    check_threshold(*names_, e.what);
     auto span = span_between(arm.length, b.from, b.to);
     e.from = span.whole ? arm.warmup : b.from.value_or(duration::zero());
     e.seconds = span.whole ? seconds_between(
@@ -108,7 +108,8 @@ void passage_watch::add(const arm_config& arm, const metric_bound& b) {
     add_level(arm, e, b.to == unlimited ? arm.length : b.to);
 }
 
-void passage_watch::add_level(const arm_config& arm, entry& e, duration until) {
+void threshold_watch::add_level(const arm_config& arm, entry& e,
+                                duration until) {
   e.goal = {level_of(e.what).count, until,
             std::make_shared<std::optional<duration>>()};
   if (e.from >= arm.length)
@@ -117,7 +118,7 @@ void passage_watch::add_level(const arm_config& arm, entry& e, duration until) {
   begins_.insert(e.from);
 }
 
-void passage_watch::begin(duration at) {
+void threshold_watch::begin(duration at) {
   for (auto* e : levels_)
     if (e->from == at) {
       auto l = level_of(e->what);
@@ -126,7 +127,7 @@ void passage_watch::begin(duration at) {
     }
 }
 
-void passage_watch::second_ended(const result_row& row) {
+void threshold_watch::second_ended(const result_row& row) {
   auto begun = [&](const entry* e) { return row.second >= e->seconds.from; };
   std::erase_if(open_,
                 [&](const entry* e) { return row.second >= e->seconds.to; });
@@ -143,8 +144,8 @@ void passage_watch::second_ended(const result_row& row) {
   });
 }
 
-std::vector<passage_time> passage_watch::take() {
-  std::vector<passage_time> out;
+std::vector<threshold_time> threshold_watch::take() {
+  std::vector<threshold_time> out;
   out.reserve(entries_.size());
   for (auto& e : entries_) {
     if (e.goal.at)

@@ -1,4 +1,4 @@
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 
@@ -12,7 +12,7 @@ namespace caisson::sim {
 
 namespace {
 
-constexpr std::string_view passage_head = "first(";
+constexpr std::string_view threshold_head = "first(";
 
 // Where the comparison begins: the last one, as names of edges have arrows.
 std::size_t comparison_in(std::string_view text) {
@@ -22,22 +22,22 @@ std::size_t comparison_in(std::string_view text) {
   return at;
 }
 
-[[noreturn]] void wrong_passage(std::string_view name, std::string_view why) {
+[[noreturn]] void wrong_threshold(std::string_view name, std::string_view why) {
   throw std::invalid_argument{
     fmt::format("{} {}, allowed: first(NAME OP NUMBER) with <, <=, > or >=, "
                 "such as first(service.db.queue >= 100)",
                 detail::quoted(name), why)};
 }
 
-passage::comparison comparison_of(char sign, bool equal) {
+threshold::comparison comparison_of(char sign, bool equal) {
   if (sign == '<')
-    return equal ? passage::comparison::at_most : passage::comparison::less;
-  return equal ? passage::comparison::at_least : passage::comparison::more;
+    return equal ? threshold::comparison::at_most : threshold::comparison::less;
+  return equal ? threshold::comparison::at_least : threshold::comparison::more;
 }
 
-std::uint64_t least_count(const passage& p) {
-  auto x = p.is == passage::comparison::more ? std::floor(p.bound) + 1
-                                             : std::ceil(p.bound);
+std::uint64_t least_count(const threshold& p) {
+  auto x = p.is == threshold::comparison::more ? std::floor(p.bound) + 1
+                                               : std::ceil(p.bound);
   constexpr double most = 1e18;
   if (x > most)
     return std::numeric_limits<std::uint64_t>::max();
@@ -46,7 +46,7 @@ std::uint64_t least_count(const passage& p) {
 
 } // namespace
 
-bool passage::holds(double x) const {
+bool threshold::holds(double x) const {
   switch (is) {
     case comparison::less:
       return x < bound;
@@ -60,41 +60,42 @@ bool passage::holds(double x) const {
   return x >= bound;
 }
 
-bool is_passage(std::string_view name) {
-  return name.starts_with(passage_head);
+bool is_time_to_threshold(std::string_view name) {
+  return name.starts_with(threshold_head);
 }
 
-passage read_passage(std::string_view name) {
-  if (!is_passage(name) || !name.ends_with(')'))
-    wrong_passage(name, "has no closing bracket at its end");
-  auto text = name.substr(passage_head.size());
+threshold read_threshold(std::string_view name) {
+  if (!is_time_to_threshold(name) || !name.ends_with(')'))
+    wrong_threshold(name, "has no closing bracket at its end");
+  auto text = name.substr(threshold_head.size());
   text.remove_suffix(1);
   auto at = comparison_in(text);
   if (at == text.npos)
-    wrong_passage(name, "compares nothing");
+    wrong_threshold(name, "compares nothing");
   auto equal = at + 1 < text.size() && text[at + 1] == '=';
-  passage out;
+  threshold out;
   out.metric = detail::trimmed(text.substr(0, at));
   out.is = comparison_of(text[at], equal);
   if (out.metric.empty())
-    wrong_passage(name, "has no name before its comparison");
-  if (is_passage(out.metric))
-    wrong_passage(name, "is about a passage itself");
+    wrong_threshold(name, "has no name before its comparison");
+  if (is_time_to_threshold(out.metric))
+    wrong_threshold(name, "is a time to threshold itself");
   auto number = detail::trimmed(text.substr(at + (equal ? 2 : 1)));
   if (detail::read_number(number, out.bound) != detail::read_result::good
       || !std::isfinite(out.bound))
-    wrong_passage(
+    wrong_threshold(
       name, fmt::format("has {} in place of a number", detail::quoted(number)));
-  auto rises = out.is == passage::comparison::more
-               || out.is == passage::comparison::at_least;
+  auto rises = out.is == threshold::comparison::more
+               || out.is == threshold::comparison::at_least;
   if (!rises && !level_of(out).target.empty())
-    wrong_passage(name, fmt::format("asks when {} is small, which it is at the "
-                                    "start: it may have > and >= only",
-                                    out.metric));
+    wrong_threshold(name,
+                    fmt::format("asks when {} is small, which it is at the "
+                                "start: it may have > and >= only",
+                                out.metric));
   return out;
 }
 
-level level_of(const passage& p) {
+level level_of(const threshold& p) {
   constexpr std::string_view family = "service.";
   std::string_view name = p.metric;
   auto dot = name.rfind('.');

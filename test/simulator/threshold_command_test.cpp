@@ -1,4 +1,4 @@
-// Times of first passage at the command line.
+// Times to threshold at the command line.
 #include <support/command_rig.hpp>
 #include <support/scratch.hpp>
 
@@ -32,9 +32,9 @@ rate = 100
 target = "web"
 )";
 
-class passage_command : public testing::Test {
+class threshold_command : public testing::Test {
 protected:
-  passage_command() { parts_.play = run_arm; }
+  threshold_command() { parts_.play = run_arm; }
 
   int run(strings args, const std::string& more = {}) {
     auto file = dir_.write("shop.toml", passed_shop + more).string();
@@ -64,7 +64,7 @@ strings also(strings args, const strings& more) {
   return args;
 }
 
-TEST_F(passage_command, are_swept_under_the_name_that_was_given) {
+TEST_F(threshold_command, are_swept_under_the_name_that_was_given) {
   ASSERT_EQ(run(swept), 0) << err_.str();
   ASSERT_GE(lines().size(), 5u);
   EXPECT_THAT(lines()[2], HasSubstr("first(service.web.queue >= 3)"));
@@ -77,7 +77,7 @@ TEST_F(passage_command, are_swept_under_the_name_that_was_given) {
                      "1,default,1,no fault,0.07", "2,default,1,no fault,inf"}));
 }
 
-TEST_F(passage_command, may_be_infinite_with_some_seeds_only) {
+TEST_F(threshold_command, may_be_infinite_with_some_seeds_only) {
   // Each seed fails at random.
   auto args = also(swept, {"--seeds", "9", "--metric", "first(failed > 0)"});
   ASSERT_EQ(run(also(args, {"--set", "service.web.errors=0.003"})), 0)
@@ -89,7 +89,7 @@ TEST_F(passage_command, may_be_infinite_with_some_seeds_only) {
   EXPECT_TRUE(s["max"].is_null());
 }
 
-TEST_F(passage_command, that_make_no_sense_are_refused) {
+TEST_F(threshold_command, that_make_no_sense_are_refused) {
   for (std::string name :
        {"first(service.web.queue < 3)", "first(goodput)",
         "first(service.db.queue > 3)", "first(service.web.wait > 3)"}) {
@@ -100,7 +100,7 @@ TEST_F(passage_command, that_make_no_sense_are_refused) {
   }
 }
 
-TEST_F(passage_command, can_be_what_is_tuned_for) {
+TEST_F(threshold_command, can_be_what_is_tuned_for) {
   strings args{"tune",
                "--vary",
                "service.web.workers=1..3",
@@ -120,7 +120,7 @@ TEST_F(passage_command, can_be_what_is_tuned_for) {
   EXPECT_THAT(err_.str(), HasSubstr("is not a need"));
 }
 
-TEST_F(passage_command, are_told_without_rows_and_for_all_seeds) {
+TEST_F(threshold_command, are_told_without_rows_and_for_all_seeds) {
   const std::string check = "[[expect.check]]\nmetric = 'first(good < 10)'\n"
                             "min = 5\n[[expect.check]]\nmetric = "
                             "'first(service.web.queue >= 3)'\nmax = '70ms'\n";

@@ -1,6 +1,6 @@
-#include <simulator/scenario/load_trace.hpp>
+#include <simulator/scenario/recorded_loads.hpp>
 
-#include <simulator/scenario/trace.hpp>
+#include <simulator/scenario/load_recording.hpp>
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ void take_arrivals(std::vector<duration> arrivals, const setting_path& path,
                       to_text(into.scale)));
 }
 
-// Problems of `read_trace` without a place are about a field of its table.
+// Problems of `read_recording` without a place are about a field of its table.
 problems under(const setting_path& path, problems found) {
   for (auto& p : found)
     if (p.place.empty())
@@ -37,13 +37,13 @@ problems under(const setting_path& path, problems found) {
   return found;
 }
 
-problems read_trace_of(load_config& load, const setting_path& path,
-                       const trace_source& from) {
+problems read_recording_of(load_config& load, const setting_path& path,
+                           const recording_source& from) {
   problems found;
-  auto result = from.read(*load.trace, found);
+  auto result = from.read(*load.recording, found);
   if (!found.empty())
     return under(path, std::move(found));
-  if (load.trace->format == trace_format::timestamps) {
+  if (load.recording->format == recording_format::timestamps) {
     take_arrivals(std::move(result.arrivals), path, load, found);
     return found;
   }
@@ -57,15 +57,15 @@ problems read_trace_of(load_config& load, const setting_path& path,
 
 } // namespace
 
-void read_traces(arm_config& arm, const trace_source& from, const section& root,
-                 problems& out) {
+void read_recordings(arm_config& arm, const recording_source& from,
+                     const section& root, problems& out) {
   for (auto& load : arm.loads) {
     auto path = setting_path{} / "load" / load.name / "trace";
     auto wrong = std::any_of(out.begin(), out.end(), [&](const problem& p) {
       return p.key.starts_with(path);
     });
-    if (load.trace && !wrong)
-      for (auto& p : with_places(read_trace_of(load, path, from), root))
+    if (load.recording && !wrong)
+      for (auto& p : with_places(read_recording_of(load, path, from), root))
         out.push_back(std::move(p));
   }
 }

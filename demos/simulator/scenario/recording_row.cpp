@@ -1,4 +1,4 @@
-#include <simulator/scenario/trace_row.hpp>
+#include <simulator/scenario/recording_row.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 

@@ -1,4 +1,4 @@
-#include <simulator/remote/trace_cache.hpp>
+#include <simulator/remote/recording_cache.hpp>
 
 #include <caisson/base/hash.hpp>
 
@@ -8,13 +8,14 @@
 
 namespace caisson::sim {
 
-std::list<trace_cache::entry>::iterator
-trace_cache::entry_of(std::uint64_t hash, std::uint64_t size) {
+std::list<recording_cache::entry>::iterator
+recording_cache::entry_of(std::uint64_t hash, std::uint64_t size) {
   return std::ranges::find_if(
     entries_, [&](const entry& x) { return x.hash == hash && x.size == size; });
 }
 
-trace_cache::content trace_cache::find(std::uint64_t hash, std::uint64_t size) {
+recording_cache::content recording_cache::find(std::uint64_t hash,
+                                               std::uint64_t size) {
   auto i = entry_of(hash, size);
   if (i == entries_.end() || !i->complete)
     return nullptr;
@@ -22,18 +23,20 @@ trace_cache::content trace_cache::find(std::uint64_t hash, std::uint64_t size) {
   return i->text;
 }
 
-std::uint64_t trace_cache::have(std::uint64_t hash, std::uint64_t size) const {
+std::uint64_t recording_cache::have(std::uint64_t hash,
+                                    std::uint64_t size) const {
   for (const auto& x : entries_)
     if (x.hash == hash && x.size == size)
       return x.text->size();
   return 0;
 }
 
-trace_have trace_cache::add(const trace_part& x) {
+recording_progress recording_cache::add(const recording_part& x) {
   if (x.size > room_ || x.size == 0)
-    return {0, false,
-            fmt::format("a trace of {} bytes is not taken, allowed: 1 to {}",
-                        x.size, room_)};
+    return {
+      0, false,
+      fmt::format("a recording of {} bytes is not taken, allowed: 1 to {}",
+                  x.size, room_)};
   if (x.text.size() > longest_part)
     return {0, false,
             fmt::format("a part of {} bytes is not taken, allowed: {}",
@@ -59,10 +62,10 @@ trace_have trace_cache::add(const trace_part& x) {
   }
   used_ -= i->size;
   entries_.erase(i);
-  return {0, false, "what came of a trace is not what was announced"};
+  return {0, false, "what came of a recording is not what was announced"};
 }
 
-void trace_cache::make_room(std::uint64_t size) {
+void recording_cache::make_room(std::uint64_t size) {
   while (used_ + size > room_ && !entries_.empty()) {
     used_ -= entries_.front().size;
     entries_.erase(entries_.begin());

@@ -1,4 +1,4 @@
-#include <simulator/remote/trace_bundle.hpp>
+#include <simulator/remote/recording_bundle.hpp>
 
 #include <caisson/base/hash.hpp>
 #include <caisson/settings/problem.hpp>
@@ -28,18 +28,18 @@ std::string content_of(const std::filesystem::path& path) {
 
 } // namespace
 
-trace_ref trace_bundle::add(const std::string& path) {
+recording_ref recording_bundle::add(const std::string& path) {
   std::lock_guard guard{mutex_};
   if (auto found = by_path_.find(path); found != by_path_.end())
     return found->second;
   auto text = std::make_shared<const std::string>(content_of(base_ / path));
-  trace_ref out{path, detail::fnv1a(*text), text->size()};
+  recording_ref out{path, detail::fnv1a(*text), text->size()};
   by_path_.emplace(path, out);
   by_hash_.emplace(out.hash, std::move(text));
   return out;
 }
 
-trace_bundle::content trace_bundle::find(std::uint64_t hash) const {
+recording_bundle::content recording_bundle::find(std::uint64_t hash) const {
   std::lock_guard guard{mutex_};
   auto found = by_hash_.find(hash);
   return found == by_hash_.end() ? nullptr : found->second;

@@ -1,8 +1,8 @@
-// Looks for times of first passage while a run is played.
+// Finds times to threshold during a run.
 #pragma once
 
 #include <simulator/report/blank_result.hpp>
-#include <simulator/scenario/passage.hpp>
+#include <simulator/scenario/threshold.hpp>
 #include <simulator/world/run_recorder.hpp>
 
 #include <deque>
@@ -15,20 +15,21 @@ namespace caisson::sim {
 
 /// Throws `std::invalid_argument` with what is wrong if what `p` compares is
 /// neither a level nor kept per second, or not in a result with these names.
-void check_passage(const arm_result& names, const passage& p);
+void check_threshold(const arm_result& names, const threshold& p);
 
-/// The passages that are asked for by the expectations of an arm, and by those
+/// The thresholds that are asked for by the expectations of an arm, and by those
 /// who play it. Those that the arm cannot have are left out. Rows and levels
 /// that nobody asks for cost nothing.
-class passage_watch {
+class threshold_watch {
 public:
-  /// `metrics`: names of numbers; those that are no passages are ignored.
+  /// `metrics`: names of numbers; those that are no times to threshold are ignored.
   /// `recorder` must outlive this, and is told what to look for.
-  passage_watch(const arm_config& arm, const std::vector<std::string>& metrics,
-                run_recorder& recorder);
+  threshold_watch(const arm_config& arm,
+                  const std::vector<std::string>& metrics,
+                  run_recorder& recorder);
 
-  passage_watch(const passage_watch&) = delete;
-  passage_watch& operator=(const passage_watch&) = delete;
+  threshold_watch(const threshold_watch&) = delete;
+  threshold_watch& operator=(const threshold_watch&) = delete;
 
   /// The instants from which on levels are looked for, ascending.
   [[nodiscard]] const std::set<duration>& begins() const noexcept {
@@ -40,12 +41,12 @@ public:
   void begin(duration at);
 
   /// What was found.
-  [[nodiscard]] std::vector<passage_time> take();
+  [[nodiscard]] std::vector<threshold_time> take();
 
 private:
   struct entry {
-    passage_time result;
-    passage what;
+    threshold_time result;
+    threshold what;
     /// Of rows, whole seconds [from, to); of levels, from when on.
     second_range seconds = {};
     duration from = duration::zero();

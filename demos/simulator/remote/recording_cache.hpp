@@ -11,9 +11,9 @@
 
 namespace caisson::sim {
 
-/// Keeps contents of traces by their hashes. Those that were used longest ago
+/// Keeps contents of recordings by their hashes. Those that were used longest ago
 /// go first when there is no room.
-class trace_cache {
+class recording_cache {
 public:
   using content = std::shared_ptr<const std::string>;
 
@@ -21,7 +21,7 @@ public:
   static constexpr std::size_t longest_part = 4'000'000;
 
   /// `room`: how many bytes there may be together.
-  explicit trace_cache(std::size_t room) : room_(room) {}
+  explicit recording_cache(std::size_t room) : room_(room) {}
 
   /// The whole content; null if it is not there.
   [[nodiscard]] content find(std::uint64_t hash, std::uint64_t size);
@@ -30,7 +30,7 @@ public:
   [[nodiscard]] std::uint64_t have(std::uint64_t hash,
                                    std::uint64_t size) const;
 
-  trace_have add(const trace_part& x);
+  recording_progress add(const recording_part& x);
 
 private:
   struct entry {

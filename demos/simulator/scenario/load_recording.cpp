@@ -1,8 +1,8 @@
-#include <simulator/scenario/trace.hpp>
+#include <simulator/scenario/load_recording.hpp>
 
 #include <simulator/scenario/parse_helpers.hpp>
 #include <simulator/scenario/random.hpp>
-#include <simulator/scenario/trace_row.hpp>
+#include <simulator/scenario/recording_row.hpp>
 
 #include <caisson/settings/read_value.hpp>
 #include <caisson/settings/settings_text.hpp>
@@ -27,7 +27,7 @@ constexpr duration longest = std::chrono::hours(100);
 
 class column_field final : public field_value {
 public:
-  explicit column_field(trace_column& x) : x_(x) {}
+  explicit column_field(recording_column& x) : x_(x) {}
 
   std::string type() const override { return "column"; }
 
@@ -61,7 +61,7 @@ public:
   void check(const setting_path&, problems&) const override {}
 
 private:
-  trace_column& x_;
+  recording_column& x_;
 };
 
 // -- rows ---------------------------------------------------------------------
@@ -69,7 +69,7 @@ private:
 // Reads a file line by line and keeps count of what is wrong with it.
 class rows {
 public:
-  rows(const trace_config& c, problems& out) : config_(c), out_(out) {}
+  rows(const recording_config& c, problems& out) : config_(c), out_(out) {}
 
   // The fields of the next row that is not empty; null at the end.
   const std::vector<std::string>* next(std::istream& from) {
@@ -106,7 +106,7 @@ public:
   [[nodiscard]] bool good() const noexcept { return bad_ == 0; }
 
 private:
-  const trace_config& config_;
+  const recording_config& config_;
   problems& out_;
   std::vector<std::string> fields_;
   std::size_t line_ = 0;
@@ -115,12 +115,12 @@ private:
 
 // -- reading ------------------------------------------------------------------
 
-class trace_reader {
+class recording_reader {
 public:
-  trace_reader(const trace_config& c, problems& out)
+  recording_reader(const recording_config& c, problems& out)
     : config_(c), out_(out), rows_(c, out) {}
 
-  trace read(std::istream& from) {
+  recording read(std::istream& from) {
     auto fields = rows_.next(from);
     if (fields && !find_column(*fields))
       return {};
@@ -136,13 +136,13 @@ public:
       unknown_period();
       return {};
     }
-    if (trace_.arrivals.empty() && trace_.rates.empty()) {
+    if (recording_.arrivals.empty() && recording_.rates.empty()) {
       out_.push_back({problem_kind::missing, "file", no_rows()});
       return {};
     }
-    if (config_.format == trace_format::counts)
+    if (config_.format == recording_format::counts)
       add_rate(0);
-    return std::move(trace_);
+    return std::move(recording_);
   }
 
 private:
@@ -154,7 +154,7 @@ private:
     }
     auto name = std::get_if<std::string>(&config_.column);
     if (!name) {
-      last_ = config_.format == trace_format::counts;
+      last_ = config_.format == recording_format::counts;
       return true;
     }
     auto found = std::find(first.begin(), first.end(), *name);
@@ -190,7 +190,7 @@ private:
         fmt::format("has no column {}, they are counted from 0", column_));
       return true;
     }
-    return config_.format == trace_format::timestamps
+    return config_.format == recording_format::timestamps
              ? timestamp(*text)
              : count(*text, fields.front());
   }
@@ -212,9 +212,9 @@ private:
       first_ = *at;
     previous_ = *at;
     if (within_cut(*at - first_)) {
-      if (trace_.arrivals.empty())
+      if (recording_.arrivals.empty())
         first_kept_ = *at;
-      trace_.arrivals.push_back(played(*at - first_kept_));
+      recording_.arrivals.push_back(played(*at - first_kept_));
     }
     return true;
   }
@@ -272,8 +272,8 @@ private:
 
   // From the end of the rows that have been kept on.
   void add_rate(double rate) {
-    trace_.rates.emplace_back(played(periods(kept_)), rate);
-    trace_.before.push_back(counted_);
+    recording_.rates.emplace_back(played(periods(kept_)), rate);
+    recording_.before.push_back(counted_);
   }
 
   [[nodiscard]] duration periods(std::int64_t n) const {
@@ -297,10 +297,10 @@ private:
                        to_text(config_.to));
   }
 
-  const trace_config& config_;
+  const recording_config& config_;
   problems& out_;
   rows rows_;
-  trace trace_;
+  recording recording_;
   std::size_t column_ = 0;
   bool last_ = false;
   bool named_ = false;
@@ -318,7 +318,7 @@ private:
 
 } // namespace
 
-void describe(field_visitor& v, trace_config& c) {
+void describe(field_visitor& v, recording_config& c) {
   v.on({.key = "file",
         .help = "a CSV file; its path is relative to the scenario's",
         .allowed = "the path of a CSV file",
@@ -337,29 +337,31 @@ void describe(field_visitor& v, trace_config& c) {
              "the times in the first column of the first two rows",
      .when = {"format", {"counts"}}},
     c.period, {duration{1}, longest});
-  v.on({"speed", "how many times as fast the trace is played"}, c.speed,
+  v.on({"speed", "how many times as fast the recording is played"}, c.speed,
        {1e-6, 1e6});
-  v.on({"from", "what comes earlier after the trace's first row is left out, "
-                "in the trace's own time"},
+  v.on({"from",
+        "what comes earlier after the recording's first row is left out, "
+        "in the recording's own time"},
        c.from, {duration::zero(), unlimited});
-  v.on({"to", "what comes then or later after the trace's first row is left "
-              "out; later than from"},
+  v.on({"to",
+        "what comes then or later after the recording's first row is left "
+        "out; later than from"},
        c.to, {duration{1}, unlimited});
 }
 
-void check(const trace_config& c, const setting_path& path, problems& out) {
+void check(const recording_config& c, const setting_path& path, problems& out) {
   if (c.to <= c.from)
     out.push_back({problem_kind::relation, path / "to",
                    fmt::format("{} is not after from, which is {}",
                                to_text(c.to), to_text(c.from))});
 }
 
-trace read_trace(const trace_config& c, problems& out) {
+recording read_recording(const recording_config& c, problems& out) {
   auto refused = [&](std::error_code why) {
     out.push_back({problem_kind::syntax, "file",
                    fmt::format("{} cannot be read: {}", detail::quoted(c.file),
                                why.message())});
-    return trace{};
+    return recording{};
   };
   // Opening a directory succeeds, and reading it then fails without a reason.
   std::error_code ignored;
@@ -369,14 +371,14 @@ trace read_trace(const trace_config& c, problems& out) {
   std::ifstream file{c.file, std::ios::binary};
   if (!file)
     return refused({errno, std::generic_category()});
-  auto result = trace_reader{c, out}.read(file);
+  auto result = recording_reader{c, out}.read(file);
   if (file.bad())
     return refused(std::make_error_code(std::errc::io_error));
   return result;
 }
 
-trace read_trace_text(const trace_config& c, std::string_view text,
-                      problems& out) {
+recording read_recording_text(const recording_config& c, std::string_view text,
+                              problems& out) {
   // Without a copy, which may be large.
   struct view : std::streambuf {
     explicit view(std::string_view x) {
@@ -385,16 +387,16 @@ trace read_trace_text(const trace_config& c, std::string_view text,
     }
   } buffer{text};
   std::istream in{&buffer};
-  return trace_reader{c, out}.read(in);
+  return recording_reader{c, out}.read(in);
 }
 
-trace trace_source::read(trace_config c, problems& out) const {
+recording recording_source::read(recording_config c, problems& out) const {
   if (!find_) {
     c.file = (base_ / c.file).string();
-    return read_trace(c, out);
+    return read_recording(c, out);
   }
   if (auto text = find_(c.file))
-    return read_trace_text(c, *text, out);
+    return read_recording_text(c, *text, out);
   out.push_back({problem_kind::missing, "file",
                  detail::quoted(c.file) + " did not come with the scenario"});
   return {};

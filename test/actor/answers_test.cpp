@@ -173,7 +173,7 @@ TEST_P(answers_test, that_one_attempt_was_not_done_says_nothing_of_others) {
   EXPECT_EQ(metric_of(g, "outer", "not_idempotent"), 1);
 }
 
-TEST_P(answers_test, an_adapter_that_throws_is_told_and_leaves_a_success) {
+TEST_P(answers_test, an_adapter_that_throws_is_reported_and_leaves_a_success) {
   auto w = answering({"garbled", "404"});
   auto g = host(http(w), stack{}.retrier(patient()).breaker());
   auto user = world.make_probe();

@@ -306,7 +306,7 @@ TEST_P(cache_test, loads_are_items_of_a_batcher_below) {
   EXPECT_EQ(w.count(), 1u);
 }
 
-TEST_P(cache_test, a_classifier_that_throws_ends_the_calls_at_hand_only) {
+TEST_P(cache_test, a_classifier_that_throws_ends_the_current_calls_only) {
   auto w = make_worker(counting());
   cache_config c{.ttl = 1s, .stale_if_error = 1h};
   c.failures.by_value = [](const outcome&) -> verdict {

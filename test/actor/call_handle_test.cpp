@@ -133,7 +133,7 @@ TEST_P(call_handle_test, exit_messages_and_other_system_messages_do_nothing) {
   EXPECT_EQ(world.request(x.calls, 21).value<int>(), 42);
 }
 
-TEST_P(call_handle_test, linking_to_it_tells_when_the_gate_ends) {
+TEST_P(call_handle_test, linking_to_it_reports_when_the_gate_ends) {
   auto x = make();
   auto follower = own(world.system().spawn<linked>(x.calls));
   world.kill(x.gate);

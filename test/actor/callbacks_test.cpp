@@ -26,7 +26,7 @@ CAISSON_BOTH_HOSTS(callbacks_test, 8);
 
 struct odd_exception {};
 
-TEST_P(callbacks_test, a_prefilter_fails_the_call_at_hand) {
+TEST_P(callbacks_test, a_prefilter_fails_the_current_call) {
   auto w = make_worker(
     [](const caf::message&) { return caf::make_message(5); });
   batching forms;

@@ -54,7 +54,7 @@ TEST_P(canary_mirrors_test, belong_to_the_trace_of_their_call) {
                                             "target 1 below " + span_of_call));
 }
 
-TEST_P(canary_mirrors_test, tells_of_differences_and_not_what_was_answered) {
+TEST_P(canary_mirrors_test, reports_differences_and_not_what_was_answered) {
   second.become(triples());
   auto g = host(all_mirrored(), compares_values<int>());
   world.send(g, subscribe{});

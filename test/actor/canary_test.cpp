@@ -144,7 +144,7 @@ TEST_P(canary_test, outlives_the_baseline) {
   EXPECT_EQ(look(g).metric("in_progress"), 0);
 }
 
-TEST_P(canary_test, and_baseline_both_dead_leave_nobody_waiting) {
+TEST_P(canary_test, answers_all_callers_if_canary_and_baseline_die) {
   second.become({});
   auto g = host(all_calls());
   auto a = ask(g, 1);
@@ -156,7 +156,7 @@ TEST_P(canary_test, and_baseline_both_dead_leave_nobody_waiting) {
   EXPECT_EQ(look(g).metric("in_progress"), 0);
 }
 
-TEST_P(canary_test, may_be_told_to_pass_its_failures_up) {
+TEST_P(canary_test, can_be_configured_to_pass_failures_up) {
   second.become(fails());
   auto c = all_calls();
   c.on_failure = on_canary_failure::pass;
@@ -181,7 +181,7 @@ TEST_P(canary_test, that_dies_under_many_calls_loses_none) {
 
 // -- other ends ---------------------------------------------------------------
 
-TEST_P(canary_test, hears_of_callers_that_die) {
+TEST_P(canary_test, is_notified_when_callers_die) {
   second.become({});
   auto g = host(all_calls());
   auto caller = world.make_probe();
@@ -322,7 +322,8 @@ TEST_P(canary_test, has_failures_repeated_by_a_retrier_outside) {
   EXPECT_EQ(second.count(), 3u);
 }
 
-TEST_P(canary_test, tells_a_retrier_outside_whether_anybody_was_reached) {
+TEST_P(canary_test,
+       reports_to_an_outer_retrier_whether_the_call_may_have_executed) {
   second.become(fails());
   auto g = host(
     stack{}

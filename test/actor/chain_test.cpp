@@ -67,7 +67,7 @@ TEST_P(chain_test, the_attempt_counts_across_gates) {
   EXPECT_EQ(w.open_message().options().attempt, 2u);
 }
 
-TEST_P(chain_test, an_inner_rejection_tells_who_and_when) {
+TEST_P(chain_test, an_inner_rejection_reports_who_and_when) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::end_of_stream)));
   auto inner = gate(
@@ -135,7 +135,7 @@ TEST_P(chain_test, a_call_given_up_by_its_caller_is_taken_back_everywhere) {
   EXPECT_EQ(first.count() + second.count(), 2u);
 }
 
-TEST_P(chain_test, a_worker_that_wants_it_is_told_of_the_end) {
+TEST_P(chain_test, a_worker_can_be_notified_of_the_end) {
   auto w = make_worker();
   auto g = gate(worker{w.handle()}.takes_cancelled(),
                 stack{}.deadline({.timeout = 1s}));

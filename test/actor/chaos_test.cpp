@@ -95,7 +95,7 @@ TEST_P(chaos_test, a_lost_answer_is_retried_only_if_the_call_is_idempotent) {
   EXPECT_EQ(metric_of(g, "chaos", "outcomes_injected"), 4);
 }
 
-TEST_P(chaos_test, the_lost_answer_of_one_that_was_not_reached_says_so) {
+TEST_P(chaos_test, a_lost_answer_of_a_call_that_was_not_executed_says_so) {
   auto w = make_worker(doubles());
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
   auto g = gate(inner, stack{}.retrier(thrice()).add<chaos>(lost_answers()));
@@ -282,7 +282,7 @@ TEST_P(chaos_test, a_latency_that_throws_ends_the_call_unless_it_observes) {
 
 // -- operation ----------------------------------------------------------------
 
-TEST_P(chaos_test, observing_it_counts_and_tells_but_harms_no_call) {
+TEST_P(chaos_test, observing_it_counts_and_reports_but_harms_no_call) {
   struct row {
     chaos_config c;
     std::string fault;

@@ -35,7 +35,7 @@ protected:
 };
 CAISSON_BOTH_HOSTS(conflict_test, 4);
 
-TEST_P(conflict_test, is_looked_at_and_not_sent_again_before) {
+TEST_P(conflict_test, is_verified_before_it_is_sent_again) {
   auto w = answering({"409", "200"});
   auto ledger = make_worker();
   auto g = retrying(w, verifier::by(ledger.handle()));

@@ -216,7 +216,7 @@ TEST_P(deadline_rules_test, one_that_only_observes_does_not_replace_it) {
 class deadline_rules_gate_test : public world_test {};
 CAISSON_ALL_ORDERS(deadline_rules_gate_test);
 
-TEST_P(deadline_rules_gate_test, a_rest_of_time_that_is_over_is_no_default) {
+TEST_P(deadline_rules_gate_test, an_expired_time_left_is_no_default) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   auto over = time_until(world.now(), world.now());

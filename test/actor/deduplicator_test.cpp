@@ -81,7 +81,7 @@ protected:
 };
 CAISSON_ALL_ORDERS(deduplicator_test);
 
-TEST_P(deduplicator_test, attempts_wait_for_the_one_under_way) {
+TEST_P(deduplicator_test, attempts_wait_for_the_one_in_flight) {
   auto g = hasty_gate();
   auto answer = world.request(g, 7);
   world.advance(99ms);

@@ -47,7 +47,7 @@ TEST_P(durations_test, a_call_takes_as_long_as_its_attempts_and_waits) {
   EXPECT_EQ(of(g, measured::waits, false).count, 0u);
 }
 
-TEST_P(durations_test, waiting_in_vain_is_told_apart) {
+TEST_P(durations_test, waiting_in_vain_is_counted_separately) {
   auto w = make_worker();
   auto g = gate(
     w.handle(),

@@ -249,7 +249,7 @@ TEST_P(ends_test, who_unsubscribes_and_waits_here_is_still_watched) {
 
 // -- drains -------------------------------------------------------------------
 
-TEST_P(ends_test, draining_again_is_told_once) {
+TEST_P(ends_test, draining_again_is_reported_once) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
   auto user = world.make_probe();

@@ -53,7 +53,7 @@ TEST_P(forms_test, passes_a_call) {
   }
 }
 
-TEST_P(forms_test, tells_its_status) {
+TEST_P(forms_test, reports_its_status) {
   start();
   auto s = layer();
   EXPECT_EQ(s.kind, what.name);
@@ -112,7 +112,7 @@ TEST_P(forms_test, obeys_the_operator) {
             std::string::npos);
 }
 
-TEST_P(forms_test, tells_subscribers_in_order) {
+TEST_P(forms_test, notifies_subscribers_in_order) {
   start();
   world.send(host, subscribe{});
   world.request(host, reconfigure{"", {{sample.key, sample.good}}});

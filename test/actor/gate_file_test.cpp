@@ -215,7 +215,7 @@ TEST_F(gate_files, what_no_setting_says_of_a_layer_is_known) {
 
 // -- what is refused ----------------------------------------------------------
 
-TEST_F(gate_files, every_mistake_is_told_with_its_key) {
+TEST_F(gate_files, every_mistake_is_reported_with_its_key) {
   struct {
     std::string text;
     texts expected;
@@ -286,7 +286,7 @@ TEST_F(gate_files, every_mistake_is_told_with_its_key) {
     EXPECT_EQ(complaints(x.text), x.expected) << x.text;
 }
 
-TEST_F(gate_files, an_override_is_told_where_it_stands) {
+TEST_F(gate_files, an_override_is_reported_where_it_stands) {
   problems found;
   auto out = read_gates(parsed("[default]\nlayer = [{ kind = 'breaker' }]\n"
                                "[gates.a]\nworker = 'w'\n"

@@ -102,7 +102,7 @@ TEST_P(gate_set_world, the_file_wins_over_what_was_set_by_message) {
   EXPECT_EQ(state_of(a, "breaker"), "forced_open");
 }
 
-TEST_P(gate_set_world, a_bad_file_changes_nothing_and_is_told) {
+TEST_P(gate_set_world, a_bad_file_changes_nothing_and_is_reported) {
   start(two_gates);
   auto self = world.make_probe();
   self.send(gates.controller(), subscribe{});

@@ -275,7 +275,7 @@ TEST_P(gate_test, a_new_setting_lets_a_waiting_call_go_on) {
   EXPECT_EQ(w.open(), 2u);
 }
 
-TEST_P(gate_test, tells_who_subscribes_twice_once) {
+TEST_P(gate_test, notifies_a_double_subscriber_once) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}.semaphore());
   world.send(g, subscribe{});

@@ -75,7 +75,7 @@ TEST_P(gate_watch_test, a_gate_that_starts_later_publishes_at_once) {
   EXPECT_EQ(world.timers(), 0u);
 }
 
-TEST_P(gate_watch_test, what_changes_is_told_once_in_the_interval) {
+TEST_P(gate_watch_test, what_changes_is_reported_once_in_the_interval) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   gate_watch watch{world, {.every = 500ms}};
@@ -99,7 +99,7 @@ TEST_P(gate_watch_test, what_changes_is_told_once_in_the_interval) {
   EXPECT_EQ(world.timers(), 0u);
 }
 
-TEST_P(gate_watch_test, what_time_alone_changes_is_told_too) {
+TEST_P(gate_watch_test, what_time_alone_changes_is_reported_too) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{}.breaker({.threshold = 1,
                                              .open = schedule::constant(5s),

@@ -66,7 +66,7 @@ TEST_P(keyed_test, limits_each_key_for_itself_by_toml) {
   EXPECT_TRUE(ask(g, "").is(errc::shed));
 }
 
-TEST_P(keyed_test, tells_which_keys_have_most_calls) {
+TEST_P(keyed_test, reports_which_keys_have_most_calls) {
   auto w = make_worker(doubles());
   auto g = host(w.handle(), limited());
   passed(g, "a", 1);
@@ -165,7 +165,7 @@ TEST_P(keyed_test, adds_up_what_only_some_keys_list) {
   EXPECT_EQ(metric_of(g, "deadline", "keys"), 1);
 }
 
-TEST_P(keyed_test, tells_events_with_the_key) {
+TEST_P(keyed_test, reports_events_with_the_key) {
   auto w = make_worker(
     scripted_worker::always(caf::make_error(caf::sec::runtime_error)));
   auto g = host(w.handle(), stack{"s"}.add<keyed<breaker>>({{.threshold = 1}}));

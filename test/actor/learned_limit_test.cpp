@@ -84,7 +84,7 @@ TEST_P(learned_limit_test, limits_each_attempt_inside_a_retrier) {
   EXPECT_TRUE(answer.ok());
 }
 
-TEST_P(learned_limit_test, tells_of_large_changes) {
+TEST_P(learned_limit_test, reports_large_changes) {
   auto w = make_worker(taking(40ms));
   auto g = host(w.handle(), stack{}.deadline(learning()));
   world.send(g, subscribe{});

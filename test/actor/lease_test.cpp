@@ -108,7 +108,7 @@ TEST_P(lease_test, a_lease_ends_at_its_deadline) {
   EXPECT_TRUE(world.request(g, release{p.id}).is(errc::no_such_permit));
 }
 
-TEST_P(lease_test, a_breaker_hears_how_the_holders_work_went) {
+TEST_P(lease_test, a_breaker_gets_the_result_of_the_holders_work) {
   auto g = gate(worker{}, stack{}.breaker({.threshold = 2}));
   for (int i = 0; i < 2; ++i) {
     auto id = world.request(g, acquire{}).value<permit>().id;

@@ -52,7 +52,7 @@ TEST_P(local_end_test, an_actor_that_quits_in_a_handler_ends_at_once) {
   EXPECT_EQ(seen(), (texts{"ask", "2 failed: deadline_exceeded"}));
 }
 
-TEST_P(local_end_test, and_none_of_what_is_ready_is_handed_out_then) {
+TEST_P(local_end_test, and_none_of_what_is_ready_is_delivered_then) {
   auto w = make_worker();
   on("ask", [](asking_client& x) {
     x.ask(1);
@@ -303,7 +303,7 @@ TEST_P(local_end_test, a_world_that_ends_leaves_no_actor_that_waits) {
 }
 
 // By then no thread runs the actor from which they are called off.
-TEST_P(local_end_test, a_world_that_ends_calls_off_what_is_under_way) {
+TEST_P(local_end_test, a_world_that_ends_cancels_what_is_in_progress) {
   for (auto is_gate : {false, true}) {
     for (auto awaited : {false, true}) {
       for (auto calls : {1, 40}) {

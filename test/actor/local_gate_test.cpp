@@ -189,7 +189,7 @@ TEST_P(local_gate_test, makes_a_supervised_worker_again) {
   EXPECT_EQ(seen(), texts{"3 -> 30"});
 }
 
-TEST_P(local_gate_test, what_is_under_way_is_cancelled_when_the_actor_ends) {
+TEST_P(local_gate_test, what_is_in_progress_is_cancelled_when_the_actor_ends) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{}.semaphore());
   world.send(c, 1);
@@ -289,7 +289,7 @@ TEST_P(local_gate_test, handlers_may_ask_again_without_end) {
   *again = nullptr;
 }
 
-TEST_P(local_gate_test, tells_events_and_is_operated_by_its_actor) {
+TEST_P(local_gate_test, reports_events_and_is_operated_by_its_actor) {
   auto w = make_worker(doubles());
   auto c = start(w.handle(), stack{}.breaker({.threshold = 2}));
   on("listen", [](asking_client& x) {

@@ -34,7 +34,7 @@ protected:
 CAISSON_BOTH_HOSTS(may_have_executed_test, 8);
 
 TEST_P(may_have_executed_test,
-       a_worker_that_answers_was_reached_whatever_it_says) {
+       a_worker_that_answers_has_executed_whatever_it_says) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::breaker_open); });
   auto g = host(w.handle(), stack{}.retrier(quick(false)));
@@ -68,7 +68,7 @@ TEST_P(may_have_executed_test, a_worker_that_was_declared_a_gate_is_believed) {
   EXPECT_FALSE(may_have_executed(answer));
 }
 
-TEST_P(may_have_executed_test, a_gate_behind_that_refuses_was_not_reached) {
+TEST_P(may_have_executed_test, a_gate_behind_that_refuses_has_not_executed) {
   auto w = make_worker();
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
   auto outer = host(inner, stack{"outer"}.retrier(quick(false)));
@@ -123,7 +123,7 @@ TEST_P(may_have_executed_test, an_alternative_that_is_a_gate_says_the_truth) {
   EXPECT_EQ(refusing_worker.count(), 0u);
 }
 
-TEST_P(may_have_executed_test, an_alternative_that_is_no_gate_was_reached) {
+TEST_P(may_have_executed_test, an_alternative_that_is_no_gate_has_executed) {
   auto other = make_worker(
     [](const caf::message&) { return refusal(errc::rate_limited); });
   auto g = host(worker{caf::actor{}},

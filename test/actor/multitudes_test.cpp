@@ -129,7 +129,7 @@ TEST(gates_before_one_worker, stop_in_linear_time) {
 }
 
 // Those that have stopped hear nothing, and the others hear it all.
-TEST(gates_before_one_worker, hear_of_its_end) {
+TEST(gates_before_one_worker, are_notified_of_its_end) {
   virtual_time world;
   scripted_worker w{world, doubles()};
   std::vector<caf::actor> gates;

@@ -155,7 +155,8 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
   EXPECT_EQ(metric_of(g, "retrier", "not_verified"), 1);
 }
 
-TEST_P(verification_test, looks_in_vain_do_not_hide_who_ended_the_attempt) {
+TEST_P(verification_test,
+       failed_verification_does_not_hide_who_ended_the_attempt) {
   auto look = make_worker(scripted_worker::always(verification::unknown()));
   auto name_in = [&](scripted_worker& w, bool limited) {
     auto layers = stack{"shop"}.retrier(patient(), verifier::by(look.handle()));
@@ -175,7 +176,7 @@ TEST_P(verification_test, looks_in_vain_do_not_hide_who_ended_the_attempt) {
   EXPECT_EQ(name_in(mortal, false), "shop");
 }
 
-TEST_P(verification_test, any_other_answer_tells_nothing) {
+TEST_P(verification_test, any_other_answer_is_unknown) {
   for (auto& said :
        {scripted_worker::always(5), scripted_worker::always(errc::shed),
         scripted_worker::always()}) {
@@ -190,7 +191,7 @@ TEST_P(verification_test, any_other_answer_tells_nothing) {
   }
 }
 
-TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
+TEST_P(verification_test, a_verifier_that_is_down_or_silent_is_unknown) {
   for (bool alive : {false, true}) {
     auto w = make_worker([](const caf::message&) { return reply::death(); });
     auto look = make_worker();
@@ -209,7 +210,7 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_tells_nothing) {
   }
 }
 
-TEST_P(verification_test, a_look_never_outlives_the_deadline) {
+TEST_P(verification_test, verification_never_outlives_the_deadline) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto look = make_worker();
   auto g = host(w.handle(),

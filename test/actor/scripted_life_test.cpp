@@ -216,7 +216,7 @@ TEST_P(scripted_life_test, it_sees_the_options_of_calls) {
   EXPECT_EQ(answer.value<int>(), 8);
 }
 
-TEST_P(scripted_life_test, it_hears_that_nobody_waits_any_more) {
+TEST_P(scripted_life_test, it_is_notified_when_nobody_waits_any_more) {
   auto ann = make_fickle(w.handle());
   auto bob = make_fickle(w.handle());
   for (int n : {1, 2}) {

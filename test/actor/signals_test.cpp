@@ -27,7 +27,8 @@ protected:
 };
 CAISSON_ALL_ORDERS(signals_test);
 
-TEST_P(signals_test, a_breaker_hears_of_attempts_that_time_out_further_in) {
+TEST_P(signals_test,
+       a_breaker_is_notified_of_attempts_that_time_out_further_in) {
   for (auto counts : {true, false}) {
     auto mute = make_worker();
     auto c = after(3);

@@ -265,7 +265,7 @@ TEST_P(supervision_group_test, begins_anew_when_all_have_ended) {
   EXPECT_EQ(look(group.handle()).worker, worker_state::up);
 }
 
-TEST_P(supervision_group_test, tells_its_state) {
+TEST_P(supervision_group_test, reports_its_state) {
   auto lonely = spawn_supervision_group(world);
   EXPECT_EQ(look(lonely.handle()).worker, worker_state::none);
   make(group_strategy::one_for_all, 3, {.max_restarts = 1});

@@ -91,7 +91,7 @@ CAISSON_ALL_ORDERS(ticket_test);
 
 // -- ends ---------------------------------------------------------------------
 
-TEST_P(ticket_test, each_way_to_end_it_tells_the_gate_once) {
+TEST_P(ticket_test, each_way_to_end_it_notifies_the_gate_once) {
   struct row {
     std::string how;
     std::string counted;

@@ -177,7 +177,7 @@ TEST_P(trace_test, that_is_not_sampled_goes_on_without_events_of_its_ends) {
   EXPECT_EQ(events()[0].trace_id, trace_from_outside);
 }
 
-TEST_P(trace_test, what_cuts_an_attempt_off_is_told) {
+TEST_P(trace_test, what_cuts_an_attempt_off_is_reported) {
   auto w = make_worker();
   auto g = traced_host(w, stack{});
   auto answer = world.request(g,

@@ -103,7 +103,7 @@ TEST_P(trust_test, sizes_have_bounds) {
   EXPECT_TRUE(world.request(g, deep).is(errc::call_loop));
 }
 
-TEST_P(trust_test, one_subscriber_too_many_is_told) {
+TEST_P(trust_test, one_subscriber_too_many_is_rejected) {
   auto g = gate(worker{}, stack{}.semaphore({}));
   for (std::size_t i = 0; i < max_subscribers; ++i)
     world.make_probe().send(g, subscribe{});

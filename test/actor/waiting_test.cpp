@@ -45,7 +45,7 @@ protected:
 };
 CAISSON_BOTH_HOSTS(waiting_test, 4);
 
-TEST_P(waiting_test, is_not_told_unasked) {
+TEST_P(waiting_test, is_not_reported_unless_configured) {
   auto w = make_worker();
   auto g = heard(w.handle(), stack{}.semaphore(one_permit()));
   for (int x = 0; x < 3; ++x)
@@ -55,7 +55,7 @@ TEST_P(waiting_test, is_not_told_unasked) {
   EXPECT_TRUE(world.user().received_as<event>().empty());
 }
 
-TEST_P(waiting_test, is_told_by_each_layer_with_a_queue) {
+TEST_P(waiting_test, is_reported_by_each_layer_with_a_queue) {
   auto w = make_worker();
   limiter_config slow;
   slow.rate = 1;
@@ -71,7 +71,7 @@ TEST_P(waiting_test, is_told_by_each_layer_with_a_queue) {
                                      "limiter: 2 running, 2 waiting"));
 }
 
-TEST_P(waiting_test, is_told_of_a_call_that_waits_for_the_worker) {
+TEST_P(waiting_test, is_reported_for_a_call_that_waits_for_the_worker) {
   auto w = make_worker(scripted_worker::on<int>([](int x) { return x; }));
   auto g = heard(
     worker::supervised(w.factory(), {.restart = schedule::constant(1s)}),
@@ -111,7 +111,7 @@ TEST_P(waiting_test, names_the_call_and_its_key) {
   EXPECT_EQ(all.back().call, granted);
 }
 
-TEST_P(waiting_test, is_told_of_what_would_wait_if_a_layer_only_observes) {
+TEST_P(waiting_test, is_reported_for_what_would_wait_if_a_layer_only_observes) {
   auto w = make_worker();
   auto c = one_permit();
   c.mode = mode::observe;

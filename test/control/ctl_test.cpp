@@ -347,7 +347,7 @@ TEST_F(ctl_test, a_program_that_has_ended_is_said_to_be_dead) {
                      + ", has ended\n");
 }
 
-TEST_F(ctl_test, bad_usage_is_told) {
+TEST_F(ctl_test, bad_usage_is_reported) {
   struct {
     std::vector<std::string> words;
     const char* why;

@@ -30,7 +30,7 @@ protected:
   };
 };
 
-TEST_F(event_tail_test, begins_at_the_end_and_tells_each_event_once) {
+TEST_F(event_tail_test, begins_at_the_end_and_reports_each_event_once) {
   detail::event_tail tail{*sys, 100};
   auto at = tail.read(all, {}, 0s);
   EXPECT_TRUE(at.lines.empty());

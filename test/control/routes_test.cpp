@@ -288,7 +288,7 @@ TEST_F(control_test, functions_of_the_program_may_throw) {
 
 // -- drain and reload ---------------------------------------------------------
 
-TEST_F(control_test, a_drain_tells_whether_the_last_call_is_answered) {
+TEST_F(control_test, a_drain_reports_whether_the_last_call_is_answered) {
   names.add_factory("mute", [](caf::actor_system& home) {
     return caf::expected<caf::actor>{home.spawn(mute<int, int>)};
   });
@@ -318,7 +318,7 @@ TEST_F(control_test, a_drain_tells_whether_the_last_call_is_answered) {
   closing.join();
 }
 
-TEST_F(control_test, a_reload_tells_what_has_changed_or_why_not) {
+TEST_F(control_test, a_reload_reports_what_has_changed_or_why_not) {
   start(two_gates);
   write("[gates.payments]\nworker = \"echo\"\n");
   auto x = expect(200, "POST", "/v1/reload", R"({"why":"test"})")["files"];

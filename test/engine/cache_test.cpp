@@ -63,7 +63,7 @@ TEST_F(cache_engine, a_kept_answer_goes_no_further_down) {
   EXPECT_EQ(w.metric("held"), 0);
 }
 
-TEST_F(cache_engine, layers_above_are_told_that_no_worker_was_asked) {
+TEST_F(cache_engine, layers_above_learn_that_no_worker_was_asked) {
   auto& w = start();
   w.call("a", {.key = "k"});
   w.answer(0, "y");

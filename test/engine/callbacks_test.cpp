@@ -50,7 +50,7 @@ TEST_F(engine_callbacks, in_admit_what_was_to_be_held_is_not) {
   EXPECT_EQ(b.inside, 0);
 }
 
-TEST_F(engine_callbacks, in_settle_the_outcome_is_the_error) {
+TEST_F(engine_callbacks, in_complete_the_outcome_is_the_error) {
   b.on_complete = [](auto&, auto&, auto&, env& e) {
     throws(e);
     return decision::hold();
@@ -87,7 +87,7 @@ TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
   EXPECT_TRUE(w.attempts.empty());
 }
 
-TEST_F(engine_callbacks, in_expire_the_policy_is_told_of_earlier_attempts) {
+TEST_F(engine_callbacks, in_expire_the_policy_knows_of_earlier_attempts) {
   b.keeps_content = true;
   b.on_complete = [](auto&, auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 1ms));

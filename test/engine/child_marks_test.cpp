@@ -121,7 +121,7 @@ TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
 
 // -- reached ------------------------------------------------------------------
 
-TEST_F(child_marks, a_parent_that_is_turned_away_was_reached_by_its_child) {
+TEST_F(child_marks, a_parent_that_is_rejected_may_have_executed_by_its_child) {
   auto& w = start();
   w.call("x");
   start_child();
@@ -129,7 +129,7 @@ TEST_F(child_marks, a_parent_that_is_turned_away_was_reached_by_its_child) {
   EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
 }
 
-TEST_F(child_marks, a_parent_that_goes_on_was_reached_by_its_child) {
+TEST_F(child_marks, a_parent_that_goes_on_may_have_executed_by_its_child) {
   auto& w = start();
   w.call("x");
   start_child();
@@ -138,7 +138,7 @@ TEST_F(child_marks, a_parent_that_goes_on_was_reached_by_its_child) {
   EXPECT_EQ(w.answer_to(0), "shed by inner, reached");
 }
 
-TEST_F(child_marks, a_parent_that_expires_was_reached_by_its_child) {
+TEST_F(child_marks, a_parent_that_expires_may_have_executed_by_its_child) {
   auto& w = start();
   a.on_admit = [](call_info& c, auto&, env& e) {
     e.start_child({.parents = {c.id}});
@@ -152,7 +152,7 @@ TEST_F(child_marks, a_parent_that_expires_was_reached_by_its_child) {
   EXPECT_EQ(w.answer_to(0), "wait_timeout by outer, reached");
 }
 
-TEST_F(child_marks, a_child_that_is_not_sent_does_not_reach) {
+TEST_F(child_marks, a_child_that_is_not_sent_has_not_executed) {
   b.on_admit = [](auto&, auto&, auto&) { return decision::hold(); };
   auto& w = start();
   w.call("x");
@@ -161,7 +161,7 @@ TEST_F(child_marks, a_child_that_is_not_sent_does_not_reach) {
   EXPECT_EQ(w.answer_to(0), "shed by outer");
 }
 
-TEST_F(child_marks, of_two_children_the_one_under_way_counts) {
+TEST_F(child_marks, of_two_children_the_one_in_flight_counts) {
   auto times = 0;
   b.on_admit = [&](auto&, auto&, auto&) {
     return times++ == 0 ? decision::pass() : decision::reject(errc::shed);
@@ -183,7 +183,7 @@ TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
   EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
 }
 
-TEST_F(child_marks, whose_content_goes_on_without_it_may_be_reached) {
+TEST_F(child_marks, whose_content_goes_on_without_it_may_have_executed) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
@@ -202,7 +202,7 @@ TEST_F(child_marks, whose_content_goes_on_without_it_may_be_reached) {
            "abandon deadline_exceeded, in flight", "child deadline_exceeded"}));
 }
 
-TEST_F(child_marks, a_child_cancelled_before_it_is_sent_reaches_nobody) {
+TEST_F(child_marks, a_child_cancelled_before_it_is_sent_has_not_executed) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
@@ -225,7 +225,8 @@ TEST_F(child_marks, a_child_cancelled_before_it_is_sent_reaches_nobody) {
   EXPECT_EQ(w.answer_to(1), "shed by outer, reached");
 }
 
-TEST_F(child_marks, a_gate_that_stops_says_what_its_children_reached) {
+TEST_F(child_marks,
+       a_gate_that_stops_says_what_its_children_may_have_executed) {
   auto& w = start();
   w.call("x");
   w.call("y");

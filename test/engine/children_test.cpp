@@ -340,7 +340,8 @@ TEST_F(children, a_layer_cannot_touch_the_children_of_another) {
   w.cancel(1, 1);
 }
 
-TEST_F(children, a_child_that_is_cancelled_is_not_told_and_its_parents_stay) {
+TEST_F(children,
+       a_child_that_is_cancelled_is_not_notified_and_its_parents_stay) {
   auto& w = start({.worker = {.takes_cancelled = true}});
   w.call("x");
   auto child = start_child({.deadline = engine_world::origin() + 1s});

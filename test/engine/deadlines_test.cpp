@@ -326,7 +326,7 @@ TEST_F(deadlines, what_a_policy_writes_elsewhere_changes_nothing) {
   w.answer(0, "y");
 }
 
-TEST_F(deadlines, a_target_that_keeps_them_is_not_told) {
+TEST_F(deadlines, a_target_that_keeps_them_is_not_notified) {
   world_setup s;
   s.worker = {.keeps_deadlines = true, .takes_cancelled = true};
   auto& w = start(s);

@@ -35,7 +35,7 @@ TEST_F(hedge, asks_once_if_the_answer_comes_soon) {
   EXPECT_EQ(h.held(), 0u);
 }
 
-TEST_F(hedge, the_second_wins_and_the_first_is_told) {
+TEST_F(hedge, the_second_wins_and_the_first_is_cancelled) {
   auto& w = start();
   w.call("x");
   w.at(12ms);
@@ -122,7 +122,7 @@ TEST_F(hedge, the_worker_dies_under_both) {
   EXPECT_EQ(w.attempts.size(), 2u);
 }
 
-TEST_F(hedge, the_second_is_turned_away_and_the_first_still_counts) {
+TEST_F(hedge, the_second_is_rejected_and_the_first_still_counts) {
   auto times = 0;
   b.on_admit = [&](auto&, auto&, auto&) {
     return times++ == 0 ? decision::pass() : decision::reject(errc::shed);

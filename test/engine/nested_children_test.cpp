@@ -63,7 +63,7 @@ TEST_F(nested_children, one_child_ends_its_sibling_in_the_same_batch) {
                              "abandon cancelled, reached, in flight"}));
 }
 
-TEST_F(nested_children, a_batch_fails_for_both_and_the_first_is_told) {
+TEST_F(nested_children, a_batch_fails_for_both_and_the_first_is_notified) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -114,7 +114,7 @@ TEST_F(nested_children, a_batch_can_end_while_it_begins) {
 }
 
 // The batch has the content of a caller who has left, and is sent without him.
-TEST_F(nested_children, what_goes_on_in_a_batch_may_be_reached) {
+TEST_F(nested_children, what_goes_on_in_a_batch_may_have_executed) {
   batch_size = 4;
   auto& w = start({.start = behind::supervised});
   w.kill(0);

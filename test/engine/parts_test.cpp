@@ -270,7 +270,7 @@ TEST_F(table, wakes_the_first_of_those_that_want_it) {
   EXPECT_EQ(t.next_wakeup(), (std::pair{time_point{5s}, std::size_t{2}}));
 }
 
-TEST_F(table, a_function_that_throws_is_told_once_and_forgotten) {
+TEST_F(table, a_function_that_throws_is_reported_once_and_forgotten) {
   host.listens = true;
   auto& t = make();
   t.run(1,

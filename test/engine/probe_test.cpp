@@ -112,7 +112,7 @@ TEST_F(probe, a_drain_waits_for_it) {
   EXPECT_EQ(w.take(), (lines{"0s worker <- probe #0", "3ms call 0 = ()"}));
 }
 
-TEST_F(probe, stopping_recalls_it_and_tells_nobody) {
+TEST_F(probe, stopping_recalls_it_without_a_report) {
   world_setup s;
   s.worker.takes_cancelled = true;
   a.on_child = [](auto, auto&, auto&) {

@@ -235,7 +235,7 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
       i + 1);
 }
 
-TEST_F(router, a_value_of_the_layer_comes_to_its_settle) {
+TEST_F(router, a_value_of_the_layer_comes_to_its_complete) {
   outer.values = {"zero", "one"};
   a.on_complete = [&](call_info& c, auto&, outcome& o, env& e) {
     if (o.ok)
@@ -426,7 +426,7 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   w.answer(0, "y");
 }
 
-TEST_F(router, a_remote_target_is_told_the_time_left) {
+TEST_F(router, a_remote_target_gets_the_time_left) {
   auto& w = start({.worker = {.takes_calls = true, .is_remote = true}});
   w.call("x", {.time_left = 50ms});
   const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)

@@ -17,7 +17,7 @@ struct layer_signals : testing::Test {
   std::optional<engine_world> world;
 };
 
-TEST_F(layer_signals, tell_the_worst_state_of_the_breakers_that_enforce) {
+TEST_F(layer_signals, report_the_worst_state_of_the_breakers_that_enforce) {
   using enum circuit;
   struct {
     circuit outer;

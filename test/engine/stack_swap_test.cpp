@@ -333,7 +333,7 @@ TEST_F(swaps, breakers_that_are_gone_are_not_asked) {
   w.answer(1, "z");
 }
 
-TEST_F(swaps, layers_that_come_to_a_gate_that_drains_are_told) {
+TEST_F(swaps, layers_inserted_into_a_draining_gate_are_notified) {
   auto& w = start();
   w.call("x");
   w.drain();

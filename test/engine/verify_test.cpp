@@ -25,7 +25,7 @@ struct verify : testing::Test {
   std::optional<engine_world> world;
 };
 
-TEST_F(verify, nobody_looks_after_a_good_answer) {
+TEST_F(verify, a_good_answer_needs_no_verification) {
   auto& w = start();
   w.call("x");
   w.answer(0, "y");
@@ -56,7 +56,7 @@ TEST_F(verify, what_was_not_done_is_tried_again) {
                              "3ms worker <- x #4", "3ms call 0 = y"}));
 }
 
-TEST_F(verify, a_look_that_fails_is_repeated) {
+TEST_F(verify, a_failed_verification_is_repeated) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -67,7 +67,7 @@ TEST_F(verify, a_look_that_fails_is_repeated) {
   EXPECT_EQ(w.answer_to(0), "done");
 }
 
-TEST_F(verify, the_deadline_comes_while_it_looks) {
+TEST_F(verify, the_deadline_comes_during_verification) {
   auto& w = start();
   w.call("x", {.time_left = 5ms});
   w.fail(0);
@@ -93,14 +93,14 @@ TEST_F(verify, no_attempt_is_made_at_the_deadline) {
   w.at(6ms);
 }
 
-TEST_F(verify, what_never_reached_the_worker_needs_no_look) {
+TEST_F(verify, what_was_certainly_not_executed_needs_no_verification) {
   b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
   auto& w = start();
   w.call("x");
   EXPECT_EQ(w.take(), (lines{"0s call 0 = shed by inner"}));
 }
 
-TEST_F(verify, a_later_attempt_that_is_turned_away_was_reached_before) {
+TEST_F(verify, a_later_attempt_that_is_rejected_may_have_executed_before) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -110,7 +110,7 @@ TEST_F(verify, a_later_attempt_that_is_turned_away_was_reached_before) {
   EXPECT_EQ(w.answer_to(0), "done");
 }
 
-TEST_F(verify, the_caller_dies_while_it_looks) {
+TEST_F(verify, the_caller_dies_during_verification) {
   auto& w = start();
   w.call("x", {}, 5);
   w.fail(0);

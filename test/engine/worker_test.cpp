@@ -34,7 +34,7 @@ struct engine_worker : testing::Test {
   std::optional<engine_world> world;
 };
 
-TEST_F(engine_worker, one_that_is_down_from_the_start_reaches_nobody) {
+TEST_F(engine_worker, one_that_is_down_from_the_start_executes_nothing) {
   auto& w = start({.start = behind::dead_worker});
   w.call("x");
   EXPECT_EQ(w.answer_to(0), "worker_down by gate");
@@ -64,7 +64,7 @@ TEST_F(engine_worker, calls_with_one_that_dies_fail) {
   EXPECT_EQ(w.metric("late_results"), 1);
 }
 
-TEST_F(engine_worker, an_attempt_that_bounces_tells_that_it_is_gone) {
+TEST_F(engine_worker, an_attempt_that_bounces_reports_that_it_is_gone) {
   auto& w = start({.listens = true});
   w.call("x");
   w.call("y");
@@ -188,7 +188,7 @@ TEST_F(engine_worker, one_that_dies_too_often_is_given_up) {
            "20ms call 2 = worker_down by gate"}));
 }
 
-TEST_F(engine_worker, who_waits_for_one_that_is_given_up_is_told) {
+TEST_F(engine_worker, calls_that_wait_for_one_that_is_given_up_are_answered) {
   auto s = supervised();
   s.supervision.on_give_up = give_up_action::refuse;
   auto& w = start(s);

@@ -98,7 +98,7 @@ TEST_F(http_client_test, sends_a_request_and_answers_with_the_response) {
   EXPECT_EQ(last.header("accept-encoding"), "identity");
 }
 
-TEST_F(http_client_test, tells_the_server_how_much_time_is_left) {
+TEST_F(http_client_test, sends_the_time_left_to_the_server) {
   auto w = spawn_http_worker(*sys, at_port(server.port()));
   ASSERT_EQ(
     ask(w, wrap(http_request{"GET", "/echo", {}, {}}).within(2s)).status(),
@@ -255,7 +255,7 @@ TEST_F(http_client_test, gives_up_on_garbage) {
   }
 }
 
-TEST_F(http_client_test, takes_no_more_than_it_was_told_to) {
+TEST_F(http_client_test, takes_no_more_than_configured) {
   auto c = at_port(server.port());
   c.max_body = 1'000;
   auto w = spawn_http_worker(*sys, c);

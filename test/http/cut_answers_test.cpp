@@ -102,7 +102,7 @@ TEST_F(cut_answers_test, do_not_end_a_request_that_is_wanted) {
   EXPECT_EQ(out.status(), 200) << out.failure();
 }
 
-TEST_F(cut_answers_test, tell_nothing_of_the_connection) {
+TEST_F(cut_answers_test, hide_the_connection) {
   const std::string head
     = "HTTP/1.1 200 OK\r\nConnection: x-hop\r\nX-Hop: 1\r\n"
       "Keep-Alive: timeout=5\r\nUpgrade: h2c\r\n"
@@ -120,7 +120,7 @@ TEST_F(cut_answers_test, tell_nothing_of_the_connection) {
   }
 }
 
-TEST_F(cut_answers_test, to_head_tell_how_long_the_body_would_be) {
+TEST_F(cut_answers_test, to_head_report_how_long_the_body_would_be) {
   scripted_server server{[&](raw_socket& x, int) {
     read_head(x);
     x.write("HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n");

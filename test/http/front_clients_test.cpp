@@ -266,7 +266,7 @@ TEST_F(http_front_test, ends_without_waiting_for_idle_clients) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
 }
 
-TEST_F(http_front_test, finishes_requests_under_way_when_it_ends) {
+TEST_F(http_front_test, finishes_requests_in_progress_when_it_ends) {
   std::string got;
   std::thread client;
   {

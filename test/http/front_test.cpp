@@ -63,7 +63,7 @@ TEST_F(http_front_test, answers_for_an_actor_that_does_not) {
   EXPECT_EQ(status_in(get(front.port(), "/silence")), 504);
 }
 
-TEST_F(http_front_test, tells_of_errors_by_status_and_retry_after) {
+TEST_F(http_front_test, reports_errors_by_status_and_retry_after) {
   auto broken = spawn_gate(
     *sys, worker{worker_}.takes_calls().classified_by(transport_answer),
     stack{"shop"}.breaker({.threshold = 1, .open = schedule::constant(30s)}));
@@ -95,7 +95,7 @@ TEST_F(http_front_test, answers_when_the_gate_has_ended) {
   EXPECT_EQ(status_in(get(front.port(), "/echo")), 503);
 }
 
-TEST_F(http_front_test, passes_on_no_answer_that_is_none) {
+TEST_F(http_front_test, rejects_non_http_answers) {
   http_front front{*sys, gate};
   EXPECT_EQ(status_in(get(front.port(), "/bad-status")), 502);
   auto x = get(front.port(), "/split");
@@ -222,7 +222,7 @@ TEST_F(http_front_test, passes_through_to_a_server_and_back) {
 }
 
 // The length that the server says, its own name, and nothing to wait for.
-TEST_F(http_front_test, tells_a_server_and_a_client_what_the_other_one_means) {
+TEST_F(http_front_test, translates_between_server_and_client) {
   std::string asked;
   scripted_server server{[&](raw_socket& x, int) {
     for (asked = read_head(x); !asked.empty(); asked = read_head(x)) {

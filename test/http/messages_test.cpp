@@ -126,7 +126,7 @@ TEST(http_error, has_a_status_for_each_error) {
   EXPECT_EQ(http_error(caf::sec::runtime_error).status, 500);
 }
 
-TEST(http_error, tells_when_to_come_back) {
+TEST(http_error, reports_when_to_come_back) {
   auto after = [](const http_response& x) {
     return std::string{header_of(x.headers, "retry-after")};
   };
@@ -143,7 +143,7 @@ TEST(http_error, tells_when_to_come_back) {
   EXPECT_EQ(after(response_of(errc::callback_failed, 5s, 2s)), "");
 }
 
-TEST(http_error, tells_nothing_of_what_is_behind) {
+TEST(http_error, hides_what_is_behind) {
   auto x = response_of(errc::breaker_open, 1s);
   EXPECT_EQ(x.body, "breaker_open\n");
   for (auto& [name, value] : x.headers)

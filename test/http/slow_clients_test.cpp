@@ -79,7 +79,7 @@ TEST_F(slow_clients_test, give_way_to_new_ones_when_there_are_many) {
 }
 
 // A request that is answered keeps its place.
-TEST_F(slow_clients_test, do_not_end_a_request_under_way) {
+TEST_F(slow_clients_test, do_not_end_a_request_in_progress) {
   http_front front{*sys, gate, {.max_per_peer = 1, .timeout = 300ms}};
   auto busy = clients(front, 1, "GET /silence HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(eventually([&] { return served == 1; }));
@@ -89,7 +89,7 @@ TEST_F(slow_clients_test, do_not_end_a_request_under_way) {
   EXPECT_EQ(front.rejected(), 1u);
 }
 
-TEST_F(slow_clients_test, are_told_when_their_time_is_over) {
+TEST_F(slow_clients_test, get_an_answer_when_their_time_is_over) {
   http_front front{
     *sys,
     gate,
@@ -118,7 +118,7 @@ TEST_F(slow_clients_test, gain_no_time_by_trickling) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s);
 }
 
-TEST_F(slow_clients_test, are_told_to_continue_with_a_body) {
+TEST_F(slow_clients_test, get_continue_before_a_body) {
   http_front front{*sys, gate};
   auto x = raw_socket::connected_to(front.port());
   x.write("POST /a HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"

@@ -86,7 +86,7 @@ TEST(families, of_no_gate_say_that_there_is_none) {
   EXPECT_EQ(all.size(), 2u);
 }
 
-TEST(families, tell_a_gate_s_numbers) {
+TEST(families, report_a_gate_s_numbers) {
   gate_snapshot s;
   s.metrics = {{"calls", 7}, {"in_progress", 3}, {"answers_shed", 4}};
   s.state = gate_state::draining;
@@ -102,7 +102,7 @@ TEST(families, tell_a_gate_s_numbers) {
   EXPECT_EQ(gauge(all, "caisson_worker_state", {{"state", "given_up"}}), 0);
 }
 
-TEST(families, tell_each_outcome_once) {
+TEST(families, report_each_outcome_once) {
   gate_snapshot s;
   s.metrics = {{"succeeded", 10},       {"released_neutral", 1},
                {"refused_draining", 2}, {"refused_full", 3},
@@ -125,7 +125,7 @@ TEST(families, tell_each_outcome_once) {
   EXPECT_EQ(of("feature_off"), 0);
 }
 
-TEST(families, tell_a_layer_s_state_mode_place_and_numbers) {
+TEST(families, report_a_layer_s_state_mode_place_and_numbers) {
   gate_snapshot s;
   s.layers = {{.name = "first", .kind = "mine"}, breaker_layer()};
   auto all = detail::families_of({gate_of("g", s)}, {});
@@ -151,7 +151,7 @@ TEST(families, tell_a_layer_s_state_mode_place_and_numbers) {
   EXPECT_EQ(find(all, "caisson_layer_state", {{"layer", "first"}}), nullptr);
 }
 
-TEST(families, tell_a_state_that_depends_on_settings) {
+TEST(families, report_a_state_that_depends_on_settings) {
   gate_snapshot s;
   s.layers = {{.name = "new", .kind = "canary", .state = "stage_2"}};
   auto all = detail::families_of({gate_of("g", s)}, {});
@@ -159,7 +159,7 @@ TEST(families, tell_a_state_that_depends_on_settings) {
   EXPECT_EQ(gauge(all, "caisson_layer_state", {{"state", "promoted"}}), 0);
 }
 
-TEST(families, tell_busy_keys) {
+TEST(families, report_busy_keys) {
   gate_snapshot s;
   s.layers = {breaker_layer()};
   s.layers[0].keys = {{"eu", "open", 12}, {"", "closed", 3}};
@@ -171,7 +171,7 @@ TEST(families, tell_busy_keys) {
   EXPECT_EQ(counter(all, "caisson_key_admitted_calls_total", {{"key", ""}}), 3);
 }
 
-TEST(families, tell_gates_of_one_name_apart) {
+TEST(families, distinguish_gates_of_one_name) {
   gate_snapshot s;
   s.metrics = {{"calls", 1}};
   auto all = detail::families_of(

@@ -104,7 +104,7 @@ TEST_F(metrics_server_test, serves_nothing_else) {
       << path;
 }
 
-TEST_F(metrics_server_test, tells_why_it_cannot_listen) {
+TEST_F(metrics_server_test, reports_why_it_cannot_listen) {
   metrics_server first{sys, "127.0.0.1:0"};
   auto address = "127.0.0.1:" + std::to_string(first.port());
   EXPECT_THROW((metrics_server{sys, address}), std::runtime_error);

@@ -160,7 +160,7 @@ TEST_F(postgres_test, frees_the_thread_of_a_cancelled_transaction) {
   caf::anon_send_exit(*pool, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(postgres_test, takes_no_more_than_it_was_told_to) {
+TEST_F(postgres_test, takes_no_more_than_configured) {
   auto c = config(1);
   c.max_result = 100'000;
   auto g = gate_for(c);

@@ -141,7 +141,7 @@ TEST_F(postgres_test, sees_what_was_committed_before_it_got_its_lock) {
   EXPECT_EQ(receive(std::move(writes)).what(), "00000");
 }
 
-TEST_F(postgres_test, tells_what_fails_only_as_it_commits) {
+TEST_F(postgres_test, reports_what_fails_only_as_it_commits) {
   auto g = gate_for(config(1));
   auto backend = ask(g, "select pg_backend_pid()").value();
   ASSERT_EQ(ask(g, "create table s5 (id int primary key, other int references "

@@ -384,7 +384,7 @@ TEST(transport_errc, has_names) {
   EXPECT_EQ(transport_errc_of(caf::error{}), std::nullopt);
 }
 
-TEST(transport_errc, tells_whether_it_was_done_and_whether_to_repeat) {
+TEST(transport_errc, reports_whether_it_was_done_and_whether_to_repeat) {
   struct row {
     transport_errc code;
     answer_class kind;

@@ -120,7 +120,7 @@ bool is_open_at_another_address(caf::actor_system& sys, std::uint16_t port) {
   return static_cast<bool>(portable::connect(sys, "127.0.0.2", port));
 }
 
-TEST_F(network_test, what_is_published_listens_on_loopback_unless_told) {
+TEST_F(network_test, what_is_published_listens_on_loopback_by_default) {
   auto far = spawn_gate(server, worker{}, stack{"far"});
   using publisher = std::function<caf::expected<std::uint16_t>(
     caf::actor_system&, const control_handle&, std::uint16_t,

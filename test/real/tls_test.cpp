@@ -162,7 +162,7 @@ TEST_F(tls, a_node_without_a_certificate_reaches_nothing) {
   EXPECT_FALSE(caf::openssl::remote_actor(system, portable::loopback, port));
 }
 
-TEST_F(tls, a_client_without_a_certificate_hears_nothing) {
+TEST_F(tls, a_client_without_a_certificate_gets_no_answer) {
   EXPECT_FALSE(is_heard_by_openssl());
   EXPECT_FALSE(is_heard_by_openssl("stranger"));
   // It would, with one.

@@ -133,7 +133,7 @@ TEST_F(redis_test, repeats_what_a_loading_server_turned_down) {
   EXPECT_GT(look(g).metric("answers_retry"), 0);
 }
 
-TEST_F(redis_test, tells_that_a_replica_takes_no_writes) {
+TEST_F(redis_test, reports_that_a_replica_takes_no_writes) {
   start();
   auto g = gate_for(config(),
                     stack{"redis"}.retrier(
@@ -209,7 +209,7 @@ TEST_F(redis_test, lives_on_if_a_call_is_cancelled_as_it_connects) {
   caf::anon_send_exit(*pool, caf::exit_reason::user_shutdown);
 }
 
-TEST_F(redis_test, takes_no_more_than_it_was_told_to) {
+TEST_F(redis_test, takes_no_more_than_configured) {
   scripted_server endless{[](raw_socket& x, int) {
     (void)x.read();
     x.write("$1000000000\r\n");

@@ -59,7 +59,7 @@ TEST(autoscaler, aims_at_a_utilization) {
   EXPECT_EQ(change_with(c, 10), 15);
 }
 
-TEST(autoscaler, looks_away_from_small_differences) {
+TEST(autoscaler, ignores_small_differences) {
   auto c = config();
   c.target = 0.55;
   EXPECT_EQ(change_with(c, 5), 0); // 0.91 of the target
@@ -70,7 +70,7 @@ TEST(autoscaler, looks_away_from_small_differences) {
 }
 
 // 11 waiting for each 10 is a tenth more than 10, but not in binary.
-TEST(autoscaler, looks_away_from_what_is_just_within_the_tolerance) {
+TEST(autoscaler, ignores_what_is_just_within_the_tolerance) {
   auto c = config();
   c.by = scaling::queue;
   c.min = 1;
@@ -121,7 +121,7 @@ TEST(autoscaler, aims_at_a_queue) {
   EXPECT_EQ(change_with(c, 10, 1'000'000'000), 40);
 }
 
-TEST(autoscaler, takes_the_mean_since_it_last_looked) {
+TEST(autoscaler, takes_the_mean_since_the_last_decision) {
   autoscaler x{config(), 10, scaler_start};
   x.busy_is(scaler_start, 10);
   x.busy_is(scaler_start + 5s, 0);
@@ -217,7 +217,7 @@ TEST(simulated_service, scales_in_steps) {
                           "260.000000000 scale server 41"));
 }
 
-TEST(simulated_service, tells_how_many_workers_it_has) {
+TEST(simulated_service, reports_how_many_servers_it_has) {
   auto report = test::played_report(staircase);
   const auto& r = report.runs[0].arms[0];
   EXPECT_EQ(r.rows[109].services[0].workers, 10u);

@@ -118,7 +118,7 @@ TEST(simulated_call, is_given_up_when_another_one_fails) {
 }
 
 // Of five calls the first and the third have ended; one more fails.
-TEST(simulated_call, that_is_under_way_is_given_up_in_the_order_of_calls) {
+TEST(simulated_call, that_is_in_flight_is_given_up_in_the_order_of_calls) {
   EXPECT_THAT(
     log_with(one_caller
                + "service.a = { calls = [['b', 'd', 'c', 'e', 'f']] }\n"

@@ -123,7 +123,7 @@ TEST(codel, begins_anew_when_nobody_waits) {
 // It had shed four when it stopped, three more than at its beginning. When it
 // begins again, the second one is due 100 ms / sqrt(3) after the first, if not
 // much time has passed.
-TEST(codel, goes_on_at_the_rate_that_it_had_reached) {
+TEST(codel, goes_on_at_its_last_rate) {
   for (auto pause : {1s, 10s}) {
     codel x{5ms, 100ms};
     EXPECT_FALSE(x.sheds(codel_start, 10ms, 9));

@@ -393,7 +393,7 @@ TEST_F(command, checks_all_files_whatever_is_wrong_with_one) {
   EXPECT_EQ(err.str(), "a.toml:1:1: x: is bad\ny: too\n");
 }
 
-TEST_F(command, tells_a_hundred_problems_and_counts_the_rest) {
+TEST_F(command, reports_a_hundred_problems_and_counts_the_rest) {
   parts.load = [](const std::filesystem::path&) -> scenario {
     throw config_error{
       problems(250, problem{problem_kind::range, "k", "is bad", "a.toml:1:1"})};
@@ -463,7 +463,7 @@ auto thrower(E e) {
   return [e](const arm_config&, const run_options&) -> arm_result { throw e; };
 }
 
-TEST_F(command, tells_bad_input_from_internal_errors) {
+TEST_F(command, distinguishes_bad_input_from_internal_errors) {
   parts.play = thrower(
     config_error{{{problem_kind::range, "stack", "is bad", "a:1:1"}}});
   EXPECT_EQ(run({"run", "a.toml"}), 2);

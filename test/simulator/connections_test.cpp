@@ -61,7 +61,7 @@ TEST(scenario_connections, are_checked) {
       << x.text;
 }
 
-TEST(scenario_connections, are_told_where_they_have_no_effect) {
+TEST(scenario_connections, are_reported_where_they_have_no_effect) {
   EXPECT_THAT(test::complaint_about(std::string{test::smallest_world}
                                     + "[[edge]]\nto = 'web'\nwait = '1s'\n"),
               HasSubstr("f:9:8: edge[0].wait: has no effect without "
@@ -169,7 +169,7 @@ TEST(connections, are_closed_when_they_were_idle) {
   EXPECT_EQ(connections_in(played(text("80ms"))).opened, 10u);
 }
 
-TEST(connections, that_are_not_there_were_never_reached) {
+TEST(connections, that_are_not_there_were_not_executed) {
   // So a retrier may repeat what must not be carried out twice.
   auto r = played(crowd(
     2, "connections = 1\npending = 0\nidempotent = false\nstack = 'again'", "",

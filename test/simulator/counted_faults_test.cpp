@@ -356,7 +356,7 @@ TEST(counted_faults, may_last_for_a_time) {
                           "1.150000000 fault s errors ends"));
 }
 
-TEST(counted_faults, empty_caches_before_the_request_is_looked_at) {
+TEST(counted_faults, empty_caches_before_the_request_is_handled) {
   auto world = [](const std::string& fault) {
     return "length = '3s'\n[service.s]\n"
            "calls = [{ to = 't', cache_keys = 1 }]\n[service.t]\n"

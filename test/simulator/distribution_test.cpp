@@ -208,7 +208,7 @@ TEST(distribution, no_draw_is_longer_than_31_years) {
 
 // -- means --------------------------------------------------------------------
 
-TEST(distribution, tells_its_mean) {
+TEST(distribution, reports_its_mean) {
   EXPECT_EQ(distribution{}.mean(), 0ns);
   EXPECT_EQ(distribution{5ms}.mean(), 5ms);
   EXPECT_EQ(distribution::uniform(2ms, 6ms).mean(), 4ms);
@@ -219,7 +219,7 @@ TEST(distribution, tells_its_mean) {
   EXPECT_EQ(distribution::empirical({1ms, 2ms, 6ms}).mean(), 3ms);
 }
 
-TEST(distribution, tells_whether_all_draws_are_zero) {
+TEST(distribution, reports_whether_all_draws_are_zero) {
   EXPECT_TRUE(distribution{}.zero());
   EXPECT_TRUE(distribution::exponential(0ns).zero());
   EXPECT_TRUE(distribution::uniform(0ns, 0ns).zero());

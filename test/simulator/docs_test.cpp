@@ -34,7 +34,7 @@ std::vector<std::string> examples_in(const std::string& page) {
   return out;
 }
 
-TEST(examples_in_the_docs, can_be_played_and_keep_what_they_promise) {
+TEST(examples_in_the_docs, run_and_keep_what_they_promise) {
   auto examples = examples_in("simulator.md");
   EXPECT_EQ(examples.size(), 2u);
   for (auto& text : examples_in("scenario-format.md"))

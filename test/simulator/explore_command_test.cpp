@@ -169,7 +169,7 @@ rate = 1.0
               HasSubstr("# no further fault; those of the file: db fails"));
 }
 
-TEST_F(explore_test, says_what_was_looked_for) {
+TEST_F(explore_test, says_what_was_searched) {
   expect("success_at_least = 0.5");
   ASSERT_EQ(explore({"--runs", "3", "--faults", "1", "--kind", "slow",
                      "--factor", "1.5", "--recovery"}),
@@ -190,7 +190,7 @@ TEST(fault_sentence, rounds_shares) {
   EXPECT_THAT(to_sentence(f), StartsWith("14.5 % of the messages "));
 }
 
-TEST(added_faults_sentence, tells_at_most_three_faults_of_the_file) {
+TEST(added_faults_sentence, reports_at_most_three_faults_of_the_file) {
   fault_config f{
     .kind = fault_kind::crash, .target = "db", .at = 5s, .lasts = 1s};
   EXPECT_EQ(added_faults_sentence({}, {}), "faults: no fault");
@@ -243,7 +243,7 @@ TEST_F(explore_test, maps_what_is_survived) {
   EXPECT_EQ(all[1]["fatal"], nullptr);
 }
 
-TEST_F(explore_test, tells_what_is_wrong_with_its_options) {
+TEST_F(explore_test, reports_what_is_wrong_with_its_options) {
   struct row {
     explore_strings args;
     std::string text;

@@ -189,7 +189,7 @@ std::string menu_problem(const fault_bounds& b) {
   }
 }
 
-TEST(fault_menu, tells_what_is_wrong_with_bounds) {
+TEST(fault_menu, reports_what_is_wrong_with_bounds) {
   EXPECT_THAT(menu_problem({.targets = {"dbx"}}),
               HasSubstr("--target: \"dbx\" is not one of"));
   EXPECT_THAT(menu_problem({.targets = {"db#4"}}), HasSubstr("--target"));
@@ -232,7 +232,7 @@ void expect_read_back(const fault_config& read, const fault_config& f) {
   }
 }
 
-TEST(fault_setting, keeps_whether_work_under_way_is_hit) {
+TEST(fault_setting, keeps_whether_work_in_progress_is_hit) {
   auto with = [](fault_kind kind) {
     auto f = test::some_fault(kind, 1s, 2s);
     f.in_progress = true;

@@ -48,7 +48,7 @@ void set_service(arm_result& r, std::size_t second, const service_row& x) {
     r.rows[i].services[0] = x;
 }
 
-TEST(headline, tells_of_retries_that_hold_a_service) {
+TEST(headline, reports_retries_that_hold_a_service) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 30}, {30, 100, 12}});
   ASSERT_EQ(r.verdict, verdict_kind::stuck);
@@ -68,7 +68,7 @@ TEST(headline, says_that_nothing_was_asked) {
   EXPECT_EQ(headline(c, arm_result{}), "nothing was asked");
 }
 
-TEST(headline, tells_of_a_load_that_is_too_much_by_itself) {
+TEST(headline, reports_a_load_that_is_too_much_by_itself) {
   auto c = one_service();
   c.faults.clear();
   auto r = of(c, {{60, 100, 40}});
@@ -80,7 +80,7 @@ TEST(headline, tells_of_a_load_that_is_too_much_by_itself) {
 }
 
 // Of its cores, whatever its workers do.
-TEST(headline, tells_of_cores_that_are_fully_busy) {
+TEST(headline, reports_cores_that_are_fully_busy) {
   auto c = one_service();
   c.services[0].workers = no_limit;
   c.services[0].cores = 4;
@@ -95,7 +95,7 @@ TEST(headline, tells_of_cores_that_are_fully_busy) {
   EXPECT_TRUE(headline(c, r).starts_with("at the end none")) << headline(c, r);
 }
 
-TEST(headline, tells_of_a_queue_that_does_not_shrink) {
+TEST(headline, reports_a_queue_that_does_not_shrink) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {40, 100, 0}});
   set_service(r, 20,
@@ -123,7 +123,7 @@ TEST(headline, blames_the_service_that_others_wait_for) {
     << headline(c, r);
 }
 
-TEST(headline, tells_of_open_breakers_and_else_of_errors) {
+TEST(headline, reports_open_breakers_and_else_of_errors) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {40, 100, 20}});
   EXPECT_EQ(headline(c, r), "at the end 20 % of the requests are answered "
@@ -134,7 +134,7 @@ TEST(headline, tells_of_open_breakers_and_else_of_errors) {
                             "well; 2 of 3 breakers are not closed");
 }
 
-TEST(headline, tells_how_long_it_took_to_recover) {
+TEST(headline, reports_how_long_it_took_to_recover) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 0}, {5, 100, 50}, {30, 100, 100}});
   ASSERT_EQ(r.verdict, verdict_kind::recovered);
@@ -142,7 +142,7 @@ TEST(headline, tells_how_long_it_took_to_recover) {
                             "then 14 % of the requests are answered well");
 }
 
-TEST(headline, tells_of_what_recovers_at_once) {
+TEST(headline, reports_what_recovers_at_once) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 42}, {30, 100, 100}});
   EXPECT_EQ(headline(c, r), "well again as soon as the fault is gone; until "
@@ -152,7 +152,7 @@ TEST(headline, tells_of_what_recovers_at_once) {
                             "well until the fault is gone");
 }
 
-TEST(headline, tells_of_relapses_and_interruptions) {
+TEST(headline, reports_relapses_and_interruptions) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 42}, {30, 100, 100}});
   r.relapses = {{.at = 45, .until = 50}};
@@ -163,7 +163,7 @@ TEST(headline, tells_of_relapses_and_interruptions) {
   EXPECT_EQ(headline(c, r), "was interrupted at 60 s");
 }
 
-TEST(headline, tells_of_runs_without_faults) {
+TEST(headline, reports_runs_without_faults) {
   auto c = one_service();
   c.faults.clear();
   auto r = of(c, {{60, 1000, 999}});
@@ -183,7 +183,7 @@ TEST(headline, takes_shares_for_what_they_are) {
 }
 
 // Retries at once make of a slow service one that is never well again.
-TEST(headline, fits_what_is_played) {
+TEST(headline, fits_what_is_run) {
   auto r = test::played_report(R"(
 length = '40s'
 drain = '1s'

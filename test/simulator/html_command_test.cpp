@@ -99,7 +99,7 @@ TEST_F(html_command, writes_a_page_beside_json) {
         << key;
 }
 
-TEST_F(html_command, tells_how_to_make_the_page_again) {
+TEST_F(html_command, reports_how_to_make_the_page_again) {
   ASSERT_EQ(run({"--html", "-", "--arm", "two", "--seed", "7"}), 0);
   auto quoted = "'" + path("it") + "'\\''s small.toml'";
   EXPECT_EQ(data_in(out_.str())["command"],
@@ -160,7 +160,7 @@ TEST_F(html_command, shows_the_first_of_several_seeds) {
             std::string::npos);
 }
 
-TEST_F(html_command, tells_of_a_page_that_cannot_be_written) {
+TEST_F(html_command, reports_a_page_that_cannot_be_written) {
   EXPECT_EQ(run({"--html", path("no/such/page.html")}), 2);
   EXPECT_NE(err_.str().find("cannot be written: No such file or directory"),
             std::string::npos);

@@ -165,7 +165,7 @@ TEST(html_data, has_the_seconds_of_json_as_columns) {
   }
 }
 
-TEST(html_data, tells_when_breakers_change) {
+TEST(html_data, reports_when_breakers_change) {
   auto data = data_in(page_of(shop_report()));
   auto all = json_of(shop_report());
   EXPECT_EQ(data["arms"][0]["breakers"], json::array());
@@ -228,7 +228,7 @@ TEST(html_data, shows_what_differs_between_arms) {
                                           "open": "constant 1s"}}])"));
 }
 
-TEST(html_data, tells_of_faults_and_how_to_repeat_the_run) {
+TEST(html_data, reports_faults_and_how_to_repeat_the_run) {
   auto data = data_in(page_of(shop_report()));
   EXPECT_EQ(data["arms"][0]["faults"],
             json::parse(R"([{"kind": "slow", "target": "db", "at": 3.0,

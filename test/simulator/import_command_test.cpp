@@ -88,7 +88,7 @@ protected:
 
 // -- import -------------------------------------------------------------------
 
-TEST_F(import_test, writes_a_scenario_that_can_be_played) {
+TEST_F(import_test, writes_a_scenario_that_runs) {
   auto file = write("traces.json", otlp(1, 11));
   ASSERT_EQ(run({"import", file}), 0) << err_.str();
   EXPECT_EQ(err_.str(), "caisson: less than 30 spans, too few for a "

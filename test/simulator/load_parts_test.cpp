@@ -141,7 +141,7 @@ TEST(keys, of_a_load_are_those_of_its_calls) {
   EXPECT_LT(skewed, 320u);
 }
 
-TEST(keys, change_nothing_where_nobody_looks_at_them) {
+TEST(keys, change_nothing_where_they_are_not_recorded) {
   const std::string text
     = "length = '5s'\nservice.s = { time = '5ms' }\nload.u "
       "= { rate = 150, target = 's'";

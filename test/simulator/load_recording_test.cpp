@@ -165,7 +165,7 @@ TEST_F(recording_timestamps, are_read_from_the_column_with_the_name) {
   EXPECT_EQ(arrivals("id,7\n1,10\n2,11\n"), (durations{0ns, 1s}));
 }
 
-TEST_F(recording_timestamps, are_played_with_the_speed) {
+TEST_F(recording_timestamps, are_replayed_with_the_speed) {
   config.speed = 4;
   EXPECT_EQ(arrivals("0\n1\n10\n"), (durations{0ns, 250ms, 2500ms}));
 }
@@ -252,7 +252,7 @@ TEST_F(recording_counts, may_have_a_single_row_with_a_period) {
   EXPECT_EQ(counts("7\n"), (rates{{0ns, 7}, {1s, 0}}));
 }
 
-TEST_F(recording_counts, are_played_with_the_speed) {
+TEST_F(recording_counts, are_replayed_with_the_speed) {
   config.period = 60s;
   config.speed = 60;
   EXPECT_EQ(counts("60\n120\n"), (rates{{0ns, 60}, {1s, 120}, {2s, 0}}));
@@ -286,7 +286,7 @@ TEST_F(recording_counts, are_not_negative_numbers) {
             "negative");
 }
 
-TEST_F(recording_counts, whose_period_is_not_told_are_refused) {
+TEST_F(recording_counts, whose_period_is_unknown_are_refused) {
   config.format = recording_format::counts;
   constexpr auto expected
     = "period: is missing, and the first column of the first two rows does "

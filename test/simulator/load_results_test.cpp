@@ -149,7 +149,7 @@ TEST(load_results, have_names_as_metrics) {
   EXPECT_NE(refusal("load.buyers.p99", 5s), std::to_string(0.0));
 }
 
-TEST(load_results, can_be_expected_and_looked_for_the_first_time) {
+TEST(load_results, can_be_expected_and_have_a_time_to_threshold) {
   auto text = std::string{two_loads} + R"toml(
 [expect]
 check = [

@@ -364,7 +364,7 @@ TEST(failed_expectations, fails_for_what_never_recovers_or_does_not_exist) {
               "not one of: web"}));
 }
 
-TEST(expectation_problems, finds_bounds_that_no_run_can_tell) {
+TEST(expectation_problems, finds_bounds_that_no_run_can_meet) {
   auto c = small_arm();
   c.expect.bounds = {
     bound("service.db.wait", 0, 1, {}, unlimited, "a.toml:1:1"),

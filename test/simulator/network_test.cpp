@@ -105,7 +105,7 @@ answer_size = 8
   EXPECT_EQ(of_others.answer_size, 1000u);
 }
 
-TEST(place_of, tells_what_a_fault_hits) {
+TEST(place_of, reports_what_a_fault_hits) {
   fault_config f;
   f.target = "db#3";
   EXPECT_EQ(place_of(f), "db#3");
@@ -226,7 +226,7 @@ TEST(network, that_loses_everything_answers_nothing) {
   EXPECT_EQ(r.edges[0].lost_answers, 0u);
 }
 
-TEST(network, that_loses_a_call_tells_nobody) {
+TEST(network, that_loses_a_call_reports_nothing) {
   auto text = lossy_world("loss = 1.0");
   auto timeout = text.find("timeout = '80ms'\n");
   auto r = played(text.erase(timeout, 17));

@@ -172,7 +172,7 @@ TEST(flush_error, says_why_a_stream_could_not_be_written) {
 
 const progress_step naive{"naive", 1, 3, 7};
 
-TEST(progress_line, tells_the_arm_the_share_and_the_rest) {
+TEST(progress_line, reports_the_arm_the_share_and_the_rest) {
   EXPECT_EQ(progress_line(naive, 0.525, 10s),
             "naive (2/3, seed 7)  [##########..........]  52 %  10 s left");
   EXPECT_EQ(progress_line(naive, 0, 0s),
@@ -183,7 +183,7 @@ TEST(progress_line, tells_the_arm_the_share_and_the_rest) {
             "naive (2/3, seed 7)  [####################]  100 %");
 }
 
-TEST(progress_line, tells_how_many_workers_there_are) {
+TEST(progress_line, reports_how_many_workers_are_connected) {
   auto step = naive;
   step.workers = 0;
   EXPECT_EQ(progress_line(step, 0, 0s),

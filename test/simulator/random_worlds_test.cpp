@@ -38,7 +38,7 @@ std::uint64_t worlds() {
   return text ? std::strtoull(text, nullptr, 10) : 5;
 }
 
-TEST_P(random_worlds, come_to_rest_with_every_request_answered_once) {
+TEST_P(random_worlds, become_quiescent_with_every_request_answered_once) {
   for (std::uint64_t i = 0; i < worlds(); ++i) {
     auto seed = GetParam() * worlds() + i;
     auto text = test::random_world{seed}.text();

@@ -239,7 +239,7 @@ TEST(recording_cache, puts_parts_together) {
   EXPECT_TRUE(s.add(part_of(all, 0, 5)).complete);
 }
 
-TEST(recording_cache, takes_nothing_that_is_not_what_it_was_said_to_be) {
+TEST(recording_cache, rejects_mismatched_content) {
   recording_cache s{100};
   auto x = part_of("abc", 0, 3);
   x.text = "abd";
@@ -288,7 +288,7 @@ worker_view seen(worker_presence p, std::string text = {}) {
   return {"w:1", p, std::move(text), 2, 0};
 }
 
-TEST(remote_watch, tells_what_changes_and_nothing_twice) {
+TEST(remote_watch, reports_what_changes_and_nothing_twice) {
   using enum worker_presence;
   remote_watch w{true, 60s};
   EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});
@@ -308,7 +308,7 @@ TEST(remote_watch, tells_what_changes_and_nothing_twice) {
   EXPECT_EQ(w.hopeless(), std::nullopt) << "this machine plays";
 }
 
-TEST(remote_watch, tells_of_a_worker_that_was_there_between_two_looks) {
+TEST(remote_watch, reports_a_worker_that_was_connected_between_two_checks) {
   using enum worker_presence;
   remote_watch w{true, 60s};
   EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});

@@ -34,7 +34,7 @@ using testing::IsEmpty;
 
 // -- names --------------------------------------------------------------------
 
-TEST(replica_target_in, tells_a_service_from_one_of_its_replicas) {
+TEST(replica_target_in, distinguishes_a_service_from_its_replicas) {
   struct row {
     std::string_view text;
     std::string_view service;

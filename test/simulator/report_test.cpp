@@ -207,7 +207,7 @@ TEST(report_text, fits_into_the_width_that_there_is) {
   EXPECT_LE(longest_line(terminal(r, 60)), 64u) << terminal(r, 60);
 }
 
-TEST(report_text, tells_loads_apart_if_there_are_several) {
+TEST(report_text, distinguishes_loads_if_there_are_several) {
   auto r = small_report();
   EXPECT_EQ(terminal(r).find("load "), std::string::npos);
   r.runs[0].arms[0].loads = {

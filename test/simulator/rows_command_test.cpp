@@ -189,7 +189,7 @@ TEST_F(rows_command, refuses_steps_in_files_that_are_none) {
   EXPECT_EQ(run({}, "arm.wide.rows = \"5s\"\n"), 2);
 }
 
-TEST_F(rows_command, is_told_how_to_make_a_page_again) {
+TEST_F(rows_command, says_how_to_make_the_page_again) {
   EXPECT_EQ(run({"--html", path("a.html"), "--rows", "1min"}), 0);
   EXPECT_NE(text_of("a.html").find("--seed 1 --rows 60s --html"),
             std::string::npos);

@@ -237,7 +237,7 @@ check = [
 ]
 )";
 
-TEST(rows, of_any_step_tell_the_same_day) {
+TEST(rows, of_any_step_report_the_same_day) {
   auto s = parse_scenario(hard_day, "test.toml");
   for (std::uint32_t step : {5u, 8u, 3600u, one_row})
     expect_same_run(s.arms[0], 3, step);

@@ -111,7 +111,7 @@ protected:
 };
 
 TEST_F(run_dispatcher_test,
-       has_all_cells_played_as_many_at_a_time_as_there_are_cores) {
+       executes_all_runs_as_many_at_a_time_as_there_are_cores) {
   start();
   EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(record->view().cores, 2u);
@@ -129,7 +129,7 @@ TEST_F(run_dispatcher_test,
 }
 
 // The last result ends the sweep, which then prints who has played.
-TEST_F(run_dispatcher_test, counts_a_result_before_it_hands_it_over) {
+TEST_F(run_dispatcher_test, counts_a_result_before_it_delivers_it) {
   std::vector<std::uint64_t> counted;
   source.on_result = [&] { counted.push_back(record->view().played); };
   cores = 1;
@@ -170,7 +170,7 @@ TEST_F(run_dispatcher_test, greets_until_there_is_an_answer) {
   EXPECT_EQ(jobs, texts{"s-0"});
 }
 
-TEST_F(run_dispatcher_test, gives_all_cells_back_when_one_question_fails) {
+TEST_F(run_dispatcher_test, gives_all_runs_back_when_one_query_fails) {
   on_query = [&](const std::string& id) {
     if (id == "s-0")
       return reply::error(make_error(errc::deadline_exceeded)).after(50ms);
@@ -211,7 +211,7 @@ TEST_F(run_dispatcher_test, does_not_lose_a_worker_again_by_a_late_error) {
   EXPECT_EQ(source.results.size(), 5u);
 }
 
-TEST_F(run_dispatcher_test, does_not_blame_a_cell_that_was_not_begun) {
+TEST_F(run_dispatcher_test, does_not_blame_a_run_that_was_not_begun) {
   on_job = [](const run_job&) {
     return reply::error(make_error(errc::worker_down));
   };
@@ -219,7 +219,7 @@ TEST_F(run_dispatcher_test, does_not_blame_a_cell_that_was_not_begun) {
   EXPECT_EQ(source.back, (texts{"0 not begun", "1 not begun"}));
 }
 
-TEST_F(run_dispatcher_test, gives_cells_back_when_the_worker_was_started_anew) {
+TEST_F(run_dispatcher_test, gives_runs_back_when_the_worker_was_restarted) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::unknown)).after(10ms);
   };
@@ -281,7 +281,7 @@ TEST_F(run_dispatcher_test, tries_a_busy_worker_again_later) {
   EXPECT_EQ(source.results.size(), 5u);
 }
 
-TEST_F(run_dispatcher_test, blames_a_cell_for_which_there_is_no_memory) {
+TEST_F(run_dispatcher_test, blames_a_run_for_which_there_is_no_memory) {
   on_query = [&](const std::string&) {
     return reply::value(staged(job_stage::failed)).after(10ms);
   };
@@ -400,7 +400,7 @@ TEST_F(run_dispatcher_test, does_not_send_a_recording_in_bytes) {
 
 // -- workers that keep runs ---------------------------------------------------
 
-TEST_F(run_dispatcher_test, takes_cells_from_a_worker_that_does_not_get_on) {
+TEST_F(run_dispatcher_test, takes_runs_from_a_worker_that_makes_no_progress) {
   on_query = [](const std::string&) {
     auto state = staged(job_stage::running);
     state.permille = 400;

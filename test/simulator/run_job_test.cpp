@@ -158,7 +158,7 @@ TEST_F(run_job_test, reads_no_file) {
   EXPECT_NE(other.text.find("another world"), std::string::npos);
 }
 
-TEST_F(run_job_test, that_lacks_memory_may_be_played_elsewhere) {
+TEST_F(run_job_test, that_lacks_memory_may_run_elsewhere) {
   auto job = job_for(two_arms, "wide");
   auto end = play_job(
     job,

@@ -315,7 +315,7 @@ TEST(scenario_arm_problems, count_edges_and_faults_from_the_arms_own_first) {
             "mean \"db\"? known services: web, db");
 }
 
-TEST(scenario_arm_problems, of_the_common_part_are_told_once) {
+TEST(scenario_arm_problems, of_the_common_part_are_reported_once) {
   EXPECT_EQ(test::complaint_about(with_load("target = 'wev'\nrate = 1")
                                   + "[arm.x]\n[arm.y]\n"),
             "f:14:10: load.users.target: \"wev\" is no operation, did you mean "

@@ -43,7 +43,8 @@ TEST(scenario_limits, a_chain_of_thirty_thousand_services_is_right) {
   EXPECT_EQ(complaint_about(chain(30'000, "")), "");
 }
 
-TEST(scenario_limits, a_circle_of_thirty_thousand_services_is_told_in_part) {
+TEST(scenario_limits,
+     a_circle_of_thirty_thousand_services_is_reported_in_part) {
   auto complaint = complaint_about(chain(30'000, "s0"));
   EXPECT_NE(
     complaint.find("service.s29999.calls[0]: the calls go in a circle: s0 "
@@ -57,7 +58,7 @@ TEST(scenario_limits, a_circle_of_thirty_thousand_services_is_told_in_part) {
     << complaint;
 }
 
-TEST(scenario_limits, a_circle_of_twenty_operations_is_told_as_a_whole) {
+TEST(scenario_limits, a_circle_of_twenty_operations_is_reported_as_a_whole) {
   auto complaint = complaint_about(chain(20, "s0"));
   EXPECT_EQ(complaint.find("more"), std::string::npos) << complaint;
   complaint = complaint_about(chain(21, "s0"));
@@ -75,7 +76,8 @@ TEST(scenario_limits, counts_multiply_along_a_long_chain) {
             std::string::npos);
 }
 
-TEST(scenario_limits, a_hundred_unknown_calls_are_told_and_all_are_counted) {
+TEST(scenario_limits,
+     a_hundred_unknown_calls_are_reported_and_all_are_counted) {
   auto complaint = complaint_about(unknown_calls(5'000));
   EXPECT_EQ(lines(complaint), 101);
   EXPECT_LT(complaint.size(), 200'000u);
@@ -93,7 +95,7 @@ TEST(scenario_limits, problems_of_several_arms_are_counted_once) {
     complaint_about(text).ends_with("\n... and 51 more: 151 problems in all"));
 }
 
-TEST(scenario_limits, unknown_keys_are_counted_and_the_first_ones_told) {
+TEST(scenario_limits, unknown_keys_are_counted_and_the_first_ones_reported) {
   std::string text{test::smallest_world};
   for (int i = 0; i < 100'000; ++i)
     text += "key" + std::to_string(i) + " = 1\n";

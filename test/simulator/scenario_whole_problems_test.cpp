@@ -59,7 +59,7 @@ TEST(scenario_problems, an_empty_file_lacks_everything) {
             "f: load: is missing, allowed: at least one table [load.NAME]");
 }
 
-TEST(scenario_problems, a_part_that_an_arm_misspells_is_told_once) {
+TEST(scenario_problems, a_part_that_an_arm_misspells_is_reported_once) {
   EXPECT_EQ(complaint_about(std::string{rest} + "[arm.x]\nlegnth = '5s'\n"),
             "f:6:10: arm.x.legnth: unknown key, did you mean \"length\"? known "
             "keys: title, length, drain, warmup, recovery_from, service, "
@@ -86,7 +86,7 @@ TEST(scenario_problems, of_one_point_of_a_profile_are_not_those_of_the_next) {
             "before it, which is at 7s");
 }
 
-TEST(scenario_problems, are_told_all_at_once_in_the_order_of_the_file) {
+TEST(scenario_problems, are_reported_all_at_once_in_the_order_of_the_file) {
   EXPECT_EQ(complaint_about("length = '60s'\n"
                             "[load.l]\ntarget = 'dv'\nrate = 0\n"
                             "[service.web]\nworkers = 0\ncalls = ['dv']\n"
@@ -121,7 +121,7 @@ TEST(scenario_problems, of_a_misspelled_metric_name_the_nearest) {
     << found;
 }
 
-TEST(scenario_problems, a_circle_is_told_once_with_all_that_is_in_it) {
+TEST(scenario_problems, a_circle_is_reported_once_with_all_that_is_in_it) {
   EXPECT_EQ(complaint_about("length = '60s'\n"
                             "[service.a]\ncalls = ['b.x']\n"
                             "[service.b.op.x]\ncalls = ['c']\n"
@@ -194,7 +194,7 @@ TEST_F(scenario_file, begins_the_places_of_problems) {
               != std::string::npos);
 }
 
-TEST_F(scenario_file, names_the_trace_that_is_missing_as_tried) {
+TEST_F(scenario_file, names_the_recording_that_is_missing_as_tried) {
   auto s = scratch.write("s.toml",
                          "length = '60s'\n[service.web]\n[load.l]\n"
                          "target = 'web'\ntrace = { file = 'no/x.csv', format "
@@ -205,7 +205,7 @@ TEST_F(scenario_file, names_the_trace_that_is_missing_as_tried) {
                         path("s.toml"), path("no/x.csv")));
 }
 
-TEST_F(scenario_file, tells_bad_rows_of_a_trace_by_line) {
+TEST_F(scenario_file, reports_bad_rows_of_a_recording_by_line) {
   EXPECT_EQ(trace_complaint("t\n1\nx\n0\n"),
             fmt::format("{0}:3: \"x\" is not a timestamp, allowed: seconds, or "
                         "YYYY-MM-DD HH:MM:SS with an optional fraction\n"
@@ -214,7 +214,7 @@ TEST_F(scenario_file, tells_bad_rows_of_a_trace_by_line) {
                         path("x.csv")));
 }
 
-TEST_F(scenario_file, tells_of_a_trace_of_which_nothing_is_left) {
+TEST_F(scenario_file, reports_a_recording_of_which_nothing_is_left) {
   EXPECT_EQ(trace_complaint("t\n"),
             fmt::format("{}:5:18: load.l.trace.file: \"{}\" has no row",
                         path("s.toml"), path("x.csv")));
@@ -224,7 +224,7 @@ TEST_F(scenario_file, tells_of_a_trace_of_which_nothing_is_left) {
                         path("s.toml")));
 }
 
-TEST_F(scenario_file, tells_of_a_trace_that_is_scaled_too_far) {
+TEST_F(scenario_file, reports_a_recording_that_is_scaled_too_far) {
   std::string csv;
   for (int i = 0; i < 11; ++i)
     csv += "5\n";
@@ -236,7 +236,7 @@ TEST_F(scenario_file, tells_of_a_trace_that_is_scaled_too_far) {
 
 // -- words from elsewhere -----------------------------------------------------
 
-TEST(scenario_hint, tells_what_a_number_of_retries_is_called) {
+TEST(scenario_hint, reports_what_a_number_of_retries_is_called) {
   auto load = complaint_about(std::string{test::smallest_world}
                               + "retries = 3\n");
   EXPECT_TRUE(load.ends_with(
@@ -250,7 +250,7 @@ TEST(scenario_hint, tells_what_a_number_of_retries_is_called) {
     << layer;
 }
 
-TEST(scenario_hint, tells_what_the_errors_of_results_are_called) {
+TEST(scenario_hint, reports_what_the_errors_of_results_are_called) {
   auto complaint = complaint_about(std::string{test::smallest_world}
                                    + "[[stack.s.layer]]\nkind = 'breaker'\n"
                                      "count_only = ['failed', 'timeout']\n");

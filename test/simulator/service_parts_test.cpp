@@ -95,7 +95,7 @@ TEST(job_queue, serves_by_priority_and_then_by_age) {
 }
 
 // Would take hours if an operation took time in proportion to what waits.
-TEST(job_queue, bears_a_million_that_wait) {
+TEST(job_queue, supports_a_million_that_wait) {
   constexpr std::uint64_t n = 1'000'000;
   std::vector<job> jobs(n);
   for (auto order : {queue_order::fifo, queue_order::lifo,

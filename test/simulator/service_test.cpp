@@ -56,7 +56,7 @@ TEST(simulated_service, can_serve_the_latest_first) {
                           "0.500000000 begin s #4", "0.750000000 begin s #2"));
 }
 
-TEST(simulated_service, ends_work_before_it_looks_at_what_arrives) {
+TEST(simulated_service, ends_work_before_it_handles_arrivals) {
   EXPECT_THAT(log_with(four + "service.s = { time = '100ms', queue = 0 }",
                        {"begin", "refuse"}),
               ElementsAre("0.000000000 begin s #1", "0.100000000 begin s #2",

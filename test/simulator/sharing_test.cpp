@@ -289,7 +289,8 @@ TEST_P(unhurried_world, is_the_same_with_more_cores_than_it_needs) {
     << text;
 }
 
-TEST_P(unhurried_world, is_the_same_with_a_fault_under_way_that_slows_nothing) {
+TEST_P(unhurried_world,
+       is_the_same_with_a_fault_in_progress_that_slows_nothing) {
   auto text = world_without_clock(GetParam())
               + "[[fault]]\nkind = 'slow'\ntarget = 's0'\nfor = '100h'\n"
                 "factor = 1\n";

@@ -78,7 +78,7 @@ TEST_F(shrinking, keeps_faults_that_matter_together) {
             "500ms");
 }
 
-TEST_F(shrinking, tells_that_no_fault_is_needed) {
+TEST_F(shrinking, reports_that_no_fault_is_needed) {
   auto r = shrink(many_faults(), [](const fault_list&) { return true; });
   EXPECT_TRUE(r.least.empty());
   EXPECT_EQ(r.runs, 1u);

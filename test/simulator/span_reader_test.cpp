@@ -338,7 +338,7 @@ TEST(read_spans, cuts_long_names_between_characters) {
   EXPECT_EQ(cut, name.substr(0, 198));
 }
 
-TEST(read_spans, ends_when_it_is_told_to) {
+TEST(read_spans, ends_when_it_is_interrupted) {
   std::string blanks(200'000, ' ');
   std::istringstream in{blanks};
   span_set out;

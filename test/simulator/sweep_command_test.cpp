@@ -94,7 +94,7 @@ strings with(strings a, const strings& b) {
 
 // -- what is played -----------------------------------------------------------
 
-TEST_F(sweep_test, plays_all_combinations) {
+TEST_F(sweep_test, runs_all_combinations) {
   ASSERT_EQ(run({"--set", "service.web.workers=1..2", "--set",
                  "load.users.rate=30,60", "--seeds", "2", "--jobs", "1"}),
             0)
@@ -191,7 +191,7 @@ metrics = ["p50"]
   EXPECT_EQ(all["metrics"], (json{"good"}));
 }
 
-TEST_F(sweep_test, says_which_arms_it_does_not_reach) {
+TEST_F(sweep_test, says_which_arms_it_does_not_change) {
   ASSERT_EQ(run({"--set", "service.web.queue=1,2"}), 0);
   EXPECT_EQ(err_.str(), "caisson: warning: service.web.queue does not change "
                         "arm short, which sets that itself\n");
@@ -199,7 +199,7 @@ TEST_F(sweep_test, says_which_arms_it_does_not_reach) {
   EXPECT_EQ(err_.str(), "");
 }
 
-TEST_F(sweep_test, says_which_settings_are_in_arms_that_are_not_played) {
+TEST_F(sweep_test, says_which_settings_are_in_arms_that_are_not_run) {
   ASSERT_EQ(run({"--set", "arm.short.service.web.queue=1,2", "--arm", "wide"}),
             0);
   EXPECT_EQ(err_.str(), "caisson: warning: arm.short.service.web.queue changes "
@@ -224,7 +224,7 @@ TEST_F(sweep_test, takes_a_metric_that_only_some_combinations_have) {
 
 // -- what is kept -------------------------------------------------------------
 
-TEST_F(sweep_test, plays_nothing_twice) {
+TEST_F(sweep_test, runs_nothing_twice) {
   auto args = with(workers, {"--seeds", "2", "--state", path("s")});
   ASSERT_EQ(run(args), 0);
   auto first = out_.str();
@@ -251,7 +251,7 @@ TEST_F(sweep_test, keeps_results_beside_the_first_output) {
   EXPECT_EQ(played_.size(), 6u) << "nothing is kept";
 }
 
-TEST_F(sweep_test, plays_again_what_has_changed) {
+TEST_F(sweep_test, repeats_what_has_changed) {
   auto args = with(workers, {"--state", path("s")});
   ASSERT_EQ(run(args), 0);
   auto plays = [&](const std::string& text) {
@@ -274,7 +274,7 @@ TEST_F(sweep_test, plays_again_what_has_changed) {
   EXPECT_EQ(played_.size(), 6u);
 }
 
-TEST_F(sweep_test, plays_again_with_another_trace) {
+TEST_F(sweep_test, repeats_runs_with_another_recording) {
   dir_.write("trace.csv", "t,n\n0,50\n1,60\n");
   auto text = std::string{swept_shop};
   text.replace(text.find("rate = 60"), 9,
@@ -345,7 +345,7 @@ struct bad_case {
   std::string message;
 };
 
-TEST_F(sweep_test, refuses_bad_input_before_it_plays) {
+TEST_F(sweep_test, refuses_bad_input_before_it_runs) {
   const bad_case cases[] = {
     {{},
      "--set: nothing is swept: give --set PATH=VALUES, or a table "

@@ -120,7 +120,7 @@ TEST_F(threshold_command, can_be_what_is_tuned_for) {
   EXPECT_THAT(err_.str(), HasSubstr("is not a need"));
 }
 
-TEST_F(threshold_command, are_told_without_rows_and_for_all_seeds) {
+TEST_F(threshold_command, are_reported_without_rows_and_for_all_seeds) {
   const std::string check = "[[expect.check]]\nmetric = 'first(good < 10)'\n"
                             "min = 5\n[[expect.check]]\nmetric = "
                             "'first(service.web.queue >= 3)'\nmax = '70ms'\n";

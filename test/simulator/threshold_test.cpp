@@ -71,7 +71,7 @@ std::string threshold_refusal(std::string_view name) {
   }
 }
 
-TEST(read_threshold, tells_what_is_wrong) {
+TEST(read_threshold, reports_what_is_wrong) {
   EXPECT_THAT(threshold_refusal("first(goodput < 5"),
               HasSubstr("has no closing bracket at its end"));
   EXPECT_THAT(threshold_refusal("first(goodput)"),
@@ -160,7 +160,7 @@ TEST(scenario_threshold, is_about_what_the_world_has) {
 
 // -- levels -------------------------------------------------------------------
 
-TEST(level_watch, notes_when_each_goal_was_reached_first) {
+TEST(level_watch, notes_when_each_goal_was_first_met) {
   level_watch watch;
   std::vector<std::shared_ptr<std::optional<duration>>> at;
   for (std::uint64_t count : {5, 2, 9, 2, 0}) {

@@ -302,7 +302,7 @@ TEST_F(trace_command, agrees_with_json) {
   }
 }
 
-TEST_F(trace_command, needs_no_more_lanes_than_there_are_workers) {
+TEST_F(trace_command, needs_no_more_lanes_than_there_are_servers) {
   auto all = json::parse(
     trace({"--arm", "bare", "--trace-from", "0s", "--trace-to", "6s"}));
   std::set<std::string> workers;

@@ -75,7 +75,7 @@ TEST_F(tune_again, goes_on_where_it_was_stopped) {
   EXPECT_TRUE(played_.empty());
 }
 
-TEST_F(tune_again, tells_when_nothing_was_played) {
+TEST_F(tune_again, reports_when_nothing_was_run) {
   stop_ = true;
   EXPECT_EQ(run(joined(web_workers, {"--best", "success"})), 130);
   EXPECT_NE(out_.str().find("Nothing was played to its end."),
@@ -96,7 +96,7 @@ TEST_F(tune_again, ends_after_a_time) {
 
 // -- bad input ----------------------------------------------------------------
 
-TEST_F(tune_again, refuses_bad_input_before_it_plays) {
+TEST_F(tune_again, refuses_bad_input_before_it_runs) {
   const strings best{"--best", "p99"};
   auto vary = [&](const std::string& text) {
     return strings{"--vary", text, "--best", "p99"};

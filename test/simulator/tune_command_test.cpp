@@ -22,7 +22,7 @@ using tune_test = tune_rig;
 
 // -- what is told -------------------------------------------------------------
 
-TEST_F(tune_test, tells_what_is_best_and_how_sure_that_is) {
+TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {
     return 900 + 10 * arm.services[0].workers + seed % 3;
   };
@@ -72,7 +72,7 @@ TEST_F(tune_test, says_how_near_it_comes) {
     << out_.str();
 }
 
-TEST_F(tune_test, tells_of_a_gain_that_meets_no_need) {
+TEST_F(tune_test, reports_a_gain_that_meets_no_need) {
   good_ = [](const arm_config& arm, std::uint64_t) {
     return 900 + 10 * arm.services[0].workers;
   };
@@ -235,7 +235,7 @@ TEST_F(tune_test, finds_settings_within_the_arm) {
   EXPECT_EQ(all["seen"]["metrics"]["success"]["best"].get<double>(), sum / 2);
 }
 
-TEST_F(tune_test, tells_lines_where_an_arm_cannot_say_it) {
+TEST_F(tune_test, reports_lines_where_an_arm_cannot_express_it) {
   write(std::string{tuned_shop}
         + "[[fault]]\nkind = \"slow\"\ntarget = \"web\"\nat = \"1s\"\n"
           "for = \"1s\"\nfactor = 3\n");
@@ -278,7 +278,7 @@ budget = 40
 
 // -- faults -------------------------------------------------------------------
 
-TEST_F(tune_test, plays_all_candidates_with_the_same_random_faults) {
+TEST_F(tune_test, runs_all_candidates_with_the_same_random_faults) {
   write(std::string{tuned_shop} + "[service.db]\nreplicas = 3\nworkers = 4\n");
   good_ = [](const arm_config&, std::uint64_t) { return 990u; };
   ASSERT_EQ(run({"--vary", "service.db.replicas=1..3", "--vary",
@@ -349,7 +349,7 @@ TEST_F(tune_test, fits_faults_to_smaller_services) {
   EXPECT_EQ(fitted(f, arm).to, strings{"db#2"});
 }
 
-TEST_F(tune_test, really_plays_random_faults) {
+TEST_F(tune_test, really_injects_random_faults) {
   strings args{"--vary",      "service.web.workers=2..5",
                "--best",      "success",
                "--seeds",     "3",

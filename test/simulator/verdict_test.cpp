@@ -300,7 +300,7 @@ TEST(recovery_warnings, are_none_if_all_is_well_or_the_setting_is_there) {
   EXPECT_EQ(warnings_of(c, result_with({{20, 10, 0}})), texts{});
 }
 
-TEST(recovery_warnings, tell_of_trouble_without_a_fault) {
+TEST(recovery_warnings, report_trouble_without_a_fault) {
   auto c = flat_load(20s);
   EXPECT_EQ(warnings_of(c, result_with({{5, 10, 10}, {15, 10, 0}})),
             texts{"there is no fault and no recovery_from: the verdict is "
@@ -319,7 +319,7 @@ TEST(recovery_warnings, tell_of_trouble_without_a_fault) {
   EXPECT_EQ(warnings_of(c, result_with({{20, 10, 10}})), texts{});
 }
 
-TEST(recovery_warnings, tell_of_a_load_that_changes_after_the_fault) {
+TEST(recovery_warnings, report_a_load_that_changes_after_the_fault) {
   auto c = flat_load(30s);
   c.faults.push_back({.target = "web", .at = 2s, .lasts = 3s});
   c.loads[0].profile = {{0s, 10}, {12s, 50}, {18s, 10}};
@@ -331,7 +331,7 @@ TEST(recovery_warnings, tell_of_a_load_that_changes_after_the_fault) {
   EXPECT_EQ(warnings_of(c, dip), texts{});
 }
 
-TEST(recovery_warnings, tell_of_a_fault_that_leaves_no_window) {
+TEST(recovery_warnings, report_a_fault_that_leaves_no_window) {
   auto c = flat_load(20s);
   c.faults.push_back({.target = "web", .at = 2s, .lasts = 13s});
   EXPECT_EQ(recovery_warnings(c), texts{});

@@ -84,7 +84,7 @@ TEST(count_violations, are_none_where_everything_adds_up) {
   EXPECT_THAT(count_violations(right_result()), IsEmpty());
 }
 
-TEST(count_violations, tell_each_count_that_does_not) {
+TEST(count_violations, report_each_count_that_does_not) {
   struct row {
     const char* rule;
     std::function<void(arm_result&)> spoil;
@@ -226,16 +226,18 @@ silence_rate = 1.0
 silence = "365d"
 )";
 
-TEST(quiescence_check, tells_of_a_request_that_never_ends) {
+TEST(quiescence_check, reports_a_request_that_never_ends) {
   auto r = verified(mute_world);
   EXPECT_EQ(violation_rules(r.violations).at(0), "rest requests");
   EXPECT_EQ(r.violations[0].text, "2 requests of clients never ended");
-  EXPECT_THAT(violation_texts(r.violations),
-              testing::Contains("gate users -> web still has in_progress = 2 at "
-                                "quiescence"));
+  EXPECT_THAT(
+    violation_texts(r.violations),
+    testing::Contains("gate users -> web still has in_progress = 2 at "
+                      "quiescence"));
 }
 
-TEST(quiescence_check, tells_of_it_after_work_of_days_unless_that_takes_too_long) {
+TEST(quiescence_check,
+     reports_it_after_work_of_days_unless_that_takes_too_long) {
   auto beside = [](const char* time) {
     auto work = R"(
 [service.archive]

@@ -79,7 +79,7 @@ TEST(work_clock, shares_several_cores_evenly) {
               ElementsAre(Pair(1, 120ms), Pair(2, 150ms), Pair(3, 180ms)));
 }
 
-TEST(work_clock, stretches_what_is_under_way) {
+TEST(work_clock, stretches_what_is_in_progress) {
   auto x = with_cores(no_limit);
   x.begin(clock_start, 1, 100ms);
   x.set_stretch(clock_start + 30ms, 4);
@@ -159,7 +159,7 @@ TEST(work_clock, begins_anew_when_nothing_is_left) {
   EXPECT_EQ(x.next(), clock_start + 199h);
 }
 
-TEST(work_clock, bears_the_extremes) {
+TEST(work_clock, supports_the_extremes) {
   auto x = with_cores(1'000'000);
   x.begin(clock_start, 1, unlimited);
   EXPECT_EQ(x.next(), never);

@@ -113,7 +113,7 @@ TEST(simulated_world, has_the_digest_of_its_log) {
 }
 
 // A probe that listens to every gate is one more actor among the others.
-TEST(simulated_world, does_not_change_when_somebody_looks_on) {
+TEST(simulated_world, does_not_change_when_it_is_observed) {
   auto s = parse_scenario(busy, "test.toml");
   auto digest = [&](bool watched) {
     world w{arm_of(s, "guarded"), 1, {}};
@@ -252,7 +252,7 @@ TEST(simulated_world, is_well_if_all_answers_come_in_time_however_late) {
 
 // -- stopping -----------------------------------------------------------------
 
-TEST(simulated_world, can_be_stopped_and_tells_how_far_it_came) {
+TEST(simulated_world, can_be_stopped_and_reports_its_progress) {
   auto s = parse_scenario(busy, "test.toml");
   std::atomic<bool> stop = false;
   run_options o;

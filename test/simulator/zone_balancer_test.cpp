@@ -62,7 +62,7 @@ TEST(zone_balancer, takes_all_if_nobody_is_at_home) {
   EXPECT_THAT(zone_choices(empty, 4), ElementsAre(0, 1, 2, 0));
 }
 
-TEST(zone_balancer, counts_what_is_under_way_by_replica) {
+TEST(zone_balancer, counts_what_is_in_progress_by_replica) {
   zone_balancer x{routed(zone_routing::local, balancing::least_pending),
                   {.home = 1, .replicas = {1, 0, 1, 1}}};
   EXPECT_THAT(zone_choices(x, 3), ElementsAre(0, 2, 3));

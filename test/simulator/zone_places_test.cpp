@@ -100,7 +100,7 @@ TEST(scenario_zones, can_differ_between_arms) {
   EXPECT_EQ(test::arm_of(s, "near").zones.between, distribution{duration{1ms}});
 }
 
-TEST(zone_warnings, tell_of_zones_without_a_replica) {
+TEST(zone_warnings, report_zones_without_a_replica) {
   auto warnings = [](const std::string& of_web) {
     return zone_warnings(test::only_arm("length = '1s'\n" + three_zones
                                         + "[service.web]\n" + of_web

@@ -136,7 +136,7 @@ TEST(zones, are_left_where_the_callers_has_no_replica) {
               as_number(web[1].arrivals) + as_number(web[2].arrivals) / 3, 1.0);
 }
 
-TEST(zones, tell_of_calls_without_the_warmup) {
+TEST(zones, report_calls_without_the_warmup) {
   auto r = played(crossing("", "[arm.x]\nwarmup = '30s'"));
   EXPECT_NEAR(as_number(web_db(r).crossed), 10'000, 500);
 }
@@ -318,7 +318,7 @@ TEST(zone_results, have_metrics_where_calls_may_cross) {
   EXPECT_THAT(expectation_problems(expecting), IsEmpty());
 }
 
-TEST(zone_results, tell_a_page_what_a_fault_hits) {
+TEST(zone_results, give_a_page_what_a_fault_hits) {
   auto report = test::played_report(
     crossing("", "[service.one]\nzones = 'c'\n[[fault]]\nkind = 'crash'\n"
                  "target = 'c'\nat = '10s'\nfor = '5s'"));

@@ -69,7 +69,7 @@ TEST(batcher, fills_the_place_of_an_emptied_batch) {
   EXPECT_EQ(b.take(), (call_ids{3, 4}));
 }
 
-TEST(batcher, ignores_the_end_of_a_batch_that_is_not_under_way) {
+TEST(batcher, ignores_the_end_of_a_batch_that_is_not_in_flight) {
   auto c = three_items();
   c.max_items = 1;
   c.max_outstanding = 1;
@@ -320,7 +320,7 @@ protected:
   call_id make_child(child_call) override { return ++children; }
 };
 
-TEST(batcher, tells_why_it_sent_a_batch) {
+TEST(batcher, reports_why_it_sent_a_batch) {
   batcher b{three_items()};
   random_source random{1};
   flush_reasons e{time_point{} + 1h, random};

@@ -106,7 +106,7 @@ TEST(batcher, sends_at_once_without_a_delay) {
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
 }
 
-TEST(batcher, collects_without_a_delay_while_all_batches_are_under_way) {
+TEST(batcher, collects_without_a_delay_while_all_batches_are_in_flight) {
   auto c = three_items();
   c.max_delay = 0ns;
   c.max_outstanding = 1;
@@ -207,7 +207,7 @@ TEST(batcher, sends_no_more_batches_than_allowed_at_once) {
   EXPECT_EQ(b.count("rejected_full"), 20 - 2 * 3 - 5);
 }
 
-TEST(batcher, lets_items_wait_while_all_batches_are_under_way) {
+TEST(batcher, lets_items_wait_while_all_batches_are_in_flight) {
   batch_host b{three_items()};
   for (int i = 0; i < 6; ++i) {
     b.arrive();

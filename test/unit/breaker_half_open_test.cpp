@@ -42,7 +42,7 @@ TEST(half_open_breaker, admits_its_probes_and_rejects_all_other_calls) {
   EXPECT_EQ(r.count("probes"), 3);
 }
 
-TEST(half_open_breaker, does_not_hand_out_a_judged_probe_again) {
+TEST(half_open_breaker, does_not_issue_a_judged_probe_again) {
   due r{probing(3, 2)};
   auto a = r.arrive();
   r.arrive();
@@ -52,7 +52,7 @@ TEST(half_open_breaker, does_not_hand_out_a_judged_probe_again) {
   EXPECT_EQ(r.count("probes"), 3);
 }
 
-TEST(half_open_breaker, tells_callers_to_come_back_soon) {
+TEST(half_open_breaker, sets_a_short_retry_after) {
   due r{probing(1, 0)};
   auto probe = r.arrive();
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 50ms);
@@ -71,7 +71,7 @@ TEST(half_open_breaker, has_callers_wait_for_the_end_of_a_lease_at_most) {
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 1ns);
 }
 
-TEST(half_open_breaker, tells_when_the_next_probe_must_have_ended) {
+TEST(half_open_breaker, reports_when_the_next_probe_must_have_ended) {
   auto c = probing(2, 0);
   c.half_open_retry_after = 1h;
   due r{c};
@@ -87,7 +87,7 @@ TEST(half_open_breaker, tells_when_the_next_probe_must_have_ended) {
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 6s);
 }
 
-TEST(half_open_breaker, tells_its_own_end_if_that_comes_first) {
+TEST(half_open_breaker, reports_its_own_end_if_that_comes_first) {
   auto c = probing(1, 0);
   c.probe_timeout = 4s;
   c.half_open_max = 4s;
@@ -291,7 +291,7 @@ breaker_config undecided() {
   return c;
 }
 
-TEST(half_open_breaker, goes_where_it_is_told_when_it_took_too_long) {
+TEST(half_open_breaker, goes_to_the_configured_state_when_it_took_too_long) {
   struct {
     breaker_verdict then;
     std::string_view state;

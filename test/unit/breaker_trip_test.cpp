@@ -86,7 +86,7 @@ TEST(breaker, counts_what_the_classifier_calls_a_failure) {
   }
 }
 
-TEST(breaker, counts_only_the_errors_that_it_is_told_to_count) {
+TEST(breaker, counts_only_the_configured_errors) {
   auto c = with_threshold(2);
   c.classify.allow = {"app:1"};
   rig r{c};
@@ -97,7 +97,7 @@ TEST(breaker, counts_only_the_errors_that_it_is_told_to_count) {
   EXPECT_EQ(r.count("failures"), 1);
 }
 
-TEST(breaker, ignores_the_errors_that_it_is_told_to_ignore) {
+TEST(breaker, ignores_the_errors_configured_as_ignored) {
   auto c = with_threshold(2);
   c.classify.allow = {"app:*"};
   c.classify.deny = {"app:2"};
@@ -134,7 +134,7 @@ TEST(breaker, takes_a_cancelled_call_as_neutral) {
   EXPECT_EQ(r.count("neutral"), 1);
 }
 
-TEST(breaker, takes_a_deadline_before_the_worker_was_reached_as_refused) {
+TEST(breaker, takes_a_deadline_before_execution_as_refused) {
   rig r{with_threshold(1)};
   auto id = r.arrive();
   auto& x = r.calls.at(id);

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using strings = std::vector<std::string>;
 
-TEST(cache_lost_writes, what_the_worker_turns_down_is_given_up_and_told) {
+TEST(cache_lost_writes, what_the_worker_rejects_is_given_up_and_reported) {
   cache_config c{.flush_after = 0s};
   c.writes.deny = {"app:3"};
   cache_rig h{c};

@@ -147,7 +147,7 @@ TEST(cache, a_lower_bound_evicts_at_once) {
   EXPECT_EQ(h.get("3"), "...");
 }
 
-TEST(cache, an_answer_that_is_evicted_reaches_the_call_that_it_was_given_to) {
+TEST(cache, an_evicted_answer_still_arrives_at_its_call) {
   cache_rig h{{.max_entries = 1}};
   h.read("k");
   h.reply(1, "v");

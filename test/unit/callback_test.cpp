@@ -63,7 +63,7 @@ TEST(call_user, returns_what_the_function_returns) {
   EXPECT_TRUE(e.threw.empty());
 }
 
-TEST(call_user, tells_the_host_what_was_thrown) {
+TEST(call_user, reports_to_the_host_what_was_thrown) {
   random_source random;
   solo<breaker>::recording e{time_point{}, random};
   auto f = []() -> int { throw std::logic_error{"no"}; };

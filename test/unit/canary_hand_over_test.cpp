@@ -197,7 +197,7 @@ TEST(canary_hand_over, obeys_settings_that_change_while_it_is_due) {
   EXPECT_EQ(h.where(id), place::below);
 }
 
-TEST(canary_hand_over, looks_at_each_of_very_many_calls_once) {
+TEST(canary_hand_over, visits_each_of_very_many_calls_once) {
   auto c = hands_over(1s);
   c.retry_after = 1ms;
   c.max_failures_in_a_row = 1;

@@ -56,7 +56,7 @@ TEST(canary_results, goes_back_if_the_canary_fails_more_often) {
   }
 }
 
-TEST(canary_results, tells_both_rates) {
+TEST(canary_results, reports_both_rates) {
   canary_rig h;
   h.baseline_answers(30);
   h.baseline_answers(10, failed());
@@ -209,7 +209,7 @@ TEST(canary_results, goes_back_if_the_canary_is_slower) {
   }
 }
 
-TEST(canary_results, tells_both_percentiles) {
+TEST(canary_results, reports_both_percentiles) {
   canary_rig h;
   h.baseline_answers(100, outcome::success(), 10ms);
   h.canary_answers(10, outcome::success(), 100ms);
@@ -259,7 +259,7 @@ TEST(canary_results, are_compared_with_old_latencies_until_it_is_promoted) {
   }
 }
 
-TEST(canary_results, are_looked_at_before_it_goes_on) {
+TEST(canary_results, are_judged_before_it_goes_on) {
   auto c = quick_canary();
   c.window = 24h;
   canary_rig h{c};

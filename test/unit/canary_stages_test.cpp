@@ -167,7 +167,7 @@ TEST(canary_stages, last_as_long_and_need_as_many_answers_as_each_says) {
   EXPECT_EQ(h.state(), "promoted");
 }
 
-TEST(canary_stages, tell_which_limits_are_in_force) {
+TEST(canary_stages, report_which_limits_are_in_force) {
   auto c = own_limits();
   canary_rig h{c};
   auto limits = [&] { return h.policy.notes().at("limits"); };

@@ -310,7 +310,7 @@ TEST(canary, is_not_blamed_for_a_row_of_bad_requests) {
   }
 }
 
-TEST(canary, may_be_told_to_put_up_with_any_number_in_a_row) {
+TEST(canary, can_be_configured_to_tolerate_any_number_in_a_row) {
   auto c = quick_canary();
   c.max_error_excess = 1;
   canary_rig h{c};

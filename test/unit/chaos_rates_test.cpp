@@ -47,7 +47,7 @@ TEST(chaos_rates, refuses_what_is_out_of_range_or_more_than_all_calls) {
   }
 }
 
-TEST(chaos_rates, tells_how_much_too_many_faults_there_are) {
+TEST(chaos_rates, reports_how_much_too_many_faults_there_are) {
   auto found = problems_of(chaos_with({0.5, 0.25, 0.25, 0.5}));
   EXPECT_NE(to_text(found).find("error_rate, latency_rate, outcome_rate and "
                                 "silence_rate are 1.5 together, allowed: at "

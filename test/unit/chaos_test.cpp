@@ -89,7 +89,7 @@ TEST(chaos, no_latency_is_endless) {
   }
 }
 
-TEST(chaos, tells_its_host_of_a_schedule_that_throws) {
+TEST(chaos, reports_a_schedule_that_throws_to_its_host) {
   chaos_rig h{slow(schedule::custom([](auto) -> std::optional<duration> {
     throw std::runtime_error{"no delay"};
   }))};
@@ -151,7 +151,7 @@ TEST(chaos, a_silence_ends_when_its_time_is_over) {
   EXPECT_EQ(h.e.reports, strings{"injected:>"});
 }
 
-TEST(chaos, bears_the_end_of_time_and_clocks_that_step_back) {
+TEST(chaos, supports_the_end_of_time_and_clocks_that_step_back) {
   chaos_rig h{silent(24h * 365)};
   h.e.now = never - 1s;
   EXPECT_EQ(h.calls.at(h.arrive()).until, never);
@@ -164,7 +164,7 @@ TEST(chaos, bears_the_end_of_time_and_clocks_that_step_back) {
   EXPECT_EQ(back.where(id), place::rejected);
 }
 
-TEST(chaos, tells_which_call_met_a_fault_and_how_long_it_waits) {
+TEST(chaos, reports_which_call_met_a_fault_and_how_long_it_waits) {
   class listener final : public env {
   public:
     using env::env;

@@ -130,7 +130,7 @@ TEST(attempts_for, is_the_smaller_limit_where_the_table_decides) {
 
 // -- names --------------------------------------------------------------------
 
-TEST(answer_names, that_are_wrong_are_told_with_those_that_are_allowed) {
+TEST(answer_names, that_are_wrong_are_reported_with_those_that_are_allowed) {
   const struct {
     std::string name;
     std::string_view problem;
@@ -207,7 +207,7 @@ TEST(answer_policies, a_retrier_repeats_what_was_certainly_not_done) {
   }
 }
 
-TEST(answer_policies, a_retrier_waits_as_long_as_it_is_told_up_to_its_cap) {
+TEST(answer_policies, a_retrier_obeys_retry_after_up_to_its_cap) {
   auto c = retrying::simple_retrier();
   c.retry_after_cap = 2s;
   for (auto [reports, waits] : {std::pair<duration, duration>{2s, 2s},

@@ -224,7 +224,7 @@ TEST(deadline_learned, the_callers_deadline_still_comes_first) {
 
 // -- what is told -------------------------------------------------------------
 
-TEST(deadline_learned, tells_of_large_changes_and_not_too_often) {
+TEST(deadline_learned, reports_large_changes_and_not_too_often) {
   learning_rig x{learning(0.95, 2)};
   auto& reports = x.host.e.reports;
   auto changes = [&] {
@@ -251,7 +251,7 @@ TEST(deadline_learned, tells_of_large_changes_and_not_too_often) {
   }
 }
 
-TEST(deadline_learned, does_not_tell_of_small_changes) {
+TEST(deadline_learned, does_not_report_small_changes) {
   learning_rig x{learning(0.95, 1.5)};
   auto takes = [](duration d) { return [d](random_source&) { return d; }; };
   x.run(takes(10ms), 20s);

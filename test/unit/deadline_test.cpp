@@ -89,7 +89,7 @@ TEST(deadline, admits_a_call_when_min_left_is_the_whole_timeout) {
   EXPECT_EQ(h.where(h.arrive_with(20ms - 1ns)), place::rejected);
 }
 
-TEST(deadline, bears_the_end_of_time) {
+TEST(deadline, supports_the_end_of_time) {
   deadline_rig h{limited_to(365 * 24h)};
   h.e.now = never - 1s;
   auto id = h.arrive_with(unlimited);

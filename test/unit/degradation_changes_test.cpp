@@ -47,7 +47,7 @@ TEST(degradation, a_new_window_starts_empty_and_others_keep_what_they_have) {
   EXPECT_FALSE(bad_enough(c));
 }
 
-TEST(degradation, looks_sooner_when_it_is_told_to) {
+TEST(degradation, evaluates_sooner_when_configured_to) {
   auto c = quick_degradation();
   c.check_every = 30s;
   degradation_rig h{c};

@@ -30,7 +30,7 @@ TEST(degradation, has_all_features_on_while_calls_succeed) {
   EXPECT_EQ(h.heard.changes, 0);
 }
 
-TEST(degradation, switches_the_lowest_level_off_at_the_next_look) {
+TEST(degradation, switches_the_lowest_level_off_at_the_next_evaluation) {
   degradation_rig h;
   h.good(19);
   h.bad(1);
@@ -276,7 +276,7 @@ TEST(degradation, trees_side_by_side_have_rules_of_their_own) {
 
 // -- the operator's hand ------------------------------------------------------
 
-TEST(degradation, an_operator_switches_levels_by_hand) {
+TEST(degradation, an_operator_switches_levels) {
   degradation_rig h{tree()};
   auto c = tree();
   c.held_off = {"shop"};
@@ -294,7 +294,7 @@ TEST(degradation, an_operator_switches_levels_by_hand) {
   EXPECT_EQ(h.off(), (strings{"ads", "b"})); // The others are held on.
 }
 
-TEST(degradation, after_a_hand_the_rule_starts_with_on) {
+TEST(degradation, after_an_operator_the_rule_starts_with_on) {
   degradation_rig h{tree()};
   h.steady(1s, false);
   ASSERT_EQ(h.off(), (strings{"ads", "b"}));

@@ -97,7 +97,7 @@ TEST(fallback, gives_up_with_the_last_outcome) {
   EXPECT_TRUE(h.e.reports.empty());
 }
 
-TEST(fallback, says_upwards_whether_anybody_was_reached) {
+TEST(fallback, reports_upwards_whether_the_call_may_have_executed) {
   for (bool worker : {false, true})
     for (bool alternative : {false, true}) {
       fallback_rig h{simple_fallback(), 1u};

@@ -67,7 +67,7 @@ TEST_F(feature_test, is_on_without_a_board) {
   EXPECT_EQ(h.where(h.arrive()), place::below);
 }
 
-TEST_F(feature_test, tells_when_to_come_back_if_that_is_known) {
+TEST_F(feature_test, reports_when_to_come_back_if_that_is_known) {
   h.policy.reconfigure({.feature = "x", .retry_after = std::chrono::minutes(1)},
                        h.e);
   hold.set({"x"});

@@ -231,7 +231,7 @@ TEST(changed_settings, lack_nothing) {
 
 // -- values set in code -------------------------------------------------------
 
-TEST(range_checker, does_not_look_at_what_does_not_apply) {
+TEST(range_checker, does_not_check_what_does_not_apply) {
   trip_config c;
   c.gears = 10;
   EXPECT_EQ(kinds_and_keys(problems_of(c, "t")), texts{"range t.gears"});
@@ -239,7 +239,7 @@ TEST(range_checker, does_not_look_at_what_does_not_apply) {
   EXPECT_EQ(problems_of(c), problems{});
 }
 
-TEST(field_lister, tells_what_is_required_and_what_applies) {
+TEST(field_lister, reports_what_is_required_and_what_applies) {
   trip_config c;
   auto rows = rows_of(c);
   EXPECT_TRUE(rows[1].required);

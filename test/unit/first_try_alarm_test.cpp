@@ -114,7 +114,7 @@ void recovers(retrier_rig& h) {
   h.finish(id);
 }
 
-TEST(retrier_alarm, tells_once_and_counts) {
+TEST(retrier_alarm, reports_once_and_counts) {
   retrier_rig h{watched()};
   for (int i = 0; i < 30; ++i)
     recovers(h);

@@ -36,7 +36,7 @@ TEST(histogram, is_small) {
   EXPECT_LE(sizeof(histogram), 1100u);
 }
 
-TEST(histogram, tells_one_duration_within_its_error) {
+TEST(histogram, reports_one_duration_within_its_error) {
   // Also on both sides of the powers of two, where buckets become wider.
   for (std::int64_t octave = 1024; octave < (std::int64_t{1} << 41);
        octave *= 2) {
@@ -53,7 +53,7 @@ TEST(histogram, tells_one_duration_within_its_error) {
   }
 }
 
-TEST(histogram, tells_the_shortest_durations_within_64_nanoseconds) {
+TEST(histogram, reports_the_shortest_durations_within_64_nanoseconds) {
   for (std::int64_t ns = 0; ns < 1024; ++ns) {
     auto reports = of({duration{ns}, 1s}).quantile(0.5).value();
     EXPECT_LE(std::abs(reports.count() - ns), 64) << ns;
@@ -67,7 +67,7 @@ TEST(histogram, counts_zero_and_less_as_zero) {
   EXPECT_EQ(h.quantile(0.5), 0ns);
 }
 
-TEST(histogram, tells_what_is_longer_than_its_range_by_the_longest) {
+TEST(histogram, reports_what_is_longer_than_its_range_by_the_longest) {
   auto h = of({40min, 5h, unlimited});
   EXPECT_EQ(h.count(), 3u);
   EXPECT_EQ(h.max(), unlimited);
@@ -96,7 +96,7 @@ TEST(histogram, takes_the_ranks_of_its_quantiles) {
   EXPECT_EQ(h.quantile(std::numeric_limits<double>::infinity()), 100ms);
 }
 
-TEST(histogram, never_tells_more_than_the_longest) {
+TEST(histogram, never_reports_more_than_the_longest) {
   auto h = of({1ms});
   for (auto q : {0.0, 0.5, 0.99, 1.0})
     EXPECT_LE(h.quantile(q).value(), 1ms);

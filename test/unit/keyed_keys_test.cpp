@@ -237,7 +237,7 @@ TEST(keyed_bound, holds_for_20000_breakers_that_open_at_once) {
 
 // -- calls that go without being settled --------------------------------------
 
-TEST(keyed_held, lets_a_key_go_whose_waiting_calls_were_all_turned_away) {
+TEST(keyed_held, drops_a_key_whose_waiting_calls_were_all_rejected) {
   // The oldest of those who wait leaves a full stack.
   keyed_host<semaphore> h{keyed_config<semaphore>{
     {.permits = 1, .max_waiters = 1, .order = wait_order::lifo},

@@ -64,7 +64,7 @@ TEST_F(keyed_many, follow_orders_one_after_the_other) {
   EXPECT_GE(h.policy.wakeup(), h.e.now + 50s);
 }
 
-TEST_F(keyed_many, may_be_told_more_than_they_can_follow) {
+TEST_F(keyed_many, may_get_more_changes_than_they_can_follow) {
   for (int i = 0; i < 100; ++i) {
     command(h, i % 2 == 0 ? operator_command::force_open
                           : operator_command::force_closed);

@@ -78,7 +78,7 @@ struct problem_row {
 
 class per_key_problems : public testing::TestWithParam<problem_row> {};
 
-TEST_P(per_key_problems, are_told_with_their_place) {
+TEST_P(per_key_problems, are_reported_with_their_place) {
   auto text = std::string{"[[stack.s.layer]]\nkind = 'limiter'\n"}
               + GetParam().settings;
   EXPECT_EQ(complaint(text), GetParam().text);

@@ -48,7 +48,7 @@ TEST(keyed, passes_on_whatever_becomes_of_a_call) {
   EXPECT_EQ(h.count("in_use"), 0);
 }
 
-TEST(keyed, tells_events_with_the_key) {
+TEST(keyed, reports_events_with_the_key) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   trip(h, "gold");
   EXPECT_THAT(h.e.reports, ElementsAre("state_changed:closed>open"));
@@ -178,7 +178,7 @@ TEST(keyed, says_what_circuit_a_key_has) {
   EXPECT_EQ(h.policy.state(), "open");
 }
 
-TEST(keyed, tells_only_the_policy_concerned_of_an_attempt_that_timed_out) {
+TEST(keyed, notifies_only_the_policy_of_the_key_of_a_timed_out_attempt) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   h.finish(h.arrive(of_key("a")));
   h.finish(h.arrive(of_key("b")));
@@ -214,7 +214,7 @@ TEST(keyed, shows_the_levels_of_a_new_key_if_there_is_none) {
   EXPECT_EQ(h.count("state"), one.count("state"));
 }
 
-TEST(keyed, tells_a_command_once_and_not_for_each_key) {
+TEST(keyed, reports_a_command_once_and_not_for_each_key) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));

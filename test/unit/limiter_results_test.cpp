@@ -11,7 +11,7 @@ namespace {
 
 // -- tokens given back --------------------------------------------------------
 
-TEST(limiter, gives_back_the_tokens_of_calls_that_never_reached_the_worker) {
+TEST(limiter, gives_back_the_tokens_of_calls_that_were_not_executed) {
   limiter_rig h{some_limiter(10, 1s, 2)};
   auto a = h.arrive(heavy(2));
   EXPECT_EQ(h.count("tokens"), 0);

@@ -69,7 +69,7 @@ TEST(limiter, stores_no_more_than_a_burst) {
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
 
-TEST(limiter, tells_its_tokens_as_of_the_last_call) {
+TEST(limiter, reports_its_tokens_as_of_the_last_call) {
   limiter_rig h{some_limiter(10, 1s, 3)};
   EXPECT_EQ(h.count("tokens"), 3);
   h.arrive();

@@ -39,7 +39,7 @@ TEST(percentile_window, forgets_a_step_at_a_time) {
   }
 }
 
-TEST(percentile_window, tells_when_it_may_change) {
+TEST(percentile_window, reports_when_it_may_change) {
   percentile_window w{10s, 5};
   EXPECT_EQ(w.next_change(), never);
   w.record(1ms, zero + 1s);

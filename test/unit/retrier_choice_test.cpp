@@ -52,7 +52,7 @@ TEST(retrier, retries_only_what_may_be_repeated) {
   }
 }
 
-TEST(retrier, remembers_that_an_earlier_attempt_reached_the_worker) {
+TEST(retrier, remembers_that_an_earlier_attempt_may_have_executed) {
   retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   backoff_after(h, id);
@@ -66,7 +66,7 @@ TEST(retrier, remembers_that_an_earlier_attempt_reached_the_worker) {
   EXPECT_EQ(h.count("not_idempotent"), 1);
 }
 
-TEST(retrier, says_upwards_whether_any_attempt_reached_the_worker) {
+TEST(retrier, reports_upwards_whether_any_attempt_may_have_executed) {
   auto c = simple_retrier();
   c.max_attempts = 2;
   for (bool first : {false, true})
@@ -187,7 +187,7 @@ TEST(retrier, gives_each_call_its_own_place_in_the_schedule) {
   EXPECT_EQ(backoff_after(h, first), 40ms);
 }
 
-TEST(retrier, waits_at_least_as_long_as_it_was_told) {
+TEST(retrier, waits_at_least_as_long_as_retry_after) {
   struct row {
     duration scheduled;
     duration reports;
@@ -270,7 +270,7 @@ TEST(retrier, a_function_for_delays_that_throws_has_not_chosen) {
 }
 
 // Otherwise all who were told the same instant would come at that instant.
-TEST(retrier, jitter_spreads_what_it_was_told_and_does_not_undercut_it) {
+TEST(retrier, jitter_spreads_retry_after_and_does_not_undercut_it) {
   auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);
   retrier_rig h{c};

@@ -145,7 +145,7 @@ TEST(retrier_signals, rejections_are_charged_to_a_shared_budget) {
 
 // -- timeouts -----------------------------------------------------------------
 
-TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_told) {
+TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_reported) {
   struct {
     outcome result;
     std::uint32_t attempts;

@@ -201,7 +201,7 @@ TEST(retrier, gives_up_with_the_last_real_outcome) {
   EXPECT_EQ(o.retry_after, 3s);
 }
 
-TEST(retrier, tells_of_each_retry) {
+TEST(retrier, reports_each_retry) {
   retrier_rig h{simple_retrier()};
   auto id = h.arrive();
   backoff_after(h, id);

@@ -97,7 +97,7 @@ protected:
   int reply = 0;
 };
 
-TEST_F(retrier_verify, does_not_look_at_what_may_be_repeated) {
+TEST_F(retrier_verify, does_not_verify_what_may_be_repeated) {
   start();
   call_info call;
   call.idempotent = idempotence::yes;
@@ -110,7 +110,7 @@ TEST_F(retrier_verify, does_not_look_at_what_may_be_repeated) {
   EXPECT_EQ(h->count("looks"), 0);
 }
 
-TEST_F(retrier_verify, does_not_look_at_what_is_not_worth_another_attempt) {
+TEST_F(retrier_verify, does_not_verify_what_is_not_worth_another_attempt) {
   start();
   auto id = h->arrive();
   h->fail(id, errc::shed);
@@ -121,7 +121,7 @@ TEST_F(retrier_verify, does_not_look_at_what_is_not_worth_another_attempt) {
 
 // A conflict may be with what an earlier attempt did: never repeated blindly,
 // and never taken for an answer, not even where a call may be repeated.
-TEST_F(retrier_verify, a_conflict_is_looked_at_before_anything_else) {
+TEST_F(retrier_verify, a_conflict_is_verified_before_anything_else) {
   struct row {
     const char* what;
     effect says;
@@ -188,7 +188,7 @@ TEST_F(retrier_verify, what_was_not_done_is_tried_again_after_its_backoff) {
   expect_clean();
 }
 
-TEST_F(retrier_verify, a_pushback_is_known_after_the_look) {
+TEST_F(retrier_verify, a_pushback_is_known_after_verification) {
   start();
   auto id = h->arrive();
   h->finish(id, outcome::failure(errc::worker_down, true, 70ms));
@@ -221,7 +221,7 @@ TEST_F(retrier_verify, it_asks_again_and_each_time_waits_twice_as_long) {
   expect_clean();
 }
 
-TEST_F(retrier_verify, a_look_that_fails_tells_nothing) {
+TEST_F(retrier_verify, a_failed_verification_is_unknown) {
   start();
   auto id = h->arrive();
   fail(id, &reply);
@@ -255,7 +255,7 @@ TEST_F(retrier_verify, what_nobody_knows_goes_up_as_it_was) {
   }
 }
 
-TEST_F(retrier_verify, looks_even_after_the_last_attempt) {
+TEST_F(retrier_verify, verifies_even_after_the_last_attempt) {
   auto c = careful();
   c.max_attempts = 2;
   start(c);
@@ -274,7 +274,7 @@ TEST_F(retrier_verify, looks_even_after_the_last_attempt) {
   expect_clean();
 }
 
-TEST_F(retrier_verify, each_attempt_has_all_its_looks) {
+TEST_F(retrier_verify, each_attempt_has_all_its_verifications) {
   auto c = careful();
   c.verify_attempts = 2;
   start(c);
@@ -290,7 +290,7 @@ TEST_F(retrier_verify, each_attempt_has_all_its_looks) {
   EXPECT_EQ(h->count("looks"), 6);
 }
 
-TEST_F(retrier_verify, a_look_has_a_time_limit) {
+TEST_F(retrier_verify, verification_has_a_time_limit) {
   start();
   auto id = h->arrive(with_deadline(*h, 1h));
   fail(id);
@@ -312,7 +312,7 @@ TEST_F(retrier_verify, begins_no_pause_that_ends_at_the_deadline) {
   }
 }
 
-TEST_F(retrier_verify, does_not_look_when_the_time_is_over) {
+TEST_F(retrier_verify, does_not_verify_when_the_time_is_over) {
   start();
   auto id = h->arrive(with_deadline(*h, 5ms));
   h->advance(5ms);

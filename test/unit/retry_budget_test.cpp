@@ -140,7 +140,7 @@ TEST(retry_budget, forgets_nothing_while_the_clock_stands_or_steps_back) {
   EXPECT_TRUE(b.try_withdraw(start + 1s));
 }
 
-TEST(retry_budget, bears_the_ends_of_time) {
+TEST(retry_budget, supports_the_ends_of_time) {
   retry_budget b{{60s, 1'000'000, 1.0}};
   b.deposit(start);
   b.deposit(never - 1ns);

@@ -191,7 +191,7 @@ TEST(semaphore, serves_the_newest_first_in_lifo_order) {
   EXPECT_EQ(h.where(b), place::below);
 }
 
-TEST(semaphore, tells_how_long_a_call_waited) {
+TEST(semaphore, reports_how_long_a_call_waited) {
   semaphore_rig h{some_semaphore(1, 2)};
   auto a = h.arrive();
   auto b = h.arrive();

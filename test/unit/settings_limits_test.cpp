@@ -79,7 +79,7 @@ TEST(settings_limits, a_value_is_shown_in_part) {
 
 // -- numbers of problems ------------------------------------------------------
 
-TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_told) {
+TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_reported) {
   std::map<std::string, std::string> given;
   for (int i = 0; i < 100'000; ++i)
     given["key" + std::to_string(i)] = "1";
@@ -91,7 +91,7 @@ TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_told) {
   EXPECT_EQ(config_error{found}.what(), text);
 }
 
-TEST(settings_limits, a_hundred_problems_are_all_told) {
+TEST(settings_limits, a_hundred_problems_are_all_reported) {
   problems found(most_listed_problems,
                  problem{problem_kind::range, "k", "is bad"});
   auto text = to_text(found);

@@ -175,7 +175,7 @@ TEST(stage_budget, runs_on_without_the_budget) {
   EXPECT_EQ(copy.limit_of("dns", start), start + 20ms);
 }
 
-TEST(stage_budget, bears_the_end_of_time) {
+TEST(stage_budget, supports_the_end_of_time) {
   auto clock = stage_budget{lookup()}.start(never - 1ms);
   EXPECT_EQ(clock.end(), never);
   EXPECT_EQ(clock.limit_of("api", never - 1ns), never);

@@ -48,7 +48,7 @@ TEST(tallies, put_each_number_into_the_first_bucket_that_takes_it) {
   }
 }
 
-TEST(tallies, tell_quantiles_as_bounds) {
+TEST(tallies, report_quantiles_as_bounds) {
   tallies t;
   for (int i = 0; i < 90; ++i)
     t.record(tallied::attempts, true, 1);

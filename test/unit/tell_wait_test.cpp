@@ -25,7 +25,7 @@ semaphore_config queueing(std::uint32_t permits, wait_order order) {
   return c;
 }
 
-TEST(emit_wait, semaphore_tells_permits_in_use_and_waiting_calls) {
+TEST(emit_wait, semaphore_reports_permits_in_use_and_waiting_calls) {
   solo<semaphore> h{queueing(3, wait_order::fifo)};
   auto a = h.arrive(heavy(2));
   auto b = h.arrive(heavy(2));
@@ -52,7 +52,7 @@ TEST(emit_wait, semaphore_does_not_count_who_is_pushed_out) {
   EXPECT_EQ(h.where(b), place::held);
 }
 
-TEST(emit_wait, limiter_tells_calls_that_have_paid_and_are_not_back) {
+TEST(emit_wait, limiter_reports_calls_that_have_paid_and_are_not_back) {
   limiter_rig h{some_limiter(10, 1s, 2, 1s)};
   auto a = h.arrive();
   auto b = h.arrive();
@@ -69,7 +69,7 @@ TEST(emit_wait, limiter_tells_calls_that_have_paid_and_are_not_back) {
   EXPECT_EQ(h.e.waits.back(), (std::array<std::uint64_t, 3>{e, 1, 1}));
 }
 
-TEST(emit_wait, batcher_tells_batches_under_way_and_items_of_the_next) {
+TEST(emit_wait, batcher_reports_batches_in_flight_and_items_of_the_next) {
   batcher_config c;
   c.max_items = 2;
   c.max_outstanding = 1;
@@ -86,7 +86,7 @@ TEST(emit_wait, batcher_tells_batches_under_way_and_items_of_the_next) {
   EXPECT_EQ(h.e.waits, (waits{{a, 0, 1}, {d, 1, 1}, {e, 1, 2}, {f, 1, 3}}));
 }
 
-TEST(emit_wait, is_told_of_each_key_by_itself) {
+TEST(emit_wait, is_reported_for_each_key_by_itself) {
   solo<keyed<semaphore>> h{
     keyed_config<semaphore>{queueing(1, wait_order::fifo)}};
   for (const auto* key : {"a", "a", "b", "b"})

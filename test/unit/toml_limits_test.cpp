@@ -105,7 +105,7 @@ TEST(toml_limits, columns_are_counted_in_characters) {
                 .starts_with("f:1:18: x.a"));
 }
 
-TEST(toml_limits, a_syntax_error_is_told_as_one) {
+TEST(toml_limits, a_syntax_error_is_reported_as_one) {
   for (auto text : {"a = \"x\n", "a = '''x", "a = [ 1", "a = }\n]\n", "]", "[a",
                     "= 1", "a = { [ b", "a.b."})
     EXPECT_NE(refusal(text).find("not TOML: "), std::string::npos) << text;

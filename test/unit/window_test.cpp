@@ -125,7 +125,7 @@ TEST(time_window, stays_where_it_is_when_time_goes_backwards) {
   EXPECT_EQ(w.total(), 0);
 }
 
-TEST(time_window, tells_when_its_next_bucket_ends_while_it_holds_anything) {
+TEST(time_window, reports_when_its_next_bucket_ends_while_it_holds_anything) {
   time_window w{10s, 10};
   EXPECT_EQ(w.next_change(), never);
   w.add(true, at(300ms));

@@ -200,7 +200,8 @@ void session::events() {
       if ((!left || *left > 0) && print_event(x, wanted) && left)
         --*left;
     flush();
-    // Who has nothing to tell, and does not wait, is not asked all the time.
+    // One that has nothing to report, and does not wait, is not polled all the
+    // time.
     if (answer.at("events").empty()
         && std::chrono::steady_clock::now() - asked < shortest_wait)
       parts_.sleep(shortest_wait);

@@ -148,7 +148,7 @@ std::string with_sign(const unit* u, std::int64_t change) {
   return change < 0 ? "-" + with_unit(u, -change) : "+" + with_unit(u, change);
 }
 
-// States are told by name. While a breaker is forced, so is the one that it
+// States are shown by name. While a breaker is forced, so is the one that it
 // would have.
 std::string state_text(const std::string& name, const std::string& state,
                        std::int64_t x) {

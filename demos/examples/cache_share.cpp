@@ -101,7 +101,8 @@ struct range {
   }
 };
 
-/// Plays all seeds, tells of them, and returns the mean share of good answers.
+/// Simulates all seeds, prints them, and returns the mean share of good
+/// answers.
 double compare(demo::story& story, const setting& s, double share) {
   range asked;
   range good;

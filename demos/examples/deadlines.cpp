@@ -9,7 +9,7 @@
 
 using namespace std::chrono_literals;
 
-/// Takes as long for each attempt as it is told, in order.
+/// Takes the given times for its attempts, in order.
 class slow_worker final : public caf::event_based_actor {
 public:
   slow_worker(caf::actor_config& cfg, demo::story* story,

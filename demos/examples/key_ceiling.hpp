@@ -1,5 +1,5 @@
 // A policy that does not come with caisson: how many calls of one key may be
-// under way. It keeps one loud tenant from taking all the places of the others.
+// in flight. It keeps one loud tenant from taking all the places of the others.
 #pragma once
 
 #include <caisson/policy/policy_base.hpp>
@@ -29,7 +29,7 @@ struct key_ceiling_config {
 
 inline void describe(caisson::field_visitor& v, key_ceiling_config& c) {
   caisson::describe_common(v, c);
-  v.integer({"per_key", "how many calls with the same key may be under way"},
+  v.integer({"per_key", "how many calls with the same key may be in flight"},
             c.per_key, {1, 1'000'000});
   v.on({"count_unnamed", "whether calls without a key count as those of one "
                          "more key; otherwise they pass"},

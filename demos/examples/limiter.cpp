@@ -1,4 +1,4 @@
-// Paces calls: three at once, then ten a second; the others are told when to
+// Paces calls: three at once, then ten a second; the others learn when to
 // retry.
 #include "story.hpp"
 

@@ -56,7 +56,7 @@ public:
     auto answer = world_.request(gate_, caisson::get_status{});
     auto layer = answer.value<caisson::status>().layers.at(0);
     story_.print(
-      "status: {}, threshold {}, {} admitted, {} turned away", layer.state,
+      "status: {}, threshold {}, {} admitted, {} rejected", layer.state,
       layer.config.at("threshold"), layer.metrics.at("admitted"),
       layer.metrics.at("rejected_open") + layer.metrics.at("rejected_forced"));
     return layer.state;
@@ -69,7 +69,7 @@ private:
         story_.print("  event {}: {} -> {}, {}", e.number, e.from, e.to,
                      e.detail);
       else if (e.kind == caisson::event_kind::rejected)
-        story_.print("  event {}: a call was turned away", e.number);
+        story_.print("  event {}: a call was rejected", e.number);
       else
         story_.print("  event {}: {}{}{}", e.number, caisson::name_of(e.kind),
                      e.detail.empty() ? "" : ", ", e.detail);

@@ -55,7 +55,7 @@ caisson::stack from_toml() {
   return file.stacks.at("shop").policies;
 }
 
-/// What tenants ask of the shop, and what they hear.
+/// What tenants ask of the shop, and its answers.
 class market {
 public:
   market(caisson::virtual_time& world, demo::story& story,

@@ -1,4 +1,4 @@
-// Gates from a file that changes while calls are under way.
+// Gates from a file that changes while calls are in flight.
 #include "story.hpp"
 
 #include <caisson/config/gate_set.hpp>

@@ -13,7 +13,7 @@ void add_options(CLI::App& app, arguments& x) {
   app.add_option("--port", x.port, "Listen here, at 127.0.0.1");
   app.add_option("--gates", x.gates, "The file of the gates");
   app.add_flag("!--no-deadlines", x.deadlines,
-               "Do not tell the next service how much time is left");
+               "Do not pass the time left on to the next service");
   app.add_option("--metrics", x.metrics, "Serve metrics here: HOST:PORT");
   app.add_option("--control", x.control,
                  "Let `caisson ctl --control FILE` control the gates");

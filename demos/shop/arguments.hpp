@@ -14,7 +14,7 @@ struct arguments {
   std::uint16_t port = 0;
   /// The file of its gates.
   std::string gates;
-  /// Whether requests tell the next service how much time is left.
+  /// Whether requests carry how much time is left to the next service.
   bool deadlines = true;
   /// Where its metrics are served: HOST:PORT; empty: nowhere.
   std::string metrics;

@@ -104,7 +104,7 @@ private:
   std::size_t twice_ = 0;
 };
 
-/// Sends a request when it is told its number.
+/// Sends a request when it gets its number.
 class customers final : public caf::event_based_actor {
 public:
   customers(caf::actor_config& cfg, caf::actor gate,

@@ -32,7 +32,7 @@ using caisson::http_response;
 using caisson::http_route;
 using caisson::worker_names;
 
-/// How many requests a service has under way with another one.
+/// How many requests a service has in flight to another one.
 constexpr std::uint32_t connections = 16;
 
 /// How long it keeps a connection without any: shorter than the other side
@@ -80,7 +80,7 @@ void add_http(worker_names& names, const arguments& args,
 }
 
 /// Serves the metrics of the gates, and lets `caisson ctl` control them,
-/// if the process is told to; until it ends.
+/// if the process is configured so; until it ends.
 void wait_for_the_end(caf::actor_system& sys, const arguments& args,
                       const caisson::gate_set& gates) {
   std::optional<caisson::metrics_server> metrics;

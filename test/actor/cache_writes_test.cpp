@@ -242,7 +242,7 @@ TEST(cache_writes_gate, does_not_stay_for_a_worker_that_is_gone) {
   world.kill(w.handle());
   world.advance(1min);
   g = {};
-  // What is under way when its last handle goes ends first.
+  // What is in progress when its last handle goes ends first.
   world.advance(1min);
   EXPECT_EQ(world.actors(), 0u);
 }

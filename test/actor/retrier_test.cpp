@@ -282,7 +282,7 @@ TEST(verification, nobody_to_ask_is_a_problem) {
   ASSERT_EQ(s.check().size(), 1u);
   EXPECT_EQ(
     to_text(s.check()),
-    "retrier.verify: there is nobody to ask: the handle is null, or the "
+    "retrier.verify: there is no verifier to ask: the handle is null, or the "
     "function empty");
   EXPECT_EQ(complaint("[[stack.s.layer]]\n"
                       "kind = 'retrier'\n"

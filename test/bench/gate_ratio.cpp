@@ -130,7 +130,7 @@ struct route {
   bool refused = false;
 };
 
-// Keeps `window` requests under way until `total` are answered.
+// Keeps `window` requests in progress until `total` are answered.
 class driver final : public caf::event_based_actor {
 public:
   driver(caf::actor_config& cfg, const route& way, std::size_t window,
@@ -346,7 +346,7 @@ std::size_t heap_in_use() {
   return mallinfo2().uordblks;
 }
 
-// Bytes for each call that is under way at the worker, in all actors together.
+// Bytes for each call that is in flight at the worker, in all actors together.
 double bytes_per_call(caf::actor_system& sys, const subject& through,
                       std::size_t n) {
   auto w = caf::actor_cast<caf::actor>(sys.spawn<sponge>());

@@ -305,7 +305,7 @@ TEST_F(control_test, a_drain_reports_whether_the_last_call_is_answered) {
                   fmt::format(R"({{"wait":"{}"}})", time))["drained"];
   };
   EXPECT_EQ(wait("0s"), false);
-  // However often: the gate is told once.
+  // However often: the gate is notified once.
   for (int i = 0; i < 300; ++i)
     EXPECT_EQ(wait("1us"), false);
   // Whoever waits is told to go when the server ends.

@@ -1,4 +1,4 @@
-// Stacks that are put in force while calls are under way.
+// Stacks that are put in force while calls are in flight.
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
 
@@ -166,7 +166,7 @@ TEST_F(swaps, operators_see_and_reach_layers_in_force_only) {
   w.answer(1, "z");
 }
 
-// -- calls under way ----------------------------------------------------------
+// -- calls in flight ----------------------------------------------------------
 
 TEST_F(swaps, a_held_call_goes_down_the_layers_with_which_it_began) {
   auto& outer = with(first, "outer").machine();

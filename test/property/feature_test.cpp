@@ -70,7 +70,7 @@ RC_GTEST_PROP(feature_property, is_on_while_nobody_holds_it_off, ()) {
         layer.policy.watch(watched ? board : nullptr);
         break;
       case 4:
-        // Whatever became of the feature, calls under way go on.
+        // Whatever became of the feature, calls in flight go on.
         if (!below.empty()) {
           layer.fail(below.back());
           RC_ASSERT(layer.where(below.back()) == place::passed);

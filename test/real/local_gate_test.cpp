@@ -48,7 +48,7 @@ private:
   int life_;
 };
 
-// Keeps `window` requests under way until it has asked `total` times; every
+// Keeps `window` requests in progress until it has asked `total` times; every
 // tenth is awaited.
 class local_client final : public caf::event_based_actor {
 public:

@@ -28,7 +28,7 @@ struct load_tally {
   std::promise<void> done;
 };
 
-// Keeps requests under way until it is told to stop. Only at each tick are
+// Keeps requests in progress until it is told to stop. Only at each tick are
 // there more: CAF's workers prefer what they have started themselves, so actors
 // that never have to wait for each other keep all others from running.
 class steady_client final : public caf::event_based_actor {

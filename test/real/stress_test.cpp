@@ -22,7 +22,7 @@ struct tally {
   std::promise<void> done;
 };
 
-// Keeps `window` requests under way until it has asked `total` times.
+// Keeps `window` requests in progress until it has asked `total` times.
 class client final : public caf::event_based_actor {
 public:
   client(caf::actor_config& cfg, caf::actor to, int window, int total,

@@ -98,7 +98,7 @@ TEST(import_of_traces, makes_services_of_those_known_from_clients_alone) {
   EXPECT_DOUBLE_EQ(mean_ms(arm, "web"), 10);
   EXPECT_TRUE(notes_have(r, "1 call to \"postgres\" known from clients' spans"))
     << all_notes(r);
-  EXPECT_TRUE(notes_have(r, "1 span of clients that do not tell whom"));
+  EXPECT_TRUE(notes_have(r, "1 span of clients that do not say whom"));
 }
 
 // A client's span around that of the library that it uses.

@@ -120,7 +120,7 @@ TEST(scenario_load, has_bursts_and_keys_that_are_checked) {
 
 // -- keys ---------------------------------------------------------------------
 
-// One permit for each key: of four keys, four requests can be under way.
+// One permit for each key: of four keys, four requests can be in progress.
 TEST(keys, of_a_load_are_those_of_its_calls) {
   auto with = [](const std::string& more) {
     return played(

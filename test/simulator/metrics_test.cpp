@@ -360,7 +360,7 @@ TEST(failed_expectations, fails_for_what_never_recovers_or_does_not_exist) {
   EXPECT_EQ(failed_expectations(c, r),
             (std::vector<std::string>{
               "arm naive: recovery is infinite, expected at most 20",
-              "arm naive: service.db.wait cannot be told: service \"db\" is "
+              "arm naive: service.db.wait has no value: service \"db\" is "
               "not one of: web"}));
 }
 

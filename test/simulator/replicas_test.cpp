@@ -123,7 +123,7 @@ TEST(balancer, knows_the_only_one) {
   }
 }
 
-// The fewest under way; of several, the one that was not chosen for longest.
+// The fewest in progress; of several, the one that was not chosen for longest.
 TEST(balancer, takes_the_least_busy_of_all_as_a_naive_model_does) {
   constexpr std::size_t n = 7;
   balancer x{balancing::least_pending, n};
@@ -294,7 +294,7 @@ load.u = { kind = "constant", rate = 100, target = "s", timeout = "20ms" }
                 "0.030000001 drop s #2 @2", "0.040000001 drop s #3 @1"));
 }
 
-// Nobody who was given up counts as under way, though it is worked on still.
+// Nobody who was given up counts as in progress, though it is worked on still.
 TEST(replicas, count_only_what_their_caller_waits_for) {
   const std::string text = R"(
 length = "40ms"

@@ -1,4 +1,4 @@
-// Services whose requests share cores, and faults that hit work under way.
+// Services whose requests share cores, and faults that hit work in progress.
 #include <simulator/report/html_data.hpp>
 #include <simulator/report/json.hpp>
 
@@ -169,7 +169,7 @@ TEST(shared_cores, are_in_the_rows_of_json_and_of_the_page) {
   EXPECT_EQ(page["faults"][0]["text"], "stall of all work");
 }
 
-// -- slowdown of work under way -----------------------------------------------
+// -- slowdown of work in progress ---------------------------------------------
 
 TEST(slowdown_in_progress, follows_the_number_inside) {
   auto service = "slowdown = 1\nslowdown_from = 1\nslowdown_under_way = true";
@@ -189,7 +189,7 @@ TEST(slowdown_in_progress, has_the_same_bound) {
                           "0.300000000 done s #3", "0.300000000 done s #4"));
 }
 
-// -- faults that hit work under way -------------------------------------------
+// -- faults that hit work in progress -----------------------------------------
 
 TEST(fault_in_progress, makes_work_stand_still) {
   EXPECT_THAT(
@@ -231,7 +231,7 @@ TEST(fault_in_progress, multiplies_with_others) {
                       + fault("slow", 0, 20, "factor = 2")
                       + fault("slow", 10, 10, "under_way = true\nfactor = 5")),
               ElementsAre("0.218000000 done s #1"));
-  // Pauses that overlap, and one that lets work under way end.
+  // Pauses that overlap, and one that lets work in progress end.
   EXPECT_THAT(ends_in(requests_at({0, 30}) + service_with("")
                       + fault("stall", 10, 50) + fault("stall", 40, 40)
                       + fault("stall", 20, 200, "")),

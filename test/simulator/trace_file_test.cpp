@@ -280,7 +280,7 @@ TEST_F(trace_command, agrees_with_json) {
       auto group = fmt::format("service {} ({} workers)", name,
                                name == "web" ? 20 : 3);
       auto done = events_in(all, group, name == "web" ? "request" : "server");
-      auto away = events_in(all, group, "turned away");
+      auto away = events_in(all, group, "rejected");
       auto waits = events_in(all, group, "waiting");
       EXPECT_EQ(done.size(), s["started"]) << name;
       EXPECT_EQ(away.size(), s["refused"]) << name;

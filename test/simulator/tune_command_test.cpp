@@ -20,7 +20,7 @@ using namespace tuned;
 
 using tune_test = tune_rig;
 
-// -- what is told -------------------------------------------------------------
+// -- reports -----------------------------------------------------------------
 
 TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {

@@ -241,7 +241,7 @@ TEST(decide_verdict, forgets_an_earlier_verdict) {
   EXPECT_EQ(r.relapses, std::vector<relapse>{});
 }
 
-// Requests that are under way at the ends of a window are no loss.
+// Requests that are in progress at the ends of a window are no loss.
 TEST(decide_verdict, counts_what_was_answered_soon_or_what_was_answered_then) {
   auto r = result_with({{20, 10, 0}});
   r.tallies[1].prompt = 10;
@@ -260,7 +260,7 @@ TEST(decide_verdict, takes_no_answer_in_the_drain_for_a_recovery) {
     r.tallies[i].prompt_in_drain = 10;
   decide_verdict(r);
   EXPECT_EQ(r.verdict, stuck);
-  // But what was well and is still under way at the end is no loss.
+  // But what was well and is still in progress at the end is no loss.
   r = result_with({{15, 10, 10}, {5, 10, 2}});
   for (std::size_t i = 15; i < 20; ++i)
     r.tallies[i].prompt_in_drain = 10;

@@ -1,4 +1,4 @@
-// Work whose speed changes while it is under way.
+// Work whose speed changes while it is in progress.
 #include <simulator/world/work_clock.hpp>
 
 #include <gmock/gmock.h>

@@ -126,7 +126,7 @@ private:
   std::map<call_id, call_id> looks_;
 };
 
-/// Many parents, one child: calls with one key share what is under way.
+/// Many parents, one child: calls with one key share what is in flight.
 class single_flight final : public small_policy {
 public:
   [[nodiscard]] std::size_t flying() const { return flights_.size(); }

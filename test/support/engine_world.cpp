@@ -340,7 +340,7 @@ void engine_world::stop() {
   busy_ = false;
   EXPECT_EQ(engine_.live(), 0u);
   EXPECT_EQ(open_, 0u) << "a call without an answer";
-  // A wake-up that was under way does no harm.
+  // A wake-up that was in progress does no harm.
   engine_.on_timer(now_);
 }
 

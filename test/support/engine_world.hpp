@@ -47,7 +47,7 @@ struct world_setup {
 /// After each step it checks what an engine promises: one answer for each call,
 /// none later than its deadline, nothing sent to a target that knows deadlines
 /// once that of the call has come, no wake-up in the past, nothing asked for
-/// while no step is under way. At its end nobody waits and nothing is left.
+/// while no step is in flight. At its end nobody waits and nothing is left.
 class engine_world final : private detail::engine_host {
 public:
   using layers = std::vector<std::unique_ptr<layer>>;

@@ -220,8 +220,8 @@ private:
     return out;
   }
 
-  // Two calls come back from a retrier, or are turned away by the same layer,
-  // at the same instant; or one is turned away just when another comes back.
+  // Two calls come back from a retrier, or are rejected by the same layer,
+  // at the same instant; or one is rejected just when another comes back.
   bool is_crowded() {
     std::map<std::int64_t, std::uint64_t> returns;
     std::set<std::pair<std::int64_t, std::string>> refusals;

@@ -8,7 +8,7 @@
 
 namespace caisson::test {
 
-/// Gauges of gates and layers that are 0 when nothing is under way.
+/// Gauges of gates and layers that are 0 when nothing is in progress.
 inline const std::set<std::string> occupied = {
   "in_progress",
   "held",

@@ -8,7 +8,7 @@
 namespace caisson::test {
 namespace {
 
-// -- batches under way --------------------------------------------------------
+// -- batches in flight --------------------------------------------------------
 
 TEST(batcher, starts_one_child_a_batch_that_counts_as_one_call) {
   batch_host b{three_items()};

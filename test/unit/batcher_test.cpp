@@ -183,7 +183,7 @@ TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
     b.arrive(); // Under way.
   b.take();
   for (int i = 0; i < 3; ++i)
-    b.arrive_with_deadline(7ms); // Full, and waits for the batch under way.
+    b.arrive_with_deadline(7ms); // Full, and waits for the batch in flight.
   b.arrive_with_deadline(8ms);   // The next batch.
   b.done(b.last_taken);
   EXPECT_EQ(b.take().size(), 3u);

@@ -110,7 +110,7 @@ TEST(cache_lost_writes, a_newer_write_has_all_its_attempts) {
                .staleness = 1h}};
   h.write("k", "1");
   h.reply(1, "!bad");
-  h.write("k", "2"); // While nothing is under way.
+  h.write("k", "2"); // While nothing is in progress.
   h.pass(1s);
   ASSERT_EQ(h.sent(2), "k=2");
   h.write("k", "3"); // While 2 is.

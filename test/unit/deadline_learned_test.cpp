@@ -222,7 +222,7 @@ TEST(deadline_learned, the_callers_deadline_still_comes_first) {
   EXPECT_EQ(x.host.left(x.host.arrive_with(1h)), x.limit());
 }
 
-// -- what is told -------------------------------------------------------------
+// -- reports -----------------------------------------------------------------
 
 TEST(deadline_learned, reports_large_changes_and_not_too_often) {
   learning_rig x{learning(0.95, 2)};

@@ -104,7 +104,7 @@ TEST(deduplicator, the_answer_used_least_recently_makes_room) {
   EXPECT_EQ(seen.size(), 2u);
   EXPECT_EQ(seen.receive("b", 1, start).what, book::first);
   EXPECT_EQ(seen.size(), 2u);
-  // Now both are under way.
+  // Now both are in progress.
   EXPECT_EQ(seen.receive("a", 1, start).what, book::full);
 }
 

@@ -31,7 +31,7 @@ TEST_F(feature_test, passes_calls_while_it_is_on) {
   EXPECT_EQ(h.policy.state(), "on");
   EXPECT_EQ(h.count("on"), 1);
   EXPECT_EQ(h.count("admitted"), 1);
-  // One under way is not affected.
+  // One in progress is not affected.
   hold.set({"x"});
   h.fail(id, errc::worker_down);
   EXPECT_EQ(h.where(id), place::passed);

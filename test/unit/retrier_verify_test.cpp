@@ -1,4 +1,4 @@
-// A retrier that looks before it repeats.
+// A retrier that verifies before it repeats.
 #include <caisson/policies/retrier/retrier.hpp>
 
 #include <support/retrying.hpp>
@@ -233,7 +233,7 @@ TEST_F(retrier_verify, a_failed_verification_is_unknown) {
   EXPECT_EQ(h->count("looks"), 2);
 }
 
-// The first outcome goes up, not that of the look.
+// The first outcome goes up, not that of the verification.
 TEST_F(retrier_verify, what_nobody_knows_goes_up_as_it_was) {
   for (bool has_reply : {false, true}) {
     auto c = careful();

@@ -78,8 +78,8 @@ public:
   struct result {
     /// The answer: a value, or a single `caf::error`.
     caf::message answer;
-    /// Whether the server can be reached. If not, a pool that was told to ends
-    /// itself (see `blocking_worker_kind`).
+    /// Whether the server is reachable. If not, a pool that is configured so
+    /// ends itself (see `blocking_worker_kind`).
     bool reachable = true;
   };
 
@@ -119,7 +119,7 @@ struct blocking_worker_kind {
   /// throws is why there is no worker.
   std::function<std::unique_ptr<blocking_session>()> first = {};
 
-  /// Whether the worker ends when the server cannot be reached, so that the
+  /// Whether the worker ends when the server is unreachable, so that the
   /// gate's supervision makes another one when it is time to. What waits by
   /// then is answered with `transport_errc::stopped`, and what other threads do
   /// is finished first.

@@ -79,7 +79,7 @@ public:
     return out;
   }
 
-  // Before the gates. Its own problems are told once, not for each gate.
+  // Before the gates. Its own problems are reported once, not for each gate.
   void read_default(const setting& x) {
     auto* table = detail::table_in(x, "default", out_);
     if (!table)

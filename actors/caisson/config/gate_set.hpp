@@ -59,7 +59,7 @@ private:
 };
 
 /// Spawns the gates of a file, see gate_file.hpp. The file is read again on
-/// `reload`; docs/reload.md tells what happens then.
+/// `reload`; docs/reload.md describes what happens then.
 ///
 /// Throws `config_error` with every problem, and spawns nothing, if the file
 /// is not valid or makers of workers throw.

@@ -75,7 +75,7 @@ std::atomic<bool> hangup_taken{false};
 void on_hangup(int) {
   auto before = errno;
   const std::uint64_t one = 1;
-  // If the counter is full, somebody was told often enough.
+  // If the counter is full, somebody was notified often enough.
   static_cast<void>(!::write(hangup_event.load(), &one, sizeof one));
   errno = before;
 }
@@ -129,8 +129,8 @@ private:
 
 // -- the file -----------------------------------------------------------------
 
-/// What tells a file from what it was before. Links are followed: what is put
-/// in place of the file may be behind one.
+/// What distinguishes a file from what it was before. Links are followed: what
+/// is put in place of the file may be behind one.
 using file_state = std::tuple<bool, dev_t, ino_t, off_t, std::int64_t>;
 
 file_state state_of(const std::string& path) {

@@ -115,7 +115,7 @@ void add_key_conflicts(const stack& policies, const section& at,
   }
 }
 
-// A preset is a whole: what would a further layer stand above?
+// A preset cannot be combined with layers: their order would be ambiguous.
 stack read_preset(settings_reader& fields, const section& at, problems& out) {
   std::vector<std::string_view> names{"none"};
   names.insert(names.end(), presets::names().begin(), presets::names().end());

@@ -1,4 +1,4 @@
-// Ends waits: deadlines, ends of holds, callers that give up.
+// Expiry and cancellation of calls.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>
@@ -23,7 +23,7 @@ public:
   /// The answer is no longer wanted.
   void cancel(call_record& r);
 
-  /// Whether the present attempt may have reached a worker.
+  /// Whether the present attempt may have executed.
   [[nodiscard]] bool may_be_executing(const call_record& r);
 
   /// Whether a child with its content goes on if it leaves: that may reach a

@@ -24,7 +24,7 @@ enum class phase : std::uint8_t {
   free,      // the record is not in use
   moving,    // between two layers, within one handler
   held,      // by the layer `at`
-  delegated, // held by the layer `at`, with children under way
+  delegated, // held by the layer `at`, with children in flight
   waiting,   // for a worker
   in_flight, // with the worker or another target
   leased,    // its permit is with a holder
@@ -78,7 +78,7 @@ struct call_trace {
   trace_context above;
   /// The gate's own span for the call.
   std::uint64_t span = 0;
-  /// That of the attempt under way, or of the last one.
+  /// That of the attempt in flight, or of the last one.
   std::uint64_t attempt = 0;
   /// What that was sent to.
   target_id target = worker_target;
@@ -93,21 +93,21 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   /// What goes up; means something while an outcome refers to it.
   caf::message reply;
   time_point hold_until = never;
-  /// When the attempt under way was sent, or the last one; `never`: none was.
+  /// When the attempt in flight was sent, or the last one; `never`: none was.
   time_point sent_at = never;
   time_point timer_at = never;
   /// When the call must be over, with all its attempts: its own deadline, or
   /// that of a layer outside of all that may send it again.
   time_point limit = never;
   call_timers::handle timer;
-  /// Names the attempt under way: an answer with another key is late.
+  /// Names the attempt in flight: an answer with another key is late.
   std::uint64_t attempt_key = 0;
   /// The number under which the target knows it.
   std::uint64_t attempt_number = 0;
   /// Bit k: layer k has the call.
   std::uint64_t inside = 0;
-  /// Bit k: an attempt made since layer k admitted the call may have reached a
-  /// worker. The highest bit: any attempt.
+  /// Bit k: an attempt made since layer k admitted the call may have executed.
+  /// The highest bit: any attempt.
   std::uint64_t may_have_executed = 0;
   pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
   std::uint32_t index = 0;
@@ -140,7 +140,7 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   watched_caller* watched = nullptr;
   /// The gates that it passed on its way here.
   std::vector<std::uint64_t> path;
-  /// Its children under way.
+  /// Its children in flight.
   std::vector<call_id> children;
   /// If it is a child itself.
   std::unique_ptr<child_state> child;

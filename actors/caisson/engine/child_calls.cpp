@@ -154,7 +154,7 @@ bool child_calls::attach(call_record& c, call_record& parent) {
 void child_calls::inherit(call_record& c, const call_record& parent) {
   auto first = c.child->has_parents && c.child->parents.empty();
   widen(c, parent, first);
-  // What layers below go by from admission to settlement.
+  // What layers below go by from admission to completion.
   if (c.where == phase::moving) {
     if (first && !c.child->has_own_key)
       c.key = parent.key;
@@ -189,7 +189,7 @@ void child_calls::widen(call_record& c, const call_record& parent, bool first) {
       || (parent.idempotent != idempotence::yes
           && c.idempotent != idempotence::no))
     c.idempotent = parent.idempotent;
-  // One that goes round in circles has the longest path sooner or later.
+  // One that loops has the longest path sooner or later.
   if (first || parent.path.size() > c.path.size())
     c.path = parent.path;
 }

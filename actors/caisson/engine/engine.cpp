@@ -265,7 +265,7 @@ bool engine::reject_if_unavailable(reply_slot& from) {
   return false;
 }
 
-// Refuses options that no gate sends, and calls that go round in circles.
+// Refuses options that no gate sends, and calls that loop.
 bool engine::reject_if_invalid(reply_slot& from, const call_options& o) {
   auto invalid = [&](std::string text) {
     ++core_.totals.refused_invalid;

@@ -1,4 +1,4 @@
-// The way of calls through a stack of policies, without any actor.
+// Moves calls through a stack of policies, without any actor.
 #pragma once
 
 #include <caisson/caf/messages.hpp>

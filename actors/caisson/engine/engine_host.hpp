@@ -54,7 +54,7 @@ public:
                                 caf::message content, bool urgent)
     = 0;
 
-  /// Tells a target that the answer to a message is no longer wanted.
+  /// Notifies a target that the answer to a message is no longer needed.
   virtual void send_cancelled(target_id to, std::uint64_t number) = 0;
 
   /// Answers a waiting caller.
@@ -64,7 +64,7 @@ public:
   /// `never`: none.
   virtual void wake_at(time_point at) = 0;
 
-  /// Tells subscribers. Called only if `has_subscribers`.
+  /// Notifies subscribers. Called only if `has_subscribers`.
   virtual void emit(const event& what) = 0;
   [[nodiscard]] virtual bool has_subscribers() const = 0;
 
@@ -91,7 +91,7 @@ public:
   /// Something has happened to the worker that its group must know.
   virtual void send_to_group(member_state, const std::string&) {}
 
-  /// A layer has come while calls are under way. Before it gets any.
+  /// A layer was inserted while calls are in flight. Before it gets any.
   virtual void start_layer(layer&) {}
 
   /// A target of such a layer, under a number that no other target has.

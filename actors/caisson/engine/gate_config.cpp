@@ -20,7 +20,7 @@ void describe(field_visitor& v, gate_config& c) {
   v.on({"max_lease", "how long a permit may be held, with all its renewals, "
                      "counted from its grant"},
        c.max_lease, {1ms, unlimited});
-  v.on({"emit_waits", "whether an event tells when a call begins to wait for "
+  v.on({"emit_waits", "whether an event reports that a call begins to wait for "
                       "permits, tokens, a batch or the worker"},
        c.emit_waits);
 }

@@ -31,7 +31,7 @@ struct gate_config {
   /// grant: 1 ms to unlimited, default unlimited.
   duration max_lease = unlimited;
 
-  /// Whether an event tells when a call begins to wait for permits, tokens, a
+  /// Whether an event reports that a call begins to wait for permits, tokens, a
   /// batch or the worker. Default false: under load there are as many as calls.
   bool emit_waits = false;
 };

@@ -161,7 +161,7 @@ void layer_table::rearrange(const layer_moves& moves,
   find_wakeup();
 }
 
-// -- what is told -------------------------------------------------------------
+// -- reports -----------------------------------------------------------------
 
 void layer_table::publish(std::size_t k, const event_info& x) {
   static const std::string none;

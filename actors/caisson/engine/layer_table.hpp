@@ -1,4 +1,4 @@
-// The layers of an engine, and their turns.
+// The layers of an engine and the policy call queue.
 #pragma once
 
 #include <caisson/engine/durations.hpp>
@@ -210,7 +210,7 @@ public:
     return next_;
   }
 
-  // -- what is told -----------------------------------------------------------
+  // -- reports ---------------------------------------------------------------
 
   /// An event of layer k; of the gate itself if there is none of that number.
   void publish(std::size_t k, const event_info& x);

@@ -1,4 +1,4 @@
-// The permits that are with holders.
+// Granted permits and their leases.
 #pragma once
 
 #include <caisson/caf/messages.hpp>

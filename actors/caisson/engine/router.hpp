@@ -1,4 +1,4 @@
-// The way of a call down through the layers and up again.
+// Routes calls down through the layers and outcomes up.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>
@@ -43,7 +43,7 @@ public:
   /// An attempt begins.
   void note_sent(call_record& r);
 
-  /// Notes how the attempt under way, which ends now, went and how long it has
+  /// Notes how the attempt in flight, which ends now, went and how long it has
   /// taken.
   void measure_attempt(const call_record& r, const outcome& o);
 

@@ -1,4 +1,4 @@
-// Puts another stack in force while calls are under way.
+// Replaces the stack of an engine while calls are in flight.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>
@@ -43,11 +43,11 @@ struct layer_change {
 /// same kind and name that stand in the same order, as many as possible, and
 /// first of all those that have promised something. The others come and go. A
 /// call keeps the layers with which it began, also those that are gone for
-/// later ones: such a layer is told to drain, and is dropped when the last of
+/// later ones: such a layer drains, and is dropped when the last of
 /// its calls is over. One that has promised something to earlier calls (it
 /// holds the host open and `acts_when_off`) leaves first: until it is done, all
 /// calls pass it as if it were off. So no call is lost, none is answered by two
-/// stacks, and every admission has its settlement.
+/// stacks, and every admission has its completion.
 /// Settings are the layer's own: all calls that meet it from then on meet the
 /// new ones.
 class stack_swap {
@@ -57,7 +57,7 @@ public:
   /// Why `x` cannot be put in force now; empty if it can.
   [[nodiscard]] std::string problem_with(const next_stack& x) const;
 
-  /// Between two calls. `draining`: layers that come are told, too. If starting
+  /// Between two calls. `draining`: inserted layers drain, too. If starting
   /// a layer throws, so does this, and nothing has changed.
   /// @pre problem_with(x).empty()
   std::vector<layer_change> apply(next_stack x, bool draining);

@@ -16,7 +16,8 @@
 namespace caisson::detail {
 
 /// Gives calls with a `traceparent` a span of the gate's own, each attempt one
-/// below it, and tells subscribers when they end. Does nothing for other calls.
+/// below it, and notifies subscribers when they end. Does nothing for other
+/// calls.
 class tracer {
 public:
   /// In virtual time, `seed` makes the ids of spans the same in each run; they
@@ -34,7 +35,7 @@ public:
   /// An attempt begins.
   void begin_attempt(call_record& r);
 
-  /// What the receiver of the attempt is told; empty if the call has no trace.
+  /// What the receiver of the attempt gets; empty if the call has no trace.
   [[nodiscard]] static std::string traceparent_of(const call_record& r);
 
   void end_attempt(time_point now, const call_record& r, const outcome& o) {

@@ -55,7 +55,7 @@ public:
   /// `invalid_config` and nothing has changed. Not to be published to other
   /// nodes.
   ///
-  /// Takes `get_status`, too. In the answer `worker` tells of all workers:
+  /// Takes `get_status`, too. In the answer `worker` describes all workers:
   /// `up`, `restarting` if some are not, `given_up`, or `none` without members.
   /// Its metrics are `members`, `members_up`, and `losses` since the group was
   /// spawned. The settings are those of its only layer, `supervision_group`.

@@ -69,7 +69,7 @@ public:
     return std::move(*this);
   }
 
-  /// The worker handles `call` envelopes, which tell it the time left.
+  /// The worker handles `call` envelopes, which give it the time left.
   worker&& takes_calls() && {
     takes_calls_ = true;
     return std::move(*this);

@@ -1,4 +1,4 @@
-// The gates of an actor system, watched from any thread.
+// Thread-safe snapshots of all gates of an actor system.
 #pragma once
 
 #include <caisson/base/time.hpp>

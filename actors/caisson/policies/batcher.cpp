@@ -17,10 +17,10 @@ void describe(field_visitor& v, batcher_config& c) {
     c.max_items, {1, 100'000});
   v.on({"max_delay", "a batch is sent this long after its first item came; 0: "
                      "items wait only while `max_outstanding` batches are "
-                     "under way"},
+                     "in flight"},
        c.max_delay, {0ns, 1h});
   v.integer<std::uint32_t>({"max_outstanding",
-                            "how many batches may be under way at once; items "
+                            "how many batches may be in flight at once; items "
                             "that come meanwhile wait",
                             "batches"},
                            c.max_outstanding, {1, 1'000});
@@ -127,7 +127,7 @@ std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
 }
 
 time_point batcher::wakeup() const {
-  // While as many batches as allowed are under way, time changes nothing: the
+  // While as many batches as allowed are in flight, time changes nothing: the
   // next one is sent by `child_done`. While draining, items only wait for that.
   if (items_.empty() || blocked())
     return never;

@@ -105,8 +105,8 @@ enum class alternative_kind : std::uint8_t {
 
 /// Sends a call whose worker failed to alternatives, one after another, until
 /// one succeeds. If all fail, the outcome of the last one goes up, because the
-/// host still has its reply. Its `may_have_executed` tells whether the worker
-/// or *any* alternative may have been reached. While `max_concurrent` calls are
+/// host still has its reply. Its `may_have_executed` says whether the worker or
+/// *any* alternative may have executed it. While `max_concurrent` calls are
 /// with actors, further calls skip actors in favour of later values.
 ///
 /// `env::answer` gives a value, and a child call asks an actor, once per hold.

@@ -11,7 +11,7 @@ namespace caisson {
 
 namespace {
 
-// An answer that tells callers to slow down. A decision of a layer or gate on
+// An answer that asks callers to slow down. A decision of a layer or gate on
 // the way, such as an open breaker, concerns that layer and not the rate.
 bool says_slow_down(const outcome& o) noexcept {
   return !o.ok && o.from_worker

@@ -13,8 +13,8 @@ namespace caisson::presets {
 // docs/presets.md gives the reason for each number. All layers have names, so
 // that their settings can be changed while the gate runs.
 
-/// For calls that you know little about. No call that may have reached the
-/// worker is repeated, unless the caller marks the call as idempotent.
+/// For calls that you know little about. No call that may have been executed is
+/// repeated, unless the caller marks the call as idempotent.
 [[nodiscard]] stack standard(std::string name = "gate");
 
 /// For reads: short, cheap and idempotent.

@@ -86,7 +86,7 @@ public:
     return *this;
   }
 
-  /// Whether an event tells when a call begins to wait.
+  /// Whether an event reports when a call begins to wait.
   stack& emit_waits(bool x = true) {
     config_.emit_waits = x;
     return *this;

@@ -1,4 +1,4 @@
-// The stack that a gate is told to put in force.
+// Order to a gate to put another stack in force.
 #pragma once
 
 #include <caisson/engine/stack_swap.hpp>

@@ -7,7 +7,7 @@
 namespace caisson::detail {
 
 caf::message_handler verifier_actor::control() {
-  // A look ends before it could be cancelled.
+  // A verification ends before it could be cancelled.
   return {[](const cancelled&) {}};
 }
 

@@ -87,13 +87,13 @@ void need_kind(const fault_texts& t, const std::string& option,
                bool (*has)(fault_kind)) {
   if (t.kinds.empty() || text.empty() || std::ranges::any_of(kinds, has))
     return;
-  std::vector<std::string_view> kinds;
+  std::vector<std::string_view> allowed;
   for (auto kind : every_kind)
     if (has(kind))
-      kinds.push_back(fault_name(kind));
+      allowed.push_back(fault_name(kind));
   throw CLI::ValidationError{
     option, fmt::format("does not apply to these kinds, only to: {}",
-                        detail::listed(kinds))};
+                        detail::listed(allowed))};
 }
 
 } // namespace

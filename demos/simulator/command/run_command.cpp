@@ -31,8 +31,8 @@ namespace caisson::sim {
 
 namespace {
 
-// Of this process alone, in bytes. What getrusage() tells begins with what the
-// process had that has started it.
+// Of this process alone, in bytes. What getrusage() returns begins with what
+// the process had that has started it.
 std::uint64_t peak_memory() {
   std::ifstream status{"/proc/self/status"};
   for (std::string word; status >> word;) {

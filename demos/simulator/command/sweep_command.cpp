@@ -188,7 +188,7 @@ std::string hiding(const sweep_plan& p, const std::string& arm,
   return {};
 }
 
-// An arm that says something itself is not reached by what is set around it.
+// An arm that sets something itself is not affected by what is set around it.
 void warn_of_arms(std::ostream& err, const sweep_plan& p) {
   warn_of_other_arms(err, p);
   for (const auto& x : p.parameters)

@@ -32,8 +32,8 @@ struct call_pattern {
   double stretch = 1;
 };
 
-/// The n-th call of an operation beyond this one is not told apart from those
-/// before.
+/// The n-th call of an operation beyond this one is not distinguished from
+/// those before.
 inline constexpr std::uint32_t most_same_calls = 200;
 
 /// The pattern of some visits of one operation, which should be those that

@@ -1,4 +1,5 @@
-// Calls of an operation, told apart by how many of the same kind came before.
+// Calls of an operation, distinguished by how many of the same kind came
+// before.
 #pragma once
 
 #include <simulator/import/visits.hpp>

@@ -71,7 +71,7 @@ void note_trees(const span_set& spans, const span_tree& tree, note_list& to) {
 
 void note_calls(const span_set& spans, const visit_graph& g, note_list& to) {
   to.add(g.calls_to_nobody, "span",
-         "of clients that do not tell whom they call: time of their own "
+         "of clients that do not say whom they call: time of their own "
          "service");
   to.add(g.calls_without_callee, "call",
          "without a span of the callee, which has some elsewhere");

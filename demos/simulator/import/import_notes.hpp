@@ -17,7 +17,7 @@ namespace caisson::sim {
 [[nodiscard]] std::vector<std::string>
 notes_of(const span_set& spans, const span_tree& tree, const visit_graph& g);
 
-/// What no trace tells, whatever it has; a sentence each.
+/// What no trace contains; a sentence each.
 [[nodiscard]] std::vector<std::string> unknowns(const traffic_model& m,
                                                 const import_settings& how);
 

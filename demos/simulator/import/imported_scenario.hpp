@@ -1,4 +1,4 @@
-// A scenario of what traces tell.
+// Builds a scenario from traces.
 #pragma once
 
 #include <simulator/import/span.hpp>

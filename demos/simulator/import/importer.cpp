@@ -63,7 +63,7 @@ import_result scenario_from_spans(span_set spans, const import_settings& how,
   auto files = detail::printable(detail::listed_names(how.files));
   out.toml = fmt::format("# Made by caisson import of {}\n# {}\n", files,
                          out.summary)
-             + section("What traces do not tell, and this scenario guesses:",
+             + section("What traces do not contain, and this scenario guesses:",
                        unknowns(model, how))
              + section("What was noticed:", out.notes)
              + section("What is called otherwise:", made.names) + "\n"

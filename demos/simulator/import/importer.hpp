@@ -19,7 +19,7 @@ struct import_settings {
 };
 
 struct import_result {
-  /// Has at its top, as comments, what traces do not tell, and the notes.
+  /// Has at its top, as comments, what traces do not contain, and the notes.
   std::string toml;
   /// What was left out or guessed, a sentence each.
   std::vector<std::string> notes;

@@ -1,4 +1,4 @@
-// Operations that are among their own callers, told apart by how often.
+// Operations that are among their own callers, distinguished by how often.
 #pragma once
 
 #include <simulator/import/visits.hpp>

@@ -25,7 +25,7 @@ struct json_scalar {
   std::optional<bool> truth;
 };
 
-/// Is told of the objects that mean something and of their values, and adds
+/// Gets the objects that mean something and of their values, and adds
 /// each span to a set when its object ends. The service of a span may come
 /// after it.
 class span_collector {

@@ -83,7 +83,7 @@ struct traffic_model {
   std::map<request_source, traced_load> loads;
   /// By caller and the number of the service's name.
   std::map<std::pair<traced_caller, std::uint32_t>, traced_latency> latencies;
-  /// Calls whose way cannot be told from the callee's time.
+  /// Calls whose way cannot be separated from the callee's time.
   std::uint64_t without_latency = 0;
 
   /// Requests from outside, and the time that they cover, from the first to

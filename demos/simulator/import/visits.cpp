@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  // The same client's spans elsewhere tell whom it calls.
+  // The same client's spans elsewhere say whom it calls.
   using client_key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
   // -- spans ------------------------------------------------------------------

@@ -83,7 +83,8 @@ enum class job_stage : std::uint8_t {
   busy,
   /// There is no such job.
   unknown,
-  /// Not begun: the recording `recording` is missing, of which there are `have` bytes.
+  /// Not begun: the recording `recording` is missing, of which there are `have`
+  /// bytes.
   needs_recording,
   /// Not begun: the worker is another build.
   other_build,
@@ -111,8 +112,8 @@ struct job_state {
 };
 CAISSON_MESSAGE(job_state, stage, permille, text, failures, recording, have)
 
-/// A part of a recording, in its place only if the worker has all before `offset`.
-/// The answer is a `recording_progress`.
+/// A part of a recording, in its place only if the worker has all before
+/// `offset`. The answer is a `recording_progress`.
 struct recording_part {
   std::uint64_t hash = 0;
   std::uint64_t size = 0;

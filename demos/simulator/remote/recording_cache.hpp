@@ -11,8 +11,8 @@
 
 namespace caisson::sim {
 
-/// Keeps contents of recordings by their hashes. Those that were used longest ago
-/// go first when there is no room.
+/// Keeps contents of recordings by their hashes. Those that were used longest
+/// ago go first when there is no room.
 class recording_cache {
 public:
   using content = std::shared_ptr<const std::string>;

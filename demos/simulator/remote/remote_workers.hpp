@@ -36,7 +36,7 @@ public:
   remote_workers(const remote_options& o, const build_identity& build,
                  run_source& source);
 
-  /// Tells the workers that nothing is wanted any more, and waits for that for
+  /// Stops the dispatchers, and waits for that for
   /// a second or two. What still blocks then, such as an attempt to connect to
   /// a worker that has been stopped, is left to the end of the process; see
   /// `leaves_threads`.

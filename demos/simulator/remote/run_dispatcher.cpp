@@ -227,7 +227,7 @@ void run_dispatcher::give_up(std::size_t which, bool lost) {
   source_.give_back(which, lost);
 }
 
-// -- recordings -------------------------------------------------------------------
+// -- recordings ---------------------------------------------------------------
 
 void run_dispatcher::need(std::size_t which, const job_state& x) {
   auto& c = runs_.at(which);

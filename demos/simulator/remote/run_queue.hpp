@@ -12,9 +12,9 @@
 
 namespace caisson::sim {
 
-/// Hands out runs in order, to this machine and to remote workers. A run that is
-/// given back is handed out again, so that none is lost; a completed one is not,
-/// so that none counts twice.
+/// Hands out runs in order, to this machine and to remote workers. A run that
+/// is given back is handed out again, so that none is lost; a completed one is
+/// not, so that none counts twice.
 ///
 /// May be used from several threads.
 class run_queue {

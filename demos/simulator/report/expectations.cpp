@@ -65,7 +65,7 @@ std::string failure(const metric_bound& b, const arm_result& r) {
     return fmt::format("{}{} is {}, expected {}", b.metric, time_text(b),
                        value_text(x, b), bound_text(b));
   } catch (const std::invalid_argument& e) {
-    return fmt::format("{} cannot be told: {}", b.metric, e.what());
+    return fmt::format("{} has no value: {}", b.metric, e.what());
   }
 }
 

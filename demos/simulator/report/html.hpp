@@ -8,7 +8,7 @@
 
 namespace caisson::sim {
 
-/// What a page tells about where its numbers come from.
+/// What a page says about where its numbers come from.
 struct html_source {
   /// The text of the scenario's file; empty if it cannot be read again.
   std::string scenario;

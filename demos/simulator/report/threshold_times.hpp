@@ -17,13 +17,13 @@ namespace caisson::sim {
 /// neither a level nor kept per second, or not in a result with these names.
 void check_threshold(const arm_result& names, const threshold& p);
 
-/// The thresholds that are asked for by the expectations of an arm, and by those
-/// who play it. Those that the arm cannot have are left out. Rows and levels
-/// that nobody asks for cost nothing.
+/// The thresholds that are asked for by the expectations of an arm, and by
+/// those who play it. Those that the arm cannot have are left out. Rows and
+/// levels that nobody asks for cost nothing.
 class threshold_watch {
 public:
-  /// `metrics`: names of numbers; those that are no times to threshold are ignored.
-  /// `recorder` must outlive this, and is told what to look for.
+  /// `metrics`: names of numbers; those that are no times to threshold are
+  /// ignored. `recorder` must outlive this, and gets what to look for.
   threshold_watch(const arm_config& arm,
                   const std::vector<std::string>& metrics,
                   run_recorder& recorder);

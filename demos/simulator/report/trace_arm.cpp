@@ -162,7 +162,7 @@ private:
 
   // -- gates ------------------------------------------------------------------
 
-  // From the calls' own point of view: an attempt is under way, or the gate
+  // From the calls' own point of view: an attempt is in flight, or the gate
   // holds the call.
   void add_gate(std::size_t route) {
     if (by_route_[route].empty())
@@ -247,7 +247,7 @@ private:
     for (const auto& s : waits_[i])
       add_work(waiting.place(s), s, operation(*s.call) + " waits");
     if (!turned_away_[i].empty()) {
-      auto track = out_.add_track("turned away");
+      auto track = out_.add_track("rejected");
       for (const auto& s : turned_away_[i])
         out_.add({trace_kind::instant,
                   track,

@@ -27,7 +27,7 @@ trace_time(const std::vector<arm_config>& arms, std::optional<duration> from,
 /// docs/simulator-output.md describes it.
 void write_trace(std::ostream& out, const report& r, std::string_view version);
 
-/// What to tell those who asked for more than a trace can hold: a line per arm
+/// Warnings for those who asked for more than a trace can hold: a line per arm
 /// of which requests were left out.
 [[nodiscard]] std::vector<std::string> trace_warnings(const report& r);
 

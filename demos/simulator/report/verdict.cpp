@@ -17,8 +17,8 @@ constexpr auto window_seconds = static_cast<std::size_t>(
 // Of fewer requests a single one would be more than a tenth.
 constexpr std::uint64_t enough_requests = 10;
 
-// What is under way at the ends of a time is no loss: it is enough that as many
-// were answered as were begun, or that those that were begun were answered
+// What is in progress at the ends of a time is no loss: it is enough that as
+// many were answered as were begun, or that those that were begun were answered
 // soon.
 std::uint64_t served(const second_tally& x) {
   return std::max(x.good, x.prompt);

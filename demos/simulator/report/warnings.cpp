@@ -39,7 +39,7 @@ bool no_window_fits(const arm_config& c) {
          > std::chrono::floor<std::chrono::seconds>(c.length);
 }
 
-// What there is none of if nothing tells when recovery begins.
+// What there is none of if nothing says when recovery begins.
 std::string fault_text(const arm_config& c) {
   return c.faults.empty() ? "fault" : "fault at a set time";
 }

@@ -1,4 +1,4 @@
-// What can only be told of a world as a whole.
+// Checks that concern a scenario as a whole.
 #include <simulator/scenario/call_graph.hpp>
 #include <simulator/scenario/edges.hpp>
 #include <simulator/scenario/fault_times.hpp>

@@ -19,9 +19,9 @@ enum class balancing {
   round_robin,
   /// Any, with equal probability.
   random,
-  /// Of two at random, the one with fewer calls of this caller under way.
+  /// Of two at random, the one with fewer calls of this caller in flight.
   power_of_two,
-  /// The one with the fewest calls of this caller under way.
+  /// The one with the fewest calls of this caller in flight.
   least_pending,
 };
 

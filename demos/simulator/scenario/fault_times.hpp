@@ -14,7 +14,7 @@ namespace caisson::sim {
 /// together; also the number of bursts of a load.
 inline constexpr std::int64_t most_failures = 100'000;
 
-/// How many of the times at which a fault strikes are told.
+/// How many of the times at which a fault strikes are reported.
 inline constexpr std::size_t most_fault_times = 500;
 
 /// How often a fault comes at random, on average, all replicas together; 0 if

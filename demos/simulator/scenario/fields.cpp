@@ -223,7 +223,7 @@ void check(const service_config& c, const setting_path& path, problems& out) {
   if (c.cores != no_limit && c.autoscale
       && c.autoscale->by == scaling::utilization)
     out.push_back({problem_kind::relation, path / "autoscale",
-                   "scales servers by their utilization, which does not tell "
+                   "scales servers by their utilization, which does not show "
                    "how busy cores are, allowed with cores: by = \"queue\""});
 }
 

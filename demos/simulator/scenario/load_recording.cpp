@@ -259,7 +259,7 @@ private:
   void unknown_period() {
     out_.push_back({problem_kind::missing, "period",
                     "is missing, and the first column of the first two rows "
-                    "does not tell it, allowed: 1ns to 100h"});
+                    "does not say it, allowed: 1ns to 100h"});
   }
 
   void keep(double n) {

@@ -39,8 +39,8 @@ struct recording_config {
   duration period = duration::zero();
   /// How many times as fast as it was recorded the recording is played.
   double speed = 1;
-  /// The part of the recording that is played: what began in [from, to) after its
-  /// first row, in the recording's own time.
+  /// The part of the recording that is played: what began in [from, to) after
+  /// its first row, in the recording's own time.
   duration from = duration::zero();
   duration to = unlimited;
 };

@@ -250,12 +250,12 @@ struct load_config {
 // -- faults -------------------------------------------------------------------
 
 enum class fault_kind {
-  /// Work takes `factor` times as long: that which begins, or with `in_progress`
-  /// all of it, for as long as the fault lasts.
+  /// Work takes `factor` times as long: that which begins, or with
+  /// `in_progress` all of it, for as long as the fault lasts.
   slow,
   /// A share of `rate` of the requests fails after its first work.
   errors,
-  /// No request is begun, and no answer of a call looked at; work under way is
+  /// No request is begun, and no answer of a call looked at; work in flight is
   /// finished, or with `in_progress` stands still, too.
   stall,
   /// All that is inside is lost; whoever comes is rejected until the end.

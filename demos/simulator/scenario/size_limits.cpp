@@ -46,7 +46,8 @@ public:
       replicas_.emplace(s.name, s.replicas);
   }
 
-  // How many there would be if no two calls shared any, which is told faster.
+  // How many there would be if no two calls shared any, which is computed
+  // faster.
   [[nodiscard]] std::uint64_t
   at_most(const std::vector<call_site>& calls) const {
     std::uint64_t sum = 0;

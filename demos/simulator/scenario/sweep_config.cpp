@@ -34,7 +34,7 @@ std::string_view objection_to(const setting_path& path) {
   return {};
 }
 
-// An arm that sets something itself is not reached by what is set around it,
+// An arm that sets something itself is not affected by what is set around it,
 // and it replaces a stack as a whole.
 setting_path in_arm(const std::string& arm, setting_path path,
                     const settings& root) {

@@ -50,9 +50,9 @@ private:
 };
 
 /// Names the run of an arm: whoever has the same key has the same result. The
-/// key depends on the version, on all of the arm's world, on the recordings that it
-/// replays, and on the seed; not on what does not change a run, such as titles,
-/// expectations, comments, other arms, and what else is swept.
+/// key depends on the version, on all of the arm's world, on the recordings
+/// that it replays, and on the seed; not on what does not change a run, such as
+/// titles, expectations, comments, other arms, and what else is swept.
 [[nodiscard]] std::string run_key(std::uint64_t world, std::string_view arm,
                                   std::uint64_t seed);
 

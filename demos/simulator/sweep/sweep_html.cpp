@@ -15,7 +15,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-// JSON has no infinity, and a page must tell it from what is missing.
+// JSON has no infinity, and a page must distinguish it from what is missing.
 json page_number(double x) {
   if (std::isinf(x))
     return "never";

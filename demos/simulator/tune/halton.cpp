@@ -26,7 +26,7 @@ halton_sequence::halton_sequence(std::size_t dimensions, draw_key key) {
   for (std::size_t i = 0; i < dimensions; ++i) {
     keyed_random random{key.with("halton").with(i)};
     dimension d{.base = primes[i], .digits = {}};
-    // As many digits as a number can tell apart.
+    // As many digits as a number can distinguish.
     for (double unit = 1; unit > 0x1.0p-53; unit /= double(d.base))
       d.digits.push_back(permutation(d.base, random));
     dimensions_.push_back(std::move(d));

@@ -122,7 +122,7 @@ void write_test(const tune_outcome& x, std::vector<std::string>& out) {
       out.push_back(
         fmt::format("{} this does not hold: they are not better "
                     "than the present settings there. The "
-                    "difference is chance; more --seeds would tell.",
+                    "difference is chance; more --seeds would show it.",
                     where));
       break;
     case tune_verdict::holds:

@@ -44,7 +44,7 @@ private:
     duration patience = unlimited;
     std::uint32_t attempt = 0;
     schedule::cursor pause;
-    /// The attempt under way, as a key of `attempts_`, and its timeout.
+    /// The attempt in flight, as a key of `attempts_`, and its timeout.
     std::uint64_t current_attempt = 0;
     timers::handle timeout;
     /// In a closed loop: whose request it is.

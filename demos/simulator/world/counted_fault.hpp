@@ -11,8 +11,9 @@
 namespace caisson::sim {
 
 /// Says when one fault begins and ends for one replica. A plain state machine,
-/// told of each request that arrives there before anything is done with it, and
-/// of the instants that it asks for. Instants are since the start of the run.
+/// notified of each request that arrives there before anything is done with it,
+/// and of the instants that it asks for. Instants are since the start of the
+/// run.
 class counted_fault {
 public:
   /// What happens now: the end comes first.

@@ -35,8 +35,8 @@ public:
   /// How many times as long work takes that begins.
   [[nodiscard]] double factor() const noexcept { return factor_; }
 
-  /// How many times as long all work takes, also that under way; infinite if it
-  /// stands still.
+  /// How many times as long all work takes, also that in progress; infinite if
+  /// it stands still.
   [[nodiscard]] double stretch() const noexcept;
 
   /// With which probability a request fails because of a fault.

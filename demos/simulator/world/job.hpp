@@ -53,7 +53,7 @@ struct job {
   bool warmed_up = false;
   std::uint32_t step = 0;
   std::vector<progress> entries;
-  /// Its calls under way: how many, and the ends of the list that
+  /// Its calls in flight: how many, and the ends of the list that
   /// `outgoing_calls` keeps of them; 0 if there is none.
   std::uint32_t open_calls = 0;
   std::uint64_t first_call = 0;

@@ -13,7 +13,7 @@ void level_watch::add(const goal& g, std::uint64_t level, duration now) {
   risen(level, now);
 }
 
-// What is reached too late is not looked for any longer, either.
+// What comes too late is not searched any longer, either.
 void level_watch::reached(std::uint64_t level, duration now) {
   for (; !open_.empty() && open_.back().count <= level; open_.pop_back())
     if (now < open_.back().until)

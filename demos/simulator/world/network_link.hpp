@@ -33,7 +33,7 @@ struct link_plan {
 
 /// Takes calls to one of the replicas behind it and answers back, each after a
 /// latency of its own: a later message may overtake an earlier one. What a
-/// caller gives up travels, too. Messages may be lost, and nobody is told; a
+/// caller gives up travels, too. Messages may be lost silently; a
 /// call whose answer was lost may arrive once more. If connections are limited,
 /// a call waits for one first, and has it until its answer is back.
 class network_link final : public timed_actor {

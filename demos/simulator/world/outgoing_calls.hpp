@@ -14,11 +14,11 @@
 
 namespace caisson::sim {
 
-/// Decides which calls are made, and keeps those under way and the service's
+/// Decides which calls are made, and keeps those in flight and the service's
 /// caches.
 class outgoing_calls {
 public:
-  /// A call under way.
+  /// A call in flight.
   struct pending {
     job_key job = 0;
     /// Which entry of the job's step it belongs to.
@@ -46,11 +46,11 @@ public:
   [[nodiscard]] std::optional<made_call>
   make(job_key key, job& j, std::uint32_t entry, time_point now);
 
-  /// The job whose call this is; nothing if it is not under way.
+  /// The job whose call this is; nothing if it is not in flight.
   [[nodiscard]] std::optional<job_key> owner(std::uint64_t key);
 
   /// Ends a call of `j`, in constant time.
-  /// @pre it is under way
+  /// @pre it is in flight
   pending end(std::uint64_t key, job& j);
 
   /// Remembers a success in the cache, if there is one for this call of `j`.

@@ -28,8 +28,8 @@ public:
   [[nodiscard]] std::uint32_t seconds() const noexcept { return seconds_; }
 
   /// A second has ended: what happened in it, without latencies, and of how
-  /// many requests that begun in it and were answered promptly it was not told
-  /// yet. Returns whether the row is complete.
+  /// many requests that begun in it and were answered promptly it was not
+  /// notified yet. Returns whether the row is complete.
   bool end_second(result_row second, const second_tally& tally);
   /// A request that began in the second `i`, which has ended, was answered
   /// promptly.

@@ -92,7 +92,7 @@ void run_recorder::answered(time_point now, const answer& x) {
 void run_recorder::add_good(time_point now, const answer& x) {
   auto took = now - x.begun;
   row_latency_.add(took);
-  // A client with a timeout tells itself what is in time.
+  // A client with a timeout decides itself what is in time.
   if (took <= verdict_window || x.waits != unlimited)
     add_prompt(since_start(x.begun), since_start(now) >= plan_.arm.length);
   if (since_start(x.begun) < warmup_)

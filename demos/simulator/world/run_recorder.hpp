@@ -48,7 +48,7 @@ public:
     rows_.set_step(step);
     rows_.watch(ranges);
   }
-  /// From here on, tells of each second that has ended, without latencies.
+  /// From here on, reports each second that has ended, without latencies.
   void emit_seconds(std::function<void(const result_row&)> f) {
     on_second_ = std::move(f);
   }

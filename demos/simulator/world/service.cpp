@@ -129,7 +129,7 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
 
 // -- servers ------------------------------------------------------------------
 
-// During a stall nothing is taken up. Work under way is finished.
+// During a stall nothing is taken up. Work in progress is finished.
 bool service::server_free() const {
   return !fault_.stalled() && busy_ < fault_.workers();
 }

@@ -172,7 +172,7 @@ private:
   std::vector<const fault_config*> faults_;
   std::vector<counting> counting_;
   fault_state fault_;
-  /// Of all work, if its speed may change while it is under way.
+  /// Of all work, if its speed may change while it is in progress.
   std::optional<work_clock> clock_;
   timers::handle clock_timer_;
   std::optional<autoscaler> scaler_;

@@ -173,7 +173,7 @@ worker world::behind_route(std::uint32_t index, std::uint32_t caller) {
     wants_cancels = wants_cancels || c.replicas > 1
                     || r.edge.connections.limited();
   }
-  // Services and links say truly which calls were not reached.
+  // Services and links say truly which calls were not executed.
   auto behind = worker{target}.takes_calls().is_gate();
   return wants_cancels ? std::move(behind).takes_cancelled() : behind;
 }

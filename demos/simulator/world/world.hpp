@@ -40,7 +40,7 @@ public:
   world& operator=(const world&) = delete;
 
   /// Whether all of it was built. Nothing happens in a world that is not whole,
-  /// and no gates are told of.
+  /// and no gates are reported.
   [[nodiscard]] bool whole() const noexcept { return whole_; }
 
   /// Moves on to `t` after the start; what is due at `t` itself is left.

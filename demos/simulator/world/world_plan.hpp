@@ -39,7 +39,7 @@ struct route {
   std::vector<std::uint32_t> callers_by_zone = {};
   /// Whether messages may get lost, or be slower than their latency.
   bool has_network = false;
-  /// Whether results tell of it as an edge.
+  /// Whether results have it as an edge.
   [[nodiscard]] bool is_recorded() const {
     return has_network || zoned || edge.connections.limited();
   }

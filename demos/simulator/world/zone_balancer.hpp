@@ -29,7 +29,7 @@ public:
   zone_balancer(const edge_config& edge, const zone_layout& where);
 
   /// The replica for the call with this key, counted from 0 on. The call is
-  /// under way from now on.
+  /// in flight from now on.
   std::size_t choose(draw_key key);
 
   /// A call to this replica, which was chosen, is over.

@@ -11,7 +11,7 @@
 namespace caisson::detail {
 
 /// A set of numbers below `size()` that gives its smallest member. Each
-/// operation looks at one word in each of four levels: a bit of a level tells
+/// operation looks at one word in each of four levels: a bit of a level says
 /// whether the word below it has a bit that is set.
 class free_set {
 public:

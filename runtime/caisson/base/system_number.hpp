@@ -1,4 +1,5 @@
-// Tells actor systems apart, without including CAF: caf/system_number.cpp does.
+// Distinguishes actor systems, without including CAF: caf/system_number.cpp
+// does.
 #pragma once
 
 #include <cstdint>

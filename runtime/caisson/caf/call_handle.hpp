@@ -38,7 +38,7 @@ public:
 /// A gate with full control: to call, operate and stop it. `spawn_gate` returns
 /// it.
 ///
-/// Can be used like any other `caf::actor`. The type tells readers and
+/// Can be used like any other `caf::actor`. The type shows readers and
 /// `publish` that this is more than a call handle.
 class control_handle : public caf::actor {
 public:

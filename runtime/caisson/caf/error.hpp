@@ -47,8 +47,8 @@ duration retry_after(const caf::error& err);
 
 /// The outcome in a gate's answer: a value, or the error that is its only
 /// element. `reply` is set to `&answer`. A Caisson error says whether a worker
-/// was reached and whether a worker answered with it. Every other error is a
-/// worker's.
+/// may have executed the call and whether a worker answered with it. Every
+/// other error is a worker's.
 outcome outcome_of(const caf::message& answer);
 
 /// For classifiers that judge values: the answer's value if it is a single T.

@@ -214,8 +214,8 @@ CAISSON_MESSAGE(permit, id, expires)
 /// held; then no count changes.
 struct release {
   std::uint64_t id = 0;
-  /// Tells the stack that the work failed, so that a breaker counts it. Short
-  /// for `outcome = failure`, and takes precedence over it.
+  /// Reports to the stack that the work failed, so that a breaker counts it.
+  /// Short for `outcome = failure`, and takes precedence over it.
   bool failed = false;
   /// How the work went.
   release_outcome outcome = release_outcome::success;
@@ -294,13 +294,13 @@ struct event {
 CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
                 call, delay, trace_id, span_id, parent_span_id)
 
-/// Tells the gate to refuse new work, finish held calls and flush batches. The
+/// Makes the gate refuse new work, finish held calls and flush batches. The
 /// answer is empty and comes once the last call is answered. The gate stays and
 /// keeps refusing.
 struct drain {};
 CAISSON_MESSAGE(drain)
 
-/// Tells a gate set (gate_set.hpp) to read its file again. The answer is a
+/// Makes a gate set (gate_set.hpp) read its file again. The answer is a
 /// `reload_report`.
 struct reload {
   /// Who or what wants it, for events; may be empty.

@@ -43,8 +43,8 @@ struct call_info {
   /// Groups calls, for policies that keep state per key.
   std::string key;
   /// The same for all attempts at one call and for no other call, so that a
-  /// worker can tell whether it has seen the call; empty: it cannot. A policy
-  /// may set it in `admit` if it is empty.
+  /// worker can recognise whether it has seen the call; empty: it cannot. A
+  /// policy may set it in `admit` if it is empty.
   std::string idempotency_key;
 };
 

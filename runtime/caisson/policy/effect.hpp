@@ -1,4 +1,4 @@
-// The result of a look at an attempt.
+// The result of a verification of an attempt.
 #pragma once
 
 #include <cstdint>

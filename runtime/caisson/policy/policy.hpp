@@ -298,7 +298,7 @@ public:
     return nullptr;
   }
 
-  /// Tells the layers above that an attempt at the call ran into its timeout
+  /// Notifies the layers above that an attempt at the call ran into its timeout
   /// and is followed by another one, so that they never see its outcome. They
   /// are notified (`policy::attempt_timed_out`) after this policy has returned.
   void attempt_timed_out(call_id call) {
@@ -396,7 +396,7 @@ public:
   /// cancelled it, or (in observe mode) it passed although the policy would
   /// have held it. The policy releases what it holds for the call. `why` is the
   /// outcome for the caller, with `may_have_executed` as this layer knows it.
-  /// `in_flight` tells whether the call was below this layer rather than held
+  /// `in_flight` says whether the call was below this layer rather than held
   /// by it.
   virtual void abandon(call_info& call, slot& notes, const outcome& why,
                        bool in_flight, env& e)

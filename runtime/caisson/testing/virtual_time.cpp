@@ -88,7 +88,7 @@ pending_answer probe::request_message(const caf::actor& to,
 pending_answer probe::request_message(const caf::actor& to,
                                       caf::message content, bool urgent) {
   if (!state_->actor)
-    return {}; // The probe was killed: nobody asks, nobody hears.
+    return {}; // The probe was killed: nobody asks, nobody gets it.
   return state_->actor->ask(to, std::move(content), urgent);
 }
 

@@ -162,8 +162,8 @@ void describe(field_visitor& v, http_client_config& c) {
        c.connect_timeout, {1ms, 1h});
   v.integer({"max_body", "how large the body of a response may be, in bytes"},
             c.max_body, {0, 1 << 30});
-  v.on({"deadline_header", "the header that tells the server how many "
-                           "milliseconds are left; empty: none"},
+  v.on({"deadline_header", "the header that gives the server the milliseconds "
+                           "that are left; empty: none"},
        c.deadline_header);
 }
 

@@ -18,7 +18,7 @@ struct http_client_config {
   /// 1 to 65535, default 80.
   std::uint16_t port = 80;
 
-  /// How many requests are under way at once, each with a thread and a
+  /// How many requests are in progress at once, each with a thread and a
   /// connection of its own: 1 to 1024, default 8.
   std::uint32_t threads = 8;
 
@@ -42,7 +42,7 @@ struct http_client_config {
   /// 16777216 (16 MiB). Beyond it the answer is `transport_errc::too_large`.
   std::int64_t max_body = 16 << 20;
 
-  /// The header that tells the server how many milliseconds are left; empty:
+  /// The header that gives the server the milliseconds that are left; empty:
   /// none.
   std::string deadline_header = std::string{http_deadline_header};
 };
@@ -66,7 +66,7 @@ void check(const http_client_config& c, const setting_path& path,
 ///                              .semaphore({.permits = 8}));
 ///     self->request(gate, 5s, as_call({.target = "/items/7"}));
 ///
-/// HTTP/1.1 without TLS. `s` tells how the gate supervises it; it ends only
+/// HTTP/1.1 without TLS. `s` says how the gate supervises it; it ends only
 /// with the gate. Not for virtual time. Throws `config_error` if `c` is not
 /// valid.
 [[nodiscard]] worker http_worker(const http_client_config& c,

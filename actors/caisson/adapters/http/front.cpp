@@ -149,7 +149,7 @@ void describe(field_visitor& v, http_front_config& c) {
   v.integer({"threads", "how many requests are answered at once"}, c.threads,
             {1, 1024});
   v.integer({"max_waiting", "how many further requests wait for a thread; "
-                            "beyond that they are turned away with 503"},
+                            "beyond that they are rejected with 503"},
             c.max_waiting, {0, 100'000});
   v.integer({"max_connections", "how many connections are open at once; for "
                                 "one more, an idle one is closed"},
@@ -175,7 +175,7 @@ void describe(field_visitor& v, http_front_config& c) {
   v.on(
     {"retry_after", "what `Retry-After` says if the gate does not know when"},
     c.retry_after, {1s, 24h});
-  v.on({"deadline_header", "the header by which clients tell how many "
+  v.on({"deadline_header", "the header by which clients say how many "
                            "milliseconds they wait; empty: none"},
        c.deadline_header);
 }

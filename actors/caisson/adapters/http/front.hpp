@@ -66,7 +66,7 @@ struct http_front_config {
   /// whole seconds, default 1s.
   duration retry_after = std::chrono::seconds(1);
 
-  /// The header by which clients tell how many milliseconds they wait; empty:
+  /// The header by which clients say how many milliseconds they wait; empty:
   /// none.
   std::string deadline_header = std::string{http_deadline_header};
 };
@@ -74,7 +74,7 @@ struct http_front_config {
 void describe(field_visitor& v, http_front_config& c);
 void check(const http_front_config& c, const setting_path& path, problems& out);
 
-/// The response that tells a client of an error of a gate or a worker:
+/// The response that reports an error of a gate or a worker to a client:
 ///
 /// | error | status |
 /// | --- | --- |
@@ -119,9 +119,9 @@ using http_router = std::function<std::optional<http_route>(
 ///     http_front front{sys, gate, {.port = 8080}};
 ///
 /// It has threads of its own, one for all connections and one for each request
-/// that is answered, and ends with the object: it finishes the requests under
-/// way. It must not outlive the actor system. HTTP/1.1 without TLS; multipart
-/// and compressed requests are answered with 415.
+/// that is answered, and ends with the object: it finishes the requests in
+/// progress. It must not outlive the actor system. HTTP/1.1 without TLS;
+/// multipart and compressed requests are answered with 415.
 class http_front {
 public:
   /// All requests go to `gate`. Throws `config_error` if `c` is not valid, and
@@ -143,7 +143,7 @@ public:
   /// How many requests were answered.
   [[nodiscard]] std::uint64_t answered() const noexcept;
 
-  /// How many requests were turned away for want of a thread, and connections
+  /// How many requests were rejected for want of a thread, and connections
   /// for want of a place.
   [[nodiscard]] std::uint64_t rejected() const noexcept;
 

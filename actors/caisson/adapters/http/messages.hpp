@@ -64,7 +64,7 @@ CAISSON_MESSAGE(http_response, status, headers, body)
 /// What responses mean to the policies: by status, `Retry-After` and `Date`.
 [[nodiscard]] answer_adapter http_adapter();
 
-/// The header in which this library's workers tell servers how many
+/// The header in which this library's workers send servers how many
 /// milliseconds they have, and from which its fronts read it. Envoy and others
 /// know it.
 inline constexpr std::string_view http_deadline_header

@@ -140,7 +140,7 @@ private:
 [[nodiscard]] std::string in_lower_case(std::string_view x);
 
 /// Removes the headers that the header `connection` names (RFC 9110 section
-/// 7.6.1), but for those that tell how long the body is.
+/// 7.6.1), but for those that say how long the body is.
 void drop_named_by_connection(http_headers& all, std::string_view named);
 
 /// Removes all that concerns this connection only, also what it names, but for

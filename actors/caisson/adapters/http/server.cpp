@@ -95,7 +95,7 @@ struct http_server::parts {
                    ? http_answer{plain(504)}
                    : service.serve(request_of(x.parser), x.answer_by);
     } catch (...) {
-      // Whoever serves has to see to it; the client is told in any case.
+      // Whoever serves has to see to it; the client is notified in any case.
     }
     ++answered;
     auto length = response.shared ? std::optional{response.shared->size()}
@@ -154,7 +154,7 @@ struct http_server::parts {
     ::epoll_ctl(epoll.get(), how, fd, &x);
   }
 
-  // What is not waited for is not even told that the client has left.
+  // What is not waited for is not even notified that the client has left.
   void await(http_connection& x, std::uint32_t events) {
     watch(x.fd.get(), events | EPOLLONESHOT, EPOLL_CTL_MOD);
   }
@@ -391,7 +391,7 @@ struct http_server::parts {
     begin_writing(x);
   }
 
-  // Closes what is not under way.
+  // Closes what is not in progress.
   void stop() {
     entrance.reset();
     std::vector<http_connection*> idle;

@@ -64,7 +64,7 @@ public:
   http_server(const std::string& host, std::uint16_t port,
               const http_server_limits& limits, http_service service);
 
-  /// Finishes the requests under way.
+  /// Finishes the requests in progress.
   ~http_server();
 
   http_server(const http_server&) = delete;

@@ -142,7 +142,7 @@ private:
     auto x = opener_->open(signal(), until);
     connection_ = std::move(x.connection);
     if (connection_)
-      if (auto failure = greeted(until)) {
+      if (auto failure = set_up_session(until)) {
         x.problem = failure->text.empty() ? "no connection in time"
                                           : failure->text;
         reset();
@@ -152,7 +152,7 @@ private:
 
   // Makes the server notice that a connection was closed, so that it does not
   // work on for nobody; not all servers can, which does not matter.
-  std::optional<postgres_failure> greeted(time_point until) {
+  std::optional<postgres_failure> set_up_session(time_point until) {
     notices_end_ = true;
     auto all = pipeline();
     add_watch(all);

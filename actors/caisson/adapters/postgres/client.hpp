@@ -16,7 +16,7 @@ struct postgres_client_config {
   /// environment variables. It may contain a password.
   std::string connection = {};
 
-  /// How many transactions are under way at once, each with a thread and a
+  /// How many transactions are in progress at once, each with a thread and a
   /// connection of its own: 1 to 1024, default 4.
   std::uint32_t threads = 4;
 
@@ -60,7 +60,7 @@ void describe(field_visitor& v, postgres_client_config& c);
 ///     self->request(gate, 2s, as_call(sql("insert into orders values ($1)",
 ///                                         {{order}})));
 ///
-/// The server is told to give a statement up a little before the call's
+/// The server gives a statement up a little before the call's
 /// deadline (`statement_timeout`), so that the connection lasts; one that does
 /// not answer by then either is closed. A connection that breaks is made again
 /// for the next transaction. When the server cannot be reached, the worker

@@ -148,7 +148,7 @@ private:
            : redisConnectNonBlock(config_.host.c_str(), config_.port));
     auto failure = opened(until);
     if (!failure)
-      failure = greeted(until);
+      failure = set_up_session(until);
     if (failure)
       reset();
     return failure;
@@ -174,7 +174,7 @@ private:
   }
 
   // Who, and which database.
-  std::optional<redis_failure> greeted(time_point until) {
+  std::optional<redis_failure> set_up_session(time_point until) {
     std::vector<std::vector<std::string>> commands;
     if (!config_.password.empty()) {
       auto& auth = commands.emplace_back(std::vector<std::string>{"AUTH"});
@@ -308,8 +308,8 @@ void check(const redis_client_config& c, const setting_path& path,
   if (c.host.empty())
     out.push_back({problem_kind::range, path / "host", "it is empty"});
   if (!c.user.empty() && c.password.empty())
-    out.push_back({problem_kind::relation, path / "user",
-                   "a user without a password is nobody"});
+    out.push_back(
+      {problem_kind::relation, path / "user", "requires a password"});
 }
 
 worker redis_worker(const redis_client_config& c, supervision_config s) {

@@ -27,7 +27,7 @@ struct redis_client_config {
   /// 0 to 65535, default 0.
   std::uint32_t database = 0;
 
-  /// How many commands are under way at once, each with a thread and a
+  /// How many commands are in progress at once, each with a thread and a
   /// connection of its own: 1 to 1024, default 4.
   std::uint32_t threads = 4;
 

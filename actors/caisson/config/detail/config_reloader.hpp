@@ -25,7 +25,7 @@ namespace caisson::detail {
 
 /// Reloads one at a time: reads and checks the file, asks each gate whether it
 /// could take its new stack, spawns the gates that are new, and only then, when
-/// nothing can be refused any more, tells all gates and groups to change over.
+/// nothing can be refused any more, orders all gates and groups to change over.
 /// Gates that are not in the file any more are drained and stopped. What is
 /// asked for meanwhile is one further reload. When it ends, so do its gates.
 class config_reloader final : public caf::event_based_actor {
@@ -48,7 +48,7 @@ public:
 private:
   using promise = caf::typed_response_promise<reload_report>;
 
-  /// A reload under way.
+  /// A reload in progress.
   struct round {
     std::string why;
     std::vector<promise> waiting;

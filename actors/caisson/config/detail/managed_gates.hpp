@@ -1,4 +1,4 @@
-// Gates that run, and what their file says of them.
+// Running gates paired with their file entries.
 #pragma once
 
 #include <caisson/caf/caf.hpp>

@@ -24,7 +24,8 @@ namespace caisson::detail {
 /// come first.
 [[nodiscard]] std::vector<std::string> by_rank(const gate_file& file);
 
-/// What differs between the settings that a group tells and those of its file.
+/// What differs between the settings that a group reports and those of its
+/// file.
 [[nodiscard]] std::string changes_of(const status& now,
                                      const supervision_group_config& next);
 

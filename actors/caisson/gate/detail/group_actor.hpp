@@ -15,7 +15,7 @@ namespace caisson::detail {
 using group_base = portable::interceptor<member_report, reconfigure,
                                          get_status>;
 
-/// Takes the reports of gates in its group, and gives them orders. Tells its
+/// Takes the reports of gates in its group, and gives them orders. Notifies its
 /// state and takes new settings. Gates are watched: one without references can
 /// send nothing when it ends.
 class group_actor final : public group_base {

@@ -29,7 +29,7 @@ group_plan::member_id group_plan::join(std::uint32_t rank) {
 
 void group_plan::on_down(member_id who, std::uint64_t after, time_point now,
                          const std::string& why) {
-  // A member that was told to stop may have lost its worker already, for the
+  // A member that was ordered to stop may have lost its worker already, for the
   // same reason.
   if (over_ || after != members_[who].orders)
     return;

@@ -197,7 +197,7 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
 }
 
 // Handlers of the user's may call this gate again: what that makes ready is
-// handed out by the loop that is under way, some of it only after others have
+// handed out by the loop that is in progress, some of it only after others have
 // had their turn.
 void local_host::hand_out() {
   if (std::exchange(handing_out_, true))

@@ -69,7 +69,7 @@ public:
   /// is something else than a control file, or is that of a server that runs.
   control_server(caf::actor_system& sys, control_config c);
 
-  /// Finishes the requests under way, which takes as long as gates take to
+  /// Finishes the requests in progress, which takes as long as gates take to
   /// answer, but does not wait for drained gates or for events.
   ~control_server();
 

@@ -90,8 +90,7 @@ void trip_history::add(bool failed, std::optional<duration> took,
                        time_point now) {
   roll(now);
   run_ = failed ? run_ + 1 : 0;
-  // A success proves nothing to a restless run: only time without failures
-  // does.
+  // A success does not end the count: only time without failures does.
   if (since_quiet_ && failed) {
     ++since_quiet_->failures;
     since_quiet_->last = now;

@@ -253,7 +253,7 @@ void cache::drop(record_map::iterator at) {
   r.value = nullptr;
 }
 
-// Loads that are under way may have read what was there before.
+// Loads that are in flight may have read what was there before.
 void cache::invalidate(record_map::iterator at) {
   drop(at);
   at->second.newest = ++loads_;

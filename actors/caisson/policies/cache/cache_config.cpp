@@ -55,7 +55,7 @@ void describe_writes(field_visitor& v, cache_config& c) {
                             "attempts"},
                            c.flush_attempts, {1, 1'000'000});
   v.integer<std::uint32_t>(
-    {"flushes", "how many flushes may be under way at once", "flushes"},
+    {"flushes", "how many flushes may be in flight at once", "flushes"},
     c.flushes, {1, 10'000});
   v.on({"staleness", "no write is acknowledged while the worker lacks an "
                      "acknowledged one that is older than this"},

@@ -146,7 +146,7 @@ cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
   return i;
 }
 
-// The worker lacks nothing of what was under way.
+// The worker lacks nothing of what was in progress.
 cache_writes::result cache_writes::finish(entry_map::iterator i,
                                           const cache_config& c,
                                           time_point now) {

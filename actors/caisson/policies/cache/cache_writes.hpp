@@ -144,12 +144,12 @@ private:
     kept_message sending;
     call_id child = 0;
     // When the oldest write came that the worker lacks, and the oldest one that
-    // is not under way.
+    // is not in progress.
     time_point since;
     time_point newer_since;
     time_point due;
     std::uint32_t failures = 0;
-    // Of what is under way or was tried last.
+    // Of what is in progress or was tried last.
     std::uint32_t refusals = 0;
     std::uint64_t number = 0;
     std::list<call_id> waiting;

@@ -251,7 +251,7 @@ void canary::start_mirror(const call_info& call, progress& my,
 }
 
 decision canary::child_done(call_id child, outcome& result, env& e) {
-  // A child that is no mirror is settled with its parent.
+  // A child that is no mirror is completed with its parent.
   auto m = mirrors_.end(child);
   if (!m)
     return decision::pass();

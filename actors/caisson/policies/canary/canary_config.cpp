@@ -48,9 +48,10 @@ void describe(field_visitor& v, canary_config& c) {
   v.on({"sticky", "whether all calls with the same key go to the same worker; "
                   "keys of the canary stay with it in later stages"},
        c.sticky);
-  v.choice({"on_failure", "a call that the canary failed: baseline: the "
-                          "baseline gets it if no worker was reached, or it is "
-                          "idempotent; pass: its outcome goes up"},
+  v.choice({"on_failure",
+            "a call that the canary failed: baseline: the "
+            "baseline gets it if it was certainly not executed, or is "
+            "idempotent; pass: its outcome goes up"},
            c.on_failure);
   v.on({"hand_over_after", "how long after the canary was given up the "
                            "idempotent calls that it has go to the baseline; "

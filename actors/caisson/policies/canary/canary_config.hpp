@@ -17,8 +17,8 @@ namespace caisson {
 
 /// What becomes of a call that the canary failed.
 enum class on_canary_failure : std::uint8_t {
-  /// The baseline gets it, once, if that is safe: if no worker was reached, or
-  /// the call is idempotent.
+  /// The baseline gets it, once, if that is safe: if it was certainly not
+  /// executed, or the call is idempotent.
   baseline,
   /// Its outcome goes up.
   pass,

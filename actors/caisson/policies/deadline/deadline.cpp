@@ -181,8 +181,8 @@ duration deadline::learn_timeout(env& e) {
   return timeout;
 }
 
-// Of small changes nobody wants to hear, and not more often than five times per
-// window.
+// Small changes are not reported, and large ones not more often than five times
+// per window.
 void deadline::emit_change(duration timeout, env& e) {
   constexpr auto much = 4;
   auto change = timeout > reported_ ? timeout - reported_ : reported_ - timeout;
@@ -210,7 +210,7 @@ void deadline::adapt(env& e) {
     learner_->reconfigure(config_.learned);
   else
     learner_ = std::make_unique<detail::limit_learner>(config_.learned);
-  // What an operator sets is told by the host.
+  // What an operator sets is reported by the host.
   if (learner_)
     (void)learner_->limit(e.now);
   reported_ = present_timeout();

@@ -151,7 +151,7 @@ private:
 
   // Null if nothing is to be learned.
   std::unique_ptr<detail::limit_learner> learner_;
-  // The limit that was told last, and since when another one may be.
+  // The limit that was reported last, and the earliest next report.
   duration reported_ = duration::zero();
   time_point next_report_at_ = time_point::min();
 };

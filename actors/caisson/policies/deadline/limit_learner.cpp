@@ -19,7 +19,7 @@ struct estimate {
 };
 
 // Kaplan and Meier's estimate: bucket by bucket, the share of the calls still
-// under way that end in it. What is cut off in a bucket outlasts it.
+// in flight that end in it. What is cut off in a bucket outlasts it.
 class survival {
 public:
   survival(const histogram& done, const histogram& cut)

@@ -61,7 +61,7 @@ void key_sums::freshen(key_entry& x) {
   enter(x);
 }
 
-// Its place in the rankings stays, and is not looked at while it is fresh.
+// Its place in the rankings stays, and is not used while it is fresh.
 void key_sums::enter(key_entry& x) {
   auto& place = fresh_[next_];
   if (place)
@@ -220,7 +220,7 @@ std::int64_t key_sums::badness(const key_entry& x) {
          - static_cast<std::int64_t>(x.number);
 }
 
-// Those that have settled and those that are fresh.
+// Those that are ranked and those that are fresh.
 template <class Ranking, class F>
 std::vector<const key_entry*> key_sums::first(const Ranking& ranked,
                                               std::size_t n, F weight) const {

@@ -164,7 +164,7 @@ decision keyed_policy::deadline_passed(call_info& call, slot& notes, env& e) {
   auto d = turn(*x, e, [&](policy& p, env& inner) {
     return p.deadline_passed(call, notes, inner);
   });
-  // A host that only observes lets the call go on, and settles it later.
+  // A host that only observes lets the call go on, and completes it later.
   if (d.what == decision::kind::reject && (!enforces_ || enforces_()))
     leave(*x, call.id);
   rest(*x);

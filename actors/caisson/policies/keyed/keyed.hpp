@@ -163,7 +163,7 @@ private:
   using entry_list = detail::linked_list<entry, detail::by_use>;
   class inner_env;
 
-  // What all keys are told.
+  // Changes for all keys.
   struct news {
     enum class kind : std::uint8_t { ordered, reconfigured, drained };
     kind what = kind::ordered;

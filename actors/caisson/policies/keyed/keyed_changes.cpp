@@ -8,7 +8,7 @@
 
 namespace caisson {
 
-// -- what all keys are told ---------------------------------------------------
+// -- changes for all keys -----------------------------------------------------
 
 bool keyed_policy::command(operator_command c, env& e) {
   see(e);
@@ -58,7 +58,7 @@ void keyed_policy::adopt(env& e) {
   drop_shared();
 }
 
-// Those with calls hear of it at once, as what these wait for may come now.
+// Those with calls get it at once, as what these wait for may come now.
 void keyed_policy::send_all(news c, env& e) {
   note(c);
   blank_->epoch = era_;
@@ -111,7 +111,7 @@ void keyed_policy::apply(const news& c, entry& x, env& e) {
           p.command(operator_command::enable, inner);
     }
   };
-  // The host tells of an order itself.
+  // The host reports an order itself.
   turn_as_it_is(x, e, deliver, c.what == news::kind::ordered);
 }
 

@@ -104,7 +104,7 @@ void describe(field_visitor& v, per_key_config& c) {
                          "is dropped for a new one, or the call is refused"},
             c.max_keys, {1, 1'000'000});
   v.on({"idle", "a key without calls for this long is dropped, if its policy "
-                "is at rest"},
+                "is idle"},
        c.idle, {seconds(1), unlimited});
   v.choice({"keyless", "calls without a key: pass: no policy sees them; share: "
                        "one policy for all of them; reject: they are refused"},

@@ -64,7 +64,7 @@ struct per_key_config {
   std::uint32_t max_keys = 10'000;
 
   /// A key without calls that was not used for this long is dropped as soon as
-  /// its policy is at rest; 1s to unlimited, default 10min.
+  /// its policy is idle; 1s to unlimited, default 10min.
   duration idle = std::chrono::minutes(10);
 
   /// What becomes of calls without a key; default `share`.

@@ -90,7 +90,7 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
   } else {
     return start_verification(call, my, result, e);
   }
-  // The last attempt may not have reached the worker although an earlier one
+  // The last attempt may not have executed although an earlier one
   // did; a retrier further out must know.
   result.may_have_executed = my.may_have_executed;
   return decision::pass();
@@ -117,7 +117,7 @@ std::optional<decision> retrier::try_again(const call_info& call, progress& my,
   ++waiting_;
   my.at = stage::backoff;
   e.emit({.kind = event_kind::retried, .call = call.id, .delay = *delay});
-  // One that never reached the worker says nothing about it.
+  // One that was not executed says nothing about the worker.
   if (result.is(errc::deadline_exceeded) && result.may_have_executed)
     e.attempt_timed_out(call.id);
   return decision::hold(time_after(e.now, *delay));

@@ -92,8 +92,8 @@ struct enum_names<retrier_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// For a retrier that looks before it repeats, what concerns content: the
-/// answers of its verifier, and the replies that go up after a look.
+/// For a retrier with a verifier, what concerns content: the answers of the
+/// verifier, and the replies that go up after a verification.
 class reply_keeper {
 public:
   virtual ~reply_keeper() = default;
@@ -114,14 +114,14 @@ public:
 
 /// Holds a failed call for its backoff and sends it down again, as long as
 /// attempts, schedule, deadline and budget allow it. Then the outcome of the
-/// last attempt goes up unchanged, except that its `may_have_executed` tells
-/// whether *any* attempt may have reached the worker.
+/// last attempt goes up unchanged, except that its `may_have_executed` says
+/// whether *any* attempt may have executed.
 ///
 /// With a verifier, a call that must not be carried out twice, but may have
 /// been carried out once, is held while a child call to the layer's target 0
 /// asks what became of it. Done: `env::answer` with the call's number gets the
 /// kept reply. Not done: it goes on like any other failed call. Unknown: after
-/// the last look, its own outcome goes up.
+/// the last verification, its own outcome goes up.
 class retrier final
   : public policy_base<retrier, retrier_config, retrier_counter> {
 public:
@@ -132,7 +132,7 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit retrier(retrier_config c);
 
-  /// Looks before it repeats. `keeper` must outlive the calls.
+  /// Verifies before it repeats. `keeper` must outlive the calls.
   void verify_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
 
   /// Takes retries from this budget instead of its own; null: from its own
@@ -187,7 +187,7 @@ private:
     // Verifications since the last attempt.
     std::uint8_t verifications = 0;
     stage at = stage::attempt;
-    // Whether any of them may have reached the worker.
+    // Whether any of them may have executed.
     bool may_have_executed = false;
   };
 

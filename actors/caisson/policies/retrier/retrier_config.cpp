@@ -52,13 +52,15 @@ void describe_budget(field_visitor& v, retrier_config& c) {
 }
 
 void describe_verifier(field_visitor& v, retrier_config& c) {
-  v.on({"verify_timeout", "with a verifier: how long one look may take"},
-       c.verify_timeout, {1ms, 1h});
-  v.integer<std::uint32_t>(
-    {"verify_attempts", "with a verifier: how often to look at most", "looks"},
-    c.verify_attempts, {1, 100});
+  v.on(
+    {"verify_timeout", "with a verifier: how long one verification may take"},
+    c.verify_timeout, {1ms, 1h});
+  v.integer<std::uint32_t>({"verify_attempts",
+                            "with a verifier: how often to verify at most",
+                            "verifications"},
+                           c.verify_attempts, {1, 100});
   v.on({"verify_pause", "with a verifier: how long to wait before the second "
-                        "look; then twice as long each time"},
+                        "verification; then twice as long each time"},
        c.verify_pause, {1ms, 1h});
 }
 

@@ -100,15 +100,15 @@ struct retrier_config {
   /// without a budget are allowed, default no.
   bool unsafe = false;
 
-  /// With a verifier: how long one look may take: 1ms to 1h, default 1s. It
-  /// never outlives the call's deadline.
+  /// With a verifier: how long one verification may take: 1ms to 1h, default
+  /// 1s. It never outlives the call's deadline.
   duration verify_timeout = std::chrono::seconds(1);
 
   /// How often to ask the verifier at most: 1 to 100, default 3.
   std::uint32_t verify_attempts = 3;
 
-  /// How long to wait before the second look; then twice as long each time:
-  /// 1ms to 1h, default 100ms.
+  /// How long to wait before the second verification; then twice as long each
+  /// time: 1ms to 1h, default 100ms.
   duration verify_pause = std::chrono::milliseconds(100);
 
   /// Raises the alarm when a smaller share of first attempts succeeds, although

@@ -71,7 +71,7 @@ struct cache_forms {
     std::function<std::optional<entries::value_type>(std::string_view)> parse);
 };
 
-/// Tells a `cache` what each call is, and keeps messages for it.
+/// Classifies calls for a `cache`, and keeps messages for it.
 class cache_layer final : public policy_layer<cache> {
 public:
   explicit cache_layer(const cache_config& c, cache_forms forms = {});

@@ -33,7 +33,7 @@ public:
   down_watch(const down_watch&) = delete;
   down_watch& operator=(const down_watch&) = delete;
 
-  /// `who` gets no down message any more, unless it is under way. `x` is the
+  /// `who` gets no down message any more, unless it is in flight. `x` is the
   /// watched actor, null if that is gone.
   void end(const caf::strong_actor_ptr& x);
 

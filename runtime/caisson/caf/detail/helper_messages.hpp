@@ -10,7 +10,7 @@
 
 namespace caisson::detail {
 
-/// Sent to a gate by the helper that ran its worker factory. The answer tells
+/// Sent to a gate by the helper that ran its worker factory. The answer says
 /// whether the gate uses the worker.
 struct worker_made {
   caf::actor handle;
@@ -19,7 +19,7 @@ struct worker_made {
 };
 CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
 
-/// What a gate tells its supervision group about itself and its worker.
+/// What a gate reports to its supervision group about itself and its worker.
 enum class member_state : std::uint8_t { joined, down, due, up, gave_up };
 
 [[nodiscard]] std::string_view name_of(member_state x) noexcept;
@@ -36,7 +36,7 @@ struct member_report {
 };
 CAISSON_MESSAGE(member_report, what, rank, order, why)
 
-/// What the group tells a gate to do with its worker.
+/// Order of a group to a gate, about its worker.
 enum class member_order : std::uint8_t { stop, start, give_up };
 
 [[nodiscard]] std::string_view name_of(member_order x) noexcept;
@@ -53,9 +53,9 @@ CAISSON_MESSAGE(group_order, what, number, why)
 
 struct ordered_stack;
 
-/// Tells a gate to put another stack in force, or to say whether it could. The
-/// answer is a text with the changes, or `invalid_config` if there are none.
-/// Stays within one process.
+/// Order to a gate to put another stack in force, or to say whether it could.
+/// The answer is a text with the changes, or `invalid_config` if there are
+/// none. Stays within one process.
 struct stack_order {
   std::shared_ptr<const ordered_stack> what = {};
   bool check_only = false;

@@ -24,8 +24,8 @@ public:
 
   const char* name() const override { return "caisson.relay"; }
 
-  /// Tells the watchers of this address that it is down, and why. Further calls
-  /// do nothing.
+  /// Notifies the watchers of this address that it is down, and why. Further
+  /// calls do nothing.
   void close(caf::error why = caf::exit_reason::normal) {
     this->cleanup(std::move(why), nullptr);
   }

@@ -33,7 +33,7 @@ private:
 [[nodiscard]] std::uint16_t port_of(int fd);
 
 struct accepted_socket {
-  /// Negative: none; `errno` tells why.
+  /// Negative: none; `errno` says why.
   int fd;
   /// The address; of IPv6 the network of 64 bits.
   std::string peer;

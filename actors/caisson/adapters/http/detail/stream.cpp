@@ -83,7 +83,7 @@ std::string_view http_stream::read() {
     if (n > 0)
       return {buffer_, static_cast<std::size_t>(n)};
     if (n == 0) {
-      // Errors are told once, and look like an orderly end from then on.
+      // Errors are reported once, and look like an orderly end from then on.
       fail(broken_ ? trouble::broken : trouble::ended);
       break;
     }

@@ -61,7 +61,7 @@ public:
   [[nodiscard]] json change(const std::string& gate, const reconfigure& what);
 
   /// Says whether the gate has finished its last call by then. Asked again, it
-  /// goes on waiting: the gate is told once.
+  /// goes on waiting: the gate is notified once.
   [[nodiscard]] json drain(const std::string& gate, duration patience);
 
   /// Lets all files be read again.
@@ -99,7 +99,7 @@ private:
   std::atomic<bool> closed_{false};
 
   std::mutex mutex_;
-  /// The gates that were told to drain and have not finished.
+  /// The gates that have to drain and have not finished.
   std::map<caf::actor_id, std::shared_ptr<late_answer>> draining_;
 };
 

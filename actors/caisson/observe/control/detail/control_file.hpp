@@ -20,7 +20,7 @@ struct control_address {
 /// 128 random bits of the machine's entropy, in hexadecimal digits.
 [[nodiscard]] std::string new_token();
 
-/// Whether two tokens are equal, in a time that does not tell where they
+/// Whether two tokens are equal, in a time that does not reveal where they
 /// differ.
 [[nodiscard]] bool same_token(const std::string& a,
                               const std::string& b) noexcept;

@@ -64,7 +64,7 @@ event_tail::part event_tail::read(const gate_list& gates,
   return out;
 }
 
-// Whether there is something to tell.
+// Whether there is something to report.
 bool event_tail::wait(const position& from, steady::time_point until) {
   std::unique_lock guard{mutex_};
   ++waiting_;

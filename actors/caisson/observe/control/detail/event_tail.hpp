@@ -50,7 +50,7 @@ public:
     position next;
     /// Each as a JSON object on one line.
     std::vector<std::string> lines = {};
-    /// How many the reader has missed; nothing: there is no telling, as the
+    /// How many the reader has missed; nothing: unknown, as the
     /// gates were not followed for some time.
     std::optional<std::uint64_t> missed = 0;
   };

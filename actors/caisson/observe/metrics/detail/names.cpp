@@ -118,7 +118,7 @@ const char* help_of(std::string_view name) {
   for (const auto& x : known_gauges)
     if (x.name == name)
       return x.help;
-  return "A gauge of a policy; the page of its kind tells what it means.";
+  return "A gauge of a policy; the page of its kind describes it.";
 }
 
 } // namespace

@@ -287,7 +287,7 @@ private:
       if (!n.gauge) {
         counter("caisson_layer_decisions_total",
                 "Decisions of a layer, by their branch; the page of its kind "
-                "tells what each means.",
+                "describes each.",
                 l, n.value, {"decision", decisions.add(n.name)});
         continue;
       }

@@ -1,4 +1,5 @@
-// Payments that must not be made twice, by a worker that crashes: asks first.
+// Payments that must not be made twice, by a worker that crashes. Verified
+// first.
 #include "story.hpp"
 
 #include <caisson/base/random.hpp>
@@ -34,15 +35,15 @@ struct book {
     return fate < 0.1 ? reply::death() : reply::value(number);
   }
 
-  // [look]
-  /// Tells from the same database what became of a payment. What is not in it
+  // [verify]
+  /// Finds in the same database what became of a payment. What is not in it
   /// has ended with the worker, and will not be paid any more.
-  [[nodiscard]] verification look(std::int32_t number) const {
+  [[nodiscard]] verification verify(std::int32_t number) const {
     return paid.at(static_cast<std::size_t>(number)) > 0
              ? verification::done(number)
              : verification::not_done();
   }
-  // [/look]
+  // [/verify]
 
   [[nodiscard]] auto more_than(int n) const {
     return std::count_if(paid.begin(), paid.end(),
@@ -55,23 +56,23 @@ struct result {
   std::int64_t answered = 0;
   std::int64_t paid = 0;
   std::int64_t paid_twice = 0;
-  std::int64_t looks = 0;
+  std::int64_t verifications = 0;
 };
 
-enum class way { alone, marked_idempotent, looking_first };
+enum class way { alone, marked_idempotent, verify_first };
 
 caisson::stack policies(way how, const caf::actor& ledger) {
-  // Without a mark, a call that may have reached the worker is not repeated.
+  // Without a mark, a call that may have been executed is not repeated.
   caisson::retrier_config c{.max_attempts = 5,
                             .idempotent = how == way::marked_idempotent};
   // The same delays wherever this runs.
   auto layers = caisson::stack{"payments"}.seed(2026);
-  if (how == way::looking_first)
+  if (how == way::verify_first)
     return layers.retrier(c, caisson::verifier::by(ledger));
   return layers.retrier(c);
 }
 
-result play(way how) {
+result simulate(way how) {
   caisson::virtual_time world;
   book kept;
   using caisson::scripted_worker;
@@ -79,7 +80,7 @@ result play(way how) {
                                 [&](std::int32_t x) { return kept.pay(x); })};
   scripted_worker ledger{world,
                          scripted_worker::on<std::int32_t>(
-                           [&](std::int32_t x) { return kept.look(x); })};
+                           [&](std::int32_t x) { return kept.verify(x); })};
   auto gate = caisson::spawn_gate(
     world,
     caisson::worker::supervised(
@@ -100,32 +101,33 @@ result play(way how) {
                                     [](auto& x) { return x.ok(); }),
           .paid = kept.more_than(0),
           .paid_twice = kept.more_than(1),
-          .looks = layer.metrics.at("looks")};
+          .verifications = layer.metrics.at("looks")};
 }
 
 } // namespace
 
 int main() {
   demo::story story;
-  story.print("{} payments              succeeded  made  made twice  looks",
+  story.print("{} payments              succeeded  made  made twice  verified",
               payments);
-  auto tell = [&](std::string_view what, const result& x) {
-    story.print("{:<27}{:>9}{:>6}{:>12}{:>7}", what, x.answered, x.paid,
-                x.paid_twice, x.looks);
+  auto print = [&](std::string_view what, const result& x) {
+    story.print("{:<27}{:>9}{:>6}{:>12}{:>10}", what, x.answered, x.paid,
+                x.paid_twice, x.verifications);
   };
-  auto alone = play(way::alone);
-  tell("a crash ends the call", alone);
-  auto marked = play(way::marked_idempotent);
-  tell("marked idempotent", marked);
-  auto looked = play(way::looking_first);
-  tell("the retrier looks first", looked);
+  auto alone = simulate(way::alone);
+  print("a crash ends the call", alone);
+  auto marked = simulate(way::marked_idempotent);
+  print("marked idempotent", marked);
+  auto verified = simulate(way::verify_first);
+  print("the retrier verifies first", verified);
 
   story.check(alone.paid > alone.answered,
               "some are made and reported as failed");
   story.check(alone.paid_twice == 0, "what may have been made is not repeated");
   story.check(marked.paid_twice > 0, "a wrong mark makes some twice");
-  story.check(looked.paid_twice == 0, "none is made twice");
-  story.check(looked.answered == looked.paid, "what was made has succeeded");
-  story.check(looked.answered > alone.answered + 50, "many more succeed");
+  story.check(verified.paid_twice == 0, "none is made twice");
+  story.check(verified.answered == verified.paid,
+              "what was made has succeeded");
+  story.check(verified.answered > alone.answered + 50, "many more succeed");
   return story.end();
 }

@@ -215,7 +215,8 @@ TEST(plans, have_everything_that_can_be_compared) {
         auto name = text.substr(3, text.find(' ', 3) - 3);
         seen[kind].insert(name);
         for (auto [is_set, how] :
-             {std::pair{x.per_key, " per key"}, std::pair{x.looks, " looking"},
+             {std::pair{x.per_key, " per key"},
+              std::pair{x.verifies, " looking"},
               std::pair{x.writes, " writing"},
               std::pair{x.set.contains("negative_ttl"), " keeping errors"}})
           if (is_set)

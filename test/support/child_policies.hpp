@@ -106,13 +106,13 @@ public:
   decision complete(call_info& c, slot&, outcome& o, env& e) override {
     if (o.ok || !o.may_have_executed)
       return decision::pass();
-    looks_[e.start_child({.parents = {c.id}, .target = 0})] = c.id;
+    verifications_[e.start_child({.parents = {c.id}, .target = 0})] = c.id;
     return decision::hold();
   }
 
   decision child_done(call_id child, outcome& o, env& e) override {
-    auto parent = looks_.at(child);
-    looks_.erase(child);
+    auto parent = verifications_.at(child);
+    verifications_.erase(child);
     auto* said = value_of<std::string>(o);
     if (!said)
       return decision::reject(errc::worker_down);
@@ -123,7 +123,7 @@ public:
   }
 
 private:
-  std::map<call_id, call_id> looks_;
+  std::map<call_id, call_id> verifications_;
 };
 
 /// Many parents, one child: calls with one key share what is in flight.

@@ -56,12 +56,13 @@ public:
     }
     worker_state_->plan = std::move(main);
     other_state_->plan = std::move(other);
-    look_state_->plan = other_state_->plan;
+    verifier_state_->plan = other_state_->plan;
     other_state_->who = planned_worker::role::alternative;
-    look_state_->who = planned_worker::role::verifier;
-    worker_state_->start = other_state_->start = look_state_->start = start_;
+    verifier_state_->who = planned_worker::role::verifier;
+    worker_state_->start = other_state_->start = verifier_state_->start
+      = start_;
     actors_ = {planned_worker::spawn(world_, other_state_),
-               planned_worker::spawn(world_, look_state_)};
+               planned_worker::spawn(world_, verifier_state_)};
     build();
     for (const auto& x : gates_)
       world_.send(x, subscribe{});
@@ -211,7 +212,7 @@ private:
     for (const auto& [id, answer] : pending_)
       out.answers[id] = heard_of(answer);
     out.attempts = worker_state_->log;
-    for (const auto& state : {other_state_, look_state_})
+    for (const auto& state : {other_state_, verifier_state_})
       out.attempts.insert(out.attempts.end(), state->log.begin(),
                           state->log.end());
     std::sort(out.attempts.begin(), out.attempts.end());
@@ -281,7 +282,7 @@ private:
   std::shared_ptr<planned_worker::state>
     other_state_ = std::make_shared<planned_worker::state>();
   std::shared_ptr<planned_worker::state>
-    look_state_ = std::make_shared<planned_worker::state>();
+    verifier_state_ = std::make_shared<planned_worker::state>();
   caf::actor worker_;
   plan_actors actors_;
   /// From the outside in.

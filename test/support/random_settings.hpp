@@ -73,7 +73,7 @@ public:
   }
 
   /// By default a failure that did not reach the worker does not count.
-  void judge_without_reached(texts& set) const {
+  void judge_without_execution(texts& set) const {
     if (mixed())
       set["count_only"] = "deadline_exceeded,worker_down,batch_failed,"
                           "system_error:*";

@@ -52,7 +52,7 @@ inline list of_everything() {
       .add<degradation>({.min_calls = 1, .check_every = 10ms})
       .add<feature>({.feature = "core"})
       .cache({.stale_if_error = 1h}, one_key())
-      .retrier(looking(), verifying::by(x.second.handle()))
+      .retrier(verifying_config(), verifier::by(x.second.handle()))
       .add<keyed<semaphore>>({{.permits = 5}})
       .add<chaos>(slow)
       .add<canary>(all_calls(), x.second.handle());

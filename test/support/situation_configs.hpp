@@ -13,7 +13,7 @@ inline canary_config all_calls() {
   return {.stages = {1.0}, .dwell = unlimited};
 }
 
-inline retrier_config looking() {
+inline retrier_config verifying_config() {
   return {.backoff = schedule::constant(1s),
           .verify_timeout = 20s,
           .verify_pause = 10s};

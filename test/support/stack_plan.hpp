@@ -33,8 +33,8 @@ struct layer_plan {
   bool per_key = false;
   /// Of a retrier: it asks the verifier before it repeats a call, and waits as
   /// long as the outcome says.
-  bool looks = false;
-  bool waits_as_told = false;
+  bool verifies = false;
+  bool waits_as_announced = false;
   /// Of a cache: some calls set or change what others read.
   bool writes = false;
 };
@@ -114,8 +114,8 @@ inline std::string plan_text(const layer_plan& x) {
   if (x.kind == "fallback")
     text += fmt::format(" [{}]", offers[static_cast<int>(x.alternatives)]);
   for (auto [is_set, name] :
-       {std::pair{x.per_key, "per key"}, std::pair{x.looks, "looks"},
-        std::pair{x.waits_as_told, "waits as told"},
+       {std::pair{x.per_key, "per key"}, std::pair{x.verifies, "looks"},
+        std::pair{x.waits_as_announced, "waits as told"},
         std::pair{x.writes, "writes"}})
     if (is_set)
       text += fmt::format(", {}", name);

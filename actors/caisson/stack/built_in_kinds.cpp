@@ -45,7 +45,7 @@ void add_keyed_retrier(layer_reader& from, stack& to) {
 void add_retrier(layer_reader& from, stack& to) {
   if (detail::wants_keys(from, {}))
     return add_keyed_retrier(from, to);
-  auto how = verifying{};
+  auto how = verifier{};
   how.target = read_actor(from, "verify",
                           "the registered name of the actor that knows what "
                           "became of a call");

@@ -46,7 +46,7 @@ texts breaker_settings(random_settings& r) {
     // the same gate: gates in a chain do not see into each other.
     {"count_attempt_timeouts", "false"},
   };
-  r.judge_without_reached(set);
+  r.judge_without_execution(set);
   return set;
 }
 

@@ -25,7 +25,7 @@ texts degradation_settings(random_settings& r) {
             {"recover_after_max", r.time({1'000ms, 5'000ms})},
             {"recover_failures", r.word({"0", "0.5", "1"})},
             {"recover_latency", r.word({"0", "0.8", "1"})}};
-  r.judge_without_reached(set);
+  r.judge_without_execution(set);
   return set;
 }
 

@@ -39,7 +39,7 @@ texts retrier_settings(random_settings& r) {
 }
 
 /// Longer for some outcomes than for others; for some it does not say.
-std::optional<duration> told_delay(const outcome& o) {
+std::optional<duration> announced_delay(const outcome& o) {
   if (o.ok || o.code % 3 == 0)
     return std::nullopt;
   return duration{7'000'003 * (1 + o.code % 5)};
@@ -49,10 +49,10 @@ void add_retrier(stack& s, const layer_plan& x, const caf::actor& verifier,
                  problems& found) {
   retrier_config c{
     .backoff = schedule::constant(std::chrono::milliseconds(10))};
-  if (x.waits_as_told)
-    c.delay_of = told_delay;
-  if (x.looks)
-    s.retrier(config_of(x, std::move(c), found), verifying::by(verifier));
+  if (x.waits_as_announced)
+    c.delay_of = announced_delay;
+  if (x.verifies)
+    s.retrier(config_of(x, std::move(c), found), verifier::by(verifier));
   else
     add_policy<retrier>(s, x, std::move(c), found);
 }
@@ -65,23 +65,23 @@ layer_traits retrier_traits() {
   x.settings = retrier_settings;
   x.weights = {.prompt = 2, .mixed_in_batch = 1};
   x.fit = [](layer_plan& own, auto&, random_settings& r) {
-    own.waits_as_told = r.chance(30);
+    own.waits_as_announced = r.chance(30);
     // In `mixed` nothing is asked, as all calls may be repeated.
-    own.looks = !own.per_key && r.chance(40);
+    own.verifies = !own.per_key && r.chance(40);
   };
-  auto looks = [](cast_of_two& y) {
+  auto verifies = [](cast_of_two& y) {
     return stack{}
-      .retrier(situations::looking(), verifying::by(y.second.handle()))
+      .retrier(situations::verifying_config(), verifier::by(y.second.handle()))
       .deadline({.timeout = 4s});
   };
   x.situations = {
     {.name = "being looked at",
-     .policies = looks,
+     .policies = verifies,
      .before = 1,
      .wait = 5s,
      .has_second = true},
     {.name = "between two looks",
-     .policies = looks,
+     .policies = verifies,
      .before = 1,
      .wait = 5s,
      .prepare =

@@ -339,7 +339,7 @@ TEST_P(cache_test, an_error_that_cannot_be_judged_is_not_kept) {
 
 // -- what callers may do ------------------------------------------------------
 
-/// Asks when it is told to, and changes each answer that it gets.
+/// Asks when it is asked to, and changes each answer that it gets.
 caf::behavior vandal(caf::event_based_actor* self, const caf::actor& g,
                      const std::shared_ptr<strings>& seen) {
   return {[=](int) {

@@ -243,7 +243,8 @@ TEST_P(call_handle_test, a_gate_knows_a_gate_by_its_call_handle) {
   auto near = gate(x.calls, stack{"near"}.deadline({.timeout = 2s}));
   auto asked = world.request(near, 21);
   ASSERT_EQ(x.worker.open(), 1u);
-  // The far gate got the deadline with the call, and is told when it is over.
+  // The far gate got the deadline with the call, and is notified when it is
+  // over.
   EXPECT_EQ(x.worker.cancelled_count(), 0u);
   world.advance(2s);
   EXPECT_TRUE(asked.is(errc::deadline_exceeded));

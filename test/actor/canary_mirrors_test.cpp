@@ -179,7 +179,7 @@ TEST_P(canary_mirrors_test, are_described_by_a_function_of_the_user) {
   EXPECT_EQ(count(g, "mirrors_differing"), 2);
 }
 
-/// Asks when it is told to, and changes the answer that it gets.
+/// Asks when it is asked to, and changes the answer that it gets.
 caf::behavior mirror_vandal(caf::event_based_actor* self, const caf::actor& g) {
   return {[=](int) {
     self->request(g, caf::infinite, wrap(std::string{"q"}).idempotent())

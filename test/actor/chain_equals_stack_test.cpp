@@ -21,7 +21,7 @@ namespace {
 
 std::string heard_text(const heard& x) {
   return x.answered ? fmt::format("{} at {}{}", x.what, caisson::to_text(x.at),
-                                  x.may_have_executed ? ", reached" : "")
+                                  x.may_have_executed ? ", executed" : "")
                     : "no answer";
 }
 

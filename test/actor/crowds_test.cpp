@@ -24,7 +24,7 @@ constexpr int crowd = 100'000;
 // Where there are many of them: enough that what is quadratic takes too long.
 constexpr int small_crowd = 10'000;
 
-// Keeps all requests until it is told to answer them.
+// Keeps all requests until it is asked to answer them.
 class keeper final : public caf::event_based_actor {
 public:
   using caf::event_based_actor::event_based_actor;

@@ -168,7 +168,7 @@ TEST_P(ends_test, a_worker_learns_nothing_of_the_gate_from_the_sender) {
 
 // -- watches ------------------------------------------------------------------
 
-// Takes numbers and never answers; sends a call to a gate when told.
+// Takes numbers and never answers; sends a call to a gate when asked.
 class mute_caller final : public caf::event_based_actor {
 public:
   explicit mute_caller(caf::actor_config& cfg) : caf::event_based_actor(cfg) {}

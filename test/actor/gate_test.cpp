@@ -211,7 +211,7 @@ TEST_P(gate_test, does_not_take_the_answer_to_an_earlier_attempt) {
   EXPECT_EQ(answer.value<int>(), 2);
 }
 
-// Answers what it holds 5 s after it was told to.
+// Answers what it holds 5 s after it was asked to.
 class punctual final : public portable::interceptor<cancelled> {
 public:
   explicit punctual(caf::actor_config& cfg)

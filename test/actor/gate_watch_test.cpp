@@ -89,7 +89,7 @@ TEST_P(gate_watch_test, what_changes_is_reported_once_in_the_interval) {
   world.advance(1ms);
   EXPECT_EQ(only(watch).metrics.at("calls"), 2);
   EXPECT_EQ(only(watch).metrics.at("succeeded"), 2);
-  // After a longer pause, the next change is told at once.
+  // After a longer pause, the next change is reported at once.
   EXPECT_EQ(world.timers(), 0u);
   world.advance(1min);
   EXPECT_TRUE(world.request(g, 3).ok());

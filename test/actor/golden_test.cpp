@@ -94,7 +94,7 @@ TEST_P(saturation_test, admits_burst_plus_rate_times_time) {
     {.rate = static_cast<decltype(limiter_config::rate)>(c.rate),
      .per = c.per,
      .burst = c.burst});
-  // A source that always wants more, and comes back when it is told to.
+  // A source that always wants more, and comes back when it is asked to.
   auto end = world.now() + c.run;
   for (;;) {
     auto answer = world.request(g, 1);

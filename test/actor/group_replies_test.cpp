@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t members = 3;
 
-// Gates with workers of one group. The workers do not answer unless told to.
+// Gates with workers of one group. The workers do not answer unless asked to.
 struct group_of_gates {
   virtual_time& world;
   caf::actor group;

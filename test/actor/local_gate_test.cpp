@@ -112,7 +112,7 @@ TEST_P(local_gate_test, answers_by_the_deadline_at_the_latest) {
   EXPECT_EQ(seen(), texts{"1 failed: deadline_exceeded"});
   EXPECT_EQ(w.cancelled_count(), 1u);
   EXPECT_TRUE(w.open_message().cancelled);
-  w.answer(7); // Late: nobody hears it.
+  w.answer(7); // Late: nobody gets it.
   EXPECT_TRUE(seen().empty());
 }
 

@@ -70,7 +70,7 @@ private:
   }
 
   std::shared_ptr<diary> diary_;
-  // Ends after the gate, as it must bear.
+  // Ends after the gate, which it must tolerate.
   std::vector<ticket> held_;
   local_gate<> gate_;
 };

@@ -128,7 +128,7 @@ TEST(gates_before_one_worker, stop_in_linear_time) {
   expect_linear(1'250, 10'000, stop_all);
 }
 
-// Those that have stopped hear nothing, and the others hear it all.
+// Those that have stopped get nothing, and the others get it all.
 TEST(gates_before_one_worker, are_notified_of_its_end) {
   virtual_time world;
   scripted_worker w{world, doubles()};

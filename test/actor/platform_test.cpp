@@ -12,7 +12,7 @@ namespace {
 class platform_test : public world_test {};
 CAISSON_ALL_ORDERS(platform_test);
 
-// Holds what it is asked until it is told to go on, or to end.
+// Holds what it is asked until it is asked to go on, or to end.
 class idle_actor final : public caf::event_based_actor {
 public:
   using caf::event_based_actor::event_based_actor;

@@ -66,7 +66,7 @@ stack five_layers() {
     .semaphore({.permits = 100'000});
 }
 
-// Makes one request after the other, once it is told to.
+// Makes one request after the other, once it is asked to.
 class client final : public caf::event_based_actor {
 public:
   client(caf::actor_config& cfg, caf::actor to, std::optional<stack> local)

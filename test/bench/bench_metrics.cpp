@@ -216,7 +216,7 @@ void run_parts() {
   };
   auto without = cost();
   gate_watch watch{world};
-  // A call, which is told at once, as the last was a second ago.
+  // A call, which is reported at once, as the last was a second ago.
   auto with = cost();
   auto gates = watch.gates();
   // As many as a page may have: families are found anew for each page.

@@ -22,7 +22,7 @@ struct attempts {
   std::size_t most = 0;
 };
 
-// Never answers. Forgets an attempt that it is told is no longer wanted.
+// Never answers. Forgets an attempt that is no longer wanted.
 class silent_worker final : public caf::event_based_actor {
 public:
   silent_worker(caf::actor_config& cfg, attempts& seen)

@@ -374,7 +374,7 @@ void print_bytes(caf::actor_system& sys) {
   constexpr std::size_t n = 50'000;
   auto direct = bytes_per_call(
     sys, {"direct", [](auto&, const caf::actor& w) { return route{w}; }}, n);
-  fmt::print("\nmemory per call under way: {:.0f} bytes direct", direct);
+  fmt::print("\nmemory per call in flight: {:.0f} bytes direct", direct);
   for (auto& x : subjects())
     if (x.name.find("empty") != std::string::npos
         || x.name.find("stack") != std::string::npos)

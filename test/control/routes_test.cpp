@@ -73,7 +73,7 @@ TEST_F(control_test, shows_what_a_gate_says_of_itself) {
   EXPECT_EQ(expect(200, "GET", "/v1/gates/a%20b%2F%C3%BC")["name"], "a b/ü");
 }
 
-// What a layer says in words: a canary tells of its limits.
+// What a layer says in words: a canary reports its limits.
 TEST_F(control_test, shows_the_notes_of_layers) {
   start(std::string{two_gates} + R"([gates.trial]
 worker = "echo"
@@ -308,7 +308,7 @@ TEST_F(control_test, a_drain_reports_whether_the_last_call_is_answered) {
   // However often: the gate is notified once.
   for (int i = 0; i < 300; ++i)
     EXPECT_EQ(wait("1us"), false);
-  // Whoever waits is told to go when the server ends.
+  // Waiting requests end when the server ends.
   std::thread closing{[&] {
     while (look(gates.find("slow")).metric("in_progress") == 0)
       std::this_thread::yield();

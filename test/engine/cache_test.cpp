@@ -101,7 +101,7 @@ TEST_F(cache_engine, a_caller_that_leaves_does_not_end_it_for_others) {
   w.call("b", {.key = "k"}, 5);
   w.call("c", {.key = "k"}, 6);
   w.at(2ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   w.caller_down(5);
   EXPECT_EQ(w.metric("in_flight"), 1);
   w.at(9ms);
@@ -286,8 +286,8 @@ TEST_F(cache_engine, stopping_answers_all_that_wait) {
   w.call("a", {.key = "k"});
   w.call("b", {.key = "k"});
   w.stop();
-  EXPECT_EQ(w.answer_to(0), "cancelled by gate, reached");
-  EXPECT_EQ(w.answer_to(1), "cancelled by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "cancelled by gate, executed");
+  EXPECT_EQ(w.answer_to(1), "cancelled by gate, executed");
 }
 
 } // namespace

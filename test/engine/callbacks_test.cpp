@@ -59,9 +59,9 @@ TEST_F(engine_callbacks, in_complete_the_outcome_is_the_error) {
   w.call("x");
   w.answer(0, "y");
   EXPECT_EQ(w.answer_to(0),
-            "callback_failed by inner, reached: function: boom");
+            "callback_failed by inner, executed: function: boom");
   EXPECT_EQ(b.take(), (lines{"admit", "complete ok", "abandon ok"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "complete callback_failed, reached"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete callback_failed, executed"}));
 }
 
 TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
@@ -101,9 +101,9 @@ TEST_F(engine_callbacks, in_expire_the_policy_knows_of_earlier_attempts) {
   w.fail(0);
   w.at(1ms);
   EXPECT_EQ(w.answer_to(0),
-            "callback_failed by inner, reached: function: boom");
-  EXPECT_EQ(b.take(), (lines{"admit", "complete failed, reached", "expire",
-                             "abandon callback_failed, reached"}));
+            "callback_failed by inner, executed: function: boom");
+  EXPECT_EQ(b.take(), (lines{"admit", "complete failed, executed", "expire",
+                             "abandon callback_failed, executed"}));
 }
 
 TEST_F(engine_callbacks, in_a_prefilter_the_policy_is_not_asked) {
@@ -178,9 +178,9 @@ TEST_F(child_callbacks, in_child_done_end_the_parents) {
   start_child();
   w.answer(0, "z");
   EXPECT_EQ(w.answer_to(0),
-            "callback_failed by outer, reached: function: boom");
+            "callback_failed by outer, executed: function: boom");
   EXPECT_EQ(w.answer_to(1),
-            "callback_failed by outer, reached: function: boom");
+            "callback_failed by outer, executed: function: boom");
 }
 
 TEST_F(child_callbacks, that_split_end_the_parents) {
@@ -193,7 +193,7 @@ TEST_F(child_callbacks, that_split_end_the_parents) {
   start_child();
   w.answer(0, "z");
   EXPECT_EQ(w.answer_to(0),
-            "callback_failed by outer, reached: function: boom");
+            "callback_failed by outer, executed: function: boom");
 }
 
 TEST_F(child_callbacks, of_a_layer_below_are_an_outcome_of_the_child) {
@@ -206,9 +206,9 @@ TEST_F(child_callbacks, of_a_layer_below_are_an_outcome_of_the_child) {
   start_child();
   w.answer(0, "z");
   EXPECT_EQ(w.answer_to(0),
-            "callback_failed by inner, reached: function: boom");
-  EXPECT_EQ(a.take(), (lines{"admit", "child callback_failed, reached",
-                             "complete callback_failed, reached"}));
+            "callback_failed by inner, executed: function: boom");
+  EXPECT_EQ(a.take(), (lines{"admit", "child callback_failed, executed",
+                             "complete callback_failed, executed"}));
 }
 
 } // namespace

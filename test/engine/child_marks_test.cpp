@@ -18,7 +18,7 @@ struct child_marks : holding {
     return holding::start(std::move(s));
   }
 
-  /// What the target is told of a child of calls with these options.
+  /// What the target gets of a child of calls with these options.
   call_options sent_for(std::vector<call_options> parents, child_call c = {}) {
     auto& w = start();
     for (auto& o : parents)
@@ -126,7 +126,7 @@ TEST_F(child_marks, a_parent_that_is_rejected_may_have_executed_by_its_child) {
   w.call("x");
   start_child();
   let([&](env& e) { e.reject(held[0], errc::shed); });
-  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by outer, executed");
 }
 
 TEST_F(child_marks, a_parent_that_goes_on_may_have_executed_by_its_child) {
@@ -135,7 +135,7 @@ TEST_F(child_marks, a_parent_that_goes_on_may_have_executed_by_its_child) {
   start_child();
   b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
   let([&](env& e) { e.resume(held[0]); });
-  EXPECT_EQ(w.answer_to(0), "shed by inner, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by inner, executed");
 }
 
 TEST_F(child_marks, a_parent_that_expires_may_have_executed_by_its_child) {
@@ -149,7 +149,7 @@ TEST_F(child_marks, a_parent_that_expires_may_have_executed_by_its_child) {
   };
   w.call("x");
   w.at(2ms);
-  EXPECT_EQ(w.answer_to(0), "wait_timeout by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "wait_timeout by outer, executed");
 }
 
 TEST_F(child_marks, a_child_that_is_not_sent_has_not_executed) {
@@ -170,7 +170,7 @@ TEST_F(child_marks, of_two_children_the_one_in_flight_counts) {
   w.call("x");
   start_child();
   start_child();
-  EXPECT_EQ(w.answer_to(0), "shed by inner, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by inner, executed");
 }
 
 TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
@@ -180,7 +180,7 @@ TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
   start_child();
   w.fail(0);
   let([&](env& e) { e.reject(held[0], errc::shed); });
-  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by outer, executed");
 }
 
 TEST_F(child_marks, whose_content_goes_on_without_it_may_have_executed) {
@@ -194,11 +194,11 @@ TEST_F(child_marks, whose_content_goes_on_without_it_may_have_executed) {
   w.at(3ms);
   // The child could still have been sent when the first one left, and could
   // not when the last one did.
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate");
   EXPECT_EQ(
     a.take(),
-    (lines{"admit", "admit", "abandon deadline_exceeded, reached, in flight",
+    (lines{"admit", "admit", "abandon deadline_exceeded, executed, in flight",
            "abandon deadline_exceeded, in flight", "child deadline_exceeded"}));
 }
 
@@ -222,7 +222,7 @@ TEST_F(child_marks, a_child_cancelled_before_it_is_sent_has_not_executed) {
     e.reject(held[1], errc::shed);
   });
   EXPECT_EQ(w.answer_to(0), "shed by outer");
-  EXPECT_EQ(w.answer_to(1), "shed by outer, reached");
+  EXPECT_EQ(w.answer_to(1), "shed by outer, executed");
 }
 
 TEST_F(child_marks,
@@ -232,7 +232,7 @@ TEST_F(child_marks,
   w.call("y");
   start_child({.parents = {held[0]}});
   w.stop();
-  EXPECT_EQ(w.answer_to(0), "cancelled by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "cancelled by gate, executed");
   EXPECT_EQ(w.answer_to(1), "cancelled by gate");
 }
 

@@ -67,7 +67,7 @@ TEST_F(children, each_parent_gets_its_part_of_a_reply_that_is_split) {
   w.answer(0, "r");
   EXPECT_EQ(w.take(), (lines{"0s worker <- [x y z] #0", "0s call 0 = 1",
                              "0s call 1 = failed",
-                             "0s call 2 = batch_failed by outer, reached"}));
+                             "0s call 2 = batch_failed by outer, executed"}));
 }
 
 TEST_F(children, a_parent_that_has_left_still_has_its_part) {
@@ -83,7 +83,7 @@ TEST_F(children, a_parent_that_has_left_still_has_its_part) {
   w.at(1ms);
   w.answer(0, "r");
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0",
-                             "1ms call 1 = deadline_exceeded by gate, reached",
+                             "1ms call 1 = deadline_exceeded by gate, executed",
                              "1ms call 0 = 1", "1ms call 2 = 3"}));
 }
 
@@ -121,7 +121,7 @@ TEST_F(children, the_policy_can_reject_or_keep_the_parents) {
   };
   start_child();
   w.answer(0, "y");
-  EXPECT_EQ(w.answer_to(0), "shed by outer, reached, after 2ms");
+  EXPECT_EQ(w.answer_to(0), "shed by outer, executed, after 2ms");
   a.on_child = [](auto, auto&, auto&) { return decision::hold(); };
   held.clear();
   w.call("x");
@@ -138,7 +138,7 @@ TEST_F(children, a_target_that_is_down_or_dies_is_an_error) {
   w.call("x");
   start_child({.target = 0});
   w.kill(1);
-  EXPECT_EQ(w.answer_to(0), "worker_down by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "worker_down by outer, executed");
   held.clear();
   w.call("y");
   start_child({.target = 0});
@@ -152,7 +152,7 @@ TEST_F(children, an_attempt_that_bounces_is_an_error) {
   start_child({.target = 0});
   w.kill_silently(1);
   w.bounce(0);
-  EXPECT_EQ(w.answer_to(0), "worker_down by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "worker_down by outer, executed");
 }
 
 // -- parents ------------------------------------------------------------------
@@ -213,14 +213,14 @@ TEST_F(children, the_last_parent_that_leaves_ends_it) {
   w.cancel(1, 2);
   EXPECT_EQ(
     w.take(),
-    (lines{"0s worker <- x #0", "0s call 0 = cancelled by gate, reached",
-           "0s #0 cancelled", "0s call 1 = cancelled by gate, reached"}));
+    (lines{"0s worker <- x #0", "0s call 0 = cancelled by gate, executed",
+           "0s #0 cancelled", "0s call 1 = cancelled by gate, executed"}));
   EXPECT_EQ(a.take(),
-            (lines{"admit", "admit", "abandon cancelled, reached, in flight",
-                   "abandon cancelled, reached, in flight",
-                   "child cancelled, reached"}));
+            (lines{"admit", "admit", "abandon cancelled, executed, in flight",
+                   "abandon cancelled, executed, in flight",
+                   "child cancelled, executed"}));
   EXPECT_EQ(b.take(),
-            (lines{"admit", "abandon cancelled, reached, in flight"}));
+            (lines{"admit", "abandon cancelled, executed, in flight"}));
   w.answer(0, "late");
   EXPECT_EQ(w.metric("late_results"), 1);
 }
@@ -253,7 +253,7 @@ TEST_F(children, the_hold_of_a_parent_can_end_before_its_child) {
   w.call("x");
   w.at(5ms);
   EXPECT_EQ(w.take(), (lines{"0s target 1 <- x #0", "5ms #0 cancelled",
-                             "5ms call 0 = wait_timeout by outer, reached"}));
+                             "5ms call 0 = wait_timeout by outer, executed"}));
 }
 
 // -- joining and cancelling ---------------------------------------------------
@@ -355,7 +355,7 @@ TEST_F(children,
   w.answer(0, "late");
   EXPECT_EQ(w.metric("late_results"), 1);
   let([&](env& e) { e.reject(held[0], errc::shed); });
-  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by outer, executed");
   EXPECT_EQ(a.take(), (lines{"admit"}));
 }
 
@@ -368,7 +368,7 @@ TEST_F(children, one_can_be_cancelled_in_the_turn_that_starts_it) {
     e.join_child(child, held[0]);
     e.reject(held[0], errc::shed);
   });
-  EXPECT_EQ(w.answer_to(0), "shed by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "shed by outer, executed");
 }
 
 // -- deadlines ----------------------------------------------------------------
@@ -383,8 +383,8 @@ TEST_F(children, one_is_pursued_as_long_as_a_parent_can_wait) {
   w.at(9ms);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0",
-                   "5ms call 0 = deadline_exceeded by gate, reached",
-                   "9ms call 1 = deadline_exceeded by gate, reached"}));
+                   "5ms call 0 = deadline_exceeded by gate, executed",
+                   "9ms call 1 = deadline_exceeded by gate, executed"}));
 }
 
 TEST_F(children, who_joins_can_make_it_last_longer) {
@@ -405,9 +405,9 @@ TEST_F(children, its_own_deadline_ends_it_before_its_parents) {
   w.at(5ms);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "5ms #0 cancelled",
-                   "5ms call 0 = deadline_exceeded by gate, reached"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "child deadline_exceeded, reached",
-                             "complete deadline_exceeded, reached"}));
+                   "5ms call 0 = deadline_exceeded by gate, executed"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "child deadline_exceeded, executed",
+                             "complete deadline_exceeded, executed"}));
 }
 
 TEST_F(children, its_own_deadline_holds_also_for_who_joins) {
@@ -445,8 +445,8 @@ TEST_F(children, a_deadline_layer_below_counts) {
   w.at(3ms);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0",
-                   "3ms call 0 = deadline_exceeded by inner, reached",
-                   "3ms call 1 = deadline_exceeded by inner, reached"}));
+                   "3ms call 0 = deadline_exceeded by inner, executed",
+                   "3ms call 1 = deadline_exceeded by inner, executed"}));
   EXPECT_EQ(b.take(), (lines{"admit", "deadline"}));
 }
 
@@ -464,8 +464,8 @@ TEST_F(children, who_joins_counts_once_a_deadline_below_is_lifted) {
   w.at(20ms);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0",
-                   "5ms call 0 = deadline_exceeded by gate, reached",
-                   "9ms call 1 = deadline_exceeded by gate, reached"}));
+                   "5ms call 0 = deadline_exceeded by gate, executed",
+                   "9ms call 1 = deadline_exceeded by gate, executed"}));
 }
 
 } // namespace

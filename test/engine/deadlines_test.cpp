@@ -34,7 +34,7 @@ struct deadlines : testing::Test {
     };
   }
 
-  /// What the worker was told last; zero: no deadline.
+  /// The deadline that the worker got last; zero: no deadline.
   [[nodiscard]] duration announced_time_left() const {
     const auto& o = portable::get_if<caisson::call>(
                       world->attempts.back().content)
@@ -60,16 +60,16 @@ TEST_F(deadlines, a_call_is_answered_at_its_deadline_not_earlier) {
   w.at(4999999ns);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(5ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_EQ(c.take(),
-            (lines{"admit", "abandon deadline_exceeded, reached, in flight"}));
+            (lines{"admit", "abandon deadline_exceeded, executed, in flight"}));
   EXPECT_EQ(w.metric("expired"), 1);
 }
 
 TEST_F(deadlines, an_answer_just_before_it_is_in_time_one_at_it_is_late) {
   for (auto [t, answer] :
        {std::pair{4999999ns, "y"},
-        std::pair{5000000ns, "deadline_exceeded by gate, reached"}}) {
+        std::pair{5000000ns, "deadline_exceeded by gate, executed"}}) {
     puppets none;
     engine_world w{std::move(none)};
     w.call("x", {.time_left = 5ms});
@@ -103,9 +103,9 @@ TEST_F(deadlines, of_nested_layers_each_goes_by_its_own) {
   w.call("x");
   EXPECT_EQ(announced_time_left(), duration{5ms});
   w.at(5ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by inner, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by inner, executed");
   EXPECT_EQ(c.take(), (lines{"admit", "deadline"}));
-  EXPECT_EQ(b.take(), (lines{"admit", "complete deadline_exceeded, reached"}));
+  EXPECT_EQ(b.take(), (lines{"admit", "complete deadline_exceeded, executed"}));
 }
 
 TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
@@ -114,10 +114,10 @@ TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
   auto& w = start();
   w.call("x");
   w.at(10ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by middle, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by middle, executed");
   EXPECT_EQ(c.take(),
-            (lines{"admit", "abandon deadline_exceeded, reached, in flight"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "complete deadline_exceeded, reached"}));
+            (lines{"admit", "abandon deadline_exceeded, executed, in flight"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete deadline_exceeded, executed"}));
 }
 
 TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
@@ -135,7 +135,7 @@ TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
             duration{8ms}); // 5 ms more would be too much.
   w.fail(1);
   w.at(20ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_EQ(b.inside, 0);
 }
 
@@ -149,7 +149,7 @@ TEST_F(deadlines, one_can_be_lifted_by_its_layer) {
   EXPECT_EQ(w.unanswered(), 1u);
   EXPECT_EQ(b.take(), (lines{"admit", "deadline"}));
   w.at(20ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by outer, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by outer, executed");
 }
 
 TEST_F(deadlines, of_a_layer_that_only_observes_now_is_lifted) {
@@ -192,7 +192,7 @@ TEST_F(deadlines, of_a_layer_takes_the_place_of_the_default) {
   w.at(49ms);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(50ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by middle, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by middle, executed");
 }
 
 TEST_F(deadlines, the_default_is_not_back_when_a_layers_is_over) {
@@ -228,7 +228,7 @@ TEST_F(deadlines, the_default_is_back_for_an_attempt_that_no_layer_limits) {
   w.at(70ms - 1ns);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(70ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
 }
 
 TEST_F(deadlines, the_default_is_back_when_a_layer_does_not_act_any_more) {
@@ -242,7 +242,7 @@ TEST_F(deadlines, the_default_is_back_when_a_layer_does_not_act_any_more) {
   w.at(80ms - 1ns);
   EXPECT_EQ(w.unanswered(), 2u);
   w.at(80ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   // Its caller wants to wait.
   EXPECT_EQ(w.unanswered(), 1u);
   w.answer(1, "y");
@@ -264,7 +264,7 @@ TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_somebody_else) {
   w.at(80ms - 1ns);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(80ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
 }
 
 TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {
@@ -347,7 +347,7 @@ TEST_F(deadlines, of_many_calls_come_in_order) {
   lines expected;
   for (auto i = 1; i < 10; ++i)
     expected.push_back(fmt::format(
-      "{}ms call {} = deadline_exceeded by gate, reached", i, 9 - i));
+      "{}ms call {} = deadline_exceeded by gate, executed", i, 9 - i));
   EXPECT_EQ(w.take(), expected);
 }
 

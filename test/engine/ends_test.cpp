@@ -48,11 +48,11 @@ TEST_F(ends, a_request_is_taken_back_by_its_sender_and_number) {
   w.cancel(5, 77);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "0s worker <- y #1", "0s #0 cancelled",
-                   "0s call 0 = cancelled by gate, reached"}));
+                   "0s call 0 = cancelled by gate, executed"}));
   w.answer(1, "z");
   EXPECT_EQ(w.metric("cancelled"), 1);
   EXPECT_EQ(b.take(),
-            (lines{"admit", "admit", "abandon cancelled, reached, in flight",
+            (lines{"admit", "admit", "abandon cancelled, executed, in flight",
                    "complete ok"}));
 }
 
@@ -107,7 +107,7 @@ TEST_F(ends, a_call_that_was_held_is_taken_from_the_worker_too) {
   w.call("x", {}, 5);
   w.caller_down(5);
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0", "0s #0 cancelled",
-                             "0s call 0 = cancelled by gate, reached"}));
+                             "0s call 0 = cancelled by gate, executed"}));
 }
 
 TEST_F(ends, idle_callers_are_forgotten_beyond_a_bound) {
@@ -146,7 +146,7 @@ TEST_F(ends, a_holder_can_say_that_his_work_failed) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);
-  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, executed"}));
 }
 
 TEST_F(ends, a_permit_ends_with_its_time_or_its_holder) {
@@ -185,8 +185,8 @@ TEST_F(ends, a_permit_is_not_given_twice) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);
-  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached",
-                             "abandon failed, reached"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, executed",
+                             "abandon failed, executed"}));
 }
 
 TEST_F(ends, a_permit_for_nobody_is_none) {
@@ -241,7 +241,7 @@ TEST_F(ends, stopping_answers_everybody) {
   w.stop();
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "0s #0 cancelled",
-                   "0s call 0 = cancelled by gate, reached",
+                   "0s call 0 = cancelled by gate, executed",
                    "0s call 1 = cancelled by gate", "0s call 2 = ()"}));
 }
 

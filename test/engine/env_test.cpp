@@ -1,4 +1,4 @@
-// What an engine tells its layers, and what they may ask of it.
+// What an engine reports to its layers, and what they may ask of it.
 #include <caisson/base/histogram.hpp>
 
 #include <support/engine_world.hpp>

@@ -48,7 +48,7 @@ TEST_F(hedge, the_second_wins_and_the_first_is_cancelled) {
   EXPECT_EQ(w.metric("late_results"), 1);
   // The loser's answer was judged by nobody.
   EXPECT_EQ(b.take(), (lines{"admit", "admit", "complete ok",
-                             "abandon cancelled, reached, in flight"}));
+                             "abandon cancelled, executed, in flight"}));
 }
 
 TEST_F(hedge, the_first_wins_after_all) {
@@ -88,7 +88,7 @@ TEST_F(hedge, the_deadline_ends_both) {
   auto& w = start();
   w.call("x", {.time_left = 15ms});
   w.at(1s);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_TRUE(w.attempts[0].cancelled && w.attempts[1].cancelled);
   EXPECT_EQ(h.running(), 0u);
 }
@@ -108,7 +108,7 @@ TEST_F(hedge, the_caller_gives_up_or_dies) {
   EXPECT_EQ(w.watched(), (std::set<std::uint64_t>{7, 8}));
   w.cancel(7, 1);
   w.caller_down(8);
-  EXPECT_EQ(w.answer_to(0), "cancelled by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "cancelled by gate, executed");
   EXPECT_EQ(w.live(), 0u);
   EXPECT_EQ(h.losers, 4);
 }
@@ -118,7 +118,7 @@ TEST_F(hedge, the_worker_dies_under_both) {
   w.call("x");
   w.at(10ms);
   w.kill(0);
-  EXPECT_EQ(w.answer_to(0), "worker_down by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate, executed");
   EXPECT_EQ(w.attempts.size(), 2u);
 }
 

@@ -57,10 +57,10 @@ TEST_F(nested_children, one_child_ends_its_sibling_in_the_same_batch) {
   EXPECT_EQ(w.take(), (lines{"0s worker <- [x x] #0"}));
   w.answer(0, "y");
   EXPECT_EQ(w.take(), (lines{"0s call 0 = y"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "child ok", "child cancelled, reached",
+  EXPECT_EQ(a.take(), (lines{"admit", "child ok", "child cancelled, executed",
                              "complete ok"}));
   EXPECT_EQ(b.take(), (lines{"admit", "admit", "child ok", "complete ok",
-                             "abandon cancelled, reached, in flight"}));
+                             "abandon cancelled, executed, in flight"}));
 }
 
 TEST_F(nested_children, a_batch_fails_for_both_and_the_first_is_notified) {
@@ -82,8 +82,8 @@ TEST_F(nested_children, the_caller_takes_all_generations_with_him) {
   w.cancel(1, 2);
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- [x x y y] #0",
-                   "0s call 0 = cancelled by gate, reached", "0s #0 cancelled",
-                   "0s call 1 = cancelled by gate, reached"}));
+                   "0s call 0 = cancelled by gate, executed", "0s #0 cancelled",
+                   "0s call 1 = cancelled by gate, executed"}));
   EXPECT_EQ(b.inside, 0);
 }
 
@@ -92,7 +92,7 @@ TEST_F(nested_children, stopping_answers_the_caller_once) {
   w.call("x");
   w.stop();
   EXPECT_EQ(w.take(), (lines{"0s worker <- [x x] #0",
-                             "0s call 0 = cancelled by gate, reached",
+                             "0s call 0 = cancelled by gate, executed",
                              "0s #0 cancelled"}));
 }
 
@@ -122,7 +122,7 @@ TEST_F(nested_children, what_goes_on_in_a_batch_may_have_executed) {
   w.call("y");
   EXPECT_EQ(w.metric("waiting_for_worker"), 1);
   w.at(100ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_EQ(words_of(w.attempts[0].content), "[x x y y]");
   w.answer(0, "z");
 }
@@ -131,7 +131,7 @@ TEST_F(nested_children, the_worker_dies_under_them) {
   auto& w = start();
   w.call("x");
   w.kill(0);
-  EXPECT_EQ(w.answer_to(0), "worker_down by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate, executed");
   w.call("y");
   EXPECT_EQ(w.answer_to(1), "worker_down by gate");
 }

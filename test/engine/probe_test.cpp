@@ -68,9 +68,9 @@ TEST_F(probe, of_a_mute_worker_ends_by_the_default_deadline) {
   EXPECT_EQ(w.live(), 1u);
   w.at(30ms);
   EXPECT_EQ(w.take(), (lines{"0s worker <- probe #0", "30ms #0 cancelled"}));
-  EXPECT_EQ(a.take(), (lines{"child deadline_exceeded, reached"}));
+  EXPECT_EQ(a.take(), (lines{"child deadline_exceeded, executed"}));
   EXPECT_EQ(b.take(),
-            (lines{"admit", "abandon deadline_exceeded, reached, in flight"}));
+            (lines{"admit", "abandon deadline_exceeded, executed, in flight"}));
 }
 
 TEST_F(probe, ends_by_its_own_deadline_if_it_has_one) {
@@ -92,7 +92,7 @@ TEST_F(probe, to_a_target_of_the_layer) {
   send_probe({.target = 1});
   w.fail(0);
   EXPECT_EQ(w.take(), (lines{"0s target 2 <- probe #0"}));
-  EXPECT_EQ(a.take(), (lines{"child failed, reached"}));
+  EXPECT_EQ(a.take(), (lines{"child failed, executed"}));
 }
 
 TEST_F(probe, a_worker_that_is_not_there) {
@@ -144,12 +144,12 @@ TEST_F(probe, goes_on_when_who_joined_it_has_left) {
   w.call("y", {.time_left = 50ms});
   let([&](env& e) { e.join_child(child, held[0]); });
   w.at(5ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   EXPECT_EQ(w.metric("in_flight"), 1);
   // Somebody who can wait longer does not make it last longer.
   let([&](env& e) { e.join_child(child, held[1]); });
   w.at(30ms);
-  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, executed");
 }
 
 TEST_F(probe, its_reply_is_split_for_nobody) {

@@ -73,10 +73,10 @@ TEST_F(router, an_error_of_the_worker_is_his_also_if_it_is_one_of_ours) {
   EXPECT_EQ(
     w.take(),
     (lines{"0s worker <- x #0", "0s call 0 = failed", "0s worker <- x #1",
-           "0s call 1 = shed by elsewhere, reached, from worker, "
+           "0s call 1 = shed by elsewhere, executed, from worker, "
            "after 3ms: busy"}));
-  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, reached", "admit",
-                             "complete shed, reached, after 3ms"}));
+  EXPECT_EQ(a.take(), (lines{"admit", "complete failed, executed", "admit",
+                             "complete shed, executed, after 3ms"}));
 }
 
 TEST_F(router, believes_a_gate_that_it_turned_a_call_away) {
@@ -106,8 +106,8 @@ TEST_F(router, a_layer_can_replace_an_outcome) {
   auto& w = start();
   w.call("x");
   w.answer(0, "y");
-  EXPECT_EQ(w.answer_to(0), "shed by inner, reached, after 1ms");
-  EXPECT_EQ(a.take(), (lines{"admit", "complete shed, reached, after 1ms"}));
+  EXPECT_EQ(w.answer_to(0), "shed by inner, executed, after 1ms");
+  EXPECT_EQ(a.take(), (lines{"admit", "complete shed, executed, after 1ms"}));
 }
 
 TEST_F(router, a_plain_message_gets_no_answer) {
@@ -227,8 +227,8 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0", "10ms worker <- x #1",
                              "20ms worker <- x #2", "20ms call 0 = y"}));
   EXPECT_EQ(b.take(),
-            (lines{"admit", "complete failed, reached", "expire",
-                   "complete failed, reached", "expire", "complete ok"}));
+            (lines{"admit", "complete failed, executed", "expire",
+                   "complete failed, executed", "expire", "complete ok"}));
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_EQ(
       portable::get_if<caisson::call>(w.attempts[i].content)->options.attempt,
@@ -248,7 +248,7 @@ TEST_F(router, a_value_of_the_layer_comes_to_its_complete) {
   w.fail(0);
   EXPECT_EQ(w.answer_to(0), "one");
   EXPECT_EQ(a.take(),
-            (lines{"admit", "complete failed, reached", "complete ok"}));
+            (lines{"admit", "complete failed, executed", "complete ok"}));
 }
 
 // -- late and foreign answers -------------------------------------------------
@@ -261,7 +261,7 @@ TEST_F(router, an_answer_that_nobody_waits_for_is_counted) {
   w.answer(0, "z");
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "5ms gate: expired",
-                   "5ms call 0 = deadline_exceeded by gate, reached",
+                   "5ms call 0 = deadline_exceeded by gate, executed",
                    "5ms gate: late_result", "5ms gate: late_result"}));
   EXPECT_EQ(w.metric("late_results"), 2);
 }

@@ -1,4 +1,4 @@
-// What layers of one gate tell each other.
+// What layers of one gate report to each other.
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
 

@@ -96,7 +96,7 @@ TEST_F(flight, it_waits_for_the_worker_with_all_of_them) {
   w.call("b");
   w.at(100ms);
   // What "a" asked for is still going to be sent, for "b".
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   w.answer(0, "y");
   EXPECT_EQ(w.answer_to(1), "y");
 }
@@ -124,8 +124,8 @@ TEST_F(flight, stopping_answers_all_of_them) {
   w.call("a");
   w.call("b");
   w.stop();
-  EXPECT_EQ(w.answer_to(0), "cancelled by gate, reached");
-  EXPECT_EQ(w.answer_to(1), "cancelled by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "cancelled by gate, executed");
+  EXPECT_EQ(w.answer_to(1), "cancelled by gate, executed");
   EXPECT_TRUE(w.attempts[0].cancelled);
 }
 

@@ -234,7 +234,7 @@ TEST_F(swaps, deadlines_of_layers_move_along) {
   w.at(10ms);
   EXPECT_EQ(w.unanswered(), 1u);
   w.at(20ms);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by a, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by a, executed");
 }
 
 TEST_F(swaps, a_permit_is_given_back_to_the_layers_that_granted_it) {
@@ -354,7 +354,7 @@ TEST_F(swaps, settings_of_the_gate_apply_to_new_calls) {
   w.call_plainly("y");
   w.call_plainly("z");
   w.at(10ms);
-  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, executed");
   EXPECT_EQ(w.answer_to(2),
             "shed by gate: the gate holds as many calls as it may");
   w.answer(0, "y");

@@ -75,7 +75,7 @@ TEST_F(verify, the_deadline_comes_during_verification) {
   EXPECT_EQ(
     w.take(),
     (lines{"0s worker <- x #0", "0s target 1 <- x #1", "5ms #1 cancelled",
-           "5ms call 0 = deadline_exceeded by gate, reached"}));
+           "5ms call 0 = deadline_exceeded by gate, executed"}));
   w.answer(1, "not done");
   EXPECT_EQ(w.metric("late_results"), 1);
   EXPECT_EQ(w.attempts.size(), 2u);
@@ -89,7 +89,7 @@ TEST_F(verify, no_attempt_is_made_at_the_deadline) {
   w.jump(5ms);
   w.answer(1, "not done");
   EXPECT_EQ(w.attempts.size(), 2u);
-  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
   w.at(6ms);
 }
 

@@ -56,8 +56,8 @@ TEST_F(engine_worker, calls_with_one_that_dies_fail) {
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "0s worker <- y #1", "0s forget worker",
                    "0s gate: worker_changed up>down (by hand)",
-                   "0s call 0 = worker_down by gate, reached",
-                   "0s call 1 = worker_down by gate, reached",
+                   "0s call 0 = worker_down by gate, executed",
+                   "0s call 1 = worker_down by gate, executed",
                    "0s call 2 = worker_down by gate"}));
   EXPECT_EQ(w.metric("worker_losses"), 1);
   w.answer(0, "late");
@@ -73,8 +73,8 @@ TEST_F(engine_worker, an_attempt_that_bounces_reports_that_it_is_gone) {
   EXPECT_EQ(w.take(),
             (lines{"0s worker <- x #0", "0s worker <- y #1", "0s forget worker",
                    "0s gate: worker_changed up>down (it is down)",
-                   "0s call 0 = worker_down by gate, reached",
-                   "0s call 1 = worker_down by gate, reached"}));
+                   "0s call 0 = worker_down by gate, executed",
+                   "0s call 1 = worker_down by gate, executed"}));
   w.kill(0);
   EXPECT_EQ(w.metric("worker_losses"), 1);
 }
@@ -84,7 +84,7 @@ TEST_F(engine_worker, a_bounce_off_one_that_lives_is_an_error_of_that_call) {
   w.call("x");
   w.call("y");
   w.bounce(0);
-  EXPECT_EQ(w.answer_to(0), "worker_down by gate, reached");
+  EXPECT_EQ(w.answer_to(0), "worker_down by gate, executed");
   w.answer(1, "z");
   EXPECT_EQ(w.metric("worker_losses"), 0);
 }
@@ -106,7 +106,7 @@ TEST_F(engine_worker, is_made_again_while_calls_wait) {
     (lines{"0s make worker 1", "0s gate: worker_changed >up",
            "0s worker <- x #0", "0s forget worker",
            "0s gate: worker_changed >restarting (why) 10ms",
-           "0s call 0 = worker_down by gate, reached",
+           "0s call 0 = worker_down by gate, executed",
            "3ms call 3 = queue_full by gate, after 7ms", "10ms make worker 2",
            "10ms gate: worker_changed >up", "10ms worker <- y #1",
            "10ms worker <- z #2", "10ms call 1 = 1", "10ms call 2 = 2"}));
@@ -183,8 +183,8 @@ TEST_F(engine_worker, one_that_dies_too_often_is_given_up) {
   EXPECT_EQ(
     w.take(),
     (lines{"20ms forget worker", "20ms gate: worker_changed >given_up (last)",
-           "20ms given up: last", "20ms call 0 = worker_down by gate, reached",
-           "20ms call 1 = worker_down by gate, reached",
+           "20ms given up: last", "20ms call 0 = worker_down by gate, executed",
+           "20ms call 1 = worker_down by gate, executed",
            "20ms call 2 = worker_down by gate"}));
 }
 

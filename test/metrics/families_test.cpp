@@ -207,7 +207,7 @@ TEST(families, escape_names) {
   EXPECT_NE(text.find("{gate=\"\ufffd#2\"}"), std::string::npos);
 }
 
-// One series told twice makes a server refuse everything.
+// One series reported twice makes a server refuse everything.
 RC_GTEST_PROP(families_property, never_tell_a_series_twice, ()) {
   auto any_name = rc::gen::container<std::string>(
     rc::gen::element('a', 'b', '\xff', '\xfe', '_', '!'));

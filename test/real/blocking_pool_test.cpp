@@ -32,7 +32,7 @@ struct pool_tally {
 };
 
 // Takes so many milliseconds for an integer and answers with it; -1: throws;
-// -2: tells that the server cannot be reached.
+// -2: reports that the server is unreachable.
 class scripted_session final : public blocking_session {
 public:
   explicit scripted_session(std::shared_ptr<pool_tally> t)
@@ -88,7 +88,7 @@ protected:
       .make = [t = seen] { return std::make_unique<scripted_session>(t); }};
   }
 
-  // One whose first session exists only while the server can be reached.
+  // One whose first session exists only while the server is reachable.
   blocking_worker_kind connected_kind() {
     auto k = kind();
     k.ends_if_unreachable = true;

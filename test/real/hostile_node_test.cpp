@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-// Subscribes when it is told to, once all of it are there.
+// Subscribes when it is asked to, once all of it are there.
 class subscriber final : public caf::event_based_actor {
 public:
   subscriber(caf::actor_config& cfg, caf::actor to)
@@ -117,7 +117,7 @@ TEST_F(hostile_node, cannot_operate_the_gate) {
   meet("calls");
   auto before = asker->look();
   auto refused = [&](auto message) {
-    // Asked, told, and told without a name.
+    // Asked, answered, and answered without a name.
     portable::send(asker->self(), gate, message);
     portable::send_anon(gate, message);
     auto error = asker->error_of(message);
@@ -196,7 +196,7 @@ TEST_F(hostile_node, cannot_release_the_permits_of_others) {
   ASSERT_TRUE(static_cast<bool>(held));
   auto own = asker->ask<permit>(acquire{.permits = 1});
   ASSERT_TRUE(static_cast<bool>(own));
-  // Ids of its own tell nothing about those of others.
+  // Ids of its own reveal nothing about those of others.
   for (std::uint64_t base : {std::uint64_t{0}, own->id, own->id & ~0xFFFFFFul})
     for (std::uint64_t step = 1; step <= 200; ++step)
       for (auto id : {base + step, base - step, base + (step << 24)})

@@ -28,7 +28,7 @@ struct load_tally {
   std::promise<void> done;
 };
 
-// Keeps requests in progress until it is told to stop. Only at each tick are
+// Keeps requests in progress until it is asked to stop. Only at each tick are
 // there more: CAF's workers prefer what they have started themselves, so actors
 // that never have to wait for each other keep all others from running.
 class steady_client final : public caf::event_based_actor {
@@ -131,7 +131,7 @@ TEST_F(reload_load, a_thousand_times_under_load_nothing_is_lost) {
     write(file_number(n));
     auto report = load();
     // Calls of too many earlier files wait at a semaphore.
-    while (!report.ok() && report.problems[0].find("still under way") != none) {
+    while (!report.ok() && report.problems[0].find("still in flight") != none) {
       ++again;
       std::this_thread::sleep_for(1ms);
       report = load();

@@ -32,7 +32,7 @@ caf::behavior key_teller(caf::event_based_actor*) {
   return {[](const call& x) { return x.options.idempotency_key; }};
 }
 
-// Asks through a local gate and tells the keys.
+// Asks through a local gate and reports the keys.
 caf::behavior local_asker(caf::event_based_actor* self, const caf::actor& to,
                           std::promise<std::set<std::string>>* done) {
   auto gate = std::make_shared<local_gate<>>(self, worker{to}.takes_calls(),

@@ -74,7 +74,7 @@ protected:
         stop_gate(near_);
     }
     [[nodiscard]] bool connected() const { return far_ != nullptr; }
-    // By a gate, which is told if the connection is cut.
+    // By a gate, which is notified if the connection is cut.
     bool serves() {
       return connected() && inquirer{node_.system, near_}.serves();
     }

@@ -293,7 +293,7 @@ TEST_F(redis_repeat_test, marks_nothing_that_changes_something_each_time) {
   EXPECT_GT(unmarked, 60);
 }
 
-// The server tells which commands there are.
+// The server lists its commands.
 TEST_F(redis_repeat_test, carries_out_all_that_are_marked) {
   std::set<std::string> tried;
   for (const auto& x : repeatable)

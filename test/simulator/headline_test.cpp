@@ -1,4 +1,4 @@
-// The sentence that tells what happened in an arm.
+// The sentence that says what happened in an arm.
 #include <support/played_report.hpp>
 #include <support/sim_results.hpp>
 

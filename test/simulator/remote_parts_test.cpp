@@ -282,7 +282,7 @@ TEST(recording_bundle, reads_files_and_nothing_else) {
   EXPECT_THROW(static_cast<void>(pack.add(".")), config_error);
 }
 
-// -- what users are told ------------------------------------------------------
+// -- messages for users -------------------------------------------------------
 
 worker_view seen(worker_presence p, std::string text = {}) {
   return {"w:1", p, std::move(text), 2, 0};

@@ -264,7 +264,7 @@ rc::Gen<work_change> some_change() {
   });
 }
 
-// A clock and its model. Both are told of the same ends, since the rounding of
+// A clock and its model. Both get the same ends, since the rounding of
 // one shifts those that come after it.
 class both_clocks {
 public:

@@ -1,4 +1,4 @@
-// Zones: what crosses them, what hits them, and what results tell of them.
+// Zones: what crosses them, what hits them, and what results report of them.
 #include <simulator/report/expectations.hpp>
 #include <simulator/report/html_data.hpp>
 #include <simulator/report/json.hpp>

@@ -1,4 +1,4 @@
-// An actor with a local gate for tests: it does what they tell it to.
+// An actor with a local gate for tests: it does what they say.
 #pragma once
 
 #include <support/world.hpp>
@@ -24,7 +24,7 @@ struct notes {
   int errors = 0;
 };
 
-/// An actor with a local gate; it does what the test tells it to.
+/// An actor with a local gate; it does what the test says.
 class asking_client final : public caf::event_based_actor {
 public:
   using gate_type = local_gate<>;

@@ -171,7 +171,7 @@ public:
     }
   }
 
-  /// Time passes; holds that end are told.
+  /// Time passes; holds that end are reported.
   void pass(duration d) {
     advance(d);
     pump();

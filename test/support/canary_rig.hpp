@@ -99,7 +99,7 @@ public:
     return std::string{policy.state()};
   }
 
-  /// What was told of states, as `from>to: why`.
+  /// What was reported of states, as `from>to: why`.
   [[nodiscard]] std::vector<std::string> changes() const {
     std::vector<std::string> out;
     const std::string prefix = "state_changed:";

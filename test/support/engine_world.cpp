@@ -83,7 +83,7 @@ void engine_world::check_end() {
 }
 
 void engine_world::note(std::string line) {
-  EXPECT_GT(inside_, 0) << "no step is under way: " << line;
+  EXPECT_GT(inside_, 0) << "no step is in progress: " << line;
   log_.push_back(to_text(now()) + " " + std::move(line));
 }
 

@@ -41,7 +41,7 @@ struct world_setup {
 /// goes out is written down, one line each:
 ///
 ///     5ms worker <- a #0      the attempt number 0, with the content `a`
-///     5ms #0 cancelled        its target is told that nobody waits
+///     5ms #0 cancelled        its target is notified that nobody waits
 ///     7ms call 0 = b          the first call is answered with `b`
 ///
 /// After each step it checks what an engine promises: one answer for each call,
@@ -233,7 +233,7 @@ private:
   std::set<detail::target_id> dead_;
   /// The targets of layers that came later, and how many there were.
   std::set<detail::target_id> added_;
-  /// Whose death the engine is being told.
+  /// Whose death is being reported to the engine.
   std::optional<detail::target_id> dying_;
   std::uint32_t incarnation_ = 0;
   std::uint64_t last_event_ = 0;

@@ -17,8 +17,8 @@ inline double thread_seconds() {
 }
 
 /// `run(n)` returns how long `n` of something took. Expects that it grows with
-/// `n` and not with its square, which is told apart best if `many` is several
-/// times `few`: each may be disturbed, by caches too.
+/// `n` and not with its square, which is distinguished best if `many` is
+/// several times `few`: each may be disturbed, by caches too.
 template <class F>
 void expect_linear(int few, int many, F run) {
   auto ratio = static_cast<double>(many) / few;

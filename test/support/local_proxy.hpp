@@ -15,7 +15,7 @@
 namespace caisson::test {
 
 /// Hands every message that it gets to a local gate, and the answer back. The
-/// last one that subscribes hears of events.
+/// last one that subscribes gets the events.
 class local_proxy final
   : public portable::interceptor<get_status, reconfigure, command, subscribe,
                                  unsubscribe> {

@@ -33,7 +33,7 @@ struct records {
   /// The attempts that the worker, the actor of the fallbacks and canaries, and
   /// the verifier saw, with their instants, in an order of their own.
   std::vector<std::string> attempts = {};
-  /// What operators were told.
+  /// What operators were answered.
   std::vector<std::string> acts = {};
   /// Two calls came or went at the same instant, the end of a breaker's
   /// interval for instance. Which one is first depends on when their timers

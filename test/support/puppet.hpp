@@ -18,7 +18,7 @@ namespace caisson::test {
 /// Passes everything, unless a function says otherwise; writes down each call
 /// to it in `seen`:
 ///
-///     admit, complete ok, complete worker_down, reached, expire, child ok ...
+///     admit, complete ok, complete worker_down, executed, expire, child ok ...
 class puppet final : public policy {
 public:
   std::function<decision(call_info&, slot&, env&)> on_admit, on_expire;

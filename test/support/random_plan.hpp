@@ -95,7 +95,7 @@ private:
 
   // The deadlines of a batch and of its last item pass at the same instant, and
   // the next batch goes then: in `mixed`, layers below a batcher would have to
-  // be told of the two in the same order.
+  // be notified of the two in the same order.
   unsigned weight_of(const layer_weights& x,
                      const std::vector<layer_plan>& above) const {
     if (patient())

@@ -15,7 +15,7 @@
 
 namespace caisson::test {
 
-/// Those around a gate. Neither of the two answers unless told to.
+/// Those around a gate. Neither of the two answers unless asked to.
 struct cast_of_two {
   virtual_time& world;
   scripted_worker worker;

@@ -91,7 +91,7 @@ public:
     [[nodiscard]] caisson::circuit circuit() const override { return breakers; }
     /// The worst state of the gate's breakers.
     caisson::circuit breakers = caisson::circuit::closed;
-    /// Whose attempts ran into a timeout, as the layers above hear.
+    /// Whose attempts ran into a timeout, as the layers above learn.
     std::vector<call_id> timed_out;
     /// Child number i is called i + 1.
     std::vector<child_call> children;

@@ -33,9 +33,9 @@ inline std::string name_of_error(const outcome& o) {
 /// `worker_down, may_have_executed`; of a value `ok`.
 inline std::string words_of(const outcome& o) {
   if (o.ok)
-    return o.may_have_executed ? "ok" : "ok, not reached";
+    return o.may_have_executed ? "ok" : "ok, not executed";
   return fmt::format(
-    "{}{}{}", name_of_error(o), o.may_have_executed ? ", reached" : "",
+    "{}{}{}", name_of_error(o), o.may_have_executed ? ", executed" : "",
     o.retry_after > duration::zero() ? ", after " + to_text(o.retry_after)
                                      : "");
 }
@@ -48,7 +48,7 @@ inline std::string words_of(const caf::error& err) {
   if (!r)
     return name_of_error(o);
   return fmt::format("{} by {}{}{}{}{}", name_of_error(o), r->policy,
-                     r->may_have_executed ? ", reached" : "",
+                     r->may_have_executed ? ", executed" : "",
                      r->from_worker ? ", from worker" : "",
                      r->retry_after > duration::zero()
                        ? ", after " + to_text(r->retry_after)

@@ -25,7 +25,7 @@ struct meaning {
   friend bool operator==(const meaning&, const meaning&) = default;
   friend std::ostream& operator<<(std::ostream& out, const meaning& x) {
     return out << name_of(x.kind) << " ×" << x.max_attempts
-               << (x.may_have_executed ? "" : ", not reached");
+               << (x.may_have_executed ? "" : ", not executed");
   }
 };
 

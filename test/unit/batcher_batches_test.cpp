@@ -209,7 +209,7 @@ TEST(batcher, waits_until_a_lower_bound_is_met) {
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.done(1);
-  EXPECT_TRUE(b.launched.empty()) << "one is still under way";
+  EXPECT_TRUE(b.launched.empty()) << "one is still in flight";
   b.done(2);
   EXPECT_EQ(b.take(), (call_ids{7, 8, 9}));
 }
@@ -306,7 +306,7 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
   EXPECT_EQ(b.count("abandoned"), 10);
 }
 
-// Why each batch was sent, as told to subscribers.
+// Why each batch was sent, as reported to subscribers.
 struct flush_reasons final : env {
   using env::env;
   void emit(const event_info& n) override {

@@ -68,7 +68,7 @@ TEST(breaker_settings, are_refused_if_they_contradict_each_other) {
     {[](auto& c) { c.successes_to_close = 2; },
      "relation db.successes_to_close"},
     {[](auto& c) { c.half_open_max = 9s; }, "relation db.probe_timeout"},
-    // What is out of range is told once.
+    // What is out of range is reported once.
     {[](auto& c) { c.probe_timeout = unlimited; }, "range db.probe_timeout"},
     {[](auto& c) { c.half_open_max = 0s; }, "range db.half_open_max"},
     {[](auto& c) {

@@ -241,7 +241,7 @@ TEST(throwing_schedule, makes_a_breaker_repeat_its_last_interval) {
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 2s);
   EXPECT_EQ(r.e.threw, strings{"schedule: out of wine"});
-  // The delay that was not told is the next one.
+  // The delay that was not reported is the next one.
   *x.lit = false;
   r.advance(2s);
   r.bad();

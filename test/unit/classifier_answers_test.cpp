@@ -265,7 +265,7 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
     EXPECT_EQ(h.where(id), falls ? place::redirected : place::passed) << status;
     EXPECT_EQ(h.count("primary_answered"), status == 200 ? 1 : 0);
   }
-  // Unless it is told to.
+  // Unless it is asked to.
   fallback_config c;
   c.classify.allow = strings{"http:404"};
   solo<fallback> h{c, 1u};

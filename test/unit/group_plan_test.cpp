@@ -21,7 +21,7 @@ constexpr auto all_strategies = {group_strategy::one_for_one,
                                  group_strategy::one_for_all,
                                  group_strategy::rest_for_one};
 
-/// A group of members with the ranks 0, 1, 2 …, and what they were told.
+/// A group of members with the ranks 0, 1, 2 …, and the orders that they got.
 class group_plan_test : public testing::Test {
 protected:
   void make(group_strategy s, std::size_t n, std::uint32_t max_restarts = 5) {
@@ -146,7 +146,7 @@ TEST_F(group_plan_test, one_that_is_starting_stops_with_the_others) {
   EXPECT_EQ(orders(), list{"start 1"});
   down(0);
   EXPECT_EQ(orders(), list{"stop 1"});
-  // That it is up was on its way when it was told to stop.
+  // That it is up was on its way when it was asked to stop.
   plan->on_up(1, 1);
   plan->on_due(0);
   EXPECT_EQ(orders(), list{"start 0"});

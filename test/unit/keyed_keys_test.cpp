@@ -258,7 +258,7 @@ TEST(keyed_held, does_not_count_a_call_twice_that_is_gone_when_it_is_rejected) {
     {.max_keys = 1}}};
   auto runs = h.arrive(of_key("a"));
   auto old = h.arrive(of_key("a"));
-  // The host hears that `old` is rejected, and cuts it off before it carries
+  // The host learns that `old` is rejected, and cuts it off before it carries
   // that out.
   call_info third = of_key("a");
   third.id = 99;

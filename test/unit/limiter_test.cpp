@@ -18,7 +18,7 @@ using texts = std::vector<std::string>;
 TEST(limiter, refuses_settings_that_contradict_each_other) {
   EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1'000'001, 1ms, 1))),
             texts{"relation rate"});
-  // What is out of range is told once.
+  // What is out of range is reported once.
   EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1, 999ns, 1))),
             texts{"range per"});
   EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1, 1s, 1, 1ns, 0))),

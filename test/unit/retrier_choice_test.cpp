@@ -269,7 +269,7 @@ TEST(retrier, a_function_for_delays_that_throws_has_not_chosen) {
   EXPECT_EQ(h.e.threw, std::vector<std::string>{"delay_of: out of wine"});
 }
 
-// Otherwise all who were told the same instant would come at that instant.
+// Otherwise all who got the same instant would come at that instant.
 TEST(retrier, jitter_spreads_retry_after_and_does_not_undercut_it) {
   auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);

@@ -1,4 +1,4 @@
-// What a retrier heeds of the gate's other layers, and what it tells them.
+// What a retrier heeds of the gate's other layers, and what it reports to them.
 #include <support/retrying.hpp>
 
 #include <gtest/gtest.h>
@@ -152,7 +152,7 @@ TEST(retrier_signals, attempts_that_time_out_and_are_repeated_are_reported) {
     std::size_t reports;
   } const table[] = {
     {outcome::failure(errc::deadline_exceeded, true), 2, 1},
-    // The caller hears of the last one.
+    // The caller learns of the last one.
     {outcome::failure(errc::deadline_exceeded, true), 1, 0},
     // It waited in vain, and says nothing about the worker.
     {outcome::failure(errc::deadline_exceeded, false), 2, 0},

@@ -1,4 +1,4 @@
-// How long calls wait for a permit or a token, as metrics and events tell it.
+// How long calls wait for a permit or a token, as metrics and events report it.
 #include "support/limiter_rig.hpp"
 
 #include <caisson/policies/semaphore.hpp>

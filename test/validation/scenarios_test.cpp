@@ -1,6 +1,6 @@
 // The scenarios that come with Caisson: those in `theory` and the retry storm
 // give the published numbers, those in `loop` show what each link is worth, and
-// the others tell the story that they promise. All state it in their `expect`.
+// the others end as they promise. All state it in their `expect`.
 // Not played here are those whose traces are not part of this repository.
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>

@@ -61,8 +61,8 @@ std::string stack_swap::problem_with(const next_stack& x) const {
     std::count(found.begin(), found.end(), std::nullopt));
   if (core_.layers.size() + come <= most_layers)
     return {};
-  return fmt::format("calls that began with earlier stacks are still under "
-                     "way: {} layers are in use, and there can be {}",
+  return fmt::format("calls that began with earlier stacks are still in "
+                     "flight: {} layers are in use, and there can be {}",
                      core_.layers.size(), most_layers);
 }
 

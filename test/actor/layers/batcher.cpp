@@ -32,7 +32,7 @@ layer_traits batcher_traits() {
          return stack{}.batcher({.max_items = 5, .max_delay = 20s});
        },
      .before = 1},
-    {.name = "in a batch under way",
+    {.name = "in a batch in flight",
      .policies =
        [](cast_of_two&) {
          return stack{}.batcher({.max_items = 2, .max_delay = 20s});

@@ -222,7 +222,7 @@ protected:
     return caf::message_handler{[](const cancelled&) {}};
   }
   void on_message(portable::reply_to from, caf::message) override {
-    if (from.wanted())
+    if (from.expects_reply())
       held_.push_back(std::move(from));
     else
       set_timer(clock().now() + 5s);

@@ -198,7 +198,7 @@ void engine_world::caller_down(std::uint64_t who) {
 }
 
 void engine_world::answer(detail::reply_slot to, caf::message content) {
-  EXPECT_TRUE(to.wanted());
+  EXPECT_TRUE(to.expects_reply());
   auto n = to.as<place>().call;
   auto& x = calls_[n];
   EXPECT_EQ(++x.answers, 1) << "call " << n << ": " << words_of(content);

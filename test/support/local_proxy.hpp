@@ -70,7 +70,7 @@ protected:
       return gate_.drain([this, who] { who->answer(this, caf::message{}); });
     owed_.push_back(who);
     if (owed_.size() >= next_sweep_) {
-      std::erase_if(owed_, [](const auto& x) { return !x->wanted(); });
+      std::erase_if(owed_, [](const auto& x) { return !x->expects_reply(); });
       next_sweep_ = 2 * owed_.size() + 1;
     }
     auto request = portable::holds<call>(content)

@@ -123,7 +123,7 @@ protected:
       return from.answer(
         this, failed(ending_ ? transport_errc::stopped : transport_errc::busy));
     envelope.options.deadline_ns = until.time_since_epoch().count();
-    if (from.wanted())
+    if (from.expects_reply())
       numbers_.emplace(key_of(from), *n);
     jobs_.emplace(*n, held{std::move(from), std::move(envelope)});
     go_on();

@@ -240,7 +240,7 @@ void engine::on_caller_down(std::uint64_t who, time_point now) {
 // -- arrival ------------------------------------------------------------------
 
 void engine::answer_refusal(reply_slot& from, errc code, std::string text) {
-  if (from.wanted())
+  if (from.expects_reply())
     core_.host.answer(std::move(from), core_.refusal(code, std::move(text)));
 }
 
@@ -293,7 +293,7 @@ bool engine::reject_if_invalid(reply_slot& from, const call_options& o) {
 void engine::start_call(reply_slot&& from, caf::message&& payload,
                         call_options* options) {
   ++core_.totals.calls;
-  if (!from.wanted())
+  if (!from.expects_reply())
     ++core_.totals.plain_sends;
   if (reject_if_unavailable(from))
     return;
@@ -347,7 +347,7 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   step s{*this, now};
   ++core_.totals.acquires;
   // There is no holder for the permit.
-  if (!from.wanted())
+  if (!from.expects_reply())
     return;
   if (reject_if_unavailable(from))
     return;
@@ -375,7 +375,7 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
 
 void engine::enter(call_record& r) {
   r.limit = r.deadline;
-  if (r.from.wanted() && r.from.who() != 0)
+  if (r.from.expects_reply() && r.from.who() != 0)
     core_.calls.index(r);
   route_.descend(r, 0);
 }
@@ -439,7 +439,7 @@ void engine::stop() {
     if (r.where == phase::in_flight)
       workers_.recall(r, o);
     r.rejected_by = -1;
-    if (r.from.wanted())
+    if (r.from.expects_reply())
       route_.answer(r, route_.error_of(r, o));
   });
   core_.calls.clear();

@@ -53,7 +53,7 @@ call_record* leases::find(std::uint64_t permit) {
 
 void leases::refuse(reply_slot& from) {
   ++core_.totals.no_such_permit;
-  if (from.wanted())
+  if (from.expects_reply())
     core_.host.answer(std::move(from), core_.refusal(errc::no_such_permit));
 }
 
@@ -61,7 +61,7 @@ void leases::release(reply_slot from, const caisson::release& what) {
   auto* r = find(what.id);
   if (!r)
     return refuse(from);
-  if (from.wanted())
+  if (from.expects_reply())
     core_.host.answer(std::move(from), caf::message{});
   auto o = outcome_after(what);
   core_.route->measure_attempt(*r, o);
@@ -86,7 +86,7 @@ void leases::renew(reply_slot from, const caisson::renew& what) {
     r->deadline = std::max(r->deadline, std::min(wanted, latest_end(*r)));
     core_.schedule(*r);
   }
-  if (from.wanted())
+  if (from.expects_reply())
     core_.host.answer(
       std::move(from),
       caf::make_message(permit{what.id, time_until(r->deadline, now)}));

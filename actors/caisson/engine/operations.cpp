@@ -270,12 +270,12 @@ bool operations::apply(std::size_t k, const command& x) {
 // -- drain --------------------------------------------------------------------
 
 void operations::start_drain(reply_slot from) {
-  if (from.wanted() && drains_.size() >= max_drains)
+  if (from.expects_reply() && drains_.size() >= max_drains)
     return core_.host.answer(
       std::move(from),
       core_.refusal(errc::invalid_config,
                     "as many wait for the end of the drain as may"));
-  if (from.wanted())
+  if (from.expects_reply())
     drains_.push_back(std::move(from));
   if (std::exchange(draining_, true))
     return;

@@ -25,7 +25,7 @@ public:
   template <class T>
   reply_slot(T x, bool wanted, bool urgent, std::uint64_t who,
              std::uint64_t number) noexcept
-    : manage_(&manage<T>), who_(who), number_(number), wanted_(wanted),
+    : manage_(&manage<T>), who_(who), number_(number), expects_reply_(wanted),
       urgent_(urgent) {
     static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
     static_assert(std::is_nothrow_move_constructible_v<T>);
@@ -45,7 +45,7 @@ public:
   ~reply_slot() { drop(); }
 
   /// Whether an answer is wanted.
-  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
+  [[nodiscard]] bool expects_reply() const noexcept { return expects_reply_; }
   [[nodiscard]] bool urgent() const noexcept { return urgent_; }
   [[nodiscard]] std::uint64_t who() const noexcept { return who_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
@@ -82,7 +82,7 @@ private:
       manage_(other.bytes_, bytes_);
     who_ = std::exchange(other.who_, 0);
     number_ = std::exchange(other.number_, 0);
-    wanted_ = std::exchange(other.wanted_, false);
+    expects_reply_ = std::exchange(other.expects_reply_, false);
     urgent_ = other.urgent_;
     remote_ = other.remote_;
   }
@@ -96,7 +96,7 @@ private:
   manager manage_ = nullptr;
   std::uint64_t who_ = 0;
   std::uint64_t number_ = 0;
-  bool wanted_ = false;
+  bool expects_reply_ = false;
   bool urgent_ = false;
   bool remote_ = false;
 };

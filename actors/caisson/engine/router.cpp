@@ -351,7 +351,7 @@ void router::finish(call_record& r, const outcome& o) {
   core_.timers.cancel(r.timer);
   if (r.permit != 0)
     core_.leased->forget(r);
-  if (r.from.wanted())
+  if (r.from.expects_reply())
     answer(r, o.reply ? reply_of(r, o) : error_of(r, o));
   core_.calls.put_back(r);
 }
@@ -365,7 +365,7 @@ void router::tally(const call_record& r, bool ok) {
 
 void router::answer(call_record& r, caf::message content) {
   core_.calls.unindex(r);
-  if (r.from.wanted())
+  if (r.from.expects_reply())
     core_.host.answer(std::move(r.from), std::move(content));
 }
 

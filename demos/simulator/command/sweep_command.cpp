@@ -251,7 +251,7 @@ sweep_report play(const sweep_plan& plan,
   if (!args.remote_workers.workers.empty())
     executors.build = own_identity(parts.version);
   auto r = all.play_all(executors);
-  write_end(err, r, all.kept(), state);
+  write_end(err, r, all.reused_runs(), state);
   return r;
 }
 

@@ -36,11 +36,12 @@ std::function<bool()> time_limit(const tune_plan& p) {
 
 void write_runs(std::ostream& err, const run_executor& runner,
                 const tune_outcome& x, const std::string& state) {
-  if (runner.kept() > 0)
+  if (runner.reused_runs() > 0)
     err << fmt::format("caisson: {} of {} runs were stored already, in {}\n",
-                       grouped(runner.kept()), grouped(runner.asked()),
+                       grouped(runner.reused_runs()),
+                       grouped(runner.requested_runs()),
                        detail::printable(state));
-  err << idle_warning(runner.idle(), runner.asked());
+  err << idle_warning(runner.idle_runs(), runner.requested_runs());
   if (x.result.found.interrupted)
     err << fmt::format("caisson: interrupted: this is the best so far{}\n",
                        state.empty()

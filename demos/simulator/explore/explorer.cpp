@@ -87,8 +87,8 @@ explorer::outcome explorer::play_run(std::size_t index) {
 
 // -- findings -----------------------------------------------------------------
 
-finding* explorer::known(std::size_t arm, const std::string& rule,
-                         exploration& all) const {
+finding* explorer::find_known(std::size_t arm, const std::string& rule,
+                              exploration& all) const {
   for (auto& f : all.findings)
     if (f.arm == arm && covers(f, rule))
       return &f;
@@ -103,7 +103,7 @@ bool explorer::take(std::size_t index, outcome o, exploration& all) {
     ++all.broken;
   for (const auto& x : o.broken)
     if (all.findings.size() < plan_.most_findings && !stopped()
-        && !known(arm_of(index), x.rule, all))
+        && !find_known(arm_of(index), x.rule, all))
       find(index, x, all);
   for (auto& f : all.findings)
     f.times += f.arm == arm_of(index)

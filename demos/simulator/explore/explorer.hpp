@@ -51,8 +51,8 @@ private:
                                      std::uint64_t seed) const;
   outcome play_run(std::size_t index);
   bool take(std::size_t index, outcome o, exploration& all);
-  [[nodiscard]] finding* known(std::size_t arm, const std::string& rule,
-                               exploration& all) const;
+  [[nodiscard]] finding* find_known(std::size_t arm, const std::string& rule,
+                                    exploration& all) const;
   void find(std::size_t index, const violation& broken, exploration& all);
   void confirm(finding& f);
   void show(std::size_t index, double share);

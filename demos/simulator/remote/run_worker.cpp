@@ -170,7 +170,7 @@ void run_worker::check() {
 
 // False if the job need not be kept.
 bool run_worker::check(job& x, time_point now) {
-  if (!x.query.wanted())
+  if (!x.query.expects_reply())
     return now - x.asked < config_.lease;
   x.asked = now;
   if (has_ended(x)) {

@@ -110,7 +110,7 @@ public:
     if (names_.operations.contains(c.to))
       return;
     if (!names_.services.contains(c.to) || own == names_.named.end())
-      return known("operation", c.to, names_.operations, c.key);
+      return require_known("operation", c.to, names_.operations, c.key);
     out_.push_back(
       {problem_kind::unknown, c.key,
        fmt::format("{} has named operations only, allowed: {}",
@@ -118,8 +118,8 @@ public:
   }
 
   // An empty name is none.
-  void known(std::string_view what, std::string_view name, const name_list& all,
-             const setting_path& key) {
+  void require_known(std::string_view what, std::string_view name,
+                     const name_list& all, const setting_path& key) {
     if (name.empty() || all.contains(name))
       return;
     // What it could be is not looked for if it is only counted.
@@ -135,7 +135,7 @@ public:
   void target(std::string_view what, std::string_view text,
               const name_list& all, const setting_path& key) {
     auto target = replica_target_in(text);
-    known(what, target.service, all, key);
+    require_known(what, target.service, all, key);
     if (!target.number || !all.contains(target.service))
       return;
     auto found = names_.replicas.find(target.service);
@@ -172,27 +172,28 @@ public:
       return target(with_zones("service", "service or zone"), f.target,
                     names_.hit, path / "target");
     }
-    auto each = [&](const auto& used, const setting_path& key) {
+    auto require_each = [&](const auto& used, const setting_path& key) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i] != "*")
           target(with_zones("group, load or service",
                             "group, zone, load or service"),
                  used[i], names_.sides, key / i);
     };
-    each(f.from, path / "from");
-    each(f.to, path / "to");
+    require_each(f.from, path / "from");
+    require_each(f.to, path / "to");
   }
 
   void edge(const edge_rule& rule, const setting_path& path) {
-    auto each = [&](std::string_view what, const auto& used, const auto& all,
-                    const setting_path& key) {
+    auto require_each = [&](std::string_view what, const auto& used,
+                            const auto& all, const setting_path& key) {
       for (std::size_t i = 0; i < used.size(); ++i)
         if (used[i] != "*")
-          known(what, used[i], all, key / i);
+          require_known(what, used[i], all, key / i);
     };
-    each("caller", rule.from, names_.callers, path / "from");
-    each("target", rule.to, names_.targets, path / "to");
-    known("stack", rule.stack.value_or(""), names_.stacks, path / "stack");
+    require_each("caller", rule.from, names_.callers, path / "from");
+    require_each("target", rule.to, names_.targets, path / "to");
+    require_known("stack", rule.stack.value_or(""), names_.stacks,
+                  path / "stack");
   }
 
 private:
@@ -219,8 +220,8 @@ void check_names(const arm_config& arm, const std::vector<call_site>& calls,
   for (std::size_t i = 0; i < arm.edges.size(); ++i)
     check.edge(arm.edges[i], root / "edge" / i);
   for (const auto& s : arm.services)
-    check.known("stack", s.stack, names.stacks,
-                root / "service" / s.name / "stack");
+    check.require_known("stack", s.stack, names.stacks,
+                        root / "service" / s.name / "stack");
   for (const auto& s : arm.services)
     if (s.autoscale && s.autoscale->min <= s.autoscale->max
         && (s.workers < s.autoscale->min || s.workers > s.autoscale->max))
@@ -282,7 +283,7 @@ private:
 // Reports rules that name both sides, and hold for no call.
 void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
                  const directory& names, problems& out) {
-  auto known = [](const auto& list, const auto& all) {
+  auto all_known = [](const auto& list, const auto& all) {
     return !list.empty()
            && std::all_of(list.begin(), list.end(), [&](const auto& x) {
                 return x == "*" || all.contains(x);
@@ -291,8 +292,9 @@ void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
   call_index index{calls};
   for (std::size_t i = 0; i < arm.edges.size(); ++i) {
     const auto& rule = arm.edges[i];
-    if (is_any(rule.from) || is_any(rule.to) || !known(rule.from, names.callers)
-        || !known(rule.to, names.targets) || index.any(rule.from, rule.to))
+    if (is_any(rule.from) || is_any(rule.to)
+        || !all_known(rule.from, names.callers)
+        || !all_known(rule.to, names.targets) || index.any(rule.from, rule.to))
       continue;
     out.push_back(
       {problem_kind::relation, setting_path{} / "edge" / i,
@@ -342,7 +344,7 @@ zones_by_name(const arm_config& arm) {
 // Reports those that hit no call. Unknown names are reported elsewhere.
 void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
                  const directory& names, problems& out) {
-  auto known = [&](const auto& list) {
+  auto all_known = [&](const auto& list) {
     return !list.empty() && std::ranges::all_of(list, [&](const auto& x) {
       return x == "*" || names.sides.contains(replica_target_in(x).service);
     });
@@ -350,7 +352,7 @@ void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
   auto zones = zones_by_name(arm);
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
     const auto& f = arm.faults[i];
-    if (!hits_messages(f.kind) || !known(f.from) || !known(f.to))
+    if (!hits_messages(f.kind) || !all_known(f.from) || !all_known(f.to))
       continue;
     group_members from{f.from, arm};
     group_members to{f.to, arm};

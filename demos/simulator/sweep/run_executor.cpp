@@ -26,8 +26,8 @@ run_executor::run(std::size_t count,
     if (!out[i])
       missing.push_back(i);
   }
-  asked_ += count;
-  kept_ += count - missing.size();
+  requested_runs_ += count;
+  reused_runs_ += count - missing.size();
   {
     // What is there already takes no time.
     std::lock_guard guard{mutex_};

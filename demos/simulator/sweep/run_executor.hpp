@@ -49,10 +49,14 @@ public:
       std::size_t jobs);
 
   /// Results that were not played again.
-  [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
-  [[nodiscard]] std::size_t asked() const noexcept { return asked_; }
+  [[nodiscard]] std::size_t reused_runs() const noexcept {
+    return reused_runs_;
+  }
+  [[nodiscard]] std::size_t requested_runs() const noexcept {
+    return requested_runs_;
+  }
   /// Of those that were asked for: without any request.
-  [[nodiscard]] std::size_t idle() const noexcept { return idle_; }
+  [[nodiscard]] std::size_t idle_runs() const noexcept { return idle_; }
   [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
   /// Checks that failed, one line each, sorted.
   [[nodiscard]] std::vector<std::string> failures() const;
@@ -67,8 +71,8 @@ private:
   result_store* store_;
   progress_bar& bar_;
   const command_parts& parts_;
-  std::size_t kept_ = 0;
-  std::size_t asked_ = 0;
+  std::size_t reused_runs_ = 0;
+  std::size_t requested_runs_ = 0;
   std::size_t idle_ = 0;
 
   // Guards the bar and what follows.

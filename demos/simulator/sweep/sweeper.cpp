@@ -59,7 +59,7 @@ void sweeper::find_managed() {
     auto found = store_ ? store_->find(key_of(i)) : std::nullopt;
     if (found && found->has_all(plan_.metrics)) {
       report_.runs[i] = only(std::move(*found), plan_.metrics);
-      ++kept_;
+      ++reused_runs_;
     } else {
       missing_.push_back(i);
     }

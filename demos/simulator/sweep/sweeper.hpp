@@ -51,7 +51,9 @@ public:
   [[nodiscard]] sweep_report play_all(const sweep_executors& executors);
 
   /// Results that were not played again.
-  [[nodiscard]] std::size_t kept() const noexcept { return kept_; }
+  [[nodiscard]] std::size_t reused_runs() const noexcept {
+    return reused_runs_;
+  }
 
 private:
   using arms = std::vector<arm_config>;
@@ -96,7 +98,7 @@ private:
   std::ostream& err_;
   const command_parts& parts_;
   recording_bundle recordings_;
-  std::size_t kept_ = 0;
+  std::size_t reused_runs_ = 0;
   std::vector<std::size_t> missing_;
   std::optional<run_queue> queue_;
 

@@ -69,7 +69,8 @@ void tuner::test(const std::vector<std::size_t>& which, tune_result& into) {
   for (auto i : which)
     for (std::size_t k = 0; k < plan_.unseen_trials(); ++k)
       runs.push_back({i, plan_.trials() + k});
-  runner_.expect(runner_.asked() - runner_.kept() + runs.size());
+  runner_.expect(runner_.requested_runs() - runner_.reused_runs()
+                 + runs.size());
   const auto& all = into.found.candidates;
   auto results = play_all(all, runs);
   into.failures = runner_.failures();

@@ -17,7 +17,7 @@ details_recorder::details_recorder(
 }
 
 template <class F>
-void details_recorder::each(F f) {
+void details_recorder::for_each(F f) {
   if (samples_)
     f(*samples_);
   if (trace_)
@@ -28,12 +28,12 @@ void details_recorder::each(F f) {
 
 void details_recorder::request_begun(std::uint64_t number, std::size_t load,
                                      duration at) {
-  each([&](auto& x) { x.request_begun(number, load, at); });
+  for_each([&](auto& x) { x.request_begun(number, load, at); });
 }
 
 void details_recorder::request_over(std::uint64_t number, ending how,
                                     duration at) {
-  each([&](auto& x) { x.request_over(number, how, at); });
+  for_each([&](auto& x) { x.request_over(number, how, at); });
 }
 
 // -- calls --------------------------------------------------------------------
@@ -42,59 +42,60 @@ void details_recorder::called(caller who, std::uint64_t call,
                               std::uint32_t route, const work& what,
                               duration at) {
   ++now_[route].calls;
-  each([&](auto& x) { x.called(who, call, route, what, at); });
+  for_each([&](auto& x) { x.called(who, call, route, what, at); });
 }
 
 void details_recorder::called_for(std::size_t service, std::uint64_t order,
                                   std::uint64_t call, std::uint32_t route,
                                   const work& what, duration at) {
   ++now_[route].calls;
-  each([&](auto& x) { x.called_for(service, order, call, route, what, at); });
+  for_each(
+    [&](auto& x) { x.called_for(service, order, call, route, what, at); });
 }
 
 void details_recorder::call_over(caller who, std::uint64_t call,
                                  std::uint32_t route, ending how, duration at) {
   now_[route].failed += how != ending::good;
-  each([&](auto& x) { x.call_over(who, call, name_of(how), at); });
+  for_each([&](auto& x) { x.call_over(who, call, name_of(how), at); });
 }
 
 void details_recorder::call_given_up(caller who, std::uint64_t call,
                                      duration at) {
-  each([&](auto& x) { x.call_over(who, call, "given_up", at); });
+  for_each([&](auto& x) { x.call_over(who, call, "given_up", at); });
 }
 
 // -- the network --------------------------------------------------------------
 
 void details_recorder::sent(std::uint64_t link, std::uint64_t parcel,
                             const work& what, duration at) {
-  each([&](auto& x) { x.sent(link, parcel, what, at); });
+  for_each([&](auto& x) { x.sent(link, parcel, what, at); });
 }
 
 void details_recorder::came_back(std::uint64_t link, std::uint64_t parcel,
                                  duration at) {
-  each([&](auto& x) { x.came_back(link, parcel, at); });
+  for_each([&](auto& x) { x.came_back(link, parcel, at); });
 }
 
 // -- attempts -----------------------------------------------------------------
 
 void details_recorder::entered(std::size_t service, std::uint64_t order,
                                const work& what, duration at) {
-  each([&](auto& x) { x.entered(service, order, what, at); });
+  for_each([&](auto& x) { x.entered(service, order, what, at); });
 }
 
 void details_recorder::rejected(std::string_view how, const work& what,
                                 duration at) {
-  each([&](auto& x) { x.rejected(how, what, at); });
+  for_each([&](auto& x) { x.rejected(how, what, at); });
 }
 
 void details_recorder::begun(std::size_t service, std::uint64_t order,
                              duration at) {
-  each([&](auto& x) { x.begun(service, order, at); });
+  for_each([&](auto& x) { x.begun(service, order, at); });
 }
 
 void details_recorder::left(std::size_t service, std::uint64_t order,
                             std::string_view how, duration at) {
-  each([&](auto& x) { x.left(service, order, how, at); });
+  for_each([&](auto& x) { x.left(service, order, how, at); });
 }
 
 // -- gates --------------------------------------------------------------------
@@ -109,7 +110,7 @@ void details_recorder::breaker_changed(std::size_t breaker,
 // -- results ------------------------------------------------------------------
 
 void details_recorder::end_second() {
-  each([](auto& x) { x.end_second(); });
+  for_each([](auto& x) { x.end_second(); });
 }
 
 void details_recorder::end_row() {

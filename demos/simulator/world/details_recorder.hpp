@@ -79,7 +79,7 @@ public:
 private:
   /// Calls `f` with each recorder of requests.
   template <class F>
-  void each(F f);
+  void for_each(F f);
 
   std::vector<edge_row> now_;
   std::vector<std::vector<edge_row>> edges_;

@@ -28,13 +28,13 @@ public:
     : shared_(shared), own_(own), servers_(workers) {}
 
   void arrived(duration now) {
-    each([&](auto& x) { x.arrived(now); });
+    for_each([&](auto& x) { x.arrived(now); });
   }
   void refused(duration now) {
-    each([&](auto& x) { x.refused(now); });
+    for_each([&](auto& x) { x.refused(now); });
   }
   void rejected_down(duration now) {
-    each([&](auto& x) { x.rejected_down(now); });
+    for_each([&](auto& x) { x.rejected_down(now); });
   }
   /// `queue`: of this replica, as everywhere here.
   void entered(duration now, std::size_t queue) {
@@ -49,12 +49,12 @@ public:
   }
   void servers_changed(duration now, int by) {
     servers_ += by;
-    each([&](auto& x) { x.servers_changed(now, by); });
+    for_each([&](auto& x) { x.servers_changed(now, by); });
     count_leaving(now);
   }
   void busy_changed(duration now, int by) {
     busy_ += by;
-    each([&](auto& x) { x.busy_changed(now, by); });
+    for_each([&](auto& x) { x.busy_changed(now, by); });
     count_leaving(now);
   }
   /// A piece of work ends then, unless something changes.
@@ -67,23 +67,23 @@ public:
     if (by == 0)
       return;
     cores_used_ = n;
-    each([&](auto& x) { x.cores_used_changed(now, by); });
+    for_each([&](auto& x) { x.cores_used_changed(now, by); });
   }
   void answered(duration now, bool ok, bool late) {
-    each([&](auto& x) { x.answered(now, ok, late); });
+    for_each([&](auto& x) { x.answered(now, ok, late); });
   }
   void shed(duration now) {
-    each([&](auto& x) { x.shed(now); });
+    for_each([&](auto& x) { x.shed(now); });
   }
   void abandoned(duration now) {
-    each([&](auto& x) { x.abandoned(now); });
+    for_each([&](auto& x) { x.abandoned(now); });
   }
   void lost(duration now) {
-    each([&](auto& x) { x.lost(now); });
+    for_each([&](auto& x) { x.lost(now); });
   }
   void left(duration now, duration arrived_at, bool started,
             duration held_for) {
-    each([&](auto& x) { x.left(now, arrived_at, started, held_for); });
+    for_each([&](auto& x) { x.left(now, arrived_at, started, held_for); });
   }
   void queue_is(std::size_t n) {
     shared_.all.queue_is(in_all(n));
@@ -93,7 +93,7 @@ public:
 
 private:
   template <class F>
-  void each(F f) {
+  void for_each(F f) {
     f(shared_.all);
     if (own_)
       f(*own_);
@@ -113,7 +113,7 @@ private:
     if (by == 0)
       return;
     leaving_ = n;
-    each([&](auto& x) { x.leaving_changed(now, by); });
+    for_each([&](auto& x) { x.leaving_changed(now, by); });
   }
 
   service_records& shared_;

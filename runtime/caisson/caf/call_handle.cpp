@@ -92,7 +92,7 @@ private:
   bool ask_status(caf::mailbox_element& what, portable::run_context* on) {
     auto id = what.mid;
     portable::reply_to from{what};
-    if (!from.wanted())
+    if (!from.expects_reply())
       return true;
     auto& sys = home_system();
     auto asker = portable::make_relay<messenger>(sys, sys.next_actor_id(),

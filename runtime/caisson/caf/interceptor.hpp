@@ -16,7 +16,7 @@ public:
 
   /// Whether an answer is wanted: the message was a request, and it was not
   /// answered yet.
-  [[nodiscard]] bool wanted() const noexcept { return wanted_; }
+  [[nodiscard]] bool expects_reply() const noexcept { return expects_reply_; }
 
   /// The sender of the message; null if there is none.
   [[nodiscard]] const caf::strong_actor_ptr& sender() const noexcept {
@@ -34,10 +34,10 @@ public:
   /// Takes what is needed for an answer out of `x`.
   explicit reply_to(caf::mailbox_element& x)
     : sender_(std::move(x.sender)), id_(x.mid) {
-    wanted_ = id_.is_request() && sender_;
+    expects_reply_ = id_.is_request() && sender_;
 #if CAISSON_CAF_LEGACY
     stages_ = std::move(x.stages);
-    wanted_ = wanted_ || (id_.is_request() && !stages_.empty());
+    expects_reply_ = expects_reply_ || (id_.is_request() && !stages_.empty());
 #endif
   }
 
@@ -52,7 +52,7 @@ public:
   /// actor that is being destroyed must not make new references to itself, and
   /// CAF lets another node address every actor that has sent it something.
   void answer(run_context* on, caf::message msg) {
-    if (!std::exchange(wanted_, false))
+    if (!std::exchange(expects_reply_, false))
       return;
 #if CAISSON_CAF_LEGACY
     if (!stages_.empty()) {
@@ -79,7 +79,7 @@ private:
   std::vector<caf::strong_actor_ptr> stages_;
 #endif
   caf::message_id id_;
-  bool wanted_ = false;
+  bool expects_reply_ = false;
 };
 
 /// An actor that handles the message types `Control...` by the handlers of

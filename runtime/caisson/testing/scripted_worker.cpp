@@ -176,7 +176,7 @@ private:
   void carry_out(held x, reply what) {
     switch (what.kind_) {
       case reply::kind::open:
-        if (x.from.wanted())
+        if (x.from.expects_reply())
           state_->open.push_back(std::move(x));
         break;
       case reply::kind::answer:

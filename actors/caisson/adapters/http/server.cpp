@@ -53,7 +53,7 @@ http_response plain(int status) {
   return out;
 }
 
-int made(int fd) {
+int require_fd(int fd) {
   if (fd < 0)
     throw std::system_error{errno, std::generic_category(), "http_server"};
   return fd;
@@ -67,8 +67,8 @@ struct http_server::parts {
         const http_server_limits& x, http_service s)
     : limits(x), service(std::move(s)), entrance(listen_at(host, port)),
       bound(port_of(entrance.get())),
-      epoll(made(::epoll_create1(EPOLL_CLOEXEC))),
-      bell(made(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))),
+      epoll(require_fd(::epoll_create1(EPOLL_CLOEXEC))),
+      bell(require_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))),
       crew(
         x.threads, x.max_waiting, [this](http_connection& c) { answer(c); },
         [this] { ring(); }) {

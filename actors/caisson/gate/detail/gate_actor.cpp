@@ -116,7 +116,7 @@ void gate_actor::on_exit() {
 // -- what comes in ------------------------------------------------------------
 
 reply_slot gate_actor::slot_of(portable::reply_to from) const {
-  auto wanted = from.wanted();
+  auto wanted = from.expects_reply();
   auto urgent = from.urgent();
   auto who = key_of(from.sender());
   auto number = from.number();

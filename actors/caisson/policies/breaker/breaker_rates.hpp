@@ -16,18 +16,18 @@ struct window_share {
   /// How many calls are needed for the rate to be known.
   std::int64_t minimum = 1;
 
-  [[nodiscard]] bool known() const { return total >= minimum; }
+  [[nodiscard]] bool has_minimum() const { return total >= minimum; }
 
   /// Nothing if it is unknown.
   [[nodiscard]] std::optional<double> rate() const {
-    if (!known())
+    if (!has_minimum())
       return std::nullopt;
     return static_cast<double>(bad) / static_cast<double>(total);
   }
 
   /// In thousandths, rounded down; -1 if unknown.
   [[nodiscard]] std::int64_t permille() const {
-    return known() ? bad * 1000 / total : -1;
+    return has_minimum() ? bad * 1000 / total : -1;
   }
 };
 

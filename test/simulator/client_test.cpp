@@ -108,7 +108,7 @@ TEST(arrivals, of_a_trace_come_when_it_says) {
               ElementsAre(1s, 1250ms, 3s));
 }
 
-// A load of `kind = "constant"` that plays counts.
+// A load of `kind = "constant"` that replays counts.
 load_config counted_load(const std::string& rows, const std::string& more) {
   test::scratch_dir dir;
   dir.write("t.csv", rows);

@@ -454,7 +454,7 @@ TEST(counted_faults, are_shown_when_they_came) {
   EXPECT_EQ(fault["at"], 5);
   EXPECT_EQ(fault["lasts"], 3);
   EXPECT_EQ(data["arms"][1]["faults"].at(0)["at"], 10);
-  // Of an arm that was not played nothing is known.
+  // Of an arm that was not run nothing is known.
   arm_result none;
   EXPECT_THAT(shown_fault_times(r.arms[0], 0, none), IsEmpty());
 }

@@ -26,7 +26,7 @@ using testing::StartsWith;
 using namespace std::chrono_literals;
 using explore_strings = std::vector<std::string>;
 
-// Long enough for a fault and a recovery, and quick to play.
+// Long enough for a fault and a recovery, and quick to run.
 constexpr auto sturdy_shop = R"(
 title = "A shop"
 seed = 7

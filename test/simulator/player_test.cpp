@@ -159,7 +159,7 @@ TEST_F(parallel_command, refuses_other_numbers) {
     EXPECT_EQ(run(jobs)[0], '2') << jobs;
 }
 
-// What is really played is the same, too.
+// What is really run is the same, too.
 TEST(parallel_runs, have_the_same_digests) {
   command_parts parts;
   auto run = [&](const char* jobs) {

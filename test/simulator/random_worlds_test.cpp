@@ -32,7 +32,7 @@ void expect_consistent_result(const arm_result& r) {
   }
 }
 
-// How many worlds each test plays: more with CAISSON_WORLDS in the environment.
+// How many worlds each test runs: more with CAISSON_WORLDS in the environment.
 std::uint64_t worlds() {
   auto* text = std::getenv("CAISSON_WORLDS");
   return text ? std::strtoull(text, nullptr, 10) : 5;

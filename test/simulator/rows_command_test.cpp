@@ -102,7 +102,7 @@ TEST_F(rows_command, takes_the_step_from_the_option_or_the_file) {
   EXPECT_EQ(seconds_in("out.csv"), strings{"0"});
 }
 
-// The arms of a file have the same, also if one is played alone.
+// The arms of a file have the same, also if one is run alone.
 TEST_F(rows_command, chooses_a_step_for_long_runs) {
   auto head = std::string{"drain = \"6h\"\n"};
   EXPECT_EQ(run({"--json", path("a.json")}, head), 0);
@@ -195,7 +195,7 @@ TEST_F(rows_command, says_how_to_make_the_page_again) {
             std::string::npos);
 }
 
-// Nothing is played again for another step.
+// Nothing is run again for another step.
 TEST_F(rows_command, makes_no_difference_to_a_sweep) {
   command_ = "sweep";
   strings args{"--set", "service.web.workers=2,3", "--state", path("kept")};

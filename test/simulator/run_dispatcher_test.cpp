@@ -31,8 +31,8 @@ job_state staged(job_stage s, std::string text = {}) {
   return out;
 }
 
-// A hand and a worker that does what the test says; by default it plays each
-// run within two questions.
+// A dispatcher and a worker that does what the test says; by default it
+// executes each run within two questions.
 class run_dispatcher_test : public testing::Test {
 protected:
   run_dispatcher_test() {
@@ -128,7 +128,7 @@ TEST_F(run_dispatcher_test,
   EXPECT_EQ(source.back, texts{});
 }
 
-// The last result ends the sweep, which then prints who has played.
+// The last result ends the sweep, which then prints who has run.
 TEST_F(run_dispatcher_test, counts_a_result_before_it_delivers_it) {
   std::vector<std::uint64_t> counted;
   source.on_result = [&] { counted.push_back(record->view().played); };

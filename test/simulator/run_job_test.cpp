@@ -1,4 +1,4 @@
-// Runs that are played by a stranger, who must get the same.
+// Runs that are executed by a stranger, who must get the same.
 #include <support/scratch.hpp>
 
 #include <simulator/play/run_result.hpp>
@@ -143,7 +143,7 @@ TEST_F(run_job_test, reads_no_file) {
   EXPECT_EQ(end.stage, job_stage::refused);
   EXPECT_NE(end.text.find("did not come with the scenario"), std::string::npos)
     << end.text;
-  // With its content it is played, wherever the file may be.
+  // With its content it is executed, wherever the file may be.
   recordings_["counts.csv"] = std::make_shared<std::string>("0,50\n1,60\n");
   EXPECT_EQ(play(job).stage, job_stage::done);
   // Another content is another world.

@@ -166,7 +166,8 @@ std::string complaint_of_file(const std::filesystem::path& path) {
 
 class scenario_file : public testing::Test {
 protected:
-  // What is wrong with a scenario that plays a trace with the content `csv`.
+  // What is wrong with a scenario that replays a recording with the content
+  // `csv`.
   std::string trace_complaint(const std::string& csv,
                               const std::string& scale = "1") {
     scratch.write("x.csv", csv);

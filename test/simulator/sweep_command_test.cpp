@@ -47,7 +47,7 @@ protected:
     file_ = dir_.write("shop.toml", swept_shop).string();
     parts_.version = "1.2.3";
     parts_.stop = &stop_;
-    // Really played, and counted.
+    // Really run, and counted.
     parts_.play = [this](const arm_config& arm, const run_options& o) {
       auto r = run_arm(arm, o);
       std::lock_guard guard{mutex_};
@@ -92,7 +92,7 @@ strings with(strings a, const strings& b) {
   return a;
 }
 
-// -- what is played -----------------------------------------------------------
+// -- what is run -----------------------------------------------------------
 
 TEST_F(sweep_test, runs_all_combinations) {
   ASSERT_EQ(run({"--set", "service.web.workers=1..2", "--set",

@@ -38,7 +38,7 @@ inline cache_content texts_as_content() {
   return out;
 }
 
-/// Plays the part of the gate for a cache. An answer that begins with `!` is an
+/// Acts as the gate of a cache. An answer that begins with `!` is an
 /// error of the worker's, one that begins with `!none` of the class `fail`.
 /// Children are numbered from 1 on.
 class cache_rig : public solo<cache> {

@@ -37,8 +37,8 @@ struct world_setup {
   bool makes_slowly = false;
 };
 
-/// The host of an engine, whose clock, callers and targets a test plays. What
-/// goes out is written down, one line each:
+/// The host of an engine, whose clock, callers and targets a test controls.
+/// What goes out is written down, one line each:
 ///
 ///     5ms worker <- a #0      the attempt number 0, with the content `a`
 ///     5ms #0 cancelled        its target is notified that nobody waits

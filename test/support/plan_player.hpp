@@ -1,4 +1,4 @@
-// Plays a plan before one gate with all layers, before a local gate with them,
+// Runs a plan before one gate with all layers, before a local gate with them,
 // or before a chain of gates with one layer each, and writes down what callers
 // and workers saw.
 #pragma once

@@ -11,7 +11,7 @@
 
 namespace caisson::test {
 
-/// Plays all arms with one seed, with the details that a page shows.
+/// Runs all arms with one seed, with the details that a page shows.
 inline sim::report played_report(std::string_view text,
                                  std::uint64_t seed = 1) {
   auto s = sim::parse_scenario(text, "test.toml");

@@ -1,4 +1,4 @@
-// Plays scenarios that are given as text.
+// Runs scenarios that are given as text.
 #pragma once
 
 #include <simulator/play/run.hpp>
@@ -21,7 +21,7 @@ inline const sim::arm_config& arm_of(const sim::scenario& s,
   throw std::invalid_argument{"no such arm"};
 }
 
-/// Plays one arm of the scenario `text`.
+/// Runs one arm of the scenario `text`.
 inline sim::arm_result played(std::string_view text, std::string_view arm = {},
                               std::uint64_t seed = 1) {
   auto s = sim::parse_scenario(text, "test.toml");

@@ -35,7 +35,7 @@ inline call_info of_key(std::string key) {
 /// Where a call is.
 enum class place { below, held, rejected, passed, abandoned, redirected };
 
-/// Plays the part of the gate for a single policy: keeps the calls, carries out
+/// Acts as the gate of a single policy: keeps the calls, carries out
 /// what the policy asks for, fires holds and wake-ups in order of time.
 template <class Policy>
 class solo {

@@ -1,4 +1,4 @@
-// Plan that is played before one gate and before a chain of gates: layers,
+// Plan that is run before one gate and before a chain of gates: layers,
 // calls, answers of the worker, and commands of operators.
 #pragma once
 

@@ -33,7 +33,7 @@ namespace caisson::sim {
 namespace {
 
 constexpr auto about =
-  R"(Caisson's simulator: plays load and faults on a graph of services in
+  R"(Caisson's simulator: runs load and faults on a graph of services in
 virtual time, with different resilience policies side by side. And `caisson ctl`
 for programs that run.
 )";
@@ -92,13 +92,13 @@ void add_numbers(CLI::App& run, number_texts& texts) {
     ->check(not_empty());
   run
     .add_option("--seeds", texts.seeds,
-                "Play so many seeds, from the first one on, and show the\n"
+                "Run so many seeds, from the first one on, and show the\n"
                 "share of runs per verdict (1 to 100000)")
     ->type_name("N")
     ->check(not_empty());
   run
     .add_option("--jobs", texts.jobs,
-                "Play so many arms at a time, each on a core (1 to 256;\n"
+                "Run so many arms at a time, each on a core (1 to 256;\n"
                 "default: as many as there are cores); one with --log")
     ->type_name("N")
     ->check(not_empty());
@@ -126,7 +126,7 @@ void add_trace_times(CLI::App& run, number_texts& texts) {
 }
 
 void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
-  auto run = app.add_subcommand("run", "Play a scenario and show what happens");
+  auto run = app.add_subcommand("run", "Run a scenario and show what happens");
   run->add_option("FILE", args.file, "Scenario file (TOML)")
     ->required()
     ->check(not_empty());

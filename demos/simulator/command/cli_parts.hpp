@@ -40,7 +40,7 @@ T number_in(const std::string& option, const std::string& text, T lo, T hi) {
 /// `--arm`, which may be given several times.
 template <class Arguments>
 void add_arm_option(CLI::App& to, Arguments& args) {
-  to.add_option("--arm", args.arms, "Play only this arm; may be repeated")
+  to.add_option("--arm", args.arms, "Run only this arm; may be repeated")
     ->type_name("NAME")
     ->take_all()
     ->allow_extra_args(false)

@@ -27,8 +27,8 @@ A path names a setting of the file, such as service.db.workers, fault[0].factor
 or arm.guarded.stack.few.layer[0].permits. Values are a list, or ranges with a
 step. Several --set make a grid. A table [sweep] in the file can say the same.
 
-What has been played is kept in the directory of --state, or else beside the
-first output file, and is not played again: Ctrl-C loses nothing. Results are
+What has been run is kept in the directory of --state, or else beside the
+first output file, and is not run again: Ctrl-C loses nothing. Results are
 the same, byte for byte, on any number of cores and workers.
 docs/simulator-commands.md has more.
 
@@ -65,7 +65,7 @@ void add_remote_options(CLI::App& sweep, sweep_texts& texts) {
   sweep
     .add_option("--worker-timeout", texts.timeout,
                 "A worker that says nothing for so long is lost, and its\n"
-                "runs are played elsewhere (default: 10s)")
+                "runs are executed elsewhere (default: 10s)")
     ->type_name("TIME")
     ->check(not_empty());
   sweep
@@ -119,7 +119,7 @@ void need_workers(const sweep_texts& texts) {
 void add_sweep(CLI::App& app, sweep_texts& texts) {
   auto& args = texts.args;
   auto sweep = app.add_subcommand(
-    "sweep", "Play a scenario with many values of its settings");
+    "sweep", "Run a scenario with many values of its settings");
   sweep->add_option("FILE", args.file, "Scenario file (TOML)")
     ->required()
     ->check(not_empty());
@@ -131,9 +131,9 @@ void add_sweep(CLI::App& app, sweep_texts& texts) {
   };
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
   add("--seeds", texts.seeds, "N",
-      "Play everything with so many seeds (1 to 100000)");
+      "Run everything with so many seeds (1 to 100000)");
   add("--jobs", texts.jobs, "N",
-      "Play so many runs at a time, each on a core (1 to 256;\n"
+      "Execute so many runs at a time, each on a core (1 to 256;\n"
       "default: as many as there are cores); with --worker also 0");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");

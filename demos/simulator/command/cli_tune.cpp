@@ -69,13 +69,13 @@ void add_sizes(CLI::App& tune, tune_texts& texts) {
       "then depends on the machine");
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
   add("--seeds", texts.seeds, "N",
-      "Play the better candidates with so many seeds\n"
+      "Run the better candidates with so many seeds\n"
       "(1 to 1000; default: 16)");
   add("--unseen", texts.unseen, "N",
       "Test the best ones with so many others\n"
       "(0 to 1000; default: 16)");
   add("--schedules", texts.schedules, "N",
-      "Play each seed so many times, each with other random\n"
+      "Run each seed so many times, each with other random\n"
       "faults beside those of the file (1 to 100)");
 }
 
@@ -106,7 +106,7 @@ void add_tune(CLI::App& app, tune_texts& texts) {
   add_sizes(*tune, texts);
   add_fault_bounds(*tune, texts.faults);
   add("--jobs", texts.jobs, "N",
-      "Play so many runs at a time, each on a core (1 to 256;\n"
+      "Execute so many runs at a time, each on a core (1 to 256;\n"
       "default: as many as there are cores)");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");

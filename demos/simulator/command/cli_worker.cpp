@@ -18,12 +18,12 @@ and elsewhere, with the same program:
   caisson sweep shop.toml --worker 10.0.0.7:4001 --certificate sweep.pem \
     --key sweep.key --ca authority.pem
 
-Plays runs for sweeps until it is ended by Ctrl-C or SIGTERM. The first line of
-output is where it listens. It reads and writes no files but certificates. Who
-reaches the port can have it work, and without certificates end it with a single
-message: by default that is every user of this machine. With certificates it is
-who has one of the same authority; use them also on 127.0.0.1 if you do not
-trust all users. docs/simulator-commands.md has more.
+Executes runs for sweeps until it is ended by Ctrl-C or SIGTERM. The first line
+of output is where it listens. It reads and writes no files but certificates.
+Who reaches the port can have it work, and without certificates end it with a
+single message: by default that is every user of this machine. With certificates
+it is who has one of the same authority; use them also on 127.0.0.1 if you do
+not trust all users. docs/simulator-commands.md has more.
 
 Exit status: 0 ended by a signal, 2 bad usage or it cannot listen there.)";
 
@@ -31,7 +31,7 @@ Exit status: 0 ended by a signal, 2 bad usage or it cannot listen there.)";
 
 void add_worker(CLI::App& app, worker_texts& texts) {
   auto worker = app.add_subcommand("worker",
-                                   "Play runs for sweeps on other machines");
+                                   "Execute runs for sweeps on other machines");
   worker
     ->add_option("--listen", texts.listen,
                  "Where; port 0 is any free one (default: 127.0.0.1:0)")
@@ -39,7 +39,7 @@ void add_worker(CLI::App& app, worker_texts& texts) {
     ->check(not_empty());
   worker
     ->add_option("--jobs", texts.jobs,
-                 "Play so many runs at a time, each on a core (1 to 256;\n"
+                 "Execute so many runs at a time, each on a core (1 to 256;\n"
                  "default: as many as there are cores)")
     ->type_name("N")
     ->check(not_empty());

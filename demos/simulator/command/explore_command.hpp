@@ -45,7 +45,7 @@ struct explore_arguments {
                                        std::size_t i);
 
 /// Looks for faults that break a rule or an expectation. Throws `config_error`
-/// for bad input, before anything is played.
+/// for bad input, before anything is run.
 [[nodiscard]] status explore_command(const explore_arguments& args,
                                      std::ostream& out, std::ostream& err,
                                      const command_parts& parts);

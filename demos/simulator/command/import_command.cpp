@@ -106,7 +106,7 @@ private:
     });
   }
 
-  // Arms are the same world played several times: their loads must not be added
+  // Arms are the same world run several times: their loads must not be added
   // up.
   void check_arms(const span_set& spans) const {
     std::vector<std::string_view> names;

@@ -17,7 +17,7 @@ struct result_paths {
   std::string html;
 };
 
-/// Opened before anything is played, so that one that cannot be written costs
+/// Opened before anything is run, so that one that cannot be written costs
 /// no time.
 class result_files {
 public:

@@ -104,7 +104,7 @@ private:
   std::optional<output_file> spans_;
 };
 
-// The same for all arms, also if not all are played.
+// The same for all arms, also if not all are run.
 std::uint32_t step_of(const scenario& s, const run_arguments& args) {
   if (args.step || s.rows)
     return args.step ? *args.step : *s.rows;

@@ -21,7 +21,7 @@ struct run_arguments {
   std::uint32_t seeds = 1;
   /// Seconds per row of the results; the file's, or a usual one, if absent.
   std::optional<std::uint32_t> step;
-  /// How many arms are played at a time; `command_parts::jobs` if absent.
+  /// How many arms are run at a time; `command_parts::jobs` if absent.
   std::optional<std::uint32_t> jobs;
   /// Paths, `-` for standard output, empty for none.
   std::string json;
@@ -42,7 +42,7 @@ struct run_arguments {
   bool ascii = false;
 };
 
-/// Plays a scenario and shows what happens. Throws `config_error` for bad
+/// Runs a scenario and shows what happens. Throws `config_error` for bad
 /// input.
 [[nodiscard]] status run_command(const run_arguments& args, std::ostream& out,
                                  std::ostream& err, const command_parts& parts);

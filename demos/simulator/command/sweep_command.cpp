@@ -132,7 +132,7 @@ std::vector<std::uint64_t> check_points(const sweep_plan& p,
   return hashes;
 }
 
-// Nothing is changed by what is set in an arm that is not played.
+// Nothing is changed by what is set in an arm that is not run.
 void warn_of_other_arms(std::ostream& err, const sweep_plan& p) {
   for (const auto& x : p.parameters) {
     const auto& parts = x.path.parts();

@@ -38,8 +38,8 @@ struct sweep_arguments {
   remote_options remote_workers = {};
 };
 
-/// Plays a scenario with all combinations of some settings. Throws
-/// `config_error` for bad input, before anything is played.
+/// Runs a scenario with all combinations of some settings. Throws
+/// `config_error` for bad input, before anything is run.
 [[nodiscard]] status sweep_command(const sweep_arguments& args,
                                    std::ostream& out, std::ostream& err,
                                    const command_parts& parts);

@@ -44,7 +44,7 @@ struct tune_arguments {
 };
 
 /// Looks for the best settings of an arm. Throws `config_error` for bad input,
-/// before anything is played.
+/// before anything is run.
 [[nodiscard]] status tune_command(const tune_arguments& args, std::ostream& out,
                                   std::ostream& err,
                                   const command_parts& parts);

@@ -284,7 +284,7 @@ private:
                                 grouped(p_.budget), grouped(most_tune_runs)));
   }
 
-  // That no value can be used at all is known before anything is played. What
+  // That no value can be used at all is known before anything is run. What
   // only cannot be together with others is left out later.
   void check_ends() const {
     constexpr std::size_t most_checked = 100;

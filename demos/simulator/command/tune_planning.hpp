@@ -1,4 +1,4 @@
-// From what is asked for to what is played.
+// Plans a search from the command line.
 #pragma once
 
 #include <simulator/command/tune_command.hpp>
@@ -6,7 +6,7 @@
 
 namespace caisson::sim {
 
-/// Reads the file and checks everything that can be checked without playing:
+/// Reads the file and checks everything that can be checked without running:
 /// names of metrics, paths, the ends of all ranges, sizes. Throws
 /// `config_error`.
 [[nodiscard]] tune_plan tune_plan_of(const tune_arguments& args);

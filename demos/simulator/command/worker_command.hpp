@@ -20,8 +20,8 @@ struct worker_arguments {
   bool insecure = false;
 };
 
-/// Plays runs for sweeps until it is stopped. Prints where it listens. Throws
-/// `config_error` for bad input, and if it cannot listen.
+/// Executes runs for sweeps until it is stopped. Prints where it listens.
+/// Throws `config_error` for bad input, and if it cannot listen.
 [[nodiscard]] status worker_command(const worker_arguments& args,
                                     std::ostream& out, std::ostream& err,
                                     const command_parts& parts);

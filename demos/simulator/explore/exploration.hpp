@@ -56,7 +56,7 @@ struct finding {
   violation broken;
   /// What they break besides; no findings of their own.
   std::vector<violation> also;
-  /// In how many of the runs of the arm that were played.
+  /// In how many of the completed runs of the arm.
   std::uint64_t times = 0;
   /// Of the run with the shrunk faults.
   std::uint64_t digest = 0;
@@ -69,7 +69,7 @@ struct finding {
 
 struct exploration {
   std::vector<finding> findings;
-  /// How many runs were played to their end, and how many broke a rule.
+  /// How many runs were executed to their end, and how many broke a rule.
   std::uint64_t played = 0;
   std::uint64_t broken = 0;
   bool interrupted = false;

@@ -42,7 +42,7 @@ exploration explorer::explore(std::size_t jobs) {
   return all;
 }
 
-// -- playing ------------------------------------------------------------------
+// -- running ------------------------------------------------------------------
 
 // Arms with the same services and loads are given the same faults.
 explorer::faults explorer::faults_of(std::size_t index) const {
@@ -138,7 +138,7 @@ void explorer::find(std::size_t index, const violation& broken,
   all.findings.push_back(std::move(f));
 }
 
-// Plays the scenario that is written, which must give the same as the world
+// Runs the scenario that is written, which must give the same as the world
 // that it is made from.
 void explorer::confirm(finding& f) {
   const auto& arm = plan_.arms[f.arm];

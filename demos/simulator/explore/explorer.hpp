@@ -1,4 +1,4 @@
-// Plays random faults and looks for broken rules.
+// Injects random faults and looks for broken rules.
 #pragma once
 
 #include <simulator/explore/exploration.hpp>
@@ -16,8 +16,8 @@
 
 namespace caisson::sim {
 
-/// Plays the runs of a plan on several threads. What it finds is the same for
-/// any number of jobs, as results are taken in the order of the runs.
+/// Executes the runs of a plan on several threads. What it finds is the same
+/// for any number of jobs, as results are taken in the order of the runs.
 class explorer {
 public:
   /// `keep` gets each finding when it is complete, and may set its `file`.

@@ -25,7 +25,7 @@ struct survival {
   bool longest = false;
   /// The shortest that was tried and not survived, unless `longest`.
   duration fatal = duration::zero();
-  /// Nothing if it was not played to the end.
+  /// Nothing if it was not executed to the end.
   bool known = false;
 };
 

@@ -68,7 +68,7 @@ import_result scenario_from_spans(span_set spans, const import_settings& how,
              + section("What was noticed:", out.notes)
              + section("What is called otherwise:", made.names) + "\n"
              + toml_text(made.root);
-  // So that nobody gets a file that cannot be played.
+  // So that nobody gets a file that cannot be run.
   static_cast<void>(parse_scenario(out.toml, "the imported scenario"));
   return out;
 }

@@ -31,7 +31,7 @@ struct command_parts {
   std::function<scenario(const std::filesystem::path&)> load = load_scenario;
   std::function<arm_result(const arm_config&, const run_options&)>
     play = run_arm;
-  /// How many arms are played at a time.
+  /// How many arms are run at a time.
   std::size_t jobs = 1;
   /// The run ends soon after this becomes true.
   const std::atomic<bool>* stop = nullptr;

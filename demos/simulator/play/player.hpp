@@ -1,4 +1,4 @@
-// Plays what a report is about.
+// Executes the runs of a report.
 #pragma once
 
 #include <simulator/play/command_parts.hpp>
@@ -14,7 +14,7 @@
 
 namespace caisson::sim {
 
-/// How a scenario is played.
+/// How a scenario is run.
 struct playing {
   /// How many arms at a time, each on a thread of its own.
   std::size_t jobs = 1;
@@ -31,10 +31,10 @@ struct playing {
   std::ostream* log = nullptr;
 };
 
-/// Plays all arms of a report with all its seeds and notes in it what comes
+/// Runs all arms of a report with all its seeds and notes in it what comes
 /// out. The report is the same for any number of jobs, but for the times that
 /// it took. If it is stopped, the report ends with the first arm that was not
-/// played to its end.
+/// run to its end.
 class player {
 public:
   player(report& r, progress_bar& bar, const command_parts& parts, playing how);
@@ -42,7 +42,7 @@ public:
   void play_all();
 
 private:
-  /// The number of an arm and a seed, in the order of playing.
+  /// The number of an arm and a seed, in the order of running.
   using turn = std::size_t;
 
   [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
@@ -76,7 +76,7 @@ private:
 
   // Guards the bar and what follows.
   std::mutex mutex_;
-  // How far each one is that is being played.
+  // How far each one is that is being run.
   std::map<turn, double> shares_;
   std::size_t played_ = 0;
 };

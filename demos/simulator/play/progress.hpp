@@ -11,7 +11,7 @@
 
 namespace caisson::sim {
 
-/// What is being played just now, or which file is being read.
+/// What is being run just now, or which file is being read.
 struct progress_step {
   std::string_view arm;
   /// From 0 on.

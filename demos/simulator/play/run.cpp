@@ -30,7 +30,7 @@ bool stopped(const run_options& o) {
   return o.stop && o.stop->load(std::memory_order_relaxed);
 }
 
-// Plays until `end` or until `done`; ends each second for the recorder. False
+// Runs until `end` or until `done`; ends each second for the recorder. False
 // if it was stopped before.
 template <class F>
 bool play(world& w, duration end, const run_options& o, double whole, F done) {

@@ -1,4 +1,4 @@
-// Plays one arm of a scenario.
+// Runs one arm of a scenario.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>
@@ -42,7 +42,7 @@ struct run_options {
   std::optional<trace_settings> trace = std::nullopt;
 };
 
-/// Plays `arm` in virtual time on the calling thread. Same arm and same seed,
+/// Runs `arm` in virtual time on the calling thread. Same arm and same seed,
 /// same result and same event log, whatever `progress`, `step`, `metrics`,
 /// `log`, `details` and `trace` are, but for the rows. Throws `config_error` if
 /// the arm cannot be built.

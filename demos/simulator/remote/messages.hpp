@@ -26,7 +26,7 @@ CAISSON_MESSAGE(worker_hello, build)
 /// Who the worker is.
 struct worker_welcome {
   build_identity build = {};
-  /// How many runs it plays at a time.
+  /// How many runs it executes at a time.
   std::uint32_t cores = 0;
 };
 CAISSON_MESSAGE(worker_welcome, build, cores)
@@ -39,15 +39,15 @@ struct recording_ref {
 };
 CAISSON_MESSAGE(recording_ref, path, hash, size)
 
-/// One run to play. The answer is a `job_state`, at once. The same job may be
-/// sent again: it is then played only once.
+/// One run to execute. The answer is a `job_state`, at once. The same job may
+/// be sent again: it is then executed only once.
 struct run_job {
   /// Unlike that of any other run of any sweep.
   std::string id = {};
   build_identity build = {};
   /// What problems call the scenario.
   std::string file = {};
-  /// The scenario with all values set, and the name of the arm to play.
+  /// The scenario with all values set, and the name of the arm to run.
   std::string text = {};
   std::string arm = {};
   std::uint64_t seed = 1;
@@ -73,11 +73,11 @@ struct job_drop {
 CAISSON_MESSAGE(job_drop, id)
 
 enum class job_stage : std::uint8_t {
-  /// Being played; `permille` says how far it is.
+  /// Being executed; `permille` says how far it is.
   running,
   /// `text` is that of the result, `failures` are checks that failed.
   done,
-  /// It cannot be played, by nobody; `text` says why.
+  /// It cannot be executed, by nobody; `text` says why.
   refused,
   /// Not begun, as all cores are taken.
   busy,
@@ -88,7 +88,7 @@ enum class job_stage : std::uint8_t {
   needs_recording,
   /// Not begun: the worker is another build.
   other_build,
-  /// It was not played, for want of memory or the like.
+  /// It was not executed, for want of memory or the like.
   failed,
 };
 

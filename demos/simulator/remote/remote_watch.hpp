@@ -20,8 +20,8 @@ public:
   /// Whoever has not answered for so long is mentioned.
   static constexpr duration patience = std::chrono::seconds(3);
 
-  /// `home`: this machine plays, too. `wait`: how long it may be that nobody
-  /// does.
+  /// `home`: this machine executes runs, too. `wait`: how long it may be that
+  /// nobody does.
   remote_watch(bool home, duration wait) : home_(home), wait_(wait) {}
 
   /// What there is to say at `now`, a time since the beginning.

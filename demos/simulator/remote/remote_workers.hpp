@@ -22,7 +22,7 @@ struct remote_options {
   bool insecure = false;
   /// A worker that says nothing for so long is lost.
   duration timeout = std::chrono::seconds(10);
-  /// How long to wait while there is no worker, if nobody else plays.
+  /// How long to wait while there is no worker, if nobody else executes runs.
   duration wait = std::chrono::seconds(60);
 };
 

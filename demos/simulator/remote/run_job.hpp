@@ -1,4 +1,4 @@
-// One run of a sweep, in a form that another machine can play.
+// One run of a sweep, in a form that another machine can run.
 #pragma once
 
 #include <simulator/play/run.hpp>
@@ -63,8 +63,8 @@ struct job_playing {
   std::function<void(double)> progress = {};
 };
 
-/// Plays a job of a stranger's. Reads and writes no file. What is wrong with
-/// the job is `refused`; an interrupted run is `unknown`.
+/// Executes a job from another machine. Reads and writes no file. What is wrong
+/// with the job is `refused`; an interrupted run is `unknown`.
 [[nodiscard]] job_state play_job(const run_job& job, const job_playing& how,
                                  world_cache& worlds);
 

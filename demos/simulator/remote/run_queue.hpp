@@ -23,8 +23,8 @@ public:
   /// one gets it: it may be what crashes them.
   static constexpr std::uint32_t most_losses = 5;
 
-  /// `home`: whether this machine takes part. It then plays itself what workers
-  /// were lost with.
+  /// `home`: whether this machine takes part. It then executes itself what
+  /// workers were lost with.
   run_queue(const std::vector<std::size_t>& runs, bool home);
 
   /// For a worker elsewhere.
@@ -34,12 +34,12 @@ public:
   /// all is over.
   [[nodiscard]] std::optional<std::size_t> pop_local();
 
-  /// A run that was taken was not played. `lost`: the worker that began it is
+  /// A run that was taken was not executed. `lost`: the worker that began it is
   /// gone.
   void give_back(std::size_t run, bool lost);
 
-  /// A run that was taken was played. False if it was not out: its result must
-  /// not count.
+  /// A run that was taken was executed. False if it was not out: its result
+  /// must not count.
   bool done(std::size_t run);
 
   /// Nobody gets anything any more.

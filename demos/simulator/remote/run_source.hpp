@@ -18,7 +18,7 @@ class run_source {
 public:
   virtual ~run_source() = default;
 
-  /// The next run to play; nothing if there is none just now.
+  /// The next run to execute; nothing if there is none just now.
   [[nodiscard]] virtual std::optional<std::size_t> take() = 0;
 
   /// What to send for it. Throws `config_error` if that is not possible.
@@ -31,11 +31,11 @@ public:
   /// How far a run is, 0 to 1.
   virtual void progress(std::size_t run, double share) = 0;
 
-  /// The run was played; `end` is `job_stage::done`. False if the result is
+  /// The run was executed; `end` is `job_stage::done`. False if the result is
   /// not wanted, or none.
   virtual bool done(std::size_t run, const job_state& end) = 0;
 
-  /// The run was not played. `lost`: its worker is gone.
+  /// The run was not executed. `lost`: its worker is gone.
   virtual void give_back(std::size_t run, bool lost) = 0;
 
   /// Nothing can come of this sweep.

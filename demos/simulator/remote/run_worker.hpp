@@ -1,4 +1,4 @@
-// The actor of `caisson worker`: plays runs for sweeps on other machines.
+// The actor of `caisson worker`: executes runs for sweeps on other machines.
 #pragma once
 
 #include <simulator/remote/messages.hpp>
@@ -23,7 +23,7 @@ namespace caisson::sim {
 
 struct run_worker_config {
   build_identity build = {};
-  /// How many runs are played at a time, each on a thread of its own.
+  /// How many runs are executed at a time, each on a thread of its own.
   std::uint32_t cores = 1;
   /// A job of which nobody has asked for so long is given up.
   duration lease = std::chrono::seconds(15);

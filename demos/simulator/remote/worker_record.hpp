@@ -25,7 +25,7 @@ struct worker_view {
   /// Why it is not connected.
   std::string text = {};
   std::uint32_t cores = 0;
-  /// How many runs it has played.
+  /// How many runs it has executed.
   std::uint64_t played = 0;
 };
 

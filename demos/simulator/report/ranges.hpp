@@ -21,7 +21,7 @@ namespace caisson::sim {
 [[nodiscard]] std::optional<second_range>
 healthy_seconds(const arm_config& arm);
 
-/// The ranges that will be asked for when the arm has been played, each once:
+/// The ranges that will be asked for when the arm has been run, each once:
 /// by its expectations, and to say in a sentence what happened.
 [[nodiscard]] std::vector<second_range> watched_ranges(const arm_config& arm);
 

@@ -1,4 +1,4 @@
-// All that one `caisson run` has played, for those that print it.
+// All that one `caisson run` has executed, for those that print it.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>
@@ -15,13 +15,13 @@
 
 namespace caisson::sim {
 
-/// The arms that were played with one seed, in the order of the file.
+/// The arms that were run with one seed, in the order of the file.
 struct seed_run {
   std::uint64_t seed = 0;
   std::vector<arm_result> arms;
 };
 
-/// What playing one arm took, over all seeds.
+/// What running one arm took, over all seeds.
 struct arm_speed {
   double wall_seconds = 0;
   double simulated_seconds = 0;

@@ -11,7 +11,7 @@ namespace caisson::sim {
 
 /// When the fault `index` of the arm struck in the run `r`, in order, at most
 /// `most_fault_times` of them. Those that count requests are only known once
-/// they have been played.
+/// they have been run.
 [[nodiscard]] std::vector<fault_time> shown_fault_times(const arm_config& arm,
                                                         std::size_t index,
                                                         const arm_result& r);

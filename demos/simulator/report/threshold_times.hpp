@@ -18,7 +18,7 @@ namespace caisson::sim {
 void check_threshold(const arm_result& names, const threshold& p);
 
 /// The thresholds that are asked for by the expectations of an arm, and by
-/// those who play it. Those that the arm cannot have are left out. Rows and
+/// those who run it. Those that the arm cannot have are left out. Rows and
 /// levels that nobody asks for cost nothing.
 class threshold_watch {
 public:

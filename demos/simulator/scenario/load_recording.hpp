@@ -37,9 +37,9 @@ struct recording_config {
   /// first column of the first two rows; then the times of all rows must be
   /// apart like that.
   duration period = duration::zero();
-  /// How many times as fast as it was recorded the recording is played.
+  /// How many times as fast as it was recorded the recording is replayed.
   double speed = 1;
-  /// The part of the recording that is played: what began in [from, to) after
+  /// The part of the recording that is replayed: what began in [from, to) after
   /// its first row, in the recording's own time.
   duration from = duration::zero();
   duration to = unlimited;

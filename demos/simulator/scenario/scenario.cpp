@@ -28,7 +28,7 @@ namespace {
 
 // -- a world ------------------------------------------------------------------
 
-// Puts what has been read into the form in which it is played.
+// Puts what has been read into the form in which it is executed.
 void resolve(arm_config& arm, const section& at) {
   for (auto& load : arm.loads)
     if (!load.target.empty())

@@ -1,4 +1,4 @@
-// Plays runs whose numbers are kept.
+// Executes runs whose numbers are kept.
 #pragma once
 
 #include <simulator/play/command_parts.hpp>
@@ -26,12 +26,12 @@ struct run_request {
   /// For the bar, and for checks that fail.
   std::string label;
   std::uint64_t seed = 1;
-  /// Asked for only if it is played. Called from several threads at a time.
+  /// Asked for only if it is executed. Called from several threads at a time.
   std::function<std::shared_ptr<const arm_config>()> arm;
 };
 
-/// Plays runs that a store does not have, on several threads. What comes out is
-/// the same for any number of jobs, and whatever was kept.
+/// Executes runs that a store does not have, on several threads. What comes out
+/// is the same for any number of jobs, and whatever was kept.
 class run_executor {
 public:
   /// `store` may be null.
@@ -42,13 +42,13 @@ public:
   /// How many runs there will be in all calls of `run` together, for the bar.
   void expect(std::size_t runs);
 
-  /// By number of the run; nothing of what was not played to its end, because
+  /// By number of the run; nothing of what was not executed to its end, because
   /// it was stopped.
   [[nodiscard]] std::vector<std::optional<run_result>>
   run(std::size_t count, const std::function<run_request(std::size_t)>& job,
       std::size_t jobs);
 
-  /// Results that were not played again.
+  /// Results that were not run again.
   [[nodiscard]] std::size_t reused_runs() const noexcept {
     return reused_runs_;
   }

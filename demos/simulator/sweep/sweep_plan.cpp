@@ -11,7 +11,7 @@ std::size_t sweep_plan::points() const {
   std::size_t out = 1;
   for (const auto& p : parameters) {
     out *= p.values.size();
-    // More are never played, and would overflow.
+    // More are never run, and would overflow.
     if (out > most_sweep_runs)
       return most_sweep_runs + 1;
   }

@@ -36,7 +36,7 @@ struct sweep_plan {
   std::vector<sweep_parameter> parameters;
   /// Full names.
   std::vector<std::string> metrics;
-  /// Names of those that are played.
+  /// Names of those that are run.
   std::vector<std::string> arms;
   /// The first seed; the others follow one by one.
   std::uint64_t seed = 1;

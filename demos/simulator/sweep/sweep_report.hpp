@@ -19,7 +19,7 @@ namespace caisson::sim {
 
 struct sweep_report {
   const sweep_plan& plan;
-  /// By number of the run; nothing of what was not played to its end.
+  /// By number of the run; nothing of what was not executed to its end.
   std::vector<std::optional<run_result>> runs;
   bool interrupted = false;
   /// Checks that failed, one line each.
@@ -55,7 +55,7 @@ enum class metric_unit : std::uint8_t { none, seconds, share };
 void write_sweep_table(std::ostream& out, const sweep_report& r,
                        std::size_t width = any_width);
 
-/// A row per run that was played. Infinite numbers are `inf`, missing ones
+/// A row per run that was executed. Infinite numbers are `inf`, missing ones
 /// empty.
 void write_sweep_csv(std::ostream& out, const sweep_report& r);
 

@@ -84,7 +84,7 @@ void sweeper::play_missing(const sweep_executors& executors) {
   say(run_counts_text(all, played_here_));
 }
 
-// Until all is played, or nothing more can be.
+// Until all is run, or nothing more can be.
 void sweeper::wait(remote_workers* remote, const sweep_executors& executors) {
   remote_watch watch{executors.jobs > 0, executors.remote_workers.wait};
   auto begin = std::chrono::steady_clock::now();

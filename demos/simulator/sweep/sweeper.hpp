@@ -1,4 +1,4 @@
-// Plays what a sweep is about.
+// Executes the runs of a sweep.
 #pragma once
 
 #include <simulator/play/command_parts.hpp>
@@ -26,7 +26,7 @@
 
 namespace caisson::sim {
 
-/// Who plays.
+/// Who executes the runs.
 struct sweep_executors {
   /// How many threads of this machine; with workers it may be none.
   std::size_t jobs = 1;
@@ -35,7 +35,7 @@ struct sweep_executors {
   build_identity build = {};
 };
 
-/// Plays the runs of a plan that a store does not have, on several threads,
+/// Executes the runs of a plan that a store does not have, on several threads,
 /// and by workers on other machines. What comes out is the same for any number
 /// of both, and whatever was kept.
 class sweeper : private run_source {
@@ -50,7 +50,7 @@ public:
   /// then the store has all results that there are.
   [[nodiscard]] sweep_report play_all(const sweep_executors& executors);
 
-  /// Results that were not played again.
+  /// Results that were not run again.
   [[nodiscard]] std::size_t reused_runs() const noexcept {
     return reused_runs_;
   }

@@ -18,7 +18,7 @@ inline constexpr std::size_t most_on_front = 12;
 
 /// What is chosen of what was found, all by number of the candidate.
 struct tune_choice {
-  /// Nothing if nothing was played.
+  /// Nothing if nothing was run.
   std::optional<std::size_t> best;
   std::optional<std::size_t> runner_up;
   /// From one end to the other; nothing if nothing is traded.

@@ -17,8 +17,8 @@ void write_tune_text(std::ostream& out, const tune_outcome& x);
 /// Everything, for programs.
 void write_tune_json(std::ostream& out, const tune_outcome& x);
 
-/// A row per candidate that was played: its settings, how many trials it had,
-/// the means, and what it is.
+/// A row per candidate that was evaluated: its settings, how many trials it
+/// had, the means, and what it is.
 void write_tune_csv(std::ostream& out, const tune_outcome& x);
 
 /// `success>=99.9%` as it was written, or `latency.p99 (less)`.

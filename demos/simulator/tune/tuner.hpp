@@ -1,4 +1,4 @@
-// Plays the candidates of a search.
+// Evaluates the candidates of a search.
 #pragma once
 
 #include <simulator/sweep/recent.hpp>
@@ -36,8 +36,8 @@ public:
   /// `enough`: as in `tune_search_options`; may be empty.
   [[nodiscard]] tune_result search(std::function<bool()> enough);
 
-  /// Plays candidates with the unseen trials and notes their numbers, unless
-  /// it is stopped.
+  /// Evaluates candidates with the unseen trials and notes their numbers,
+  /// unless it is stopped.
   void test(const std::vector<std::size_t>& which, tune_result& into);
 
 private:

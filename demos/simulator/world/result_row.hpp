@@ -183,7 +183,7 @@ struct server_seconds {
 /// A range as if it were one row, without latencies.
 struct range_sums {
   second_range range;
-  /// How many of its seconds have been played.
+  /// How many of its seconds have been run.
   std::uint32_t seconds = 0;
   result_row row;
   /// In the order of `arm_result::services`.

@@ -183,7 +183,7 @@ void world::spawn_clients() {
     clients_.push_back(time_.system().spawn<client>(context_, i));
 }
 
-// -- playing ------------------------------------------------------------------
+// -- running ------------------------------------------------------------------
 
 void world::advance_to(duration t) {
   auto target = recorder_.since_start(time_.now());

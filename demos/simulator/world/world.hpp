@@ -16,7 +16,7 @@
 
 namespace caisson::sim {
 
-/// Builds the world of an arm and plays it. Every route has a gate of the
+/// Builds the world of an arm and runs it. Every route has a gate of the
 /// library in front; a service with policies of its own has another one.
 ///
 ///     caller -> gate of the route -> network link -> gate of the service

@@ -6,6 +6,7 @@
 
 #include <caisson/adapters/blocking_pool.hpp>
 #include <caisson/adapters/interruption.hpp>
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/histogram.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/base/time.hpp>

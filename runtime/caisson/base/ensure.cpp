@@ -1,0 +1,65 @@
+#include <caisson/base/ensure.hpp>
+
+#include <fmt/args.h>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+namespace caisson {
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(CAISSON_ABORT_ON_VIOLATION)
+std::atomic<bool> abort_wanted{true};
+#else
+std::atomic<bool> abort_wanted{false};
+#endif
+
+// Where sources lie on the machine that has compiled them concerns nobody.
+std::string_view path_in_project(std::string_view file) {
+  auto root = file.rfind("/caisson/");
+  return root == std::string_view::npos ? file : file.substr(root + 1);
+}
+
+// A format that does not fit must not hide what was wrong.
+std::string message_of(std::string_view format,
+                       std::initializer_list<detail::ensured_value> values) {
+  try {
+    fmt::dynamic_format_arg_store<fmt::format_context> store;
+    for (const auto& x : values)
+      x.visit([&](auto value) { store.push_back(value); });
+    return fmt::vformat(fmt::string_view{format.data(), format.size()}, store);
+  } catch (const std::exception&) {
+    return std::string{format};
+  }
+}
+
+} // namespace
+
+void abort_on_violation(bool x) noexcept {
+  abort_wanted = x;
+}
+
+bool aborts_on_violation() noexcept {
+  return abort_wanted;
+}
+
+void detail::violated(const char* condition, const char* file, int line,
+                      std::string_view format,
+                      std::initializer_list<ensured_value> values) {
+  auto text = fmt::format("invariant violated: {} at {}:{}", condition,
+                          path_in_project(file), line);
+  if (!format.empty())
+    text += ": " + message_of(format, values);
+  if (aborts_on_violation()) {
+    std::fprintf(stderr, "%s\n", text.c_str());
+    std::abort();
+  }
+  throw invariant_violation{text};
+}
+
+} // namespace caisson

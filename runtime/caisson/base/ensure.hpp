@@ -1,0 +1,102 @@
+// Conditions that hold unless the code is wrong, checked in every build.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string_view>
+#include <type_traits>
+
+namespace caisson {
+
+/// What `CAISSON_ENSURE` throws if its condition is false: the code is wrong,
+/// and what it worked on cannot be trusted any more. Do not catch it in a
+/// policy: the gate does, answers its calls with `internal_error`, and ends.
+class invariant_violation : public std::logic_error {
+public:
+  using std::logic_error::logic_error;
+};
+
+/// From now on a violated invariant ends the process, after its text was
+/// written to stderr (or, with `false`, throws): so that no test passes in
+/// spite of it. On from the start in builds with AddressSanitizer and if the
+/// runtime is compiled with `CAISSON_ABORT_ON_VIOLATION`. Thread-safe.
+void abort_on_violation(bool x) noexcept;
+
+/// Whether it does.
+[[nodiscard]] bool aborts_on_violation() noexcept;
+
+namespace detail {
+
+/// A number or a text of a message.
+class ensured_value {
+public:
+  enum class kind : std::uint8_t { natural, integer, real, text };
+
+  template <std::integral T>
+  ensured_value(T x) noexcept
+    : what_(std::is_signed_v<T> ? kind::integer : kind::natural),
+      number_(static_cast<std::uint64_t>(x)) {}
+  template <class T>
+    requires std::is_enum_v<T> ensured_value(T x)
+  noexcept : ensured_value(static_cast<std::underlying_type_t<T>>(x)) {}
+  ensured_value(double x) noexcept : what_(kind::real), real_(x) {}
+  template <std::convertible_to<std::string_view> T>
+  ensured_value(const T& x) noexcept : what_(kind::text), text_(x) {}
+
+  /// Calls `f` with what it is.
+  template <class F>
+  void visit(F f) const {
+    switch (what_) {
+      case kind::natural:
+        return f(number_);
+      case kind::integer:
+        return f(static_cast<std::int64_t>(number_));
+      case kind::real:
+        return f(real_);
+      case kind::text:
+        return f(text_);
+    }
+  }
+
+private:
+  kind what_;
+  std::uint64_t number_ = 0;
+  double real_ = 0;
+  std::string_view text_;
+};
+
+[[noreturn, gnu::cold, gnu::noinline]] void
+violated(const char* condition, const char* file, int line,
+         std::string_view format, std::initializer_list<ensured_value> values);
+
+// By value: the address of a variable that is given here would keep it out of
+// registers also where nothing is wrong.
+template <class... Ts>
+[[noreturn, gnu::cold, gnu::always_inline]] inline void
+violated_with(const char* condition, const char* file, int line,
+              std::string_view format = {}, Ts... values) {
+  violated(condition, file, line, format, {ensured_value{values}...});
+}
+
+} // namespace detail
+
+} // namespace caisson
+
+/// Checks, in every build, that a condition holds that only a mistake in the
+/// code can break. Evaluates it once. If it is false, throws an
+/// `invariant_violation` with the condition, the place and, if there is one,
+/// the message: a format of fmt, and numbers, enumerators and texts for its
+/// gaps, which are evaluated only then. Or ends the process, see
+/// `abort_on_violation`.
+///
+/// Not for what callers, workers or files can get wrong. Not in destructors,
+/// `noexcept` functions and on the way that a gate takes to its end: what is
+/// thrown there ends the process.
+#define CAISSON_ENSURE(condition, ...)                                       \
+  do {                                                                       \
+    if (!(condition)) [[unlikely]]                                           \
+      ::caisson::detail::violated_with(#condition, __FILE__,                 \
+                                       __LINE__ __VA_OPT__(, ) __VA_ARGS__); \
+  } while (false)

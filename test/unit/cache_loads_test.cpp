@@ -353,7 +353,7 @@ TEST(cache_loads, an_old_value_stands_in_for_errors) {
     {errc::breaker_open, true},      {errc::queue_full, true},
     {errc::worker_down, true},       {errc::shed, true},
     {errc::deadline_exceeded, true}, {errc::call_loop, false},
-    {errc::callback_failed, false},
+    {errc::callback_failed, false},  {errc::internal_error, true},
   };
   for (const auto& row : rows) {
     auto h = with_old({.stale_if_error = 5s});

@@ -72,6 +72,7 @@ TEST(degradation, counts_outcomes_as_callers_see_them) {
     {own(errc::shed), "failed"},
     {own(errc::deadline_exceeded), "failed"},
     {own(errc::worker_down), "failed"},
+    {own(errc::internal_error), "failed"},
     {own(errc::injected), "failed"},
     // Else what is switched off would keep itself off.
     {own(errc::feature_off), "ignored"},

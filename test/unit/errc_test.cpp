@@ -21,7 +21,8 @@ TEST(errc, ends_match_their_names) {
   EXPECT_EQ(name_of(errc::breaker_open), "breaker_open");
   EXPECT_EQ(name_of(errc::injected), "injected");
   EXPECT_EQ(name_of(errc::feature_off), "feature_off");
-  EXPECT_EQ(static_cast<int>(errc::feature_off), last_errc);
+  EXPECT_EQ(name_of(errc::internal_error), "internal_error");
+  EXPECT_EQ(static_cast<int>(errc::internal_error), last_errc);
 }
 
 TEST(errc, other_values_are_unknown) {

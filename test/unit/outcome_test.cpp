@@ -100,6 +100,7 @@ TEST(classifier, standard_table_covers_every_code) {
     {errc::call_loop, neutral, neutral},
     {errc::injected, transient, transient},
     {errc::feature_off, neutral, neutral},
+    {errc::internal_error, transient, refused},
   };
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {

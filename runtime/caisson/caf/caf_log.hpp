@@ -9,7 +9,7 @@
 namespace caisson::portable {
 
 /// How important a line of CAF's log is.
-enum class log_level : std::uint8_t { warning, info, debug };
+enum class log_level : std::uint8_t { error, warning, info, debug };
 
 /// Writes a line of the component `caisson` to the log of the system, if its
 /// configuration lets it through. CAF's own macros are compiled away by
@@ -18,7 +18,8 @@ enum class log_level : std::uint8_t { warning, info, debug };
 inline void write_to_caf_log(caf::actor_system& sys, log_level level,
                              std::string text) {
   static constexpr unsigned numbers[] = {
-    CAF_LOG_LEVEL_WARNING, CAF_LOG_LEVEL_INFO, CAF_LOG_LEVEL_DEBUG};
+    CAF_LOG_LEVEL_ERROR, CAF_LOG_LEVEL_WARNING, CAF_LOG_LEVEL_INFO,
+    CAF_LOG_LEVEL_DEBUG};
   auto number = numbers[static_cast<std::size_t>(level)];
 #if CAISSON_CAF_LEGACY
   auto& log = sys.logger();

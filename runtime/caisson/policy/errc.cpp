@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, last_errc> names{
   "worker_down",  "budget_exhausted",  "shed",
   "batch_failed", "no_such_permit",    "invalid_config",
   "draining",     "callback_failed",   "call_loop",
-  "injected",     "feature_off",
+  "injected",     "feature_off",       "internal_error",
 };
 
 } // namespace
@@ -45,6 +45,7 @@ bool is_rejection(errc code) noexcept {
     case errc::deadline_exceeded:
     case errc::cancelled:
     case errc::worker_down:
+    case errc::internal_error:
     case errc::budget_exhausted:
     case errc::batch_failed:
     case errc::callback_failed:

@@ -49,10 +49,13 @@ enum class errc : std::uint8_t {
   injected,
   /// The call needs a feature that is switched off at present.
   feature_off,
+  /// The gate has ended because an invariant of its own, or of one of its
+  /// policies, was violated: a mistake in the code.
+  internal_error,
 };
 
 /// The number of the last enumerator.
-inline constexpr std::uint8_t last_errc = 17;
+inline constexpr std::uint8_t last_errc = 18;
 
 /// The enumerator's name, such as `breaker_open`; `unknown` for other values.
 [[nodiscard]] std::string_view name_of(errc code) noexcept;

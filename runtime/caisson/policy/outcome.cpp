@@ -43,6 +43,7 @@ verdict standard_own(const outcome& o) noexcept {
     case errc::deadline_exceeded:
     case errc::worker_down:
     case errc::batch_failed:
+    case errc::internal_error:
       return o.may_have_executed ? verdict::transient : verdict::refused;
     case errc::cancelled:
     case errc::budget_exhausted:

@@ -164,8 +164,8 @@ public:
   /// | the class `shed` | refused |
   /// | the classes `fail`, `conflict` | failure (see `list_meaning`) |
   /// | `breaker_open`, `queue_full`, `wait_timeout`, `rate_limited` | refused |
-  /// | `deadline_exceeded`, `worker_down`, `batch_failed` | transient if the
-  /// call may have been executed, else refused |
+  /// | `deadline_exceeded`, `worker_down`, `batch_failed`, `internal_error` |
+  /// transient if the call may have been executed, else refused |
   /// | `shed`, `draining`, `cancelled`, `budget_exhausted`, `no_such_permit`,
   /// `invalid_config`, `callback_failed`, `call_loop`, `feature_off` |
   /// neutral |

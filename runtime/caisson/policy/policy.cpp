@@ -10,7 +10,7 @@ std::string_view name_of(event_kind kind) noexcept {
     "worker_changed", "flushed",      "fell_back",       "expired",
     "lease_ended",    "reconfigured", "callback_failed", "injected",
     "differed",       "write_lost",   "granted",         "attempt_ended",
-    "call_ended",     "waiting",      "limit_changed",
+    "call_ended",     "waiting",      "limit_changed",   "gate_failed",
   };
   auto n = static_cast<std::size_t>(kind);
   return n < names.size() ? names[n] : "unknown";

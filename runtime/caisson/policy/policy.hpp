@@ -140,9 +140,11 @@ enum class event_kind : std::uint8_t {
   waiting,
   /// The time limit that a deadline learns has changed much, `from` → `to`.
   limit_changed,
+  /// The gate ends because an invariant was violated; `detail` says which.
+  gate_failed,
 };
 
-inline constexpr std::uint8_t last_event_kind = 18;
+inline constexpr std::uint8_t last_event_kind = 19;
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 

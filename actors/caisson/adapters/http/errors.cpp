@@ -22,6 +22,7 @@ int status_of(errc x) noexcept {
     case errc::invalid_config:
     case errc::no_such_permit:
     case errc::injected:
+    case errc::internal_error:
       return 500;
     case errc::breaker_open:
     case errc::queue_full:

@@ -54,6 +54,8 @@ public:
 
 portable::log_level level_of(const event& x) {
   switch (x.kind) {
+    case event_kind::gate_failed:
+      return portable::log_level::error;
     case event_kind::callback_failed:
     case event_kind::write_lost:
       return portable::log_level::warning;

@@ -40,6 +40,7 @@ struct quiet_host : engine_host {
   void forget_worker() override {}
   bool is_down(target_id) const override { return false; }
   void worker_given_up(const std::string&) override {}
+  void engine_failed(const caf::error&) override {}
   void hold_open(bool) override {}
 
   std::set<std::uint64_t> watched;

@@ -308,6 +308,11 @@ void engine_world::worker_given_up(const std::string& why) {
   note("given up: " + why);
 }
 
+void engine_world::engine_failed(const caf::error& why) {
+  note("failed: " + words_of(why));
+  stopped_ = true;
+}
+
 // -- the rest of the host -----------------------------------------------------
 
 void engine_world::emit(const event& x) {

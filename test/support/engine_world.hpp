@@ -216,6 +216,7 @@ private:
   void forget_worker() override;
   bool is_down(detail::target_id x) const override;
   void worker_given_up(const std::string& why) override;
+  void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;
   detail::target_info add_target(detail::target_id x,
                                  const caf::actor& handle) override;

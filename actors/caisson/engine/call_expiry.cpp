@@ -1,6 +1,8 @@
 #include <caisson/engine/call_expiry.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/upstream.hpp>
@@ -27,10 +29,13 @@ void call_expiry::fire(call_record& r) {
 }
 
 void call_expiry::expire(call_record& r, std::size_t k) {
+  CAISSON_ENSURE(is_inside(r, k), "call {} is held outside of layer {}",
+                 call_table::number_of(r.id), k);
   auto deadline = r.deadline;
   auto d = core_.layers.run(
     k, [&](policy& p, env& e) { return p.expire(r, r.layers[k].notes, e); });
   r.deadline = deadline;
+  check_decision(d);
   auto failure = core_.layers.take_failure();
   if (failure && core_.layers.active(k) == mode::enforce) {
     core_.children->leave_all(r);
@@ -94,14 +99,21 @@ bool call_expiry::deadline_hit(call_record& r) {
     return true;
   }
   auto k = static_cast<std::size_t>(r.owner);
+  CAISSON_ENSURE(is_inside(r, k),
+                 "call {} has left layer {}, and its deadline "
+                 "has not",
+                 call_table::number_of(r.id), k);
   auto d = core_.layers.run(k, [&](policy& p, env& e) {
     return p.deadline_passed(r, r.layers[k].notes, e);
   });
+  check_decision(d);
   if (d.what == decision::kind::pass
       || core_.layers.active(k) != mode::enforce) {
     ++core_.layers[k].observed_passes;
     r.deadline = r.layers[k].outer_deadline;
     r.owner = std::exchange(r.layers[k].outer_owner, layer_notes::none);
+    CAISSON_ENSURE(r.owner != layer_notes::none, "layer {} has set no deadline",
+                   k);
     // The call is still below.
     if (r.owner == default_replaced)
       use_default_deadline(r, core_);

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace caisson::detail {
@@ -31,6 +32,12 @@ enum class phase : std::uint8_t {
 };
 
 inline constexpr std::size_t phase_count = 7;
+
+[[nodiscard]] constexpr std::string_view name_of(phase x) noexcept {
+  constexpr std::string_view names[phase_count]{
+    "free", "moving", "held", "delegated", "waiting", "in_flight", "leased"};
+  return names[static_cast<std::size_t>(x)];
+}
 
 /// A layer's notes on one call.
 struct layer_notes {

@@ -3,7 +3,6 @@
 #include <caisson/base/random.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <memory>
 #include <new>
 #include <utility>
@@ -24,7 +23,7 @@ call_record& call_table::take() {
       free_.insert(i);
   }
   auto index = free_.front();
-  assert(index < capacity);
+  CAISSON_ENSURE(index < capacity, "there are {} calls", live_);
   auto number = index / block_size;
   if (!blocks_[number])
     make_block(number);
@@ -32,6 +31,8 @@ call_record& call_table::take() {
     spare_ = no_spare;
   free_.erase(index);
   auto& r = record(index);
+  CAISSON_ENSURE(r.where == phase::free, "call {} has this place",
+                 number_of(r.id));
   ++live_;
   ++counts_[static_cast<std::size_t>(phase::free)];
   move_to(r, phase::moving);
@@ -41,7 +42,10 @@ call_record& call_table::take() {
 }
 
 void call_table::put_back(call_record& r) {
-  assert(!r.indexed);
+  CAISSON_ENSURE(!r.indexed && r.where != phase::free,
+                 "call {} is {} as it ends", number_of(r.id), name_of(r.where));
+  CAISSON_ENSURE(r.inside == 0, "call {} ends in layers {:#x}", number_of(r.id),
+                 r.inside);
   if (r.plan != plan_)
     leave_plan(r.plan);
   r.link<by_target>::unlink();
@@ -132,11 +136,15 @@ void call_table::assign_plan(call_record& r, std::uint32_t plan) {
 }
 
 void call_table::leave_plan(std::uint32_t plan) {
-  if (auto i = older_.find(plan); --i->second == 0)
+  auto i = older_.find(plan);
+  CAISSON_ENSURE(i != older_.end(), "no call has plan {}", plan);
+  if (--i->second == 0)
     older_.erase(i);
 }
 
 void call_table::rearrange(const layer_moves& moves) {
+  CAISSON_ENSURE(moves.before() == layers_, "{} of {} layers move",
+                 moves.before(), layers_);
   layers_ = moves.size();
   for (auto& b : blocks_) {
     if (!b)
@@ -187,12 +195,15 @@ void call_table::index(call_record& r) {
   ++indexed_;
 }
 
-void call_table::unindex(call_record& r) noexcept {
+void call_table::unindex(call_record& r) {
   if (!r.indexed)
     return;
   auto* place = &bucket_of(r.from.who(), r.from.number());
-  while (*place != r.index)
+  while (*place != r.index) {
+    CAISSON_ENSURE(*place != nobody, "call {} is not where it was indexed",
+                   number_of(r.id));
     place = &record(*place).next_indexed;
+  }
   *place = r.next_indexed;
   r.indexed = false;
   --indexed_;

@@ -1,6 +1,7 @@
 // The calls that an engine holds: one record each, reused.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/free_set.hpp>
 #include <caisson/engine/call_record.hpp>
 #include <caisson/engine/layer_moves.hpp>
@@ -78,8 +79,11 @@ public:
   void clear();
 
   /// Every change of a record's phase.
-  void move_to(call_record& r, phase p) noexcept {
-    --counts_[static_cast<std::size_t>(r.where)];
+  void move_to(call_record& r, phase p) {
+    auto& before = counts_[static_cast<std::size_t>(r.where)];
+    CAISSON_ENSURE(before > 0, "call {} is counted as {}", number_of(r.id),
+                   name_of(r.where));
+    --before;
     ++counts_[static_cast<std::size_t>(p)];
     r.where = p;
   }
@@ -87,6 +91,18 @@ public:
   /// How people know a call: the first one has 1. Never reused, as ids.
   [[nodiscard]] static constexpr std::uint64_t number_of(call_id id) noexcept {
     return id >> index_bits;
+  }
+
+  /// Whether there is or was a call with that id, or it is that of no call.
+  [[nodiscard]] bool has_known(call_id id) const noexcept {
+    return number_of(id) <= taken_;
+  }
+
+  /// Whether each call is in one of the places where one can rest.
+  [[nodiscard]] bool all_at_rest() const noexcept {
+    return in(phase::held) + in(phase::delegated) + in(phase::waiting)
+             + in(phase::in_flight) + in(phase::leased)
+           == live_;
   }
 
   /// The record of a call, or null if the call is over.
@@ -110,7 +126,7 @@ public:
   void index(call_record& r);
 
   /// Undoes `index`, if the call is in there.
-  void unindex(call_record& r) noexcept;
+  void unindex(call_record& r);
 
   /// A request that `who` made under `number`, or null. Of several, the newest.
   call_record* find_request(std::uint64_t who, std::uint64_t number) noexcept;

@@ -1,5 +1,7 @@
 #include <caisson/engine/caller_watch.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <utility>
 
 namespace caisson::detail {
@@ -14,6 +16,7 @@ void caller_watch::watch(call_record& r) {
     c.who = who;
     host_.watch_caller(r.from);
   } else if (c.calls.empty()) {
+    CAISSON_ENSURE(idle_count_ > 0, "{} callers are watched", callers_.size());
     c.unlink();
     --idle_count_;
   }
@@ -26,6 +29,8 @@ void caller_watch::release(call_record& r) {
     return;
   r.link<by_caller>::unlink();
   auto& c = *std::exchange(r.watched, nullptr);
+  CAISSON_ENSURE(c.who == r.from.who() || r.from.who() == 0,
+                 "the watch of another caller");
   if (!c.calls.empty())
     return;
   idle_.push_back(c);

@@ -1,7 +1,9 @@
 #include <caisson/engine/child_calls.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/call_expiry.hpp>
+#include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/upstream.hpp>
@@ -30,6 +32,10 @@ time_point& own_deadline(call_record& r) {
 // -- start --------------------------------------------------------------------
 
 call_id child_calls::make(std::size_t k, child_call wish) {
+  CAISSON_ENSURE(wish.target == child_call::below
+                   || wish.target < core_.layers[k].targets.size(),
+                 "{} has no target {}", core_.layers[k].owner->name(),
+                 wish.target);
   auto& c = core_.calls.take();
   c.child = std::make_unique<child_state>();
   c.child->origin = k;
@@ -60,6 +66,9 @@ void child_calls::start(call_id id) {
   auto* c = core_.calls.find(id);
   if (!c)
     return; // Given up before it began.
+  CAISSON_ENSURE(c->child && c->where == phase::moving,
+                 "call {} is started as a child while it is {}",
+                 call_table::number_of(id), name_of(c->where));
   auto k = c->child->origin;
   auto parents = std::exchange(c->child->parents, {});
   // The last moment for those whose deadline has come. Such an end may end
@@ -148,6 +157,9 @@ bool child_calls::attach(call_record& c, call_record& parent) {
                                  : std::max(c.plan, parent.plan));
   c.child->parents.push_back(parent.id);
   ++c.child->waiting;
+  CAISSON_ENSURE(c.child->waiting <= c.child->parents.size(),
+                 "{} of the {} parents of call {} wait", c.child->waiting,
+                 c.child->parents.size(), call_table::number_of(c.id));
   return true;
 }
 
@@ -239,7 +251,11 @@ void child_calls::limit_by_layers(call_record& c) {
 
 // The parent is held as before, but for this child.
 void child_calls::detach(call_record& parent, call_id child) {
-  std::erase(parent.children, child);
+  auto erased = std::erase(parent.children, child);
+  CAISSON_ENSURE(erased == 1 && parent.where == phase::delegated,
+                 "call {} is no child of call {}, which is {}",
+                 call_table::number_of(child), call_table::number_of(parent.id),
+                 name_of(parent.where));
   if (parent.children.empty() && parent.where == phase::delegated)
     core_.calls.move_to(parent, phase::held);
 }
@@ -252,6 +268,8 @@ void child_calls::leave_all(call_record& parent) {
     mark_executed(parent);
   for (auto id : std::exchange(parent.children, {}))
     if (auto* c = core_.calls.find(id)) {
+      CAISSON_ENSURE(c->child && c->child->waiting > 0,
+                     "no parent of call {} waits", call_table::number_of(id));
       parent.sends += c->sends;
       if (--c->child->waiting == 0 && c->child->has_parents)
         give_up(*c);
@@ -291,6 +309,9 @@ void child_calls::cancel(std::size_t k, call_id child) {
 // -- the outcome --------------------------------------------------------------
 
 void child_calls::finish(call_record& c, const outcome& o) {
+  CAISSON_ENSURE(c.inside == 0 && c.children.empty(),
+                 "call {} ends in layers {:#x}", call_table::number_of(c.id),
+                 c.inside);
   auto state = std::move(c.child);
   state->sends = c.sends;
   auto id = c.id;
@@ -317,6 +338,10 @@ void child_calls::hand_over(const child_state& state, call_id id,
              : core_.layers.run(k, [&](policy& p, env& e) {
                  return p.child_done(id, result, e);
                });
+  check_decision(d);
+  CAISSON_ENSURE(state.waiting <= state.parents.size(),
+                 "{} of the {} parents of call {} wait", state.waiting,
+                 state.parents.size(), call_table::number_of(id));
   auto failure = core_.layers.take_failure();
   std::optional<std::vector<caf::message>> parts;
   if (d.what == decision::kind::pass && !failure && result.ok && result.reply

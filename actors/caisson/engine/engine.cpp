@@ -1,44 +1,85 @@
 #include <caisson/engine/engine.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
+#include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
 
 #include <algorithm>
+#include <exception>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace caisson::detail {
 
-class engine::step {
-public:
-  step(engine& e, time_point now) : engine_(e) {
-    auto& context = e.core_.layers.context();
-    context.now = now;
-    // The clock's message may be behind others in the mailbox. What is overdue
-    // comes first, so that an answer that comes at or after its deadline is
-    // late whatever the order in which the two arrive.
-    if (e.armed_ <= now)
-      e.run_due();
-  }
+namespace {
 
-  ~step() {
-    engine_.run_due();
-    if (engine_.swap_.retire_done())
-      engine_.run_due();
-    engine_.swap_.sweep();
-    engine_.operations_.finish_drain();
-    engine_.publisher_.after_step();
-    engine_.rearm();
-    auto busy = engine_.core_.busy();
-    if (busy != std::exchange(engine_.busy_, busy))
-      engine_.core_.host.hold_open(busy);
-  }
+/// So many rounds at one instant are a loop. Each call may take some.
+constexpr std::size_t most_rounds = 1'000'000;
 
-  step(const step&) = delete;
-  step& operator=(const step&) = delete;
+} // namespace
 
-private:
-  engine& engine_;
-};
+// What is overdue comes first, what is asked for meanwhile last. Nothing that
+// was thrown on the way goes further than here: by a policy that breaks its
+// word, or because an invariant does not hold. Then the engine ends, as its
+// state cannot be trusted.
+template <class F>
+auto engine::step(time_point now, reply_slot* from, F f) -> decltype(f()) {
+  if (stopped_)
+    refuse_at_end(from);
+  else
+    try {
+      begin_step(now);
+      if constexpr (std::is_void_v<decltype(f())>) {
+        f();
+        return end_step();
+      } else {
+        auto result = f();
+        end_step();
+        return result;
+      }
+    } catch (const std::exception& e) {
+      fail(from, e.what());
+    } catch (...) {
+      fail(from, "unknown exception");
+    }
+  if constexpr (std::is_same_v<decltype(f()), caf::error>)
+    return failure();
+  else
+    return decltype(f())();
+}
+
+template <class F>
+auto engine::step(time_point now, F f) -> decltype(f()) {
+  return step(now, nullptr, std::move(f));
+}
+
+void engine::begin_step(time_point now) {
+  CAISSON_ENSURE(!std::exchange(in_step_, true), "a step within another one");
+  core_.layers.context().now = now;
+  // The clock's message may be behind others in the mailbox. What is overdue
+  // comes first, so that an answer that comes at or after its deadline is late
+  // whatever the order in which the two arrive.
+  if (armed_ <= now)
+    run_due();
+}
+
+void engine::end_step() {
+  run_due();
+  if (swap_.retire_done())
+    run_due();
+  swap_.sweep();
+  CAISSON_ENSURE(core_.calls.all_at_rest(), "of {} calls {} are on the move",
+                 core_.calls.live(), core_.calls.in(phase::moving));
+  operations_.finish_drain();
+  publisher_.after_step();
+  rearm();
+  auto busy = core_.busy();
+  if (busy != std::exchange(busy_, busy))
+    core_.host.hold_open(busy);
+  in_step_ = false;
+}
 
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), route_(core_), ends_(core_),
@@ -70,8 +111,14 @@ std::vector<caf::actor> engine::targets() const {
 
 // -- what is due --------------------------------------------------------------
 
+// A policy that always wants to be woken at an instant that has passed, or
+// answers each end of a child with another child, would keep it here for ever.
 void engine::run_due() {
+  auto most = most_rounds + 16 * core_.calls.live();
+  std::size_t rounds = 0;
+  auto last = time_point::min();
   for (;;) {
+    CAISSON_ENSURE(++rounds < most, "after {} rounds something is due", rounds);
     if (auto next = core_.layers.next_request()) {
       carry_out(*next);
       continue;
@@ -80,10 +127,13 @@ void engine::run_due() {
     auto due = std::min({core_.timers.next(), wake, workers_.restart_at()});
     if (due > core_.now() || due == never)
       return;
+    if (due > std::exchange(last, due))
+      rounds = 0;
     // At the same instant: calls (deadlines among them), policies, the worker.
     if (core_.timers.next() == due) {
-      if (auto* r = core_.calls.at(*core_.timers.pop_due(core_.now())))
-        ends_.fire(*r);
+      auto* r = core_.calls.at(*core_.timers.pop_due(core_.now()));
+      CAISSON_ENSURE(r && r->timer_at == due, "a timer of a call that is over");
+      ends_.fire(*r);
     } else if (wake == due) {
       core_.layers.run(who, [](policy& p, env& e) { p.wake(e); });
     } else {
@@ -95,6 +145,8 @@ void engine::run_due() {
 void engine::rearm() {
   auto next = std::min({core_.timers.next(), core_.layers.next_wakeup().first,
                         workers_.restart_at(), publisher_.due()});
+  CAISSON_ENSURE(next > core_.now() || next == never,
+                 "something is due at the end of a step");
   if (next < armed_
       || (core_.exact_timers && next == never && armed_ != never)) {
     armed_ = next;
@@ -119,6 +171,9 @@ void engine::carry_out(const layer_request& x) {
     case kind::answer:
       break;
   }
+  CAISSON_ENSURE(core_.calls.has_known(x.what.call),
+                 "{} asks about call {:#x}, which it never had",
+                 core_.layers[k].owner->name(), x.what.call);
   auto* r = core_.calls.find(x.what.call);
   // Answered or cut off since: the policy knows.
   if (!r || !children_.holds(k, r))
@@ -137,6 +192,9 @@ void engine::carry_out(const layer_request& x) {
     r->rejected_by = static_cast<std::int8_t>(k);
     return route_.ascend(*r, static_cast<int>(k), o);
   }
+  check_reject(x.what.code, x.what.retry_after);
+  CAISSON_ENSURE(is_inside(*r, k), "{} rejects a call that it has not got",
+                 core_.layers[k].owner->name());
   route_.leave(*r, k);
   r->rejected_by = r->at;
   route_.ascend(*r, r->at - 1,
@@ -144,6 +202,8 @@ void engine::carry_out(const layer_request& x) {
 }
 
 void engine::pass_on_timeout(std::size_t k, call_id call) {
+  CAISSON_ENSURE(core_.calls.has_known(call), "{} repeats call {:#x}",
+                 core_.layers[k].owner->name(), call);
   // A layer that only observes makes no further attempt.
   if (core_.layers.active(k) != mode::enforce)
     return;
@@ -159,82 +219,75 @@ void engine::pass_on_timeout(std::size_t k, call_id call) {
 // -- what stands behind -------------------------------------------------------
 
 void engine::start(time_point now) {
-  step s{*this, now};
+  step(now, [] {});
 }
 
 void engine::start_with(const target_info& worker, time_point now) {
-  step s{*this, now};
-  workers_.use(worker);
+  step(now, [&] { workers_.use(worker); });
 }
 
 void engine::start_down(time_point now) {
-  step s{*this, now};
-  workers_.use_none();
+  step(now, [&] { workers_.use_none(); });
 }
 
 void engine::start_supervised(time_point now) {
-  step s{*this, now};
-  workers_.supervise();
+  step(now, [&] { workers_.supervise(); });
 }
 
 void engine::on_worker_made(const made_worker& x, time_point now) {
-  step s{*this, now};
-  workers_.on_made(x);
+  step(now, [&] { workers_.on_made(x); });
 }
 
 void engine::on_group_order(member_order what, const std::string& why,
                             time_point now) {
-  step s{*this, now};
-  workers_.follow_group(what, why);
+  step(now, [&] { workers_.follow_group(what, why); });
 }
 
 void engine::on_group_down(time_point now) {
-  step s{*this, now};
-  workers_.leave_group();
+  step(now, [&] { workers_.leave_group(); });
 }
 
 void engine::on_target_down(target_id x, const std::string& why,
                             time_point now) {
-  step s{*this, now};
-  workers_.on_down(x, why);
+  step(now, [&] { workers_.on_down(x, why); });
 }
 
 // -- what comes in ------------------------------------------------------------
 
 void engine::on_call(reply_slot&& from, caf::message&& content,
                      time_point now) {
-  step s{*this, now};
-  start_call(std::move(from), std::move(content), nullptr);
+  step(now, &from,
+       [&] { start_call(std::move(from), std::move(content), nullptr); });
 }
 
 void engine::on_call(reply_slot&& from, call&& content, time_point now) {
-  step s{*this, now};
-  start_call(std::move(from), std::move(content.payload), &content.options);
+  step(now, &from, [&] {
+    start_call(std::move(from), std::move(content.payload), &content.options);
+  });
 }
 
 void engine::on_answer(std::uint64_t key, caf::message content,
                        time_point now) {
-  step s{*this, now};
-  route_.on_answer(key, std::move(content));
+  step(now, [&] { route_.on_answer(key, std::move(content)); });
 }
 
 void engine::on_timer(time_point now) {
-  if (stopped_)
-    return;
   armed_ = never;
-  step s{*this, now};
+  step(now, [] {});
 }
 
 void engine::on_cancelled(std::uint64_t who, std::uint64_t number,
                           time_point now) {
-  step s{*this, now};
-  while (auto* r = core_.calls.find_request(who, number))
-    ends_.cancel(*r);
+  step(now, [&] {
+    while (auto* r = core_.calls.find_request(who, number))
+      ends_.cancel(*r);
+  });
 }
 
 void engine::on_caller_down(std::uint64_t who, time_point now) {
-  step s{*this, now};
-  core_.callers.on_down(who, [this](call_record& r) { ends_.cancel(r); });
+  step(now, [&] {
+    core_.callers.on_down(who, [this](call_record& r) { ends_.cancel(r); });
+  });
 }
 
 // -- arrival ------------------------------------------------------------------
@@ -246,8 +299,7 @@ void engine::answer_refusal(reply_slot& from, errc code, std::string text) {
 
 void engine::refuse(reply_slot from, errc code, std::string text,
                     time_point now) {
-  step s{*this, now};
-  answer_refusal(from, code, std::move(text));
+  step(now, &from, [&] { answer_refusal(from, code, std::move(text)); });
 }
 
 // Refuses what may not come in at all.
@@ -344,36 +396,39 @@ bool engine::set_options(call_record& r, call_options& o) {
 }
 
 void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
-  step s{*this, now};
-  ++core_.totals.acquires;
-  // There is no holder for the permit.
-  if (!from.expects_reply())
-    return;
-  if (reject_if_unavailable(from))
-    return;
-  if (what.key.size() > max_key_length) {
-    ++core_.totals.refused_invalid;
-    return answer_refusal(from, errc::invalid_config, "the key is too long");
-  }
-  auto& r = core_.calls.take();
-  r.from = std::move(from);
-  r.lease = true;
-  r.arrived = core_.now();
-  r.permits = std::max<std::uint32_t>(what.permits, 1);
-  r.priority = what.priority;
-  r.key = what.key;
-  if (what.time_left == duration::zero())
-    use_default_deadline(r);
-  else
-    r.deadline = time_after(now, what.time_left);
-  if (r.deadline <= now) {
-    ++core_.totals.expired_on_arrival;
-    return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
-  }
-  enter(r);
+  step(now, &from, [&] {
+    ++core_.totals.acquires;
+    // There is no holder for the permit.
+    if (!from.expects_reply())
+      return;
+    if (reject_if_unavailable(from))
+      return;
+    if (what.key.size() > max_key_length) {
+      ++core_.totals.refused_invalid;
+      return answer_refusal(from, errc::invalid_config, "the key is too long");
+    }
+    auto& r = core_.calls.take();
+    r.from = std::move(from);
+    r.lease = true;
+    r.arrived = core_.now();
+    r.permits = std::max<std::uint32_t>(what.permits, 1);
+    r.priority = what.priority;
+    r.key = what.key;
+    if (what.time_left == duration::zero())
+      use_default_deadline(r);
+    else
+      r.deadline = time_after(now, what.time_left);
+    if (r.deadline <= now) {
+      ++core_.totals.expired_on_arrival;
+      return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
+    }
+    enter(r);
+  });
 }
 
 void engine::enter(call_record& r) {
+  CAISSON_ENSURE(r.deadline > core_.now() && r.inside == 0,
+                 "call {} comes too late", call_table::number_of(r.id));
   r.limit = r.deadline;
   if (r.from.expects_reply() && r.from.who() != 0)
     core_.calls.index(r);
@@ -381,36 +436,32 @@ void engine::enter(call_record& r) {
 }
 
 void engine::on_release(reply_slot from, const release& what, time_point now) {
-  step s{*this, now};
-  leases_.release(std::move(from), what);
+  step(now, &from, [&] { leases_.release(std::move(from), what); });
 }
 
 void engine::on_renew(reply_slot from, const renew& what, time_point now) {
-  step s{*this, now};
-  leases_.renew(std::move(from), what);
+  step(now, &from, [&] { leases_.renew(std::move(from), what); });
 }
 
 // -- operation ----------------------------------------------------------------
 
 status engine::make_status(time_point now) {
-  step s{*this, now};
-  run_due();
-  return operations_.make_status();
+  return step(now, [&] {
+    run_due();
+    return operations_.make_status();
+  });
 }
 
 caf::error engine::on_reconfigure(const reconfigure& x, time_point now) {
-  step s{*this, now};
-  return operations_.apply(x);
+  return step(now, [&] { return operations_.apply(x); });
 }
 
 caf::error engine::on_command(const command& x, time_point now) {
-  step s{*this, now};
-  return operations_.apply(x);
+  return step(now, [&] { return operations_.apply(x); });
 }
 
 void engine::on_drain(reply_slot from, time_point now) {
-  step s{*this, now};
-  operations_.start_drain(std::move(from));
+  step(now, &from, [&] { operations_.start_drain(std::move(from)); });
 }
 
 std::string engine::problem_with(const next_stack& x) const {
@@ -418,36 +469,24 @@ std::string engine::problem_with(const next_stack& x) const {
 }
 
 std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
-  step s{*this, now};
-  return swap_.apply(std::move(x), operations_.draining());
+  // Layers of the user's may throw as they start: nothing has changed then.
+  std::exception_ptr refused;
+  auto changes = step(now, [&]() -> std::vector<layer_change> {
+    try {
+      swap_.start_layers(x);
+    } catch (...) {
+      refused = std::current_exception();
+      return {};
+    }
+    return swap_.apply(std::move(x), operations_.draining());
+  });
+  if (refused)
+    std::rethrow_exception(refused);
+  return changes;
 }
 
 event engine::make_event(const event_info& x, time_point now) {
   return core_.events.make(now, {}, x);
-}
-
-// Whatever ends the gate, no caller is left waiting.
-void engine::stop() {
-  stopped_ = true;
-  publisher_.stop();
-  core_.calls.for_each([this](call_record& r) {
-    if (ends_.may_be_executing(r))
-      mark_executed(r);
-  });
-  auto o = outcome::failure(errc::cancelled, false);
-  core_.calls.for_each([this, &o](call_record& r) {
-    if (r.where == phase::in_flight)
-      workers_.recall(r, o);
-    r.rejected_by = -1;
-    if (r.from.expects_reply())
-      route_.answer(r, route_.error_of(r, o));
-  });
-  core_.calls.clear();
-  core_.timers.clear();
-  core_.callers.clear();
-  leases_.clear();
-  operations_.stop();
-  core_.layers.clear();
 }
 
 } // namespace caisson::detail

@@ -16,7 +16,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,11 @@ namespace caisson::detail {
 /// current instant, and has carried out everything that is due when it returns.
 /// None may be called while another one runs. No two threads may use it at a
 /// time.
+///
+/// If a step throws, because an invariant is violated or a policy throws, the
+/// engine fails: it answers everybody with `internal_error`, drops all calls,
+/// and tells its host. From then on each function answers with that error and
+/// does nothing else.
 class engine {
 public:
   engine(engine_host& host, engine_setup setup);
@@ -107,6 +114,7 @@ public:
 
   /// Another stack is in force from now on; see `stack_swap`. Returns what has
   /// changed.
+  /// Throws what a new layer throws as it starts; then nothing has changed.
   /// @pre problem_with(x).empty()
   std::vector<layer_change> on_new_stack(next_stack x, time_point now);
 
@@ -117,8 +125,11 @@ public:
   void refuse(reply_slot from, errc code, std::string text, time_point now);
 
   /// Answers everybody with `cancelled`, and drops all calls. Nothing may come
-  /// in any more.
+  /// in any more. Does nothing if the engine has failed.
   void stop();
+
+  /// Why it has failed; no error if it has not.
+  [[nodiscard]] caf::error failure() const;
 
   /// How many calls it has.
   [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
@@ -127,8 +138,13 @@ public:
   [[nodiscard]] bool held_open() const noexcept { return core_.held_open(); }
 
 private:
-  // A step: what is overdue comes first, what is asked for meanwhile last.
-  class step;
+  /// Carries out `f` as a step, which `from` waits for, if it is not null.
+  template <class F>
+  auto step(time_point now, reply_slot* from, F f) -> decltype(f());
+  template <class F>
+  auto step(time_point now, F f) -> decltype(f());
+  void begin_step(time_point now);
+  void end_step();
 
   void run_due();
   void carry_out(const layer_request& x);
@@ -144,6 +160,10 @@ private:
   void use_default_deadline(call_record& r);
   void enter(call_record& r);
 
+  void fail(reply_slot* from, std::string_view why);
+  void end(errc code, const std::string& why);
+  void refuse_at_end(reply_slot* from);
+
   engine_core core_;
   router route_;
   call_expiry ends_;
@@ -155,7 +175,10 @@ private:
   stack_swap swap_;
   time_point armed_ = never;
   bool busy_ = false;
+  bool in_step_ = false;
   bool stopped_ = false;
+  /// Which invariant was violated, or what was thrown.
+  std::optional<std::string> failure_;
 };
 
 } // namespace caisson::detail

@@ -85,6 +85,10 @@ public:
   /// The worker was given up, and its supervisor should end.
   virtual void worker_given_up(const std::string& why) = 0;
 
+  /// The engine has failed with this error, with which it has answered
+  /// everybody, and does nothing any more. Its supervisor should end.
+  virtual void engine_failed(const caf::error& why) = 0;
+
   /// Ends the worker, which is up.
   virtual void stop_worker() {}
 

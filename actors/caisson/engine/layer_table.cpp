@@ -146,8 +146,13 @@ void layer_table::rearrange(const layer_moves& moves,
   for (auto& x : after)
     if (!x.owner)
       x = std::move(*next++);
-  for (auto& x : requests_)
+  CAISSON_ENSURE(next == added.end(), "{} layers came to {} places",
+                 added.size(), after.size());
+  for (auto& x : requests_) {
+    CAISSON_ENSURE(moves.of(x.layer) != layer_moves::gone,
+                   "layer {} is gone, and waits for something", x.layer);
     x.layer = static_cast<std::size_t>(moves.of(x.layer));
+  }
   // What was dropped ends when the table is whole again.
   entries_.swap(after);
   retired_ = leaving_ = holding_open_ = 0;

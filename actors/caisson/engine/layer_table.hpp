@@ -1,6 +1,7 @@
 // The layers of an engine and the policy call queue.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/engine/durations.hpp>
 #include <caisson/engine/engine_host.hpp>
 #include <caisson/engine/event_hub.hpp>
@@ -17,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -157,9 +159,11 @@ public:
 
   /// Whether some layer has something to do for calls that are over.
   [[nodiscard]] bool hold_open() const noexcept { return holding_open_ > 0; }
-  void hold_open(std::size_t k, bool x) noexcept {
-    if (x != std::exchange(entries_[k].holds_open, x))
-      x ? ++holding_open_ : --holding_open_;
+  void hold_open(std::size_t k, bool x) {
+    if (x == std::exchange(entries_[k].holds_open, x))
+      return;
+    CAISSON_ENSURE(x || holding_open_ > 0, "layer {} holds the host open", k);
+    x ? ++holding_open_ : --holding_open_;
   }
 
   /// The layer of that name, if there is one in force.
@@ -174,15 +178,15 @@ public:
   /// Calls `f` with the policy of layer k and its env.
   template <class F>
   decltype(auto) run(std::size_t k, F f) {
-    turn t{*this, k};
-    return f(*entries_[k].machine, env_);
+    return take_turn(
+      k, [&]() -> decltype(auto) { return f(*entries_[k].machine, env_); });
   }
 
   /// Calls `f` with layer k and its env, for what concerns content.
   template <class F>
   decltype(auto) run_content(std::size_t k, F f) {
-    turn t{*this, k};
-    return f(*entries_[k].owner, env_);
+    return take_turn(
+      k, [&]() -> decltype(auto) { return f(*entries_[k].owner, env_); });
   }
 
   /// Which function of the user's threw in the last turn, and what.
@@ -256,22 +260,21 @@ public:
   }
 
 private:
-  /// Requests made meanwhile are those of layer k.
-  class turn {
-  public:
-    turn(layer_table& table, std::size_t k) : table_(table), k_(k) {
-      table.env_.layer = k;
-      table.env_.failure.reset();
+  // Requests made meanwhile are those of layer k. If it throws, none counts any
+  // more: the engine fails.
+  template <class F>
+  decltype(auto) take_turn(std::size_t k, F f) {
+    env_.layer = k;
+    env_.failure.reset();
+    if constexpr (std::is_void_v<decltype(f())>) {
+      f();
+      collect(k);
+    } else {
+      decltype(auto) result = f();
+      collect(k);
+      return result;
     }
-    ~turn() { table_.collect(k_); }
-
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-
-  private:
-    layer_table& table_;
-    std::size_t k_;
-  };
+  }
 
   void collect(std::size_t k) {
     if (auto at = entries_[k].machine->wakeup(); at != entries_[k].wake_at)

@@ -1,5 +1,6 @@
 #include <caisson/engine/leases.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/router.hpp>
 
@@ -27,6 +28,8 @@ outcome outcome_after(const release& what) {
 } // namespace
 
 void leases::grant(call_record& r) {
+  CAISSON_ENSURE(r.lease && !r.granted, "call {} gets a permit",
+                 call_table::number_of(r.id));
   r.granted = true;
   core_.route->note_sent(r);
   core_.calls.move_to(r, phase::leased);
@@ -45,6 +48,12 @@ void leases::grant(call_record& r) {
                            r.permit, time_until(r.deadline, core_.now())}));
 }
 
+void leases::forget(const call_record& r) {
+  auto forgotten = held_.erase(r.permit);
+  CAISSON_ENSURE(forgotten == 1, "call {} has no permit",
+                 call_table::number_of(r.id));
+}
+
 call_record* leases::find(std::uint64_t permit) {
   auto i = held_.find(permit);
   auto* r = i != held_.end() ? core_.calls.find(i->second.call) : nullptr;
@@ -57,12 +66,15 @@ void leases::refuse(reply_slot& from) {
     core_.host.answer(std::move(from), core_.refusal(errc::no_such_permit));
 }
 
-void leases::release(reply_slot from, const caisson::release& what) {
+void leases::release(reply_slot&& from, const caisson::release& what) {
   auto* r = find(what.id);
   if (!r)
     return refuse(from);
   if (from.expects_reply())
     core_.host.answer(std::move(from), caf::message{});
+  CAISSON_ENSURE(r->permit == what.id && r->granted,
+                 "the permit of call {} is another one",
+                 call_table::number_of(r->id));
   auto o = outcome_after(what);
   core_.route->measure_attempt(*r, o);
   core_.route->end_attempt(*r);
@@ -70,7 +82,7 @@ void leases::release(reply_slot from, const caisson::release& what) {
   core_.route->ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
 }
 
-void leases::renew(reply_slot from, const caisson::renew& what) {
+void leases::renew(reply_slot&& from, const caisson::renew& what) {
   auto* r = find(what.id);
   // A local gate has only one caller.
   auto holder = r && r->watched ? r->watched->who : 0;
@@ -86,6 +98,8 @@ void leases::renew(reply_slot from, const caisson::renew& what) {
     r->deadline = std::max(r->deadline, std::min(wanted, latest_end(*r)));
     core_.schedule(*r);
   }
+  CAISSON_ENSURE(r->permit == what.id && r->deadline > now,
+                 "the lease of call {} is over", call_table::number_of(r->id));
   if (from.expects_reply())
     core_.host.answer(
       std::move(from),

@@ -22,11 +22,11 @@ public:
   /// The call has passed all layers: its caller gets a permit.
   void grant(call_record& r);
 
-  void release(reply_slot from, const caisson::release& what);
-  void renew(reply_slot from, const caisson::renew& what);
+  void release(reply_slot&& from, const caisson::release& what);
+  void renew(reply_slot&& from, const caisson::renew& what);
 
   /// The call with this permit is over.
-  void forget(const call_record& r) { held_.erase(r.permit); }
+  void forget(const call_record& r);
 
   void clear() { held_.clear(); }
 

@@ -269,7 +269,7 @@ bool operations::apply(std::size_t k, const command& x) {
 
 // -- drain --------------------------------------------------------------------
 
-void operations::start_drain(reply_slot from) {
+void operations::start_drain(reply_slot&& from) {
   if (from.expects_reply() && drains_.size() >= max_drains)
     return core_.host.answer(
       std::move(from),

@@ -35,7 +35,7 @@ public:
 
   [[nodiscard]] bool draining() const noexcept { return draining_; }
 
-  void start_drain(reply_slot from);
+  void start_drain(reply_slot&& from);
 
   /// Answers pending requests to drain, if the drain has ended.
   void finish_drain();

@@ -1,8 +1,10 @@
 #include <caisson/engine/router.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/leases.hpp>
 #include <caisson/engine/transport_errc.hpp>
@@ -32,6 +34,9 @@ router::router(engine_core& core)
 // -- down ---------------------------------------------------------------------
 
 void router::descend(call_record& r, std::size_t first) {
+  CAISSON_ENSURE(r.inside >> first == 0 && r.attempt_key == 0,
+                 "call {} goes down from layer {} while it is below",
+                 call_table::number_of(r.id), first);
   core_.calls.move_to(r, phase::moving);
   r.hold_until = never;
   // It may have been held until this instant.
@@ -79,6 +84,7 @@ bool router::prefiltered(call_record& r, std::size_t k) {
 bool router::admit(call_record& r, std::size_t k, mode act) {
   auto outer = r.deadline;
   auto by_default = r.default_deadline;
+  auto id = r.id;
   r.may_have_executed &= ~bit(k);
   // In one turn, so that what a function threw at either is seen below.
   auto d = core_.layers.run(k, [&](policy& p, env& e) {
@@ -86,6 +92,10 @@ bool router::admit(call_record& r, std::size_t k, mode act) {
       core_.layers[k].owner->examine(r.payload, e);
     return p.admit(r, r.layers[k].notes, e);
   });
+  check_decision(d);
+  CAISSON_ENSURE(r.id == id && (r.deadline <= outer || by_default),
+                 "{} gives call {} what is not its own",
+                 core_.layers[k].owner->name(), call_table::number_of(id));
   auto replaced = r.deadline != outer || r.default_deadline != by_default;
   // The layers further in must not see a deadline that is only observed; the
   // policy counts by itself what overran it.
@@ -140,6 +150,9 @@ bool router::limits_whole_call(const call_record& r, std::size_t k) const {
 }
 
 void router::hold(call_record& r, std::size_t k, time_point until) {
+  CAISSON_ENSURE(is_inside(r, k) && r.where == phase::moving,
+                 "layer {} holds call {}, which is {}", k,
+                 call_table::number_of(r.id), name_of(r.where));
   core_.calls.move_to(r, phase::held);
   r.at = static_cast<std::int8_t>(k);
   r.hold_until = until;
@@ -148,6 +161,9 @@ void router::hold(call_record& r, std::size_t k, time_point until) {
 }
 
 void router::dispatch(call_record& r) {
+  CAISSON_ENSURE(r.where == phase::moving && r.children.empty(),
+                 "call {} is sent while it is {}", call_table::number_of(r.id),
+                 name_of(r.where));
   r.depth = static_cast<std::int8_t>(core_.layers.size());
   if (core_.ends->overdue(r))
     return;
@@ -164,6 +180,9 @@ void router::note_sent(call_record& r) {
 }
 
 void router::send_to(call_record& r, target_id to) {
+  CAISSON_ENSURE(r.where == phase::moving && r.attempt_key == 0,
+                 "call {} is sent while it is {}", call_table::number_of(r.id),
+                 name_of(r.where));
   ++core_.totals.attempts;
   ++r.sends;
   core_.calls.move_to(r, phase::in_flight);
@@ -219,6 +238,8 @@ void router::on_answer(std::uint64_t key, caf::message content) {
     return;
   }
   auto target = r->target;
+  CAISSON_ENSURE(r->link<by_target>::linked() && r->sent_at <= core_.now(),
+                 "call {} was not sent", call_table::number_of(r->id));
   end_attempt(*r);
   auto* err = portable::get_if<caf::error>(content);
   if (err && portable::is_receiver_down(*err))
@@ -298,6 +319,9 @@ void router::end_attempt(call_record& r) {
 }
 
 void router::ascend(call_record& r, int last, outcome o) {
+  CAISSON_ENSURE(r.where == phase::moving && r.inside >> (last + 1) == 0,
+                 "call {} goes up from layer {} while it is {} below",
+                 call_table::number_of(r.id), last, name_of(r.where));
   for (auto n = last; n >= 0; --n) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
@@ -337,6 +361,9 @@ void router::ascend(call_record& r, int last, outcome o) {
 void router::finish(call_record& r, const outcome& o) {
   if (r.child)
     return core_.children->finish(r, o);
+  CAISSON_ENSURE(r.inside == 0 && r.children.empty(),
+                 "call {} ends in layers {:#x}", call_table::number_of(r.id),
+                 r.inside);
   core_.totals.count_end(o);
   auto ok = o.ok || o.neutral;
   core_.times.record(measured::calls, ok, core_.now() - r.arrived);
@@ -378,11 +405,15 @@ decision router::complete(call_record& r, std::size_t k, outcome& o) {
     return p.complete(r, r.layers[k].notes, o, e);
   });
   r.deadline = deadline;
+  check_decision(d);
   return d;
 }
 
 void router::abandon(call_record& r, std::size_t k, const outcome& why,
                      bool in_flight) {
+  CAISSON_ENSURE(is_inside(r, k),
+                 "call {} leaves layer {}, which has not got it",
+                 call_table::number_of(r.id), k);
   auto deadline = r.deadline;
   core_.layers.run(k, [&](policy& p, env& e) {
     p.abandon(r, r.layers[k].notes, why, in_flight, e);

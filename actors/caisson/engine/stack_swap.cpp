@@ -1,5 +1,6 @@
 #include <caisson/engine/stack_swap.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/engine/upstream.hpp>
 #include <caisson/settings/row_changes.hpp>
 
@@ -68,13 +69,16 @@ std::string stack_swap::problem_with(const next_stack& x) const {
 
 // -- the change ---------------------------------------------------------------
 
-std::vector<layer_change> stack_swap::apply(next_stack x, bool draining) {
-  changes_.clear();
+void stack_swap::start_layers(const next_stack& x) {
   auto found = match(x.layers);
-  // A layer of the user's may throw here: nothing has changed yet.
   for (std::size_t i = 0; i < found.size(); ++i)
     if (!found[i])
       core_.host.start_layer(*x.layers[i].owner);
+}
+
+std::vector<layer_change> stack_swap::apply(next_stack x, bool draining) {
+  changes_.clear();
+  auto found = match(x.layers);
   change_gate(x);
   change_settings(x, found);
   change_layers(std::move(x.layers), found, draining);
@@ -160,6 +164,9 @@ void stack_swap::change_layers(std::vector<next_layer> next,
   }
   while (k < layers.size())
     to[k++] = place++;
+  CAISSON_ENSURE(
+    static_cast<std::size_t>(place) == layers.size() + added.size(),
+    "{} places for {} layers", place, layers.size() + added.size());
   layer_moves moves{std::move(to), static_cast<std::size_t>(place)};
   core_.calls.rearrange(moves);
   layers.rearrange(moves, std::move(added));

@@ -57,8 +57,12 @@ public:
   /// Why `x` cannot be put in force now; empty if it can.
   [[nodiscard]] std::string problem_with(const next_stack& x) const;
 
-  /// Between two calls. `draining`: inserted layers drain, too. If starting
-  /// a layer throws, so does this, and nothing has changed.
+  /// Starts the layers of `x` that will come. If one throws, so does this, and
+  /// nothing has changed.
+  void start_layers(const next_stack& x);
+
+  /// Between two calls, when its layers have started. `draining`: layers that
+  /// come are told, too.
   /// @pre problem_with(x).empty()
   std::vector<layer_change> apply(next_stack x, bool draining);
 

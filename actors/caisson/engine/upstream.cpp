@@ -1,5 +1,6 @@
 #include <caisson/engine/upstream.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/engine/router.hpp>
 
 #include <utility>
@@ -25,6 +26,13 @@ target_id upstream::add_target(const target_info& x) {
     targets_[number].info = x;
   }
   return number;
+}
+
+void upstream::drop_target(target_id x) {
+  CAISSON_ENSURE(x != worker_target && x < targets_.size()
+                   && targets_[x].calls.empty(),
+                 "target {} of {} has calls", x, targets_.size());
+  free_targets_.push_back(x);
 }
 
 // -- the worker ---------------------------------------------------------------
@@ -58,6 +66,8 @@ void upstream::make() {
 }
 
 void upstream::on_made(const made_worker& x) {
+  CAISSON_ENSURE(making_ && supervised_, "nobody makes worker {}",
+                 incarnation_);
   making_ = false;
   if (x.info)
     up(*x.info);
@@ -204,6 +214,9 @@ void upstream::take(call_record& r) {
       }
       core_.calls.move_to(r, phase::waiting);
       r.wait = waiting_.push_back(r.id);
+      CAISSON_ENSURE(waiting_.size() == core_.calls.in(phase::waiting),
+                     "{} calls wait, and {} are counted", waiting_.size(),
+                     core_.calls.in(phase::waiting));
       if (core_.config.emit_waits)
         core_.layers.publish_wait(core_.layers.size(), r.id,
                                   core_.calls.in(phase::in_flight),
@@ -232,6 +245,9 @@ void upstream::fail(target_calls& calls) {
   auto lost = std::move(calls);
   while (!lost.empty()) {
     auto& r = lost.front();
+    CAISSON_ENSURE(r.where == phase::in_flight,
+                   "call {} is lost with its target while it is {}",
+                   call_table::number_of(r.id), name_of(r.where));
     auto o = outcome::failure(errc::worker_down, true);
     core_.route->measure_attempt(r, o);
     core_.route->end_attempt(r);

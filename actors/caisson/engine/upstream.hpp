@@ -28,7 +28,7 @@ public:
 
   target_id add_target(const target_info& x);
   /// The target has no calls; its number may be given again.
-  void drop_target(target_id x) { free_targets_.push_back(x); }
+  void drop_target(target_id x);
   /// The number that the next target gets.
   [[nodiscard]] target_id next_target() const;
   [[nodiscard]] target_entry& target(target_id x) { return targets_[x]; }

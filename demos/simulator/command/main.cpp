@@ -1,4 +1,6 @@
 // The entry of the `caisson` command.
+#include <caisson/base/ensure.hpp>
+
 #include <simulator/command/cli.hpp>
 #include <simulator/play/interruption.hpp>
 #include <simulator/play/progress.hpp>
@@ -39,6 +41,8 @@ void keep_closed_streams_closed() {
 
 int main(int argc, char** argv) {
   keep_closed_streams_closed();
+  // A run in which gates have failed says nothing about their settings.
+  caisson::abort_on_violation(true);
   // Streams of their own keep what could not be written, and so the reason.
   std::ios::sync_with_stdio(false);
   caisson::sim::command_parts parts;

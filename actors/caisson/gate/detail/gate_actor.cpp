@@ -1,5 +1,6 @@
 #include <caisson/gate/detail/gate_actor.hpp>
 
+#include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/call_handle.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
@@ -191,8 +192,10 @@ caf::message_handler gate_actor::control() {
   };
 }
 
-status gate_actor::make_status() {
+caf::result<status> gate_actor::make_status() {
   auto s = engine_.make_status(now());
+  if (auto err = engine_.failure(); err != caf::none)
+    return err;
   s.metrics["subscribers"] = static_cast<std::int64_t>(subscribers_.size());
   return s;
 }
@@ -224,6 +227,13 @@ void gate_actor::emit(const event& what) {
 void gate_actor::worker_given_up(const std::string& why) {
   quit(make_error(errc::worker_down, rejection{name_, duration::zero(), false,
                                                "too many restarts: " + why}));
+}
+
+// Links and monitors are told, and who supervises the gate makes another one.
+void gate_actor::engine_failed(const caf::error& why) {
+  portable::write_to_caf_log(system(), portable::log_level::error,
+                             to_text(why));
+  quit(why);
 }
 
 void gate_actor::hold_open(bool busy) {
@@ -309,7 +319,10 @@ caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
       return refuse(std::move(why));
     if (x.check_only)
       return std::string{};
-    return text_of(engine_.on_new_stack(std::move(next), now()));
+    auto changes = engine_.on_new_stack(std::move(next), now());
+    if (auto err = engine_.failure(); err != caf::none)
+      return err;
+    return text_of(changes);
   } catch (const std::exception& e) {
     return refuse(e.what());
   }

@@ -54,6 +54,7 @@ private:
   void forget_worker() override;
   bool is_down(target_id x) const override;
   void worker_given_up(const std::string& why) override;
+  void engine_failed(const caf::error& why) override;
   void stop_worker() override;
   void send_to_group(member_state what, const std::string& why) override;
   void hold_open(bool busy) override;
@@ -65,7 +66,7 @@ private:
 
   [[nodiscard]] time_point now() { return clock().now(); }
   reply_slot slot_of(portable::reply_to from) const;
-  status make_status();
+  caf::result<status> make_status();
   bool take_made(worker_made& x);
   void take_order(const group_order& x);
   caf::result<std::string> take_stack(const stack_order& x);

@@ -1,5 +1,6 @@
 #include <caisson/gate/detail/local_host.hpp>
 
+#include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
@@ -111,10 +112,7 @@ void local_host::submit(std::unique_ptr<local_response> response, F enter) {
   }
   if (stopped_)
     // There is no engine any more that could answer.
-    answer(slot_for(std::move(response)),
-           caf::make_message(make_error(
-             errc::cancelled, rejection{name_, duration::zero(), false,
-                                        "the gate has been stopped"})));
+    answer(slot_for(std::move(response)), caf::make_message(end_error()));
   else
     enter(slot_for(std::move(response)), at);
   hand_out();
@@ -254,7 +252,7 @@ status local_host::get_status() {
 
 caf::error local_host::apply(const reconfigure& x) {
   if (stopped_)
-    return make_error(errc::cancelled);
+    return end_error();
   auto err = engine_.on_reconfigure(x, now());
   hand_out();
   return err;
@@ -262,7 +260,7 @@ caf::error local_host::apply(const reconfigure& x) {
 
 caf::error local_host::apply(const command& x) {
   if (stopped_)
-    return make_error(errc::cancelled);
+    return end_error();
   auto err = engine_.on_command(x, now());
   hand_out();
   return err;
@@ -289,12 +287,24 @@ void local_host::stop() {
   if (std::exchange(stopped_, true))
     return;
   engine_.stop();
+  let_go();
+  hand_out();
+}
+
+void local_host::let_go() {
   if (behind_.factory())
     end_worker(self()->home_system(), targets_[worker_target]);
   targets_.assign(targets_.size(), nullptr);
   behind_ = worker{};
   busy_ = false;
-  hand_out();
+}
+
+// What a request to a gate that has ended is answered with.
+caf::error local_host::end_error() const {
+  if (auto err = engine_.failure(); err != caf::none)
+    return err;
+  return make_error(errc::cancelled, rejection{name_, duration::zero(), false,
+                                               "the gate has been stopped"});
 }
 
 void local_host::abandon() {
@@ -341,6 +351,15 @@ void local_host::worker_given_up(const std::string& why) {
   quit_ = make_error(
     errc::worker_down,
     rejection{name_, duration::zero(), false, "too many restarts: " + why});
+}
+
+// The actor goes on, without this gate. The answers are handed out at the end
+// of the step.
+void local_host::engine_failed(const caf::error& why) {
+  portable::write_to_caf_log(self()->home_system(), portable::log_level::error,
+                             to_text(why));
+  stopped_ = true;
+  let_go();
 }
 
 void local_host::hold_open(bool busy) {

@@ -82,6 +82,7 @@ private:
   void forget_worker() override;
   bool is_down(target_id x) const override;
   void worker_given_up(const std::string& why) override;
+  void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;
 
   // -- parts ------------------------------------------------------------------
@@ -90,6 +91,8 @@ private:
   void submit(std::unique_ptr<local_response> response, F enter);
   [[nodiscard]] time_point now() { return self()->clock().now(); }
   void start();
+  void let_go();
+  [[nodiscard]] caf::error end_error() const;
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
   void take_made(caf::message& content);

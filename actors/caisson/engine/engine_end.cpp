@@ -1,0 +1,78 @@
+// How an engine ends.
+#include <caisson/engine/engine.hpp>
+
+#include <caisson/caf/error.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+void engine::stop() {
+  if (stopped_)
+    return;
+  core_.calls.for_each([this](call_record& r) {
+    if (ends_.may_be_executing(r))
+      mark_executed(r);
+  });
+  end(errc::cancelled, {});
+}
+
+void engine::fail(reply_slot* from, std::string_view why) {
+  // Texts of exceptions come from user code.
+  constexpr std::size_t longest = 512;
+  failure_ = why.substr(0, longest);
+  stopped_ = true;
+  core_.layers.publish({.kind = event_kind::gate_failed, .detail = *failure_});
+  refuse_at_end(from);
+  // A call that the step was about to move may be in no place that says so.
+  core_.calls.for_each([](call_record& r) {
+    if (r.sends > 0 || r.granted || !r.children.empty())
+      mark_executed(r);
+  });
+  end(errc::internal_error, *failure_);
+  if (std::exchange(busy_, false))
+    core_.host.hold_open(false);
+  if (std::exchange(armed_, never) != never)
+    core_.host.wake_at(never);
+  core_.host.engine_failed(failure());
+}
+
+caf::error engine::failure() const {
+  if (!failure_)
+    return {};
+  return make_error(
+    errc::internal_error,
+    rejection{core_.config.name, duration::zero(), false, *failure_});
+}
+
+void engine::refuse_at_end(reply_slot* from) {
+  if (!from)
+    return;
+  answer_refusal(*from, failure_ ? errc::internal_error : errc::cancelled,
+                 failure_.value_or("the gate has been stopped"));
+}
+
+// Whatever ends the gate, no caller is left waiting. Checks no invariant, as
+// one of them may be what was violated.
+void engine::end(errc code, const std::string& why) {
+  stopped_ = true;
+  publisher_.stop();
+  auto o = outcome::failure(code, false);
+  core_.calls.for_each([&](call_record& r) {
+    if (r.where == phase::in_flight)
+      workers_.recall(r, o);
+    if (r.from.wanted())
+      core_.host.answer(std::move(r.from),
+                        caf::make_message(make_error(
+                          code, rejection{core_.config.name, duration::zero(),
+                                          may_have_executed(r), why})));
+  });
+  core_.calls.clear();
+  core_.timers.clear();
+  core_.callers.clear();
+  leases_.clear();
+  operations_.stop();
+  core_.layers.clear();
+}
+
+} // namespace caisson::detail

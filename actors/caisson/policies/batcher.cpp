@@ -1,5 +1,7 @@
 #include <caisson/policies/batcher.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,7 +93,9 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
   // All of its items have left.
   if (!result.reply && result.is(errc::cancelled))
     count(counter::emptied);
-  std::erase(running_, batch);
+  auto erased = std::erase(running_, batch);
+  CAISSON_ENSURE(erased == 1, "{} batches are under way, this one is not",
+                 running_.size());
   flush_due(e);
   return decision::pass();
 }
@@ -145,6 +149,8 @@ void batcher::flush_due(env& e) {
 
 void batcher::launch(reason why, env& e) {
   auto n = std::min<std::size_t>(items_.size(), config_.max_items);
+  CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
+                 "{} items, {} batches are under way", n, running_.size());
   auto all = n == items_.size();
   std::vector<call_id> batch;
   batch.reserve(n);
@@ -161,6 +167,8 @@ void batcher::launch(reason why, env& e) {
   // However many items it has, a batch is one call.
   running_.push_back(
     e.start_child({.parents = std::move(batch), .permits = 1}));
+  CAISSON_ENSURE(deadlines_.size() <= items_.size(), "{} deadlines of {} items",
+                 deadlines_.size(), items_.size());
 }
 
 std::string_view batcher::text_of(reason why) noexcept {

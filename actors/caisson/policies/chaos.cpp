@@ -1,3 +1,4 @@
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policy/callback.hpp>
 #include <caisson/policy/schedule_settings.hpp>
@@ -130,6 +131,7 @@ decision chaos::complete(call_info& call, slot& notes, outcome&, env& e) {
 
 void chaos::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   waiting_ -= notes.as<fate>().waits ? 1 : 0;
+  CAISSON_ENSURE(waiting_ >= 0, "{} calls wait", waiting_);
   count(counter::abandoned);
 }
 
@@ -146,6 +148,8 @@ void chaos::emit(counter which, std::string_view what, const call_info& call,
 
 decision chaos::expire(call_info&, slot& notes, env&) {
   auto& my = notes.as<fate>();
+  CAISSON_ENSURE(my.waits && waiting_ > 0, "of {} calls this one does not wait",
+                 waiting_);
   my.waits = false;
   --waiting_;
   if (my.what != fault::silence)

@@ -1,3 +1,4 @@
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/fallback.hpp>
 #include <caisson/policy/callback.hpp>
 
@@ -93,6 +94,8 @@ decision fallback::complete(call_info& call, slot& notes, outcome& result,
   if (next > first)
     count(counter::passed_over);
   count(my.next == 0 ? counter::fell_back : counter::tried_next);
+  CAISSON_ENSURE(next >= first && next < chain_.size(), "alternative {} of {}",
+                 next, chain_.size());
   auto asks = chain_[next] != alternative_kind::value;
   keep_place(my, asks);
   my.next = next + 1;
@@ -199,9 +202,10 @@ void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
 }
 
 // Takes a place for the call or gives it back, unless that was done before.
-void fallback::keep_place(progress& my, bool wanted) noexcept {
+void fallback::keep_place(progress& my, bool wanted) {
   if (my.placed != wanted)
     running_ += wanted ? 1 : -1;
+  CAISSON_ENSURE(running_ >= 0, "{} calls have a place", running_);
   my.placed = wanted;
 }
 

@@ -188,7 +188,7 @@ private:
 
   decision answer(const call_info& call, progress& my, env& e);
   decision give_up(progress& my, counter why);
-  void keep_place(progress& my, bool wanted) noexcept;
+  void keep_place(progress& my, bool wanted);
 
   std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;

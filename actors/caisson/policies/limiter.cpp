@@ -1,5 +1,7 @@
 #include <caisson/policies/limiter.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,6 +89,7 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
 }
 
 decision limiter::complete(call_info&, slot& notes, outcome& result, env& e) {
+  CAISSON_ENSURE(running_ > 0, "a call comes back that has not paid");
   count(counter::finished);
   --running_;
   bucket_.advance(e.now);
@@ -108,6 +111,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
     count(counter::gave_up);
     waits_.refused(waiting_.leave(s).waited(e.now));
   } else {
+    CAISSON_ENSURE(running_ > 0, "a call is given up that has not paid");
     count(counter::abandoned);
     --running_;
     // Not in flight: it was granted its tokens but has not gone down.
@@ -119,6 +123,8 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
 
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   auto turn = pass_time(s.permits);
+  CAISSON_ENSURE(turn > e.now || !waiting_.empty(),
+                 "a call waits for tokens that are there");
   auto wait = time_until(turn, e.now);
   if (wait > config_.max_wait || turn == never)
     return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
@@ -141,6 +147,9 @@ bool limiter::serve(env& e, call_id self) {
   auto found = false;
   while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
     auto w = waiting_.take_next();
+    CAISSON_ENSURE(w.call != 0 && w.permits <= config_.burst,
+                   "a turn of weight {} in a bucket of {}", w.permits,
+                   config_.burst);
     count(counter::granted);
     ++running_;
     waits_.granted(w.waited(e.now));

@@ -1,5 +1,7 @@
 #include <caisson/policies/semaphore.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -100,6 +102,9 @@ decision semaphore::enqueue(const call_info& call, stay& s, env& e) {
     // lowered does not grow, and shrinks only as its calls are served.
     turn_away(waiting_.take_oldest(), counter::evicted, e);
   }
+  CAISSON_ENSURE(!waiting_.newcomer_is_next() || !fits(s.permits),
+                 "a call waits while {} of {} permits are in use", in_use_,
+                 config_.permits);
   count(counter::queued);
   waiting_.join(call.id, s, e.now);
   e.emit_wait(call.id, in_use_, waiting_.size());
@@ -112,6 +117,8 @@ void semaphore::serve(env& e) {
   while (!waiting_.empty() && fits(waiting_.next().permits)) {
     auto w = waiting_.take_next();
     in_use_ += w.permits;
+    CAISSON_ENSURE(in_use_ <= config_.permits && w.call != 0,
+                   "{} of {} permits in use", in_use_, config_.permits);
     count(counter::granted);
     waits_.granted(w.waited(e.now));
     e.emit(
@@ -121,6 +128,8 @@ void semaphore::serve(env& e) {
 }
 
 void semaphore::release(std::uint32_t permits, env& e) {
+  CAISSON_ENSURE(permits > 0 && in_use_ >= permits,
+                 "{} permits come back, {} are in use", permits, in_use_);
   in_use_ -= permits;
   serve(e);
 }

@@ -1,6 +1,7 @@
 // Calls that wait for something of which there is too little.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/policy/policy.hpp>
 #include <caisson/settings/settings.hpp>
@@ -113,6 +114,8 @@ private:
   entry take(handle h) {
     auto w = entries_.erase(h);
     weight_ -= w.permits;
+    CAISSON_ENSURE(weight_ >= 0 && (weight_ == 0 || !entries_.empty()),
+                   "{} calls of weight {} wait", entries_.size(), weight_);
     return w;
   }
 

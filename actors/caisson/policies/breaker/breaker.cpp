@@ -1,3 +1,4 @@
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policy/callback.hpp>
 
@@ -118,6 +119,8 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
 }
 
 void breaker::judge_counted(const admission& a, verdict v, env& e) {
+  CAISSON_ENSURE(std::holds_alternative<closed>(state_) && a.admitted <= clock_,
+                 "a counted call comes back {}", state());
   count_verdict(v);
   auto& watched_calls = std::get<closed>(state_).watched_calls;
   auto watched = a.watched != detail::slow_watch::none;
@@ -140,6 +143,8 @@ void breaker::judge_counted(const admission& a, verdict v, env& e) {
 
 void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
                           env& e) {
+  CAISSON_ENSURE(std::holds_alternative<half_open>(state_),
+                 "a probe comes back {}", state());
   auto& s = std::get<half_open>(state_);
   if (!s.probes.take_back(a.number))
     // It has been counted as a failure when its lease ended.
@@ -296,11 +301,15 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
   auto next = [&] { return config_.open.next(episode.at, e.random); };
   if (auto delay = call_user("schedule", next, e).value_or(std::nullopt))
     episode.interval = *delay;
+  CAISSON_ENSURE(episode.interval >= duration::zero(), "open for {} ns",
+                 episode.interval.count());
   ++episode.openings;
   move_to(open{episode, time_after(clock_, episode.interval)}, why, e);
 }
 
 void breaker::go_half_open(const open& s, env& e) {
+  CAISSON_ENSURE(s.until <= clock_, "{} ns before the interval is over",
+                 (s.until - clock_).count());
   count(counter::half_opened);
   move_to(half_open{s.episode, {}}, "open interval over", e);
 }

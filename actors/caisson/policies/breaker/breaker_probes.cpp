@@ -1,5 +1,7 @@
 #include <caisson/policies/breaker/breaker_probes.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 
 namespace caisson::detail {
@@ -9,6 +11,8 @@ bool breaker_probes::grant(std::uint64_t number, call_id call, time_point now,
   // A judged probe is spent; only a neutral one came back.
   if (successes_ + failures_ + leases_.size() >= c.probes)
     return false;
+  CAISSON_ENSURE(leases_.empty() || leases_.back().number < number,
+                 "probe {} after probe {}", number, leases_.back().number);
   if (first_ == never)
     first_ = now;
   leases_.push_back({number, call, now});

@@ -1,5 +1,6 @@
 #include <caisson/policies/cache/cache.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -106,6 +107,7 @@ decision cache::child_done(call_id child, outcome& result, env& e) {
     return decision::pass();
   }
   auto node = pending_.extract(child);
+  CAISSON_ENSURE(!node.empty(), "call {} is no load", child);
   auto& f = node.mapped();
   drop_forgotten(f.at);
   auto& r = f.at->second;
@@ -270,13 +272,17 @@ cache::record_map::iterator cache::pin(const std::string& key) {
 }
 
 void cache::unpin(record_map::iterator at) {
+  CAISSON_ENSURE(at->second.pins > 0, "nobody has the key {}", at->first);
   if (--at->second.pins == 0 && !at->second.kept)
     records_.erase(at);
 }
 
 void cache::leave(progress& my) {
-  if (my.where == stage::answered)
+  if (my.where == stage::answered) {
+    CAISSON_ENSURE(answers_.find(my.answer), "answer {} of {}", my.answer,
+                   answers_.size());
     answers_.erase(my.answer);
+  }
   my.where = stage::bypassing;
   unpin(my.at);
 }

@@ -1,6 +1,8 @@
 // Loads and refreshes of a cache.
 #include <caisson/policies/cache/cache.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -45,7 +47,10 @@ decision cache::go_alone(progress& my) {
 call_id cache::start(record_map::iterator at, child_call c, bool refresh,
                      time_point until, env& e) {
   auto child = e.start_child(std::move(c));
-  pending_.emplace(child, pending_load{at, ++loads_, refresh, until, {}});
+  auto fresh = pending_
+                 .emplace(child, pending_load{at, ++loads_, refresh, until, {}})
+                 .second;
+  CAISSON_ENSURE(fresh, "call {} is a load already", child);
   auto& r = at->second;
   ++r.pins;
   r.child = child;

@@ -1,6 +1,8 @@
 // How a cache makes room: few answers in each turn.
 #include <caisson/policies/cache/cache.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 
 namespace caisson {
@@ -25,6 +27,7 @@ void cache::shrink() {
 }
 
 void cache::evict(record_map::iterator at) {
+  CAISSON_ENSURE(at->second.kept, "nothing is kept for the key {}", at->first);
   drop(at);
   ++at->second.pins;
   unpin(at);

@@ -1,6 +1,8 @@
 // How a cache carries out writes that it has acknowledged.
 #include <caisson/policies/cache/cache.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -71,6 +73,8 @@ void cache::begin_changes(record_map::iterator at, std::uint32_t n) {
 }
 
 void cache::end_change(progress& my) {
+  CAISSON_ENSURE(my.at->second.changing > 0, "nothing changes the key {}",
+                 my.at->first);
   --my.at->second.changing;
   // What was read while it was below may be from before it.
   invalidate(my.at);
@@ -133,6 +137,9 @@ void cache::emit_lost(const std::string& key, const outcome& o, env& e) {
 void cache::clean(detail::cache_writes::result x, env& e) {
   if (!x.clean)
     return;
+  CAISSON_ENSURE(writes_.under_way() <= writes_.size(),
+                 "{} of {} writes are under way", writes_.under_way(),
+                 writes_.size());
   if (writes_.size() == 0)
     e.hold_open(false);
   auto at = pin(x.key);

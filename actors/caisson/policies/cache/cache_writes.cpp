@@ -1,5 +1,7 @@
 #include <caisson/policies/cache/cache_writes.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +58,10 @@ cache_writes::place cache_writes::wait(std::string_view key, call_id call,
 }
 
 void cache_writes::leave(std::string_view key, place at) {
-  entries_.find(key)->second.waiting.erase(at);
+  auto i = entries_.find(key);
+  CAISSON_ENSURE(i != entries_.end() && !i->second.waiting.empty(),
+                 "no call waits for the key {}", key);
+  i->second.waiting.erase(at);
 }
 
 void cache_writes::hurry(time_point now) {
@@ -87,6 +92,8 @@ const cache_write& cache_writes::next_write() const {
 }
 
 void cache_writes::sent(call_id child) {
+  CAISSON_ENSURE(!by_due_.empty() && by_age_.size() == entries_.size(),
+                 "{} writes are due, of {}", by_due_.size(), entries_.size());
   auto i = by_due_.begin()->who;
   auto& my = i->second;
   by_due_.erase(by_due_.begin());
@@ -141,7 +148,11 @@ cache_writes::result cache_writes::lost(call_id child, const cache_config& c,
 }
 
 cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
-  auto i = flushes_.extract(child).mapped();
+  auto node = flushes_.extract(child);
+  CAISSON_ENSURE(!node.empty(), "call {} is no flush", child);
+  auto i = node.mapped();
+  CAISSON_ENSURE(i->second.child == child, "the key {} is with call {}",
+                 i->first, i->second.child);
   i->second.child = 0;
   return i;
 }

@@ -1,5 +1,6 @@
 #include <caisson/policies/canary/canary.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/hash.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/policy/callback.hpp>
@@ -112,6 +113,8 @@ decision canary::complete(call_info& call, slot& notes, outcome& result,
     start_mirror(call, my, result, e);
     return decision::pass();
   }
+  CAISSON_ENSURE(with_canary_ > 0, "{} calls are with the canary",
+                 with_canary_);
   --with_canary_;
   note_canary(my, result, v, was_overdue, e);
   if (v != canary_verdict::bad || !may_repeat(call, my, e))
@@ -161,6 +164,8 @@ void canary::abandon(call_info&, slot& notes, const outcome& why,
   auto v = in_flight ? verdict_on(why, config_, e) : canary_verdict::neutral;
   if (my.where == place::baseline)
     return note_baseline(my, why, v, e);
+  CAISSON_ENSURE(with_canary_ > 0, "{} calls are with the canary",
+                 with_canary_);
   --with_canary_;
   note_canary(my, why, v, was_overdue, e);
 }
@@ -279,6 +284,8 @@ void canary::note_mirror(const canary_mirrors::mirror& m,
     return;
   ++compared_;
   differing_ += differs ? 1 : 0;
+  CAISSON_ENSURE(differing_ <= compared_, "{} of {} answers differ", differing_,
+                 compared_);
   auto rate = static_cast<double>(differing_) / static_cast<double>(compared_);
   if (compared_ >= rules_.min_calls && rate > rules_.max_difference_rate)
     roll_back(fmt::format("difference rate {:.4f}", rate), e);

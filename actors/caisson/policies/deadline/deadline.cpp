@@ -1,5 +1,7 @@
 #include <caisson/policies/deadline/deadline.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,6 +92,8 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
   if (limit <= e.now || time_until(limit, e.now) < config_.min_left)
     return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
                   e);
+  CAISSON_ENSURE(limit > e.now && limit <= latest, "{} ns are left of {}",
+                 (limit - e.now).count(), timeout.count());
   notes.start<limits>({limit, latest, own, false}).since = e.now;
   call.deadline = limit;
   call.default_deadline = false;
@@ -145,6 +149,8 @@ void deadline::abandon(call_info&, slot& notes, const outcome& why, bool,
 
 decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
   auto& my = notes.as<limits>();
+  CAISSON_ENSURE(my.own && e.now >= my.limit,
+                 "a deadline has passed that is not this layer's");
   note_expiry(my, call.id, e);
   measure(my, false, e.now);
   return decision::reject(errc::deadline_exceeded);

@@ -1,5 +1,6 @@
 #include <caisson/policies/degradation/degradation.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/names.hpp>
 
 #include <fmt/format.h>
@@ -124,6 +125,9 @@ void degradation::start_checks(env& e) {
 void degradation::wake(env& e) {
   check_at_ = never;
   auto f = measure(e.now);
+  CAISSON_ENSURE(results_.failures() <= results_.total(),
+                 "{} of {} calls have failed", results_.failures(),
+                 results_.total());
   auto next_on = to_switch_on();
   if (next_on == no_level || !is_well(config_.levels[next_on], f))
     well_since_ = e.now;
@@ -216,6 +220,8 @@ void degradation::switch_on(std::size_t i, env& e) {
 }
 
 void degradation::flip(std::size_t i, bool on, std::string_view why, env& e) {
+  CAISSON_ENSURE(i < levels_.size() && levels_[i].on != on,
+                 "level {} of {} is switched", i, levels_.size());
   levels_[i].on = on;
   e.emit({.kind = event_kind::state_changed,
           .from = on ? "off" : "on",

@@ -1,5 +1,6 @@
 #include <caisson/policies/keyed/keyed.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/keyed/keyed_turn.hpp>
 
 #include <algorithm>
@@ -20,12 +21,12 @@ void keyed_policy::follow(entry& x, const env::action& a) {
   using kind = env::action::kind;
   if (a.what == kind::cancel_child) {
     if (children_.erase(a.index) > 0)
-      --x.busy;
+      less_busy(x);
   } else if (a.what == kind::resume || a.what == kind::answer) {
     forget_held(a.call);
   } else if (a.what == kind::reject && held_.erase(a.call) > 0) {
     let_go_.insert(a.call);
-    --x.busy;
+    less_busy(x);
   }
 }
 
@@ -123,7 +124,7 @@ decision keyed_policy::child_done(call_id child, outcome& result, env& e) {
   auto d = turn(x, e, [&](policy& p, env& inner) {
     return p.child_done(child, result, inner);
   });
-  --x.busy;
+  less_busy(x);
   rest(x);
   return d;
 }

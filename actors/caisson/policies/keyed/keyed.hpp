@@ -214,6 +214,7 @@ private:
                   const call_info& call, env& e);
   [[nodiscard]] bool is_gone(call_id call);
   void leave(entry& x, call_id call);
+  void less_busy(entry& x);
   void forget_held(call_id call);
   void rest(entry& x);
   void update_circuit(entry& x);

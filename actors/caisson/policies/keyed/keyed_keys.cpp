@@ -1,6 +1,7 @@
 // The keys of a keyed policy, and reports about them.
 #include <caisson/policies/keyed/keyed.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <algorithm>
@@ -74,6 +75,12 @@ bool keyed_policy::is_gone(call_id call) {
 
 void keyed_policy::leave(entry& x, call_id call) {
   forget_held(call);
+  less_busy(x);
+}
+
+// A call or a child of the entry is over.
+void keyed_policy::less_busy(entry& x) {
+  CAISSON_ENSURE(x.busy > 0, "the key {} has no call", x.key);
   --x.busy;
 }
 
@@ -160,6 +167,7 @@ void keyed_policy::expire_idle(entry_list& list, std::size_t& budget, env& e) {
 }
 
 void keyed_policy::drop(entry& x) {
+  CAISSON_ENSURE(x.busy == 0, "the key {} has {} calls", x.key, x.busy);
   sums_.remove(x);
   timers_.cancel(x.timer);
   table_.erase(x);

@@ -1,11 +1,13 @@
 // Runs the policy of one key, as its host.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/keyed/keyed.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace caisson {
@@ -39,8 +41,10 @@ public:
   void hold_open(bool x) override {
     if (x == std::exchange(who_.holds_open, x))
       return;
-    x ? ++who_.busy : --who_.busy;
     auto& n = owner_.holding_open_;
+    CAISSON_ENSURE(x || (n > 0 && who_.busy > 0), "{} keys hold the host open",
+                   n);
+    x ? ++who_.busy : --who_.busy;
     x ? ++n : --n;
     host_.hold_open(n > 0);
   }
@@ -94,17 +98,22 @@ private:
 
 template <class F>
 decltype(auto) keyed_policy::turn_as_it_is(entry& x, env& e, F f, bool quiet) {
-  struct afterwards {
-    keyed_policy& owner;
-    entry& who;
-    env& host;
-    std::size_t first = host.actions.size();
-    ~afterwards() { owner.carry(who, host, first); }
-  } after{*this, x, e};
+  auto first = e.actions.size();
   if (&x != blank_.get())
     sums_.touch(x);
-  inner_env inner{*this, x, e, quiet};
-  return f(*x.machine, static_cast<env&>(inner));
+  auto ask = [&]() -> decltype(auto) {
+    inner_env inner{*this, x, e, quiet};
+    return f(*x.machine, static_cast<env&>(inner));
+  };
+  // If it throws, the host ends, and nothing is carried out.
+  if constexpr (std::is_void_v<decltype(ask())>) {
+    ask();
+    carry(x, e, first);
+  } else {
+    decltype(auto) result = ask();
+    carry(x, e, first);
+    return result;
+  }
 }
 
 template <class F>

@@ -1,3 +1,4 @@
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/retrier/retrier.hpp>
 #include <caisson/policy/callback.hpp>
 
@@ -113,6 +114,10 @@ std::optional<decision> retrier::try_again(const call_info& call, progress& my,
   auto delay = next_delay(call, my, result, e);
   if (!delay)
     return std::nullopt;
+  CAISSON_ENSURE(
+    *delay >= duration::zero()
+      && (config_.max_attempts == 0 || my.attempts < config_.max_attempts),
+    "attempt {} follows after {} ns", my.attempts + 1, delay->count());
   count(counter::retried);
   ++waiting_;
   my.at = stage::backoff;
@@ -201,6 +206,8 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
     return; // Counted.
   if (at == stage::backoff)
     --waiting_;
+  CAISSON_ENSURE(waiting_ >= 0, "{} calls wait for their next attempt",
+                 waiting_);
   count(in_flight ? counter::abandoned : counter::abandoned_waiting);
   // A cancellation does not say how the attempt went.
   if (why.is(errc::cancelled))
@@ -217,6 +224,8 @@ decision retrier::expire(call_info& call, slot& notes, env& e) {
   auto& my = notes.as<progress>();
   if (my.at == stage::before_verification)
     return verify(call, my, e);
+  CAISSON_ENSURE(my.at == stage::backoff && waiting_ > 0,
+                 "a call at stage {} is sent again", my.at);
   --waiting_;
   my.at = stage::attempt;
   my.verifications = 0;
@@ -252,6 +261,8 @@ std::optional<duration> retrier::pause_after(const outcome& result,
 decision retrier::start_verification(const call_info& call, progress& my,
                                      const outcome& result, env& e) {
   keeper_->keep(call.id, result);
+  CAISSON_ENSURE(!unverified_.contains(call.id), "call {} is being verified",
+                 call.id);
   auto& kept = unverified_[call.id] = result;
   kept.reply = nullptr;
   return verify(call, my, e);
@@ -331,6 +342,7 @@ decision retrier::answer_over(const call_info& call, progress&,
     unverified_.erase(i);
   }
   result.may_have_executed = true;
+  CAISSON_ENSURE(keeper_->has(call.id), "nothing is kept for call {}", call.id);
   keeper_->drop(call.id);
   return decision::pass();
 }

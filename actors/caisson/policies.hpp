@@ -25,6 +25,7 @@
 #include <caisson/policies/retrier/retrier.hpp>
 #include <caisson/policies/retrier/retrier_config.hpp>
 #include <caisson/policies/semaphore.hpp>
+#include <caisson/policies/throttle.hpp>
 #include <caisson/stack/layers/batcher_layer.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>

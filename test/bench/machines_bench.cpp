@@ -5,6 +5,7 @@
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/degradation/degradation.hpp>
 #include <caisson/policies/feature.hpp>
+#include <caisson/policies/throttle.hpp>
 #include <caisson/stack.hpp>
 
 #include <benchmark/benchmark.h>
@@ -134,6 +135,31 @@ void chaos_machine(benchmark::State& state) {
   admit_and_complete(state, p);
 }
 BENCHMARK(chaos_machine);
+
+void throttle_machine(benchmark::State& state) {
+  throttle p{{}};
+  admit_and_settle(state, p);
+}
+BENCHMARK(throttle_machine);
+
+// All calls are refused by the worker, and nearly all of them here.
+void throttle_machine_rejecting(benchmark::State& state) {
+  throttle p{{.max_rejection = 0.999, .min_rate = 0}};
+  bench_env e;
+  call_info call;
+  slot notes;
+  for (auto _ : state) {
+    e.now += 1us;
+    auto d = p.admit(call, notes, e);
+    if (d.what == decision::kind::pass) {
+      auto o = outcome::failure(errc::shed, false);
+      p.complete(call, notes, o, e);
+    }
+    benchmark::DoNotOptimize(d);
+    benchmark::DoNotOptimize(p.wakeup());
+  }
+}
+BENCHMARK(throttle_machine_rejecting);
 
 void degradation_machine(benchmark::State& state) {
   degradation p{{}};

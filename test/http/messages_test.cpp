@@ -101,16 +101,16 @@ TEST(http_error, has_a_status_for_each_error) {
     errc code;
     int status;
   };
-  for (auto& x :
-       {row{errc::breaker_open, 503}, row{errc::queue_full, 503},
-        row{errc::wait_timeout, 503}, row{errc::rate_limited, 429},
-        row{errc::deadline_exceeded, 504}, row{errc::cancelled, 503},
-        row{errc::worker_down, 503}, row{errc::budget_exhausted, 503},
-        row{errc::shed, 503}, row{errc::batch_failed, 500},
-        row{errc::no_such_permit, 500}, row{errc::invalid_config, 500},
-        row{errc::draining, 503}, row{errc::callback_failed, 500},
-        row{errc::call_loop, 500}, row{errc::injected, 500},
-        row{errc::feature_off, 503}, row{errc::internal_error, 500}}) {
+  for (auto& x : {row{errc::breaker_open, 503}, row{errc::queue_full, 503},
+                  row{errc::wait_timeout, 503}, row{errc::rate_limited, 429},
+                  row{errc::deadline_exceeded, 504}, row{errc::cancelled, 503},
+                  row{errc::worker_down, 503}, row{errc::budget_exhausted, 503},
+                  row{errc::shed, 503}, row{errc::batch_failed, 500},
+                  row{errc::no_such_permit, 500},
+                  row{errc::invalid_config, 500}, row{errc::draining, 503},
+                  row{errc::callback_failed, 500}, row{errc::call_loop, 500},
+                  row{errc::injected, 500}, row{errc::feature_off, 503},
+                  row{errc::internal_error, 500}, row{errc::throttled, 503}}) {
     EXPECT_EQ(response_of(x.code).status, x.status) << name_of(x.code);
     EXPECT_EQ(response_of(x.code).body, std::string{name_of(x.code)} + '\n');
   }

@@ -206,7 +206,7 @@ TEST(metric_of, says_which_names_there_are) {
             "deadline_exceeded, cancelled, worker_down, budget_exhausted, "
             "shed, batch_failed, no_such_permit, invalid_config, draining, "
             "callback_failed, call_loop, injected, feature_off, "
-            "internal_error");
+            "internal_error, throttled");
   EXPECT_TRUE(
     metric_refusal(r, "speed")
       .starts_with("metric \"speed\" is not one of: success, offered, "));

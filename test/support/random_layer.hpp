@@ -109,6 +109,9 @@ private:
       {"degradation.check_every", {"\"10ms\"", "\"500ms\"", "\"1h\""}},
       {"degradation.recover_after", {"\"0s\"", "\"2s\""}},
       {"degradation.recover_after_max", {"\"2s\"", "\"10s\""}},
+      {"throttle.window", {"\"1s\"", "\"10s\""}},
+      {"throttle.multiplier", {"1.0", "2.0"}},
+      {"throttle.min_rate", {"0", "1", "20"}},
       {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
     };
     for (const auto& name : {kind + "." + row.key, row.key})

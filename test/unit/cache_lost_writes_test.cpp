@@ -55,6 +55,7 @@ TEST(cache_lost_writes, what_becomes_of_a_write_after_an_error) {
     {errc::budget_exhausted, true},  {errc::feature_off, true},
     {errc::callback_failed, false},  {errc::call_loop, false},
     {errc::invalid_config, false},   {errc::internal_error, true},
+    {errc::throttled, true},
   };
   for (const auto& row : rows) {
     cache_rig h{{.flush_after = 0s}};

@@ -70,6 +70,7 @@ TEST(degradation, counts_outcomes_as_callers_see_them) {
     {own(errc::queue_full), "failed"},
     {own(errc::rate_limited), "failed"},
     {own(errc::shed), "failed"},
+    {own(errc::throttled), "failed"},
     {own(errc::deadline_exceeded), "failed"},
     {own(errc::worker_down), "failed"},
     {own(errc::internal_error), "failed"},

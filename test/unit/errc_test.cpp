@@ -22,7 +22,8 @@ TEST(errc, ends_match_their_names) {
   EXPECT_EQ(name_of(errc::injected), "injected");
   EXPECT_EQ(name_of(errc::feature_off), "feature_off");
   EXPECT_EQ(name_of(errc::internal_error), "internal_error");
-  EXPECT_EQ(static_cast<int>(errc::internal_error), last_errc);
+  EXPECT_EQ(name_of(errc::throttled), "throttled");
+  EXPECT_EQ(static_cast<int>(errc::throttled), last_errc);
 }
 
 TEST(errc, other_values_are_unknown) {
@@ -41,7 +42,7 @@ TEST(errc, a_rejection_happens_before_any_work) {
     errc::breaker_open,   errc::queue_full,     errc::wait_timeout,
     errc::rate_limited,   errc::shed,           errc::draining,
     errc::invalid_config, errc::no_such_permit, errc::call_loop,
-    errc::feature_off,
+    errc::feature_off,    errc::throttled,
   };
   for (int i = 1; i <= last_errc; ++i) {
     auto code = static_cast<errc>(i);

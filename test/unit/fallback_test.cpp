@@ -148,7 +148,9 @@ TEST(fallback, knows_by_itself_what_needs_another_answer) {
                                           {errc::budget_exhausted, false},
                                           {errc::no_such_permit, false},
                                           {errc::invalid_config, false},
-                                          {errc::draining, false}})
+                                          {errc::draining, false},
+                                          {errc::feature_off, true},
+                                          {errc::throttled, true}})
     for (bool may_have_executed : {false, true}) {
       fallback_rig h{simple_fallback(), 1u};
       auto id = h.arrive();

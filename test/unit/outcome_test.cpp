@@ -101,6 +101,7 @@ TEST(classifier, standard_table_covers_every_code) {
     {errc::injected, transient, transient},
     {errc::feature_off, neutral, neutral},
     {errc::internal_error, transient, refused},
+    {errc::throttled, neutral, neutral},
   };
   EXPECT_EQ(std::size(rows), last_errc);
   for (const auto& row : rows) {

@@ -116,7 +116,8 @@ TEST(retrier, knows_by_itself_what_is_worth_another_attempt) {
                                           {errc::shed, false},
                                           {errc::no_such_permit, false},
                                           {errc::invalid_config, false},
-                                          {errc::draining, false}}) {
+                                          {errc::draining, false},
+                                          {errc::throttled, false}}) {
     retrier_rig h{simple_retrier()};
     auto id = h.arrive();
     h.fail(id, code);

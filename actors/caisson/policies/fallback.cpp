@@ -23,9 +23,9 @@ void describe(field_visitor& v, fallback_config& c) {
   v.on({"cache_share", "the share of a call's remaining time that an "
                        "alternative that is a cache may take"},
        c.cache_share, {0.001, 1.0});
-  v.on({"fall_back_on",
-        "errors that are answered by an alternative, and no "
-        "others; empty: as in the default table, and `shed` and `feature_off`"},
+  v.on({"fall_back_on", "errors that are answered by an alternative, and no "
+                        "others; empty: as in the default table, and `shed`, "
+                        "`feature_off` and `throttled`"},
        c.classify.allow);
   v.on({"ignore", "errors that are passed up, whatever `fall_back_on` says"},
        c.classify.deny);
@@ -127,7 +127,8 @@ fallback::judgement fallback::judge(const outcome& o, env& e) const {
     case verdict::neutral:
       // The table calls these neutral so that they are not retried; but a
       // cheaper answer helps an overloaded service.
-      return (o.is(errc::shed) || o.is(errc::feature_off))
+      return (o.is(errc::shed) || o.is(errc::feature_off)
+              || o.is(errc::throttled))
                  && !config_.classify.by_value
                ? judgement::bad
                : judgement::not_ours;

@@ -1,6 +1,7 @@
 #include <caisson/stack/built_in_kinds.hpp>
 
 #include <caisson/policies/chaos.hpp>
+#include <caisson/policies/throttle.hpp>
 #include <caisson/stack/alternatives.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
@@ -99,6 +100,16 @@ std::deque<policy_kind> detail::built_in_kinds() {
                            "cost no token, and calls that the limiter rejects "
                            "do not count as failures; inside the retrier: "
                            "retries cost tokens too"}}}),
+    with_text(kind_of<throttle>(),
+              {.also_known_as = "adaptive throttling, client-side throttling, "
+                                "admission control",
+               .summary = "rejects a share of the calls itself while the "
+                          "worker does not accept them",
+               .places = {{65, "",
+                           "inside the retrier, so that each attempt counts; "
+                           "inside the breaker and the limiter, so that it "
+                           "judges by what the worker says and not by what "
+                           "they reject"}}}),
     with_text(kind_of<breaker>(),
               {.also_known_as = "circuit breaker",
                .summary = "stops calls to a failing worker, and probes until "

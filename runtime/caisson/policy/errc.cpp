@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, last_errc> names{
   "batch_failed", "no_such_permit",    "invalid_config",
   "draining",     "callback_failed",   "call_loop",
   "injected",     "feature_off",       "internal_error",
+  "throttled",
 };
 
 } // namespace
@@ -41,6 +42,7 @@ bool is_rejection(errc code) noexcept {
     case errc::no_such_permit:
     case errc::call_loop:
     case errc::feature_off:
+    case errc::throttled:
       return true;
     case errc::deadline_exceeded:
     case errc::cancelled:

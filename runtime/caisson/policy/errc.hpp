@@ -52,10 +52,13 @@ enum class errc : std::uint8_t {
   /// The gate has ended because an invariant of its own, or of one of its
   /// policies, was violated: a mistake in the code.
   internal_error,
+  /// A throttle holds the call back, since too many have not been accepted.
+  /// Do not retry: that would undo what it does.
+  throttled,
 };
 
 /// The number of the last enumerator.
-inline constexpr std::uint8_t last_errc = 18;
+inline constexpr std::uint8_t last_errc = 19;
 
 /// The enumerator's name, such as `breaker_open`; `unknown` for other values.
 [[nodiscard]] std::string_view name_of(errc code) noexcept;

@@ -54,6 +54,7 @@ verdict standard_own(const outcome& o) noexcept {
     case errc::callback_failed:
     case errc::call_loop:
     case errc::feature_off:
+    case errc::throttled:
       return verdict::neutral;
     case errc::injected:
       // Just as if the worker had failed.

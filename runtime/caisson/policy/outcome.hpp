@@ -167,8 +167,8 @@ public:
   /// | `deadline_exceeded`, `worker_down`, `batch_failed`, `internal_error` |
   /// transient if the call may have been executed, else refused |
   /// | `shed`, `draining`, `cancelled`, `budget_exhausted`, `no_such_permit`,
-  /// `invalid_config`, `callback_failed`, `call_loop`, `feature_off` |
-  /// neutral |
+  /// `invalid_config`, `callback_failed`, `call_loop`, `feature_off`,
+  /// `throttled` | neutral |
   /// | CAF's `unexpected_message` (the worker has no handler) | failure |
   /// | any other error, `injected` among them | transient |
   [[nodiscard]] static verdict standard(const outcome& o) noexcept;

@@ -33,6 +33,7 @@ int status_of(errc x) noexcept {
     case errc::shed:
     case errc::draining:
     case errc::feature_off:
+    case errc::throttled:
       break;
   }
   return 503;

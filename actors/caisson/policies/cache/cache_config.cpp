@@ -77,7 +77,8 @@ void describe_writes(field_visitor& v, cache_config& c) {
 void describe_errors(field_visitor& v, cache_config& c) {
   v.on({.key = "stale_on",
         .help = "errors that an old value stands in for, and no others; empty: "
-                "as in the default table, and `shed` and `feature_off`",
+                "as in the default table, and `shed`, `feature_off` and "
+                "`throttled`",
         .needs = {"stale_if_error"}},
        c.failures.allow);
   v.on({.key = "stale_ignore",
@@ -149,7 +150,8 @@ bool stands_in_for(const cache_config& c, const outcome& o, env& e) {
     case verdict::neutral:
       // The table calls these neutral so that they are not retried; but an old
       // value helps an overloaded service.
-      return (o.is(errc::shed) || o.is(errc::feature_off))
+      return (o.is(errc::shed) || o.is(errc::feature_off)
+              || o.is(errc::throttled))
              && !c.failures.by_value;
   }
   return false;

@@ -114,9 +114,9 @@ struct cache_config {
   std::uint32_t max_unwritten = 1'000;
 
   /// Which errors a value stands in for: `failure`, `transient` and `refused`,
-  /// and in the default table also the errors `shed` and `feature_off`, but not
-  /// the classes `fail` and `conflict`. The lists are called `stale_on` (allow)
-  /// and `stale_ignore` (deny), both empty by default.
+  /// and in the default table also the errors `shed`, `feature_off` and
+  /// `throttled`, but not the classes `fail` and `conflict`. The lists are
+  /// called `stale_on` (allow) and `stale_ignore` (deny), empty by default.
   classifier failures = {};
 
   /// Which errors are kept for `negative_ttl`: by default answers of the

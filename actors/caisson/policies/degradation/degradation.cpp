@@ -92,7 +92,8 @@ namespace {
 // The table calls it neutral, as it says nothing of the worker; but its caller
 // is not served.
 bool counts_as_shed(const classifier& c, const outcome& o) {
-  return o.is(errc::shed) && !c.by_value && c.allow.empty()
+  return (o.is(errc::shed) || o.is(errc::throttled)) && !c.by_value
+         && c.allow.empty()
          && std::none_of(c.deny.begin(), c.deny.end(), [&](auto& name) {
               return classifier::is_named(name, o);
             });

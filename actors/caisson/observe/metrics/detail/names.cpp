@@ -89,6 +89,9 @@ constexpr known_gauge known_gauges[] = {
   {"limit_seconds", "The time limit of a deadline that learns it, at present."},
   {"samples", "Durations that a deadline learns its time limit from."},
   {"on", "1 while the feature of a layer is on."},
+  {"requests", "Calls in the window of a throttle."},
+  {"accepts", "Calls in the window of a throttle that were accepted."},
+  {"rejection_ratio", "Probability with which a throttle rejects a call."},
 };
 // clang-format on
 

@@ -1,5 +1,5 @@
 // One answer per request, whatever happens to the gates and workers of a group.
-#include "support/is_idle.hpp"
+#include "support/quiescent.hpp"
 #include "support/world.hpp"
 
 #include <caisson/gate/supervision_group.hpp>

@@ -1,6 +1,6 @@
 // Thousands of calls that end at the same instant, in chains of gates: each has
 // exactly one answer, and nothing is left of them anywhere.
-#include "support/is_idle.hpp"
+#include "support/quiescent.hpp"
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
 

@@ -51,7 +51,7 @@ TEST_F(engine_failures, in_admit) {
 }
 
 TEST_F(engine_failures, in_complete) {
-  a.on_settle = [](auto&, auto&, auto&, env&) -> decision { boom(); };
+  a.on_complete = [](auto&, auto&, auto&, env&) -> decision { boom(); };
   auto& w = start({.worker = {.takes_cancelled = true}});
   w.call("x");
   w.call("y");

@@ -2,7 +2,7 @@
 // agree, and when all is over nobody holds anything.
 #include <simulator/world/world.hpp>
 
-#include <support/is_idle.hpp>
+#include <support/quiescent.hpp>
 #include <support/random_world.hpp>
 #include <support/simulated.hpp>
 

@@ -23,7 +23,7 @@ TEST(throttle, lets_all_calls_pass_while_they_are_accepted) {
   EXPECT_EQ(h.count("accepted"), 50);
   EXPECT_EQ(h.count("not_accepted"), 50);
   EXPECT_EQ(h.policy.state(), "passing");
-  EXPECT_TRUE(h.e.told.empty());
+  EXPECT_TRUE(h.e.reports.empty());
   // Nothing was drawn.
   EXPECT_EQ(h.random.bits(), random_source{7}.bits());
 }
@@ -78,7 +78,7 @@ TEST(throttle, rejects_with_an_error_of_its_own) {
   EXPECT_EQ(h.calls.at(id).code, errc::throttled);
   EXPECT_EQ(h.calls.at(id).retry_after, duration::zero());
   EXPECT_EQ(h.count("rejected"), 1);
-  EXPECT_EQ(h.e.told, (event_texts{"state_changed:passing>throttling",
+  EXPECT_EQ(h.e.reports, (event_texts{"state_changed:passing>throttling",
                                    "rejected:>throttled"}));
   EXPECT_EQ(h.e.details, (event_texts{"0 of 10001 calls accepted", ""}));
 }
@@ -279,10 +279,10 @@ TEST(throttle, tells_when_it_begins_and_when_it_has_ended) {
   h.arrive();
   h.advance(1s - 1ns);
   EXPECT_EQ(h.policy.state(), "throttling");
-  EXPECT_EQ(h.e.told.size(), 3u);
+  EXPECT_EQ(h.e.reports.size(), 3u);
   h.advance(1ns);
   EXPECT_EQ(h.policy.state(), "passing");
-  EXPECT_EQ(h.e.told.back(), "state_changed:throttling>passing");
+  EXPECT_EQ(h.e.reports.back(), "state_changed:throttling>passing");
   EXPECT_EQ(h.e.details.back(), "no call rejected");
   EXPECT_EQ(h.policy.wakeup(), never);
   h.arrive();
@@ -298,7 +298,7 @@ TEST(throttle, starts_anew_after_a_reset) {
   h.arrive();
   EXPECT_EQ(h.policy.state(), "throttling");
   EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
-  EXPECT_EQ(h.e.told.back(), "state_changed:throttling>passing");
+  EXPECT_EQ(h.e.reports.back(), "state_changed:throttling>passing");
   EXPECT_EQ(h.e.details.back(), "reset");
   EXPECT_EQ(h.policy.wakeup(), never);
   for (auto name : {"requests", "accepts", "rejected", "passed"})

@@ -200,7 +200,7 @@ void call_table::unindex(call_record& r) {
     return;
   auto* place = &bucket_of(r.from.who(), r.from.number());
   while (*place != r.index) {
-    CAISSON_ENSURE(*place != nobody, "call {} is not where it was indexed",
+    CAISSON_ENSURE(*place != no_record, "call {} is not where it was indexed",
                    number_of(r.id));
     place = &record(*place).next_indexed;
   }

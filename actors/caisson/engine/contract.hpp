@@ -1,4 +1,4 @@
-// What an engine relies on in the answers of policies.
+// Checks of what policies answer, on which an engine relies.
 #pragma once
 
 #include <caisson/base/ensure.hpp>

@@ -61,7 +61,7 @@ void engine::end(errc code, const std::string& why) {
   core_.calls.for_each([&](call_record& r) {
     if (r.where == phase::in_flight)
       workers_.recall(r, o);
-    if (r.from.wanted())
+    if (r.from.expects_reply())
       core_.host.answer(std::move(r.from),
                         caf::make_message(make_error(
                           code, rejection{core_.config.name, duration::zero(),

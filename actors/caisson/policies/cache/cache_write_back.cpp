@@ -137,8 +137,8 @@ void cache::emit_lost(const std::string& key, const outcome& o, env& e) {
 void cache::clean(detail::cache_writes::result x, env& e) {
   if (!x.clean)
     return;
-  CAISSON_ENSURE(writes_.under_way() <= writes_.size(),
-                 "{} of {} writes are under way", writes_.under_way(),
+  CAISSON_ENSURE(writes_.in_flight() <= writes_.size(),
+                 "{} of {} writes are in flight", writes_.in_flight(),
                  writes_.size());
   if (writes_.size() == 0)
     e.hold_open(false);

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -30,17 +32,15 @@ void expect_failed(const pending_answer& a, bool may_have_executed) {
   EXPECT_FALSE(context->text.empty());
 }
 
-// Why an actor has ended, told to one that monitors it.
-std::shared_ptr<caf::error> end_of(virtual_time& world, const caf::actor& x) {
+// Why an actor has ended, told to one that monitors it and is put into `owned`.
+std::shared_ptr<caf::error> end_of(virtual_time& world, const caf::actor& x,
+                                   std::vector<caf::actor>& owned) {
   auto why = std::make_shared<caf::error>();
-  world.system().spawn<caf::hidden>([x, why](caf::event_based_actor* self) {
-    self->set_down_handler([self, why](caf::down_msg& m) {
-      *why = m.reason;
-      self->quit();
-    });
+  owned.push_back(world.system().spawn([x, why](caf::event_based_actor* self) {
+    self->set_down_handler([why](caf::down_msg& m) { *why = m.reason; });
     self->monitor(x);
-    return caf::behavior{[](caf::unit_t) {}};
-  });
+    return caf::behavior{[](int) {}};
+  }));
   world.run_until_idle();
   return why;
 }
@@ -137,7 +137,7 @@ CAISSON_ALL_ORDERS(failed_gate_test);
 TEST_P(failed_gate_test, monitors_and_links_are_told_why) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.add<rogue>());
-  auto why = end_of(world, g);
+  auto why = end_of(world, g, owned);
   EXPECT_FALSE(*why);
   world.request(g, asking_for("odd code"));
   EXPECT_EQ(*why, errc::internal_error);
@@ -186,8 +186,9 @@ TEST_P(failed_gate_test, a_retrier_further_out_outlives_it) {
 }
 
 TEST_P(failed_gate_test, those_who_wait_for_a_permit_are_answered) {
-  auto g = gate(worker{}, stack{"gate"}.add<rogue>().semaphore({.permits = 1}));
-  auto why = end_of(world, g);
+  auto g = gate(worker{}, stack{"gate"}.add<rogue>().semaphore(
+                            {.permits = 1, .max_waiters = 5}));
+  auto why = end_of(world, g, owned);
   auto lent = world.request(g, acquire{});
   EXPECT_TRUE(lent.ok());
   auto waits = world.request(g, acquire{});
@@ -210,7 +211,7 @@ CAISSON_ALL_ORDERS(failed_local_gate_test);
 TEST_P(failed_local_gate_test, its_actor_goes_on_and_gets_errors) {
   auto w = make_worker(doubles());
   auto g = own(local_proxy::spawn(world, w.handle(), stack{}.add<rogue>()));
-  auto why = end_of(world, g);
+  auto why = end_of(world, g, owned);
   expect_failed(world.request(g, asking_for("stranger")), true);
   expect_failed(world.request(g, asking_for("pass")), false);
   expect_failed(world.request(g, 1), false);

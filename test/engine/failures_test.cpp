@@ -25,9 +25,9 @@ struct engine_failures : testing::Test {
   }
 
   // That call `n` was the last thing that the engine did.
-  void expect_failed(std::size_t n, bool reached, std::string_view why) {
+  void expect_failed(std::size_t n, bool executed, std::string_view why) {
     auto text = fmt::format("internal_error by gate{}: {}",
-                            reached ? ", reached" : "", why);
+                            executed ? ", executed" : "", why);
     EXPECT_EQ(world->answer_to(n), text);
     EXPECT_EQ(world->live(), 0u);
   }
@@ -58,9 +58,9 @@ TEST_F(engine_failures, in_complete) {
   w.take();
   w.answer(0, "z");
   EXPECT_EQ(w.take(),
-            (lines{"0s call 0 = internal_error by gate, reached: boom",
+            (lines{"0s call 0 = internal_error by gate, executed: boom",
                    "0s #1 cancelled",
-                   "0s call 1 = internal_error by gate, reached: boom",
+                   "0s call 1 = internal_error by gate, executed: boom",
                    "0s failed: internal_error by gate: boom"}));
 }
 

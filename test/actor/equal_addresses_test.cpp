@@ -63,9 +63,9 @@ TEST_P(equal_addresses, the_end_of_the_first_is_not_that_of_the_second) {
   world.run_until_idle();
   of(before).close();
   world.run_until_idle();
-  auto reports = of(after).received;
+  auto count = of(after).received;
   world.request(g, command{operator_command::reset, "semaphore"});
-  EXPECT_GT(of(after).received, reports);
+  EXPECT_GT(of(after).received, count);
   of(after).close();
 }
 

@@ -397,14 +397,14 @@ RC_GTEST_PROP(retrier, same_seed_same_delays_within_their_bounds, ()) {
   c.idempotent = true;
   c.budget = false;
   auto seed = *rc::gen::arbitrary<std::uint64_t>();
-  auto reports = *rc::gen::element<duration>(0ns, 1ms, 100ms, 3s);
+  auto delay = *rc::gen::element<duration>(0ns, 1ms, 100ms, 3s);
   auto delays = [&] {
     solo<retrier> h{c};
     h.random = random_source{seed};
     auto id = h.arrive();
     std::vector<duration> out;
     for (int i = 0; i < 50; ++i) {
-      h.finish(id, outcome::failure(errc::rate_limited, false, reports));
+      h.finish(id, outcome::failure(errc::rate_limited, false, delay));
       out.push_back(h.calls.at(id).until - h.e.now);
       h.advance(out.back());
     }
@@ -413,8 +413,8 @@ RC_GTEST_PROP(retrier, same_seed_same_delays_within_their_bounds, ()) {
   auto first = delays();
   RC_ASSERT(first == delays());
   for (auto d : first) {
-    RC_ASSERT(d >= reports);
-    RC_ASSERT(d < reports + 2s);
+    RC_ASSERT(d >= delay);
+    RC_ASSERT(d < delay + 2s);
   }
 }
 

@@ -254,16 +254,16 @@ protected:
   // Whether a second time leaves what the first has left, and tells the same.
   bool is_same_twice(const words_of_command& x, bool may_fail = false) {
     EXPECT_EQ(ask(gate, {"EVAL", fill, "0"}), "OK");
-    auto reports = ask(gate, x);
+    auto first = ask(gate, x);
     // A negative number is no error.
-    auto failed = reports.size() > 1 && reports[0] == '-'
-                  && std::isupper(static_cast<unsigned char>(reports[1]));
-    EXPECT_TRUE(may_fail || !failed) << x.front() << ": " << reports;
+    auto failed = first.size() > 1 && first[0] == '-'
+                  && std::isupper(static_cast<unsigned char>(first[1]));
+    EXPECT_TRUE(may_fail || !failed) << x.front() << ": " << first;
     auto left = data();
-    auto repeated = ask(gate, x);
+    auto second = ask(gate, x);
     // What tells the time, or what the server has done.
     auto varies = x.front() == "INFO" || x.front() == "TIME";
-    return data() == left && (varies || reports == repeated);
+    return data() == left && (varies || first == second);
   }
 
   caf::actor gate;

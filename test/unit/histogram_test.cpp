@@ -45,8 +45,8 @@ TEST(histogram, reports_one_duration_within_its_error) {
       if (ns >= 15 * (std::int64_t{1} << 37))
         continue;
       // A longer one beside it, so that the maximum is not the answer.
-      auto reports = of({duration{ns}, 10h}).quantile(0.5).value();
-      auto error = static_cast<double>(std::abs(reports.count() - ns));
+      auto estimate = of({duration{ns}, 10h}).quantile(0.5).value();
+      auto error = static_cast<double>(std::abs(estimate.count() - ns));
       EXPECT_LE(error, ns < 1024 ? 64.0 : 0.0625 * static_cast<double>(ns))
         << ns;
     }
@@ -55,8 +55,8 @@ TEST(histogram, reports_one_duration_within_its_error) {
 
 TEST(histogram, reports_the_shortest_durations_within_64_nanoseconds) {
   for (std::int64_t ns = 0; ns < 1024; ++ns) {
-    auto reports = of({duration{ns}, 1s}).quantile(0.5).value();
-    EXPECT_LE(std::abs(reports.count() - ns), 64) << ns;
+    auto estimate = of({duration{ns}, 1s}).quantile(0.5).value();
+    EXPECT_LE(std::abs(estimate.count() - ns), 64) << ns;
   }
 }
 
@@ -87,8 +87,9 @@ TEST(histogram, takes_the_ranks_of_its_quantiles) {
                      {0.011, 2}, {0.5, 50},    {0.9, 90},
                      {0.99, 99}, {0.999, 100}, {std::nan(""), 1}};
   for (auto& row : table) {
-    auto reports = static_cast<double>(h.quantile(row.q).value().count()) / 1e6;
-    EXPECT_NEAR(reports, static_cast<double>(row.ms),
+    auto estimate = static_cast<double>(h.quantile(row.q).value().count())
+                    / 1e6;
+    EXPECT_NEAR(estimate, static_cast<double>(row.ms),
                 0.0625 * static_cast<double>(row.ms))
       << row.q;
   }
@@ -183,12 +184,13 @@ RC_GTEST_PROP(histogram_property, is_close_to_the_sorted_list, ()) {
   auto rank = static_cast<std::size_t>(
     std::ceil(q * static_cast<double>(ds.size())));
   auto exact = ds[rank - 1];
-  auto reports = h.quantile(q).value();
+  auto estimate = h.quantile(q).value();
   if (exact >= 34min) {
-    RC_ASSERT(reports >= 34min * 15 / 16 && reports <= ds.back());
+    RC_ASSERT(estimate >= 34min * 15 / 16 && estimate <= ds.back());
   } else {
     auto most = std::max<double>(64, static_cast<double>(exact.count()) / 16);
-    RC_ASSERT(static_cast<double>(std::abs((reports - exact).count())) <= most);
+    RC_ASSERT(static_cast<double>(std::abs((estimate - exact).count()))
+              <= most);
   }
 }
 
@@ -198,12 +200,12 @@ RC_GTEST_PROP(histogram_property, counts_like_the_sorted_list, ()) {
   for (auto& x : bounds)
     x = histogram::bucket_end(x);
   std::sort(bounds.begin(), bounds.end());
-  auto reports = of(ds).cumulative(bounds);
-  RC_ASSERT(reports.size() == bounds.size());
+  auto counts = of(ds).cumulative(bounds);
+  RC_ASSERT(counts.size() == bounds.size());
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     auto exact = std::count_if(ds.begin(), ds.end(),
                                [&](duration d) { return d <= bounds[i]; });
-    RC_ASSERT(reports[i] == static_cast<std::uint64_t>(exact));
+    RC_ASSERT(counts[i] == static_cast<std::uint64_t>(exact));
   }
 }
 

@@ -29,9 +29,9 @@ TEST(toml_limits, depth_is_refused_in_every_notation) {
     {"x = " + repeated("[{a.b=", n) + "1" + repeated("}]", n), "f:1:"},
   };
   for (const auto& [text, begin] : cases) {
-    auto reports = refusal(text);
-    EXPECT_TRUE(reports.starts_with(begin)) << reports;
-    EXPECT_TRUE(reports.ends_with(too_deep)) << reports;
+    auto complaint = refusal(text);
+    EXPECT_TRUE(complaint.starts_with(begin)) << complaint;
+    EXPECT_TRUE(complaint.ends_with(too_deep)) << complaint;
   }
 }
 

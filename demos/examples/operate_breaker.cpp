@@ -39,7 +39,7 @@ public:
   template <class T>
   caisson::pending_answer say(T x) {
     auto answer = world_.request(gate_, std::move(x));
-    hear();
+    on_event();
     return answer;
   }
 
@@ -47,7 +47,7 @@ public:
   caisson::pending_answer call(std::int32_t x) {
     auto answer = world_.request(gate_, x);
     story_.print("a call: {}", demo::text_of(answer));
-    hear();
+    on_event();
     return answer;
   }
 
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  void hear() {
+  void on_event() {
     for (auto& e : ears_.received_as<caisson::event>())
       if (e.kind == caisson::event_kind::state_changed)
         story_.print("  event {}: {} -> {}, {}", e.number, e.from, e.to,

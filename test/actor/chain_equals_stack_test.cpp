@@ -19,7 +19,7 @@ namespace {
 
 // -- comparison ---------------------------------------------------------------
 
-std::string heard_text(const heard& x) {
+std::string answer_text(const caller_answer& x) {
   return x.answered ? fmt::format("{} at {}{}", x.what, caisson::to_text(x.at),
                                   x.may_have_executed ? ", executed" : "")
                     : "no answer";
@@ -34,7 +34,8 @@ std::vector<std::string> without(const std::vector<std::string>& a,
   return out;
 }
 
-bool same(const heard& one, const heard& chain, plan_kind kind) {
+bool same(const caller_answer& one, const caller_answer& chain,
+          plan_kind kind) {
   if (kind != plan_kind::mixed)
     return one == chain;
   // The chain may not know that a gate further in has not sent the call on.
@@ -56,7 +57,7 @@ std::string differences(const stack_plan& p, plan_kind kind) {
   for (const auto& [id, x] : one.answers)
     if (const auto& y = chain.answers.at(id); !same(x, y, kind))
       out += fmt::format("call {}: one gate: {}\n        the chain: {}\n", id,
-                         heard_text(x), heard_text(y));
+                         answer_text(x), answer_text(y));
   for (const auto& x : without(one.attempts, chain.attempts))
     out += "only with one gate: " + x + "\n";
   for (const auto& x : without(chain.attempts, one.attempts))
@@ -267,7 +268,7 @@ TEST_P(chain_equals_stack_test, a_local_gate_does_what_a_gate_does) {
     SCOPED_TRACE(
       fmt::format("random_plan{{{}, {}}}", static_cast<int>(kind), seed));
     for (const auto& [id, x] : gate.answers)
-      EXPECT_EQ(heard_text(x), heard_text(local.answers.at(id)))
+      EXPECT_EQ(answer_text(x), answer_text(local.answers.at(id)))
         << "call " << id;
     EXPECT_EQ(gate.attempts, local.attempts);
     EXPECT_EQ(gate.acts, local.acts);

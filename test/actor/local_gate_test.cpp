@@ -323,13 +323,13 @@ TEST_P(local_gate_test, a_listener_may_end_itself_or_the_gate) {
               x.gate = local_gate<>{&x, worker{}, stack{}};
             },
             [](asking_client& x) { x.gate->stop(); }}) {
-    auto heard = std::make_shared<int>(0);
-    on("listen", [heard, act](asking_client& x) {
+    auto received = std::make_shared<int>(0);
+    on("listen", [received, act](asking_client& x) {
       // Is gone at once if the listener is destroyed while it runs.
       auto alive = std::make_shared<bool>(true);
       x.gate->on_event(
-        [&x, heard, act, alive, self = std::weak_ptr{alive}](const event&) {
-          ++*heard;
+        [&x, received, act, alive, self = std::weak_ptr{alive}](const event&) {
+          ++*received;
           auto mine = self;
           act(x);
           EXPECT_FALSE(mine.expired());
@@ -338,7 +338,7 @@ TEST_P(local_gate_test, a_listener_may_end_itself_or_the_gate) {
     auto c = start(w.handle(), stack{}.breaker({.threshold = 1}));
     world.send(c, std::string{"listen"});
     world.send(c, 1);
-    EXPECT_EQ(*heard, 1);
+    EXPECT_EQ(*received, 1);
   }
 }
 

@@ -165,10 +165,10 @@ TEST_P(scripted_worker_test, a_script_for_one_type_refuses_the_others) {
             caf::sec::unexpected_message);
   call wrapped = wrap(3);
   EXPECT_EQ(world.request(w.handle(), wrapped).value<int>(), 6);
-  auto heard = 0;
-  w.become(scripted_worker::on<int>([&](int x) { heard = x; }));
+  auto received = 0;
+  w.become(scripted_worker::on<int>([&](int x) { received = x; }));
   EXPECT_EQ(world.request(w.handle(), 5).content().size(), 0u);
-  EXPECT_EQ(heard, 5);
+  EXPECT_EQ(received, 5);
 }
 
 TEST_P(scripted_worker_test, a_plan_comes_before_the_script) {

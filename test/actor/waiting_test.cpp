@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 class waiting_test : public both_hosts {
 protected:
-  caf::actor heard(worker behind, stack s) {
+  caf::actor subscribed_gate(worker behind, stack s) {
     auto g = host(std::move(behind), std::move(s));
     world.send(g, subscribe{});
     world.run_until_idle();
@@ -47,7 +47,7 @@ CAISSON_BOTH_HOSTS(waiting_test, 4);
 
 TEST_P(waiting_test, is_not_reported_unless_configured) {
   auto w = make_worker();
-  auto g = heard(w.handle(), stack{}.semaphore(one_permit()));
+  auto g = subscribed_gate(w.handle(), stack{}.semaphore(one_permit()));
   for (int x = 0; x < 3; ++x)
     world.send(g, x);
   world.run_until_idle();
@@ -61,8 +61,8 @@ TEST_P(waiting_test, is_reported_by_each_layer_with_a_queue) {
   slow.rate = 1;
   slow.burst = 2;
   slow.max_wait = 1min;
-  auto g = heard(w.handle(),
-                 stack{"s"}.emit_waits().limiter(slow).semaphore(one_permit()));
+  auto g = subscribed_gate(
+    w.handle(), stack{"s"}.emit_waits().limiter(slow).semaphore(one_permit()));
   for (int x = 0; x < 4; ++x)
     world.send(g, x);
   world.run_until_idle();
@@ -73,7 +73,7 @@ TEST_P(waiting_test, is_reported_by_each_layer_with_a_queue) {
 
 TEST_P(waiting_test, is_reported_for_a_call_that_waits_for_the_worker) {
   auto w = make_worker(scripted_worker::on<int>([](int x) { return x; }));
-  auto g = heard(
+  auto g = subscribed_gate(
     worker::supervised(w.factory(), {.restart = schedule::constant(1s)}),
     stack{"s"}.emit_waits());
   w.kill();
@@ -91,8 +91,9 @@ TEST_P(waiting_test, is_reported_for_a_call_that_waits_for_the_worker) {
 
 TEST_P(waiting_test, names_the_call_and_its_key) {
   auto w = make_worker();
-  auto g = heard(w.handle(), stack{"s"}.emit_waits().add<keyed<semaphore>>(
-                               keyed_config<semaphore>{one_permit()}));
+  auto g = subscribed_gate(w.handle(),
+                           stack{"s"}.emit_waits().add<keyed<semaphore>>(
+                             keyed_config<semaphore>{one_permit()}));
   for (const auto* key : {"a", "b", "b"})
     world.send(g, wrap(1).key(key));
   world.run_until_idle();
@@ -115,7 +116,7 @@ TEST_P(waiting_test, is_reported_for_what_would_wait_if_a_layer_only_observes) {
   auto w = make_worker();
   auto c = one_permit();
   c.mode = mode::observe;
-  auto g = heard(w.handle(), stack{"s"}.emit_waits().semaphore(c));
+  auto g = subscribed_gate(w.handle(), stack{"s"}.emit_waits().semaphore(c));
   world.send(g, 1);
   world.send(g, 2);
   world.run_until_idle();
@@ -125,11 +126,11 @@ TEST_P(waiting_test, is_reported_for_what_would_wait_if_a_layer_only_observes) {
 
 TEST_P(waiting_test, is_asked_for_in_toml) {
   auto w = make_worker();
-  auto g = heard(w.handle(),
-                 only_stack("[stack.s]\nemit_waits = true\n"
-                            "[[stack.s.layer]]\nkind = 'semaphore'\n"
-                            "permits = 1\nmax_waiters = 5\n")
-                   .policies);
+  auto g = subscribed_gate(w.handle(),
+                           only_stack("[stack.s]\nemit_waits = true\n"
+                                      "[[stack.s.layer]]\nkind = 'semaphore'\n"
+                                      "permits = 1\nmax_waiters = 5\n")
+                             .policies);
   world.send(g, 1);
   world.send(g, 2);
   world.run_until_idle();

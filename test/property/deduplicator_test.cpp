@@ -26,12 +26,12 @@ class deduplicator_model {
 public:
   explicit deduplicator_model(deduplicator_limits l) : limits_(l) {}
 
-  struct heard {
+  struct reception {
     id_book::received what = id_book::first;
     std::string answer = {};
   };
 
-  heard receive(const std::string& key, unsigned who, time_point now) {
+  reception receive(const std::string& key, unsigned who, time_point now) {
     if (key.empty())
       return {};
     drop_old(key, now);
@@ -90,7 +90,7 @@ private:
     return nullptr;
   }
 
-  heard answer(entry& x, unsigned who) {
+  reception answer(entry& x, unsigned who) {
     if (x.answer) {
       x.used = ++clock_;
       return {id_book::known, *x.answer};

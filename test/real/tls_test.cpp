@@ -110,12 +110,12 @@ protected:
                             "127.0.0.1:{}{} </dev/null 2>/dev/null",
                             port_of(talker), shown);
     auto* out = ::popen(line.c_str(), "r");
-    auto heard = out && std::fgetc(out) != EOF;
+    auto received = out && std::fgetc(out) != EOF;
     // The client goes when the server does.
     talker.kill();
     if (out)
       ::pclose(out);
-    return heard;
+    return received;
   }
 
   static std::unique_ptr<demo::scratch_directory> files;

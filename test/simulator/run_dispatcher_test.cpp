@@ -1,4 +1,4 @@
-// A sweep's hand on one worker, in virtual time.
+// The dispatcher of a sweep for one worker, in virtual time.
 #include <support/remote_rig.hpp>
 
 #include <simulator/remote/run_dispatcher.hpp>
@@ -74,16 +74,17 @@ protected:
   }
 
   ~run_dispatcher_test() override {
-    if (hand)
-      world.kill(hand);
+    if (dispatcher)
+      world.kill(dispatcher);
   }
 
   void start() {
     run_dispatcher_config c;
     c.build = test_build;
     c.sweep = "s";
-    hand = caf::actor_cast<caf::actor>(world.system().spawn<run_dispatcher>(
-      far.handle(), c, std::ref<run_source>(source), record));
+    dispatcher = caf::actor_cast<caf::actor>(
+      world.system().spawn<run_dispatcher>(
+        far.handle(), c, std::ref<run_source>(source), record));
     world.run_until_idle();
   }
 
@@ -97,7 +98,7 @@ protected:
   scripted_source source{5};
   std::shared_ptr<worker_record> record = std::make_shared<worker_record>(
     "w:1");
-  caf::actor hand;
+  caf::actor dispatcher;
 
   std::uint32_t cores = 2;
   std::function<reply()> on_hello;
@@ -257,7 +258,7 @@ TEST_F(run_dispatcher_test, does_not_use_what_is_no_worker) {
   for (auto answer : {reply::value(std::string{"?"}), reply::value(job_state{}),
                       reply::error(caf::sec::unexpected_message)}) {
     on_hello = [answer] { return answer; };
-    if (hand)
+    if (dispatcher)
       world.advance(1s);
     else
       start();
@@ -455,19 +456,19 @@ TEST_F(run_dispatcher_test, rejects_recordings_that_are_not_of_the_sweep) {
 
 TEST_F(run_dispatcher_test, drops_its_jobs_at_the_end) {
   start();
-  world.send(hand, dispatcher_end{});
+  world.send(dispatcher, dispatcher_end{});
   EXPECT_EQ(dropped, (texts{"s-0", "s-1"}));
-  EXPECT_TRUE(portable::is_down(hand));
+  EXPECT_TRUE(portable::is_down(dispatcher));
   EXPECT_EQ(source.back, (texts{"0 not begun", "1 not begun"}));
 }
 
 TEST_F(run_dispatcher_test, does_not_wait_long_for_a_worker_at_the_end) {
   start();
   far.become(scripted_worker::always_reply(reply::silence()));
-  world.send(hand, dispatcher_end{});
-  EXPECT_FALSE(portable::is_down(hand));
+  world.send(dispatcher, dispatcher_end{});
+  EXPECT_FALSE(portable::is_down(dispatcher));
   world.advance(1s);
-  EXPECT_TRUE(portable::is_down(hand));
+  EXPECT_TRUE(portable::is_down(dispatcher));
 }
 
 } // namespace

@@ -14,7 +14,7 @@ namespace caisson::test::degrading {
 
 using namespace std::chrono_literals;
 
-/// Counts how often it heard of a change.
+/// Counts the changes that it was notified of.
 class counting final : public degradation::listener {
 public:
   void levels_changed() override { ++changes; }

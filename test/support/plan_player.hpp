@@ -15,21 +15,21 @@
 
 namespace caisson::test {
 
-/// What a caller heard.
-struct heard {
+/// What a caller got.
+struct caller_answer {
   bool answered = false;
   duration at = duration::zero();
   /// Everything but `may_have_executed`.
   std::string what = {};
   bool may_have_executed = false;
 
-  friend bool operator==(const heard&, const heard&) = default;
+  friend bool operator==(const caller_answer&, const caller_answer&) = default;
 };
 
 /// What came of a plan.
 struct records {
   /// By call.
-  std::map<int, heard> answers = {};
+  std::map<int, caller_answer> answers = {};
   /// The attempts that the worker, the actor of the fallbacks and canaries, and
   /// the verifier saw, with their instants, in an order of their own.
   std::vector<std::string> attempts = {};
@@ -210,7 +210,7 @@ private:
   records take_records() {
     records out;
     for (const auto& [id, answer] : pending_)
-      out.answers[id] = heard_of(answer);
+      out.answers[id] = answer_seen(answer);
     out.attempts = worker_state_->log;
     for (const auto& state : {other_state_, verifier_state_})
       out.attempts.insert(out.attempts.end(), state->log.begin(),
@@ -247,8 +247,8 @@ private:
     return false;
   }
 
-  heard heard_of(const pending_answer& answer) const {
-    heard x;
+  caller_answer answer_seen(const pending_answer& answer) const {
+    caller_answer x;
     x.answered = answer.ready();
     if (!x.answered)
       return x;

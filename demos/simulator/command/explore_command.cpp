@@ -148,9 +148,9 @@ status draw_map(const explore_plan& plan, explore_output& files,
   return m.interrupted ? status::interrupted : status::good;
 }
 
-status look_for_faults(const explore_plan& plan, explore_output& files,
-                       std::size_t jobs, std::ostream& out, progress_bar& bar,
-                       const command_parts& parts) {
+status explore_faults(const explore_plan& plan, explore_output& files,
+                      std::size_t jobs, std::ostream& out, progress_bar& bar,
+                      const command_parts& parts) {
   found_directory directory{plan.directory};
   explorer all{plan, bar, parts,
                [&](finding& f) { directory.write(plan, f, out); }};
@@ -177,7 +177,7 @@ status explore_command(const explore_arguments& args, std::ostream& out,
   auto jobs = args.jobs.value_or(parts.jobs);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
   auto result = args.map ? draw_map(plan, files, jobs, bar, parts)
-                         : look_for_faults(plan, files, jobs, out, bar, parts);
+                         : explore_faults(plan, files, jobs, out, bar, parts);
   if (result == status::interrupted)
     err << "caisson: interrupted: this is what was found so far\n";
   return result;

@@ -115,7 +115,7 @@ std::vector<std::uint64_t> check_points(const sweep_plan& p,
     try {
       auto arms = p.arms_at(point);
       for (const auto& arm : arms)
-        metrics.look_in(arm);
+        metrics.check_arm(arm);
       auto root = p.root_at(point);
       for (const auto& arm : arms)
         hashes.push_back(world_hash(root, arm, parts.version));

@@ -244,7 +244,7 @@ private:
       if (p_.columns[i].parameter)
         continue;
       metric_check check{{p_.columns[i].name}, option_of_[i]};
-      check.look_in(p_.arm);
+      check.check_arm(p_.arm);
       for (auto& p : check.found())
         wrong.push_back(std::move(p));
     }

@@ -6,7 +6,7 @@
 
 namespace caisson::sim {
 
-void metric_check::look_in(const arm_config& arm) {
+void metric_check::check_arm(const arm_config& arm) {
   std::erase_if(missing_, [&](const auto& name) { return has(arm, name); });
 }
 

@@ -19,7 +19,7 @@ public:
 
   /// Looks for those that are missing yet. Throws `config_error` if the world
   /// cannot be built.
-  void look_in(const arm_config& arm);
+  void check_arm(const arm_config& arm);
 
   /// What was wrong with them where they were first looked for.
   [[nodiscard]] problems found() const;

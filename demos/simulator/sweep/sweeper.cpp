@@ -21,7 +21,7 @@ namespace caisson::sim {
 namespace {
 
 // How often it is looked whether there is something to say, or to stop.
-constexpr std::int64_t look_every_ms = 100;
+constexpr std::int64_t check_every_ms = 100;
 
 // Of the result of a worker elsewhere. Names and numbers take far less.
 constexpr std::size_t most_run_text = 1'000'000;
@@ -88,7 +88,7 @@ void sweeper::play_missing(const sweep_executors& executors) {
 void sweeper::wait(remote_workers* remote, const sweep_executors& executors) {
   remote_watch watch{executors.jobs > 0, executors.remote_workers.wait};
   auto begin = std::chrono::steady_clock::now();
-  while (!queue_->wait(look_every_ms)) {
+  while (!queue_->wait(check_every_ms)) {
     if (stopped())
       queue_->end();
     if (!remote)

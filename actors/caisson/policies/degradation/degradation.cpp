@@ -25,9 +25,9 @@ void degradation::build_levels() {
   for (const auto& x : all) {
     level_state s;
     s.gauge = "level_" + x.name;
-    s.held = detail::contains(config_.held_off, x.name)  ? hand::off
-             : detail::contains(config_.held_on, x.name) ? hand::on
-                                                         : hand::none;
+    s.held = detail::contains(config_.held_off, x.name)  ? operator_hold::off
+             : detail::contains(config_.held_on, x.name) ? operator_hold::on
+                                                         : operator_hold::none;
     for (std::size_t i = 0; i < levels_.size() && !x.parent.empty(); ++i)
       if (all[i].name == x.parent) {
         s.parent = i;
@@ -42,7 +42,8 @@ void degradation::build_levels() {
 bool degradation::is_on(std::size_t i) const noexcept {
   for (; i != no_parent; i = levels_[i].parent) {
     const auto& x = levels_[i];
-    if (x.held == hand::off || (x.held == hand::none && !x.on))
+    if (x.held == operator_hold::off
+        || (x.held == operator_hold::none && !x.on))
       return false;
   }
   return true;
@@ -184,7 +185,7 @@ std::size_t degradation::to_switch_off(const figures& f) const {
   auto found = no_level;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     const auto& x = config_.levels[i];
-    if (levels_[i].held == hand::none && is_on(i) && is_broken(x, f)
+    if (levels_[i].held == operator_hold::none && is_on(i) && is_broken(x, f)
         && (found == no_level || levels_[i].depth >= levels_[found].depth))
       found = i;
   }
@@ -257,7 +258,7 @@ void degradation::adapt(env& e) {
       return x.gauge == levels_[i].gauge;
     });
     // Where an operator has decided, the rule starts anew afterwards.
-    if (old != before.end() && levels_[i].held == hand::none)
+    if (old != before.end() && levels_[i].held == operator_hold::none)
       levels_[i].on = old->on;
   }
   if (time_window{config_.window, steps}.bucket_length()

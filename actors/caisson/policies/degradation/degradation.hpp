@@ -117,12 +117,12 @@ private:
   static constexpr std::size_t steps = 12;
 
   // What an operator has decided.
-  enum class hand : std::uint8_t { none, on, off };
+  enum class operator_hold : std::uint8_t { none, on, off };
 
   struct level_state {
     // Whether the rule leaves it on.
     bool on = true;
-    hand held = hand::none;
+    operator_hold held = operator_hold::none;
     std::size_t parent = no_parent;
     std::size_t depth = 0;
     // Its gauge: `level_` and its name.

@@ -138,7 +138,7 @@ BENCHMARK(chaos_machine);
 
 void throttle_machine(benchmark::State& state) {
   throttle p{{}};
-  admit_and_settle(state, p);
+  admit_and_complete(state, p);
 }
 BENCHMARK(throttle_machine);
 

@@ -208,7 +208,7 @@ TEST(families, escape_names) {
 }
 
 // One series reported twice makes a server refuse everything.
-RC_GTEST_PROP(families_property, never_tell_a_series_twice, ()) {
+RC_GTEST_PROP(families_property, never_report_a_series_twice, ()) {
   auto any_name = rc::gen::container<std::string>(
     rc::gen::element('a', 'b', '\xff', '\xfe', '_', '!'));
   gate_snapshot s;

@@ -240,7 +240,7 @@ TEST(simulated_call, is_repeated_if_a_full_service_has_turned_it_away) {
   }
 }
 
-TEST(simulated_call, is_not_repeated_if_its_service_was_turned_away) {
+TEST(simulated_call, is_not_repeated_if_its_service_rejected_it) {
   const std::string front = "[service.a]\nworkers = 9\ncalls = ['full']\n";
   for (const std::string edge : {"", "latency = '1ms'\n"}) {
     SCOPED_TRACE(edge);

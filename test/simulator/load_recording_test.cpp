@@ -201,7 +201,7 @@ TEST_F(recording_timestamps,
             "HH:MM:SS with an optional fraction");
 }
 
-TEST_F(recording_timestamps, of_which_many_are_wrong_are_not_all_told) {
+TEST_F(recording_timestamps, of_which_many_are_wrong_are_not_all_reported) {
   std::string text = "1\n";
   for (int i = 0; i < 10; ++i)
     text += "x\n";

@@ -63,7 +63,7 @@ TEST(worker_address, knows_what_no_other_machine_can_reach) {
     EXPECT_FALSE((worker_address{host, 1}.is_loopback())) << host;
 }
 
-TEST(remote_network, is_plain_only_on_this_machine_or_if_told_so) {
+TEST(remote_network, is_plain_only_on_this_machine_or_if_configured) {
   const remote_certificates none;
   const remote_certificates some{"c", "k", "a"};
   EXPECT_NO_THROW(require_safe({"127.0.0.1", 1}, none, false, "--listen"));

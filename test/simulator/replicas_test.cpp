@@ -281,7 +281,7 @@ load.u = { kind = "constant", rate = 100, target = "web" }
             (std::set<std::string>{"u -> web", "web#1 -> db", "web#2 -> db"}));
 }
 
-TEST(replicas, hear_of_callers_that_give_up) {
+TEST(replicas, are_notified_of_callers_that_give_up) {
   EXPECT_THAT(
     log_with(R"(
 length = "25ms"

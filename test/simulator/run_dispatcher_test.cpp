@@ -146,7 +146,7 @@ TEST_F(run_dispatcher_test, counts_a_result_before_it_delivers_it) {
   EXPECT_EQ(record->view().played, 5u);
 }
 
-TEST_F(run_dispatcher_test, looks_for_cells_that_come_back) {
+TEST_F(run_dispatcher_test, looks_for_runs_that_come_back) {
   start();
   world.advance(10s);
   source.open.insert(7);

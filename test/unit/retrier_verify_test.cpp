@@ -68,7 +68,7 @@ protected:
     come_up(id);
   }
 
-  void look_fails(call_id id) {
+  void verification_fails(call_id id) {
     ASSERT_EQ(h->where(id), place::redirected);
     h->finish(id, outcome::failure(errc::deadline_exceeded, true));
     come_up(id);
@@ -225,7 +225,7 @@ TEST_F(retrier_verify, a_failed_verification_is_unknown) {
   start();
   auto id = h->arrive();
   fail(id, &reply);
-  look_fails(id);
+  verification_fails(id);
   EXPECT_EQ(wait_of(*h, id), 100ms);
   h->advance(100ms);
   say(id, effect::done);
@@ -243,7 +243,7 @@ TEST_F(retrier_verify, what_nobody_knows_goes_up_as_it_was) {
     auto o = outcome::failure(errc::worker_down, true, 5s);
     o.reply = has_reply ? &reply : nullptr;
     h->finish(id, o);
-    look_fails(id);
+    verification_fails(id);
     ASSERT_EQ(h->where(id), place::passed);
     auto& up = h->calls.at(id).result;
     EXPECT_TRUE(up.is(errc::worker_down));
@@ -331,7 +331,7 @@ TEST_F(retrier_verify, forgets_a_call_that_is_taken_away_meanwhile) {
   expect_clean();
   auto pausing = h->arrive();
   fail(pausing, &reply);
-  look_fails(pausing);
+  verification_fails(pausing);
   h->abandon(pausing);
   EXPECT_EQ(h->count("abandoned_waiting"), 1);
   expect_clean();

@@ -66,7 +66,7 @@ public:
     : out_(out), arm_(arm), result_(r), trace_(*r.details->trace),
       prefix_(prefix), plan_(arm), by_load_(arm.loads.size()),
       by_route_(plan_.routes.size()), work_(arm.services.size()),
-      waits_(arm.services.size()), turned_away_(arm.services.size()) {}
+      waits_(arm.services.size()), rejected_(arm.services.size()) {}
 
   void add_all() {
     sort_out();
@@ -95,7 +95,7 @@ private:
     }
     for (const auto& change : trace_.breakers)
       by_breaker_[change.breaker].push_back(&change);
-    for (auto* all : {&by_route_, &work_, &waits_, &turned_away_})
+    for (auto* all : {&by_route_, &work_, &waits_, &rejected_})
       for (auto& spans : *all)
         std::ranges::stable_sort(spans, {}, &span::start);
   }
@@ -106,7 +106,7 @@ private:
     auto arrived = r.begun + w.arrived;
     auto end = end_of(r, w.left);
     if (w.how == "refuse" || w.how == "down") {
-      turned_away_[service].push_back({arrived, arrived, &r, &c, &w});
+      rejected_[service].push_back({arrived, arrived, &r, &c, &w});
       return;
     }
     auto begun = w.begun ? r.begun + *w.begun : end;
@@ -246,9 +246,9 @@ private:
     lane_tracks waiting{out_, "waiting"};
     for (const auto& s : waits_[i])
       add_work(waiting.place(s), s, operation(*s.call) + " waits");
-    if (!turned_away_[i].empty()) {
+    if (!rejected_[i].empty()) {
       auto track = out_.add_track("rejected");
-      for (const auto& s : turned_away_[i])
+      for (const auto& s : rejected_[i])
         out_.add({trace_kind::instant,
                   track,
                   s.start,
@@ -353,7 +353,7 @@ private:
   // By service.
   std::vector<std::vector<span>> work_;
   std::vector<std::vector<span>> waits_;
-  std::vector<std::vector<span>> turned_away_;
+  std::vector<std::vector<span>> rejected_;
   std::map<std::size_t, std::vector<const breaker_change*>> by_breaker_;
   std::optional<duration> last_;
 };

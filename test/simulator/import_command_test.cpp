@@ -107,7 +107,7 @@ TEST_F(import_test, writes_a_scenario_that_runs) {
     "\n[[edge]]\nfrom = \"web\"\nto = \"db\"\nlatency = \"1ms\"\n"
     "\n[load.clients]\nkind = \"poisson\"\nrate = 10.0\n"
     "target = \"web.do-it\"\n");
-  for (auto needed : {"Workers: ", "Waiting: ", "Queues, ", "Timeouts, ",
+  for (auto needed : {"Servers: ", "Waiting: ", "Queues, ", "Timeouts, ",
                       "Which calls may fail: ", "Rates: "})
     EXPECT_NE(text.find(std::string{"\n# - "} + needed), std::string::npos)
       << needed;

@@ -290,7 +290,7 @@ TEST_F(recording_counts, whose_period_is_unknown_are_refused) {
   config.format = recording_format::counts;
   constexpr auto expected
     = "period: is missing, and the first column of the first two rows does "
-      "not tell it, allowed: 1ns to 100h";
+      "not say it, allowed: 1ns to 100h";
   EXPECT_EQ(wrong("a,5\nb,6\n"), expected);
   EXPECT_EQ(wrong("0,5\nb,6\n"), expected);
   EXPECT_EQ(wrong("5,5\n5,6\n"), expected);

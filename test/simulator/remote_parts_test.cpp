@@ -294,10 +294,9 @@ TEST(remote_watch, reports_what_changes_and_nothing_twice) {
   EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});
   EXPECT_EQ(w.check({seen(connected)}, 1s), texts{}) << "as it should be";
   EXPECT_EQ(w.connected(), 1u);
-  EXPECT_EQ(
-    w.check({seen(disconnected, "no answer in time")}, 2s),
-    texts{"worker w:1 is lost (no answer in time); what it had is played "
-          "again"});
+  EXPECT_EQ(w.check({seen(disconnected, "no answer in time")}, 2s),
+            texts{"worker w:1 is lost (no answer in time); its runs are "
+                  "repeated"});
   EXPECT_EQ(w.check({seen(disconnected, "no answer in time")}, 30s), texts{});
   EXPECT_EQ(w.connected(), 0u);
   EXPECT_EQ(w.check({seen(connected)}, 31s),
@@ -313,8 +312,8 @@ TEST(remote_watch, reports_a_worker_that_was_connected_between_two_checks) {
   remote_watch w{true, 60s};
   EXPECT_EQ(w.check({seen(expected)}, 0s), texts{});
   EXPECT_EQ(w.check({seen(disconnected, "it is gone")}, 1s),
-            texts{"worker w:1 is lost (it is gone); what it had is played "
-                  "again"});
+            texts{"worker w:1 is lost (it is gone); its runs are "
+                  "repeated"});
 }
 
 TEST(remote_watch, mentions_late_workers_once) {

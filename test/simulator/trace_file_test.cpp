@@ -277,7 +277,7 @@ TEST_F(trace_command, agrees_with_json) {
       EXPECT_EQ(by_second[row["second"]], row["offered"]) << row["second"];
     for (const auto& s : r["services"]) {
       auto name = s["name"].get<std::string>();
-      auto group = fmt::format("service {} ({} workers)", name,
+      auto group = fmt::format("service {} ({} servers)", name,
                                name == "web" ? 20 : 3);
       auto done = events_in(all, group, name == "web" ? "request" : "server");
       auto away = events_in(all, group, "rejected");
@@ -305,14 +305,14 @@ TEST_F(trace_command, agrees_with_json) {
 TEST_F(trace_command, needs_no_more_lanes_than_there_are_servers) {
   auto all = json::parse(
     trace({"--arm", "bare", "--trace-from", "0s", "--trace-to", "6s"}));
-  std::set<std::string> workers;
+  std::set<std::string> servers;
   auto groups = groups_of(all);
   for (const auto& [where, name] : tracks_of(all))
     if (groups[where.first] == "service db (3 servers)"
         && name.starts_with("server"))
-      workers.insert(name);
-  EXPECT_EQ(workers,
-            (std::set<std::string>{"worker 1", "worker 2", "worker 3"}));
+      servers.insert(name);
+  EXPECT_EQ(servers,
+            (std::set<std::string>{"server 1", "server 2", "server 3"}));
 }
 
 // One call, held before its first attempt and between attempts.

@@ -1,7 +1,7 @@
 // One answer per request, whatever happens to worker, gate and caller, and
 // whatever the call is doing when it happens.
-#include "support/quiescent.hpp"
 #include "support/local_proxy.hpp"
+#include "support/quiescent.hpp"
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
 

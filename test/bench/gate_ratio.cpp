@@ -271,9 +271,8 @@ void print_times(caf::actor_system& sys, std::size_t rounds, std::size_t total,
              "in flight", "1", "16", "256");
   std::vector<std::size_t> windows{1, 16, 256};
   auto all = subjects();
-  std::erase_if(all, [&](const subject& x) {
-    return !only.empty() && x.name != only;
-  });
+  std::erase_if(
+    all, [&](const subject& x) { return !only.empty() && x.name != only; });
   all.insert(all.begin(),
              {"direct", [](caf::actor_system&, const caf::actor& x) {
                 return route{x};

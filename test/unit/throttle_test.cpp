@@ -79,7 +79,7 @@ TEST(throttle, rejects_with_an_error_of_its_own) {
   EXPECT_EQ(h.calls.at(id).retry_after, duration::zero());
   EXPECT_EQ(h.count("rejected"), 1);
   EXPECT_EQ(h.e.reports, (event_texts{"state_changed:passing>throttling",
-                                   "rejected:>throttled"}));
+                                      "rejected:>throttled"}));
   EXPECT_EQ(h.e.details, (event_texts{"0 of 10001 calls accepted", ""}));
 }
 

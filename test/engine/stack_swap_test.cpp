@@ -374,8 +374,8 @@ TEST_F(swaps, as_many_stacks_as_there_is_room_for_can_have_calls) {
     EXPECT_EQ(swap_all().size(), held == 0 ? 21u : 42u);
     w.call("x");
   }
-  const lines refused{"calls that began with earlier stacks are still under "
-                      "way: 63 layers are in use, and there can be 63"};
+  const lines refused{"calls that began with earlier stacks are still in "
+                      "flight: 63 layers are in use, and there can be 63"};
   EXPECT_EQ(swap_all(), refused);
   EXPECT_EQ(swap_to(22, false), refused) << "one is too many";
   w.call("y");

@@ -3,6 +3,7 @@
 
 #include <caisson/observe/metrics/detail/labels.hpp>
 #include <caisson/observe/metrics/detail/series.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>
@@ -149,6 +150,24 @@ TEST(families, report_a_layer_s_state_mode_place_and_numbers) {
   EXPECT_EQ(gauge(all, "caisson_layer_state_value", db), 1);
   // A layer without states has none.
   EXPECT_EQ(find(all, "caisson_layer_state", {{"layer", "first"}}), nullptr);
+}
+
+// A series that comes only with its state cannot be seen to begin or end.
+TEST(families, have_all_states_of_each_kind) {
+  gate_snapshot s;
+  for (const auto& kind : policy_kinds())
+    if (!kind.states.empty())
+      s.layers.push_back({.name = kind.name,
+                          .kind = kind.name,
+                          .state = std::string{kind.states.front()}});
+  ASSERT_GE(s.layers.size(), 6u);
+  auto all = detail::families_of({gate_of("g", s)}, {});
+  for (const auto& kind : policy_kinds())
+    for (auto state : kind.states)
+      EXPECT_EQ(gauge(all, "caisson_layer_state",
+                      {{"layer", kind.name}, {"state", std::string{state}}}),
+                state == kind.states.front() ? 1 : 0)
+        << kind.name << " " << state;
 }
 
 TEST(families, report_a_state_that_depends_on_settings) {

@@ -44,6 +44,15 @@ TEST_P(every_kind, is_called_after_itself) {
   EXPECT_EQ(layer_->name(), GetParam().name);
 }
 
+TEST_P(every_kind, lists_the_state_in_which_it_begins) {
+  const auto& all = GetParam().states;
+  auto state = machine().state();
+  EXPECT_EQ(state.empty(), all.empty()) << state;
+  EXPECT_TRUE(state.empty()
+              || std::find(all.begin(), all.end(), state) != all.end())
+    << state;
+}
+
 // The lists of policies in the docs are made of these.
 TEST_P(every_kind, has_a_page_and_words_for_those_who_look_for_it) {
   const auto& x = GetParam();

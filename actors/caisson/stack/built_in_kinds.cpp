@@ -8,7 +8,9 @@
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace caisson {
 
@@ -65,14 +67,19 @@ void add_canary(layer_reader& from, stack& to) {
     to.add<canary>(std::move(config));
 }
 
+policy_kind with_states(policy_kind x, std::vector<std::string_view> all) {
+  x.states = std::move(all);
+  return x;
+}
+
 policy_kind with_text(policy_kind x, kind_description text) {
   x.text = std::move(text);
   return x;
 }
 
-} // namespace
+// In parts, each as long as a screen.
 
-std::deque<policy_kind> detail::built_in_kinds() {
+std::vector<policy_kind> limiting_kinds() {
   return {
     with_text(kind_of<deadline>(),
               {.also_known_as = "timeout, time limiter",
@@ -100,7 +107,7 @@ std::deque<policy_kind> detail::built_in_kinds() {
                            "cost no token, and calls that the limiter rejects "
                            "do not count as failures; inside the retrier: "
                            "retries cost tokens too"}}}),
-    with_text(kind_of<throttle>(),
+    with_text(with_states(kind_of<throttle>(), {"passing", "throttling"}),
               {.also_known_as = "adaptive throttling, client-side throttling, "
                                 "admission control",
                .summary = "rejects a share of the calls itself while the "
@@ -110,7 +117,13 @@ std::deque<policy_kind> detail::built_in_kinds() {
                            "inside the breaker and the limiter, so that it "
                            "judges by what the worker says and not by what "
                            "they reject"}}}),
-    with_text(kind_of<breaker>(),
+  };
+}
+
+std::vector<policy_kind> repeating_kinds() {
+  return {
+    with_text(with_states(kind_of<breaker>(), {"closed", "open", "half_open",
+                                               "forced_open", "forced_closed"}),
               {.also_known_as = "circuit breaker",
                .summary = "stops calls to a failing worker, and probes until "
                           "it works again",
@@ -122,7 +135,8 @@ std::deque<policy_kind> detail::built_in_kinds() {
       {.also_known_as = "retry with backoff, retry budget",
        .summary = "repeats failed calls, within a budget",
        .places = {{40, "", "outside everything that it should retry"}}}),
-    with_text(kind_of<batcher>(),
+    with_text(with_states(kind_of<batcher>(),
+                          {"idle", "collecting", "blocked", "draining"}),
               {.also_known_as = "micro-batching, request collapser",
                .summary = "collects calls and sends them as one batch, which "
                           "the worker must know",
@@ -139,7 +153,13 @@ std::deque<policy_kind> detail::built_in_kinds() {
                            "outside retrier, breaker and limiter: a call that "
                            "it answers uses none of their budgets and tokens, "
                            "and old values stand in for their errors"}}}),
-    with_text(kind_of<canary>(add_canary),
+  };
+}
+
+std::vector<policy_kind> changing_kinds() {
+  return {
+    with_text(with_states(kind_of<canary>(add_canary),
+                          {"waiting", "promoted", "rolled_back"}),
               {.also_known_as = "canary release, traffic splitting, traffic "
                                 "mirroring (shadowing)",
                .summary = "gives a new version of the worker a share of the "
@@ -155,13 +175,13 @@ std::deque<policy_kind> detail::built_in_kinds() {
                            "right in front of the worker, so that all other "
                            "layers take its faults for the worker's"}}}),
     with_text(
-      kind_of<degradation>(),
+      with_states(kind_of<degradation>(), {"normal", "degraded"}),
       {.also_known_as = "graceful degradation, brownout, load shedding "
                         "by feature",
        .summary = "switches features off, level by level, while a "
                   "service is overloaded or failing, and on again",
        .places = {{0, "", "outermost, where it sees what callers see"}}}),
-    with_text(kind_of<feature>(),
+    with_text(with_states(kind_of<feature>(), {"on", "off"}),
               {.page = "degradation",
                .also_known_as = "feature flag, kill switch",
                .summary = "rejects calls while the feature that they belong to "
@@ -181,6 +201,15 @@ std::deque<policy_kind> detail::built_in_kinds() {
                    "that, up to the caller's own; inside, it shares "
                    "the time"}}}),
   };
+}
+
+} // namespace
+
+std::deque<policy_kind> detail::built_in_kinds() {
+  std::deque<policy_kind> out;
+  for (auto& part : {limiting_kinds(), repeating_kinds(), changing_kinds()})
+    out.insert(out.end(), part.begin(), part.end());
+  return out;
 }
 
 } // namespace caisson

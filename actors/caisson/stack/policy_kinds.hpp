@@ -83,6 +83,10 @@ struct policy_kind {
   /// Whether a layer may have a table `per_key`.
   bool keyable = false;
 
+  /// The values of `policy::state`, apart from those that depend on settings;
+  /// empty for policies without states. Metrics have a series for each.
+  std::vector<std::string_view> states = {};
+
   kind_description text = {};
 };
 

@@ -1,6 +1,7 @@
 #include <caisson/observe/metrics/detail/names.hpp>
 
 #include <caisson/observe/metrics/detail/labels.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <algorithm>
 #include <array>
@@ -153,25 +154,9 @@ gauge_form form_of_gauge(std::string_view kind, std::string_view name) {
 }
 
 std::span<const std::string_view> states_of_kind(std::string_view kind) {
-  static constexpr std::string_view breaker[] = {
-    "closed", "open", "half_open", "forced_open", "forced_closed"};
-  static constexpr std::string_view batcher[] = {"idle", "collecting",
-                                                 "blocked", "draining"};
-  static constexpr std::string_view canary[] = {"waiting", "promoted",
-                                                "rolled_back"};
-  static constexpr std::string_view degradation[] = {"normal", "degraded"};
-  static constexpr std::string_view feature[] = {"on", "off"};
-  if (kind == "breaker")
-    return breaker;
-  if (kind == "batcher")
-    return batcher;
-  if (kind == "canary")
-    return canary;
-  if (kind == "degradation")
-    return degradation;
-  if (kind == "feature")
-    return feature;
-  return {};
+  const auto* known = find_policy_kind(kind);
+  return known ? std::span<const std::string_view>{known->states}
+               : std::span<const std::string_view>{};
 }
 
 } // namespace caisson::detail

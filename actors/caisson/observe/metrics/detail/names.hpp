@@ -37,8 +37,7 @@ struct gauge_form {
 [[nodiscard]] gauge_form form_of_gauge(std::string_view kind,
                                        std::string_view name);
 
-/// The names of the states that a policy of that kind has, apart from those
-/// that depend on its settings; empty if nothing is known.
+/// `policy_kind::states` of that kind; empty if there is none by that name.
 [[nodiscard]] std::span<const std::string_view>
 states_of_kind(std::string_view kind);
 

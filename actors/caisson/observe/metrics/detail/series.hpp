@@ -162,6 +162,7 @@ private:
     static const auto classes = names_up_to(last_answer_class);
     static const auto keys = [] {
       std::vector<std::string> out;
+      out.reserve(classes.size());
       for (auto c : classes)
         out.push_back("answers_" + std::string{c});
       return out;

@@ -43,7 +43,7 @@ struct limiter_config {
   bool drain_on_rejection = true;
 
   /// How long one answer can keep the bucket empty; 0 to unlimited, default
-  /// 1min. Of a longer `retry_after` so much counts.
+  /// 1min. A longer `retry_after` is capped at this.
   duration retry_after_cap = std::chrono::minutes(1);
 };
 

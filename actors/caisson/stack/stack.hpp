@@ -107,8 +107,8 @@ public:
   /// All problems; keys begin with the layers' names.
   [[nodiscard]] problems check() const;
 
-  /// A layer, by its number, that takes the key of calls for what they ask for
-  /// although another one takes it for whom they belong to.
+  /// A layer, by its number, for which the key of a call is what it asks for (a
+  /// cache), while for another one it is whom the call belongs to (a tenant).
   struct key_conflict {
     std::size_t layer;
     std::string what;

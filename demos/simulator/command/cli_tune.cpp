@@ -16,7 +16,7 @@ namespace {
 constexpr auto tune_footer = R"(Examples:
   caisson tune shop.toml --vary service.db.workers=5..40 \
     --need 'p99<=250ms' --best min:service.db.workers
-  caisson tune shop.toml --arm guarded --vary stack.db.layer[0].max=2..50 \
+  caisson tune shop.toml --arm guarded --vary stack.db.layer[0].permits=2..50 \
     --vary load.users.timeout=100ms..5s --need 'success>=99.9%' --best p99
   caisson tune shop.toml --vary service.db.queue=0..500 --best p99 \
     --best success

@@ -10,7 +10,7 @@ namespace caisson {
 
 /// Caisson's error codes. 0 means "no error" to CAF, so codes start at 1.
 enum class errc : std::uint8_t {
-  /// A breaker refuses calls. `retry_after` is the time until the next probe.
+  /// A breaker refuses calls. `retry_after`: until it may let one through.
   breaker_open = 1,
   /// A bounded queue is full: at a semaphore, a limiter, a batcher, or in front
   /// of a restarting worker.

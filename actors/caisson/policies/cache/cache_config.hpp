@@ -56,7 +56,7 @@ struct cache_config {
   /// further ones arrive.
   duration join_within = std::chrono::seconds(5);
 
-  /// How long an error of the worker's answers calls: 0 to unlimited, default
+  /// How long a kept error answers calls: 0 to unlimited, default
   /// 0: not at all.
   duration negative_ttl = duration::zero();
 
@@ -122,7 +122,7 @@ struct cache_config {
   /// Which errors are kept for `negative_ttl`: by default answers of the
   /// worker's of the classes `fail` and `conflict`. With an allow list or
   /// `by_value`: those that it names or that are not judged `success` or
-  /// `neutral`. Never that there was no answer of a server. The lists are
+  /// `neutral`. Errors without a server's answer are never kept. The lists are
   /// called `negative_on` (allow) and `negative_ignore` (deny), both empty by
   /// default.
   classifier negative = {};

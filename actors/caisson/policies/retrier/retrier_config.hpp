@@ -78,14 +78,14 @@ struct retrier_config {
   /// 10s.
   duration budget_ttl = std::chrono::seconds(10);
 
-  /// How many retries one counts as in the budget that follows a
-  /// `deadline_exceeded`: 1 to 100, default 1. Work that ran into a timeout has
+  /// What a retry after `deadline_exceeded` costs the budget, in retries: 1 to
+  /// 100, default 1. Work that ran into a timeout has
   /// cost the worker more than work that it refused.
   std::uint32_t budget_timeout_cost = 1;
 
-  /// How many retries a call counts as in the budget that a breaker or a
-  /// limiter further in rejected, whether or not it is retried: 0 to 100,
-  /// default 1; 0: none.
+  /// What a call that a breaker or a limiter further in rejected costs the
+  /// budget, in retries, whether or not it is retried: 0 to 100, default 1; 0:
+  /// nothing.
   std::uint32_t budget_rejection_cost = 1;
 
   /// Whether the gate's breakers are heeded: no retries while one of them is

@@ -4,7 +4,6 @@
 #include <caisson/stack/policy_kinds.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace caisson::detail {
 

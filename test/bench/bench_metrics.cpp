@@ -34,7 +34,7 @@ struct usage {
   bool collector;
   /// Zero: no scrape.
   std::chrono::milliseconds scrape_every;
-  bool empty_series = true;
+  bool zero_counters = true;
 };
 
 constexpr usage usages[] = {
@@ -43,7 +43,7 @@ constexpr usage usages[] = {
   {"a scrape each 10 s", true, 10s},
   {"a scrape each second", true, 1s},
   {"a scrape each 100 ms", true, 100ms},
-  {"the same, without empty series", true, 100ms, false},
+  {"the same, without counters that are zero", true, 100ms, false},
 };
 
 constexpr auto tick = 20ms;
@@ -139,7 +139,7 @@ void measure(crowd& c, const setup& s, const usage& u, result& out) {
   std::optional<metrics_server> server;
   if (u.collector)
     server.emplace(c.system(), "127.0.0.1:0",
-                   metrics_config{.empty_series = u.empty_series});
+                   metrics_config{.zero_counters = u.zero_counters});
   // The gates begin to publish.
   std::this_thread::sleep_for(1500ms);
   std::atomic<bool> done{false};

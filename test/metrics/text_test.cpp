@@ -122,7 +122,9 @@ RC_GTEST_PROP(metrics_text_property, is_what_prometheus_cpp_writes, ()) {
   for (auto i = *rc::gen::inRange(0, 4); i > 0; --i)
     gates.push_back({*any_text(), *rc::gen::inRange(1u, 4u),
                      std::make_shared<const gate_snapshot>(any_snapshot())});
-  metrics_config c{.max_gates = 3, .empty_series = *rc::gen::arbitrary<bool>()};
+  metrics_config c{.max_gates = 3,
+                   .zero_counters = *rc::gen::arbitrary<bool>(),
+                   .empty_histograms = *rc::gen::arbitrary<bool>()};
   RC_ASSERT(
     detail::text_of(gates, c)
     == prometheus::TextSerializer{}.Serialize(detail::families_of(gates, c)));

@@ -13,9 +13,11 @@ void describe(field_visitor& v, metrics_config& c) {
   v.integer({"keys_per_layer", "for how many keys of a layer with a policy for "
                                "each key there are metrics, the busiest first"},
             c.keys_per_layer, {0, 100});
-  v.on({"empty_series", "whether there are series of counters that are zero "
-                        "and of durations that were never measured"},
-       c.empty_series);
+  v.on({"zero_counters", "whether counters that are zero have a series"},
+       c.zero_counters);
+  v.on({"empty_histograms", "whether histograms of what was never measured "
+                            "have series"},
+       c.empty_histograms);
 }
 
 } // namespace caisson

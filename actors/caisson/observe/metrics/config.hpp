@@ -23,10 +23,15 @@ struct metrics_config {
   /// Prometheus keeps the series of each key that ever was among them.
   std::uint32_t keys_per_layer = 0;
 
-  /// Whether there are series of counters that are zero and of durations that
-  /// were never measured, default true. Without them a page is much smaller,
-  /// but `rate` and `increase` do not see the first event of a series.
-  bool empty_series = true;
+  /// Whether counters that are zero have a series, default true. Without them a
+  /// page is a third smaller, but `rate` and `increase` do not see the first
+  /// event of each, and an alert on it is not raised.
+  bool zero_counters = true;
+
+  /// Whether histograms of what was never measured, as the durations of failed
+  /// calls where none has failed, have their series, default false: there are
+  /// a dozen for each, and no quantile of nothing.
+  bool empty_histograms = false;
 };
 
 void describe(field_visitor& v, metrics_config& c);

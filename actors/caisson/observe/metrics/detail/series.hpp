@@ -91,7 +91,7 @@ private:
 
   void counter(std::string_view name, const char* help, const labels& l,
                std::int64_t value, series_label own = {}) {
-    if (value != 0 || config_.empty_series)
+    if (value != 0 || config_.zero_counters)
       out_.number(out_.family(name, help, type::Counter), l, own,
                   static_cast<double>(value));
   }
@@ -250,12 +250,10 @@ private:
       }
   }
 
-  // Unless unwanted also what has never happened: a rate begins with the second
-  // value.
   void histogram(const char* name, const char* help, const labels& l, bool ok,
                  series_histogram x) {
     if (x.counts.empty()) {
-      if (!config_.empty_series)
+      if (!config_.empty_histograms)
         return;
       x.counts.resize(x.bounds.size());
     }

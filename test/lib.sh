@@ -96,8 +96,6 @@ use_caf() {
     missing=$(printf ', %s' "${missing[@]}")
     die "no whole CAF is installed in $dir, it lacks: ${missing:2}"
   fi
-  # Here each source is compiled alone: it must include what it uses.
-  caf_args+=(-DCAISSON_JOIN=OFF -DCAISSON_JOIN_LIBRARIES=OFF)
   mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^libcaf')
 }
 

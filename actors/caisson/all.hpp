@@ -26,6 +26,7 @@
 #include <caisson/engine/transport_errc.hpp>
 #include <caisson/gate/deduplicator.hpp>
 #include <caisson/gate/gate.hpp>
+#include <caisson/gate/guard.hpp>
 #include <caisson/gate/local_gate.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>

@@ -131,6 +131,12 @@ public:
   /// Why it has failed; no error if it has not.
   [[nodiscard]] caf::error failure() const;
 
+  /// What is known of a call, for the attempt under this key.
+  /// @pre the attempt was delivered, and has no answer yet
+  [[nodiscard]] call_options options_of(std::uint64_t key) const {
+    return route_.options_of(key);
+  }
+
   /// How many calls it has.
   [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
 

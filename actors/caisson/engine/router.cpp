@@ -205,6 +205,13 @@ void router::send_to(call_record& r, target_id to) {
                                         r.from.urgent());
 }
 
+call_options router::options_of(std::uint64_t key) const {
+  auto* r = core_.calls.at(key & (call_table::capacity - 1));
+  CAISSON_ENSURE(r && r->attempt_key == key, "attempt {} is not in flight",
+                 key);
+  return options_of(*r, core_.workers->target(r->target).info);
+}
+
 call_options router::options_of(const call_record& r,
                                 const target_info& to) const {
   call_options o;

@@ -33,6 +33,9 @@ public:
   /// The attempt under this key has its answer.
   void on_answer(std::uint64_t key, caf::message content);
 
+  /// What is known of the call of that attempt.
+  [[nodiscard]] call_options options_of(std::uint64_t key) const;
+
   /// Asks the user's adapter about an answer, to which `o.reply` points, and
   /// notes in `o` what it says.
   void classify(outcome& o);

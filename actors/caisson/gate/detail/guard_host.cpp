@@ -1,0 +1,385 @@
+#include <caisson/gate/detail/guard_host.hpp>
+
+#include <caisson/base/ensure.hpp>
+#include <caisson/caf/caf_log.hpp>
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/snapshot_hub.hpp>
+#include <caisson/gate/gate.hpp>
+
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+class steady_guard_clock final : public guard_clock {
+public:
+  [[nodiscard]] time_point now() const override {
+    return std::chrono::steady_clock::now();
+  }
+
+  void wait(std::unique_lock<std::mutex>& lock,
+            std::condition_variable& changed, time_point until) override {
+    if (until == never)
+      changed.wait(lock);
+    else
+      changed.wait_until(lock, until);
+  }
+};
+
+problems problems_of_guard(const stack& policies) {
+  problems out;
+  for (const auto& x : policies.build())
+    if (x->handles_content() || !x->targets().empty())
+      out.push_back({problem_kind::relation, x->name(),
+                     "works on messages or sends them, and a guard has none; "
+                     "use it in a gate"});
+  return out;
+}
+
+// Of what a user's function has thrown.
+caf::message failure_of(const attempt_result& x) {
+  return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
+}
+
+} // namespace
+
+guard_clock& guard_clock::steady() {
+  static steady_guard_clock clock;
+  return clock;
+}
+
+// -- callers ------------------------------------------------------------------
+
+/// A call, for as long as its thread is in here.
+struct guard_host::caller {
+  std::condition_variable changed = {};
+  /// Its place among those that wait; nothing if it does not.
+  std::optional<std::size_t> place = {};
+  /// The key of the attempt to be made next.
+  std::optional<std::uint64_t> next = {};
+  /// Whether nobody waits for the result of the one that is being made.
+  std::atomic<bool> abandoned = false;
+  std::exception_ptr thrown = {};
+  std::optional<caf::message> answer = {};
+};
+
+/// What happens while the engine runs: no function that it calls may come back.
+class guard_host::step {
+public:
+  explicit step(guard_host& host) : host_(host) {
+    host_.stepping_.store(std::this_thread::get_id(),
+                          std::memory_order_relaxed);
+    host_.run_timers();
+  }
+  ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
+
+  step(const step&) = delete;
+  step& operator=(const step&) = delete;
+
+private:
+  guard_host& host_;
+};
+
+// -- construction -------------------------------------------------------------
+
+guard_host::guard_host(caf::actor_system* sys, const stack& policies,
+                       guard_clock& clock)
+  : name_(policies.config().name), system_(sys), clock_(clock),
+    engine_(*this, setup(policies)) {
+  if (system_)
+    engine_.publish_to(snapshot_hub::of(*system_)->join(name_, {}));
+  step running{*this};
+  engine_.start_with({.takes_cancelled = true}, clock_.now());
+}
+
+// Threads may be on their way out.
+guard_host::~guard_host() {
+  stop();
+  lock_type lock{mutex_};
+  left_.wait(lock, [&] { return inside_ == 0 && !handing_out_; });
+}
+
+engine_setup guard_host::setup(const stack& policies) {
+  init_types();
+  require_valid(worker{}, policies);
+  if (auto found = problems_of_guard(policies); !found.empty())
+    throw config_error{std::move(found)};
+  engine_setup s;
+  s.config = policies.config();
+  s.layers = policies.build();
+  if (system_)
+    for (auto& x : s.layers)
+      x->start_in(*system_);
+  s.adapter = [this](const caf::message&) { return meaning_; };
+  std::random_device entropy;
+  auto drawn = std::uint64_t{entropy()} << 32 | entropy();
+  s.seed = s.config.seed == 0
+             ? drawn
+             : mix_seed(static_cast<std::uint64_t>(s.config.seed));
+  s.path_key = mix_seed(~drawn);
+  s.exact_timers = true;
+  return s;
+}
+
+// What a call is answered with once the guard has been stopped.
+caf::error guard_host::end_error() const {
+  if (auto err = engine_.failure(); err != caf::none)
+    return err;
+  return make_error(errc::cancelled, rejection{name_, duration::zero(), false,
+                                               "the guard has been stopped"});
+}
+
+// -- calls --------------------------------------------------------------------
+
+guard_host::lock_type guard_host::enter() {
+  if (stepping_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+    throw std::logic_error{"a function that the policies of the guard \""
+                           + name_ + "\" call must not use that guard"};
+  return lock_type{mutex_};
+}
+
+void guard_host::leave() {
+  if (--inside_ == 0 && stopped_)
+    left_.notify_all();
+}
+
+guard_answer guard_host::call(call_options* options, attempt_maker& maker) {
+  caller me;
+  auto lock = enter();
+  ++inside_;
+  if (stopped_) {
+    me.answer = caf::make_message(end_error());
+  } else {
+    step running{*this};
+    reply_slot from{&me, true, false, 0, 0};
+    auto ticket = caf::make_message(
+      std::uint64_t{reinterpret_cast<std::uintptr_t>(&me)});
+    if (options)
+      engine_.on_call(std::move(from),
+                      caisson::call{std::move(ticket), std::move(*options)},
+                      clock_.now());
+    else
+      engine_.on_call(std::move(from), std::move(ticket), clock_.now());
+  }
+  hand_out_events(lock);
+  while (!me.answer) {
+    if (me.next)
+      make_attempt(lock, me, maker);
+    else
+      wait(lock, me);
+    hand_out_events(lock);
+  }
+  leave();
+  lock.unlock();
+  auto o = outcome_of(*me.answer);
+  guard_answer out{{}, o.may_have_executed, {}};
+  if (auto* err = portable::get_if<caf::error>(*me.answer))
+    out.error = *err;
+  // A policy's error is not what the function threw before it.
+  if (!o.ok && !o.own_error)
+    out.thrown = std::move(me.thrown);
+  return out;
+}
+
+void guard_host::make_attempt(lock_type& lock, caller& who,
+                              attempt_maker& maker) {
+  auto key = *std::exchange(who.next, std::nullopt);
+  auto options = maker.takes_options() ? engine_.options_of(key)
+                                       : call_options{};
+  who.abandoned = false;
+  lock.unlock();
+  auto result = maker.make(options, who.abandoned);
+  lock.lock();
+  if (!who.abandoned)
+    who.thrown = result.thrown;
+  if (stopped_)
+    return;
+  step running{*this};
+  meaning_ = result.meaning;
+  engine_.on_answer(key, result.thrown ? failure_of(result) : caf::message{},
+                    clock_.now());
+  meaning_.reset();
+}
+
+// One of those that wait looks at the clock for all of them.
+void guard_host::wait(lock_type& lock, caller& who) {
+  who.place = waiting_.size();
+  waiting_.push_back(&who);
+  if (!timekeeper_)
+    timekeeper_ = &who;
+  auto keeps_time = timekeeper_ == &who;
+  clock_.wait(lock, who.changed, keeps_time ? armed_ : never);
+  if (keeps_time && !stopped_ && armed_ <= clock_.now())
+    step running{*this};
+  waiting_.back()->place = who.place;
+  std::swap(waiting_[*who.place], waiting_.back());
+  waiting_.pop_back();
+  who.place.reset();
+  if (timekeeper_ == &who && (who.answer || who.next || stopped_))
+    pass_the_clock();
+}
+
+// What was due while no thread waited for it happens at its own instant, as if
+// one had: nothing else has come in between.
+void guard_host::run_timers() {
+  constexpr int most = 1'000;
+  for (int count = 0; !stopped_ && armed_ <= clock_.now(); ++count) {
+    auto at = count < most ? armed_ : clock_.now();
+    armed_ = never;
+    engine_.on_timer(at);
+  }
+}
+
+void guard_host::pass_the_clock() {
+  timekeeper_ = waiting_.empty() ? nullptr : waiting_.back();
+  if (timekeeper_)
+    timekeeper_->changed.notify_one();
+}
+
+// -- operation ----------------------------------------------------------------
+
+status guard_host::get_status() {
+  auto lock = enter();
+  if (stopped_)
+    return {};
+  status out;
+  {
+    step running{*this};
+    out = engine_.make_status(clock_.now());
+  }
+  hand_out_events(lock);
+  return out;
+}
+
+caf::error guard_host::apply(const reconfigure& x) {
+  return operate([&] { return engine_.on_reconfigure(x, clock_.now()); });
+}
+
+caf::error guard_host::apply(const command& x) {
+  return operate([&] { return engine_.on_command(x, clock_.now()); });
+}
+
+template <class F>
+caf::error guard_host::operate(F f) {
+  auto lock = enter();
+  if (stopped_)
+    return end_error();
+  caf::error out;
+  {
+    step running{*this};
+    out = f();
+  }
+  hand_out_events(lock);
+  return out;
+}
+
+void guard_host::listen_to_events(listener f) {
+  auto lock = enter();
+  listener_ = f ? std::make_shared<const listener>(std::move(f)) : nullptr;
+}
+
+void guard_host::drain() {
+  caller me;
+  auto lock = enter();
+  ++inside_;
+  if (!stopped_) {
+    step running{*this};
+    engine_.on_drain(reply_slot{&me, true, false, 0, 0}, clock_.now());
+  }
+  hand_out_events(lock);
+  while (!me.answer && !stopped_) {
+    wait(lock, me);
+    hand_out_events(lock);
+  }
+  leave();
+}
+
+void guard_host::stop() {
+  auto lock = enter();
+  if (std::exchange(stopped_, true))
+    return;
+  {
+    step running{*this};
+    engine_.stop();
+  }
+  for (auto* x : waiting_)
+    x->changed.notify_one();
+  hand_out_events(lock);
+}
+
+// The threads that cause events hand them out, one thread at a time, so that
+// they come in order, and without the mutex, so that a listener may call.
+void guard_host::hand_out_events(lock_type& lock) {
+  if (events_.empty() || std::exchange(handing_out_, true))
+    return;
+  while (!events_.empty()) {
+    auto batch = std::exchange(events_, {});
+    auto f = listener_;
+    lock.unlock();
+    for (const auto& x : batch)
+      try {
+        if (f)
+          (*f)(x);
+      } catch (...) {
+        // No call is at fault for that.
+      }
+    lock.lock();
+  }
+  handing_out_ = false;
+  if (inside_ == 0 && stopped_)
+    left_.notify_all();
+}
+
+// -- what goes out ------------------------------------------------------------
+
+// The number of an attempt is its caller: there is one at a time.
+std::uint64_t guard_host::deliver(target_id to, std::uint64_t key,
+                                  caf::message content, bool) {
+  auto* ticket = portable::get_if<std::uint64_t>(content);
+  CAISSON_ENSURE(to == worker_target && ticket && *ticket != 0,
+                 "an attempt for {} is no caller's", to);
+  auto& who = *reinterpret_cast<caller*>(*ticket);
+  CAISSON_ENSURE(!who.next && !who.answer, "a call is sent twice at once");
+  who.next = key;
+  if (who.place)
+    who.changed.notify_one();
+  return *ticket;
+}
+
+void guard_host::send_cancelled(target_id, std::uint64_t number) {
+  auto& who = *reinterpret_cast<caller*>(number);
+  if (who.next)
+    who.next.reset();
+  else
+    who.abandoned = true;
+}
+
+void guard_host::answer(reply_slot to, caf::message content) {
+  auto& who = *to.as<caller*>();
+  who.answer = std::move(content);
+  if (who.place)
+    who.changed.notify_one();
+}
+
+void guard_host::wake_at(time_point at) {
+  auto sooner = at < armed_;
+  armed_ = at;
+  if (sooner && timekeeper_ && timekeeper_->place)
+    timekeeper_->changed.notify_one();
+}
+
+void guard_host::emit(const event& what) {
+  events_.push_back(what);
+}
+
+void guard_host::engine_failed(const caf::error& why) {
+  if (system_)
+    portable::write_to_caf_log(*system_, portable::log_level::error,
+                               to_text(why));
+  stopped_ = true;
+}
+
+} // namespace caisson::detail

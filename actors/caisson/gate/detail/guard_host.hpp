@@ -1,0 +1,172 @@
+// The host behind a guard: an engine that threads share.
+#pragma once
+
+#include <caisson/caf/caf.hpp>
+#include <caisson/caf/messages.hpp>
+#include <caisson/engine/engine.hpp>
+#include <caisson/stack/stack.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace caisson::detail {
+
+/// The clock of a guard, and how a thread waits for it.
+class guard_clock {
+public:
+  virtual ~guard_clock() = default;
+
+  [[nodiscard]] virtual time_point now() const = 0;
+
+  /// Gives the mutex up until `changed` is notified or `until` has come; may
+  /// return early.
+  virtual void wait(std::unique_lock<std::mutex>& lock,
+                    std::condition_variable& changed, time_point until)
+    = 0;
+
+  /// That of the machine. Lives as long as the program.
+  static guard_clock& steady();
+};
+
+/// How an attempt ended.
+struct attempt_result {
+  /// What the function threw; null if it has returned.
+  std::exception_ptr thrown = {};
+  /// The same for people.
+  std::string text = {};
+  /// What that means; nothing if nobody has an opinion.
+  std::optional<answer_info> meaning = {};
+};
+
+/// Makes the attempts of one call, in the thread that made the call.
+class attempt_maker {
+public:
+  explicit attempt_maker(bool takes_options) : takes_options_(takes_options) {}
+  virtual ~attempt_maker() = default;
+
+  attempt_maker(const attempt_maker&) = delete;
+  attempt_maker& operator=(const attempt_maker&) = delete;
+
+  /// Whether `make` looks at the options.
+  [[nodiscard]] bool takes_options() const noexcept { return takes_options_; }
+
+  /// Throws nothing. `abandoned` becomes true when nobody waits for the result
+  /// any more.
+  virtual attempt_result make(const call_options& options,
+                              const std::atomic<bool>& abandoned)
+    = 0;
+
+private:
+  bool takes_options_;
+};
+
+/// How a call ended.
+struct guard_answer {
+  /// No error: the last attempt has succeeded.
+  caf::error error = {};
+  bool may_have_executed = true;
+  /// What the function threw, if the error is that.
+  std::exception_ptr thrown = {};
+};
+
+/// A host of an engine whose callers are threads: each makes the attempts of
+/// its own calls and waits in between. All functions are safe to call from any
+/// thread.
+class guard_host final : private engine_host {
+public:
+  using listener = std::function<void(const event&)>;
+
+  /// Throws `config_error` if something is wrong with the stack. `sys` may be
+  /// null.
+  guard_host(caf::actor_system* sys, const stack& policies,
+             guard_clock& clock = guard_clock::steady());
+  ~guard_host();
+
+  /// `options` may be null.
+  guard_answer call(call_options* options, attempt_maker& maker);
+
+  [[nodiscard]] status get_status();
+  /// Return an error if nothing was changed.
+  [[nodiscard]] caf::error apply(const reconfigure& x);
+  [[nodiscard]] caf::error apply(const command& x);
+  void listen_to_events(listener f);
+  /// Returns when the last call is over.
+  void drain();
+  /// Answers everything with `cancelled`; returns at once.
+  void stop();
+
+private:
+  struct caller;
+  class step;
+  using lock_type = std::unique_lock<std::mutex>;
+
+  // -- what the engine asks for -----------------------------------------------
+
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+                        bool urgent) override;
+  void send_cancelled(target_id to, std::uint64_t number) override;
+  void answer(reply_slot to, caf::message content) override;
+  void wake_at(time_point at) override;
+  void emit(const event& what) override;
+  bool has_subscribers() const override { return listener_ != nullptr; }
+  // A thread cannot end while its call is here.
+  void watch_caller(const reply_slot&) override {}
+  void unwatch_caller(std::uint64_t) override {}
+  std::optional<made_worker> make_worker(std::uint32_t) override { return {}; }
+  void forget_worker() override {}
+  bool is_down(target_id) const override { return false; }
+  void worker_given_up(const std::string&) override {}
+  void engine_failed(const caf::error& why) override;
+  void hold_open(bool) override {}
+
+  // -- parts ------------------------------------------------------------------
+
+  [[nodiscard]] engine_setup setup(const stack& policies);
+  [[nodiscard]] caf::error end_error() const;
+  [[nodiscard]] lock_type enter();
+  void leave();
+  void make_attempt(lock_type& lock, caller& who, attempt_maker& maker);
+  void wait(lock_type& lock, caller& who);
+  void run_timers();
+  void pass_the_clock();
+  template <class F>
+  caf::error operate(F f);
+  void hand_out_events(lock_type& lock);
+
+  const std::string name_;
+  caf::actor_system* const system_;
+  guard_clock& clock_;
+  std::mutex mutex_;
+  /// The thread that the engine runs in, to recognise functions of the user's
+  /// that call the guard from within it.
+  std::atomic<std::thread::id> stepping_ = {};
+  engine engine_;
+  /// What the attempt meant whose end the engine hears of.
+  std::optional<answer_info> meaning_;
+  /// How many threads have calls here.
+  std::size_t inside_ = 0;
+  /// Those of them that wait.
+  std::vector<caller*> waiting_;
+  /// Waits for the engine's next timer, for all of them.
+  caller* timekeeper_ = nullptr;
+  time_point armed_ = never;
+  /// Notified when nobody is inside any more.
+  std::condition_variable left_;
+  bool stopped_ = false;
+  std::shared_ptr<const listener> listener_;
+  std::deque<event> events_;
+  bool handing_out_ = false;
+};
+
+} // namespace caisson::detail

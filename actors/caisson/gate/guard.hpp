@@ -1,0 +1,351 @@
+// A stack of policies around functions, for threads and without actors.
+#pragma once
+
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/answers.hpp>
+#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/stack/stack.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace caisson {
+
+/// What a function that a guard calls learns of its attempt. Valid during that
+/// call of the function.
+class attempt {
+public:
+  attempt(const call_options& x, const std::atomic<bool>& abandoned)
+    : options_(x), abandoned_(abandoned) {}
+
+  /// 1 for the first attempt at the call.
+  [[nodiscard]] std::uint32_t number() const noexcept {
+    return options_.attempt;
+  }
+
+  /// When the call is answered at the latest; `never` if it has all the time.
+  [[nodiscard]] time_point deadline() const noexcept {
+    return options_.deadline_ns == 0
+             ? never
+             : time_point{duration{options_.deadline_ns}};
+  }
+
+  /// The time until then, never negative; `unlimited` if there is no deadline.
+  [[nodiscard]] duration time_left() const {
+    return time_until(deadline(), std::chrono::steady_clock::now());
+  }
+
+  /// Whether the result is of no use any more: the call was answered, or
+  /// another attempt takes the place of this one. Functions that take long can
+  /// ask now and then, from any of their threads, and return early.
+  [[nodiscard]] bool abandoned() const noexcept {
+    return abandoned_.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] const std::string& key() const noexcept { return options_.key; }
+  /// The same for all attempts at a call and for no other call; empty without a
+  /// retrier.
+  [[nodiscard]] const std::string& idempotency_key() const noexcept {
+    return options_.idempotency_key;
+  }
+  /// For the headers of a request; empty if the call is in no trace.
+  [[nodiscard]] const std::string& traceparent() const noexcept {
+    return options_.traceparent;
+  }
+
+private:
+  const call_options& options_;
+  const std::atomic<bool>& abandoned_;
+};
+
+/// An attempt has failed in a way that policies understand: the function throws
+/// it, for instance with what an HTTP status means.
+///
+///     throw caisson::attempt_error{"503", caisson::http_answer(503)};
+class attempt_error : public std::runtime_error {
+public:
+  attempt_error(const std::string& text, answer_info info)
+    : std::runtime_error(text), info_(info) {}
+
+  [[nodiscard]] const answer_info& info() const noexcept { return info_; }
+
+private:
+  answer_info info_;
+};
+
+/// A call through a guard has ended without a value, by decision of a policy.
+class call_error : public std::runtime_error {
+public:
+  explicit call_error(caf::error err)
+    : std::runtime_error(to_text(err)), error_(std::move(err)) {}
+
+  [[nodiscard]] const caf::error& error() const noexcept { return error_; }
+
+private:
+  caf::error error_;
+};
+
+/// The value of a call, or why there is none.
+template <class T>
+class [[nodiscard]] result {
+public:
+  using stored_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+  explicit result(stored_type value) : value_(std::move(value)) {}
+  explicit result(detail::guard_answer failure)
+    : failure_(std::move(failure)) {}
+
+  [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
+  explicit operator bool() const noexcept { return ok(); }
+
+  /// The value. Without one, throws what the function has thrown in the last
+  /// attempt, or `call_error` if a policy has ended the call.
+  stored_type& value() & {
+    require();
+    return *value_;
+  }
+  const stored_type& value() const& {
+    require();
+    return *value_;
+  }
+  stored_type&& value() && {
+    require();
+    return std::move(*value_);
+  }
+
+  template <class U>
+  [[nodiscard]] stored_type value_or(U&& other) && {
+    return value_ ? std::move(*value_)
+                  : static_cast<stored_type>(std::forward<U>(other));
+  }
+
+  /// @pre ok()
+  stored_type& operator*() noexcept { return *value_; }
+  const stored_type& operator*() const noexcept { return *value_; }
+  stored_type* operator->() noexcept { return &*value_; }
+  const stored_type* operator->() const noexcept { return &*value_; }
+
+  /// Why there is no value: an `errc` if a policy has ended the call, CAF's
+  /// `runtime_error` with a text if the function has thrown; no error if there
+  /// is a value. `err == errc::breaker_open` compares.
+  [[nodiscard]] const caf::error& error() const noexcept {
+    return failure_.error;
+  }
+
+  /// The same for people, such as `breaker_open by payments, retry after
+  /// 2.00s`.
+  [[nodiscard]] std::string text() const { return to_text(failure_.error); }
+
+  /// What the function has thrown in the last attempt; null if there is a
+  /// value, or a policy has ended the call.
+  [[nodiscard]] const std::exception_ptr& exception() const noexcept {
+    return failure_.thrown;
+  }
+
+  /// When to try again according to the policy; zero if unknown.
+  [[nodiscard]] duration retry_after() const {
+    return caisson::retry_after(failure_.error);
+  }
+
+  /// Whether the function may have had an effect. False only if it certainly
+  /// had none.
+  [[nodiscard]] bool may_have_executed() const noexcept {
+    return failure_.may_have_executed;
+  }
+
+private:
+  void require() const {
+    if (value_)
+      return;
+    if (failure_.thrown)
+      std::rethrow_exception(failure_.thrown);
+    throw call_error{failure_.error};
+  }
+
+  std::optional<stored_type> value_;
+  detail::guard_answer failure_ = {};
+};
+
+/// Says what an exception of a function's means, or nothing. It need not know
+/// `attempt_error`.
+using exception_classifier = std::function<std::optional<answer_info>(
+  const std::exception_ptr&)>;
+
+namespace detail {
+
+/// What an exception means, and its text. Calls `classify` if it may know more.
+[[nodiscard]] attempt_result
+thrown_result(const exception_classifier& classify);
+
+/// Calls the user's function.
+template <class F, class T>
+class function_maker final : public attempt_maker {
+public:
+  using stored_type = typename result<T>::stored_type;
+
+  static constexpr bool takes_attempt = std::invocable<F&, const attempt&>;
+
+  function_maker(F& f, const exception_classifier& classify)
+    : attempt_maker(takes_attempt), f_(f), classify_(classify) {}
+
+  attempt_result make(const call_options& x,
+                      const std::atomic<bool>& abandoned) override {
+    try {
+      const attempt a{x, abandoned};
+      if constexpr (std::is_void_v<T>) {
+        call(a);
+        value_.emplace();
+      } else {
+        value_.emplace(call(a));
+      }
+      return {};
+    } catch (...) {
+      return thrown_result(classify_);
+    }
+  }
+
+  [[nodiscard]] result<T> take(guard_answer x) {
+    if (x.error != caf::none || !value_)
+      return result<T>{std::move(x)};
+    return result<T>{std::move(*value_)};
+  }
+
+private:
+  decltype(auto) call(const attempt& a) {
+    if constexpr (takes_attempt)
+      return f_(a);
+    else
+      return f_();
+  }
+
+  F& f_;
+  const exception_classifier& classify_;
+  std::optional<stored_type> value_;
+};
+
+template <class F>
+struct result_of_attempt : std::invoke_result<F&> {};
+template <class F>
+  requires std::invocable<F&, const attempt&>
+struct result_of_attempt<F> : std::invoke_result<F&, const attempt&> {
+};
+
+} // namespace detail
+
+/// A stack of policies around functions that the calling thread runs: the same
+/// policies as in a gate, without actors, messages or threads of its own.
+///
+///     caisson::guard payments{caisson::stack{"payments"}
+///                               .deadline({.timeout = 2s})
+///                               .retrier({.idempotent = true})
+///                               .breaker()
+///                               .semaphore({.permits = 20})};
+///
+///     auto r = payments.run([&](const caisson::attempt& a) {
+///       return charge(card, a.time_left());
+///     });
+///     if (!r)
+///       log(r.text());
+///
+/// Safe to use from any number of threads: they share its state. A thread
+/// waits in `run` while a semaphore or limiter holds its call, and between two
+/// attempts. A function that runs cannot be interrupted: its call is answered
+/// in time, but `run` returns when the function does; give it `time_left()` as
+/// its own limit.
+///
+/// Policies that work on messages or send them need a gate: batcher, cache,
+/// canary, fallback, and a retrier that verifies. Their stack is rejected.
+class guard {
+public:
+  /// Throws `config_error` with every problem of the stack. `classify` says
+  /// what exceptions mean; without an opinion they are failures. Called by any
+  /// thread.
+  explicit guard(const stack& policies, exception_classifier classify = {})
+    : classify_(std::move(classify)),
+      host_(std::make_unique<detail::guard_host>(nullptr, policies)) {}
+
+  /// The same with the retry budgets, feature flags and metrics of `sys`, which
+  /// must live longer.
+  guard(caf::actor_system& sys, const stack& policies,
+        exception_classifier classify = {})
+    : classify_(std::move(classify)),
+      host_(std::make_unique<detail::guard_host>(&sys, policies)) {}
+
+  /// With another clock; for tests.
+  guard(const stack& policies, detail::guard_clock& clock,
+        exception_classifier classify = {})
+    : classify_(std::move(classify)),
+      host_(std::make_unique<detail::guard_host>(nullptr, policies, clock)) {}
+
+  guard(guard&&) noexcept = default;
+  guard& operator=(guard&&) noexcept = default;
+
+  /// Stops, and waits until no thread is in `run` any more.
+  ~guard() = default;
+
+  // -- calls ------------------------------------------------------------------
+
+  /// Calls `f`, with an `attempt` if it takes one, as often as the policies
+  /// say, in this thread. What `f` returns is a success, what it throws a
+  /// failure. Throws nothing that `f` does. `f` may use this and other guards.
+  template <class F>
+  auto run(F&& f) {
+    return run_with(f, nullptr);
+  }
+
+  /// The same with options for this call, such as a key or a shorter deadline.
+  template <class F>
+  auto run(F&& f, call_options options) {
+    return run_with(f, &options);
+  }
+
+  // -- operation --------------------------------------------------------------
+
+  /// The same as a gate's answer to `get_status`.
+  [[nodiscard]] status get_status() { return host_->get_status(); }
+
+  /// Changes settings of a layer; on an error nothing changes.
+  caf::error reconfigure(const caisson::reconfigure& x) {
+    return host_->apply(x);
+  }
+
+  /// Carries out an operator's command.
+  caf::error command(const caisson::command& x) { return host_->apply(x); }
+
+  /// Refuses new calls from now on, and returns once the last call is answered.
+  /// Not within a function that this guard calls.
+  void drain() { host_->drain(); }
+
+  /// Calls `f` with every event from now on, in order, by the threads that
+  /// cause them, one at a time. What it throws is ignored. An empty `f` ends
+  /// this.
+  void on_event(std::function<void(const event&)> f) {
+    host_->listen_to_events(std::move(f));
+  }
+
+  /// Answers all calls with `cancelled`, including later ones.
+  void stop() { host_->stop(); }
+
+private:
+  template <class F>
+  auto run_with(F& f, call_options* options) {
+    using value = std::decay_t<typename detail::result_of_attempt<F>::type>;
+    detail::function_maker<F, value> maker{f, classify_};
+    return maker.take(host_->call(options, maker));
+  }
+
+  exception_classifier classify_;
+  std::unique_ptr<detail::guard_host> host_;
+};
+
+} // namespace caisson

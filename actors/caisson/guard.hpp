@@ -1,0 +1,4 @@
+// Guards: policies for threads, without actors.
+#pragma once
+
+#include <caisson/gate/guard.hpp>

@@ -1,0 +1,226 @@
+#include <caisson/guard.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Runs `f` in `n` threads at once.
+template <class F>
+void in_threads(int n, F f) {
+  std::vector<std::jthread> all;
+  std::latch begin{n};
+  for (int i = 0; i < n; ++i)
+    all.emplace_back([&, i] {
+      begin.arrive_and_wait();
+      f(i);
+    });
+}
+
+/// Says when it is let go.
+struct gatehouse {
+  void enter() {
+    inside.count_down();
+    let_go.wait();
+  }
+  std::latch inside;
+  std::latch let_go{1};
+};
+
+TEST(guard_of_threads, lends_no_more_permits_than_there_are) {
+  guard g{stack{"g"}.semaphore({.permits = 2, .max_waiters = 100})};
+  std::atomic<int> busy{0}, most{0}, done{0};
+  in_threads(6, [&](int) {
+    for (int k = 0; k < 300; ++k) {
+      auto r = g.run([&] {
+        auto now = ++busy;
+        for (auto m = most.load();
+             m < now && !most.compare_exchange_weak(m, now);)
+          ;
+        std::this_thread::yield();
+        --busy;
+      });
+      done += r.ok() ? 1 : 0;
+    }
+  });
+  EXPECT_EQ(done, 1'800);
+  EXPECT_LE(most, 2);
+  auto s = g.get_status();
+  EXPECT_EQ(s.metric("succeeded"), 1'800);
+  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
+}
+
+TEST(guard_of_threads, ends_each_wait_at_its_time) {
+  guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10})};
+  gatehouse house{std::latch{1}};
+  std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
+  house.inside.wait();
+  std::atomic<int> in_time{0};
+  auto begin = std::chrono::steady_clock::now();
+  // Each may be the one who looks at the clock, and leave before others.
+  in_threads(5, [&](int i) {
+    auto limit = 40ms * (i + 1);
+    auto r = g.run([] {}, {.time_left = limit});
+    auto took = std::chrono::steady_clock::now() - begin;
+    in_time += r.error() == errc::deadline_exceeded && took >= limit
+                   && took < limit + 5s
+                 ? 1
+                 : 0;
+  });
+  EXPECT_EQ(in_time, 5);
+  house.let_go.count_down();
+}
+
+TEST(guard_of_threads, ends_waits_when_it_is_stopped) {
+  guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10})};
+  gatehouse house{std::latch{1}};
+  std::atomic<int> cancelled{0};
+  std::jthread holder{[&] {
+    auto r = g.run([&](const attempt& a) {
+      house.enter();
+      EXPECT_TRUE(a.abandoned());
+    });
+    cancelled += r.error() == errc::cancelled ? 1 : 0;
+  }};
+  house.inside.wait();
+  std::vector<std::jthread> waiters;
+  for (int i = 0; i < 3; ++i)
+    waiters.emplace_back(
+      [&] { cancelled += g.run([] {}).error() == errc::cancelled ? 1 : 0; });
+  while (g.get_status().metric("semaphore", "waiting") < 3)
+    std::this_thread::yield();
+  g.stop();
+  waiters.clear();
+  EXPECT_EQ(cancelled, 3);
+  house.let_go.count_down();
+  holder.join();
+  EXPECT_EQ(cancelled, 4);
+}
+
+TEST(guard_of_threads, waits_at_its_end_for_functions_that_run) {
+  gatehouse house{std::latch{1}};
+  std::atomic<bool> over{false};
+  std::jthread holder;
+  {
+    guard g{stack{"g"}};
+    holder = std::jthread{[&] {
+      (void)g.run([&] {
+        house.enter();
+        std::this_thread::sleep_for(20ms);
+        over = true;
+      });
+    }};
+    house.inside.wait();
+    house.let_go.count_down();
+  }
+  EXPECT_TRUE(over);
+}
+
+TEST(guard_of_threads, is_drained_when_the_last_function_returns) {
+  guard g{stack{"g"}};
+  gatehouse house{std::latch{2}};
+  std::atomic<int> done{0};
+  std::vector<std::jthread> all;
+  for (int i = 0; i < 2; ++i)
+    all.emplace_back([&] { done += g.run([&] { house.enter(); }).ok(); });
+  house.inside.wait();
+  auto drained = std::async(std::launch::async, [&] { g.drain(); });
+  while (g.run([] {}).ok())
+    std::this_thread::yield();
+  EXPECT_EQ(drained.wait_for(0s), std::future_status::timeout);
+  house.let_go.count_down();
+  drained.get();
+  all.clear();
+  EXPECT_EQ(done, 2);
+}
+
+TEST(guard_of_threads, lets_a_half_open_breaker_have_its_probes_only) {
+  guard g{stack{"g"}.breaker(
+    {.threshold = 1, .open = schedule::constant(1ms), .probes = 1})};
+  (void)g.run([] { throw 1; });
+  std::this_thread::sleep_for(5ms);
+  gatehouse house{std::latch{1}};
+  std::jthread probe{[&] { EXPECT_TRUE(g.run([&] { house.enter(); })); }};
+  house.inside.wait();
+  std::atomic<int> made{0};
+  in_threads(4, [&](int) { (void)g.run([&] { ++made; }); });
+  EXPECT_EQ(made, 0);
+  house.let_go.count_down();
+  probe.join();
+  EXPECT_TRUE(g.run([] {}));
+}
+
+TEST(guard_of_threads, retries_beside_others) {
+  guard g{stack{"g"}
+            .retrier({.max_attempts = 4,
+                      .backoff = schedule::constant(1ms),
+                      .idempotent = true,
+                      .budget = false})
+            .semaphore({.permits = 3, .max_waiters = 100})};
+  std::atomic<int> good{0}, made{0};
+  in_threads(6, [&](int) {
+    for (int k = 0; k < 50; ++k)
+      good += g.run([&](const attempt& a) {
+                 ++made;
+                 if (a.number() < 3)
+                   throw 1;
+               }).ok()
+                ? 1
+                : 0;
+  });
+  EXPECT_EQ(good, 300);
+  EXPECT_EQ(made, 900);
+}
+
+TEST(guard_of_threads, has_events_one_after_another) {
+  guard g{
+    stack{"g"}.breaker({.threshold = 1, .open = schedule::constant(1ms)})};
+  std::atomic<bool> inside{false};
+  std::uint64_t last = 0;
+  g.on_event([&](const event& x) {
+    EXPECT_FALSE(inside.exchange(true));
+    EXPECT_EQ(x.number, last + 1);
+    last = x.number;
+    inside = false;
+  });
+  in_threads(4, [&](int) {
+    for (int k = 0; k < 100; ++k)
+      (void)g.run([] { throw 1; });
+  });
+  EXPECT_GT(last, 0u);
+}
+
+TEST(guard_of_threads, shares_the_retry_budget_of_its_system) {
+  system_config cfg;
+  caf::actor_system sys{cfg};
+  auto s = stack{"g"}.retrier({.max_attempts = 2,
+                               .backoff = schedule::constant(0ms),
+                               .idempotent = true,
+                               .budget_ratio = 0,
+                               .budget_reserve = 1,
+                               .budget_name = "shared"});
+  guard first{sys, s}, second{sys, s}, alone{s};
+  auto is_retried = [](guard& g) {
+    int made = 0;
+    (void)g.run([&] {
+      ++made;
+      throw 1;
+    });
+    return made > 1;
+  };
+  while (is_retried(first))
+    continue;
+  EXPECT_FALSE(is_retried(second));
+  EXPECT_TRUE(is_retried(alone));
+}
+
+} // namespace
+} // namespace caisson::test

@@ -159,6 +159,77 @@ TEST(guard, asks_what_other_exceptions_mean) {
   EXPECT_EQ(g.made, 3);
 }
 
+TEST(guard, passes_on_what_the_last_attempt_said) {
+  guarded g{stack{"g"}};
+  auto ask = [&](bool executed) {
+    return g.calls.run([&]() -> int {
+      throw attempt_error{"busy",
+                          {.kind = answer_class::retry_after,
+                           .may_have_executed = executed,
+                           .retry_after = 2s}};
+    });
+  };
+  auto r = ask(false);
+  EXPECT_EQ(r.retry_after(), 2s);
+  EXPECT_FALSE(r.may_have_executed());
+  EXPECT_TRUE(ask(true).may_have_executed());
+  EXPECT_EQ(r.value_or(4), 4);
+}
+
+// -- policies of the user's ----
+
+struct odd_config {
+  std::string name = {};
+  caisson::mode mode = caisson::mode::enforce;
+};
+
+void describe(field_visitor& v, odd_config& c) {
+  describe_common(v, c);
+}
+
+enum class odd_counter : std::uint8_t { calls, count_ };
+
+} // namespace
+} // namespace caisson::test
+
+template <>
+struct caisson::enum_names<caisson::test::odd_counter> {
+  static constexpr std::string_view value[] = {"calls"};
+};
+
+namespace caisson::test {
+namespace {
+
+/// Asks twice for each call, or answers with a value of its own.
+class odd_policy final
+  : public policy_base<odd_policy, odd_config, odd_counter> {
+public:
+  static constexpr std::string_view kind_name = "odd";
+
+  explicit odd_policy(odd_config c) : policy_base(std::move(c)) {}
+
+  decision admit(call_info& call, slot&, env& e) override {
+    for (int i = 0; i < 2; ++i)
+      e.start_child({.parents = {call.id}});
+    return decision::hold();
+  }
+  decision complete(call_info&, slot&, outcome&, env&) override {
+    return decision::pass();
+  }
+  void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
+};
+
+TEST(guard, fails_with_a_policy_that_makes_calls_of_its_own) {
+  abort_on_violation(false);
+  guarded g{stack{"g"}.add<odd_policy>()};
+  auto r = g.fail();
+  EXPECT_EQ(r.error(), errc::internal_error) << r.text();
+  EXPECT_NE(r.text().find("child calls"), std::string::npos) << r.text();
+  EXPECT_EQ(g.made, 0);
+  EXPECT_EQ(g.fail().error(), errc::internal_error);
+  abort_on_violation(true);
+}
+
 // -- time ---------------------------------------------------------------------
 
 TEST(guard, answers_in_time_what_comes_too_late) {

@@ -1,10 +1,13 @@
 #include <caisson/guard.hpp>
+#include <caisson/observe/gate_watch.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -196,6 +199,142 @@ TEST(guard_of_threads, has_events_one_after_another) {
       (void)g.run([] { throw 1; });
   });
   EXPECT_GT(last, 0u);
+}
+
+// A listener keeps the thread that would otherwise look at the clock.
+TEST(guard_of_threads, keep_time_while_a_listener_runs) {
+  guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10}).emit_waits()};
+  gatehouse house{std::latch{1}}, listener{std::latch{1}};
+  std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
+  house.inside.wait();
+  std::atomic<bool> first{true};
+  g.on_event([&](const event& x) {
+    if (x.kind != event_kind::waiting && first.exchange(false))
+      listener.enter();
+  });
+  // Both wait. The end of the second one is reported by one of them.
+  std::vector<std::jthread> both;
+  for (auto limit : {duration{10s}, duration{50ms}})
+    both.emplace_back([&, limit] { (void)g.run([] {}, {.time_left = limit}); });
+  listener.inside.wait();
+  auto begin = std::chrono::steady_clock::now();
+  auto in_time = [&] {
+    auto r = g.run([] {}, {.time_left = 50ms});
+    return r.error() == errc::deadline_exceeded
+           && std::chrono::steady_clock::now() - begin < 9s;
+  };
+  EXPECT_TRUE(in_time());
+  house.let_go.count_down();
+  holder.join();
+  listener.let_go.count_down();
+  both.clear();
+  // Nobody is left who has forgotten to pass the clock on.
+  gatehouse again{std::latch{1}};
+  holder = std::jthread{[&] { (void)g.run([&] { again.enter(); }); }};
+  again.inside.wait();
+  begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(in_time());
+  again.let_go.count_down();
+}
+
+TEST(guard_of_threads, let_a_listener_wait_in_the_guard) {
+  guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10}).emit_waits()};
+  gatehouse house{std::latch{1}};
+  std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
+  house.inside.wait();
+  std::atomic<int> asked{0};
+  g.on_event([&](const event& x) {
+    if (x.kind == event_kind::waiting && asked++ == 0) {
+      EXPECT_EQ(g.run([] {}, {.time_left = 50ms}).error(),
+                errc::deadline_exceeded);
+    }
+  });
+  EXPECT_EQ(g.run([] {}, {.time_left = 100ms}).error(),
+            errc::deadline_exceeded);
+  EXPECT_GE(asked, 1);
+  house.let_go.count_down();
+}
+
+TEST(guard_of_threads, call_no_listener_any_more_once_it_is_removed) {
+  guard g{
+    stack{"g"}.breaker({.threshold = 1, .open = schedule::constant(1ms)})};
+  std::atomic<bool> over{false};
+  std::jthread load{[&] {
+    while (!over)
+      (void)g.run([] { throw 1; });
+  }};
+  for (int i = 0; i < 50; ++i) {
+    auto called = std::make_unique<std::atomic<int>>(0);
+    g.on_event([x = called.get()](const event&) {
+      ++*x;
+      std::this_thread::sleep_for(100us);
+    });
+    while (*called == 0)
+      std::this_thread::yield();
+    // It may be destroyed from here on.
+    g.on_event({});
+    called.reset();
+  }
+  over = true;
+}
+
+TEST(guard_of_threads, keep_no_thread_for_the_events_of_others) {
+  guard g{
+    stack{"g"}.breaker({.threshold = 1, .open = schedule::constant(1ms)})};
+  g.on_event([](const event&) { std::this_thread::sleep_for(1ms); });
+  std::atomic<bool> over{false};
+  std::vector<std::atomic<int>> done(3);
+  {
+    std::vector<std::jthread> all;
+    for (auto& n : done)
+      all.emplace_back([&] {
+        while (!over) {
+          (void)g.run([] { throw 1; });
+          ++n;
+        }
+      });
+    while (std::any_of(done.begin(), done.end(), [](auto& n) { return n < 3; }))
+      std::this_thread::yield();
+    over = true;
+  }
+  g.on_event({});
+}
+
+TEST(guard_of_threads, are_in_the_metrics_also_when_they_are_idle) {
+  system_config cfg;
+  caf::actor_system sys{cfg};
+  gate_watch watch{sys, {.every = 10ms}};
+  {
+    guard g{sys, stack{"g"}};
+    EXPECT_EQ(watch.gates().size(), 1u);
+    for (int i = 0; i < 100; ++i)
+      (void)g.run([] {});
+    std::this_thread::sleep_for(20ms);
+    auto all = watch.gates();
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].last->metrics.at("calls"), 100);
+  }
+  EXPECT_TRUE(watch.gates().empty());
+}
+
+TEST(guard_of_threads, drain_for_more_than_a_few) {
+  guard g{stack{"g"}};
+  gatehouse house{std::latch{1}};
+  std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
+  house.inside.wait();
+  std::atomic<int> drained{0};
+  std::vector<std::jthread> all;
+  for (int i = 0; i < 300; ++i)
+    all.emplace_back([&] {
+      g.drain();
+      ++drained;
+    });
+  while (g.run([] {}).ok())
+    std::this_thread::yield();
+  EXPECT_EQ(drained, 0);
+  house.let_go.count_down();
+  all.clear();
+  EXPECT_EQ(drained, 300);
 }
 
 TEST(guard_of_threads, shares_the_retry_budget_of_its_system) {

@@ -9,6 +9,7 @@
 #include <caisson/engine/upstream.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace caisson::detail {
@@ -32,6 +33,9 @@ time_point& own_deadline(call_record& r) {
 // -- start --------------------------------------------------------------------
 
 call_id child_calls::make(std::size_t k, child_call wish) {
+  if (!core_.makes_children)
+    throw std::logic_error{"layer " + core_.layers[k].owner->name()
+                           + " makes child calls, and this host has none"};
   CAISSON_ENSURE(wish.target == child_call::below
                    || wish.target < core_.layers[k].targets.size(),
                  "{} has no target {}", core_.layers[k].owner->name(),

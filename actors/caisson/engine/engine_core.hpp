@@ -40,6 +40,8 @@ struct engine_setup {
   /// The worker belongs to a group: when it should restart, the host is
   /// notified, and says when.
   bool grouped = false;
+  /// Whether the host can make child calls of policies.
+  bool makes_children = true;
   /// Says what answers mean; may be empty.
   answer_adapter adapter = {};
   /// Seeds what policies draw.
@@ -107,6 +109,7 @@ struct engine_core {
   const std::uint64_t path_key;
   const bool exact_timers;
   const bool grouped;
+  const bool makes_children;
   random_source random;
   secret_source secrets;
   engine_totals totals;

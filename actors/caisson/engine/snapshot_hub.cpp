@@ -27,9 +27,10 @@ hub_table& all_hubs() {
 
 snapshot_slot::snapshot_slot(std::shared_ptr<snapshot_hub> hub,
                              std::string name, std::uint32_t number,
-                             caf::weak_actor_ptr gate, bool resident)
+                             caf::weak_actor_ptr gate, bool resident,
+                             refresher refresh)
   : hub_(std::move(hub)), name_(std::move(name)), number_(number),
-    gate_(std::move(gate)), resident_(resident) {}
+    gate_(std::move(gate)), resident_(resident), refresh_(std::move(refresh)) {}
 
 snapshot_slot::~snapshot_slot() {
   hub_->leave(*this);
@@ -77,15 +78,16 @@ snapshot_hub::~snapshot_hub() {
     all.hubs.erase(i);
 }
 
-std::unique_ptr<snapshot_slot> snapshot_hub::join(const std::string& name,
-                                                  caf::weak_actor_ptr gate,
-                                                  bool resident) {
+std::unique_ptr<snapshot_slot>
+snapshot_hub::join(const std::string& name, caf::weak_actor_ptr gate,
+                   bool resident, snapshot_slot::refresher refresh) {
   std::lock_guard lock{mutex_};
   auto& x = names_[name];
   auto number = x.free.empty() ? ++x.highest
                                : x.free.extract(x.free.begin()).value();
   auto slot = std::make_unique<snapshot_slot>(shared_from_this(), name, number,
-                                              std::move(gate), resident);
+                                              std::move(gate), resident,
+                                              std::move(refresh));
   slots_.emplace(std::pair{name, number}, slot.get());
   return slot;
 }
@@ -138,6 +140,16 @@ void snapshot_hub::apply_watches() {
 }
 
 std::vector<watched_gate> snapshot_hub::list() const {
+  // A gate that is refreshed may fail, and leave.
+  std::vector<snapshot_slot::refresher> refreshers;
+  {
+    std::lock_guard lock{mutex_};
+    for (const auto& [_, x] : slots_)
+      if (x->refresh_)
+        refreshers.push_back(x->refresh_);
+  }
+  for (const auto& refresh : refreshers)
+    refresh();
   std::vector<watched_gate> out;
   std::lock_guard lock{mutex_};
   out.reserve(slots_.size());

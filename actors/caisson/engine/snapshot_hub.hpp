@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,9 +23,14 @@ class snapshot_hub;
 /// questions are for the gate; the hub reads.
 class snapshot_slot {
 public:
+  /// Lets a gate publish what has happened since, if no timer of its own does
+  /// that. Called by readers, perhaps when the gate has ended.
+  using refresher = std::function<void()>;
+
   /// Made by `snapshot_hub::join`.
   snapshot_slot(std::shared_ptr<snapshot_hub> hub, std::string name,
-                std::uint32_t number, caf::weak_actor_ptr gate, bool resident);
+                std::uint32_t number, caf::weak_actor_ptr gate, bool resident,
+                refresher refresh);
   ~snapshot_slot();
 
   snapshot_slot(const snapshot_slot&) = delete;
@@ -52,6 +58,7 @@ private:
   /// Where the gate is woken.
   const caf::weak_actor_ptr gate_;
   const bool resident_;
+  const refresher refresh_;
   mutable std::mutex mutex_;
   std::shared_ptr<const gate_snapshot> last_;
 };
@@ -71,10 +78,10 @@ public:
   // -- gates ------------------------------------------------------------------
 
   /// A place for a gate that starts. `gate` is the gate, or the address of a
-  /// resident.
-  std::unique_ptr<snapshot_slot> join(const std::string& name,
-                                      caf::weak_actor_ptr gate,
-                                      bool resident = false);
+  /// resident, or null for one that is refreshed by readers.
+  std::unique_ptr<snapshot_slot>
+  join(const std::string& name, caf::weak_actor_ptr gate, bool resident = false,
+       snapshot_slot::refresher refresh = {});
 
   [[nodiscard]] duration interval() const noexcept {
     return duration{interval_.load(std::memory_order_relaxed)};

@@ -16,6 +16,16 @@ std::optional<answer_info> meaning_of(const exception_classifier& classify,
 
 } // namespace
 
+caf::error no_value_error() {
+  return make_error(
+    errc::internal_error,
+    rejection{{},
+              duration::zero(),
+              true,
+              "a policy has answered with a message, which a guard cannot pass "
+              "on"});
+}
+
 attempt_result thrown_result(const exception_classifier& classify) {
   attempt_result out{.thrown = std::current_exception()};
   try {

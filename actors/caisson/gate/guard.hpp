@@ -124,14 +124,19 @@ public:
   }
 
   template <class U>
+  [[nodiscard]] stored_type value_or(U&& other) const& {
+    return value_ ? *value_ : static_cast<stored_type>(std::forward<U>(other));
+  }
+  template <class U>
   [[nodiscard]] stored_type value_or(U&& other) && {
     return value_ ? std::move(*value_)
                   : static_cast<stored_type>(std::forward<U>(other));
   }
 
   /// @pre ok()
-  stored_type& operator*() noexcept { return *value_; }
-  const stored_type& operator*() const noexcept { return *value_; }
+  stored_type& operator*() & noexcept { return *value_; }
+  const stored_type& operator*() const& noexcept { return *value_; }
+  stored_type&& operator*() && noexcept { return std::move(*value_); }
   stored_type* operator->() noexcept { return &*value_; }
   const stored_type* operator->() const noexcept { return &*value_; }
 
@@ -152,9 +157,10 @@ public:
     return failure_.thrown;
   }
 
-  /// When to try again according to the policy; zero if unknown.
-  [[nodiscard]] duration retry_after() const {
-    return caisson::retry_after(failure_.error);
+  /// When to try again, according to the policy that has ended the call or to
+  /// the last `attempt_error`; zero if unknown.
+  [[nodiscard]] duration retry_after() const noexcept {
+    return failure_.retry_after;
   }
 
   /// Whether the function may have had an effect. False only if it certainly
@@ -187,6 +193,9 @@ namespace detail {
 [[nodiscard]] attempt_result
 thrown_result(const exception_classifier& classify);
 
+/// For an answer that is no error and no value of the function.
+[[nodiscard]] caf::error no_value_error();
+
 /// Calls the user's function.
 template <class F, class T>
 class function_maker final : public attempt_maker {
@@ -215,9 +224,12 @@ public:
   }
 
   [[nodiscard]] result<T> take(guard_answer x) {
-    if (x.error != caf::none || !value_)
-      return result<T>{std::move(x)};
-    return result<T>{std::move(*value_)};
+    if (x.error == caf::none && value_)
+      return result<T>{std::move(*value_)};
+    // A policy of the user's has answered, with a message.
+    if (x.error == caf::none)
+      x.error = no_value_error();
+    return result<T>{std::move(x)};
   }
 
 private:
@@ -271,21 +283,21 @@ public:
   /// what exceptions mean; without an opinion they are failures. Called by any
   /// thread.
   explicit guard(const stack& policies, exception_classifier classify = {})
-    : classify_(std::move(classify)),
-      host_(std::make_unique<detail::guard_host>(nullptr, policies)) {}
+    : host_(std::make_unique<detail::guard_host>(nullptr, policies,
+                                                 std::move(classify))) {}
 
   /// The same with the retry budgets, feature flags and metrics of `sys`, which
   /// must live longer.
   guard(caf::actor_system& sys, const stack& policies,
         exception_classifier classify = {})
-    : classify_(std::move(classify)),
-      host_(std::make_unique<detail::guard_host>(&sys, policies)) {}
+    : host_(std::make_unique<detail::guard_host>(&sys, policies,
+                                                 std::move(classify))) {}
 
   /// With another clock; for tests.
   guard(const stack& policies, detail::guard_clock& clock,
         exception_classifier classify = {})
-    : classify_(std::move(classify)),
-      host_(std::make_unique<detail::guard_host>(nullptr, policies, clock)) {}
+    : host_(std::make_unique<detail::guard_host>(nullptr, policies,
+                                                 std::move(classify), clock)) {}
 
   guard(guard&&) noexcept = default;
   guard& operator=(guard&&) noexcept = default;
@@ -340,11 +352,10 @@ private:
   template <class F>
   auto run_with(F& f, call_options* options) {
     using value = std::decay_t<typename detail::result_of_attempt<F>::type>;
-    detail::function_maker<F, value> maker{f, classify_};
+    detail::function_maker<F, value> maker{f, host_->classifier()};
     return maker.take(host_->call(options, maker));
   }
 
-  exception_classifier classify_;
   std::unique_ptr<detail::guard_host> host_;
 };
 

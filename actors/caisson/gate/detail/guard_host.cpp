@@ -6,6 +6,7 @@
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/gate.hpp>
 
+#include <algorithm>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -62,7 +63,12 @@ struct guard_host::caller {
   std::optional<std::uint64_t> next = {};
   /// Whether nobody waits for the result of the one that is being made.
   std::atomic<bool> abandoned = false;
-  std::exception_ptr thrown = {};
+  /// What the last attempt meant, if it failed and was not abandoned.
+  attempt_result last = {};
+  /// Objects of the user's, to be destroyed without the mutex.
+  attempt_result discarded = {};
+  /// Whether one of its attempts may have had an effect.
+  bool executed = false;
   std::optional<caf::message> answer = {};
 };
 
@@ -83,23 +89,43 @@ private:
   guard_host& host_;
 };
 
+/// How readers of metrics find the host, as long as it is there.
+struct guard_host::refresh_link {
+  std::mutex mutex = {};
+  guard_host* host = nullptr;
+};
+
 // -- construction -------------------------------------------------------------
 
 guard_host::guard_host(caf::actor_system* sys, const stack& policies,
-                       guard_clock& clock)
-  : name_(policies.config().name), system_(sys), clock_(clock),
+                       exception_classifier classify, guard_clock& clock)
+  : name_(policies.config().name), classify_(std::move(classify)), system_(sys),
+    clock_(clock), refreshed_by_(std::make_shared<refresh_link>()),
     engine_(*this, setup(policies)) {
-  if (system_)
-    engine_.publish_to(snapshot_hub::of(*system_)->join(name_, {}));
+  if (system_) {
+    refreshed_by_->host = this;
+    engine_.publish_to(snapshot_hub::of(*system_)->join(
+      name_, {}, false, [link = refreshed_by_] {
+        std::lock_guard lock{link->mutex};
+        if (link->host)
+          link->host->refresh();
+      }));
+  }
   step running{*this};
   engine_.start_with({.takes_cancelled = true}, clock_.now());
 }
 
 // Threads may be on their way out.
 guard_host::~guard_host() {
+  {
+    std::lock_guard lock{refreshed_by_->mutex};
+    refreshed_by_->host = nullptr;
+  }
   stop();
   lock_type lock{mutex_};
-  left_.wait(lock, [&] { return inside_ == 0 && !handing_out_; });
+  awaits_end_ = true;
+  left_.wait(lock,
+             [&] { return inside_ == 0 && handing_out_ == std::thread::id{}; });
 }
 
 engine_setup guard_host::setup(const stack& policies) {
@@ -121,6 +147,7 @@ engine_setup guard_host::setup(const stack& policies) {
              : mix_seed(static_cast<std::uint64_t>(s.config.seed));
   s.path_key = mix_seed(~drawn);
   s.exact_timers = true;
+  s.makes_children = false;
   return s;
 }
 
@@ -141,29 +168,39 @@ guard_host::lock_type guard_host::enter() {
   return lock_type{mutex_};
 }
 
-void guard_host::leave() {
-  if (--inside_ == 0 && stopped_)
+void guard_host::leave(caller& who) {
+  CAISSON_ENSURE(timekeeper_ != &who, "who leaves still keeps the time");
+  --inside_;
+  if (awaits_end_)
     left_.notify_all();
 }
 
 guard_answer guard_host::call(call_options* options, attempt_maker& maker) {
-  caller me;
   auto lock = enter();
+  return finish(lock, options, maker);
+}
+
+void guard_host::begin(caller& who, call_options* options) {
+  step running{*this};
+  reply_slot from{&who, true, false, 0, 0};
+  auto ticket = caf::make_message(
+    std::uint64_t{reinterpret_cast<std::uintptr_t>(&who)});
+  if (options)
+    engine_.on_call(std::move(from),
+                    caisson::call{std::move(ticket), std::move(*options)},
+                    clock_.now());
+  else
+    engine_.on_call(std::move(from), std::move(ticket), clock_.now());
+}
+
+guard_answer guard_host::finish(lock_type& lock, call_options* options,
+                                attempt_maker& maker) noexcept {
+  caller me;
   ++inside_;
-  if (stopped_) {
+  if (stopped_)
     me.answer = caf::make_message(end_error());
-  } else {
-    step running{*this};
-    reply_slot from{&me, true, false, 0, 0};
-    auto ticket = caf::make_message(
-      std::uint64_t{reinterpret_cast<std::uintptr_t>(&me)});
-    if (options)
-      engine_.on_call(std::move(from),
-                      caisson::call{std::move(ticket), std::move(*options)},
-                      clock_.now());
-    else
-      engine_.on_call(std::move(from), std::move(ticket), clock_.now());
-  }
+  else
+    begin(me, options);
   hand_out_events(lock);
   while (!me.answer) {
     if (me.next)
@@ -172,29 +209,43 @@ guard_answer guard_host::call(call_options* options, attempt_maker& maker) {
       wait(lock, me);
     hand_out_events(lock);
   }
-  leave();
+  leave(me);
   lock.unlock();
   auto o = outcome_of(*me.answer);
-  guard_answer out{{}, o.may_have_executed, {}};
+  guard_answer out{{}, o.may_have_executed};
   if (auto* err = portable::get_if<caf::error>(*me.answer))
     out.error = *err;
+  out.retry_after = caisson::retry_after(out.error);
   // A policy's error is not what the function threw before it.
-  if (!o.ok && !o.own_error)
-    out.thrown = std::move(me.thrown);
+  if (!o.ok && !o.own_error) {
+    out.thrown = std::move(me.last.thrown);
+    out.may_have_executed = me.executed;
+    if (me.last.meaning)
+      out.retry_after = std::max(me.last.meaning->retry_after,
+                                 duration::zero());
+  }
   return out;
 }
 
 void guard_host::make_attempt(lock_type& lock, caller& who,
                               attempt_maker& maker) {
+  // It may have taken a while until this thread came to it.
+  if (armed_ <= clock_.now()) {
+    step running{*this};
+    if (!who.next)
+      return;
+  }
   auto key = *std::exchange(who.next, std::nullopt);
   auto options = maker.takes_options() ? engine_.options_of(key)
                                        : call_options{};
   who.abandoned = false;
   lock.unlock();
+  who.discarded = {};
   auto result = maker.make(options, who.abandoned);
+  who.executed = who.executed || !result.meaning
+                 || result.meaning->may_have_executed;
   lock.lock();
-  if (!who.abandoned)
-    who.thrown = result.thrown;
+  who.discarded = who.abandoned ? result : std::exchange(who.last, result);
   if (stopped_)
     return;
   step running{*this};
@@ -218,7 +269,10 @@ void guard_host::wait(lock_type& lock, caller& who) {
   std::swap(waiting_[*who.place], waiting_.back());
   waiting_.pop_back();
   who.place.reset();
-  if (timekeeper_ == &who && (who.answer || who.next || stopped_))
+  // This thread is going to do something else, perhaps for long: it runs the
+  // user's function, a listener, or leaves.
+  auto hands_out = !events_.empty() && handing_out_ == std::thread::id{};
+  if (timekeeper_ == &who && (who.answer || who.next || stopped_ || hands_out))
     pass_the_clock();
 }
 
@@ -276,25 +330,36 @@ caf::error guard_host::operate(F f) {
   return out;
 }
 
+// Readers ask for what has happened since the last call. If a call is in
+// progress, that publishes.
+void guard_host::refresh() {
+  lock_type lock{mutex_, std::try_to_lock};
+  if (lock && !stopped_)
+    step running{*this};
+}
+
+// When this returns, no other thread is in the old listener any more.
 void guard_host::listen_to_events(listener f) {
+  auto next = f ? std::make_shared<const listener>(std::move(f)) : nullptr;
+  std::deque<event> old_events;
   auto lock = enter();
-  listener_ = f ? std::make_shared<const listener>(std::move(f)) : nullptr;
+  listener_.swap(next);
+  events_.swap(old_events);
+  if (handing_out_ != std::this_thread::get_id())
+    returned_.wait(lock, [&] { return !listening_; });
+  // What the old one holds may use the guard at its end.
+  lock.unlock();
 }
 
 void guard_host::drain() {
-  caller me;
   auto lock = enter();
-  ++inside_;
   if (!stopped_) {
     step running{*this};
-    engine_.on_drain(reply_slot{&me, true, false, 0, 0}, clock_.now());
+    engine_.on_drain({}, clock_.now());
   }
   hand_out_events(lock);
-  while (!me.answer && !stopped_) {
-    wait(lock, me);
-    hand_out_events(lock);
-  }
-  leave();
+  awaits_end_ = true;
+  left_.wait(lock, [&] { return stopped_ || engine_.live() == 0; });
 }
 
 void guard_host::stop() {
@@ -307,29 +372,38 @@ void guard_host::stop() {
   }
   for (auto* x : waiting_)
     x->changed.notify_one();
+  left_.notify_all();
   hand_out_events(lock);
 }
 
 // The threads that cause events hand them out, one thread at a time, so that
-// they come in order, and without the mutex, so that a listener may call.
+// they come in order, and without the mutex, so that a listener may call. None
+// does so for ever while others cause more.
 void guard_host::hand_out_events(lock_type& lock) {
-  if (events_.empty() || std::exchange(handing_out_, true))
+  constexpr int most_at_once = 100;
+  if (events_.empty() || handing_out_ != std::thread::id{})
     return;
-  while (!events_.empty()) {
-    auto batch = std::exchange(events_, {});
+  handing_out_ = std::this_thread::get_id();
+  for (int count = 0; !events_.empty() && count < most_at_once; ++count) {
     auto f = listener_;
+    auto x = std::move(events_.front());
+    events_.pop_front();
+    if (!f)
+      continue;
+    listening_ = true;
     lock.unlock();
-    for (const auto& x : batch)
-      try {
-        if (f)
-          (*f)(x);
-      } catch (...) {
-        // No call is at fault for that.
-      }
+    try {
+      (*f)(x);
+    } catch (...) {
+      // No call is at fault for that.
+    }
+    f = nullptr;
     lock.lock();
+    listening_ = false;
+    returned_.notify_all();
   }
-  handing_out_ = false;
-  if (inside_ == 0 && stopped_)
+  handing_out_ = {};
+  if (awaits_end_)
     left_.notify_all();
 }
 
@@ -350,6 +424,9 @@ std::uint64_t guard_host::deliver(target_id to, std::uint64_t key,
 }
 
 void guard_host::send_cancelled(target_id, std::uint64_t number) {
+  // It was not delivered, as the engine has failed.
+  if (number == 0)
+    return;
   auto& who = *reinterpret_cast<caller*>(number);
   if (who.next)
     who.next.reset();
@@ -371,8 +448,11 @@ void guard_host::wake_at(time_point at) {
     timekeeper_->changed.notify_one();
 }
 
+// Events that listeners do not keep up with are lost, which their numbers show.
 void guard_host::emit(const event& what) {
-  events_.push_back(what);
+  constexpr std::size_t most = 10'000;
+  if (events_.size() < most)
+    events_.push_back(what);
 }
 
 void guard_host::engine_failed(const caf::error& why) {

@@ -76,6 +76,7 @@ struct guard_answer {
   /// No error: the last attempt has succeeded.
   caf::error error = {};
   bool may_have_executed = true;
+  duration retry_after = duration::zero();
   /// What the function threw, if the error is that.
   std::exception_ptr thrown = {};
 };
@@ -83,17 +84,31 @@ struct guard_answer {
 /// A host of an engine whose callers are threads: each makes the attempts of
 /// its own calls and waits in between. All functions are safe to call from any
 /// thread.
+///
+/// If memory is exhausted in one of them, the process ends: the engine would be
+/// left with calls whose threads have gone.
 class guard_host final : private engine_host {
 public:
   using listener = std::function<void(const event&)>;
+  using exception_classifier = std::function<std::optional<answer_info>(
+    const std::exception_ptr&)>;
 
   /// Throws `config_error` if something is wrong with the stack. `sys` may be
   /// null.
   guard_host(caf::actor_system* sys, const stack& policies,
+             exception_classifier classify,
              guard_clock& clock = guard_clock::steady());
   ~guard_host();
 
-  /// `options` may be null.
+  guard_host(const guard_host&) = delete;
+  guard_host& operator=(const guard_host&) = delete;
+
+  [[nodiscard]] const exception_classifier& classifier() const noexcept {
+    return classify_;
+  }
+
+  /// `options` may be null. Throws `std::logic_error` in a function that the
+  /// engine calls.
   guard_answer call(call_options* options, attempt_maker& maker);
 
   [[nodiscard]] status get_status();
@@ -109,6 +124,7 @@ public:
 private:
   struct caller;
   class step;
+  struct refresh_link;
   using lock_type = std::unique_lock<std::mutex>;
 
   // -- what the engine asks for -----------------------------------------------
@@ -135,7 +151,11 @@ private:
   [[nodiscard]] engine_setup setup(const stack& policies);
   [[nodiscard]] caf::error end_error() const;
   [[nodiscard]] lock_type enter();
-  void leave();
+  void begin(caller& who, call_options* options);
+  guard_answer finish(lock_type& lock, call_options* options,
+                      attempt_maker& maker) noexcept;
+  void leave(caller& who);
+  void refresh();
   void make_attempt(lock_type& lock, caller& who, attempt_maker& maker);
   void wait(lock_type& lock, caller& who);
   void run_timers();
@@ -145,8 +165,10 @@ private:
   void hand_out_events(lock_type& lock);
 
   const std::string name_;
+  const exception_classifier classify_;
   caf::actor_system* const system_;
   guard_clock& clock_;
+  const std::shared_ptr<refresh_link> refreshed_by_;
   std::mutex mutex_;
   /// The thread that the engine runs in, to recognise functions of the user's
   /// that call the guard from within it.
@@ -161,12 +183,17 @@ private:
   /// Waits for the engine's next timer, for all of them.
   caller* timekeeper_ = nullptr;
   time_point armed_ = never;
-  /// Notified when nobody is inside any more.
+  /// Notified when a call is over while somebody waits for that.
   std::condition_variable left_;
+  bool awaits_end_ = false;
   bool stopped_ = false;
   std::shared_ptr<const listener> listener_;
   std::deque<event> events_;
-  bool handing_out_ = false;
+  /// The thread that hands out events.
+  std::thread::id handing_out_ = {};
+  /// Notified when it has come back from a listener.
+  std::condition_variable returned_;
+  bool listening_ = false;
 };
 
 } // namespace caisson::detail

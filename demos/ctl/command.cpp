@@ -136,7 +136,7 @@ private:
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->check(known_kind());
-    add_count(*events, "End after so many events");
+    add_count(*events, "End after N events");
   }
 
   void add_changes() {
@@ -150,7 +150,8 @@ private:
       add_layer(*to, "Only this layer (default: each that knows the\n"
                      "command)");
       if (x.timed)
-        to->add_option("--for", args_.for_time, "Only for so long, such as 30s")
+        to->add_option("--for", args_.for_time,
+                       "Only for this time, such as 30s")
           ->type_name("TIME")
           ->check(sim::not_empty());
     }
@@ -194,7 +195,7 @@ private:
     to.add_option("--every", args_.every, "or after this time, such as 500ms")
       ->type_name("TIME")
       ->check(sim::not_empty());
-    add_count(to, "Draw it so many times");
+    add_count(to, "Draw it N times");
   }
 
   void go(session& now) {

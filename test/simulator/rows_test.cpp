@@ -10,7 +10,7 @@
 #include <simulator/report/metrics.hpp>
 #include <simulator/report/ranges.hpp>
 #include <simulator/scenario/row_step.hpp>
-#include <simulator/world/histogram.hpp>
+#include <simulator/world/latency_histogram.hpp>
 #include <simulator/world/run_details.hpp>
 
 #include <gtest/gtest.h>
@@ -100,10 +100,10 @@ void expect_connections(const result_row& all,
 }
 
 // By second of the answer, from the event log.
-std::map<std::uint32_t, histogram>
+std::map<std::uint32_t, latency_histogram>
 latencies_in(const std::vector<std::string>& log, std::uint32_t step) {
   std::map<std::string, duration> begun;
-  std::map<std::uint32_t, histogram> out;
+  std::map<std::uint32_t, latency_histogram> out;
   for (const auto& line : log) {
     auto space = line.find(' ');
     auto hash = line.find('#');

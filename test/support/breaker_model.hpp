@@ -52,13 +52,13 @@ public:
     }
     if (auto_ == "closed" && (!ramps_ || random_.uniform() < share())) {
       ++n["admitted"];
-      calls_[id] = {era_, "counted", clock_, c_.timed(), false};
+      calls_[id] = {epoch_, "counted", clock_, c_.timed(), false};
       return {true, {}};
     }
     if (auto_ == "half_open"
         && flying() + judged(true) + judged(false) < c_.base.probes) {
       ++n["probes"];
-      calls_[id] = {era_, "probe", clock_, false, false};
+      calls_[id] = {epoch_, "probe", clock_, false, false};
       probes_.push_back({id, clock_, "flying"});
       if (!probed_) {
         probed_ = true;
@@ -68,7 +68,7 @@ public:
     }
     if (forced_ == "forced_closed") {
       ++n["forced_through"];
-      calls_[id] = {era_, "bystander", clock_, false, false};
+      calls_[id] = {epoch_, "bystander", clock_, false, false};
       return {true, {}};
     }
     if (auto_ == "open")
@@ -92,7 +92,7 @@ public:
     auto counts = v != verdict::neutral && v != verdict::refused;
     if (call.as == "bystander") {
       ++n["unjudged_results"];
-    } else if (call.epoch != era_) {
+    } else if (call.epoch != epoch_) {
       ++n["late_results"];
     } else if (call.as == "counted") {
       ++n[name];
@@ -228,7 +228,7 @@ private:
   }
 
   bool may_become_slow(const call_note& x) const {
-    return x.epoch == era_ && x.as == "counted" && x.watched && !x.slow;
+    return x.epoch == epoch_ && x.as == "counted" && x.watched && !x.slow;
   }
 
   time_point next_slow() const {
@@ -333,7 +333,7 @@ private:
 
   void enter(std::string next) {
     auto_ = std::move(next);
-    ++era_;
+    ++epoch_;
     rules_.clear();
     probes_.clear();
     probed_ = false;
@@ -363,7 +363,7 @@ private:
   std::string auto_;
   std::string forced_;
   time_point forced_until_ = never;
-  int era_ = 0;
+  int epoch_ = 0;
   time_point clock_ = time_point::min();
   std::map<call_id, call_note> calls_;
   std::vector<probe_note> probes_;

@@ -99,7 +99,7 @@ public:
   }
 
   /// Whether each call is in one of the places where one can rest.
-  [[nodiscard]] bool all_at_rest() const noexcept {
+  [[nodiscard]] bool none_moving() const noexcept {
     return in(phase::held) + in(phase::delegated) + in(phase::waiting)
              + in(phase::in_flight) + in(phase::leased)
            == live_;

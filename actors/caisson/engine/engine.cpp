@@ -70,7 +70,7 @@ void engine::end_step() {
   if (swap_.retire_done())
     run_due();
   swap_.sweep();
-  CAISSON_ENSURE(core_.calls.all_at_rest(), "of {} calls {} are on the move",
+  CAISSON_ENSURE(core_.calls.none_moving(), "of {} calls {} are on the move",
                  core_.calls.live(), core_.calls.in(phase::moving));
   operations_.finish_drain();
   publisher_.after_step();

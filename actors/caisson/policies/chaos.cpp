@@ -63,10 +63,10 @@ chaos::chaos(chaos_config c) : policy_base(std::move(c)) {
 // -- calls --------------------------------------------------------------------
 
 decision chaos::admit(call_info& call, slot& notes, env& e) {
-  auto& my = notes.start<fate>();
+  auto& saved = notes.start<fate>();
   if (config_.enabled)
-    my.what = draw(e.random);
-  switch (my.what) {
+    saved.what = draw(e.random);
+  switch (saved.what) {
     case fault::none:
       count(counter::spared);
       break;
@@ -76,14 +76,14 @@ decision chaos::admit(call_info& call, slot& notes, env& e) {
     case fault::latency: {
       auto d = some_latency(e);
       emit(counter::latencies_injected, "latency", call, e, d);
-      return d > duration::zero() ? wait(my, d, e) : decision::pass();
+      return d > duration::zero() ? wait(saved, d, e) : decision::pass();
     }
     case fault::outcome:
       // The event is sent when it happens.
       break;
     case fault::silence:
       emit(counter::silences_injected, "silence", call, e);
-      return wait(my, config_.silence, e);
+      return wait(saved, config_.silence, e);
   }
   return decision::pass();
 }
@@ -110,8 +110,8 @@ duration chaos::some_latency(env& e) const {
   return std::min(d.value_or(std::nullopt).value_or(duration::zero()), longest);
 }
 
-decision chaos::wait(fate& my, duration d, env& e) {
-  my.waits = true;
+decision chaos::wait(fate& saved, duration d, env& e) {
+  saved.waits = true;
   ++waiting_;
   return decision::hold(time_after(e.now, d));
 }
@@ -147,12 +147,12 @@ void chaos::emit(counter which, std::string_view what, const call_info& call,
 // -- time ---------------------------------------------------------------------
 
 decision chaos::expire(call_info&, slot& notes, env&) {
-  auto& my = notes.as<fate>();
-  CAISSON_ENSURE(my.waits && waiting_ > 0, "of {} calls this one does not wait",
-                 waiting_);
-  my.waits = false;
+  auto& saved = notes.as<fate>();
+  CAISSON_ENSURE(saved.waits && waiting_ > 0,
+                 "of {} calls this one does not wait", waiting_);
+  saved.waits = false;
   --waiting_;
-  if (my.what != fault::silence)
+  if (saved.what != fault::silence)
     return decision::pass();
   count(counter::silences_ended);
   return decision::reject(errc::injected);

@@ -131,7 +131,7 @@ private:
 
   [[nodiscard]] fault draw(random_source& random) const;
   duration some_latency(env& e) const;
-  decision wait(fate& my, duration d, env& e);
+  decision wait(fate& saved, duration d, env& e);
   void emit(counter which, std::string_view what, const call_info& call, env& e,
             duration delay = duration::zero());
 

@@ -66,44 +66,44 @@ decision fallback::admit(call_info&, slot& notes, env&) {
 
 decision fallback::complete(call_info& call, slot& notes, outcome& result,
                             env& e) {
-  auto& my = notes.as<progress>();
+  auto& saved = notes.as<progress>();
   auto j = judge(result, e);
-  if (my.limit <= e.now && e.now < call.deadline
+  if (saved.limit <= e.now && e.now < call.deadline
       && result.is(errc::deadline_exceeded))
     count(counter::cache_cut_off);
   // A retrier further out must know if any of them may have done the work.
-  my.may_have_executed = my.may_have_executed || result.may_have_executed;
-  result.may_have_executed = my.may_have_executed;
+  saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
+  result.may_have_executed = saved.may_have_executed;
   switch (j) {
     case judgement::good:
-      return answer(call, my, e);
+      return answer(call, saved, e);
     case judgement::not_ours:
-      return give_up(my, counter::passed_up);
+      return give_up(saved, counter::passed_up);
     case judgement::bad:
       break;
   }
-  auto first = my.next;
-  if (my.next == 0 && config_.choose) {
+  auto first = saved.next;
+  if (saved.next == 0 && config_.choose) {
     first = first_for(call, result, e);
     if (first == chain_.size())
-      return give_up(my, counter::declined);
+      return give_up(saved, counter::declined);
   }
-  auto next = next_for(my, first);
-  if (auto why = obstacle(call, my, next, e); why != counter::count_)
-    return give_up(my, why);
+  auto next = next_for(saved, first);
+  if (auto why = obstacle(call, saved, next, e); why != counter::count_)
+    return give_up(saved, why);
   if (next > first)
     count(counter::passed_over);
-  count(my.next == 0 ? counter::fell_back : counter::tried_next);
+  count(saved.next == 0 ? counter::fell_back : counter::tried_next);
   CAISSON_ENSURE(next >= first && next < chain_.size(), "alternative {} of {}",
                  next, chain_.size());
   auto asks = chain_[next] != alternative_kind::value;
-  keep_place(my, asks);
-  my.next = next + 1;
-  my.limit = limit_of(call, next, e.now);
+  keep_place(saved, asks);
+  saved.next = next + 1;
+  saved.limit = limit_of(call, next, e.now);
   if (asks)
     e.start_child({.parents = {call.id},
                    .target = static_cast<std::uint32_t>(next),
-                   .deadline = my.limit});
+                   .deadline = saved.limit});
   else
     e.answer(call.id, next);
   return decision::hold();
@@ -156,19 +156,19 @@ std::uint64_t fallback::first_for(const call_info& call, const outcome& o,
   return std::min<std::uint64_t>(chosen.value_or(chain_.size()), chain_.size());
 }
 
-std::uint64_t fallback::next_for(const progress& my,
+std::uint64_t fallback::next_for(const progress& saved,
                                  std::uint64_t i) const noexcept {
   // A call that is with an actor already has a place for all of them.
-  if (!my.placed && full())
+  if (!saved.placed && full())
     while (i < chain_.size() && chain_[i] != alternative_kind::value)
       ++i;
   return i;
 }
 
-fallback::counter fallback::obstacle(const call_info& call, const progress& my,
-                                     std::uint64_t next,
+fallback::counter fallback::obstacle(const call_info& call,
+                                     const progress& saved, std::uint64_t next,
                                      const env& e) const noexcept {
-  if (my.next == chain_.size())
+  if (saved.next == chain_.size())
     return counter::all_failed;
   if (e.now >= call.deadline)
     return counter::out_of_time;
@@ -177,37 +177,37 @@ fallback::counter fallback::obstacle(const call_info& call, const progress& my,
   return counter::count_;
 }
 
-decision fallback::answer(const call_info& call, progress& my, env& e) {
-  if (my.next == 0) {
+decision fallback::answer(const call_info& call, progress& saved, env& e) {
+  if (saved.next == 0) {
     count(counter::primary_answered);
     return decision::pass();
   }
-  keep_place(my, false);
+  keep_place(saved, false);
   count(counter::answered_by_alternative);
   e.emit({.kind = event_kind::fell_back,
-          .to = fmt::format_int(my.next - 1).c_str(),
+          .to = fmt::format_int(saved.next - 1).c_str(),
           .call = call.id});
   return decision::pass();
 }
 
-decision fallback::give_up(progress& my, counter why) {
-  keep_place(my, false);
+decision fallback::give_up(progress& saved, counter why) {
+  keep_place(saved, false);
   count(why);
   return decision::pass();
 }
 
 void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
-  auto& my = notes.as<progress>();
-  keep_place(my, false);
-  count(my.next == 0 ? counter::abandoned : counter::abandoned_in_fallback);
+  auto& saved = notes.as<progress>();
+  keep_place(saved, false);
+  count(saved.next == 0 ? counter::abandoned : counter::abandoned_in_fallback);
 }
 
 // Takes a place for the call or gives it back, unless that was done before.
-void fallback::keep_place(progress& my, bool wanted) {
-  if (my.placed != wanted)
+void fallback::keep_place(progress& saved, bool wanted) {
+  if (saved.placed != wanted)
     running_ += wanted ? 1 : -1;
   CAISSON_ENSURE(running_ >= 0, "{} calls have a place", running_);
-  my.placed = wanted;
+  saved.placed = wanted;
 }
 
 // -- operation ----------------------------------------------------------------

@@ -178,17 +178,17 @@ private:
 
   // The first alternative from `i` on that can take the call, or their number
   // if none can.
-  [[nodiscard]] std::uint64_t next_for(const progress& my,
+  [[nodiscard]] std::uint64_t next_for(const progress& saved,
                                        std::uint64_t i) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.
-  [[nodiscard]] counter obstacle(const call_info& call, const progress& my,
+  [[nodiscard]] counter obstacle(const call_info& call, const progress& saved,
                                  std::uint64_t next,
                                  const env& e) const noexcept;
 
-  decision answer(const call_info& call, progress& my, env& e);
-  decision give_up(progress& my, counter why);
-  void keep_place(progress& my, bool wanted);
+  decision answer(const call_info& call, progress& saved, env& e);
+  decision give_up(progress& saved, counter why);
+  void keep_place(progress& saved, bool wanted);
 
   std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;

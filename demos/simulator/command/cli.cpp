@@ -92,19 +92,19 @@ void add_numbers(CLI::App& run, number_texts& texts) {
     ->check(not_empty());
   run
     .add_option("--seeds", texts.seeds,
-                "Run so many seeds, from the first one on, and show the\n"
+                "Run N seeds, from the first one on, and show the\n"
                 "share of runs per verdict (1 to 100000)")
     ->type_name("N")
     ->check(not_empty());
   run
     .add_option("--jobs", texts.jobs,
-                "Run so many arms at a time, each on a core (1 to 256;\n"
+                "Run N arms at a time, each on a core (1 to 256;\n"
                 "default: as many as there are cores); one with --log")
     ->type_name("N")
     ->check(not_empty());
   run
     .add_option("--rows", texts.rows,
-                "Write rows of so many seconds, such as 1min (default:\n"
+                "Length of a row of results, such as 1min (default:\n"
                 "that of the file, or 1s, and more for long runs)")
     ->type_name("TIME")
     ->check(not_empty());

@@ -52,10 +52,10 @@ void add_explore(CLI::App& app, explore_texts& texts) {
     to->add_option(name, into, what)->type_name(type)->check(not_empty());
   };
   add("--runs", texts.runs, "N",
-      "Execute so many runs of each arm (1 to 1000000; default: 100)");
+      "Execute N runs of each arm (1 to 1000000; default: 100)");
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
   add("--jobs", texts.jobs, "N",
-      "Execute so many runs at a time, each on a core (1 to 256;\n"
+      "Execute N runs at a time, each on a core (1 to 256;\n"
       "default: as many as there are cores)");
   add_fault_bounds(*to, texts.faults);
   to->add_flag("--recovery", args.recovery,
@@ -64,9 +64,9 @@ void add_explore(CLI::App& app, explore_texts& texts) {
                "Show the longest fault of each kind that each service\n"
                "survives, instead of random faults");
   add("--findings", texts.findings, "N",
-      "End after so many findings (1 to 100; default: 5)");
+      "End after N findings (1 to 100; default: 5)");
   add("--shrink", texts.shrink, "N",
-      "Execute so many runs, at most, to make a finding smaller\n"
+      "Execute at most N runs to make a finding smaller\n"
       "(0 to 10000; default: 200)");
   add("--out", args.directory, "DIR",
       "Write scenarios of findings here (default: NAME.found)");

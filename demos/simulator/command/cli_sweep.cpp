@@ -64,7 +64,7 @@ void add_remote_options(CLI::App& sweep, sweep_texts& texts) {
     ->check(not_empty());
   sweep
     .add_option("--worker-timeout", texts.timeout,
-                "A worker that says nothing for so long is lost, and its\n"
+                "A worker that is silent for this time is lost, and its\n"
                 "runs are executed elsewhere (default: 10s)")
     ->type_name("TIME")
     ->check(not_empty());
@@ -130,10 +130,9 @@ void add_sweep(CLI::App& app, sweep_texts& texts) {
     sweep->add_option(name, into, what)->type_name(type)->check(not_empty());
   };
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
-  add("--seeds", texts.seeds, "N",
-      "Run everything with so many seeds (1 to 100000)");
+  add("--seeds", texts.seeds, "N", "Run everything with N seeds (1 to 100000)");
   add("--jobs", texts.jobs, "N",
-      "Execute so many runs at a time, each on a core (1 to 256;\n"
+      "Execute N runs at a time, each on a core (1 to 256;\n"
       "default: as many as there are cores); with --worker also 0");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");

@@ -62,20 +62,20 @@ void add_sizes(CLI::App& tune, tune_texts& texts) {
     tune.add_option(name, into, what)->type_name(type)->check(not_empty());
   };
   add("--budget", texts.budget, "N",
-      "Search with so many runs (1 to 200000; default: 500,\n"
+      "Search with N runs (1 to 200000; default: 500,\n"
       "or 30 for each seed if that is more)");
   add("--time", texts.time, "TIME",
-      "Search for so long instead, such as 5m; what is found\n"
+      "Search for this time instead, such as 5m; what is found\n"
       "then depends on the machine");
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
   add("--seeds", texts.seeds, "N",
-      "Run the better candidates with so many seeds\n"
+      "Run the better candidates with N seeds\n"
       "(1 to 1000; default: 16)");
   add("--unseen", texts.unseen, "N",
-      "Test the best ones with so many others\n"
+      "Test the best ones with N other seeds\n"
       "(0 to 1000; default: 16)");
   add("--schedules", texts.schedules, "N",
-      "Run each seed so many times, each with other random\n"
+      "Run each seed N times, each with other random\n"
       "faults beside those of the file (1 to 100)");
 }
 
@@ -106,7 +106,7 @@ void add_tune(CLI::App& app, tune_texts& texts) {
   add_sizes(*tune, texts);
   add_fault_bounds(*tune, texts.faults);
   add("--jobs", texts.jobs, "N",
-      "Execute so many runs at a time, each on a core (1 to 256;\n"
+      "Execute N runs at a time, each on a core (1 to 256;\n"
       "default: as many as there are cores)");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");

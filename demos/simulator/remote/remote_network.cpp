@@ -40,10 +40,10 @@ void require_safe(const worker_address& a, const remote_certificates& files,
   throw config_error{
     {{problem_kind::relation,
       setting_path{} / option,
-      fmt::format("{} is not on this machine only, and whoever reaches a "
-                  "worker, or is called by a sweep, can have it run what they "
-                  "like: give --certificate, --key and --ca, or --insecure if "
-                  "all machines in that network may",
+      fmt::format("{} can be reached from other machines, and whoever "
+                  "connects can run scenarios of their own here: pass "
+                  "--certificate, --key and --ca, or --insecure if every "
+                  "machine in that network may",
                   a.text()),
       {}}}};
 }

@@ -43,8 +43,8 @@ world_cache::world world_of_job(const run_job& job,
   if (world_hash(root, *arm, job.build.version) != job.world)
     throw config_error{{{problem_kind::relation,
                          {},
-                         "what came is another world than the sweep's; did "
-                         "a recording change while it runs?",
+                         "the scenario differs from that of the sweep; has a "
+                         "load recording changed while it runs?",
                          job.file}}};
   return std::make_shared<const arm_config>(std::move(*arm));
 }

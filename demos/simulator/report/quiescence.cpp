@@ -68,7 +68,8 @@ std::vector<violation> left_in(world& w, const arm_config& arm) {
     if (auto n = w.recorder().inside(i); n > 0)
       out.push_back(
         {fmt::format("rest service {}", arm.services[i].name),
-         fmt::format("service {} never ends {} inside", arm.services[i].name,
+         fmt::format("service {} still has {} inside at quiescence",
+                     arm.services[i].name,
                      n == 1 ? "1 request" : fmt::format("{} requests", n))});
   return out;
 }

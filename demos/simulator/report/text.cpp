@@ -210,8 +210,10 @@ checked checks_of(const report& r) {
 
 void write_checks(std::ostream& out, const report& r) {
   auto c = checks_of(r);
-  out << fmt::format("Little's law {} at every service, largest error {:.2g}\n",
-                     c.little <= little_tolerance ? "holds" : "DOES NOT HOLD",
+  out << fmt::format("Little's law {}, largest error {:.2g}\n",
+                     c.little <= little_tolerance
+                       ? "holds at every service"
+                       : "IS VIOLATED at some service",
                      c.little);
   if (c.twice == 0)
     out << "no request was answered twice";

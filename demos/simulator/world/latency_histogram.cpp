@@ -1,11 +1,11 @@
-#include <simulator/world/histogram.hpp>
+#include <simulator/world/latency_histogram.hpp>
 
 #include <algorithm>
 #include <cmath>
 
 namespace caisson::sim {
 
-duration histogram::percentile(double q) const noexcept {
+duration latency_histogram::percentile(double q) const noexcept {
   if (count_ == 0)
     return duration::zero();
   auto rank = static_cast<std::uint64_t>(
@@ -20,7 +20,7 @@ duration histogram::percentile(double q) const noexcept {
   return duration{static_cast<std::int64_t>(max_)};
 }
 
-latency_summary histogram::summary() const noexcept {
+latency_summary latency_histogram::summary() const noexcept {
   latency_summary s;
   s.count = count_;
   if (count_ == 0)

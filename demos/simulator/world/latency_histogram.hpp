@@ -12,7 +12,7 @@ namespace caisson::sim {
 
 /// Counts durations in buckets that grow with them: 64 per power of two, so
 /// that a percentile is exact to 1.6 %. Mean and maximum are exact.
-class histogram {
+class latency_histogram {
 public:
   void add(duration d) noexcept {
     auto ns = static_cast<std::uint64_t>(d.count() > 0 ? d.count() : 0);
@@ -24,7 +24,7 @@ public:
 
   void clear() noexcept {
     if (count_ > 0)
-      *this = histogram{};
+      *this = latency_histogram{};
   }
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

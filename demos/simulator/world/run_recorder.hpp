@@ -6,7 +6,7 @@
 #include <simulator/world/ending.hpp>
 #include <simulator/world/event_log.hpp>
 #include <simulator/world/fault_recorder.hpp>
-#include <simulator/world/histogram.hpp>
+#include <simulator/world/latency_histogram.hpp>
 #include <simulator/world/replica_recorder.hpp>
 #include <simulator/world/result.hpp>
 #include <simulator/world/row_recorder.hpp>
@@ -156,16 +156,16 @@ private:
   arm_result result_;
   tally total_;
   tally second_;
-  histogram latency_;
-  histogram row_latency_;
+  latency_histogram latency_;
+  latency_histogram row_latency_;
   fault_recorder faults_;
   row_recorder rows_;
   std::function<void(const result_row&)> on_second_;
-  std::vector<histogram> by_operation_;
+  std::vector<latency_histogram> by_operation_;
   /// By load; no latencies if there is only one, whose are those of all.
   std::vector<tally> load_totals_;
   std::vector<load_row> load_second_;
-  std::vector<histogram> by_load_;
+  std::vector<latency_histogram> by_load_;
   std::vector<edge_summary> edges_;
   /// By route.
   std::vector<std::optional<connection_recorder>> connections_;

@@ -23,43 +23,43 @@ decision breaker::admit(call_info& call, slot& notes, env& e) {
   // call that is never sent.
   if (override_ == override_state::forced_open)
     return turn_away(call, e);
-  if (offer(call, notes, e))
+  if (take(call, notes, e))
     return decision::pass();
   if (override_ == override_state::none)
     return turn_away(call, e);
   count(counter::forced_through);
-  notes.start(admission{era_, clock_, part::bystander});
+  notes.start(admission{epoch_, clock_, part::bystander});
   return decision::pass();
 }
 
 // Whether the automatic state takes the call.
-bool breaker::offer(const call_info& call, slot& notes, env& e) {
+bool breaker::take(const call_info& call, slot& notes, env& e) {
   if (auto* s = std::get_if<closed>(&state_))
-    return offer_closed(*s, notes, e);
+    return take_closed(*s, notes, e);
   if (auto* s = std::get_if<open>(&state_)) {
     if (clock_ < s->until)
       return false;
     go_half_open(*s, e);
   }
-  return offer_probe(std::get<half_open>(state_), call, notes);
+  return take_probe(std::get<half_open>(state_), call, notes);
 }
 
-bool breaker::offer_closed(closed& s, slot& notes, env& e) {
+bool breaker::take_closed(closed& s, slot& notes, env& e) {
   if (s.ramp.runs() && e.random.uniform() >= s.ramp.share(clock_, config_))
     return false;
   count(counter::admitted);
   history_.arrive(clock_);
-  auto& a = notes.start(admission{era_, clock_, part::counted});
+  auto& a = notes.start(admission{epoch_, clock_, part::counted});
   if (config_.slow_call != unlimited)
     a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
   return true;
 }
 
-bool breaker::offer_probe(half_open& s, const call_info& call, slot& notes) {
+bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
   if (!s.probes.grant(last_number_ + 1, call.id, clock_, config_))
     return false;
   count(counter::probes);
-  notes.start(admission{era_, clock_, part::probe, ++last_number_});
+  notes.start(admission{epoch_, clock_, part::probe, ++last_number_});
   return true;
 }
 
@@ -109,7 +109,7 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
   if (a.played == part::bystander)
     // It holds nothing, and its automatic state had nothing to learn.
     count(counter::unjudged_results);
-  else if (a.epoch != era_)
+  else if (a.epoch != epoch_)
     // The epoch of this call is over: its result no longer counts.
     emit_late(call, "earlier epoch", e);
   else if (a.played == part::probe)
@@ -330,7 +330,7 @@ breaker::automatic_state breaker::initial_state() const {
 void breaker::move_to(automatic_state next, std::string_view why, env& e) {
   auto from = state();
   state_ = std::move(next);
-  ++era_;
+  ++epoch_;
   emit_change(from, why, e);
 }
 

@@ -6,7 +6,7 @@
 #include <caisson/policies/breaker/breaker_probes.hpp>
 #include <caisson/policies/breaker/breaker_ramp.hpp>
 #include <caisson/policies/breaker/breaker_slow.hpp>
-#include <caisson/policies/breaker/breaker_trip.hpp>
+#include <caisson/policies/breaker/trip_history.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/policy/schedule.hpp>
@@ -187,9 +187,9 @@ private:
 
   // -- calls: admission -------------------------------------------------------
 
-  bool offer(const call_info& call, slot& notes, env& e);
-  bool offer_closed(closed& s, slot& notes, env& e);
-  bool offer_probe(half_open& s, const call_info& call, slot& notes);
+  bool take(const call_info& call, slot& notes, env& e);
+  bool take_closed(closed& s, slot& notes, env& e);
+  bool take_probe(half_open& s, const call_info& call, slot& notes);
   decision turn_away(const call_info& call, env& e);
 
   // -- calls: results ---------------------------------------------------------
@@ -227,7 +227,7 @@ private:
   /// When the override ends by itself.
   time_point override_end_ = never;
   /// Increases with each change of the automatic state; unique per epoch.
-  std::uint64_t era_ = 1;
+  std::uint64_t epoch_ = 1;
   std::uint64_t last_number_ = 0;
   /// The latest instant seen: a clock that steps back has no effect until it
   /// has caught up.

@@ -1,4 +1,4 @@
-#include <caisson/policies/breaker/breaker_trip.hpp>
+#include <caisson/policies/breaker/trip_history.hpp>
 
 #include <caisson/policy/callback.hpp>
 

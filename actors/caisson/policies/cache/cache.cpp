@@ -32,19 +32,19 @@ bool cache::preheat(const std::string& key, kept_message value, env& e) {
 
 decision cache::admit(call_info& call, slot& notes, env& e) {
   auto seen = std::exchange(next_, {});
-  auto& my = notes.start<progress>();
+  auto& saved = notes.start<progress>();
   const auto& key = seen.key ? *seen.key : call.key;
   if (seen.acts == mode::off)
-    return pass_by(call, my, seen, e);
+    return pass_by(call, saved, seen, e);
   if (key.empty() || key.size() > longest_key || seen.use == cache_use::bypass
       || (seen.use == cache_use::read && !may_read(call))) {
     count(counter::bypassed);
     return decision::pass();
   }
-  my.at = pin(key);
+  saved.at = pin(key);
   if (seen.use == cache_use::read)
-    return look_up(call, my, seen, e);
-  return alter(call, my, seen, e);
+    return look_up(call, saved, seen, e);
+  return alter(call, saved, seen, e);
 }
 
 bool cache::may_read(const call_info& call) const noexcept {
@@ -52,50 +52,51 @@ bool cache::may_read(const call_info& call) const noexcept {
          || call.idempotent == idempotence::yes;
 }
 
-decision cache::look_up(const call_info& call, progress& my,
+decision cache::look_up(const call_info& call, progress& saved,
                         const cache_lookup& x, env& e) {
-  auto& r = my.at->second;
-  if (auto* unwritten = writes_.value(my.at->first)) {
+  auto& r = saved.at->second;
+  if (auto* unwritten = writes_.value(saved.at->first)) {
     count(counter::hits);
-    return answer(call, my, *unwritten, e).in_every_mode();
+    return answer(call, saved, *unwritten, e).in_every_mode();
   }
   if (!r.kept)
-    return load(call, my, x.acts, e);
+    return load(call, saved, x.acts, e);
   if (e.now < r.expires)
-    return give(call, my, r.negative ? counter::negative_hits : counter::hits,
-                e);
+    return give(call, saved,
+                r.negative ? counter::negative_hits : counter::hits, e);
   if (!r.negative && e.now < time_after(r.expires, config_.stale_while)) {
     if (x.acts == mode::observe) {
       // As the call passes, its own answer is the new one.
       count(counter::stale_hits);
-      return go_alone(my);
+      return go_alone(saved);
     }
-    auto held = give(call, my, counter::stale_hits, e);
-    refresh(call, my.at, x.content, e);
+    auto held = give(call, saved, counter::stale_hits, e);
+    refresh(call, saved.at, x.content, e);
     return held;
   }
   if (!can_stand_in(r, e.now)) {
     count(counter::expired);
-    drop(my.at);
+    drop(saved.at);
   } else if (e.now < r.failing_until) {
-    return give(call, my, counter::stale_on_error, e);
+    return give(call, saved, counter::stale_on_error, e);
   }
-  return load(call, my, x.acts, e);
+  return load(call, saved, x.acts, e);
 }
 
-decision cache::give(const call_info& call, progress& my, counter why, env& e) {
-  auto& r = my.at->second;
+decision cache::give(const call_info& call, progress& saved, counter why,
+                     env& e) {
+  auto& r = saved.at->second;
   count(why);
   used_.splice(used_.begin(), used_, r.use);
-  return answer(call, my, r.value, e);
+  return answer(call, saved, r.value, e);
 }
 
-decision cache::answer(const call_info& call, progress& my, kept_message value,
-                       env& e) {
-  my.where = stage::answered;
+decision cache::answer(const call_info& call, progress& saved,
+                       kept_message value, env& e) {
+  saved.where = stage::answered;
   // Of its own, as the record may have another one before the call gets it.
-  my.answer = answers_.push_back(std::move(value));
-  e.answer(call.id, my.answer);
+  saved.answer = answers_.push_back(std::move(value));
+  e.answer(call.id, saved.answer);
   return decision::hold();
 }
 
@@ -126,52 +127,52 @@ decision cache::child_done(call_id child, outcome& result, env& e) {
 
 decision cache::complete(call_info& call, slot& notes, outcome& result,
                          env& e) {
-  auto& my = notes.as<progress>();
-  switch (my.where) {
+  auto& saved = notes.as<progress>();
+  switch (saved.where) {
     case stage::bypassing:
       return decision::pass();
     case stage::changing:
     case stage::queued:
-      end_change(my);
+      end_change(saved);
       [[fallthrough]];
     case stage::answered:
-      leave(my);
+      leave(saved);
       return decision::pass();
     case stage::alone:
-      drop_forgotten(my.at);
-      learn(my.at, my.load, result, e);
+      drop_forgotten(saved.at);
+      learn(saved.at, saved.load, result, e);
       break;
     case stage::waiting:
-      drop_forgotten(my.at);
+      drop_forgotten(saved.at);
       // It may have had less time than those that joined it. (The content of
       // those that began one is gone with it.)
-      if (my.load == 0 && result.is_time_limit() && e.now < call.deadline
+      if (saved.load == 0 && result.is_time_limit() && e.now < call.deadline
           && ended_until_ < call.deadline)
-        return load_again(call, my, e).in_every_mode();
+        return load_again(call, saved, e).in_every_mode();
       break;
   }
-  auto& r = my.at->second;
+  auto& r = saved.at->second;
   if (!result.ok && can_stand_in(r, e.now)
       && stands_in_for(config_, result, e)) {
     r.failing_until = time_after(e.now, config_.refresh_backoff);
     e.emit({.kind = event_kind::fell_back, .to = "stale", .call = call.id});
-    return give(call, my, counter::stale_on_error, e);
+    return give(call, saved, counter::stale_on_error, e);
   }
-  leave(my);
+  leave(saved);
   return decision::pass();
 }
 
 void cache::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
-  auto& my = notes.as<progress>();
-  if (my.where == stage::bypassing)
+  auto& saved = notes.as<progress>();
+  if (saved.where == stage::bypassing)
     return;
-  if (my.where == stage::queued && !was_released(my))
-    writes_.leave(my.at->first, my.queue);
-  else if (my.where == stage::changing || my.where == stage::queued)
-    end_change(my);
-  else if (my.where != stage::answered)
+  if (saved.where == stage::queued && !was_released(saved))
+    writes_.leave(saved.at->first, saved.queue);
+  else if (saved.where == stage::changing || saved.where == stage::queued)
+    end_change(saved);
+  else if (saved.where != stage::answered)
     count(counter::abandoned);
-  leave(my);
+  leave(saved);
 }
 
 const void* cache::value(std::uint64_t number) const noexcept {
@@ -277,14 +278,14 @@ void cache::unpin(record_map::iterator at) {
     records_.erase(at);
 }
 
-void cache::leave(progress& my) {
-  if (my.where == stage::answered) {
-    CAISSON_ENSURE(answers_.find(my.answer), "answer {} of {}", my.answer,
+void cache::leave(progress& saved) {
+  if (saved.where == stage::answered) {
+    CAISSON_ENSURE(answers_.find(saved.answer), "answer {} of {}", saved.answer,
                    answers_.size());
-    answers_.erase(my.answer);
+    answers_.erase(saved.answer);
   }
-  my.where = stage::bypassing;
-  unpin(my.at);
+  saved.where = stage::bypassing;
+  unpin(saved.at);
 }
 
 // -- operation ----------------------------------------------------------------

@@ -286,31 +286,32 @@ private:
   };
 
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
-  decision look_up(const call_info& call, progress& my, const cache_lookup& x,
-                   env& e);
-  decision load(const call_info& call, progress& my, mode acts, env& e);
+  decision look_up(const call_info& call, progress& saved,
+                   const cache_lookup& x, env& e);
+  decision load(const call_info& call, progress& saved, mode acts, env& e);
   [[nodiscard]] bool may_join(const record& r, time_point now) const;
-  decision join(const call_info& call, progress& my, env& e);
-  decision load_again(const call_info& call, progress& my, env& e);
-  decision wait_again(const call_info& call, progress& my);
+  decision join(const call_info& call, progress& saved, env& e);
+  decision load_again(const call_info& call, progress& saved, env& e);
+  decision wait_again(const call_info& call, progress& saved);
   void start_again(env& e);
-  decision go_alone(progress& my);
-  decision give(const call_info& call, progress& my, counter why, env& e);
-  decision answer(const call_info& call, progress& my, kept_message value,
+  decision go_alone(progress& saved);
+  decision give(const call_info& call, progress& saved, counter why, env& e);
+  decision answer(const call_info& call, progress& saved, kept_message value,
                   env& e);
   void refresh(const call_info& call, record_map::iterator at,
                const void* content, env& e);
   call_id start(record_map::iterator at, child_call c, bool refresh,
                 time_point until, env& e);
 
-  decision pass_by(const call_info& call, progress& my, cache_lookup& x,
+  decision pass_by(const call_info& call, progress& saved, cache_lookup& x,
                    env& e);
-  decision alter(const call_info& call, progress& my, cache_lookup& x, env& e);
-  decision acknowledge(const call_info& call, progress& my, cache_lookup& x,
+  decision alter(const call_info& call, progress& saved, cache_lookup& x,
+                 env& e);
+  decision acknowledge(const call_info& call, progress& saved, cache_lookup& x,
                        env& e);
-  [[nodiscard]] bool was_released(const progress& my) const noexcept;
+  [[nodiscard]] bool was_released(const progress& saved) const noexcept;
   void begin_changes(record_map::iterator at, std::uint32_t n);
-  void end_change(progress& my);
+  void end_change(progress& saved);
   void flush_done(call_id child, const outcome& result, env& e);
   void emit_lost(const std::string& key, const outcome& o, env& e);
   void clean(detail::cache_writes::result x, env& e);
@@ -334,7 +335,7 @@ private:
 
   [[nodiscard]] record_map::iterator pin(const std::string& key);
   void unpin(record_map::iterator at);
-  void leave(progress& my);
+  void leave(progress& saved);
 
   cache_content content_;
   cache_lookup next_;

@@ -10,19 +10,21 @@ namespace caisson {
 
 // -- loads --------------------------------------------------------------------
 
-decision cache::load(const call_info& call, progress& my, mode acts, env& e) {
+decision cache::load(const call_info& call, progress& saved, mode acts,
+                     env& e) {
   if (!config_.single_flight || acts == mode::observe) {
     count(counter::misses);
-    return go_alone(my);
+    return go_alone(saved);
   }
-  my.where = stage::waiting;
-  if (again_.contains(my.at->first))
-    return wait_again(call, my);
-  if (may_join(my.at->second, e.now))
-    return join(call, my, e);
+  saved.where = stage::waiting;
+  if (again_.contains(saved.at->first))
+    return wait_again(call, saved);
+  if (may_join(saved.at->second, e.now))
+    return join(call, saved, e);
   count(counter::misses);
-  my.child = start(my.at, {.parents = {call.id}}, false, call.deadline, e);
-  my.load = loads_;
+  saved.child = start(saved.at, {.parents = {call.id}}, false, call.deadline,
+                      e);
+  saved.load = loads_;
   return decision::hold();
 }
 
@@ -30,17 +32,17 @@ bool cache::may_join(const record& r, time_point now) const {
   return r.child != 0 && now < time_after(r.sent, config_.join_within);
 }
 
-decision cache::join(const call_info& call, progress& my, env& e) {
+decision cache::join(const call_info& call, progress& saved, env& e) {
   count(counter::joined);
-  my.child = my.at->second.child;
-  e.join_child(my.child, call.id);
+  saved.child = saved.at->second.child;
+  e.join_child(saved.child, call.id);
   // The child may end before the host gets to that; `expire` comes after it.
   return decision::hold(e.now);
 }
 
-decision cache::go_alone(progress& my) {
-  my.where = stage::alone;
-  my.load = ++loads_;
+decision cache::go_alone(progress& saved) {
+  saved.where = stage::alone;
+  saved.load = ++loads_;
   return decision::pass();
 }
 
@@ -59,42 +61,42 @@ call_id cache::start(record_map::iterator at, child_call c, bool refresh,
 }
 
 decision cache::expire(call_info& call, slot& notes, env& e) {
-  auto& my = notes.as<progress>();
-  if (pending_.contains(my.child))
+  auto& saved = notes.as<progress>();
+  if (pending_.contains(saved.child))
     return decision::hold();
-  return load(call, my, mode::enforce, e);
+  return load(call, saved, mode::enforce, e);
 }
 
 // -- once more ----------------------------------------------------------------
 
 // The load ended because those that it was sent for had no more time.
-decision cache::load_again(const call_info& call, progress& my, env& e) {
-  auto& r = my.at->second;
-  if (auto* unwritten = writes_.value(my.at->first)) {
+decision cache::load_again(const call_info& call, progress& saved, env& e) {
+  auto& r = saved.at->second;
+  if (auto* unwritten = writes_.value(saved.at->first)) {
     count(counter::hits);
-    return answer(call, my, *unwritten, e);
+    return answer(call, saved, *unwritten, e);
   }
   if (r.kept && e.now < r.expires)
-    return give(call, my, r.negative ? counter::negative_hits : counter::hits,
-                e);
-  return may_join(r, e.now) ? join(call, my, e) : wait_again(call, my);
+    return give(call, saved,
+                r.negative ? counter::negative_hits : counter::hits, e);
+  return may_join(r, e.now) ? join(call, saved, e) : wait_again(call, saved);
 }
 
 // All that want one send it together, with the latest of their deadlines: if
 // each of them began one in turn, each could end by its own.
-decision cache::wait_again(const call_info& call, progress& my) {
-  auto [i, is_first] = again_.try_emplace(my.at->first);
+decision cache::wait_again(const call_info& call, progress& saved) {
+  auto [i, is_first] = again_.try_emplace(saved.at->first);
   auto& x = i->second;
   if (is_first) {
-    x.at = my.at;
+    x.at = saved.at;
     x.until = call.deadline;
-    ++my.at->second.pins;
+    ++saved.at->second.pins;
   }
   count(is_first ? counter::misses : counter::joined);
   x.calls.push_back(call.id);
   x.until = std::max(x.until, call.deadline);
-  my.child = 0;
-  my.load = loads_ + 1;
+  saved.child = 0;
+  saved.load = loads_ + 1;
   return decision::hold();
 }
 

@@ -13,58 +13,58 @@ namespace caisson {
 
 // The layer is off: only the order of writes is seen to, so that one that was
 // acknowledged, or will be, never overtakes another.
-decision cache::pass_by(const call_info& call, progress& my, cache_lookup& x,
+decision cache::pass_by(const call_info& call, progress& saved, cache_lookup& x,
                         env& e) {
   const auto& key = x.key ? *x.key : call.key;
   if (key.empty() || key.size() > longest_key || x.use == cache_use::bypass)
     return decision::pass();
   if (x.use != cache_use::read) {
-    my.at = pin(key);
-    return alter(call, my, x, e);
+    saved.at = pin(key);
+    return alter(call, saved, x, e);
   }
   if (!may_read(call) || !writes_.holds(key))
     return decision::pass();
-  my.at = pin(key);
-  return look_up(call, my, x, e);
+  saved.at = pin(key);
+  return look_up(call, saved, x, e);
 }
 
-decision cache::alter(const call_info& call, progress& my, cache_lookup& x,
+decision cache::alter(const call_info& call, progress& saved, cache_lookup& x,
                       env& e) {
-  const auto& key = my.at->first;
+  const auto& key = saved.at->first;
   auto is_write = x.use == cache_use::write && x.acts == mode::enforce;
   // While another change is below, it is unknown which one the worker sees
   // last.
   if (is_write && !call.written_back && content_.keep
-      && my.at->second.changing == 0 && writes_.accepts(config_, key, e.now))
-    return acknowledge(call, my, x, e);
+      && saved.at->second.changing == 0 && writes_.accepts(config_, key, e.now))
+    return acknowledge(call, saved, x, e);
   count(is_write ? counter::not_acknowledged : counter::invalidated);
   if (writes_.holds(key)) {
-    my.where = stage::queued;
-    my.load = my.at->second.releases;
-    my.queue = writes_.wait(key, call.id, e.now);
+    saved.where = stage::queued;
+    saved.load = saved.at->second.releases;
+    saved.queue = writes_.wait(key, call.id, e.now);
     return decision::hold().in_every_mode();
   }
-  my.where = stage::changing;
-  begin_changes(my.at, 1);
+  saved.where = stage::changing;
+  begin_changes(saved.at, 1);
   return decision::pass();
 }
 
-decision cache::acknowledge(const call_info& call, progress& my,
+decision cache::acknowledge(const call_info& call, progress& saved,
                             cache_lookup& x, env& e) {
   count(counter::written);
   if (writes_.size() == 0)
     e.hold_open(true);
-  if (writes_.put(config_, my.at->first,
+  if (writes_.put(config_, saved.at->first,
                   {content_.keep(x.content), std::move(x.value), call.priority},
                   e.now))
     count(counter::merged);
-  invalidate(my.at);
-  return answer(call, my, std::move(x.answer), e);
+  invalidate(saved.at);
+  return answer(call, saved, std::move(x.answer), e);
 }
 
 // Whether it goes down, or is about to.
-bool cache::was_released(const progress& my) const noexcept {
-  return my.load != my.at->second.releases;
+bool cache::was_released(const progress& saved) const noexcept {
+  return saved.load != saved.at->second.releases;
 }
 
 void cache::begin_changes(record_map::iterator at, std::uint32_t n) {
@@ -72,12 +72,12 @@ void cache::begin_changes(record_map::iterator at, std::uint32_t n) {
   invalidate(at);
 }
 
-void cache::end_change(progress& my) {
-  CAISSON_ENSURE(my.at->second.changing > 0, "nothing changes the key {}",
-                 my.at->first);
-  --my.at->second.changing;
+void cache::end_change(progress& saved) {
+  CAISSON_ENSURE(saved.at->second.changing > 0, "nothing changes the key {}",
+                 saved.at->first);
+  --saved.at->second.changing;
   // What was read while it was below may be from before it.
-  invalidate(my.at);
+  invalidate(saved.at);
 }
 
 // -- flushes ------------------------------------------------------------------

@@ -30,19 +30,19 @@ bool cache_writes::accepts(const cache_config& c, std::string_view key,
 bool cache_writes::put(const cache_config& c, const std::string& key,
                        cache_write x, time_point now) {
   auto [i, is_new] = entries_.try_emplace(key);
-  auto& my = i->second;
-  auto replaces = !is_new && my.latest.content;
+  auto& saved = i->second;
+  auto replaces = !is_new && saved.latest.content;
   if (replaces)
-    my.refusals = 0;
-  my.latest = std::move(x);
+    saved.refusals = 0;
+  saved.latest = std::move(x);
   if (is_new) {
-    my.number = ++numbers_;
-    my.since = now;
-    my.due = hurried_ ? now : time_after(now, c.flush_after);
+    saved.number = ++numbers_;
+    saved.since = now;
+    saved.due = hurried_ ? now : time_after(now, c.flush_after);
     by_age_.insert(oldest_turn(i));
     by_due_.insert(due_turn(i));
   } else if (!replaces) {
-    my.newer_since = now;
+    saved.newer_since = now;
   }
   return replaces;
 }
@@ -50,11 +50,11 @@ bool cache_writes::put(const cache_config& c, const std::string& key,
 cache_writes::place cache_writes::wait(std::string_view key, call_id call,
                                        time_point now) {
   auto i = entries_.find(key);
-  auto& my = i->second;
+  auto& saved = i->second;
   // One that failed keeps its time, as the worker may be overloaded.
-  if (my.child == 0 && my.failures == 0)
-    set_due(i, std::min(my.due, now));
-  return my.waiting.insert(my.waiting.end(), call);
+  if (saved.child == 0 && saved.failures == 0)
+    set_due(i, std::min(saved.due, now));
+  return saved.waiting.insert(saved.waiting.end(), call);
 }
 
 void cache_writes::leave(std::string_view key, place at) {
@@ -95,10 +95,10 @@ void cache_writes::sent(call_id child) {
   CAISSON_ENSURE(!by_due_.empty() && by_age_.size() == entries_.size(),
                  "{} writes are due, of {}", by_due_.size(), entries_.size());
   auto i = by_due_.begin()->who;
-  auto& my = i->second;
+  auto& saved = i->second;
   by_due_.erase(by_due_.begin());
-  my.sending = std::exchange(my.latest.content, nullptr);
-  my.child = child;
+  saved.sending = std::exchange(saved.latest.content, nullptr);
+  saved.child = child;
   flushes_.emplace(child, i);
 }
 
@@ -118,15 +118,15 @@ void cache_writes::failed(call_id child, const cache_config& c,
                           time_point now) {
   constexpr std::uint32_t most_doublings = 5;
   auto i = end_flush(child);
-  auto& my = i->second;
+  auto& saved = i->second;
   // What came meanwhile replaces it.
-  if (!my.latest.content)
-    my.latest.content = my.sending;
+  if (!saved.latest.content)
+    saved.latest.content = saved.sending;
   else
-    my.refusals = 0;
-  my.sending = nullptr;
-  auto doublings = std::min(my.failures++, most_doublings);
-  my.due = time_after(now, c.flush_backoff * (1 << doublings));
+    saved.refusals = 0;
+  saved.sending = nullptr;
+  auto doublings = std::min(saved.failures++, most_doublings);
+  saved.due = time_after(now, c.flush_backoff * (1 << doublings));
   by_due_.insert(due_turn(i));
   careful_ = true;
   paused_until_ = time_after(now, c.flush_backoff);
@@ -161,18 +161,19 @@ cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
 cache_writes::result cache_writes::finish(entry_map::iterator i,
                                           const cache_config& c,
                                           time_point now) {
-  auto& my = i->second;
-  my.sending = nullptr;
-  my.failures = my.refusals = 0;
-  if (my.latest.content) {
-    set_since(i, my.newer_since);
-    auto at_once = hurried_ || !my.waiting.empty();
-    my.due = at_once ? now : time_after(my.newer_since, c.flush_after);
+  auto& saved = i->second;
+  saved.sending = nullptr;
+  saved.failures = saved.refusals = 0;
+  if (saved.latest.content) {
+    set_since(i, saved.newer_since);
+    auto at_once = hurried_ || !saved.waiting.empty();
+    saved.due = at_once ? now : time_after(saved.newer_since, c.flush_after);
     by_due_.insert(due_turn(i));
     return {.key = i->first};
   }
   by_age_.erase(oldest_turn(i));
-  result out{i->first, true, std::move(my.latest.value), std::move(my.waiting)};
+  result out{i->first, true, std::move(saved.latest.value),
+             std::move(saved.waiting)};
   entries_.erase(i);
   return out;
 }

@@ -57,24 +57,24 @@ decision canary::admit(call_info& call, slot& notes, env& e) {
   catch_up(e);
   if (phase_ == phase::waiting && config_.enabled && host_.present)
     begin("first call", e);
-  auto& my = notes.start<progress>();
-  my.sent = e.now;
-  my.run = run_;
+  auto& saved = notes.start<progress>();
+  saved.sent = e.now;
+  saved.run = run_;
   if (is_for_canary(call, e)) {
     if (sends()) {
       count(counter::to_canary);
-      my.where = place::canary;
+      saved.where = place::canary;
       ++with_canary_;
-      my.at = calls_.add({.id = call.id, .sent = e.now, .run = run_});
+      saved.at = calls_.add({.id = call.id, .sent = e.now, .run = run_});
       e.start_child({.parents = {call.id}, .target = 0});
       return decision::hold();
     }
     count(counter::observed);
   }
   count(counter::to_baseline);
-  my.mirrored = is_mirrored(call, e);
-  if (my.mirrored && host_.keep && content)
-    my.kept = mirrors_.keep(host_.keep(content));
+  saved.mirrored = is_mirrored(call, e);
+  if (saved.mirrored && host_.keep && content)
+    saved.kept = mirrors_.keep(host_.keep(content));
   return decision::pass();
 }
 
@@ -101,39 +101,39 @@ bool canary::is_mirrored(const call_info& call, env& e) const {
 
 decision canary::complete(call_info& call, slot& notes, outcome& result,
                           env& e) {
-  auto& my = notes.as<progress>();
-  auto was_overdue = take_from_canary(my);
-  my.may_have_executed = my.may_have_executed || result.may_have_executed;
-  result.may_have_executed = my.may_have_executed;
-  if (my.where == place::second)
+  auto& saved = notes.as<progress>();
+  auto was_overdue = take_from_canary(saved);
+  saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
+  result.may_have_executed = saved.may_have_executed;
+  if (saved.where == place::second)
     return decision::pass();
   auto v = verdict_on(result, config_, e);
-  if (my.where == place::baseline) {
-    note_baseline(my, result, v, e);
-    start_mirror(call, my, result, e);
+  if (saved.where == place::baseline) {
+    note_baseline(saved, result, v, e);
+    start_mirror(call, saved, result, e);
     return decision::pass();
   }
   CAISSON_ENSURE(with_canary_ > 0, "{} calls are with the canary",
                  with_canary_);
   --with_canary_;
-  note_canary(my, result, v, was_overdue, e);
-  if (v != canary_verdict::bad || !may_repeat(call, my, e))
+  note_canary(saved, result, v, was_overdue, e);
+  if (v != canary_verdict::bad || !may_repeat(call, saved, e))
     return decision::pass();
   count(counter::given_to_baseline);
-  my.where = place::second;
+  saved.where = place::second;
   send_to_baseline(call.id, {}, e);
   return decision::hold();
 }
 
-bool canary::take_from_canary(progress& my) {
-  auto at = std::exchange(my.at, detail::canary_calls::none);
+bool canary::take_from_canary(progress& saved) {
+  auto at = std::exchange(saved.at, detail::canary_calls::none);
   if (at == detail::canary_calls::none)
     return false;
   auto was = calls_.take(at);
   if (was.handed_over) {
-    my.where = place::second;
+    saved.where = place::second;
     // The canary has it, and may be at it.
-    my.may_have_executed = true;
+    saved.may_have_executed = true;
   }
   return was.overdue;
 }
@@ -146,49 +146,49 @@ void canary::send_to_baseline(call_id call, std::string_view why, env& e) {
   e.resume(call);
 }
 
-bool canary::may_repeat(const call_info& call, const progress& my,
+bool canary::may_repeat(const call_info& call, const progress& saved,
                         env& e) const {
   return config_.on_failure == on_canary_failure::baseline && sends()
          && e.now < call.deadline
-         && (!my.may_have_executed || call.idempotent == idempotence::yes);
+         && (!saved.may_have_executed || call.idempotent == idempotence::yes);
 }
 
 void canary::abandon(call_info&, slot& notes, const outcome& why,
                      bool in_flight, env& e) {
-  auto& my = notes.as<progress>();
-  mirrors_.take(my.kept);
-  auto was_overdue = take_from_canary(my);
-  if (my.where == place::second)
+  auto& saved = notes.as<progress>();
+  mirrors_.take(saved.kept);
+  auto was_overdue = take_from_canary(saved);
+  if (saved.where == place::second)
     return;
   // A call that was not sent says nothing about either side.
   auto v = in_flight ? verdict_on(why, config_, e) : canary_verdict::neutral;
-  if (my.where == place::baseline)
-    return note_baseline(my, why, v, e);
+  if (saved.where == place::baseline)
+    return note_baseline(saved, why, v, e);
   CAISSON_ENSURE(with_canary_ > 0, "{} calls are with the canary",
                  with_canary_);
   --with_canary_;
-  note_canary(my, why, v, was_overdue, e);
+  note_canary(saved, why, v, was_overdue, e);
 }
 
 bool canary::counts(std::uint64_t run) const noexcept {
   return run == run_ && judged();
 }
 
-void canary::note_canary(const progress& my, const outcome& o, canary_verdict v,
-                         bool was_overdue, env& e) {
+void canary::note_canary(const progress& saved, const outcome& o,
+                         canary_verdict v, bool was_overdue, env& e) {
   catch_up(e);
   constexpr counter names[] = {counter::canary_succeeded,
                                counter::canary_failed, counter::canary_neutral};
   count(names[static_cast<std::size_t>(v)]);
-  if (v != canary_verdict::neutral && !counts(my.run))
+  if (v != canary_verdict::neutral && !counts(saved.run))
     count(counter::late_results);
-  if (!counts(my.run))
+  if (!counts(saved.run))
     return;
   auto failed = v == canary_verdict::bad;
   if (v != canary_verdict::neutral)
-    comparison_.add_canary(failed, time_of(o, v, my.sent, e.now), rules_,
+    comparison_.add_canary(failed, time_of(o, v, saved.sent, e.now), rules_,
                            e.now);
-  auto timed = !was_overdue && time_call(my, o, v, e);
+  auto timed = !was_overdue && time_call(saved, o, v, e);
   if (v == canary_verdict::neutral)
     return timed ? weigh(e) : void();
   ++answers_;
@@ -200,39 +200,39 @@ void canary::note_canary(const progress& my, const outcome& o, canary_verdict v,
 // A call that ends before `max_p99`, and not because it was answered, says
 // nothing about how long an answer takes, unless its time was over. Returns
 // whether it counts.
-bool canary::time_call(const progress& my, const outcome& o, canary_verdict v,
-                       env& e) {
+bool canary::time_call(const progress& saved, const outcome& o,
+                       canary_verdict v, env& e) {
   auto late = o.is(errc::deadline_exceeded) && v == canary_verdict::bad;
-  auto slow = late || e.now - my.sent > rules_.max_p99;
+  auto slow = late || e.now - saved.sent > rules_.max_p99;
   if (!slow && v != canary_verdict::good)
     return false;
   comparison_.add_timed(slow);
   return true;
 }
 
-void canary::note_baseline(const progress& my, const outcome& o,
+void canary::note_baseline(const progress& saved, const outcome& o,
                            canary_verdict v, env& e) {
   catch_up(e);
   constexpr counter names[] = {counter::baseline_succeeded,
                                counter::baseline_failed,
                                counter::baseline_neutral};
   count(names[static_cast<std::size_t>(v)]);
-  if (v != canary_verdict::neutral && counts(my.run))
+  if (v != canary_verdict::neutral && counts(saved.run))
     comparison_.add_baseline(v == canary_verdict::bad,
-                             time_of(o, v, my.sent, e.now), rules_, e.now);
+                             time_of(o, v, saved.sent, e.now), rules_, e.now);
 }
 
 // -- mirrors ------------------------------------------------------------------
 
-void canary::start_mirror(const call_info& call, progress& my,
+void canary::start_mirror(const call_info& call, progress& saved,
                           const outcome& answer, env& e) {
-  auto asked = mirrors_.take(my.kept);
+  auto asked = mirrors_.take(saved.kept);
   // What a layer or a gate says is no answer to compare with, nor is that there
   // was none.
   auto is_answer = answer.ok || (answer.from_worker && !answer.unanswered);
   // Others may have joined it since.
-  auto may_copy = my.mirrored && call.idempotent == idempotence::yes;
-  if (!may_copy || !is_answer || !counts(my.run) || draining_ || !sends())
+  auto may_copy = saved.mirrored && call.idempotent == idempotence::yes;
+  if (!may_copy || !is_answer || !counts(saved.run) || draining_ || !sends())
     return;
   if (mirrors_.size() >= config_.max_mirrored)
     return count(counter::mirrors_skipped);
@@ -247,7 +247,7 @@ void canary::start_mirror(const call_info& call, progress& my,
      .started_by = call.id});
   auto kept = host_.keep && answer.reply ? host_.keep(answer.reply) : nullptr;
   mirrors_.start(child, {.call = call.id,
-                         .run = my.run,
+                         .run = saved.run,
                          .asked = std::move(asked),
                          .answer = std::move(kept),
                          .ok = answer.ok,

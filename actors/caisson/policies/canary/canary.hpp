@@ -164,22 +164,22 @@ private:
   // -- results ----------------------------------------------------------------
 
   // Takes the call from the canary. Returns whether it counted as too slow.
-  bool take_from_canary(progress& my);
+  bool take_from_canary(progress& saved);
   void send_to_baseline(call_id call, std::string_view why, env& e);
-  bool time_call(const progress& my, const outcome& o, canary_verdict v,
+  bool time_call(const progress& saved, const outcome& o, canary_verdict v,
                  env& e);
-  void note_canary(const progress& my, const outcome& o, canary_verdict v,
+  void note_canary(const progress& saved, const outcome& o, canary_verdict v,
                    bool was_overdue, env& e);
-  void note_baseline(const progress& my, const outcome& o, canary_verdict v,
+  void note_baseline(const progress& saved, const outcome& o, canary_verdict v,
                      env& e);
   [[nodiscard]] bool counts(std::uint64_t run) const noexcept;
-  [[nodiscard]] bool may_repeat(const call_info& call, const progress& my,
+  [[nodiscard]] bool may_repeat(const call_info& call, const progress& saved,
                                 env& e) const;
 
   // -- mirrors ----------------------------------------------------------------
 
-  void start_mirror(const call_info& call, progress& my, const outcome& answer,
-                    env& e);
+  void start_mirror(const call_info& call, progress& saved,
+                    const outcome& answer, env& e);
   void note_mirror(const canary_mirrors::mirror& m, std::string_view difference,
                    const outcome& o, env& e);
   void emit_difference(const canary_mirrors::mirror& m,

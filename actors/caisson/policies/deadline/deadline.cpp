@@ -124,38 +124,38 @@ time_point deadline::limit_of(const call_info& call, time_point now,
 
 decision deadline::complete(call_info& call, slot& notes, outcome& result,
                             env& e) {
-  auto& my = notes.as<limits>();
+  auto& saved = notes.as<limits>();
   // A host that only observes does not call `deadline_passed`, so that the
   // layers further in do not see this deadline: what overran shows here.
-  if (!my.expired && my.own && e.now >= my.limit)
-    note_expiry(my, call.id, e);
+  if (!saved.expired && saved.own && e.now >= saved.limit)
+    note_expiry(saved, call.id, e);
   if (learner_ && (result.ok || result.is(errc::deadline_exceeded)))
-    measure(my, result.ok, e.now);
-  count(my.expired ? counter::overran : counter::answered);
+    measure(saved, result.ok, e.now);
+  count(saved.expired ? counter::overran : counter::answered);
   return decision::pass();
 }
 
 void deadline::abandon(call_info&, slot& notes, const outcome& why, bool,
                        env& e) {
-  auto& my = notes.as<limits>();
+  auto& saved = notes.as<limits>();
   // A call that has expired was counted when it did.
-  if (!my.expired)
+  if (!saved.expired)
     count(counter::abandoned);
   if (why.is(errc::deadline_exceeded))
-    measure(my, false, e.now);
+    measure(saved, false, e.now);
 }
 
 // -- time ---------------------------------------------------------------------
 
 decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
-  auto& my = notes.as<limits>();
-  note_expiry(my, call.id, e);
-  measure(my, false, e.now);
+  auto& saved = notes.as<limits>();
+  note_expiry(saved, call.id, e);
+  measure(saved, false, e.now);
   return decision::reject(errc::deadline_exceeded);
 }
 
-void deadline::note_expiry(limits& my, call_id call, env& e) {
-  if (std::exchange(my.expired, true))
+void deadline::note_expiry(limits& saved, call_id call, env& e) {
+  if (std::exchange(saved.expired, true))
     return;
   count(counter::expired);
   e.emit({.kind = event_kind::expired, .call = call});
@@ -168,10 +168,10 @@ time_point deadline::latest_end(slot& notes) const {
 // -- learning -----------------------------------------------------------------
 
 // Answers that are errors say nothing about how long good ones take.
-void deadline::measure(limits& my, bool ok, time_point now) {
-  if (!learner_ || std::exchange(my.measured, true))
+void deadline::measure(limits& saved, bool ok, time_point now) {
+  if (!learner_ || std::exchange(saved.measured, true))
     return;
-  auto took = time_until(now, my.since);
+  auto took = time_until(now, saved.since);
   if (ok)
     learner_->succeeded(took, now);
   else

@@ -144,8 +144,8 @@ private:
 
   [[nodiscard]] time_point limit_of(const call_info& call, time_point now,
                                     duration timeout) const noexcept;
-  void note_expiry(limits& my, call_id call, env& e);
-  void measure(limits& my, bool ok, time_point now);
+  void note_expiry(limits& saved, call_id call, env& e);
+  void measure(limits& saved, bool ok, time_point now);
   duration learn_timeout(env& e);
   void emit_change(duration timeout, env& e);
 

@@ -255,7 +255,7 @@ private:
   std::optional<news> order_;
   // The changes that not all keys have followed yet, and how many there were.
   std::vector<news> changes_;
-  std::uint64_t era_ = 0;
+  std::uint64_t epoch_ = 0;
   // How many there were when the current round of visits began.
   std::uint64_t round_ = 0;
   std::uint64_t life_ = 0;

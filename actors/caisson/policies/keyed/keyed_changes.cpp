@@ -34,7 +34,7 @@ bool keyed_policy::command_for(operator_command c, duration time, env& e) {
 }
 
 void keyed_policy::order_all(operator_command c, time_point until, env& e) {
-  news order{.said = c, .until = until, .epoch = era_ + 1};
+  news order{.said = c, .until = until, .epoch = epoch_ + 1};
   if (c == operator_command::force_open || c == operator_command::force_closed)
     order_ = order;
   else if (c == operator_command::enable)
@@ -61,7 +61,7 @@ void keyed_policy::adopt(env& e) {
 // Those with calls get it at once, as what these wait for may come now.
 void keyed_policy::send_all(news c, env& e) {
   note(c);
-  blank_->epoch = era_;
+  blank_->epoch = epoch_;
   if (table_.size() > most_at_once)
     for (auto* x : those_at_work()) {
       catch_up(*x, e);
@@ -91,7 +91,7 @@ void keyed_policy::note(news c) {
   constexpr std::size_t most = 16;
   if (changes_.size() >= most)
     std::erase_if(changes_, [&](const news& x) { return x.what == c.what; });
-  c.epoch = ++era_;
+  c.epoch = ++epoch_;
   changes_.push_back(c);
 }
 
@@ -116,7 +116,7 @@ void keyed_policy::apply(const news& c, entry& x, env& e) {
 }
 
 void keyed_policy::catch_up(entry& x, env& e) {
-  auto known = std::exchange(x.epoch, era_);
+  auto known = std::exchange(x.epoch, epoch_);
   for (const auto& c : changes_)
     if (c.epoch > known)
       apply(c, x, e);
@@ -129,10 +129,10 @@ void keyed_policy::visit(env& e) {
       catch_up(*x, e);
       update_circuit(*x);
       --left;
-    } else if (round_ == era_) {
+    } else if (round_ == epoch_) {
       changes_.clear();
     } else {
-      round_ = era_;
+      round_ = epoch_;
       table_.visit();
     }
   }
@@ -174,7 +174,7 @@ void keyed_policy::clear(env& e) {
   remains_.push_back({table_.split(stay), std::move(idle_), std::move(guarded_),
                       std::move(sums_)});
   changes_.clear();
-  round_ = era_;
+  round_ = epoch_;
   sums_ = detail::key_sums{*blank_->machine};
   blank_->life = ++life_;
   if (shared_)

@@ -41,7 +41,7 @@ keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
     shared_ = std::move(made);
   else
     table_.add(std::move(made), e.random);
-  x.epoch = era_;
+  x.epoch = epoch_;
   x.life = life_;
   sums_.add(x);
   // An order that is over is forgotten here, and not before.
@@ -154,7 +154,7 @@ void keyed_policy::expire_idle(entry_list& list, std::size_t& budget, env& e) {
          && time_after(list.front().used, per_key().idle) <= clock_;
        --budget) {
     auto& x = list.front();
-    if (x.epoch != era_)
+    if (x.epoch != epoch_)
       catch_up(x, e);
     if (is_idle(*x.machine, clock_)) {
       counters_.add(keyed_counter::keys_expired);
@@ -200,7 +200,7 @@ const keyed_policy::entry* keyed_policy::worst() const {
 circuit keyed_policy::circuit_for(std::string_view key) const {
   const auto* x = key.empty() ? shared_.get() : table_.find(key);
   // One that has not followed the last order yet has the circuit of a new one.
-  if (x && x->epoch != era_ && order_ && order_->epoch > x->epoch
+  if (x && x->epoch != epoch_ && order_ && order_->epoch > x->epoch
       && order_->until > clock_)
     x = nullptr;
   return (x ? x : blank_.get())->machine->circuit_for(key);

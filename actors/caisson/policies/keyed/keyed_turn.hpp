@@ -118,7 +118,7 @@ decltype(auto) keyed_policy::turn_as_it_is(entry& x, env& e, F f, bool quiet) {
 
 template <class F>
 decltype(auto) keyed_policy::turn(entry& x, env& e, F f, bool quiet) {
-  if (x.epoch != era_)
+  if (x.epoch != epoch_)
     catch_up(x, e);
   return turn_as_it_is(x, e, f, quiet);
 }

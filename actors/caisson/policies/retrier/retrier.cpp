@@ -39,7 +39,7 @@ void retrier::share(std::shared_ptr<shared_retry_budget> budget) noexcept {
 // -- calls --------------------------------------------------------------------
 
 decision retrier::admit(call_info& call, slot& notes, env& e) {
-  notes.start<progress>().epoch = era_;
+  notes.start<progress>().epoch = epoch_;
   count(counter::calls);
   // A call that is already a retry pays for no further ones: otherwise chained
   // retriers would fund each other's budgets.
@@ -56,24 +56,24 @@ decision retrier::admit(call_info& call, slot& notes, env& e) {
 
 decision retrier::complete(call_info& call, slot& notes, outcome& result,
                            env& e) {
-  auto& my = notes.as<progress>();
-  if (my.at == stage::verifying)
-    return judge_verification(call, my, result, e);
-  if (my.at == stage::answering)
-    return answer_over(call, my, result);
-  return attempt_over(call, my, result, e);
+  auto& saved = notes.as<progress>();
+  if (saved.at == stage::verifying)
+    return judge_verification(call, saved, result, e);
+  if (saved.at == stage::answering)
+    return answer_over(call, saved, result);
+  return attempt_over(call, saved, result, e);
 }
 
-decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
-                               env& e) {
+decision retrier::attempt_over(call_info& call, progress& saved,
+                               outcome& result, env& e) {
   auto v = config_.classify.judge(result, retry_lists, e);
-  my.may_have_executed = my.may_have_executed || result.may_have_executed;
+  saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
   charge(result, e.now);
   // A neutral outcome says nothing about the worker.
   if (v != verdict::neutral)
-    count_try(my, v == verdict::success, e);
+    count_try(saved, v == verdict::success, e);
   if (v == verdict::success)
-    return finish(my.attempts == 1 ? counter::succeeded : counter::recovered,
+    return finish(saved.attempts == 1 ? counter::succeeded : counter::recovered,
                   true, e);
   // The conflict may be with an earlier attempt at this call.
   auto conflict = result.kind == answer_class::conflict && keeper_;
@@ -81,19 +81,19 @@ decision retrier::attempt_over(call_info& call, progress& my, outcome& result,
     count(counter::not_retryable);
   } else if (v == verdict::failure && !conflict) {
     finish(counter::not_retryable, false, e);
-  } else if (!conflict && (!my.may_have_executed || may_repeat(call))) {
-    if (auto held = try_again(call, my, result, e))
+  } else if (!conflict && (!saved.may_have_executed || may_repeat(call))) {
+    if (auto held = try_again(call, saved, result, e))
       return *held;
   } else if (!keeper_) {
     finish(counter::not_idempotent, false, e);
   } else if (e.now >= call.deadline) {
     finish(counter::gave_up_deadline, false, e);
   } else {
-    return start_verification(call, my, result, e);
+    return start_verification(call, saved, result, e);
   }
   // The last attempt may not have executed although an earlier one
   // did; a retrier further out must know.
-  result.may_have_executed = my.may_have_executed;
+  result.may_have_executed = saved.may_have_executed;
   return decision::pass();
 }
 
@@ -109,18 +109,19 @@ bool retrier::may_repeat(const call_info& call) const noexcept {
          || (config_.idempotent && call.idempotent == idempotence::unmarked);
 }
 
-std::optional<decision> retrier::try_again(const call_info& call, progress& my,
+std::optional<decision> retrier::try_again(const call_info& call,
+                                           progress& saved,
                                            const outcome& result, env& e) {
-  auto delay = next_delay(call, my, result, e);
+  auto delay = next_delay(call, saved, result, e);
   if (!delay)
     return std::nullopt;
   CAISSON_ENSURE(
     *delay >= duration::zero()
-      && (config_.max_attempts == 0 || my.attempts < config_.max_attempts),
-    "attempt {} follows after {} ns", my.attempts + 1, delay->count());
+      && (config_.max_attempts == 0 || saved.attempts < config_.max_attempts),
+    "attempt {} follows after {} ns", saved.attempts + 1, delay->count());
   count(counter::retried);
   ++waiting_;
-  my.at = stage::backoff;
+  saved.at = stage::backoff;
   e.emit({.kind = event_kind::retried, .call = call.id, .delay = *delay});
   // One that was not executed says nothing about the worker.
   if (result.is(errc::deadline_exceeded) && result.may_have_executed)
@@ -128,7 +129,8 @@ std::optional<decision> retrier::try_again(const call_info& call, progress& my,
   return decision::hold(time_after(e.now, *delay));
 }
 
-std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
+std::optional<duration> retrier::next_delay(const call_info& call,
+                                            progress& saved,
                                             const outcome& result, env& e) {
   auto give_up = [&](counter why) -> std::optional<duration> {
     finish(why, false, e);
@@ -138,15 +140,15 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   if (result.retry_after < duration::zero()
       || result.retry_after > config_.retry_after_cap)
     return give_up(counter::gave_up_pushback);
-  if (!attempts_left(call, my, result))
+  if (!attempts_left(call, saved, result))
     return give_up(counter::gave_up_attempts);
   // Asked twice, so that a call without time left draws no random number.
   if (e.now >= call.deadline)
     return give_up(counter::gave_up_deadline);
-  if (my.epoch != era_)
-    my.place = {}, my.epoch = era_;
+  if (saved.epoch != epoch_)
+    saved.place = {}, saved.epoch = epoch_;
   // One that throws is exhausted.
-  auto next = [&] { return config_.backoff.next(my.place, e.random); };
+  auto next = [&] { return config_.backoff.next(saved.place, e.random); };
   auto delay = call_user("schedule", next, e).value_or(std::nullopt);
   if (!delay)
     return give_up(counter::gave_up_schedule);
@@ -154,21 +156,21 @@ std::optional<duration> retrier::next_delay(const call_info& call, progress& my,
   // Also true of a wait without end, which no call should begin.
   if (time_after(e.now, wait) >= call.deadline)
     return give_up(counter::gave_up_deadline);
-  if (auto why = withheld(call, my, e))
+  if (auto why = withheld(call, saved, e))
     return give_up(*why);
   if (config_.budget && !withdraw(result, e.now))
     return give_up(counter::gave_up_budget);
   if (result.retry_after > duration::zero()) {
     // The worker has said what it needs; guessing starts over.
     count(counter::pushed_back);
-    my.place = {};
+    saved.place = {};
   }
   return wait;
 }
 
 // Why the gate's breakers allow no retry; nothing if they do.
 std::optional<retrier::counter> retrier::withheld(const call_info& call,
-                                                  const progress& my,
+                                                  const progress& saved,
                                                   const env& e) const {
   if (!config_.heed_breakers)
     return std::nullopt;
@@ -176,7 +178,7 @@ std::optional<retrier::counter> retrier::withheld(const call_info& call,
     case circuit::closed:
       break;
     case circuit::half_open:
-      if (my.attempts > 1)
+      if (saved.attempts > 1)
         return counter::gave_up_half_open;
       break;
     case circuit::open:
@@ -185,18 +187,18 @@ std::optional<retrier::counter> retrier::withheld(const call_info& call,
   return std::nullopt;
 }
 
-bool retrier::attempts_left(const call_info& call, const progress& my,
+bool retrier::attempts_left(const call_info& call, const progress& saved,
                             const outcome& result) const noexcept {
   auto most = config_.max_attempts;
   if (most == 0)
     most = call.deadline != never ? unlimited_attempts : most_attempts;
-  return my.attempts < config_.classify.attempts_for(result, most);
+  return saved.attempts < config_.classify.attempts_for(result, most);
 }
 
 void retrier::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
-  auto& my = notes.as<progress>();
-  auto at = std::exchange(my.at, stage::attempt);
+  auto& saved = notes.as<progress>();
+  auto at = std::exchange(saved.at, stage::attempt);
   if (at == stage::verifying || at == stage::before_verification
       || at == stage::answering) {
     unverified_.erase(call.id);
@@ -213,7 +215,7 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
   if (why.is(errc::cancelled))
     return;
   if (at == stage::attempt)
-    count_try(my, false, e);
+    count_try(saved, false, e);
   alarm_.add_call(false, e.now);
   judge_alarm(e);
 }
@@ -221,18 +223,18 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
 // -- time ---------------------------------------------------------------------
 
 decision retrier::expire(call_info& call, slot& notes, env& e) {
-  auto& my = notes.as<progress>();
-  if (my.at == stage::before_verification)
-    return verify(call, my, e);
-  CAISSON_ENSURE(my.at == stage::backoff && waiting_ > 0,
-                 "a call at stage {} is sent again", my.at);
+  auto& saved = notes.as<progress>();
+  if (saved.at == stage::before_verification)
+    return verify(call, saved, e);
+  CAISSON_ENSURE(saved.at == stage::backoff && waiting_ > 0,
+                 "a call at stage {} is sent again", saved.at);
   --waiting_;
-  my.at = stage::attempt;
-  my.verifications = 0;
+  saved.at = stage::attempt;
+  saved.verifications = 0;
   // Both may be counted on without end: the first has no limit within a
   // deadline, and the second comes from the caller.
   constexpr auto most = std::numeric_limits<std::uint32_t>::max();
-  my.attempts += my.attempts < most ? 1 : 0;
+  saved.attempts += saved.attempts < most ? 1 : 0;
   call.attempt += call.attempt < most ? 1 : 0;
   count(counter::resent);
   return decision::pass();
@@ -258,19 +260,19 @@ std::optional<duration> retrier::pause_after(const outcome& result,
 
 // -- verification -------------------------------------------------------------
 
-decision retrier::start_verification(const call_info& call, progress& my,
+decision retrier::start_verification(const call_info& call, progress& saved,
                                      const outcome& result, env& e) {
   keeper_->keep(call.id, result);
   CAISSON_ENSURE(!unverified_.contains(call.id), "call {} is being verified",
                  call.id);
   auto& kept = unverified_[call.id] = result;
   kept.reply = nullptr;
-  return verify(call, my, e);
+  return verify(call, saved, e);
 }
 
-decision retrier::verify(const call_info& call, progress& my, env& e) {
-  my.at = stage::verifying;
-  ++my.verifications;
+decision retrier::verify(const call_info& call, progress& saved, env& e) {
+  saved.at = stage::verifying;
+  ++saved.verifications;
   count(counter::looks);
   e.start_child({.parents = {call.id},
                  .target = 0,
@@ -278,51 +280,51 @@ decision retrier::verify(const call_info& call, progress& my, env& e) {
   return decision::hold();
 }
 
-decision retrier::judge_verification(const call_info& call, progress& my,
+decision retrier::judge_verification(const call_info& call, progress& saved,
                                      outcome& result, env& e) {
   switch (keeper_->read(call.id, result)) {
     case effect::done:
-      my.at = stage::answering;
+      saved.at = stage::answering;
       unverified_.erase(call.id);
       finish(counter::found_done, true, e);
       e.answer(call.id, call.id);
       return decision::hold();
     case effect::not_done:
       count(counter::found_not_done);
-      if (auto held = try_again(call, my, unverified_.at(call.id), e)) {
+      if (auto held = try_again(call, saved, unverified_.at(call.id), e)) {
         unverified_.erase(call.id);
         keeper_->drop(call.id);
         return *held;
       }
-      return give_back(call, my, result, e);
+      return give_back(call, saved, result, e);
     case effect::unknown:
       break;
   }
-  return reverify(call, my, result, e);
+  return reverify(call, saved, result, e);
 }
 
-decision retrier::reverify(const call_info& call, progress& my, outcome& result,
-                           env& e) {
-  if (my.verifications < config_.verify_attempts) {
+decision retrier::reverify(const call_info& call, progress& saved,
+                           outcome& result, env& e) {
+  if (saved.verifications < config_.verify_attempts) {
     constexpr int most_doublings = 30;
     auto factor = std::int64_t{1}
-                  << std::min(my.verifications - 1, most_doublings);
+                  << std::min(saved.verifications - 1, most_doublings);
     auto at = time_after(
       e.now, duration_times(config_.verify_pause, static_cast<double>(factor)));
     if (at < call.deadline) {
-      my.at = stage::before_verification;
+      saved.at = stage::before_verification;
       return decision::hold(at);
     }
   }
   finish(counter::not_verified, false, e);
-  return give_back(call, my, result, e);
+  return give_back(call, saved, result, e);
 }
 
 // The outcome of the last attempt goes up after all.
-decision retrier::give_back(const call_info& call, progress& my,
+decision retrier::give_back(const call_info& call, progress& saved,
                             outcome& result, env& e) {
   if (keeper_->has(call.id)) {
-    my.at = stage::answering;
+    saved.at = stage::answering;
     e.answer(call.id, call.id);
     return decision::hold();
   }
@@ -349,11 +351,11 @@ decision retrier::answer_over(const call_info& call, progress&,
 
 // -- numbers ------------------------------------------------------------------
 
-void retrier::count_try(const progress& my, bool good, env& e) {
-  if (my.attempts == 1) {
+void retrier::count_try(const progress& saved, bool good, env& e) {
+  if (saved.attempts == 1) {
     count(good ? counter::first_try_ok : counter::first_try_failed);
     alarm_.add_first(good, e.now);
-  } else if (my.attempts == 2) {
+  } else if (saved.attempts == 2) {
     count(good ? counter::second_try_ok : counter::second_try_failed);
   } else {
     count(good ? counter::later_try_ok : counter::later_try_failed);
@@ -415,7 +417,7 @@ void retrier::prepare(retrier_config& next, env& e) {
     shared_->change(limits_of(next));
   // Places in the old schedule mean nothing in the new one.
   if (!take_over_schedule(next.backoff, config_.backoff))
-    ++era_;
+    ++epoch_;
   if (alarm_of(next) != alarm_of(config_))
     alarm_.change(alarm_of(next), e.now);
 }

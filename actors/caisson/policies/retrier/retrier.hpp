@@ -191,43 +191,44 @@ private:
     bool may_have_executed = false;
   };
 
-  decision attempt_over(call_info& call, progress& my, outcome& result, env& e);
+  decision attempt_over(call_info& call, progress& saved, outcome& result,
+                        env& e);
   [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;
 
   // The call goes up, counted as `why`.
   decision finish(counter why, bool good, env& e);
 
   // Holds the call until its next attempt, or nothing, which is counted.
-  std::optional<decision> try_again(const call_info& call, progress& my,
+  std::optional<decision> try_again(const call_info& call, progress& saved,
                                     const outcome& result, env& e);
 
   // How long to wait before the next attempt; nothing, which is counted, if
   // there is none.
-  std::optional<duration> next_delay(const call_info& call, progress& my,
+  std::optional<duration> next_delay(const call_info& call, progress& saved,
                                      const outcome& result, env& e);
   [[nodiscard]] std::optional<counter>
-  withheld(const call_info& call, const progress& my, const env& e) const;
-  [[nodiscard]] bool attempts_left(const call_info& call, const progress& my,
+  withheld(const call_info& call, const progress& saved, const env& e) const;
+  [[nodiscard]] bool attempts_left(const call_info& call, const progress& saved,
                                    const outcome& result) const noexcept;
   std::optional<duration> pause_after(const outcome& result, duration scheduled,
                                       env& e) const;
 
   // -- verification -----------------------------------------------------------
 
-  decision start_verification(const call_info& call, progress& my,
+  decision start_verification(const call_info& call, progress& saved,
                               const outcome& result, env& e);
-  decision verify(const call_info& call, progress& my, env& e);
-  decision judge_verification(const call_info& call, progress& my,
+  decision verify(const call_info& call, progress& saved, env& e);
+  decision judge_verification(const call_info& call, progress& saved,
                               outcome& result, env& e);
-  decision reverify(const call_info& call, progress& my, outcome& result,
+  decision reverify(const call_info& call, progress& saved, outcome& result,
                     env& e);
-  decision give_back(const call_info& call, progress& my, outcome& result,
+  decision give_back(const call_info& call, progress& saved, outcome& result,
                      env& e);
-  decision answer_over(const call_info& call, progress& my, outcome& result);
+  decision answer_over(const call_info& call, progress& saved, outcome& result);
 
   // -- numbers ----------------------------------------------------------------
 
-  void count_try(const progress& my, bool good, env& e);
+  void count_try(const progress& saved, bool good, env& e);
   void judge_alarm(env& e);
   void deposit(time_point now);
   bool withdraw(const outcome& failed, time_point now);
@@ -240,7 +241,7 @@ private:
   reply_keeper* keeper_ = nullptr;
   // The outcomes of attempts that are being verified.
   std::unordered_map<call_id, outcome> unverified_;
-  std::uint32_t era_ = 0;
+  std::uint32_t epoch_ = 0;
   std::int64_t waiting_ = 0;
 };
 

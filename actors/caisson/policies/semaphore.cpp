@@ -1,8 +1,7 @@
 #include <caisson/policies/semaphore.hpp>
 
 #include <caisson/base/ensure.hpp>
-
-#include <fmt/format.h>
+#include <caisson/policy/waiting_settings.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -29,24 +28,7 @@ void describe(field_visitor& v, semaphore_config& c) {
 }
 
 void check(const semaphore_config& c, const setting_path& path, problems& out) {
-  auto wrong = [&](std::string_view key, std::string message) {
-    out.push_back({problem_kind::relation, path / key, std::move(message)});
-  };
-  auto bounded = c.max_wait > duration::zero() && c.max_wait < unlimited;
-  if (c.max_waiters == 0 && bounded)
-    wrong("max_wait",
-          fmt::format("{} has no effect: max_waiters is 0, so that no call "
-                      "waits, allowed: 0s or unlimited, or max_waiters of at "
-                      "least 1",
-                      to_text(c.max_wait)));
-  if (c.max_waiters == 0 && c.order == wait_order::lifo)
-    wrong("order", "lifo has no effect: max_waiters is 0, so that no call "
-                   "waits, allowed: fifo, or max_waiters of at least 1");
-  if (c.max_waiters > 0 && c.max_wait == duration::zero())
-    wrong("max_wait", fmt::format("0s lets no call wait, but max_waiters is "
-                                  "{}, allowed: 1ns to unlimited, or "
-                                  "max_waiters of 0",
-                                  c.max_waiters));
+  detail::check_waiting(c.max_waiters, c.max_wait, c.order, path, out);
 }
 
 // -- construction -------------------------------------------------------------

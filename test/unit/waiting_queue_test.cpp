@@ -57,6 +57,16 @@ TEST(waiting_queue, knows_how_long_each_has_waited) {
   EXPECT_EQ(q.take_next().waited(start), duration::zero());
 }
 
+TEST(waiting_queue, gives_back_what_was_noted_on_a_call) {
+  waiting_queue q;
+  stay a;
+  stay b;
+  q.join(1, a, start, 7);
+  q.join(2, b, start);
+  EXPECT_EQ(q.take_next().note, 7u);
+  EXPECT_EQ(q.take_next().note, 0u);
+}
+
 TEST(waiting_queue, goes_on_in_another_order_with_everybody_in_it) {
   waiting_queue q;
   join(q, {1, 1, 1, 1});

@@ -34,6 +34,8 @@ public:
     /// 0 if it was taken out.
     call_id call = 0;
     std::uint32_t permits = 0;
+    /// What the policy noted on the call when it began to wait.
+    std::uint32_t note = 0;
     /// When it began to wait.
     time_point since = {};
 
@@ -66,9 +68,9 @@ public:
     return empty() || order_ == wait_order::lifo;
   }
 
-  /// The call begins to wait.
-  void join(call_id call, stay& s, time_point now) {
-    s.place = entries_.push_back({call, s.permits, now});
+  /// The call begins to wait. Whoever takes it out gets `note` back.
+  void join(call_id call, stay& s, time_point now, std::uint32_t note = 0) {
+    s.place = entries_.push_back({call, s.permits, note, now});
     weight_ += s.permits;
   }
 

@@ -1,6 +1,8 @@
 // All policies, their configs and their layers.
 #pragma once
 
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>
 #include <caisson/policies/batcher.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policies/breaker/breaker_config.hpp>

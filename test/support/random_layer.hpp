@@ -112,6 +112,13 @@ private:
       {"throttle.window", {"\"1s\"", "\"10s\""}},
       {"throttle.multiplier", {"1.0", "2.0"}},
       {"throttle.min_rate", {"0", "1", "20"}},
+      {"adaptive_limit.window", {"\"1ms\"", "\"50ms\""}},
+      {"adaptive_limit.min_samples", {"1", "10"}},
+      {"adaptive_limit.initial_limit", {"3", "20"}},
+      {"adaptive_limit.max_limit", {"20", "1000000"}},
+      {"adaptive_limit.measure_every", {"", "\"10s\"", "\"1min\""}},
+      {"adaptive_limit.measure_samples", {"", "1", "20"}},
+      {"adaptive_limit.measure_at_most", {"", "\"50ms\"", "\"1s\""}},
       {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
     };
     for (const auto& name : {kind + "." + row.key, row.key})

@@ -1,5 +1,6 @@
 #include <caisson/stack/built_in_kinds.hpp>
 
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack/alternatives.hpp>
@@ -99,6 +100,16 @@ std::vector<policy_kind> limiting_kinds() {
                            "close to the worker, so that calls hold permits "
                            "only while the worker works, not during "
                            "backoffs"}}}),
+    with_text(
+      with_states(kind_of<adaptive_limit>(), {"measuring", "adjusting"}),
+      {.page = "adaptive-limit",
+       .also_known_as = "adaptive concurrency, concurrency limits, gradient, "
+                        "Vegas",
+       .summary = "limits how many calls are in flight, and finds the limit by "
+                  "itself from how long they take and whether they fail",
+       .places = {{75, "",
+                   "in place of the semaphore, close to the worker, so that it "
+                   "times the worker and not backoffs or other queues"}}}),
     with_text(kind_of<limiter>(),
               {.also_known_as = "rate limiter, token bucket",
                .summary = "limits how many calls pass per unit of time",

@@ -138,7 +138,8 @@ enum class event_kind : std::uint8_t {
   /// A call began to wait; `detail` says how many run and how many wait. Only
   /// if the gate's `emit_waits` is set.
   waiting,
-  /// The time limit that a deadline learns has changed much, `from` → `to`.
+  /// The limit that a policy learns has changed much, `from` → `to`: the time
+  /// limit of a deadline, the number of calls of an adaptive limit.
   limit_changed,
   /// The gate ends because an invariant was violated; `detail` says which.
   gate_failed,

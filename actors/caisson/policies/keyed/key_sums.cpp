@@ -12,8 +12,9 @@ namespace {
 // Of a level the largest says something, of a number of things the sum.
 bool is_level(std::string_view name) {
   return name == "state" || name == "automatic_state" || name == "alarm"
-         || name == "limit_us" || name.starts_with("longest_")
-         || name.ends_with("_permille") || name.ends_with("_in_a_row");
+         || name == "limit_us" || name == "latency_us" || name == "baseline_us"
+         || name.starts_with("longest_") || name.ends_with("_permille")
+         || name.ends_with("_in_a_row");
 }
 
 // Policies may list the largest number there is; a sum wraps, so that what is

@@ -64,7 +64,7 @@ struct known_gauge {
 
 constexpr known_gauge known_gauges[] = {
   {"permits", "Permits of a semaphore, those in use included."},
-  {"in_use", "Permits of a semaphore that are in use."},
+  {"in_use", "Permits of a semaphore or an adaptive limit in use."},
   {"waiting", "Calls that wait: for a permit, a token, a batch or a retry."},
   {"tokens", "Tokens that a limiter had left after the last call."},
   {"budget_left", "Retries that the budget of a retrier still pays for."},
@@ -91,6 +91,10 @@ constexpr known_gauge known_gauges[] = {
   {"on", "1 while the feature of a layer is on."},
   {"requests", "Calls in the window of a throttle."},
   {"accepts", "Calls in the window of a throttle that were accepted."},
+  {"limit", "The present limit of an adaptive limit."},
+  {"latency_seconds", "Latency of an adaptive limit's last window."},
+  {"baseline_seconds", "Latency without load, to an adaptive limit."},
+  {"gradient_ratio", "What an adaptive limit multiplied its limit by."},
   {"rejection_ratio", "Probability with which a throttle rejects a call."},
 };
 // clang-format on

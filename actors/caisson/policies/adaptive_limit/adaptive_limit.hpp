@@ -1,0 +1,228 @@
+// Adaptive concurrency limit: how many calls are below it at the same time
+// follows from how long they take and whether they fail.
+#pragma once
+
+#include <caisson/base/histogram.hpp>
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/wait_times.hpp>
+#include <caisson/policy/waiting_queue.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace caisson {
+
+// -- counters -----------------------------------------------------------------
+
+/// What an adaptive limit counts; docs/adaptive-limit.md says what each means.
+enum class adaptive_limit_counter : std::uint8_t {
+  passed,
+  queued,
+  granted,
+  queue_full,
+  too_heavy,
+  evicted,
+  outgrown,
+  timed_out,
+  gave_up,
+  finished,
+  abandoned,
+  sampled,
+  slow,
+  dropped,
+  ignored,
+  stale,
+  raised,
+  lowered,
+  backed_off,
+  unused,
+  kept,
+  measured,
+  unmeasured,
+  early,
+  probed,
+  capped,
+  count_
+};
+
+template <>
+struct enum_names<adaptive_limit_counter> {
+  static constexpr std::string_view value[] = {
+    "passed",     "queued",    "granted", "queue_full", "too_heavy",  "evicted",
+    "outgrown",   "timed_out", "gave_up", "finished",   "abandoned",  "sampled",
+    "slow",       "dropped",   "ignored", "stale",      "raised",     "lowered",
+    "backed_off", "unused",    "kept",    "measured",   "unmeasured", "early",
+    "probed",     "capped",
+  };
+};
+
+// -- policy -------------------------------------------------------------------
+
+/// Lends permits to calls, as a semaphore does; an algorithm sets how many
+/// there are. Calls take their weight (`call_info::permits`). A call heavier
+/// than the present limit, but not than `max_limit`, runs when no other does.
+///
+/// Outcomes are collected in windows, and each window may change the limit. The
+/// latency of a call is the time from when it has its permits until it comes
+/// back. Constant memory (about 1.5 KiB) apart from calls that wait or have
+/// waited. Constant time for each call, plus 256 steps for each window.
+class adaptive_limit final
+  : public policy_base<adaptive_limit, adaptive_limit_config,
+                       adaptive_limit_counter> {
+public:
+  static constexpr std::string_view kind_name = "adaptive_limit";
+
+  // -- construction -----------------------------------------------------------
+
+  /// Throws `config_error` if `c` is not valid.
+  explicit adaptive_limit(adaptive_limit_config c);
+
+  // -- calls ------------------------------------------------------------------
+
+  decision admit(call_info& call, slot& notes, env& e) override;
+  decision complete(call_info& call, slot& notes, outcome& result,
+                    env& e) override;
+  void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
+               env& e) override;
+
+  /// The limit that applies at present: while the baseline is measured, at most
+  /// `measure_limit`.
+  [[nodiscard]] std::int64_t limit() const noexcept;
+
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+
+  /// The latest end of the measurement that has begun.
+  [[nodiscard]] time_point wakeup() const override;
+  void wake(env& e) override;
+
+  // -- operation --------------------------------------------------------------
+
+  /// A measurement ends, so that waiting calls do not wait for it.
+  void drain(env& e) override;
+
+  /// `measuring` while the limit is pinned to measure the baseline, otherwise
+  /// `adjusting`.
+  [[nodiscard]] std::string_view state() const override;
+
+protected:
+  // The limit stays, within its new bounds. With another algorithm, what the
+  // old one has learned is forgotten. Waiting calls stay and keep their limit,
+  // except those heavier than the new `max_limit`.
+
+  void prepare(adaptive_limit_config& next, env& e) override;
+  void adapt(env& e) override;
+  void list_gauges(std::vector<metric>& out) const override;
+
+  /// Back to `initial_limit`; what the algorithm has learned is forgotten.
+  void forget(env& e) override;
+
+private:
+  // When a call went down, and in which epoch.
+  struct departure {
+    time_point at = {};
+    std::uint32_t epoch = 0;
+  };
+
+  // The notes on a call. One that waited has its departure in `departures_`:
+  // nobody has its slot at hand when it goes down.
+  struct trip {
+    waiting_queue::stay stay;
+    pooled_list<departure>::handle waited = pooled_list<departure>::none;
+    departure left;
+  };
+
+  // What an outcome says about the worker.
+  enum class sign : std::uint8_t { sample, slow, drop, none };
+
+  // The sums of a window.
+  struct results {
+    std::optional<duration> latency;
+    std::int64_t samples = 0;
+    bool dropped = false;
+  };
+
+  // -- permits ----------------------------------------------------------------
+
+  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
+  departure lend(std::uint32_t permits, env& e);
+  void give_back(std::uint32_t permits);
+  departure end_trip(trip& t);
+  decision enqueue(const call_info& call, trip& t, env& e);
+  void turn_away(const waiting_queue::entry& w, counter why, env& e);
+  decision refuse_waiter(const waiting_queue::entry& w, counter why, errc code,
+                         env& e);
+  void serve(env& e);
+
+  // -- signs ------------------------------------------------------------------
+
+  [[nodiscard]] sign judge(const outcome& o, duration took, env& e) const;
+  void learn(const departure& left, const outcome& o, env& e);
+
+  // -- windows ----------------------------------------------------------------
+
+  void close_window(env& e);
+  std::int64_t next_limit(const results& w, env& e);
+  std::int64_t next_by_vegas(const results& w, env& e);
+  std::int64_t next_by_gradient(duration latency);
+  void move_limit(std::int64_t next, env& e);
+  void accept_baseline(duration d);
+  void clear_window() noexcept;
+  [[nodiscard]] std::int64_t outcomes() const noexcept;
+
+  // -- measurements -----------------------------------------------------------
+
+  void begin_due_measurement(env& e);
+  void measure(std::string_view why, env& e);
+  void end_measurement(env& e);
+  void adjust(std::string_view why, env& e);
+  void set_due_time() noexcept;
+  void restart_algorithm(std::string_view why, env& e);
+  void move_to(bool measuring, std::string_view why, env& e);
+
+  waiting_queue waiting_;
+  detail::wait_times waits_;
+  pooled_list<departure> departures_;
+  // May exceed the limit after that was lowered.
+  std::int64_t in_use_ = 0;
+
+  // Set by the windows; `limit()` says what applies.
+  std::int64_t limit_;
+  // The limit that was reported last.
+  std::int64_t reported_;
+
+  // The present window, or the present measurement.
+  histogram latencies_;
+  std::int64_t drops_ = 0;
+  time_point window_began_ = {};
+  // Whether more than half of the limit was in use at some time.
+  bool used_ = false;
+
+  // What the algorithm has learned.
+  std::optional<duration> baseline_;
+  std::optional<duration> latency_;
+  double gradient_ = 1;
+  // Windows in a row for which the baseline was too short or too long.
+  std::int64_t misfits_ = 0;
+  // Vegas: samples until the baseline is probed.
+  double until_probe_ = 0;
+
+  bool measuring_ = false;
+  // Changes when a measurement begins.
+  std::uint32_t epoch_ = 0;
+  // `never` until a call comes, so that a gate without calls is not woken.
+  time_point measure_until_ = never;
+  time_point measured_at_ = {};
+  time_point measure_at_ = never;
+  // The share of the jitter that was drawn for the next measurement.
+  double delay_share_ = 0;
+  bool other_algorithm_ = false;
+};
+
+} // namespace caisson

@@ -125,7 +125,7 @@ TEST(limit_measurement, takes_the_quantile) {
 TEST(limit_measurement, comes_again_after_some_time) {
   measured_rig h{100ms};
   h.advance(60s - 1ns);
-  h.finish(h.arrive());
+  h.abandon(h.arrive(), errc::cancelled);
   EXPECT_EQ(h.policy.state(), "adjusting");
   h.advance(1ns);
   // Without calls there is nothing to measure.
@@ -347,7 +347,7 @@ TEST(limit_measurement, can_come_more_often_at_once) {
   c.measure_every = unlimited;
   measured_rig h{100ms, c};
   h.advance(1h);
-  h.finish(h.arrive());
+  h.abandon(h.arrive(), errc::cancelled);
   EXPECT_EQ(h.policy.state(), "adjusting");
   c.measure_every = 1h;
   h.policy.reconfigure(c, h.e);

@@ -41,7 +41,7 @@ decision adaptive_limit::complete(call_info&, slot& notes, outcome& result,
 }
 
 void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
-                             bool, env& e) {
+                             bool in_flight, env& e) {
   auto& t = notes.as<trip>();
   if (waiting_.waits(t.stay, call.id)) {
     count(counter::gave_up);
@@ -51,7 +51,11 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    learn(end_trip(t), why, e);
+    auto left = end_trip(t);
+    if (in_flight)
+      learn(left, why, e);
+    else // The worker does not have it, or no more.
+      count(counter::ignored);
   }
   serve(e);
 }
@@ -116,6 +120,8 @@ void adaptive_limit::serve(env& e) {
       {.kind = event_kind::granted, .call = w.call, .delay = w.waited(e.now)});
     e.resume(w.call);
   }
+  // While the limit is pinned, they do not wait for the limit itself.
+  used_ = used_ || (!measuring_ && !waiting_.empty());
 }
 
 void adaptive_limit::turn_away(const waiting_queue::entry& w, counter why,
@@ -165,8 +171,8 @@ void adaptive_limit::adapt(env& e) {
   reported_ = limit_;
   if (other_algorithm_)
     restart_algorithm("another algorithm", e);
-  else if (!measuring_ && config_.algorithm == limit_algorithm::gradient)
-    set_due_time();
+  else if (config_.algorithm == limit_algorithm::gradient)
+    adapt_measurement(e);
   if (baseline_)
     baseline_ = std::min(*baseline_, config_.max_baseline);
   waiting_.reorder(config_.order);

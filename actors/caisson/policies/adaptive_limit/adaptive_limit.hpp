@@ -183,6 +183,7 @@ private:
   void end_measurement(env& e);
   void adjust(std::string_view why, env& e);
   void set_due_time() noexcept;
+  void adapt_measurement(env& e);
   void restart_algorithm(std::string_view why, env& e);
   void move_to(bool measuring, std::string_view why, env& e);
 
@@ -210,8 +211,10 @@ private:
   double gradient_ = 1;
   // Windows in a row for which the baseline was too short or too long.
   std::int64_t misfits_ = 0;
-  // Vegas: samples until the baseline is probed.
-  double until_probe_ = 0;
+  // Vegas: samples since the baseline was probed, and by which share of
+  // `probe` the next one comes earlier.
+  std::int64_t since_probe_ = 0;
+  double sooner_ = 0;
 
   bool measuring_ = false;
   // Changes when a measurement begins.
@@ -223,6 +226,7 @@ private:
   // The share of the jitter that was drawn for the next measurement.
   double delay_share_ = 0;
   bool other_algorithm_ = false;
+  bool draining_ = false;
 };
 
 } // namespace caisson

@@ -12,6 +12,13 @@
 
 namespace caisson {
 
+namespace {
+
+// A product such as 100 * 0.29 can miss a whole number by a rounding error.
+constexpr double share_rounding = 1e-9;
+
+} // namespace
+
 // -- signs --------------------------------------------------------------------
 
 adaptive_limit::sign adaptive_limit::judge(const outcome& o, duration took,
@@ -74,14 +81,15 @@ std::int64_t adaptive_limit::outcomes() const noexcept {
 void adaptive_limit::clear_window() noexcept {
   latencies_.clear();
   drops_ = 0;
-  used_ = 2 * in_use_ > limit_ || !waiting_.empty();
+  used_ = 2 * in_use_ > limit_;
 }
 
 void adaptive_limit::close_window(env& e) {
   auto all = static_cast<double>(outcomes());
   results w{.latency = latencies_.quantile(config_.quantile),
             .samples = static_cast<std::int64_t>(latencies_.count()),
-            .dropped = static_cast<double>(drops_) > config_.drop_share * all};
+            .dropped = static_cast<double>(drops_)
+                       > config_.drop_share * all + share_rounding};
   if (w.latency)
     latency_ = w.latency;
   auto next = next_limit(w, e);
@@ -98,6 +106,10 @@ void adaptive_limit::close_window(env& e) {
                         : counter::kept);
   move_limit(next, e);
   clear_window();
+  if (draining_)
+    return;
+  if (e.now >= measure_at_)
+    return measure("the baseline is old", e);
   constexpr auto too_many_misfits = 5;
   // Not one measurement after the other: one that does not help has ended not
   // long ago.
@@ -119,8 +131,11 @@ std::int64_t adaptive_limit::next_limit(const results& w, env& e) {
 }
 
 std::int64_t adaptive_limit::next_by_vegas(const results& w, env& e) {
-  until_probe_ -= static_cast<double>(w.samples);
-  auto due = baseline_ && until_probe_ <= 0;
+  since_probe_ += w.samples;
+  // By the present limit: one that has collapsed lets few samples through.
+  auto enough = static_cast<double>(config_.probe) * static_cast<double>(limit_)
+                * (1 - sooner_);
+  auto due = baseline_ && static_cast<double>(since_probe_) >= enough;
   if (baseline_ && !due && *w.latency >= *baseline_)
     return detail::vegas_limit(
       limit_, detail::queued_calls(limit_, *baseline_, *w.latency),
@@ -128,9 +143,8 @@ std::int64_t adaptive_limit::next_by_vegas(const results& w, env& e) {
   if (due)
     count(counter::probed);
   if (due || !baseline_) {
-    auto sooner = e.random.uniform(0, config_.jitter);
-    until_probe_ = static_cast<double>(config_.probe)
-                   * static_cast<double>(limit_) * (1 - sooner);
+    sooner_ = e.random.uniform(0, config_.jitter);
+    since_probe_ = 0;
   }
   accept_baseline(*w.latency);
   return limit_;
@@ -145,7 +159,8 @@ std::int64_t adaptive_limit::next_by_gradient(duration latency) {
   // below the baseline shows that this was measured in worse times.
   auto at_floor = next <= config_.min_limit
                   || (gradient_ <= detail::least_gradient && next >= limit_);
-  auto fits = !at_floor && gradient_ < detail::most_gradient;
+  auto far_below = 2 * latency <= *baseline_;
+  auto fits = !at_floor && !far_below;
   misfits_ = fits ? 0 : misfits_ + 1;
   return next;
 }
@@ -177,7 +192,8 @@ void adaptive_limit::move_limit(std::int64_t next, env& e) {
 // -- measurements -------------------------------------------------------------
 
 void adaptive_limit::begin_due_measurement(env& e) {
-  if (!measuring_ && e.now >= measure_at_)
+  // An open window is not thrown away: the measurement follows it.
+  if (!measuring_ && e.now >= measure_at_ && outcomes() == 0)
     measure("the baseline is old", e);
   if (measuring_ && measure_until_ == never)
     measure_until_ = time_after(e.now, config_.measure_at_most);
@@ -212,10 +228,23 @@ void adaptive_limit::adjust(std::string_view why, env& e) {
 }
 
 void adaptive_limit::set_due_time() noexcept {
-  measure_at_ = time_after(
-    measured_at_, config_.measure_every == unlimited
-                    ? unlimited
-                    : duration_times(config_.measure_every, 1 + delay_share_));
+  // In a drain there are no new calls that would be measured.
+  measure_at_ = draining_ || config_.measure_every == unlimited
+                  ? never
+                  : time_after(
+                    measured_at_,
+                    duration_times(config_.measure_every, 1 + delay_share_));
+}
+
+// Settings of measurements have changed.
+void adaptive_limit::adapt_measurement(env& e) {
+  if (!measuring_)
+    return set_due_time();
+  if (measure_until_ != never)
+    measure_until_ = std::min(measure_until_,
+                              time_after(e.now, config_.measure_at_most));
+  if (latencies_.count() >= config_.measure_samples)
+    end_measurement(e);
 }
 
 void adaptive_limit::move_to(bool measuring, std::string_view why, env& e) {
@@ -234,14 +263,15 @@ void adaptive_limit::restart_algorithm(std::string_view why, env& e) {
   latency_.reset();
   gradient_ = 1;
   misfits_ = 0;
-  until_probe_ = 0;
+  since_probe_ = 0;
+  sooner_ = 0;
   ++epoch_;
   measure_at_ = never;
   // Those that wait must not wait for a call that never comes.
   measure_until_ = in_use_ > 0 || !waiting_.empty()
                      ? time_after(e.now, config_.measure_at_most)
                      : never;
-  move_to(config_.algorithm == limit_algorithm::gradient, why, e);
+  move_to(config_.algorithm == limit_algorithm::gradient && !draining_, why, e);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -258,10 +288,10 @@ void adaptive_limit::wake(env& e) {
 }
 
 void adaptive_limit::drain(env& e) {
+  draining_ = true;
   if (measuring_)
     adjust("drain", e);
-  // There are no new calls that would be measured.
-  measure_at_ = never;
+  set_due_time();
   serve(e);
 }
 

@@ -70,6 +70,7 @@ int main() {
   server.down = false;
   (void)prices.command({caisson::operator_command::reset, "breaker"});
   std::vector<std::jthread> buyers;
+  buyers.reserve(10);
   for (int i = 0; i < 10; ++i)
     buyers.emplace_back([&] { (void)prices.run([] { return 1; }); });
   buyers.clear();

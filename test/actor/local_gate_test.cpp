@@ -116,6 +116,24 @@ TEST_P(local_gate_test, answers_by_the_deadline_at_the_latest) {
   EXPECT_TRUE(seen().empty());
 }
 
+TEST_P(local_gate_test, refuses_a_call_that_has_no_time_left) {
+  auto w = make_worker(doubles());
+  auto c = start(w.handle(), stack{});
+  on("ask", [](asking_client& x) {
+    for (auto left : {0s, -1s})
+      x.gate->request(1).within(left).then(
+        [](int) { FAIL(); },
+        [&x](caf::error& e) {
+          EXPECT_EQ(e, errc::deadline_exceeded);
+          EXPECT_FALSE(outcome_of(caf::make_message(e)).may_have_executed);
+          x.log->seen.push_back("too late");
+        });
+  });
+  world.send(c, std::string{"ask"});
+  EXPECT_EQ(seen(), (texts{"ask", "too late", "too late"}));
+  EXPECT_EQ(w.count(), 0u);
+}
+
 TEST_P(local_gate_test, await_lets_nothing_else_in) {
   auto w = make_worker();
   auto c = start(w.handle(), stack{});

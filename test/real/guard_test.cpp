@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 template <class F>
 void in_threads(int n, F f) {
   std::vector<std::jthread> all;
+  all.reserve(static_cast<std::size_t>(n));
   std::latch begin{n};
   for (int i = 0; i < n; ++i)
     all.emplace_back([&, i] {
@@ -95,6 +96,7 @@ TEST(guard_of_threads, ends_waits_when_it_is_stopped) {
   }};
   house.inside.wait();
   std::vector<std::jthread> waiters;
+  waiters.reserve(3);
   for (int i = 0; i < 3; ++i)
     waiters.emplace_back(
       [&] { cancelled += g.run([] {}).error() == errc::cancelled ? 1 : 0; });
@@ -132,6 +134,7 @@ TEST(guard_of_threads, is_drained_when_the_last_function_returns) {
   gatehouse house{std::latch{2}};
   std::atomic<int> done{0};
   std::vector<std::jthread> all;
+  all.reserve(2);
   for (int i = 0; i < 2; ++i)
     all.emplace_back([&] { done += g.run([&] { house.enter(); }).ok(); });
   house.inside.wait();
@@ -202,7 +205,7 @@ TEST(guard_of_threads, has_events_one_after_another) {
 }
 
 // A listener keeps the thread that would otherwise look at the clock.
-TEST(guard_of_threads, keep_time_while_a_listener_runs) {
+TEST(guard_of_threads, keeps_time_while_a_listener_runs) {
   guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10}).emit_waits()};
   gatehouse house{std::latch{1}}, listener{std::latch{1}};
   std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
@@ -214,6 +217,7 @@ TEST(guard_of_threads, keep_time_while_a_listener_runs) {
   });
   // Both wait. The end of the second one is reported by one of them.
   std::vector<std::jthread> both;
+  both.reserve(2);
   for (auto limit : {duration{10s}, duration{50ms}})
     both.emplace_back([&, limit] { (void)g.run([] {}, {.time_left = limit}); });
   listener.inside.wait();
@@ -237,7 +241,7 @@ TEST(guard_of_threads, keep_time_while_a_listener_runs) {
   again.let_go.count_down();
 }
 
-TEST(guard_of_threads, let_a_listener_wait_in_the_guard) {
+TEST(guard_of_threads, lets_a_listener_wait_in_the_guard) {
   guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 10}).emit_waits()};
   gatehouse house{std::latch{1}};
   std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
@@ -255,7 +259,7 @@ TEST(guard_of_threads, let_a_listener_wait_in_the_guard) {
   house.let_go.count_down();
 }
 
-TEST(guard_of_threads, call_no_listener_any_more_once_it_is_removed) {
+TEST(guard_of_threads, calls_no_listener_any_more_once_it_is_removed) {
   guard g{
     stack{"g"}.breaker({.threshold = 1, .open = schedule::constant(1ms)})};
   std::atomic<bool> over{false};
@@ -278,7 +282,7 @@ TEST(guard_of_threads, call_no_listener_any_more_once_it_is_removed) {
   over = true;
 }
 
-TEST(guard_of_threads, keep_no_thread_for_the_events_of_others) {
+TEST(guard_of_threads, keeps_no_thread_for_the_events_of_others) {
   guard g{
     stack{"g"}.breaker({.threshold = 1, .open = schedule::constant(1ms)})};
   g.on_event([](const event&) { std::this_thread::sleep_for(1ms); });
@@ -286,6 +290,7 @@ TEST(guard_of_threads, keep_no_thread_for_the_events_of_others) {
   std::vector<std::atomic<int>> done(3);
   {
     std::vector<std::jthread> all;
+    all.reserve(done.size());
     for (auto& n : done)
       all.emplace_back([&] {
         while (!over) {
@@ -300,7 +305,7 @@ TEST(guard_of_threads, keep_no_thread_for_the_events_of_others) {
   g.on_event({});
 }
 
-TEST(guard_of_threads, are_in_the_metrics_also_when_they_are_idle) {
+TEST(guard_of_threads, is_in_the_metrics_also_when_it_is_idle) {
   system_config cfg;
   caf::actor_system sys{cfg};
   gate_watch watch{sys, {.every = 10ms}};
@@ -317,13 +322,14 @@ TEST(guard_of_threads, are_in_the_metrics_also_when_they_are_idle) {
   EXPECT_TRUE(watch.gates().empty());
 }
 
-TEST(guard_of_threads, drain_for_more_than_a_few) {
+TEST(guard_of_threads, drains_for_more_than_a_few) {
   guard g{stack{"g"}};
   gatehouse house{std::latch{1}};
   std::jthread holder{[&] { (void)g.run([&] { house.enter(); }); }};
   house.inside.wait();
   std::atomic<int> drained{0};
   std::vector<std::jthread> all;
+  all.reserve(300);
   for (int i = 0; i < 300; ++i)
     all.emplace_back([&] {
       g.drain();

@@ -7,6 +7,7 @@
 #include <caisson/gate/gate.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <random>
 #include <stdexcept>
 #include <utility>
@@ -70,6 +71,11 @@ struct guard_host::caller {
   /// Whether one of its attempts may have had an effect.
   bool executed = false;
   std::optional<caf::message> answer = {};
+};
+
+/// What the engine's slots for answers hold.
+struct guard_host::caller_of_slot {
+  caller* who;
 };
 
 /// What happens while the engine runs: no function that it calls may come back.
@@ -182,9 +188,8 @@ guard_answer guard_host::call(call_options* options, attempt_maker& maker) {
 
 void guard_host::begin(caller& who, call_options* options) {
   step running{*this};
-  reply_slot from{&who, true, false, 0, 0};
-  auto ticket = caf::make_message(
-    std::uint64_t{reinterpret_cast<std::uintptr_t>(&who)});
+  reply_slot from{caller_of_slot{&who}, true, false, 0, 0};
+  auto ticket = caf::make_message(std::bit_cast<std::uint64_t>(&who));
   if (options)
     engine_.on_call(std::move(from),
                     caisson::call{std::move(ticket), std::move(*options)},
@@ -415,7 +420,7 @@ std::uint64_t guard_host::deliver(target_id to, std::uint64_t key,
   auto* ticket = portable::get_if<std::uint64_t>(content);
   CAISSON_ENSURE(to == worker_target && ticket && *ticket != 0,
                  "an attempt for {} is no caller's", to);
-  auto& who = *reinterpret_cast<caller*>(*ticket);
+  auto& who = *std::bit_cast<caller*>(*ticket);
   CAISSON_ENSURE(!who.next && !who.answer, "a call is sent twice at once");
   who.next = key;
   if (who.place)
@@ -427,7 +432,7 @@ void guard_host::send_cancelled(target_id, std::uint64_t number) {
   // It was not delivered, as the engine has failed.
   if (number == 0)
     return;
-  auto& who = *reinterpret_cast<caller*>(number);
+  auto& who = *std::bit_cast<caller*>(number);
   if (who.next)
     who.next.reset();
   else
@@ -435,7 +440,7 @@ void guard_host::send_cancelled(target_id, std::uint64_t number) {
 }
 
 void guard_host::answer(reply_slot to, caf::message content) {
-  auto& who = *to.as<caller*>();
+  auto& who = *to.as<caller_of_slot>().who;
   who.answer = std::move(content);
   if (who.place)
     who.changed.notify_one();

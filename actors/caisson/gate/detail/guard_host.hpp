@@ -123,6 +123,7 @@ public:
 
 private:
   struct caller;
+  struct caller_of_slot;
   class step;
   struct refresh_link;
   using lock_type = std::unique_lock<std::mutex>;

@@ -110,7 +110,8 @@ TEST_F(run_job_test, must_be_the_world_that_is_meant) {
   ++job.world;
   auto end = play(job);
   EXPECT_EQ(end.stage, job_stage::refused);
-  EXPECT_NE(end.text.find("another world"), std::string::npos) << end.text;
+  EXPECT_NE(end.text.find("differs from that of the sweep"), std::string::npos)
+    << end.text;
   // What was read before does not count for it.
   --job.world;
   EXPECT_EQ(play(job).stage, job_stage::done);
@@ -155,7 +156,8 @@ TEST_F(run_job_test, reads_no_file) {
     {.recordings =
        [&](const std::string&) { return recordings_["counts.csv"]; }},
     none);
-  EXPECT_NE(other.text.find("another world"), std::string::npos);
+  EXPECT_NE(other.text.find("differs from that of the sweep"),
+            std::string::npos);
 }
 
 TEST_F(run_job_test, that_lacks_memory_may_run_elsewhere) {

@@ -245,6 +245,15 @@ TEST(guard, answers_in_time_what_comes_too_late) {
   EXPECT_EQ(metric_of(g.calls, "late_results"), 1);
 }
 
+TEST(guard, does_what_was_due_as_if_in_time) {
+  guarded g{stack{"g"}
+              .deadline({.timeout = 1s})
+              .breaker({.threshold = 1, .open = schedule::constant(1s)})};
+  // The breaker opens after one second, and may probe after two.
+  (void)g.calls.run([&] { g.clock.pass(2s); });
+  EXPECT_TRUE(g.calls.run([] {}));
+}
+
 TEST(guard, takes_the_options_of_a_call) {
   guarded g{stack{"g"}};
   auto r = g.calls.run(

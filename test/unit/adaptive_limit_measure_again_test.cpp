@@ -101,6 +101,47 @@ TEST(limit_measured_again, does_not_begin_in_a_drain) {
   EXPECT_EQ(h.policy.state(), "adjusting");
 }
 
+TEST(limit_measured_again, ignores_what_went_down_at_the_instant_of_the_pin) {
+  again_rig h;
+  h.advance(59s);
+  auto first = h.arrive();
+  auto second = h.arrive();
+  h.advance(100ms);
+  h.finish(first);
+  h.advance(3s);
+  auto third = h.arrive();
+  EXPECT_EQ(h.policy.state(), "adjusting");
+  h.finish(second);
+  EXPECT_EQ(h.policy.state(), "measuring");
+  h.finish(third);
+  EXPECT_EQ(h.count("stale"), 1);
+}
+
+TEST(limit_measured_again, learns_nothing_from_what_the_worker_does_not_have) {
+  limit_rig h{exact(limit_algorithm::aimd)};
+  auto id = h.arrive();
+  auto& x = h.calls.at(id);
+  h.policy.abandon(x.call, x.notes,
+                   outcome::failure(errc::deadline_exceeded, true), false, h.e);
+  h.calls.erase(id);
+  EXPECT_EQ(h.count("ignored"), 1);
+  EXPECT_EQ(h.count("dropped"), 0);
+}
+
+TEST(limit_measured_again, forgets_those_who_gave_up) {
+  auto c = exact(limit_algorithm::aimd);
+  c.initial_limit = c.min_limit = 1;
+  c.max_waiters = 5;
+  limit_rig h{c};
+  auto first = h.arrive();
+  h.abandon(h.arrive());
+  h.advance(2ms);
+  // An invariant counts those that are known.
+  h.finish(first);
+  EXPECT_EQ(h.count("gave_up"), 1);
+  EXPECT_EQ(h.count("in_use"), 0);
+}
+
 TEST(limit_measured_again, ends_as_new_settings_say) {
   auto c = again();
   c.measure_every = 2h;

@@ -89,8 +89,13 @@ void adaptive_limit::give_back(std::uint32_t permits) {
 
 adaptive_limit::departure adaptive_limit::end_trip(trip& t) {
   give_back(t.stay.permits);
-  return t.waited == pooled_list<departure>::none ? t.left
-                                                  : departures_.erase(t.waited);
+  auto left = t.waited == pooled_list<departure>::none
+                ? t.left
+                : departures_.erase(t.waited);
+  CAISSON_ENSURE(in_use_ > 0 || departures_.size() == waiting_.size(),
+                 "{} departures are known, and {} calls wait",
+                 departures_.size(), waiting_.size());
+  return left;
 }
 
 decision adaptive_limit::enqueue(const call_info& call, trip& t, env& e) {

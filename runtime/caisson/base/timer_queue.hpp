@@ -5,10 +5,12 @@
 #include <caisson/base/time.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace caisson {
@@ -23,9 +25,10 @@ namespace caisson {
 /// and does nothing.
 ///
 /// Setting, moving and taking out a timer cost O(log n), the time of the next
-/// one O(1). Memory is reused, and given back when none is left. The structure
-/// is a 4-ary heap with back-references: shallower than a binary heap, and the
-/// four children lie side by side in memory.
+/// one O(1). Timers that are set in the order of their times, such as those of
+/// one timeout while a clock goes on, cost O(1): they form a few lanes, lists in
+/// order, and only what fits at the end of none goes to a 4-ary heap with
+/// back-references. Memory is reused, and given back when none is left.
 template <class Payload>
 class timer_queue {
   static_assert(std::is_trivially_copyable_v<Payload>);
@@ -39,13 +42,11 @@ public:
     friend bool operator==(const handle&, const handle&) = default;
   };
 
-  [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   /// When the earliest timer is due; `never` if there is none.
-  [[nodiscard]] time_point next() const noexcept {
-    return heap_.empty() ? never : heap_.front().at;
-  }
+  [[nodiscard]] time_point next() const noexcept { return next_; }
 
   /// Whether the timer is still set.
   [[nodiscard]] bool contains(handle h) const noexcept {
@@ -56,10 +57,10 @@ public:
 
   /// Sets a timer. One for `never` is kept and never fires.
   handle push(time_point at, Payload payload) {
-    auto n = nodes_.take(node{{}, none, first_generation_, none});
+    auto n = nodes_.take(node{.generation = first_generation_});
     nodes_[n].payload = payload;
-    heap_.push_back({at, sequence_++, n});
-    sift_up(heap_.size() - 1);
+    ++size_;
+    insert(n, at);
     return {n, nodes_[n].generation};
   }
 
@@ -67,7 +68,7 @@ public:
   bool cancel(handle h) {
     if (!contains(h))
       return false; // Fired or cancelled before: its node serves another timer.
-    remove(nodes_[h.node].position);
+    remove(h.node);
     return true;
   }
 
@@ -76,20 +77,19 @@ public:
   bool update(handle h, time_point at) {
     if (!contains(h))
       return false; // As in `cancel`.
-    auto i = nodes_[h.node].position;
-    heap_[i].at = at;
-    heap_[i].sequence = sequence_++;
-    restore(i);
+    take_out(h.node);
+    insert(h.node, at);
     return true;
   }
 
   /// Takes out the earliest timer if it is due at `now`, that is, if its time
   /// is `now` or before, and returns its payload.
   std::optional<Payload> pop_due(time_point now) {
-    if (heap_.empty() || heap_.front().at > now || heap_.front().at == never)
+    if (next_ > now || next_ == never)
       return std::nullopt;
-    auto payload = nodes_[heap_.front().node].payload;
-    remove(0);
+    auto n = earliest();
+    auto payload = nodes_[n].payload;
+    remove(n);
     return payload;
   }
 
@@ -98,6 +98,13 @@ public:
     for (const auto& x : heap_)
       free_node(x.node);
     heap_.clear();
+    for (auto& x : lanes_)
+      for (auto n = std::exchange(x, {}).first; n != none;) {
+        auto following = nodes_[n].next;
+        free_node(n);
+        n = following;
+      }
+    next_ = never;
     give_back();
   }
 
@@ -109,6 +116,9 @@ public:
 private:
   static constexpr std::uint32_t none = 0xffffffff;
   static constexpr std::size_t arity = 4;
+  static constexpr std::size_t lanes = 4;
+  /// Positions from here on are those of lanes.
+  static constexpr std::uint32_t first_lane = none - lanes;
 
   // The key lies in the heap itself: comparing does not touch the nodes.
   struct entry {
@@ -118,38 +128,137 @@ private:
   };
 
   struct node {
+    // Of a timer in a lane.
+    time_point at = never;
+    std::uint64_t sequence = 0;
     Payload payload{};
-    // In the heap; `none` if the node is free.
+    // In the heap, or which lane; `none` if the node is free.
     std::uint32_t position = none;
     // Counts how often the node was freed: this is what makes handles stale.
     std::uint32_t generation = 0;
+    // In its lane, and in the pool.
     std::uint32_t next = none;
+    std::uint32_t previous = none;
+  };
+
+  // Timers in the order of their times, and of `sequence` if these are equal.
+  struct lane {
+    // Of the last one, so that those that do not fit are seen at once.
+    time_point end = never;
+    std::uint32_t first = none;
+    std::uint32_t last = none;
   };
 
   static bool earlier(const entry& a, const entry& b) noexcept {
     return a.at != b.at ? a.at < b.at : a.sequence < b.sequence;
   }
 
+  void insert(std::uint32_t n, time_point at) {
+    next_ = std::min(next_, at);
+    if (auto k = lane_for(at); k != lanes)
+      return append(k, n, at);
+    heap_.push_back({at, sequence_++, n});
+    sift_up(heap_.size() - 1);
+  }
+
+  // The lane whose last timer is the latest one that is not after `at`, else an
+  // empty one.
+  [[nodiscard]] std::size_t lane_for(time_point at) const noexcept {
+    if (at == never)
+      return lanes;
+    auto best = lanes;
+    for (std::size_t k = 0; k < lanes; ++k) {
+      if (lanes_[k].first == none) {
+        if (best == lanes)
+          best = k;
+      } else if (lanes_[k].end <= at
+                 && (best == lanes || lanes_[best].first == none
+                     || lanes_[k].end > lanes_[best].end)) {
+        best = k;
+      }
+    }
+    return best;
+  }
+
+  void append(std::size_t k, std::uint32_t n, time_point at) noexcept {
+    auto& x = lanes_[k];
+    auto& added = nodes_[n];
+    added.at = at;
+    added.sequence = sequence_++;
+    added.position = first_lane + static_cast<std::uint32_t>(k);
+    added.previous = x.last;
+    added.next = none;
+    (x.last == none ? x.first : nodes_[x.last].next) = n;
+    x.last = n;
+    x.end = at;
+  }
+
+  // @pre there is a timer that is not for `never`
+  [[nodiscard]] std::uint32_t earliest() const noexcept {
+    auto best = heap_.empty() ? entry{never, 0, none} : heap_.front();
+    for (const auto& x : lanes_)
+      if (x.first != none) {
+        const auto& candidate = nodes_[x.first];
+        entry e{candidate.at, candidate.sequence, x.first};
+        if (earlier(e, best))
+          best = e;
+      }
+    return best.node;
+  }
+
+  void find_next() noexcept {
+    next_ = heap_.empty() ? never : heap_.front().at;
+    for (const auto& x : lanes_)
+      if (x.first != none)
+        next_ = std::min(next_, nodes_[x.first].at);
+  }
+
   void free_node(std::uint32_t n) noexcept {
     nodes_[n].position = none;
     ++nodes_[n].generation;
     nodes_.put_back(n);
+    --size_;
   }
 
-  void remove(std::size_t i) noexcept {
-    free_node(heap_[i].node);
+  void remove(std::uint32_t n) noexcept {
+    take_out(n);
+    free_node(n);
+    give_back();
+  }
+
+  void take_out(std::uint32_t n) noexcept {
+    auto i = nodes_[n].position;
+    auto first = i >= first_lane ? leave_lane(n, i - first_lane)
+                                 : leave_heap(i);
+    if (first)
+      find_next();
+  }
+
+  // Return whether it was the first one there.
+
+  bool leave_lane(std::uint32_t n, std::size_t k) noexcept {
+    auto& x = lanes_[k];
+    const auto& gone = nodes_[n];
+    (gone.previous == none ? x.first : nodes_[gone.previous].next) = gone.next;
+    (gone.next == none ? x.last : nodes_[gone.next].previous) = gone.previous;
+    if (gone.next == none && gone.previous != none)
+      x.end = nodes_[gone.previous].at;
+    return gone.previous == none;
+  }
+
+  bool leave_heap(std::size_t i) noexcept {
     auto last = heap_.back();
     heap_.pop_back();
     if (i < heap_.size()) {
       place(i, last);
       restore(i);
     }
-    give_back();
+    return i == 0;
   }
 
   // After a peak. Handles of timers that are gone stay stale.
   void give_back() noexcept {
-    if (!heap_.empty() || !nodes_.oversized())
+    if (size_ > 0 || !nodes_.oversized())
       return;
     for (std::uint32_t n = 0; n < nodes_.capacity(); ++n)
       first_generation_ = std::max(first_generation_, nodes_[n].generation);
@@ -201,7 +310,10 @@ private:
   }
 
   std::vector<entry> heap_;
+  std::array<lane, lanes> lanes_{};
   detail::index_pool<node> nodes_;
+  std::size_t size_ = 0;
+  time_point next_ = never;
   std::uint64_t sequence_ = 0;
   // Of new nodes: larger than any that was given back.
   std::uint32_t first_generation_ = 0;

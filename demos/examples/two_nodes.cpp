@@ -113,7 +113,7 @@ protected:
     set_timer(caisson::time_after(clock().now(), 10ms));
   }
 
-  void on_answer(std::uint64_t key, caf::message content) override {
+  void on_answer(std::uint64_t key, caf::message&& content) override {
     static const char* kinds[] = {"repeatable", "urgent", "not repeatable"};
     ++answers_[key];
     auto* left = caisson::portable::get_if<std::int64_t>(content);
@@ -129,7 +129,7 @@ protected:
     }
   }
 
-  void on_message(caisson::portable::reply_to, caf::message) override {}
+  void on_message(caisson::portable::reply_to, caf::message&&) override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:

@@ -2,15 +2,25 @@
 #include <caisson/base/random.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/call_table.hpp>
+#include <caisson/engine/caller_watch.hpp>
 
+#include <support/times.hpp>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace caisson::detail {
 namespace {
+
+using namespace std::chrono_literals;
+using test::at;
 
 TEST(call_table, gives_the_lowest_place_and_never_the_same_id) {
   call_table t{2, 1};
@@ -60,6 +70,69 @@ TEST(call_table, counts_phases) {
   t.put_back(a);
   EXPECT_EQ(t.in(phase::held), 0u);
   EXPECT_EQ(t.in(phase::moving), 0u);
+}
+
+// All that a record says, without what belongs to its place. The bindings name
+// each member: one that is added must be named here, too.
+std::string text_of(const call_record& r) {
+  const call_info& info = r;
+  const auto& [id, arrived, deadline, by_default, priority, permits, attempt,
+               idempotent, written_back, key, idempotency_key]
+    = info;
+  const call_notes& notes = r;
+  const auto& [hold_until, sent_at, timer_at, limit, timer, attempt_key,
+               attempt_number, inside, executed, permit, watched, wait, target,
+               next_indexed, plan, sends, where, indexed, at, depth, owner,
+               rejected_by, lease, granted]
+    = notes;
+  auto ns = [](time_point t) { return t.time_since_epoch().count(); };
+  return fmt::format(
+    "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {} {} "
+    "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {}",
+    id != 0, ns(arrived), ns(deadline), by_default, priority, permits, attempt,
+    idempotent == idempotence::unmarked, written_back, key, idempotency_key,
+    ns(hold_until), ns(sent_at), ns(timer_at), ns(limit),
+    timer == call_timers::handle{}, attempt_key, attempt_number, inside,
+    executed, permit, watched == nullptr, wait, target, next_indexed, plan,
+    sends, name_of(where), indexed, at, depth, owner, rejected_by, lease,
+    granted, r.from.expects_reply(), r.from.urgent(), r.from.remote(),
+    r.from.who(), r.from.number(), portable::refers(r.payload),
+    portable::refers(r.reply), r.path.capacity(), r.children.capacity(),
+    r.child == nullptr, r.trace == nullptr, r.key.capacity());
+}
+
+TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {
+  call_table t{0, 1};
+  auto& r = t.take();
+  auto fresh = text_of(r);
+  auto used = at(5s);
+  static_cast<call_info&>(r) = {r.id,  used,
+                                used,  true,
+                                7,     8,
+                                9,     idempotence::yes,
+                                true,  std::string(99, 'k'),
+                                "once"};
+  r.hold_until = r.sent_at = r.timer_at = r.limit = used;
+  r.timer = {1, 2};
+  r.attempt_key = r.attempt_number = r.may_have_executed = r.permit = 3;
+  watched_caller caller;
+  r.watched = &caller;
+  r.wait = 4;
+  r.target = r.next_indexed = r.sends = 5;
+  r.at = r.depth = r.owner = r.rejected_by = 6;
+  r.lease = r.granted = true;
+  r.from = {1, true, true, 2, 3};
+  r.from.mark_remote();
+  r.payload = caf::make_message(1);
+  r.reply = caf::make_message(2);
+  r.path = {1};
+  r.children = {2};
+  r.child = std::make_unique<child_state>();
+  r.trace = std::make_unique<call_trace>();
+  t.put_back(r);
+  auto& again = t.take();
+  ASSERT_EQ(&again, &r);
+  EXPECT_EQ(text_of(again), fresh);
 }
 
 // Takes and gives back at random, beside a map.

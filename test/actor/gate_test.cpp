@@ -221,7 +221,7 @@ protected:
   caf::message_handler control() override {
     return caf::message_handler{[](const cancelled&) {}};
   }
-  void on_message(portable::reply_to from, caf::message) override {
+  void on_message(portable::reply_to from, caf::message&&) override {
     if (from.expects_reply())
       held_.push_back(std::move(from));
     else
@@ -231,7 +231,7 @@ protected:
     for (auto& x : std::exchange(held_, {}))
       x.answer(this, caf::make_message(1));
   }
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:

@@ -125,8 +125,8 @@ TEST_P(platform_test, watching_keeps_nobody_alive) {
     caf::message_handler control() override {
       return caf::message_handler{[](const drain&) {}};
     }
-    void on_message(portable::reply_to, caf::message) override {}
-    void on_answer(std::uint64_t, caf::message) override {}
+    void on_message(portable::reply_to, caf::message&&) override {}
+    void on_answer(std::uint64_t, caf::message&&) override {}
     void on_timer() override {}
     void on_down(const caf::actor_addr&, const caf::error&) override {}
 
@@ -150,11 +150,11 @@ protected:
   caf::message_handler control() override {
     return caf::message_handler{[](const drain&) {}};
   }
-  void on_message(portable::reply_to, caf::message x) override {
+  void on_message(portable::reply_to, caf::message&& x) override {
     auto ns = x.get_as<std::int64_t>(0);
     set_timer(ns < 0 ? never : clock().now() + duration{ns});
   }
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override { fired_->push_back(clock().now()); }
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

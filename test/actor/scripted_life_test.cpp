@@ -25,7 +25,7 @@ protected:
       return caf::message_handler{[](const subscribe&) {}};
     }
     // A positive number asks under that number, a negative one takes it back.
-    void on_message(portable::reply_to, caf::message x) override {
+    void on_message(portable::reply_to, caf::message&& x) override {
       auto n = x.get_as<int>(0);
       auto key = static_cast<std::uint64_t>(n < 0 ? -n : n);
       if (n > 0)
@@ -34,7 +34,7 @@ protected:
         send_from_return_address(
           to_, caf::make_message(cancelled{call_number(key)}));
     }
-    void on_answer(std::uint64_t, caf::message) override {}
+    void on_answer(std::uint64_t, caf::message&&) override {}
     void on_timer() override {}
     void on_down(const caf::actor_addr&, const caf::error&) override {}
 

@@ -29,8 +29,8 @@ protected:
     caf::message_handler control() override {
       return {[this](const drain&) { on_timer(); }};
     }
-    void on_message(portable::reply_to, caf::message) override {}
-    void on_answer(std::uint64_t, caf::message) override {}
+    void on_message(portable::reply_to, caf::message&&) override {}
+    void on_answer(std::uint64_t, caf::message&&) override {}
     void on_timer() override { set_timer(clock().now() + 1ns); }
     void on_down(const caf::actor_addr&, const caf::error&) override {}
   };

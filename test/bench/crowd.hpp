@@ -96,7 +96,7 @@ protected:
     return caf::message_handler{[this](const drain&) { take_one_back(); }};
   }
 
-  void on_answer(std::uint64_t, caf::message) override {
+  void on_answer(std::uint64_t, caf::message&&) override {
     ++tally_.answered;
     if (--open_ == 0)
       quit();
@@ -104,7 +104,7 @@ protected:
       take_one_back();
   }
 
-  void on_message(portable::reply_to, caf::message) override {}
+  void on_message(portable::reply_to, caf::message&&) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

@@ -22,11 +22,12 @@ using test::text;
 
 /// A host of which only a few functions matter.
 struct quiet_host : engine_host {
-  std::uint64_t deliver(target_id, std::uint64_t, caf::message, bool) override {
+  std::uint64_t deliver(target_id, std::uint64_t, caf::message&&,
+                        bool) override {
     return 0;
   }
   void send_cancelled(target_id, std::uint64_t) override {}
-  void answer(reply_slot, caf::message) override {}
+  void answer(reply_slot&&, caf::message&&) override {}
   void wake_at(time_point) override {}
   void emit(const event& x) override { reports.push_back(x); }
   bool has_subscribers() const override { return listens; }

@@ -197,7 +197,7 @@ void engine_world::caller_down(std::uint64_t who) {
   step([&](auto& e, auto now) { e.on_caller_down(who, now); });
 }
 
-void engine_world::answer(detail::reply_slot to, caf::message content) {
+void engine_world::answer(detail::reply_slot&& to, caf::message&& content) {
   EXPECT_TRUE(to.expects_reply());
   auto n = to.as<place>().call;
   auto& x = calls_[n];
@@ -223,7 +223,7 @@ void engine_world::unwatch_caller(std::uint64_t who) {
 // -- what stands behind -------------------------------------------------------
 
 std::uint64_t engine_world::deliver(detail::target_id to, std::uint64_t key,
-                                    caf::message content, bool urgent) {
+                                    caf::message&& content, bool urgent) {
   EXPECT_TRUE(!is_down(to) || to == dying_)
     << "sent to a target that is known to be down";
   const auto& info = to == detail::worker_target ? setup_.worker

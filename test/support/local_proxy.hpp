@@ -64,7 +64,7 @@ protected:
     };
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     auto who = std::make_shared<portable::reply_to>(std::move(from));
     if (portable::holds<drain>(content))
       return gate_.drain([this, who] { who->answer(this, caf::message{}); });
@@ -83,7 +83,7 @@ protected:
       });
   }
 
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

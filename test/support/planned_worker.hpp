@@ -61,7 +61,7 @@ protected:
     }};
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     std::string marks;
     if (portable::holds<call>(content)) {
       auto envelope = portable::take<call>(content);
@@ -92,7 +92,7 @@ protected:
     arm();
   }
 
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:

@@ -51,7 +51,7 @@ protected:
     return {[](const cancelled&) {}};
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     if (!content.match_elements<std::uint64_t, call>())
       return;
     const auto& envelope = content.get_as<call>(1);
@@ -62,7 +62,7 @@ protected:
     from.answer(this, caf::make_message(x.reachable, std::move(x.answer)));
   }
 
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
@@ -110,7 +110,7 @@ protected:
     }};
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     call envelope;
     if (portable::holds<call>(content))
       envelope = portable::take<call>(content);
@@ -129,7 +129,7 @@ protected:
     go_on();
   }
 
-  void on_answer(std::uint64_t key, caf::message content) override {
+  void on_answer(std::uint64_t key, caf::message&& content) override {
     auto i = jobs_.find(key);
     auto thread_used = plan_.thread_of(key);
     if (i == jobs_.end() || !plan_.finish(key, clock().now()))

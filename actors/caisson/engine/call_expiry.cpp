@@ -4,6 +4,7 @@
 #include <caisson/engine/child_calls.hpp>
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
+#include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/upstream.hpp>
 
@@ -47,7 +48,7 @@ void call_expiry::expire(call_record& r, std::size_t k) {
         r, k, outcome::failure(errc::callback_failed, may_have_executed(r, k)),
         false);
     return core_.route->ascend(r, r.at - 1,
-                               core_.route->failed_callback(r, k, *failure));
+                               callback_reply(core_, r, k, *failure));
   }
   if (d.what == decision::kind::hold) {
     r.hold_until = d.until;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace caisson::detail {
@@ -91,14 +92,8 @@ struct call_trace {
   target_id target = worker_target;
 };
 
-/// One call. The part that policies see comes first.
-struct call_record : call_info, link<by_target>, link<by_caller> {
-  reply_slot from;
-  /// What the caller sent; kept for further attempts only if some layer may
-  /// want them.
-  caf::message payload;
-  /// What goes up; means something while an outcome refers to it.
-  caf::message reply;
+/// What an engine notes on a call, without what owns memory.
+struct call_notes {
   time_point hold_until = never;
   /// When the attempt in flight was sent, or the last one; `never`: none was.
   time_point sent_at = never;
@@ -116,8 +111,11 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   /// Bit k: an attempt made since layer k admitted the call may have executed.
   /// The highest bit: any attempt.
   std::uint64_t may_have_executed = 0;
+  /// The permit's number.
+  std::uint64_t permit = 0;
+  /// Its caller, if that is watched on its behalf.
+  watched_caller* watched = nullptr;
   pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
-  std::uint32_t index = 0;
   /// What it was sent to.
   target_id target = worker_target;
   /// The next call in the same bucket of the table's index.
@@ -141,10 +139,18 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   bool lease = false;
   /// It has got it.
   bool granted = false;
-  /// The permit's number.
-  std::uint64_t permit = 0;
-  /// Its caller, if that is watched on its behalf.
-  watched_caller* watched = nullptr;
+};
+
+static_assert(std::is_trivially_copyable_v<call_notes>);
+
+/// One call. The part that policies see comes first.
+struct call_record : call_info, call_notes, link<by_target>, link<by_caller> {
+  reply_slot from;
+  /// What the caller sent; kept for further attempts only if some layer may
+  /// want them.
+  caf::message payload;
+  /// What goes up; means something while an outcome refers to it.
+  caf::message reply;
   /// The gates that it passed on its way here.
   std::vector<std::uint64_t> path;
   /// Its children in flight.
@@ -153,8 +159,12 @@ struct call_record : call_info, link<by_target>, link<by_caller> {
   std::unique_ptr<child_state> child;
   /// If its caller traces it; a child has that of the call it serves.
   std::unique_ptr<call_trace> trace;
+
+  // Of its place, whatever call it has:
+
   /// One for each layer; the table's.
   layer_notes* layers = nullptr;
+  std::uint32_t index = 0;
 };
 
 using target_calls = linked_list<call_record, by_target>;

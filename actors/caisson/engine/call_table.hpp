@@ -153,6 +153,7 @@ private:
     return blocks_[index / block_size]->records[index % block_size];
   }
 
+  static void reset(call_record& r);
   void leave_plan(std::uint32_t plan);
   static void rearrange(call_record& r, const layer_notes* notes,
                         const layer_moves& moves);

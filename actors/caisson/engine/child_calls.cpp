@@ -5,6 +5,7 @@
 #include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
+#include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/upstream.hpp>
 
@@ -107,7 +108,7 @@ bool child_calls::fill(call_record& c, std::vector<caf::message> contents) {
     return l.child_content(c.id, std::move(contents), e);
   });
   if (auto failure = core_.layers.take_failure()) {
-    finish(c, core_.route->failed_callback(c, k, *failure));
+    finish(c, callback_reply(core_, c, k, *failure));
     return false;
   }
   c.payload = std::move(content);
@@ -375,7 +376,7 @@ void child_calls::hand_over(const child_state& state, call_id id,
     p->rejected_by = parts ? static_cast<std::int8_t>(k) : rejected_by;
     auto own = outcome::failure(errc::batch_failed, true);
     if (failure) {
-      own = core_.route->failed_callback(*p, k, *failure);
+      own = callback_reply(core_, *p, k, *failure);
     } else if (d.what == decision::kind::reject) {
       own = outcome::failure(d.code, result.may_have_executed, d.retry_after);
       p->rejected_by = static_cast<std::int8_t>(k);

@@ -123,28 +123,42 @@ void engine::run_due() {
       carry_out(*next);
       continue;
     }
-    auto [wake, who] = core_.layers.next_wakeup();
-    auto due = std::min({core_.timers.next(), wake, workers_.restart_at()});
-    if (due > core_.now() || due == never)
+    auto due = next_due();
+    if (due.at > core_.now() || due.at == never)
       return;
-    if (due > std::exchange(last, due))
+    if (due.at > std::exchange(last, due.at))
       rounds = 0;
-    // At the same instant: calls (deadlines among them), policies, the worker.
-    if (core_.timers.next() == due) {
-      auto* r = core_.calls.at(*core_.timers.pop_due(core_.now()));
-      CAISSON_ENSURE(r && r->timer_at == due, "a timer of a call that is over");
-      ends_.fire(*r);
-    } else if (wake == due) {
-      core_.layers.run(who, [](policy& p, env& e) { p.wake(e); });
-    } else {
-      workers_.restart();
+    switch (due.what) {
+      case due_event::kind::call: {
+        auto* r = core_.calls.at(*core_.timers.pop_due(core_.now()));
+        CAISSON_ENSURE(r && r->timer_at == due.at,
+                       "a timer of a call that is over");
+        ends_.fire(*r);
+        break;
+      }
+      case due_event::kind::policy:
+        core_.layers.run(due.layer, [](policy& p, env& e) { p.wake(e); });
+        break;
+      case due_event::kind::worker:
+        workers_.restart();
+        break;
     }
   }
 }
 
+// At the same instant: calls (deadlines among them), policies, the worker.
+engine::due_event engine::next_due() const {
+  auto [wake, layer] = core_.layers.next_wakeup();
+  due_event first{core_.timers.next(), due_event::kind::call, 0};
+  if (wake < first.at)
+    first = {wake, due_event::kind::policy, layer};
+  if (workers_.restart_at() < first.at)
+    first = {workers_.restart_at(), due_event::kind::worker, 0};
+  return first;
+}
+
 void engine::rearm() {
-  auto next = std::min({core_.timers.next(), core_.layers.next_wakeup().first,
-                        workers_.restart_at(), publisher_.due()});
+  auto next = std::min(next_due().at, publisher_.due());
   CAISSON_ENSURE(next > core_.now() || next == never,
                  "something is due at the end of a step");
   if (next < armed_
@@ -255,18 +269,12 @@ void engine::on_target_down(target_id x, const std::string& why,
 // -- what comes in ------------------------------------------------------------
 
 void engine::on_call(reply_slot&& from, caf::message&& content,
-                     time_point now) {
+                     call_options* options, time_point now) {
   step(now, &from,
-       [&] { start_call(std::move(from), std::move(content), nullptr); });
+       [&] { start_call(std::move(from), std::move(content), options); });
 }
 
-void engine::on_call(reply_slot&& from, call&& content, time_point now) {
-  step(now, &from, [&] {
-    start_call(std::move(from), std::move(content.payload), &content.options);
-  });
-}
-
-void engine::on_answer(std::uint64_t key, caf::message content,
+void engine::on_answer(std::uint64_t key, caf::message&& content,
                        time_point now) {
   step(now, [&] { route_.on_answer(key, std::move(content)); });
 }

@@ -76,15 +76,22 @@ public:
 
   // -- what comes in ----------------------------------------------------------
 
-  void on_call(reply_slot&& from, caf::message&& content, time_point now);
-  void on_call(reply_slot&& from, call&& content, time_point now);
+  void on_call(reply_slot&& from, caf::message&& content, time_point now) {
+    on_call(std::move(from), std::move(content), nullptr, now);
+  }
+  void on_call(reply_slot&& from, call&& content, time_point now) {
+    on_call(std::move(from), std::move(content.payload), &content.options, now);
+  }
+  /// A call with these options, which it takes over, or without any.
+  void on_call(reply_slot&& from, caf::message&& content, call_options* options,
+               time_point now);
   void on_acquire(reply_slot from, const acquire& what, time_point now);
   void on_release(reply_slot from, const release& what, time_point now);
   void on_renew(reply_slot from, const renew& what, time_point now);
 
   /// The answer to what was sent under `key`: a single `caf::error` if it
   /// failed.
-  void on_answer(std::uint64_t key, caf::message content, time_point now);
+  void on_answer(std::uint64_t key, caf::message&& content, time_point now);
 
   /// The instant of `wake_at` has come, or an earlier one.
   void on_timer(time_point now);
@@ -152,6 +159,16 @@ private:
   void begin_step(time_point now);
   void end_step();
 
+  /// What is due next.
+  struct due_event {
+    enum class kind : std::uint8_t { call, policy, worker };
+    time_point at;
+    kind what;
+    /// Of a policy.
+    std::size_t layer;
+  };
+
+  [[nodiscard]] due_event next_due() const;
   void run_due();
   void carry_out(const layer_request& x);
   void pass_on_timeout(std::size_t k, call_id call);

@@ -51,14 +51,14 @@ public:
   /// Sends `content`; the answer comes to `engine::on_answer` under `key`.
   /// Returns the number under which the receiver knows it, for `cancelled`.
   virtual std::uint64_t deliver(target_id to, std::uint64_t key,
-                                caf::message content, bool urgent)
+                                caf::message&& content, bool urgent)
     = 0;
 
   /// Notifies a target that the answer to a message is no longer needed.
   virtual void send_cancelled(target_id to, std::uint64_t number) = 0;
 
   /// Answers a waiting caller.
-  virtual void answer(reply_slot to, caf::message content) = 0;
+  virtual void answer(reply_slot&& to, caf::message&& content) = 0;
 
   /// Wants a call of `engine::on_timer` at `at`, in place of any earlier wish;
   /// `never`: none.

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -22,27 +23,29 @@ namespace caisson {
 /// policies themselves never see.
 class layer {
 public:
-  layer(std::string name, mode m) : name_(std::move(name)), configured_(m) {}
+  layer(std::string name, mode m)
+    : name_(std::move(name)), configured_(m), active_(m) {}
   virtual ~layer() = default;
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// The current mode: the operator's, or else the configured one; `off` while
   /// the layer leaves.
-  [[nodiscard]] mode active() const noexcept {
-    return leaving_ ? mode::off : forced_.value_or(configured_);
-  }
+  [[nodiscard]] mode active() const noexcept { return active_; }
 
   void configure_mode(mode m) {
     configured_ = m;
-    mode_changed();
+    choose_mode();
   }
   void force_mode(std::optional<mode> m) {
     forced_ = m;
-    mode_changed();
+    choose_mode();
   }
 
   virtual policy& machine() = 0;
+
+  /// Whether the policy may want to be woken: it overrides `policy::wakeup`.
+  [[nodiscard]] virtual bool may_wake() const noexcept { return true; }
 
   /// Applies settings; on problems nothing changes.
   virtual problems change(const settings& set, env& e) = 0;
@@ -77,7 +80,7 @@ public:
   /// retired, or another stack takes it back.
   void set_leaving(bool x) {
     leaving_ = x;
-    mode_changed();
+    choose_mode();
   }
   [[nodiscard]] bool leaving() const noexcept { return leaving_; }
 
@@ -144,10 +147,17 @@ public:
   [[nodiscard]] virtual caf::message value(std::uint64_t) const { return {}; }
 
 private:
+  void choose_mode() {
+    active_ = leaving_ ? mode::off : forced_.value_or(configured_);
+    mode_changed();
+  }
+
   std::string name_;
   mode configured_;
   std::optional<mode> forced_;
   bool leaving_ = false;
+  /// What follows from these.
+  mode active_;
 };
 
 /// The layer of a policy that ignores the content of calls. Other policies have
@@ -170,6 +180,11 @@ public:
     : layer(c.name, c.mode), machine_(c, std::forward<Ts>(xs)...) {}
 
   Policy& machine() override { return machine_; }
+
+  [[nodiscard]] bool may_wake() const noexcept override {
+    return !std::is_same_v<decltype(&Policy::wakeup),
+                           decltype(&policy::wakeup)>;
+  }
 
   problems change(const settings& set, env& e) override {
     auto next = machine_.config();

@@ -87,6 +87,7 @@ struct layer_entry {
   time_point wake_at = never;
   /// As the layer says.
   bool handles_content = false;
+  bool may_wake = true;
   /// The same, at present: the host must stay.
   bool holds_open = false;
   std::int64_t observed_passes = 0;
@@ -177,7 +178,7 @@ public:
 
   /// Calls `f` with the policy of layer k and its env.
   template <class F>
-  decltype(auto) run(std::size_t k, F f) {
+  [[gnu::always_inline]] decltype(auto) run(std::size_t k, F f) {
     return take_turn(
       k, [&]() -> decltype(auto) { return f(*entries_[k].machine, env_); });
   }
@@ -194,6 +195,11 @@ public:
     if (!env_.failure)
       return std::nullopt;
     return std::exchange(env_.failure, std::nullopt);
+  }
+
+  /// Whether one did.
+  [[nodiscard]] bool has_failure() const noexcept {
+    return env_.failure.has_value();
   }
 
   /// The next thing that a layer asked for, in the order of asking.
@@ -263,9 +269,10 @@ private:
   // Requests made meanwhile are those of layer k. If it throws, none counts any
   // more: the engine fails.
   template <class F>
-  decltype(auto) take_turn(std::size_t k, F f) {
+  [[gnu::always_inline]] decltype(auto) take_turn(std::size_t k, F f) {
     env_.layer = k;
-    env_.failure.reset();
+    if (env_.failure) [[unlikely]]
+      env_.failure.reset();
     if constexpr (std::is_void_v<decltype(f())>) {
       f();
       collect(k);
@@ -276,9 +283,11 @@ private:
     }
   }
 
-  void collect(std::size_t k) {
-    if (auto at = entries_[k].machine->wakeup(); at != entries_[k].wake_at)
-      note_wakeup(k, at);
+  // Runs twice for each layer and call.
+  [[gnu::always_inline]] void collect(std::size_t k) {
+    if (auto& x = entries_[k]; x.may_wake)
+      if (auto at = x.machine->wakeup(); at != x.wake_at)
+        note_wakeup(k, at);
     if (!env_.actions.empty())
       take_actions(k);
   }

@@ -44,6 +44,13 @@ public:
 
   ~reply_slot() { drop(); }
 
+  /// As if it were a new one.
+  void reset() noexcept {
+    drop();
+    who_ = number_ = 0;
+    expects_reply_ = urgent_ = remote_ = false;
+  }
+
   /// Whether an answer is wanted.
   [[nodiscard]] bool expects_reply() const noexcept { return expects_reply_; }
   [[nodiscard]] bool urgent() const noexcept { return urgent_; }

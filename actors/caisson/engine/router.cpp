@@ -6,6 +6,7 @@
 #include <caisson/engine/child_calls.hpp>
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
+#include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/leases.hpp>
 #include <caisson/engine/transport_errc.hpp>
 #include <caisson/engine/upstream.hpp>
@@ -30,6 +31,47 @@ std::uint64_t bit(std::size_t layer) {
 router::router(engine_core& core)
   : core_(core), attempt_factor_(core.secrets.bits() | 1),
     attempt_mask_(core.secrets.bits()) {}
+
+// -- one turn of a layer ------------------------------------------------------
+
+// Inlined: they run for each layer and call.
+
+// Returns whether the call goes on to the next layer.
+[[gnu::always_inline]] inline bool router::admit(call_record& r, std::size_t k,
+                                                 mode act) {
+  const admission_before before{r.deadline, r.default_deadline};
+  auto id = r.id;
+  r.may_have_executed &= ~bit(k);
+  // In one turn, so that what a function threw at either is seen below.
+  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+    if (core_.layers[k].handles_content)
+      core_.layers[k].owner->examine(r.payload, e);
+    return p.admit(r, r.layers[k].notes, e);
+  });
+  CAISSON_ENSURE(r.id == id
+                   && (r.deadline <= before.deadline || before.by_default),
+                 "{} gives call {} what is not its own",
+                 core_.layers[k].owner->name(), call_table::number_of(id));
+  if (d.what == decision::kind::pass && act == mode::enforce
+      && r.deadline == before.deadline
+      && r.default_deadline == before.by_default && !core_.layers.has_failure())
+    [[likely]] {
+    r.inside |= bit(k);
+    return true;
+  }
+  return admitted(r, k, act, d, before);
+}
+
+// The deadline is the host's but for `admit`, whatever a policy writes there.
+[[gnu::always_inline]] inline decision
+router::complete(call_record& r, std::size_t k, outcome& o) {
+  auto deadline = r.deadline;
+  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+    return p.complete(r, r.layers[k].notes, o, e);
+  });
+  r.deadline = deadline;
+  return d;
+}
 
 // -- down ---------------------------------------------------------------------
 
@@ -68,7 +110,7 @@ bool router::prefiltered(call_record& r, std::size_t k) {
   auto answer = core_.layers.run_content(
     k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
   if (auto failure = core_.layers.take_failure()) {
-    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
     return true;
   }
   if (!answer)
@@ -80,22 +122,11 @@ bool router::prefiltered(call_record& r, std::size_t k) {
   return true;
 }
 
-// Returns whether the call goes on to the next layer.
-bool router::admit(call_record& r, std::size_t k, mode act) {
-  auto outer = r.deadline;
-  auto by_default = r.default_deadline;
-  auto id = r.id;
-  r.may_have_executed &= ~bit(k);
-  // In one turn, so that what a function threw at either is seen below.
-  auto d = core_.layers.run(k, [&](policy& p, env& e) {
-    if (core_.layers[k].handles_content)
-      core_.layers[k].owner->examine(r.payload, e);
-    return p.admit(r, r.layers[k].notes, e);
-  });
+// What is left to do when a layer has not just let a call pass. As above.
+bool router::admitted(call_record& r, std::size_t k, mode act,
+                      const decision& d, const admission_before& before) {
   check_decision(d);
-  CAISSON_ENSURE(r.id == id && (r.deadline <= outer || by_default),
-                 "{} gives call {} what is not its own",
-                 core_.layers[k].owner->name(), call_table::number_of(id));
+  auto [outer, by_default] = before;
   auto replaced = r.deadline != outer || r.default_deadline != by_default;
   // The layers further in must not see a deadline that is only observed; the
   // policy counts by itself what overran it.
@@ -127,7 +158,7 @@ bool router::admit(call_record& r, std::size_t k, mode act) {
   if (auto failure = core_.layers.take_failure();
       failure && act == mode::enforce) {
     abandon(r, k, outcome::failure(errc::callback_failed, false), false);
-    ascend(r, static_cast<int>(k) - 1, failed_callback(r, k, *failure));
+    ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
     return false;
   }
   if (d.what == decision::kind::pass)
@@ -237,7 +268,7 @@ call_options router::options_of(const call_record& r,
 
 // -- up -----------------------------------------------------------------------
 
-void router::on_answer(std::uint64_t key, caf::message content) {
+void router::on_answer(std::uint64_t key, caf::message&& content) {
   auto* r = core_.calls.at(key & (call_table::capacity - 1));
   if (!r || r->where != phase::in_flight || r->attempt_key != key) {
     ++core_.totals.late_results;
@@ -335,34 +366,50 @@ void router::ascend(call_record& r, int last, outcome o) {
       continue;
     // Of this attempt for the layers below a retrier, of all of them above it.
     o.may_have_executed = o.may_have_executed || may_have_executed(r, k);
-    auto enforced = core_.layers.active(k) == mode::enforce;
     auto d = complete(r, k, o);
-    if (std::exchange(o.as_held, false))
+    if (o.as_held) [[unlikely]] {
+      o.as_held = false;
       r.rejected_by = r.layers[k].held_as;
-    auto failure = core_.layers.take_failure();
-    if (!enforced)
-      failure.reset();
-    if (d.what == decision::kind::hold) {
-      // A permit cannot be granted a second time to its holder.
-      if ((enforced || d.in_all_modes) && !r.granted && !failure) {
-        r.reply = caf::message{};
-        return hold(r, k, d.until);
-      }
-      ++core_.layers[k].observed_passes;
-      abandon(r, k, o, false);
-    } else {
+    }
+    if (d.what == decision::kind::pass && !core_.layers.has_failure())
+      [[likely]]
       leave(r, k);
-    }
-    if (failure) {
-      o = failed_callback(r, k, *failure);
-    } else if (d.what == decision::kind::reject && !enforced) {
-      ++core_.layers[k].observed_passes;
-    } else if (d.what == decision::kind::reject) {
-      o = outcome::failure(d.code, o.may_have_executed, d.retry_after);
-      r.rejected_by = static_cast<std::int8_t>(k);
-    }
+    else if (!completed(r, k, d, o))
+      return;
   }
   finish(r, o);
+}
+
+// What is left to do when a layer has not just let an outcome pass. Returns
+// whether it goes on up.
+bool router::completed(call_record& r, std::size_t k, const decision& d,
+                       outcome& o) {
+  check_decision(d);
+  auto enforced = core_.layers.active(k) == mode::enforce;
+  auto failure = core_.layers.take_failure();
+  if (!enforced)
+    failure.reset();
+  if (d.what == decision::kind::hold) {
+    // A permit cannot be granted a second time to its holder.
+    if ((enforced || d.in_all_modes) && !r.granted && !failure) {
+      r.reply = caf::message{};
+      hold(r, k, d.until);
+      return false;
+    }
+    ++core_.layers[k].observed_passes;
+    abandon(r, k, o, false);
+  } else {
+    leave(r, k);
+  }
+  if (failure) {
+    o = callback_reply(core_, r, k, *failure);
+  } else if (d.what == decision::kind::reject && !enforced) {
+    ++core_.layers[k].observed_passes;
+  } else if (d.what == decision::kind::reject) {
+    o = outcome::failure(d.code, o.may_have_executed, d.retry_after);
+    r.rejected_by = static_cast<std::int8_t>(k);
+  }
+  return true;
 }
 
 void router::finish(call_record& r, const outcome& o) {
@@ -386,7 +433,7 @@ void router::finish(call_record& r, const outcome& o) {
   if (r.permit != 0)
     core_.leased->forget(r);
   if (r.from.expects_reply())
-    answer(r, o.reply ? reply_of(r, o) : error_of(r, o));
+    answer(r, o.reply ? reply_from_below(r, o) : error_reply(core_, r, o));
   core_.calls.put_back(r);
 }
 
@@ -397,24 +444,13 @@ void router::tally(const call_record& r, bool ok) {
                        share_used(r.arrived, core_.now(), r.limit));
 }
 
-void router::answer(call_record& r, caf::message content) {
+void router::answer(call_record& r, caf::message&& content) {
   core_.calls.unindex(r);
   if (r.from.expects_reply())
     core_.host.answer(std::move(r.from), std::move(content));
 }
 
 // -- one layer's view of a call -----------------------------------------------
-
-// The deadline is the host's but for `admit`, whatever a policy writes there.
-decision router::complete(call_record& r, std::size_t k, outcome& o) {
-  auto deadline = r.deadline;
-  auto d = core_.layers.run(k, [&](policy& p, env& e) {
-    return p.complete(r, r.layers[k].notes, o, e);
-  });
-  r.deadline = deadline;
-  check_decision(d);
-  return d;
-}
 
 void router::abandon(call_record& r, std::size_t k, const outcome& why,
                      bool in_flight) {
@@ -435,51 +471,6 @@ void router::leave(call_record& r, std::size_t k) {
     r.owner = std::exchange(outer, layer_notes::none);
     r.deadline = r.layers[k].outer_deadline;
   }
-}
-
-outcome router::failed_callback(call_record& r, std::size_t k,
-                                std::string_view what) {
-  r.reply = caf::make_message(
-    make_error(errc::callback_failed,
-               rejection{core_.layers[k].owner->name(), duration::zero(),
-                         may_have_executed(r), std::string{what}}));
-  return outcome_of(r.reply);
-}
-
-// -- the answer ---------------------------------------------------------------
-
-caf::message router::error_of(const call_record& r, const outcome& o) const {
-  return caf::make_message(
-    make_error(static_cast<errc>(o.code),
-               rejection{std::string{name_of_rejecter(r.rejected_by)},
-                         o.retry_after,
-                         may_have_executed(r),
-                         {}}));
-}
-
-// What came from below, with what is known here of `may_have_executed`.
-caf::message router::reply_of(call_record& r, const outcome& o) const {
-  auto* err = portable::get_if<caf::error>(r.reply);
-  if (!err || !o.own_error)
-    return std::move(r.reply);
-  auto* context = context_of(*err);
-  if (!context && err->context().size() > 0)
-    return std::move(r.reply); // The worker's own, which is not to be lost.
-  auto known = context ? *context : rejection{};
-  if (context && known.may_have_executed == may_have_executed(r)
-      && known.from_worker == o.from_worker)
-    return std::move(r.reply);
-  known.may_have_executed = may_have_executed(r);
-  known.from_worker = o.from_worker;
-  return caf::make_message(
-    make_error(static_cast<errc>(err->code()), std::move(known)));
-}
-
-std::string_view router::name_of_rejecter(int layer) const {
-  return layer < 0
-           ? std::string_view{core_.config.name}
-           : std::string_view{
-             core_.layers[static_cast<std::size_t>(layer)].owner->name()};
 }
 
 } // namespace caisson::detail

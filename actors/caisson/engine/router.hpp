@@ -7,6 +7,12 @@
 
 namespace caisson::detail {
 
+/// What a policy may change of a call as it admits it.
+struct admission_before {
+  time_point deadline;
+  bool by_default;
+};
+
 /// Moves calls between layers. `descend` takes one down until a layer rejects
 /// or holds it or it is sent, `ascend` takes an outcome up until a layer holds
 /// the call or it is answered by `finish`.
@@ -31,7 +37,7 @@ public:
   // -- up ---------------------------------------------------------------------
 
   /// The attempt under this key has its answer.
-  void on_answer(std::uint64_t key, caf::message content);
+  void on_answer(std::uint64_t key, caf::message&& content);
 
   /// What is known of the call of that attempt.
   [[nodiscard]] call_options options_of(std::uint64_t key) const;
@@ -56,7 +62,7 @@ public:
   /// The call has its outcome, which its caller or its parents get.
   void finish(call_record& r, const outcome& o);
 
-  void answer(call_record& r, caf::message content);
+  void answer(call_record& r, caf::message&& content);
 
   // -- one layer's view of a call ---------------------------------------------
 
@@ -66,25 +72,19 @@ public:
   /// The call is not with layer k any more, nor under its deadline.
   void leave(call_record& r, std::size_t k);
 
-  /// Makes the call's reply of what a function of the user's threw.
-  outcome failed_callback(call_record& r, std::size_t k, std::string_view what);
-
-  /// The message of an error that the gate or a layer decided on.
-  [[nodiscard]] caf::message error_of(const call_record& r,
-                                      const outcome& o) const;
-
 private:
   bool prefiltered(call_record& r, std::size_t k);
   bool admit(call_record& r, std::size_t k, mode act);
+  bool admitted(call_record& r, std::size_t k, mode act, const decision& d,
+                const admission_before& before);
   [[nodiscard]] bool limits_whole_call(const call_record& r,
                                        std::size_t k) const;
   void tally(const call_record& r, bool ok);
   [[nodiscard]] call_options options_of(const call_record& r,
                                         const target_info& to) const;
   decision complete(call_record& r, std::size_t k, outcome& o);
+  bool completed(call_record& r, std::size_t k, const decision& d, outcome& o);
   void lose_attempt(call_record& r, target_id from);
-  [[nodiscard]] caf::message reply_of(call_record& r, const outcome& o) const;
-  [[nodiscard]] std::string_view name_of_rejecter(int layer) const;
 
   engine_core& core_;
   std::uint64_t attempts_ = 0;

@@ -4,6 +4,7 @@
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/answers.hpp>
 #include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/result.hpp>
 #include <caisson/stack/stack.hpp>
 
 #include <atomic>
@@ -17,7 +18,6 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace caisson {
 
@@ -83,105 +83,6 @@ private:
   answer_info info_;
 };
 
-/// A call through a guard has ended without a value, by decision of a policy.
-class call_error : public std::runtime_error {
-public:
-  explicit call_error(caf::error err)
-    : std::runtime_error(to_text(err)), error_(std::move(err)) {}
-
-  [[nodiscard]] const caf::error& error() const noexcept { return error_; }
-
-private:
-  caf::error error_;
-};
-
-/// The value of a call, or why there is none.
-template <class T>
-class [[nodiscard]] result {
-public:
-  using stored_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
-
-  explicit result(stored_type value) : value_(std::move(value)) {}
-  explicit result(detail::guard_answer failure)
-    : failure_(std::move(failure)) {}
-
-  [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
-  explicit operator bool() const noexcept { return ok(); }
-
-  /// The value. Without one, throws what the function has thrown in the last
-  /// attempt, or `call_error` if a policy has ended the call.
-  stored_type& value() & {
-    require();
-    return *value_;
-  }
-  const stored_type& value() const& {
-    require();
-    return *value_;
-  }
-  stored_type&& value() && {
-    require();
-    return std::move(*value_);
-  }
-
-  template <class U>
-  [[nodiscard]] stored_type value_or(U&& other) const& {
-    return value_ ? *value_ : static_cast<stored_type>(std::forward<U>(other));
-  }
-  template <class U>
-  [[nodiscard]] stored_type value_or(U&& other) && {
-    return value_ ? std::move(*value_)
-                  : static_cast<stored_type>(std::forward<U>(other));
-  }
-
-  /// @pre ok()
-  stored_type& operator*() & noexcept { return *value_; }
-  const stored_type& operator*() const& noexcept { return *value_; }
-  stored_type&& operator*() && noexcept { return std::move(*value_); }
-  stored_type* operator->() noexcept { return &*value_; }
-  const stored_type* operator->() const noexcept { return &*value_; }
-
-  /// Why there is no value: an `errc` if a policy has ended the call, CAF's
-  /// `runtime_error` with a text if the function has thrown; no error if there
-  /// is a value. `err == errc::breaker_open` compares.
-  [[nodiscard]] const caf::error& error() const noexcept {
-    return failure_.error;
-  }
-
-  /// The same for people, such as `breaker_open by payments, retry after
-  /// 2.00s`.
-  [[nodiscard]] std::string text() const { return to_text(failure_.error); }
-
-  /// What the function has thrown in the last attempt; null if there is a
-  /// value, or a policy has ended the call.
-  [[nodiscard]] const std::exception_ptr& exception() const noexcept {
-    return failure_.thrown;
-  }
-
-  /// When to try again, according to the policy that has ended the call or to
-  /// the last `attempt_error`; zero if unknown.
-  [[nodiscard]] duration retry_after() const noexcept {
-    return failure_.retry_after;
-  }
-
-  /// Whether the function may have had an effect. False only if it certainly
-  /// had none.
-  [[nodiscard]] bool may_have_executed() const noexcept {
-    return failure_.may_have_executed;
-  }
-
-private:
-  void require() const {
-    if (value_)
-      return;
-    if (failure_.thrown)
-      std::rethrow_exception(failure_.thrown);
-    throw call_error{failure_.error};
-  }
-
-  std::optional<stored_type> value_;
-  detail::guard_answer failure_ = {};
-};
-
 /// Says what an exception of a function's means, or nothing. It need not know
 /// `attempt_error`.
 using exception_classifier = std::function<std::optional<answer_info>(
@@ -223,7 +124,7 @@ public:
     }
   }
 
-  [[nodiscard]] result<T> take(guard_answer x) {
+  [[nodiscard]] result<T> take(call_end x) {
     if (x.error == caf::none && value_)
       return result<T>{std::move(*value_)};
     // A policy of the user's has answered, with a message.

@@ -21,45 +21,49 @@ namespace caisson {
 template <class Handle, class... Ts>
 class [[nodiscard]] local_request {
 public:
+  local_request(std::shared_ptr<detail::local_host> host,
+                caf::message&& payload)
+    : host_(std::move(host)), payload_(std::move(payload)) {}
   local_request(std::shared_ptr<detail::local_host> host, call content)
-    : host_(std::move(host)), call_(std::move(content)) {}
+    : host_(std::move(host)), payload_(std::move(content.payload)),
+      options_(std::make_unique<call_options>(std::move(content.options))) {}
 
   // -- options ----------------------------------------------------------------
 
   /// Sets the deadline to `d` from now. If `d` is not positive, the call is
   /// refused as expired.
   local_request&& within(duration d) && {
-    call_.options.time_left = d > duration::zero() ? d : no_time_left;
+    options().time_left = d > duration::zero() ? d : no_time_left;
     return std::move(*this);
   }
   /// Sets the deadline to `t`.
   local_request&& by(time_point t) && {
-    call_.options.deadline_ns = t.time_since_epoch().count();
+    options().deadline_ns = t.time_since_epoch().count();
     return std::move(*this);
   }
   /// Marks whether the call may be carried out twice.
   local_request&& idempotent(bool yes = true) && {
-    call_.options.idempotent = yes ? idempotence::yes : idempotence::no;
+    options().idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
   }
   local_request&& priority(std::int32_t p) && {
-    call_.options.priority = p;
+    options().priority = p;
     return std::move(*this);
   }
   local_request&& permits(std::uint32_t n) && {
-    call_.options.permits = n;
+    options().permits = n;
     return std::move(*this);
   }
   local_request&& key(std::string k) && {
-    call_.options.key = std::move(k);
+    options().key = std::move(k);
     return std::move(*this);
   }
   local_request&& idempotency_key(std::string k) && {
-    call_.options.idempotency_key = std::move(k);
+    options().idempotency_key = std::move(k);
     return std::move(*this);
   }
   local_request&& traceparent(std::string x) && {
-    call_.options.traceparent = std::move(x);
+    options().traceparent = std::move(x);
     return std::move(*this);
   }
 
@@ -91,11 +95,19 @@ private:
       detail::check_request<Handle, F, Ts...>();
     host_->call(std::make_unique<detail::response_handlers<F, G>>(
                   awaited, std::move(on_value), std::move(on_error)),
-                std::move(call_));
+                std::move(payload_), options_.get());
+  }
+
+  // Most calls have none.
+  call_options& options() {
+    if (!options_)
+      options_ = std::make_unique<call_options>();
+    return *options_;
   }
 
   std::shared_ptr<detail::local_host> host_;
-  call call_;
+  caf::message payload_;
+  std::unique_ptr<call_options> options_;
 };
 
 /// A stack of policies between an actor and a worker, inside that actor. A call
@@ -149,7 +161,7 @@ public:
   /// A request with the message `xs...`.
   template <class... Ts>
   local_request<Handle, std::decay_t<Ts>...> request(Ts&&... xs) {
-    return {host_, call{caf::make_message(std::forward<Ts>(xs)...), {}}};
+    return {host_, caf::make_message(std::forward<Ts>(xs)...)};
   }
 
   /// A request with an envelope, for instance from another gate.
@@ -159,7 +171,7 @@ public:
 
   /// A request with an existing message.
   local_request<Handle> request_message(caf::message content) {
-    return {host_, call{std::move(content), {}}};
+    return {host_, std::move(content)};
   }
 
   // -- permits ----------------------------------------------------------------

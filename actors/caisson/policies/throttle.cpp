@@ -140,12 +140,6 @@ void throttle::credit(const outcome& o, env& e) {
 
 namespace {
 
-bool names_any(const std::vector<std::string>& names, const outcome& o) {
-  return std::any_of(names.begin(), names.end(), [&](const auto& name) {
-    return classifier::is_named(name, o);
-  });
-}
-
 // Whether one of Caisson's errors says nothing about how much the worker
 // accepts: the call is over for reasons of its caller or of a layer.
 bool says_nothing(errc code) noexcept {
@@ -213,9 +207,9 @@ throttle::sign throttle::judge(const outcome& o, env& e) const {
   }
   if (o.ok)
     return sign::accepted;
-  if (names_any(c.deny, o))
+  if (classifier::is_any(c.deny, o))
     return sign::none;
-  if (names_any(c.allow, o))
+  if (classifier::is_any(c.allow, o))
     return sign::not_accepted;
   if (o.own_error && says_nothing(static_cast<errc>(o.code)))
     return sign::none;

@@ -11,7 +11,8 @@ caf::message_handler verifier_actor::control() {
   return {[](const cancelled&) {}};
 }
 
-void verifier_actor::on_message(portable::reply_to from, caf::message content) {
+void verifier_actor::on_message(portable::reply_to from,
+                                caf::message&& content) {
   auto result = try_user([&] { return verify_(content); },
                          [](std::string_view) {});
   from.answer(this,

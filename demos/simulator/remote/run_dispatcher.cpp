@@ -59,7 +59,7 @@ void run_dispatcher::ask(const request& r, caf::message content) {
   forward(gate_, key, std::move(content), false);
 }
 
-void run_dispatcher::on_answer(std::uint64_t key, caf::message content) {
+void run_dispatcher::on_answer(std::uint64_t key, caf::message&& content) {
   auto found = pending_.extract(key);
   if (found.empty())
     return;

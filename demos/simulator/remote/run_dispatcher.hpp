@@ -49,8 +49,8 @@ public:
 protected:
   caf::behavior make_behavior() override;
   caf::message_handler control() override;
-  void on_message(portable::reply_to, caf::message) override {}
-  void on_answer(std::uint64_t key, caf::message content) override;
+  void on_message(portable::reply_to, caf::message&&) override {}
+  void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

@@ -32,7 +32,7 @@ caf::message_handler run_worker::control() {
   return {[this](const check_jobs&) { check(); }};
 }
 
-void run_worker::on_message(portable::reply_to from, caf::message content) {
+void run_worker::on_message(portable::reply_to from, caf::message&& content) {
   if (portable::holds<worker_hello>(content)) {
     from.answer(
       this, caf::make_message(worker_welcome{config_.build, config_.cores}));

@@ -48,8 +48,8 @@ public:
 
 protected:
   caf::message_handler control() override;
-  void on_message(portable::reply_to from, caf::message content) override;
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_message(portable::reply_to from, caf::message&& content) override;
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override { check(); }
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

@@ -79,11 +79,11 @@ protected:
     };
   }
 
-  void on_message(portable::reply_to from, caf::message content) final {
+  void on_message(portable::reply_to from, caf::message&& content) final {
     within([&] { handle(std::move(from), std::move(content)); });
   }
 
-  void on_answer(std::uint64_t key, caf::message content) final {
+  void on_answer(std::uint64_t key, caf::message&& content) final {
     within([&] { handle_answer(key, std::move(content)); });
   }
 

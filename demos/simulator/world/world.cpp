@@ -35,8 +35,8 @@ protected:
       [this](const event& e) { recorder_->gate_event(e); },
     };
   }
-  void on_message(portable::reply_to, caf::message) override {}
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_message(portable::reply_to, caf::message&&) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 

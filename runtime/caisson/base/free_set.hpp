@@ -41,6 +41,8 @@ public:
 
   /// The smallest number in the set. @pre !empty()
   [[nodiscard]] std::size_t front() const noexcept {
+    if (levels_[0][0] != 0)
+      return static_cast<std::size_t>(std::countr_zero(levels_[0][0]));
     std::size_t at = 0;
     for (auto level = levels; level-- > 0;)
       at = at * word
@@ -50,7 +52,11 @@ public:
 
   void insert(std::size_t n) noexcept {
     for (auto& level : levels_) {
-      level[n / word] |= std::uint64_t{1} << n % word;
+      auto before = level[n / word];
+      level[n / word] = before | std::uint64_t{1} << n % word;
+      // The levels above say already that the word is not empty.
+      if (before != 0)
+        return;
       n /= word;
     }
   }

@@ -26,8 +26,8 @@ namespace caisson {
 ///
 /// Setting, moving and taking out a timer cost O(log n), the time of the next
 /// one O(1). Timers that are set in the order of their times, such as those of
-/// one timeout while a clock goes on, cost O(1): they form a few lanes, lists in
-/// order, and only what fits at the end of none goes to a 4-ary heap with
+/// one timeout while a clock goes on, cost O(1): they form a few lanes, which
+/// are lists, and only what fits at the end of none goes to a 4-ary heap with
 /// back-references. Memory is reused, and given back when none is left.
 template <class Payload>
 class timer_queue {

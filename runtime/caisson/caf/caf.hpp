@@ -247,34 +247,11 @@ template <class Dest, class... Ts>
 #endif
 }
 
-// -- messages -----------------------------------------------------------------
+} // namespace caisson::portable
 
-/// Whether `msg` is exactly one element of type T.
-template <class T>
-bool holds(const caf::message& msg) {
-#if CAISSON_CAF_LEGACY
-  return msg.size() == 1 && msg.match_element<T>(0);
-#else
-  return msg.match_elements<T>();
-#endif
-}
+#include <caisson/caf/detail/content.hpp>
 
-/// The only element of `msg` if it is a T, else null.
-template <class T>
-const T* get_if(const caf::message& msg) {
-  return holds<T>(msg) ? &msg.get_as<T>(0) : nullptr;
-}
-
-/// Moves the only element out of `msg` (copies it if it is shared).
-/// @pre holds<T>(msg)
-template <class T>
-T take(caf::message& msg) {
-#if CAISSON_CAF_LEGACY
-  return msg.move_if_unshared<T>(0);
-#else
-  return std::move(msg.get_mutable_as<T>(0));
-#endif
-}
+namespace caisson::portable {
 
 // -- errors -------------------------------------------------------------------
 

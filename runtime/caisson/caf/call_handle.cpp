@@ -97,8 +97,8 @@ private:
     auto& sys = home_system();
     auto asker = portable::make_relay<messenger>(sys, sys.next_actor_id(),
                                                  std::move(from));
-    return send(gate_, std::move(asker), id, caf::make_message(get_status{}),
-                on);
+    return send(gate_.get(), std::move(asker), id,
+                caf::make_message(get_status{}), on);
   }
 
   // As above: a request would be answered with nothing, but by the gate.
@@ -106,7 +106,7 @@ private:
     auto caller = what.sender;
     portable::reply_to from{what};
     from.answer(on, caf::message{});
-    return send(gate_, std::move(caller), caf::make_message_id(),
+    return send(gate_.get(), std::move(caller), caf::make_message_id(),
                 content_of(what), on);
   }
 

@@ -51,7 +51,7 @@ public:
   /// The answer names no sender. Its receiver matches it by its number, an
   /// actor that is being destroyed must not make new references to itself, and
   /// CAF lets another node address every actor that has sent it something.
-  void answer(run_context* on, caf::message msg) {
+  void answer(run_context* on, caf::message&& msg) {
     if (!std::exchange(expects_reply_, false))
       return;
 #if CAISSON_CAF_LEGACY
@@ -113,11 +113,11 @@ protected:
   virtual caf::message_handler control() = 0;
 
   /// A message that is none of `Control...`.
-  virtual void on_message(reply_to from, caf::message content) = 0;
+  virtual void on_message(reply_to from, caf::message&& content) = 0;
 
   /// The answer to the message forwarded under `key`: its content, which is a
   /// single `caf::error` if it failed.
-  virtual void on_answer(std::uint64_t key, caf::message content) = 0;
+  virtual void on_answer(std::uint64_t key, caf::message&& content) = 0;
 
   /// The timer set by `set_timer` went off (or an earlier one did).
   virtual void on_timer() = 0;
@@ -174,7 +174,7 @@ public:
     } else if (is_system(token)) {
       return super::consume(x);
     }
-    if (content.size() == 1 && is_control(content.type(0)))
+    if (control_type_(content) != control_type_.none)
       return super::consume(x);
     on_message(reply_to{x}, x.move_content_to_message());
     return caf::invoke_message_result::consumed;
@@ -205,11 +205,8 @@ protected:
   }
 
 private:
+  type_finder<Control...> control_type_;
   std::map<const void*, std::shared_ptr<portable::down_watch>> watched_;
-
-  static bool is_control([[maybe_unused]] const caf::rtti_pair& type) {
-    return type.first == 0 && ((*type.second == typeid(Control)) || ...);
-  }
 
   static bool is_system(std::uint32_t token) {
     return token == caf::make_type_token<caf::exit_msg>()

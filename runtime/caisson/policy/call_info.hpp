@@ -48,4 +48,23 @@ struct call_info {
   std::string idempotency_key;
 };
 
+/// Makes `x` as if it were a new one, and gives its memory back.
+inline void reset(call_info& x) noexcept {
+  // Names each member: one that is added does not compile without a line here.
+  auto& [id, arrived, deadline, default_deadline, priority, permits, attempt,
+         idempotent, written_back, key, idempotency_key]
+    = x;
+  id = 0;
+  arrived = {};
+  deadline = never;
+  default_deadline = written_back = false;
+  priority = 0;
+  permits = attempt = 1;
+  idempotent = idempotence::unmarked;
+  if (!key.empty())
+    std::string{}.swap(key);
+  if (!idempotency_key.empty())
+    std::string{}.swap(idempotency_key);
+}
+
 } // namespace caisson

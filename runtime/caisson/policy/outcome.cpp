@@ -27,12 +27,6 @@ bool parse_code(std::string_view text, int& code) {
          && code <= 255;
 }
 
-bool any_matches(const std::vector<std::string>& names, const outcome& o) {
-  return std::any_of(names.begin(), names.end(), [&](const auto& name) {
-    return classifier::is_named(name, o);
-  });
-}
-
 verdict standard_own(const outcome& o) noexcept {
   switch (static_cast<errc>(o.code)) {
     case errc::breaker_open:
@@ -136,10 +130,10 @@ verdict classifier::judge(const outcome& o, const list_meaning& lists,
       .value_or(verdict::neutral);
   if (o.ok)
     return verdict::success;
-  if (!deny.empty() && any_matches(deny, o))
+  if (is_any(deny, o))
     return lists.denied;
   if (!allow.empty())
-    return any_matches(allow, o) ? lists.allowed : lists.other;
+    return is_any(allow, o) ? lists.allowed : lists.other;
   if (o.blames_request())
     return lists.at_fault;
   return standard(o);
@@ -150,6 +144,12 @@ std::uint32_t classifier::attempts_for(const outcome& o,
   if (by_value || !allow.empty() || o.max_attempts == 0)
     return most;
   return std::min(most, o.max_attempts);
+}
+
+bool classifier::is_any(const std::vector<std::string>& names,
+                        const outcome& o) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const auto& name) { return is_named(name, o); });
 }
 
 bool classifier::is_named(std::string_view name, const outcome& o) {

@@ -200,6 +200,10 @@ public:
   /// Whether `o` is what `name`, of one of the forms above, names.
   [[nodiscard]] static bool is_named(std::string_view name, const outcome& o);
 
+  /// Whether it is what one of `names` names.
+  [[nodiscard]] static bool is_any(const std::vector<std::string>& names,
+                                   const outcome& o);
+
   /// What is wrong with `names`, as one sentence; empty if nothing is.
   [[nodiscard]] static std::string
   problem_with(const std::vector<std::string>& names);

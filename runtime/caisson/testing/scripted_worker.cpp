@@ -132,7 +132,7 @@ protected:
     }};
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     held x{{std::move(content), clock().now(), state_->incarnations,
             from.number(), from.urgent()},
            std::move(from),
@@ -164,7 +164,7 @@ protected:
     set_timer(later_.empty() ? never : later_.begin()->first);
   }
 
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:

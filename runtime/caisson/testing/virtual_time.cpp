@@ -50,12 +50,12 @@ protected:
     return caf::message_handler{[](const subscribe&) {}};
   }
 
-  void on_message(portable::reply_to from, caf::message content) override {
+  void on_message(portable::reply_to from, caf::message&& content) override {
     state_->received.push_back(std::move(content));
     from.answer(this, caf::message{});
   }
 
-  void on_answer(std::uint64_t key, caf::message content) override {
+  void on_answer(std::uint64_t key, caf::message&& content) override {
     auto i = answers_.find(key);
     if (i == answers_.end())
       return;

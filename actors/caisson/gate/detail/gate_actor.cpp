@@ -1,5 +1,6 @@
 #include <caisson/gate/detail/gate_actor.hpp>
 
+#include <caisson/base/entropy.hpp>
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/call_handle.hpp>
 #include <caisson/caf/error.hpp>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <random>
 #include <utility>
 
 namespace caisson::detail {
@@ -25,8 +25,7 @@ std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
   // must not differ.
   if (portable::is_virtual(gate.home_system()))
     return mix_seed(gate.id());
-  std::random_device entropy;
-  return std::uint64_t{entropy()} << 32 | entropy();
+  return entropy_bits();
 }
 
 engine_setup setup_of(const gate_actor& gate, const worker& behind,
@@ -128,23 +127,28 @@ reply_slot gate_actor::slot_of(portable::reply_to from) const {
   return r;
 }
 
-void gate_actor::on_message(portable::reply_to from, caf::message content) {
+void gate_actor::on_message(portable::reply_to from, caf::message&& content) {
   auto who = slot_of(std::move(from));
-  if (portable::holds<call>(content))
-    engine_.on_call(std::move(who), portable::take<call>(content), now());
-  else if (auto* a = portable::get_if<acquire>(content))
-    engine_.on_acquire(std::move(who), *a, now());
-  else if (auto* r = portable::get_if<release>(content))
-    engine_.on_release(std::move(who), *r, now());
-  else if (auto* x = portable::get_if<renew>(content))
-    engine_.on_renew(std::move(who), *x, now());
-  else if (portable::holds<drain>(content))
-    engine_.on_drain(std::move(who), now());
-  else
-    engine_.on_call(std::move(who), std::move(content), now());
+  switch (envelope_(content)) {
+    case envelope::at<call>():
+      return engine_.on_call(std::move(who), portable::take<call>(content),
+                             now());
+    case envelope::at<acquire>():
+      return engine_.on_acquire(std::move(who), content.get_as<acquire>(0),
+                                now());
+    case envelope::at<release>():
+      return engine_.on_release(std::move(who), content.get_as<release>(0),
+                                now());
+    case envelope::at<renew>():
+      return engine_.on_renew(std::move(who), content.get_as<renew>(0), now());
+    case envelope::at<drain>():
+      return engine_.on_drain(std::move(who), now());
+    default:
+      engine_.on_call(std::move(who), std::move(content), now());
+  }
 }
 
-void gate_actor::on_answer(std::uint64_t key, caf::message content) {
+void gate_actor::on_answer(std::uint64_t key, caf::message&& content) {
   engine_.on_answer(key, std::move(content), now());
 }
 
@@ -203,7 +207,7 @@ caf::result<status> gate_actor::make_status() {
 // -- what goes out ------------------------------------------------------------
 
 std::uint64_t gate_actor::deliver(target_id to, std::uint64_t key,
-                                  caf::message content, bool urgent) {
+                                  caf::message&& content, bool urgent) {
   forward(targets_[to], key, std::move(content), urgent);
   return call_number(key);
 }
@@ -214,7 +218,7 @@ void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
                              caf::make_message(cancelled{number}));
 }
 
-void gate_actor::answer(reply_slot to, caf::message content) {
+void gate_actor::answer(reply_slot&& to, caf::message&& content) {
   to.as<portable::reply_to>().answer(this, std::move(content));
 }
 

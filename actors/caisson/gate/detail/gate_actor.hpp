@@ -33,18 +33,21 @@ protected:
 
   caf::behavior make_behavior() override;
   caf::message_handler control() override;
-  void on_message(portable::reply_to from, caf::message content) override;
-  void on_answer(std::uint64_t key, caf::message content) override;
+  void on_message(portable::reply_to from, caf::message&& content) override;
+  void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
 
 private:
+  /// What gates handle but do not pass on as it is.
+  using envelope = portable::type_finder<call, acquire, release, renew, drain>;
+
   // -- what the engine asks for -----------------------------------------------
 
-  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message&& content,
                         bool urgent) override;
   void send_cancelled(target_id to, std::uint64_t number) override;
-  void answer(reply_slot to, caf::message content) override;
+  void answer(reply_slot&& to, caf::message&& content) override;
   void wake_at(time_point at) override { set_timer(at); }
   void emit(const event& what) override;
   bool has_subscribers() const override { return !subscribers_.empty(); }
@@ -88,6 +91,7 @@ private:
   /// The worker, and the targets of layers.
   std::vector<caf::actor> targets_;
   engine engine_;
+  envelope envelope_;
   /// The helper that runs the factory at present.
   caf::actor_addr maker_;
   /// The watched actors, and for how many reasons. Not found by address: CAF

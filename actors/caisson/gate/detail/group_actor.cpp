@@ -22,7 +22,7 @@ caf::message_handler group_actor::control() {
   };
 }
 
-void group_actor::on_message(portable::reply_to from, caf::message) {
+void group_actor::on_message(portable::reply_to from, caf::message&&) {
   from.answer(this, caf::make_message(caf::error{
                       caf::make_error(caf::sec::unexpected_message)}));
 }

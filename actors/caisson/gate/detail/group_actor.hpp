@@ -26,8 +26,8 @@ public:
 
 protected:
   caf::message_handler control() override;
-  void on_message(portable::reply_to from, caf::message content) override;
-  void on_answer(std::uint64_t, caf::message) override {}
+  void on_message(portable::reply_to from, caf::message&& content) override;
+  void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override {}
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
 

@@ -1,6 +1,7 @@
 #include <caisson/gate/detail/guard_host.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/base/entropy.hpp>
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -81,18 +81,22 @@ struct guard_host::caller_of_slot {
 /// What happens while the engine runs: no function that it calls may come back.
 class guard_host::step {
 public:
-  explicit step(guard_host& host) : host_(host) {
+  explicit step(guard_host& host) : host_(host), now_(host.clock_.now()) {
     host_.stepping_.store(std::this_thread::get_id(),
                           std::memory_order_relaxed);
-    host_.run_timers();
+    host_.run_timers(now_);
   }
   ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
 
   step(const step&) = delete;
   step& operator=(const step&) = delete;
 
+  /// When it began.
+  [[nodiscard]] time_point now() const noexcept { return now_; }
+
 private:
   guard_host& host_;
+  const time_point now_;
 };
 
 /// How readers of metrics find the host, as long as it is there.
@@ -118,7 +122,7 @@ guard_host::guard_host(caf::actor_system* sys, const stack& policies,
       }));
   }
   step running{*this};
-  engine_.start_with({.takes_cancelled = true}, clock_.now());
+  engine_.start_with({.takes_cancelled = true}, running.now());
 }
 
 // Threads may be on their way out.
@@ -146,8 +150,7 @@ engine_setup guard_host::setup(const stack& policies) {
     for (auto& x : s.layers)
       x->start_in(*system_);
   s.adapter = [this](const caf::message&) { return meaning_; };
-  std::random_device entropy;
-  auto drawn = std::uint64_t{entropy()} << 32 | entropy();
+  auto drawn = entropy_bits();
   s.seed = s.config.seed == 0
              ? drawn
              : mix_seed(static_cast<std::uint64_t>(s.config.seed));
@@ -181,7 +184,7 @@ void guard_host::leave(caller& who) {
     left_.notify_all();
 }
 
-guard_answer guard_host::call(call_options* options, attempt_maker& maker) {
+call_end guard_host::call(call_options* options, attempt_maker& maker) {
   auto lock = enter();
   return finish(lock, options, maker);
 }
@@ -190,16 +193,11 @@ void guard_host::begin(caller& who, call_options* options) {
   step running{*this};
   reply_slot from{caller_of_slot{&who}, true, false, 0, 0};
   auto ticket = caf::make_message(std::bit_cast<std::uint64_t>(&who));
-  if (options)
-    engine_.on_call(std::move(from),
-                    caisson::call{std::move(ticket), std::move(*options)},
-                    clock_.now());
-  else
-    engine_.on_call(std::move(from), std::move(ticket), clock_.now());
+  engine_.on_call(std::move(from), std::move(ticket), options, running.now());
 }
 
-guard_answer guard_host::finish(lock_type& lock, call_options* options,
-                                attempt_maker& maker) noexcept {
+call_end guard_host::finish(lock_type& lock, call_options* options,
+                            attempt_maker& maker) noexcept {
   caller me;
   ++inside_;
   if (stopped_)
@@ -217,7 +215,7 @@ guard_answer guard_host::finish(lock_type& lock, call_options* options,
   leave(me);
   lock.unlock();
   auto o = outcome_of(*me.answer);
-  guard_answer out{{}, o.may_have_executed};
+  call_end out{{}, o.may_have_executed};
   if (auto* err = portable::get_if<caf::error>(*me.answer))
     out.error = *err;
   out.retry_after = caisson::retry_after(out.error);
@@ -256,7 +254,7 @@ void guard_host::make_attempt(lock_type& lock, caller& who,
   step running{*this};
   meaning_ = result.meaning;
   engine_.on_answer(key, result.thrown ? failure_of(result) : caf::message{},
-                    clock_.now());
+                    running.now());
   meaning_.reset();
 }
 
@@ -283,10 +281,10 @@ void guard_host::wait(lock_type& lock, caller& who) {
 
 // What was due while no thread waited for it happens at its own instant, as if
 // one had: nothing else has come in between.
-void guard_host::run_timers() {
+void guard_host::run_timers(time_point now) {
   constexpr int most = 1'000;
-  for (int count = 0; !stopped_ && armed_ <= clock_.now(); ++count) {
-    auto at = count < most ? armed_ : clock_.now();
+  for (int count = 0; !stopped_ && armed_ <= now; ++count) {
+    auto at = count < most ? armed_ : now;
     armed_ = never;
     engine_.on_timer(at);
   }
@@ -307,18 +305,19 @@ status guard_host::get_status() {
   status out;
   {
     step running{*this};
-    out = engine_.make_status(clock_.now());
+    out = engine_.make_status(running.now());
   }
   hand_out_events(lock);
   return out;
 }
 
 caf::error guard_host::apply(const reconfigure& x) {
-  return operate([&] { return engine_.on_reconfigure(x, clock_.now()); });
+  return operate(
+    [&](time_point now) { return engine_.on_reconfigure(x, now); });
 }
 
 caf::error guard_host::apply(const command& x) {
-  return operate([&] { return engine_.on_command(x, clock_.now()); });
+  return operate([&](time_point now) { return engine_.on_command(x, now); });
 }
 
 template <class F>
@@ -329,7 +328,7 @@ caf::error guard_host::operate(F f) {
   caf::error out;
   {
     step running{*this};
-    out = f();
+    out = f(running.now());
   }
   hand_out_events(lock);
   return out;
@@ -360,7 +359,7 @@ void guard_host::drain() {
   auto lock = enter();
   if (!stopped_) {
     step running{*this};
-    engine_.on_drain({}, clock_.now());
+    engine_.on_drain({}, running.now());
   }
   hand_out_events(lock);
   awaits_end_ = true;
@@ -416,7 +415,7 @@ void guard_host::hand_out_events(lock_type& lock) {
 
 // The number of an attempt is its caller: there is one at a time.
 std::uint64_t guard_host::deliver(target_id to, std::uint64_t key,
-                                  caf::message content, bool) {
+                                  caf::message&& content, bool) {
   auto* ticket = portable::get_if<std::uint64_t>(content);
   CAISSON_ENSURE(to == worker_target && ticket && *ticket != 0,
                  "an attempt for {} is no caller's", to);
@@ -439,7 +438,7 @@ void guard_host::send_cancelled(target_id, std::uint64_t number) {
     who.abandoned = true;
 }
 
-void guard_host::answer(reply_slot to, caf::message content) {
+void guard_host::answer(reply_slot&& to, caf::message&& content) {
   auto& who = *to.as<caller_of_slot>().who;
   who.answer = std::move(content);
   if (who.place)

@@ -4,6 +4,7 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/engine.hpp>
+#include <caisson/gate/result.hpp>
 #include <caisson/stack/stack.hpp>
 
 #include <atomic>
@@ -71,16 +72,6 @@ private:
   bool takes_options_;
 };
 
-/// How a call ended.
-struct guard_answer {
-  /// No error: the last attempt has succeeded.
-  caf::error error = {};
-  bool may_have_executed = true;
-  duration retry_after = duration::zero();
-  /// What the function threw, if the error is that.
-  std::exception_ptr thrown = {};
-};
-
 /// A host of an engine whose callers are threads: each makes the attempts of
 /// its own calls and waits in between. All functions are safe to call from any
 /// thread.
@@ -109,7 +100,7 @@ public:
 
   /// `options` may be null. Throws `std::logic_error` in a function that the
   /// engine calls.
-  guard_answer call(call_options* options, attempt_maker& maker);
+  call_end call(call_options* options, attempt_maker& maker);
 
   [[nodiscard]] status get_status();
   /// Return an error if nothing was changed.
@@ -130,10 +121,10 @@ private:
 
   // -- what the engine asks for -----------------------------------------------
 
-  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message&& content,
                         bool urgent) override;
   void send_cancelled(target_id to, std::uint64_t number) override;
-  void answer(reply_slot to, caf::message content) override;
+  void answer(reply_slot&& to, caf::message&& content) override;
   void wake_at(time_point at) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return listener_ != nullptr; }
@@ -153,13 +144,13 @@ private:
   [[nodiscard]] caf::error end_error() const;
   [[nodiscard]] lock_type enter();
   void begin(caller& who, call_options* options);
-  guard_answer finish(lock_type& lock, call_options* options,
+  call_end finish(lock_type& lock, call_options* options,
                       attempt_maker& maker) noexcept;
   void leave(caller& who);
   void refresh();
   void make_attempt(lock_type& lock, caller& who, attempt_maker& maker);
   void wait(lock_type& lock, caller& who);
-  void run_timers();
+  void run_timers(time_point now);
   void pass_the_clock();
   template <class F>
   caf::error operate(F f);

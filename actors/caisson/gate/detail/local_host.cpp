@@ -1,12 +1,12 @@
 #include <caisson/gate/detail/local_host.hpp>
 
+#include <caisson/base/entropy.hpp>
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
 #include <caisson/gate/gate.hpp>
 
-#include <random>
 #include <utility>
 
 namespace caisson::detail {
@@ -34,13 +34,12 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
   auto own = mix_seed(self.id() ^ mix_seed(number));
   // In virtual time two runs must not differ; otherwise two gates of one fleet
   // must not jitter in step.
-  std::random_device entropy;
   if (s.config.seed != 0)
     s.seed = mix_seed(static_cast<std::uint64_t>(s.config.seed));
   else if (s.exact_timers)
     s.seed = own;
   else
-    s.seed = std::uint64_t{entropy()} << 32 | entropy();
+    s.seed = entropy_bits();
   if (s.exact_timers)
     s.secret_seed = ~own;
   s.path_key = mix_seed(category_hash(to_string(self.node())) ^ own);
@@ -119,9 +118,9 @@ void local_host::submit(std::unique_ptr<local_response> response, F enter) {
 }
 
 void local_host::call(std::unique_ptr<local_response> response,
-                      caisson::call&& content) {
+                      caf::message&& content, call_options* options) {
   submit(std::move(response), [&](reply_slot&& from, time_point at) {
-    engine_.on_call(std::move(from), std::move(content), at);
+    engine_.on_call(std::move(from), std::move(content), options, at);
   });
 }
 
@@ -166,7 +165,7 @@ void local_host::check_worker(time_point now) {
       engine_.on_target_down(x, "it is down", now);
 }
 
-void local_host::on_answer(std::uint64_t key, caf::message content) {
+void local_host::on_answer(std::uint64_t key, caf::message&& content) {
   if (key == maker_key)
     take_made(content);
   else if (!stopped_)
@@ -198,8 +197,13 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
 // handed out by the loop that is in progress, some of it only after others have
 // had their turn.
 void local_host::hand_out() {
-  if (std::exchange(handing_out_, true))
+  if (handing_out_)
     return;
+  if (!has_ready() && events_.empty() && !quit_) {
+    expect_input(wants_input());
+    return listen();
+  }
+  handing_out_ = true;
   expect_input(wants_input());
   auto me = shared_from_this();
   struct finisher {
@@ -322,7 +326,7 @@ void local_host::abandon() {
 // -- what goes out ------------------------------------------------------------
 
 std::uint64_t local_host::deliver(target_id to, std::uint64_t key,
-                                  caf::message content, bool urgent) {
+                                  caf::message&& content, bool urgent) {
   return forward(targets_[to], key, std::move(content), urgent);
 }
 
@@ -332,7 +336,7 @@ void local_host::send_cancelled(target_id to, std::uint64_t number) {
                       caf::make_message(cancelled{number}));
 }
 
-void local_host::answer(reply_slot to, caf::message content) {
+void local_host::answer(reply_slot&& to, caf::message&& content) {
   auto x = std::move(to.as<slot_content>());
   auto& queue = x->awaited() ? ready_awaited_ : ready_;
   queue.push(std::move(x), std::move(content));

@@ -32,7 +32,9 @@ public:
 
   // -- calls ------------------------------------------------------------------
 
-  void call(std::unique_ptr<local_response> response, caisson::call&& content);
+  /// A call with this content, and with options if they are not null.
+  void call(std::unique_ptr<local_response> response, caf::message&& content,
+            call_options* options);
 
   // -- permits ----------------------------------------------------------------
 
@@ -60,7 +62,7 @@ public:
 protected:
   // -- what CAF shows us ------------------------------------------------------
 
-  void on_answer(std::uint64_t key, caf::message content) override;
+  void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
   void on_end() override { abandon(); }
@@ -68,10 +70,10 @@ protected:
 private:
   // -- what the engine asks for -----------------------------------------------
 
-  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message content,
+  std::uint64_t deliver(target_id to, std::uint64_t key, caf::message&& content,
                         bool urgent) override;
   void send_cancelled(target_id to, std::uint64_t number) override;
-  void answer(reply_slot to, caf::message content) override;
+  void answer(reply_slot&& to, caf::message&& content) override;
   void wake_at(time_point at) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return listener_ != nullptr; }

@@ -44,7 +44,8 @@ public:
 
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
 
-  void push(std::unique_ptr<local_response> x, caf::message content) noexcept {
+  void push(std::unique_ptr<local_response> x,
+            caf::message&& content) noexcept {
     x->content_ = std::move(content);
     *(first_ ? &last_->next_ : &first_) = x.get();
     last_ = x.release();
@@ -54,8 +55,7 @@ public:
   void run_first() {
     std::unique_ptr<local_response> x{first_};
     first_ = x->next_;
-    auto content = std::move(x->content_);
-    (*x)(content);
+    (*x)(x->content_);
   }
 
   void clear() noexcept {
@@ -123,7 +123,7 @@ public:
     : local_response(awaited), f_(std::move(f)), g_(std::move(g)) {}
 
   void operator()(caf::message& content) override {
-    if (content.match_elements<caf::error>()) {
+    if (portable::holds<caf::error>(content)) {
       g_(content.get_mutable_as<caf::error>(0));
     } else if (!apply_to(f_, content)) {
       auto err = caf::make_error(caf::sec::unexpected_response,

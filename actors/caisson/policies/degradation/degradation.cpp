@@ -94,10 +94,7 @@ namespace {
 // is not served.
 bool counts_as_shed(const classifier& c, const outcome& o) {
   return (o.is(errc::shed) || o.is(errc::throttled)) && !c.by_value
-         && c.allow.empty()
-         && std::none_of(c.deny.begin(), c.deny.end(), [&](auto& name) {
-              return classifier::is_named(name, o);
-            });
+         && c.allow.empty() && !classifier::is_any(c.deny, o);
 }
 
 } // namespace

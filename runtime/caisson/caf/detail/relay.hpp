@@ -58,9 +58,9 @@ public:
   /// Puts `content` into the mailbox behind `to`, as if `from` had sent it
   /// under the number `id`.
   static void send_on(const caf::actor& to, caf::strong_actor_ptr from,
-                      caf::message_id id, caf::message content,
+                      caf::message_id id, caf::message&& content,
                       run_context* on) {
-    send(caf::actor_cast<caf::strong_actor_ptr>(to), std::move(from), id,
+    send(caf::actor_cast<caf::actor_control_block*>(to), std::move(from), id,
          std::move(content), on);
   }
 
@@ -101,8 +101,9 @@ protected:
   }
 
   /// Sends `content` with the sender and the number of another actor.
-  static bool send(const caf::strong_actor_ptr& to, caf::strong_actor_ptr from,
-                   caf::message_id id, caf::message content, run_context* on) {
+  static bool send(caf::actor_control_block* to, caf::strong_actor_ptr from,
+                   caf::message_id id, caf::message&& content,
+                   run_context* on) {
 #if CAISSON_CAF_LEGACY
     to->enqueue(std::move(from), id, std::move(content), on);
     return true;
@@ -118,6 +119,15 @@ protected:
     return what.move_content_to_message();
 #else
     return std::move(what.payload);
+#endif
+  }
+
+  /// Whether the message is from a `relay_timer`.
+  static bool is_from_timer(const caf::mailbox_element& what) {
+#if CAISSON_CAF_LEGACY
+    return holds_one<caf::timeout_msg>(what);
+#else
+    return what.content().empty() && !what.sender && !what.mid.is_response();
 #endif
   }
 
@@ -178,6 +188,47 @@ private:
   void force_close_mailbox() override {
     // There is none.
   }
+#endif
+};
+
+/// A timer of a relay, which the clock keeps alive until it fires or is
+/// cancelled.
+class relay_timer {
+public:
+  relay_timer() = default;
+
+  relay_timer(caf::actor_system& sys, const caf::strong_actor_ptr& to,
+              time_point at) {
+#if CAISSON_CAF_LEGACY
+    to_ = to->get();
+    clock_ = &sys.clock();
+    clock_->set_ordinary_timeout(at, to_, type, 0);
+#else
+    pending_ = sys.clock().schedule_message(
+      at, to,
+      caf::make_mailbox_element(nullptr, caf::make_message_id(),
+                                caf::message{}));
+#endif
+  }
+
+  /// Not in the thread of the clock. @pre it has not fired
+  void cancel() {
+#if CAISSON_CAF_LEGACY
+    if (to_)
+      clock_->cancel_ordinary_timeout(std::exchange(to_, nullptr), type);
+#else
+    pending_.dispose();
+#endif
+  }
+
+private:
+#if CAISSON_CAF_LEGACY
+  static constexpr auto type = caf::atom("caisson");
+
+  caf::abstract_actor* to_ = nullptr;
+  caf::actor_clock* clock_ = nullptr;
+#else
+  caf::disposable pending_;
 #endif
 };
 

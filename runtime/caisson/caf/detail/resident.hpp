@@ -87,7 +87,7 @@ protected:
 
   /// The answer to what was forwarded under `key`: its content, which is a
   /// single `caf::error` if it failed.
-  virtual void on_answer(std::uint64_t key, caf::message content) = 0;
+  virtual void on_answer(std::uint64_t key, caf::message&& content) = 0;
 
   /// The timer set by `set_timer` went off (or an earlier one did).
   virtual void on_timer() = 0;
@@ -115,11 +115,11 @@ protected:
   /// Sends `content` to `dest` as a request, and returns the number under which
   /// the receiver knows it.
   std::uint64_t forward(const caf::actor& dest, std::uint64_t key,
-                        caf::message content, bool urgent);
+                        caf::message&& content, bool urgent);
 
   /// As above, but from an address that ends with this, not with the actor.
   std::uint64_t forward_apart(const caf::actor& dest, std::uint64_t key,
-                              caf::message content, bool urgent);
+                              caf::message&& content, bool urgent);
 
   /// Sends `content` from the address from which the request `number` came.
   void send_as_sender_of(std::uint64_t number, const caf::actor& dest,
@@ -176,8 +176,8 @@ private:
 
   /// `me` keeps this alive through what the derived class does.
   void take(std::shared_ptr<resident> me, std::uint64_t key,
-            caf::message content, caf::message_id id);
-  void take_input(caf::message content);
+            caf::message&& content, caf::message_id id);
+  void take_input(caf::message&& content);
   void use_up_handler(caf::message_id id);
   void forget_requests();
 
@@ -276,8 +276,8 @@ inline caf::behavior resident::handler_for(std::shared_ptr<resident> me,
 #endif
 
 inline std::uint64_t resident::forward(const caf::actor& dest,
-                                       std::uint64_t key, caf::message content,
-                                       bool urgent) {
+                                       std::uint64_t key,
+                                       caf::message&& content, bool urgent) {
   // Whoever got a request from an actor that is not complete would refer to
   // freed memory if its constructor throws.
   auto direct = !suspended_ && direct_.size() < most_direct && !over()
@@ -296,7 +296,7 @@ inline std::uint64_t resident::forward(const caf::actor& dest,
 
 inline std::uint64_t
 resident::forward_apart(const caf::actor& dest, std::uint64_t key,
-                        caf::message content, bool urgent) {
+                        caf::message&& content, bool urgent) {
   caf::message_id id{own_ids | key};
   if (!urgent)
     id = id.with_normal_priority();
@@ -314,7 +314,7 @@ inline void resident::send_as_sender_of(std::uint64_t number,
 }
 
 inline void resident::take([[maybe_unused]] std::shared_ptr<resident> me,
-                           std::uint64_t key, caf::message content,
+                           std::uint64_t key, caf::message&& content,
                            caf::message_id id) {
   if (closed_)
     return;
@@ -331,12 +331,12 @@ inline void resident::take([[maybe_unused]] std::shared_ptr<resident> me,
 
 // -- the standing request -----------------------------------------------------
 
-inline void resident::take_input(caf::message content) {
+inline void resident::take_input(caf::message&& content) {
   (awaits_ ? awaits_ : listens_) = false;
   using kind = resident_address::kind;
   if (content.match_elements<std::uint64_t, std::uint64_t, caf::message>()) {
     auto key = content.get_as<std::uint64_t>(1);
-    auto inner = content.get_as<caf::message>(2);
+    auto inner = portable::take<caf::message>(content, 2);
     switch (static_cast<kind>(content.get_as<std::uint64_t>(0))) {
       case kind::answer:
         on_answer(key & ~own_ids, std::move(inner));

@@ -44,13 +44,13 @@ protected:
   }
 
 private:
-  bool put(kind what, std::uint64_t key, caf::message content,
+  bool put(kind what, std::uint64_t key, caf::message&& content,
            run_context* on) {
     // An actor whose constructor throws is freed no matter who refers to it.
     std::lock_guard guard{mutex_};
     auto owner = caf::actor_cast<caf::strong_actor_ptr>(owner_);
     return owner
-           && send(owner, nullptr, inlet_,
+           && send(owner.get(), nullptr, inlet_,
                    caf::make_message(static_cast<std::uint64_t>(what), key,
                                      std::move(content)),
                    on);

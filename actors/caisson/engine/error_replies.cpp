@@ -1,0 +1,54 @@
+#include <caisson/engine/error_replies.hpp>
+
+#include <caisson/caf/error.hpp>
+
+#include <string>
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+const std::string& name_of_rejecter(const engine_core& core, int layer) {
+  return layer < 0 ? core.config.name
+                   : core.layers[static_cast<std::size_t>(layer)].owner->name();
+}
+
+} // namespace
+
+caf::message error_reply(const engine_core& core, const call_record& r,
+                         const outcome& o) {
+  return caf::make_message(make_error(
+    static_cast<errc>(o.code), rejection{name_of_rejecter(core, r.rejected_by),
+                                         o.retry_after,
+                                         may_have_executed(r),
+                                         {}}));
+}
+
+caf::message reply_from_below(call_record& r, const outcome& o) {
+  auto* err = o.own_error ? portable::get_if<caf::error>(r.reply) : nullptr;
+  if (!err)
+    return std::move(r.reply);
+  auto* context = context_of(*err);
+  if (!context && err->context().size() > 0)
+    return std::move(r.reply); // The worker's own, which is not to be lost.
+  auto known = context ? *context : rejection{};
+  if (context && known.may_have_executed == may_have_executed(r)
+      && known.from_worker == o.from_worker)
+    return std::move(r.reply);
+  known.may_have_executed = may_have_executed(r);
+  known.from_worker = o.from_worker;
+  return caf::make_message(
+    make_error(static_cast<errc>(err->code()), std::move(known)));
+}
+
+outcome callback_reply(const engine_core& core, call_record& r, std::size_t k,
+                       std::string_view what) {
+  r.reply = caf::make_message(
+    make_error(errc::callback_failed,
+               rejection{core.layers[k].owner->name(), duration::zero(),
+                         may_have_executed(r), std::string{what}}));
+  return outcome_of(r.reply);
+}
+
+} // namespace caisson::detail

@@ -28,6 +28,8 @@
 #include <caisson/gate/gate.hpp>
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/local_gate.hpp>
+#include <caisson/gate/request.hpp>
+#include <caisson/gate/result.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>
 #include <caisson/gate/worker_names.hpp>

@@ -1,0 +1,4 @@
+// Requests to gates from threads that are no actors.
+#pragma once
+
+#include <caisson/gate/request.hpp>

@@ -95,6 +95,8 @@ private:
       {"batcher.max_delay", {"\"0s\"", "\"10ms\"", "\"1h\""}},
       {"limiter.rate", {"1", "50", "10000", "1000000000"}},
       {"limiter.per", {"", "", "\"1ms\"", "\"1min\""}},
+      {"limiter.warm_up_time", {""}},
+      {"limiter.cold_factor", {""}},
       {"chaos.enabled", {"true"}},
       {"chaos.latency", delays()},
       {"chaos.error_rate", rates()},

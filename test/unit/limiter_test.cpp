@@ -23,6 +23,14 @@ TEST(limiter, refuses_settings_that_contradict_each_other) {
             texts{"range per"});
   EXPECT_EQ(kinds_and_keys(problems_of(some_limiter(1, 1s, 1, 1ns, 0))),
             texts{"relation max_waiters"});
+  // What has no effect with the algorithm.
+  EXPECT_EQ(
+    kinds_and_keys(
+      problems_of(limiter_config{.burst = 11,
+                                 .algorithm = rate_algorithm::fixed_window,
+                                 .warm_up_time = 1s,
+                                 .cold_factor = 2})),
+    (texts{"relation burst", "relation warm_up_time", "relation cold_factor"}));
   EXPECT_THROW(limiter{some_limiter(1, 1s, 0)}, config_error);
   EXPECT_NO_THROW(limiter{some_limiter(1'000'000'000, 1s, 1'000'000)});
   EXPECT_NO_THROW(limiter{some_limiter(1, 365 * 24h, 1, unlimited, 1)});

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace caisson {
@@ -21,6 +22,32 @@ bool says_slow_down(const outcome& o) noexcept {
              || o.retry_after > duration::zero());
 }
 
+std::string_view algorithm_name(rate_algorithm x) {
+  return enum_names<rate_algorithm>::value[static_cast<std::size_t>(x)];
+}
+
+// A setting without effect is a mistake of whoever wrote it.
+template <class T>
+void check_use(const limiter_config& c, rate_algorithm only, T value,
+               T by_default, std::string_view name, const setting_path& path,
+               problems& out) {
+  if (c.algorithm != only && value != by_default)
+    out.push_back(
+      {problem_kind::relation, path / name,
+       fmt::format("has no effect with the algorithm {}, allowed: with {}",
+                   algorithm_name(c.algorithm), algorithm_name(only))});
+}
+
+void check_algorithm(const limiter_config& c, const setting_path& path,
+                     problems& out) {
+  const limiter_config d;
+  using enum rate_algorithm;
+  check_use(c, token_bucket, c.burst, d.burst, "burst", path, out);
+  check_use(c, warm_up, c.warm_up_time, d.warm_up_time, "warm_up_time", path,
+            out);
+  check_use(c, warm_up, c.cold_factor, d.cold_factor, "cold_factor", path, out);
+}
+
 } // namespace
 
 void describe(field_visitor& v, limiter_config& c) {
@@ -35,6 +62,14 @@ void describe(field_visitor& v, limiter_config& c) {
   v.integer({"burst", "how many tokens the bucket holds, that is, how many "
                       "calls may go down at the same instant"},
             c.burst, {1, 1'000'000});
+  v.choice({"algorithm", "how it counts, and so what `rate` and `per` mean"},
+           c.algorithm);
+  v.on({"warm_up_time", "`warm_up` only: how long it takes until calls go at "
+                        "the full rate"},
+       c.warm_up_time, {std::chrono::milliseconds(1), hours(24)});
+  v.on({"cold_factor", "`warm_up` only: how many times as long the interval "
+                       "between calls is at first"},
+       c.cold_factor, {1.1, 1000.0});
   v.on({"max_wait", "how long a call may wait for its turn; 0: a call that "
                     "finds too few tokens is refused at once"},
        c.max_wait, {duration::zero(), unlimited});
@@ -55,6 +90,7 @@ void check(const limiter_config& c, const setting_path& path, problems& out) {
                    fmt::format("0 lets no call wait, but max_wait is {}, "
                                "allowed: 1 to 1000000, or max_wait of 0s",
                                to_text(c.max_wait))});
+  check_algorithm(c, path, out);
   // A `per` that is out of range has been reported already.
   if (c.per < std::chrono::microseconds(1) || c.rate <= c.per.count())
     return;
@@ -67,20 +103,24 @@ void check(const limiter_config& c, const setting_path& path, problems& out) {
 // -- construction -------------------------------------------------------------
 
 limiter::limiter(limiter_config c)
-  : policy_base(std::move(c)),
-    bucket_(config_.rate, config_.per, config_.burst) {}
+  : policy_base(std::move(c)), source_(shape()) {}
+
+detail::rate_shape limiter::shape() const noexcept {
+  return {config_.algorithm, config_.rate,         config_.per,
+          config_.burst,     config_.warm_up_time, config_.cold_factor};
+}
 
 // -- calls --------------------------------------------------------------------
 
 decision limiter::admit(call_info& call, slot& notes, env& e) {
-  auto& s = notes.start<stay>({std::max(call.permits, 1u)});
-  bucket_.advance(e.now);
-  if (s.permits > config_.burst)
+  auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
+  source_.advance(e.now);
+  if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
   // If the wake-up is late, the waiting calls get the tokens first.
   serve(e);
-  if (waiting_.empty() && bucket_.take(s.permits)) {
+  if (waiting_.empty() && source_.take(s.permits)) {
     count(counter::passed);
     ++running_;
     return decision::pass();
@@ -92,10 +132,10 @@ decision limiter::complete(call_info&, slot& notes, outcome& result, env& e) {
   CAISSON_ENSURE(running_ > 0, "a call comes back that has not paid");
   count(counter::finished);
   --running_;
-  bucket_.advance(e.now);
+  source_.advance(e.now);
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
-    put_back(notes.as<stay>().permits, e);
+    put_back(notes.as<stay>(), e);
   if (config_.drain_on_rejection && says_slow_down(result))
     drain_for(result, e);
   serve(e);
@@ -105,7 +145,7 @@ decision limiter::complete(call_info&, slot& notes, outcome& result, env& e) {
 void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& s = notes.as<stay>();
-  bucket_.advance(e.now);
+  source_.advance(e.now);
   if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
     count(counter::gave_up);
@@ -116,7 +156,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
     --running_;
     // Not in flight: it was granted its tokens but has not gone down.
     if (!in_flight || !why.may_have_executed)
-      put_back(s.permits, e);
+      put_back(s, e);
   }
   serve(e);
 }
@@ -145,11 +185,11 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
 // was among them; its caller passes it on, without a resume.
 bool limiter::serve(env& e, call_id self) {
   auto found = false;
-  while (!waiting_.empty() && bucket_.take(waiting_.next().permits)) {
+  while (!waiting_.empty() && source_.take(waiting_.next().permits)) {
     auto w = waiting_.take_next();
-    CAISSON_ENSURE(w.call != 0 && w.permits <= config_.burst,
+    CAISSON_ENSURE(w.call != 0 && w.permits <= source_.heaviest(),
                    "a turn of weight {} in a bucket of {}", w.permits,
-                   config_.burst);
+                   source_.heaviest());
     count(counter::granted);
     ++running_;
     waits_.granted(w.waited(e.now));
@@ -163,15 +203,15 @@ bool limiter::serve(env& e, call_id self) {
   return found;
 }
 
-void limiter::put_back(std::uint32_t permits, env& e) {
+void limiter::put_back(const stay& s, env& e) {
   count(counter::returned);
-  bucket_.put_back(permits, e.now);
+  source_.put_back(s.permits, s.came, e.now);
 }
 
 void limiter::drain_for(const outcome& result, env& e) {
   count(counter::drained);
   auto wait = std::min(result.retry_after, config_.retry_after_cap);
-  bucket_.drain(time_after(e.now, wait));
+  source_.drain(time_after(e.now, wait));
 }
 
 decision limiter::turn_away(counter why, errc code, call_id call,
@@ -186,7 +226,7 @@ decision limiter::turn_away(counter why, errc code, call_id call,
 // When a call of that weight could go that arrived now, behind all waiting
 // ones.
 time_point limiter::pass_time(std::uint32_t permits) const noexcept {
-  return bucket_.ready_at(waiting_.weight() + permits);
+  return source_.ready_at(waiting_.weight(), permits);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -196,7 +236,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   // A grant that was made is kept: the call has paid for its turn.
   if (!waiting_.waits(s, call.id))
     return decision::pass();
-  bucket_.advance(e.now);
+  source_.advance(e.now);
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
@@ -211,27 +251,29 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
 time_point limiter::wakeup() const {
   if (waiting_.empty())
     return never;
-  return bucket_.ready_at(waiting_.next().permits);
+  return source_.ready_at(0, waiting_.next().permits);
 }
 
 bool limiter::is_idle(time_point now) const noexcept {
-  return bucket_.ready_at(config_.burst) <= now;
+  return source_.full_at() <= now;
 }
 
 void limiter::wake(env& e) {
-  bucket_.advance(e.now);
+  source_.advance(e.now);
   serve(e);
 }
 
 // -- operation ----------------------------------------------------------------
 
 void limiter::prepare(limiter_config&, env& e) {
-  bucket_.advance(e.now);
+  source_.advance(e.now);
 }
 
 void limiter::adapt(env& e) {
-  bucket_.reshape(config_.rate, config_.per, config_.burst);
-  waiting_.take_heavier(config_.burst, [&](const waiting_queue::entry& w) {
+  source_.reshape(shape(), e.now);
+  auto heaviest = static_cast<std::uint32_t>(std::min<std::int64_t>(
+    source_.heaviest(), std::numeric_limits<std::uint32_t>::max()));
+  waiting_.take_heavier(heaviest, [&](const waiting_queue::entry& w) {
     auto waited = w.waited(e.now);
     waits_.refused(waited);
     refuse(counter::outgrown, errc::rate_limited, w.call, e, duration::zero(),
@@ -243,12 +285,12 @@ void limiter::adapt(env& e) {
 
 void limiter::forget(env& e) {
   waits_.clear();
-  bucket_.fill(e.now);
+  source_.fill(e.now);
   serve(e);
 }
 
 void limiter::list_gauges(std::vector<metric>& out) const {
-  out.push_back({"tokens", bucket_.tokens(), true});
+  out.push_back({"tokens", source_.tokens(), true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
   waits_.list(out);
 }

@@ -1,8 +1,8 @@
 // Rate limiter: limits how many calls pass per unit of time.
 #pragma once
 
-#include <caisson/base/gcra.hpp>
 #include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/rate_source.hpp>
 #include <caisson/policy/wait_times.hpp>
 #include <caisson/policy/waiting_queue.hpp>
 
@@ -27,8 +27,20 @@ struct limiter_config {
   /// The time in which `rate` tokens arrive; 1us to 365d, default 1s.
   duration per = std::chrono::seconds(1);
 
-  /// How many tokens the bucket holds; 1 to 1000000, default 10.
+  /// How many tokens the bucket holds; 1 to 1000000, default 10. For
+  /// `token_bucket` only.
   std::uint32_t burst = 10;
+
+  /// How it counts, default `token_bucket`.
+  rate_algorithm algorithm = rate_algorithm::token_bucket;
+
+  /// How long it takes until calls go at the full rate; 1ms to 1d, default 10s.
+  /// For `warm_up` only.
+  duration warm_up_time = std::chrono::seconds(10);
+
+  /// How many times as long the interval between calls is at first; 1.1 to
+  /// 1000, default 3. For `warm_up` only.
+  double cold_factor = 3;
 
   /// How long a call may wait for its turn; 0 to unlimited, default 0: a call
   /// that finds too few tokens is refused at once.
@@ -50,8 +62,9 @@ struct limiter_config {
 /// Lists the fields of `c`.
 void describe(field_visitor& v, limiter_config& c);
 
-/// Checks that `rate` is at most one token per nanosecond, and that calls that
-/// may wait have places to wait in.
+/// Checks that `rate` is at most one token per nanosecond, that calls that may
+/// wait have places to wait in, and that no setting of another algorithm was
+/// changed.
 void check(const limiter_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
@@ -88,8 +101,8 @@ struct enum_names<limiter_counter> {
 
 /// Sells tokens to calls: each pays `call_info::permits` on its way down. A
 /// call that finds too few waits for its turn if that comes soon enough, or is
-/// refused with a `retry_after`. If calls are always available, exactly
-/// `burst + floor(rate * T)` tokens are sold by time T.
+/// refused with a `retry_after`. If calls are always available, a token bucket
+/// has sold exactly `burst + floor(rate * T)` tokens by time T.
 class limiter final
   : public policy_base<limiter, limiter_config, limiter_counter> {
 public:
@@ -114,7 +127,8 @@ public:
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
-  /// Whether the bucket is full at `now`, as if no call had ever arrived.
+  /// Whether it is at `now` as if no call had ever arrived: its bucket is full,
+  /// for instance.
   [[nodiscard]] bool is_idle(time_point now) const noexcept;
 
 protected:
@@ -130,18 +144,23 @@ protected:
   void forget(env& e) override;
 
 private:
-  using stay = waiting_queue::stay;
+  struct stay : waiting_queue::stay {
+    /// When it came: it has paid then, or later.
+    time_point came = {};
+  };
+
+  [[nodiscard]] detail::rate_shape shape() const noexcept;
 
   [[nodiscard]] time_point pass_time(std::uint32_t permits) const noexcept;
 
   decision enqueue(const call_info& call, stay& s, env& e);
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e, std::string_view detail = {});
-  void put_back(std::uint32_t permits, env& e);
+  void put_back(const stay& s, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 
-  gcra bucket_;
+  detail::rate_source source_;
   waiting_queue waiting_;
   detail::wait_times waits_;
   /// How many calls have paid and not come back.

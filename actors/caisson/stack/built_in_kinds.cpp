@@ -111,7 +111,7 @@ std::vector<policy_kind> limiting_kinds() {
                    "in place of the semaphore, close to the worker, so that it "
                    "times the worker and not backoffs or other queues"}}}),
     with_text(kind_of<limiter>(),
-              {.also_known_as = "rate limiter, token bucket",
+              {.also_known_as = "rate limiter, token bucket, leaky bucket",
                .summary = "limits how many calls pass per unit of time",
                .places = {{60, "",
                            "inside the breaker: calls that the breaker refuses "

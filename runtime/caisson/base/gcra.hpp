@@ -55,6 +55,11 @@ public:
     return true;
   }
 
+  /// As below; it does not matter when they were taken.
+  void put_back(std::int64_t n, time_point /*taken*/, time_point now) noexcept {
+    put_back(n, now);
+  }
+
   /// Puts `n` tokens back at `now`, but never fills the bucket above `burst`.
   /// Does nothing while `drain` holds the bucket empty.
   void put_back(std::int64_t n, time_point now) noexcept {
@@ -91,6 +96,12 @@ public:
       return never;
     return time_point{duration{static_cast<std::int64_t>(t)}};
   }
+
+  /// When it is full, if nobody takes any.
+  [[nodiscard]] time_point full_at() const noexcept { return ready_at(burst_); }
+
+  /// The most that can be taken at once.
+  [[nodiscard]] std::int64_t heaviest() const noexcept { return burst_; }
 
   /// Whole tokens in store as of the latest instant seen.
   [[nodiscard]] std::int64_t tokens() const noexcept {

@@ -12,9 +12,16 @@ namespace {
 using namespace std::chrono_literals;
 
 texts limiter_settings(random_settings& r) {
+  auto algorithm = r.word({"token_bucket", "token_bucket", "fixed_window",
+                           "sliding_window", "leaky_bucket", "warm_up"});
+  auto bucket = algorithm == "token_bucket";
   return {
+    {"algorithm", algorithm},
     {"rate", r.word({"1", "20", "997"})},
-    {"burst", r.word({"1", "3", "100"})},
+    // Windows of two layers must not begin at the same instants.
+    {"per", bucket ? "1s" : r.time({100ms, 1'000ms})},
+    {"burst", bucket ? r.word({"1", "3", "100"}) : "10"},
+    {"warm_up_time", algorithm == "warm_up" ? r.time({1ms, 3'000ms}) : "10s"},
     {"max_wait", r.prompt() ? "0s" : r.time({0ms, 100ms, 2'000ms, unlimited})},
     {"max_waiters", r.word({"0", "1", "1000"})},
     {"drain_on_rejection", r.word({"true", "false"})},

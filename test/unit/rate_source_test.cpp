@@ -1,0 +1,263 @@
+// The algorithms by which a limiter counts, alone.
+#include <caisson/policy/rate_source.hpp>
+
+#include <support/times.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::rate_shape;
+using detail::rate_source;
+
+rate_source counting(rate_algorithm algorithm, std::int64_t rate,
+                     duration per) {
+  return rate_source{rate_shape{algorithm, rate, per}};
+}
+
+// How many calls go at that instant if many are there.
+std::int64_t sold(rate_source& s, time_point now) {
+  s.advance(now);
+  std::int64_t n = 0;
+  while (n < 1000 && s.take(1))
+    ++n;
+  return n;
+}
+
+struct sale {
+  duration when;
+  std::int64_t expected;
+};
+
+void expect_sales(rate_source s, const std::vector<sale>& sales) {
+  for (const auto& x : sales)
+    EXPECT_EQ(sold(s, at(x.when)), x.expected) << to_text(x.when);
+}
+
+TEST(fixed_window, begins_with_the_first_instant_and_loses_what_is_left) {
+  auto s = counting(rate_algorithm::fixed_window, 3, 1s);
+  expect_sales(s, {{0s, 3},
+                   {1s - 1ns, 0},
+                   {1s, 3},
+                   {2s - 1ns, 0},
+                   // Two windows have passed; only the present one counts.
+                   {4500ms, 3},
+                   {5s - 1ns, 0},
+                   {5s, 3}});
+}
+
+TEST(sliding_window, holds_back_for_the_window_before) {
+  auto s = counting(rate_algorithm::sliding_window, 10, 1s);
+  expect_sales(s, {{0s, 10},
+                   {1s, 0},
+                   // 10 of the window before count by the part that is left.
+                   {1100ms, 1},
+                   {1100ms, 0},
+                   {1199999999ns, 0},
+                   {1200ms, 1},
+                   {1950ms, 7},
+                   // 9 of the window before.
+                   {2s, 1},
+                   // Nothing was taken in the window before.
+                   {5s, 10}});
+}
+
+TEST(leaky_bucket, spaces_calls_evenly_and_stores_nothing) {
+  auto s = counting(rate_algorithm::leaky_bucket, 3, 1s);
+  expect_sales(s, {{0s, 1},
+                   {333333333ns, 0},
+                   {333333334ns, 1},
+                   {666666666ns, 0},
+                   {666666667ns, 1},
+                   // The thirds add up.
+                   {1s - 1ns, 0},
+                   {1s, 1},
+                   {10s, 1},
+                   {10s, 0}});
+}
+
+TEST(leaky_bucket, a_heavy_call_delays_the_next_one) {
+  auto s = counting(rate_algorithm::leaky_bucket, 10, 1s);
+  s.advance(at(0s));
+  EXPECT_TRUE(s.take(5));
+  EXPECT_EQ(s.ready_at(0, 1), at(500ms));
+  EXPECT_EQ(s.ready_at(3, 7), at(800ms));
+  s.put_back(2, at(0s), at(0s));
+  EXPECT_EQ(s.ready_at(0, 1), at(300ms));
+  s.put_back(99, at(0s), at(0s));
+  EXPECT_EQ(s.ready_at(0, 1), at(0s));
+}
+
+// From cold to warm in 4 s: the interval of 100 ms is three times as long at
+// first. 40 tokens are stored, 20 of them above the threshold, whose intervals
+// go down from 300 to 100 ms by 10 ms each: the first costs 295 ms.
+TEST(warm_up_rate, is_slow_at_first_and_after_a_pause) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 10, 1s, 1, 4s, 3}};
+  auto now = at(0s);
+  std::vector<std::int64_t> intervals;
+  for (int i = 0; i < 23; ++i) {
+    s.advance(now);
+    ASSERT_TRUE(s.take(1)) << i;
+    auto next = s.ready_at(0, 1);
+    intervals.push_back((next - now) / 1ms);
+    s.advance(next - 1ns);
+    EXPECT_FALSE(s.take(1)) << i;
+    now = next;
+  }
+  EXPECT_EQ(intervals[0], 295);
+  EXPECT_EQ(intervals[1], 285);
+  EXPECT_EQ(intervals[19], 105);
+  EXPECT_EQ(intervals[20], 100);
+  EXPECT_EQ(intervals[22], 100);
+  // All of it is cold again after the time of the warm-up; and not before.
+  EXPECT_EQ(s.full_at(), now + 2300ms);
+  s.advance(now + 4s);
+  EXPECT_TRUE(s.take(1));
+  EXPECT_EQ(s.ready_at(0, 1) - (now + 4s), 295ms);
+}
+
+TEST(warm_up_rate, takes_its_time_to_warm_up_under_full_load) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 1000, 1s, 1, 10s, 3}};
+  auto now = at(0s);
+  std::int64_t calls = 0;
+  for (; now < at(10s); now = s.ready_at(0, 1), ++calls) {
+    s.advance(now);
+    ASSERT_TRUE(s.take(1));
+  }
+  // As many as are stored above the threshold: 10 s at half of the sum of both
+  // intervals, which is 2 ms.
+  EXPECT_NEAR(static_cast<double>(calls), 5000, 2);
+  auto before = s.ready_at(0, 1);
+  s.advance(before);
+  EXPECT_TRUE(s.take(1));
+  EXPECT_EQ(s.ready_at(0, 1) - before, 1ms);
+}
+
+// -- all of them --------------------------------------------------------------
+
+constexpr rate_algorithm algorithms[] = {
+  rate_algorithm::token_bucket,   rate_algorithm::fixed_window,
+  rate_algorithm::sliding_window, rate_algorithm::leaky_bucket,
+  rate_algorithm::warm_up,
+};
+
+std::string name_of_algorithm(rate_algorithm x) {
+  return std::string{
+    enum_names<rate_algorithm>::value[static_cast<std::size_t>(x)]};
+}
+
+TEST(rate_source, sells_nothing_until_the_end_of_a_drain) {
+  for (auto algorithm : algorithms) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 10, 1s);
+    EXPECT_GT(sold(s, at(0s)), 0);
+    s.advance(at(2s));
+    s.drain(at(5s));
+    s.drain(at(3s));
+    EXPECT_EQ(s.tokens(), 0);
+    s.put_back(1, at(0s), at(2s));
+    EXPECT_EQ(sold(s, at(5s) - 1ns), 0);
+    EXPECT_GT(sold(s, at(10s)), 0);
+    s.drain(at(1h));
+    s.fill(at(11s));
+    EXPECT_GT(sold(s, at(11s)), 0);
+  }
+}
+
+TEST(rate_source, is_as_new_when_it_says) {
+  for (auto algorithm : algorithms) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 10, 1s);
+    auto first = sold(s, at(0s));
+    EXPECT_GT(s.full_at(), at(0s));
+    EXPECT_EQ(sold(s, s.full_at()), first);
+  }
+}
+
+TEST(rate_source, a_clock_that_steps_back_changes_nothing) {
+  for (auto algorithm : algorithms) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 10, 1s);
+    sold(s, at(10s));
+    auto next = s.ready_at(0, 1);
+    EXPECT_EQ(sold(s, at(9s)), 0);
+    EXPECT_EQ(s.ready_at(0, 1), next);
+    EXPECT_GT(sold(s, next), 0);
+  }
+}
+
+// A call of a weight that comes at the instant that was said can go, and not
+// a nanosecond earlier.
+TEST(rate_source, is_ready_exactly_when_it_says) {
+  for (auto algorithm : algorithms)
+    for (std::int64_t rate : {1, 3, 7, 1000})
+      for (std::int64_t weight : {1, 2, 5}) {
+        SCOPED_TRACE(name_of_algorithm(algorithm) + " " + std::to_string(rate)
+                     + " " + std::to_string(weight));
+        rate_source s{rate_shape{algorithm, rate, 1s, 7, 3s, 4}};
+        if (weight > s.heaviest())
+          continue;
+        auto now = at(0s);
+        for (int i = 0; i < 200; ++i) {
+          s.advance(now);
+          if (s.take(weight))
+            continue;
+          auto next = s.ready_at(0, weight);
+          ASSERT_GT(next, now) << i;
+          s.advance(next - 1ns);
+          ASSERT_FALSE(s.take(weight)) << i;
+          now = next;
+          s.advance(now);
+          ASSERT_TRUE(s.take(weight)) << i;
+          now += 13ms * (i % 5);
+        }
+      }
+}
+
+TEST(rate_source, another_algorithm_starts_afresh_other_numbers_do_not) {
+  for (auto algorithm : algorithms) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 10, 1s);
+    sold(s, at(0s));
+    s.reshape({algorithm, 10, 1s}, at(0s));
+    EXPECT_EQ(sold(s, at(0s)), 0);
+    auto other = algorithm == rate_algorithm::fixed_window
+                   ? rate_algorithm::leaky_bucket
+                   : rate_algorithm::fixed_window;
+    s.reshape({other, 10, 1s}, at(0s));
+    EXPECT_GT(sold(s, at(0s)), 0);
+  }
+}
+
+TEST(rate_source, gives_back_what_still_counts) {
+  auto fixed = counting(rate_algorithm::fixed_window, 3, 1s);
+  sold(fixed, at(0s));
+  fixed.put_back(2, at(0s), at(0s));
+  EXPECT_EQ(sold(fixed, at(500ms)), 2);
+  // Of an earlier window.
+  sold(fixed, at(1s));
+  fixed.put_back(2, at(500ms), at(1s));
+  EXPECT_EQ(sold(fixed, at(1s)), 0);
+  auto sliding = counting(rate_algorithm::sliding_window, 10, 1s);
+  sold(sliding, at(0s));
+  sliding.advance(at(1500ms));
+  EXPECT_EQ(sliding.tokens(), 5);
+  sliding.put_back(4, at(0s), at(1500ms));
+  EXPECT_EQ(sliding.tokens(), 7);
+  sold(sliding, at(1500ms));
+  sliding.put_back(1, at(1500ms), at(1500ms));
+  EXPECT_EQ(sliding.tokens(), 1);
+  sliding.advance(at(3500ms));
+  sliding.put_back(9, at(0s), at(3500ms));
+  EXPECT_EQ(sliding.tokens(), 10);
+}
+
+} // namespace
+} // namespace caisson::test

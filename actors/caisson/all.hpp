@@ -73,3 +73,4 @@
 #include <caisson/settings/settings_value.hpp>
 #include <caisson/stack/presets.hpp>
 #include <caisson/stack/stack.hpp>
+#include <caisson/version.hpp>

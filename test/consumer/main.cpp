@@ -1,6 +1,7 @@
 // Guards an actor with the installed package, asks it something, and checks the
 // answer.
 #include <caisson/gate.hpp>
+#include <caisson/version.hpp>
 #ifdef WITH_METRICS
 #include <caisson/observe/metrics/server.hpp>
 #endif
@@ -20,6 +21,11 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <string_view>
+
+#ifdef PACKAGE_VERSION
+static_assert(std::string_view{CAISSON_VERSION_TEXT} == PACKAGE_VERSION);
+#endif
 
 namespace {
 

@@ -1,5 +1,6 @@
 // The entry of the `caisson` command.
 #include <caisson/base/ensure.hpp>
+#include <caisson/version.hpp>
 
 #include <simulator/command/cli.hpp>
 #include <simulator/play/interruption.hpp>
@@ -18,10 +19,6 @@
 #include <cstdlib>
 #include <iostream>
 #include <thread>
-
-#ifndef CAISSON_VERSION
-#define CAISSON_VERSION "unknown"
-#endif
 
 namespace {
 
@@ -57,7 +54,7 @@ int main(int argc, char** argv) {
     auto limited = isatty(STDOUT_FILENO) != 0 || std::getenv("COLUMNS");
     return limited ? caisson::sim::columns_of(STDOUT_FILENO) : 0;
   };
-  parts.version = CAISSON_VERSION;
+  parts.version = CAISSON_VERSION_TEXT;
 #ifdef CAISSON_WITH_CTL
   parts.ctl = [](int count, const char* const* texts, std::ostream& out,
                  std::ostream& err) {

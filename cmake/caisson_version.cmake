@@ -1,0 +1,17 @@
+# Sets caisson_version to that of <caisson/version.hpp>, in which it is written.
+set(header ${CMAKE_CURRENT_LIST_DIR}/../runtime/caisson/version.hpp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+file(STRINGS ${header} lines REGEX "define CAISSON_VERSION")
+foreach(part IN ITEMS MAJOR MINOR PATCH)
+  if(NOT lines MATCHES "CAISSON_VERSION_${part} ([0-9]+)")
+    message(FATAL_ERROR "${header} does not define CAISSON_VERSION_${part}")
+  endif()
+  list(APPEND caisson_version ${CMAKE_MATCH_1})
+endforeach()
+list(JOIN caisson_version "." caisson_version)
+if(NOT lines MATCHES "CAISSON_VERSION_TEXT \"${caisson_version}\"")
+  message(FATAL_ERROR
+    "${header}: CAISSON_VERSION_TEXT is not \"${caisson_version}\"")
+endif()
+unset(header)
+unset(lines)

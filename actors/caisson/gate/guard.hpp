@@ -25,6 +25,7 @@ namespace caisson {
 /// call of the function.
 class attempt {
 public:
+  /// Made by guards.
   attempt(const call_options& x, const std::atomic<bool>& abandoned)
     : options_(x), abandoned_(abandoned) {}
 
@@ -52,6 +53,7 @@ public:
     return abandoned_.load(std::memory_order_relaxed);
   }
 
+  /// The key of the call; empty if it has none.
   [[nodiscard]] const std::string& key() const noexcept { return options_.key; }
   /// The same for all attempts at a call and for no other call; empty without a
   /// retrier.
@@ -74,9 +76,11 @@ private:
 ///     throw caisson::attempt_error{"503", caisson::http_answer(503)};
 class attempt_error : public std::runtime_error {
 public:
+  /// `text` is for people, `info` for policies.
   attempt_error(const std::string& text, answer_info info)
     : std::runtime_error(text), info_(info) {}
 
+  /// What the failure means.
   [[nodiscard]] const answer_info& info() const noexcept { return info_; }
 
 private:
@@ -200,6 +204,7 @@ public:
     : host_(std::make_unique<detail::guard_host>(nullptr, policies,
                                                  std::move(classify), clock)) {}
 
+  /// Not while other threads use either of them.
   guard(guard&&) noexcept = default;
   guard& operator=(guard&&) noexcept = default;
 

@@ -32,9 +32,11 @@ struct call_end {
 /// A call has ended without a value, by decision of a policy.
 class call_error : public std::runtime_error {
 public:
+  /// Its `what()` is `to_text(err)`.
   explicit call_error(caf::error err)
     : std::runtime_error(to_text(err)), error_(std::move(err)) {}
 
+  /// Why the call has ended, as in `result::error`.
   [[nodiscard]] const caf::error& error() const noexcept { return error_; }
 
 private:
@@ -45,12 +47,17 @@ private:
 template <class T>
 class [[nodiscard]] result {
 public:
+  /// What is kept of a value: nothing of a `void` function.
   using stored_type = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
 
+  /// Made by guards and requests.
   explicit result(stored_type value) : value_(std::move(value)) {}
+  /// The same, of a call without a value.
   explicit result(detail::call_end failure) : failure_(std::move(failure)) {}
 
+  /// Whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
+  /// The same.
   explicit operator bool() const noexcept { return ok(); }
 
   /// The value. Without one, throws what the function has thrown in the last
@@ -59,19 +66,23 @@ public:
     require();
     return *value_;
   }
+  /// The same.
   const stored_type& value() const& {
     require();
     return *value_;
   }
+  /// The same.
   stored_type&& value() && {
     require();
     return std::move(*value_);
   }
 
+  /// The value, or `other` if there is none.
   template <class U>
   [[nodiscard]] stored_type value_or(U&& other) const& {
     return value_ ? *value_ : static_cast<stored_type>(std::forward<U>(other));
   }
+  /// The same.
   template <class U>
   [[nodiscard]] stored_type value_or(U&& other) && {
     return value_ ? std::move(*value_)

@@ -1,9 +1,7 @@
 // Bulkhead: limits how many calls are below it at the same time.
 #pragma once
 
-#include <caisson/policy/policy_base.hpp>
-#include <caisson/policy/wait_times.hpp>
-#include <caisson/policy/waiting_queue.hpp>
+#include <caisson/policy/lending_base.hpp>
 
 #include <cstdint>
 #include <string>
@@ -72,8 +70,8 @@ struct enum_names<semaphore_counter> {
 /// down and releases them when it comes back or is abandoned. A call that finds
 /// too few waits or is refused. No call overtakes the one whose turn it is, so
 /// light calls cannot starve a heavy one.
-class semaphore final
-  : public policy_base<semaphore, semaphore_config, semaphore_counter> {
+class semaphore final : public detail::lending_base<semaphore, semaphore_config,
+                                                    semaphore_counter> {
 public:
   static constexpr std::string_view kind_name = "semaphore";
 
@@ -90,9 +88,7 @@ public:
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
 
-  // -- time -------------------------------------------------------------------
-
-  decision expire(call_info& call, slot& notes, env& e) override;
+  // -- operation --------------------------------------------------------------
 
   /// Waiting calls stay and keep their limit, except those heavier than the new
   /// `permits`: they could never run and are rejected.
@@ -101,21 +97,14 @@ public:
   void forget(env& e) override;
 
 private:
-  using stay = waiting_queue::stay;
+  friend lending_base;
 
+  static stay& stay_of(slot& notes) { return notes.as<stay>(); }
   [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
-
-  decision enqueue(const call_info& call, stay& s, env& e);
-  void turn_away(const waiting_queue::entry& w, counter why, env& e);
-  decision refuse_waiter(const waiting_queue::entry& w, counter why, errc code,
-                         env& e);
-  void release(std::uint32_t permits, env& e);
-  void serve(env& e);
-
-  waiting_queue waiting_;
-  detail::wait_times waits_;
-  // May exceed `permits` after it was lowered.
-  std::int64_t in_use_ = 0;
+  static std::uint32_t begin_wait(slot&) noexcept { return 0; }
+  void lend_to(const waiter& w, env& e);
+  static void end_wait(const waiter&) noexcept {}
+  static void all_served() noexcept {}
 };
 
 } // namespace caisson

@@ -11,8 +11,8 @@ namespace caisson {
 // -- construction -------------------------------------------------------------
 
 adaptive_limit::adaptive_limit(adaptive_limit_config c)
-  : policy_base(std::move(c)), waiting_(config_.order),
-    limit_(config_.initial_limit), reported_(limit_),
+  : lending_base(std::move(c)), limit_(config_.initial_limit),
+    reported_(limit_),
     measuring_(config_.algorithm == limit_algorithm::gradient) {}
 
 // -- calls --------------------------------------------------------------------
@@ -29,7 +29,7 @@ decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
     return decision::pass();
   }
   used_ = true;
-  return enqueue(call, t, e);
+  return enqueue(call, notes, e);
 }
 
 decision adaptive_limit::complete(call_info&, slot& notes, outcome& result,
@@ -42,16 +42,11 @@ decision adaptive_limit::complete(call_info&, slot& notes, outcome& result,
 
 void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
                              bool in_flight, env& e) {
-  auto& t = notes.as<trip>();
-  if (waiting_.waits(t.stay, call.id)) {
-    count(counter::gave_up);
-    departures_.erase(t.waited);
-    waits_.refused(waiting_.leave(t.stay).waited(e.now));
-  } else {
+  if (!give_up_wait(call, notes, e)) {
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    auto left = end_trip(t);
+    auto left = end_trip(notes.as<trip>());
     if (in_flight)
       learn(left, why, e);
     else // The worker does not have it, or no more.
@@ -81,12 +76,6 @@ adaptive_limit::departure adaptive_limit::lend(std::uint32_t permits, env& e) {
   return {e.now, epoch_};
 }
 
-void adaptive_limit::give_back(std::uint32_t permits) {
-  CAISSON_ENSURE(permits > 0 && in_use_ >= permits,
-                 "{} permits come back, {} are in use", permits, in_use_);
-  in_use_ -= permits;
-}
-
 adaptive_limit::departure adaptive_limit::end_trip(trip& t) {
   give_back(t.stay.permits);
   auto left = t.waited == pooled_list<departure>::none
@@ -98,65 +87,24 @@ adaptive_limit::departure adaptive_limit::end_trip(trip& t) {
   return left;
 }
 
-decision adaptive_limit::enqueue(const call_info& call, trip& t, env& e) {
-  if (config_.max_waiters == 0)
-    return refuse(counter::queue_full, errc::queue_full, call.id, e);
-  if (waiting_.size() >= config_.max_waiters) {
-    if (config_.order == wait_order::fifo)
-      return refuse(counter::queue_full, errc::queue_full, call.id, e);
-    // One out for one in, as at a semaphore.
-    turn_away(waiting_.take_oldest(), counter::evicted, e);
-  }
-  count(counter::queued);
-  t.waited = departures_.push_back({});
-  waiting_.join(call.id, t.stay, e.now, t.waited);
-  e.emit_wait(call.id, static_cast<std::size_t>(in_use_), waiting_.size());
-  return decision::hold(time_after(e.now, config_.max_wait));
+std::uint32_t adaptive_limit::begin_wait(slot& notes) {
+  return notes.as<trip>().waited = departures_.push_back({});
 }
 
-void adaptive_limit::serve(env& e) {
-  // If the next one does not fit, the others wait as well.
-  while (!waiting_.empty() && fits(waiting_.next().permits)) {
-    auto w = waiting_.take_next();
-    departures_[w.note] = lend(w.permits, e);
-    count(counter::granted);
-    waits_.granted(w.waited(e.now));
-    e.emit(
-      {.kind = event_kind::granted, .call = w.call, .delay = w.waited(e.now)});
-    e.resume(w.call);
-  }
-  // While the limit is pinned, they do not wait for the limit itself.
-  used_ = used_ || (!measuring_ && !waiting_.empty());
+void adaptive_limit::lend_to(const waiter& w, env& e) {
+  departures_[w.note] = lend(w.permits, e);
 }
 
-void adaptive_limit::turn_away(const waiting_queue::entry& w, counter why,
-                               env& e) {
-  e.reject(w.call, errc::queue_full);
-  refuse_waiter(w, why, errc::queue_full, e);
-}
-
-decision adaptive_limit::refuse_waiter(const waiting_queue::entry& w,
-                                       counter why, errc code, env& e) {
+void adaptive_limit::end_wait(const waiter& w) {
   CAISSON_ENSURE(w.call != 0 && departures_.size() > waiting_.size(),
                  "{} calls wait, {} departures", waiting_.size(),
                  departures_.size());
   departures_.erase(w.note);
-  auto waited = w.waited(e.now);
-  waits_.refused(waited);
-  return refuse(why, code, w.call, e, duration::zero(),
-                detail::wait_text(waited));
 }
 
-// -- time ---------------------------------------------------------------------
-
-decision adaptive_limit::expire(call_info& call, slot& notes, env& e) {
-  auto& t = notes.as<trip>();
-  // A grant at the same instant wins: the call has its permits.
-  if (!waiting_.waits(t.stay, call.id))
-    return decision::pass();
-  auto w = waiting_.leave(t.stay);
-  serve(e);
-  return refuse_waiter(w, counter::timed_out, errc::wait_timeout, e);
+void adaptive_limit::all_served() noexcept {
+  // While the limit is pinned, they do not wait for the limit itself.
+  used_ = used_ || (!measuring_ && !waiting_.empty());
 }
 
 // -- operation ----------------------------------------------------------------
@@ -180,11 +128,7 @@ void adaptive_limit::adapt(env& e) {
     adapt_measurement(e);
   if (baseline_)
     baseline_ = std::min(*baseline_, config_.max_baseline);
-  waiting_.reorder(config_.order);
-  waiting_.take_heavier(config_.max_limit, [&](const waiting_queue::entry& w) {
-    turn_away(w, counter::outgrown, e);
-  });
-  serve(e);
+  adapt_queue(config_.max_limit, e);
 }
 
 void adaptive_limit::forget(env& e) {

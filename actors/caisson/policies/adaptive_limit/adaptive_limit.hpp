@@ -6,9 +6,7 @@
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>
-#include <caisson/policy/policy_base.hpp>
-#include <caisson/policy/wait_times.hpp>
-#include <caisson/policy/waiting_queue.hpp>
+#include <caisson/policy/lending_base.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -72,8 +70,8 @@ struct enum_names<adaptive_limit_counter> {
 /// back. Constant memory (about 1.5 KiB) apart from calls that wait or have
 /// waited. Constant time for each call, plus 256 steps for each window.
 class adaptive_limit final
-  : public policy_base<adaptive_limit, adaptive_limit_config,
-                       adaptive_limit_counter> {
+  : public detail::lending_base<adaptive_limit, adaptive_limit_config,
+                                adaptive_limit_counter> {
 public:
   static constexpr std::string_view kind_name = "adaptive_limit";
 
@@ -95,8 +93,6 @@ public:
   [[nodiscard]] std::int64_t limit() const noexcept;
 
   // -- time -------------------------------------------------------------------
-
-  decision expire(call_info& call, slot& notes, env& e) override;
 
   /// The latest end of the measurement that has begun.
   [[nodiscard]] time_point wakeup() const override;
@@ -124,6 +120,8 @@ protected:
   void forget(env& e) override;
 
 private:
+  friend lending_base;
+
   // When a call went down, and in which epoch.
   struct departure {
     time_point at = {};
@@ -150,15 +148,14 @@ private:
 
   // -- permits ----------------------------------------------------------------
 
+  static stay& stay_of(slot& notes) { return notes.as<trip>().stay; }
   [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
   departure lend(std::uint32_t permits, env& e);
-  void give_back(std::uint32_t permits);
   departure end_trip(trip& t);
-  decision enqueue(const call_info& call, trip& t, env& e);
-  void turn_away(const waiting_queue::entry& w, counter why, env& e);
-  decision refuse_waiter(const waiting_queue::entry& w, counter why, errc code,
-                         env& e);
-  void serve(env& e);
+  std::uint32_t begin_wait(slot& notes);
+  void lend_to(const waiter& w, env& e);
+  void end_wait(const waiter& w);
+  void all_served() noexcept;
 
   // -- signs ------------------------------------------------------------------
 
@@ -187,11 +184,7 @@ private:
   void restart_algorithm(std::string_view why, env& e);
   void move_to(bool measuring, std::string_view why, env& e);
 
-  waiting_queue waiting_;
-  detail::wait_times waits_;
   pooled_list<departure> departures_;
-  // May exceed the limit after that was lowered.
-  std::int64_t in_use_ = 0;
 
   // Set by the windows; `limit()` says what applies.
   std::int64_t limit_;

@@ -116,6 +116,7 @@ private:
       queue.erase(queue.begin());
       run(w.id, w.weight);
     }
+    was_busy = was_busy || !queue.empty();
   }
 
   void note(end_kind kind, duration took) {
@@ -135,7 +136,7 @@ private:
     limit = std::max<std::int64_t>(limit, config.min_limit);
     limit = std::min<std::int64_t>(limit, config.max_limit);
     results.clear();
-    was_busy = used() * 2 > limit || !queue.empty();
+    was_busy = used() * 2 > limit;
   }
 
   std::vector<result> results;

@@ -220,7 +220,7 @@ rc::Gen<adaptive_limit_config> any_limit() {
   return rc::gen::apply(
     [](int algorithm, std::uint32_t min, std::uint32_t more,
        std::uint32_t waiters, std::uint32_t samples, double jitter,
-       std::uint32_t pinned) {
+       std::uint32_t pinned, int order) {
       adaptive_limit_config c;
       c.algorithm = static_cast<limit_algorithm>(algorithm);
       c.min_limit = min;
@@ -230,7 +230,9 @@ rc::Gen<adaptive_limit_config> any_limit() {
       if (waiters > 0)
         c.max_wait = milliseconds{50};
       if (waiters > 2)
-        c.order = wait_order::lifo;
+        c.order = static_cast<wait_order>(order);
+      c.queue.lifo_above = 1;
+      c.queue.aging = milliseconds{10};
       c.min_samples = samples;
       c.window = milliseconds{20};
       c.timeout = milliseconds{100};
@@ -248,7 +250,8 @@ rc::Gen<adaptive_limit_config> any_limit() {
     rc::gen::element<std::uint32_t>(0, 1, 3, 1'000),
     rc::gen::element<std::uint32_t>(1, 2, 5),
     rc::gen::element<double>(0.0, 0.5, 1.0),
-    rc::gen::element<std::uint32_t>(1, 3, 1'000'000));
+    rc::gen::element<std::uint32_t>(1, 3, 1'000'000),
+    rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 7)));
 }
 
 call_id nth_in(const limit_rig& h, int n, bool also_held) {
@@ -284,7 +287,7 @@ void check_rules(const limit_rig& h) {
                    })));
   RC_ASSERT(n("queued")
             == n("granted") + n("evicted") + n("outgrown") + n("timed_out")
-                 + n("gave_up") + held);
+                 + n("gave_up") + n("shed") + held);
   RC_ASSERT(static_cast<std::int64_t>(h.calls.size())
             == n("passed") + n("queued") + n("queue_full") + n("too_heavy"));
   RC_ASSERT(n("finished") + n("abandoned")

@@ -121,6 +121,11 @@ private:
       {"adaptive_limit.measure_every", {"", "\"10s\"", "\"1min\""}},
       {"adaptive_limit.measure_samples", {"", "1", "20"}},
       {"adaptive_limit.measure_at_most", {"", "\"50ms\"", "\"1s\""}},
+      {"lifo_above", {"", "", "", "", "", "0"}},
+      {"codel_target", {"", "", "", "", "", "\"1ms\""}},
+      {"codel_interval", {"", "", "", "", "", "\"10ms\""}},
+      {"codel_keep", {"", "", "", "", "", "0"}},
+      {"aging", {"", "", "", "", "", "\"1ms\"", "\"unlimited\""}},
       {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
     };
     for (const auto& name : {kind + "." + row.key, row.key})

@@ -68,6 +68,25 @@ public:
                                                                     : odd(d));
   }
 
+  /// The order of a queue that has `max_waiters`, with what belongs to it.
+  void order_of_queue(texts& set) {
+    if (set.at("max_waiters") == "0")
+      return;
+    auto order = word({"fifo", "lifo", "adaptive_lifo", "codel",
+                       "deadline_first", "priority", "fair"});
+    set["order"] = order;
+    set["reject_hopeless"] = word({"false", "false", "true"});
+    if (order == "adaptive_lifo")
+      set["lifo_above"] = "0";
+    if (order == "codel") {
+      set["codel_target"] = time({ms(1), ms(20)});
+      set["codel_interval"] = time({ms(50), ms(500)});
+      set["codel_keep"] = "0";
+    }
+    if (order == "priority")
+      set["aging"] = time({ms(1), ms(100), unlimited});
+  }
+
   static constexpr duration ms(std::int64_t n) {
     return std::chrono::milliseconds(n);
   }

@@ -189,7 +189,7 @@ TEST(stack_toml_problems, are_those_of_all_stacks_layers_and_workers) {
             "f:5:11: stack.a.layer[0].permits: 0 is out of range, allowed: 1 "
             "to 1000000\n"
             "f:6:9: stack.a.layer[0].order: \"lilo\" is not one of: fifo, "
-            "lifo\n"
+            "lifo, adaptive_lifo, codel, deadline_first, priority, fair\n"
             "f:9:10: stack.a.layer[1].porbes: unknown key, did you mean "
             "\"probes\"? known keys: kind, per_key, name, mode, trip, trip_if, "
             "threshold, quiet_period, failure_rate, slow_call, slow_rate, "

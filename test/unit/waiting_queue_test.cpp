@@ -16,12 +16,18 @@ namespace {
 
 using stay = waiting_queue::stay;
 
+call_info call_of(call_id id) {
+  call_info c;
+  c.id = id;
+  return c;
+}
+
 // Joins with calls 1, 2, … of these weights.
 std::vector<stay> join(waiting_queue& q, std::vector<std::uint32_t> weights) {
   std::vector<stay> out;
   for (auto permits : weights) {
     out.push_back({.permits = permits});
-    q.join(out.size(), out.back(), {});
+    q.join(call_of(out.size()), out.back(), {});
   }
   return out;
 }
@@ -48,8 +54,8 @@ TEST(waiting_queue, knows_how_long_each_has_waited) {
   waiting_queue q;
   auto stays = std::vector<stay>(3);
   for (int i = 0; i < 3; ++i)
-    q.join(static_cast<call_id>(i + 1), stays[static_cast<std::size_t>(i)],
-           start + std::chrono::seconds(i));
+    q.join(call_of(static_cast<call_id>(i + 1)),
+           stays[static_cast<std::size_t>(i)], start + std::chrono::seconds(i));
   auto now = start + std::chrono::seconds(10);
   EXPECT_EQ(q.leave(stays[1]).waited(now), std::chrono::seconds(9));
   EXPECT_EQ(q.take_next().waited(now), std::chrono::seconds(10));
@@ -61,8 +67,8 @@ TEST(waiting_queue, gives_back_what_was_noted_on_a_call) {
   waiting_queue q;
   stay a;
   stay b;
-  q.join(1, a, start, 7);
-  q.join(2, b, start);
+  q.join(call_of(1), a, start, never, 7);
+  q.join(call_of(2), b, start);
   EXPECT_EQ(q.take_next().note, 7u);
   EXPECT_EQ(q.take_next().note, 0u);
 }
@@ -71,19 +77,19 @@ TEST(waiting_queue, goes_on_in_another_order_with_everybody_in_it) {
   waiting_queue q;
   join(q, {1, 1, 1, 1});
   EXPECT_EQ(q.take_next().call, 1u);
-  q.reorder(wait_order::lifo);
+  q.reorder(wait_order::lifo, {}, start);
   EXPECT_EQ(q.take_next().call, 4u);
-  EXPECT_EQ(q.take_oldest().call, 2u);
-  EXPECT_EQ(turns(q), (call_ids{3}));
+  EXPECT_EQ(q.drop_next().call, 3u);
+  EXPECT_EQ(turns(q), (call_ids{2}));
 }
 
 TEST(waiting_queue, knows_whether_a_newcomer_would_be_next) {
   waiting_queue q;
-  EXPECT_TRUE(q.newcomer_is_next());
+  EXPECT_TRUE(q.newcomer_is_next({}, start));
   join(q, {1});
-  EXPECT_FALSE(q.newcomer_is_next());
-  q.reorder(wait_order::lifo);
-  EXPECT_TRUE(q.newcomer_is_next());
+  EXPECT_FALSE(q.newcomer_is_next({}, start));
+  q.reorder(wait_order::lifo, {}, start);
+  EXPECT_TRUE(q.newcomer_is_next({}, start));
 }
 
 TEST(waiting_queue, weighs_those_who_wait) {
@@ -95,7 +101,7 @@ TEST(waiting_queue, weighs_those_who_wait) {
   EXPECT_EQ(q.next().permits, 5u);
   q.take_next();
   EXPECT_EQ(q.weight(), 7);
-  q.take_oldest();
+  q.take_next();
   EXPECT_EQ(q.weight(), 0);
 }
 
@@ -107,7 +113,7 @@ TEST(waiting_queue, forgets_who_left_also_if_the_place_has_another_owner) {
   q.leave(first);
   EXPECT_FALSE(q.waits(first, 1));
   stay second;
-  q.join(2, second, {});
+  q.join(call_of(2), second, {});
   ASSERT_EQ(second.place, first.place) << "places are reused";
   EXPECT_FALSE(q.waits(first, 1));
   EXPECT_TRUE(q.waits(second, 2));
@@ -131,7 +137,7 @@ TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
   for (call_id id = 1; id <= 20'000; ++id) {
     if (model.empty() || random.below(100) < 51) {
       stay s{.permits = static_cast<std::uint32_t>(1 + random.below(9))};
-      q.join(id, s, {});
+      q.join(call_of(id), s, {});
       model.emplace_back(id, s);
     } else {
       auto i = static_cast<std::ptrdiff_t>(random.below(model.size()));

@@ -176,7 +176,7 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   if (waiting_.size() >= config_.max_waiters)
     return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
   count(counter::queued);
-  waiting_.join(call.id, s, e.now);
+  waiting_.join(call, s, e.now);
   e.emit_wait(call.id, running_, waiting_.size());
   return decision::hold(time_after(e.now, config_.max_wait));
 }

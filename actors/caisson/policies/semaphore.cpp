@@ -21,14 +21,12 @@ void describe(field_visitor& v, semaphore_config& c) {
   v.on({"max_wait", "how long a call may wait; unlimited: until its own "
                     "deadline; 0: not at all, only without `max_waiters`"},
        c.max_wait, {duration::zero(), unlimited});
-  v.choice({"order", "whose turn it is: fifo: the oldest waiter, and a full "
-                     "queue refuses the newcomer; lifo: the newest waiter, and "
-                     "a full queue turns away the oldest"},
-           c.order);
+  detail::describe_order(v, c.order, c.queue);
 }
 
 void check(const semaphore_config& c, const setting_path& path, problems& out) {
-  detail::check_waiting(c.max_waiters, c.max_wait, c.order, path, out);
+  detail::check_waiting(c.max_waiters, c.max_wait, path, out);
+  detail::check_order(c.max_waiters, c.order, c.queue, path, out);
 }
 
 // -- construction -------------------------------------------------------------
@@ -41,10 +39,10 @@ decision semaphore::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({std::max(call.permits, 1u)});
   if (s.permits > config_.permits)
     return refuse(counter::too_heavy, errc::queue_full, call.id, e);
-  // In FIFO order permits left free by a queue are kept for the call at its
-  // head; in LIFO order the newcomer is the head.
-  if (waiting_.newcomer_is_next() && fits(s.permits)) {
-    in_use_ += s.permits;
+  // Permits left free by a queue are kept for the call whose turn it is, which
+  // may be the newcomer.
+  if (waiting_.newcomer_is_next(call, e.now) && fits(s.permits)) {
+    take_permits(s.permits, e.now);
     count(counter::passed);
     return decision::pass();
   }
@@ -53,7 +51,7 @@ decision semaphore::admit(call_info& call, slot& notes, env& e) {
 
 decision semaphore::complete(call_info&, slot& notes, outcome&, env& e) {
   count(counter::finished);
-  give_back(notes.as<stay>().permits);
+  give_back(notes.as<stay>().permits, e.now);
   serve(e);
   return decision::pass();
 }
@@ -64,13 +62,13 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    give_back(notes.as<stay>().permits);
+    give_back(notes.as<stay>().permits, e.now);
   }
   serve(e);
 }
 
-void semaphore::lend_to(const waiter& w, env&) {
-  in_use_ += w.permits;
+void semaphore::lend_to(const waiter& w, env& e) {
+  take_permits(w.permits, e.now);
   CAISSON_ENSURE(in_use_ <= config_.permits, "{} of {} permits in use", in_use_,
                  config_.permits);
 }
@@ -92,8 +90,9 @@ void semaphore::list_gauges(std::vector<metric>& out) const {
   waits_.list(out);
 }
 
-void semaphore::forget(env&) {
+void semaphore::forget(env& e) {
   waits_.clear();
+  forget_queue(e);
 }
 
 } // namespace caisson

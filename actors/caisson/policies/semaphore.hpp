@@ -27,9 +27,12 @@ struct semaphore_config {
   /// own deadline. Without `max_waiters` 0 or unlimited.
   duration max_wait = unlimited;
 
-  /// `fifo` (default) or `lifo`, which needs `max_waiters`; also decides which
-  /// call leaves a full queue.
+  /// Whose turn it is, and which call leaves a full queue; default `fifo`. The
+  /// others need `max_waiters`.
   wait_order order = wait_order::fifo;
+
+  /// What belongs to the order.
+  queue_settings queue = {};
 };
 
 /// Lists the fields of `c`.
@@ -51,6 +54,9 @@ enum class semaphore_counter : std::uint8_t {
   outgrown,
   timed_out,
   gave_up,
+  shed,
+  hopeless,
+  out_of_time,
   finished,
   abandoned,
   count_
@@ -59,8 +65,9 @@ enum class semaphore_counter : std::uint8_t {
 template <>
 struct enum_names<semaphore_counter> {
   static constexpr std::string_view value[] = {
-    "passed",   "queued",    "granted", "queue_full", "too_heavy", "evicted",
-    "outgrown", "timed_out", "gave_up", "finished",   "abandoned",
+    "passed",   "queued",      "granted",   "queue_full", "too_heavy",
+    "evicted",  "outgrown",    "timed_out", "gave_up",    "shed",
+    "hopeless", "out_of_time", "finished",  "abandoned",
   };
 };
 
@@ -101,6 +108,7 @@ private:
 
   static stay& stay_of(slot& notes) { return notes.as<stay>(); }
   [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
+  [[nodiscard]] std::int64_t limit() const noexcept { return config_.permits; }
   static std::uint32_t begin_wait(slot&) noexcept { return 0; }
   void lend_to(const waiter& w, env& e);
   static void end_wait(const waiter&) noexcept {}

@@ -1,33 +1,25 @@
 // Calls that wait for something of which there is too little.
 #pragma once
 
-#include <caisson/base/ensure.hpp>
 #include <caisson/base/pooled_list.hpp>
-#include <caisson/policy/policy.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/policy/call_info.hpp>
+#include <caisson/policy/codel_law.hpp>
+#include <caisson/policy/fair_turns.hpp>
+#include <caisson/policy/wait_order.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <optional>
+#include <set>
+#include <string>
 
 namespace caisson {
 
-/// Whose turn it is when what calls wait for becomes free.
-enum class wait_order : std::uint8_t {
-  /// The call that has waited longest.
-  fifo,
-  /// The call that came last.
-  lifo,
-};
-
-template <>
-struct enum_names<wait_order> {
-  static constexpr std::string_view value[] = {"fifo", "lifo"};
-};
-
-/// Calls that wait, each with its weight, in the order in which they came.
-/// Calls that give up leave from the middle. Everything takes constant time,
-/// apart from `take_heavier`.
+/// Calls that wait, each with its weight, in one of several orders. Calls that
+/// give up leave from the middle. Everything takes constant time, or
+/// O(log size) with an order by deadline, priority or key, apart from `reorder`
+/// and `take_heavier`. Memory is bounded by the number of waiting calls.
 class waiting_queue {
 public:
   struct entry {
@@ -36,8 +28,15 @@ public:
     std::uint32_t permits = 0;
     /// What the policy noted on the call when it began to wait.
     std::uint32_t note = 0;
-    /// When it began to wait.
+    /// When it began to wait, and until when it may.
     time_point since = {};
+    time_point limit = never;
+    /// As they were when it began to wait.
+    time_point deadline = never;
+    std::int32_t priority = 0;
+    std::string key;
+    /// Larger for those that came later.
+    std::uint64_t number = 0;
 
     /// How long it has waited; a clock that steps back counts as standing.
     [[nodiscard]] duration waited(time_point now) const noexcept {
@@ -51,11 +50,11 @@ public:
     pooled_list<entry>::handle place = pooled_list<entry>::none;
   };
 
-  explicit waiting_queue(wait_order order = wait_order::fifo) noexcept
-    : order_(order) {}
+  explicit waiting_queue(wait_order order = wait_order::fifo,
+                         const queue_settings& rules = {});
 
   /// From now on `order` decides the turns; all waiting calls stay.
-  void reorder(wait_order order) noexcept { order_ = order; }
+  void reorder(wait_order order, const queue_settings& rules, time_point now);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -63,16 +62,28 @@ public:
   /// The total weight of the waiting calls.
   [[nodiscard]] std::int64_t weight() const noexcept { return weight_; }
 
-  /// Whether it would be a newcomer's turn at once.
-  [[nodiscard]] bool newcomer_is_next() const noexcept {
-    return empty() || order_ == wait_order::lifo;
+  // -- newcomers --------------------------------------------------------------
+
+  /// Whether it would be this newcomer's turn at once.
+  [[nodiscard]] bool newcomer_is_next(const call_info& call,
+                                      time_point now) const {
+    return empty() || overtakes(call, now);
   }
 
+  /// How much the calls weigh at least that would be served before this
+  /// newcomer, if no others came.
+  [[nodiscard]] std::int64_t weight_before(const call_info& call,
+                                           time_point now) const;
+
+  /// Takes out the call that leaves a full queue for this newcomer; nothing if
+  /// the newcomer has to leave. @pre !empty()
+  std::optional<entry> make_room(const call_info& call, time_point now);
+
   /// The call begins to wait. Whoever takes it out gets `note` back.
-  void join(call_id call, stay& s, time_point now, std::uint32_t note = 0) {
-    s.place = entries_.push_back({call, s.permits, note, now});
-    weight_ += s.permits;
-  }
+  void join(const call_info& call, stay& s, time_point now,
+            time_point limit = never, std::uint32_t note = 0);
+
+  // -- those who wait ---------------------------------------------------------
 
   /// Whether the call with this stay still waits.
   [[nodiscard]] bool waits(const stay& s, call_id call) const noexcept {
@@ -80,19 +91,13 @@ public:
     return w && w->call == call;
   }
 
-  /// Takes out the call with this stay, which waits.
-  entry leave(const stay& s) { return take(s.place); }
-
-  /// Whose turn it is. @pre !empty()
-  [[nodiscard]] const entry& next() const noexcept {
-    return entries_[next_place()];
+  /// The call with this stay, which waits.
+  [[nodiscard]] const entry& operator[](const stay& s) const noexcept {
+    return entries_[s.place];
   }
 
-  /// Takes out the call whose turn it is. @pre !empty()
-  entry take_next() { return take(next_place()); }
-
-  /// Takes out the call that has waited longest. @pre !empty()
-  entry take_oldest() { return take(entries_.front()); }
+  /// Takes out the call with this stay, which waits.
+  entry leave(const stay& s) { return take(s.place, false); }
 
   /// Takes out each call that weighs more than `most`, and calls `f` with it;
   /// the one that has waited longest is the first.
@@ -101,29 +106,81 @@ public:
     for (auto h = entries_.front(); h != pooled_list<entry>::none;) {
       auto following = entries_.next(h);
       if (entries_[h].permits > most)
-        f(take(h));
+        f(take(h, false));
       h = following;
     }
   }
 
+  // -- turns ------------------------------------------------------------------
+
+  /// Whose turn it is. @pre !empty()
+  [[nodiscard]] const entry& next() const noexcept {
+    return entries_[next_place()];
+  }
+
+  /// Whether the call whose turn it is must be shed. To be asked once, when it
+  /// would be served. @pre !empty()
+  [[nodiscard]] bool sheds_next(time_point now) {
+    return order_ == wait_order::codel
+           && codel_.sheds(now, next().waited(now),
+                           size() <= rules_.codel_keep);
+  }
+
+  /// Takes out the call whose turn it is, to be served. @pre !empty()
+  entry take_next() { return take(next_place(), true); }
+
+  /// Takes it out without serving it. @pre !empty()
+  entry drop_next() { return take(next_place(), false); }
+
+  /// Something became free, and nobody waits for it. @pre empty()
+  void idle() noexcept { codel_.nobody_waits(); }
+
 private:
   using handle = pooled_list<entry>::handle;
 
-  [[nodiscard]] handle next_place() const noexcept {
-    return order_ == wait_order::fifo ? entries_.front() : entries_.back();
+  // Its place among those that are served by rank: the least is the first.
+  struct rank {
+    std::int64_t major = 0;
+    std::int64_t minor = 0;
+    std::uint64_t number = 0;
+    handle place = pooled_list<entry>::none;
+
+    friend auto operator<=>(const rank&, const rank&) = default;
+  };
+
+  [[nodiscard]] bool is_ranked() const noexcept {
+    return order_ == wait_order::deadline_first
+           || order_ == wait_order::priority;
   }
 
-  entry take(handle h) {
-    auto w = entries_.erase(h);
-    weight_ -= w.permits;
-    CAISSON_ENSURE(weight_ >= 0 && (weight_ == 0 || !entries_.empty()),
-                   "{} calls of weight {} wait", entries_.size(), weight_);
-    return w;
+  // Whether the newest of so many calls is the next.
+  [[nodiscard]] bool newest_first(std::size_t calls) const noexcept {
+    return order_ == wait_order::lifo
+           || (order_ == wait_order::adaptive_lifo
+               && calls > rules_.lifo_above);
   }
+
+  [[nodiscard]] handle next_place() const noexcept;
+  [[nodiscard]] bool overtakes(const call_info& call, time_point now) const;
+  [[nodiscard]] rank rank_of(time_point deadline, std::int32_t priority,
+                             time_point since, std::uint64_t number,
+                             handle place) const noexcept;
+  [[nodiscard]] rank rank_of(handle h) const noexcept;
+  [[nodiscard]] rank rank_of(const call_info& call,
+                             time_point now) const noexcept;
+  void give_turn(handle h);
+  entry take(handle h, bool pays);
 
   wait_order order_;
+  queue_settings rules_;
+  // In the order in which they came.
   pooled_list<entry> entries_;
   std::int64_t weight_ = 0;
+  std::uint64_t last_number_ = 0;
+  detail::codel_law codel_;
+  // With an order by rank, and with a fair one; otherwise empty.
+  std::set<rank> ranks_;
+  detail::fair_turns fair_;
 };
 
 } // namespace caisson

@@ -1,17 +1,25 @@
-// Rules for settings of policies at which calls wait for permits.
+// Settings of policies at which calls wait for permits.
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/policy/waiting_queue.hpp>
+#include <caisson/policy/wait_order.hpp>
 #include <caisson/settings/settings.hpp>
 
 #include <cstdint>
 
 namespace caisson::detail {
 
+/// Lists the order and what belongs to it.
+void describe_order(field_visitor& v, wait_order& order, queue_settings& q);
+
 /// Reports settings about waiting without effect: those given although no call
 /// may wait, and a `max_wait` of 0 although some may.
 void check_waiting(std::uint32_t max_waiters, duration max_wait,
-                   wait_order order, const setting_path& path, problems& out);
+                   const setting_path& path, problems& out);
+
+/// The same for the order and what belongs to it.
+void check_order(std::uint32_t max_waiters, wait_order order,
+                 const queue_settings& q, const setting_path& path,
+                 problems& out);
 
 } // namespace caisson::detail

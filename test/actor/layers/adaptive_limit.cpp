@@ -21,7 +21,6 @@ texts adaptive_limit_settings(random_settings& r) {
             {"max_limit", r.word({"50", "1000000"})},
             {"max_waiters", r.prompt() ? "0" : r.word({"0", "1", "20"})},
             {"max_wait", r.time({0ms, 20ms, 1'000ms, unlimited})},
-            {"order", r.word({"fifo", "lifo"})},
             {"window", r.time({1ms, 50ms})},
             {"min_samples", r.word({"1", "5"})},
             {"drop_share", r.word({"0", "0.5", "1"})}};
@@ -39,6 +38,7 @@ texts adaptive_limit_settings(random_settings& r) {
     out["measure_every"] = r.time({1'000ms, unlimited});
     out["measure_at_most"] = r.time({1ms, 500ms});
   }
+  r.order_of_queue(out);
   r.judge_without_execution(out);
   return out;
 }

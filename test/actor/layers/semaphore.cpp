@@ -12,10 +12,11 @@ namespace {
 using namespace std::chrono_literals;
 
 texts semaphore_settings(random_settings& r) {
-  return {{"permits", r.word({"1", "2", "50"})},
-          {"max_waiters", r.prompt() ? "0" : r.word({"0", "1", "20"})},
-          {"max_wait", r.time({0ms, 20ms, 1'000ms, unlimited})},
-          {"order", r.word({"fifo", "lifo"})}};
+  texts out{{"permits", r.word({"1", "2", "50"})},
+            {"max_waiters", r.prompt() ? "0" : r.word({"0", "1", "20"})},
+            {"max_wait", r.time({0ms, 20ms, 1'000ms, unlimited})}};
+  r.order_of_queue(out);
+  return out;
 }
 
 layer_traits semaphore_traits() {

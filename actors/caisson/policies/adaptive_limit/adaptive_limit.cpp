@@ -23,7 +23,7 @@ decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
   if (t.stay.permits > config_.max_limit)
     return refuse(counter::too_heavy, errc::queue_full, call.id, e);
   begin_due_measurement(e);
-  if (waiting_.newcomer_is_next() && fits(t.stay.permits)) {
+  if (waiting_.newcomer_is_next(call, e.now) && fits(t.stay.permits)) {
     count(counter::passed);
     t.left = lend(t.stay.permits, e);
     return decision::pass();
@@ -35,7 +35,7 @@ decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
 decision adaptive_limit::complete(call_info&, slot& notes, outcome& result,
                                   env& e) {
   count(counter::finished);
-  learn(end_trip(notes.as<trip>()), result, e);
+  learn(end_trip(notes.as<trip>(), e), result, e);
   serve(e);
   return decision::pass();
 }
@@ -46,7 +46,7 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    auto left = end_trip(notes.as<trip>());
+    auto left = end_trip(notes.as<trip>(), e);
     if (in_flight)
       learn(left, why, e);
     else // The worker does not have it, or no more.
@@ -69,15 +69,15 @@ bool adaptive_limit::fits(std::uint32_t permits) const noexcept {
 }
 
 adaptive_limit::departure adaptive_limit::lend(std::uint32_t permits, env& e) {
-  in_use_ += permits;
+  take_permits(permits, e.now);
   CAISSON_ENSURE(in_use_ <= limit() || in_use_ == permits,
                  "{} permits in use, the limit is {}", in_use_, limit());
   used_ = used_ || 2 * in_use_ > limit_;
   return {e.now, epoch_};
 }
 
-adaptive_limit::departure adaptive_limit::end_trip(trip& t) {
-  give_back(t.stay.permits);
+adaptive_limit::departure adaptive_limit::end_trip(trip& t, env& e) {
+  give_back(t.stay.permits, e.now);
   auto left = t.waited == pooled_list<departure>::none
                 ? t.left
                 : departures_.erase(t.waited);
@@ -134,6 +134,7 @@ void adaptive_limit::adapt(env& e) {
 void adaptive_limit::forget(env& e) {
   limit_ = reported_ = config_.initial_limit;
   waits_.clear();
+  forget_queue(e);
   restart_algorithm("reset", e);
   serve(e);
 }

@@ -28,6 +28,9 @@ enum class adaptive_limit_counter : std::uint8_t {
   outgrown,
   timed_out,
   gave_up,
+  shed,
+  hopeless,
+  out_of_time,
   finished,
   abandoned,
   sampled,
@@ -51,11 +54,12 @@ enum class adaptive_limit_counter : std::uint8_t {
 template <>
 struct enum_names<adaptive_limit_counter> {
   static constexpr std::string_view value[] = {
-    "passed",     "queued",    "granted", "queue_full", "too_heavy",  "evicted",
-    "outgrown",   "timed_out", "gave_up", "finished",   "abandoned",  "sampled",
-    "slow",       "dropped",   "ignored", "stale",      "raised",     "lowered",
-    "backed_off", "unused",    "kept",    "measured",   "unmeasured", "early",
-    "probed",     "capped",
+    "passed",     "queued",      "granted",   "queue_full", "too_heavy",
+    "evicted",    "outgrown",    "timed_out", "gave_up",    "shed",
+    "hopeless",   "out_of_time", "finished",  "abandoned",  "sampled",
+    "slow",       "dropped",     "ignored",   "stale",      "raised",
+    "lowered",    "backed_off",  "unused",    "kept",       "measured",
+    "unmeasured", "early",       "probed",    "capped",
   };
 };
 
@@ -151,7 +155,7 @@ private:
   static stay& stay_of(slot& notes) { return notes.as<trip>().stay; }
   [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
   departure lend(std::uint32_t permits, env& e);
-  departure end_trip(trip& t);
+  departure end_trip(trip& t, env& e);
   std::uint32_t begin_wait(slot& notes);
   void lend_to(const waiter& w, env& e);
   void end_wait(const waiter& w);

@@ -29,10 +29,7 @@ void describe_limits(field_visitor& v, adaptive_limit_config& c) {
   v.on({"max_wait", "how long a call may wait; unlimited: until its own "
                     "deadline; 0: not at all, only without `max_waiters`"},
        c.max_wait, {0s, unlimited});
-  v.choice({"order", "whose turn it is: fifo: the oldest waiter, and a full "
-                     "queue refuses the newcomer; lifo: the newest waiter, and "
-                     "a full queue turns away the oldest"},
-           c.order);
+  detail::describe_order(v, c.order, c.queue);
   v.on({"window", "how long outcomes are collected at least before the limit "
                   "changes"},
        c.window, {1ms, 1h});
@@ -139,7 +136,8 @@ void check(const adaptive_limit_config& c, const setting_path& path,
           fmt::format("{} is not within min_limit and max_limit, allowed: {} "
                       "to {}",
                       c.initial_limit, c.min_limit, c.max_limit));
-  detail::check_waiting(c.max_waiters, c.max_wait, c.order, path, out);
+  detail::check_waiting(c.max_waiters, c.max_wait, path, out);
+  detail::check_order(c.max_waiters, c.order, c.queue, path, out);
   if (c.algorithm == limit_algorithm::vegas && c.alpha > c.beta)
     wrong("alpha", fmt::format("{} is more than beta, so that the limit would "
                                "rise and fall at once, allowed: 1 to {}",

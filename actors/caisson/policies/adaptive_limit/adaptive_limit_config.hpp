@@ -5,7 +5,7 @@
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy.hpp>
 #include <caisson/policy/policy_config.hpp>
-#include <caisson/policy/waiting_queue.hpp>
+#include <caisson/policy/wait_order.hpp>
 #include <caisson/settings/settings.hpp>
 
 #include <chrono>
@@ -60,8 +60,12 @@ struct adaptive_limit_config {
   /// own deadline. Without `max_waiters` 0 or unlimited.
   duration max_wait = unlimited;
 
-  /// `fifo` (default) or `lifo`, which needs `max_waiters`; as at a semaphore.
+  /// Whose turn it is, and which call leaves a full queue; default `fifo`. The
+  /// others need `max_waiters`.
   wait_order order = wait_order::fifo;
+
+  /// What belongs to the order.
+  queue_settings queue = {};
 
   /// How long outcomes are collected at least before the limit changes; 1ms to
   /// 1h, default 500ms. Should be longer than calls take.

@@ -1,0 +1,125 @@
+#include <caisson/policy/fair_turns.hpp>
+
+#include <caisson/base/ensure.hpp>
+
+#include <algorithm>
+
+namespace caisson::detail {
+
+void fair_turns::join(place p, std::string_view key, std::uint32_t permits) {
+  auto i = flows_.find(key);
+  if (i == flows_.end()) {
+    i = flows_.try_emplace(std::string{key}).first;
+    ring_.push_back(i->second);
+  }
+  if (p >= seats_.size())
+    seats_.resize(p + std::size_t{1});
+  auto& f = i->second;
+  seats_[p] = {i, f.last, none, permits};
+  (f.last == none ? f.first : seats_[f.last].after) = p;
+  f.last = p;
+  count(f, 1, permits);
+  settle();
+}
+
+void fair_turns::leave(place p, bool pays) {
+  CAISSON_ENSURE(p < seats_.size() && !flows_.empty(),
+                 "place {} of {} becomes free", p, seats_.size());
+  auto s = seats_[p];
+  auto& f = s.owner->second;
+  (s.before == none ? f.first : seats_[s.before].after) = s.after;
+  (s.after == none ? f.last : seats_[s.after].before) = s.before;
+  count(f, -1, -std::int64_t{s.permits});
+  if (pays) {
+    CAISSON_ENSURE(f.credit >= s.permits, "{} permits for a credit of {}",
+                   s.permits, f.credit);
+    f.credit -= s.permits;
+  }
+  if (f.first == none) {
+    in_turn_ = in_turn_ && &ring_.front() != &f;
+    flows_.erase(s.owner);
+  }
+  if (flows_.empty())
+    restart();
+  settle();
+}
+
+void fair_turns::clear() noexcept {
+  flows_.clear();
+  restart();
+}
+
+// Nobody waits. Memory is given back after a peak.
+void fair_turns::restart() noexcept {
+  in_turn_ = false;
+  round_ = 1;
+  quantum_ = 0;
+  heaviest_ = 0;
+  constexpr auto kept = std::size_t{1024};
+  if (seats_.size() > kept)
+    std::vector<seat>{}.swap(seats_);
+  decltype(lengths_) none_waits;
+  if (lengths_.capacity() > kept)
+    lengths_.swap(none_waits);
+  else
+    lengths_.clear();
+}
+
+fair_turns::place fair_turns::next() const noexcept {
+  return ring_.empty() ? none : ring_.front().first;
+}
+
+// Lets the ring go on until the first call of the first key can be paid for.
+void fair_turns::settle() {
+  while (!ring_.empty()) {
+    auto& f = ring_.front();
+    if (!in_turn_) {
+      if (f.round == round_) {
+        ++round_;
+        quantum_ = heaviest_;
+        heaviest_ = 0;
+      }
+      f.round = round_;
+      f.credit += quantum_;
+      in_turn_ = true;
+    }
+    auto price = std::int64_t{seats_[f.first].permits};
+    if (price <= f.credit)
+      return;
+    heaviest_ = std::max(heaviest_, price);
+    in_turn_ = false;
+    ring_.pop_front();
+    ring_.push_back(f);
+  }
+}
+
+// -- a full queue -------------------------------------------------------------
+
+void fair_turns::count(flow& f, std::int64_t calls, std::int64_t permits) {
+  f.waiting.calls += static_cast<std::size_t>(calls);
+  f.waiting.permits += permits;
+  static_cast<link<by_length>&>(f).unlink();
+  if (auto n = f.waiting.calls; n > 0) {
+    if (n > lengths_.size())
+      lengths_.resize(n);
+    lengths_[n - 1].push_back(f);
+  }
+  // Lengths change by one, so one step is enough.
+  if (!lengths_.empty() && lengths_.back().empty())
+    lengths_.pop_back();
+}
+
+fair_turns::total fair_turns::of_key(std::string_view key) const {
+  auto i = flows_.find(key);
+  return i == flows_.end() ? total{} : i->second.waiting;
+}
+
+std::size_t fair_turns::most() const noexcept {
+  return lengths_.size();
+}
+
+fair_turns::place fair_turns::newest_of_most() const noexcept {
+  return lengths_.back().front().last;
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,160 @@
+#include <caisson/policy/waiting_queue.hpp>
+
+#include <caisson/base/ensure.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+// Far from both ends of the numbers, so that differences do not overflow.
+constexpr auto most_rank = std::numeric_limits<std::int64_t>::max() / 4;
+
+std::int64_t bounded_rank(std::int64_t x) noexcept {
+  return std::clamp(x, -most_rank, most_rank);
+}
+
+// How much earlier a call of this priority seems to have come.
+std::int64_t advance_of(std::int32_t priority, duration aging) noexcept {
+  auto most = most_rank / aging.count();
+  return std::clamp(std::int64_t{priority}, -most, most) * aging.count();
+}
+
+} // namespace
+
+waiting_queue::waiting_queue(wait_order order, const queue_settings& rules)
+  : order_(order), rules_(rules),
+    codel_(rules.codel_target, rules.codel_interval) {}
+
+void waiting_queue::reorder(wait_order order, const queue_settings& rules,
+                            time_point now) {
+  codel_.adapt(rules.codel_target, rules.codel_interval, now);
+  auto same = order == order_
+              && (order != wait_order::priority || rules.aging == rules_.aging);
+  if (order != order_)
+    codel_.nobody_waits();
+  order_ = order;
+  rules_ = rules;
+  if (same)
+    return;
+  ranks_.clear();
+  fair_.clear();
+  for (auto h = entries_.front(); h != pooled_list<entry>::none;
+       h = entries_.next(h))
+    give_turn(h);
+}
+
+// -- newcomers ----------------------------------------------------------------
+
+bool waiting_queue::overtakes(const call_info& call, time_point now) const {
+  return is_ranked() ? rank_of(call, now) < *ranks_.begin()
+                     : newest_first(size() + 1);
+}
+
+std::int64_t waiting_queue::weight_before(const call_info& call,
+                                          time_point now) const {
+  if (newcomer_is_next(call, now))
+    return 0;
+  if (order_ == wait_order::fair) {
+    // Each other key has a turn, at least for one permit.
+    auto own = fair_.of_key(call.key);
+    auto others = fair_.keys() - (own.calls > 0 ? 1 : 0);
+    return own.permits + static_cast<std::int64_t>(others);
+  }
+  return !is_ranked() || *ranks_.rbegin() < rank_of(call, now) ? weight_ : 0;
+}
+
+std::optional<waiting_queue::entry>
+waiting_queue::make_room(const call_info& call, time_point now) {
+  if (is_ranked()) {
+    auto last = *ranks_.rbegin();
+    if (last < rank_of(call, now))
+      return std::nullopt;
+    return take(last.place, false);
+  }
+  if (order_ == wait_order::fair) {
+    if (fair_.of_key(call.key).calls + 1 >= fair_.most())
+      return std::nullopt;
+    return take(fair_.newest_of_most(), false);
+  }
+  if (!newest_first(size() + 1))
+    return std::nullopt;
+  return take(entries_.front(), false);
+}
+
+void waiting_queue::join(const call_info& call, stay& s, time_point now,
+                         time_point limit, std::uint32_t note) {
+  s.place = entries_.push_back({.call = call.id,
+                                .permits = s.permits,
+                                .note = note,
+                                .since = now,
+                                .limit = limit,
+                                .deadline = call.deadline,
+                                .priority = call.priority,
+                                .key = call.key,
+                                .number = ++last_number_});
+  weight_ += s.permits;
+  give_turn(s.place);
+}
+
+// -- turns --------------------------------------------------------------------
+
+waiting_queue::handle waiting_queue::next_place() const noexcept {
+  if (is_ranked())
+    return ranks_.begin()->place;
+  if (order_ == wait_order::fair)
+    return fair_.next();
+  return newest_first(size()) ? entries_.back() : entries_.front();
+}
+
+waiting_queue::rank
+waiting_queue::rank_of(time_point deadline, std::int32_t priority,
+                       time_point since, std::uint64_t number,
+                       handle place) const noexcept {
+  if (order_ == wait_order::deadline_first)
+    return {deadline.time_since_epoch().count(), 0, number, place};
+  auto minor = -std::int64_t{priority};
+  // All age alike. So it does not change who is before whom that they do.
+  auto major = rules_.aging == unlimited
+                 ? minor
+                 : bounded_rank(since.time_since_epoch().count())
+                     - advance_of(priority, rules_.aging);
+  return {major, minor, number, place};
+}
+
+waiting_queue::rank waiting_queue::rank_of(handle h) const noexcept {
+  const auto& w = entries_[h];
+  return rank_of(w.deadline, w.priority, w.since, w.number, h);
+}
+
+waiting_queue::rank waiting_queue::rank_of(const call_info& call,
+                                           time_point now) const noexcept {
+  return rank_of(call.deadline, call.priority, now, last_number_ + 1,
+                 pooled_list<entry>::none);
+}
+
+void waiting_queue::give_turn(handle h) {
+  if (is_ranked())
+    ranks_.insert(rank_of(h));
+  else if (order_ == wait_order::fair)
+    fair_.join(h, entries_[h].key, entries_[h].permits);
+}
+
+waiting_queue::entry waiting_queue::take(handle h, bool pays) {
+  if (is_ranked())
+    ranks_.erase(rank_of(h));
+  else if (order_ == wait_order::fair)
+    fair_.leave(h, pays);
+  auto w = entries_.erase(h);
+  weight_ -= w.permits;
+  CAISSON_ENSURE(weight_ >= 0 && (weight_ == 0 || !entries_.empty()),
+                 "{} calls of weight {} wait", entries_.size(), weight_);
+  CAISSON_ENSURE(!is_ranked() || ranks_.size() == entries_.size(),
+                 "{} of {} calls have a rank", ranks_.size(), entries_.size());
+  return w;
+}
+
+} // namespace caisson

@@ -142,6 +142,10 @@ TEST(codel_law, waits_no_longer_than_a_new_interval) {
   // A longer one does not put off what is due.
   law.adapt(5ms, 1s, at(41ms));
   expect_all(law, {{48ms, 9ms, false}, {49ms, 9ms, true}});
+  codel_law other{5ms, 100ms};
+  expect_all(other, {{0ms, 9ms, false}});
+  other.adapt(5ms, 1s, at(50ms));
+  expect_all(other, {{99ms, 9ms, false}, {100ms, 9ms, true}});
   law.adapt(10ms, 1s, at(50ms));
   expect_all(law, {{2s, 9'999us, false}});
 }

@@ -16,10 +16,8 @@ bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
     nobody_waits();
     return false;
   }
-  if (over_at_ == never) {
+  if (over_at_ == never)
     over_at_ = time_after(now, interval_);
-    return false;
-  }
   if (must_stay || now < (shedding_ ? next_ : over_at_))
     return false;
   if (shedding_) {

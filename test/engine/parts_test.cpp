@@ -27,7 +27,7 @@ struct quiet_host : engine_host {
     return 0;
   }
   void send_cancelled(target_id, std::uint64_t) override {}
-  void answer(reply_slot&&, caf::message&&) override {}
+  void answer(reply_slot, caf::message&&) override {}
   void wake_at(time_point) override {}
   void emit(const event& x) override { reports.push_back(x); }
   bool has_subscribers() const override { return listens; }

@@ -197,7 +197,7 @@ void engine_world::caller_down(std::uint64_t who) {
   step([&](auto& e, auto now) { e.on_caller_down(who, now); });
 }
 
-void engine_world::answer(detail::reply_slot&& to, caf::message&& content) {
+void engine_world::answer(detail::reply_slot to, caf::message&& content) {
   EXPECT_TRUE(to.expects_reply());
   auto n = to.as<place>().call;
   auto& x = calls_[n];

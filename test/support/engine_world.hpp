@@ -205,7 +205,7 @@ private:
   std::uint64_t deliver(detail::target_id to, std::uint64_t key,
                         caf::message&& content, bool urgent) override;
   void send_cancelled(detail::target_id to, std::uint64_t number) override;
-  void answer(detail::reply_slot&& to, caf::message&& content) override;
+  void answer(detail::reply_slot to, caf::message&& content) override;
   void wake_at(time_point at) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return setup_.listens; }

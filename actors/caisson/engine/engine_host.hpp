@@ -58,7 +58,7 @@ public:
   virtual void send_cancelled(target_id to, std::uint64_t number) = 0;
 
   /// Answers a waiting caller.
-  virtual void answer(reply_slot&& to, caf::message&& content) = 0;
+  virtual void answer(reply_slot to, caf::message&& content) = 0;
 
   /// Wants a call of `engine::on_timer` at `at`, in place of any earlier wish;
   /// `never`: none.

@@ -218,7 +218,7 @@ void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
                              caf::make_message(cancelled{number}));
 }
 
-void gate_actor::answer(reply_slot&& to, caf::message&& content) {
+void gate_actor::answer(reply_slot to, caf::message&& content) {
   to.as<portable::reply_to>().answer(this, std::move(content));
 }
 

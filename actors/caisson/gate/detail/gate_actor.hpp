@@ -47,7 +47,7 @@ private:
   std::uint64_t deliver(target_id to, std::uint64_t key, caf::message&& content,
                         bool urgent) override;
   void send_cancelled(target_id to, std::uint64_t number) override;
-  void answer(reply_slot&& to, caf::message&& content) override;
+  void answer(reply_slot to, caf::message&& content) override;
   void wake_at(time_point at) override { set_timer(at); }
   void emit(const event& what) override;
   bool has_subscribers() const override { return !subscribers_.empty(); }

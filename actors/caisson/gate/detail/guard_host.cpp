@@ -438,7 +438,7 @@ void guard_host::send_cancelled(target_id, std::uint64_t number) {
     who.abandoned = true;
 }
 
-void guard_host::answer(reply_slot&& to, caf::message&& content) {
+void guard_host::answer(reply_slot to, caf::message&& content) {
   auto& who = *to.as<caller_of_slot>().who;
   who.answer = std::move(content);
   if (who.place)

@@ -336,7 +336,7 @@ void local_host::send_cancelled(target_id to, std::uint64_t number) {
                       caf::make_message(cancelled{number}));
 }
 
-void local_host::answer(reply_slot&& to, caf::message&& content) {
+void local_host::answer(reply_slot to, caf::message&& content) {
   auto x = std::move(to.as<slot_content>());
   auto& queue = x->awaited() ? ready_awaited_ : ready_;
   queue.push(std::move(x), std::move(content));

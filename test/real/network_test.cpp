@@ -1,14 +1,17 @@
 // Gates between two nodes, over the loopback interface.
 #include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
+#include <caisson/request.hpp>
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -172,6 +175,44 @@ TEST_F(network_test, the_end_of_a_gate_is_seen_through_its_call_handle) {
   EXPECT_EQ(state(), worker_state::down);
   stop_gate(near);
   caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+}
+
+// Nothing of them is left in the system of the client, which then ends. (CAF's
+// network keeps the senders of requests until they are down.)
+TEST_F(network_test, threads_can_ask_a_remote_gate) {
+  auto w = server.spawn<clock_watcher>();
+  auto far = spawn_gate(server, worker{caf::actor_cast<caf::actor>(w)},
+                        stack{"far"});
+  auto near = connect(publish(far));
+  for (std::int64_t i = 0; i < 100; ++i) {
+    auto r = request_blocking<std::int64_t>(client, near, 20s, i);
+    ASSERT_TRUE(r.ok()) << r.text();
+    EXPECT_EQ(*r, i + 1);
+  }
+  stop_gate(far);
+  caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+}
+
+TEST_F(network_test, a_request_of_a_thread_ends_with_the_remote_gate) {
+  auto mute = server.spawn([](caf::event_based_actor* self) -> caf::behavior {
+    auto kept = std::make_shared<
+      std::vector<caf::typed_response_promise<int>>>();
+    return {[self, kept](int) {
+      return kept->emplace_back(self->make_response_promise<int>());
+    }};
+  });
+  auto far = spawn_gate(server, worker{mute}, stack{"far"});
+  auto near = connect(publish(far));
+  auto pending = request_future<int>(client, near, unlimited, 1);
+  auto limited = request_future<int>(client, near, 1h, wrap(2).within(50ms));
+  EXPECT_TRUE(limited.get().error() == errc::deadline_exceeded);
+  EXPECT_EQ(pending.wait_for(50ms), std::future_status::timeout);
+  stop_gate(far);
+  ASSERT_EQ(pending.wait_for(20s), std::future_status::ready);
+  EXPECT_FALSE(pending.get().ok());
+  // And one to a gate that is gone.
+  EXPECT_FALSE(request_blocking<int>(client, near, unlimited, 1).ok());
+  caf::anon_send_exit(mute, caf::exit_reason::kill);
 }
 
 // CAF lets every connected node find actors by their name in the registry.

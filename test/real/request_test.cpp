@@ -119,6 +119,12 @@ TEST_F(request_test, ends_if_the_gate_does_not_answer) {
   EXPECT_TRUE(r.may_have_executed());
 }
 
+TEST_F(request_test, needs_a_gate) {
+  auto r = request_blocking<int>(sys, caf::actor{}, 5s, 1);
+  EXPECT_TRUE(r.error() == errc::worker_down);
+  EXPECT_FALSE(r.may_have_executed());
+}
+
 TEST_F(request_test, ends_with_the_gate) {
   auto gate = gate_of(mute);
   auto pending = request_future<int>(sys, gate, unlimited, 1);

@@ -123,13 +123,18 @@ TEST(codel_law, goes_on_from_one_if_it_had_shed_no_more_than_two) {
                    {410ms, 9ms, true}});
 }
 
-TEST(codel_law, keeps_what_must_stay_without_ending_to_shed) {
+TEST(codel_law, begins_anew_after_what_must_stay) {
   codel_law law{5ms, 100ms};
   expect_all(law, {{0ms, 9ms, false},
                    {100ms, 9ms, false, true},
-                   {101ms, 9ms, true},
-                   {201ms, 9ms, false, true},
-                   {202ms, 9ms, true}});
+                   {101ms, 9ms, false},
+                   {200ms, 9ms, false},
+                   {201ms, 9ms, true},
+                   {300ms, 9ms, false, true},
+                   // Nothing of the time in which none could be shed is left.
+                   {60s, 9ms, false},
+                   {60'099ms, 9ms, false},
+                   {60'100ms, 9ms, true}});
 }
 
 TEST(codel_law, waits_no_longer_than_a_new_interval) {
@@ -159,7 +164,7 @@ public:
     : target_(target), interval_(interval) {}
 
   bool sheds(time_point now, duration waited, bool must_stay) {
-    if (waited < target_) {
+    if (waited < target_ || must_stay) {
       long_since_.reset();
       if (!drops_.empty() && !ended_)
         ended_ = true;
@@ -171,7 +176,7 @@ public:
     }
     auto running = !drops_.empty() && !ended_;
     auto due = running ? due_ : *long_since_ + interval_;
-    if (must_stay || now < due)
+    if (now < due)
       return false;
     if (!running) {
       auto many = drops_.empty() ? 0 : drops_.back();

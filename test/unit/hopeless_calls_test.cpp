@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace caisson::test {
 namespace {
@@ -206,6 +208,39 @@ TEST(hopeless_calls, are_not_known_after_a_reset) {
   command(h, operator_command::reset);
   h.arrive();
   EXPECT_EQ(h.where(h.with(1ms)), place::held);
+}
+
+// What is lent has not come back yet: it says little of how long that takes.
+TEST(hopeless_calls, are_not_seen_in_calls_that_have_only_begun) {
+  for (std::uint32_t permits : {10u, 100u, 1000u}) {
+    auto c = hopeful(permits);
+    c.max_waiters = 1000;
+    hope_rig h{c};
+    std::vector<call_id> running, waiting;
+    for (std::uint32_t i = 0; i < permits; ++i)
+      running.push_back(h.arrive());
+    for (std::uint32_t i = 0; i < permits / 2; ++i)
+      waiting.push_back(h.with(5s));
+    h.advance(1s);
+    for (auto id : running)
+      h.finish(id);
+    for (auto id : waiting)
+      EXPECT_EQ(h.where(id), place::below) << permits;
+    EXPECT_EQ(h.count("out_of_time"), 0) << permits;
+  }
+}
+
+TEST(hopeless_calls, are_not_seen_in_a_burst) {
+  hope_rig h{hopeful(1000)};
+  for (int i = 0; i < 200; ++i) {
+    auto id = h.arrive();
+    h.advance(100ms);
+    h.finish(id);
+  }
+  for (int i = 0; i < 1000; ++i)
+    h.arrive();
+  h.advance(99ms);
+  EXPECT_EQ(h.where(h.with(400ms)), place::held);
 }
 
 TEST(hopeless_calls, follow_what_calls_take_now) {

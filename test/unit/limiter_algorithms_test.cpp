@@ -105,6 +105,21 @@ TEST(limiter_algorithms, another_algorithm_applies_to_waiting_calls) {
   EXPECT_EQ(h.count("outgrown"), 1);
 }
 
+TEST(limiter_algorithms, a_shorter_window_applies_to_waiting_calls) {
+  for (auto algorithm :
+       {rate_algorithm::fixed_window, rate_algorithm::sliding_window}) {
+    limiter_rig h{by(algorithm, 2, 10s, 1h)};
+    h.arrive();
+    h.arrive();
+    auto c = h.arrive();
+    h.advance_to(1500ms);
+    reconfigure(h, by(algorithm, 2, 1s, 1h));
+    h.advance_to(3s);
+    EXPECT_EQ(h.where(c), place::below);
+    EXPECT_EQ(h.where(h.arrive()), place::below);
+  }
+}
+
 TEST(limiter_algorithms, is_cold_after_a_reset) {
   auto config = by(rate_algorithm::warm_up, 10, 1s);
   config.warm_up_time = 4s;

@@ -236,6 +236,99 @@ TEST(rate_source, another_algorithm_starts_afresh_other_numbers_do_not) {
   }
 }
 
+// The window is over at once then, and those who wait are told when the next one
+// begins.
+TEST(rate_source, a_shorter_window_is_in_force_at_once) {
+  for (auto algorithm :
+       {rate_algorithm::fixed_window, rate_algorithm::sliding_window}) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 2, 10s);
+    sold(s, at(0s));
+    s.advance(at(1500ms));
+    s.reshape({algorithm, 2, 1s}, at(1500ms));
+    auto next = s.ready_at(0, 1);
+    EXPECT_GE(next, at(1500ms));
+    EXPECT_LE(next, at(2s));
+    s.advance(next);
+    EXPECT_TRUE(s.take(1));
+  }
+}
+
+TEST(rate_source, a_lower_rate_does_not_make_forget_what_was_taken) {
+  for (auto algorithm :
+       {rate_algorithm::fixed_window, rate_algorithm::sliding_window}) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 10, 1h);
+    sold(s, at(0s));
+    s.reshape({algorithm, 1, 1h}, at(1s));
+    EXPECT_EQ(s.tokens(), 0);
+    EXPECT_GE(s.ready_at(0, 1), at(1h));
+    s.reshape({algorithm, 10, 1h}, at(2s));
+    EXPECT_EQ(sold(s, at(3s)), 0);
+  }
+}
+
+// An answer that asks for fewer calls never makes the next one go earlier.
+TEST(rate_source, a_drain_brings_no_turn_forward) {
+  for (auto algorithm : algorithms)
+    for (auto pause : {0ns, 1ns, 500'000'000ns, 3'000'000'000ns}) {
+      SCOPED_TRACE(name_of_algorithm(algorithm) + " " + to_text(pause));
+      auto s = counting(algorithm, 3, 1s);
+      for (auto t : {0ms, 100ms, 700ms, 1200ms, 1700ms, 2100ms}) {
+        sold(s, at(t));
+        auto before = s.ready_at(0, 1);
+        s.drain(at(t) + pause);
+        EXPECT_GE(s.ready_at(0, 1), before) << to_text(t);
+        EXPECT_EQ(sold(s, at(t)), 0) << to_text(t);
+      }
+    }
+}
+
+TEST(rate_source, a_drain_by_a_clock_that_steps_back_brings_no_tokens) {
+  for (auto algorithm : algorithms) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 3, 1s);
+    sold(s, at(10s));
+    s.drain(at(5s));
+    EXPECT_EQ(sold(s, at(5s)), 0);
+    EXPECT_EQ(sold(s, at(10s)), 0);
+    auto next = s.ready_at(0, 1);
+    EXPECT_GT(next, at(10s));
+    EXPECT_GT(sold(s, next), 0);
+  }
+}
+
+TEST(rate_source, tells_turns_behind_others_exactly_if_all_weigh_one) {
+  for (auto algorithm :
+       {rate_algorithm::token_bucket, rate_algorithm::fixed_window,
+        rate_algorithm::sliding_window, rate_algorithm::leaky_bucket}) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 7, 1s);
+    sold(s, at(300ms));
+    s.advance(at(1100ms));
+    std::vector<time_point> told;
+    for (std::int64_t ahead = 0; ahead < 30; ++ahead)
+      told.push_back(s.ready_at(ahead, 1));
+    for (auto t : told) {
+      s.advance(t - 1ns);
+      EXPECT_FALSE(t > at(1100ms) && s.take(1));
+      s.advance(t);
+      EXPECT_TRUE(s.take(1));
+    }
+  }
+}
+
+TEST(warm_up_rate, stays_cold_if_no_call_is_executed) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 10, 1s, 1, 4s, 3}};
+  s.advance(at(0s));
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(s.take(1)) << i;
+    s.put_back(1, at(0s), at(0s));
+  }
+  EXPECT_TRUE(s.take(1));
+  EXPECT_EQ(s.ready_at(0, 1), at(295ms));
+}
+
 TEST(rate_source, gives_back_what_still_counts) {
   auto fixed = counting(rate_algorithm::fixed_window, 3, 1s);
   sold(fixed, at(0s));

@@ -158,6 +158,57 @@ TEST(wait_orders, priority_serves_the_highest_and_ages_the_others) {
   EXPECT_EQ(h.serve_all(), (ids{1, high, same, low, later}));
 }
 
+// A permit that is left over ends to shed, however it came.
+TEST(wait_orders, codel_sees_permits_that_nobody_waits_for) {
+  auto c = ordered(wait_order::codel);
+  c.permits = 4;
+  c.queue.codel_keep = 0;
+  order_rig h{c};
+  auto big = h.arrive(heavy(4));
+  auto first = h.arrive();
+  h.advance_to(50ms);
+  h.finish(big);
+  EXPECT_EQ(h.where(first), place::below);
+  h.advance_to(10s);
+  auto other = h.arrive(heavy(3));
+  auto late = h.arrive();
+  h.advance_to(10s + 20ms);
+  h.finish(other);
+  EXPECT_EQ(h.where(late), place::below);
+  EXPECT_EQ(h.count("shed"), 0);
+}
+
+TEST(wait_orders, priorities_count_however_long_they_take_to_age) {
+  for (auto aging : {1h, 24h, 24h * 365, 24h * 36'500}) {
+    auto c = ordered(wait_order::priority);
+    c.queue.aging = aging;
+    order_rig h{c};
+    auto running = h.arrive();
+    call_info low, high;
+    low.priority = 1'000'000;
+    high.priority = 2'000'000;
+    auto a = h.arrive(low);
+    h.advance_to(1s);
+    auto b = h.arrive(high);
+    h.finish(running);
+    EXPECT_EQ(h.where(b), place::below);
+    EXPECT_EQ(h.where(a), place::held);
+  }
+}
+
+TEST(wait_orders, a_clock_that_steps_back_lets_nobody_overtake) {
+  auto c = ordered(wait_order::priority);
+  order_rig h{c};
+  h.advance_to(10s);
+  auto running = h.arrive();
+  auto a = h.arrive();
+  h.e.now -= 5s;
+  auto b = h.arrive();
+  h.finish(running);
+  EXPECT_EQ(h.where(a), place::below);
+  EXPECT_EQ(h.where(b), place::held);
+}
+
 TEST(wait_orders, priority_without_aging_never_serves_the_lower_first) {
   auto c = ordered(wait_order::priority);
   c.queue.aging = unlimited;

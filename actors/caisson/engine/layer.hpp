@@ -182,8 +182,11 @@ public:
   Policy& machine() override { return machine_; }
 
   [[nodiscard]] bool may_wake() const noexcept override {
-    return !std::is_same_v<decltype(&Policy::wakeup),
-                           decltype(&policy::wakeup)>;
+    if constexpr (requires { &Policy::wakeup; })
+      return !std::is_same_v<decltype(&Policy::wakeup),
+                             decltype(&policy::wakeup)>;
+    else
+      return true; // It is private, or there are several.
   }
 
   problems change(const settings& set, env& e) override {

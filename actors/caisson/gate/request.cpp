@@ -1,14 +1,30 @@
 #include <caisson/gate/request.hpp>
 
+#include <caisson/base/entropy.hpp>
+#include <caisson/base/random.hpp>
+
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <string>
 
 namespace caisson::detail {
 
 namespace {
 
-/// The number of the only request that an address sends.
-constexpr std::uint64_t only_number = 1;
+// The number of a request, which nobody else can guess. Never 0.
+std::uint64_t next_number() {
+  constexpr auto bits = (std::uint64_t{1} << 59) - 1;
+  static const auto secret = entropy_bits();
+  static std::atomic<std::uint64_t> last{0};
+  return std::max<std::uint64_t>(mix_seed(secret ^ mix_seed(++last)) & bits, 1);
+}
+
+caf::message failure(errc code, bool may_have_executed, std::string text) {
+  return caf::make_message(make_error(
+    code, rejection{{}, duration::zero(), may_have_executed, std::move(text)}));
+}
 
 /// The sender of one request: takes its answer, or the end of its time.
 class request_address final : public portable::relay {
@@ -18,57 +34,86 @@ public:
   request_address(caf::actor_config& cfg, handler done)
     : portable::relay(cfg), done_(std::move(done)) {}
 
-  /// To be called before it can be answered.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+
+  // To be called before it can be answered.
+
   void set_timer(portable::relay_timer x) { timer_ = std::move(x); }
+
+  /// CAF's network keeps each sender until that says that it is down, and so
+  /// this address must not end before. If the gate or its node ends, so does
+  /// the request.
+  void keep(caf::strong_actor_ptr me, const caf::strong_actor_ptr& gate) {
+    me_ = std::move(me);
+    gate_ = gate;
+    watch(gate);
+  }
 
 protected:
   bool receive(caf::mailbox_element_ptr what, portable::run_context*) override {
-    if (is_from_timer(*what)) {
-      finish(
-        failure(errc::deadline_exceeded, "the gate has not answered in time"));
-      return true;
-    }
-    if (!what->mid.is_response()
-        || what->mid.request_id().integer_value() != only_number)
-      return drop(*what);
-    if (finish(content_of(*what)))
-      timer_.cancel();
-    return true;
+    if (what->mid.is_response()
+        && what->mid.request_id().integer_value() == number_)
+      return finish(content_of(*what), true);
+    if (is_from_timer(*what, number_))
+      return finish(failure(errc::deadline_exceeded, true,
+                            "the gate has not answered in time"),
+                    false);
+    if (holds_one<caf::down_msg>(*what)
+        && what->content().get_as<caf::down_msg>(0).source == gate_)
+      return finish(failure(errc::worker_down, true, "the gate is gone"), true);
+    return drop(*what);
   }
 
   // Nobody can answer any more.
   void on_gone() override {
-    finish(failure(errc::worker_down, "the gate has dropped the request"));
+    finish(failure(errc::worker_down, true, "the gate has dropped the request"),
+           false);
   }
 
 private:
-  static caf::message failure(errc code, std::string text) {
-    return caf::make_message(
-      make_error(code, rejection{{}, duration::zero(), true, std::move(text)}));
-  }
-
-  // Returns whether this is the end of the request.
-  bool finish(caf::message&& content) {
+  // Always true: the message was taken.
+  bool finish(caf::message&& content, bool timer_runs) {
     handler done;
+    caf::strong_actor_ptr me;
     {
       std::lock_guard guard{mutex_};
       done.swap(done_);
+      me.swap(me_);
     }
-    if (done)
-      done(std::move(content));
-    return done != nullptr;
+    if (!done)
+      return true;
+    if (timer_runs)
+      timer_.cancel();
+    if (me)
+      unwatch(gate_);
+    done(std::move(content));
+    close();
+    return true;
   }
 
+  const std::uint64_t number_ = next_number();
   std::mutex mutex_;
   handler done_;
+  caf::strong_actor_ptr me_;
+  caf::strong_actor_ptr gate_;
   portable::relay_timer timer_;
 };
+
+// The least of the limits that the call has, from now on.
+duration time_left(const call_options& o, time_point now) {
+  auto left = o.time_left == duration::zero() ? unlimited : o.time_left;
+  if (o.deadline_ns != 0)
+    left = std::min(left, time_until(time_point{duration{o.deadline_ns}}, now));
+  return std::max(left, duration::zero());
+}
 
 } // namespace
 
 void request_from_thread(caf::actor_system& sys, const caf::actor& gate,
                          duration timeout, call content,
                          std::function<void(caf::message&&)> done) {
+  if (!gate)
+    return done(failure(errc::worker_down, false, "there is no gate"));
   if (timeout != unlimited) {
     auto& left = content.options.time_left;
     if (left == duration::zero() || left > timeout)
@@ -76,13 +121,17 @@ void request_from_thread(caf::actor_system& sys, const caf::actor& gate,
   }
   auto address = portable::make_relay<request_address>(sys, sys.next_actor_id(),
                                                        std::move(done));
-  if (timeout != unlimited)
-    static_cast<request_address*>(address->get())
-      ->set_timer(
-        {sys, address,
-         time_after(time_after(sys.clock().now(), timeout), answer_grace)});
+  auto& sender = *static_cast<request_address*>(address->get());
+  const auto number = sender.number();
+  auto now = sys.clock().now();
+  if (auto left = time_left(content.options, now); left != unlimited)
+    sender.set_timer(
+      {sys, address, time_after(time_after(now, left), answer_grace), number});
+  if (auto to = caf::actor_cast<caf::strong_actor_ptr>(gate);
+      portable::is_remote(sys, to))
+    sender.keep(address, to);
   portable::relay::send_on(gate, address,
-                           caf::message_id{only_number}.with_normal_priority(),
+                           caf::message_id{number}.with_normal_priority(),
                            caf::make_message(std::move(content)), nullptr);
 }
 

@@ -65,10 +65,12 @@ inline constexpr duration answer_grace = std::chrono::milliseconds(100);
 /// `unexpected_response`.
 ///
 /// `gate` is a gate or another actor that takes a `call`. The call has at most
-/// `timeout` (`unlimited`: the gate's default deadline). It is always answered:
-/// if the gate has not done so `answer_grace` after that, because it is busy or
-/// on a node that is gone, with `deadline_exceeded`. Its promise is fulfilled
-/// by the thread that the answer comes from.
+/// `timeout` (`unlimited`: what it has itself, or the gate's default deadline).
+/// It is always answered: if the gate has not done so `answer_grace` after the
+/// end of the call's time, because it is busy, with `deadline_exceeded`; if it
+/// or its node is gone, with `worker_down` or CAF's error. Its promise is
+/// fulfilled by the thread that the answer comes from. Wait for the answers of
+/// gates on other nodes before `sys` ends.
 template <class T>
 [[nodiscard]] std::future<result<T>>
 request_future(caf::actor_system& sys, const caf::actor& gate, duration timeout,

@@ -75,8 +75,8 @@ struct enum_names<semaphore_counter> {
 
 /// Lends permits to calls. A call takes `call_info::permits` of them on its way
 /// down and releases them when it comes back or is abandoned. A call that finds
-/// too few waits or is refused. No call overtakes the one whose turn it is, so
-/// light calls cannot starve a heavy one.
+/// too few waits or is refused. No call overtakes the one whose turn it is: in
+/// the order `fifo`, light calls cannot starve a heavy one.
 class semaphore final : public detail::lending_base<semaphore, semaphore_config,
                                                     semaphore_counter> {
 public:

@@ -25,10 +25,7 @@ public:
     if (at_ == time_point::min())
       begin_ = now;
     at_ = now;
-    if (now < begin_ || now - begin_ < per_)
-      return;
-    begin_ += (now - begin_) / per_ * per_;
-    used_ = 0;
+    roll();
   }
 
   /// Takes `n` tokens if they are there.
@@ -40,22 +37,31 @@ public:
   }
 
   /// Gives back `n` tokens that were taken at `taken`: lost if that was in an
-  /// earlier window.
+  /// earlier window, or before a drain.
   void put_back(std::int64_t n, time_point taken) noexcept {
-    if (taken >= begin_)
+    if (taken >= std::max(begin_, counts_from_))
       used_ = std::max<std::int64_t>(used_ - n, 0);
   }
 
-  /// There are no tokens until then; a window begins at that instant, or at the
-  /// end of an earlier drain if that is later.
+  /// There are no tokens until then, or the end of an earlier drain if that is
+  /// later. The rest of the window is lost. A window begins at that instant
+  /// unless this one lasts longer.
   void drain(time_point until) noexcept {
-    begin_ = at_ < begin_ ? std::max(begin_, until) : until;
-    used_ = 0;
+    until = std::max(until, at_);
+    if (at_ < begin_) {
+      begin_ = std::max(begin_, until);
+    } else if (until - begin_ >= per_) {
+      begin_ = until;
+      used_ = 0;
+    } else {
+      used_ = std::max(used_, rate_);
+      counts_from_ = time_after(begin_, per_);
+    }
   }
 
   /// A window begins.
   void fill(time_point now) noexcept {
-    begin_ = at_ = now;
+    begin_ = at_ = counts_from_ = now;
     used_ = 0;
   }
 
@@ -65,8 +71,7 @@ public:
   /// @pre n <= heaviest()
   [[nodiscard]] time_point ready_at(std::int64_t ahead,
                                     std::int64_t n) const noexcept {
-    auto windows = detail::divided_up(detail::wide{ahead} + n - (rate_ - used_),
-                                      rate_);
+    auto windows = detail::divided_up(detail::wide{ahead} + n - left(), rate_);
     if (windows <= 0)
       return std::max(at_, begin_);
     return detail::instant_of(detail::wide_ns(begin_) + windows * per_.count());
@@ -79,24 +84,40 @@ public:
 
   /// What is left of the window.
   [[nodiscard]] std::int64_t tokens() const noexcept {
-    return at_ < begin_ ? 0 : rate_ - used_;
+    return at_ < begin_ ? 0 : left();
   }
 
   /// The most that can be taken at once.
   [[nodiscard]] std::int64_t heaviest() const noexcept { return rate_; }
 
-  /// Changes the numbers. What was taken in this window stays taken.
+  /// Changes the numbers. What was taken in this window stays taken; a shorter
+  /// window can be over.
   void reshape(std::int64_t rate, duration per) noexcept {
     rate_ = rate;
     per_ = per;
-    used_ = std::min(used_, rate);
+    if (at_ != time_point::min())
+      roll();
   }
 
 private:
+  // The window of the latest instant.
+  void roll() noexcept {
+    if (at_ < begin_ || at_ - begin_ < per_)
+      return;
+    begin_ += (at_ - begin_) / per_ * per_;
+    used_ = 0;
+  }
+
+  // More may have been taken than there is by now.
+  [[nodiscard]] std::int64_t left() const noexcept {
+    return std::max<std::int64_t>(rate_ - used_, 0);
+  }
+
   std::int64_t rate_;
   duration per_;
   std::int64_t used_ = 0;
   time_point begin_ = time_point::min();
+  time_point counts_from_ = time_point::min();
   time_point at_ = time_point::min();
 };
 

@@ -16,7 +16,7 @@ class leaky_bucket {
 public:
   /// Both are at least 1.
   leaky_bucket(std::int64_t rate, duration per) noexcept
-    : rate_(rate), per_(per.count()) {}
+    : rate_(rate), per_(per.count()), next_(parts(at_)) {}
 
   void advance(time_point now) noexcept {
     if (now <= at_)
@@ -86,10 +86,10 @@ private:
 
   std::int64_t rate_;
   std::int64_t per_;
-  /// When the next call can go.
-  detail::wide next_ = 0;
   time_point at_ = time_point::min();
   time_point held_until_ = time_point::min();
+  /// When the next call can go.
+  detail::wide next_;
 };
 
 } // namespace caisson

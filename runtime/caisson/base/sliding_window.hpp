@@ -26,12 +26,7 @@ public:
     if (at_ == time_point::min())
       begin_ = now;
     at_ = now;
-    if (now < begin_ || now - begin_ < per_)
-      return;
-    auto windows = (now - begin_) / per_;
-    begin_ += windows * per_;
-    before_ = windows == 1 ? used_ : 0;
-    used_ = 0;
+    roll();
   }
 
   /// Takes `n` tokens if they are there.
@@ -56,10 +51,17 @@ public:
   /// There are no tokens until then, or the end of an earlier drain if that is
   /// later; from then on they come as after a window that was used up.
   void drain(time_point until) noexcept {
-    begin_ = at_ < begin_ ? std::max(begin_, until) : until;
-    counts_from_ = begin_;
-    before_ = rate_;
-    used_ = 0;
+    until = std::max(until, at_);
+    if (at_ < begin_) {
+      begin_ = counts_from_ = std::max(begin_, until);
+    } else if (until - begin_ >= per_) {
+      begin_ = counts_from_ = until;
+      before_ = std::max(used_, rate_);
+      used_ = 0;
+    } else {
+      used_ = std::max(used_, rate_);
+      counts_from_ = time_after(begin_, per_);
+    }
   }
 
   /// As new.
@@ -69,15 +71,19 @@ public:
   }
 
   /// When `n` tokens can be taken, after `ahead` others; an instant that has
-  /// passed if they are there. Exact without others; with them, as if they went
-  /// one window after the other.
+  /// passed if they are there. Exact without others; with them, if each of them
+  /// weighs 1 and goes as soon as it can.
   /// @pre n <= heaviest()
   [[nodiscard]] time_point ready_at(std::int64_t ahead,
                                     std::int64_t n) const noexcept {
     auto total = detail::wide{ahead} + n;
-    auto more = (total - 1) / rate_;
-    auto rest = static_cast<std::int64_t>(total - more * rate_);
-    return detail::instant_of(first_fit(rest) + more * per_.count());
+    if (ahead == 0 || total <= rate_ - used_)
+      return detail::instant_of(first_fit(static_cast<std::int64_t>(total)));
+    // The rest of this window, and then `rate` evenly in each window.
+    auto later = total - std::max<std::int64_t>(rate_ - used_, 0);
+    return detail::instant_of(
+      detail::wide_ns(begin_) + per_.count()
+      + detail::divided_up(later * per_.count(), rate_));
   }
 
   /// When it is as if nothing had been taken.
@@ -99,15 +105,26 @@ public:
   /// The most that can be taken at once.
   [[nodiscard]] std::int64_t heaviest() const noexcept { return rate_; }
 
-  /// Changes the numbers. What was taken stays taken.
+  /// Changes the numbers. What was taken stays taken; a shorter window can be
+  /// over.
   void reshape(std::int64_t rate, duration per) noexcept {
     rate_ = rate;
     per_ = per;
-    used_ = std::min(used_, rate);
-    before_ = std::min(before_, rate);
+    if (at_ != time_point::min())
+      roll();
   }
 
 private:
+  // The window of the latest instant.
+  void roll() noexcept {
+    if (at_ < begin_ || at_ - begin_ < per_)
+      return;
+    auto windows = (at_ - begin_) / per_;
+    begin_ += windows * per_;
+    before_ = windows == 1 ? used_ : 0;
+    used_ = 0;
+  }
+
   // What counts of the window before, times `per`.
   [[nodiscard]] detail::wide weight_before() const noexcept {
     return detail::wide{before_} * (per_ - (at_ - begin_)).count();

@@ -74,10 +74,12 @@ double warm_up_rate::cost_of(double n) const noexcept {
 }
 
 void warm_up_rate::put_back(std::int64_t n) noexcept {
+  auto tokens = static_cast<double>(n);
+  stored_ = std::min(stored_ + tokens, most_);
   auto earliest = std::max(at_, held_until_);
   if (next_ <= earliest)
     return;
-  auto ns = static_cast<double>(n) * warm_interval_;
+  auto ns = cost_of(tokens);
   auto left = nanoseconds(next_ - earliest);
   next_ = ns >= left ? earliest : later_by(earliest, left - ns);
 }

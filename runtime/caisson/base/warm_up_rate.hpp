@@ -39,8 +39,9 @@ public:
   /// cost must pass before the next call.
   bool take(std::int64_t n) noexcept;
 
-  /// Gives back `n` tokens: the next call can go that much earlier, as if they
-  /// had been warm ones, but not before the end of a drain.
+  /// Gives back `n` tokens, as if they had not been taken: it is as cold as it
+  /// was, and the next call can go that much earlier, but not before the end of
+  /// a drain.
   void put_back(std::int64_t n) noexcept;
 
   /// There are no tokens until then, or the end of an earlier drain; then it is

@@ -12,13 +12,14 @@ duration codel_law::gap() const {
 }
 
 bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
-  if (waited < target_) {
+  // Where nothing can be shed, nothing is put off until there is.
+  if (waited < target_ || must_stay) {
     nobody_waits();
     return false;
   }
   if (over_at_ == never)
     over_at_ = time_after(now, interval_);
-  if (must_stay || now < (shedding_ ? next_ : over_at_))
+  if (now < (shedding_ ? next_ : over_at_))
     return false;
   if (shedding_) {
     ++count_;

@@ -21,7 +21,8 @@ public:
     : target_(target), interval_(interval) {}
 
   /// It is the turn of a call that has `waited`. Returns whether it is shed; if
-  /// so, the next one is to be judged at once. If it `must_stay`, it is not.
+  /// so, the next one is to be judged at once. If it `must_stay`, it is not,
+  /// and shedding ends, as after a wait that was short.
   [[nodiscard]] bool sheds(time_point now, duration waited, bool must_stay);
 
   /// Something became free, and nobody waited for it.

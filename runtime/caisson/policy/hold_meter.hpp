@@ -3,6 +3,7 @@
 
 #include <caisson/base/time.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -11,11 +12,11 @@ namespace caisson::detail {
 /// The mean time for which a permit is lent, by Little's law: how many are lent
 /// on average, divided by how many come back per time. So it needs no time for
 /// each call, and it grows as soon as calls take longer than usual, not only
-/// when they come back. It forgets slowly: about `memory` permits count.
+/// when they come back. The law holds for times in which many more permits come
+/// back than are lent at once: so the last ones count, about four times as many
+/// as are lent, and at least 100.
 class hold_meter {
 public:
-  static constexpr double memory = 100;
-
   /// So many permits were lent until `now`.
   void advance(time_point now, std::int64_t lent) noexcept {
     area_ += static_cast<double>(time_until(now, at_).count())
@@ -23,21 +24,22 @@ public:
     at_ = now;
   }
 
-  /// So many permits came back.
-  void returned(std::uint32_t permits) noexcept {
+  /// So many permits came back, of those that were lent.
+  void returned(std::uint32_t permits, std::int64_t lent) noexcept {
     returned_ += permits;
+    auto memory = std::max(100.0, 4 * static_cast<double>(lent));
     if (returned_ <= 2 * memory)
       return;
-    auto kept = memory / returned_;
-    area_ *= kept;
+    area_ *= memory / returned_;
     returned_ = memory;
   }
 
   /// The mean time at `now`, if so many permits have been lent since the last
-  /// change. Unknown until 10 permits have come back.
+  /// change. Unknown until 10 permits have come back, and twice as many as are
+  /// lent.
   [[nodiscard]] std::optional<duration> mean(time_point now,
                                              std::int64_t lent) const noexcept {
-    constexpr auto enough = 10;
+    auto enough = std::max(10.0, 2 * static_cast<double>(lent));
     if (returned_ < enough)
       return std::nullopt;
     auto all = *this;

@@ -62,8 +62,10 @@ protected:
 
   /// Grants permits, in turn, as long as there are enough.
   void serve(env& e) {
-    if (!waiting_.empty())
-      serve_waiting(e);
+    if (waiting_.empty())
+      return;
+    serve_waiting(e);
+    note_idle();
   }
 
   /// A call gets its permits.
@@ -79,11 +81,10 @@ protected:
                    "{} permits come back, {} are in use", permits, in_use_);
     if (measures_) {
       meter_.advance(now, in_use_);
-      meter_.returned(permits);
+      meter_.returned(permits, in_use_);
     }
     in_use_ -= permits;
-    if (waiting_.empty())
-      waiting_.idle();
+    note_idle();
   }
 
   /// What was measured is forgotten.
@@ -103,6 +104,12 @@ protected:
 private:
   [[nodiscard]] Derived& self() noexcept {
     return static_cast<Derived&>(*this);
+  }
+
+  // A permit is free, and nobody waits for it.
+  void note_idle() noexcept {
+    if (waiting_.empty() && self().fits(1))
+      waiting_.idle();
   }
 
   void serve_waiting(env& e);
@@ -210,6 +217,7 @@ void lending_base<Derived, Config, Counter>::adapt_queue(std::uint32_t most,
     turn_away(w, Counter::outgrown, errc::queue_full, e);
   });
   serve(e);
+  note_idle();
 }
 
 template <class Derived, class Config, class Counter>

@@ -3,27 +3,9 @@
 #include <caisson/base/ensure.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace caisson {
-
-namespace {
-
-// Far from both ends of the numbers, so that differences do not overflow.
-constexpr auto most_rank = std::numeric_limits<std::int64_t>::max() / 4;
-
-std::int64_t bounded_rank(std::int64_t x) noexcept {
-  return std::clamp(x, -most_rank, most_rank);
-}
-
-// How much earlier a call of this priority seems to have come.
-std::int64_t advance_of(std::int32_t priority, duration aging) noexcept {
-  auto most = most_rank / aging.count();
-  return std::clamp(std::int64_t{priority}, -most, most) * aging.count();
-}
-
-} // namespace
 
 waiting_queue::waiting_queue(wait_order order, const queue_settings& rules)
   : order_(order), rules_(rules),
@@ -87,10 +69,11 @@ waiting_queue::make_room(const call_info& call, time_point now) {
 
 void waiting_queue::join(const call_info& call, stay& s, time_point now,
                          time_point limit, std::uint32_t note) {
+  latest_ = std::max(latest_, now);
   s.place = entries_.push_back({.call = call.id,
                                 .permits = s.permits,
                                 .note = note,
-                                .since = now,
+                                .since = latest_,
                                 .limit = limit,
                                 .deadline = call.deadline,
                                 .priority = call.priority,
@@ -117,11 +100,11 @@ waiting_queue::rank_of(time_point deadline, std::int32_t priority,
   if (order_ == wait_order::deadline_first)
     return {deadline.time_since_epoch().count(), 0, number, place};
   auto minor = -std::int64_t{priority};
-  // All age alike. So it does not change who is before whom that they do.
-  auto major = rules_.aging == unlimited
-                 ? minor
-                 : bounded_rank(since.time_since_epoch().count())
-                     - advance_of(priority, rules_.aging);
+  // All age alike, so that it does not change who is before whom. A higher
+  // priority is as good as having come earlier.
+  auto earlier = detail::wide{priority} * rules_.aging.count();
+  auto major = rules_.aging == unlimited ? detail::wide{minor}
+                                         : detail::wide_ns(since) - earlier;
   return {major, minor, number, place};
 }
 
@@ -132,8 +115,8 @@ waiting_queue::rank waiting_queue::rank_of(handle h) const noexcept {
 
 waiting_queue::rank waiting_queue::rank_of(const call_info& call,
                                            time_point now) const noexcept {
-  return rank_of(call.deadline, call.priority, now, last_number_ + 1,
-                 pooled_list<entry>::none);
+  return rank_of(call.deadline, call.priority, std::max(now, latest_),
+                 last_number_ + 1, pooled_list<entry>::none);
 }
 
 void waiting_queue::give_turn(handle h) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/base/pooled_list.hpp>
+#include <caisson/base/wide_time.hpp>
 #include <caisson/policy/call_info.hpp>
 #include <caisson/policy/codel_law.hpp>
 #include <caisson/policy/fair_turns.hpp>
@@ -28,7 +29,7 @@ public:
     std::uint32_t permits = 0;
     /// What the policy noted on the call when it began to wait.
     std::uint32_t note = 0;
-    /// When it began to wait, and until when it may.
+    /// When it began to wait, by the latest instant seen, and until when it may.
     time_point since = {};
     time_point limit = never;
     /// As they were when it began to wait.
@@ -140,7 +141,7 @@ private:
 
   // Its place among those that are served by rank: the least is the first.
   struct rank {
-    std::int64_t major = 0;
+    detail::wide major = 0;
     std::int64_t minor = 0;
     std::uint64_t number = 0;
     handle place = pooled_list<entry>::none;
@@ -177,6 +178,8 @@ private:
   pooled_list<entry> entries_;
   std::int64_t weight_ = 0;
   std::uint64_t last_number_ = 0;
+  // A clock that steps back lets nobody overtake.
+  time_point latest_ = time_point::min();
   detail::codel_law codel_;
   // With an order by rank, and with a fair one; otherwise empty.
   std::set<rank> ranks_;

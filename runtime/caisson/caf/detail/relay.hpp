@@ -122,10 +122,12 @@ protected:
 #endif
   }
 
-  /// Whether the message is from a `relay_timer`.
-  static bool is_from_timer(const caf::mailbox_element& what) {
+  /// Whether the message is from a `relay_timer` with that number.
+  static bool is_from_timer(const caf::mailbox_element& what,
+                            [[maybe_unused]] std::uint64_t number) {
 #if CAISSON_CAF_LEGACY
-    return holds_one<caf::timeout_msg>(what);
+    return holds_one<caf::timeout_msg>(what)
+           && what.content().get_as<caf::timeout_msg>(0).timeout_id == number;
 #else
     return what.content().empty() && !what.sender && !what.mid.is_response();
 #endif
@@ -198,11 +200,11 @@ public:
   relay_timer() = default;
 
   relay_timer(caf::actor_system& sys, const caf::strong_actor_ptr& to,
-              time_point at) {
+              time_point at, [[maybe_unused]] std::uint64_t number) {
 #if CAISSON_CAF_LEGACY
     to_ = to->get();
     clock_ = &sys.clock();
-    clock_->set_ordinary_timeout(at, to_, type, 0);
+    clock_->set_ordinary_timeout(at, to_, type, number);
 #else
     pending_ = sys.clock().schedule_message(
       at, to,

@@ -216,7 +216,7 @@ TEST(codel_law, does_as_the_textbook_says) {
       auto waited = 1ms
                     * static_cast<std::int64_t>(random.below(quiet ? 6 : 400)
                                                 + (quiet ? 0 : 4));
-      auto stays = random.below(20) == 0;
+      auto stays = random.below(300) == 0;
       auto expected = book.sheds(now, waited, stays);
       shed += expected ? 1 : 0;
       ASSERT_EQ(law.sheds(now, waited, stays), expected)

@@ -28,11 +28,9 @@ public:
 
   /// Takes `n` tokens if nothing of an earlier call is left.
   bool take(std::int64_t n) noexcept {
-    auto now = parts(at_);
-    if (now < next_)
+    if (parts(at_) < next_)
       return false;
-    // Who comes at the first nanosecond that is not too early is not late.
-    next_ = (now - next_ < rate_ ? next_ : now) + detail::wide{n} * per_;
+    next_ = first() + detail::wide{n} * per_;
     return true;
   }
 
@@ -60,7 +58,7 @@ public:
   /// passed if they are there.
   [[nodiscard]] time_point ready_at(std::int64_t ahead,
                                     std::int64_t) const noexcept {
-    auto free = next_ + detail::wide{ahead} * per_;
+    auto free = first() + detail::wide{ahead} * per_;
     return std::max(at_, detail::instant_of(detail::divided_up(free, rate_)));
   }
 
@@ -80,6 +78,13 @@ public:
   }
 
 private:
+  // When the next call goes if it comes as soon as it can. Who comes at the
+  // first nanosecond that is not too early is not late.
+  [[nodiscard]] detail::wide first() const noexcept {
+    auto now = parts(at_);
+    return now - next_ < rate_ ? next_ : now;
+  }
+
   [[nodiscard]] detail::wide parts(time_point t) const noexcept {
     return detail::wide_ns(t) * rate_;
   }

@@ -73,12 +73,13 @@ void waiting_queue::join(const call_info& call, stay& s, time_point now,
   s.place = entries_.push_back({.call = call.id,
                                 .permits = s.permits,
                                 .note = note,
-                                .since = latest_,
+                                .since = now,
                                 .limit = limit,
                                 .deadline = call.deadline,
                                 .priority = call.priority,
                                 .key = call.key,
-                                .number = ++last_number_});
+                                .number = ++last_number_,
+                                .ranked_since = latest_});
   weight_ += s.permits;
   give_turn(s.place);
 }
@@ -110,7 +111,7 @@ waiting_queue::rank_of(time_point deadline, std::int32_t priority,
 
 waiting_queue::rank waiting_queue::rank_of(handle h) const noexcept {
   const auto& w = entries_[h];
-  return rank_of(w.deadline, w.priority, w.since, w.number, h);
+  return rank_of(w.deadline, w.priority, w.ranked_since, w.number, h);
 }
 
 waiting_queue::rank waiting_queue::rank_of(const call_info& call,

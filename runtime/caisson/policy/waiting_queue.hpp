@@ -29,7 +29,7 @@ public:
     std::uint32_t permits = 0;
     /// What the policy noted on the call when it began to wait.
     std::uint32_t note = 0;
-    /// When it began to wait, by the latest instant seen, and until when it may.
+    /// When it began to wait, and until when it may.
     time_point since = {};
     time_point limit = never;
     /// As they were when it began to wait.
@@ -38,6 +38,8 @@ public:
     std::string key;
     /// Larger for those that came later.
     std::uint64_t number = 0;
+    /// When it began to wait, by the latest instant seen until then.
+    time_point ranked_since = {};
 
     /// How long it has waited; a clock that steps back counts as standing.
     [[nodiscard]] duration waited(time_point now) const noexcept {

@@ -236,7 +236,7 @@ TEST(rate_source, another_algorithm_starts_afresh_other_numbers_do_not) {
   }
 }
 
-// The window is over at once then, and those who wait are told when the next one
+// The window is over at once, and those who wait are told when the next one
 // begins.
 TEST(rate_source, a_shorter_window_is_in_force_at_once) {
   for (auto algorithm :

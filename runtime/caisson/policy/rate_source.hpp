@@ -1,4 +1,4 @@
-// What a rate limit counts with.
+// Sources of tokens for rate limits.
 #pragma once
 
 #include <caisson/base/fixed_window.hpp>

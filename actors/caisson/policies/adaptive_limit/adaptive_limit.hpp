@@ -72,7 +72,7 @@ struct enum_names<adaptive_limit_counter> {
 /// Outcomes are collected in windows, and each window may change the limit. The
 /// latency of a call is the time from when it has its permits until it comes
 /// back. Constant memory (about 1.5 KiB) apart from calls that wait or have
-/// waited. Constant time for each call, apart from its queue, plus 256 steps for
+/// waited. Constant time for each call, but for its queue, plus 256 steps for
 /// each window.
 class adaptive_limit final
   : public detail::lending_base<adaptive_limit, adaptive_limit_config,

@@ -71,8 +71,8 @@ public:
   }
 
   /// When `n` tokens can be taken, after `ahead` others; an instant that has
-  /// passed if they are there. Exact without others; with them, about when they
-  /// go as soon as they can, to within an interval of `per / rate`.
+  /// passed if they are there. Exact without others; behind some, it can come
+  /// `per / rate` later for each window in between.
   /// @pre n <= heaviest()
   [[nodiscard]] time_point ready_at(std::int64_t ahead,
                                     std::int64_t n) const noexcept {

@@ -210,6 +210,41 @@ TEST(hopeless_calls, are_not_known_after_a_reset) {
   EXPECT_EQ(h.where(h.with(1ms)), place::held);
 }
 
+TEST(hopeless_calls, are_rejected_at_their_turn_if_it_is_known_only_then) {
+  hope_rig h{hopeful()};
+  h.measure(9);
+  auto running = h.arrive();
+  auto a = h.with(150ms);
+  auto b = h.with(1h);
+  h.advance(100ms);
+  h.finish(running);
+  EXPECT_EQ(h.where(a), place::rejected);
+  EXPECT_EQ(h.where(b), place::below);
+  EXPECT_EQ(h.count("out_of_time"), 1);
+}
+
+TEST(hopeless_calls, are_seen_while_calls_below_take_longer) {
+  hope_rig h{hopeful()};
+  h.measure();
+  h.arrive();
+  h.advance(1s);
+  // Of eleven calls, that is 200 ms for each that came back.
+  EXPECT_EQ(h.where(h.with(400ms)), place::rejected);
+  EXPECT_EQ(h.where(h.with(401ms)), place::held);
+}
+
+TEST(hopeless_calls, forget_how_long_calls_took_long_ago) {
+  hope_rig h{hopeful()};
+  h.measure(200);
+  for (int i = 0; i < 1'000; ++i) {
+    auto id = h.arrive();
+    h.advance(10ms);
+    h.finish(id);
+  }
+  h.arrive();
+  EXPECT_EQ(h.where(h.with(22ms)), place::held);
+}
+
 // What is lent has not come back yet: it says little of how long that takes.
 TEST(hopeless_calls, are_not_seen_in_calls_that_have_only_begun) {
   for (std::uint32_t permits : {10u, 100u, 1000u}) {

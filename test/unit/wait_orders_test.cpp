@@ -178,6 +178,47 @@ TEST(wait_orders, codel_sees_permits_that_nobody_waits_for) {
   EXPECT_EQ(h.count("shed"), 0);
 }
 
+TEST(wait_orders, codel_begins_anew_after_another_order) {
+  auto c = ordered(wait_order::codel);
+  c.queue.codel_keep = 0;
+  order_rig h{c};
+  auto a = h.arrive();
+  auto b = h.arrive();
+  h.advance(20ms);
+  auto d = h.arrive();
+  h.finish(a);
+  EXPECT_EQ(h.where(b), place::below) << "it has waited for too long";
+  auto other = c;
+  other.order = wait_order::fifo;
+  other.queue = {};
+  reconfigure(h, other);
+  h.advance(200ms);
+  reconfigure(h, c);
+  h.finish(b);
+  EXPECT_EQ(h.where(d), place::below);
+  EXPECT_EQ(h.count("shed"), 0);
+}
+
+TEST(wait_orders, no_other_order_sheds) {
+  for (auto order : {wait_order::fifo, wait_order::lifo, wait_order::priority,
+                     wait_order::fair, wait_order::deadline_first}) {
+    order_rig h{ordered(order)};
+    h.arrive();
+    for (int i = 0; i < 5; ++i)
+      h.arrive();
+    for (int i = 0; i < 5; ++i) {
+      h.advance(1s);
+      for (auto& [id, x] : h.calls)
+        if (x.where == place::below) {
+          h.finish(id);
+          break;
+        }
+    }
+    EXPECT_EQ(h.count("shed"), 0);
+    EXPECT_EQ(h.count("granted"), 5);
+  }
+}
+
 TEST(wait_orders, priorities_count_however_long_they_take_to_age) {
   for (auto aging : {1h, 24h, 24h * 365, 24h * 36'500}) {
     auto c = ordered(wait_order::priority);

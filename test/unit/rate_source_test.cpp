@@ -358,6 +358,12 @@ TEST(rate_source, gives_back_what_still_counts) {
   sold(fixed, at(1s));
   fixed.put_back(2, at(500ms), at(1s));
   EXPECT_EQ(sold(fixed, at(1s)), 0);
+  // Before a drain.
+  auto drained = counting(rate_algorithm::fixed_window, 3, 1s);
+  sold(drained, at(0s));
+  drained.drain(at(100ms));
+  drained.put_back(2, at(0s), at(50ms));
+  EXPECT_EQ(sold(drained, at(200ms)), 0);
   auto sliding = counting(rate_algorithm::sliding_window, 10, 1s);
   sold(sliding, at(0s));
   sliding.advance(at(1500ms));

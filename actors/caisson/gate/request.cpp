@@ -38,7 +38,7 @@ public:
 
   // To be called before it can be answered.
 
-  void set_timer(portable::relay_timer x) { timer_ = std::move(x); }
+  void set_timer(const portable::relay_timer& x) { timer_ = x; }
 
   /// CAF's network keeps each sender until that says that it is down, and so
   /// this address must not end before. If the gate or its node ends, so does

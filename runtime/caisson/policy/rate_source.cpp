@@ -66,7 +66,7 @@ std::int64_t rate_source::heaviest() const noexcept {
 void rate_source::reshape(const rate_shape& x, time_point now) {
   auto next = made(x);
   if (next.index() != any_.index()) {
-    any_ = std::move(next);
+    any_ = next;
     return fill(now);
   }
   on_any([&](auto& old) {

@@ -145,7 +145,7 @@ private:
   [[nodiscard]] lock_type enter();
   void begin(caller& who, call_options* options);
   call_end finish(lock_type& lock, call_options* options,
-                      attempt_maker& maker) noexcept;
+                  attempt_maker& maker) noexcept;
   void leave(caller& who);
   void refresh();
   void make_attempt(lock_type& lock, caller& who, attempt_maker& maker);

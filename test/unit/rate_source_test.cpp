@@ -358,6 +358,14 @@ TEST(rate_source, gives_back_what_still_counts) {
   sold(fixed, at(1s));
   fixed.put_back(2, at(500ms), at(1s));
   EXPECT_EQ(sold(fixed, at(1s)), 0);
+  // Of a window before the two that count.
+  auto old = counting(rate_algorithm::sliding_window, 10, 1s);
+  sold(old, at(0s));
+  sold(old, at(1900ms));
+  old.advance(at(2s));
+  auto left = old.tokens();
+  old.put_back(5, at(0s), at(2s));
+  EXPECT_EQ(old.tokens(), left);
   // Before a drain.
   auto drained = counting(rate_algorithm::fixed_window, 3, 1s);
   sold(drained, at(0s));

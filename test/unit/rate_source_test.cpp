@@ -366,6 +366,12 @@ TEST(rate_source, gives_back_what_still_counts) {
   auto left = old.tokens();
   old.put_back(5, at(0s), at(2s));
   EXPECT_EQ(old.tokens(), left);
+  auto stopped = counting(rate_algorithm::sliding_window, 10, 1s);
+  sold(stopped, at(0s));
+  stopped.drain(at(100ms));
+  stopped.put_back(5, at(0s), at(50ms));
+  stopped.advance(at(1s));
+  EXPECT_EQ(stopped.tokens(), 0);
   // Before a drain.
   auto drained = counting(rate_algorithm::fixed_window, 3, 1s);
   sold(drained, at(0s));

@@ -268,6 +268,27 @@ TEST(rate_source, a_lower_rate_does_not_make_forget_what_was_taken) {
   }
 }
 
+TEST(rate_source, a_short_drain_takes_the_rest_of_the_window) {
+  for (auto algorithm :
+       {rate_algorithm::fixed_window, rate_algorithm::sliding_window}) {
+    SCOPED_TRACE(name_of_algorithm(algorithm));
+    auto s = counting(algorithm, 3, 1s);
+    s.advance(at(0s));
+    EXPECT_TRUE(s.take(1));
+    s.drain(at(100ms));
+    EXPECT_EQ(sold(s, at(900ms)), 0);
+  }
+}
+
+// Four go at once, and then seven in each window.
+TEST(sliding_window, counts_what_is_left_of_the_window_for_those_ahead) {
+  auto s = counting(rate_algorithm::sliding_window, 7, 1s);
+  s.advance(at(0s));
+  EXPECT_TRUE(s.take(3));
+  EXPECT_EQ(s.ready_at(3, 1), at(0s));
+  EXPECT_EQ(s.ready_at(5, 1), at(1s + 285'714'286ns));
+}
+
 // An answer that asks for fewer calls never makes the next one go earlier.
 TEST(rate_source, a_drain_brings_no_turn_forward) {
   for (auto algorithm : algorithms)

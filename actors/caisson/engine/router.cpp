@@ -12,7 +12,6 @@
 #include <caisson/engine/upstream.hpp>
 #include <caisson/policy/callback.hpp>
 
-#include <string>
 #include <utility>
 
 namespace caisson::detail {

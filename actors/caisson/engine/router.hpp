@@ -3,8 +3,6 @@
 
 #include <caisson/engine/engine_core.hpp>
 
-#include <string_view>
-
 namespace caisson::detail {
 
 /// What a policy may change of a call as it admits it.

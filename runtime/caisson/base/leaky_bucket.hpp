@@ -11,7 +11,7 @@ namespace caisson {
 /// A leaky bucket used as a queue: after `n` tokens none can be taken for `n`
 /// times `per / rate`. Nothing is stored up while nobody takes any. Intervals
 /// need not be whole nanoseconds: the next instant is kept in parts of one, of
-/// which a nanosecond has `rate`. Time as in `fixed_window`.
+/// which a nanosecond has `rate`. Time as in `window_count`.
 class leaky_bucket {
 public:
   /// Both are at least 1.

@@ -1,7 +1,7 @@
 // A rate limit over a window that moves with time.
 #pragma once
 
-#include <caisson/base/wide_time.hpp>
+#include <caisson/base/window_count.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,21 +13,12 @@ namespace caisson {
 /// the last `per` as spread evenly over it. So two numbers do for what a log of
 /// all calls would take; a span that cuts through a burst can have up to twice
 /// `rate`, as a fixed window can, but what follows is held back for it. The
-/// arithmetic is exact. Time as in `fixed_window`.
-class sliding_window {
+/// arithmetic is exact.
+class sliding_window : public detail::window_count {
 public:
   /// Both are at least 1.
   sliding_window(std::int64_t rate, duration per) noexcept
-    : rate_(rate), per_(per) {}
-
-  void advance(time_point now) noexcept {
-    if (now <= at_)
-      return;
-    if (at_ == time_point::min())
-      begin_ = now;
-    at_ = now;
-    roll();
-  }
+    : window_count(rate, per) {}
 
   /// Takes `n` tokens if they are there.
   bool take(std::int64_t n) noexcept {
@@ -48,28 +39,6 @@ public:
       before_ = std::max<std::int64_t>(before_ - n, 0);
   }
 
-  /// There are no tokens until then, or the end of an earlier drain if that is
-  /// later; from then on they come as after a window that was used up.
-  void drain(time_point until) noexcept {
-    until = std::max(until, at_);
-    if (at_ < begin_) {
-      begin_ = counts_from_ = std::max(begin_, until);
-    } else if (until - begin_ >= per_) {
-      begin_ = counts_from_ = until;
-      before_ = std::max(used_, rate_);
-      used_ = 0;
-    } else {
-      used_ = std::max(used_, rate_);
-      counts_from_ = time_after(begin_, per_);
-    }
-  }
-
-  /// As new.
-  void fill(time_point now) noexcept {
-    begin_ = at_ = counts_from_ = now;
-    before_ = used_ = 0;
-  }
-
   /// When `n` tokens can be taken, after `ahead` others; an instant that has
   /// passed if they are there. Exact without others; behind some, it can come
   /// `per / rate` later for each window in between.
@@ -80,7 +49,7 @@ public:
     if (ahead == 0 || total <= rate_ - used_)
       return detail::instant_of(first_fit(static_cast<std::int64_t>(total)));
     // The rest of this window, and then `rate` evenly in each window.
-    auto later = total - std::max<std::int64_t>(rate_ - used_, 0);
+    auto later = total - left();
     return detail::instant_of(
       detail::wide_ns(begin_) + per_.count()
       + detail::divided_up(later * per_.count(), rate_));
@@ -98,33 +67,11 @@ public:
     if (at_ < begin_)
       return 0;
     auto counted = detail::divided_up(weight_before(), per_.count());
-    auto left = detail::wide{rate_} - used_ - counted;
-    return static_cast<std::int64_t>(std::max<detail::wide>(left, 0));
-  }
-
-  /// The most that can be taken at once.
-  [[nodiscard]] std::int64_t heaviest() const noexcept { return rate_; }
-
-  /// Changes the numbers. What was taken stays taken; a shorter window can be
-  /// over.
-  void reshape(std::int64_t rate, duration per) noexcept {
-    rate_ = rate;
-    per_ = per;
-    if (at_ != time_point::min())
-      roll();
+    auto whole = detail::wide{rate_} - used_ - counted;
+    return static_cast<std::int64_t>(std::max<detail::wide>(whole, 0));
   }
 
 private:
-  // The window of the latest instant.
-  void roll() noexcept {
-    if (at_ < begin_ || at_ - begin_ < per_)
-      return;
-    auto windows = (at_ - begin_) / per_;
-    begin_ += windows * per_;
-    before_ = windows == 1 ? used_ : 0;
-    used_ = 0;
-  }
-
   // What counts of the window before, times `per`.
   [[nodiscard]] detail::wide weight_before() const noexcept {
     return detail::wide{before_} * (per_ - (at_ - begin_)).count();
@@ -151,15 +98,6 @@ private:
     return detail::divided_up(detail::wide{before - free} * per_.count(),
                               before);
   }
-
-  std::int64_t rate_;
-  duration per_;
-  /// Taken in the window before, and in this one.
-  std::int64_t before_ = 0;
-  std::int64_t used_ = 0;
-  time_point begin_ = time_point::min();
-  time_point counts_from_ = time_point::min();
-  time_point at_ = time_point::min();
 };
 
 } // namespace caisson

@@ -1,7 +1,5 @@
 #include <caisson/policy/rate_source.hpp>
 
-#include <utility>
-
 namespace caisson::detail {
 
 namespace {

@@ -199,10 +199,8 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
 void local_host::hand_out() {
   if (handing_out_)
     return;
-  if (!has_ready() && events_.empty() && !quit_) {
-    expect_input(wants_input());
-    return listen();
-  }
+  if (!has_ready() && events_.empty() && !quit_)
+    return finish_handing_out();
   handing_out_ = true;
   expect_input(wants_input());
   auto me = shared_from_this();

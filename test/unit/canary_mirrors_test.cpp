@@ -105,6 +105,22 @@ TEST(canary_mirrors, are_idempotent_calls_that_the_baseline_answered) {
   EXPECT_EQ(h.count("mirroring"), 2);
 }
 
+TEST(canary_mirrors, keep_no_request_that_must_not_be_repeated) {
+  auto kept = 0;
+  auto parts = with_integers();
+  parts.keep = [&kept](const void*) {
+    ++kept;
+    return std::make_shared<int>();
+  };
+  mirrors h{mirroring(), parts};
+  auto answer = outcome::success();
+  h.mirror(answer, idempotence::no);
+  h.mirror(answer, idempotence::unmarked);
+  EXPECT_EQ(kept, 0);
+  h.mirror(answer);
+  EXPECT_EQ(kept, 1);
+}
+
 TEST(canary_mirrors, are_a_share_of_them) {
   auto c = mirroring();
   c.mirror_rate = 0.3;

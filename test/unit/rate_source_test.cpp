@@ -140,6 +140,47 @@ TEST(warm_up_rate, takes_its_time_to_warm_up_under_full_load) {
   EXPECT_EQ(s.ready_at(0, 1) - before, 1ms);
 }
 
+// Makes calls, each `late` after its turn, and returns the last one's turn.
+time_point warm_up_with(rate_source& s, int calls, duration late) {
+  auto turn = at(0s);
+  for (int i = 0; i < calls; ++i) {
+    s.advance(turn + late);
+    EXPECT_TRUE(s.take(1)) << i;
+    turn = s.ready_at(0, 1);
+  }
+  return turn;
+}
+
+TEST(warm_up_rate, stays_warm_under_calls_that_come_a_little_late) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 10, 1s, 1, 4s, 3}};
+  auto turn = warm_up_with(s, 100, 1ms);
+  s.advance(turn);
+  EXPECT_TRUE(s.take(1));
+  EXPECT_EQ(s.ready_at(0, 1) - turn, 100ms);
+}
+
+TEST(warm_up_rate, is_cold_after_a_drain) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 10, 1s, 1, 4s, 3}};
+  auto end = warm_up_with(s, 30, 0s) + 1ms;
+  s.drain(end);
+  s.advance(end);
+  EXPECT_TRUE(s.take(1));
+  EXPECT_EQ(s.ready_at(0, 1) - end, 295ms);
+}
+
+// A third of a second is no whole number of nanoseconds.
+TEST(warm_up_rate, loses_no_parts_of_a_nanosecond) {
+  rate_source s{rate_shape{rate_algorithm::warm_up, 3, 1s, 1, 1s, 1.5}};
+  auto warm = warm_up_with(s, 10, 0s);
+  for (int i = 0; i < 3000; ++i) {
+    s.advance(s.ready_at(0, 1));
+    ASSERT_TRUE(s.take(1)) << i;
+  }
+  auto took = s.ready_at(0, 1) - warm;
+  EXPECT_GE(took, 1000s - 1ns);
+  EXPECT_LE(took, 1000s + 1ns);
+}
+
 // -- all of them --------------------------------------------------------------
 
 constexpr rate_algorithm algorithms[] = {

@@ -48,14 +48,26 @@ detail::http_server_limits limits_of(const http_front_config& c) {
           .max_unread = static_cast<std::size_t>(c.max_unread)};
 }
 
+// A server behind would take it for its own name. A proxy in front may have
+// told what the client called.
+void forward_host(http_headers& x) {
+  if (auto host = x.extract("host")) {
+    host.key() = "x-forwarded-host";
+    x.insert(std::move(host));
+  }
+}
+
 } // namespace
 
 struct http_front::parts {
   parts(caf::actor_system& s, http_router r, http_front_config c)
     : sys(s), routes(std::move(r)), config((require_valid(c), std::move(c))),
       server(config.host, config.port, limits_of(config),
-             {.serve = [this](const http_request& x,
-                              time_point until) { return answer(x, until); },
+             {.serve =
+                [this](http_request&& x, time_point until) {
+                  forward_host(x.headers);
+                  return answer(x, until);
+                },
               .time_for =
                 [this](const http_headers& x) {
                   return asked_time(header_of(x, config.deadline_header),

@@ -48,7 +48,7 @@ struct http_answer {
 
 struct http_service {
   /// Called by several threads at once; may block until then.
-  std::function<http_answer(const http_request&, time_point until)> serve;
+  std::function<http_answer(http_request&&, time_point until)> serve;
 
   /// How long the answer to a request with these headers may take, from when it
   /// is complete. Then 504 is the answer, if no thread has begun with it.

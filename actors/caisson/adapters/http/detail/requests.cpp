@@ -122,11 +122,6 @@ http_request request_of(http_parser& x) {
   drop_those_of_connection(out.headers);
   // The server has seen to it.
   out.headers.erase("expect");
-  // A server behind would take it for its own name.
-  if (auto host = out.headers.extract("host")) {
-    host.key() = "x-forwarded-host";
-    out.headers.insert(std::move(host));
-  }
   return out;
 }
 

@@ -14,8 +14,7 @@ namespace caisson::detail {
 /// The status that refuses what has been read so far; 0: none.
 [[nodiscard]] int refusal_of(http_parser& x);
 
-/// A complete request as a message, without what concerns the connection. Its
-/// `host` becomes `x-forwarded-host`, unless it has one.
+/// A complete request as a message, without what concerns the connection.
 [[nodiscard]] http_request request_of(http_parser& x);
 
 /// Whether a response with this status may have a body.

@@ -78,3 +78,26 @@ function(caisson_take_deprecated name)
     target_compile_options(${name} PRIVATE -Wno-deprecated-declarations)
   endif()
 endfunction()
+
+# Embeds files into `target`, as the constants that `header` declares in
+# `namespace`. Further arguments are the parts: NAME=FILE,FILE,…
+function(caisson_embed target header namespace)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${target}_parts.cpp)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/caisson_embed.cmake)
+  set(files)
+  foreach(part IN LISTS ARGN)
+    string(REGEX REPLACE "^[^=]*=" "" paths "${part}")
+    string(REPLACE "," ";" paths "${paths}")
+    list(APPEND files ${paths})
+  endforeach()
+  list(JOIN ARGN "|" parts)
+  add_custom_command(OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${source} -DHEADER=${header}
+      -DNAMESPACE=${namespace} "-DPARTS=${parts}" -P ${script}
+    DEPENDS ${script} ${files}
+    VERBATIM)
+  # Made by a build.
+  set_source_files_properties(${source} PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE ${source})
+endfunction()

@@ -1,30 +1,24 @@
 # Writes files into a C++ source, as constants: to be run with cmake -P.
 #
-#   OUT      the source to write
-#   HTML     the directory with page.html, style.css and the scripts
-#   SCRIPTS  names of the scripts in their order, separated by blanks
-#   SWEEP, SWEEP_SCRIPTS  the same of the page of a sweep
-#   LIBRARY, LIBRARY_STYLE  files of the plotting library
-
-function(paths_of names directory result)
-  separate_arguments(paths UNIX_COMMAND "${names}")
-  list(TRANSFORM paths PREPEND ${directory}/)
-  list(TRANSFORM paths APPEND .js)
-  set(${result} ${paths} PARENT_SCOPE)
-endfunction()
-paths_of("${SCRIPTS}" ${HTML} scripts)
-paths_of("${SWEEP_SCRIPTS}" ${SWEEP} sweep_scripts)
+#   OUT        the source to write
+#   HEADER     the header that declares the constants
+#   NAMESPACE  that they are in
+#   PARTS      NAME=FILE,FILE,… of each constant, separated by |
 
 set(text "// Written by cmake/caisson_embed.cmake.\n"
-  "#include <simulator/report/html_parts.hpp>\n\n"
-  "namespace caisson::sim::html_parts {\n\n")
+  "#include <${HEADER}>\n\n"
+  "namespace ${NAMESPACE} {\n\n")
 string(CONCAT text ${text})
 
-# A map of the source is not there for those who open a page.
-function(embed name)
+string(REPLACE "|" ";" PARTS "${PARTS}")
+foreach(part IN LISTS PARTS)
+  string(REGEX REPLACE "=.*" "" name "${part}")
+  string(REGEX REPLACE "^[^=]*=" "" paths "${part}")
+  string(REPLACE "," ";" paths "${paths}")
   set(content "")
-  foreach(path IN LISTS ARGN)
-    file(READ ${path} one)
+  foreach(path IN LISTS paths)
+    file(READ "${path}" one)
+    # A map of the source is not there for those who open a page.
     string(REGEX REPLACE "/[/*][#@] sourceMappingURL=[^\n]*" "" one "${one}")
     string(FIND "${one}" ")caisson_part\"" found)
     if(NOT found EQUAL -1)
@@ -34,17 +28,7 @@ function(embed name)
   endforeach()
   string(APPEND text
     "const std::string_view ${name} = R\"caisson_part(${content})caisson_part\";\n\n")
-  set(text "${text}" PARENT_SCOPE)
-endfunction()
+endforeach()
 
-embed(page ${HTML}/page.html)
-embed(style ${HTML}/style.css)
-embed(script ${scripts})
-embed(sweep_page ${SWEEP}/page.html)
-embed(sweep_style ${SWEEP}/style.css)
-embed(sweep_script ${sweep_scripts})
-embed(library ${LIBRARY})
-embed(library_style ${LIBRARY_STYLE})
-
-string(APPEND text "} // namespace caisson::sim::html_parts\n")
+string(APPEND text "} // namespace ${NAMESPACE}\n")
 file(WRITE ${OUT} "${text}")

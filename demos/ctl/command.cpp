@@ -37,6 +37,7 @@ constexpr auto footer = R"(Examples:
   caisson ctl set payments --layer breaker minimum_calls=50
   caisson ctl drain payments
   caisson ctl events
+  caisson ctl page
 
 docs/control.md has more.
 
@@ -165,6 +166,9 @@ private:
       ->add_option("--wait", args_.wait,
                    "Wait so long for the last call (default: 30s)")
       ->type_name("TIME");
+    app_.add_subcommand("page",
+                        "Print a link that opens the page of the gates\n"
+                        "in a browser");
     app_.add_subcommand("reload", "Let files of gates be read again")
       ->add_option("--why", args_.why, "The reason, for events")
       ->type_name("TEXT");
@@ -207,6 +211,8 @@ private:
       return now.set();
     if (app_.got_subcommand("drain"))
       return now.drain();
+    if (app_.got_subcommand("page"))
+      return now.page();
     if (app_.got_subcommand("reload"))
       return now.reload();
     if (app_.got_subcommand("events"))

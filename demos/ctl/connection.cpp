@@ -142,6 +142,10 @@ struct connection::parts {
 connection::connection(const std::string& file)
   : parts_(std::make_unique<parts>(file)) {}
 
+std::string connection::address() const {
+  return fmt::format("127.0.0.1:{}", parts_->address.port);
+}
+
 connection::~connection() = default;
 
 json connection::get(const std::string& target, duration patience) {

@@ -29,6 +29,9 @@ public:
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
 
+  /// Where it listens, such as `127.0.0.1:4711`.
+  [[nodiscard]] std::string address() const;
+
   /// What it answers; docs/control.md describes requests and answers.
   /// `patience` is for the time that the program takes by intent.
   nlohmann::ordered_json get(const std::string& target,

@@ -181,6 +181,17 @@ void session::reload() {
     throw ctl_error{problems};
 }
 
+void session::page() {
+  auto answer = to_.post("/v1/page", json::object());
+  auto link = "http://" + to_.address()
+              + answer.at("target").get_ref<const std::string&>();
+  print(json{{"link", link}}, [&] {
+    return fmt::format("{}\nopens once, within five minutes, in a browser on "
+                       "this machine\n",
+                       link);
+  });
+}
+
 void session::events() {
   constexpr auto wait = std::chrono::seconds(5);
   constexpr auto shortest_wait = std::chrono::milliseconds(200);

@@ -48,6 +48,7 @@ public:
   void set();
   void drain();
   void reload();
+  void page();
   void events();
 
 private:

@@ -32,7 +32,7 @@ protected:
                     const std::string& body = {}) {
     return detail::answer_operator(
       desk, {method, target, {{"Authorization", "Bearer secret"}}, body},
-      "secret");
+      access);
   }
 
   /// The body of an answer with that status.
@@ -78,6 +78,7 @@ worker = "echo"
 )";
 
   detail::control_desk desk;
+  detail::control_access access{"secret"};
 };
 
 } // namespace caisson::test

@@ -24,14 +24,14 @@ TEST_F(control_test, nothing_is_said_without_the_token) {
         "Bearer secretx", "Bearersecret", "Basic secret"})
     for (const auto* target : {"/v1/gates", "/", "/v1/gates/payments/drain"}) {
       auto x = detail::answer_operator(
-        desk, {"POST", target, {{"authorization", given}}, "{}"}, "secret");
+        desk, {"POST", target, {{"authorization", given}}, "{}"}, access);
       EXPECT_EQ(x.status, 401) << given;
       EXPECT_EQ(x.body.find("payments"), std::string::npos);
     }
   EXPECT_EQ(look(gates.find("payments")).state, gate_state::accepting);
   auto x = detail::answer_operator(
     desk, {"GET", "/v1/gates", {{"authorization", "bEARER secret"}}, ""},
-    "secret");
+    access);
   EXPECT_EQ(x.status, 200);
 }
 
@@ -279,7 +279,7 @@ TEST_F(control_test, functions_of_the_program_may_throw) {
      {}});
   auto ask_other = [&](const char* target) {
     return detail::answer_operator(
-      other, {"GET", target, {{"authorization", "Bearer t"}}, ""}, "t");
+      other, {"GET", target, {{"authorization", "Bearer secret"}}, ""}, access);
   };
   EXPECT_EQ(ask_other("/v1/gates").status, 500);
   EXPECT_NE(ask_other("/v1/gates").body.find("boom"), std::string::npos);

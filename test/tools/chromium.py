@@ -130,9 +130,13 @@ class Chromium:
 
     def open(self, path):
         """Opens a file, and returns how many seconds that took."""
+        return self.go("file://" + os.path.abspath(path))
+
+    def go(self, url):
+        """Opens what is there, and returns how many seconds that took."""
         self.events = []
         begin = time.monotonic()
-        self.page("Page.navigate", url="file://" + os.path.abspath(path))
+        self.page("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
         self.run("new Promise(f => requestAnimationFrame(() => setTimeout(f)))")
         return time.monotonic() - begin
@@ -165,8 +169,8 @@ class Chromium:
 
     # -- what there is to see --------------------------------------------------
 
-    def complaints(self):
-        """Everything that went wrong since the page was opened."""
+    def complaints(self, server="file:"):
+        """Everything that went wrong since the page was opened from there."""
         out = []
         self.run("0")  # Whatever was on its way has come.
         for event in self.events:
@@ -179,7 +183,7 @@ class Chromium:
                 out.append(params["entry"]["text"])
             elif method == "Network.requestWillBeSent":
                 url = params["request"]["url"]
-                if not url.startswith(("file:", "data:")):
+                if not url.startswith((server, "data:")):
                     out.append("asks for " + url)
         return out
 

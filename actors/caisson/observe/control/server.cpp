@@ -1,13 +1,16 @@
 #include <caisson/observe/control/server.hpp>
 
 #include <caisson/adapters/http/server.hpp>
+#include <caisson/observe/control/detail/control_access.hpp>
 #include <caisson/observe/control/detail/control_desk.hpp>
 #include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/detail/control_page.hpp>
 #include <caisson/observe/control/detail/control_routes.hpp>
 #include <caisson/settings/settings.hpp>
 
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace caisson {
@@ -29,17 +32,19 @@ constexpr auto here = "127.0.0.1";
 
 struct control_server::parts {
   parts(caf::actor_system& sys, const control_config& c)
-    : token(detail::new_token()), desk(sys, c.patience, c.events),
+    : token(detail::new_token()), access(token),
+      desk(sys, c.patience, c.events),
       server(here, c.port, limits,
              {.serve =
                 [this](const http_request& x, time_point) {
-                  return detail::answer_operator(desk, x, token);
+                  return detail::answer_operator(desk, x, access);
                 }}),
       file(c.file, {server.port(), token, ::getpid(), c.patience}) {}
 
   ~parts() { desk.close(); }
 
   const std::string token;
+  detail::control_access access;
   detail::control_desk desk;
   detail::http_server server;
   /// Goes first: nobody finds a server that ends.
@@ -77,6 +82,11 @@ void control_server::add(controlled_gates gates) {
 
 std::uint16_t control_server::port() const noexcept {
   return parts_->server.port();
+}
+
+std::string control_server::page_link() {
+  return "http://" + std::string{here} + ':' + std::to_string(port())
+         + detail::page_target(parts_->access);
 }
 
 void describe(field_visitor& v, control_config& c) {

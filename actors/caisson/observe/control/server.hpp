@@ -51,10 +51,10 @@ struct controlled_gates {
   caf::actor controller = {};
 };
 
-/// Serves `caisson ctl`, see docs/control.md: gates can be listed, looked at,
-/// changed and drained, and their events followed, by whoever can read the
-/// control file. Programs on other machines cannot connect; programs of other
-/// users on this one can, and learn nothing without the token.
+/// Serves `caisson ctl` and a page, see docs/control.md: gates can be listed,
+/// looked at, changed and drained, and their events followed, by whoever can
+/// read the control file. Programs on other machines cannot connect; programs
+/// of other users on this one can, and learn nothing without the token.
 ///
 ///     caisson::control_server control{system, {.file = "/run/shop/control"}};
 ///     control.add("payments", payments);
@@ -94,6 +94,12 @@ public:
 
   /// Where it listens.
   [[nodiscard]] std::uint16_t port() const noexcept;
+
+  /// A link to the page that shows the gates in a browser on this machine, and
+  /// lets whoever opens it control them. It works once, within five minutes;
+  /// the browser then has access for twelve hours. Do not write it where others
+  /// can read it. `caisson ctl page` prints one, too.
+  [[nodiscard]] std::string page_link();
 
 private:
   struct parts;

@@ -1,13 +1,12 @@
 #include <caisson/observe/control/detail/control_routes.hpp>
 
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/detail/control_page.hpp>
 #include <caisson/observe/control/detail/longest_time.hpp>
 #include <caisson/settings/settings_text.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <exception>
 #include <functional>
@@ -31,9 +30,7 @@ using texts = std::vector<std::string>;
 constexpr duration longest_wait = std::chrono::seconds(10);
 
 http_response response(std::int32_t status, const json& x) {
-  return {status,
-          {{"content-type", "application/json"}, {"cache-control", "no-store"}},
-          text_of(x) + '\n'};
+  return {status, {{"content-type", "application/json"}}, text_of(x) + '\n'};
 }
 
 http_response failure(std::int32_t status, const std::string& why) {
@@ -298,27 +295,7 @@ http_response answer_to(control_desk& desk, const http_request& x) {
   throw control_error{404, "there is nothing here"};
 }
 
-bool is_allowed(const http_request& x, const std::string& token) {
-  auto given = header_of(x.headers, "authorization");
-  auto blank = std::min(given.find(' '), given.size());
-  std::string scheme{given.substr(0, blank)};
-  // RFC 9110 section 11.1: in any case.
-  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  return scheme == "bearer" && blank < given.size()
-         && same_token(std::string{given.substr(blank + 1)}, token);
-}
-
-} // namespace
-
-http_response answer_operator(control_desk& desk, const http_request& x,
-                              const std::string& token) {
-  if (!is_allowed(x, token)) {
-    auto out = failure(401, "the token is missing or wrong");
-    out.headers["www-authenticate"] = "Bearer";
-    return out;
-  }
+http_response answer_known(control_desk& desk, const http_request& x) {
   try {
     return answer_to(desk, x);
   } catch (const control_error& e) {
@@ -328,6 +305,47 @@ http_response answer_operator(control_desk& desk, const http_request& x,
   } catch (...) {
     return failure(500, "internal error");
   }
+}
+
+http_response answer_by_requester(control_desk& desk, const http_request& x,
+                                  control_access& access) {
+  std::string_view target = x.target;
+  auto mark = std::min(target.find('?'), target.size());
+  auto path = target.substr(0, mark);
+  auto who = access.who_asks(x);
+  if (path == "/" && x.method == "GET" && who != requester::owner)
+    return answer_browser(x, target.substr(std::min(mark + 1, target.size())),
+                          access);
+  switch (who) {
+    case requester::owner:
+      // Only who has the token makes links: a session cannot prolong itself.
+      if (path == "/v1/page" && x.method == "POST")
+        return response(200, {{"target", page_target(access)}});
+      return answer_known(desk, x);
+    case requester::browser:
+      return answer_known(desk, x);
+    case requester::other_page:
+      return failure(403, "the request comes from another page than that of "
+                          "this server");
+    case requester::stranger:
+      break;
+  }
+  auto out = failure(401, "the token is missing or wrong");
+  out.headers["www-authenticate"] = "Bearer";
+  return out;
+}
+
+} // namespace
+
+http_response answer_operator(control_desk& desk, const http_request& x,
+                              control_access& access) {
+  auto out = answer_by_requester(desk, x, access);
+  // No page of others reads or shows it, and no address is told to others.
+  out.headers["cache-control"] = "no-store";
+  out.headers["cross-origin-resource-policy"] = "same-origin";
+  out.headers["referrer-policy"] = "no-referrer";
+  out.headers["x-content-type-options"] = "nosniff";
+  return out;
 }
 
 } // namespace caisson::detail

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <caisson/adapters/http/messages.hpp>
+#include <caisson/observe/control/detail/control_access.hpp>
 #include <caisson/observe/control/detail/control_desk.hpp>
-
-#include <string>
 
 namespace caisson::detail {
 
-/// The answer to a request that brings the right token; docs/control.md lists
+/// The answer to a request of whom `access` lets in; docs/control.md lists
 /// them. Whatever goes wrong is an answer, too.
 [[nodiscard]] http_response answer_operator(control_desk& desk,
                                             const http_request& x,
-                                            const std::string& token);
+                                            control_access& access);
 
 } // namespace caisson::detail

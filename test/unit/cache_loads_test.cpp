@@ -304,7 +304,8 @@ TEST(cache_loads, a_crowd_with_different_times_loads_once_again) {
     all.push_back(h.read_within("k", 1s + i * 1ms));
   h.refuse(1, errc::deadline_exceeded, true);
   EXPECT_EQ(h.children(), 2u);
-  // That had the time of the last of them.
+  // Who joins it has more time than the first of them, but not than the last.
+  all.push_back(h.read_within("k", 1500ms));
   h.refuse(2, errc::deadline_exceeded, true);
   EXPECT_EQ(h.children(), 2u);
   for (auto id : all)

@@ -46,8 +46,8 @@ TEST_F(cache_room, of_what_is_forgotten_is_freed_later) {
   h.reset();
   EXPECT_EQ(h.count("entries"), 0);
   EXPECT_EQ(h.count("keys"), 0);
-  // One whose record waits to be freed, and one of a new key.
-  for (const auto* key : {"4999", "new"}) {
+  // One whose record waits to be freed, the oldest, and one of a new key.
+  for (const auto* key : {"0", "new"}) {
     auto a = h.read(key);
     EXPECT_EQ(h.got(a), "...");
     h.reply(h.children(), "fresh");
@@ -60,7 +60,7 @@ TEST_F(cache_room, of_what_is_forgotten_is_freed_later) {
   h.pass(10ms);
   EXPECT_EQ(h.count("entries"), 2);
   EXPECT_EQ(h.count("keys"), 2);
-  EXPECT_EQ(h.get("4999"), "fresh");
+  EXPECT_EQ(h.get("0"), "fresh");
   EXPECT_EQ(h.policy.wakeup(), never);
 }
 
@@ -80,7 +80,7 @@ TEST_F(cache_room, loads_from_before_a_reset_are_not_kept) {
 
 TEST_F(cache_room, what_is_forgotten_stands_in_for_no_error) {
   h.pass(1h);
-  auto a = h.read("4999");
+  auto a = h.read("0");
   h.reset();
   h.reply(1, "!");
   EXPECT_EQ(h.got(a), "!");

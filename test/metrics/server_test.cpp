@@ -16,6 +16,7 @@
 #include <functional>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -208,6 +209,39 @@ TEST_F(metrics_server_test, is_what_promtool_expects) {
   EXPECT_EQ(said.str(), "");
   stop_gate(odd);
   stop_gate(plain);
+}
+
+TEST_F(metrics_server_test, answers_probes_by_rules) {
+  auto g = gate("payments");
+  metrics_server server{sys, "127.0.0.1:0", quick};
+  auto probe = [&](const char* path) {
+    auto page = demo::http_get(server.port(), path);
+    auto body = page.find("\r\n\r\n");
+    return page.substr(9, 3) + ' ' + page.substr(body + 4);
+  };
+  scrape_until(server.port(), "caisson_gates 1");
+  EXPECT_EQ(probe("/healthz"), "200 ok\n");
+  EXPECT_EQ(probe("/readyz?verbose"), "200 ok\n");
+  EXPECT_EQ(probe("/readyz/"), "404 only /metrics, /healthz and /readyz are "
+                               "here\n");
+  caf::anon_send(g, drain{});
+  for (int i = 0; i < 1000 && probe("/readyz") == "200 ok\n"; ++i)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(probe("/readyz"), "503 draining: payments\n");
+  EXPECT_EQ(probe("/healthz"), "200 ok\n");
+  server.set_ready([](const auto& gates) -> std::string {
+    return gates.size() == 1 ? "" : "gates are missing";
+  });
+  EXPECT_EQ(probe("/readyz"), "200 ok\n");
+  server.set_healthy([](const auto&) -> std::string { return "stuck"; });
+  EXPECT_EQ(probe("/healthz"), "503 stuck\n");
+  server.set_healthy(
+    [](const auto&) -> std::string { throw std::runtime_error{"boom"}; });
+  EXPECT_EQ(probe("/healthz"), "503 the rule has thrown: boom\n");
+  server.set_healthy([](const auto&) -> std::string { throw 7; });
+  EXPECT_EQ(probe("/healthz"), "503 the rule has thrown\n");
+  server.set_healthy({});
+  EXPECT_EQ(probe("/healthz"), "200 ok\n");
 }
 
 } // namespace

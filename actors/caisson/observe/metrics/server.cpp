@@ -14,6 +14,8 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <exception>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -89,8 +91,12 @@ struct metrics_server::parts {
   parts& operator=(const parts&) = delete;
 
   detail::http_answer answer(const http_request& x) {
-    if (x.target.substr(0, x.target.find('?')) != "/metrics")
-      return plain(404, "only /metrics is here\n");
+    auto path = x.target.substr(0, x.target.find('?'));
+    auto* rule = path == "/healthz"  ? &healthy
+                 : path == "/readyz" ? &ready
+                                     : nullptr;
+    if (!rule && path != "/metrics")
+      return plain(404, "only /metrics, /healthz and /readyz are here\n");
     if (x.method != "GET" && x.method != "HEAD") {
       auto out = plain(405, "GET\n");
       out.headers.emplace("allow", "GET, HEAD");
@@ -99,6 +105,8 @@ struct metrics_server::parts {
     // Nobody needs what those who still wait would have made.
     if (closing)
       return plain(503, "it ends\n");
+    if (rule)
+      return probe(*rule);
     http_response head{
       200, {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}}, {}};
     if (!detail::can_pack() || !takes_packed(x))
@@ -107,7 +115,33 @@ struct metrics_server::parts {
     return {std::move(head), page.zipped()};
   }
 
+  void set(health_rule& rule, health_rule x) {
+    std::lock_guard guard{mutex};
+    rule = std::move(x);
+  }
+
+  http_response probe(const health_rule& rule) {
+    std::unique_lock lock{mutex};
+    auto reason_of = rule;
+    lock.unlock();
+    std::string why;
+    try {
+      if (reason_of)
+        why = reason_of(gates.gates());
+    } catch (const std::exception& e) {
+      why = std::string{"the rule has thrown: "} + e.what();
+    } catch (...) {
+      why = "the rule has thrown";
+    }
+    auto out = why.empty() ? plain(200, "ok\n") : plain(503, why + '\n');
+    out.headers.emplace("cache-control", "no-store");
+    return out;
+  }
+
   const metrics_config config;
+  std::mutex mutex;
+  health_rule healthy;
+  health_rule ready = draining_gates;
   const gate_watch gates;
   std::atomic<bool> closing{false};
   detail::metrics_page page;
@@ -124,6 +158,22 @@ metrics_server::~metrics_server() = default;
 
 std::uint16_t metrics_server::port() const noexcept {
   return parts_->server.port();
+}
+
+void metrics_server::set_healthy(health_rule rule) {
+  parts_->set(parts_->healthy, std::move(rule));
+}
+
+void metrics_server::set_ready(health_rule rule) {
+  parts_->set(parts_->ready, std::move(rule));
+}
+
+std::string draining_gates(const std::vector<watched_gate>& all) {
+  std::string names;
+  for (const auto& x : all)
+    if (x.last->state == gate_state::draining)
+      names += (names.empty() ? "" : ", ") + x.name;
+  return names.empty() ? names : "draining: " + names;
 }
 
 } // namespace caisson

@@ -2,15 +2,29 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/observe/gate_watch.hpp>
 #include <caisson/observe/metrics/config.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace caisson {
 
-/// Serves `/metrics` for Prometheus:
+/// Says, of the state of all gates, why a program is not healthy or not ready,
+/// in words for people; empty: it is. Called for each probe, by several threads
+/// at once. What it throws counts as a reason.
+using health_rule = std::function<std::string(
+  const std::vector<watched_gate>&)>;
+
+/// The rule of `/readyz` unless another one is set: the program is ready unless
+/// one of its gates drains.
+[[nodiscard]] std::string draining_gates(const std::vector<watched_gate>& all);
+
+/// Serves `/metrics` for Prometheus, and probes of an orchestrator: `/healthz`
+/// and `/readyz` are answered with 200, or with 503 and the reason.
 ///
 ///     caf::actor_system system{config};
 ///     caisson::metrics_server metrics{system};
@@ -42,6 +56,20 @@ public:
 
   /// The port that it listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
+
+  /// Replaces the rule of `/healthz`, by which an orchestrator kills the program
+  /// and starts it again. Without one, the program is healthy as long as it
+  /// answers. From any thread.
+  void set_healthy(health_rule rule);
+
+  /// Replaces the rule of `/readyz`, by which load balancers send requests. From
+  /// any thread.
+  ///
+  ///     std::atomic<bool> loaded{false};
+  ///     metrics.set_ready([&](const auto& gates) {
+  ///       return loaded ? draining_gates(gates) : "the catalog is not loaded";
+  ///     });
+  void set_ready(health_rule rule);
 
 private:
   struct parts;

@@ -57,13 +57,13 @@ public:
   /// The port that it listens on.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// Replaces the rule of `/healthz`, by which an orchestrator kills the program
-  /// and starts it again. Without one, the program is healthy as long as it
-  /// answers. From any thread.
+  /// Replaces the rule of `/healthz`, by which an orchestrator kills the
+  /// program and starts it again. Without one, the program is healthy as long
+  /// as it answers. From any thread.
   void set_healthy(health_rule rule);
 
-  /// Replaces the rule of `/readyz`, by which load balancers send requests. From
-  /// any thread.
+  /// Replaces the rule of `/readyz`, by which load balancers send requests.
+  /// From any thread.
   ///
   ///     std::atomic<bool> loaded{false};
   ///     metrics.set_ready([&](const auto& gates) {

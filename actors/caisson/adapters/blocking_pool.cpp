@@ -1,11 +1,8 @@
 #include <caisson/adapters/blocking_pool.hpp>
 
-#include <caisson/adapters/detail/pool_plan.hpp>
+#include <caisson/adapters/detail/queued_worker.hpp>
 
-#include <algorithm>
 #include <exception>
-#include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -15,9 +12,7 @@ namespace {
 
 // -- a thread -----------------------------------------------------------------
 
-caf::message failed(transport_errc code, std::string text = {}) {
-  return caf::make_message(make_error(code, std::move(text)));
-}
+using detail::failed_with;
 
 blocking_session::result run_safely(blocking_session& session,
                                     const blocking_session::job& x) {
@@ -25,10 +20,10 @@ blocking_session::result run_safely(blocking_session& session,
     return session.run(x);
   } catch (const std::exception& e) {
     session.reset();
-    return {failed(transport_errc::lost, e.what())};
+    return {failed_with(transport_errc::lost, e.what())};
   } catch (...) {
     session.reset();
-    return {failed(transport_errc::lost, "the client threw")};
+    return {failed_with(transport_errc::lost, "the client threw")};
   }
 }
 
@@ -72,149 +67,54 @@ private:
 
 // -- the pool -----------------------------------------------------------------
 
-class pool_actor final : public portable::interceptor<cancelled> {
+class pool_actor final : public detail::queued_worker {
 public:
-  using job = detail::pool_plan::job;
-
   pool_actor(caf::actor_config& cfg, blocking_worker_kind kind,
              const blocking_pool_config& c,
              std::shared_ptr<blocking_session> first)
-    : portable::interceptor<cancelled>(cfg), kind_(std::move(kind)), config_(c),
-      plan_(c.threads, c.max_waiting, c.idle_timeout),
-      first_(std::move(first)) {}
+    : detail::queued_worker(cfg, {.places = c.threads,
+                                  .max_waiting = c.max_waiting,
+                                  .max_time = c.max_time,
+                                  .idle_timeout = c.idle_timeout}),
+      kind_(std::move(kind)), first_(std::move(first)) {}
 
   const char* name() const override { return kind_.name.c_str(); }
 
-  void on_exit() override {
-    end_waiting();
-    for (const auto& [n, x] : jobs_)
-      interrupt(n);
-    for (auto& [n, x] : jobs_)
-      if (!x.cancelled)
-        x.from.answer(this, failed(transport_errc::lost, "the worker ended"));
-    jobs_.clear();
-    numbers_.clear();
-    for (std::size_t i = 0; i < threads_.size(); ++i)
-      end_thread(i);
-    threads_.clear();
-    portable::interceptor<cancelled>::on_exit();
-  }
-
 protected:
-  caf::message_handler control() override {
-    return {[this](const cancelled& x) {
-      auto i = numbers_.find(
-        {portable::identity_of(current_sender()), x.number});
-      if (i != numbers_.end())
-        cancel(i->second);
-    }};
+  bool begin(job n, std::size_t place, call& what) override {
+    if (!has_thread(place))
+      return false;
+    // A copy would be one of the whole message; nothing else needs it.
+    forward(threads_[place].handle, n,
+            caf::make_message(std::uint64_t{n}, std::move(what)), false);
+    return true;
   }
 
-  void on_message(portable::reply_to from, caf::message&& content) override {
-    call envelope;
-    if (portable::holds<call>(content))
-      envelope = portable::take<call>(content);
-    else
-      envelope.payload = std::move(content);
-    auto now = clock().now();
-    auto until = due(envelope.options, now);
-    auto n = ending_ ? std::nullopt : plan_.add(until);
-    if (!n)
-      return from.answer(
-        this, failed(ending_ ? transport_errc::stopped : transport_errc::busy));
-    envelope.options.deadline_ns = until.time_since_epoch().count();
-    if (from.expects_reply())
-      numbers_.emplace(key_of(from), *n);
-    jobs_.emplace(*n, held{std::move(from), std::move(envelope)});
-    go_on();
+  result finish(std::size_t place, caf::message&& content) override {
+    if (content.match_elements<bool, caf::message>())
+      return {content.get_as<caf::message>(1),
+              !content.get_as<bool>(0) && kind_.ends_if_unreachable};
+    // The next job gets another one.
+    threads_[place] = {};
+    return {failed_with(transport_errc::lost, "the thread ended")};
   }
 
-  void on_answer(std::uint64_t key, caf::message&& content) override {
-    auto i = jobs_.find(key);
-    auto thread_used = plan_.thread_of(key);
-    if (i == jobs_.end() || !plan_.finish(key, clock().now()))
+  void interrupt(job n, std::size_t place) override {
+    threads_[place].session->signal().interrupt(n);
+  }
+
+  void end_place(std::size_t place) override {
+    if (place >= threads_.size())
       return;
-    auto reachable = true;
-    auto answer = failed(transport_errc::lost, "the thread ended");
-    if (content.match_elements<bool, caf::message>()) {
-      reachable = content.get_as<bool>(0);
-      answer = content.get_as<caf::message>(1);
-    } else {
-      // The next job gets another one.
-      threads_[*thread_used] = {};
-    }
-    finish(i, std::move(answer));
-    ending_ = ending_ || (!reachable && kind_.ends_if_unreachable);
-    go_on();
+    if (auto x = std::exchange(threads_[place], {}); x.handle)
+      caf::anon_send_exit(x.handle, caf::exit_reason::user_shutdown);
   }
-
-  void on_timer() override {
-    if (leaving_)
-      quit(make_error(transport_errc::not_connected));
-    else
-      go_on();
-  }
-
-  void on_down(const caf::actor_addr&, const caf::error&) override {}
 
 private:
-  struct held {
-    portable::reply_to from;
-    call what;
-    bool cancelled = false;
-  };
-
   struct thread {
     caf::actor handle;
     std::shared_ptr<blocking_session> session;
   };
-
-  // Who has sent it, and the number among the sender's messages.
-  using number = std::pair<const void*, std::uint64_t>;
-  using held_jobs = std::unordered_map<job, held>;
-
-  static number key_of(const portable::reply_to& x) {
-    return {portable::identity_of(x.sender()), x.number()};
-  }
-
-  [[nodiscard]] time_point due(const call_options& o, time_point now) const {
-    auto until = time_after(now, config_.max_time);
-    if (o.time_left != duration::zero())
-      until = std::min(until, time_after(now, o.time_left));
-    if (o.deadline_ns != 0)
-      until = std::min(until, time_point{duration{o.deadline_ns}});
-    return until;
-  }
-
-  // Whatever has happened: does all that is due.
-  void go_on() {
-    auto now = clock().now();
-    while (auto n = plan_.overdue(now))
-      refuse(*n, transport_errc::busy);
-    if (ending_) {
-      end_waiting();
-      // What is in the mailbox by now is still answered: of what bounces,
-      // nobody knows whether it was done.
-      leaving_ = plan_.running() == 0;
-      return set_timer(leaving_ ? now : never);
-    }
-    while (auto x = plan_.next())
-      begin(*x);
-    while (auto x = plan_.idle(now))
-      end_thread(*x);
-    set_timer(plan_.wakes_at());
-  }
-
-  void begin(const detail::pool_plan::start& x) {
-    if (!has_thread(x.thread)) {
-      plan_.finish(x.what, clock().now());
-      return refuse(x.what, transport_errc::busy);
-    }
-    // A copy would be one of the whole message; nothing else needs it.
-    auto& what = jobs_.at(x.what).what;
-    forward(threads_[x.thread].handle, x.what,
-            caf::make_message(std::uint64_t{x.what}, std::move(what)), false);
-  }
 
   // Makes the thread if need be; the system may have no further one, or no file
   // descriptor.
@@ -235,59 +135,9 @@ private:
     }
   }
 
-  void end_thread(std::size_t i) {
-    if (auto x = std::exchange(threads_[i], {}); x.handle)
-      caf::anon_send_exit(x.handle, caf::exit_reason::user_shutdown);
-  }
-
-  void cancel(job n) {
-    auto i = jobs_.find(n);
-    if (plan_.drop(n)) {
-      forget(i);
-      return set_timer(plan_.wakes_at());
-    }
-    i->second.cancelled = true;
-    interrupt(n);
-  }
-
-  void interrupt(job n) {
-    if (auto t = plan_.thread_of(n))
-      threads_[*t].session->signal().interrupt(n);
-  }
-
-  void end_waiting() {
-    while (auto n = plan_.drop_first())
-      refuse(*n, transport_errc::stopped);
-  }
-
-  void refuse(job n, transport_errc why) {
-    if (auto i = jobs_.find(n); i != jobs_.end())
-      finish(i, failed(why));
-  }
-
-  void finish(held_jobs::iterator i, caf::message answer) {
-    auto from = std::move(i->second.from);
-    auto wanted = !i->second.cancelled;
-    numbers_.erase(key_of(from));
-    jobs_.erase(i);
-    if (wanted)
-      from.answer(this, std::move(answer));
-  }
-
-  void forget(held_jobs::iterator i) {
-    numbers_.erase(key_of(i->second.from));
-    jobs_.erase(i);
-  }
-
   blocking_worker_kind kind_;
-  blocking_pool_config config_;
-  detail::pool_plan plan_;
   std::shared_ptr<blocking_session> first_;
   std::vector<thread> threads_;
-  held_jobs jobs_;
-  std::map<number, job> numbers_;
-  bool ending_ = false;
-  bool leaving_ = false;
 };
 
 } // namespace

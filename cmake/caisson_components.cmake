@@ -2,7 +2,7 @@
 # the build and by find_package(caisson).
 
 set(caisson_components
-  runtime actors config metrics http redis postgres control tls)
+  runtime actors config metrics http http_client redis postgres control tls)
 
 # What a component needs besides fmt and CAF, and how it is called in Debian and
 # Ubuntu. Those that are needed only while Caisson is built are marked so.
@@ -11,6 +11,8 @@ set(caisson_needs_actors "")
 set(caisson_needs_config "toml++ (libtomlplusplus-dev)")
 set(caisson_needs_metrics "prometheus-cpp (prometheus-cpp-dev)")
 set(caisson_needs_http "")
+set(caisson_needs_http_client
+  "libcurl 7.80 (libcurl4-openssl-dev) and pkg-config")
 set(caisson_needs_redis "hiredis (libhiredis-dev) and pkg-config")
 set(caisson_needs_postgres "libpq (libpq-dev) and pkg-config")
 set(caisson_needs_control "")

@@ -7,7 +7,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages=(
   libcaf-dev libfmt-dev libgtest-dev libgmock-dev librapidcheck-dev
   libbenchmark-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
-  prometheus-cpp-dev libcpp-httplib-dev pkg-config libjs-dygraphs
+  prometheus-cpp-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev pkg-config
+  libjs-dygraphs
   cmake ninja-build g++ ccache python3 clang-format openssl
 )
 

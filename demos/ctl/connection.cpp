@@ -1,9 +1,9 @@
 #include <ctl/connection.hpp>
 
-#include <caisson/adapters/http/exchange.hpp>
 #include <caisson/adapters/interruption.hpp>
 #include <caisson/observe/control/detail/control_file.hpp>
 #include <caisson/settings/settings_text.hpp>
+#include <ctl/exchange.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,8 +21,6 @@ namespace caisson::ctl {
 namespace {
 
 using json = nlohmann::ordered_json;
-using caisson::detail::http_exchange;
-using caisson::detail::http_stream;
 
 constexpr std::chrono::seconds connect_time{5};
 

@@ -3,10 +3,11 @@
 #include "http_get.hpp"
 #include "story.hpp"
 
-#include <caisson/adapters/http/client.hpp>
 #include <caisson/adapters/http/front.hpp>
+#include <caisson/adapters/http_client/client.hpp>
 #include <caisson/gate.hpp>
 
+#include <fmt/format.h>
 #include <httplib.h>
 
 #include <atomic>
@@ -79,7 +80,8 @@ private:
 caisson::control_handle catalog_gate(caf::actor_system& sys,
                                      std::uint16_t port) {
   return caisson::spawn_gate(
-    sys, caisson::http_worker({.host = "127.0.0.1", .port = port}),
+    sys,
+    caisson::http_worker({.url = fmt::format("http://127.0.0.1:{}", port)}),
     caisson::stack{"catalog"}
       .deadline({.timeout = 400ms})
       .retrier(

@@ -1,9 +1,10 @@
 #include "load.hpp"
 
-#include <caisson/adapters/http/client.hpp>
+#include <caisson/adapters/http_client/client.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/gate.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -219,10 +220,12 @@ json report(const arguments& args, const std::vector<visit>& all,
 int load(caf::actor_system& sys, const arguments& args) {
   auto all = draw(args);
   notebook notes{all.size()};
-  caisson::http_client_config c{.port = args.front,
-                                .threads = 1024,
-                                .max_waiting = 100'000,
-                                .idle_timeout = 4s};
+  caisson::http_client_config c{
+    .url = fmt::format("http://127.0.0.1:{}", args.front),
+    .max_in_progress = 1024,
+    .max_waiting = 100'000,
+    .max_connections = 1024,
+    .idle_timeout = 4s};
   if (!args.deadlines)
     c.deadline_header.clear();
   auto gate = caisson::spawn_gate(sys, caisson::http_worker(c),

@@ -1,7 +1,7 @@
 #include "services.hpp"
 
-#include <caisson/adapters/http/client.hpp>
 #include <caisson/adapters/http/front.hpp>
+#include <caisson/adapters/http_client/client.hpp>
 #include <caisson/adapters/postgres/client.hpp>
 #include <caisson/adapters/redis/client.hpp>
 #include <caisson/caf/inherit.hpp>
@@ -9,6 +9,7 @@
 #include <caisson/observe/control/server.hpp>
 #include <caisson/observe/metrics/server.hpp>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -67,8 +68,9 @@ caisson::http_front_config listening(const arguments& args) {
 
 void add_http(worker_names& names, const arguments& args,
               const std::string& name, std::uint16_t port) {
-  caisson::http_client_config c{
-    .port = port, .threads = connections, .idle_timeout = idle};
+  caisson::http_client_config c{.url = fmt::format("http://127.0.0.1:{}", port),
+                                .max_in_progress = connections,
+                                .idle_timeout = idle};
   if (!args.deadlines)
     c.deadline_header.clear();
   names.add_maker(

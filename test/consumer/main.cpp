@@ -8,6 +8,9 @@
 #ifdef WITH_HTTP
 #include <caisson/adapters/http/front.hpp>
 #endif
+#ifdef WITH_HTTP_CLIENT
+#include <caisson/adapters/http_client/client.hpp>
+#endif
 #ifdef WITH_CONTROL
 #include <caisson/observe/control/server.hpp>
 #endif
@@ -58,6 +61,9 @@ int main() {
   caisson::control_server control{system, {.file = "consumer.control"}};
   control.add("guarded", guarded);
   std::printf("can be controlled: %s\n", control.port() > 0 ? "yes" : "no");
+#endif
+#ifdef WITH_HTTP_CLIENT
+  (void)caisson::http_worker({.url = "https://localhost"});
 #endif
 #ifdef WITH_REDIS
   (void)caisson::redis_worker({});

@@ -268,7 +268,7 @@ TEST_F(http_client_test, takes_no_more_than_configured) {
     for (int i = 0; i < 10'000; ++i)
       x.write("1\r\nx\r\n");
   }};
-  c.port = endless.port();
+  c.url = at_port(endless.port()).url;
   EXPECT_EQ(ask(spawn_http_worker(*sys, c), http_request{}).failure(),
             "too_large");
 }
@@ -376,11 +376,6 @@ TEST_F(http_client_test, holds_no_permit_when_all_is_over) {
 
 TEST_F(http_client_test, refuses_settings_that_make_no_sense) {
   auto c = at_port(80);
-  c.host = "";
-  EXPECT_THROW((void)http_worker(c), config_error);
-  c = at_port(0);
-  EXPECT_THROW((void)http_worker(c), config_error);
-  c = at_port(80);
   c.deadline_header = "a b";
   EXPECT_THROW((void)http_worker(c), config_error);
 }

@@ -243,7 +243,7 @@ TEST_F(http_front_test, translates_between_server_and_client) {
   EXPECT_EQ(status_in(x), 200);
   EXPECT_TRUE(has_line(x, "content-length: 5")) << x;
   EXPECT_TRUE(
-    has_line(asked, "host: 127.0.0.1:" + std::to_string(server.port())))
+    has_line(asked, "Host: 127.0.0.1:" + std::to_string(server.port())))
     << asked;
   EXPECT_TRUE(has_line(asked, "x-forwarded-host: shop.example")) << asked;
   EXPECT_EQ(asked.find("\r\nexpect:"), std::string::npos) << asked;

@@ -137,7 +137,7 @@ TEST_F(odd_answers_test, are_asked_for_with_values_as_they_are) {
   EXPECT_EQ(head.find("PUT /a%20b?c=%25 HTTP/1.1\r\n"), 0u) << head;
   EXPECT_NE(head.find("\r\nif-match: \"a%20b\"\r\n"), std::string::npos)
     << head;
-  EXPECT_NE(head.find("\r\ncontent-length: 4\r\n"), std::string::npos) << head;
+  EXPECT_NE(head.find("\r\nContent-Length: 4\r\n"), std::string::npos) << head;
   EXPECT_EQ(head.find("x-hop"), std::string::npos) << head;
 }
 

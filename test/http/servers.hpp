@@ -1,7 +1,7 @@
 // HTTP servers on loopback, real ones and such that break the rules.
 #pragma once
 
-#include <caisson/adapters/http/client.hpp>
+#include <caisson/adapters/http_client/client.hpp>
 #include <caisson/gate.hpp>
 
 #include <support/scripted_server.hpp>
@@ -109,7 +109,7 @@ protected:
 
   static http_client_config at_port(std::uint16_t port) {
     http_client_config c;
-    c.port = port;
+    c.url = "http://127.0.0.1:" + std::to_string(port);
     return c;
   }
 

@@ -16,6 +16,7 @@ from conan.tools.gnu import PkgConfigDeps
 COMPONENTS = {
     "config": "tomlplusplus/[>=3.3 <4]",
     "control": "nlohmann_json/[>=3.11 <4]",
+    "http_client": "libcurl/[>=7.80 <9]",
     "metrics": "prometheus-cpp/[>=1.0.1 <2]",
     "postgres": "libpq/[>=14 <18]",
     "redis": "hiredis/[>=1.0 <2]",
@@ -31,8 +32,8 @@ class CaissonConan(ConanFile):
     options = {"shared": [True, False], "fPIC": [True, False],
                **{name: [True, False] for name in COMPONENTS}}
     default_options = {"shared": False, "fPIC": True, "config": True,
-                       "control": False, "metrics": False, "postgres": False,
-                       "redis": False}
+                       "control": False, "http_client": False,
+                       "metrics": False, "postgres": False, "redis": False}
 
     def _sources(self):
         return os.path.normpath(os.path.join(self.recipe_folder, "..", "..", ".."))

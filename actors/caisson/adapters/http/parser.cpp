@@ -89,6 +89,11 @@ std::size_t http_parser::feed(std::string_view bytes) {
   return n;
 }
 
+void http_parser::take_decoded() noexcept {
+  if (at() == stage::body)
+    now_.part = part::to_the_end;
+}
+
 bool http_parser::end() {
   if (at() == stage::body && now_.part == part::to_the_end)
     finish();

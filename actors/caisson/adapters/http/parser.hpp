@@ -50,6 +50,10 @@ public:
   /// Takes bytes until the message is complete or bad; returns how many.
   std::size_t feed(std::string_view bytes);
 
+  /// The body comes by itself from here on, without what says where it ends,
+  /// which is where `end` is called.
+  void take_decoded() noexcept;
+
   /// The connection has ended, with which some responses end. Returns whether
   /// the message is complete.
   bool end();

@@ -8,7 +8,8 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS options
     control CAISSON_BUILD_CONTROL
     metrics CAISSON_BUILD_METRICS
     postgres CAISSON_BUILD_POSTGRES
-    redis CAISSON_BUILD_REDIS)
+    redis CAISSON_BUILD_REDIS
+    http-client CAISSON_BUILD_HTTP_CLIENT)
 
 # The client libraries of Redis and PostgreSQL are found by pkg-config.
 vcpkg_find_acquire_program(PKGCONFIG)

@@ -1,4 +1,4 @@
-#include <caisson/adapters/http/detail/stream.hpp>
+#include <ctl/stream.hpp>
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include <chrono>
 #include <memory>
 
-namespace caisson::detail {
+namespace caisson::ctl {
 
 namespace {
 
@@ -128,4 +128,4 @@ bool http_stream::fail(trouble why) noexcept {
   return false;
 }
 
-} // namespace caisson::detail
+} // namespace caisson::ctl

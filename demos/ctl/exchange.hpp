@@ -1,14 +1,17 @@
 // A request to an HTTP server and its response, over a kept connection.
 #pragma once
 
-#include <caisson/adapters/http/detail/stream.hpp>
 #include <caisson/adapters/http/parser.hpp>
+#include <ctl/stream.hpp>
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace caisson::detail {
+namespace caisson::ctl {
+
+using detail::http_limits;
+using detail::http_parser;
 
 /// Used by one thread.
 class http_exchange {
@@ -52,4 +55,4 @@ private:
   http_parser parser_;
 };
 
-} // namespace caisson::detail
+} // namespace caisson::ctl

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace caisson::detail {
+namespace caisson::ctl {
 
 /// Used by one thread.
 class http_stream {
@@ -76,4 +76,4 @@ private:
   char buffer_[16'384];
 };
 
-} // namespace caisson::detail
+} // namespace caisson::ctl

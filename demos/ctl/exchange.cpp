@@ -1,8 +1,8 @@
-#include <caisson/adapters/http/exchange.hpp>
+#include <ctl/exchange.hpp>
 
 #include <string>
 
-namespace caisson::detail {
+namespace caisson::ctl {
 
 bool http_exchange::run(const std::string& host, std::uint16_t port,
                         duration patience, time_point until,
@@ -65,4 +65,4 @@ bool http_exchange::take() {
   return !is_over();
 }
 
-} // namespace caisson::detail
+} // namespace caisson::ctl

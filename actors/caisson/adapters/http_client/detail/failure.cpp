@@ -1,0 +1,87 @@
+#include <caisson/adapters/detail/queued_worker.hpp>
+#include <caisson/adapters/http_client/detail/transfer.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+namespace {
+
+// What has gone wrong before anything was sent, and what to do.
+std::string_view advice_for(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "the host was not found, check `url`";
+    case CURLE_COULDNT_RESOLVE_PROXY:
+      return "the proxy was not found, check `proxy`";
+    case CURLE_OPERATION_TIMEDOUT:
+      return "could not connect in time";
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return "the server's certificate was refused: if it is the right server, "
+             "`ca_file` must have the authority of its certificate, and `url` "
+             "the host that this names";
+    case CURLE_SSL_CACERT_BADFILE:
+      return "no certificate could be read from `ca_file`, which must be PEM";
+    case CURLE_SSL_CERTPROBLEM:
+      return "`client_certificate` and `client_key` cannot be used: they must "
+             "be PEM, belong together, and have no password";
+    case CURLE_SSL_CONNECT_ERROR:
+      return "the TLS handshake failed: the server must speak TLS 1.2 or later "
+             "at this port, and may want a `client_certificate`";
+    default:
+      return "could not connect";
+  }
+}
+
+// Whether the server has broken the protocol.
+bool is_against_protocol(CURLcode code) {
+  switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL: // HTTP/0.9
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_HTTP2:
+#if LIBCURL_VERSION_NUM >= 0x080600
+    case CURLE_TOO_LARGE:
+#endif
+    // A line of the head that is too long.
+    case CURLE_OUT_OF_MEMORY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+} // namespace
+
+caf::message http_transfer::failure(CURLcode code) const {
+  auto fail = [this](transport_errc x, std::string_view what) {
+    std::string text{what};
+    if (text_[0] != '\0')
+      text.append(" (").append(text_).append(")");
+    return failed_with(x, std::move(text));
+  };
+  if (parser_.at() == http_parser::stage::failed)
+    return parser_.why() == http_parser::fault::large_body
+             ? failed_with(transport_errc::too_large, "the body is too large")
+             : failed_with(transport_errc::garbled,
+                           "the answer is no valid HTTP response");
+  if (is_unsent())
+    return fail(earlier_sent_ ? transport_errc::lost
+                              : transport_errc::not_connected,
+                advice_for(code));
+  if (is_against_protocol(code))
+    return fail(transport_errc::garbled,
+                "the answer is no valid HTTP response");
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return fail(transport_errc::timed_out, "no answer in time");
+  return fail(transport_errc::lost, "the connection was closed");
+}
+
+caf::message http_transfer::called_off() const {
+  auto unsent = is_unsent() && !earlier_sent_;
+  return failed_with(unsent ? transport_errc::not_connected
+                            : transport_errc::lost,
+                     "it was called off");
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,115 @@
+// A request to an HTTP server and its response, as libcurl carries them.
+#pragma once
+
+#include <caisson/adapters/http/parser.hpp>
+#include <caisson/adapters/http_client/client.hpp>
+#include <caisson/adapters/http_client/detail/origin.hpp>
+#include <caisson/adapters/http_client/detail/sockets.hpp>
+
+#include <curl/curl.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace caisson::detail {
+
+struct curl_deleter {
+  void operator()(CURL* x) const { ::curl_easy_cleanup(x); }
+  void operator()(curl_slist* x) const { ::curl_slist_free_all(x); }
+};
+
+/// Carries out one request after the other. Used by one thread.
+class http_transfer {
+public:
+  /// `sockets` and `share` outlive it. Throws `std::bad_alloc`.
+  http_transfer(const http_client_config& c, const http_origin& server,
+                http_sockets& sockets, CURLSH* share);
+
+  http_transfer(const http_transfer&) = delete;
+  http_transfer& operator=(const http_transfer&) = delete;
+
+  /// Prepares the request in `what`, whose deadline is `options.deadline_ns`.
+  /// Returns the answer if it cannot be sent.
+  std::optional<caf::message> begin(call what, portable::reply_to from);
+
+  /// It is over, as `code` says. Returns the answer, or nothing if another
+  /// request must be made, which is prepared then.
+  std::optional<caf::message> end(CURLcode code);
+
+  /// What to answer if it is called off now.
+  [[nodiscard]] caf::message called_off() const;
+
+  /// Forgets the request, which has been answered.
+  void release();
+
+  [[nodiscard]] CURL* handle() const noexcept { return handle_.get(); }
+  [[nodiscard]] portable::reply_to& from() noexcept { return from_; }
+
+  /// Whether the server has certainly got nothing of it.
+  [[nodiscard]] bool is_unsent() const;
+
+private:
+  static std::size_t on_head(char* bytes, std::size_t size, std::size_t n,
+                             void* self);
+  static std::size_t on_body(char* bytes, std::size_t size, std::size_t n,
+                             void* self);
+  static int on_connection(void* self, char*, char*, int, int);
+
+  void set_worker_options(CURLSH* share);
+  void set_tls_options();
+  std::optional<caf::message> prepare(bool anew = false);
+  void set_method();
+  void set_headers(duration left);
+  void set_client_certificate();
+  [[nodiscard]] http_headers headers_for(duration left) const;
+
+  bool take_head(std::string_view line);
+  bool take_body(std::string_view bytes);
+  [[nodiscard]] bool is_cut_short() const;
+  [[nodiscard]] bool may_send(int port);
+  [[nodiscard]] bool has_stale_connection(int port);
+  [[nodiscard]] long sent_bytes() const;
+
+  [[nodiscard]] bool follow();
+  [[nodiscard]] caf::message response();
+  [[nodiscard]] caf::message failure(CURLcode code) const;
+
+  template <class T>
+  void set(CURLoption option, T value) {
+    ::curl_easy_setopt(handle_.get(), option, value);
+  }
+
+  const http_client_config& config_;
+  const http_origin& server_;
+  http_sockets& sockets_;
+  std::unique_ptr<CURL, curl_deleter> handle_;
+  std::unique_ptr<curl_slist, curl_deleter> headers_;
+  char text_[CURL_ERROR_SIZE] = {};
+
+  // What has asked for it.
+  portable::reply_to from_;
+  call call_;
+  const http_request* request_ = nullptr;
+  time_point until_ = never;
+
+  // What is sent: that request, or what it was redirected to.
+  http_url url_;
+  std::string method_;
+  bool has_body_ = false;
+  bool decodes_ = false;
+  std::uint32_t redirected_ = 0;
+
+  // Whether this request has got a connection, and what was sent before it.
+  bool connected_ = false;
+  bool stale_ = false;
+  long sent_before_ = 0;
+  // Whether an earlier one, which was redirected, was sent.
+  bool earlier_sent_ = false;
+
+  http_parser parser_;
+};
+
+} // namespace caisson::detail

@@ -1,5 +1,7 @@
 // The worker for HTTP servers, with servers that answer, are slow, refuse, drop
 // connections and send garbage.
+#include <caisson/adapters/http/parser.hpp>
+
 #include <http/servers.hpp>
 
 #include <algorithm>
@@ -152,6 +154,55 @@ TEST_F(http_client_test, connects_anew_if_the_server_has_closed) {
     EXPECT_TRUE(eventually([&] { return hasty.connections() == i; }));
     std::this_thread::sleep_for(20ms);
   }
+}
+
+// The library would send it again, and the server do it twice.
+TEST_F(http_client_test, sends_a_request_once_if_a_kept_connection_breaks) {
+  std::atomic<int> requests{0};
+  scripted_server breaks{[&](raw_socket& x, int) {
+    for (int i = 0; i < 2; ++i) {
+      if (read_head(x).empty())
+        return;
+      if (requests++ % 2 == 0)
+        x.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+  }};
+  auto w = spawn_http_worker(*sys, at_port(breaks.port()));
+  for (const auto* method : {"POST", "GET", "HEAD"}) {
+    requests = 0;
+    EXPECT_EQ(ask(w, http_request{"GET"}).status(), 200);
+    EXPECT_EQ(ask(w, http_request{method}).failure(), "lost") << method;
+    EXPECT_EQ(requests, 2) << method;
+  }
+}
+
+TEST_F(http_client_test, sends_the_headers_that_it_is_given) {
+  std::string head;
+  scripted_server keeps{[&](raw_socket& x, int) {
+    head = detail::in_lower_case(read_head(x));
+    x.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    while (!x.read().empty())
+      ;
+  }};
+  auto head_of = [&](http_headers headers) {
+    auto w = spawn_http_worker(*sys, at_port(keeps.port()));
+    auto x = ask(w, http_request{"POST", "/", std::move(headers), "body"});
+    EXPECT_EQ(x.status(), 200) << x.failure();
+    return head;
+  };
+  auto given = head_of({{"X-Empty", ""},
+                        {"X-Blank", " "},
+                        {"X-Odd", "a;b: c"},
+                        {"Content-Type", "a/b"}});
+  for (const auto* line :
+       {"x-empty:", "x-blank:", "x-odd: a;b: c", "content-type: a/b"})
+    EXPECT_NE(given.find(std::string{"\r\n"} + line + "\r\n"),
+              std::string::npos)
+      << line << " in " << given;
+  // What the library would add.
+  auto bare = head_of({});
+  for (const auto* name : {"\ncontent-type", "\nexpect", "\nuser-agent"})
+    EXPECT_EQ(bare.find(name), std::string::npos) << bare;
 }
 
 TEST_F(http_client_test, refuses_requests_that_would_add_lines) {

@@ -3,6 +3,7 @@
 
 #include <sys/resource.h>
 
+#include <random>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -219,6 +220,45 @@ TEST_F(many_requests_test, a_gate_makes_another_worker) {
   }
   stop_gate(gate);
   last = nullptr;
+}
+
+// At any moment, also while an answer is on its way.
+TEST_F(many_requests_test, nobody_needs_to_keep_a_worker) {
+  server.answers = true;
+  for (int i = 0; i < 300; ++i) {
+    auto w = spawn_http_worker(*sys, many(4));
+    send(w, 4);
+    if (i % 3 > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(i * 20));
+    w = nullptr;
+    auto good = receive();
+    EXPECT_EQ(good + failures["lost"] + failures["not_connected"], 4);
+    failures.clear();
+  }
+}
+
+// Cancelled and not, fast and slow, with and without a place: each is answered
+// once, and no place is lost.
+TEST_F(many_requests_test, places_are_given_back_whatever_happens) {
+  auto c = many(5);
+  c.max_waiting = 5;
+  auto w = spawn_http_worker(*sys, c);
+  std::mt19937 random{7};
+  auto below = [&](unsigned n) { return random() % n; };
+  for (int i = 0; i < 300; ++i) {
+    server.answers = below(3) > 0;
+    for (auto n = below(12); n-- > 0;)
+      all.push_back(portable::ask_blocking(
+        *self, w, 60s,
+        wrap(http_request{}).within(std::chrono::milliseconds(1 + below(20)))));
+    if (below(2) == 0)
+      receive();
+  }
+  server.answers = true;
+  receive();
+  failures.clear();
+  send(w, 10);
+  EXPECT_EQ(receive(), 10) << failures.size();
 }
 
 TEST_F(many_requests_test, a_system_ends_with_requests_in_progress) {

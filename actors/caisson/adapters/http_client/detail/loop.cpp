@@ -26,10 +26,13 @@ bool prepare_library() {
   return done;
 }
 
-// Signals are for other threads, and a broken connection raises none here.
+// Signals are for other threads, but for those that a thread raises by a fault,
+// and a broken connection raises none here.
 void block_signals() {
   sigset_t all;
   ::sigfillset(&all);
+  for (auto fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS})
+    ::sigdelset(&all, fault);
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 
@@ -40,10 +43,6 @@ void block_signals() {
 http_loop::http_loop(caf::actor_config& cfg, const http_client_config& c)
   : portable::relay(cfg), config_(c),
     server_(http_url_of(c.url).value_or(http_url{}).origin) {}
-
-http_loop::~http_loop() {
-  stop();
-}
 
 bool http_loop::receive(caf::mailbox_element_ptr what, portable::run_context*) {
   if (!what->mid.is_request())
@@ -73,16 +72,21 @@ void http_loop::stop() {
     inbox_.stopped = true;
     wake();
   }
-  if (thread_.joinable())
+  // The last one that refers to the worker may be the thread, while it answers.
+  if (thread_.get_id() == std::this_thread::get_id())
+    thread_.detach();
+  else if (thread_.joinable())
     thread_.join();
+  ended_ = true;
   close();
 }
 
 // Returns whether the thread runs. Called by one thread only.
 bool http_loop::start() {
-  if (thread_.joinable())
-    return true;
+  if (ended_ || thread_.joinable())
+    return !ended_;
   try {
+    spare_.reserve(most_spare);
     if (!prepare_library() || !(multi_ = new_multi()))
       return false;
     share_.reset(::curl_share_init());
@@ -90,7 +94,9 @@ bool http_loop::start() {
       return false;
     ::curl_share_setopt(share_.get(), CURLSHOPT_SHARE,
                         CURL_LOCK_DATA_SSL_SESSION);
-    thread_ = std::thread{[this] { run(); }};
+    // Which keeps this object.
+    thread_ = std::thread{
+      [this, me = caf::strong_actor_ptr{ctrl()}] { run(); }};
     return true;
   } catch (const std::exception&) {
     return false;

@@ -20,7 +20,6 @@ namespace caisson::detail {
 class http_loop final : public portable::relay {
 public:
   http_loop(caf::actor_config& cfg, const http_client_config& c);
-  ~http_loop() override;
 
   http_loop(const http_loop&) = delete;
   http_loop& operator=(const http_loop&) = delete;
@@ -97,6 +96,7 @@ private:
   time_point active_ = never;
 
   std::thread thread_;
+  bool ended_ = false;
 };
 
 } // namespace caisson::detail

@@ -199,11 +199,12 @@ void http_transfer::set_headers(duration left) {
     }
     list = next;
   };
-  for (const auto& [name, value] : all)
+  for (const auto& [name, value] : all) {
     // One without a value has another form there.
-    add(value.find_first_not_of(" \t") == std::string::npos
-          ? name + ';'
-          : name + ": " + value);
+    auto is_empty = value.find_first_not_of(" \t") == std::string::npos;
+    auto line = name;
+    add(is_empty ? line.append(";") : line.append(": ").append(value));
+  }
   // What the library would add.
   for (const auto* name : {"expect", "content-type"})
     if (all.count(name) == 0)

@@ -268,7 +268,8 @@ bool http_transfer::may_send(int port) {
 bool http_transfer::has_stale_connection(int port) {
   long is_new = 0;
   ::curl_easy_getinfo(handle_.get(), CURLINFO_NUM_CONNECTS, &is_new);
-  return is_new == 0 && !config_.http2 && sockets_.has_input(port);
+  auto may_be_second = config_.http2 && url_.origin.tls;
+  return is_new == 0 && !may_be_second && sockets_.has_input(port);
 }
 
 // Returns whether the transfer goes on.

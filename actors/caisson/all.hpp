@@ -9,6 +9,7 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/base/histogram.hpp>
 #include <caisson/base/random.hpp>
+#include <caisson/base/system_load.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/call_handle.hpp>
@@ -47,6 +48,7 @@
 #include <caisson/policy/errc.hpp>
 #include <caisson/policy/feature_flags.hpp>
 #include <caisson/policy/key_report.hpp>
+#include <caisson/policy/load_source.hpp>
 #include <caisson/policy/measured.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy.hpp>

@@ -1,0 +1,56 @@
+#include <caisson/policy/load_source.hpp>
+
+#include <caisson/base/scoped_objects.hpp>
+#include <caisson/base/system_number.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace caisson {
+
+namespace {
+
+class load_of_process final : public load_source {
+public:
+  load_reading read(time_point now, duration max_age) override {
+    std::lock_guard guard{mutex_};
+    // Also if the clock of the caller is behind that of another one.
+    if (!read_at_ || now >= time_after(*read_at_, max_age)) {
+      last_ = files_.read(now);
+      read_at_ = now;
+    }
+    return last_;
+  }
+
+private:
+  std::mutex mutex_;
+  system_load files_;
+  std::optional<time_point> read_at_;
+  load_reading last_;
+};
+
+} // namespace
+
+std::shared_ptr<load_source> process_load() {
+  static const std::shared_ptr<load_source>
+    one = std::make_shared<load_of_process>();
+  return one;
+}
+
+std::shared_ptr<load_board> load_board::of(caf::actor_system* sys) {
+  static detail::scoped_objects<load_board> known;
+  return known.take({.system = detail::number_of(*sys)}, {},
+                    [] { return std::make_shared<load_board>(); });
+}
+
+void load_board::set(std::shared_ptr<load_source> x) {
+  std::lock_guard guard{mutex_};
+  source_ = std::move(x);
+}
+
+std::shared_ptr<load_source> load_board::source() const {
+  std::lock_guard guard{mutex_};
+  return source_;
+}
+
+} // namespace caisson

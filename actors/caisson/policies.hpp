@@ -27,6 +27,8 @@
 #include <caisson/policies/retrier/retrier.hpp>
 #include <caisson/policies/retrier/retrier_config.hpp>
 #include <caisson/policies/semaphore.hpp>
+#include <caisson/policies/shedder/shedder.hpp>
+#include <caisson/policies/shedder/shedder_config.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack/layers/batcher_layer.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
@@ -36,4 +38,5 @@
 #include <caisson/stack/layers/feature_layer.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
 #include <caisson/stack/layers/retrier_layer.hpp>
+#include <caisson/stack/layers/shedder_layer.hpp>
 #include <caisson/stack/policy_kinds.hpp>

@@ -8,6 +8,7 @@
 #include <caisson/stack/layers/canary_layer.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
+#include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <string_view>
 #include <utility>
@@ -118,6 +119,16 @@ std::vector<policy_kind> limiting_kinds() {
                            "cost no token, and calls that the limiter rejects "
                            "do not count as failures; inside the retrier: "
                            "retries cost tokens too"}}}),
+    with_text(
+      with_states(kind_of<shedder>(), {"passing", "shedding"}),
+      {.also_known_as = "load shedding, overload control, admission control, "
+                        "BBR, DAGOR",
+       .summary = "rejects calls, the least important first, while the program "
+                  "or the machine is overloaded",
+       .places = {{5, "",
+                   "outside everything that costs work or takes permits and "
+                   "tokens; inside degradation, which then sees what callers "
+                   "see"}}}),
     with_text(with_states(kind_of<throttle>(), {"passing", "throttling"}),
               {.also_known_as = "adaptive throttling, client-side throttling, "
                                 "admission control",

@@ -138,6 +138,7 @@ void service::take_server(job& j) {
   ++busy_;
   j.has_server = true;
   j.held_since = now();
+  follow_servers();
   recorder().busy_changed(at(), 1);
   if (scaler_)
     scaler_->busy_is(now(), busy_);
@@ -149,9 +150,15 @@ void service::free_server(job& j) {
   --busy_;
   j.has_server = false;
   j.held += now() - j.held_since;
+  follow_servers();
   recorder().busy_changed(at(), -1);
   if (scaler_)
     scaler_->busy_is(now(), busy_);
+}
+
+// For the gates that read how busy they are.
+void service::follow_servers() {
+  (*world_.loads)[instance_]->set(now(), busy_, fault_.workers());
 }
 
 // Gives free servers to those that wait. Called at the end of each handler, so

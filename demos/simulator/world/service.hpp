@@ -74,6 +74,7 @@ private:
   void begin_or_drop(job_key key, job& j);
   void take_server(job& j);
   void free_server(job& j);
+  void follow_servers();
   void serve_next();
   [[nodiscard]] bool is_shed(const job& j);
   void begin(job_key key, job& j);

@@ -61,6 +61,7 @@ void service::fault_begins(const fault_config& f) {
   fault_.begin(f);
   emit_crash(f, true);
   follow_work();
+  follow_servers();
   if (f.kind == fault_kind::crash)
     lose_all();
   else if (f.kind == fault_kind::flush)
@@ -73,6 +74,7 @@ void service::fault_ends(const fault_config& f) {
   fault_.end(f);
   emit_crash(f, false);
   follow_work();
+  follow_servers();
   if (f.kind == fault_kind::stall && !fault_.stalled())
     take_deferred();
 }

@@ -31,6 +31,7 @@ void service::scaling_is_due(std::uint64_t payload) {
 void service::servers_changed(int by) {
   recorder().servers_changed(at(), by);
   fault_.set_servers(scaler_->workers());
+  follow_servers();
   world_.recorder->log().line(at(), FMT_COMPILE("scale {} {}"), name_,
                               scaler_->workers());
 }

@@ -51,8 +51,10 @@ world::world(const arm_config& arm, std::uint64_t seed,
              std::function<void(std::string_view)> log,
              const std::atomic<bool>* stop)
   : stop_(stop), plan_(arm), key_(draw_key{seed}),
-    recorder_(plan_, std::move(log)), time_(config_) {
-  context_ = {&plan_, &recorder_, &time_, &route_gates_, key_, &pooled_links_};
+    recorder_(plan_, std::move(log)), time_(config_),
+    board_(load_board::of(&time_.system())) {
+  context_ = {&plan_, &recorder_,     &time_, &route_gates_,
+              key_,   &pooled_links_, &loads_};
   pooled_links_.resize(plan_.arm.services.size());
   recorder_.set_start(time_.now());
   build();
@@ -81,7 +83,8 @@ world::~world() {
 // -- building -----------------------------------------------------------------
 
 caf::actor world::spawn_gate_of(const std::string& name,
-                                const std::string& stack_name, worker behind) {
+                                const std::string& stack_name, worker behind,
+                                std::shared_ptr<busy_servers> load) {
   stack policies{name};
   if (stack_name.empty()) {
     // Nothing of its own: no deadline, and room for everything.
@@ -101,6 +104,7 @@ caf::actor world::spawn_gate_of(const std::string& name,
   for (const auto& l : policies.build())
     if (l->machine().kind() == "breaker")
       recorder_.add_breaker(name, l->name());
+  board_->set(std::move(load));
   auto gate = spawn_gate(time_.system(), std::move(behind), policies);
   gates_.push_back({name, stack_name, gate});
   watched_.push_back(gate);
@@ -122,6 +126,7 @@ void world::spawn_services() {
     auto [service_index, replica] = plan_.instances[i];
     const auto& c = plan_.arm.services[service_index];
     auto gated = !c.stack.empty();
+    loads_.push_back(std::make_shared<busy_servers>());
     auto x = time_.system().spawn<service>(context_, i, !gated);
     services_.push_back(x);
     if (!gated) {
@@ -131,8 +136,8 @@ void world::spawn_services() {
     auto behind = worker{x}.takes_calls();
     if (c.abandoned != abandoned_work::finish)
       behind = std::move(behind).takes_cancelled();
-    entry_points_.push_back(spawn_gate_of("-> " + replica_name(c, replica),
-                                          c.stack, std::move(behind)));
+    entry_points_.push_back(spawn_gate_of(
+      "-> " + replica_name(c, replica), c.stack, std::move(behind), loads_[i]));
   }
 }
 
@@ -142,8 +147,13 @@ void world::spawn_routes() {
     for (std::uint32_t caller = 0; caller < r.callers; ++caller) {
       if (stopped())
         return;
+      // A client has no servers.
+      auto load = r.from_client
+                    ? nullptr
+                    : loads_[plan_.first_instance[r.from_index] + caller];
       route_gates_.push_back(spawn_gate_of(r.gate_name(caller), r.edge.stack,
-                                           behind_route(i, caller)));
+                                           behind_route(i, caller),
+                                           std::move(load)));
     }
   }
 }

@@ -1,16 +1,19 @@
 // The actors of one arm, in virtual time.
 #pragma once
 
+#include <simulator/world/busy_servers.hpp>
 #include <simulator/world/messages.hpp>
 #include <simulator/world/run_recorder.hpp>
 #include <simulator/world/world_context.hpp>
 #include <simulator/world/world_plan.hpp>
 
+#include <caisson/policy/load_source.hpp>
 #include <caisson/testing/virtual_time.hpp>
 #include <caisson/worker.hpp>
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -78,7 +81,8 @@ private:
   [[nodiscard]] worker behind_route(std::uint32_t index, std::uint32_t caller);
   void spawn_clients();
   caf::actor spawn_gate_of(const std::string& name,
-                           const std::string& stack_name, worker behind);
+                           const std::string& stack_name, worker behind,
+                           std::shared_ptr<busy_servers> load);
 
   const std::atomic<bool>* stop_;
   bool whole_ = false;
@@ -90,6 +94,10 @@ private:
   std::vector<std::vector<caf::actor>> pooled_links_;
   world_config config_;
   virtual_time time_;
+  /// Says which load the next gate reads.
+  std::shared_ptr<load_board> board_;
+  /// By instance of the plan.
+  std::vector<std::shared_ptr<busy_servers>> loads_;
   world_context context_;
   caf::actor monitor_;
   /// By instance of the plan: its actor, and what a route leads to, which is

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <simulator/scenario/random.hpp>
+#include <simulator/world/busy_servers.hpp>
 #include <simulator/world/run_recorder.hpp>
 #include <simulator/world/world_plan.hpp>
 
@@ -9,6 +10,7 @@
 #include <caisson/testing/virtual_time.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace caisson::sim {
@@ -23,6 +25,8 @@ struct world_context {
   draw_key key{0};
   /// By service: the links to it whose connections are limited.
   const std::vector<std::vector<caf::actor>>* pooled_links = nullptr;
+  /// By instance of the plan.
+  const std::vector<std::shared_ptr<busy_servers>>* loads = nullptr;
 
   /// The gate of a route; `caller`: which replica of the caller uses it.
   [[nodiscard]] const caf::actor& gate(std::uint32_t route,

@@ -95,6 +95,12 @@ constexpr known_gauge known_gauges[] = {
   {"latency_seconds", "Latency of an adaptive limit's last window."},
   {"baseline_seconds", "Latency without load, to an adaptive limit."},
   {"gradient_ratio", "What an adaptive limit multiplied its limit by."},
+  {"threshold", "Level from which calls pass a shedder, of 4096; 0: all do."},
+  {"cpu_ratio", "Share of the CPU time in use, to a shedder; 0 if unknown."},
+  {"memory_ratio", "Share of the memory in use, to a shedder; 0 if unknown."},
+  {"delay_seconds", "How much longer than usual a shedder's calls take."},
+  {"in_flight", "Calls below a shedder."},
+  {"in_flight_limit", "Calls below a shedder that are no sign of overload."},
   {"rejection_ratio", "Probability with which a throttle rejects a call."},
 };
 // clang-format on

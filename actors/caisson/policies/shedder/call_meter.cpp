@@ -1,0 +1,151 @@
+#include <caisson/policies/shedder/call_meter.hpp>
+
+#include <algorithm>
+
+namespace caisson::detail {
+
+namespace {
+
+// Rounded up to a nanosecond.
+duration step_of(duration length, std::size_t steps) noexcept {
+  auto n = static_cast<duration::rep>(steps);
+  return duration{length.count() / n + (length.count() % n != 0 ? 1 : 0)};
+}
+
+double seconds_between(time_point from, time_point to) noexcept {
+  return to > from ? to_seconds(to - from) : 0;
+}
+
+} // namespace
+
+call_meter::call_meter(duration history, duration baseline) noexcept
+  : history_(step_of(history, steps)), baseline_(step_of(baseline, steps)) {}
+
+// -- calls --------------------------------------------------------------------
+
+void call_meter::pass_time(time_point now) noexcept {
+  if (now <= latest_)
+    return;
+  area_ += static_cast<double>(in_flight_) * to_seconds(now - latest_);
+  latest_ = now;
+}
+
+void call_meter::begin(time_point now) noexcept {
+  pass_time(now);
+  ++in_flight_;
+}
+
+void call_meter::end(time_point now) noexcept {
+  pass_time(now);
+  --in_flight_;
+}
+
+void call_meter::time_out(time_point begun, time_point now) noexcept {
+  leave(begun, now);
+}
+
+void call_meter::leave(time_point begun, time_point now) noexcept {
+  end(now);
+  ++timed_;
+  timed_sum_ += seconds_between(begun, now);
+}
+
+void call_meter::succeed(time_point begun, time_point now) noexcept {
+  leave(begun, now);
+  roll(now);
+  auto& x = history_steps_[static_cast<std::size_t>(newest_) % steps];
+  ++x.calls;
+  x.time += seconds_between(begun, now);
+}
+
+// -- figures ------------------------------------------------------------------
+
+void call_meter::roll(time_point now) noexcept {
+  auto number = now.time_since_epoch() / history_;
+  if (number <= newest_)
+    return;
+  if (newest_ != no_step)
+    note_shortest(history_steps_[static_cast<std::size_t>(newest_) % steps]);
+  newest_ = number;
+  history_steps_[static_cast<std::size_t>(number) % steps] = {number, 0, 0};
+}
+
+// The step is over, and its average is one of those of its time.
+void call_meter::note_shortest(const step& x) noexcept {
+  if (x.calls == 0)
+    return;
+  auto number = x.number * history_ / baseline_;
+  auto& at = baseline_steps_[static_cast<std::size_t>(number) % steps];
+  auto mean = x.time / static_cast<double>(x.calls);
+  at = {number, at.number == number ? std::min(at.time, mean) : mean};
+}
+
+std::optional<double> call_meter::shortest_time() const noexcept {
+  std::optional<double> least;
+  auto from = newest_ * history_ / baseline_ - static_cast<std::int64_t>(steps);
+  for (const auto& x : baseline_steps_)
+    if (x.number != no_step && x.number > from)
+      least = least ? std::min(*least, x.time) : x.time;
+  return least;
+}
+
+double call_meter::mean_in_flight(time_point now) const noexcept {
+  auto n = static_cast<double>(in_flight_);
+  auto seconds = seconds_between(since_, std::max(now, latest_));
+  return seconds > 0 ? (area_ + n * seconds_between(latest_, now)) / seconds
+                     : n;
+}
+
+std::optional<duration> call_meter::delay(time_point now) noexcept {
+  roll(now);
+  if (timed_ > 0)
+    last_mean_ = timed_sum_ / static_cast<double>(timed_);
+  else if (in_flight_ == 0)
+    last_mean_ = 0;
+  auto least = shortest_time();
+  if (!least || !last_mean_)
+    return std::nullopt;
+  return from_seconds(*last_mean_ - *least);
+}
+
+std::optional<double> call_meter::capacity(time_point now) noexcept {
+  roll(now);
+  std::int64_t most = 0;
+  for (const auto& x : history_steps_)
+    if (x.number != no_step
+        && x.number > newest_ - static_cast<std::int64_t>(steps))
+      most = std::max(most, x.calls);
+  auto least = shortest_time();
+  if (!least || most == 0)
+    return std::nullopt;
+  return static_cast<double>(most) / to_seconds(history_) * *least;
+}
+
+void call_meter::restart(time_point now) noexcept {
+  pass_time(now);
+  since_ = latest_;
+  area_ = 0;
+  timed_ = 0;
+  timed_sum_ = 0;
+}
+
+void call_meter::resize(duration history, duration baseline,
+                        time_point now) noexcept {
+  auto h = step_of(history, steps);
+  auto b = step_of(baseline, steps);
+  if (h == history_ && b == baseline_)
+    return;
+  history_ = h;
+  baseline_ = b;
+  forget(now);
+}
+
+void call_meter::forget(time_point now) noexcept {
+  history_steps_.fill({});
+  baseline_steps_.fill({});
+  newest_ = no_step;
+  last_mean_.reset();
+  restart(now);
+}
+
+} // namespace caisson::detail

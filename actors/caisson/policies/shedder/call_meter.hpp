@@ -1,0 +1,101 @@
+// Measures the calls below a layer: number, time and throughput.
+#pragma once
+
+#include <caisson/base/time.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace caisson::detail {
+
+/// Measures the calls below a layer: the mean of a window that the caller ends,
+/// and the best of a longer time. Constant time for a call. A clock that steps
+/// back counts as one that stands still.
+class call_meter {
+public:
+  /// The largest throughput is that of one of 20 steps of `history`, the
+  /// shortest time the least average of such a step within `baseline`. Both
+  /// are positive.
+  call_meter(duration history, duration baseline) noexcept;
+
+  // -- calls ------------------------------------------------------------------
+
+  void begin(time_point now) noexcept;
+
+  /// A call has ended that has succeeded.
+  void succeed(time_point begun, time_point now) noexcept;
+
+  /// One that has taken too long: it would have taken at least that.
+  void time_out(time_point begun, time_point now) noexcept;
+
+  /// One that says nothing about how long calls take.
+  void end(time_point now) noexcept;
+
+  [[nodiscard]] std::int64_t in_flight() const noexcept { return in_flight_; }
+
+  // -- figures ----------------------------------------------------------------
+
+  /// How many were in flight since `restart`, on average.
+  [[nodiscard]] double mean_in_flight(time_point now) const noexcept;
+
+  /// By how much calls that ended since `restart` took longer than the shortest
+  /// average. If none has ended, although some are in flight: what it was
+  /// before. Unknown before a step with a success is over.
+  [[nodiscard]] std::optional<duration> delay(time_point now) noexcept;
+
+  /// How many calls would be in flight at the largest throughput if each took
+  /// the shortest time. Unknown as the above.
+  [[nodiscard]] std::optional<double> capacity(time_point now) noexcept;
+
+  /// The window is over.
+  void restart(time_point now) noexcept;
+
+  /// Other lengths; if they differ, what was measured is forgotten, except for
+  /// the calls in flight.
+  void resize(duration history, duration baseline, time_point now) noexcept;
+
+  void forget(time_point now) noexcept;
+
+private:
+  static constexpr std::size_t steps = 20;
+  static constexpr std::int64_t no_step = std::numeric_limits<
+    std::int64_t>::min();
+
+  struct step {
+    std::int64_t number = no_step;
+    std::int64_t calls = 0;
+    // The sum of their times, in seconds.
+    double time = 0;
+  };
+  struct shortest {
+    std::int64_t number = no_step;
+    double time = 0;
+  };
+
+  void pass_time(time_point now) noexcept;
+  void leave(time_point begun, time_point now) noexcept;
+  void roll(time_point now) noexcept;
+  void note_shortest(const step& x) noexcept;
+  [[nodiscard]] std::optional<double> shortest_time() const noexcept;
+
+  duration history_;
+  duration baseline_;
+  std::array<step, steps> history_steps_;
+  std::array<shortest, steps> baseline_steps_;
+  // The newest step of the history.
+  std::int64_t newest_ = no_step;
+
+  std::int64_t in_flight_ = 0;
+  time_point latest_;
+  time_point since_;
+  // Calls in flight times seconds.
+  double area_ = 0;
+  std::int64_t timed_ = 0;
+  double timed_sum_ = 0;
+  std::optional<double> last_mean_;
+};
+
+} // namespace caisson::detail

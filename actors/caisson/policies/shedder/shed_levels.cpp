@@ -1,0 +1,131 @@
+#include <caisson/policies/shedder/shed_levels.hpp>
+
+#include <caisson/base/ensure.hpp>
+
+#include <algorithm>
+
+namespace caisson::detail {
+
+namespace {
+
+// Sums of shares are not exact.
+constexpr double slack = 1e-6;
+
+} // namespace
+
+// -- calls --------------------------------------------------------------------
+
+std::uint32_t shed_levels::class_of(std::int32_t priority) noexcept {
+  return static_cast<std::uint32_t>(std::clamp(priority, lowest, highest)
+                                    - lowest);
+}
+
+void shed_levels::begin_window() {
+  seen_.assign(count, 0);
+  seen_any_.fill(0);
+  over_ = false;
+}
+
+bool shed_levels::admit(std::int32_t priority, std::uint32_t group,
+                        random_source& r) {
+  if (over_) [[unlikely]]
+    begin_window();
+  auto level = class_of(priority) * groups + group;
+  ++seen_[level];
+  return level >= at_.threshold
+         || (at_.parts_users && level + 1 == at_.threshold
+             && passes_in_part(r));
+}
+
+bool shed_levels::admit_any(std::int32_t priority, random_source& r) {
+  if (over_) [[unlikely]]
+    begin_window();
+  auto rank = class_of(priority);
+  ++seen_any_[rank];
+  // Nothing is drawn for a call that passes or not in any case.
+  if (rank * groups >= at_.threshold)
+    return true;
+  if ((rank + 1) * groups < at_.threshold)
+    return false;
+  auto level = rank * groups + static_cast<std::uint32_t>(r.below(groups));
+  return level >= at_.threshold
+         || (level + 1 == at_.threshold && passes_in_part(r));
+}
+
+bool shed_levels::passes_in_part(random_source& r) const {
+  return at_.part > 0 && r.uniform() < at_.part;
+}
+
+// -- windows ------------------------------------------------------------------
+
+double shed_levels::calls_of(std::uint32_t level) const noexcept {
+  return seen_[level] + seen_any_[level / groups] / double{groups};
+}
+
+double shed_levels::all() const noexcept {
+  double sum = 0;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i)
+    sum += calls_of(i);
+  return sum;
+}
+
+double shed_levels::passing() const noexcept {
+  if (seen_.empty())
+    return 0;
+  double sum = sheds() ? at_.part * calls_of(at_.threshold - 1) : 0;
+  for (auto i = at_.threshold; i < count; ++i)
+    sum += calls_of(i);
+  return sum;
+}
+
+double shed_levels::share() const noexcept {
+  auto n = sheds() ? all() : 0;
+  return n > 0 ? passing() / n : 1;
+}
+
+// The lowest threshold above which no more than `wanted` calls were.
+shed_levels::place shed_levels::place_for(double wanted) const noexcept {
+  place out{.threshold = count};
+  double sum = 0;
+  for (; out.threshold > 0; --out.threshold) {
+    auto next = sum + calls_of(out.threshold - 1);
+    if (next > wanted + slack)
+      break;
+    sum = next;
+  }
+  if (out.threshold == 0)
+    return out;
+  auto n = calls_of(out.threshold - 1);
+  out.part = std::clamp((wanted - sum) / n, 0.0, 1.0);
+  out.parts_users = n > heavy * wanted;
+  return out;
+}
+
+void shed_levels::tighten(double factor, double least) {
+  if (over_)
+    return;
+  over_ = true;
+  wanted_ = std::max(passing() * factor, least);
+  if (auto next = place_for(wanted_); next.height() > at_.height())
+    at_ = next;
+  CAISSON_ENSURE(at_.threshold <= count && at_.part >= 0 && at_.part <= 1,
+                 "threshold {}, and {} of the level below", at_.threshold,
+                 at_.part);
+}
+
+void shed_levels::relax(double factor, double least) {
+  if (sheds()) {
+    wanted_ = std::max((over_ ? wanted_ : passing()) * factor, least);
+    if (wanted_ + slack >= all())
+      open();
+    else if (auto next = place_for(wanted_); next.height() < at_.height())
+      at_ = next;
+  }
+  over_ = true;
+}
+
+void shed_levels::open() noexcept {
+  at_ = {};
+}
+
+} // namespace caisson::detail

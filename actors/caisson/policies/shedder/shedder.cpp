@@ -1,0 +1,303 @@
+#include <caisson/policies/shedder/shedder.hpp>
+
+#include <caisson/base/ensure.hpp>
+#include <caisson/policy/callback.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace caisson {
+
+// -- construction -------------------------------------------------------------
+
+namespace {
+
+constexpr duration one_second = std::chrono::seconds(1);
+
+struct shedder_stay {
+  time_point begun;
+};
+
+} // namespace
+
+shedder::shedder(shedder_config c, std::shared_ptr<load_source> load)
+  : policy_base(std::move(c)), source_(std::move(load)),
+    meter_(config_.history, config_.baseline),
+    floor_(config_.minimum, one_second, config_.minimum) {}
+
+// -- calls --------------------------------------------------------------------
+
+decision shedder::admit(call_info& call, slot& notes, env& e) {
+  if (check_at_ == never)
+    start(e);
+  else if (e.now >= check_at_)
+    follow(e);
+  if (++calls_ == config_.window_calls)
+    plan_check(e.now);
+  auto lets_pass = passes(call, e);
+  auto by_minimum = false;
+  if (levels_.sheds()) {
+    floor_.advance(e.now);
+    by_minimum = floor_.take(1);
+    if (!lets_pass && !by_minimum)
+      return shed(call, e);
+    // It is one of those that always pass, also if it takes less than a token:
+    // so that setting adds next to none to a rate above it.
+    if (lets_pass && !by_minimum)
+      floor_.drain(e.now);
+  }
+  count(lets_pass ? counter::passed : counter::passed_by_minimum);
+  notes.start<shedder_stay>({e.now});
+  meter_.begin(e.now);
+  return decision::pass();
+}
+
+bool shedder::passes(const call_info& call, env& e) {
+  if (call.key.empty())
+    return levels_.admit_any(call.priority, e.random);
+  if (!secret_)
+    secret_ = e.secret_bits();
+  auto hour = static_cast<std::uint64_t>(e.now.time_since_epoch()
+                                         / std::chrono::hours(1));
+  auto group = detail::sip_hash({*secret_, hour}, call.key)
+               % detail::shed_levels::groups;
+  return levels_.admit(call.priority, static_cast<std::uint32_t>(group),
+                       e.random);
+}
+
+decision shedder::shed(const call_info& call, env& e) {
+  auto why = counter::shed_cpu;
+  switch (cause_) {
+    case signal::memory:
+      why = counter::shed_memory;
+      break;
+    case signal::delay:
+      why = counter::shed_delay;
+      break;
+    case signal::in_flight:
+      why = counter::shed_in_flight;
+      break;
+    case signal::cpu:
+    case signal::none:
+      break;
+  }
+  return refuse(why, errc::shed, call.id, e, config_.retry_after);
+}
+
+decision shedder::complete(call_info&, slot& notes, outcome& result, env& e) {
+  CAISSON_ENSURE(meter_.in_flight() > 0, "{} calls in flight, and one ends",
+                 meter_.in_flight());
+  count(counter::finished);
+  auto begun = notes.as<shedder_stay>().begun;
+  if (result.ok)
+    meter_.succeed(begun, e.now);
+  else if (result.is_time_limit())
+    meter_.time_out(begun, e.now);
+  else
+    meter_.end(e.now);
+  return decision::pass();
+}
+
+// A call whose caller has gone would have taken longer, too.
+void shedder::abandon(call_info&, slot& notes, const outcome&, bool in_flight,
+                      env& e) {
+  CAISSON_ENSURE(meter_.in_flight() > 0, "{} calls in flight, and one leaves",
+                 meter_.in_flight());
+  count(counter::abandoned);
+  if (in_flight)
+    meter_.time_out(notes.as<shedder_stay>().begun, e.now);
+  else
+    meter_.end(e.now);
+}
+
+// -- time ---------------------------------------------------------------------
+
+// The first call after a time without any.
+void shedder::start(env& e) {
+  calls_ = 0;
+  window_begin_ = e.now;
+  window_end_ = time_after(e.now, config_.window);
+  meter_.restart(e.now);
+  sample_at_ = e.now;
+  look(e);
+  plan_check(e.now);
+}
+
+void shedder::wake(env& e) {
+  follow(e);
+}
+
+void shedder::follow(env& e) {
+  if (e.now >= sample_at_)
+    look(e);
+  auto is_full = calls_ >= config_.window_calls
+                 && e.now >= time_after(window_begin_, config_.sample);
+  if (e.now >= window_end_ || is_full)
+    end_window(e);
+  plan_check(e.now);
+}
+
+void shedder::plan_check(time_point now) {
+  if (window_end_ == never) {
+    check_at_ = sample_at_ = never;
+    return;
+  }
+  auto full_at = calls_ >= config_.window_calls
+                   ? time_after(window_begin_, config_.sample)
+                   : never;
+  check_at_ = std::max(now, std::min({sample_at_, window_end_, full_at}));
+}
+
+bool shedder::reads() const noexcept {
+  return source_ && (config_.max_cpu > 0 || config_.max_memory > 0);
+}
+
+void shedder::look(env& e) {
+  sample_at_ = never;
+  auto known = [](std::optional<double> x) {
+    return x && *x >= 0 ? x : std::nullopt;
+  };
+  load_ = {};
+  if (reads()) {
+    sample_at_ = time_after(e.now, config_.sample);
+    if (auto x = call_user(
+          "load_source", [&] { return source_->read(e.now, config_.sample); },
+          e))
+      load_ = {known(x->cpu), known(x->memory)};
+  }
+  if ((config_.max_cpu > 0 && !load_.cpu)
+      || (config_.max_memory > 0 && !load_.memory))
+    count(counter::unread);
+  if (config_.max_cpu > 0 && load_.cpu && *load_.cpu >= config_.max_cpu)
+    hot_until_ = std::max(hot_until_, time_after(e.now, config_.cool_off));
+}
+
+// Without a call since the last window, no call of this layer is at fault,
+// whatever the signals say, and the threshold comes back.
+void shedder::end_window(env& e) {
+  auto shed_before = levels_.sheds();
+  auto length = std::clamp(to_seconds(e.now - window_begin_), 0.0,
+                           to_seconds(config_.window));
+  auto least = config_.minimum * length;
+  measure(e.now);
+  auto why = calls_ > 0 ? overload(e.now) : signal::none;
+  if (why != signal::none) {
+    cause_ = why;
+    count(counter::tightened);
+    levels_.tighten(1 - config_.decrease, least);
+  } else if (shed_before) {
+    count(counter::relaxed);
+    levels_.relax(1 + config_.increase, least);
+  } else {
+    levels_.keep();
+  }
+  tell(shed_before, shed_before ? "all calls pass" : reason(), e);
+  auto goes_on = calls_ > 0 || levels_.sheds();
+  calls_ = 0;
+  meter_.restart(e.now);
+  window_begin_ = e.now;
+  window_end_ = goes_on ? time_after(e.now, config_.window) : never;
+}
+
+void shedder::measure(time_point now) {
+  mean_in_flight_ = meter_.mean_in_flight(now);
+  capacity_ = meter_.capacity(now);
+  delay_ = meter_.delay(now);
+}
+
+shedder::signal shedder::overload(time_point now) {
+  const auto& c = config_;
+  auto cpu = c.max_cpu > 0 && load_.cpu && *load_.cpu >= c.max_cpu;
+  if (c.max_memory > 0 && load_.memory && *load_.memory >= c.max_memory)
+    return signal::memory;
+  if (c.max_delay > duration::zero() && delay_ && *delay_ > c.max_delay)
+    return signal::delay;
+  auto together = c.in_flight_needs_cpu && c.max_cpu > 0
+                  && c.in_flight_factor > 0;
+  if (c.in_flight_factor > 0 && capacity_
+      && mean_in_flight_ > std::max(1.0, *capacity_ * c.in_flight_factor)
+      && (!together || cpu || now < hot_until_))
+    return signal::in_flight;
+  return cpu && !together ? signal::cpu : signal::none;
+}
+
+std::string shedder::reason() const {
+  auto percent = [](double x) { return static_cast<int>(x * 100); };
+  switch (cause_) {
+    case signal::memory:
+      return fmt::format("memory {} %", percent(load_.memory.value_or(0)));
+    case signal::delay:
+      return "delay " + rounded_text(delay_.value_or(duration::zero()));
+    case signal::in_flight:
+      return fmt::format("{:.1f} calls in flight, of {:.1f}", mean_in_flight_,
+                         capacity_.value_or(0) * config_.in_flight_factor);
+    case signal::cpu:
+      return fmt::format("cpu {} %", percent(load_.cpu.value_or(0)));
+    case signal::none:
+      break;
+  }
+  return {};
+}
+
+// -- operation ----------------------------------------------------------------
+
+std::string_view shedder::state() const {
+  return levels_.sheds() ? "shedding" : "passing";
+}
+
+void shedder::tell(bool shed_before, std::string_view why, env& e) {
+  if (shed_before != levels_.sheds())
+    e.emit({.kind = event_kind::state_changed,
+            .from = shed_before ? "shedding" : "passing",
+            .to = state(),
+            .detail = why});
+}
+
+void shedder::prepare(shedder_config&, env& e) {
+  floor_.advance(e.now);
+}
+
+void shedder::adapt(env& e) {
+  meter_.resize(config_.history, config_.baseline, e.now);
+  floor_.reshape(config_.minimum, one_second, config_.minimum);
+  if (check_at_ == never)
+    return;
+  window_end_ = time_after(window_begin_, config_.window);
+  sample_at_ = reads() ? std::min(sample_at_, time_after(e.now, config_.sample))
+                       : never;
+  plan_check(e.now);
+}
+
+void shedder::forget(env& e) {
+  auto shed_before = levels_.sheds();
+  levels_.open();
+  meter_.forget(e.now);
+  floor_.fill(e.now);
+  hot_until_ = time_point::min();
+  mean_in_flight_ = 0;
+  capacity_.reset();
+  delay_.reset();
+  cause_ = signal::none;
+  tell(shed_before, "reset", e);
+}
+
+void shedder::list_gauges(std::vector<metric>& out) const {
+  auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+  out.push_back({"threshold", levels_.threshold(), true});
+  out.push_back({"cpu_permille", whole(load_.cpu.value_or(0) * 1000), true});
+  out.push_back(
+    {"memory_permille", whole(load_.memory.value_or(0) * 1000), true});
+  out.push_back(
+    {"delay_us",
+     delay_.value_or(duration::zero()) / std::chrono::microseconds(1), true});
+  out.push_back({"in_flight", meter_.in_flight(), true});
+  out.push_back(
+    {"in_flight_limit",
+     whole(std::min(capacity_.value_or(0) * config_.in_flight_factor, 1e15)),
+     true});
+}
+
+} // namespace caisson

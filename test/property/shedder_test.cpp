@@ -1,0 +1,458 @@
+// A shedder against a model that keeps each call in a list.
+#include <caisson/base/sip_hash.hpp>
+
+#include <support/operations.hpp>
+#include <support/shedding.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+shedder_config some_shedder() {
+  shedder_config c;
+  c.max_cpu = *rc::gen::element(0.0, 0.5, 0.9, 1.0);
+  c.max_memory = *rc::gen::element(0.0, 0.0, 1.0);
+  // No difference that can come about: means are rounded.
+  c.max_delay = *rc::gen::element<duration>(0ns, 77'777ns, 9'512'345ns);
+  c.in_flight_factor = 0;
+  c.sample = *rc::gen::element<duration>(10ms, 250ms, 1min);
+  c.window = *rc::gen::element<duration>(10ms, 1s, 1min);
+  c.window_calls = *rc::gen::element(1u, 10u, 1'000'000u);
+  c.decrease = *rc::gen::element(0.001, 0.05, 0.5, 0.9);
+  c.increase = *rc::gen::element(0.001, 0.01, 0.3, 1.0);
+  c.minimum = *rc::gen::element(1u, 5u, 1'000'000u);
+  c.history = *rc::gen::element<duration>(1s, 10s);
+  c.baseline = *rc::gen::element<duration>(10s, 1min);
+  return c;
+}
+
+/// What a shedder does, from lists of all calls.
+class naive_shedder {
+public:
+  naive_shedder(shedder_config c, duration start)
+    : now(start), c_(std::move(c)), credit_at_(start) {}
+
+  duration now;
+  load_reading load = {.cpu = 0.0, .memory = 0.0};
+  std::map<std::string, std::int64_t> count;
+  double threshold = 0;
+
+  bool lets_pass(std::int32_t priority, const std::string& key) {
+    if (!awake_)
+      begin();
+    else
+      follow();
+    auto rank = std::clamp(priority, -16, 15) + 16;
+    auto passes = key.empty() ? admits_any(rank) : admits(rank, group_of(key));
+    if (threshold > 0) {
+      fill();
+      auto promised = credit_ >= 1s;
+      if (promised)
+        credit_ -= 1s;
+      else if (passes)
+        credit_ = 0s;
+      if (!passes && !promised) {
+        ++count[cause_];
+        return false;
+      }
+    }
+    ++count[passes ? "passed" : "passed_by_minimum"];
+    ++in_flight_;
+    return true;
+  }
+
+  // It has succeeded, was cut off, or neither.
+  void end(duration begun, bool ok, bool cut_off) {
+    --in_flight_;
+    ++count[cut_off ? "abandoned" : "finished"];
+    if (ok || cut_off)
+      timed_.push_back({now, now - begun});
+    if (ok)
+      successes_.push_back({now, now - begun});
+  }
+
+  // At each instant at which something is due.
+  void advance_to(duration end) {
+    while (awake_ && next() <= end) {
+      now = std::max(now, next());
+      follow();
+    }
+    now = end;
+  }
+
+  void reconfigure(const shedder_config& c) {
+    fill();
+    auto forgets = step(c.history) != step(c_.history)
+                   || step(c.baseline) != step(c_.baseline);
+    c_ = c;
+    credit_ = std::min<duration>(credit_, c_.minimum * 1s);
+    if (forgets)
+      forget_times();
+    if (!awake_)
+      return;
+    window_end_ = window_begin_ + c_.window;
+    sample_at_ = reads() ? std::min(sample_at_, now + c_.sample)
+                         : duration::max();
+  }
+
+  void reset() {
+    threshold = 0;
+    count.clear();
+    credit_ = c_.minimum * 1s;
+    credit_at_ = now;
+    forget_times();
+  }
+
+private:
+  struct seen {
+    int rank;
+    int group; // -1: none
+  };
+  struct ended {
+    duration at;
+    duration took;
+  };
+
+  static duration step(duration x) { return (x + 19ns) / 20; }
+  [[nodiscard]] bool reads() const {
+    return c_.max_cpu > 0 || c_.max_memory > 0;
+  }
+
+  // -- calls ------------------------------------------------------------------
+
+  // Of 128, the calls with a key and a hash.
+  int group_of(const std::string& key) {
+    if (!secret_)
+      secret_ = same_.bits();
+    auto hour = static_cast<std::uint64_t>(now / 1h);
+    return static_cast<int>(detail::sip_hash({*secret_, hour}, key) % 128);
+  }
+
+  bool admits(int rank, int group) {
+    window_.push_back({rank, group});
+    auto level = rank * 128 + group;
+    return parts_users_ ? above(level) : level >= threshold;
+  }
+
+  bool admits_any(int rank) {
+    window_.push_back({rank, -1});
+    if (rank * 128 >= threshold)
+      return true;
+    if (rank * 128 + 127 < threshold - 1)
+      return false;
+    return above(rank * 128 + static_cast<int>(same_.below(128)));
+  }
+
+  // The threshold is between two levels if the lower one passes in part.
+  bool above(int level) {
+    if (level >= threshold)
+      return true;
+    return level > threshold - 1 && same_.uniform() < level + 1 - threshold;
+  }
+
+  // How many calls each level had, the others spread evenly, with all above it.
+  void sum_up() {
+    std::vector<double> had(4097);
+    for (const auto& x : window_)
+      for (int g = 0; g < 128; ++g)
+        if (x.group == g || x.group < 0)
+          had[at(x.rank * 128 + g)] += x.group == g ? 1 : 1.0 / 128;
+    above_.assign(4097, 0);
+    for (int i = 4095; i >= 0; --i)
+      above_[at(i)] = above_[at(i + 1)] + had[at(i)];
+  }
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  // How many would pass; between two levels, a part of the lower one.
+  [[nodiscard]] double passing(double t) const {
+    auto up = static_cast<int>(std::ceil(t));
+    auto sum = above_[at(up)];
+    return up > 0 ? sum + (up - t) * (above_[at(up - 1)] - sum) : sum;
+  }
+
+  // Where `wanted` calls pass, at most: between levels if one is heavy.
+  [[nodiscard]] double place(double wanted) const {
+    int t = 0;
+    while (above_[at(t)] > wanted + 1e-6)
+      ++t;
+    return t == 0 ? 0 : t - std::max(0.0, wanted - above_[at(t)]) / below(t);
+  }
+
+  // How many calls had the level below.
+  [[nodiscard]] double below(int t) const {
+    return above_[at(t - 1)] - above_[at(t)];
+  }
+
+  void move_to(double to) {
+    threshold = to;
+    auto t = static_cast<int>(std::ceil(to));
+    parts_users_ = t > 0 && below(t) > 0.1 * wanted_;
+  }
+
+  // -- windows ----------------------------------------------------------------
+
+  void begin() {
+    awake_ = true;
+    window_.clear();
+    timed_.clear();
+    window_begin_ = now;
+    window_end_ = now + c_.window;
+    look();
+  }
+
+  [[nodiscard]] duration next() const {
+    auto full = window_.size() >= c_.window_calls ? window_begin_ + c_.sample
+                                                  : duration::max();
+    return std::min({full, window_end_, sample_at_});
+  }
+
+  void follow() {
+    if (now >= sample_at_)
+      look();
+    if (now >= window_end_
+        || (window_.size() >= c_.window_calls
+            && now >= window_begin_ + c_.sample))
+      end_window();
+  }
+
+  void look() {
+    sample_at_ = reads() ? now + c_.sample : duration::max();
+    load_ = reads() ? load : load_reading{.cpu = -1.0, .memory = -1.0};
+  }
+
+  [[nodiscard]] std::string signal() {
+    // Measured in any case, as a window without answers keeps it.
+    auto took_longer = delay();
+    if (c_.max_memory > 0 && *load_.memory >= c_.max_memory)
+      return "shed_memory";
+    if (c_.max_delay > 0ns && took_longer > c_.max_delay)
+      return "shed_delay";
+    return c_.max_cpu > 0 && *load_.cpu >= c_.max_cpu ? "shed_cpu" : "";
+  }
+
+  void end_window() {
+    auto length = std::min(now - window_begin_, c_.window);
+    auto least = c_.minimum * to_seconds(length);
+    auto why = signal();
+    if (!window_.empty())
+      sum_up();
+    auto passed = window_.empty() ? wanted_ : passing(threshold);
+    auto shed = threshold > 0;
+    if (!window_.empty() && !why.empty()) {
+      cause_ = why;
+      ++count["tightened"];
+      wanted_ = std::max(passed * (1 - c_.decrease), least);
+      if (auto to = place(wanted_); to > threshold)
+        move_to(to);
+    } else if (shed) {
+      ++count["relaxed"];
+      wanted_ = std::max(passed * (1 + c_.increase), least);
+      relax();
+    }
+    awake_ = !window_.empty() || threshold > 0;
+    window_.clear();
+    timed_.clear();
+    window_begin_ = now;
+    window_end_ = now + c_.window;
+  }
+
+  void relax() {
+    auto to = wanted_ + 1e-6 >= above_[0] ? 0 : place(wanted_);
+    if (to < threshold)
+      move_to(to);
+  }
+
+  // -- times ------------------------------------------------------------------
+
+  // The mean of the window against the least mean of a step within `baseline`.
+  [[nodiscard]] duration delay() {
+    auto mean = [](const std::vector<ended>& all) {
+      double sum = 0;
+      for (const auto& x : all)
+        sum += to_seconds(x.took);
+      return sum / static_cast<double>(all.size());
+    };
+    if (!timed_.empty())
+      mean_ = mean(timed_);
+    else if (in_flight_ == 0)
+      mean_ = 0;
+    std::map<std::int64_t, std::vector<ended>> steps;
+    auto s = step(c_.history);
+    for (const auto& x : successes_)
+      if (x.at / s < now / s)
+        steps[x.at / s].push_back(x);
+    std::optional<double> least;
+    auto b = step(c_.baseline);
+    for (const auto& [number, all] : steps)
+      if (number * s / b > now / s * s / b - 20)
+        least = std::min(least.value_or(1e9), mean(all));
+    return least && mean_ ? from_seconds(*mean_ - *least) : 0ns;
+  }
+
+  void forget_times() {
+    successes_.clear();
+    timed_.clear();
+    mean_.reset();
+  }
+
+  void fill() {
+    credit_ = now - credit_at_ >= 1s
+                ? c_.minimum * 1s
+                : std::min<duration>(credit_ + (now - credit_at_) * c_.minimum,
+                                     c_.minimum * 1s);
+    credit_at_ = now;
+  }
+
+  shedder_config c_;
+  random_source same_{7};
+  std::optional<std::uint64_t> secret_;
+  load_reading load_;
+  std::string cause_;
+  bool awake_ = false;
+  duration window_begin_ = 0ns;
+  duration window_end_ = 0ns;
+  duration sample_at_ = 0ns;
+  std::vector<seen> window_;
+  std::vector<double> above_;
+  double wanted_ = 0;
+  bool parts_users_ = false;
+  std::int64_t in_flight_ = 0;
+  std::vector<ended> timed_;
+  std::vector<ended> successes_;
+  std::optional<double> mean_;
+  duration credit_ = c_.minimum * 1s;
+  duration credit_at_;
+};
+
+class shedder_run {
+public:
+  explicit shedder_run(std::vector<shedder_config> all)
+    : all_(std::move(all)), real_(all_.front()),
+      model_(all_.front(), shedder_rig::start().time_since_epoch()) {}
+
+  void step(const operation& x) {
+    switch (x.kind) {
+      case 0:
+      case 1:
+      case 2:
+        for (auto i = 0u; i <= x.how % 20; ++i)
+          arrive(x, i);
+        break;
+      case 3:
+      case 4:
+        for (auto i = 0u; i < 5; ++i)
+          leave(x);
+        break;
+      case 5:
+      case 6:
+        advance(pick(lengths, x.how));
+        break;
+      case 7:
+        real_.load->value = {pick(shares, x.how), pick(shares, x.which)};
+        model_.load = real_.load->value;
+        break;
+      case 8:
+        if (x.which % 3 == 0)
+          change(x);
+        break;
+    }
+    compare();
+  }
+
+private:
+  static constexpr std::array<duration, 9> lengths{
+    0ns, 1ns, 1ms, 9ms, 10ms, 250ms, 1s - 1ns, 1s, 3s};
+  static constexpr std::array<double, 6> shares{0, 0.3, 0.5, 0.9, 1, 1};
+
+  void arrive(const operation& x, unsigned i) {
+    auto priority = static_cast<std::int32_t>((x.which + i) % 3) * 20 - 20;
+    auto key = x.which % 2 == 0 ? "" : "k" + std::to_string((x.how + i) % 7);
+    auto passes = model_.lets_pass(priority, key);
+    auto id = real_.arrive(important(priority, key));
+    RC_ASSERT((real_.where(id) == place::below) == passes);
+    if (passes)
+      below_.emplace_back(id, model_.now);
+    else
+      RC_ASSERT(real_.calls.at(id).code == errc::shed);
+  }
+
+  void leave(const operation& x) {
+    if (below_.empty())
+      return;
+    auto i = below_.begin()
+             + static_cast<std::ptrdiff_t>(x.which % below_.size());
+    auto [id, begun] = *i;
+    below_.erase(i);
+    if (x.how % 4 == 0) {
+      real_.abandon(id);
+      model_.end(begun, false, true);
+    } else if (x.how % 4 == 1) {
+      real_.fail(id, errc::worker_down);
+      model_.end(begun, false, false);
+    } else {
+      real_.finish(id);
+      model_.end(begun, true, false);
+    }
+  }
+
+  void advance(duration d) {
+    real_.advance(d);
+    model_.advance_to(model_.now + d);
+  }
+
+  void change(const operation& x) {
+    if (x.how % 4 == 0) {
+      real_.policy.command(operator_command::reset, real_.e);
+      model_.reset();
+    } else {
+      const auto& c = pick(all_, x.how);
+      real_.policy.reconfigure(c, real_.e);
+      model_.reconfigure(c);
+    }
+    // What is due now is done before the next call.
+    advance(0ns);
+  }
+
+  void compare() {
+    for (auto name : enum_names<shedder_counter>::value)
+      if (name != "unread")
+        RC_ASSERT(real_.count(name) == model_.count[std::string{name}]);
+    RC_ASSERT(real_.count("threshold")
+              == static_cast<std::int64_t>(std::ceil(model_.threshold)));
+    RC_ASSERT(real_.count("in_flight")
+              == static_cast<std::int64_t>(below_.size()));
+  }
+
+  std::vector<shedder_config> all_;
+  shedder_rig real_;
+  naive_shedder model_;
+  std::vector<std::pair<call_id, duration>> below_;
+};
+
+RC_GTEST_PROP(shedder_property, does_what_a_naive_model_does, ()) {
+  auto all = *rc::gen::container<std::vector<shedder_config>>(
+    3, rc::gen::exec(some_shedder));
+  shedder_run r{all};
+  for (const auto& op : *operations(9))
+    r.step(op);
+}
+
+} // namespace
+} // namespace caisson::test

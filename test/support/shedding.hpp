@@ -1,0 +1,104 @@
+// Hosts of shedders, for tests of them.
+#pragma once
+
+#include <caisson/policies/shedder/shedder.hpp>
+#include <caisson/policy/load_source.hpp>
+
+#include <support/solo.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+
+/// A load that the test sets.
+class set_load final : public load_source {
+public:
+  load_reading read(time_point, duration max_age) override {
+    ++reads;
+    last_max_age = max_age;
+    if (fails)
+      throw std::runtime_error{"no load today"};
+    return value;
+  }
+
+  load_reading value = {.cpu = 0.0, .memory = 0.0};
+  bool fails = false;
+  int reads = 0;
+  duration last_max_age = duration::zero();
+};
+
+/// CPU time alone is a signal.
+inline shedder_config by_cpu() {
+  shedder_config c;
+  c.max_memory = 0;
+  c.in_flight_factor = 0;
+  return c;
+}
+
+/// How long calls take is the only signal.
+inline shedder_config by_delay(duration d) {
+  shedder_config c;
+  c.max_cpu = 0;
+  c.max_memory = 0;
+  c.in_flight_factor = 0;
+  c.max_delay = d;
+  return c;
+}
+
+/// A call with that priority and key.
+inline call_info important(std::int32_t priority, std::string key = {}) {
+  call_info c;
+  c.priority = priority;
+  c.key = std::move(key);
+  return c;
+}
+
+/// Hosts one shedder with a load that the test sets.
+class shedder_rig : public solo<shedder> {
+public:
+  explicit shedder_rig(shedder_config c = by_cpu())
+    : shedder_rig(std::move(c), std::make_shared<set_load>()) {}
+
+  /// Whether a call that comes now passes; it is answered at once, and
+  /// forgotten.
+  bool offer(const call_info& c = {}) {
+    auto id = arrive(c);
+    auto passes = where(id) == place::below;
+    if (passes)
+      finish(id);
+    calls.erase(id);
+    return passes;
+  }
+
+  /// How many pass of so many calls, spread evenly over `length`.
+  int offer_over(duration length, int n, const call_info& c = {}) {
+    int passed = 0;
+    auto begin = now();
+    for (int i = 0; i < n; ++i) {
+      passed += offer(c) ? 1 : 0;
+      advance_to(begin + length * (i + 1) / n);
+    }
+    return passed;
+  }
+
+  [[nodiscard]] std::int64_t all_shed() const {
+    return count("shed_cpu") + count("shed_memory") + count("shed_delay")
+           + count("shed_in_flight");
+  }
+
+  std::shared_ptr<set_load> load;
+
+private:
+  shedder_rig(shedder_config c, std::shared_ptr<set_load> x)
+    : solo(std::move(c), std::shared_ptr<load_source>{x}), load(std::move(x)) {}
+};
+
+} // namespace caisson::test

@@ -1,0 +1,244 @@
+#include <caisson/policies/shedder/shed_levels.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace caisson::detail {
+namespace {
+
+class levels_rig {
+public:
+  // How many of `n` calls of that priority pass, of no user.
+  int offer(std::int32_t priority, int n) {
+    int passed = 0;
+    for (int i = 0; i < n; ++i)
+      passed += levels.admit_any(priority, random) ? 1 : 0;
+    return passed;
+  }
+
+  // The same of users in one group.
+  int offer_of(std::int32_t priority, std::uint32_t group, int n) {
+    int passed = 0;
+    for (int i = 0; i < n; ++i)
+      passed += levels.admit(priority, group, random) ? 1 : 0;
+    return passed;
+  }
+
+  shed_levels levels;
+  random_source random{7};
+};
+
+TEST(shed_levels, let_all_pass_at_first) {
+  levels_rig h;
+  EXPECT_EQ(h.offer(0, 100), 100);
+  EXPECT_EQ(h.offer(std::numeric_limits<std::int32_t>::min(), 100), 100);
+  EXPECT_EQ(h.offer_of(std::numeric_limits<std::int32_t>::max(), 127, 1), 1);
+  EXPECT_FALSE(h.levels.sheds());
+  EXPECT_EQ(h.levels.threshold(), 0u);
+  EXPECT_EQ(h.levels.share(), 1);
+  // Nothing was drawn.
+  EXPECT_EQ(h.random.bits(), random_source{7}.bits());
+}
+
+TEST(shed_levels, shed_the_least_important_first) {
+  levels_rig h;
+  for (int i = 0; i < 60; ++i) {
+    h.offer(1, 500);
+    h.offer(0, 500);
+    if (h.levels.share() < 0.53)
+      break;
+    h.levels.tighten(0.95, 0);
+  }
+  EXPECT_EQ(h.offer(1, 500), 500);
+  EXPECT_LT(h.offer(0, 500), 50);
+  EXPECT_EQ(h.offer(-1, 500), 0);
+  EXPECT_EQ(h.offer(2, 500), 500);
+}
+
+TEST(shed_levels, clamp_priorities) {
+  levels_rig h;
+  h.offer(-16, 50);
+  h.offer(-1'000'000, 50);
+  h.offer(15, 50);
+  h.offer(1'000'000, 50);
+  h.levels.tighten(0.5, 0);
+  EXPECT_EQ(h.levels.threshold(), shed_levels::groups);
+  EXPECT_EQ(h.offer(-17, 10), 0);
+  EXPECT_EQ(h.offer(16, 10), 10);
+}
+
+TEST(shed_levels, keep_groups_of_users_together) {
+  levels_rig h;
+  for (std::uint32_t g = 0; g < shed_levels::groups; ++g)
+    h.offer_of(0, g, 10);
+  h.levels.tighten(0.75, 0);
+  EXPECT_NEAR(h.levels.share(), 0.75, 0.005);
+  for (std::uint32_t g = 0; g < shed_levels::groups; ++g)
+    EXPECT_EQ(h.offer_of(0, g, 10), g < 32 ? 0 : 10) << g;
+}
+
+struct move_row {
+  double factor;
+  double least;
+  std::uint32_t threshold;
+};
+
+// A thousand calls, ten of each of a hundred groups.
+TEST(shed_levels, move_to_where_a_wanted_number_would_have_passed) {
+  constexpr auto first = 16 * shed_levels::groups;
+  const move_row rows[] = {
+    {0.95, 0, first + 5},   {0.955, 0, first + 5}, {0.951, 0, first + 5},
+    {0.949, 0, first + 6},  {0.5, 0, first + 50},  {0.1, 0, first + 90},
+    {0.1, 500, first + 50}, {0.5, 10'000, 0},      {0.95, 1'000, 0},
+    {0.95, 999, first + 1},
+  };
+  for (const auto& row : rows) {
+    levels_rig h;
+    for (std::uint32_t g = 0; g < 100; ++g)
+      h.offer_of(0, g, 10);
+    h.levels.tighten(row.factor, row.least);
+    EXPECT_EQ(h.levels.threshold(), row.threshold)
+      << row.factor << " " << row.least;
+  }
+}
+
+TEST(shed_levels, shed_a_group_with_many_calls_in_part) {
+  levels_rig h;
+  h.offer_of(0, 5, 1'000);
+  h.levels.tighten(0.95, 0);
+  EXPECT_TRUE(h.levels.sheds());
+  EXPECT_NEAR(h.levels.share(), 0.95, 1e-6);
+  EXPECT_NEAR(h.offer_of(0, 5, 10'000), 9'500, 100);
+  h.levels.tighten(0.95, 0);
+  EXPECT_NEAR(h.offer_of(0, 5, 10'000), 9'025, 100);
+  h.levels.relax(1.01, 0);
+  EXPECT_NEAR(h.offer_of(0, 5, 10'000), 9'115, 100);
+  for (int i = 0; i < 20; ++i) {
+    h.levels.relax(1.01, 0);
+    h.offer_of(0, 5, 1'000);
+  }
+  EXPECT_FALSE(h.levels.sheds());
+}
+
+TEST(shed_levels, never_let_more_pass_when_they_tighten) {
+  levels_rig h;
+  h.offer(0, 1'000);
+  h.levels.tighten(0.5, 0);
+  auto before = h.levels.threshold();
+  // Only more important ones now.
+  h.offer(5, 1'000);
+  h.levels.tighten(0.999, 1'000);
+  EXPECT_EQ(h.levels.threshold(), before);
+  h.levels.tighten(0.1, 0);
+  EXPECT_EQ(h.levels.threshold(), before) << "there was no other call";
+}
+
+TEST(shed_levels, let_a_share_more_pass_when_they_relax) {
+  levels_rig h;
+  h.offer(0, 100);
+  h.levels.tighten(0.05, 0);
+  auto last = h.levels.share();
+  int windows = 0;
+  for (; h.levels.sheds() && windows < 1'000; ++windows) {
+    // Also with so few calls that a level has hardly any.
+    h.offer(0, 3);
+    h.levels.relax(1.01, 0);
+    EXPECT_NEAR(h.levels.share(), std::min(1.01 * last, 1.0), 1e-6);
+    last = h.levels.share();
+  }
+  // ln 20 / ln 1.01
+  EXPECT_NEAR(windows, 301, 3);
+}
+
+TEST(shed_levels, go_on_relaxing_without_calls) {
+  levels_rig h;
+  h.offer(0, 10'000);
+  h.levels.tighten(0.1, 0);
+  int windows = 0;
+  for (; h.levels.sheds() && windows < 1'000; ++windows)
+    h.levels.relax(1.01, 0);
+  // ln 10 / ln 1.01
+  EXPECT_NEAR(windows, 231, 3);
+  EXPECT_EQ(h.offer(0, 100), 100);
+}
+
+TEST(shed_levels, are_soon_back_if_few_calls_come) {
+  levels_rig h;
+  h.offer(0, 10'000);
+  h.levels.tighten(0.1, 0);
+  h.offer(0, 40);
+  h.levels.relax(1.01, 5);
+  EXPECT_GT(h.levels.share(), 0.12);
+  h.offer(0, 4);
+  h.levels.relax(1.01, 5);
+  EXPECT_FALSE(h.levels.sheds());
+}
+
+TEST(shed_levels, stay_where_they_are_if_nothing_happens) {
+  levels_rig h;
+  h.levels.tighten(0.5, 0);
+  h.levels.relax(2, 0);
+  h.levels.keep();
+  EXPECT_FALSE(h.levels.sheds());
+  h.offer(0, 100);
+  h.levels.keep();
+  h.levels.tighten(0.5, 0);
+  EXPECT_FALSE(h.levels.sheds()) << "the window was over";
+}
+
+TEST(shed_levels, can_shed_all) {
+  levels_rig h;
+  h.offer_of(15, 127, 10);
+  for (int i = 0; i < 200; ++i) {
+    h.levels.tighten(0.1, 0);
+    h.offer_of(15, 127, 10);
+  }
+  EXPECT_EQ(h.levels.threshold(), shed_levels::count);
+  EXPECT_EQ(h.offer_of(15, 127, 1'000), 0);
+  EXPECT_EQ(h.offer(15, 1'000), 0);
+  h.levels.relax(1.01, 5);
+  EXPECT_GT(h.offer_of(15, 127, 100'000), 0);
+  h.levels.open();
+  EXPECT_EQ(h.offer(-16, 1'000), 1'000);
+}
+
+// -- against a list of all calls ----------------------------------------------
+
+// What passes is a share of the calls of a window, whatever they were.
+TEST(shed_levels, let_about_the_wanted_share_pass_of_any_mix) {
+  random_source mix{11};
+  for (int round = 0; round < 200; ++round) {
+    levels_rig h;
+    std::vector<std::uint32_t> seen;
+    auto n = 1 + mix.below(3'000);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      auto priority = static_cast<std::int32_t>(mix.below(40)) - 20;
+      auto group = static_cast<std::uint32_t>(mix.below(shed_levels::groups));
+      if (mix.below(2) == 0)
+        group = group / 40 * 40; // some have many
+      h.levels.admit(priority, group, h.random);
+      seen.push_back(
+        static_cast<std::uint32_t>(std::clamp(priority, -16, 15) + 16) * 128
+        + group);
+    }
+    auto factor = 0.05 + 0.9 * mix.uniform();
+    h.levels.tighten(factor, 0);
+    auto above = std::count_if(seen.begin(), seen.end(), [&](auto x) {
+      return x >= h.levels.threshold();
+    });
+    auto at = std::count(seen.begin(), seen.end(), h.levels.threshold() - 1);
+    auto wanted = factor * static_cast<double>(n);
+    EXPECT_LE(static_cast<double>(above), wanted + 1e-3);
+    EXPECT_GT(static_cast<double>(above + at), wanted);
+    // The level between passes in part.
+    auto share = h.levels.share() * static_cast<double>(n);
+    EXPECT_NEAR(share, wanted, 1e-3);
+  }
+}
+
+} // namespace
+} // namespace caisson::detail

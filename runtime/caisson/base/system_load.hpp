@@ -40,6 +40,7 @@ public:
   /// Reads `/proc` and `/sys` below `root`, which ends without a slash.
   explicit system_load(std::string root = {}) : root_(std::move(root)) {}
 
+  /// The load at `now`, an instant of any clock that does not step back.
   [[nodiscard]] load_reading read(time_point now);
 
 private:

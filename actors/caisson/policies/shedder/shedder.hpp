@@ -60,6 +60,7 @@ struct enum_names<shedder_counter> {
 class shedder final
   : public policy_base<shedder, shedder_config, shedder_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "shedder";
 
   // -- construction -----------------------------------------------------------
@@ -72,6 +73,8 @@ public:
   void read_from(std::shared_ptr<load_source> load) noexcept {
     source_ = std::move(load);
   }
+
+  /// Whether there is a source.
   [[nodiscard]] bool has_source() const noexcept { return source_ != nullptr; }
 
   // -- calls ------------------------------------------------------------------

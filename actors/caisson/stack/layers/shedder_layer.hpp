@@ -14,6 +14,7 @@ namespace caisson {
 /// system: see `load_board`.
 class shedder_layer final : public policy_layer<shedder> {
 public:
+  /// `load` may be null: the source of the system then.
   explicit shedder_layer(const shedder_config& c,
                          std::shared_ptr<load_source> load = {})
     : policy_layer(c, std::move(load)) {}

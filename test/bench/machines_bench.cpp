@@ -5,6 +5,7 @@
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/degradation/degradation.hpp>
 #include <caisson/policies/feature.hpp>
+#include <caisson/policies/shedder/shedder.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack.hpp>
 
@@ -160,6 +161,12 @@ void throttle_machine_rejecting(benchmark::State& state) {
   }
 }
 BENCHMARK(throttle_machine_rejecting);
+
+void shedder_machine(benchmark::State& state) {
+  shedder p{{}};
+  admit_and_complete(state, p);
+}
+BENCHMARK(shedder_machine);
 
 void degradation_machine(benchmark::State& state) {
   degradation p{{}};

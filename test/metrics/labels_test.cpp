@@ -81,6 +81,10 @@ TEST(metric_names, have_base_units) {
     {"canary", "canary_tail_us", "caisson_layer_canary_tail_seconds", 1e-6},
     {"canary", "share_ppm", "caisson_layer_share_ratio", 1e-6},
     {"breaker", "window_total", "caisson_layer_window_results", 1},
+    {"semaphore", "in_use_x_ms", "caisson_layer_partition_in_use", 1},
+    {"adaptive_limit", "waiting_a", "caisson_layer_partition_waiting", 1},
+    {"semaphore", "guaranteed_a", "caisson_layer_partition_guaranteed", 1},
+    {"mine", "in_use_a", "caisson_layer_in_use_a", 1},
     {"degradation", "level_extras", "caisson_layer_level", 1},
     {"mine", "level_extras", "caisson_layer_level_extras", 1},
     {"breaker", "state", "caisson_layer_state_value", 1},
@@ -92,8 +96,12 @@ TEST(metric_names, have_base_units) {
     EXPECT_EQ(form.name, row.name);
     EXPECT_EQ(form.scale, row.scale);
   }
-  EXPECT_EQ(detail::form_of_gauge("degradation", "level_extras").level,
-            "extras");
+  auto level = detail::form_of_gauge("degradation", "level_extras");
+  EXPECT_STREQ(level.label, "level");
+  EXPECT_EQ(level.about, "extras");
+  auto part = detail::form_of_gauge("semaphore", "in_use_x_ms");
+  EXPECT_STREQ(part.label, "partition");
+  EXPECT_EQ(part.about, "x_ms");
 }
 
 TEST(addresses, are_of_this_machine_unless_they_say_otherwise) {

@@ -23,7 +23,8 @@ using queue_rig = solo<semaphore>;
 rc::Gen<semaphore_config> any_queue() {
   return rc::gen::apply(
     [](int order, std::uint32_t permits, std::uint32_t waiters, duration wait,
-       std::uint32_t few, duration interval, duration aging, bool hopeless) {
+       std::uint32_t few, duration interval, duration aging, bool hopeless,
+       bool parts, bool borrow) {
       semaphore_config c;
       c.order = static_cast<wait_order>(order);
       c.permits = permits;
@@ -35,6 +36,8 @@ rc::Gen<semaphore_config> any_queue() {
                  .codel_keep = few,
                  .aging = aging,
                  .reject_hopeless = hopeless};
+      if (parts)
+        c.partitions = {.list = {{"0", 0.5}, {"1", 0.25}}, .borrow = borrow};
       return c;
     },
     rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 7)),
@@ -44,6 +47,7 @@ rc::Gen<semaphore_config> any_queue() {
     rc::gen::element<std::uint32_t>(0, 1),
     rc::gen::element<duration>(milliseconds{5}, milliseconds{60}),
     rc::gen::element<duration>(milliseconds{1}, milliseconds{100}, unlimited),
+    rc::gen::arbitrary<bool>(), rc::gen::arbitrary<bool>(),
     rc::gen::arbitrary<bool>());
 }
 
@@ -85,7 +89,7 @@ void check_sums(const queue_rig& h) {
 void check_use(const queue_rig& h) {
   const auto& c = h.policy.config();
   auto free = std::int64_t{c.permits} - h.count("in_use");
-  if (free <= 0 || h.count("waiting") == 0)
+  if (free <= 0 || h.count("waiting") == 0 || !c.partitions.borrow)
     return;
   auto too_heavy = std::any_of(h.calls.begin(), h.calls.end(), [&](auto& x) {
     return x.second.where == place::held && x.second.call.permits > free;

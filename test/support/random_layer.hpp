@@ -134,6 +134,10 @@ private:
       {"codel_interval", {"", "", "", "", "", "\"10ms\""}},
       {"codel_keep", {"", "", "", "", "", "0"}},
       {"aging", {"", "", "", "", "", "\"1ms\"", "\"unlimited\""}},
+      {"partitions", {"", "", "", "{ a = 0.5, b = 0.25 }"}},
+      {"borrow", {""}},
+      {"reject_delay", {"", "", "", "\"10ms\""}},
+      {"max_delayed", {""}},
       {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
     };
     for (const auto& name : {kind + "." + row.key, row.key})

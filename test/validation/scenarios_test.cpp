@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                          testing::Values("amplification.toml", "batching.toml",
                                          "boutique.toml", "breakers.toml",
                                          "learned-limit.toml", "overload.toml",
-                                         "payment.toml", "shop.toml",
-                                         "slow-dependency.toml",
+                                         "partitions.toml", "payment.toml",
+                                         "shop.toml", "slow-dependency.toml",
                                          "thundering-herd.toml", "zones.toml"),
                          test_name);
 

@@ -22,11 +22,18 @@ void describe(field_visitor& v, semaphore_config& c) {
                     "deadline; 0: not at all, only without `max_waiters`"},
        c.max_wait, {duration::zero(), unlimited});
   detail::describe_order(v, c.order, c.queue);
+  detail::describe_partitions(v, c.partitions);
 }
 
 void check(const semaphore_config& c, const setting_path& path, problems& out) {
   detail::check_waiting(c.max_waiters, c.max_wait, path, out);
   detail::check_order(c.max_waiters, c.order, c.queue, path, out);
+  detail::check_partitions(c.max_waiters, c.partitions, path, out);
+}
+
+void check_per_key(const semaphore_config& c, const setting_path& path,
+                   problems& out) {
+  detail::check_partitions_per_key(c.partitions, path, out);
 }
 
 // -- construction -------------------------------------------------------------
@@ -36,22 +43,19 @@ semaphore::semaphore(semaphore_config c) : lending_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision semaphore::admit(call_info& call, slot& notes, env& e) {
-  auto& s = notes.start<stay>({std::max(call.permits, 1u)});
-  if (s.permits > config_.permits)
-    return refuse(counter::too_heavy, errc::queue_full, call.id, e);
-  // Permits left free by a queue are kept for the call whose turn it is, which
-  // may be the newcomer.
-  if (waiting_.newcomer_is_next(call, e.now) && fits(s.permits)) {
-    take_permits(s.permits, e.now);
-    count(counter::passed);
-    return decision::pass();
-  }
-  return enqueue(call, notes, e);
+  notes.start<stay>().permits = std::max(call.permits, 1u);
+  return ask(call, notes, e);
 }
 
-decision semaphore::complete(call_info&, slot& notes, outcome&, env& e) {
+decision semaphore::pass_down(slot& notes, env& e) {
+  take_permits(notes.as<stay>(), e.now);
+  count(counter::passed);
+  return decision::pass();
+}
+
+decision semaphore::complete(call_info& call, slot& notes, outcome&, env& e) {
   count(counter::finished);
-  give_back(notes.as<stay>().permits, e.now);
+  give_back(call, notes.as<stay>(), e.now);
   serve(e);
   return decision::pass();
 }
@@ -62,31 +66,25 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    give_back(notes.as<stay>().permits, e.now);
+    give_back(call, notes.as<stay>(), e.now);
   }
   serve(e);
 }
 
-void semaphore::lend_to(const waiter& w, env& e) {
-  take_permits(w.permits, e.now);
-  CAISSON_ENSURE(in_use_ <= config_.permits, "{} of {} permits in use", in_use_,
-                 config_.permits);
-}
-
-bool semaphore::fits(std::uint32_t permits) const noexcept {
-  return in_use_ + permits <= config_.permits;
+void semaphore::lent_to(const waiter&, env&) {
+  CAISSON_ENSURE(in_use() <= config_.permits, "{} of {} permits in use",
+                 in_use(), config_.permits);
 }
 
 // -- operation ----------------------------------------------------------------
 
 void semaphore::adapt(env& e) {
-  adapt_queue(config_.permits, e);
+  adapt_queue(e);
 }
 
 void semaphore::list_gauges(std::vector<metric>& out) const {
   out.push_back({"permits", config_.permits, true});
-  out.push_back({"in_use", in_use_, true});
-  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  list_queue(out);
   waits_.list(out);
 }
 

@@ -33,13 +33,21 @@ struct semaphore_config {
 
   /// What belongs to the order.
   queue_settings queue = {};
+
+  /// Guaranteed shares of the permits; default none.
+  partition_settings partitions = {};
 };
 
 /// Lists the fields of `c`.
 void describe(field_visitor& v, semaphore_config& c);
 
-/// Checks that settings about waiting come with places to wait in.
+/// Checks that settings about waiting come with places to wait in, and shares
+/// of the permits.
 void check(const semaphore_config& c, const setting_path& path, problems& out);
+
+/// Reports what a semaphore per key cannot have.
+void check_per_key(const semaphore_config& c, const setting_path& path,
+                   problems& out);
 
 // -- counters -----------------------------------------------------------------
 
@@ -49,6 +57,7 @@ enum class semaphore_counter : std::uint8_t {
   queued,
   granted,
   queue_full,
+  delayed,
   too_heavy,
   evicted,
   outgrown,
@@ -65,9 +74,9 @@ enum class semaphore_counter : std::uint8_t {
 template <>
 struct enum_names<semaphore_counter> {
   static constexpr std::string_view value[] = {
-    "passed",   "queued",      "granted",   "queue_full", "too_heavy",
-    "evicted",  "outgrown",    "timed_out", "gave_up",    "shed",
-    "hopeless", "out_of_time", "finished",  "abandoned",
+    "passed",    "queued",   "granted",     "queue_full", "delayed",
+    "too_heavy", "evicted",  "outgrown",    "timed_out",  "gave_up",
+    "shed",      "hopeless", "out_of_time", "finished",   "abandoned",
   };
 };
 
@@ -98,7 +107,8 @@ public:
   // -- operation --------------------------------------------------------------
 
   /// Waiting calls stay and keep their limit, except those heavier than the new
-  /// `permits`: they could never run and are rejected.
+  /// `permits`, or than what their partition may have: they could never run and
+  /// are rejected.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
   void forget(env& e) override;
@@ -107,10 +117,15 @@ private:
   friend lending_base;
 
   static stay& stay_of(slot& notes) { return notes.as<stay>(); }
-  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
   [[nodiscard]] std::int64_t limit() const noexcept { return config_.permits; }
+  [[nodiscard]] std::uint32_t most() const noexcept { return config_.permits; }
+  [[nodiscard]] std::int64_t free() const noexcept {
+    return limit() - in_use();
+  }
+  decision pass_down(slot& notes, env& e);
+  static void must_wait() noexcept {}
   static std::uint32_t begin_wait(slot&) noexcept { return 0; }
-  void lend_to(const waiter& w, env& e);
+  void lent_to(const waiter& w, env& e);
   static void end_wait(const waiter&) noexcept {}
   static void all_served() noexcept {}
 };

@@ -3,37 +3,44 @@
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/policy/hold_meter.hpp>
+#include <caisson/policy/partitioned_limit.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/policy/wait_times.hpp>
-#include <caisson/policy/waiting_queue.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
 /// Keeps the calls that wait for permits, and grants them in turn. No call
 /// overtakes the one whose turn it is: if that does not fit, the others wait
-/// as well, although some might fit.
+/// as well, although some might fit. `partitioned_limit` says whose turn it is.
 ///
-/// `Config` has `max_waiters`, `max_wait`, `order` and `queue`. `Counter` has
-/// `queued`, `granted`, `queue_full`, `evicted`, `outgrown`, `timed_out`,
-/// `gave_up`, `shed`, `hopeless` and `out_of_time`.
+/// `Config` has `max_waiters`, `max_wait`, `order`, `queue` and `partitions`.
+/// `Counter` has `too_heavy`, `queued`, `granted`, `queue_full`, `delayed`,
+/// `evicted`, `outgrown`, `timed_out`, `gave_up`, `shed`, `hopeless` and
+/// `out_of_time`.
 /// `Derived` lets this class use, in addition to what `policy_base` asks for:
 ///
-///     // Whether so many more permits can be lent now.
-///     bool fits(std::uint32_t permits) const noexcept;
-///     // How many permits there are.
+///     // How many more permits a call can get now.
+///     std::int64_t free() const noexcept;
+///     // How many permits there are, and how many there can be at most.
 ///     std::int64_t limit() const noexcept;
+///     std::uint32_t most() const noexcept;
 ///     // Where the notes on a call say how it waits.
 ///     static stay& stay_of(slot& notes);
+///     // The call, whose turn it is, gets its permits at once.
+///     decision pass_down(slot& notes, env& e);
+///     // It does not.
+///     void must_wait();
 ///     // The call begins to wait. Returns what the queue is to note on it.
 ///     std::uint32_t begin_wait(slot& notes);
-///     // A call that waited gets its permits.
-///     void lend_to(const waiter& w, env& e);
+///     // A call that waited has its permits.
+///     void lent_to(const waiter& w, env& e);
 ///     // A call leaves the queue without permits.
 ///     void end_wait(const waiter& w);
 ///     // All who waited and could get permits have them.
@@ -46,44 +53,46 @@ public:
   decision expire(call_info& call, slot& notes, env& e) override;
 
 protected:
-  using stay = waiting_queue::stay;
-  using waiter = waiting_queue::entry;
+  using stay = partitioned_limit::stay;
+  using waiter = partitioned_limit::entry;
 
   explicit lending_base(Config c)
-    : base(std::move(c)), waiting_(this->config_.order, this->config_.queue),
+    : base(std::move(c)), permits_(this->config_.order, this->config_.queue,
+                                   this->config_.partitions),
       measures_(this->config_.queue.reject_hopeless) {}
 
-  /// A call that does not get its permits at once: it waits or is refused.
-  decision enqueue(const call_info& call, slot& notes, env& e);
+  /// A call whose notes say how much it weighs gets its permits, waits for them
+  /// or is refused.
+  decision ask(const call_info& call, slot& notes, env& e);
 
-  /// If the call waits, it leaves the queue, because it was cut off. Returns
-  /// whether it did.
+  /// If the call has no permits, because it waits or its rejection is delayed,
+  /// it leaves, because it was cut off. Returns whether it did.
   bool give_up_wait(const call_info& call, slot& notes, env& e);
 
   /// Grants permits, in turn, as long as there are enough.
   void serve(env& e) {
-    if (waiting_.empty())
+    if (permits_.waiting() == 0)
       return;
     serve_waiting(e);
     note_idle();
   }
 
   /// A call gets its permits.
-  void take_permits(std::uint32_t permits, time_point now) noexcept {
+  void take_permits(const stay& s, time_point now) {
     if (measures_)
-      meter_.advance(now, in_use_);
-    in_use_ += permits;
+      meter_.advance(now, in_use());
+    permits_.lend(s);
   }
 
   /// A call releases its permits.
-  void give_back(std::uint32_t permits, time_point now) {
-    CAISSON_ENSURE(permits > 0 && in_use_ >= permits,
-                   "{} permits come back, {} are in use", permits, in_use_);
+  void give_back(const call_info& call, const stay& s, time_point now) {
+    CAISSON_ENSURE(s.permits > 0 && in_use() >= s.permits,
+                   "{} permits come back, {} are in use", s.permits, in_use());
     if (measures_) {
-      meter_.advance(now, in_use_);
-      meter_.returned(permits, in_use_);
+      meter_.advance(now, in_use());
+      meter_.returned(s.permits, in_use());
     }
-    in_use_ -= permits;
+    permits_.give_back(s, call.id);
     note_idle();
   }
 
@@ -93,38 +102,59 @@ protected:
     meter_.restart(e.now);
   }
 
-  /// The settings have changed; those heavier than `most` could never run.
-  void adapt_queue(std::uint32_t most, env& e);
+  /// The settings have changed; calls that are too heavy by now could never
+  /// run.
+  void adapt_queue(env& e);
 
-  waiting_queue waiting_;
+  /// How many permits are lent.
+  [[nodiscard]] std::int64_t in_use() const noexcept {
+    return permits_.in_use();
+  }
+
+  /// Whether so many more permits can be lent.
+  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept {
+    return permits <= self().free();
+  }
+
+  void list_queue(std::vector<metric>& out) const;
+
+  partitioned_limit permits_;
   wait_times waits_;
-  // May exceed the limit after that was lowered.
-  std::int64_t in_use_ = 0;
 
 private:
   [[nodiscard]] Derived& self() noexcept {
     return static_cast<Derived&>(*this);
   }
 
-  // A permit is free, and nobody waits for it.
-  void note_idle() noexcept {
-    if (waiting_.empty() && self().fits(1))
-      waiting_.idle();
+  [[nodiscard]] const Derived& self() const noexcept {
+    return static_cast<const Derived&>(*this);
   }
 
+  // Perhaps a permit is free, and nobody waits for it.
+  void note_idle() noexcept { permits_.note_idle(self().free()); }
+
+  // The limit may be another one, and the guaranteed parts with it.
+  void resize_parts() {
+    permits_.resize(self().limit(), self().most(), this->config_.max_waiters);
+  }
+
+  decision enqueue(const call_info& call, slot& notes, env& e);
+  decision refuse_newcomer(const call_info& call, stay& s, env& e);
   void serve_waiting(env& e);
+  bool refuse_if_due(partitioned_limit::part p, env& e);
   decision hold(const waiter& w, time_point deadline, time_point now);
-  void refuse_next(Counter why, errc code, env& e);
   void turn_away(const waiter& w, Counter why, errc code, env& e);
   decision refuse_waiter(const waiter& w, Counter why, errc code, env& e);
 
   [[nodiscard]] time_point latest_start(time_point deadline,
                                         time_point now) const noexcept;
   [[nodiscard]] time_point deadline_of(const waiter& w, const env& e) const;
-  [[nodiscard]] duration wait_for(std::int64_t permits,
-                                  time_point now) noexcept;
+  [[nodiscard]] duration wait_of(const call_info& call, const stay& s,
+                                 time_point now) const;
 
   hold_meter meter_;
+  // How many rejections are delayed at present.
+  std::uint32_t delayed_ = 0;
   // Whether calls without hope are rejected.
   bool measures_;
 };
@@ -132,33 +162,76 @@ private:
 // -- implementation -----------------------------------------------------------
 
 template <class Derived, class Config, class Counter>
+decision lending_base<Derived, Config, Counter>::ask(const call_info& call,
+                                                     slot& notes, env& e) {
+  auto& s = Derived::stay_of(notes);
+  if (permits_.partitioned()) {
+    resize_parts();
+    permits_.enter(call, s, e);
+  }
+  if (s.permits > self().most() || permits_.outgrows(s))
+    return this->refuse(Counter::too_heavy, errc::queue_full, call.id, e);
+  // Permits left free by a queue are kept for the call whose turn it is, which
+  // may be the newcomer.
+  if (!permits_.admits(call, s, self().free(), e.now)) {
+    self().must_wait();
+    return enqueue(call, notes, e);
+  }
+  auto d = self().pass_down(notes, e);
+  // The next of its partition may have become a borrower, for whom others do
+  // not wait.
+  if (permits_.partitioned())
+    serve(e);
+  return d;
+}
+
+template <class Derived, class Config, class Counter>
 decision lending_base<Derived, Config, Counter>::enqueue(const call_info& call,
                                                          slot& notes, env& e) {
   const auto& c = this->config_;
-  if (c.max_waiters == 0)
-    return this->refuse(Counter::queue_full, errc::queue_full, call.id, e);
   auto& s = Derived::stay_of(notes);
-  if (auto latest = latest_start(call.deadline, e.now); latest != never) {
-    auto before = waiting_.weight_before(call, e.now);
-    if (time_after(e.now, wait_for(before + s.permits, e.now)) >= latest)
-      return this->refuse(Counter::hopeless, errc::shed, call.id, e);
-  }
-  if (waiting_.size() >= c.max_waiters) {
+  if (c.max_waiters == 0)
+    return refuse_newcomer(call, s, e);
+  if (auto latest = latest_start(call.deadline, e.now);
+      latest != never && time_after(e.now, wait_of(call, s, e.now)) >= latest)
+    return this->refuse(Counter::hopeless, errc::shed, call.id, e);
+  if (permits_.waiting() >= c.max_waiters) {
     // One out for one in: a queue that is too long since `max_waiters` was
     // lowered does not grow, and shrinks only as its calls are served.
-    auto w = waiting_.make_room(call, e.now);
+    auto w = permits_.make_room(call, s, e.now);
     if (!w)
-      return this->refuse(Counter::queue_full, errc::queue_full, call.id, e);
+      return refuse_newcomer(call, s, e);
     turn_away(*w, Counter::evicted, errc::queue_full, e);
   }
   this->count(Counter::queued);
-  waiting_.join(call, s, e.now, time_after(e.now, c.max_wait),
+  permits_.join(call, s, e.now, time_after(e.now, c.max_wait),
                 self().begin_wait(notes));
-  CAISSON_ENSURE(waiting_.next().call != call.id || !self().fits(s.permits),
+  e.emit_wait(call.id, static_cast<std::size_t>(in_use()), permits_.waiting());
+  auto d = hold(*permits_.find(s, call.id), call.deadline, e.now);
+  // Others may have waited for a call that it has replaced, or come before.
+  if (permits_.partitioned())
+    serve(e);
+  CAISSON_ENSURE(permits_.next(self().free()) == partitioned_limit::none,
                  "a call of weight {} waits while {} permits are in use",
-                 s.permits, in_use_);
-  e.emit_wait(call.id, static_cast<std::size_t>(in_use_), waiting_.size());
-  return hold(waiting_[s], call.deadline, e.now);
+                 s.permits, in_use());
+  return d;
+}
+
+// It finds no place to wait in.
+template <class Derived, class Config, class Counter>
+decision
+lending_base<Derived, Config, Counter>::refuse_newcomer(const call_info& call,
+                                                        stay& s, env& e) {
+  auto d = this->refuse(Counter::queue_full, errc::queue_full, call.id, e);
+  const auto& c = this->config_.partitions;
+  auto until = time_after(e.now, c.reject_delay);
+  if (c.reject_delay == duration::zero() || delayed_ >= c.max_delayed
+      || call.deadline <= until || !permits_.is_over(s))
+    return d;
+  this->count(Counter::delayed);
+  ++delayed_;
+  s.delayed = true;
+  return decision::hold(until);
 }
 
 template <class Derived, class Config, class Counter>
@@ -172,10 +245,14 @@ template <class Derived, class Config, class Counter>
 bool lending_base<Derived, Config, Counter>::give_up_wait(const call_info& call,
                                                           slot& notes, env& e) {
   auto& s = Derived::stay_of(notes);
-  if (!waiting_.waits(s, call.id))
+  if (s.delayed) {
+    --delayed_;
+    return true;
+  }
+  if (!permits_.find(s, call.id))
     return false;
   this->count(Counter::gave_up);
-  auto w = waiting_.leave(s);
+  auto w = permits_.leave(s, call.id);
   self().end_wait(w);
   waits_.refused(w.waited(e.now));
   return true;
@@ -183,21 +260,21 @@ bool lending_base<Derived, Config, Counter>::give_up_wait(const call_info& call,
 
 template <class Derived, class Config, class Counter>
 void lending_base<Derived, Config, Counter>::serve_waiting(env& e) {
-  while (!waiting_.empty() && self().fits(waiting_.next().permits)) {
-    if (measures_
-        && e.now >= latest_start(deadline_of(waiting_.next(), e), e.now)) {
-      refuse_next(Counter::out_of_time, errc::shed, e);
+  if (permits_.partitioned())
+    resize_parts();
+  for (;;) {
+    auto p = permits_.next(self().free());
+    if (p == partitioned_limit::none)
+      break;
+    if (refuse_if_due(p, e))
       continue;
-    }
-    if (waiting_.sheds_next(e.now)) {
-      refuse_next(Counter::shed, errc::shed, e);
-      continue;
-    }
-    auto w = waiting_.take_next();
-    self().lend_to(w, e);
-    CAISSON_ENSURE(w.call != 0 && in_use_ >= w.permits,
+    if (measures_)
+      meter_.advance(e.now, in_use());
+    auto w = permits_.take_next(p);
+    self().lent_to(w, e);
+    CAISSON_ENSURE(w.call != 0 && in_use() >= w.permits,
                    "a call of weight {} runs, {} permits are in use", w.permits,
-                   in_use_);
+                   in_use());
     this->count(Counter::granted);
     auto waited = w.waited(e.now);
     waits_.granted(waited);
@@ -207,13 +284,30 @@ void lending_base<Derived, Config, Counter>::serve_waiting(env& e) {
   self().all_served();
 }
 
+// Whether the call whose turn it is must not run any more; then it is refused.
 template <class Derived, class Config, class Counter>
-void lending_base<Derived, Config, Counter>::adapt_queue(std::uint32_t most,
-                                                         env& e) {
-  waiting_.reorder(this->config_.order, this->config_.queue, e.now);
-  if (measures_ != this->config_.queue.reject_hopeless)
+bool lending_base<Derived, Config, Counter>::refuse_if_due(
+  partitioned_limit::part p, env& e) {
+  if (measures_
+      && e.now >= latest_start(deadline_of(permits_.next_of(p), e), e.now)) {
+    turn_away(permits_.drop_next(p), Counter::out_of_time, errc::shed, e);
+    return true;
+  }
+  if (permits_.sheds_next(p, e.now)) {
+    turn_away(permits_.drop_next(p), Counter::shed, errc::shed, e);
+    return true;
+  }
+  return false;
+}
+
+template <class Derived, class Config, class Counter>
+void lending_base<Derived, Config, Counter>::adapt_queue(env& e) {
+  const auto& c = this->config_;
+  permits_.adapt(c.order, c.queue, c.partitions, e);
+  resize_parts();
+  if (measures_ != c.queue.reject_hopeless)
     forget_queue(e);
-  waiting_.take_heavier(most, [&](const waiter& w) {
+  permits_.take_heavier(self().most(), [&](const waiter& w) {
     turn_away(w, Counter::outgrown, errc::queue_full, e);
   });
   serve(e);
@@ -224,27 +318,35 @@ template <class Derived, class Config, class Counter>
 decision lending_base<Derived, Config, Counter>::expire(call_info& call,
                                                         slot& notes, env& e) {
   auto& s = Derived::stay_of(notes);
+  if (s.delayed) {
+    --delayed_;
+    return decision::reject(errc::queue_full);
+  }
   // A grant at the same instant wins: the call has its permits.
-  if (!waiting_.waits(s, call.id))
+  auto* waiting = permits_.find(s, call.id);
+  if (!waiting)
     return decision::pass();
-  auto in_time = e.now < waiting_[s].limit;
+  auto in_time = e.now < waiting->limit;
   // Calls may have become faster since, or settings others.
   if (in_time && e.now < latest_start(call.deadline, e.now))
-    return hold(waiting_[s], call.deadline, e.now);
-  auto w = waiting_.leave(s);
+    return hold(*waiting, call.deadline, e.now);
+  auto w = permits_.leave(s, call.id);
   // Those behind a heavy call may fit now that it is gone.
   serve(e);
   return in_time ? refuse_waiter(w, Counter::out_of_time, errc::shed, e)
                  : refuse_waiter(w, Counter::timed_out, errc::wait_timeout, e);
 }
 
-// -- refusals -----------------------------------------------------------------
-
 template <class Derived, class Config, class Counter>
-void lending_base<Derived, Config, Counter>::refuse_next(Counter why, errc code,
-                                                         env& e) {
-  turn_away(waiting_.drop_next(), why, code, e);
+void lending_base<Derived, Config, Counter>::list_queue(
+  std::vector<metric>& out) const {
+  out.push_back({"in_use", in_use(), true});
+  out.push_back(
+    {"waiting", static_cast<std::int64_t>(permits_.waiting()), true});
+  permits_.list_gauges(self().limit(), out);
 }
+
+// -- refusals -----------------------------------------------------------------
 
 template <class Derived, class Config, class Counter>
 void lending_base<Derived, Config, Counter>::turn_away(const waiter& w,
@@ -275,7 +377,7 @@ time_point lending_base<Derived, Config, Counter>::latest_start(
   time_point deadline, time_point now) const noexcept {
   if (!measures_ || deadline == never)
     return never;
-  auto mean = meter_.mean(now, in_use_);
+  auto mean = meter_.mean(now, in_use());
   // Calls that take no time can be answered until their deadline, and then the
   // host answers them.
   if (!mean || *mean == duration::zero())
@@ -294,17 +396,17 @@ lending_base<Derived, Config, Counter>::deadline_of(const waiter& w,
   return call ? call->deadline : w.deadline;
 }
 
-// How long it takes until so many permits have come free, if each is lent for
-// the mean time.
+// How long it takes until the permits for a newcomer and for those before it
+// have come free, if each is lent for the mean time.
 template <class Derived, class Config, class Counter>
-duration
-lending_base<Derived, Config, Counter>::wait_for(std::int64_t permits,
-                                                 time_point now) noexcept {
-  auto limit = self().limit();
-  auto missing = permits - std::max<std::int64_t>(limit - in_use_, 0);
+duration lending_base<Derived, Config, Counter>::wait_of(const call_info& call,
+                                                         const stay& s,
+                                                         time_point now) const {
+  auto room = permits_.capacity_of(s, self().limit());
+  auto missing = permits_.weight_before(call, s, now) + s.permits - room.left;
   auto share = static_cast<double>(std::max<std::int64_t>(missing, 0))
-               / static_cast<double>(limit);
-  return duration_times(meter_.mean(now, in_use_).value_or(duration{}), share);
+               / static_cast<double>(room.permits);
+  return duration_times(meter_.mean(now, in_use()).value_or(duration{}), share);
 }
 
 } // namespace caisson::detail

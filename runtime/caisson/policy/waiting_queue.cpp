@@ -67,9 +67,20 @@ waiting_queue::make_room(const call_info& call, time_point now) {
   return take(entries_.front(), false);
 }
 
+waiting_queue::entry waiting_queue::drop_last() {
+  if (is_ranked())
+    return take(ranks_.rbegin()->place, false);
+  if (order_ == wait_order::fair)
+    return take(fair_.newest_of_most(), false);
+  return take(newest_first(size() + 1) ? entries_.front() : entries_.back(),
+              false);
+}
+
 void waiting_queue::join(const call_info& call, stay& s, time_point now,
-                         time_point limit, std::uint32_t note) {
+                         time_point limit, std::uint32_t note,
+                         std::uint64_t number) {
   latest_ = std::max(latest_, now);
+  last_number_ = std::max(last_number_ + 1, number);
   s.place = entries_.push_back({.call = call.id,
                                 .permits = s.permits,
                                 .note = note,
@@ -78,10 +89,26 @@ void waiting_queue::join(const call_info& call, stay& s, time_point now,
                                 .deadline = call.deadline,
                                 .priority = call.priority,
                                 .key = call.key,
-                                .number = ++last_number_,
+                                .number = last_number_,
                                 .ranked_since = latest_});
   weight_ += s.permits;
   give_turn(s.place);
+}
+
+void waiting_queue::adopt(entry w, stay& s) {
+  latest_ = std::max(latest_, w.ranked_since);
+  last_number_ = std::max(last_number_, w.number);
+  weight_ += w.permits;
+  s.place = entries_.push_back(std::move(w));
+  give_turn(s.place);
+}
+
+std::vector<waiting_queue::entry> waiting_queue::take_all() {
+  std::vector<entry> out;
+  out.reserve(size());
+  while (!empty())
+    out.push_back(take(entries_.front(), false));
+  return out;
 }
 
 // -- turns --------------------------------------------------------------------

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace caisson {
 
@@ -82,9 +83,20 @@ public:
   /// the newcomer has to leave. @pre !empty()
   std::optional<entry> make_room(const call_info& call, time_point now);
 
-  /// The call begins to wait. Whoever takes it out gets `note` back.
+  /// Takes out the call that leaves a full queue for a newcomer that stays in
+  /// any case, in another queue. @pre !empty()
+  entry drop_last();
+
+  /// The call begins to wait. Whoever takes it out gets `note` back. Its
+  /// `number` in several queues, if given, is larger than those that came
+  /// before.
   void join(const call_info& call, stay& s, time_point now,
-            time_point limit = never, std::uint32_t note = 0);
+            time_point limit = never, std::uint32_t note = 0,
+            std::uint64_t number = 0);
+
+  /// A call that was taken out of another queue goes on waiting here. Those
+  /// with larger numbers come after it. @pre they do
+  void adopt(entry w, stay& s);
 
   // -- those who wait ---------------------------------------------------------
 
@@ -101,6 +113,9 @@ public:
 
   /// Takes out the call with this stay, which waits.
   entry leave(const stay& s) { return take(s.place, false); }
+
+  /// Takes out all calls, in the order in which they came.
+  std::vector<entry> take_all();
 
   /// Takes out each call that weighs more than `most`, and calls `f` with it;
   /// the one that has waited longest is the first.

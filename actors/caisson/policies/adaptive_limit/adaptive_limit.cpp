@@ -20,22 +20,15 @@ adaptive_limit::adaptive_limit(adaptive_limit_config c)
 decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
   auto& t = notes.start<trip>();
   t.stay.permits = std::max(call.permits, 1u);
-  if (t.stay.permits > config_.max_limit)
-    return refuse(counter::too_heavy, errc::queue_full, call.id, e);
-  begin_due_measurement(e);
-  if (waiting_.newcomer_is_next(call, e.now) && fits(t.stay.permits)) {
-    count(counter::passed);
-    t.left = lend(t.stay.permits, e);
-    return decision::pass();
-  }
-  used_ = true;
-  return enqueue(call, notes, e);
+  if (t.stay.permits <= config_.max_limit)
+    begin_due_measurement(e);
+  return ask(call, notes, e);
 }
 
-decision adaptive_limit::complete(call_info&, slot& notes, outcome& result,
+decision adaptive_limit::complete(call_info& call, slot& notes, outcome& result,
                                   env& e) {
   count(counter::finished);
-  learn(end_trip(notes.as<trip>(), e), result, e);
+  learn(end_trip(call, notes.as<trip>(), e), result, e);
   serve(e);
   return decision::pass();
 }
@@ -46,7 +39,7 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    auto left = end_trip(notes.as<trip>(), e);
+    auto left = end_trip(call, notes.as<trip>(), e);
     if (in_flight)
       learn(left, why, e);
     else // The worker does not have it, or no more.
@@ -64,47 +57,67 @@ std::int64_t adaptive_limit::limit() const noexcept {
 
 // If a heavy call had to wait for a limit that only other calls can raise, it
 // might wait for ever.
-bool adaptive_limit::fits(std::uint32_t permits) const noexcept {
-  return in_use_ == 0 || in_use_ + permits <= limit();
+std::int64_t adaptive_limit::free() const noexcept {
+  return in_use() == 0 ? detail::partitioned_limit::endless
+                       : limit() - in_use();
 }
 
-adaptive_limit::departure adaptive_limit::lend(std::uint32_t permits, env& e) {
-  take_permits(permits, e.now);
-  CAISSON_ENSURE(in_use_ <= limit() || in_use_ == permits,
-                 "{} permits in use, the limit is {}", in_use_, limit());
-  used_ = used_ || 2 * in_use_ > limit_;
+// Whether a call that waits does so because of the limit, and not because its
+// partition must not borrow.
+bool adaptive_limit::is_reached() const noexcept {
+  return !permits_.may_leave_free() || !fits(1);
+}
+
+adaptive_limit::departure adaptive_limit::depart(std::uint32_t permits,
+                                                 env& e) {
+  CAISSON_ENSURE(in_use() <= limit() || in_use() == permits,
+                 "{} permits in use, the limit is {}", in_use(), limit());
+  used_ = used_ || 2 * in_use() > limit_;
   return {e.now, epoch_};
 }
 
-adaptive_limit::departure adaptive_limit::end_trip(trip& t, env& e) {
-  give_back(t.stay.permits, e.now);
+adaptive_limit::departure adaptive_limit::end_trip(const call_info& call,
+                                                   trip& t, env& e) {
+  give_back(call, t.stay, e.now);
   auto left = t.waited == pooled_list<departure>::none
                 ? t.left
                 : departures_.erase(t.waited);
-  CAISSON_ENSURE(in_use_ > 0 || departures_.size() == waiting_.size(),
+  CAISSON_ENSURE(in_use() > 0 || departures_.size() == permits_.waiting(),
                  "{} departures are known, and {} calls wait",
-                 departures_.size(), waiting_.size());
+                 departures_.size(), permits_.waiting());
   return left;
+}
+
+decision adaptive_limit::pass_down(slot& notes, env& e) {
+  auto& t = notes.as<trip>();
+  count(counter::passed);
+  take_permits(t.stay, e.now);
+  t.left = depart(t.stay.permits, e);
+  return decision::pass();
+}
+
+void adaptive_limit::must_wait() noexcept {
+  used_ = used_ || is_reached();
 }
 
 std::uint32_t adaptive_limit::begin_wait(slot& notes) {
   return notes.as<trip>().waited = departures_.push_back({});
 }
 
-void adaptive_limit::lend_to(const waiter& w, env& e) {
-  departures_[w.note] = lend(w.permits, e);
+void adaptive_limit::lent_to(const waiter& w, env& e) {
+  departures_[w.note] = depart(w.permits, e);
 }
 
 void adaptive_limit::end_wait(const waiter& w) {
-  CAISSON_ENSURE(w.call != 0 && departures_.size() > waiting_.size(),
-                 "{} calls wait, {} departures", waiting_.size(),
+  CAISSON_ENSURE(w.call != 0 && departures_.size() > permits_.waiting(),
+                 "{} calls wait, {} departures", permits_.waiting(),
                  departures_.size());
   departures_.erase(w.note);
 }
 
 void adaptive_limit::all_served() noexcept {
   // While the limit is pinned, they do not wait for the limit itself.
-  used_ = used_ || (!measuring_ && !waiting_.empty());
+  used_ = used_ || (!measuring_ && permits_.waiting() > 0 && is_reached());
 }
 
 // -- operation ----------------------------------------------------------------
@@ -128,7 +141,7 @@ void adaptive_limit::adapt(env& e) {
     adapt_measurement(e);
   if (baseline_)
     baseline_ = std::min(*baseline_, config_.max_baseline);
-  adapt_queue(config_.max_limit, e);
+  adapt_queue(e);
 }
 
 void adaptive_limit::forget(env& e) {
@@ -146,8 +159,7 @@ void adaptive_limit::list_gauges(std::vector<metric>& out) const {
       .count();
   };
   out.push_back({"limit", limit(), true});
-  out.push_back({"in_use", in_use_, true});
-  out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  list_queue(out);
   out.push_back({"latency_us", us(latency_), true});
   if (config_.algorithm != limit_algorithm::aimd)
     out.push_back({"baseline_us", us(baseline_), true});

@@ -23,6 +23,7 @@ enum class adaptive_limit_counter : std::uint8_t {
   queued,
   granted,
   queue_full,
+  delayed,
   too_heavy,
   evicted,
   outgrown,
@@ -54,12 +55,12 @@ enum class adaptive_limit_counter : std::uint8_t {
 template <>
 struct enum_names<adaptive_limit_counter> {
   static constexpr std::string_view value[] = {
-    "passed",     "queued",      "granted",   "queue_full", "too_heavy",
-    "evicted",    "outgrown",    "timed_out", "gave_up",    "shed",
-    "hopeless",   "out_of_time", "finished",  "abandoned",  "sampled",
-    "slow",       "dropped",     "ignored",   "stale",      "raised",
-    "lowered",    "backed_off",  "unused",    "kept",       "measured",
-    "unmeasured", "early",       "probed",    "capped",
+    "passed",    "queued",     "granted",     "queue_full", "delayed",
+    "too_heavy", "evicted",    "outgrown",    "timed_out",  "gave_up",
+    "shed",      "hopeless",   "out_of_time", "finished",   "abandoned",
+    "sampled",   "slow",       "dropped",     "ignored",    "stale",
+    "raised",    "lowered",    "backed_off",  "unused",     "kept",
+    "measured",  "unmeasured", "early",       "probed",     "capped",
   };
 };
 
@@ -115,7 +116,8 @@ public:
 protected:
   // The limit stays, within its new bounds. With another algorithm, what the
   // old one has learned is forgotten. Waiting calls stay and keep their limit,
-  // except those heavier than the new `max_limit`.
+  // except those heavier than the new `max_limit`, or than what their partition
+  // may have.
 
   void prepare(adaptive_limit_config& next, env& e) override;
   void adapt(env& e) override;
@@ -136,7 +138,7 @@ private:
   // The notes on a call. One that waited has its departure in `departures_`:
   // nobody has its slot at hand when it goes down.
   struct trip {
-    waiting_queue::stay stay;
+    detail::partitioned_limit::stay stay;
     pooled_list<departure>::handle waited = pooled_list<departure>::none;
     departure left;
   };
@@ -154,11 +156,17 @@ private:
   // -- permits ----------------------------------------------------------------
 
   static stay& stay_of(slot& notes) { return notes.as<trip>().stay; }
-  [[nodiscard]] bool fits(std::uint32_t permits) const noexcept;
-  departure lend(std::uint32_t permits, env& e);
-  departure end_trip(trip& t, env& e);
+  [[nodiscard]] std::uint32_t most() const noexcept {
+    return config_.max_limit;
+  }
+  [[nodiscard]] std::int64_t free() const noexcept;
+  [[nodiscard]] bool is_reached() const noexcept;
+  departure depart(std::uint32_t permits, env& e);
+  departure end_trip(const call_info& call, trip& t, env& e);
+  decision pass_down(slot& notes, env& e);
+  void must_wait() noexcept;
   std::uint32_t begin_wait(slot& notes);
-  void lend_to(const waiter& w, env& e);
+  void lent_to(const waiter& w, env& e);
   void end_wait(const waiter& w);
   void all_served() noexcept;
 

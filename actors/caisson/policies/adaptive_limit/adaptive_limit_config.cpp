@@ -30,6 +30,7 @@ void describe_limits(field_visitor& v, adaptive_limit_config& c) {
                     "deadline; 0: not at all, only without `max_waiters`"},
        c.max_wait, {0s, unlimited});
   detail::describe_order(v, c.order, c.queue);
+  detail::describe_partitions(v, c.partitions);
   v.on({"window", "how long outcomes are collected at least before the limit "
                   "changes"},
        c.window, {1ms, 1h});
@@ -138,6 +139,7 @@ void check(const adaptive_limit_config& c, const setting_path& path,
                       c.initial_limit, c.min_limit, c.max_limit));
   detail::check_waiting(c.max_waiters, c.max_wait, path, out);
   detail::check_order(c.max_waiters, c.order, c.queue, path, out);
+  detail::check_partitions(c.max_waiters, c.partitions, path, out);
   if (c.algorithm == limit_algorithm::vegas && c.alpha > c.beta)
     wrong("alpha", fmt::format("{} is more than beta, so that the limit would "
                                "rise and fall at once, allowed: 1 to {}",
@@ -151,6 +153,11 @@ void check(const adaptive_limit_config& c, const setting_path& path,
                       "measurement would follow the other, allowed: 1ms to {}",
                       to_text(c.measure_at_most), to_text(c.measure_every)));
   check_lists(c.classify, "count_only", "ignore", path, out);
+}
+
+void check_per_key(const adaptive_limit_config& c, const setting_path& path,
+                   problems& out) {
+  detail::check_partitions_per_key(c.partitions, path, out);
 }
 
 } // namespace caisson

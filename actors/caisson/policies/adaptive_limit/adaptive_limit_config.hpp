@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
+#include <caisson/policy/limit_partitions.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy.hpp>
 #include <caisson/policy/policy_config.hpp>
@@ -66,6 +67,9 @@ struct adaptive_limit_config {
 
   /// What belongs to the order.
   queue_settings queue = {};
+
+  /// Guaranteed shares of the limit; default none.
+  partition_settings partitions = {};
 
   /// How long outcomes are collected at least before the limit changes; 1ms to
   /// 1h, default 500ms. Should be longer than calls take.
@@ -141,9 +145,13 @@ struct adaptive_limit_config {
 /// Lists the fields of `c`.
 void describe(field_visitor& v, adaptive_limit_config& c);
 
-/// Checks that limits are in order, and settings about waiting have places to
-/// wait in.
+/// Checks that limits are in order, that settings about waiting have places to
+/// wait in, and shares of the limit.
 void check(const adaptive_limit_config& c, const setting_path& path,
            problems& out);
+
+/// Reports what an adaptive limit per key cannot have.
+void check_per_key(const adaptive_limit_config& c, const setting_path& path,
+                   problems& out);
 
 } // namespace caisson

@@ -81,7 +81,7 @@ std::int64_t adaptive_limit::outcomes() const noexcept {
 void adaptive_limit::clear_window() noexcept {
   latencies_.clear();
   drops_ = 0;
-  used_ = 2 * in_use_ > limit_;
+  used_ = 2 * in_use() > limit_;
 }
 
 void adaptive_limit::close_window(env& e) {
@@ -268,7 +268,7 @@ void adaptive_limit::restart_algorithm(std::string_view why, env& e) {
   ++epoch_;
   measure_at_ = never;
   // Those that wait must not wait for a call that never comes.
-  measure_until_ = in_use_ > 0 || !waiting_.empty()
+  measure_until_ = in_use() > 0 || permits_.waiting() > 0
                      ? time_after(e.now, config_.measure_at_most)
                      : never;
   move_to(config_.algorithm == limit_algorithm::gradient && !draining_, why, e);

@@ -66,6 +66,9 @@ constexpr known_gauge known_gauges[] = {
   {"permits", "Permits of a semaphore, those in use included."},
   {"in_use", "Permits of a semaphore or an adaptive limit in use."},
   {"waiting", "Calls that wait: for a permit, a token, a batch or a retry."},
+  {"partition_in_use", "Permits that the calls of a partition have."},
+  {"partition_waiting", "Calls of a partition that wait for a permit."},
+  {"partition_guaranteed", "Permits that are guaranteed to a partition."},
   {"tokens", "Tokens that a limiter had left after the last call."},
   {"budget_left", "Retries that the budget of a retrier still pays for."},
   {"alarm", "1 while a retrier hides failing first attempts."},
@@ -117,6 +120,23 @@ constexpr unit units[] = {
   {"_ms", "_seconds", 1e-3},
 };
 
+// Gauges whose names end with what they are about.
+struct family {
+  std::string_view kind;
+  std::string_view other;
+  std::string_view prefix;
+  std::string_view metric;
+  const char* label;
+};
+
+constexpr family families[] = {
+  {"degradation", "", "level_", "level", "level"},
+  {"semaphore", "adaptive_limit", "in_use_", "partition_in_use", "partition"},
+  {"semaphore", "adaptive_limit", "waiting_", "partition_waiting", "partition"},
+  {"semaphore", "adaptive_limit", "guaranteed_", "partition_guaranteed",
+   "partition"},
+};
+
 // These are about all layers, or have endings that mean something else.
 bool is_taken(std::string_view name) {
   constexpr std::string_view taken[] = {"state", "mode", "position"};
@@ -141,17 +161,19 @@ std::span<const gate_metric> gate_metrics() {
 }
 
 gauge_form form_of_gauge(std::string_view kind, std::string_view name) {
-  constexpr std::string_view level = "level_";
   gauge_form form;
   std::string own{name};
-  if (name == "window_total") {
+  if (name == "window_total")
     own = "window_results";
-  } else if (kind == "degradation" && name.starts_with(level)) {
-    own = "level";
-    form.level = label_text(name.substr(level.size()));
-  }
+  for (const auto& x : families)
+    if (name.starts_with(x.prefix)
+        && (kind == x.kind || (!x.other.empty() && kind == x.other))) {
+      own = x.metric;
+      form.label = x.label;
+      form.about = label_text(name.substr(x.prefix.size()));
+    }
   for (const auto& x : units)
-    if (own.ends_with(x.suffix)) {
+    if (form.about.empty() && own.ends_with(x.suffix)) {
       own.replace(own.size() - x.suffix.size(), x.suffix.size(), x.base);
       form.scale = x.scale;
       form.negative_is_none = true;

@@ -28,8 +28,10 @@ struct gauge_form {
   double scale = 1;
   /// A negative value means that nothing is known.
   bool negative_is_none = false;
-  /// The level that it belongs to, of gauges that differ in this alone.
-  std::string level;
+  /// What the gauge is about, of gauges that differ in this alone, such as the
+  /// name of a level, and the name of that label.
+  const char* label = "";
+  std::string about;
 };
 
 /// Of a gauge with that name of a policy of that kind. Metrics have base units:

@@ -292,11 +292,10 @@ private:
       }
       const auto& form = form_of(x.kind, n.name);
       if ((form.negative_is_none && n.value < 0)
-          || !written.insert(form.name + '/' + form.level).second)
+          || !written.insert(form.name + '/' + form.about).second)
         continue;
       gauge(form.name, form.help, l, static_cast<double>(n.value) * form.scale,
-            form.level.empty() ? series_label{}
-                               : series_label{"level", form.level});
+            {form.label, form.about});
     }
   }
 

@@ -129,7 +129,7 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     const char* why;
   } const rows[] = {
     {404, "GET", "", "", "nothing here"},
-    {404, "GET", "/", "", "nothing here"},
+    {404, "GET", "/x", "", "nothing here"},
     {404, "GET", "/v1", "", "nothing here"},
     {404, "GET", "/v2/gates", "", "nothing here"},
     {404, "GET", "/v1/gates/payments/x", "", "nothing here"},

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -85,14 +86,17 @@ class Operator:
 
 def check_access(at, page):
     link = at.link()
-    origin = link[:link.index("?")]
+    origin = link[:link.index("#")]
     page.go(origin)
-    at.expect("No access" in page.run("document.body.textContent"),
-              "the page opens without a link")
+    at.until('byId("connection").textContent === "no access"', "no link, no access")
+    at.expect(page.run('document.querySelectorAll("#list tbody tr").length') == 0,
+              "the page shows gates without a link")
+    at.calm(origin, "no access", ("status of 401",))
+    page.go("about:blank")
     page.go(link)
     at.until('document.querySelectorAll("#list tbody tr").length === 2',
              "two gates are listed")
-    at.expect(page.run("location.search") == "", "the ticket stays in the address")
+    at.expect(page.run("location.hash") == "", "the ticket stays in the address")
     page.go(origin)
     at.until('document.querySelectorAll("#list tbody tr").length === 2',
              "the session opens the page again")
@@ -143,7 +147,6 @@ def check_commands(at, page):
 
 
 def check_settings(at, page):
-    page.run("document.activeElement.blur()")
     page.run("""document.querySelector('#layer [aria-label="Change threshold"]').click()""")
     page.run("""document.querySelector("#dialog input").value = "none" """)
     at.press("#dialog-do")
@@ -155,6 +158,8 @@ def check_settings(at, page):
     at.until('!byId("dialog").open', "the dialog closes")
     at.expect(at.shown("payments")["layers"][1]["settings"]["threshold"] == "7",
               "the setting is as before")
+    at.until("""document.querySelector('#layer [aria-label="Change threshold"]')
+                .previousSibling.textContent === "7" """, "the page shows it")
     at.press("#reload")
     at.press("#dialog-do")
     at.until("""byId("dialog-text").textContent.includes("threshold = 5 (was 7)")""",
@@ -189,6 +194,32 @@ def check_looks(at, page, pictures):
     page.resize(1200, 900)
 
 
+def check_ends(at, page, origin, link):
+    # Only another part of an address that is open loads nothing.
+    page.go("about:blank")
+    page.go(origin + "#gate=payments")
+    at.until('byId("connection").textContent === "live"', "a session goes on")
+    at.until('!byId("gate").hidden', "the gate of the address is shown")
+    page.run('location.hash = "gate=nobody"')
+    at.until("""byId("gate-facts").textContent.includes("there is no gate")""",
+             "a gate that is not there")
+    page.run('location.hash = "%"')
+    at.until('byId("gate").hidden', "no gate")
+    page.run("localStorage.clear()")
+    page.go("about:blank")
+    page.go(link)
+    at.until("""byId("notice").textContent.includes("has been used")""",
+             "the link works twice")
+    page.go("about:blank")
+    page.go(at.link())
+    at.until('byId("connection").textContent === "live"', "a new link")
+    at.program.send_signal(signal.SIGSTOP)
+    at.until('byId("connection").textContent.startsWith("last answer")',
+             "a program that hangs is noticed")
+    at.program.send_signal(signal.SIGCONT)
+    at.until('byId("connection").textContent === "live"', "it answers again")
+
+
 def main(command, program, pictures):
     with Chromium() as page:
         page.resize(1200, 900)
@@ -201,15 +232,12 @@ def main(command, program, pictures):
             check_settings(at, page)
             # What was refused is in the browser's log.
             at.calm(origin, "commands", ("status of 400",))
-            page.go(link)
-            at.expect("has been used" in page.run("document.body.textContent"),
-                      "the link works twice")
-            page.go(origin)
-            at.until('byId("connection").textContent === "live"', "live")
+            check_ends(at, page, origin, link)
         finally:
             at.end()
         at.until('byId("connection").textContent === "no answer"',
                  "the end of the program is noticed")
+        at.expect(page.run("document.title") == "Gates: no answer", "its title")
     for x in at.problems:
         print(x, file=sys.stderr)
     print(f"the page of the gates: {len(at.problems)} problems")

@@ -9,14 +9,12 @@
 
 namespace caisson::detail {
 
-/// The answer to a request for `/`, with this query: the page, for a browser
-/// with a session; a cookie and the way back to `/`, for one with a ticket;
-/// otherwise how to get one.
-[[nodiscard]] http_response answer_browser(const http_request& x,
-                                           std::string_view query,
-                                           control_access& access);
+/// The page. It shows nothing before its script has a session, so anybody may
+/// have it.
+[[nodiscard]] http_response control_page();
 
-/// The target of a link that opens the page once.
+/// What a link to the page adds to the server's address. Browsers send nothing
+/// of it: the ticket is in no log of a proxy.
 [[nodiscard]] std::string page_target(control_access& access);
 
 /// The parts of the page, which a build embeds.

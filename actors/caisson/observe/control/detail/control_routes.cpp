@@ -295,9 +295,47 @@ http_response answer_to(control_desk& desk, const http_request& x) {
   throw control_error{404, "there is nothing here"};
 }
 
-http_response answer_known(control_desk& desk, const http_request& x) {
+http_response open_session(const http_request& x, control_access& access) {
+  auto session = access.open_session(text_in(body_of(x, {"ticket"}), "ticket"));
+  if (!session)
+    throw control_error{403, "the link has been used, or is older than five "
+                             "minutes"};
+  return response(200, {{"session", *session}});
+}
+
+// What strangers may ask for.
+http_response answer_stranger(const http_request& x, std::string_view path,
+                              control_access& access) {
+  if (path == "/v1/session" && x.method == "POST")
+    return open_session(x, access);
+  auto out = failure(401, "the token is missing or wrong");
+  out.headers["www-authenticate"] = "Bearer";
+  return out;
+}
+
+http_response answer_requester(control_desk& desk, const http_request& x,
+                               control_access& access) {
+  auto path = std::string_view{x.target}.substr(0, x.target.find('?'));
+  if (path == "/" && x.method == "GET")
+    return control_page();
+  switch (access.who_asks(x)) {
+    case requester::owner:
+      // Only who has the token makes links: a session cannot prolong itself.
+      if (path == "/v1/page" && x.method == "POST")
+        return response(200, {{"target", page_target(access)}});
+      return answer_to(desk, x);
+    case requester::session:
+      return answer_to(desk, x);
+    case requester::stranger:
+      break;
+  }
+  return answer_stranger(x, path, access);
+}
+
+http_response answer_or_failure(control_desk& desk, const http_request& x,
+                                control_access& access) {
   try {
-    return answer_to(desk, x);
+    return answer_requester(desk, x, access);
   } catch (const control_error& e) {
     return failure(e.status(), e.text());
   } catch (const std::exception& e) {
@@ -307,39 +345,11 @@ http_response answer_known(control_desk& desk, const http_request& x) {
   }
 }
 
-http_response answer_by_requester(control_desk& desk, const http_request& x,
-                                  control_access& access) {
-  std::string_view target = x.target;
-  auto mark = std::min(target.find('?'), target.size());
-  auto path = target.substr(0, mark);
-  auto who = access.who_asks(x);
-  if (path == "/" && x.method == "GET" && who != requester::owner)
-    return answer_browser(x, target.substr(std::min(mark + 1, target.size())),
-                          access);
-  switch (who) {
-    case requester::owner:
-      // Only who has the token makes links: a session cannot prolong itself.
-      if (path == "/v1/page" && x.method == "POST")
-        return response(200, {{"target", page_target(access)}});
-      return answer_known(desk, x);
-    case requester::browser:
-      return answer_known(desk, x);
-    case requester::other_page:
-      return failure(403, "the request comes from another page than that of "
-                          "this server");
-    case requester::stranger:
-      break;
-  }
-  auto out = failure(401, "the token is missing or wrong");
-  out.headers["www-authenticate"] = "Bearer";
-  return out;
-}
-
 } // namespace
 
 http_response answer_operator(control_desk& desk, const http_request& x,
                               control_access& access) {
-  auto out = answer_by_requester(desk, x, access);
+  auto out = answer_or_failure(desk, x, access);
   // No page of others reads or shows it, and no address is told to others.
   out.headers["cache-control"] = "no-store";
   out.headers["cross-origin-resource-policy"] = "same-origin";

@@ -8,15 +8,17 @@ const colours = () => {
 
 const gradeWords = { good: "as usual", strained: "not as usual", bad: "bad" };
 
+const heights = { good: 5, strained: 8, bad: 10 };
+
 function strip(label) {
   const out = element("canvas", { class: "strip", role: "img", "aria-label": label });
   out.width = 150;
-  out.height = 1;
+  out.height = 10;
   return out;
 }
 
 // The worst state of each part of the time; parts without a sample take that of
-// the sample before, unless it is older than three parts and than 15 s.
+// the sample before, unless it is too old. What is worse is higher.
 function drawStrip(canvas, samples, gradeOf, now, name) {
   const parts = canvas.width;
   const length = historyTime / parts;
@@ -33,10 +35,13 @@ function drawStrip(canvas, samples, gradeOf, now, name) {
   let bad = 0;
   for (let i = 0; i < parts; ++i) {
     if (worst[i]) [last, gap] = [worst[i], 0];
-    else if (++gap * length > Math.max(3 * length, 15000)) last = null;
+    else if (++gap * length > longestGap) last = null;
     if (last && last !== "good") ++bad;
-    paint.fillStyle = colour[last || "none"];
-    paint.fillRect(i, 0, 1, 1);
+    paint.fillStyle = colour.none;
+    paint.fillRect(i, 0, 1, 10);
+    if (!last) continue;
+    paint.fillStyle = colour[last];
+    paint.fillRect(i, 10 - heights[last], 1, heights[last]);
   }
   canvas.setAttribute("aria-label", last
     ? `${name}: ${gradeWords[last]} now, not as usual for ${timeText(bad * length * 1e6)} of the last 10 min`
@@ -52,9 +57,12 @@ const xOf = (at, now) => chartWidth * (1 - (now - at) / historyTime);
 function area(samples, now, low, high, most, name) {
   const y = (value) => chartHeight * (1 - value / most);
   const runs = [[]];
-  for (const x of samples)
-    if (high(x) == null) runs.push([]);
-    else runs.at(-1).push(x);
+  let last = -Infinity;
+  for (const x of samples) {
+    if (high(x) == null || x.at - last > longestGap) runs.push([]);
+    if (high(x) != null) runs.at(-1).push(x);
+    last = x.at;
+  }
   return runs.filter((run) => run.length > 1).map((run) => {
     const up = run.map((x) => `${xOf(x.at, now).toFixed(1)},${y(high(x)).toFixed(1)}`);
     const down = run.map((x) => `${xOf(x.at, now).toFixed(1)},${y(low(x)).toFixed(1)}`).reverse();

@@ -13,13 +13,14 @@ function question({ title, text, action, danger, fields = [], go }) {
   button.textContent = action;
   button.classList.toggle("danger", Boolean(danger));
   button.classList.toggle("main", !danger);
-  button.disabled = false;
   problem.hidden = true;
+  byId("dialog-cancel").hidden = false;
   byId("dialog-cancel").onclick = () => dialog.close();
+  setBusy(false);
   dialog.querySelector("form").onsubmit = async (event) => {
     event.preventDefault();
-    button.disabled = true;
     problem.hidden = true;
+    setBusy(true);
     try {
       const result = await go(...inputs.map((x) => x.value()));
       if (result) showResult(result);
@@ -28,10 +29,17 @@ function question({ title, text, action, danger, fields = [], go }) {
       problem.textContent = e.message;
       problem.hidden = false;
     }
-    button.disabled = false;
+    setBusy(false);
     soon();
   };
   dialog.showModal();
+}
+
+// While a request is in flight the question stays: its answer belongs there.
+function setBusy(busy) {
+  byId("dialog-do").disabled = busy;
+  byId("dialog-cancel").disabled = busy;
+  byId("dialog").oncancel = busy ? (event) => event.preventDefault() : null;
 }
 
 // The same dialog says what has come of it.
@@ -39,6 +47,7 @@ function showResult(text) {
   byId("dialog-text").textContent = text;
   byId("dialog-fields").replaceChildren();
   byId("dialog-do").textContent = "Close";
+  byId("dialog-cancel").hidden = true;
   byId("dialog").querySelector("form").onsubmit = null;
 }
 
@@ -58,15 +67,24 @@ const commands = {
   off: ["Switch off", "It does nothing any more, and counts nothing.", false],
   observe: ["Observe", "It decides and counts, but changes nothing.", false],
   enable: ["Enable", "Forced states, off and observe are undone.", false],
-  reset: ["Reset", "Counters become zero, and states as after the start.", false],
+  reset: ["Reset", "Counters become zero, and states as after the start. Forced states stay.", false],
 };
+
+// What is not expected of a command.
+function warning(layers, command) {
+  const back = layers.filter((x) => x.state === "rolled_back").map((x) => x.name);
+  return command === "enable" && back.length
+    ? `\nThe canary ${back.join(", ")} was rolled back: it starts again, and gets calls.` : "";
+}
 
 function askCommand(gate, layer, command) {
   const [action, effect, timed] = commands[command];
-  const whom = layer ? `${layer} of ${gate}` : `all layers of ${gate} that know it`;
+  const layers = (shown ? shown.layers : []).filter((x) => !layer || x.name === layer);
+  const whom = layer ? `${layer} of ${gate}`
+    : `all layers of ${gate} that know it (${layers.map((x) => x.name).join(", ")})`;
   question({
     title: `${action}: ${layer || gate}`,
-    text: `${action} ${whom}?\n${effect}`,
+    text: `${action} ${whom}?\n${effect}${warning(layers, command)}`,
     action,
     danger: command === "force_open" || command === "off",
     fields: timed ? [{ label: "For how long", choices: times }] : [],
@@ -120,7 +138,7 @@ function askReload() {
       const { files } = await ask("POST", "/v1/reload", { why });
       const problems = files.flatMap((x) => x.problems);
       const changes = files.flatMap((x) => x.changes.map(changeText));
-      if (problems.length) throw new Error(problems.join("\n"));
+      if (problems.length) throw new Error([...problems, ...changes].join("\n"));
       return changes.length ? changes.join("\n") : "Nothing has changed.";
     },
   });

@@ -27,21 +27,22 @@ const badge = (text, grade) => element("span", { class: `badge ${grade}` }, text
 // Keeps the children of `parent` in step with `items`: each has a key, is made
 // once and then only updated, so that focus and selections stay.
 function keepInStep(parent, items, keyOf, make, update) {
-  const old = new Map([...parent.children].map((x) => [x.dataset.key, x]));
+  const wanted = new Map(items.map((x) => [keyOf(x), x]));
+  const old = new Map();
+  for (const child of [...parent.children])
+    if (wanted.has(child.dataset.key)) old.set(child.dataset.key, child);
+    else child.remove();
   let next = parent.firstElementChild;
-  for (const item of items) {
-    const key = keyOf(item);
+  for (const [key, item] of wanted) {
     let child = old.get(key);
     if (!child) {
       child = make(item);
       child.dataset.key = key;
     }
-    old.delete(key);
     if (child === next) next = next.nextElementSibling;
     else parent.insertBefore(child, next);
     update(child, item);
   }
-  for (const child of old.values()) child.remove();
 }
 
 // Sets the text if it is another one: a selection in it stays.

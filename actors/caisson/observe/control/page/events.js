@@ -2,6 +2,8 @@
 
 const mostEvents = 300;
 let stackOfSelected = null;
+let missed = 0;
+let mayMiss = false;
 
 function isShown(item) {
   return !byId("events-selected").checked || item.dataset.gate === stackOfSelected;
@@ -11,7 +13,18 @@ function showEvents() {
   const items = [...byId("event-list").children];
   for (const x of items) x.hidden = !isShown(x);
   const any = items.some((x) => !x.hidden);
-  byId("events-note").hidden = any;
+  const note = [];
+  if (!any) note.push(items.length ? "None of this gate." : "None since this page was opened.");
+  if (missed) note.push(`${missed.toLocaleString("en")} were missed.`);
+  if (mayMiss) note.push("Some may have been missed.");
+  byId("events-note").hidden = note.length === 0;
+  setText(byId("events-note"), note.join(" "));
+}
+
+function noteMissed(count) {
+  if (count == null) mayMiss = true;
+  else missed += count;
+  if (count !== 0) showEvents();
 }
 
 // The same again, of another call, is counted and not shown once more.
@@ -48,8 +61,8 @@ function addEvents(events) {
       || eventItem(x);
     countEvent(item, x);
     if (list.firstElementChild !== item) list.prepend(item);
+    if (list.children.length > mostEvents) list.lastElementChild.remove();
   }
-  while (list.children.length > mostEvents) list.lastElementChild.remove();
   showEvents();
 }
 
@@ -57,17 +70,19 @@ async function followEvents() {
   let cursor = null;
   for (;;) {
     try {
-      const query = cursor ? `?after=${encodeURIComponent(cursor)}&wait=5s` : "";
+      // A hidden window holds no connection: a browser has six for one server.
+      const wait = document.hidden ? "0s" : "5s";
+      const query = cursor ? `?after=${encodeURIComponent(cursor)}&wait=${wait}` : "";
       const answer = await ask("GET", `/v1/events${query}`);
       cursor = answer.cursor;
-      if (answer.missed !== 0)
-        addEvents([{ text: answer.missed ? `${answer.missed} events were missed` : "events may have been missed",
-          event: { time: new Date().toISOString() } }]);
+      noteMissed(answer.missed);
       addEvents(answer.events);
       // Many at once: not faster than one can look.
-      if (answer.events.length) await pause(200);
-    } catch {
-      cursor = null;
+      if (document.hidden) await pause(periodInBackground);
+      else if (answer.events.length) await pause(200);
+    } catch (e) {
+      // Of another run of the program.
+      if (e.status === 400) cursor = null;
       await pause(2000);
     }
   }

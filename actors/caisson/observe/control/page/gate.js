@@ -9,7 +9,7 @@ function select(name) {
   shown = null;
   openLayer = null;
   shownBefore = null;
-  location.hash = encodeURIComponent(name);
+  location.hash = `gate=${encodeURIComponent(name)}`;
   byId("layers").replaceChildren();
   byId("gate-facts").textContent = "";
   byId("durations").tBodies[0].replaceChildren();
@@ -72,48 +72,54 @@ function numbersTable(title, rows) {
     ...rows.map((row) => element("tr", {}, ...row.map((x) => element("td", {}, x)))))));
 }
 
-function settingItem(layer, [key, value]) {
-  const change = element("button", { class: "link", type: "button",
-    "aria-label": `Change ${key}`, click: () => askSetting(selected, layer.name, key, value) },
-  "change");
-  return element("li", {}, element("span", {}, key), element("code", {}, value), change);
+function settingItem(layer, key) {
+  const value = element("code");
+  const change = element("button", { class: "link", type: "button", "aria-label": `Change ${key}`,
+    click: () => askSetting(selected, layer, key, value.textContent) }, "change");
+  return element("li", {}, element("span", {}, key), value, change);
 }
 
 function keyRow(key) {
   return [key.key, key.state.replaceAll("_", " "), key.admitted.toLocaleString("en")];
 }
 
-function layerPanel(layer, rates) {
-  const words = Object.keys(commands).filter(
-    (x) => !x.startsWith("force_") || layer.kind === "breaker");
+function layerNumbers(layer, rates) {
   const numbers = Object.entries(layer.metrics).filter(([name, x]) => saysSomething(name, x))
     .map(([name, x]) => [nameText(name), valueText(name, x),
       rates[name] ? `${threeDigits(rates[name])}/s` : ""]);
-  const settings = Object.entries(layer.settings).filter(([key]) => key !== "name");
+  return [numbersTable("Numbers since the start or the last reset, zeros left out", numbers),
+    numbersTable("Busiest keys", layer.keys.map(keyRow))];
+}
+
+function layerPanel(layer) {
+  const words = Object.keys(commands).filter(
+    (x) => !x.startsWith("force_") || layer.kind === "breaker");
   return [
     element("div", { class: "bar" }, element("h3", {},
       layer.kind === layer.name ? layer.name : `${layer.name} (${layer.kind})`),
-      element("span", { class: "buttons" }, ...words.map((x) => element("button", { type: "button",
-        class: x === "force_open" || x === "off" ? "danger" : "",
-        click: () => askCommand(selected, layer.name, x) }, `${commands[x][0]}…`)))),
-    ...(layer.notes || []).map((x) => element("p", { class: "hint" }, x)),
-    element("div", { class: "columns" },
-      numbersTable("Numbers since the start, zeros left out", numbers),
-      numbersTable("Busiest keys", layer.keys.map(keyRow))),
-    element("h4", {}, "Settings"),
-    element("ul", { class: "settings" }, ...settings.map((x) => settingItem(layer, x))),
+    element("span", { class: "buttons" }, ...words.map((x) => element("button", { type: "button",
+      class: x === "force_open" || x === "off" ? "danger" : "",
+      click: () => askCommand(selected, layer.name, x) }, `${commands[x][0]}…`)))),
+    element("div"), element("div", { class: "columns" }), element("h4", {}, "Settings"),
+    element("ul", { class: "settings" }),
   ];
 }
 
-// Not while somebody is about to press something in it.
+// Buttons and settings stay while somebody is about to press them; numbers and
+// values are made anew.
 function updatePanel(layer, rates) {
   const panel = byId("layer");
   panel.hidden = !layer;
-  if (!layer) return panel.replaceChildren();
-  const same = panel.dataset.layer === layer.name;
-  if (same && panel.contains(document.activeElement)) return null;
-  panel.dataset.layer = layer.name;
-  return panel.replaceChildren(...layerPanel(layer, rates));
+  if (!layer || panel.dataset.layer !== layer.name) panel.replaceChildren();
+  panel.dataset.layer = layer ? layer.name : "";
+  if (!layer) return;
+  if (!panel.firstElementChild) panel.append(...layerPanel(layer));
+  const [, notes, numbers, , settings] = panel.children;
+  notes.replaceChildren(...(layer.notes || []).map((x) => element("p", { class: "hint" }, x)));
+  numbers.replaceChildren(...layerNumbers(layer, rates).filter((x) => x));
+  keepInStep(settings, Object.entries(layer.settings).filter(([key]) => key !== "name"),
+    ([key]) => key, ([key]) => settingItem(layer.name, key),
+    (item, [, value]) => setText(item.children[1], value));
 }
 
 function drawDurations(gate) {
@@ -126,21 +132,38 @@ function drawDurations(gate) {
   byId("durations").tBodies[0].replaceChildren(...rows);
 }
 
-function drawGate(gate, now) {
+// The changes per second of each layer's numbers since the status before.
+function noteRates(gate, now) {
   const seconds = shownBefore ? (now - shownBefore.now) / 1000 : 0;
   const before = new Map((shownBefore ? shownBefore.gate.layers : []).map((x) => [x.name, x.metrics]));
-  const rates = new Map(gate.layers.map(
+  gate.rates = new Map(gate.layers.map(
     (x) => [x.name, ratesOf(x.metrics, before.get(x.name), seconds)]));
+  shownBefore = { gate, now };
+}
+
+function drawGate(gate, now) {
+  byId("gate-body").hidden = false;
+  for (const x of document.querySelectorAll("#gate > .bar button")) x.disabled = false;
   setBadges(byId("gate-badges"), stateBadges(gate));
   setText(byId("gate-facts"), Object.entries(gate.metrics)
     .filter(([name, x]) => saysSomething(name, x))
     .map(([name, x]) => `${nameText(name)} ${valueText(name, x)}`).join(" · "));
   drawCharts(now);
   keepInStep(byId("layers"), [{ name: "", end: "caller" }, ...gate.layers, { name: "\n", end: "worker" }],
-    (x) => x.name, makeLayer, (item, x) => updateLayer(item, x, rates.get(x.name), now));
+    (x) => x.name, makeLayer, (item, x) => updateLayer(item, x, gate.rates.get(x.name), now));
   const open = gate.layers.find((x) => x.name === openLayer);
-  updatePanel(open, open && rates.get(open.name));
+  updatePanel(open, open && gate.rates.get(open.name));
   drawDurations(gate);
+}
+
+// A gate that is gone, or does not answer: what was known of it is not shown.
+function drawNoGate(why) {
+  shown = null;
+  shownBefore = null;
+  byId("gate-body").hidden = true;
+  for (const x of document.querySelectorAll("#gate > .bar button")) x.disabled = true;
+  setBadges(byId("gate-badges"), [badge("no answer", "bad")]);
+  setText(byId("gate-facts"), why);
 }
 
 function drawCharts(now) {

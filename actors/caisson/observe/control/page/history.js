@@ -1,6 +1,8 @@
 // What was seen of gates in the last ten minutes, since the page was opened.
 
 const historyTime = 10 * 60 * 1000;
+// Between two samples that are further apart nothing is known.
+const longestGap = 15 * 1000;
 const grades = ["good", "strained", "bad"];
 const worse = (a, b) => grades[Math.max(grades.indexOf(a), grades.indexOf(b))];
 
@@ -55,6 +57,7 @@ function addRates(sample, last) {
   if (!last || last.calls == null || sample.calls < last.calls
       || sample.failures < last.failures || sample.succeeded < last.succeeded) return;
   const seconds = (sample.at - last.at) / 1000;
+  if (seconds <= 0) return;
   sample.rate = (sample.calls - last.calls) / seconds;
   sample.good = (sample.succeeded - last.succeeded) / seconds;
   sample.failed = (sample.failures - last.failures) / seconds;

@@ -59,6 +59,9 @@ function updateRow(row, gate, now) {
 
 function drawList(gates, now) {
   const wanted = gates.filter(isWanted);
+  // Those that are not as usual must not be among those that are left out.
+  if (wanted.length > mostRows)
+    wanted.sort((a, b) => grades.indexOf(gradeOfGate(b)) - grades.indexOf(gradeOfGate(a)));
   keepInStep(byId("list").tBodies[0], wanted.slice(0, mostRows), (x) => x.name, makeRow,
     (row, gate) => updateRow(row, gate, now));
   const note = byId("list-note");

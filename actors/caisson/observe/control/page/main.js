@@ -5,6 +5,9 @@ const periodInBackground = 10000;
 let gates = [];
 let shown = null;
 let wake = () => {};
+let lastAnswer = null;
+let asking = false;
+let linkRefused = false;
 
 // Asks again at once.
 function soon() {
@@ -20,7 +23,7 @@ function tell(grade, text, notice) {
 }
 
 function redraw() {
-  const now = Date.now();
+  const now = performance.now();
   drawList(gates, now);
   if (shown) drawGate(shown, now);
 }
@@ -32,30 +35,47 @@ async function lookAtGate(now) {
     return { error: e.message };
   });
   if (name !== selected) return;
-  if (gate.error) {
-    setBadges(byId("gate-badges"), [badge("no answer", "bad")]);
-    setText(byId("gate-facts"), gate.error);
-    return;
-  }
+  if (gate.error) return drawNoGate(gate.error);
   stackOfSelected = gate.stack;
   shown = gate;
+  noteRates(gate, now);
   drawGate(gate, now);
-  shownBefore = { gate, now };
   showEvents();
 }
 
 async function look() {
   gates = (await ask("GET", "/v1/gates")).gates;
-  const now = Date.now();
+  const now = performance.now();
+  lastAnswer = now;
+  setStale(false);
   remember(gates, now);
   drawList(gates, now);
   if (selected != null) await lookAtGate(now);
   tell("good", "live");
 }
 
+// What is shown is no longer true.
+function setStale(stale) {
+  document.body.classList.toggle("stale", stale);
+  if (!stale) return;
+  setText(byId("summary"), "");
+  document.title = "Gates: no answer";
+}
+
+// A request that is not answered is no failure yet.
+function noteAge() {
+  const age = (performance.now() - lastAnswer) / 1000;
+  if (!asking || lastAnswer == null || age < 5 || document.hidden) return;
+  tell("strained", `last answer ${Math.floor(age)} s ago`);
+  if (age > 15) setStale(true);
+}
+
 function describeFailure(e) {
-  if (e.status === 401)
-    tell("bad", "no access", "This session has ended. Get a new link: caisson ctl page");
+  setStale(true);
+  linkRefused = linkRefused || e.status === 403;
+  if (e.status === 403 || e.status === 401)
+    tell("bad", "no access", `${linkRefused ? "This link has been used, or is older than five minutes."
+      : "This page is opened by a link that works once."} Get one: caisson ctl --file FILE page`);
   else if (e.status === 0)
     tell("bad", "no answer", "The program does not answer: it has ended, or its machine is busy.");
   else
@@ -65,22 +85,33 @@ function describeFailure(e) {
 async function keepLooking() {
   for (;;) {
     try {
+      asking = true;
+      await useTicket();
+      if (!session) throw new RequestError(401, "");
       await look();
+      linkRefused = false;
     } catch (e) {
       describeFailure(e);
     }
+    asking = false;
     await Promise.race([pause(document.hidden ? periodInBackground : period),
       new Promise((resolve) => { wake = resolve; })]);
   }
 }
 
 function showByHash() {
-  const name = decodeURIComponent(location.hash.slice(1));
-  if (name && name !== selected) {
-    select(name);
-  }
+  const name = new URLSearchParams(location.hash.slice(1)).get("gate");
+  if (name && name !== selected) return select(name);
+  if (name) return null;
+  selected = shown = null;
+  byId("gate").hidden = true;
+  return soon();
 }
 
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  byId("gates").focus();
+});
 byId("search").addEventListener("input", redraw);
 byId("unusual").addEventListener("change", redraw);
 byId("events-selected").addEventListener("change", showEvents);
@@ -94,3 +125,4 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 showByHash();
 keepLooking();
 followEvents();
+setInterval(noteAge, 1000);

@@ -35,6 +35,7 @@ function nameText(name) {
 }
 
 function valueText(name, value) {
+  if (value == null) return "unknown";
   const unit = unitOf(name);
   return unit ? unit[1](value) : value.toLocaleString("en");
 }
@@ -42,5 +43,5 @@ function valueText(name, value) {
 // Numbers that say nothing: zeros, states that are shown as words, and what has
 // not been measured, which is -1.
 function saysSomething(name, value) {
-  return value !== 0 && !/(^|_)state$/.test(name) && !(value === -1 && unitOf(name));
+  return value != null && value !== 0 && !/(^|_)state$/.test(name) && !(value === -1 && unitOf(name));
 }

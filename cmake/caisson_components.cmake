@@ -12,7 +12,7 @@ set(caisson_needs_config "toml++ (libtomlplusplus-dev)")
 set(caisson_needs_metrics "prometheus-cpp (prometheus-cpp-dev)")
 set(caisson_needs_http "")
 set(caisson_needs_http_client
-  "libcurl 7.80 (libcurl4-openssl-dev) and pkg-config")
+  "libcurl 7.80 with OpenSSL (libcurl4-openssl-dev, libssl-dev) and pkg-config")
 set(caisson_needs_redis "hiredis (libhiredis-dev) and pkg-config")
 set(caisson_needs_postgres "libpq (libpq-dev) and pkg-config")
 set(caisson_needs_control "")

@@ -5,10 +5,10 @@ find_package(PkgConfig QUIET)
 find_package(Threads QUIET)
 
 # Pipelines came with libpq 14, and what is called before a request is sent with
-# libcurl 7.80. Only tests, demos and `caisson ctl` use
-# cpp-httplib.
+# libcurl 7.80, whose OpenSSL is asked what a kept connection still has. Only
+# tests and demos use cpp-httplib.
 set(caisson_client_http "cpp-httplib >= 0.10" "cpp-httplib < 0.19")
-set(caisson_client_http_client "libcurl >= 7.80")
+set(caisson_client_http_client "libcurl >= 7.80" "libssl >= 1.1.1")
 set(caisson_client_redis "hiredis >= 0.14")
 set(caisson_client_postgres "libpq >= 14")
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
@@ -16,6 +17,9 @@ namespace {
 using steady = std::chrono::steady_clock;
 
 constexpr portable::run_context* no_actor = nullptr;
+
+// The library is first to see that a request's time is over.
+constexpr auto late_by = std::chrono::milliseconds(20);
 
 // How many transfers without a request are kept.
 constexpr std::size_t most_spare = 64;
@@ -137,6 +141,7 @@ void http_loop::run() {
     int running = 0;
     ::curl_multi_perform(multi_.get(), &running);
     take_results();
+    call_off_late();
     if (running_.empty() && active_ != never
         && time_until(time_after(active_, config_.idle_timeout), steady::now())
              <= duration::zero())
@@ -171,10 +176,12 @@ void http_loop::wait() {
 // How long to wait at most, in milliseconds; the library has timers besides.
 int http_loop::patience() const {
   constexpr std::chrono::milliseconds most = std::chrono::hours(1);
-  if (!running_.empty() || active_ == never)
+  auto next = running_.empty() && active_ != never
+                ? time_after(active_, config_.idle_timeout)
+                : late_at_;
+  if (next == never)
     return static_cast<int>(most.count());
-  auto left = time_until(time_after(active_, config_.idle_timeout),
-                         steady::now());
+  auto left = std::max(time_until(next, steady::now()), duration::zero());
   auto ms = std::chrono::ceil<std::chrono::milliseconds>(
     std::min<duration>(left, most));
   return static_cast<int>(ms.count());
@@ -214,6 +221,7 @@ bool http_loop::enter(transfer_ptr& x) {
     running_.erase(i);
     return false;
   }
+  late_at_ = std::min(late_at_, time_after(x->until(), late_by));
   i->second = std::move(x);
   return true;
 }
@@ -244,6 +252,22 @@ void http_loop::finish(http_transfer& x, CURLcode code) {
   answer(std::move(taken.mapped()),
          result ? *std::move(result)
                 : failed_with(transport_errc::lost, "out of memory"));
+}
+
+// The library has no timers for requests that wait for a connection of HTTP/2.
+void http_loop::call_off_late() {
+  auto now = steady::now();
+  if (now < late_at_)
+    return;
+  std::vector<std::uint64_t> late;
+  late_at_ = never;
+  for (const auto& [number, x] : running_)
+    if (auto at = time_after(x->until(), late_by); at <= now)
+      late.push_back(number);
+    else
+      late_at_ = std::min(late_at_, at);
+  for (auto number : late)
+    call_off(number);
 }
 
 void http_loop::call_off(std::uint64_t number) {

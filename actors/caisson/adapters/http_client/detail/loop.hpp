@@ -74,6 +74,7 @@ private:
   bool enter(transfer_ptr& x);
   void take_results();
   void finish(http_transfer& x, CURLcode code);
+  void call_off_late();
   void call_off(std::uint64_t number);
   void answer(transfer_ptr x, caf::message content);
   void close_idle();
@@ -94,6 +95,8 @@ private:
   std::vector<transfer_ptr> spare_;
   // When there was something to do the last time; never if all is closed.
   time_point active_ = never;
+  /// When the first of those that run should have ended.
+  time_point late_at_ = never;
 
   std::thread thread_;
   bool ended_ = false;

@@ -54,6 +54,11 @@ bool http_sockets::has_input(int port) {
   return x.fd >= 0 && ::poll(&x, 1, 0) != 0;
 }
 
+void http_sockets::shut_down(int port) {
+  if (auto fd = find(port); fd >= 0)
+    ::shutdown(fd, SHUT_RDWR);
+}
+
 int http_sockets::find(int port) {
   for (auto fd : new_)
     if (auto own = local_port_of(fd); own > 0) {

@@ -15,6 +15,9 @@ public:
   /// was not read; also its end. False if there is no such connection.
   [[nodiscard]] bool has_input(int port);
 
+  /// Ends the connection with this local port, whatever the library does.
+  void shut_down(int port);
+
   /// What the library calls for each socket, with such an object.
   static curl_socket_t open(void* self, curlsocktype, curl_sockaddr* where);
   static int close(void* self, curl_socket_t fd);

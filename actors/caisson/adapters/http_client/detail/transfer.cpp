@@ -1,6 +1,8 @@
 #include <caisson/adapters/detail/queued_worker.hpp>
 #include <caisson/adapters/http_client/detail/transfer.hpp>
 
+#include <openssl/ssl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -19,6 +21,24 @@ std::chrono::milliseconds whole_milliseconds(duration x) {
 bool may_have_body(std::string_view method) noexcept {
   return method != "GET" && method != "HEAD" && method != "OPTIONS"
          && method != "DELETE";
+}
+
+// Of a request and of the trailers of a response, in bytes.
+constexpr std::size_t largest_head = std::size_t{60} << 10;
+
+std::size_t head_size(const http_request& x) noexcept {
+  auto out = x.method.size() + x.target.size();
+  for (const auto& [name, value] : x.headers)
+    out += name.size() + value.size() + 4;
+  return out;
+}
+
+// Whether both have agreed on HTTP/2 in the handshake.
+bool speaks_second(const SSL* tls) noexcept {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  ::SSL_get0_alpn_selected(tls, &name, &size);
+  return size == 2 && name[0] == 'h' && name[1] == '2';
 }
 
 } // namespace
@@ -76,6 +96,7 @@ void http_transfer::set_tls_options() {
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, config_.verify_server ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, config_.verify_server ? 2L : 0L);
+  set(CURLOPT_SSL_CTX_FUNCTION, &on_tls);
 #if LIBCURL_VERSION_NUM >= 0x075700
   // So that authorities can be replaced while the program runs.
   set(CURLOPT_CA_CACHE_TIMEOUT, 60L);
@@ -102,6 +123,9 @@ std::optional<caf::message> http_transfer::begin(call what,
   if (request_->method == "HEAD" && !request_->body.empty())
     return failed_with(transport_errc::bad_request,
                        "a request with the method HEAD has no body");
+  if (head_size(*request_) > largest_head)
+    return failed_with(transport_errc::bad_request,
+                       "method, target and headers have more than 60 KiB");
   url_ = {server_, request_->target};
   method_ = request_->method;
   has_body_ = may_have_body(method_) || !request_->body.empty();
@@ -120,6 +144,7 @@ std::optional<caf::message> http_transfer::prepare(bool anew) {
   connected_ = false;
   stale_ = false;
   sent_before_ = 0;
+  trailers_ = 0;
   set(CURLOPT_FRESH_CONNECT, anew ? 1L : 0L);
   parser_.begin(method_ == "HEAD");
   auto origin = url_.origin.text();
@@ -268,16 +293,39 @@ bool http_transfer::may_send(int port) {
 bool http_transfer::has_stale_connection(int port) {
   long is_new = 0;
   ::curl_easy_getinfo(handle_.get(), CURLINFO_NUM_CONNECTS, &is_new);
-  auto may_be_second = config_.http2 && url_.origin.tls;
-  return is_new == 0 && !may_be_second && sockets_.has_input(port);
+  if (is_new != 0)
+    return false;
+  if (!url_.origin.tls)
+    return sockets_.has_input(port);
+  curl_tlssessioninfo* info = nullptr;
+  ::curl_easy_getinfo(handle_.get(), CURLINFO_TLS_SSL_PTR, &info);
+  // Of another library nothing is known.
+  if (!info || info->backend != CURLSSLBACKEND_OPENSSL || !info->internals)
+    return true;
+  auto* tls = static_cast<const SSL*>(info->internals);
+  // What OpenSSL has read, and libcurl has not, is on no socket.
+  return !speaks_second(tls)
+         && (sockets_.has_input(port) || ::SSL_has_pending(tls) != 0);
+}
+
+// The end of a connection that TLS does not announce may be somebody's in
+// between, who cuts off a response.
+CURLcode http_transfer::on_tls(CURL*, void* context, void*) {
+#ifdef SSL_OP_IGNORE_UNEXPECTED_EOF
+  ::SSL_CTX_clear_options(static_cast<SSL_CTX*>(context),
+                          SSL_OP_IGNORE_UNEXPECTED_EOF);
+#else
+  static_cast<void>(context);
+#endif
+  return CURLE_OK;
 }
 
 // Returns whether the transfer goes on.
 bool http_transfer::take_head(std::string_view line) {
   using stage = http_parser::stage;
-  // Trailers say nothing that is kept.
+  // Trailers say nothing that is kept, but the library keeps them.
   if (parser_.at() == stage::body || parser_.at() == stage::done)
-    return true;
+    return (trailers_ += line.size()) <= largest_head;
   constexpr std::string_view second = "HTTP/2 ";
   if (config_.http2 && line.starts_with(second)) {
     parser_.feed("HTTP/1.1 ");
@@ -322,6 +370,7 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
   using stage = http_parser::stage;
   if (std::exchange(stale_, false))
     return prepare(true);
+  end_broken_connection();
   if (code == CURLE_OK)
     parser_.end();
   if (parser_.at() != stage::done)
@@ -329,6 +378,17 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
   if (follow())
     return prepare();
   return response();
+}
+
+// A connection on which a server breaks HTTP/2 ends: the library would go on
+// reading it, without an end.
+void http_transfer::end_broken_connection() {
+  if (!config_.http2 || !url_.origin.tls
+      || parser_.at() != http_parser::stage::failed)
+    return;
+  long port = 0;
+  ::curl_easy_getinfo(handle_.get(), CURLINFO_LOCAL_PORT, &port);
+  sockets_.shut_down(static_cast<int>(port));
 }
 
 // Whether the response says to ask elsewhere, and that is done.

@@ -48,6 +48,9 @@ public:
   [[nodiscard]] CURL* handle() const noexcept { return handle_.get(); }
   [[nodiscard]] portable::reply_to& from() noexcept { return from_; }
 
+  /// When it has to be answered.
+  [[nodiscard]] time_point until() const noexcept { return until_; }
+
   /// Whether the server has certainly got nothing of it.
   [[nodiscard]] bool is_unsent() const;
 
@@ -57,6 +60,7 @@ private:
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t n,
                              void* self);
   static int on_connection(void* self, char*, char*, int, int);
+  static CURLcode on_tls(CURL*, void* context, void* self);
 
   void set_worker_options(CURLSH* share);
   void set_tls_options();
@@ -71,6 +75,7 @@ private:
   [[nodiscard]] bool is_cut_short() const;
   [[nodiscard]] bool may_send(int port);
   [[nodiscard]] bool has_stale_connection(int port);
+  void end_broken_connection();
   [[nodiscard]] long sent_bytes() const;
 
   [[nodiscard]] bool follow();
@@ -105,6 +110,7 @@ private:
   // Whether this request has got a connection, and what was sent before it.
   bool connected_ = false;
   bool stale_ = false;
+  std::size_t trailers_ = 0;
   long sent_before_ = 0;
   // Whether an earlier one, which was redirected, was sent.
   bool earlier_sent_ = false;

@@ -31,7 +31,7 @@ shedder_config some_shedder() {
   // No difference that can come about: means are rounded.
   c.max_delay = *rc::gen::element<duration>(0ns, 77'777ns, 9'512'345ns);
   c.in_flight_factor = 0;
-  c.sample = *rc::gen::element<duration>(10ms, 250ms, 1min);
+  c.sample = *rc::gen::element<duration>(10ms, 250ms, 5s);
   c.window = *rc::gen::element<duration>(10ms, 1s, 1min);
   c.window_calls = *rc::gen::element(1u, 10u, 1'000'000u);
   c.decrease = *rc::gen::element(0.001, 0.05, 0.5, 0.9);
@@ -106,7 +106,7 @@ public:
       forget_times();
     if (!awake_)
       return;
-    window_end_ = window_begin_ + c_.window;
+    window_end_ = window_begin_ + window();
     sample_at_ = reads() ? std::min(sample_at_, now + c_.sample)
                          : duration::max();
   }
@@ -213,7 +213,7 @@ private:
     window_.clear();
     timed_.clear();
     window_begin_ = now;
-    window_end_ = now + c_.window;
+    window_end_ = now + window();
     look();
   }
 
@@ -247,8 +247,12 @@ private:
     return c_.max_cpu > 0 && *load_.cpu >= c_.max_cpu ? "shed_cpu" : "";
   }
 
+  [[nodiscard]] duration window() const {
+    return reads() ? std::max(c_.window, c_.sample) : c_.window;
+  }
+
   void end_window() {
-    auto length = std::min(now - window_begin_, c_.window);
+    auto length = std::min(now - window_begin_, window());
     auto least = c_.minimum * to_seconds(length);
     auto why = signal();
     if (!window_.empty())
@@ -263,6 +267,8 @@ private:
         move_to(to);
     } else if (shed) {
       ++count["relaxed"];
+      if (!window_.empty())
+        passed = std::max(passed, std::min(wanted_, above_[0]));
       wanted_ = std::max(passed * (1 + c_.increase), least);
       relax();
     }
@@ -270,7 +276,7 @@ private:
     window_.clear();
     timed_.clear();
     window_begin_ = now;
-    window_end_ = now + c_.window;
+    window_end_ = now + window();
   }
 
   void relax() {

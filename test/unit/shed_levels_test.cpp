@@ -144,14 +144,28 @@ TEST(shed_levels, let_a_share_more_pass_when_they_relax) {
   auto last = h.levels.share();
   int windows = 0;
   for (; h.levels.sheds() && windows < 1'000; ++windows) {
-    // Also with so few calls that a level has hardly any.
-    h.offer(0, 3);
+    h.offer(0, 100);
     h.levels.relax(1.01, 0);
     EXPECT_NEAR(h.levels.share(), std::min(1.01 * last, 1.0), 1e-6);
     last = h.levels.share();
   }
   // ln 20 / ln 1.01
   EXPECT_NEAR(windows, 301, 3);
+}
+
+// When the important calls stop, as many of the others pass as of those.
+TEST(shed_levels, let_no_fewer_pass_of_another_mix) {
+  levels_rig h;
+  h.offer(1, 500);
+  h.offer(0, 500);
+  h.levels.tighten(0.2, 0);
+  h.offer(0, 500);
+  EXPECT_EQ(h.levels.share(), 0);
+  h.levels.relax(1.01, 0);
+  EXPECT_NEAR(h.levels.share(), 202.0 / 500, 1e-6);
+  h.offer(0, 100);
+  h.levels.relax(1.01, 0);
+  EXPECT_FALSE(h.levels.sheds());
 }
 
 TEST(shed_levels, go_on_relaxing_without_calls) {

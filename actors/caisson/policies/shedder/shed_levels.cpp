@@ -115,7 +115,10 @@ void shed_levels::tighten(double factor, double least) {
 
 void shed_levels::relax(double factor, double least) {
   if (sheds()) {
-    wanted_ = std::max((over_ ? wanted_ : passing()) * factor, least);
+    // If other calls come than before, no fewer than passed then.
+    auto passed = over_ ? wanted_
+                        : std::max(passing(), std::min(wanted_, all()));
+    wanted_ = std::max(passed * factor, least);
     if (wanted_ + slack >= all())
       open();
     else if (auto next = place_for(wanted_); next.height() < at_.height())

@@ -119,7 +119,7 @@ void shedder::abandon(call_info&, slot& notes, const outcome&, bool in_flight,
 void shedder::start(env& e) {
   calls_ = 0;
   window_begin_ = e.now;
-  window_end_ = time_after(e.now, config_.window);
+  window_end_ = time_after(e.now, window_length());
   meter_.restart(e.now);
   sample_at_ = e.now;
   look(e);
@@ -151,6 +151,11 @@ void shedder::plan_check(time_point now) {
   check_at_ = std::max(now, std::min({sample_at_, window_end_, full_at}));
 }
 
+// No window is judged by readings of the one before.
+duration shedder::window_length() const noexcept {
+  return reads() ? std::max(config_.window, config_.sample) : config_.window;
+}
+
 bool shedder::reads() const noexcept {
   return source_ && (config_.max_cpu > 0 || config_.max_memory > 0);
 }
@@ -158,7 +163,7 @@ bool shedder::reads() const noexcept {
 void shedder::look(env& e) {
   sample_at_ = never;
   auto known = [](std::optional<double> x) {
-    return x && *x >= 0 ? x : std::nullopt;
+    return x && *x >= 0 ? std::optional{std::min(*x, 1.0)} : std::nullopt;
   };
   load_ = {};
   if (reads()) {
@@ -180,7 +185,7 @@ void shedder::look(env& e) {
 void shedder::end_window(env& e) {
   auto shed_before = levels_.sheds();
   auto length = std::clamp(to_seconds(e.now - window_begin_), 0.0,
-                           to_seconds(config_.window));
+                           to_seconds(window_length()));
   auto least = config_.minimum * length;
   measure(e.now);
   auto why = calls_ > 0 ? overload(e.now) : signal::none;
@@ -199,7 +204,7 @@ void shedder::end_window(env& e) {
   calls_ = 0;
   meter_.restart(e.now);
   window_begin_ = e.now;
-  window_end_ = goes_on ? time_after(e.now, config_.window) : never;
+  window_end_ = goes_on ? time_after(e.now, window_length()) : never;
 }
 
 void shedder::measure(time_point now) {
@@ -265,7 +270,7 @@ void shedder::adapt(env& e) {
   floor_.reshape(config_.minimum, one_second, config_.minimum);
   if (check_at_ == never)
     return;
-  window_end_ = time_after(window_begin_, config_.window);
+  window_end_ = time_after(window_begin_, window_length());
   sample_at_ = reads() ? std::min(sample_at_, time_after(e.now, config_.sample))
                        : never;
   plan_check(e.now);

@@ -114,6 +114,7 @@ private:
   void follow(env& e);
   void plan_check(time_point now);
   [[nodiscard]] bool reads() const noexcept;
+  [[nodiscard]] duration window_length() const noexcept;
   void look(env& e);
   void end_window(env& e);
   void measure(time_point now);

@@ -31,7 +31,7 @@ void describe_signals(field_visitor& v, shedder_config& c) {
        c.cool_off, {0s, 1h});
   v.on({"sample", "how often CPU time and memory are read at most; no window "
                   "ends earlier"},
-       c.sample, {10ms, 1min});
+       c.sample, {10ms, 5s});
 }
 
 void describe_threshold(field_visitor& v, shedder_config& c) {

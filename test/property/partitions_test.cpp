@@ -362,6 +362,8 @@ semaphore_config some_partitioned() {
   semaphore_config c;
   c.permits = one_of<std::uint32_t>({1, 2, 3, 7, 10, 10, 20});
   c.partitions = some_partitions();
+  auto needed = c.partitions.list.size() + 1;
+  c.permits = std::max(c.permits, static_cast<std::uint32_t>(needed));
   auto useless = c.partitions.borrow
                  && c.partitions.reject_delay == duration::zero();
   c.max_waiters = useless ? one_of<std::uint32_t>({1, 3, 10, 1'000})

@@ -36,8 +36,10 @@ rc::Gen<semaphore_config> any_queue() {
                  .codel_keep = few,
                  .aging = aging,
                  .reject_hopeless = hopeless};
-      if (parts)
+      if (parts) {
+        c.permits = std::max(permits, 3u);
         c.partitions = {.list = {{"0", 0.5}, {"1", 0.25}}, .borrow = borrow};
+      }
       return c;
     },
     rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 7)),

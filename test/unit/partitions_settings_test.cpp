@@ -26,7 +26,7 @@ using wrong_keys = std::vector<std::string>;
 // -- settings -----------------------------------------------------------------
 
 wrong_keys wrong_shares(share_list list) {
-  return kinds_and_keys(problems_of(partitioned(std::move(list))));
+  return kinds_and_keys(problems_of(partitioned(std::move(list), 40)));
 }
 
 TEST(partitions, refuse_wrong_names_and_shares) {
@@ -57,6 +57,23 @@ TEST(partitions, are_at_most_32) {
   EXPECT_EQ(wrong_shares(many), wrong_keys{});
   many.push_back({"one_more", 0.01});
   EXPECT_EQ(wrong_shares(many), wrong_keys{"range partitions"});
+}
+
+// One without a permit would wait as long as others have calls.
+TEST(partitions, need_a_permit_for_each) {
+  auto with = [](share_list list, std::uint32_t permits) {
+    return kinds_and_keys(problems_of(partitioned(std::move(list), permits)));
+  };
+  EXPECT_EQ(with(two, 2), wrong_keys{"relation permits"});
+  EXPECT_EQ(with(two, 3), wrong_keys{});
+  // Nothing is left for the rest, or for one of them.
+  EXPECT_EQ(with({{"a", 0.5}, {"b", 0.5}}, 1), wrong_keys{"relation permits"});
+  EXPECT_EQ(with({{"a", 0.5}, {"b", 0.5}}, 2), wrong_keys{});
+  EXPECT_EQ(with({{"a", 0}, {"b", 1}}, 1), wrong_keys{});
+  adaptive_limit_config c;
+  c.min_limit = 2;
+  c.partitions.list = two;
+  EXPECT_EQ(kinds_and_keys(problems_of(c)), wrong_keys{"relation min_limit"});
 }
 
 TEST(partitions, refuse_settings_without_effect) {

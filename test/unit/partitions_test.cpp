@@ -270,7 +270,7 @@ TEST(partitions, can_be_named_by_a_function) {
 // -- orders and hope ----------------------------------------------------------
 
 TEST(partitions, keep_the_order_within_each) {
-  auto c = partitioned(two, 2);
+  auto c = partitioned({{"live", 0.5}, {"batch", 0.5}}, 2);
   c.order = wait_order::lifo;
   shared_rig h{c};
   auto batch = h.flood("batch", 5);
@@ -331,7 +331,7 @@ TEST(partitions, of_an_adaptive_limit_follow_it) {
   adaptive_limit_config c;
   c.algorithm = limit_algorithm::aimd;
   c.initial_limit = 10;
-  c.min_limit = 1;
+  c.min_limit = 3;
   c.max_waiters = 100;
   c.min_samples = 1;
   c.window = 1ms;

@@ -28,7 +28,8 @@ void describe(field_visitor& v, semaphore_config& c) {
 void check(const semaphore_config& c, const setting_path& path, problems& out) {
   detail::check_waiting(c.max_waiters, c.max_wait, path, out);
   detail::check_order(c.max_waiters, c.order, c.queue, path, out);
-  detail::check_partitions(c.max_waiters, c.partitions, path, out);
+  detail::check_partitions("permits", c.permits, c.max_waiters, c.partitions,
+                           path, out);
 }
 
 void check_per_key(const semaphore_config& c, const setting_path& path,

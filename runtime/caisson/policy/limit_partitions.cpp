@@ -120,6 +120,26 @@ void check_sum(const std::vector<limit_partition>& list,
                                        / static_cast<double>(whole_share)))});
 }
 
+// A partition without a permit of its own would wait as long as others have
+// calls.
+void check_least(std::string_view limit, std::uint32_t least,
+                 const std::vector<limit_partition>& list,
+                 const setting_path& path, problems& out) {
+  std::int64_t sum = 0;
+  std::uint32_t needed = 0;
+  for (const auto& p : list) {
+    sum += billionths_of(p.share);
+    needed += billionths_of(p.share) > 0 ? 1 : 0;
+  }
+  if (sum < whole_share)
+    ++needed;
+  if (least >= 1 && least < needed)
+    out.push_back({problem_kind::relation, path / limit,
+                   fmt::format("{} is less than one for each partition with a "
+                               "share, the rest included, allowed: {} or more",
+                               least, needed)});
+}
+
 } // namespace
 
 void describe_partitions(field_visitor& v, partition_settings& p) {
@@ -144,7 +164,8 @@ void describe_partitions(field_visitor& v, partition_settings& p) {
             p.max_delayed, {1, 100'000});
 }
 
-void check_partitions(std::uint32_t max_waiters, const partition_settings& p,
+void check_partitions(std::string_view limit, std::uint32_t least,
+                      std::uint32_t max_waiters, const partition_settings& p,
                       const setting_path& path, problems& out) {
   auto all = path / "partitions";
   auto useless = [&](std::string_view key, std::string message) {
@@ -175,8 +196,10 @@ void check_partitions(std::uint32_t max_waiters, const partition_settings& p,
   for (std::size_t i = 0; i < p.list.size() && i < partition_settings::most;
        ++i)
     check_partition(p.list[i], seen, all, out);
-  if (out.size() == before)
+  if (out.size() == before) {
     check_sum(p.list, all, out);
+    check_least(limit, least, p.list, path, out);
+  }
   // What is lent comes back to a call that waits for it, or to nobody.
   if (max_waiters == 0 && p.borrow && p.reject_delay == duration::zero())
     useless("partitions",

@@ -68,8 +68,10 @@ namespace detail {
 /// Lists the partitions and what belongs to them.
 void describe_partitions(field_visitor& v, partition_settings& p);
 
-/// Reports wrong names and shares, and settings without effect.
-void check_partitions(std::uint32_t max_waiters, const partition_settings& p,
+/// Reports wrong names and shares, settings without effect, and a limit that by
+/// its setting `limit` may be `least`, which is too low for all.
+void check_partitions(std::string_view limit, std::uint32_t least,
+                      std::uint32_t max_waiters, const partition_settings& p,
                       const setting_path& path, problems& out);
 
 /// Reports partitions by key in a policy that is kept per key.

@@ -159,7 +159,7 @@ void partitioned_limit::split(std::int64_t limit, std::int64_t most,
 std::int64_t partitioned_limit::heaviest(part p) const noexcept {
   if (borrow_ || !partitioned_)
     return endless;
-  return std::max<std::int64_t>(parts_[p].highest, 1);
+  return std::max<std::int64_t>({parts_[p].highest, parts_[p].guaranteed, 1});
 }
 
 partitioned_limit::capacity

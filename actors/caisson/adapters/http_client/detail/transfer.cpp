@@ -96,7 +96,6 @@ void http_transfer::set_tls_options() {
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(CURLOPT_SSL_VERIFYPEER, config_.verify_server ? 1L : 0L);
   set(CURLOPT_SSL_VERIFYHOST, config_.verify_server ? 2L : 0L);
-  set(CURLOPT_SSL_CTX_FUNCTION, &on_tls);
 #if LIBCURL_VERSION_NUM >= 0x075700
   // So that authorities can be replaced while the program runs.
   set(CURLOPT_CA_CACHE_TIMEOUT, 60L);
@@ -308,18 +307,6 @@ bool http_transfer::has_stale_connection(int port) {
          && (sockets_.has_input(port) || ::SSL_has_pending(tls) != 0);
 }
 
-// The end of a connection that TLS does not announce may be somebody's in
-// between, who cuts off a response.
-CURLcode http_transfer::on_tls(CURL*, void* context, void*) {
-#ifdef SSL_OP_IGNORE_UNEXPECTED_EOF
-  ::SSL_CTX_clear_options(static_cast<SSL_CTX*>(context),
-                          SSL_OP_IGNORE_UNEXPECTED_EOF);
-#else
-  static_cast<void>(context);
-#endif
-  return CURLE_OK;
-}
-
 // Returns whether the transfer goes on.
 bool http_transfer::take_head(std::string_view line) {
   using stage = http_parser::stage;
@@ -371,13 +358,25 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
   if (std::exchange(stale_, false))
     return prepare(true);
   end_broken_connection();
-  if (code == CURLE_OK)
+  if (code == CURLE_OK && is_end_announced())
     parser_.end();
   if (parser_.at() != stage::done)
     return failure(code);
   if (follow())
     return prepare();
   return response();
+}
+
+// Whether it is the server that ends a body. With TLS somebody in between can
+// end a connection of HTTP/1.1, which the library takes for the end of a body
+// without a length.
+bool http_transfer::is_end_announced() {
+  long version = 0;
+  ::curl_easy_getinfo(handle_.get(), CURLINFO_HTTP_VERSION, &version);
+  const auto& headers = parser_.headers();
+  return !url_.origin.tls || version == CURL_HTTP_VERSION_2_0
+         || !header_of(headers, "content-length").empty()
+         || !header_of(headers, "transfer-encoding").empty();
 }
 
 // A connection on which a server breaks HTTP/2 ends: the library would go on

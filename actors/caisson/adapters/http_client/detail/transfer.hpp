@@ -60,7 +60,6 @@ private:
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t n,
                              void* self);
   static int on_connection(void* self, char*, char*, int, int);
-  static CURLcode on_tls(CURL*, void* context, void* self);
 
   void set_worker_options(CURLSH* share);
   void set_tls_options();
@@ -75,6 +74,7 @@ private:
   [[nodiscard]] bool is_cut_short() const;
   [[nodiscard]] bool may_send(int port);
   [[nodiscard]] bool has_stale_connection(int port);
+  [[nodiscard]] bool is_end_announced();
   void end_broken_connection();
   [[nodiscard]] long sent_bytes() const;
 

@@ -1,0 +1,181 @@
+// What comes on connections with TLS when nobody waits for it.
+#include <http/tls_servers.hpp>
+
+#include <netinet/in.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+/// Answers requests with what a function says: several texts are as many
+/// records. Closes each connection without a word of TLS after an empty one.
+class raw_tls_server {
+public:
+  using script = std::function<std::vector<std::string>(int connection,
+                                                        int request)>;
+
+  explicit raw_tls_server(script s) : script_(std::move(s)) {
+    const auto& all = certificates::all();
+    context_.reset(SSL_CTX_new(TLS_server_method()));
+    auto ok = SSL_CTX_use_certificate_chain_file(context_.get(),
+                                                 all.pem("127.0.0.1").c_str())
+                == 1
+              && SSL_CTX_use_PrivateKey_file(context_.get(),
+                                             all.key("127.0.0.1").c_str(),
+                                             SSL_FILETYPE_PEM)
+                   == 1;
+    EXPECT_TRUE(ok);
+    listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof where;
+    EXPECT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&where), size), 0);
+    EXPECT_EQ(::listen(listener_, 8), 0);
+    ::getsockname(listener_, reinterpret_cast<sockaddr*>(&where), &size);
+    port_ = ntohs(where.sin_port);
+    thread_ = std::thread{[this] { accept_all(); }};
+  }
+
+  ~raw_tls_server() {
+    ::shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    ::close(listener_);
+  }
+
+  raw_tls_server(const raw_tls_server&) = delete;
+  raw_tls_server& operator=(const raw_tls_server&) = delete;
+
+  [[nodiscard]] std::string url() const {
+    return "https://127.0.0.1:" + std::to_string(port_);
+  }
+  /// How many requests have got all that they get.
+  [[nodiscard]] int answered() const { return answered_; }
+
+private:
+  void accept_all() {
+    std::vector<std::thread> all;
+    for (int n = 0;; ++n) {
+      auto fd = ::accept(listener_, nullptr, nullptr);
+      if (fd < 0)
+        break;
+      all.emplace_back([this, fd, n] { serve(fd, n); });
+    }
+    for (auto& x : all)
+      x.join();
+  }
+
+  void serve(int fd, int connection) {
+    std::unique_ptr<SSL, decltype(&SSL_free)> tls{SSL_new(context_.get()),
+                                                  &SSL_free};
+    SSL_set_fd(tls.get(), fd);
+    std::string seen;
+    char bytes[4096];
+    auto open = SSL_accept(tls.get()) == 1;
+    for (int request = 0; open;) {
+      auto n = SSL_read(tls.get(), bytes, sizeof bytes);
+      if (n <= 0)
+        break;
+      seen.append(bytes, static_cast<std::size_t>(n));
+      if (seen.find("\r\n\r\n") == std::string::npos)
+        continue;
+      seen.clear();
+      for (const auto& x : script_(connection, request++)) {
+        open = open && !x.empty();
+        if (open)
+          SSL_write(tls.get(), x.data(), static_cast<int>(x.size()));
+      }
+      ++answered_;
+    }
+    ::close(fd);
+  }
+
+  struct context_deleter {
+    void operator()(SSL_CTX* x) const { SSL_CTX_free(x); }
+  };
+
+  script script_;
+  std::unique_ptr<SSL_CTX, context_deleter> context_;
+  int listener_ = -1;
+  int port_ = 0;
+  std::atomic<int> answered_{0};
+  std::thread thread_;
+};
+
+std::string ok(const std::string& body) {
+  return "HTTP/1.1 200 OK\r\ncontent-length: " + std::to_string(body.size())
+         + "\r\n\r\n" + body;
+}
+
+class https_kept_test : public http_test {
+protected:
+  // The bodies of two requests by one worker, the second one sent when the
+  // server has written everything.
+  std::string bodies(raw_tls_server& server, bool http2) {
+    auto c = trusting(server.url());
+    c.http2 = http2;
+    auto w = spawn_http_worker(*sys, c);
+    std::string out;
+    for (int i = 1; i <= 2; ++i) {
+      auto x = ask(w, wrap(http_request{}).within(10s));
+      out += (x.response ? x.response->body : x.failure()) + ' ';
+      while (server.answered() < i)
+        std::this_thread::yield();
+    }
+    caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+    return out;
+  }
+};
+
+// Also what OpenSSL has read with the answer, so that no socket has it.
+TEST_F(https_kept_test, is_no_answer_to_the_next_request) {
+  for (auto http2 : {false, true})
+    for (auto records : {1, 2}) {
+      raw_tls_server server{[&](int connection, int) {
+        if (connection > 0)
+          return std::vector{ok("second")};
+        return records == 1 ? std::vector{ok("first") + ok("evil")}
+                            : std::vector{ok("first"), ok("evil")};
+      }};
+      EXPECT_EQ(bodies(server, http2), "first second ")
+        << http2 << ' ' << records;
+    }
+}
+
+TEST_F(https_kept_test, without_that_a_connection_is_used_again) {
+  raw_tls_server server{[](int connection, int request) {
+    return std::vector{
+      ok(std::to_string(connection) + std::to_string(request))};
+  }};
+  EXPECT_EQ(bodies(server, false), "00 01 ");
+}
+
+// Somebody in between can end a connection, but not say so by TLS.
+TEST_F(https_kept_test, an_end_that_is_not_announced_is_no_end_of_a_body) {
+  raw_tls_server server{[](int, int) {
+    return std::vector<std::string>{"HTTP/1.1 200 OK\r\n\r\npart", ""};
+  }};
+  EXPECT_EQ(bodies(server, false), "lost lost ");
+}
+
+TEST_F(https_kept_test, large_heads_are_refused) {
+  raw_tls_server server{[](int, int) { return std::vector{ok("x")}; }};
+  auto w = spawn_http_worker(*sys, trusting(server.url()));
+  auto x = ask(w, http_request{"GET", '/' + std::string(70'000, 'x')});
+  EXPECT_EQ(x.failure(), "bad_request");
+  EXPECT_EQ(server.answered(), 0);
+}
+
+} // namespace
+} // namespace caisson::test

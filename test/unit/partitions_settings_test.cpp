@@ -72,6 +72,7 @@ TEST(partitions, need_a_permit_for_each) {
   EXPECT_EQ(with({{"a", 0}, {"b", 1}}, 1), wrong_keys{});
   adaptive_limit_config c;
   c.min_limit = 2;
+  c.max_waiters = 10;
   c.partitions.list = two;
   EXPECT_EQ(kinds_and_keys(problems_of(c)), wrong_keys{"relation min_limit"});
 }

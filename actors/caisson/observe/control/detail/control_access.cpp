@@ -1,9 +1,9 @@
 #include <caisson/observe/control/detail/control_access.hpp>
 
+#include <caisson/adapters/http/parser.hpp>
 #include <caisson/observe/control/detail/control_file.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
@@ -15,12 +15,9 @@ namespace {
 std::string bearer_of(const http_request& x) {
   auto given = header_of(x.headers, "authorization");
   auto blank = std::min(given.find(' '), given.size());
-  std::string scheme{given.substr(0, blank)};
   // RFC 9110 section 11.1: in any case.
-  std::ranges::transform(scheme, scheme.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
-  if (scheme != "bearer" || blank == given.size())
+  if (in_lower_case(given.substr(0, blank)) != "bearer"
+      || blank == given.size())
     return {};
   return std::string{given.substr(blank + 1)};
 }

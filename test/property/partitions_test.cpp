@@ -289,8 +289,14 @@ private:
     return out;
   }
 
+  bool is_full(const std::string& tenant) const {
+    return queue.size() >= config.max_waiters
+           || (!config.partitions.list.empty() && !config.partitions.borrow
+               && waiting_of(tenant) >= part_of(config.max_waiters, tenant));
+  }
+
   void join(waiter w) {
-    if (queue.size() >= config.max_waiters && !make_room(w))
+    if (is_full(w.tenant) && !make_room(w))
       return refuse(w);
     w.end = config.max_wait == unlimited ? never : now + config.max_wait;
     queue.push_back(w);

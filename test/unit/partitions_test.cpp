@@ -111,6 +111,19 @@ TEST(partitions, that_must_not_borrow_leave_permits_free) {
 
 // -- a full queue -------------------------------------------------------------
 
+TEST(partitions, that_must_not_borrow_have_their_own_places) {
+  auto c = partitioned(two);
+  c.max_waiters = 10;
+  c.partitions.borrow = false;
+  shared_rig h{c};
+  auto batch = h.flood("batch", 5);
+  EXPECT_EQ(h.where(batch[3]), place::held);
+  EXPECT_EQ(h.where(batch[4]), place::rejected) << "two run, two wait";
+  EXPECT_EQ(h.count("queue_full"), 1);
+  h.finish(batch[0]);
+  EXPECT_EQ(h.where(h.of("batch")), place::held);
+}
+
 TEST(partitions, a_flood_does_not_take_the_places_of_others) {
   auto c = partitioned(two);
   c.max_waiters = 10;

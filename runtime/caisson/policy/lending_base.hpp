@@ -195,7 +195,7 @@ decision lending_base<Derived, Config, Counter>::enqueue(const call_info& call,
   if (auto latest = latest_start(call.deadline, e.now);
       latest != never && time_after(e.now, wait_of(call, s, e.now)) >= latest)
     return this->refuse(Counter::hopeless, errc::shed, call.id, e);
-  if (permits_.waiting() >= c.max_waiters) {
+  if (permits_.is_full(s, c.max_waiters)) {
     // One out for one in: a queue that is too long since `max_waiters` was
     // lowered does not grow, and shrinks only as its calls are served.
     auto w = permits_.make_room(call, s, e.now);

@@ -44,8 +44,8 @@ struct partition_settings {
   /// 1 together. Default: none, so that the limit has no parts.
   std::vector<limit_partition> list = {};
 
-  /// Whether a partition may use, beyond its guaranteed part, what others do
-  /// not use; default yes.
+  /// Whether a partition may use, beyond its guaranteed part of the permits and
+  /// of the places in the queue, what others do not use; default yes.
   bool borrow = true;
 
   /// How long the rejection of a call is delayed that finds the queue full,

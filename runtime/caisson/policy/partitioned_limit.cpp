@@ -84,9 +84,10 @@ void partitioned_limit::set_partitions(const partition_settings& p) {
   trim_homes();
 }
 
-void partitioned_limit::add_part(const std::string& name, std::uint32_t home) {
+void partitioned_limit::add_part(const std::string& name,
+                                 std::uint32_t home_index) {
   partition x{
-    .name = name, .home = home, .calls = waiting_queue{order_, rules_}};
+    .name = name, .home = home_index, .calls = waiting_queue{order_, rules_}};
   x.in_use_gauge = "in_use_" + name;
   x.waiting_gauge = "waiting_" + name;
   x.guaranteed_gauge = "guaranteed_" + name;
@@ -224,14 +225,14 @@ partitioned_limit::part partitioned_limit::part_of(const entry& w,
   return part_of(known, e);
 }
 
-void partitioned_limit::count(std::uint32_t home, std::int64_t permits) {
-  auto& x = homes_[home];
+void partitioned_limit::count(std::uint32_t home_index, std::int64_t permits) {
+  auto& x = homes_[home_index];
   auto& p = parts_[x.owner];
   x.lent += permits;
   p.used += permits;
   CAISSON_ENSURE(x.lent >= 0 && p.used >= x.lent,
-                 "{} permits of {} count to {}, which has {}", x.lent, home,
-                 p.name, p.used);
+                 "{} permits of {} count to {}, which has {}", x.lent,
+                 home_index, p.name, p.used);
 }
 
 // A call was taken out of its queue, and gets nothing.
@@ -298,15 +299,12 @@ std::optional<partitioned_limit::entry>
 partitioned_limit::make_room(const call_info& call, const stay& s,
                              time_point now) {
   auto* from = &parts_[homes_[s.home].owner];
-  auto lacks = [](const partition& x) {
-    return x.places - static_cast<std::int64_t>(x.calls.size());
-  };
   std::optional<entry> out;
-  if (partitioned_ && lacks(*from) > 0) {
+  if (partitioned_ && free_places(*from) > 0) {
     from = &*std::min_element(
       parts_.begin(), parts_.end(),
-      [&](auto& a, auto& b) { return lacks(a) < lacks(b); });
-    CAISSON_ENSURE(lacks(*from) < 0, "{} calls wait at {} places", waiting_,
+      [&](auto& a, auto& b) { return free_places(a) < free_places(b); });
+    CAISSON_ENSURE(free_places(*from) < 0, "{} calls wait at {} places", waiting_,
                    places_);
     out = from->calls.drop_last();
   } else if (!from->calls.empty()) {

@@ -131,6 +131,13 @@ public:
     return of(s).calls.weight_before(call, now);
   }
 
+  /// Whether no place of so many is left for the newcomer. Without borrowing,
+  /// its partition has no more than its part of them.
+  [[nodiscard]] bool is_full(const stay& s, std::size_t places) const noexcept {
+    return waiting_ >= places
+           || (partitioned_ && !borrow_ && free_places(of(s)) <= 0);
+  }
+
   /// Takes out the call that leaves a full queue for this newcomer; nothing if
   /// the newcomer has to leave.
   std::optional<entry> make_room(const call_info& call, const stay& s,
@@ -237,6 +244,10 @@ private:
   [[nodiscard]] bool may_borrow(const partition& p) const noexcept {
     return borrow_ || p.used == 0;
   }
+  // Below 0 if more of its calls wait than its part of the places.
+  [[nodiscard]] static std::int64_t free_places(const partition& p) noexcept {
+    return p.places - static_cast<std::int64_t>(p.calls.size());
+  }
   [[nodiscard]] std::int64_t heaviest(part p) const noexcept;
   [[nodiscard]] static bool uses_less(const partition& a,
                                       const partition& b) noexcept;
@@ -253,7 +264,7 @@ private:
   [[nodiscard]] part part_of(const call_info& call, env& e) const;
   [[nodiscard]] part part_of(const entry& w, env& e) const;
   [[nodiscard]] const stay& known(const stay& s, call_id call) const noexcept;
-  void count(std::uint32_t home, std::int64_t permits);
+  void count(std::uint32_t home_index, std::int64_t permits);
   void taken(call_id call);
   void forget(call_id call);
 
@@ -262,7 +273,7 @@ private:
   [[nodiscard]] bool has_names(const partition_settings& p) const;
   void set_shares(const partition_settings& p);
   void set_partitions(const partition_settings& p);
-  void add_part(const std::string& name, std::uint32_t home);
+  void add_part(const std::string& name, std::uint32_t home_index);
   std::uint32_t new_home();
   void trim_homes();
   void rebuild(const partition_settings& p, env& e);

@@ -304,8 +304,8 @@ partitioned_limit::make_room(const call_info& call, const stay& s,
     from = &*std::min_element(
       parts_.begin(), parts_.end(),
       [&](auto& a, auto& b) { return free_places(a) < free_places(b); });
-    CAISSON_ENSURE(free_places(*from) < 0, "{} calls wait at {} places", waiting_,
-                   places_);
+    CAISSON_ENSURE(free_places(*from) < 0, "{} calls wait at {} places",
+                   waiting_, places_);
     out = from->calls.drop_last();
   } else if (!from->calls.empty()) {
     out = from->calls.make_room(call, now);

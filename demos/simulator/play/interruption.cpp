@@ -1,11 +1,13 @@
 #include <simulator/play/interruption.hpp>
 
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 
@@ -19,6 +21,14 @@ static_assert(std::size(watched) == signal_watch::signals);
 std::atomic<bool> was_caught{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// When, in milliseconds of the monotonic clock.
+std::atomic<std::int64_t> caught_at{0};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
+
+// Signals within so many milliseconds are one: `timeout` sends its own to the
+// process and again to its group.
+constexpr std::int64_t one_signal = 100;
+
 // How many of `ends_at_once` there are.
 std::atomic<int> at_once{0};
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -31,12 +41,21 @@ struct slot {
 
 slot unfinished[8];
 
+std::int64_t milliseconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
 void on_signal(int number) {
   // Each further write to a broken pipe brings another one.
   if (number == SIGPIPE || (!was_caught && at_once == 0)) {
-    was_caught = true;
+    if (!was_caught.exchange(true))
+      caught_at = milliseconds_now();
     return;
   }
+  if (was_caught && milliseconds_now() - caught_at < one_signal)
+    return;
   for (const auto& file : unfinished)
     if (file.used)
       unlink(file.path);

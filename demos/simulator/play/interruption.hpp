@@ -9,9 +9,9 @@
 namespace caisson::sim {
 
 /// While one of these lives, SIGINT, SIGTERM, SIGHUP and SIGPIPE end nothing by
-/// themselves but make `caught` true. A second signal, SIGPIPE aside, that comes
-/// 100 ms after the first or later removes all unfinished files and ends the
-/// process as if it had not been caught.
+/// themselves but make `caught` true. A second signal, SIGPIPE aside, that
+/// comes 100 ms after the first or later removes all unfinished files and ends
+/// the process as if it had not been caught.
 /// SIGINT and SIGHUP stay ignored if they were, as under `nohup`. One at a
 /// time.
 class signal_watch {

@@ -104,9 +104,13 @@ public:
     credit_ = std::min<duration>(credit_, c_.minimum * 1s);
     if (forgets)
       forget_times();
+    if (!reads())
+      load_ = unread;
     if (!awake_)
       return;
     window_end_ = window_begin_ + window();
+    if (sample_at_ == duration::max())
+      sample_at_ = now;
     sample_at_ = reads() ? std::min(sample_at_, now + c_.sample)
                          : duration::max();
   }
@@ -120,6 +124,8 @@ public:
   }
 
 private:
+  static constexpr load_reading unread = {.cpu = -1.0, .memory = -1.0};
+
   struct seen {
     int rank;
     int group; // -1: none
@@ -234,7 +240,7 @@ private:
 
   void look() {
     sample_at_ = reads() ? now + c_.sample : duration::max();
-    load_ = reads() ? load : load_reading{.cpu = -1.0, .memory = -1.0};
+    load_ = reads() ? load : unread;
   }
 
   [[nodiscard]] std::string signal() {

@@ -197,6 +197,26 @@ TEST(shedder_calls, goes_on_with_other_settings) {
   EXPECT_GT(h.load->reads, reads);
 }
 
+TEST(shedder_calls, is_not_judged_by_what_was_read_before_it_was_off) {
+  auto c = by_cpu();
+  c.window = c.sample = 1s;
+  shedder_rig h{c};
+  h.load->value.cpu = 1;
+  h.offer_over(5s, 500);
+  auto off = c;
+  off.max_cpu = 0;
+  h.policy.reconfigure(off, h.e);
+  h.offer_over(30s, 3'000);
+  EXPECT_EQ(h.policy.state(), "passing");
+  EXPECT_EQ(h.count("cpu_permille"), 0) << "nobody reads it";
+  h.load->value.cpu = 0.1;
+  h.offer_over(500ms, 50);
+  h.policy.reconfigure(c, h.e);
+  auto before = h.count("tightened");
+  h.offer_over(5s, 500);
+  EXPECT_EQ(h.count("tightened"), before);
+}
+
 TEST(shedder_calls, forgets_on_a_reset) {
   shedder_rig h;
   h.load->value.cpu = 1;

@@ -1,5 +1,6 @@
 // The load of made-up machines: files below a folder of the test.
 #include <caisson/base/system_load.hpp>
+#include <caisson/policy/load_source.hpp>
 
 #include <support/scratch.hpp>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 using namespace std::chrono_literals;
@@ -77,6 +79,19 @@ TEST(system_load, counts_waiting_as_idle_and_stolen_time_as_used) {
   m.cpus(0, 0, 0, 0);
   auto x = second_reading(m, [&] { m.cpus(10, 20, 120, 50); });
   EXPECT_NEAR(x.cpu.value_or(-1), 0.3, 1e-9);
+}
+
+TEST(system_load, counts_the_cpus_of_the_largest_machines) {
+  made_up_machine m;
+  auto with = [](int used) {
+    auto text = "cpu " + std::to_string(used) + " 0 0 0 0 0 0 0\n";
+    for (int i = 0; i < 8'192; ++i)
+      text += "cpu" + std::to_string(i) + " 123456789 0 0 987654321 0 0 0 0\n";
+    return text;
+  };
+  m.write("proc/stat", with(0));
+  auto x = second_reading(m, [&] { m.write("proc/stat", with(409'600)); });
+  EXPECT_NEAR(x.cpu.value_or(-1), 0.5, 1e-9);
 }
 
 TEST(system_load, is_that_of_a_cgroup_of_version_2_with_limits) {
@@ -241,6 +256,17 @@ TEST(system_load, does_not_believe_absurd_contents) {
         << file << ": " << text.substr(0, 50) << ": " << memory;
     }
   }
+}
+
+// The clock of one caller may be far from that of another one.
+TEST(system_load, of_the_process_is_read_by_the_real_clock) {
+  auto load = process_load();
+  load->read(time_point{} + 1'000'000h, duration::zero());
+  auto end = std::chrono::steady_clock::now() + 10s;
+  std::optional<double> cpu;
+  while (!cpu && std::chrono::steady_clock::now() < end)
+    cpu = load->read(time_point{} + 1h, 1ms).cpu;
+  EXPECT_TRUE(cpu);
 }
 
 TEST(system_load, is_between_none_and_all_on_this_machine) {

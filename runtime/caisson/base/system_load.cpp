@@ -11,18 +11,23 @@ namespace caisson {
 
 namespace {
 
-// More is never read of a file, whatever the kernel or a test says.
-constexpr std::size_t most_bytes = 65'536;
+// More is never read of a file, whatever the kernel or a test says. A machine
+// with 10,000 CPUs has a long list of them.
+constexpr std::size_t most_bytes = 2'000'000;
+constexpr std::size_t bytes_at_once = 16'384;
 constexpr int most_levels = 32;
 
 std::optional<std::string> content_of(const std::string& path) {
   std::ifstream in{path, std::ios::binary};
   if (!in)
     return std::nullopt;
-  std::string out(most_bytes, '\0');
-  in.read(out.data(), static_cast<std::streamsize>(out.size()));
-  out.resize(
-    static_cast<std::size_t>(std::max<std::streamsize>(0, in.gcount())));
+  std::string out;
+  while (in && out.size() < most_bytes) {
+    auto before = out.size();
+    out.resize(before + bytes_at_once);
+    in.read(out.data() + before, bytes_at_once);
+    out.resize(before + static_cast<std::size_t>(in.gcount()));
+  }
   return out;
 }
 

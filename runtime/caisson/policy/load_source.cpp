@@ -3,6 +3,7 @@
 #include <caisson/base/scoped_objects.hpp>
 #include <caisson/base/system_number.hpp>
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -12,9 +13,10 @@ namespace {
 
 class load_of_process final : public load_source {
 public:
-  load_reading read(time_point now, duration max_age) override {
+  // The clocks of callers can differ, but not what there is to be read.
+  load_reading read(time_point, duration max_age) override {
     std::lock_guard guard{mutex_};
-    // Also if the clock of the caller is behind that of another one.
+    auto now = std::chrono::steady_clock::now();
     if (!read_at_ || now >= time_after(*read_at_, max_age)) {
       last_ = files_.read(now);
       read_at_ = now;

@@ -25,8 +25,8 @@ public:
 };
 
 /// The load that this process is subject to; see `system_load`. Reads it when
-/// the last reading is too old, for all callers together, and lets them wait
-/// meanwhile, for some tenths of a millisecond.
+/// the last reading is too old, by the steady clock and for all callers
+/// together, and lets them wait meanwhile, for some tenths of a millisecond.
 [[nodiscard]] std::shared_ptr<load_source> process_load();
 
 /// Which source gates of an actor system get that are started from now on. By

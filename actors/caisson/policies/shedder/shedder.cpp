@@ -268,11 +268,20 @@ void shedder::prepare(shedder_config&, env& e) {
 void shedder::adapt(env& e) {
   meter_.resize(config_.history, config_.baseline, e.now);
   floor_.reshape(config_.minimum, one_second, config_.minimum);
+  // What was read before the signals were off says nothing of later.
+  if (!reads())
+    load_ = {};
+  if (config_.max_cpu == 0)
+    hot_until_ = time_point::min();
   if (check_at_ == never)
     return;
   window_end_ = time_after(window_begin_, window_length());
-  sample_at_ = reads() ? std::min(sample_at_, time_after(e.now, config_.sample))
-                       : never;
+  if (!reads())
+    sample_at_ = never;
+  else if (sample_at_ == never)
+    sample_at_ = e.now;
+  else
+    sample_at_ = std::min(sample_at_, time_after(e.now, config_.sample));
   plan_check(e.now);
 }
 

@@ -91,7 +91,9 @@ caisson::control_handle catalog_gate(caf::actor_system& sys,
 }
 // [/gate]
 
-/// The first line of the answer, `Retry-After`, and the body.
+/// The first line of the answer, `Retry-After`, and the body; without the body
+/// if no time was left, which the gate and its worker find out together: on a
+/// busy machine either may say so.
 std::string in_brief(const std::string& answer) {
   auto line = [&](const std::string& begin) {
     auto at = answer.find(begin);
@@ -102,6 +104,8 @@ std::string in_brief(const std::string& answer) {
   auto text = line("HTTP/1.1 ").substr(9);
   if (auto after = line("retry-after: "); !after.empty())
     text += ", " + after;
+  if (text.starts_with("504"))
+    return text;
   auto body = answer.substr(answer.find("\r\n\r\n") + 4);
   return text + ": " + body.substr(0, body.find('\n'));
 }

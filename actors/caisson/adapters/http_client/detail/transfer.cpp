@@ -12,6 +12,10 @@ namespace caisson::detail {
 
 namespace {
 
+// A gate whose deadline is over cancels the request. So that its callers get
+// the gate's error and not, by chance, the worker's, the request ends later.
+constexpr auto after_deadline = std::chrono::milliseconds(5);
+
 std::chrono::milliseconds whole_milliseconds(duration x) {
   auto ms = std::chrono::ceil<std::chrono::milliseconds>(
     std::min<duration>(x, std::chrono::hours(24)));
@@ -151,7 +155,8 @@ std::optional<caf::message> http_transfer::prepare(bool anew) {
   // As it is, whatever the library would make of it.
   auto direct = config_.proxy.empty() || url_.origin.tls;
   set(CURLOPT_REQUEST_TARGET, (direct ? url_.target : url_.text()).c_str());
-  set(CURLOPT_TIMEOUT_MS, static_cast<long>(whole_milliseconds(left).count()));
+  auto until = whole_milliseconds(left) + after_deadline;
+  set(CURLOPT_TIMEOUT_MS, static_cast<long>(until.count()));
   set_method();
   set_headers(left);
   set_client_certificate();

@@ -50,6 +50,18 @@ TEST_F(engine_callbacks, in_admit_what_was_to_be_held_is_not) {
   EXPECT_EQ(b.inside, 0);
 }
 
+TEST_F(engine_callbacks, in_admit_a_rejection_says_which_function) {
+  b.on_admit = [](auto&, auto&, env& e) {
+    throws(e);
+    return decision::reject(errc::callback_failed);
+  };
+  auto& w = start();
+  w.call("x");
+  EXPECT_EQ(w.answer_to(0), "callback_failed by inner: function: boom");
+  EXPECT_EQ(b.inside, 0);
+  EXPECT_EQ(b.take(), lines{"admit"});
+}
+
 TEST_F(engine_callbacks, in_complete_the_outcome_is_the_error) {
   b.on_complete = [](auto&, auto&, auto&, env& e) {
     throws(e);

@@ -272,12 +272,29 @@ TEST(partitions, can_be_named_by_a_function) {
   }
   EXPECT_EQ(h.count("in_use_live"), 1);
   EXPECT_EQ(h.count("in_use_batch"), 1);
-  EXPECT_EQ(h.count("in_use_rest"), 2);
+  EXPECT_EQ(h.count("in_use_rest"), 1);
   EXPECT_EQ(h.e.threw, std::vector<std::string>{"by_call: too important"});
-  h.flood("x", 8);
+  h.flood("x", 9);
   c.partitions.by_call = [](const call_info&) { return "live"; };
   reconfigure(h, c);
   EXPECT_EQ(h.count("waiting_live"), 2) << "it is asked again";
+}
+
+TEST(partitions, whose_function_throws_cost_no_other_call_its_place) {
+  auto c = partitioned(two);
+  c.max_waiters = 10;
+  c.partitions.by_call = [](const call_info& x) -> std::string {
+    if (x.key == "bad")
+      throw std::runtime_error{"no"};
+    return "live";
+  };
+  shared_rig h{c};
+  auto live = h.flood("live", 20);
+  auto bad = h.of("bad");
+  EXPECT_EQ(h.where(bad), place::rejected);
+  EXPECT_EQ(h.calls.at(bad).code, errc::callback_failed);
+  EXPECT_EQ(h.where(live[19]), place::held);
+  EXPECT_EQ(h.count("evicted"), 0);
 }
 
 // -- orders and hope ----------------------------------------------------------

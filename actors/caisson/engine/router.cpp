@@ -139,6 +139,10 @@ bool router::admitted(call_record& r, std::size_t k, mode act,
       ++core_.layers[k].observed_passes;
       return true;
     }
+    if (auto failure = core_.layers.take_failure()) {
+      ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
+      return false;
+    }
     r.rejected_by = static_cast<std::int8_t>(k);
     ascend(r, static_cast<int>(k) - 1,
            outcome::failure(d.code, false, d.retry_after));

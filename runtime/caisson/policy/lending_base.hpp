@@ -167,7 +167,8 @@ decision lending_base<Derived, Config, Counter>::ask(const call_info& call,
   auto& s = Derived::stay_of(notes);
   if (permits_.partitioned()) {
     resize_parts();
-    permits_.enter(call, s, e);
+    if (!permits_.enter(call, s, e))
+      return decision::reject(errc::callback_failed);
   }
   if (s.permits > self().most() || permits_.outgrows(s))
     return this->refuse(Counter::too_heavy, errc::queue_full, call.id, e);

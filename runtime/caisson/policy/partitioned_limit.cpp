@@ -201,28 +201,31 @@ partitioned_limit::part_named(std::string_view name) const noexcept {
            : static_cast<part>(parts_.size() - 1);
 }
 
-partitioned_limit::part partitioned_limit::part_of(const call_info& call,
-                                                   env& e) const {
+// Nothing if the function throws.
+std::optional<partitioned_limit::part>
+partitioned_limit::part_of(const call_info& call, env& e) const {
   if (!function_)
     return part_named(partition_in(call.key));
   auto name = call_user(
     "by_call", [&] { return function_(call); }, e);
-  return part_named(name.value_or(std::string{}));
+  return name ? std::optional{part_named(*name)} : std::nullopt;
 }
 
+// That of a call that waits: it stays, in the rest if the function throws.
 partitioned_limit::part partitioned_limit::part_of(const entry& w,
                                                    env& e) const {
   if (!partitioned_ || !function_)
     return part_named(partition_in(w.key));
+  auto rest = static_cast<part>(parts_.size() - 1);
   if (auto* call = e.find(w.call))
-    return part_of(*call, e);
+    return part_of(*call, e).value_or(rest);
   call_info known;
   known.id = w.call;
   known.deadline = w.deadline;
   known.priority = w.priority;
   known.permits = w.permits;
   known.key = w.key;
-  return part_of(known, e);
+  return part_of(known, e).value_or(rest);
 }
 
 void partitioned_limit::count(std::uint32_t home_index, std::int64_t permits) {

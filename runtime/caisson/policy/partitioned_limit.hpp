@@ -96,10 +96,13 @@ public:
 
   // -- newcomers --------------------------------------------------------------
 
-  /// Notes the partition of a newcomer.
-  void enter(const call_info& call, stay& s, env& e) {
-    if (partitioned_)
-      s.home = parts_[part_of(call, e)].home;
+  /// Notes the partition of a newcomer. Returns false if the function that
+  /// names it has thrown.
+  [[nodiscard]] bool enter(const call_info& call, stay& s, env& e) {
+    auto p = partitioned_ ? part_of(call, e) : std::optional<part>{0};
+    if (p)
+      s.home = parts_[*p].home;
+    return p.has_value();
   }
 
   /// Whether it could never run: its partition must not borrow, and never has
@@ -261,7 +264,8 @@ private:
   void end_shedding() noexcept;
 
   [[nodiscard]] part part_named(std::string_view name) const noexcept;
-  [[nodiscard]] part part_of(const call_info& call, env& e) const;
+  [[nodiscard]] std::optional<part> part_of(const call_info& call,
+                                            env& e) const;
   [[nodiscard]] part part_of(const entry& w, env& e) const;
   [[nodiscard]] const stay& known(const stay& s, call_id call) const noexcept;
   void count(std::uint32_t home_index, std::int64_t permits);

@@ -61,6 +61,27 @@ TEST(call_meter, multiplies_the_best_throughput_by_the_shortest_average) {
   EXPECT_NEAR(h.meter.capacity(h.at(1500ms)).value_or(0), 12 * 0.1, 1e-9);
 }
 
+TEST(call_meter, takes_no_part_of_a_step_for_a_throughput) {
+  meter_rig h{20s};
+  h.meter.resume(h.at(900ms));
+  for (int i = 0; i < 5; ++i)
+    h.call(900ms, 950ms);
+  EXPECT_FALSE(h.meter.capacity(h.at(1s))) << "5 calls, but in 100 ms";
+  for (int i = 0; i < 50; ++i)
+    h.call(1s, 1s + 50ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(1s + 100ms)).value_or(0), 50 * 0.05, 1e-9);
+  // With calls in flight, or from its beginning, it counts.
+  meter_rig other{20s};
+  other.meter.begin(other.at(0s));
+  other.meter.resume(other.at(900ms));
+  other.call(900ms, 950ms);
+  EXPECT_TRUE(other.meter.capacity(other.at(1s)));
+  meter_rig third{20s};
+  third.meter.resume(third.at(0s));
+  third.call(0s, 10ms);
+  EXPECT_TRUE(third.meter.capacity(third.at(1s)));
+}
+
 TEST(call_meter, forgets_throughput_and_times_after_their_own_lengths) {
   meter_rig h;
   h.call(0ms, 100ms);

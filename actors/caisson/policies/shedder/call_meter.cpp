@@ -53,21 +53,25 @@ void call_meter::leave(time_point begun, time_point now) noexcept {
 void call_meter::succeed(time_point begun, time_point now) noexcept {
   leave(begun, now);
   roll(now);
-  auto& x = history_steps_[static_cast<std::size_t>(newest_) % steps];
+  auto& x = newest_step();
   ++x.calls;
   x.time += seconds_between(begun, now);
 }
 
 // -- figures ------------------------------------------------------------------
 
+call_meter::step& call_meter::newest_step() noexcept {
+  return history_steps_[static_cast<std::size_t>(newest_) % steps];
+}
+
 void call_meter::roll(time_point now) noexcept {
   auto number = now.time_since_epoch() / history_;
   if (number <= newest_)
     return;
   if (newest_ != no_step)
-    note_shortest(history_steps_[static_cast<std::size_t>(newest_) % steps]);
+    note_shortest(newest_step());
   newest_ = number;
-  history_steps_[static_cast<std::size_t>(number) % steps] = {number, 0, 0};
+  newest_step() = {.number = number};
 }
 
 // The step is over, and its average is one of those of its time.
@@ -112,7 +116,7 @@ std::optional<double> call_meter::capacity(time_point now) noexcept {
   roll(now);
   std::int64_t most = 0;
   for (const auto& x : history_steps_)
-    if (x.number != no_step
+    if (x.number != no_step && !x.partial
         && x.number > newest_ - static_cast<std::int64_t>(steps))
       most = std::max(most, x.calls);
   auto least = shortest_time();
@@ -127,6 +131,13 @@ void call_meter::restart(time_point now) noexcept {
   area_ = 0;
   timed_ = 0;
   timed_sum_ = 0;
+}
+
+void call_meter::resume(time_point now) noexcept {
+  restart(now);
+  roll(now);
+  if (in_flight_ == 0 && now.time_since_epoch() % history_ != duration::zero())
+    newest_step().partial = true;
 }
 
 void call_meter::resize(duration history, duration baseline,

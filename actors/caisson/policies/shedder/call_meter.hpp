@@ -46,12 +46,17 @@ public:
   /// before. Unknown before a step with a success is over.
   [[nodiscard]] std::optional<duration> delay(time_point now) noexcept;
 
-  /// How many calls would be in flight at the largest throughput if each took
-  /// the shortest time. Unknown as the above.
+  /// How many calls would be in flight at the largest throughput of a step that
+  /// was measured from its beginning, if each took the shortest time. Unknown
+  /// as the above.
   [[nodiscard]] std::optional<double> capacity(time_point now) noexcept;
 
   /// The window is over.
   void restart(time_point now) noexcept;
+
+  /// Likewise, after a time without calls. If none is in flight, the throughput
+  /// of the step in which this happens is not known.
+  void resume(time_point now) noexcept;
 
   /// Other lengths; if they differ, what was measured is forgotten, except for
   /// the calls in flight.
@@ -69,6 +74,8 @@ private:
     std::int64_t calls = 0;
     // The sum of their times, in seconds.
     double time = 0;
+    // Whether calls began to come within it.
+    bool partial = false;
   };
   struct shortest {
     std::int64_t number = no_step;
@@ -78,6 +85,7 @@ private:
   void pass_time(time_point now) noexcept;
   void leave(time_point begun, time_point now) noexcept;
   void roll(time_point now) noexcept;
+  [[nodiscard]] step& newest_step() noexcept;
   void note_shortest(const step& x) noexcept;
   [[nodiscard]] std::optional<double> shortest_time() const noexcept;
 

@@ -120,7 +120,7 @@ void shedder::start(env& e) {
   calls_ = 0;
   window_begin_ = e.now;
   window_end_ = time_after(e.now, window_length());
-  meter_.restart(e.now);
+  meter_.resume(e.now);
   sample_at_ = e.now;
   look(e);
   plan_check(e.now);

@@ -62,6 +62,10 @@ public:
   }
   /// How many requests have got all that they get.
   [[nodiscard]] int answered() const { return answered_; }
+  /// How many connections went on with the session of an earlier one, and how
+  /// many have ended.
+  [[nodiscard]] int resumed() const { return resumed_; }
+  [[nodiscard]] int ended() const { return ended_; }
 
 private:
   void accept_all() {
@@ -83,6 +87,7 @@ private:
     std::string seen;
     char bytes[4096];
     auto open = SSL_accept(tls.get()) == 1;
+    resumed_ += SSL_session_reused(tls.get());
     for (int request = 0; open;) {
       auto n = SSL_read(tls.get(), bytes, sizeof bytes);
       if (n <= 0)
@@ -99,6 +104,7 @@ private:
       ++answered_;
     }
     ::close(fd);
+    ++ended_;
   }
 
   struct context_deleter {
@@ -110,6 +116,8 @@ private:
   int listener_ = -1;
   int port_ = 0;
   std::atomic<int> answered_{0};
+  std::atomic<int> resumed_{0};
+  std::atomic<int> ended_{0};
   std::thread thread_;
 };
 
@@ -153,12 +161,68 @@ TEST_F(https_kept_test, is_no_answer_to_the_next_request) {
     }
 }
 
+// The library drops what it reads beyond an answer without a body, or beyond the
+// last chunk if it decodes. The rest comes when the next request is there.
+TEST_F(https_kept_test, is_no_answer_although_its_beginning_was_dropped) {
+  struct odd_answer {
+    std::string method;
+    std::string text;
+  };
+  const odd_answer all[] = {
+    {"HEAD", "HTTP/1.1 200 OK\r\ncontent-length: 90\r\n\r\nhalf of "},
+    {"GET", "HTTP/1.1 204 None\r\n\r\nhalf of "},
+    {"GET", "HTTP/1.1 304 Same\r\ncontent-length: 90\r\n\r\nhalf of "},
+    {"GET", "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nhalf of "},
+    {"GET", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+            "1\r\nx\r\n0\r\n\r\nhalf of "},
+  };
+  for (const auto& odd : all)
+    for (auto http2 : {false, true}) {
+      raw_tls_server server{[&](int connection, int request) {
+        return std::vector{connection > 0 ? ok("second")
+                           : request > 0  ? ok("evil")
+                                          : odd.text};
+      }};
+      auto c = trusting(server.url());
+      c.http2 = http2;
+      c.compression = true;
+      auto w = spawn_http_worker(*sys, c);
+      ask(w, wrap(http_request{odd.method}).within(10s));
+      auto next = ask(w, wrap(http_request{}).within(10s));
+      ASSERT_TRUE(next.response) << next.failure();
+      EXPECT_EQ(next.response->body, "second") << odd.text << http2;
+      caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+    }
+}
+
 TEST_F(https_kept_test, without_that_a_connection_is_used_again) {
   raw_tls_server server{[](int connection, int request) {
     return std::vector{
       ok(std::to_string(connection) + std::to_string(request))};
   }};
   EXPECT_EQ(bodies(server, false), "00 01 ");
+}
+
+// A session goes on with the certificates of its beginning, which may have been
+// replaced.
+TEST_F(https_kept_test, no_session_is_resumed_with_files_of_certificates) {
+  for (auto with_files : {false, true}) {
+    raw_tls_server server{[](int, int) { return std::vector{ok("x")}; }};
+    auto c = trusting(server.url());
+    if (!with_files) {
+      c.ca_file = "";
+      c.verify_server = false;
+    }
+    c.idle_timeout = 10ms;
+    auto w = spawn_http_worker(*sys, c);
+    for (int i = 1; i <= 3; ++i) {
+      EXPECT_EQ(ask(w, wrap(http_request{}).within(10s)).status(), 200);
+      while (server.ended() < i)
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(server.resumed() > 0, !with_files);
+    caf::anon_send_exit(w, caf::exit_reason::user_shutdown);
+  }
 }
 
 // Somebody in between can end a connection, but not say so by TLS.

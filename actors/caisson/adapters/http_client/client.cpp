@@ -144,6 +144,10 @@ void check(const http_client_config& c, const setting_path& path,
       && !problem_with({.headers = {{c.deadline_header, ""}}}).empty())
     out.push_back({problem_kind::range, path / "deadline_header",
                    "it is not the name of a header"});
+  if (is_of_connection(c.deadline_header)
+      || detail::in_lower_case(c.deadline_header) == "host")
+    out.push_back({problem_kind::range, path / "deadline_header",
+                   "a header of that name has another meaning in HTTP"});
   if (!c.proxy.empty() && !detail::is_proxy_url(c.proxy))
     out.push_back({problem_kind::range, path / "proxy",
                    "it is no proxy: write http://host:port"});

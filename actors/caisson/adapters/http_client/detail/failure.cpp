@@ -77,11 +77,13 @@ caf::message http_transfer::failure(CURLcode code) const {
   return fail(transport_errc::lost, "the connection was closed");
 }
 
-caf::message http_transfer::called_off() const {
+caf::message http_transfer::called_off(bool is_due) const {
   auto unsent = is_unsent() && !earlier_sent_;
+  if (is_due && !unsent && connected_)
+    return failed_with(transport_errc::timed_out, "no answer in time");
   return failed_with(unsent ? transport_errc::not_connected
                             : transport_errc::lost,
-                     "it was called off");
+                     is_due ? "no connection in time" : "it was called off");
 }
 
 } // namespace caisson::detail

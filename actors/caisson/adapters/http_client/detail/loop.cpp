@@ -137,7 +137,7 @@ void http_loop::run() {
     for (auto& x : next.requests)
       begin(std::move(x));
     for (auto n : next.cancelled)
-      call_off(n);
+      call_off(n, false);
     int running = 0;
     ::curl_multi_perform(multi_.get(), &running);
     take_results();
@@ -221,7 +221,7 @@ bool http_loop::enter(transfer_ptr& x) {
     running_.erase(i);
     return false;
   }
-  late_at_ = std::min(late_at_, time_after(x->until(), late_by));
+  late_at_ = std::min(late_at_, time_after(x->due(), late_by));
   i->second = std::move(x);
   return true;
 }
@@ -243,8 +243,10 @@ void http_loop::finish(http_transfer& x, CURLcode code) {
   try {
     result = x.end(code);
     if (!result
-        && ::curl_multi_add_handle(multi_.get(), x.handle()) == CURLM_OK)
+        && ::curl_multi_add_handle(multi_.get(), x.handle()) == CURLM_OK) {
+      late_at_ = std::min(late_at_, time_after(x.due(), late_by));
       return;
+    }
   } catch (const std::exception&) {
     // There is no memory.
   }
@@ -262,15 +264,15 @@ void http_loop::call_off_late() {
   std::vector<std::uint64_t> late;
   late_at_ = never;
   for (const auto& [number, x] : running_)
-    if (auto at = time_after(x->until(), late_by); at <= now)
+    if (auto at = time_after(x->due(), late_by); at <= now)
       late.push_back(number);
     else
       late_at_ = std::min(late_at_, at);
   for (auto number : late)
-    call_off(number);
+    call_off(number, true);
 }
 
-void http_loop::call_off(std::uint64_t number) {
+void http_loop::call_off(std::uint64_t number, bool is_due) {
   auto taken = running_.extract(number);
   if (taken.empty())
     return;
@@ -278,7 +280,7 @@ void http_loop::call_off(std::uint64_t number) {
   // Closes its connection, whose late answer would be taken for another's.
   ::curl_multi_remove_handle(multi_.get(), x->handle());
   active_ = steady::now();
-  auto result = x->called_off();
+  auto result = x->called_off(is_due);
   answer(std::move(x), std::move(result));
 }
 

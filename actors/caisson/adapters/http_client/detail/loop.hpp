@@ -75,7 +75,7 @@ private:
   void take_results();
   void finish(http_transfer& x, CURLcode code);
   void call_off_late();
-  void call_off(std::uint64_t number);
+  void call_off(std::uint64_t number, bool is_due);
   void answer(transfer_ptr x, caf::message content);
   void close_idle();
 
@@ -95,7 +95,7 @@ private:
   std::vector<transfer_ptr> spare_;
   // When there was something to do the last time; never if all is closed.
   time_point active_ = never;
-  /// When the first of those that run should have ended.
+  // When the first of those that run should have ended, or be connected.
   time_point late_at_ = never;
 
   std::thread thread_;

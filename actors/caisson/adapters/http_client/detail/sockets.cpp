@@ -1,28 +1,57 @@
 #include <caisson/adapters/http_client/detail/sockets.hpp>
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
+#include <optional>
+
 namespace caisson::detail {
 
 namespace {
 
-// Negative if it has none yet.
-int local_port_of(int fd) {
+using name_function = int (*)(int, sockaddr*, socklen_t*);
+
+// Returns whether the socket has such an end yet.
+bool read_end(int fd, name_function name_of, std::string& address, int& port) {
   sockaddr_storage where{};
   socklen_t size = sizeof where;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&where), &size) != 0)
-    return -1;
-  if (where.ss_family == AF_INET)
-    return ntohs(reinterpret_cast<const sockaddr_in&>(where).sin_port);
-  if (where.ss_family == AF_INET6)
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(where).sin6_port);
-  return -1;
+  if (name_of(fd, reinterpret_cast<sockaddr*>(&where), &size) != 0)
+    return false;
+  char text[INET6_ADDRSTRLEN] = {};
+  const void* bytes = nullptr;
+  if (where.ss_family == AF_INET) {
+    const auto& x = reinterpret_cast<const sockaddr_in&>(where);
+    bytes = &x.sin_addr;
+    port = ntohs(x.sin_port);
+  } else if (where.ss_family == AF_INET6) {
+    const auto& x = reinterpret_cast<const sockaddr_in6&>(where);
+    bytes = &x.sin6_addr;
+    port = ntohs(x.sin6_port);
+  }
+  if (!bytes || !::inet_ntop(where.ss_family, bytes, text, sizeof text))
+    return false;
+  address = text;
+  return true;
+}
+
+std::optional<std::string> ends_of(int fd) {
+  connection_ends x;
+  if (!read_end(fd, &::getsockname, x.local, x.local_port)
+      || !read_end(fd, &::getpeername, x.remote, x.remote_port))
+    return std::nullopt;
+  return x.text();
 }
 
 } // namespace
+
+std::string connection_ends::text() const {
+  return fmt::format("{} {} {} {}", local, local_port, remote, remote_port);
+}
 
 curl_socket_t http_sockets::open(void* self, curlsocktype,
                                  curl_sockaddr* where) {
@@ -42,32 +71,32 @@ curl_socket_t http_sockets::open(void* self, curlsocktype,
 int http_sockets::close(void* self, curl_socket_t fd) {
   auto& me = *static_cast<http_sockets*>(self);
   std::erase(me.new_, fd);
-  if (auto known = me.ports_.extract(fd); !known.empty())
-    if (auto i = me.by_port_.find(known.mapped());
-        i != me.by_port_.end() && i->second == fd)
-      me.by_port_.erase(i);
+  if (auto known = me.ends_.extract(fd); !known.empty())
+    if (auto i = me.sockets_.find(known.mapped());
+        i != me.sockets_.end() && i->second == fd)
+      me.sockets_.erase(i);
   return ::close(fd);
 }
 
-bool http_sockets::has_input(int port) {
-  pollfd x{find(port), POLLIN, 0};
-  return x.fd >= 0 && ::poll(&x, 1, 0) != 0;
+bool http_sockets::has_input(const connection_ends& x) {
+  pollfd one{find(x), POLLIN, 0};
+  return one.fd < 0 || ::poll(&one, 1, 0) != 0;
 }
 
-void http_sockets::shut_down(int port) {
-  if (auto fd = find(port); fd >= 0)
+void http_sockets::shut_down(const connection_ends& x) {
+  if (auto fd = find(x); fd >= 0)
     ::shutdown(fd, SHUT_RDWR);
 }
 
-int http_sockets::find(int port) {
+int http_sockets::find(const connection_ends& x) {
   for (auto fd : new_)
-    if (auto own = local_port_of(fd); own > 0) {
-      by_port_.insert_or_assign(own, fd);
-      ports_.insert_or_assign(fd, own);
+    if (auto ends = ends_of(fd)) {
+      sockets_.insert_or_assign(*ends, fd);
+      ends_.insert_or_assign(fd, *std::move(ends));
     }
-  std::erase_if(new_, [this](int fd) { return ports_.count(fd) > 0; });
-  auto i = by_port_.find(port);
-  return i == by_port_.end() ? -1 : i->second;
+  std::erase_if(new_, [this](int fd) { return ends_.count(fd) > 0; });
+  auto i = sockets_.find(x.text());
+  return i == sockets_.end() ? -1 : i->second;
 }
 
 } // namespace caisson::detail

@@ -74,6 +74,8 @@ void http_transfer::set_worker_options(CURLSH* share) {
   set(CURLOPT_HEADERDATA, this);
   set(CURLOPT_WRITEFUNCTION, &on_body);
   set(CURLOPT_WRITEDATA, this);
+  set(CURLOPT_DEBUGFUNCTION, &on_text);
+  set(CURLOPT_DEBUGDATA, this);
   set(CURLOPT_PREREQFUNCTION, &on_connection);
   set(CURLOPT_PREREQDATA, this);
   set(CURLOPT_OPENSOCKETFUNCTION, &http_sockets::open);
@@ -85,9 +87,6 @@ void http_transfer::set_worker_options(CURLSH* share) {
   set(CURLOPT_NOPROXY, "");
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE));
-  set(CURLOPT_HTTP_VERSION,
-      static_cast<long>(config_.http2 ? CURL_HTTP_VERSION_2TLS
-                                      : CURL_HTTP_VERSION_1_1));
   set(CURLOPT_PIPEWAIT, config_.http2 ? 1L : 0L);
   set(CURLOPT_CONNECTTIMEOUT_MS,
       static_cast<long>(whole_milliseconds(config_.connect_timeout).count()));
@@ -104,6 +103,10 @@ void http_transfer::set_tls_options() {
   // So that authorities can be replaced while the program runs.
   set(CURLOPT_CA_CACHE_TIMEOUT, 60L);
 #endif
+  // A session goes on with what was checked and shown when it began, whatever
+  // these files say by now.
+  if (!config_.ca_file.empty() || !config_.client_certificate.empty())
+    set(CURLOPT_SSL_SESSIONID_CACHE, 0L);
   if (config_.ca_file.empty())
     return;
   set(CURLOPT_CAINFO, config_.ca_file.c_str());
@@ -138,17 +141,28 @@ std::optional<caf::message> http_transfer::begin(call what,
 }
 
 std::optional<caf::message> http_transfer::prepare(bool anew) {
-  auto left = time_until(until_, std::chrono::steady_clock::now());
+  auto now = std::chrono::steady_clock::now();
+  auto left = time_until(until_, now);
+  connect_by_ = time_after(now, config_.connect_timeout);
   if (left <= duration::zero())
     return earlier_sent_
              ? failed_with(transport_errc::timed_out, "no answer in time")
              : failed_with(transport_errc::busy, "no time is left");
   text_[0] = '\0';
   connected_ = false;
+  second_ = false;
   stale_ = false;
   sent_before_ = 0;
   trailers_ = 0;
+  auto may_be_second = config_.http2 && url_.origin.tls;
+  set(CURLOPT_HTTP_VERSION,
+      static_cast<long>(may_be_second ? CURL_HTTP_VERSION_2TLS
+                                      : CURL_HTTP_VERSION_1_1));
   set(CURLOPT_FRESH_CONNECT, anew ? 1L : 0L);
+  // With HTTP/2 the connection would be kept of a request that gets no answer,
+  // although it may be dead; with HTTP/1.1 it is closed in any case.
+  set(CURLOPT_FORBID_REUSE, 1L);
+  set(CURLOPT_VERBOSE, 0L);
   parser_.begin(method_ == "HEAD");
   auto origin = url_.origin.text();
   set(CURLOPT_URL, (origin + '/').c_str());
@@ -271,45 +285,67 @@ std::size_t http_transfer::on_body(char* bytes, std::size_t size, std::size_t n,
   }
 }
 
-int http_transfer::on_connection(void* self, char*, char*, int, int port) {
+int http_transfer::on_connection(void* self, char* remote, char* local,
+                                 int remote_port, int local_port) {
   auto* me = static_cast<http_transfer*>(self);
   try {
-    return me->may_send(port) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+    return me->may_send({local, local_port, remote, remote_port})
+             ? CURL_PREREQFUNC_OK
+             : CURL_PREREQFUNC_ABORT;
   } catch (...) {
     return CURL_PREREQFUNC_ABORT;
   }
 }
 
-bool http_transfer::may_send(int port) {
+// The library drops what it has read beyond an answer without a body, or beyond
+// the last chunk if it decodes, and says so in its log alone. The rest may still
+// come, and would be taken for the next answer.
+int http_transfer::on_text(CURL*, curl_infotype kind, char* bytes,
+                           std::size_t size, void* self) {
+  std::string_view text{bytes, size};
+  if (kind == CURLINFO_TEXT
+      && (text.starts_with("Excess found")
+          || text.starts_with("Leftovers after chunking")))
+    static_cast<http_transfer*>(self)->set(CURLOPT_FORBID_REUSE, 1L);
+  return 0;
+}
+
+bool http_transfer::may_send(const connection_ends& x) {
   // The library sends a request again if a connection that was used before
   // breaks without an answer. Whether that is safe the policies know.
   if (!is_unsent())
     return false;
   connected_ = true;
   sent_before_ = sent_bytes();
-  stale_ = has_stale_connection(port);
+  const auto* tls = tls_session();
+  second_ = tls && speaks_second(tls);
+  stale_ = has_stale_connection(x);
   return !stale_;
 }
 
 // Whether something has come while nobody waited for it, such as why the server
 // closes the connection: it would be taken for the answer. In HTTP/2 it says
 // what it belongs to.
-bool http_transfer::has_stale_connection(int port) {
+bool http_transfer::has_stale_connection(const connection_ends& x) {
   long is_new = 0;
   ::curl_easy_getinfo(handle_.get(), CURLINFO_NUM_CONNECTS, &is_new);
-  if (is_new != 0)
+  if (is_new != 0 || second_)
     return false;
   if (!url_.origin.tls)
-    return sockets_.has_input(port);
+    return sockets_.has_input(x);
+  // Of another library nothing is known. What OpenSSL has read, and libcurl has
+  // not, is on no socket.
+  const auto* tls = tls_session();
+  return !tls || sockets_.has_input(x) || ::SSL_has_pending(tls) != 0;
+}
+
+const SSL* http_transfer::tls_session() const {
   curl_tlssessioninfo* info = nullptr;
-  ::curl_easy_getinfo(handle_.get(), CURLINFO_TLS_SSL_PTR, &info);
-  // Of another library nothing is known.
-  if (!info || info->backend != CURLSSLBACKEND_OPENSSL || !info->internals)
-    return true;
-  auto* tls = static_cast<const SSL*>(info->internals);
-  // What OpenSSL has read, and libcurl has not, is on no socket.
-  return !speaks_second(tls)
-         && (sockets_.has_input(port) || ::SSL_has_pending(tls) != 0);
+  if (url_.origin.tls)
+    ::curl_easy_getinfo(handle_.get(), CURLINFO_TLS_SSL_PTR, &info);
+  return info && info->backend == CURLSSLBACKEND_OPENSSL
+           ? static_cast<const SSL*>(info->internals)
+           : nullptr;
 }
 
 // Returns whether the transfer goes on.
@@ -319,13 +355,17 @@ bool http_transfer::take_head(std::string_view line) {
   if (parser_.at() == stage::body || parser_.at() == stage::done)
     return (trailers_ += line.size()) <= largest_head;
   constexpr std::string_view second = "HTTP/2 ";
-  if (config_.http2 && line.starts_with(second)) {
+  if (second_ && line.starts_with(second)) {
     parser_.feed("HTTP/1.1 ");
     line.remove_prefix(second.size());
   }
   parser_.feed(line);
   if (parser_.at() == stage::body && decodes_)
     parser_.take_decoded();
+  if (parser_.at() == stage::body || parser_.at() == stage::done) {
+    set(CURLOPT_FORBID_REUSE, 0L);
+    set(CURLOPT_VERBOSE, second_ ? 0L : 1L);
+  }
   return parser_.at() != stage::failed && !is_cut_short();
 }
 
@@ -390,9 +430,19 @@ void http_transfer::end_broken_connection() {
   if (!config_.http2 || !url_.origin.tls
       || parser_.at() != http_parser::stage::failed)
     return;
-  long port = 0;
-  ::curl_easy_getinfo(handle_.get(), CURLINFO_LOCAL_PORT, &port);
-  sockets_.shut_down(static_cast<int>(port));
+  auto number = [this](CURLINFO what) {
+    long out = 0;
+    ::curl_easy_getinfo(handle_.get(), what, &out);
+    return static_cast<int>(out);
+  };
+  auto text = [this](CURLINFO what) {
+    char* out = nullptr;
+    ::curl_easy_getinfo(handle_.get(), what, &out);
+    return std::string{out ? out : ""};
+  };
+  sockets_.shut_down({text(CURLINFO_LOCAL_IP), number(CURLINFO_LOCAL_PORT),
+                      text(CURLINFO_PRIMARY_IP),
+                      number(CURLINFO_PRIMARY_PORT)});
 }
 
 // Whether the response says to ask elsewhere, and that is done.

@@ -7,7 +7,9 @@
 #include <caisson/adapters/http_client/detail/sockets.hpp>
 
 #include <curl/curl.h>
+#include <openssl/ssl.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -39,8 +41,9 @@ public:
   /// request must be made, which is prepared then.
   std::optional<caf::message> end(CURLcode code);
 
-  /// What to answer if it is called off now.
-  [[nodiscard]] caf::message called_off() const;
+  /// What to answer if it is called off now, because it is `due` or not wanted
+  /// any more.
+  [[nodiscard]] caf::message called_off(bool is_due) const;
 
   /// Forgets the request, which has been answered.
   void release();
@@ -48,8 +51,10 @@ public:
   [[nodiscard]] CURL* handle() const noexcept { return handle_.get(); }
   [[nodiscard]] portable::reply_to& from() noexcept { return from_; }
 
-  /// When it has to be answered.
-  [[nodiscard]] time_point until() const noexcept { return until_; }
+  /// When it has to be answered, or to have a connection.
+  [[nodiscard]] time_point due() const noexcept {
+    return connected_ ? until_ : std::min(until_, connect_by_);
+  }
 
   /// Whether the server has certainly got nothing of it.
   [[nodiscard]] bool is_unsent() const;
@@ -59,7 +64,10 @@ private:
                              void* self);
   static std::size_t on_body(char* bytes, std::size_t size, std::size_t n,
                              void* self);
-  static int on_connection(void* self, char*, char*, int, int);
+  static int on_connection(void* self, char* remote, char* local,
+                           int remote_port, int local_port);
+  static int on_text(CURL*, curl_infotype kind, char* bytes, std::size_t size,
+                     void* self);
 
   void set_worker_options(CURLSH* share);
   void set_tls_options();
@@ -72,8 +80,9 @@ private:
   bool take_head(std::string_view line);
   bool take_body(std::string_view bytes);
   [[nodiscard]] bool is_cut_short() const;
-  [[nodiscard]] bool may_send(int port);
-  [[nodiscard]] bool has_stale_connection(int port);
+  [[nodiscard]] bool may_send(const connection_ends& x);
+  [[nodiscard]] bool has_stale_connection(const connection_ends& x);
+  [[nodiscard]] const SSL* tls_session() const;
   [[nodiscard]] bool is_end_announced();
   void end_broken_connection();
   [[nodiscard]] long sent_bytes() const;
@@ -99,6 +108,7 @@ private:
   call call_;
   const http_request* request_ = nullptr;
   time_point until_ = never;
+  time_point connect_by_ = never;
 
   // What is sent: that request, or what it was redirected to.
   http_url url_;
@@ -109,6 +119,8 @@ private:
 
   // Whether this request has got a connection, and what was sent before it.
   bool connected_ = false;
+  // Whether that speaks HTTP/2.
+  bool second_ = false;
   bool stale_ = false;
   std::size_t trailers_ = 0;
   long sent_before_ = 0;

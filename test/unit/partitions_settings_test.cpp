@@ -75,6 +75,16 @@ TEST(partitions, need_a_permit_for_each) {
   c.max_waiters = 10;
   c.partitions.list = two;
   EXPECT_EQ(kinds_and_keys(problems_of(c)), wrong_keys{"relation min_limit"});
+  // Nor while the baseline is measured.
+  c.min_limit = 3;
+  c.measure_limit = 2;
+  EXPECT_EQ(kinds_and_keys(problems_of(c)),
+            wrong_keys{"relation measure_limit"});
+  c.algorithm = limit_algorithm::vegas;
+  EXPECT_EQ(kinds_and_keys(problems_of(c)), wrong_keys{});
+  c.algorithm = limit_algorithm::gradient;
+  c.measure_limit = 3;
+  EXPECT_EQ(kinds_and_keys(problems_of(c)), wrong_keys{});
 }
 
 TEST(partitions, refuse_settings_without_effect) {

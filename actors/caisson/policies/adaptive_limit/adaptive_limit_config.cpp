@@ -139,8 +139,11 @@ void check(const adaptive_limit_config& c, const setting_path& path,
                       c.initial_limit, c.min_limit, c.max_limit));
   detail::check_waiting(c.max_waiters, c.max_wait, path, out);
   detail::check_order(c.max_waiters, c.order, c.queue, path, out);
-  detail::check_partitions("min_limit", c.min_limit, c.max_waiters,
-                           c.partitions, path, out);
+  auto by_measuring = c.algorithm == limit_algorithm::gradient
+                      && c.measure_limit < c.min_limit;
+  detail::check_partitions(by_measuring ? "measure_limit" : "min_limit",
+                           by_measuring ? c.measure_limit : c.min_limit,
+                           c.max_waiters, c.partitions, path, out);
   if (c.algorithm == limit_algorithm::vegas && c.alpha > c.beta)
     wrong("alpha", fmt::format("{} is more than beta, so that the limit would "
                                "rise and fall at once, allowed: 1 to {}",

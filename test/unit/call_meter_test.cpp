@@ -69,13 +69,17 @@ TEST(call_meter, takes_no_part_of_a_step_for_a_throughput) {
   EXPECT_FALSE(h.meter.capacity(h.at(1s))) << "5 calls, but in 100 ms";
   for (int i = 0; i < 50; ++i)
     h.call(1s, 1s + 50ms);
-  EXPECT_NEAR(h.meter.capacity(h.at(1s + 100ms)).value_or(0), 50 * 0.05, 1e-9);
-  // With calls in flight, or from its beginning, it counts.
-  meter_rig other{20s};
-  other.meter.begin(other.at(0s));
-  other.meter.resume(other.at(900ms));
-  other.call(900ms, 950ms);
-  EXPECT_TRUE(other.meter.capacity(other.at(1s)));
+  EXPECT_FALSE(h.meter.capacity(h.at(1999ms))) << "the step is not over";
+  EXPECT_NEAR(h.meter.capacity(h.at(2s)).value_or(0), 50 * 0.05, 1e-9);
+  // With a whole step in the history, one more that is not whole can only raise
+  // the largest throughput.
+  h.meter.resume(h.at(5500ms));
+  for (int i = 0; i < 60; ++i)
+    h.call(5500ms, 5550ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(5600ms)).value_or(0), 60 * 0.05, 1e-9);
+  h.meter.forget(h.at(5700ms));
+  h.call(5700ms, 5750ms);
+  EXPECT_FALSE(h.meter.capacity(h.at(6s)));
   meter_rig third{20s};
   third.meter.resume(third.at(0s));
   third.call(0s, 10ms);

@@ -217,6 +217,28 @@ TEST(shedder, asks_the_cpu_time_first_whether_calls_in_flight_are_too_many) {
   EXPECT_EQ(h.count("shed_cpu"), 0);
 }
 
+TEST(shedder, forgets_busy_cpus_that_are_none_by_new_settings) {
+  for (auto by_share : {false, true}) {
+    auto c = by_in_flight();
+    c.max_cpu = 0.9;
+    c.cool_off = 1h;
+    shedder_rig h{c};
+    learn_capacity(h);
+    h.load->value.cpu = 0.92;
+    crowd(h, 5, 2);
+    EXPECT_GT(h.count("tightened"), 0);
+    h.load->value.cpu = 0.1;
+    if (by_share)
+      c.max_cpu = 0.95;
+    else
+      c.cool_off = 0s;
+    h.policy.reconfigure(c, h.e);
+    auto before = h.count("tightened");
+    crowd(h, 0, 4);
+    EXPECT_EQ(h.count("tightened"), before) << by_share;
+  }
+}
+
 TEST(shedder, takes_busy_cpus_for_no_overload_while_few_calls_are_in_flight) {
   auto c = by_in_flight();
   c.max_cpu = 0.9;

@@ -115,12 +115,15 @@ std::optional<duration> call_meter::delay(time_point now) noexcept {
 std::optional<double> call_meter::capacity(time_point now) noexcept {
   roll(now);
   std::int64_t most = 0;
+  auto known = false;
   for (const auto& x : history_steps_)
-    if (x.number != no_step && !x.partial
-        && x.number > newest_ - static_cast<std::int64_t>(steps))
+    if (x.number != no_step
+        && x.number > newest_ - static_cast<std::int64_t>(steps)) {
       most = std::max(most, x.calls);
+      known = known || (x.calls > 0 && !x.partial && x.number < newest_);
+    }
   auto least = shortest_time();
-  if (!least || most == 0)
+  if (!least || !known)
     return std::nullopt;
   return static_cast<double>(most) / to_seconds(history_) * *least;
 }
@@ -136,7 +139,7 @@ void call_meter::restart(time_point now) noexcept {
 void call_meter::resume(time_point now) noexcept {
   restart(now);
   roll(now);
-  if (in_flight_ == 0 && now.time_since_epoch() % history_ != duration::zero())
+  if (now.time_since_epoch() % history_ != duration::zero())
     newest_step().partial = true;
 }
 
@@ -156,7 +159,7 @@ void call_meter::forget(time_point now) noexcept {
   baseline_steps_.fill({});
   newest_ = no_step;
   last_mean_.reset();
-  restart(now);
+  resume(now);
 }
 
 } // namespace caisson::detail

@@ -46,16 +46,16 @@ public:
   /// before. Unknown before a step with a success is over.
   [[nodiscard]] std::optional<duration> delay(time_point now) noexcept;
 
-  /// How many calls would be in flight at the largest throughput of a step that
-  /// was measured from its beginning, if each took the shortest time. Unknown
-  /// as the above.
+  /// How many calls would be in flight at the largest throughput if each took
+  /// the shortest time. Unknown before a step with a success is over that was
+  /// measured from its beginning.
   [[nodiscard]] std::optional<double> capacity(time_point now) noexcept;
 
   /// The window is over.
   void restart(time_point now) noexcept;
 
-  /// Likewise, after a time without calls. If none is in flight, the throughput
-  /// of the step in which this happens is not known.
+  /// Likewise, after a time without calls: the step in which this happens is
+  /// not measured from its beginning.
   void resume(time_point now) noexcept;
 
   /// Other lengths; if they differ, what was measured is forgotten, except for
@@ -74,7 +74,7 @@ private:
     std::int64_t calls = 0;
     // The sum of their times, in seconds.
     double time = 0;
-    // Whether calls began to come within it.
+    // Whether it was not measured from its beginning.
     bool partial = false;
   };
   struct shortest {

@@ -261,8 +261,11 @@ void shedder::tell(bool shed_before, std::string_view why, env& e) {
             .detail = why});
 }
 
-void shedder::prepare(shedder_config&, env& e) {
+void shedder::prepare(shedder_config& next, env& e) {
   floor_.advance(e.now);
+  // Busy means something else from now on.
+  if (next.max_cpu != config_.max_cpu)
+    hot_until_ = time_point::min();
 }
 
 void shedder::adapt(env& e) {
@@ -271,8 +274,8 @@ void shedder::adapt(env& e) {
   // What was read before the signals were off says nothing of later.
   if (!reads())
     load_ = {};
-  if (config_.max_cpu == 0)
-    hot_until_ = time_point::min();
+  if (auto latest = time_after(e.now, config_.cool_off); hot_until_ > latest)
+    hot_until_ = latest;
   if (check_at_ == never)
     return;
   window_end_ = time_after(window_begin_, window_length());

@@ -1,4 +1,4 @@
-// Serves the metrics of four gates while their workers fail in various ways.
+// Serves the metrics of seven gates while their workers fail in various ways.
 //
 //   metrics [--address HOST:PORT] [--seconds N]
 //
@@ -11,9 +11,15 @@
 #include <caisson/base/random.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/observe/metrics/server.hpp>
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/policies/throttle.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
+#include <caisson/stack/layers/canary_layer.hpp>
+#include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -25,6 +31,12 @@
 using namespace std::chrono_literals;
 using caisson::stack;
 
+using rows = std::vector<std::int32_t>;
+
+CAF_BEGIN_TYPE_ID_BLOCK(metrics_messages, caisson::first_free_type_id)
+CAF_ADD_TYPE_ID(metrics_messages, (rows))
+CAF_END_TYPE_ID_BLOCK(metrics_messages)
+
 namespace {
 
 // -- what is behind the gates -------------------------------------------------
@@ -34,6 +46,16 @@ struct health {
   std::atomic<int> failing_percent{0};
   std::atomic<int> milliseconds{2};
   std::atomic<bool> mute{false};
+};
+
+/// Stands for the load of the machine.
+class machine final : public caisson::load_source {
+public:
+  caisson::load_reading read(caisson::time_point, caisson::duration) override {
+    return {.cpu = busy ? 1.0 : 0.3, .memory = 0.4};
+  }
+
+  std::atomic<bool> busy{false};
 };
 
 /// Answers after a while, fails, or says nothing.
@@ -79,13 +101,23 @@ private:
   std::uint64_t number_ = 0;
 };
 
+/// Takes many rows at once.
+caf::behavior table() {
+  return {[](const rows& xs) { return xs; }};
+}
+
 // -- who calls ----------------------------------------------------------------
+
+/// The call with this number.
+using call_source = std::function<caisson::call(std::int32_t)>;
 
 /// Sends a request every so often, whatever becomes of the others.
 class caller final : public caf::event_based_actor {
 public:
-  caller(caf::actor_config& cfg, caf::actor to, std::chrono::milliseconds every)
-    : caf::event_based_actor(cfg), to_(std::move(to)), every_(every) {}
+  caller(caf::actor_config& cfg, caf::actor to, std::chrono::milliseconds every,
+         call_source next)
+    : caf::event_based_actor(cfg), to_(std::move(to)), every_(every),
+      next_(std::move(next)) {}
 
   caf::behavior make_behavior() override {
     tick();
@@ -96,12 +128,14 @@ private:
   void tick() {
     caisson::portable::later(this, every_, true);
     caisson::portable::ask(this, to_, caisson::portable::no_timeout,
-                           std::int32_t{1})
+                           next_(++number_))
       .then([](std::int32_t) {}, [](const caf::error&) {});
   }
 
   caf::actor to_;
   std::chrono::milliseconds every_;
+  call_source next_;
+  std::int32_t number_ = 0;
 };
 
 // -- the shop -----------------------------------------------------------------
@@ -129,6 +163,15 @@ struct shop {
         stack{"cart"}
           .deadline({.timeout = day / 40})
           .breaker({.threshold = 10, .open = pause}));
+    add_orders(sys, day);
+    add_stock(sys, day);
+    call(sys, "ledger",
+         caisson::spawn_gate(
+           sys, caisson::worker{sys.spawn(table)},
+           stack{"ledger"}.batcher(
+             {.max_items = 5, .max_delay = 40ms},
+             caisson::batching::vectors<std::int32_t, std::int32_t>())),
+         10ms, plain);
     add(sys, "search", search, 10ms,
         stack{"search"}.limiter({.rate = 1000, .burst = 100}));
   }
@@ -150,19 +193,82 @@ struct shop {
   std::shared_ptr<health> payments = std::make_shared<health>();
   std::shared_ptr<health> cart = std::make_shared<health>();
   std::shared_ptr<health> search = std::make_shared<health>();
+  std::shared_ptr<machine> load = std::make_shared<machine>();
   std::vector<caf::actor> actors;
 
 private:
+  static caisson::call plain(std::int32_t) {
+    return caisson::wrap(std::int32_t{1});
+  }
+
+  /// Orders and visits share the payments, orders being more important. While
+  /// the machine is busy, visits are shed, and a throttle holds some back.
+  void add_orders(caf::actor_system& sys, std::chrono::milliseconds day) {
+    add(sys, "orders", payments, 8ms,
+        stack{"orders"}
+          .deadline({.timeout = 2s})
+          .add<caisson::throttle>(
+            {.window = 1s + day / 20, .multiplier = 1.2, .min_rate = 1})
+          .add<caisson::shedder>({.in_flight_factor = 0,
+                                  .sample = 250ms,
+                                  .window = 500ms,
+                                  .decrease = 0.2,
+                                  .increase = 0.1},
+                                 std::shared_ptr<caisson::load_source>{load})
+          .add<caisson::adaptive_limit>(
+            {.algorithm = caisson::limit_algorithm::vegas,
+             .initial_limit = 10,
+             .max_waiters = 20,
+             .max_wait = 500ms,
+             .partitions = {.list = {{"orders", 0.7}, {"visits", 0.3}}}}),
+        [](std::int32_t n) {
+          return n % 2 == 0 ? caisson::wrap(n)
+                                .key("orders/" + std::to_string(n % 5))
+                                .priority(1)
+                            : caisson::wrap(n).key("visits");
+        });
+  }
+
+  /// What is in stock depends on the catalog. Branches ask for it, and others,
+  /// each with its own key. A new version is being introduced.
+  void add_stock(caf::actor_system& sys, std::chrono::milliseconds day) {
+    auto next = caf::actor_cast<caf::actor>(sys.spawn<service>(catalog));
+    actors.push_back(next);
+    add(sys, "stock", catalog, 8ms,
+        stack{"stock"}
+          .cache({.ttl = 200ms, .max_entries = 40},
+                 caisson::cache_forms::keyed_by<std::int32_t>(
+                   [](std::int32_t n) { return std::to_string(n % 10); }))
+          .add<caisson::keyed<caisson::limiter>>(
+            {{.rate = 20, .burst = 5, .max_wait = 30ms}, {.max_keys = 10}})
+          .add<caisson::canary>({.stages = {0.2, 0.5},
+                                 .dwell = day / 10,
+                                 .min_calls = 5,
+                                 .retry_after = day / 10},
+                                next),
+        [](std::int32_t n) {
+          return caisson::wrap(n).key(n % 20 == 0  ? std::to_string(n)
+                                      : n % 3 == 0 ? "branch"
+                                                   : "shop");
+        });
+  }
+
   void add(caf::actor_system& sys, const std::string& name,
            const std::shared_ptr<health>& h, std::chrono::milliseconds every,
-           stack s) {
+           stack s, call_source next = plain) {
     auto behind = caf::actor_cast<caf::actor>(sys.spawn<service>(h));
     auto gate = caisson::spawn_gate(sys, caisson::worker{behind}, std::move(s));
-    caisson::publish_name(sys, name, gate);
-    actors.push_back(
-      caf::actor_cast<caf::actor>(sys.spawn<caller>(gate, every)));
-    actors.push_back(gate);
+    call(sys, name, gate, every, std::move(next));
     actors.push_back(behind);
+  }
+
+  void call(caf::actor_system& sys, const std::string& name,
+            const caisson::control_handle& gate,
+            std::chrono::milliseconds every, call_source next) {
+    caisson::publish_name(sys, name, gate);
+    actors.push_back(caf::actor_cast<caf::actor>(
+      sys.spawn<caller>(gate, every, std::move(next))));
+    actors.push_back(gate);
   }
 };
 
@@ -176,12 +282,19 @@ struct incident {
 constexpr incident bad_day[] = {
   {20, "the catalog begins to fail: 25 % of what it is asked",
    [](shop& x) { x.catalog->failing_percent = 25; }},
-  {35, "payments take 100 ms", [](shop& x) { x.payments->milliseconds = 100; }},
+  {35, "payments take 100 ms, and the machine is busy",
+   [](shop& x) {
+     x.payments->milliseconds = 100;
+     x.load->busy = true;
+   }},
   {45, "the catalog fails", [](shop& x) { x.catalog->failing_percent = 100; }},
   {50, "the cart says nothing", [](shop& x) { x.cart->mute = true; }},
   {60, "the cart is back", [](shop& x) { x.cart->mute = false; }},
   {65, "payments are fast again",
-   [](shop& x) { x.payments->milliseconds = 2; }},
+   [](shop& x) {
+     x.payments->milliseconds = 2;
+     x.load->busy = false;
+   }},
   {70, "the catalog is back", [](shop& x) { x.catalog->failing_percent = 0; }},
   {80, "the search dies", [](shop& x) { x.kill_last(); }},
 };
@@ -221,10 +334,13 @@ void look_back(const std::string& page, demo::story& story) {
 
 int play(const std::string& address, std::chrono::milliseconds day) {
   demo::story story;
+  caisson::portable::init_types<caf::id_block::metrics_messages>();
   caisson::system_config config;
+  caisson::portable::add_types<caf::id_block::metrics_messages>(config);
   caf::actor_system system{config};
   // The day is short: what changes is published four times a second.
-  caisson::metrics_server metrics{system, address, {.publish_every = 250ms}};
+  caisson::metrics_server metrics{
+    system, address, {.publish_every = 250ms, .keys_per_layer = 3}};
   story.print("http://127.0.0.1:{}/metrics", metrics.port());
   {
     shop s{system, day};
@@ -236,7 +352,8 @@ int play(const std::string& address, std::chrono::milliseconds day) {
     }
     std::this_thread::sleep_until(start + day);
     look_back(demo::http_get(metrics.port(), "/metrics"), story);
-    for (const auto* name : {"catalog", "payments", "cart", "search"})
+    for (const auto* name :
+         {"catalog", "payments", "cart", "orders", "stock", "ledger", "search"})
       caisson::forget_name(system, name);
   }
   return story.end();

@@ -7,7 +7,8 @@ import re
 
 WIDTH, LEFT, RIGHT, TOP = 900, 76, 190, 56
 PLOT, STRIP, GAP = 110, 22, 46
-COLORS = ["#1f6feb", "#1a7f37", "#d1242f", "#9a6700", "#8250df", "#57606a"]
+COLORS = ["#1f6feb", "#1a7f37", "#d1242f", "#9a6700", "#8250df", "#57606a",
+          "#bf3989", "#0a8a8a"]
 STATES = {0: ("closed", "#2da44e"), 1: ("half-open", "#d4a72c"),
           2: ("open", "#cf222e")}
 

@@ -47,7 +47,8 @@ install(FILES
 include(caisson_pkg_config)
 
 # What Prometheus and Grafana take.
-install(FILES docs/operation/alerts.yml docs/operation/dashboard.json
+install(FILES docs/operation/alerts.yml docs/operation/rules.yml
+  docs/operation/dashboard.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/caisson COMPONENT dev)
 install(FILES LICENSE
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libcaisson-dev

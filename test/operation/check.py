@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs each query of the dashboard and of the alerts against a real Prometheus.
+"""Runs each query of the dashboard and of the rules against a real Prometheus.
 
   test/operation/check.py [--seconds N] [--picture FILE] PROGRAM
 
@@ -8,8 +8,10 @@
   --picture FILE  draw the data as an SVG
   --help          show this
 
-Prints one line per query, and exits 1 if one of them gives no data. The windows
-of the queries are made shorter, as the day is. test/operation/run runs this.
+Prints one line per query, and exits 1 if one of them gives no data and is not
+listed as one that the demo has nothing for. All names of metrics, decisions and
+outcomes must exist. The windows of the queries are made shorter, as the day is.
+test/operation/run runs this.
 """
 
 import json
@@ -26,22 +28,50 @@ import urllib.parse
 import urllib.request
 
 import draw
+import names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DASHBOARD = ROOT / "docs/operation/dashboard.json"
-ALERTS = ROOT / "docs/operation/alerts.yml"
-GATES = ["catalog", "payments", "cart", "search"]
+RULES = [ROOT / "docs/operation/rules.yml", ROOT / "docs/operation/alerts.yml"]
+GATES = ["catalog", "payments", "cart", "orders", "stock", "ledger", "search"]
 WINDOW = "4s"
-# These must not fire on any day; what they look at must be there.
-SILENT = {"CaissonPermitsLeaked", "CaissonGatesLeftOut"}
+# These must not fire on the demo's day; what they look at must be there.
+SILENT = {
+    "CaissonPermitsLeaked", "CaissonGatesLeftOut", "CaissonWorkerRestarts",
+    "CaissonWritesLost", "CaissonFunctionsThrow", "CaissonGateDrains",
+    "CaissonLayerDoesNotEnforce", "CaissonMetricsMissing",
+    "CaissonTimeLimitNear", "CaissonGateGone",
+}
+# What the demo has nothing for, and why; these must give no data.
+ABSENT = {
+    "Gates: Losses and restarts of workers (B)": "nothing restarts its workers",
+    "Gates: Losses and restarts of workers (C)": "nothing restarts its workers",
+    "Failures by reason: Answers of workers by class (A)":
+        "its answers have no classes",
+    "Failures by reason: Mistakes in code (A)": "it makes none",
+    "Failures by reason: Mistakes in code (B)": "it makes none",
+    "Failures by reason: Mistakes in code (C)": "it makes none",
+    "Breakers: Failures in the window (B)": "its breakers judge no slow calls",
+    "Shedders: Calls below it (B)": "its shedder does not look at these",
+    "Deadlines: Learned time limits (A)": "its deadlines learn nothing",
+    "Caches: Failed writes (A)": "its cache does not write back",
+    "Batchers: Failed items (A)": "its batches succeed",
+    "Policies per key: Calls refused for their key (A)":
+        "no key of it is refused",
+    **{f"Fallback, degradation and chaos: {panel} (A)":
+       "it has no layer of this kind" for panel in (
+           "Fallbacks", "Levels that are off",
+           "Calls to features that are off", "Injected faults")},
+    "annotation: A gate drains": "none does",
+    "CaissonFaultsInjected": "it has no layer of this kind",
+}
 
 CONFIG = """
 global:
   scrape_interval: 500ms
   scrape_timeout: 500ms
   evaluation_interval: 1s
-rule_files:
-  - {alerts}
+rule_files: {rules}
 scrape_configs:
   - job_name: shop
     static_configs:
@@ -61,7 +91,8 @@ class Prometheus:
     def __init__(self, directory, target):
         self.url = f"http://127.0.0.1:{free_port()}"
         config = pathlib.Path(directory) / "prometheus.yml"
-        config.write_text(CONFIG.format(alerts=ALERTS, target=target),
+        config.write_text(CONFIG.format(
+            rules=json.dumps([str(x) for x in RULES]), target=target),
                           encoding="utf-8")
         self.log = open(pathlib.Path(directory) / "log", "w+",
                         encoding="utf-8")
@@ -117,17 +148,42 @@ class Prometheus:
 
 
 def shortened(query):
-    query = query.replace("$__rate_interval", WINDOW).replace("$gate", ".*")
-    return re.sub(r"\[\d+m\]", f"[{WINDOW}]", query)
+    query = query.replace("$__rate_interval", WINDOW)
+    query = re.sub(r"\$(job|instance|gate|layer)\b", ".*", query)
+    return re.sub(r"\[\d+[mhd]\]", f"[{WINDOW}]", query)
+
+
+def panels_of(dashboard):
+    for panel in dashboard["panels"]:
+        yield panel
+        yield from panel.get("panels", [])
 
 
 def panel_queries():
     """(name, the ways to ask of which one must give data)"""
-    for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    row = ""
+    for panel in panels_of(dashboard):
+        if panel["type"] == "row":
+            row = panel["title"]
         for target in panel.get("targets", []):
             query = shortened(target["expr"])
             ways = [query.replace("$one", gate) for gate in GATES]
-            yield f"{panel['title']} ({target['refId']})", ways
+            if "$" in ways[0]:
+                raise SystemExit(f"there is no such variable: {query}")
+            yield f"{row}: {panel['title']} ({target['refId']})", ways
+    for x in dashboard["annotations"]["list"]:
+        yield f"annotation: {x['name']}", [shortened(x["expr"])]
+
+
+def variable_queries():
+    """(name, label, series) of each choice that the dashboard offers"""
+    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    for x in dashboard["templating"]["list"]:
+        if x["type"] == "query":
+            found = re.fullmatch(r"label_values\((.+), (\w+)\)",
+                                 x["query"]["query"])
+            yield x["name"], found[2], shortened(found[1])
 
 
 def rule_queries(server):
@@ -144,33 +200,59 @@ def rule_queries(server):
                 yield f"{rule['name']}: {part}", [part], query
 
 
+class Report:
+    """Asks, prints what comes back, and counts what is wrong."""
+
+    def __init__(self, server, begin, end):
+        self.server, self.begin, self.end = server, begin, end
+        self.wrong = 0
+
+    def say(self, good, text):
+        self.wrong += not good
+        print(f"{'ok   ' if good else 'WRONG'}  {text}")
+
+    def series(self, query):
+        return self.server.series(query, self.begin, self.end)
+
+    def query(self, name, ways, silent=None):
+        found = max((self.series(way) for way in ways), key=len)
+        if silent is not None and self.series(silent):
+            self.say(False, f"{name}: IT FIRES: {silent}")
+        elif name in ABSENT:
+            self.say(not found, f"{name}: "
+                     + ("there is data, but it is listed as absent" if found
+                        else f"nothing, {ABSENT[name]}"))
+        elif not found:
+            self.say(False, f"{name}: NO DATA: {ways[0]}")
+        else:
+            top = max(v for _, points in found for _, v in points)
+            self.say(True, f"{name}: {len(found)} series, up to {top:.4g}")
+
+    def choice(self, name, label, series):
+        found = self.server.get(f"label/{label}/values", **{
+            "match[]": series, "start": self.begin, "end": self.end})
+        self.say(bool(found), f"variable {name}: {', '.join(found)}")
+
+
 def look(server, begin, end):
     """Asks for everything; returns how many queries are wrong."""
-    wrong = 0
-
-    def report(name, ways, silent=None):
-        nonlocal wrong
-        answers = [server.series(way, begin, end) for way in ways]
-        found = max(answers, key=len)
-        fires = silent is not None and server.series(silent, begin, end)
-        good = bool(found) and not fires
-        wrong += not good
-        values = [v for _, points in found for _, v in points]
-        result = f"{len(found)} series, up to {max(values):.4g}" if found \
-            else f"NO DATA: {ways[0]}"
-        print(f"{'ok   ' if good else 'WRONG'}  {name}: {result}"
-              + (f"; IT FIRES: {silent}" if fires else ""))
-
+    report = Report(server, begin, end)
+    queries = []
     for name, ways in panel_queries():
-        report(name, ways)
+        queries.append(ways[0])
+        report.query(name, ways)
     for name, ways, silent in rule_queries(server):
-        report(name, ways, silent)
+        queries.append(ways[0])
+        report.query(name, ways, silent)
+    for variable in variable_queries():
+        report.choice(*variable)
+    for text in names.unknown(queries, lambda label: server.get(
+            f"label/{label}/values", start=begin, end=end)):
+        report.say(False, text)
     # Not a single scrape has failed: of the last seconds none is asked.
-    downs = server.series("up == 0", begin + 1, end - 1)
-    if downs:
-        wrong += 1
-        print("WRONG  a scrape has failed")
-    return wrong
+    report.say(not server.series("up == 0", begin + 1, end - 1),
+               "all scrapes have succeeded")
+    return report.wrong
 
 
 def main(args):

@@ -1,0 +1,56 @@
+"""Finds names in queries that nothing exports."""
+
+import pathlib
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# Endings of what Prometheus makes of a histogram.
+HISTOGRAM = r"_(bucket|sum|count)$"
+
+
+def documented():
+    """Whatever stands between backquotes in a page."""
+    text = "\n".join(x.read_text(encoding="utf-8")
+                     for x in sorted((ROOT / "docs").glob("*.md")))
+    return set(re.findall(r"`(\w+)`", text))
+
+
+def gauges():
+    """The gauges of layers that the metrics have a text for."""
+    text = (ROOT / "actors/caisson/observe/metrics/detail/names.cpp").read_text(
+        encoding="utf-8")
+    table = text[text.index("known_gauges[]"):]
+    return {f"caisson_layer_{x}" for x in re.findall(
+        r'^  \{"(\w+)", "', table[:table.index("};")], re.MULTILINE)}
+
+
+def values(query, label):
+    """The texts with which a query compares a label."""
+    for _, text in re.findall(label + r'\s*(=~|!~|!=|=)\s*"([^"]*)"', query):
+        yield from text.split("|")
+
+
+def unknown(queries, exported):
+    """What is wrong; exported(label) are the values that Prometheus knows."""
+    words = documented()
+    metrics = set(exported("__name__")) | gauges() | words
+    known = {
+        "outcome": set(exported("outcome")),
+        "decision": set(exported("decision")) | words,
+        "kind": set(exported("kind")) | words,
+        "state": set(exported("state")) | words,
+        "mode": set(exported("mode")),
+    }
+    wrong = set()
+    for query in queries:
+        bare = re.sub(r'"[^"]*"', "", query)
+        for name in re.findall(r"(?<![\w:])(?:\w+:)?caisson_\w+(?::\w+)?", bare):
+            if name not in metrics \
+                    and re.sub(HISTOGRAM, "", name) not in metrics:
+                wrong.add(f"nothing exports the metric {name}")
+        for label, right in known.items():
+            for value in values(query, label):
+                pattern = re.compile(value)
+                if not any(pattern.fullmatch(x) for x in right):
+                    wrong.add(f"there is no {label} {value}: {query}")
+    return sorted(wrong)

@@ -46,6 +46,7 @@ SILENT = {
 ABSENT = {
     "Gates: Losses and restarts of workers (B)": "nothing restarts its workers",
     "Gates: Losses and restarts of workers (C)": "nothing restarts its workers",
+    "Gates: Losses and restarts of workers (D)": "its workers have no group",
     "Failures by reason: Answers of workers by class (A)":
         "its answers have no classes",
     "Failures by reason: Mistakes in code (A)": "it makes none",

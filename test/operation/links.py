@@ -5,8 +5,8 @@
 
   --help  show this
 
-Each alert has a severity, a summary, a description and a runbook of its own, and
-docs/runbooks.md has no other; what the dashboard links to are pages of docs/.
+Each alert has a severity, a summary, a description and a runbook of its own,
+docs/runbooks.md has no other, and the dashboard links to pages of docs/.
 """
 
 import json

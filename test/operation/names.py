@@ -4,6 +4,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+METRIC = re.compile(r"(?<![\w:])(?:\w+:)?caisson_\w+(?::\w+)?")
 # Endings of what Prometheus makes of a histogram.
 HISTOGRAM = r"_(bucket|sum|count)$"
 
@@ -40,11 +41,12 @@ def unknown(queries, exported):
         "kind": set(exported("kind")) | words,
         "state": set(exported("state")) | words,
         "mode": set(exported("mode")),
+        "result": set(exported("result")),
     }
     wrong = set()
     for query in queries:
         bare = re.sub(r'"[^"]*"', "", query)
-        for name in re.findall(r"(?<![\w:])(?:\w+:)?caisson_\w+(?::\w+)?", bare):
+        for name in METRIC.findall(bare):
             if name not in metrics \
                     and re.sub(HISTOGRAM, "", name) not in metrics:
                 wrong.add(f"nothing exports the metric {name}")

@@ -13,8 +13,8 @@ import sys
 KINDS = {"stat": ("stat", "Stat"), "timeseries": ("timeseries", "TimeSeries"),
          "state-timeline": ("statetimeline", "StateTimeline"),
          "table": ("table", "Table"), "heatmap": ("heatmap", "Heatmap")}
-# `Literal` is a type as JSON has it: an enumerator by its value, and whatever has a
-# default may be absent.
+# `Literal` is a type as JSON has it: an enumerator by its value, and whatever
+# has a default may be absent.
 HEAD = """\
 import type * as grafana from "@grafana/schema";
 

@@ -107,6 +107,8 @@ GATES = Row("Gates", closed=False, pages=("operation",), panels=[
           ("{{gate}}: given up", "sum by (gate) "
            "(increase(caisson_worker_give_ups_total{G}[5m]) + "
            "increase(caisson_worker_schedule_ends_total{G}[5m])) > 0"),
+          ("{{gate}}: stopped by its group", "sum by (gate) "
+           "(increase(caisson_worker_group_stops_total{G}[5m])) > 0"),
           pages=("supervision",)),
 ])
 

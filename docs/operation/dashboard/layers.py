@@ -28,8 +28,13 @@ BREAKERS = Row("Breakers", pages=("breaker",), panels=[
           (BY_LAYER, gauge("failure_rate_ratio", "breaker", how="max")),
           (BY_LAYER + ": slow", gauge("slow_rate_ratio", "breaker",
                                       how="max")), top=1),
-    lines("Failures in a row", "short", "Towards the threshold.",
-          (BY_LAYER, gauge("failure_streak", "breaker", how="max"))),
+    lines("Failures in a row, results in the window", "short", "Failures "
+          "towards the threshold; and whether the window has results enough "
+          "to judge. While closed.",
+          (BY_LAYER + ": in a row", gauge("failure_streak", "breaker",
+                                          how="max")),
+          (BY_LAYER + ": in the window", gauge("window_results", "breaker",
+                                               how="max"))),
     lines("Changes of state", "short", "In five minutes.",
           (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
            '(increase(caisson_layer_decisions_total{L, kind="breaker", '
@@ -242,6 +247,13 @@ CANARIES = Row("Canaries", pages=("canary",), panels=[
     rates("Calls", "To each of the two, and copies by whether the answers "
           "differ.", "canary", "to_baseline|to_canary|given_to_baseline|"
           "mirrors_equal|mirrors_differing"),
+    lines("Stage, and calls with the canary", "short", "Stages count from 1; "
+          "0 is none. Copies are not among the calls.",
+          (BY_LAYER + ": stage", gauge("stage", "canary", how="max")),
+          (BY_LAYER + ": answers in it", gauge("stage_answers", "canary")),
+          (BY_LAYER + ": calls", gauge("with_canary", "canary"))),
+    lines("Copied calls in progress", "short", "Those whose answers are "
+          "compared.", (BY_LAYER, gauge("mirroring", "canary"))),
     lines("Stages, promotions and rollbacks", "short", "In five minutes.",
           (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
            '(increase(caisson_layer_decisions_total{L, kind="canary", '
@@ -306,9 +318,20 @@ ONE = Row("One gate: $one", closed=False, pages=("operation",), panels=[
               ("in progress", "calls_in_progress"), ("held", "calls_held"),
               ("waiting for the worker", "calls_waiting_for_worker"),
               ("in flight", "messages_in_flight"), ("leases", "leases")))),
+    lines("What arrives", "cps", "Calls, and those of them whose sender waits "
+          "for no answer; requests for permits, and renewals of these.",
+          *((name, f"sum(rate(caisson_{metric}_total{{O}}[W]))")
+            for name, metric in (
+                ("calls", "calls"), ("plain sends", "plain_sends"),
+                ("permits requested", "acquires"),
+                ("permits renewed", "lease_renewals")))),
     lines("Outcomes", "cps", "Calls that ended.",
           ("{{outcome}}", "sum by (outcome) "
            "(rate(caisson_outcomes_total{O}[W])) > 0"), stacked=True),
+    lines("Longest wait so far", "s", "In each layer with a queue, since the "
+          "gate began or was reset.",
+          ("{{layer}}", "max by (layer) (caisson_layer_longest_wait_seconds"
+           "{O})")),
     lines("Attempts per call", "short", "Mean, and P99.",
           ("mean", "sum(rate(caisson_call_attempts_sum{O}[W])) / "
            "sum(rate(caisson_call_attempts_count{O}[W]))"),

@@ -1,8 +1,8 @@
 """The rows of the dashboard about gates as a whole, and its annotations."""
 
-from parts import (FAULTY, GOOD, MISUSED, REJECTED, WELL, BY_LAYER, Panel, Row,
-                   bad_from, good_from, lines, outcomes, quantile, share, stat,
-                   states, success, worst)
+from parts import (BY_LAYER, FAULTY, GOOD, MISUSED, REJECTED, WELL, Panel, Row,
+                   bad_from, good_from, known, lines, outcomes, quantile, share,
+                   stat, states, success, worst)
 
 OPEN = ('max by (job, instance, gate) (caisson_layer_state'
         '{G, kind="breaker", state=~"open|forced_open"}) == 1')
@@ -32,7 +32,7 @@ TOTALS = Row("Totals", closed=False, panels=[
     stat("Success", "percentunit", "Of the calls that ended: those answered "
          "well. Green from 99 % on, red below 95 %.", success(""), WELL),
     stat("P99", "s", "99 of 100 calls end within this time, waits and retries "
-         "included.", quantile(0.99, "call_duration_seconds", "")),
+         "included.", known(quantile(0.99, "call_duration_seconds", ""))),
     stat("Gates with an open breaker", "short", "Also those forced open. "
          "Breakers that are half-open do not count.",
          f"count({OPEN}) or vector(0)", bad_from(1)),

@@ -13,8 +13,8 @@ def rates(title, about, kind, which, **more):
     return lines(title, "cps", about, decided(kind, which), **more)
 
 
-def two_states(title, kind, usual, other, about=""):
-    return states(title, about or f"Red while a layer is {other}.",
+def two_states(title, kind, usual, other):
+    return states(title, f"Red while a layer is {other}.",
                   f'max by (gate, layer) (caisson_layer_state{{L, '
                   f'kind="{kind}", state="{other}"}})', BY_LAYER,
                   {0: (usual, "green"), 1: (other, "red")})
@@ -74,11 +74,10 @@ RETRIERS = Row("Retriers", pages=("retrier",), panels=[
           "attempt, or for word whether the last one was carried out.",
           (BY_LAYER + ": in backoff", gauge("waiting", "retrier")),
           (BY_LAYER + ": in verification", gauge("looking", "retrier"))),
-    two_states("Alarm", "retrier", "quiet", "raised"),
+    states("Alarm", "Red while first attempts fail behind retries.",
+           gauge("alarm", "retrier", how="max"), BY_LAYER,
+           {0: ("quiet", "green"), 1: ("raised", "red")}),
 ])
-RETRIERS.panels[-1].queries[:] = [
-    (BY_LAYER, gauge("alarm", "retrier", how="max"))]
-RETRIERS.panels[-1].about = "Red while first attempts fail behind retries."
 
 DEADLINES = Row("Deadlines", pages=("deadline",), panels=[
     rates("Calls that were late", "On arrival, with too little time left, or "
@@ -282,13 +281,11 @@ OTHERS = Row("Fallback, degradation and chaos",
     lines("Levels that are off", "short", "Of degradations.",
           (BY_LAYER, gauge("levels_off", "degradation", how="max")),
           limits=bad_from(1, "orange"), pages=("degradation",)),
-    rates("Calls to features that are off", "", "feature", "rejected",
-          pages=("degradation",)),
+    rates("Calls to features that are off", "Rejected with feature_off.",
+          "feature", "rejected", pages=("degradation",)),
     rates("Injected faults", "This should be 0 where nobody tests.", "chaos",
           ".*_injected", pages=("chaos",)),
 ])
-OTHERS.panels[2].about = "Rejected with feature_off."
-
 ONE = Row("One gate: $one", closed=False, pages=("operation",), panels=[
     Panel("table", "Layers, from the outside in", "short", "Their state, if "
           "they have one, and their mode.", [

@@ -102,6 +102,11 @@ def share(part, whole):
     return f"{part} / {whole}"
 
 
+def known(query):
+    """Leaves out what is not a number, which would be shown as a bad one."""
+    return f"{query} >= 0"
+
+
 def worst(metric, bad, worse, by, labels="G"):
     """0, 1 if a label `state` is one of `bad`, 2 if it is one of `worse`."""
     return (f'max by ({by}) (2 * {metric}{{{labels}, state=~"{worse}"}} '
@@ -109,6 +114,7 @@ def worst(metric, bad, worse, by, labels="G"):
 
 
 def success(by):
-    """The share of the calls that ended well."""
-    return share(outcomes(GOOD, by),
-                 f"sum by ({by}) (rate(caisson_outcomes_total{{G}}[W]))")
+    """The share of the calls that ended well; nothing while none end."""
+    return known(share(
+        outcomes(GOOD, by),
+        f"sum by ({by}) (rate(caisson_outcomes_total{{G}}[W]))"))

@@ -1,5 +1,6 @@
 #include <ctl/command.hpp>
 
+#include <ctl/options.hpp>
 #include <ctl/session.hpp>
 
 #include <simulator/command/cli_parts.hpp>
@@ -9,11 +10,9 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -78,11 +77,7 @@ public:
   command_line() {
     app_.footer(footer);
     app_.require_subcommand(1);
-    app_
-      .add_option("--file", args_.file,
-                  "The control file of the program (default: the\n"
-                  "environment variable CAISSON_CONTROL)")
-      ->type_name("FILE");
+    add_control_file(app_, args_.file);
     app_.add_flag("--json", args_.json, "Print JSON instead of text");
     app_.fallthrough();
     add_views();
@@ -230,23 +225,9 @@ private:
 
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const ctl_parts& parts) {
-  try {
+  return guarded_command("caisson ctl", out, err, [&] {
     return command_line{}.run(argc, argv, out, err, parts);
-  } catch (const nlohmann::json::exception&) {
-    err << "caisson ctl: the program answers in another way than a program of "
-           "this version does\n";
-    return 2;
-  } catch (const std::exception& e) {
-    out << std::flush;
-    // Line by line, as there may be several problems.
-    std::string_view text = e.what();
-    while (!text.empty()) {
-      auto end = std::min(text.find('\n'), text.size());
-      err << "caisson ctl: " << detail::printable(text.substr(0, end)) << '\n';
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return 2;
-  }
+  });
 }
 
 } // namespace caisson::ctl

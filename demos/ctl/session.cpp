@@ -1,10 +1,10 @@
 #include <ctl/session.hpp>
 
+#include <ctl/options.hpp>
 #include <ctl/views.hpp>
 
 #include <simulator/command/cli_parts.hpp>
 
-#include <caisson/observe/control/detail/longest_time.hpp>
 #include <caisson/settings/settings_text.hpp>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <ostream>
 #include <set>
 #include <utility>
@@ -24,27 +23,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-duration time_in(const std::string& option, const std::string& text,
-                 duration least, duration most = std::chrono::hours(1)) {
-  auto out = parse_duration(text);
-  if (!out || *out < least || *out > most)
-    throw CLI::ValidationError{option,
-                               fmt::format("{} is not a time from {} to {}",
-                                           detail::quoted(text), to_text(least),
-                                           detail::longest_time(most))};
-  return *out;
-}
-
-std::string file_of(const arguments& args) {
-  if (!args.file.empty())
-    return args.file;
-  auto* x = std::getenv("CAISSON_CONTROL");
-  if (!x || *x == 0)
-    throw ctl_error{"which program? Give its control file with --file, or in "
-                    "the environment variable CAISSON_CONTROL"};
-  return x;
-}
-
 // `open` of `open.base`: parts of a setting are listed with it or alone.
 std::string first_part(const std::string& key) {
   return key.substr(0, key.find('.'));
@@ -54,7 +32,8 @@ std::string first_part(const std::string& key) {
 
 session::session(const arguments& args, std::ostream& out, std::ostream& err,
                  const ctl_parts& parts)
-  : args_(args), out_(out), err_(err), parts_(parts), to_(file_of(args)) {}
+  : args_(args), out_(out), err_(err), parts_(parts),
+    to_(control_file_of(args.file)) {}
 
 void session::list() {
   repeat([&](const json&) {

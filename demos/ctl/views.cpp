@@ -1,6 +1,7 @@
 #include <ctl/views.hpp>
 
-#include <ctl/connection.hpp>
+#include <ctl/answers.hpp>
+#include <ctl/numbers.hpp>
 
 #include <simulator/report/table.hpp>
 
@@ -25,56 +26,6 @@ using json = nlohmann::ordered_json;
 using sim::text_table;
 using align = text_table::align;
 
-void require(bool right, const char* key) {
-  if (!right)
-    throw ctl_error{fmt::format("the program answers in another way than a "
-                                "program of this version does: {} is of "
-                                "another type",
-                                detail::quoted(key))};
-}
-
-// A program of another version may leave something out, but what it says has
-// the type that is expected.
-const json* found_in(const json& x, const char* key,
-                     bool (json::*has_type)() const noexcept) {
-  auto i = x.find(key);
-  if (i == x.end())
-    return nullptr;
-  require(((*i).*has_type)(), key);
-  return &*i;
-}
-
-std::string text_in(const json& x, const char* key) {
-  const auto* i = found_in(x, key, &json::is_string);
-  return i ? i->get<std::string>() : std::string{};
-}
-
-std::int64_t number_in(const json& x, const char* key) {
-  const auto* i = found_in(x, key, &json::is_number);
-  return i ? i->get<std::int64_t>() : 0;
-}
-
-const json& object_in(const json& x, const char* key) {
-  static const json nothing = json::object();
-  const auto* i = found_in(x, key, &json::is_object);
-  return i ? *i : nothing;
-}
-
-// Of objects.
-const json& list_in(const json& x, const char* key) {
-  static const json nothing = json::array();
-  const auto* i = found_in(x, key, &json::is_array);
-  if (i)
-    require(std::ranges::all_of(*i, &json::is_object), key);
-  return i ? *i : nothing;
-}
-
-// What an answer is about.
-const json& needed_list(const json& x, const char* key) {
-  require(x.contains(key), key);
-  return list_in(x, key);
-}
-
 std::string text_of(const text_table& table) {
   std::ostringstream out;
   table.write(out);
@@ -82,13 +33,6 @@ std::string text_of(const text_table& table) {
 }
 
 // -- a list -------------------------------------------------------------------
-
-// What an operator looks for: a layer that is not as usual.
-bool is_usual(const json& layer) {
-  auto state = text_in(layer, "state");
-  return text_in(layer, "mode") == "enforce"
-         && (state.empty() || state == "closed" || state == "normal");
-}
 
 std::string unusual_layers(const json& gate) {
   std::string out;
@@ -107,44 +51,7 @@ std::string unusual_layers(const json& gate) {
 
 // -- numbers ------------------------------------------------------------------
 
-// What a number counts, by a part of its name.
-struct unit {
-  std::string_view part;
-  // Of times: nanoseconds; 0: a share.
-  std::int64_t ns;
-  // Of shares: how many are one per cent.
-  double percent;
-};
-
-constexpr unit units[] = {{"_permille", 0, 10},
-                          {"_ppm", 0, 10'000},
-                          {"_us", 1'000, 0},
-                          {"_ms", 1'000'000, 0},
-                          {"_ns", 1, 0}};
-
-// `longest_wait` of `longest_wait_us`, `waited_granted` of `waited_us_granted`.
-const unit* take_unit(std::string& name) {
-  for (const auto& u : units) {
-    auto at = name.rfind(u.part);
-    auto end = at + u.part.size();
-    if (at == name.npos || (end < name.size() && name[end] != '_'))
-      continue;
-    name.erase(at, u.part.size());
-    return &u;
-  }
-  return nullptr;
-}
-
-std::string with_unit(const unit* u, std::int64_t x) {
-  if (!u)
-    return fmt::to_string(x);
-  if (u->ns > 0)
-    return rounded_text(
-      duration_times(duration{u->ns}, static_cast<double>(x)));
-  return fmt::format("{:.3g} %", static_cast<double>(x) / u->percent);
-}
-
-std::string with_sign(const unit* u, std::int64_t change) {
+std::string with_sign(const number_unit* u, std::int64_t change) {
   return change < 0 ? "-" + with_unit(u, -change) : "+" + with_unit(u, change);
 }
 

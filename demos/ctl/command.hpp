@@ -19,6 +19,10 @@ struct ctl_parts {
   /// How wide it is.
   std::function<std::size_t()> columns = [] { return std::size_t{80}; };
   std::function<void(duration)> sleep;
+  /// Descriptors of the terminal that `caisson top` reads keys from and draws
+  /// on; -1: there is none.
+  int keyboard = -1;
+  int screen = -1;
 };
 
 /// Returns the exit status: 0 it is done, 2 it is not. `argv[0]` is `ctl`.

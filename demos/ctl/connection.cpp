@@ -13,6 +13,8 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -117,9 +119,12 @@ struct connection::parts {
                                   "it takes; try again",
                                   address.process)};
     if (status == 401)
-      throw ctl_error{fmt::format("the program at 127.0.0.1:{} does not accept "
-                                  "the token in {}",
-                                  address.port, file)};
+      throw ctl_error{
+        fmt::format("the program at 127.0.0.1:{} does not accept "
+                    "the token in {}: that is an older file, or that "
+                    "of another program; name the one that this "
+                    "program has written",
+                    address.port, file)};
     if (auto what = too_large(status); !what.empty())
       throw ctl_error{fmt::format("{} is too large for the program", what)};
     if (deep || !body.is_object())
@@ -145,6 +150,10 @@ std::string connection::address() const {
 }
 
 connection::~connection() = default;
+
+void connection::interrupt() noexcept {
+  parts_->signal.interrupt(std::numeric_limits<std::uint64_t>::max());
+}
 
 json connection::get(const std::string& target, duration patience) {
   return parts_->ask(parts_->head_of("GET", target) + "\r\n", patience);

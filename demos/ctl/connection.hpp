@@ -40,6 +40,10 @@ public:
                               const nlohmann::ordered_json& body,
                               duration patience = duration::zero());
 
+  /// The request in progress ends with an error, and so does any later one.
+  /// For any thread.
+  void interrupt() noexcept;
+
 private:
   struct parts;
   std::unique_ptr<parts> parts_;

@@ -103,7 +103,7 @@ TEST_F(command, refuses_bad_usage) {
     {{}, "A subcommand is required"},
     {{"play"},
      "caisson: \"play\" is not one of: run, check, sweep, worker, explore, "
-     "tune, import, ctl"},
+     "tune, import, ctl, top"},
     {{"run"}, "FILE is required"},
     {{"check"}, "FILE is required"},
     {{"sweep"}, "FILE is required"},
@@ -207,6 +207,8 @@ TEST_F(command, leaves_ctl_to_its_own_part) {
   };
   EXPECT_EQ(run({"ctl", "list", "--json"}), 2);
   EXPECT_EQ(seen, (strings{"ctl", "list", "--json"}));
+  EXPECT_EQ(run({"top", "--once"}), 2);
+  EXPECT_EQ(seen, (strings{"top", "--once"}));
   EXPECT_EQ(out.str(), "done\n");
 }
 

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <ostream>
@@ -35,7 +36,7 @@ namespace {
 constexpr auto about =
   R"(Caisson's simulator: runs load and faults on a graph of services in
 virtual time, with different resilience policies side by side. And `caisson ctl`
-for programs that run.
+and `caisson top` for programs that run.
 )";
 
 constexpr auto main_footer = R"(Examples:
@@ -47,6 +48,7 @@ constexpr auto main_footer = R"(Examples:
   caisson tune demos/scenarios/sizing.toml --help
   caisson import traces.json --out shop.toml
   caisson ctl --help
+  caisson top
 
 docs/simulator.md is a tutorial, docs/scenario-format.md describes the files.
 
@@ -73,7 +75,20 @@ constexpr auto check_footer = R"(Example:
 
 Exit status: 0 all files are fine, 2 one is not.)";
 
-constexpr auto ctl_name = "ctl";
+// Those of `command_parts::ctl`, with options of their own.
+struct other_command {
+  const char* name;
+  const char* what;
+};
+
+constexpr other_command other_commands[] = {
+  {"ctl", "Look at the gates of a running program, and control them"},
+  {"top", "Show the gates of a running program, live"}};
+
+bool is_other_command(std::string_view name) {
+  return std::ranges::find(other_commands, name, &other_command::name)
+         != std::end(other_commands);
+}
 
 // Numbers and times are read by ourselves: CLI11 takes -1 for a large number
 // and 010 for 8.
@@ -305,14 +320,15 @@ subcommand import_in(CLI::App& app) {
 void check_subcommand(int argc, const char* const* argv,
                       const std::vector<subcommand>& all) {
   auto first = std::string_view{argc > 1 ? argv[1] : "-"};
-  if (first.starts_with('-') || first == ctl_name
+  if (first.starts_with('-') || is_other_command(first)
       || std::ranges::find(all, first, &subcommand::name) != all.end())
     return;
   std::vector<std::string_view> known;
-  known.reserve(all.size() + 1);
+  known.reserve(all.size() + std::size(other_commands));
   for (const auto& x : all)
     known.push_back(x.name);
-  known.push_back(ctl_name);
+  for (const auto& x : other_commands)
+    known.emplace_back(x.name);
   throw CLI::ValidationError{"caisson",
                              detail::not_one_of(detail::quoted(first), known)};
 }
@@ -326,8 +342,8 @@ status parse_and_do(int argc, const char* const* argv, std::ostream& out,
   const std::vector<subcommand> all{
     run_in(app),     check_in(app), sweep_in(app), worker_in(app),
     explore_in(app), tune_in(app),  import_in(app)};
-  app.add_subcommand(ctl_name, "Look at the gates of a running program, and "
-                               "control them");
+  for (const auto& x : other_commands)
+    app.add_subcommand(x.name, x.what);
   action chosen;
   try {
     check_subcommand(argc, argv, all);
@@ -359,16 +375,12 @@ status guarded(int argc, const char* const* argv, std::ostream& out,
   return status::internal_error;
 }
 
-// It has options of its own.
-bool is_ctl(int argc, const char* const* argv) {
-  return argc > 1 && argv[1] == std::string_view{ctl_name};
-}
-
 status ctl(int argc, const char* const* argv, std::ostream& out,
            std::ostream& err, const command_parts& parts) {
   if (parts.ctl)
     return static_cast<status>(parts.ctl(argc, argv, out, err));
-  err << "caisson: ctl is not part of this build: it needs caisson::control "
+  err << "caisson: " << argv[0]
+      << " is not part of this build: it needs caisson::control "
          "(CAISSON_BUILD_CONTROL)\n";
   return status::bad_input;
 }
@@ -377,8 +389,9 @@ status ctl(int argc, const char* const* argv, std::ostream& out,
 
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const command_parts& parts) {
-  auto result = is_ctl(argc, argv) ? ctl(argc - 1, argv + 1, out, err, parts)
-                                   : guarded(argc, argv, out, err, parts);
+  auto result = argc > 1 && is_other_command(argv[1])
+                  ? ctl(argc - 1, argv + 1, out, err, parts)
+                  : guarded(argc, argv, out, err, parts);
   if (auto error = flush_error(out)) {
     err << "standard output: " << cannot_be_written(*error) << '\n';
     if (result != status::internal_error)

@@ -9,6 +9,7 @@
 
 #ifdef CAISSON_WITH_CTL
 #include <ctl/command.hpp>
+#include <ctl/top/top_command.hpp>
 #endif
 
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 #include <thread>
 
 namespace {
@@ -58,11 +60,16 @@ int main(int argc, char** argv) {
 #ifdef CAISSON_WITH_CTL
   parts.ctl = [](int count, const char* const* texts, std::ostream& out,
                  std::ostream& err) {
-    return caisson::ctl::command_main(
+    auto whole = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+    auto run = texts[0] == std::string_view{"top"} ? caisson::ctl::top_main
+                                                   : caisson::ctl::command_main;
+    return run(
       count, texts, out, err,
       {.terminal = isatty(STDOUT_FILENO) != 0,
        .columns = [] { return caisson::sim::columns_of(STDOUT_FILENO); },
-       .sleep = [](caisson::duration d) { std::this_thread::sleep_for(d); }});
+       .sleep = [](caisson::duration d) { std::this_thread::sleep_for(d); },
+       .keyboard = whole ? STDIN_FILENO : -1,
+       .screen = whole ? STDOUT_FILENO : -1});
   };
 #endif
   auto result = caisson::sim::command_main(argc, argv, std::cout, std::cerr,

@@ -44,7 +44,8 @@ struct command_parts {
   /// How wide the standard output is; 0 for no limit.
   std::function<std::size_t()> out_columns = [] { return std::size_t{0}; };
   std::string version = "unknown";
-  /// `caisson ctl`, which returns an exit status; null: it is not built.
+  /// `caisson ctl` and `caisson top`, which have that name in `argv[0]` and
+  /// return an exit status; null: they are not built.
   std::function<int(int argc, const char* const* argv, std::ostream& out,
                     std::ostream& err)>
     ctl;

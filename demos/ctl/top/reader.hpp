@@ -1,0 +1,119 @@
+// Asks a program for its gates, again and again.
+#pragma once
+
+#include <ctl/connection.hpp>
+
+#include <caisson/base/time.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace caisson::ctl {
+
+class top_model;
+
+/// What is worth asking.
+struct wanted_gates {
+  /// Those whose own answers matter most, the most important one first. Others
+  /// follow in turn.
+  std::vector<std::string> names;
+  bool paused = false;
+  /// How many gates are asked, at most.
+  std::size_t most = 40;
+
+  friend bool operator==(const wanted_gates&, const wanted_gates&) = default;
+};
+
+/// What a program has answered at a time.
+struct gate_news {
+  struct about_one {
+    std::string name;
+    nlohmann::ordered_json answer;
+    /// Why there is none; empty: there is.
+    std::string error;
+  };
+
+  time_point at{};
+  /// Null if there is trouble.
+  nlohmann::ordered_json list;
+  std::vector<about_one> gates;
+  /// One answer for each request; none if events cannot be had.
+  std::vector<nlohmann::ordered_json> events;
+  /// Why the program has not answered; empty: it has.
+  std::string trouble;
+};
+
+/// Throws nothing for answers that make no sense: they are trouble.
+void take(top_model& to, const gate_news& news);
+
+/// Connects when it has to, also to the next run of the program, which writes
+/// the control file anew.
+class gate_reader {
+public:
+  explicit gate_reader(std::string file) : file_(std::move(file)) {}
+
+  /// Throws nothing; may take as long as the program does, but asks
+  /// for single gates no longer than about `time`.
+  gate_news ask(const wanted_gates& wanted, duration time);
+
+  /// Ends what goes on, now and later. For any thread.
+  void interrupt() noexcept;
+
+private:
+  void connect();
+  void disconnect();
+  void ask_gates(gate_news& to, const wanted_gates& wanted, time_point until);
+  [[nodiscard]] std::vector<std::string>
+  choose(const nlohmann::ordered_json& list, const wanted_gates& wanted);
+  void ask_events(gate_news& to);
+
+  std::string file_;
+  std::mutex mutex_;
+  std::unique_ptr<connection> to_;
+  bool interrupted_ = false;
+  std::string cursor_;
+  std::size_t turn_ = 0;
+};
+
+/// Lets a thread ask every `interval`.
+class background_reader {
+public:
+  background_reader(gate_reader& reader, duration interval);
+  ~background_reader();
+
+  background_reader(const background_reader&) = delete;
+  background_reader& operator=(const background_reader&) = delete;
+
+  /// From now on. Asks at once if the first name is another one, or if it was
+  /// paused.
+  void want(const wanted_gates& wanted);
+
+  /// Readable while there is news.
+  [[nodiscard]] int descriptor() const noexcept { return pipe_[0]; }
+  [[nodiscard]] std::deque<gate_news> take_news();
+
+private:
+  void run();
+
+  gate_reader& reader_;
+  duration interval_;
+  int pipe_[2];
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  wanted_gates wanted_;
+  bool soon_ = false;
+  bool ended_ = false;
+  std::deque<gate_news> news_;
+  std::thread thread_;
+};
+
+} // namespace caisson::ctl

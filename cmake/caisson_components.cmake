@@ -13,8 +13,10 @@ set(caisson_needs_metrics "prometheus-cpp (prometheus-cpp-dev)")
 set(caisson_needs_http "")
 set(caisson_needs_http_client
   "libcurl 7.80 with OpenSSL (libcurl4-openssl-dev, libssl-dev) and pkg-config")
-set(caisson_needs_redis "hiredis (libhiredis-dev) and pkg-config")
-set(caisson_needs_postgres "libpq (libpq-dev) and pkg-config")
+set(caisson_needs_redis
+  "hiredis and OpenSSL (libhiredis-dev, libssl-dev) and pkg-config")
+set(caisson_needs_postgres
+  "libpq with OpenSSL (libpq-dev, libssl-dev) and pkg-config")
 set(caisson_needs_control "")
 set(caisson_needs_tls "CAF's OpenSSL module (libcaf-dev) and OpenSSL (libssl-dev)")
 set(caisson_needs_control_to_build "nlohmann-json (nlohmann-json3-dev)")

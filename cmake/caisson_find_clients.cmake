@@ -5,12 +5,15 @@ find_package(PkgConfig QUIET)
 find_package(Threads QUIET)
 
 # Pipelines came with libpq 14, and what is called before a request is sent with
-# libcurl 7.80, whose OpenSSL is asked what a kept connection still has. Only
-# tests and demos use cpp-httplib.
+# libcurl 7.80. The OpenSSL of libcurl and libpq is asked what a connection still
+# has; that to Redis is made without the help of hiredis. Only tests and demos
+# use cpp-httplib.
 set(caisson_client_http "cpp-httplib >= 0.10" "cpp-httplib < 0.19")
 set(caisson_client_http_client "libcurl >= 7.80" "libssl >= 1.1.1")
-set(caisson_client_redis "hiredis >= 0.14")
-set(caisson_client_postgres "libpq >= 14")
+set(caisson_client_redis "hiredis >= 0.14" "libssl >= 1.1.1"
+  "libcrypto >= 1.1.1")
+set(caisson_client_postgres "libpq >= 14" "libssl >= 1.1.1"
+  "libcrypto >= 1.1.1")
 
 # Makes the imported target `caisson_client::NAME` if the library of that worker
 # is installed.

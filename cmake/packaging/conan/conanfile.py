@@ -33,7 +33,8 @@ class CaissonConan(ConanFile):
                **{name: [True, False] for name in COMPONENTS}}
     default_options = {"shared": False, "fPIC": True, "config": True,
                        "control": False, "http_client": False,
-                       "metrics": False, "postgres": False, "redis": False}
+                       "metrics": False, "postgres": False, "redis": False,
+                       "libpq/*:with_openssl": True}
 
     def _sources(self):
         return os.path.normpath(os.path.join(self.recipe_folder, "..", "..", ".."))
@@ -65,6 +66,8 @@ class CaissonConan(ConanFile):
         for name, reference in COMPONENTS.items():
             if self.options.get_safe(name):
                 self.requires(reference, transitive_headers=name == "metrics")
+        if self.options.redis or self.options.postgres:
+            self.requires("openssl/[>=1.1.1 <4]")
 
     def generate(self):
         toolchain = CMakeToolchain(self)

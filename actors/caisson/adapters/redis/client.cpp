@@ -1,6 +1,8 @@
 #include <caisson/adapters/redis/client.hpp>
 
+#include <caisson/adapters/detail/tls_context.hpp>
 #include <caisson/adapters/redis/detail/reply_size.hpp>
+#include <caisson/adapters/redis/detail/stream.hpp>
 
 #include <fmt/format.h>
 #include <hiredis.h>
@@ -43,6 +45,10 @@ struct free_reply {
   void operator()(void* x) const noexcept { freeReplyObject(x); }
 };
 
+bool is_path(const std::string& host) {
+  return host.starts_with('/');
+}
+
 redis_reply converted(const redisReply& x) {
   redis_reply result;
   switch (x.type) {
@@ -74,13 +80,17 @@ redis_reply converted(const redisReply& x) {
 }
 
 // hiredis makes the connection, writes commands down and reads replies; what is
-// sent and received goes through here, so that deadlines hold and a server that
-// goes away does not raise SIGPIPE.
+// sent and received goes through a stream of its own, so that deadlines hold, a
+// server that goes away does not raise SIGPIPE, and there is TLS: hiredis 0.14
+// has none, and later versions do not compare the name of the server.
 class redis_session final : public blocking_session {
 public:
   explicit redis_session(redis_client_config c) : config_(std::move(c)) {}
 
-  void reset() noexcept override { context_.reset(); }
+  void reset() noexcept override {
+    stream_.close();
+    context_.reset();
+  }
 
   /// Throws if there is no server.
   void connect_first() {
@@ -127,14 +137,9 @@ private:
   static result failed(const redis_failure& x) { return {message_of(x)}; }
 
   // Nothing is expected now: what has come is the end, or nobody's.
-  [[nodiscard]] bool is_stale() const {
+  [[nodiscard]] bool is_stale() {
     const auto* x = context_->reader;
-    return x->pos < x->len || has_more_to_read();
-  }
-
-  [[nodiscard]] bool has_more_to_read() const {
-    pollfd x{context_->fd, POLLIN, 0};
-    return ::poll(&x, 1, 0) != 0;
+    return x->pos < x->len || !stream_.is_quiet();
   }
 
   // -- the connection ---------------------------------------------------------
@@ -142,11 +147,14 @@ private:
   std::optional<redis_failure> connect(time_point until) {
     until = std::min<time_point>(until,
                                  steady::now() + config_.connect_timeout);
-    auto path = config_.host.starts_with('/');
+    auto path = is_path(config_.host);
+    reset();
     context_.reset(
       path ? redisConnectUnixNonBlock(config_.host.c_str())
            : redisConnectNonBlock(config_.host.c_str(), config_.port));
     auto failure = opened(until);
+    if (!failure && config_.tls)
+      failure = secured(until);
     if (!failure)
       failure = set_up_session(until);
     if (failure)
@@ -170,7 +178,25 @@ private:
     ::fcntl(context_->fd, F_SETFD, FD_CLOEXEC);
     auto on = 1;
     ::setsockopt(context_->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    stream_.open(context_->fd);
     return std::nullopt;
+  }
+
+  // The server is verified before anything else is sent, a password above all.
+  std::optional<redis_failure> secured(time_point until) {
+    auto problem = stream_.start_tls(detail::tls_settings_of(config_),
+                                     config_.host);
+    if (!problem.empty())
+      return not_connected(std::move(problem));
+    for (;;) {
+      auto x = stream_.handshake();
+      if (x.size > 0)
+        return std::nullopt;
+      if (x.events == 0)
+        return not_connected(std::move(x.problem));
+      if (wait(x.events, until))
+        return not_connected("no TLS handshake in time");
+    }
   }
 
   // Who, and which database.
@@ -192,6 +218,16 @@ private:
       if (reply.kind == redis_kind::error)
         return not_connected(reply.text);
     }
+    return commands.empty() && config_.tls ? answers_ping(until) : std::nullopt;
+  }
+
+  // With TLS 1.3 a server that refuses the client's certificate says so only
+  // after the handshake: by then no command must have been sent. Whether PING
+  // is allowed does not matter.
+  std::optional<redis_failure> answers_ping(time_point until) {
+    auto outcome = exchange({"PING"}, until);
+    if (auto* failure = std::get_if<redis_failure>(&outcome))
+      return not_connected(failure->text);
     return std::nullopt;
   }
 
@@ -223,25 +259,25 @@ private:
       return redis_failure{transport_errc::bad_request, "it is too large"};
     std::unique_ptr<char, void (*)(char*)> owner{text, redisFreeCommand};
     for (std::size_t done = 0; done < static_cast<std::size_t>(size);) {
-      auto n = ::send(context_->fd, text + done,
-                      static_cast<std::size_t>(size) - done,
-                      MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (n >= 0) {
-        done += static_cast<std::size_t>(n);
-      } else if (errno == EAGAIN || errno == EINTR) {
-        if (auto failure = wait(POLLOUT, until))
-          return failure;
-      } else {
+      auto x = stream_.write(text + done,
+                             static_cast<std::size_t>(size) - done);
+      done += x.size;
+      if (x.size > 0)
+        continue;
+      if (x.events == 0)
         return redis_failure{done == 0 ? transport_errc::not_connected
                                        : transport_errc::lost,
-                             std::strerror(errno)};
-      }
+                             std::move(x.problem)};
+      if (auto failure = wait(x.events, until))
+        return failure;
     }
     return std::nullopt;
   }
 
   redis_outcome receive(time_point until) {
+    // As large as a record of TLS.
     char part[16'384];
+    short events = POLLIN;
     for (detail::redis_reply_size size;;) {
       void* reply = nullptr;
       if (redisReaderGetReply(context_->reader, &reply) != REDIS_OK)
@@ -250,21 +286,22 @@ private:
         std::unique_ptr<void, free_reply> owner{reply};
         return converted(*static_cast<redisReply*>(reply));
       }
-      if (auto failure = wait(POLLIN, until))
-        return *failure;
-      auto n = ::recv(context_->fd, part, sizeof part, MSG_DONTWAIT);
-      if (n < 0 && (errno == EAGAIN || errno == EINTR))
+      // It would be there for no poll.
+      if (!stream_.has_buffered())
+        if (auto failure = wait(events, until))
+          return *failure;
+      auto x = stream_.read(part, sizeof part);
+      events = x.events == 0 ? short{POLLIN} : x.events;
+      if (x.size == 0 && x.events == 0)
+        return redis_failure{transport_errc::lost, std::move(x.problem)};
+      if (x.size == 0)
         continue;
-      if (n <= 0)
-        return redis_failure{transport_errc::lost,
-                             n == 0 ? "the server closed the connection"
-                                    : std::strerror(errno)};
-      size.add({part, static_cast<std::size_t>(n)});
+      size.add({part, x.size});
       if (!size.is_valid())
         return redis_failure{transport_errc::garbled, "a length is no number"};
       if (size.at_least() > config_.max_reply)
         return redis_failure{transport_errc::too_large};
-      redisReaderFeed(context_->reader, part, static_cast<std::size_t>(n));
+      redisReaderFeed(context_->reader, part, x.size);
     }
   }
 
@@ -282,6 +319,8 @@ private:
 
   redis_client_config config_;
   std::unique_ptr<redisContext, free_context> context_;
+  // Ends before its socket.
+  detail::redis_stream stream_;
 };
 
 } // namespace
@@ -301,6 +340,7 @@ void describe(field_visitor& v, redis_client_config& c) {
        c.connect_timeout, {1ms, 1h});
   v.integer({"max_reply", "how large a reply may be, in bytes"}, c.max_reply,
             {1'024, 1 << 30});
+  detail::describe_tls(v, c);
 }
 
 void check(const redis_client_config& c, const setting_path& path,
@@ -310,6 +350,11 @@ void check(const redis_client_config& c, const setting_path& path,
   if (!c.user.empty() && c.password.empty())
     out.push_back(
       {problem_kind::relation, path / "user", "requires a password"});
+  if (c.tls && is_path(c.host))
+    out.push_back({problem_kind::relation, path / "tls",
+                   "there is none over the path of a socket, which does not "
+                   "leave this machine: leave out one of them"});
+  detail::check_tls_files(detail::tls_settings_of(c), path, out);
 }
 
 worker redis_worker(const redis_client_config& c, supervision_config s) {

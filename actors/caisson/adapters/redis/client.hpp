@@ -51,6 +51,28 @@ struct redis_client_config {
   /// (1 GiB), default 16777216 (16 MiB). Beyond it the answer is
   /// `transport_errc::too_large`.
   std::int64_t max_reply = 16 << 20;
+
+  /// Whether the connection is encrypted by TLS, version 1.2 or later. Without,
+  /// **whoever is in between can read and change all of it**, the password
+  /// included.
+  bool tls = false;
+
+  /// Whether the server must have a valid certificate for `host`, before
+  /// anything is sent. **Without, whoever is in between can read and change all
+  /// of it**: for tests only.
+  bool verify_server = true;
+
+  /// The certificates of the authorities that are trusted, in a PEM file;
+  /// empty: those that the system trusts. This file and the next two are read
+  /// for each connection.
+  std::string ca_file = {};
+
+  /// The certificate that the server is shown, with those between it and its
+  /// authority, in a PEM file; empty: none.
+  std::string client_certificate = {};
+
+  /// The key of `client_certificate`, in a PEM file without a password.
+  std::string client_key = {};
 };
 
 void describe(field_visitor& v, redis_client_config& c);

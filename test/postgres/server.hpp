@@ -53,12 +53,40 @@ public:
   }
 
   void start() {
-    server_ = std::make_unique<server_process>(
-      std::vector<std::string>{postgres_program("postgres"), "-D", data(), "-p",
-                               std::to_string(port_), "-k", dir_.path(), "-c",
-                               "listen_addresses=127.0.0.1", "-c",
-                               "max_connections=20"},
-      log(), "postgres");
+    std::vector<std::string> words{postgres_program("postgres"),
+                                   "-D",
+                                   data(),
+                                   "-p",
+                                   port(),
+                                   "-k",
+                                   dir_.path(),
+                                   "-c",
+                                   "listen_addresses=127.0.0.1",
+                                   "-c",
+                                   "max_connections=20"};
+    words.insert(words.end(), more_.begin(), more_.end());
+    server_ = std::make_unique<server_process>(words, log(), "postgres");
+  }
+
+  /// Ends, and starts again with TLS, with this certificate and key. A client
+  /// that is the user `certified` needs a certificate of `authority`, one that
+  /// is `known` a password.
+  void start_tls(const std::string& certificate, const std::string& key,
+                 const std::string& authority,
+                 const std::string& most = "TLSv1.3") {
+    crash();
+    take("server.crt", certificate);
+    take("server.key", key);
+    take("root.crt", authority);
+    std::ofstream{data() + "/pg_hba.conf"}
+      << "hostssl all certified all trust clientcert=verify-ca\n"
+         "hostssl all known all scram-sha-256\n"
+         "host all all all trust\n"
+         "local all all trust\n";
+    more_ = {"-c", "ssl=on",
+             "-c", "ssl_ca_file=root.crt",
+             "-c", "ssl_max_protocol_version=" + most};
+    start();
   }
 
   /// Makes all of its processes stand still, go on, or end. They are listed
@@ -92,16 +120,30 @@ public:
   void crash() { server_->end(SIGQUIT); }
 
   [[nodiscard]] std::string connection() const {
-    return "host=127.0.0.1 user=postgres dbname=postgres port="
-           + std::to_string(port_);
+    return "host=127.0.0.1 user=postgres dbname=postgres port=" + port();
   }
 
+  [[nodiscard]] std::string port() const { return std::to_string(port_); }
+
 private:
+  // Copies it to where only the server may read it, which it insists on.
+  void take(const std::string& name, const std::string& from) const {
+    using std::filesystem::perms;
+    auto to = data() + '/' + name;
+    std::filesystem::copy_file(
+      from, to, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::permissions(to, perms::owner_read | perms::owner_write);
+    auto* who = ::geteuid() == 0 ? ::getpwnam("postgres") : nullptr;
+    if (who && ::chown(to.c_str(), who->pw_uid, who->pw_gid) != 0)
+      throw std::runtime_error{"cannot give " + to + " away"};
+  }
+
   [[nodiscard]] std::string data() const { return dir_.path() + "/data"; }
   [[nodiscard]] std::string log() const { return dir_.path() + "/log"; }
 
   scratch_dir dir_{"postgres"};
   std::uint16_t port_ = dead_port();
+  std::vector<std::string> more_;
   std::unique_ptr<server_process> server_;
 };
 

@@ -1,7 +1,10 @@
 #include <caisson/adapters/postgres/client.hpp>
 
+#include <caisson/adapters/detail/tls_settings.hpp>
+#include <caisson/adapters/postgres/detail/connection_text.hpp>
 #include <caisson/adapters/postgres/detail/opener.hpp>
 #include <caisson/adapters/postgres/detail/pipeline.hpp>
+#include <caisson/adapters/postgres/detail/tls_bytes.hpp>
 
 #include <fmt/format.h>
 
@@ -126,7 +129,7 @@ private:
   // Nothing is expected now: what has come is the end, or nobody's.
   [[nodiscard]] bool is_stale() const {
     pollfd x{PQsocket(connection_.get()), POLLIN, 0};
-    return ::poll(&x, 1, 0) != 0;
+    return ::poll(&x, 1, 0) != 0 || detail::has_buffered_bytes(*connection_);
   }
 
   postgres_pipeline pipeline() {
@@ -141,6 +144,10 @@ private:
                                  steady::now() + config_.connect_timeout);
     auto x = opener_->open(signal(), until);
     connection_ = std::move(x.connection);
+    if (connection_ && config_.tls && PQsslInUse(connection_.get()) != 1) {
+      reset();
+      return "there is no TLS on this connection";
+    }
     if (connection_)
       if (auto failure = set_up_session(until)) {
         x.problem = failure->text.empty() ? "no connection in time"
@@ -235,11 +242,18 @@ void describe(field_visitor& v, postgres_client_config& c) {
        c.connect_timeout, {1ms, 1h});
   v.integer({"max_result", "how large a result may be, in bytes"}, c.max_result,
             {1'024, 1 << 30});
+  detail::describe_tls(v, c);
+}
+
+void check(const postgres_client_config& c, const setting_path& path,
+           problems& out) {
+  detail::check_postgres_connection(c, path, out);
 }
 
 worker postgres_worker(const postgres_client_config& c, supervision_config s) {
   require_valid(c);
-  auto opener = std::make_shared<postgres_opener>(c.connection, c.threads);
+  auto opener = std::make_shared<postgres_opener>(
+    detail::postgres_connection_text(c), c.threads);
   blocking_worker_kind kind{
     .name = "caisson.postgres_worker",
     .make = [=] { return std::make_unique<postgres_session>(c, opener); },

@@ -13,7 +13,9 @@ namespace caisson {
 struct postgres_client_config {
   /// As libpq reads it, `host=10.0.0.7 dbname=shop` or
   /// `postgresql://10.0.0.7/shop`; what is not in it comes from libpq's
-  /// environment variables. It may contain a password.
+  /// environment variables. It may contain a password. Without `tls` below it
+  /// also says whether there is TLS (`sslmode`), by default without any check
+  /// of the server, and only if the server has it.
   std::string connection = {};
 
   /// How many transactions are in progress at once, each with a thread and a
@@ -40,9 +42,35 @@ struct postgres_client_config {
   /// to 1073741824 (1 GiB), default 16777216 (16 MiB). Beyond it the answer is
   /// `transport_errc::too_large`.
   std::int64_t max_result = 16 << 20;
+
+  /// Whether the connection must be encrypted by TLS, version 1.2 or later, as
+  /// the next four fields say; then `connection` must have a `host`, and must
+  /// not have keywords such as `sslmode` itself. What libpq's environment
+  /// variables and the files in `~/.postgresql` say of TLS has no effect.
+  bool tls = false;
+
+  /// Whether the server must have a valid certificate for the `host`, before
+  /// anything is sent. **Without, whoever is in between can read and change all
+  /// of it**: for tests only.
+  bool verify_server = true;
+
+  /// The certificates of the authorities that are trusted, in a PEM file;
+  /// empty: those that the system trusts, for which libpq must be version 16 or
+  /// later. This file and the next two are read for each connection.
+  std::string ca_file = {};
+
+  /// The certificate that the server is shown, with those between it and its
+  /// authority, in a PEM file; empty: none.
+  std::string client_certificate = {};
+
+  /// The key of `client_certificate`, in a PEM file without a password, which
+  /// only its owner may read.
+  std::string client_key = {};
 };
 
 void describe(field_visitor& v, postgres_client_config& c);
+void check(const postgres_client_config& c, const setting_path& path,
+           problems& out);
 
 /// A worker for a gate that carries out each `sql_query` as one transaction,
 /// and answers with its `sql_result`, also if the server turned it down, or

@@ -1,5 +1,7 @@
 #include <caisson/adapters/postgres/detail/pipeline.hpp>
 
+#include <caisson/adapters/postgres/detail/tls_bytes.hpp>
+
 #include <poll.h>
 #include <sys/ioctl.h>
 
@@ -32,6 +34,11 @@ postgres_failure garbled(std::string why) {
 }
 
 } // namespace
+
+postgres_pipeline::postgres_pipeline(PGconn& connection, interruption& signal,
+                                     std::int64_t most)
+  : connection_(connection), signal_(signal), most_(most),
+    read_before_(bytes_by_tls(connection).value_or(0)) {}
 
 // -- what is sent -------------------------------------------------------------
 
@@ -213,9 +220,12 @@ postgres_pipeline::failure postgres_pipeline::next(time_point until,
 
 postgres_pipeline::failure postgres_pipeline::take_in() {
   auto n = 0;
-  if (::ioctl(PQsocket(&connection_), FIONREAD, &n) == 0)
+  if (auto all = bytes_by_tls(connection_))
+    received_ = *all - read_before_;
+  else if (::ioctl(PQsocket(&connection_), FIONREAD, &n) == 0)
     received_ += n;
-  if (received_ > most_ + most_besides)
+  // TLS makes it a little more.
+  if (received_ > most_ + most_ / 64 + most_besides)
     return postgres_failure{transport_errc::too_large};
   if (PQconsumeInput(&connection_) != 1)
     return lost();
@@ -231,6 +241,8 @@ postgres_pipeline::failure postgres_pipeline::wait(short events,
   // libpq has closed it, and nothing would ever come.
   if (fd < 0)
     return lost();
+  if ((events & POLLIN) != 0 && has_buffered_bytes(connection_))
+    return std::nullopt;
   switch (signal_.wait(fd, events, until)) {
     case interruption::wake::timeout:
       return postgres_failure{transport_errc::timed_out};

@@ -28,8 +28,8 @@ class postgres_pipeline {
 public:
   /// For a connection in pipeline mode that does not block. `most`: how large
   /// the names and values of all tables may be, in bytes.
-  postgres_pipeline(PGconn& connection, interruption& signal, std::int64_t most)
-    : connection_(connection), signal_(signal), most_(most) {}
+  postgres_pipeline(PGconn& connection, interruption& signal,
+                    std::int64_t most);
 
   /// Appends a statement of the caller, whose rows go to `table`.
   void add(const sql_statement& x, sql_table& table);
@@ -89,6 +89,8 @@ private:
   std::string message_;
   std::int64_t size_ = 0;
   std::int64_t received_ = 0;
+  /// What libpq had read by TLS before.
+  std::int64_t read_before_;
 };
 
 } // namespace caisson::detail

@@ -161,8 +161,8 @@ TEST_F(https_kept_test, is_no_answer_to_the_next_request) {
     }
 }
 
-// The library drops what it reads beyond an answer without a body, or beyond the
-// last chunk if it decodes. The rest comes when the next request is there.
+// The library drops what it reads beyond an answer without a body, or beyond
+// the last chunk if it decodes. The rest comes when the next request is there.
 TEST_F(https_kept_test, is_no_answer_although_its_beginning_was_dropped) {
   struct odd_answer {
     std::string method;

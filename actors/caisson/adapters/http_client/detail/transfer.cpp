@@ -298,8 +298,8 @@ int http_transfer::on_connection(void* self, char* remote, char* local,
 }
 
 // The library drops what it has read beyond an answer without a body, or beyond
-// the last chunk if it decodes, and says so in its log alone. The rest may still
-// come, and would be taken for the next answer.
+// the last chunk if it decodes, and says so in its log alone. The rest may
+// still come, and would be taken for the next answer.
 int http_transfer::on_text(CURL*, curl_infotype kind, char* bytes,
                            std::size_t size, void* self) {
   std::string_view text{bytes, size};

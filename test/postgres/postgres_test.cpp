@@ -160,6 +160,14 @@ TEST_F(postgres_test, frees_the_thread_of_a_cancelled_transaction) {
   caf::anon_send_exit(*pool, caf::exit_reason::user_shutdown);
 }
 
+// What waits on the socket while libpq reads a part of it counts once.
+TEST_F(postgres_test, takes_large_results_of_many_rows) {
+  auto g = gate_for(config(1));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(ask(g, "select i from generate_series(1, 300000) i").what(),
+              "00000");
+}
+
 TEST_F(postgres_test, takes_no_more_than_configured) {
   auto c = config(1);
   c.max_result = 100'000;

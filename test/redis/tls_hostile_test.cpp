@@ -70,6 +70,27 @@ TEST_F(redis_tls_peer_test, keeps_a_connection_with_late_tickets) {
   EXPECT_EQ(connections, 1);
 }
 
+// Without a password PING is the first command, and what is said to it may be
+// about the connection.
+TEST_F(redis_tls_peer_test, sends_no_command_to_a_server_that_is_full) {
+  std::atomic<int> commands{0};
+  for (auto [says, expected] :
+       {std::pair{"-ERR max number of clients reached\r\n", "!not_connected"},
+        std::pair{"-NOPERM this user has no permissions\r\n", "OK"}}) {
+    scripted_server peer_server{[&, says = says](raw_socket& x, int n) {
+      tls_peer peer{x};
+      if (peer.read().empty() || !peer.write(n == 0 ? "+PONG\r\n" : says))
+        return;
+      if (!peer.read().empty() && peer.write("+OK\r\n"))
+        ++commands;
+    }};
+    auto pool = pool_for(config_for(peer_server));
+    EXPECT_EQ(ask(pool, {"SET", "a", "1"}), "OK");
+    EXPECT_EQ(ask(pool, {"SET", "a", "1"}), expected);
+  }
+  EXPECT_EQ(commands, 3);
+}
+
 TEST_F(redis_tls_peer_test, takes_no_reply_that_came_before_the_command) {
   std::atomic<int> said{0};
   scripted_server peer_server{[&](raw_socket& x, int n) {

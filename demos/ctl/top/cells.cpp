@@ -4,6 +4,7 @@
 #include <caisson/settings/settings_text.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -187,7 +188,7 @@ std::vector<std::string> bars_of(std::span<const std::optional<double>> values,
     // The lowest is for nothing at all.
     std::size_t height = 0;
     if (*x > 0)
-      height = 1 + static_cast<std::size_t>(*x / greatest * 6 + 0.5);
+      height = 1 + static_cast<std::size_t>(std::lround(*x / greatest * 6));
     out.emplace_back((utf8 ? blocks : signs)[height]);
   }
   return out;

@@ -4,7 +4,7 @@
 #include <caisson/adapters/postgres/detail/connection_text.hpp>
 #include <caisson/adapters/postgres/detail/opener.hpp>
 #include <caisson/adapters/postgres/detail/pipeline.hpp>
-#include <caisson/adapters/postgres/detail/tls_bytes.hpp>
+#include <caisson/adapters/postgres/detail/received_bytes.hpp>
 
 #include <fmt/format.h>
 

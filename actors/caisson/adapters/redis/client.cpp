@@ -20,6 +20,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -222,17 +223,26 @@ private:
   }
 
   // With TLS 1.3 a server that refuses the client's certificate says so only
-  // after the handshake: by then no command must have been sent. Whether PING
-  // is allowed does not matter.
+  // after the handshake: by then no command must have been sent. The same goes
+  // for one that has too many clients, or does not want this one. Commands can
+  // have those errors, too, that say nothing of the connection.
   std::optional<redis_failure> answers_ping(time_point until) {
     auto outcome = exchange({"PING"}, until);
     if (auto* failure = std::get_if<redis_failure>(&outcome))
       return not_connected(failure->text);
-    return std::nullopt;
+    const auto& reply = std::get<redis_reply>(outcome);
+    if (reply.kind != redis_kind::error)
+      return std::nullopt;
+    for (std::string_view code :
+         {"NOAUTH", "NOPERM", "LOADING", "BUSY", "MASTERDOWN"})
+      if (reply.text.starts_with(code))
+        return std::nullopt;
+    return not_connected(reply.text);
   }
 
   static redis_failure not_connected(std::string why) {
-    return {transport_errc::not_connected, std::move(why)};
+    return {transport_errc::not_connected,
+            why.empty() ? "no answer in time" : std::move(why)};
   }
 
   // -- one command ------------------------------------------------------------

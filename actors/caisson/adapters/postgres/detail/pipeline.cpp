@@ -1,9 +1,8 @@
 #include <caisson/adapters/postgres/detail/pipeline.hpp>
 
-#include <caisson/adapters/postgres/detail/tls_bytes.hpp>
+#include <caisson/adapters/postgres/detail/received_bytes.hpp>
 
 #include <poll.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <charconv>
@@ -38,7 +37,7 @@ postgres_failure garbled(std::string why) {
 postgres_pipeline::postgres_pipeline(PGconn& connection, interruption& signal,
                                      std::int64_t most)
   : connection_(connection), signal_(signal), most_(most),
-    read_before_(bytes_by_tls(connection).value_or(0)) {}
+    read_before_(received_bytes(connection).value_or(0)) {}
 
 // -- what is sent -------------------------------------------------------------
 
@@ -75,7 +74,9 @@ postgres_pipeline::failure postgres_pipeline::flush(time_point until) {
   if (PQpipelineSync(&connection_) != 1)
     return lost();
   for (;;) {
+    count_input();
     auto state = PQflush(&connection_);
+    note_rest();
     if (state == 0)
       return std::nullopt;
     if (state < 0)
@@ -219,20 +220,31 @@ postgres_pipeline::failure postgres_pipeline::next(time_point until,
 }
 
 postgres_pipeline::failure postgres_pipeline::take_in() {
-  auto n = 0;
-  if (auto all = bytes_by_tls(connection_))
-    received_ = *all - read_before_;
-  else if (::ioctl(PQsocket(&connection_), FIONREAD, &n) == 0)
-    received_ += n;
+  count_input();
   // TLS makes it a little more.
   if (received_ > most_ + most_ / 64 + most_besides)
     return postgres_failure{transport_errc::too_large};
-  if (PQconsumeInput(&connection_) != 1)
+  auto is_open = PQconsumeInput(&connection_) == 1;
+  note_rest();
+  if (!is_open)
     return lost();
   // libpq keeps those that nobody takes.
   while (auto* x = PQnotifies(&connection_))
     PQfreemem(x);
   return std::nullopt;
+}
+
+// Before each call of libpq, which also reads while it sends. Where nobody else
+// counts, what comes while libpq reads is missed: rows are counted besides.
+void postgres_pipeline::count_input() {
+  if (auto all = received_bytes(connection_))
+    received_ = *all - read_before_;
+  else
+    received_ += std::max<std::int64_t>(0, waiting_bytes(connection_) - rest_);
+}
+
+void postgres_pipeline::note_rest() {
+  rest_ = waiting_bytes(connection_);
 }
 
 postgres_pipeline::failure postgres_pipeline::wait(short events,

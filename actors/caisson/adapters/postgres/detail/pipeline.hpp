@@ -72,6 +72,8 @@ private:
   failure turned_down(const PGresult& x);
   failure next(time_point until, result_ptr& x);
   failure take_in();
+  void count_input();
+  void note_rest();
   failure wait(short events, time_point until);
   failure add_rows(const PGresult& x);
   [[nodiscard]] postgres_failure lost() const;
@@ -89,7 +91,9 @@ private:
   std::string message_;
   std::int64_t size_ = 0;
   std::int64_t received_ = 0;
-  /// What libpq had read by TLS before.
+  /// What libpq has left on the socket.
+  std::int64_t rest_ = 0;
+  /// What had come before.
   std::int64_t read_before_;
 };
 

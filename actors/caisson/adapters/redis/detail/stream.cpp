@@ -203,8 +203,14 @@ std::string redis_stream::start_tls(const tls_settings& x,
 
 redis_stream::step redis_stream::handshake() {
   auto x = tls_->attempt([](SSL* ssl) { return SSL_connect(ssl); });
+  auto* ssl = tls_->ssl.get();
   if (x.size == 0 && x.events == 0)
-    x.problem = handshake_problem(tls_->ssl.get(), x.problem);
+    x.problem = handshake_problem(ssl, x.problem);
+  // Some ciphers, which a configuration of OpenSSL can allow, need no
+  // certificate, and OpenSSL verifies only what it gets.
+  if (x.size > 0 && SSL_get_verify_mode(ssl) != SSL_VERIFY_NONE
+      && SSL_get_peer_cert_chain(ssl) == nullptr)
+    return {.problem = "the server has shown no certificate"};
   return x;
 }
 

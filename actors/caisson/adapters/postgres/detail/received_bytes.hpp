@@ -1,4 +1,4 @@
-// Looks into the TLS of a connection to PostgreSQL.
+// Counts the bytes that a connection to PostgreSQL has received.
 #pragma once
 
 #include <libpq-fe.h>
@@ -8,8 +8,12 @@
 
 namespace caisson::detail {
 
-/// How many bytes libpq has read from the socket so far; none without TLS.
-[[nodiscard]] std::optional<std::int64_t> bytes_by_tls(PGconn& x);
+/// How many bytes have come so far, as TLS or TCP counts them; none without
+/// both.
+[[nodiscard]] std::optional<std::int64_t> received_bytes(PGconn& x);
+
+/// How many bytes libpq has not read from the socket yet.
+[[nodiscard]] std::int64_t waiting_bytes(const PGconn& x);
 
 /// Whether libpq has something to take in although the socket may have nothing:
 /// TLS comes in records of up to 16 KiB, of which libpq takes a part if it has

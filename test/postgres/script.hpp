@@ -55,7 +55,8 @@ inline const std::string committed = inserted + done_with("COMMIT");
 inline const std::string reset = done_with("DISCARD ALL") + done_with("SET");
 
 // Reads up to what ends a pipeline; returns whether it came.
-inline bool read_pipeline(const raw_socket& x) {
+template <class Peer>
+bool read_pipeline(Peer& x) {
   const std::string sync{"S\0\0\0\4", 5};
   for (std::string all; !all.ends_with(sync);) {
     auto part = x.read();

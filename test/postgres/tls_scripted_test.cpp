@@ -13,17 +13,6 @@ namespace {
 
 class tls_scripted_postgres_test : public scripted_postgres_test {
 protected:
-  static bool read_whole(tls_peer& x) {
-    const std::string sync{"S\0\0\0\4", 5};
-    for (std::string all; !all.ends_with(sync);) {
-      auto part = x.read();
-      if (part.empty())
-        return false;
-      all += part;
-    }
-    return true;
-  }
-
   // What a statement with so many rows is answered with.
   static std::string rows(int n, const std::string& value) {
     std::string body{"\0\1\0\0", 4};
@@ -56,10 +45,10 @@ TEST_F(tls_scripted_postgres_test, takes_in_what_is_left_of_a_record) {
       if (peer.read().empty())
         return;
       peer.write(asks_for('\0') + ready);
-      if (!read_whole(peer))
+      if (!read_pipeline(peer))
         return;
       peer.write(done_with("SET") + ready);
-      if (!read_whole(peer))
+      if (!read_pipeline(peer))
         return;
       peer.write(all.substr(0, all.size() - record));
       peer.write(all.substr(all.size() - record));

@@ -1,4 +1,5 @@
 #include <caisson/adapters/detail/queued_worker.hpp>
+#include <caisson/adapters/detail/tls_settings.hpp>
 #include <caisson/adapters/http_client/client.hpp>
 #include <caisson/adapters/http_client/detail/loop.hpp>
 #include <caisson/adapters/http_client/detail/origin.hpp>
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -59,11 +59,6 @@ private:
   const caf::strong_actor_ptr loop_;
 };
 
-bool can_be_read(const std::string& file) {
-  std::ifstream in{file};
-  return in.good() && in.peek() != std::ifstream::traits_type::eof();
-}
-
 void check_tls(const http_client_config& c, const setting_path& path, bool used,
                problems& out) {
   auto add = [&](const char* key, std::string text) {
@@ -76,7 +71,7 @@ void check_tls(const http_client_config& c, const setting_path& path, bool used,
   for (const auto& [key, file] : files)
     if (!file.empty() && !used)
       add(key, "it has no effect unless `url` begins with https://");
-    else if (!file.empty() && !can_be_read(file))
+    else if (!file.empty() && !detail::can_be_read(file))
       out.push_back(
         {problem_kind::range, path / key,
          fmt::format(

@@ -37,7 +37,7 @@ postgres_failure garbled(std::string why) {
 postgres_pipeline::postgres_pipeline(PGconn& connection, interruption& signal,
                                      std::int64_t most)
   : connection_(connection), signal_(signal), most_(most),
-    read_before_(received_bytes(connection).value_or(0)) {}
+    received_before_(received_bytes(connection)) {}
 
 // -- what is sent -------------------------------------------------------------
 
@@ -237,14 +237,16 @@ postgres_pipeline::failure postgres_pipeline::take_in() {
 // Before each call of libpq, which also reads while it sends. Where nobody else
 // counts, what comes while libpq reads is missed: rows are counted besides.
 void postgres_pipeline::count_input() {
-  if (auto all = received_bytes(connection_))
-    received_ = *all - read_before_;
+  if (received_before_)
+    received_ = received_bytes(connection_).value_or(*received_before_)
+                - *received_before_;
   else
     received_ += std::max<std::int64_t>(0, waiting_bytes(connection_) - rest_);
 }
 
 void postgres_pipeline::note_rest() {
-  rest_ = waiting_bytes(connection_);
+  if (!received_before_)
+    rest_ = waiting_bytes(connection_);
 }
 
 postgres_pipeline::failure postgres_pipeline::wait(short events,

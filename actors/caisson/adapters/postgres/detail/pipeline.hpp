@@ -91,10 +91,10 @@ private:
   std::string message_;
   std::int64_t size_ = 0;
   std::int64_t received_ = 0;
-  /// What libpq has left on the socket.
+  /// What TLS or TCP had counted before; nothing where neither counts.
+  std::optional<std::int64_t> received_before_;
+  /// What libpq has left on the socket, where neither counts.
   std::int64_t rest_ = 0;
-  /// What had come before.
-  std::int64_t read_before_;
 };
 
 } // namespace caisson::detail

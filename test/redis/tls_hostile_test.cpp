@@ -81,14 +81,17 @@ TEST_F(redis_tls_peer_test, sends_no_command_to_a_server_that_is_full) {
       tls_peer peer{x};
       if (peer.read().empty() || !peer.write(n == 0 ? "+PONG\r\n" : says))
         return;
-      if (!peer.read().empty() && peer.write("+OK\r\n"))
-        ++commands;
+      // The first connection, which a worker must have, ends.
+      if (peer.read().empty() || n == 0)
+        return;
+      ++commands;
+      peer.write("+OK\r\n");
     }};
     auto pool = pool_for(config_for(peer_server));
-    EXPECT_EQ(ask(pool, {"SET", "a", "1"}), "OK");
+    EXPECT_EQ(ask(pool, {"SET", "a", "1"}), "!lost");
     EXPECT_EQ(ask(pool, {"SET", "a", "1"}), expected);
   }
-  EXPECT_EQ(commands, 3);
+  EXPECT_EQ(commands, 1);
 }
 
 TEST_F(redis_tls_peer_test, takes_no_reply_that_came_before_the_command) {

@@ -118,9 +118,9 @@ std::string_view sequence_of(paint how, bool colors) {
 } // namespace
 
 std::string harmless(std::string_view text, bool utf8) {
-  text = text.substr(0, most_bytes);
+  text = text.substr(0, most_text_bytes);
   // Of the last character there may be only a part.
-  for (std::size_t cut = 0; text.size() == most_bytes && cut < 4; ++cut) {
+  for (std::size_t cut = 0; text.size() == most_text_bytes && cut < 4; ++cut) {
     auto end = text.size() - cut - 1;
     auto byte = static_cast<unsigned char>(text[end]);
     if (byte < 0x80 || byte >= 0xc0) {

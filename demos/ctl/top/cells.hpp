@@ -24,9 +24,9 @@ struct terminal_look {
 /// The text, so that it does nothing to a terminal and its width is known:
 /// control characters, directions of writing and what is no UTF-8 are written
 /// like `\x1b`, and what has no width of its own, or is not ASCII without
-/// `utf8`, is a question mark. Only the first `most_bytes` of it.
+/// `utf8`, is a question mark. Only the first `most_text_bytes` of it.
 [[nodiscard]] std::string harmless(std::string_view text, bool utf8);
-inline constexpr std::size_t most_bytes = 512;
+inline constexpr std::size_t most_text_bytes = 512;
 
 /// In cells, of a text that is `harmless`.
 [[nodiscard]] std::size_t width_of(std::string_view text) noexcept;

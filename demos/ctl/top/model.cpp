@@ -99,7 +99,7 @@ constexpr std::ptrdiff_t most_compared = 8;
 
 // No more than can be shown.
 std::string shown_part(const json& x, const char* key) {
-  return text_in(x, key).substr(0, most_bytes);
+  return text_in(x, key).substr(0, most_text_bytes);
 }
 
 // `a: rejected` of `a: rejected, delay 5s, call 7`.

@@ -39,7 +39,7 @@ TEST_F(layer_signals, report_the_worst_state_of_the_breakers_that_enforce) {
     layers.add("inner", 0, row.of_inner).machine().says = row.inner;
     std::optional<circuit> seen;
     asking.on_admit = [&](auto&, auto&, env& e) {
-      seen = e.circuit();
+      seen = e.circuit({});
       return decision::pass();
     };
     engine_world w{std::move(layers)};

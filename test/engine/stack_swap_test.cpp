@@ -319,7 +319,7 @@ TEST_F(swaps, breakers_that_are_gone_are_not_asked) {
   auto& asker = with(first, "asker").machine();
   auto seen = circuit::half_open;
   asker.on_admit = [&](auto&, auto&, env& e) {
-    seen = e.circuit();
+    seen = e.circuit({});
     return decision::pass();
   };
   auto& w = start();

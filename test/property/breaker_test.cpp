@@ -151,10 +151,10 @@ struct breaker_twins {
     auto now = real.e.now;
     switch (which % 7) {
       case 5:
-        real.policy.command_for(operator_command::force_open, 500ms, real.e);
+        real.policy.command({operator_command::force_open, 500ms}, real.e);
         return model.force("forced_open", now, 500ms);
       case 6:
-        real.policy.command_for(operator_command::force_closed, 2s, real.e);
+        real.policy.command({operator_command::force_closed, 2s}, real.e);
         return model.force("forced_closed", now, 2s);
       case 0:
         real.command(operator_command::force_open);
@@ -180,7 +180,7 @@ struct breaker_twins {
 
   void compare() {
     RC_ASSERT(real.state() == model.state());
-    RC_ASSERT(real.policy.circuit() == model.says());
+    RC_ASSERT(real.policy.circuit({}) == model.says());
     auto expected = model.n;
     for (auto& [name, value] : model.gauges(real.e.now))
       expected[name] = value;
@@ -251,7 +251,7 @@ RC_GTEST_PROP(breaker_property, does_as_the_naive_model_does, ()) {
       if (n > 0)
         p.end(a % 3 == 0 ? b % n : n - 1, a / 3);
     } else if (what < 78) {
-      p.real.policy.attempt_timed_out(p.real.e);
+      p.real.policy.attempt_timed_out({}, p.real.e);
       p.model.attempt_timed_out(p.real.e.now);
     } else if (what < 92) {
       p.advance(breaker_steps[a % breaker_steps.size()]);

@@ -122,8 +122,8 @@ public:
       if (!x->counts)
         continue;
       all.emplace_back(-x->calls, x->key);
-      if (x->circuit() > worst) {
-        worst = x->circuit();
+      if (x->circuit({}) > worst) {
+        worst = x->circuit({});
         state = x->state();
       }
     }

@@ -81,8 +81,8 @@ public:
       return where != place::below && where != place::held;
     });
     for (std::size_t k = 0; k < keys; ++k)
-      RC_ASSERT(together_.policy.circuit_for(name_of_key(k))
-                == apart_[k]->policy.circuit());
+      RC_ASSERT(together_.policy.circuit(name_of_key(k))
+                == apart_[k]->policy.circuit({}));
   }
 
   // Counters, and gauges of which the sum makes sense.
@@ -133,10 +133,10 @@ private:
   }
 
   void pass_on_timeout(std::size_t k) {
-    together_.policy.attempt_timed_out_for(name_of_key(k), together_.e);
+    together_.policy.attempt_timed_out(name_of_key(k), together_.e);
     // A key that was never seen has no policy to tell.
     if (!apart_[k]->calls.empty())
-      apart_[k]->policy.attempt_timed_out(apart_[k]->e);
+      apart_[k]->policy.attempt_timed_out({}, apart_[k]->e);
   }
 
   struct pair_of_calls {

@@ -18,7 +18,7 @@ public:
   }
   void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
   void list_metrics(std::vector<metric>&) const override {}
-  bool command(operator_command, env&) override { return false; }
+  bool command(policy_command, env&) override { return false; }
   [[nodiscard]] bool resends() const noexcept override { return true; }
 };
 

@@ -90,9 +90,12 @@ public:
     return on_child ? on_child(child, o, e) : decision::pass();
   }
 
-  void attempt_timed_out(env&) override { seen.emplace_back("timeout"); }
+  void attempt_timed_out(std::string_view, env&) override {
+    seen.emplace_back("timeout");
+  }
 
-  [[nodiscard]] caisson::circuit circuit() const noexcept override {
+  [[nodiscard]] caisson::circuit
+  circuit(std::string_view) const noexcept override {
     return says;
   }
 
@@ -115,9 +118,9 @@ public:
     out.push_back({"inside", inside, true});
   }
 
-  bool command(operator_command c, env& e) override {
-    seen.push_back("command " + std::string{name_of(c)});
-    return on_command && on_command(c, e);
+  bool command(policy_command c, env& e) override {
+    seen.push_back("command " + std::string{name_of(c.what)});
+    return on_command && on_command(c.what, e);
   }
 
   [[nodiscard]] bool resends() const noexcept override { return keeps_content; }

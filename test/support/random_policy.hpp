@@ -123,7 +123,7 @@ public:
 
   void list_metrics(std::vector<metric>&) const override {}
 
-  bool command(operator_command, env& e) override {
+  bool command(policy_command, env& e) override {
     ask(e);
     return true;
   }

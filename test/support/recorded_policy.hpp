@@ -88,21 +88,24 @@ public:
     automatic_ = caisson::circuit::closed;
   }
 
-  [[nodiscard]] caisson::circuit circuit() const noexcept override {
+  [[nodiscard]] caisson::circuit
+  circuit(std::string_view) const noexcept override {
     return forced_ ? *forced_ : automatic_;
   }
 
   [[nodiscard]] std::string_view state() const override {
     constexpr std::string_view names[] = {"closed", "half_open", "open"};
-    return names[static_cast<std::size_t>(circuit())];
+    return names[static_cast<std::size_t>(circuit({}))];
   }
 
-  bool command(operator_command c, env& e) override {
-    if (c == operator_command::force_open)
+  bool command(policy_command c, env& e) override {
+    if (!c.has_no_end())
+      return false;
+    if (c.what == operator_command::force_open)
       forced_ = caisson::circuit::open;
-    else if (c == operator_command::force_closed)
+    else if (c.what == operator_command::force_closed)
       forced_ = caisson::circuit::closed;
-    else if (c == operator_command::enable)
+    else if (c.what == operator_command::enable)
       forced_.reset();
     else
       return policy_base::command(c, e);
@@ -126,7 +129,7 @@ protected:
   void list_gauges(std::vector<metric>& out) const override {
     out.push_back({"below", below_, true});
     out.push_back({"permits", config_.permits, true});
-    out.push_back({"state", static_cast<std::int64_t>(circuit()), true});
+    out.push_back({"state", static_cast<std::int64_t>(circuit({})), true});
     // Below zero for most, as a score that is not known yet.
     out.push_back({"longest_id", longest_ - 40, true});
   }

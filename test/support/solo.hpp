@@ -88,7 +88,9 @@ public:
     std::vector<std::string> threw;
     /// Which calls began to wait, and how many ran and waited then.
     std::vector<std::array<std::uint64_t, 3>> waits;
-    [[nodiscard]] caisson::circuit circuit() const override { return breakers; }
+    [[nodiscard]] caisson::circuit circuit(std::string_view) const override {
+      return breakers;
+    }
     /// The worst state of the gate's breakers.
     caisson::circuit breakers = caisson::circuit::closed;
     /// Whose attempts ran into a timeout, as the layers above learn.

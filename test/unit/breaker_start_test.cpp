@@ -174,7 +174,7 @@ TEST(breaker_initial, half_open_opens_with_a_failed_probe) {
 struct forced : rig {
   explicit forced(operator_command what, duration time)
     : rig(with_threshold(1)) {
-    EXPECT_TRUE(policy.command_for(what, time, e));
+    EXPECT_TRUE(policy.command({what, time}, e));
   }
 };
 
@@ -227,7 +227,7 @@ TEST(breaker_forced, lasts_as_long_as_the_last_command_says) {
   };
   for (auto& row : table) {
     forced r{by_hand::force_open, 5s};
-    EXPECT_TRUE(row.time > 0s ? r.policy.command_for(row.what, row.time, r.e)
+    EXPECT_TRUE(row.time > 0s ? r.policy.command({row.what, row.time}, r.e)
                               : r.command(row.what));
     r.advance(5s);
     EXPECT_EQ(r.state(), row.at_5s) << name_of(row.what);
@@ -240,7 +240,7 @@ TEST(breaker_forced, knows_no_other_command_for_a_time) {
   rig r{with_threshold(1)};
   for (auto what :
        {by_hand::off, by_hand::observe, by_hand::enable, by_hand::reset})
-    EXPECT_FALSE(r.policy.command_for(what, 5s, r.e));
+    EXPECT_FALSE(r.policy.command({what, 5s}, r.e));
 }
 
 } // namespace

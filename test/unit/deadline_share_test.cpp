@@ -186,7 +186,7 @@ TEST(deadline, says_how_long_a_permit_may_be_renewed) {
   call.deadline = e.now + 100ms;
   slot notes;
   d.admit(call, notes, e);
-  EXPECT_EQ(d.latest_end(notes), deadline_rig::start() + 1s);
+  EXPECT_EQ(d.latest_end(call, notes), deadline_rig::start() + 1s);
 }
 
 } // namespace

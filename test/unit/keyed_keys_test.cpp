@@ -80,7 +80,7 @@ TEST(keyed_idle, keeps_an_open_breaker_until_its_interval_is_over) {
   keyed_host<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
   trip(h, "a");
   h.advance_to(29s);
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::open);
   h.advance_to(30s);
   EXPECT_TRUE(keys_of(h).empty());
 }
@@ -107,7 +107,7 @@ TEST(keyed_idle, takes_the_wake_up_of_a_key_with_it) {
   c.ramp = 1h;
   keyed_host<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
   use(h, "a");
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::closed);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::closed);
   h.advance(10s);
   EXPECT_TRUE(keys_of(h).empty());
   EXPECT_EQ(h.policy.wakeup(), never);
@@ -168,14 +168,14 @@ TEST(keyed_bound, does_not_close_an_open_breaker_for_a_new_key) {
   trip(h, "a");
   for (int i = 0; i < 100; ++i)
     use(h, "flood " + std::to_string(i));
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::open);
   trip(h, "b");
   EXPECT_EQ(h.calls.at(h.arrive(of_key("c"))).code, errc::shed);
   h.advance(10s);
   use(h, "a");
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::closed);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::closed);
   EXPECT_EQ(h.where(h.arrive(of_key("c"))), place::below);
-  EXPECT_EQ(h.policy.circuit_for("b"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("b"), circuit::open);
 }
 
 TEST(keyed_bound, can_be_lowered_but_not_below_the_keys_with_calls) {

@@ -52,11 +52,11 @@ TEST_F(keyed_many, have_new_settings_when_they_need_them) {
 TEST_F(keyed_many, follow_orders_one_after_the_other) {
   EXPECT_TRUE(command(h, operator_command::force_open));
   EXPECT_EQ(h.policy.state(), "open");
-  EXPECT_EQ(h.policy.circuit_for(std::to_string(many - 1)), circuit::open);
+  EXPECT_EQ(h.policy.circuit(std::to_string(many - 1)), circuit::open);
   h.advance(2ms);
   EXPECT_TRUE(command(h, operator_command::force_closed));
-  EXPECT_EQ(h.policy.circuit_for("0"), circuit::closed);
-  EXPECT_EQ(h.policy.circuit_for(std::to_string(many - 1)), circuit::closed);
+  EXPECT_EQ(h.policy.circuit("0"), circuit::closed);
+  EXPECT_EQ(h.policy.circuit(std::to_string(many - 1)), circuit::closed);
   EXPECT_TRUE(command(h, operator_command::enable));
   h.advance(15ms);
   EXPECT_EQ(h.policy.state(), "closed");

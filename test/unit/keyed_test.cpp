@@ -62,7 +62,7 @@ TEST(keyed, asks_the_policy_of_the_call_about_its_end) {
   auto slow = h.arrive(of_key("slow"));
   auto end_of = [&](call_id id) {
     auto& x = h.calls.at(id);
-    return h.policy.latest_end_for(x.call, x.notes);
+    return h.policy.latest_end(x.call, x.notes);
   };
   EXPECT_EQ(end_of(fast), h.start() + 2s);
   EXPECT_EQ(end_of(slow), h.start() + 5s);
@@ -159,10 +159,10 @@ TEST(keyed, wakes_each_policy_at_its_time) {
   trip(h, "b");
   EXPECT_EQ(h.policy.wakeup(), h.start() + 10s);
   h.advance_to(12s);
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::half_open);
-  EXPECT_EQ(h.policy.circuit_for("b"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::half_open);
+  EXPECT_EQ(h.policy.circuit("b"), circuit::open);
   h.advance_to(13s);
-  EXPECT_EQ(h.policy.circuit_for("b"), circuit::half_open);
+  EXPECT_EQ(h.policy.circuit("b"), circuit::half_open);
   EXPECT_THAT(h.e.keys, ElementsAre("a", "b", "a", "b"));
 }
 
@@ -171,10 +171,10 @@ TEST(keyed, says_what_circuit_a_key_has) {
   EXPECT_EQ(h.policy.state(), "closed");
   h.finish(h.arrive(of_key("b")));
   trip(h, "a");
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::open);
-  EXPECT_EQ(h.policy.circuit_for("b"), circuit::closed);
-  EXPECT_EQ(h.policy.circuit_for("c"), circuit::closed);
-  EXPECT_EQ(h.policy.circuit(), circuit::closed);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("b"), circuit::closed);
+  EXPECT_EQ(h.policy.circuit("c"), circuit::closed);
+  EXPECT_EQ(h.policy.circuit({}), circuit::closed);
   EXPECT_EQ(h.policy.state(), "open");
 }
 
@@ -182,10 +182,10 @@ TEST(keyed, notifies_only_the_policy_of_the_key_of_a_timed_out_attempt) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   h.finish(h.arrive(of_key("a")));
   h.finish(h.arrive(of_key("b")));
-  h.policy.attempt_timed_out_for("a", h.e);
-  h.policy.attempt_timed_out_for("stranger", h.e);
-  EXPECT_EQ(h.policy.circuit_for("a"), circuit::open);
-  EXPECT_EQ(h.policy.circuit_for("b"), circuit::closed);
+  h.policy.attempt_timed_out("a", h.e);
+  h.policy.attempt_timed_out("stranger", h.e);
+  EXPECT_EQ(h.policy.circuit("a"), circuit::open);
+  EXPECT_EQ(h.policy.circuit("b"), circuit::closed);
   EXPECT_EQ(h.count("attempt_timeouts"), 1);
 }
 
@@ -225,7 +225,7 @@ TEST(keyed, reports_a_command_once_and_not_for_each_key) {
 
 TEST(keyed, forces_later_keys_for_the_time_that_is_left) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
-  EXPECT_TRUE(h.policy.command_for(operator_command::force_open, 10s, h.e));
+  EXPECT_TRUE(h.policy.command({operator_command::force_open, 10s}, h.e));
   h.advance(4s);
   auto x = h.arrive(of_key("a"));
   EXPECT_EQ(h.where(x), place::rejected);
@@ -244,7 +244,7 @@ TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
     h.finish(h.arrive(key(i)));
   EXPECT_TRUE(command(h, operator_command::force_open));
   h.advance(1s);
-  EXPECT_TRUE(h.policy.command_for(operator_command::force_closed, 1ms, h.e));
+  EXPECT_TRUE(h.policy.command({operator_command::force_closed, 1ms}, h.e));
   h.advance(10s);
   int refused = 0;
   for (int i = 0; i < 3'000; ++i)
@@ -257,7 +257,7 @@ TEST(keyed, knows_the_commands_that_its_policies_know) {
   EXPECT_TRUE(command(h, operator_command::reset));
   EXPECT_TRUE(command(h, operator_command::enable));
   EXPECT_FALSE(command(h, operator_command::force_open));
-  EXPECT_FALSE(h.policy.command_for(operator_command::force_open, 1s, h.e));
+  EXPECT_FALSE(h.policy.command({operator_command::force_open, 1s}, h.e));
 }
 
 TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {

@@ -241,7 +241,7 @@ void child_calls::limit_by_layers(call_record& c) {
     if (!is_inside(c, k) || core_.layers.active(k) != mode::enforce
         || c.layers[k].outer_owner != layer_notes::none)
       continue;
-    auto latest = core_.layers[k].machine->latest_end_for(c, c.layers[k].notes);
+    auto latest = core_.layers[k].machine->latest_end(c, c.layers[k].notes);
     if (c.owner >= 0) {
       // One that is set further in is earlier, and not the layer's to move.
       auto& deadline = own_deadline(c);

@@ -226,8 +226,8 @@ void engine::pass_on_timeout(std::size_t k, call_id call) {
   const auto plan = r ? r->plan : core_.layers[k].until - 1;
   while (k-- > 0)
     if (core_.layers[k].serves(plan) && core_.layers.active(k) != mode::off)
-      core_.layers.run(
-        k, [&](policy& p, env& e) { p.attempt_timed_out_for(key, e); });
+      core_.layers.run(k,
+                       [&](policy& p, env& e) { p.attempt_timed_out(key, e); });
 }
 
 // -- what stands behind -------------------------------------------------------

@@ -31,22 +31,13 @@ void layer_env::callback_threw(std::string_view function,
   failure = table_.note_failure(layer, function, what);
 }
 
-template <class F>
-circuit layer_env::worst(F state_of) const {
+circuit layer_env::circuit(std::string_view key) const {
   auto worst = circuit::closed;
   for (std::size_t k = 0; k < table_.size(); ++k)
     if (table_[k].stands_with(table_[layer])
         && table_.active(k) == mode::enforce)
-      worst = std::max(worst, state_of(*table_[k].machine));
+      worst = std::max(worst, table_[k].machine->circuit(key));
   return worst;
-}
-
-circuit layer_env::circuit() const {
-  return worst([](const policy& p) { return p.circuit(); });
-}
-
-circuit layer_env::circuit_for(std::string_view key) const {
-  return worst([&](const policy& p) { return p.circuit_for(key); });
 }
 
 layer_entry entry_of(std::unique_ptr<layer> x) {

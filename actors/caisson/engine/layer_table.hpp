@@ -54,9 +54,7 @@ public:
                  std::string_view key) override;
   void callback_threw(std::string_view function,
                       std::string_view what) override;
-  [[nodiscard]] caisson::circuit circuit() const override;
-  [[nodiscard]] caisson::circuit
-  circuit_for(std::string_view key) const override;
+  [[nodiscard]] caisson::circuit circuit(std::string_view key) const override;
 
   /// Whose turn it is.
   std::size_t layer = 0;
@@ -73,9 +71,6 @@ protected:
   }
 
 private:
-  template <class F>
-  [[nodiscard]] caisson::circuit worst(F state_of) const;
-
   layer_table& table_;
   secret_source& secrets_;
 };

@@ -111,7 +111,7 @@ time_point leases::latest_end(call_record& r) const {
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     if (is_inside(r, k) && core_.layers.active(k) == mode::enforce)
       latest = std::min(
-        latest, core_.layers[k].machine->latest_end_for(r, r.layers[k].notes));
+        latest, core_.layers[k].machine->latest_end(r, r.layers[k].notes));
   return latest;
 }
 

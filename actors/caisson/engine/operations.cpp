@@ -232,9 +232,8 @@ bool operations::apply(std::size_t k, const command& x) {
   auto& l = *core_.layers[k].owner;
   auto send_to_policy = [&] {
     return core_.layers.run(k, [&](policy& p, env& e) {
-      return x.for_time > duration::zero()
-               ? p.command_for(x.what, x.for_time, e)
-               : p.command(x.what, e);
+      auto forever = x.for_time <= duration::zero();
+      return p.command({x.what, forever ? unlimited : x.for_time}, e);
     });
   };
   // In the layer's turn, as it may want to be woken.

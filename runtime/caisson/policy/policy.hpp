@@ -281,16 +281,12 @@ public:
     return nullptr;
   }
 
-  /// The worst state of the gate's breakers: of all layers whose mode is
-  /// `enforce`, above and below this one.
-  [[nodiscard]] virtual caisson::circuit circuit() const {
-    return caisson::circuit::closed;
-  }
-
-  /// The same for calls with that key, as breakers may be kept per key.
+  /// The worst state of the gate's breakers for calls with that key (empty: for
+  /// those without one): of all layers whose mode is `enforce`, above and below
+  /// this one.
   [[nodiscard]] virtual caisson::circuit
-  circuit_for(std::string_view /*key*/) const {
-    return circuit();
+  circuit(std::string_view /*key*/) const {
+    return caisson::circuit::closed;
   }
 
   /// How long these have taken in this gate since its start or last reset,
@@ -376,6 +372,20 @@ inline constexpr std::uint8_t last_operator_command = 5;
 [[nodiscard]] std::optional<operator_command>
 operator_command_named(std::string_view name) noexcept;
 
+/// A command as a policy gets it.
+struct policy_command {
+  // A command alone is one without an end, so that callers need not say so.
+  policy_command(operator_command w, duration t = unlimited)
+    : what(w), time(t) {}
+
+  /// Whether it holds until another command.
+  [[nodiscard]] bool has_no_end() const noexcept { return time == unlimited; }
+
+  operator_command what;
+  /// For how long; positive.
+  duration time;
+};
+
 /// A policy; see the top of this file for the order of calls.
 class policy {
 public:
@@ -413,9 +423,11 @@ public:
   /// it continue without this deadline.
   virtual decision deadline_passed(call_info& call, slot& notes, env& e);
 
-  /// Until when at most this policy lets the call with these notes stay below
-  /// it; `never` if it sets no such limit. No permit is renewed beyond it.
-  [[nodiscard]] virtual time_point latest_end(slot&) const { return never; }
+  /// Until when at most this policy lets the call stay below it; `never` if it
+  /// sets no such limit. No permit is renewed beyond it.
+  [[nodiscard]] virtual time_point latest_end(const call_info&, slot&) const {
+    return never;
+  }
 
   /// A child of this policy has its outcome, or was cancelled because no
   /// parents are left. `pass`: each parent gets the outcome (or its part of
@@ -425,29 +437,15 @@ public:
   virtual decision child_done(call_id child, outcome& result, env& e);
 
   /// An attempt of a layer further in has timed out, and the layer makes
-  /// another one. Says nothing about a call of this policy.
-  virtual void attempt_timed_out(env&) {}
+  /// another one. Says nothing about a call of this policy. `key` is that of
+  /// the call, empty if it has none.
+  virtual void attempt_timed_out(std::string_view /*key*/, env&) {}
 
-  /// What this policy says about the worker behind it.
-  [[nodiscard]] virtual caisson::circuit circuit() const noexcept {
-    return caisson::circuit::closed;
-  }
-
-  // Hosts call these with the call or its key. Policies that keep a state for
-  // each key override them, others the functions above.
-
-  [[nodiscard]] virtual time_point latest_end_for(const call_info&,
-                                                  slot& notes) const {
-    return latest_end(notes);
-  }
-
-  virtual void attempt_timed_out_for(std::string_view /*key*/, env& e) {
-    attempt_timed_out(e);
-  }
-
+  /// What this policy says about the worker behind it, to calls with that key;
+  /// empty: to those without one.
   [[nodiscard]] virtual caisson::circuit
-  circuit_for(std::string_view /*key*/) const {
-    return circuit();
+  circuit(std::string_view /*key*/) const noexcept {
+    return caisson::circuit::closed;
   }
 
   /// When to call `wake` next. The host asks after each call to the policy.
@@ -467,15 +465,12 @@ public:
   /// All counters and gauges.
   virtual void list_metrics(std::vector<metric>& out) const = 0;
 
-  /// Carries out `force_open`, `force_closed`, `enable` (lift a forced state)
-  /// or `reset`; the host handles the other commands. Returns false if this
-  /// policy does not support the command.
-  virtual bool command(operator_command c, env& e) = 0;
-
-  /// Carries out `force_open` or `force_closed` for `time` (positive); then the
-  /// automatic state decides again. Returns false if this policy does not
-  /// support the command for a limited time, and then changes nothing.
-  virtual bool command_for(operator_command, duration, env&) { return false; }
+  /// Carries out `force_open` or `force_closed` (then the automatic state
+  /// decides again when the command's time is over), `enable` (lift a forced
+  /// state) or `reset`; the host handles the other commands. Returns false if
+  /// this policy does not support the command, or not for a limited time, and
+  /// then changes nothing.
+  virtual bool command(policy_command c, env& e) = 0;
 
   /// Whether calls may be sent more than once, so that the host must keep their
   /// content.

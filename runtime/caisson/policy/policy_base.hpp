@@ -48,8 +48,10 @@ public:
     list_gauges(out);
   }
 
-  bool command(operator_command c, env& e) override {
-    switch (c) {
+  bool command(policy_command c, env& e) override {
+    if (!c.has_no_end())
+      return false;
+    switch (c.what) {
       case operator_command::reset:
         counters_.clear();
         forget(e);

@@ -169,7 +169,7 @@ void breaker::emit_late(const call_info& call, std::string_view why, env& e) {
   e.emit({.kind = event_kind::late_result, .detail = why, .call = call.id});
 }
 
-void breaker::attempt_timed_out(env& e) {
+void breaker::attempt_timed_out(std::string_view /*key*/, env& e) {
   catch_up(e);
   // A probe is judged by how its call ends.
   if (!config_.count_attempt_timeouts
@@ -364,7 +364,7 @@ std::string_view breaker::state() const {
   return names[state_.index()];
 }
 
-caisson::circuit breaker::circuit() const noexcept {
+caisson::circuit breaker::circuit(std::string_view /*key*/) const noexcept {
   if (override_ == override_state::forced_open)
     return caisson::circuit::open;
   if (override_ == override_state::forced_closed)
@@ -396,21 +396,15 @@ void breaker::adapt(env& e) {
   catch_up(e);
 }
 
-bool breaker::command(operator_command c, env& e) {
-  if (command_for(c, unlimited, e))
-    return true;
-  if (c != operator_command::enable)
-    return policy_base::command(c, e);
-  return force(override_state::none, unlimited, "override lifted", e);
-}
-
-bool breaker::command_for(operator_command c, duration time, env& e) {
+bool breaker::command(policy_command c, env& e) {
   catch_up(e);
-  if (c == operator_command::force_open)
-    return force(override_state::forced_open, time, "forced open", e);
-  if (c == operator_command::force_closed)
-    return force(override_state::forced_closed, time, "forced closed", e);
-  return false;
+  if (c.what == operator_command::force_open)
+    return force(override_state::forced_open, c.time, "forced open", e);
+  if (c.what == operator_command::force_closed)
+    return force(override_state::forced_closed, c.time, "forced closed", e);
+  if (c.what == operator_command::enable && c.has_no_end())
+    return force(override_state::none, unlimited, "override lifted", e);
+  return policy_base::command(c, e);
 }
 
 void breaker::forget(env& e) {

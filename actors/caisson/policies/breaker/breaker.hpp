@@ -110,7 +110,7 @@ public:
 
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override { catch_up(e); }
-  void attempt_timed_out(env& e) override;
+  void attempt_timed_out(std::string_view key, env& e) override;
 
   /// Whether no open interval runs at `now`. An override does not count.
   [[nodiscard]] bool is_idle(time_point now) const noexcept;
@@ -118,9 +118,9 @@ public:
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] std::string_view state() const override;
-  [[nodiscard]] caisson::circuit circuit() const noexcept override;
-  bool command(operator_command c, env& e) override;
-  bool command_for(operator_command c, duration time, env& e) override;
+  [[nodiscard]] caisson::circuit
+  circuit(std::string_view key) const noexcept override;
+  bool command(policy_command c, env& e) override;
 
 protected:
   void prepare(breaker_config& next, env& e) override;

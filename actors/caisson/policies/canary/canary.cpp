@@ -324,9 +324,10 @@ std::string_view canary::state() const {
                                 : names[static_cast<std::size_t>(phase_)];
 }
 
-bool canary::command(operator_command c, env& e) {
+bool canary::command(policy_command c, env& e) {
   catch_up(e);
-  if (c == operator_command::enable && phase_ == phase::rolled_back) {
+  if (c.what == operator_command::enable && c.has_no_end()
+      && phase_ == phase::rolled_back) {
     ++run_;
     enter(phase::waiting, 0, "enabled", e);
   }

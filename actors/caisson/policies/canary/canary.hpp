@@ -115,7 +115,7 @@ public:
   [[nodiscard]] std::map<std::string, std::string> notes() const;
 
   /// `enable` ends `rolled_back`; the first stage begins with the next call.
-  bool command(operator_command c, env& e) override;
+  bool command(policy_command c, env& e) override;
 
 protected:
   void prepare(canary_config& next, env& e) override;

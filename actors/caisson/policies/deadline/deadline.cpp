@@ -161,7 +161,7 @@ void deadline::note_expiry(limits& saved, call_id call, env& e) {
   e.emit({.kind = event_kind::expired, .call = call});
 }
 
-time_point deadline::latest_end(slot& notes) const {
+time_point deadline::latest_end(const call_info&, slot& notes) const {
   return notes.as<limits>().latest;
 }
 

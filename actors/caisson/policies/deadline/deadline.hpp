@@ -110,7 +110,8 @@ public:
   // -- time -------------------------------------------------------------------
 
   decision deadline_passed(call_info& call, slot& notes, env& e) override;
-  [[nodiscard]] time_point latest_end(slot& notes) const override;
+  [[nodiscard]] time_point latest_end(const call_info& call,
+                                      slot& notes) const override;
 
   // -- operation --------------------------------------------------------------
 

@@ -76,7 +76,7 @@ void key_sums::rank(key_entry& x) {
   x.fresh = key_entry::nowhere;
   count(x, 1, all);
   ranking_.set(x, x.admitted);
-  if (x.machine->circuit() == circuit::closed)
+  if (x.machine->circuit(x.key) == circuit::closed)
     circuits_.erase(x);
   else
     circuits_.set(x, badness(x));
@@ -217,7 +217,7 @@ void key_sums::add_unplaced(const metric& m, std::vector<metric>& out,
 // Of the worst circuits, the one that was made first.
 std::int64_t key_sums::badness(const key_entry& x) {
   constexpr auto step = std::int64_t{1} << 60;
-  return static_cast<std::int64_t>(x.machine->circuit()) * step
+  return static_cast<std::int64_t>(x.machine->circuit(x.key)) * step
          - static_cast<std::int64_t>(x.number);
 }
 
@@ -242,7 +242,8 @@ std::vector<const key_entry*> key_sums::first(const Ranking& ranked,
 
 const key_entry* key_sums::worst() const {
   auto found = first(circuits_, 1, badness);
-  if (found.empty() || found.front()->machine->circuit() == circuit::closed)
+  if (found.empty()
+      || found.front()->machine->circuit(found.front()->key) == circuit::closed)
     return nullptr;
   return found.front();
 }

@@ -172,21 +172,18 @@ decision keyed_policy::deadline_passed(call_info& call, slot& notes, env& e) {
   return d;
 }
 
-time_point keyed_policy::latest_end_for(const call_info& call,
-                                        slot& notes) const {
+time_point keyed_policy::latest_end(const call_info& call, slot& notes) const {
   auto* x = find(call);
-  return x && !passing_.contains(call.id)
-           ? x->machine->latest_end_for(call, notes)
-           : never;
+  return x && !passing_.contains(call.id) ? x->machine->latest_end(call, notes)
+                                          : never;
 }
 
-void keyed_policy::attempt_timed_out_for(std::string_view key, env& e) {
+void keyed_policy::attempt_timed_out(std::string_view key, env& e) {
   see(e);
   auto* x = key.empty() ? shared_.get() : table_.find(key);
   if (!x)
     return;
-  turn(*x, e,
-       [&](policy& p, env& inner) { p.attempt_timed_out_for(key, inner); });
+  turn(*x, e, [&](policy& p, env& inner) { p.attempt_timed_out(key, inner); });
   update_circuit(*x);
 }
 

@@ -93,9 +93,9 @@ public:
 
   decision expire(call_info& call, slot& notes, env& e) override;
   decision deadline_passed(call_info& call, slot& notes, env& e) override;
-  [[nodiscard]] time_point latest_end_for(const call_info& call,
-                                          slot& notes) const override;
-  void attempt_timed_out_for(std::string_view key, env& e) override;
+  [[nodiscard]] time_point latest_end(const call_info& call,
+                                      slot& notes) const override;
+  void attempt_timed_out(std::string_view key, env& e) override;
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
@@ -111,12 +111,8 @@ public:
   /// The state of the worst circuit among the keys.
   [[nodiscard]] std::string_view state() const override;
 
-  /// That of a new key.
-  [[nodiscard]] caisson::circuit circuit() const noexcept override {
-    return blank_->machine->circuit();
-  }
   [[nodiscard]] caisson::circuit
-  circuit_for(std::string_view key) const override;
+  circuit(std::string_view key) const noexcept override;
 
   void list_metrics(std::vector<metric>& out) const override;
 
@@ -129,8 +125,7 @@ public:
 
   /// For all keys, including those created later. `reset` also drops keys
   /// without calls.
-  bool command(operator_command c, env& e) override;
-  bool command_for(operator_command c, duration time, env& e) override;
+  bool command(policy_command c, env& e) override;
   void drain(env& e) override;
 
   /// Says whether the host acts on decisions; without it, the host does. Must
@@ -334,7 +329,7 @@ protected:
                   })
       return static_cast<const Policy&>(p).is_idle(now);
     else
-      return p.circuit() != caisson::circuit::open;
+      return p.circuit({}) != caisson::circuit::open;
   }
 
 private:

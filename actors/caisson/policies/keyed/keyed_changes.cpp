@@ -10,26 +10,15 @@ namespace caisson {
 
 // -- changes for all keys -----------------------------------------------------
 
-bool keyed_policy::command(operator_command c, env& e) {
+bool keyed_policy::command(policy_command c, env& e) {
   see(e);
-  auto emit = [&](policy& p, env& inner) { return p.command(c, inner); };
-  if (!turn(*blank_, e, emit))
+  auto send = [&](policy& p, env& inner) { return p.command(c, inner); };
+  if (!turn(*blank_, e, send))
     return false;
-  if (c == operator_command::reset)
+  if (c.what == operator_command::reset)
     clear(e);
   else
-    order_all(c, never, e);
-  return true;
-}
-
-bool keyed_policy::command_for(operator_command c, duration time, env& e) {
-  see(e);
-  auto emit = [&](policy& p, env& inner) {
-    return p.command_for(c, time, inner);
-  };
-  if (!turn(*blank_, e, emit))
-    return false;
-  order_all(c, time_after(e.now, time), e);
+    order_all(c.what, time_after(e.now, c.time), e);
   return true;
 }
 
@@ -103,10 +92,8 @@ void keyed_policy::apply(const news& c, entry& x, env& e) {
       case news::kind::drained:
         return p.drain(inner);
       case news::kind::ordered:
-        if (c.until == never)
-          p.command(c.said, inner);
-        else if (c.until > e.now)
-          p.command_for(c.said, time_until(c.until, e.now), inner);
+        if (c.until > e.now)
+          p.command({c.said, time_until(c.until, e.now)}, inner);
         else // It has replaced an earlier order, and is over.
           p.command(operator_command::enable, inner);
     }

@@ -109,7 +109,7 @@ void keyed_policy::update_circuit(entry& x) {
 
 // A circuit that is worse than that of a new key would come back closed.
 bool keyed_policy::is_guarded(const entry& x) const {
-  return x.machine->circuit() > blank_->machine->circuit();
+  return x.machine->circuit(x.key) > blank_->machine->circuit({});
 }
 
 void keyed_policy::set_timer(entry& x) {
@@ -197,13 +197,13 @@ const keyed_policy::entry* keyed_policy::worst() const {
   return shared_ ? shared_.get() : blank_.get();
 }
 
-circuit keyed_policy::circuit_for(std::string_view key) const {
+circuit keyed_policy::circuit(std::string_view key) const noexcept {
   const auto* x = key.empty() ? shared_.get() : table_.find(key);
   // One that has not followed the last order yet has the circuit of a new one.
   if (x && x->epoch != epoch_ && order_ && order_->epoch > x->epoch
       && order_->until > clock_)
     x = nullptr;
-  return (x ? x : blank_.get())->machine->circuit_for(key);
+  return (x ? x : blank_.get())->machine->circuit(key);
 }
 
 void keyed_policy::list_metrics(std::vector<metric>& out) const {

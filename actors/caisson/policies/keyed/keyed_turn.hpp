@@ -67,13 +67,8 @@ public:
     host_.callback_threw(function, what);
   }
 
-  [[nodiscard]] caisson::circuit circuit() const override {
-    return host_.circuit();
-  }
-
-  [[nodiscard]] caisson::circuit
-  circuit_for(std::string_view key) const override {
-    return host_.circuit_for(key);
+  [[nodiscard]] caisson::circuit circuit(std::string_view key) const override {
+    return host_.circuit(key);
   }
 
 protected:

@@ -174,7 +174,7 @@ std::optional<retrier::counter> retrier::withheld(const call_info& call,
                                                   const env& e) const {
   if (!config_.heed_breakers)
     return std::nullopt;
-  switch (e.circuit_for(call.key)) {
+  switch (e.circuit(call.key)) {
     case circuit::closed:
       break;
     case circuit::half_open:

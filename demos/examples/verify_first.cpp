@@ -101,7 +101,7 @@ result simulate(way how) {
                                     [](auto& x) { return x.ok(); }),
           .paid = kept.more_than(0),
           .paid_twice = kept.more_than(1),
-          .verifications = layer.metrics.at("looks")};
+          .verifications = layer.metrics.at("verifications")};
 }
 
 } // namespace

@@ -103,8 +103,8 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
     // Without it, every crash ends the calls that were with the worker.
     EXPECT_GE(good, verified ? 990 : 0);
     EXPECT_LE(good, verified ? calls : 700);
-    EXPECT_EQ(metric_of(g, "retrier", "looks") > 0, verified);
-    EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+    EXPECT_EQ(metric_of(g, "retrier", "verifications") > 0, verified);
+    EXPECT_EQ(metric_of(g, "retrier", "verifying"), 0);
     RecordProperty(verified ? "verified" : "not_verified", good);
   }
 }
@@ -222,7 +222,7 @@ TEST_P(verification_test, verification_never_outlives_the_deadline) {
   look.answer(verification::not_done());
   EXPECT_EQ(w.count(), 1u);
   EXPECT_EQ(metric_of(g, "retrier", "abandoned"), 1);
-  EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+  EXPECT_EQ(metric_of(g, "retrier", "verifying"), 0);
 }
 
 TEST_P(verification_test, the_answer_that_it_knows_may_be_an_error) {
@@ -246,7 +246,7 @@ TEST_P(verification_test, in_observe_mode_nobody_is_asked) {
   auto g = host(w.handle(), stack{}.retrier(c, verifier::by(look.handle())));
   EXPECT_EQ(world.request(g, 1).error(), caf::sec::runtime_error);
   EXPECT_EQ(look.count(), 0u);
-  EXPECT_EQ(metric_of(g, "retrier", "looking"), 0);
+  EXPECT_EQ(metric_of(g, "retrier", "verifying"), 0);
 }
 
 TEST_P(verification_test, toml_names_the_verifier) {

@@ -19,7 +19,7 @@ inline const std::set<std::string> occupied = {
   "waiting",
   "running",
   "outstanding",
-  "looking",
+  "verifying",
   "waiting_for_worker",
   "probes_in_flight",
   "loading",

@@ -88,7 +88,7 @@ protected:
   // Nothing is left of any call.
   void expect_clean() {
     EXPECT_TRUE(k.kept.empty());
-    EXPECT_EQ(h->count("looking"), 0);
+    EXPECT_EQ(h->count("verifying"), 0);
     EXPECT_EQ(h->count("waiting"), 0);
   }
 
@@ -107,7 +107,7 @@ TEST_F(retrier_verify, does_not_verify_what_may_be_repeated) {
   EXPECT_EQ(backoff_after(*h, other, outcome::failure(errc::queue_full, false)),
             10ms);
   h->finish(other);
-  EXPECT_EQ(h->count("looks"), 0);
+  EXPECT_EQ(h->count("verifications"), 0);
 }
 
 TEST_F(retrier_verify, does_not_verify_what_is_not_worth_another_attempt) {
@@ -116,7 +116,7 @@ TEST_F(retrier_verify, does_not_verify_what_is_not_worth_another_attempt) {
   h->fail(id, errc::shed);
   EXPECT_EQ(h->where(id), place::passed);
   EXPECT_EQ(h->count("not_retryable"), 1);
-  EXPECT_EQ(h->count("looks"), 0);
+  EXPECT_EQ(h->count("verifications"), 0);
 }
 
 // A conflict may be with what an earlier attempt did: never repeated blindly,
@@ -144,7 +144,7 @@ TEST_F(retrier_verify, a_conflict_is_verified_before_anything_else) {
       conflict.reply = &reply;
       h->finish(id, conflict);
       EXPECT_EQ(h->where(id), place::redirected);
-      EXPECT_EQ(h->count("looks"), 1);
+      EXPECT_EQ(h->count("verifications"), 1);
       EXPECT_EQ(h->count("retried"), 0);
       say(id, x.says);
       EXPECT_EQ(h->where(id), x.then);
@@ -159,7 +159,7 @@ TEST_F(retrier_verify, what_was_done_is_answered) {
   start();
   auto id = h->arrive();
   fail(id, &reply);
-  EXPECT_EQ(h->count("looking"), 1);
+  EXPECT_EQ(h->count("verifying"), 1);
   say(id, effect::done);
   EXPECT_EQ(h->where(id), place::passed);
   auto& o = h->calls.at(id).result;
@@ -179,7 +179,7 @@ TEST_F(retrier_verify, what_was_not_done_is_tried_again_after_its_backoff) {
   say(id, effect::not_done);
   EXPECT_EQ(wait_of(*h, id), 10ms);
   EXPECT_EQ(h->count("found_not_done"), 1);
-  EXPECT_EQ(h->count("looking"), 0);
+  EXPECT_EQ(h->count("verifying"), 0);
   EXPECT_TRUE(k.kept.empty());
   h->advance(10ms);
   EXPECT_EQ(h->where(id), place::below);
@@ -215,7 +215,7 @@ TEST_F(retrier_verify, it_asks_again_and_each_time_waits_twice_as_long) {
   }
   say(id, effect::unknown);
   EXPECT_EQ(h->where(id), place::passed);
-  EXPECT_EQ(h->count("looks"), 4);
+  EXPECT_EQ(h->count("verifications"), 4);
   EXPECT_EQ(h->count("not_verified"), 1);
   EXPECT_EQ(h->calls.at(id).descents, 1);
   expect_clean();
@@ -230,7 +230,7 @@ TEST_F(retrier_verify, a_failed_verification_is_unknown) {
   h->advance(100ms);
   say(id, effect::done);
   EXPECT_TRUE(h->calls.at(id).result.ok);
-  EXPECT_EQ(h->count("looks"), 2);
+  EXPECT_EQ(h->count("verifications"), 2);
 }
 
 // The first outcome goes up, not that of the verification.
@@ -287,7 +287,7 @@ TEST_F(retrier_verify, each_attempt_has_all_its_verifications) {
     h->advance(10ms);
   }
   EXPECT_EQ(h->where(id), place::below);
-  EXPECT_EQ(h->count("looks"), 6);
+  EXPECT_EQ(h->count("verifications"), 6);
 }
 
 TEST_F(retrier_verify, verification_has_a_time_limit) {
@@ -319,7 +319,7 @@ TEST_F(retrier_verify, does_not_verify_when_the_time_is_over) {
   fail(id);
   EXPECT_EQ(h->where(id), place::passed);
   EXPECT_EQ(h->count("gave_up_deadline"), 1);
-  EXPECT_EQ(h->count("looks"), 0);
+  EXPECT_EQ(h->count("verifications"), 0);
 }
 
 TEST_F(retrier_verify, forgets_a_call_that_is_taken_away_meanwhile) {
@@ -336,7 +336,7 @@ TEST_F(retrier_verify, forgets_a_call_that_is_taken_away_meanwhile) {
   EXPECT_EQ(h->count("abandoned_waiting"), 1);
   expect_clean();
   h->advance(1s);
-  EXPECT_EQ(h->count("looks"), 2);
+  EXPECT_EQ(h->count("verifications"), 2);
 }
 
 TEST_F(retrier_verify, counts_a_call_once_that_ends_with_its_reply_on_the_way) {

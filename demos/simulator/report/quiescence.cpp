@@ -23,9 +23,9 @@ using namespace std::chrono_literals;
 // Gauges of gates and layers that are 0 at quiescence.
 bool is_occupancy(std::string_view gauge) {
   static constexpr std::string_view all[] = {
-    "in_progress", "held",    "in_flight", "leases",
-    "timers",      "in_use",  "waiting",   "running",
-    "outstanding", "looking", "loading",   "probes_in_flight"};
+    "in_progress", "held",      "in_flight", "leases",
+    "timers",      "in_use",    "waiting",   "running",
+    "outstanding", "verifying", "loading",   "probes_in_flight"};
   return std::ranges::find(all, gauge) != std::end(all);
 }
 

@@ -73,7 +73,7 @@ RETRIERS = Row("Retriers", pages=("retrier",), panels=[
     lines("Calls in backoff or verification", "short", "They wait for the next "
           "attempt, or for word whether the last one was carried out.",
           (BY_LAYER + ": in backoff", gauge("waiting", "retrier")),
-          (BY_LAYER + ": in verification", gauge("looking", "retrier"))),
+          (BY_LAYER + ": in verification", gauge("verifying", "retrier"))),
     states("Alarm", "Red while first attempts fail behind retries.",
            gauge("alarm", "retrier", how="max"), BY_LAYER,
            {0: ("quiet", "green"), 1: ("raised", "red")}),

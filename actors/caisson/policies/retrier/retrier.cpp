@@ -273,7 +273,7 @@ decision retrier::start_verification(const call_info& call, progress& saved,
 decision retrier::verify(const call_info& call, progress& saved, env& e) {
   saved.at = stage::verifying;
   ++saved.verifications;
-  count(counter::looks);
+  count(counter::verifications);
   e.start_child({.parents = {call.id},
                  .target = 0,
                  .deadline = time_after(e.now, config_.verify_timeout)});
@@ -431,7 +431,7 @@ void retrier::forget(env& e) {
 void retrier::list_gauges(std::vector<metric>& out) const {
   out.push_back({"waiting", waiting_, true});
   out.push_back(
-    {"looking", static_cast<std::int64_t>(unverified_.size()), true});
+    {"verifying", static_cast<std::int64_t>(unverified_.size()), true});
   out.push_back({"budget_left", budget_left(), true});
   out.push_back({"alarm", alarm_.raised() ? 1 : 0, true});
 }

@@ -72,7 +72,7 @@ constexpr known_gauge known_gauges[] = {
   {"tokens", "Tokens that a limiter had left after the last call."},
   {"budget_left", "Retries that the budget of a retrier still pays for."},
   {"alarm", "1 while a retrier hides failing first attempts."},
-  {"looking", "Calls whose effect a retrier is looking for."},
+  {"verifying", "Calls that a retrier verifies."},
   {"outstanding", "Batches that were sent and not answered."},
   {"entries", "Values that a cache holds."},
   {"loading", "Values that a cache waits for."},

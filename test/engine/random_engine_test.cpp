@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -96,7 +97,7 @@ public:
     for (auto n = 20 + below(100); n > 0 && !ended_; --n)
       happen();
     if (ended_)
-      return;
+      return check_dead_letters();
     for (auto* p : policies_)
       p->calm();
     world_->at(world_->now() + 10s);
@@ -105,11 +106,18 @@ public:
     for (std::uint64_t who = 1; who <= 4; ++who)
       for (std::size_t n = 1; n <= calls_; ++n)
         world_->cancel(who, n);
+    // Nobody can take a plain send back.
+    if (world_->live() > 0 && !sent_.empty()) {
+      ended_ = true;
+      world_->stop();
+      return check_dead_letters();
+    }
     EXPECT_EQ(world_->live(), 0u);
     for (auto* p : policies_)
       EXPECT_EQ(p->left(), 0u);
     EXPECT_EQ(policies_.size(), in_force_) << "a layer is left over";
     check_may_have_executed();
+    check_dead_letters();
   }
 
 private:
@@ -160,6 +168,10 @@ private:
     s.exact_timers = chance(50);
     s.listens = chance(30);
     s.makes_slowly = chance(20);
+    if (chance(60))
+      s.dead_letters = chance(50) ? dead_letter_calls::all
+                                  : dead_letter_calls::plain_sends;
+    letters_ = s.dead_letters;
     slowly_ = s.makes_slowly && s.start == behind::supervised;
     return s;
   }
@@ -207,6 +219,12 @@ private:
     o.permits = static_cast<std::uint32_t>(below(3));
     if (chance(50))
       o.key = chance(50) ? "k" : "l";
+    if (chance(10)) {
+      sent_.push_back(fmt::format("send {}.", calls_));
+      world_->send(sent_.back());
+      ++calls_;
+      return;
+    }
     texts_.emplace_back(calls_, fmt::format("call {}.", calls_));
     world_->call(texts_.back().second, std::move(o), 1 + below(4));
     ++calls_;
@@ -282,8 +300,39 @@ private:
     }
   }
 
+  /// Each call that has failed and was not taken back is one, once.
+  void check_dead_letters() {
+    std::map<std::string, int> found;
+    for (const auto& x : world_->letters)
+      ++found[words_of(x.content)];
+    auto wanted = 0;
+    for (const auto& [number, content] : texts_) {
+      const auto& answer = world_->answer_to(number);
+      auto good = std::set<std::string>{"good", "filtered", "part", "value"}
+                    .contains(answer);
+      auto unknown = ended_ && answer.starts_with("cancelled by gate");
+      auto failed = letters_ == dead_letter_calls::all && !good
+                    && !answer.starts_with("cancelled by gate");
+      if (!unknown) {
+        EXPECT_EQ(found[content], failed ? 1 : 0) << content << answer;
+      }
+      wanted += found[content];
+    }
+    for (const auto& content : sent_) {
+      EXPECT_LE(found[content], letters_ ? 1 : 0) << content;
+      wanted += found[content];
+    }
+    // There are no others, such as children.
+    EXPECT_EQ(world_->letters.size(), static_cast<std::size_t>(wanted));
+    if (!ended_) {
+      EXPECT_EQ(world_->metric("dead_letters"), wanted);
+    }
+  }
+
   random_source random_;
   std::set<random_policy*> policies_;
+  std::vector<std::string> sent_;
+  std::optional<dead_letter_calls> letters_;
   std::size_t in_force_ = 0;
   std::size_t first_targets_ = 0;
   std::vector<std::pair<std::size_t, std::string>> texts_;

@@ -28,6 +28,7 @@ engine_world::engine_world(layers policies, world_setup s)
                                            .config = setup_.config,
                                            .layers = std::move(policies),
                                            .supervision = setup_.supervision,
+                                           .dead_letters = setup_.dead_letters,
                                            .seed = setup_.seed,
                                            .secret_seed = setup_.seed + 1,
                                            .path_key = 4711,
@@ -314,6 +315,11 @@ void engine_world::engine_failed(const caf::error& why) {
 }
 
 // -- the rest of the host -----------------------------------------------------
+
+void engine_world::send_dead_letter(dead_letter&& x) {
+  note(fmt::format("letter {}: {}", words_of(x.content), words_of(x.answer)));
+  letters.push_back(std::move(x));
+}
 
 void engine_world::emit(const event& x) {
   EXPECT_GT(x.number, last_event_);

@@ -35,6 +35,8 @@ struct world_setup {
   bool listens = false;
   /// Whether making a worker takes until `worker_made`.
   bool makes_slowly = false;
+  /// Which calls are dead letters if they fail.
+  std::optional<dead_letter_calls> dead_letters = {};
 };
 
 /// The host of an engine, whose clock, callers and targets a test controls.
@@ -43,6 +45,7 @@ struct world_setup {
 ///     5ms worker <- a #0      the attempt number 0, with the content `a`
 ///     5ms #0 cancelled        its target is notified that nobody waits
 ///     7ms call 0 = b          the first call is answered with `b`
+///     7ms letter x: e         the call `x` is a dead letter, with the error e
 ///
 /// After each step it checks what an engine promises: one answer for each call,
 /// none later than its deadline, nothing sent to a target that knows deadlines
@@ -118,6 +121,9 @@ public:
   [[nodiscard]] std::size_t unanswered() const { return open_; }
 
   // -- what stands behind -----------------------------------------------------
+
+  /// All dead letters so far, in order.
+  std::vector<dead_letter> letters;
 
   /// All attempts so far, in order.
   std::vector<attempt> attempts;
@@ -207,6 +213,7 @@ private:
   void send_cancelled(detail::target_id to, std::uint64_t number) override;
   void answer(detail::reply_slot to, caf::message&& content) override;
   void wake_at(time_point at) override;
+  void send_dead_letter(dead_letter&& x) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return setup_.listens; }
   void watch_caller(const detail::reply_slot& who) override;

@@ -86,8 +86,9 @@ void child_calls::start(call_id id) {
     auto* parent = core_.calls.find(p);
     if (!holds(k, parent) || !attach(*c, *parent))
       continue;
-    contents.push_back(core_.layers.resends() ? parent->payload
-                                              : std::move(parent->payload));
+    contents.push_back(core_.keeps_content(*parent)
+                         ? parent->payload
+                         : std::move(parent->payload));
   }
   if (c->child->has_parents && c->child->waiting == 0)
     return finish(*c, outcome::failure(errc::cancelled, false));

@@ -174,8 +174,17 @@ private:
   void pass_on_timeout(std::size_t k, call_id call);
   void rearm();
 
-  bool reject_if_unavailable(reply_slot& from);
-  bool reject_if_invalid(reply_slot& from, const call_options& options);
+  /// Why a call may not come in.
+  struct refusal {
+    errc code;
+    std::string text = {};
+  };
+
+  [[nodiscard]] std::optional<refusal> refuse_if_unavailable();
+  [[nodiscard]] std::optional<refusal>
+  refuse_if_invalid(const reply_slot& from, const call_options& options);
+  void refuse_call(reply_slot& from, caf::message&& payload,
+                   call_options* options, refusal why);
   void answer_refusal(reply_slot& from, errc code, std::string text = {});
   void start_call(reply_slot&& from, caf::message&& payload,
                   call_options* options);

@@ -20,8 +20,8 @@ std::optional<std::uint64_t> seed_of_spans(const engine_setup& s) {
 
 engine_core::engine_core(engine_host& h, engine_setup s)
   : host(h), config(s.config), supervision(s.supervision),
-    adapter(std::move(s.adapter)), path_key(s.path_key),
-    exact_timers(s.exact_timers), grouped(s.grouped),
+    adapter(std::move(s.adapter)), dead_letters(s.dead_letters),
+    path_key(s.path_key), exact_timers(s.exact_timers), grouped(s.grouped),
     makes_children(s.makes_children), random(s.seed), secrets(s.secret_seed),
     calls(s.layers.size(), secrets.bits()), events(h, s.config.name, calls),
     traces(events, seed_of_spans(s)),

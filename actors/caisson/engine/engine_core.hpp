@@ -44,6 +44,8 @@ struct engine_setup {
   bool makes_children = true;
   /// Says what answers mean; may be empty.
   answer_adapter adapter = {};
+  /// Which calls are dead letters if they fail; nothing: none.
+  std::optional<dead_letter_calls> dead_letters = {};
   /// Seeds what policies draw.
   std::uint64_t seed = 0;
   /// Seeds what must not be guessed; empty: from the machine's entropy.
@@ -75,6 +77,7 @@ struct engine_totals {
   std::int64_t released_neutral = 0;
   std::int64_t renewals = 0;
   std::int64_t worker_losses = 0;
+  std::int64_t dead_letters = 0;
   /// Of `failed`: by the number of the Caisson error, under 0 all others.
   std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
   /// What the adapter said, by class.
@@ -106,6 +109,7 @@ struct engine_core {
   gate_config config;
   const supervision_config supervision;
   const answer_adapter adapter;
+  const std::optional<dead_letter_calls> dead_letters;
   const std::uint64_t path_key;
   const bool exact_timers;
   const bool grouped;
@@ -138,6 +142,24 @@ struct engine_core {
 
   /// Whether a layer has something left to do that can still be done.
   [[nodiscard]] bool held_open() const noexcept;
+
+  /// Whether the call is a dead letter if it fails: then what it sent is kept
+  /// until its end.
+  [[nodiscard]] bool may_be_dead_letter(const call_record& r) const noexcept {
+    return dead_letters && !r.child && !r.lease && are_dead_letters(r.from);
+  }
+
+  /// Whether the calls of such a caller are dead letters if they fail.
+  [[nodiscard]] bool are_dead_letters(const reply_slot& from) const noexcept {
+    return dead_letters
+           && (*dead_letters == dead_letter_calls::all
+               || !from.expects_reply());
+  }
+
+  /// Whether its content is needed after it was sent.
+  [[nodiscard]] bool keeps_content(const call_record& r) const noexcept {
+    return layers.resends() || may_be_dead_letter(r);
+  }
 
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);

@@ -2,6 +2,7 @@
 #include <caisson/engine/engine.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/engine/dead_letters.hpp>
 
 #include <utility>
 
@@ -61,11 +62,16 @@ void engine::end(errc code, const std::string& why) {
   core_.calls.for_each([&](call_record& r) {
     if (r.where == phase::in_flight)
       workers_.recall(r, o);
+    auto is_dead_letter = core_.may_be_dead_letter(r);
+    if (!r.from.expects_reply() && !is_dead_letter)
+      return;
+    auto content = caf::make_message(
+      make_error(code, rejection{core_.config.name, duration::zero(),
+                                 may_have_executed(r), why}));
+    if (is_dead_letter)
+      send_dead_letter(core_, r, content);
     if (r.from.expects_reply())
-      core_.host.answer(std::move(r.from),
-                        caf::make_message(make_error(
-                          code, rejection{core_.config.name, duration::zero(),
-                                          may_have_executed(r), why})));
+      core_.host.answer(std::move(r.from), std::move(content));
   });
   core_.calls.clear();
   core_.timers.clear();

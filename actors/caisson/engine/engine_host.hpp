@@ -89,6 +89,9 @@ public:
   /// everybody, and does nothing any more. Its supervisor should end.
   virtual void engine_failed(const caf::error& why) = 0;
 
+  /// A call has failed for good. Called only if the setup asks for it.
+  virtual void send_dead_letter(dead_letter&&) {}
+
   /// Ends the worker, which is up.
   virtual void stop_worker() {}
 

@@ -113,6 +113,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"released_neutral", t.released_neutral},
     {"renewals", t.renewals},
     {"worker_losses", t.worker_losses},
+    {"dead_letters", t.dead_letters},
     {"worker_group_stops", core_.workers->stopped_by_group()},
     {"callbacks_failed", core_.layers.callbacks_failed},
     {"in_progress", static_cast<std::int64_t>(core_.calls.live())},

@@ -5,6 +5,7 @@
 #include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/child_calls.hpp>
 #include <caisson/engine/contract.hpp>
+#include <caisson/engine/dead_letters.hpp>
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/leases.hpp>
@@ -20,6 +21,11 @@ namespace {
 
 /// Keys of attempts have so many bits.
 constexpr std::size_t key_bits = 59;
+
+// Its caller has ended, or has taken it back.
+bool is_withdrawn(const call_record& r, const outcome& o) {
+  return !o.reply && r.rejected_by < 0 && o.is(errc::cancelled);
+}
 
 std::uint64_t bit(std::size_t layer) {
   return std::uint64_t{1} << layer;
@@ -229,7 +235,7 @@ void router::send_to(call_record& r, target_id to) {
   r.target = to;
   core_.traces.begin_attempt(r);
   core_.schedule(r);
-  auto content = core_.layers.resends() ? r.payload : std::move(r.payload);
+  auto content = core_.keeps_content(r) ? r.payload : std::move(r.payload);
   auto& target = core_.workers->target(to);
   target.calls.push_back(r);
   if (target.info.takes_calls)
@@ -435,8 +441,14 @@ void router::finish(call_record& r, const outcome& o) {
   core_.timers.cancel(r.timer);
   if (r.permit != 0)
     core_.leased->forget(r);
-  if (r.from.expects_reply())
-    answer(r, o.reply ? reply_from_below(r, o) : error_reply(core_, r, o));
+  auto is_dead_letter = !ok && core_.may_be_dead_letter(r)
+                        && !is_withdrawn(r, o);
+  if (r.from.expects_reply() || is_dead_letter) {
+    auto content = o.reply ? reply_from_below(r, o) : error_reply(core_, r, o);
+    if (is_dead_letter)
+      send_dead_letter(core_, r, content);
+    answer(r, std::move(content));
+  }
   core_.calls.put_back(r);
 }
 

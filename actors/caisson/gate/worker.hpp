@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/messages.hpp>
 #include <caisson/engine/answers.hpp>
 #include <caisson/engine/supervision.hpp>
 #include <caisson/gate/supervision_group.hpp>
@@ -92,6 +93,18 @@ public:
     return std::move(*this);
   }
 
+  /// `to` gets a `dead_letter` for each call that has failed for good, unless
+  /// its caller has taken it back, or has ended while it waited. For `which`
+  /// calls: plain sends by default, of which nobody learns otherwise. With a
+  /// null handle there are none. See docs/gate.md.
+  worker&&
+  dead_letters_to(caf::actor to,
+                  dead_letter_calls which = dead_letter_calls::plain_sends) && {
+    dead_letters_to_ = std::move(to);
+    dead_letters_ = which;
+    return std::move(*this);
+  }
+
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
   [[nodiscard]] bool given() const noexcept { return given_; }
   [[nodiscard]] const worker_factory& factory() const noexcept { return make_; }
@@ -109,6 +122,16 @@ public:
   [[nodiscard]] const answer_adapter& adapter() const noexcept {
     return adapter_;
   }
+  /// Who gets dead letters; a null handle if nobody does.
+  [[nodiscard]] const caf::actor& dead_letter_receiver() const noexcept {
+    return dead_letters_to_;
+  }
+  /// Which calls are dead letters; nothing: none.
+  [[nodiscard]] std::optional<dead_letter_calls> dead_letters() const noexcept {
+    if (!dead_letters_to_)
+      return std::nullopt;
+    return dead_letters_;
+  }
   [[nodiscard]] bool wants_calls() const noexcept {
     return takes_calls_ || gate_;
   }
@@ -124,6 +147,8 @@ private:
   std::uint32_t rank_ = 0;
   bool grouped_ = false;
   answer_adapter adapter_;
+  caf::actor dead_letters_to_;
+  dead_letter_calls dead_letters_ = dead_letter_calls::plain_sends;
   bool given_ = false;
   bool supervised_ = false;
   bool gate_ = false;

@@ -346,6 +346,42 @@ struct batch_reply {
 };
 CAISSON_MESSAGE(batch_reply, results)
 
+// -- dead letters -------------------------------------------------------------
+
+/// Which calls of a gate are dead letters if they fail.
+enum class dead_letter_calls : std::uint8_t {
+  /// Those whose sender waits for no answer, and learns nothing of it.
+  plain_sends,
+  all,
+};
+
+/// A call that has failed for good, for the actor that gets a gate's dead
+/// letters; see `worker::dead_letters_to`. Send `call{content, options}` to the
+/// gate to try again.
+struct dead_letter {
+  /// The gate's name.
+  std::string gate = {};
+  /// What the caller sent.
+  caf::message content = {};
+  /// The options that the caller gave, without a deadline and without the gates
+  /// that the call has passed.
+  call_options options = {};
+  /// What the caller got, or would have got: a `caf::error`, or a value that
+  /// counts as a failure. A Caisson error says which layer decided.
+  caf::message answer = {};
+  /// Whether a caller waited for it; false for plain sends.
+  bool answered = false;
+  /// How many messages were sent for the call, to the worker or to
+  /// alternatives.
+  std::uint32_t attempts = 0;
+  /// Whether any worker may have carried it out, in any attempt.
+  bool may_have_executed = false;
+  /// From arrival to the end.
+  duration age = duration::zero();
+};
+CAISSON_MESSAGE(dead_letter, gate, content, options, answer, answered, attempts,
+                may_have_executed, age)
+
 // -- verification -------------------------------------------------------------
 
 /// The answer of a verifier, which a retrier asks what became of a call before
@@ -427,6 +463,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::reload_report))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::stack_order))
 #endif
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::tally_summary))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::dead_letter))
 
 CAF_END_TYPE_ID_BLOCK(caisson_messages)
 

@@ -38,6 +38,7 @@ engine_setup setup_of(const gate_actor& gate, const worker& behind,
   s.supervision = behind.supervision();
   s.grouped = behind.is_grouped();
   s.adapter = behind.adapter();
+  s.dead_letters = behind.dead_letters();
   s.seed = seed_for(gate, s.config.seed);
   s.exact_timers = portable::is_virtual(gate.home_system());
   // Independent of the other seed: permits must not follow from that one.
@@ -220,6 +221,11 @@ void gate_actor::send_cancelled(target_id to, std::uint64_t number) {
 
 void gate_actor::answer(reply_slot to, caf::message&& content) {
   to.as<portable::reply_to>().answer(this, std::move(content));
+}
+
+// Without a sender: what the receiver answers is no call of this gate.
+void gate_actor::send_dead_letter(dead_letter&& x) {
+  portable::send_anon(behind_.dead_letter_receiver(), std::move(x));
 }
 
 void gate_actor::emit(const event& what) {

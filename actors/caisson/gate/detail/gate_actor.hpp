@@ -49,6 +49,7 @@ private:
   void send_cancelled(target_id to, std::uint64_t number) override;
   void answer(reply_slot to, caf::message&& content) override;
   void wake_at(time_point at) override { set_timer(at); }
+  void send_dead_letter(dead_letter&& x) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return !subscribers_.empty(); }
   void watch_caller(const reply_slot& who) override;

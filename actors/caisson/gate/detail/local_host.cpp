@@ -30,6 +30,7 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
     x->start_in(self.home_system());
   s.supervision = behind.supervision();
   s.adapter = behind.adapter();
+  s.dead_letters = behind.dead_letters();
   s.exact_timers = portable::is_virtual(self.home_system());
   auto own = mix_seed(self.id() ^ mix_seed(number));
   // In virtual time two runs must not differ; otherwise two gates of one fleet
@@ -343,6 +344,10 @@ void local_host::answer(reply_slot to, caf::message&& content) {
 void local_host::wake_at(time_point at) {
   armed_ = at;
   set_timer(at);
+}
+
+void local_host::send_dead_letter(dead_letter&& x) {
+  portable::send_anon(behind_.dead_letter_receiver(), std::move(x));
 }
 
 void local_host::emit(const event& what) {

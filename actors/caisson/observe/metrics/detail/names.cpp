@@ -35,6 +35,8 @@ constexpr gate_metric all_gate_metrics[] = {
    "Permits that were renewed."},
   {"callbacks_failed", "caisson_callback_failures_total", Counter,
    "Functions of the user's that threw."},
+  {"dead_letters", "caisson_dead_letters_total", Counter,
+   "Calls that failed for good and were sent to the gate's dead letters."},
   {"worker_losses", "caisson_worker_losses_total", Counter,
    "Times the worker was lost."},
   {"worker_restarts", "caisson_worker_restarts_total", Counter,

@@ -1,0 +1,127 @@
+// How calls come into an engine.
+#include <caisson/engine/engine.hpp>
+
+#include <caisson/base/ensure.hpp>
+#include <caisson/engine/dead_letters.hpp>
+#include <caisson/engine/default_deadline.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+void engine::answer_refusal(reply_slot& from, errc code, std::string text) {
+  if (from.expects_reply())
+    core_.host.answer(std::move(from), core_.refusal(code, std::move(text)));
+}
+
+// Whether anything may come in at all.
+std::optional<engine::refusal> engine::refuse_if_unavailable() {
+  if (operations_.draining()) {
+    ++core_.totals.refused_draining;
+    return refusal{errc::draining};
+  }
+  if (core_.calls.live() >= core_.config.max_calls) {
+    ++core_.totals.refused_full;
+    return refusal{errc::shed, "the gate holds as many calls as it may"};
+  }
+  return std::nullopt;
+}
+
+// Refuses options that no gate sends, and calls that loop.
+std::optional<engine::refusal>
+engine::refuse_if_invalid(const reply_slot& from, const call_options& o) {
+  auto invalid = [&](std::string text) {
+    ++core_.totals.refused_invalid;
+    return refusal{errc::invalid_config, std::move(text)};
+  };
+  if (o.deadline_ns != 0 && from.remote())
+    return invalid("a deadline of another node's clock; give time_left");
+  if (o.key.size() > max_key_length)
+    return invalid("the key is too long");
+  if (o.idempotency_key.size() > max_key_length)
+    return invalid("the idempotency key is too long");
+  if (o.path.size() < max_path_length
+      && std::find(o.path.begin(), o.path.end(), core_.path_key)
+           == o.path.end())
+    return std::nullopt;
+  ++core_.totals.refused_loop;
+  return refusal{errc::call_loop,
+                 o.path.size() < max_path_length
+                   ? "the call has passed this gate before"
+                   : "the call has passed as many gates as it may"};
+}
+
+void engine::refuse_call(reply_slot& from, caf::message&& payload,
+                         call_options* options, refusal why) {
+  auto content = core_.refusal(why.code, std::move(why.text));
+  if (core_.are_dead_letters(from))
+    send_dead_letter(core_, from, std::move(payload), options, content);
+  if (from.expects_reply())
+    core_.host.answer(std::move(from), std::move(content));
+}
+
+void engine::start_call(reply_slot&& from, caf::message&& payload,
+                        call_options* options) {
+  ++core_.totals.calls;
+  if (!from.expects_reply())
+    ++core_.totals.plain_sends;
+  auto refused = refuse_if_unavailable();
+  if (!refused && options)
+    refused = refuse_if_invalid(from, *options);
+  if (refused) [[unlikely]]
+    return refuse_call(from, std::move(payload), options, std::move(*refused));
+  auto& r = core_.calls.take();
+  r.from = std::move(from);
+  r.payload = std::move(payload);
+  r.arrived = core_.now();
+  use_default_deadline(r);
+  if (options && !set_options(r, *options)) {
+    ++core_.totals.expired_on_arrival;
+    r.limit = r.deadline;
+    return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
+  }
+  enter(r);
+}
+
+void engine::use_default_deadline(call_record& r) {
+  detail::use_default_deadline(r, core_);
+}
+
+// Returns whether there is time left.
+bool engine::set_options(call_record& r, call_options& o) {
+  r.path = std::move(o.path);
+  r.priority = o.priority;
+  r.permits = std::max<std::uint32_t>(o.permits, 1);
+  r.attempt = std::max<std::uint32_t>(o.attempt, 1);
+  // Another node may say anything.
+  r.idempotent = o.idempotent == idempotence::yes
+                     || o.idempotent == idempotence::no
+                   ? o.idempotent
+                   : idempotence::unmarked;
+  r.key = std::move(o.key);
+  r.idempotency_key = std::move(o.idempotency_key);
+  if (!o.traceparent.empty())
+    core_.traces.begin(r, o.traceparent);
+  if (o.deadline_ns == 0 && o.time_left == duration::zero())
+    return true;
+  auto deadline = never;
+  if (o.time_left != duration::zero())
+    deadline = time_after(core_.now(), o.time_left);
+  if (o.deadline_ns != 0)
+    deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
+  r.deadline = deadline;
+  r.default_deadline = false;
+  return r.deadline > core_.now();
+}
+
+void engine::enter(call_record& r) {
+  CAISSON_ENSURE(r.deadline > core_.now() && r.inside == 0,
+                 "call {} comes too late", call_table::number_of(r.id));
+  r.limit = r.deadline;
+  if (r.from.expects_reply() && r.from.who() != 0)
+    core_.calls.index(r);
+  route_.descend(r, 0);
+}
+
+} // namespace caisson::detail

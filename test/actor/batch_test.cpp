@@ -51,6 +51,39 @@ TEST_P(batch_test, items_travel_as_one_and_get_their_own_results) {
   EXPECT_EQ(c.value<int>(), 6);
 }
 
+TEST_P(batch_test, a_batch_is_sent_when_it_weighs_enough) {
+  auto w = make_worker(doubling_batches());
+  batching forms;
+  forms.weigh = [](const caf::message& x) {
+    return static_cast<std::uint64_t>(*portable::get_if<int>(x));
+  };
+  auto g = host(w.handle(),
+                stack{}.batcher({.max_weight = 10, .max_delay = 10ms}, forms));
+  auto a = world.request(g, 6);
+  auto b = world.request(g, 3);
+  EXPECT_EQ(w.count(), 0u);
+  auto c = world.request(g, 2); // Does not fit any more.
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(a.value<int>(), 12);
+  EXPECT_EQ(b.value<int>(), 6);
+  EXPECT_FALSE(c.ready());
+  auto heavy = world.request(g, 11); // The one before it goes first.
+  EXPECT_EQ(w.count(), 3u);
+  EXPECT_EQ(c.value<int>(), 4);
+  EXPECT_EQ(heavy.value<int>(), 22);
+  EXPECT_EQ(metric_of(g, "batcher", "flushed_by_weight"), 3);
+}
+
+TEST_P(batch_test, items_weigh_their_permits_if_nothing_else_is_said) {
+  auto w = make_worker(doubling_batches());
+  auto g = host(w.handle(), stack{}.batcher({.max_weight = 5}));
+  auto a = world.request(g, wrap(1).permits(2));
+  EXPECT_FALSE(a.ready());
+  auto b = world.request(g, wrap(2).permits(3));
+  EXPECT_EQ(a.value<int>(), 2);
+  EXPECT_EQ(b.value<int>(), 4);
+}
+
 TEST_P(batch_test, the_timer_flushes_an_incomplete_batch) {
   auto w = make_worker(doubling_batches());
   auto g = host(w.handle(),

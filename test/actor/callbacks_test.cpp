@@ -45,6 +45,37 @@ TEST_P(callbacks_test, a_prefilter_fails_the_current_call) {
   EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
 }
 
+TEST_P(callbacks_test, a_weight_fails_the_current_call) {
+  auto w = make_worker(
+    [](const caf::message&) { return caf::make_message(5); });
+  batching forms;
+  forms.weigh = [](const caf::message& msg) -> std::uint64_t {
+    if (*portable::get_if<int>(msg) == 13)
+      throw std::runtime_error{"unlucky"};
+    return 2;
+  };
+  auto g = host(w.handle(), stack{}.batcher({.max_weight = 4}, forms));
+  auto a = world.request(g, 1);
+  auto bad = world.request(g, 13);
+  auto b = world.request(g, 2);
+  expect_failed(bad, "batcher", "weigh: unlucky", false);
+  EXPECT_EQ(a.value<int>(), 5);
+  EXPECT_EQ(b.value<int>(), 5);
+  EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
+  EXPECT_EQ(metric_of(g, "batcher", "items"), 2);
+}
+
+TEST_P(callbacks_test, a_weight_that_fails_is_no_obstacle_when_observed) {
+  auto w = make_worker(doubles());
+  batching forms;
+  forms.weigh = [](const caf::message&) -> std::uint64_t {
+    throw odd_exception{};
+  };
+  auto g = host(w.handle(), stack{}.batcher({.mode = mode::observe}, forms));
+  EXPECT_EQ(world.request(g, 4).value<int>(), 8);
+  EXPECT_EQ(metric_of(g, "callbacks_failed"), 1);
+}
+
 TEST_P(callbacks_test, assemble_fails_its_batch) {
   auto w = make_worker(
     [](const caf::message&) { return caf::make_message(5); });

@@ -27,6 +27,7 @@ struct naive_batcher {
     call_id call;
     time_point joined;
     time_point deadline;
+    std::uint64_t weight;
   };
 
   batcher_config config;
@@ -60,9 +61,26 @@ struct naive_batcher {
     return std::min(by_delay(), by_deadline());
   }
 
+  // How many items fit into the next batch.
+  [[nodiscard]] std::size_t fitting() const {
+    std::uint64_t weight = 0;
+    for (std::size_t n = 0; n < waiting.size(); ++n) {
+      weight += waiting[n].weight;
+      auto heavy = config.max_weight != 0 && weight > config.max_weight;
+      if (n == config.max_items || (n > 0 && heavy))
+        return n;
+    }
+    return waiting.size();
+  }
+
   [[nodiscard]] std::string why(time_point now) const {
-    if (waiting.size() >= config.max_items)
+    if (waiting.size() >= config.max_items && fitting() == config.max_items)
       return "flushed_by_count";
+    std::uint64_t weight = 0;
+    for (const auto& x : waiting)
+      weight += x.weight;
+    if (config.max_weight != 0 && weight >= config.max_weight)
+      return "flushed_by_weight";
     if (draining)
       return "flushed_by_drain";
     if (by_deadline() <= now && by_deadline() < by_delay())
@@ -74,7 +92,7 @@ struct naive_batcher {
     while (may_launch() && !why(now).empty()) {
       ++counted[why(now)];
       auto& batch = launched[++last];
-      while (!waiting.empty() && batch.size() < config.max_items) {
+      for (auto n = fitting(); n > 0; --n) {
         batch.push_back(waiting.front().call);
         waiting.pop_front();
       }
@@ -83,13 +101,14 @@ struct naive_batcher {
     }
   }
 
-  bool arrive(call_id call, time_point deadline, time_point now) {
+  bool arrive(call_id call, time_point deadline, std::uint64_t weight,
+              time_point now) {
     if (waiting.size() >= config.max_waiting) {
       ++counted["rejected_full"];
       return false;
     }
     ++counted["items"];
-    waiting.push_back({call, now, deadline});
+    waiting.push_back({call, now, deadline, weight});
     launch_all(now);
     return true;
   }
@@ -118,6 +137,7 @@ struct naive_batcher {
 batcher_config some_batcher() {
   batcher_config c;
   c.max_items = *rc::gen::element<std::uint32_t>(1, 2, 3, 7, 100'000);
+  c.max_weight = *rc::gen::element<std::uint32_t>(0, 0, 1, 5, 6, 1'000'000'000);
   c.max_delay = *rc::gen::element<duration>(0ns, 1ns, 10ms, 1h);
   c.max_outstanding = *rc::gen::element<std::uint32_t>(1, 2, 3, 1000);
   auto room = *rc::gen::element<std::uint32_t>(0, 1, 4, 900'000);
@@ -197,9 +217,16 @@ private:
     auto distance = *rc::gen::element<duration>(-1h, 0ns, 1ns, 5ms, 5ms + 1ns,
                                                 8ms, 15ms, 1h, 2h, unlimited);
     call.deadline = distance == unlimited ? never : e_.now + distance;
+    call.permits = *rc::gen::element<std::uint32_t>(1, 1, 1, 2, 3, 7);
+    std::uint64_t weight = call.permits;
+    if (auto other = *rc::gen::inRange(0, 4); other < 3) {
+      auto x = *rc::gen::element<std::uint64_t>(0, 1, 4, 1'000'000'000, ~0ull);
+      weight = std::clamp<std::uint64_t>(x, 1, 1'000'000'000);
+      policy_.describe_next({.weight = x});
+    }
     slot notes;
     auto d = policy_.admit(call, notes, e_);
-    if (model_.arrive(call.id, call.deadline, e_.now)) {
+    if (model_.arrive(call.id, call.deadline, weight, e_.now)) {
       RC_ASSERT(d.what == decision::kind::hold);
       RC_ASSERT(d.until == never);
       calls_[call.id] = {call, notes};

@@ -102,8 +102,12 @@ const twin layer_twins[] = {
    }},
   {"kind = 'batcher'\n"
    "max_items = 20\n"
+   "max_weight = 4000\n"
    "max_delay = '0'\n",
-   [] { return stack{"s"}.batcher({.max_items = 20, .max_delay = 0ns}); }},
+   [] {
+     return stack{"s"}.batcher(
+       {.max_items = 20, .max_weight = 4000, .max_delay = 0ns});
+   }},
   {"kind = 'fallback'\n"
    "max_concurrent = 0\n"
    "fall_back_on = ['shed']\n"

@@ -9,6 +9,21 @@
 
 namespace caisson {
 
+namespace {
+
+// The heaviest that an item can be: heavier ones go alone, too.
+constexpr std::uint32_t most_weight = 1'000'000'000;
+
+// As with permits, nothing weighs less than 1.
+std::uint32_t weight_of(const call_info& call,
+                        const std::optional<batch_item>& x) {
+  auto weight = x && x->weight ? *x->weight : call.permits;
+  return static_cast<std::uint32_t>(
+    std::clamp<std::uint64_t>(weight, 1, most_weight));
+}
+
+} // namespace
+
 // -- configuration ------------------------------------------------------------
 
 void describe(field_visitor& v, batcher_config& c) {
@@ -17,6 +32,11 @@ void describe(field_visitor& v, batcher_config& c) {
   v.integer<std::uint32_t>(
     {"max_items", "a batch is sent when it has this many items", "items"},
     c.max_items, {1, 100'000});
+  v.integer<std::uint32_t>(
+    {"max_weight",
+     "a batch is sent when its items weigh this much, and weighs at most this "
+     "much unless a single item does; 0: weights do not matter"},
+    c.max_weight, {0, most_weight});
   v.on({"max_delay", "a batch is sent this long after its first item came; 0: "
                      "items wait only while `max_outstanding` batches are "
                      "in flight"},
@@ -53,12 +73,17 @@ batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision batcher::admit(call_info& call, slot& notes, env& e) {
+  auto described = std::exchange(next_, std::nullopt);
+  // The host names the function that threw.
+  if (described && described->failed)
+    return decision::reject(errc::callback_failed);
   if (items_.size() >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
-  item x{call.id, e.now, {}};
+  item x{call.id, e.now, weight_of(call, described), {}};
   if (call.deadline != never)
     x.deadline = deadlines_.push(call.deadline, {});
   notes.start(items_.push_back(x));
+  weight_ += x.weight;
   count(counter::items);
   flush_due(e);
   // The last one to come is the last one to go.
@@ -86,6 +111,7 @@ void batcher::abandon(call_info& call, slot& notes, const outcome&,
   if (!x || x->call != call.id)
     return; // Its batch has been named, and is about to start without it.
   deadlines_.cancel(x->deadline);
+  weight_ -= x->weight;
   items_.erase(h);
 }
 
@@ -119,6 +145,8 @@ std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
     return std::nullopt; // Never an empty batch, never one too many.
   if (items_.size() >= config_.max_items)
     return reason::count;
+  if (is_heavy())
+    return reason::weight;
   if (draining_)
     return reason::drain;
   auto delay = delay_due();
@@ -145,8 +173,27 @@ void batcher::flush_due(env& e) {
     launch(*why, e);
 }
 
+bool batcher::is_heavy() const noexcept {
+  return config_.max_weight > 0 && weight_ >= config_.max_weight;
+}
+
+std::size_t batcher::next_size() const noexcept {
+  auto most = std::min<std::size_t>(items_.size(), config_.max_items);
+  if (config_.max_weight == 0 || weight_ <= config_.max_weight)
+    return most;
+  // One that is too heavy by itself goes alone.
+  std::uint64_t weight = 0;
+  std::size_t n = 0;
+  for (auto h = items_.front(); n < most; h = items_.next(h), ++n)
+    if (weight += items_[h].weight; weight > config_.max_weight && n > 0)
+      break;
+  return n;
+}
+
 void batcher::launch(reason why, env& e) {
-  auto n = std::min<std::size_t>(items_.size(), config_.max_items);
+  auto n = next_size();
+  if (why == reason::count && n < config_.max_items)
+    why = reason::weight;
   CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
                  "{} items, {} batches are under way", n, running_.size());
   auto all = n == items_.size();
@@ -156,6 +203,7 @@ void batcher::launch(reason why, env& e) {
     auto x = items_.erase(items_.front());
     if (!all)
       deadlines_.cancel(x.deadline);
+    weight_ -= x.weight;
     batch.push_back(x.call);
   }
   if (all)
@@ -167,12 +215,16 @@ void batcher::launch(reason why, env& e) {
     e.start_child({.parents = std::move(batch), .permits = 1}));
   CAISSON_ENSURE(deadlines_.size() <= items_.size(), "{} deadlines of {} items",
                  deadlines_.size(), items_.size());
+  CAISSON_ENSURE(weight_ >= items_.size(), "{} items weigh {}", items_.size(),
+                 weight_);
 }
 
 std::string_view batcher::text_of(reason why) noexcept {
   switch (why) {
     case reason::count:
       return "count";
+    case reason::weight:
+      return "weight";
     case reason::delay:
       return "delay";
     case reason::deadline:

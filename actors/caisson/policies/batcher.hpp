@@ -27,6 +27,12 @@ struct batcher_config {
   /// default 100.
   std::uint32_t max_items = 100;
 
+  /// The forming batch is sent when its items weigh this much, and a batch
+  /// weighs at most this much, except for a single item that is heavier: 0 to
+  /// 1000000000, default 0: weights do not matter. An item weighs as many
+  /// `permits` as its call, or what `batching::weigh` says.
+  std::uint32_t max_weight = 0;
+
   /// The forming batch is sent this long after its first item arrived: 0 to 1h,
   /// default 10ms. With 0 items only wait while `max_outstanding` batches are
   /// in flight.
@@ -55,6 +61,7 @@ void check(const batcher_config& c, const setting_path& path, problems& out);
 enum class batcher_counter : std::uint8_t {
   items,
   flushed_by_count,
+  flushed_by_weight,
   flushed_by_delay,
   flushed_by_deadline,
   flushed_by_drain,
@@ -73,6 +80,7 @@ struct enum_names<batcher_counter> {
   static constexpr std::string_view value[] = {
     "items",
     "flushed_by_count",
+    "flushed_by_weight",
     "flushed_by_delay",
     "flushed_by_deadline",
     "flushed_by_drain",
@@ -86,13 +94,24 @@ struct enum_names<batcher_counter> {
   };
 };
 
+// -- items --------------------------------------------------------------------
+
+/// What the content of a call says about it as an item. A layer passes it to
+/// `batcher::describe_next` right before the call is admitted.
+struct batch_item {
+  /// Nothing: the call's permits.
+  std::optional<std::uint64_t> weight = {};
+  /// A user function that says this threw: the call is rejected.
+  bool failed = false;
+};
+
 // -- policy -------------------------------------------------------------------
 
-/// Holds calls ("items") until there are enough of them, the first has waited
-/// long enough, a deadline is near, or the gate drains. Then it asks the host
-/// to send them as one batch. Items are sent in order of arrival. At most
-/// `max_outstanding` batches are in flight. Meanwhile up to `max_waiting` items
-/// wait.
+/// Holds calls ("items") until there are enough of them, they weigh enough, the
+/// first has waited long enough, a deadline is near, or the gate drains. Then
+/// it asks the host to send them as one batch. Items are sent in order of
+/// arrival. At most `max_outstanding` batches are in flight. Meanwhile up to
+/// `max_waiting` items wait.
 ///
 /// A batch is a child call with the items as its parents: the host combines
 /// their messages into one, and gives each its part of the answer. The wake-up
@@ -109,6 +128,9 @@ public:
   explicit batcher(batcher_config c);
 
   // -- calls ------------------------------------------------------------------
+
+  /// Describes the call that is admitted next; otherwise it has no content.
+  void describe_next(batch_item x) { next_ = x; }
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
@@ -141,6 +163,7 @@ private:
   // Why a batch is sent; the values are those of the counters.
   enum class reason {
     count = static_cast<int>(counter::flushed_by_count),
+    weight = static_cast<int>(counter::flushed_by_weight),
     delay = static_cast<int>(counter::flushed_by_delay),
     deadline = static_cast<int>(counter::flushed_by_deadline),
     drain = static_cast<int>(counter::flushed_by_drain),
@@ -153,6 +176,7 @@ private:
   struct item {
     call_id call = 0;
     time_point joined;
+    std::uint32_t weight = 1;
     deadline_queue::handle deadline;
   };
 
@@ -163,6 +187,11 @@ private:
   [[nodiscard]] bool blocked() const noexcept {
     return running_.size() >= config_.max_outstanding;
   }
+
+  [[nodiscard]] bool is_heavy() const noexcept;
+
+  // How many items the next batch has: the oldest ones that fit.
+  [[nodiscard]] std::size_t next_size() const noexcept;
 
   // When the forming batch is due by delay and by deadline. The former requires
   // a waiting item.
@@ -175,10 +204,13 @@ private:
 
   // The waiting items, in order of arrival.
   item_list items_;
+  // Of all of them.
+  std::uint64_t weight_ = 0;
   deadline_queue deadlines_;
   // The batches in flight.
   std::vector<call_id> running_;
   bool draining_ = false;
+  std::optional<batch_item> next_;
 };
 
 } // namespace caisson

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 texts batcher_settings(random_settings& r) {
   return {{"max_items", r.word({"1", "2", "4"})},
+          {"max_weight", r.word({"0", "1", "3"})},
           {"max_delay", r.time({0ms, 10ms, 1'000ms})},
           {"max_outstanding", r.word({"1", "2", "1000"})},
           {"max_waiting", r.word({"4", "1000"})},

@@ -17,6 +17,16 @@ std::optional<caf::message> batcher_layer::prefilter(const caf::message& item,
   return std::move(*answer);
 }
 
+void batcher_layer::examine(const caf::message& item, env& e) {
+  if (!forms_.weigh)
+    return;
+  batch_item x;
+  x.weight = call_user(
+    "weigh", [&] { return forms_.weigh(item); }, e);
+  x.failed = !x.weight;
+  machine().describe_next(x);
+}
+
 caf::message
 batcher_layer::child_content(call_id, std::vector<caf::message> items, env& e) {
   if (!forms_.assemble)

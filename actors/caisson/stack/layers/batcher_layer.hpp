@@ -6,6 +6,7 @@
 #include <caisson/policies/batcher.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -25,6 +26,10 @@ struct batching {
   /// results, the remaining items get `batch_failed`.
   std::function<std::vector<caf::message>(caf::message, std::size_t n)>
     split = {};
+  /// The weight of a call for `max_weight`, such as its size in bytes; less
+  /// than 1 counts as 1. Empty: the call's `permits`. If it throws, the call
+  /// gets `callback_failed`.
+  std::function<std::uint64_t(const caf::message&)> weigh = {};
 
   /// For workers that take a `std::vector<T>` and answer with a
   /// `std::vector<R>`. An item is a message with a single T. Both vectors must
@@ -42,6 +47,7 @@ public:
   [[nodiscard]] bool handles_content() const override { return true; }
   std::optional<caf::message> prefilter(const caf::message& item,
                                         env& e) override;
+  void examine(const caf::message& item, env& e) override;
   caf::message child_content(call_id batch, std::vector<caf::message> items,
                              env& e) override;
   std::optional<std::vector<caf::message>>

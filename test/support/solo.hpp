@@ -74,7 +74,11 @@ public:
     void hold_open(bool x) override { held_open = x; }
     [[nodiscard]] const call_info* find(call_id call) const override {
       auto i = known->find(call);
-      return i == known->end() ? nullptr : &i->second.call;
+      if (i == known->end() || i->second.where == place::passed
+          || i->second.where == place::rejected
+          || i->second.where == place::abandoned)
+        return nullptr;
+      return &i->second.call;
     }
     const std::map<call_id, entry>* known = nullptr;
     bool held_open = false;

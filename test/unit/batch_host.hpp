@@ -50,6 +50,30 @@ public:
 
   void done(std::uint64_t batch) { end(batch, outcome::success()); }
 
+  /// As above, and each of its items has succeeded.
+  void succeed(std::uint64_t batch) {
+    done(batch);
+    for (auto id : below(batch))
+      finish(id);
+  }
+
+  /// The batch comes back with `o`, which is that of its items as well unless
+  /// they stay held. Returns whether they do.
+  bool fail_batch(std::uint64_t batch, const outcome& o) {
+    auto result = o;
+    auto d = policy.child_done(batch, result, e);
+    EXPECT_NE(d.what, decision::kind::reject);
+    auto held = d.what == decision::kind::hold;
+    for (auto id : below(batch))
+      if (held)
+        calls.at(id).where = place::held;
+    collect();
+    if (!held)
+      for (auto id : below(batch))
+        finish(id, o);
+    return held;
+  }
+
   void drain() {
     policy.drain(e);
     collect();
@@ -65,6 +89,15 @@ public:
   std::uint64_t last_taken = 0;
 
 private:
+  // The items of a batch that the worker has, and that have not left.
+  call_ids below(std::uint64_t batch) const {
+    call_ids out;
+    for (auto id : e.children.at(batch - 1).parents)
+      if (calls.at(id).where == place::below)
+        out.push_back(id);
+    return out;
+  }
+
   void end(std::uint64_t batch, outcome o) {
     EXPECT_EQ(policy.child_done(batch, o, e).what, decision::kind::pass);
     collect();

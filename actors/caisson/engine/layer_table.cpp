@@ -59,8 +59,8 @@ layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,
     auto& entry = entries_.emplace_back(entry_of(std::move(x)));
     for (auto n = entry.owner->targets().size(); n > 0; --n)
       entry.targets.push_back(next_target++);
-    resends_ = resends_ || entry.machine->resends();
   }
+  note_resends();
 }
 
 std::optional<std::size_t>
@@ -148,14 +148,18 @@ void layer_table::rearrange(const layer_moves& moves,
   // What was dropped ends when the table is whole again.
   entries_.swap(after);
   retired_ = leaving_ = holding_open_ = 0;
-  resends_ = false;
   for (const auto& x : entries_) {
     retired_ += x.retired() ? 1 : 0;
     leaving_ += x.leaving() ? 1 : 0;
     holding_open_ += x.holds_open ? 1 : 0;
-    resends_ = resends_ || x.machine->resends();
   }
+  note_resends();
   find_wakeup();
+}
+
+void layer_table::note_resends() {
+  resends_ = std::any_of(entries_.begin(), entries_.end(),
+                         [](const auto& x) { return x.machine->resends(); });
 }
 
 // -- reports -----------------------------------------------------------------

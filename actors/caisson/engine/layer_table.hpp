@@ -149,6 +149,9 @@ public:
   /// Whether some layer may send a call again: its content must be kept.
   [[nodiscard]] bool resends() const noexcept { return resends_; }
 
+  /// The settings of a layer have changed: asks again.
+  void note_resends();
+
   [[nodiscard]] mode active(std::size_t k) const noexcept {
     return entries_[k].owner->active();
   }

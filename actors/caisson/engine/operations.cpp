@@ -169,6 +169,7 @@ caf::error operations::apply(const reconfigure& x) {
       *k, [&](policy&, env& e) { return layers[*k].owner->change(set, e); });
   if (!found.empty())
     return invalid(to_text(found));
+  layers.note_resends();
   layers.publish(*k, {.kind = event_kind::reconfigured});
   return {};
 }

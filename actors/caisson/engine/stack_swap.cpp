@@ -121,6 +121,7 @@ void stack_swap::change_settings(next_stack& x, const matches& found) {
     auto before = l.config_rows();
     core_.layers.run(*found[i],
                      [&](policy&, env& e) { l.adopt(*x.layers[i].owner, e); });
+    core_.layers.note_resends();
     if (auto what = row_changes(before, l.config_rows()); !what.empty())
       note(l.name(), std::move(what));
   }

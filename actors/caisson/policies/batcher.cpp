@@ -1,6 +1,7 @@
 #include <caisson/policies/batcher.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/outcome.hpp>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,24 @@ std::uint32_t weight_of(const call_info& call,
   auto weight = x && x->weight ? *x->weight : call.permits;
   return static_cast<std::uint32_t>(
     std::clamp<std::uint64_t>(weight, 1, most_weight));
+}
+
+// Whether the worker has answered with an error for which one of the items may
+// be to blame. It is not if the server is busy, is not there, or asks for time;
+// nor if no handler knows such a message.
+bool blames_items(const outcome& o) {
+  if (o.ok || o.own_error || o.unanswered || o.out_of_time
+      || o.retry_after != duration::zero())
+    return false;
+  if (o.kind == answer_class::unknown)
+    return classifier::standard(o) == verdict::transient;
+  return o.blames_request();
+}
+
+bool may_be_repeated(const std::vector<call_id>& calls, const env& e) {
+  return std::all_of(calls.begin(), calls.end(), [&](call_id id) {
+    return e.find(id)->idempotent != idempotence::no;
+  });
 }
 
 } // namespace
@@ -55,6 +74,12 @@ void describe(field_visitor& v, batcher_config& c) {
   v.on({"deadline_margin", "a batch is sent this long before the earliest "
                            "deadline in it: the time that a batch takes"},
        c.deadline_margin, {0ns, 1h});
+  v.integer<std::uint32_t>(
+    {"split_failed",
+     "how often a batch that fails is split in halves that are sent again, to "
+     "find the item at fault; 0: never. Items may be carried out more than "
+     "once"},
+    c.split_failed, {0, 20});
 }
 
 void check(const batcher_config& c, const setting_path& path, problems& out) {
@@ -120,8 +145,33 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
   if (!result.reply && result.is(errc::cancelled))
     count(counter::emptied);
   std::erase(running_, batch);
+  auto divided = divide(batch, result, e);
   flush_due(e);
-  return decision::pass();
+  return divided ? decision::hold() : decision::pass();
+}
+
+// Returns whether its items stay held, to be sent in halves.
+bool batcher::divide(call_id batch, const outcome& result, env& e) {
+  auto found = divisible_.extract(batch);
+  if (found.empty())
+    return false;
+  auto& [calls, levels] = found.mapped();
+  // Without the setting, the host does not keep what would be sent again.
+  levels = std::min(levels, config_.split_failed);
+  std::erase_if(calls, [&](call_id id) { return !e.find(id); });
+  if (levels == 0 || calls.empty() || !blames_items(result)
+      || (result.may_have_executed && !may_be_repeated(calls, e)))
+    return false;
+  count(counter::batches_split);
+  --levels;
+  auto middle = calls.begin()
+                + static_cast<std::ptrdiff_t>((calls.size() + 1) / 2);
+  // A single one is what is left of several: it may not be at fault.
+  if (middle != calls.end())
+    halves_.push_back({{middle, calls.end()}, levels});
+  calls.erase(middle, calls.end());
+  halves_.push_back(std::move(found.mapped()));
+  return true;
 }
 
 // -- time ---------------------------------------------------------------------
@@ -169,6 +219,8 @@ void batcher::wake(env& e) {
 }
 
 void batcher::flush_due(env& e) {
+  while (!halves_.empty() && !blocked())
+    launch_half(e);
   while (auto why = due(e.now))
     launch(*why, e);
 }
@@ -208,15 +260,36 @@ void batcher::launch(reason why, env& e) {
   }
   if (all)
     deadlines_.clear();
-  count(static_cast<counter>(why));
-  e.emit({.kind = event_kind::flushed, .detail = text_of(why)});
-  // However many items it has, a batch is one call.
-  running_.push_back(
-    e.start_child({.parents = std::move(batch), .permits = 1}));
+  send({std::move(batch), config_.split_failed}, why, e);
   CAISSON_ENSURE(deadlines_.size() <= items_.size(), "{} deadlines of {} items",
                  deadlines_.size(), items_.size());
   CAISSON_ENSURE(weight_ >= items_.size(), "{} items weigh {}", items_.size(),
                  weight_);
+}
+
+void batcher::launch_half(env& e) {
+  auto half = std::move(halves_.back());
+  halves_.pop_back();
+  half.levels = std::min(half.levels, config_.split_failed);
+  std::erase_if(half.calls, [&](call_id id) { return !e.find(id); });
+  if (!half.calls.empty())
+    send(std::move(half), reason::split, e);
+}
+
+void batcher::send(divisible batch, reason why, env& e) {
+  count(static_cast<counter>(why));
+  e.emit({.kind = event_kind::flushed, .detail = text_of(why)});
+  auto divisible = batch.levels > 0 && batch.calls.size() > 1;
+  // However many items it has, a batch is one call.
+  auto id = e.start_child(
+    {.parents = divisible ? batch.calls : std::move(batch.calls),
+     .permits = 1});
+  running_.push_back(id);
+  if (divisible)
+    divisible_.emplace(id, std::move(batch));
+  CAISSON_ENSURE(divisible_.size() <= running_.size(),
+                 "{} batches in flight, {} of them divisible", running_.size(),
+                 divisible_.size());
 }
 
 std::string_view batcher::text_of(reason why) noexcept {
@@ -231,6 +304,8 @@ std::string_view batcher::text_of(reason why) noexcept {
       return "deadline";
     case reason::drain:
       return "drain";
+    case reason::split:
+      return "split";
   }
   return {};
 }
@@ -240,7 +315,7 @@ std::string_view batcher::text_of(reason why) noexcept {
 std::string_view batcher::state() const {
   if (draining_)
     return "draining";
-  if (items_.empty())
+  if (items_.empty() && halves_.empty())
     return "idle";
   return blocked() ? "blocked" : "collecting";
 }
@@ -258,6 +333,7 @@ void batcher::list_gauges(std::vector<metric>& out) const {
   out.push_back({"waiting", static_cast<std::int64_t>(items_.size()), true});
   out.push_back(
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
+  out.push_back({"halves", static_cast<std::int64_t>(halves_.size()), true});
 }
 
 } // namespace caisson

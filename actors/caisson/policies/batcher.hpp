@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace caisson {
@@ -49,6 +50,11 @@ struct batcher_config {
   /// The forming batch is sent this long before the earliest deadline in it: 0
   /// to 1h, default 5ms. Set it to the time that a batch takes.
   duration deadline_margin = std::chrono::milliseconds(5);
+
+  /// How often a batch that the worker answers with an error is split in halves
+  /// that are sent again, until the item at fault is alone: 0 to 20, default 0:
+  /// never. Items may then be carried out more than once.
+  std::uint32_t split_failed = 0;
 };
 
 void describe(field_visitor& v, batcher_config& c);
@@ -65,7 +71,9 @@ enum class batcher_counter : std::uint8_t {
   flushed_by_delay,
   flushed_by_deadline,
   flushed_by_drain,
+  flushed_by_split,
   emptied,
+  batches_split,
   rejected_full,
   prefiltered,
   abandoned,
@@ -84,7 +92,9 @@ struct enum_names<batcher_counter> {
     "flushed_by_delay",
     "flushed_by_deadline",
     "flushed_by_drain",
+    "flushed_by_split",
     "emptied",
+    "batches_split",
     "rejected_full",
     "prefiltered",
     "abandoned",
@@ -117,6 +127,10 @@ struct batch_item {
 /// their messages into one, and gives each its part of the answer. The wake-up
 /// is computed from the waiting items, so no timer can outlive its batch and
 /// flush the next one early.
+///
+/// A batch that the worker answers with an error may be split. Its items stay
+/// held, and its halves are sent before any further item. They count within
+/// `max_outstanding`, so no more items are in flight than without.
 class batcher final
   : public policy_base<batcher, batcher_config, batcher_counter> {
 public:
@@ -153,6 +167,10 @@ public:
   [[nodiscard]] std::string_view state() const override;
   void drain(env& e) override;
 
+  [[nodiscard]] bool resends() const noexcept override {
+    return config_.split_failed > 0;
+  }
+
 protected:
   /// Waiting items stay, even if there are more than the new `max_waiting`, and
   /// follow the new settings.
@@ -167,6 +185,7 @@ private:
     delay = static_cast<int>(counter::flushed_by_delay),
     deadline = static_cast<int>(counter::flushed_by_deadline),
     drain = static_cast<int>(counter::flushed_by_drain),
+    split = static_cast<int>(counter::flushed_by_split),
   };
 
   // Deadlines of the waiting items, without payloads.
@@ -181,6 +200,12 @@ private:
   };
 
   using item_list = pooled_list<item>;
+
+  // Items that are or will be sent as one, and how often they may be split.
+  struct divisible {
+    std::vector<call_id> calls;
+    std::uint32_t levels = 0;
+  };
 
   static std::string_view text_of(reason why) noexcept;
 
@@ -201,6 +226,9 @@ private:
   [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
   void flush_due(env& e);
   void launch(reason why, env& e);
+  void launch_half(env& e);
+  void send(divisible batch, reason why, env& e);
+  bool divide(call_id batch, const outcome& result, env& e);
 
   // The waiting items, in order of arrival.
   item_list items_;
@@ -209,6 +237,10 @@ private:
   deadline_queue deadlines_;
   // The batches in flight.
   std::vector<call_id> running_;
+  // Of those the ones that may be split.
+  std::unordered_map<call_id, divisible> divisible_;
+  // Halves to be sent, the next one last: depth first, there are few.
+  std::vector<divisible> halves_;
   bool draining_ = false;
   std::optional<batch_item> next_;
 };

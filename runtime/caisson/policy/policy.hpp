@@ -472,8 +472,8 @@ public:
   /// then changes nothing.
   virtual bool command(policy_command c, env& e) = 0;
 
-  /// Whether calls may be sent more than once, so that the host must keep their
-  /// content.
+  /// Whether calls may be sent more than once, so that the host must keep what
+  /// they contain. It asks again when settings have changed, for calls to come.
   [[nodiscard]] virtual bool resends() const noexcept { return false; }
 };
 

@@ -17,7 +17,8 @@ texts batcher_settings(random_settings& r) {
           {"max_delay", r.time({0ms, 10ms, 1'000ms})},
           {"max_outstanding", r.word({"1", "2", "1000"})},
           {"max_waiting", r.word({"4", "1000"})},
-          {"deadline_margin", r.time({0ms, 5ms})}};
+          {"deadline_margin", r.time({0ms, 5ms})},
+          {"split_failed", r.word({"0", "1", "20"})}};
 }
 
 layer_traits batcher_traits() {

@@ -177,6 +177,23 @@ TEST_P(batch_test, vectors_of_values_are_batches_too) {
   EXPECT_EQ(metric_of(g, "batcher", "prefiltered"), 1);
 }
 
+TEST_P(batch_test, equal_items_are_one_value_of_the_vector) {
+  auto w = make_worker();
+  auto forms = batching::vectors<int, std::string>();
+  forms.identity = [](const caf::message& x) {
+    return std::to_string(*portable::get_if<int>(x));
+  };
+  auto g = host(w.handle(), stack{}.batcher({.max_items = 2}, forms));
+  auto a = world.request(g, 1);
+  auto b = world.request(g, 1);
+  auto c = world.request(g, 2);
+  EXPECT_EQ(w.open_as<std::vector<int>>(), (std::vector<int>{1, 2}));
+  w.answer(std::vector<std::string>{"one", "two"});
+  EXPECT_EQ(a.value<std::string>(), "one");
+  EXPECT_EQ(b.value<std::string>(), "one");
+  EXPECT_EQ(c.value<std::string>(), "two");
+}
+
 TEST_P(batch_test, drain_flushes_what_waits) {
   auto w = make_worker(doubling_batches());
   auto g = host(w.handle(), stack{}.batcher({.max_items = 9, .max_delay = 1h}));

@@ -24,9 +24,9 @@ using call_ids = std::vector<call_id>;
 // What a batcher is to do, by looking at every item each time.
 struct naive_batcher {
   struct item {
-    call_id call;
+    std::string identity;
+    std::vector<std::pair<call_id, time_point>> calls; // and deadlines
     time_point joined;
-    time_point deadline;
     std::uint64_t weight;
   };
 
@@ -46,9 +46,17 @@ struct naive_batcher {
   [[nodiscard]] time_point by_deadline() const {
     auto result = never;
     for (const auto& x : waiting)
-      if (x.deadline != never)
-        result = std::min(result, x.deadline - config.deadline_margin);
+      for (auto [call, deadline] : x.calls)
+        if (deadline != never)
+          result = std::min(result, deadline - config.deadline_margin);
     return result;
+  }
+
+  [[nodiscard]] std::size_t calls() const {
+    std::size_t n = 0;
+    for (const auto& x : waiting)
+      n += x.calls.size();
+    return n;
   }
 
   [[nodiscard]] bool may_launch() const {
@@ -93,7 +101,8 @@ struct naive_batcher {
       ++counted[why(now)];
       auto& batch = launched[++last];
       for (auto n = fitting(); n > 0; --n) {
-        batch.push_back(waiting.front().call);
+        for (auto [call, deadline] : waiting.front().calls)
+          batch.push_back(call);
         waiting.pop_front();
       }
       in_flight.insert(last);
@@ -102,20 +111,30 @@ struct naive_batcher {
   }
 
   bool arrive(call_id call, time_point deadline, std::uint64_t weight,
-              time_point now) {
-    if (waiting.size() >= config.max_waiting) {
+              const std::string& identity, time_point now) {
+    if (calls() >= config.max_waiting) {
       ++counted["rejected_full"];
       return false;
     }
     ++counted["items"];
-    waiting.push_back({call, now, deadline, weight});
+    auto same = std::find_if(waiting.begin(), waiting.end(), [&](auto& x) {
+      return !identity.empty() && x.identity == identity;
+    });
+    if (same != waiting.end()) {
+      ++counted["equal_items"];
+      same->calls.emplace_back(call, deadline);
+    } else {
+      waiting.push_back({identity, {{call, deadline}}, now, weight});
+    }
     launch_all(now);
     return true;
   }
 
   void abandon(call_id call) {
     ++counted["abandoned"];
-    std::erase_if(waiting, [=](const auto& x) { return x.call == call; });
+    for (auto& x : waiting)
+      std::erase_if(x.calls, [=](const auto& y) { return y.first == call; });
+    std::erase_if(waiting, [](const auto& x) { return x.calls.empty(); });
     for (auto& [batch, calls] : launched)
       std::erase(calls, call);
   }
@@ -219,14 +238,16 @@ private:
     call.deadline = distance == unlimited ? never : e_.now + distance;
     call.permits = *rc::gen::element<std::uint32_t>(1, 1, 1, 2, 3, 7);
     std::uint64_t weight = call.permits;
+    std::string identity;
     if (auto other = *rc::gen::inRange(0, 4); other < 3) {
       auto x = *rc::gen::element<std::uint64_t>(0, 1, 4, 1'000'000'000, ~0ull);
       weight = std::clamp<std::uint64_t>(x, 1, 1'000'000'000);
-      policy_.describe_next({.weight = x});
+      identity = *rc::gen::element<std::string>("", "", "a", "b", "c");
+      policy_.describe_next({.weight = x, .identity = identity});
     }
     slot notes;
     auto d = policy_.admit(call, notes, e_);
-    if (model_.arrive(call.id, call.deadline, weight, e_.now)) {
+    if (model_.arrive(call.id, call.deadline, weight, identity, e_.now)) {
       RC_ASSERT(d.what == decision::kind::hold);
       RC_ASSERT(d.until == never);
       calls_[call.id] = {call, notes};
@@ -374,7 +395,7 @@ private:
     policy_.list_metrics(ms);
     for (auto& m : ms) {
       if (m.name == "waiting")
-        RC_ASSERT(m.value == static_cast<std::int64_t>(model_.waiting.size()));
+        RC_ASSERT(m.value == static_cast<std::int64_t>(model_.calls()));
       else if (m.name == "outstanding")
         RC_ASSERT(m.value
                   == static_cast<std::int64_t>(model_.in_flight.size()));

@@ -102,18 +102,18 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   // The host names the function that threw.
   if (described && described->failed)
     return decision::reject(errc::callback_failed);
-  if (items_.size() >= config_.max_waiting)
+  if (forming_.calls() >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
-  item x{call.id, e.now, weight_of(call, described), {}};
-  if (call.deadline != never)
-    x.deadline = deadlines_.push(call.deadline, {});
-  notes.start(items_.push_back(x));
-  weight_ += x.weight;
+  auto weight = weight_of(call, described);
+  auto identity = described ? std::move(described->identity) : std::string{};
+  if (!forming_.is_new(identity))
+    count(counter::equal_items);
+  notes.start(forming_.add(call, e.now, weight, std::move(identity)));
   count(counter::items);
   flush_due(e);
   // The last one to come is the last one to go.
-  if (!items_.empty())
-    e.emit_wait(call.id, running_.size(), items_.size());
+  if (!forming_.empty())
+    e.emit_wait(call.id, running_.size(), forming_.calls());
   return decision::hold();
 }
 
@@ -131,13 +131,8 @@ void batcher::abandon(call_info& call, slot& notes, const outcome&,
     return;
   }
   count(counter::abandoned);
-  auto h = notes.as<item_list::handle>();
-  auto* x = items_.find(h);
-  if (!x || x->call != call.id)
-    return; // Its batch has been named, and is about to start without it.
-  deadlines_.cancel(x->deadline);
-  weight_ -= x->weight;
-  items_.erase(h);
+  // Otherwise its batch has been named, and is about to start without it.
+  forming_.remove(call.id, notes.as<detail::forming_batch::place>());
 }
 
 decision batcher::child_done(call_id batch, outcome& result, env& e) {
@@ -145,43 +140,69 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
   if (!result.reply && result.is(errc::cancelled))
     count(counter::emptied);
   std::erase(running_, batch);
-  auto divided = divide(batch, result, e);
+  auto divided = end_batch(batch, result, e);
   flush_due(e);
   return divided ? decision::hold() : decision::pass();
 }
 
 // Returns whether its items stay held, to be sent in halves.
-bool batcher::divide(call_id batch, const outcome& result, env& e) {
-  auto found = divisible_.extract(batch);
+bool batcher::end_batch(call_id id, const outcome& result, env& e) {
+  ended_ = {};
+  auto found = kept_.extract(id);
   if (found.empty())
     return false;
-  auto& [calls, levels] = found.mapped();
+  if (result.ok) {
+    ended_ = {id, std::move(found.mapped().numbers)};
+    return false;
+  }
+  return divide(found.mapped(), result, e);
+}
+
+bool batcher::divide(detail::sent_batch& batch, const outcome& result, env& e) {
+  batch.keep_present(e);
   // Without the setting, the host does not keep what would be sent again.
-  levels = std::min(levels, config_.split_failed);
-  std::erase_if(calls, [&](call_id id) { return !e.find(id); });
-  if (levels == 0 || calls.empty() || !blames_items(result)
-      || (result.may_have_executed && !may_be_repeated(calls, e)))
+  batch.levels = std::min(batch.levels, config_.split_failed);
+  if (batch.levels == 0 || batch.calls.empty() || !blames_items(result)
+      || (result.may_have_executed && !may_be_repeated(batch.calls, e)))
     return false;
   count(counter::batches_split);
-  --levels;
-  auto middle = calls.begin()
-                + static_cast<std::ptrdiff_t>((calls.size() + 1) / 2);
+  --batch.levels;
   // A single one is what is left of several: it may not be at fault.
-  if (middle != calls.end())
-    halves_.push_back({{middle, calls.end()}, levels});
-  calls.erase(middle, calls.end());
-  halves_.push_back(std::move(found.mapped()));
+  if (auto second = batch.split_off(); !second.calls.empty())
+    halves_.push_back(std::move(second));
+  halves_.push_back(std::move(batch));
   return true;
+}
+
+// -- content ------------------------------------------------------------------
+
+const std::vector<std::uint32_t>& batcher::begin_batch(call_id batch,
+                                                       const env& e) {
+  static const std::vector<std::uint32_t> none;
+  auto i = kept_.find(batch);
+  if (i == kept_.end())
+    return none;
+  i->second.keep_present(e);
+  if (i->second.items() == 1)
+    i->second.levels = 0;
+  return i->second.numbers;
+}
+
+std::vector<std::uint32_t> batcher::take_numbers(call_id batch) {
+  auto [id, numbers] = std::exchange(ended_, {});
+  if (id != batch)
+    numbers.clear();
+  return std::move(numbers);
 }
 
 // -- time ---------------------------------------------------------------------
 
 time_point batcher::delay_due() const noexcept {
-  return time_after(items_[items_.front()].joined, config_.max_delay);
+  return time_after(forming_.oldest(), config_.max_delay);
 }
 
 time_point batcher::deadline_due() const noexcept {
-  auto deadline = deadlines_.next();
+  auto deadline = forming_.first_deadline();
   if (deadline == never)
     return never;
   // A deadline before the clock's first instant plus the margin is long past.
@@ -191,9 +212,9 @@ time_point batcher::deadline_due() const noexcept {
 }
 
 std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
-  if (items_.empty() || blocked())
+  if (forming_.empty() || blocked())
     return std::nullopt; // Never an empty batch, never one too many.
-  if (items_.size() >= config_.max_items)
+  if (forming_.items() >= config_.max_items)
     return reason::count;
   if (is_heavy())
     return reason::weight;
@@ -209,7 +230,7 @@ std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
 time_point batcher::wakeup() const {
   // While as many batches as allowed are in flight, time changes nothing: the
   // next one is sent by `child_done`. While draining, items only wait for that.
-  if (items_.empty() || blocked())
+  if (forming_.empty() || blocked())
     return never;
   return std::min(delay_due(), deadline_due());
 }
@@ -226,70 +247,44 @@ void batcher::flush_due(env& e) {
 }
 
 bool batcher::is_heavy() const noexcept {
-  return config_.max_weight > 0 && weight_ >= config_.max_weight;
-}
-
-std::size_t batcher::next_size() const noexcept {
-  auto most = std::min<std::size_t>(items_.size(), config_.max_items);
-  if (config_.max_weight == 0 || weight_ <= config_.max_weight)
-    return most;
-  // One that is too heavy by itself goes alone.
-  std::uint64_t weight = 0;
-  std::size_t n = 0;
-  for (auto h = items_.front(); n < most; h = items_.next(h), ++n)
-    if (weight += items_[h].weight; weight > config_.max_weight && n > 0)
-      break;
-  return n;
+  return config_.max_weight > 0 && forming_.weight() >= config_.max_weight;
 }
 
 void batcher::launch(reason why, env& e) {
-  auto n = next_size();
+  auto n = forming_.fitting(config_.max_items, config_.max_weight);
   if (why == reason::count && n < config_.max_items)
     why = reason::weight;
   CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
                  "{} items, {} batches are under way", n, running_.size());
-  auto all = n == items_.size();
-  std::vector<call_id> batch;
-  batch.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    auto x = items_.erase(items_.front());
-    if (!all)
-      deadlines_.cancel(x.deadline);
-    weight_ -= x.weight;
-    batch.push_back(x.call);
-  }
-  if (all)
-    deadlines_.clear();
-  send({std::move(batch), config_.split_failed}, why, e);
-  CAISSON_ENSURE(deadlines_.size() <= items_.size(), "{} deadlines of {} items",
-                 deadlines_.size(), items_.size());
-  CAISSON_ENSURE(weight_ >= items_.size(), "{} items weigh {}", items_.size(),
-                 weight_);
+  auto batch = forming_.take(n);
+  batch.levels = config_.split_failed;
+  send(std::move(batch), why, e);
 }
 
 void batcher::launch_half(env& e) {
   auto half = std::move(halves_.back());
   halves_.pop_back();
   half.levels = std::min(half.levels, config_.split_failed);
-  std::erase_if(half.calls, [&](call_id id) { return !e.find(id); });
+  half.keep_present(e);
   if (!half.calls.empty())
     send(std::move(half), reason::split, e);
 }
 
-void batcher::send(divisible batch, reason why, env& e) {
+void batcher::send(detail::sent_batch batch, reason why, env& e) {
   count(static_cast<counter>(why));
   e.emit({.kind = event_kind::flushed, .detail = text_of(why)});
-  auto divisible = batch.levels > 0 && batch.calls.size() > 1;
+  if (batch.items() == 1)
+    batch.levels = 0;
+  auto keep = batch.levels > 0 || !batch.numbers.empty();
   // However many items it has, a batch is one call.
   auto id = e.start_child(
-    {.parents = divisible ? batch.calls : std::move(batch.calls),
-     .permits = 1});
+    {.parents = keep ? batch.calls : std::move(batch.calls), .permits = 1});
   running_.push_back(id);
-  if (divisible)
-    divisible_.emplace(id, std::move(batch));
-  CAISSON_ENSURE(divisible_.size() <= running_.size(),
-                 "{} batches in flight, {} of them divisible", running_.size(),
-                 divisible_.size());
+  if (keep)
+    kept_.emplace(id, std::move(batch));
+  CAISSON_ENSURE(kept_.size() <= running_.size(),
+                 "{} batches in flight, {} of them kept", running_.size(),
+                 kept_.size());
 }
 
 std::string_view batcher::text_of(reason why) noexcept {
@@ -315,7 +310,7 @@ std::string_view batcher::text_of(reason why) noexcept {
 std::string_view batcher::state() const {
   if (draining_)
     return "draining";
-  if (items_.empty() && halves_.empty())
+  if (forming_.empty() && halves_.empty())
     return "idle";
   return blocked() ? "blocked" : "collecting";
 }
@@ -330,7 +325,7 @@ void batcher::adapt(env& e) {
 }
 
 void batcher::list_gauges(std::vector<metric>& out) const {
-  out.push_back({"waiting", static_cast<std::int64_t>(items_.size()), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(forming_.calls()), true});
   out.push_back(
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
   out.push_back({"halves", static_cast<std::int64_t>(halves_.size()), true});

@@ -1,9 +1,9 @@
 // Collects calls and sends them as one batch.
 #pragma once
 
-#include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
-#include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/batcher/forming_batch.hpp>
+#include <caisson/policies/batcher/sent_batch.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/settings/settings.hpp>
 
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace caisson {
@@ -66,6 +67,7 @@ void check(const batcher_config& c, const setting_path& path, problems& out);
 /// What a batcher counts; docs/batcher.md says what each means.
 enum class batcher_counter : std::uint8_t {
   items,
+  equal_items,
   flushed_by_count,
   flushed_by_weight,
   flushed_by_delay,
@@ -87,6 +89,7 @@ template <>
 struct enum_names<batcher_counter> {
   static constexpr std::string_view value[] = {
     "items",
+    "equal_items",
     "flushed_by_count",
     "flushed_by_weight",
     "flushed_by_delay",
@@ -111,6 +114,8 @@ struct enum_names<batcher_counter> {
 struct batch_item {
   /// Nothing: the call's permits.
   std::optional<std::uint64_t> weight = {};
+  /// Equal calls in one batch are sent once; empty: it is equal to no other.
+  std::string identity = {};
   /// A user function that says this threw: the call is rejected.
   bool failed = false;
 };
@@ -144,7 +149,7 @@ public:
   // -- calls ------------------------------------------------------------------
 
   /// Describes the call that is admitted next; otherwise it has no content.
-  void describe_next(batch_item x) { next_ = x; }
+  void describe_next(batch_item x) { next_ = std::move(x); }
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
@@ -156,6 +161,17 @@ public:
   /// Counts a call that the host's prefilter answered and that never became an
   /// item.
   void note_prefiltered() noexcept { count(counter::prefiltered); }
+
+  // -- content ----------------------------------------------------------------
+
+  /// A batch is about to be sent: the number of the item of each of its calls
+  /// that have not left, in order. Calls of one number are equal. Empty: each
+  /// call is an item of its own.
+  [[nodiscard]] const std::vector<std::uint32_t>& begin_batch(call_id batch,
+                                                              const env& e);
+
+  /// The same numbers, when it has succeeded, right after `child_done`.
+  [[nodiscard]] std::vector<std::uint32_t> take_numbers(call_id batch);
 
   // -- time -------------------------------------------------------------------
 
@@ -188,25 +204,6 @@ private:
     split = static_cast<int>(counter::flushed_by_split),
   };
 
-  // Deadlines of the waiting items, without payloads.
-  struct nothing {};
-  using deadline_queue = timer_queue<nothing>;
-
-  struct item {
-    call_id call = 0;
-    time_point joined;
-    std::uint32_t weight = 1;
-    deadline_queue::handle deadline;
-  };
-
-  using item_list = pooled_list<item>;
-
-  // Items that are or will be sent as one, and how often they may be split.
-  struct divisible {
-    std::vector<call_id> calls;
-    std::uint32_t levels = 0;
-  };
-
   static std::string_view text_of(reason why) noexcept;
 
   [[nodiscard]] bool blocked() const noexcept {
@@ -214,9 +211,6 @@ private:
   }
 
   [[nodiscard]] bool is_heavy() const noexcept;
-
-  // How many items the next batch has: the oldest ones that fit.
-  [[nodiscard]] std::size_t next_size() const noexcept;
 
   // When the forming batch is due by delay and by deadline. The former requires
   // a waiting item.
@@ -227,20 +221,20 @@ private:
   void flush_due(env& e);
   void launch(reason why, env& e);
   void launch_half(env& e);
-  void send(divisible batch, reason why, env& e);
-  bool divide(call_id batch, const outcome& result, env& e);
+  void send(detail::sent_batch batch, reason why, env& e);
+  bool divide(detail::sent_batch& batch, const outcome& result, env& e);
+  bool end_batch(call_id id, const outcome& result, env& e);
 
-  // The waiting items, in order of arrival.
-  item_list items_;
-  // Of all of them.
-  std::uint64_t weight_ = 0;
-  deadline_queue deadlines_;
+  // The waiting items.
+  detail::forming_batch forming_;
   // The batches in flight.
   std::vector<call_id> running_;
-  // Of those the ones that may be split.
-  std::unordered_map<call_id, divisible> divisible_;
+  // Of those the ones that may be split, or have equal items.
+  std::unordered_map<call_id, detail::sent_batch> kept_;
   // Halves to be sent, the next one last: depth first, there are few.
-  std::vector<divisible> halves_;
+  std::vector<detail::sent_batch> halves_;
+  // The batch that has ended last, if it had equal items, and their numbers.
+  std::pair<call_id, std::vector<std::uint32_t>> ended_;
   bool draining_ = false;
   std::optional<batch_item> next_;
 };

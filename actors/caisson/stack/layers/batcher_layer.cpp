@@ -1,9 +1,51 @@
 #include <caisson/stack/layers/batcher_layer.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/policy/callback.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace caisson {
+
+namespace {
+
+// Of calls with the same number only the first one.
+void keep_first_ones(std::vector<caf::message>& items,
+                     const std::vector<std::uint32_t>& numbers) {
+  if (numbers.empty())
+    return;
+  CAISSON_ENSURE(numbers.size() == items.size(), "{} calls have {} numbers",
+                 items.size(), numbers.size());
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (numbers[i] == n) {
+      if (i != n)
+        items[n] = std::move(items[i]);
+      ++n;
+    }
+  items.resize(n);
+}
+
+// The result of its item for each call, up to the first one without.
+std::vector<caf::message>
+for_each_call(const std::vector<caf::message>& results,
+              const std::vector<std::uint32_t>& numbers) {
+  std::vector<caf::message> out;
+  out.reserve(numbers.size());
+  for (auto number : numbers) {
+    if (number >= results.size())
+      break;
+    out.push_back(results[number]);
+  }
+  return out;
+}
+
+} // namespace
 
 std::optional<caf::message> batcher_layer::prefilter(const caf::message& item,
                                                      env& e) {
@@ -18,17 +60,27 @@ std::optional<caf::message> batcher_layer::prefilter(const caf::message& item,
 }
 
 void batcher_layer::examine(const caf::message& item, env& e) {
-  if (!forms_.weigh)
+  if (!forms_.weigh && !forms_.identity)
     return;
   batch_item x;
-  x.weight = call_user(
-    "weigh", [&] { return forms_.weigh(item); }, e);
-  x.failed = !x.weight;
-  machine().describe_next(x);
+  if (forms_.weigh) {
+    x.weight = call_user(
+      "weigh", [&] { return forms_.weigh(item); }, e);
+    x.failed = !x.weight;
+  }
+  if (forms_.identity && !x.failed) {
+    auto identity = call_user(
+      "identity", [&] { return forms_.identity(item); }, e);
+    x.failed = !identity;
+    x.identity = std::move(identity).value_or(std::string{});
+  }
+  machine().describe_next(std::move(x));
 }
 
-caf::message
-batcher_layer::child_content(call_id, std::vector<caf::message> items, env& e) {
+caf::message batcher_layer::child_content(call_id id,
+                                          std::vector<caf::message> items,
+                                          env& e) {
+  keep_first_ones(items, machine().begin_batch(id, e));
   if (!forms_.assemble)
     return caf::make_message(batch{std::move(items)});
   auto whole = call_user(
@@ -37,14 +89,19 @@ batcher_layer::child_content(call_id, std::vector<caf::message> items, env& e) {
 }
 
 std::optional<std::vector<caf::message>>
-batcher_layer::split(call_id, caf::message& whole, std::size_t n, env& e) {
-  if (!forms_.split) {
-    if (!portable::holds<batch_reply>(whole))
-      return std::nullopt;
-    return portable::take<batch_reply>(whole).results;
+batcher_layer::split(call_id id, caf::message& whole, std::size_t n, env& e) {
+  auto numbers = machine().take_numbers(id);
+  std::optional<std::vector<caf::message>> results;
+  if (forms_.split) {
+    auto items = numbers.empty() ? n : numbers.back() + std::size_t{1};
+    results = call_user(
+      "split", [&] { return forms_.split(std::move(whole), items); }, e);
+  } else if (portable::holds<batch_reply>(whole)) {
+    results = portable::take<batch_reply>(whole).results;
   }
-  return call_user(
-    "split", [&] { return forms_.split(std::move(whole), n); }, e);
+  if (results && !numbers.empty())
+    results = for_each_call(*results, numbers);
+  return results;
 }
 
 } // namespace caisson

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct batching {
   /// than 1 counts as 1. Empty: the call's `permits`. If it throws, the call
   /// gets `callback_failed`.
   std::function<std::uint64_t(const caf::message&)> weigh = {};
+  /// Calls with equal identities that are in the same batch are sent once, and
+  /// all get that result; empty text: the call is equal to no other. Empty: so
+  /// are all. If it throws, the call gets `callback_failed`.
+  std::function<std::string(const caf::message&)> identity = {};
 
   /// For workers that take a `std::vector<T>` and answer with a
   /// `std::vector<R>`. An item is a message with a single T. Both vectors must

@@ -1,0 +1,106 @@
+// The items that wait to be sent as one batch.
+#pragma once
+
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/batcher/sent_batch.hpp>
+#include <caisson/policy/call_info.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace caisson::detail {
+
+/// The items that wait to be sent as one batch, in order of arrival. Calls with
+/// the same identity are one item, which has the place of the first of them.
+class forming_batch {
+public:
+  using handle = std::uint32_t;
+
+  /// Where a call is.
+  struct place {
+    handle item;
+    /// Among the calls of the item; nothing if it is the only one it can have.
+    handle call;
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+  [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
+
+  /// Of all items. The first call of an item says what it weighs.
+  [[nodiscard]] std::uint64_t weight() const noexcept { return weight_; }
+
+  /// When the oldest item came.
+  /// @pre !empty()
+  [[nodiscard]] time_point oldest() const noexcept {
+    return items_[items_.front()].joined;
+  }
+
+  /// The earliest deadline of a call; `never` if none has one.
+  [[nodiscard]] time_point first_deadline() const noexcept {
+    return deadlines_.next();
+  }
+
+  /// Whether a call with that identity would be a further item.
+  [[nodiscard]] bool is_new(const std::string& identity) const {
+    return identity.empty() || !known_.contains(identity);
+  }
+
+  /// Adds a call. An empty identity is that of no other call.
+  place add(const call_info& call, time_point now, std::uint32_t weight,
+            std::string identity);
+
+  /// The call has left, if it is still here. Returns whether it was.
+  bool remove(call_id call, place at);
+
+  /// How many of the oldest items are at most `most`, and weigh at most
+  /// `heaviest` together (0: whatever they weigh) unless it is a single one.
+  [[nodiscard]] std::size_t fitting(std::size_t most,
+                                    std::uint64_t heaviest) const noexcept;
+
+  /// Takes the `n` oldest items out.
+  /// @pre n <= items()
+  sent_batch take(std::size_t n);
+
+private:
+  // Deadlines of the calls, without payloads.
+  struct nothing {};
+  using deadline_queue = timer_queue<nothing>;
+
+  struct equal_call {
+    call_id call = 0;
+    deadline_queue::handle deadline;
+  };
+
+  struct equal_calls {
+    /// The key of `known_`.
+    const std::string* identity;
+    pooled_list<equal_call> calls;
+  };
+
+  struct item {
+    /// If there are no equal ones.
+    call_id call = 0;
+    time_point joined;
+    std::uint32_t weight = 1;
+    deadline_queue::handle deadline;
+    /// If it has an identity.
+    std::unique_ptr<equal_calls> equals;
+  };
+
+  item drop(handle h);
+
+  pooled_list<item> items_;
+  std::size_t calls_ = 0;
+  std::uint64_t weight_ = 0;
+  deadline_queue deadlines_;
+  // The items by identity, if they have one.
+  std::unordered_map<std::string, handle> known_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,75 @@
+#include <caisson/policies/batcher/sent_batch.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
+namespace caisson::detail {
+
+namespace {
+
+// Numbers the items from 0 on without gaps, or not at all if none are equal.
+void renumber(std::vector<std::uint32_t>& numbers) {
+  std::uint32_t next = 0;
+  for (std::size_t i = 0; i < numbers.size();) {
+    auto old = numbers[i];
+    for (; i < numbers.size() && numbers[i] == old; ++i)
+      numbers[i] = next;
+    ++next;
+  }
+  if (next == numbers.size())
+    numbers.clear();
+}
+
+} // namespace
+
+void sent_batch::add(call_id call) {
+  if (!numbers.empty())
+    numbers.push_back(numbers.back() + 1);
+  calls.push_back(call);
+}
+
+void sent_batch::add_equal(call_id call) {
+  if (numbers.empty()) {
+    numbers.resize(calls.size());
+    std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});
+  }
+  numbers.push_back(numbers.back());
+  calls.push_back(call);
+}
+
+void sent_batch::keep_present(const env& e) {
+  if (numbers.empty()) {
+    std::erase_if(calls, [&](call_id id) { return !e.find(id); });
+    return;
+  }
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    if (e.find(calls[i])) {
+      calls[n] = calls[i];
+      numbers[n++] = numbers[i];
+    }
+  calls.resize(n);
+  numbers.resize(n);
+  renumber(numbers);
+}
+
+sent_batch sent_batch::split_off() {
+  sent_batch out;
+  out.levels = levels;
+  auto middle = (items() + 1) / 2;
+  if (!numbers.empty()) {
+    auto at = std::lower_bound(numbers.begin(), numbers.end(), middle);
+    middle = static_cast<std::size_t>(at - numbers.begin());
+    out.numbers.assign(at, numbers.end());
+    numbers.erase(at, numbers.end());
+    renumber(numbers);
+    renumber(out.numbers);
+  }
+  auto at = calls.begin() + static_cast<std::ptrdiff_t>(middle);
+  out.calls.assign(at, calls.end());
+  calls.erase(at, calls.end());
+  return out;
+}
+
+} // namespace caisson::detail

@@ -396,6 +396,8 @@ private:
     for (auto& m : ms) {
       if (m.name == "waiting")
         RC_ASSERT(m.value == static_cast<std::int64_t>(model_.calls()));
+      else if (m.name == "shards")
+        RC_ASSERT(m.value == (model_.waiting.empty() ? 0 : 1));
       else if (m.name == "outstanding")
         RC_ASSERT(m.value
                   == static_cast<std::int64_t>(model_.in_flight.size()));

@@ -16,9 +16,8 @@ namespace {
 constexpr std::uint32_t most_weight = 1'000'000'000;
 
 // As with permits, nothing weighs less than 1.
-std::uint32_t weight_of(const call_info& call,
-                        const std::optional<batch_item>& x) {
-  auto weight = x && x->weight ? *x->weight : call.permits;
+std::uint32_t weight_of(const call_info& call, const batch_item& x) {
+  auto weight = x.weight.value_or(call.permits);
   return static_cast<std::uint32_t>(
     std::clamp<std::uint64_t>(weight, 1, most_weight));
 }
@@ -75,6 +74,12 @@ void describe(field_visitor& v, batcher_config& c) {
                            "deadline in it: the time that a batch takes"},
        c.deadline_margin, {0ns, 1h});
   v.integer<std::uint32_t>(
+    {"max_shards",
+     "how many batches may be forming at once, one for each shard that has "
+     "items; for a further one the batch that is due next is sent early",
+     "batches"},
+    c.max_shards, {1, 100'000});
+  v.integer<std::uint32_t>(
     {"split_failed",
      "how often a batch that fails is split in halves that are sent again, to "
      "find the item at fault; 0: never. Items may be carried out more than "
@@ -98,23 +103,45 @@ batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision batcher::admit(call_info& call, slot& notes, env& e) {
-  auto described = std::exchange(next_, std::nullopt);
+  auto item = std::exchange(next_, std::nullopt).value_or(batch_item{});
   // The host names the function that threw.
-  if (described && described->failed)
+  if (item.failed)
     return decision::reject(errc::callback_failed);
-  if (forming_.calls() >= config_.max_waiting)
+  if (waiting_ >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
-  auto weight = weight_of(call, described);
-  auto identity = described ? std::move(described->identity) : std::string{};
-  if (!forming_.is_new(identity))
+  if (!make_room(item.shard, e))
+    return refuse(counter::rejected_shards, errc::queue_full, call.id, e);
+  auto h = forming_.at(std::move(item.shard));
+  auto& batch = forming_[h];
+  if (!batch.is_new(item.identity))
     count(counter::equal_items);
-  notes.start(forming_.add(call, e.now, weight, std::move(identity)));
+  auto at = batch.add(call, e.now, weight_of(call, item),
+                      std::move(item.identity));
+  notes.start<stay>({h, at});
+  ++waiting_;
   count(counter::items);
+  note(h, e);
   flush_due(e);
-  // The last one to come is the last one to go.
-  if (!forming_.empty())
-    e.emit_wait(call.id, running_.size(), forming_.calls());
+  if (auto* now = forming_.find(h); now && now->contains(call.id, at))
+    e.emit_wait(call.id, running_.size(), waiting_);
   return decision::hold();
+}
+
+// Returns whether a batch may be forming for that shard.
+bool batcher::make_room(const std::string& shard, env& e) {
+  if (forming_.size() < config_.max_shards || forming_.contains(shard))
+    return true;
+  while (forming_.size() >= config_.max_shards) {
+    if (blocked())
+      return false;
+    // None is queued: that would have been sent.
+    auto h = forming_.take_earliest();
+    CAISSON_ENSURE(h != forming_.none, "{} shards, and none is due",
+                   forming_.size());
+    launch(h, reason::shards, e);
+    note(h, e);
+  }
+  return true;
 }
 
 decision batcher::complete(call_info&, slot&, outcome& result, env&) {
@@ -124,15 +151,19 @@ decision batcher::complete(call_info&, slot&, outcome& result, env&) {
 }
 
 void batcher::abandon(call_info& call, slot& notes, const outcome&,
-                      bool in_flight, env&) {
+                      bool in_flight, env& e) {
   if (in_flight) {
     // The rest of its batch goes on without it.
     count(counter::abandoned_in_flight);
     return;
   }
   count(counter::abandoned);
-  // Otherwise its batch has been named, and is about to start without it.
-  forming_.remove(call.id, notes.as<detail::forming_batch::place>());
+  auto [h, at] = notes.as<stay>();
+  auto* batch = forming_.find(h);
+  if (!batch || !batch->remove(call.id, at))
+    return; // Its batch has been named, and is about to start without it.
+  --waiting_;
+  note(h, e);
 }
 
 decision batcher::child_done(call_id batch, outcome& result, env& e) {
@@ -197,12 +228,12 @@ std::vector<std::uint32_t> batcher::take_numbers(call_id batch) {
 
 // -- time ---------------------------------------------------------------------
 
-time_point batcher::delay_due() const noexcept {
-  return time_after(forming_.oldest(), config_.max_delay);
+time_point batcher::delay_due(const detail::forming_batch& x) const {
+  return time_after(x.oldest(), config_.max_delay);
 }
 
-time_point batcher::deadline_due() const noexcept {
-  auto deadline = forming_.first_deadline();
+time_point batcher::deadline_due(const detail::forming_batch& x) const {
+  auto deadline = x.first_deadline();
   if (deadline == never)
     return never;
   // A deadline before the clock's first instant plus the margin is long past.
@@ -211,17 +242,23 @@ time_point batcher::deadline_due() const noexcept {
   return deadline - config_.deadline_margin;
 }
 
-std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
-  if (forming_.empty() || blocked())
-    return std::nullopt; // Never an empty batch, never one too many.
-  if (forming_.items() >= config_.max_items)
+std::optional<batcher::reason>
+batcher::reason_at_any_time(const detail::forming_batch& x) const {
+  if (x.items() >= config_.max_items)
     return reason::count;
-  if (is_heavy())
+  if (config_.max_weight > 0 && x.weight() >= config_.max_weight)
     return reason::weight;
   if (draining_)
     return reason::drain;
-  auto delay = delay_due();
-  auto deadline = deadline_due();
+  return std::nullopt;
+}
+
+std::optional<batcher::reason> batcher::due(const detail::forming_batch& x,
+                                            time_point now) const {
+  if (auto why = reason_at_any_time(x))
+    return why;
+  auto delay = delay_due(x);
+  auto deadline = deadline_due(x);
   if (now < std::min(delay, deadline))
     return std::nullopt; // Not yet; `wakeup` says when.
   return deadline < delay ? reason::deadline : reason::delay;
@@ -230,33 +267,51 @@ std::optional<batcher::reason> batcher::due(time_point now) const noexcept {
 time_point batcher::wakeup() const {
   // While as many batches as allowed are in flight, time changes nothing: the
   // next one is sent by `child_done`. While draining, items only wait for that.
-  if (forming_.empty() || blocked())
-    return never;
-  return std::min(delay_due(), deadline_due());
+  return blocked() ? never : forming_.next_due();
 }
 
 void batcher::wake(env& e) {
   flush_due(e);
 }
 
+void batcher::note(handle h, const env& e) {
+  const auto& x = forming_[h];
+  auto due = time_point::min();
+  if (!x.empty() && !reason_at_any_time(x))
+    due = std::min(delay_due(x), deadline_due(x));
+  forming_.note(h, due, e.now);
+}
+
+void batcher::note_all(const env& e) {
+  forming_.for_each([&](handle h) { note(h, e); });
+}
+
 void batcher::flush_due(env& e) {
   while (!halves_.empty() && !blocked())
     launch_half(e);
-  while (auto why = due(e.now))
-    launch(*why, e);
+  forming_.queue_due(e.now);
+  while (!blocked()) {
+    auto h = forming_.take_queued();
+    if (h == forming_.none)
+      break;
+    // The clock may have stepped back since it was queued.
+    if (auto why = due(forming_[h], e.now))
+      launch(h, *why, e);
+    note(h, e);
+  }
 }
 
-bool batcher::is_heavy() const noexcept {
-  return config_.max_weight > 0 && forming_.weight() >= config_.max_weight;
-}
-
-void batcher::launch(reason why, env& e) {
-  auto n = forming_.fitting(config_.max_items, config_.max_weight);
+void batcher::launch(handle h, reason why, env& e) {
+  auto& forming = forming_[h];
+  auto n = forming.fitting(config_.max_items, config_.max_weight);
   if (why == reason::count && n < config_.max_items)
     why = reason::weight;
   CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
                  "{} items, {} batches are under way", n, running_.size());
-  auto batch = forming_.take(n);
+  auto batch = forming.take(n);
+  CAISSON_ENSURE(batch.calls.size() <= waiting_, "{} of {} calls are taken",
+                 batch.calls.size(), waiting_);
+  waiting_ -= batch.calls.size();
   batch.levels = config_.split_failed;
   send(std::move(batch), why, e);
 }
@@ -301,6 +356,8 @@ std::string_view batcher::text_of(reason why) noexcept {
       return "drain";
     case reason::split:
       return "split";
+    case reason::shards:
+      return "shards";
   }
   return {};
 }
@@ -310,24 +367,27 @@ std::string_view batcher::text_of(reason why) noexcept {
 std::string_view batcher::state() const {
   if (draining_)
     return "draining";
-  if (forming_.empty() && halves_.empty())
+  if (waiting_ == 0 && halves_.empty())
     return "idle";
   return blocked() ? "blocked" : "collecting";
 }
 
 void batcher::drain(env& e) {
   draining_ = true;
+  note_all(e);
   flush_due(e);
 }
 
 void batcher::adapt(env& e) {
+  note_all(e);
   flush_due(e);
 }
 
 void batcher::list_gauges(std::vector<metric>& out) const {
-  out.push_back({"waiting", static_cast<std::int64_t>(forming_.calls()), true});
+  out.push_back({"waiting", static_cast<std::int64_t>(waiting_), true});
   out.push_back(
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
+  out.push_back({"shards", static_cast<std::int64_t>(forming_.size()), true});
   out.push_back({"halves", static_cast<std::int64_t>(halves_.size()), true});
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/policies/batcher/forming_batch.hpp>
+#include <caisson/policies/batcher/forming_batches.hpp>
 #include <caisson/policies/batcher/sent_batch.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/settings/settings.hpp>
@@ -52,6 +52,12 @@ struct batcher_config {
   /// to 1h, default 5ms. Set it to the time that a batch takes.
   duration deadline_margin = std::chrono::milliseconds(5);
 
+  /// How many batches may be forming at once, one for each shard that has items
+  /// (`batching::shard`): 1 to 100000, default 1000. For an item of a further
+  /// shard the one that is due next is sent early; if that cannot be, the item
+  /// is rejected.
+  std::uint32_t max_shards = 1'000;
+
   /// How often a batch that the worker answers with an error is split in halves
   /// that are sent again, until the item at fault is alone: 0 to 20, default 0:
   /// never. Items may then be carried out more than once.
@@ -74,9 +80,11 @@ enum class batcher_counter : std::uint8_t {
   flushed_by_deadline,
   flushed_by_drain,
   flushed_by_split,
+  flushed_by_shards,
   emptied,
   batches_split,
   rejected_full,
+  rejected_shards,
   prefiltered,
   abandoned,
   abandoned_in_flight,
@@ -96,9 +104,11 @@ struct enum_names<batcher_counter> {
     "flushed_by_deadline",
     "flushed_by_drain",
     "flushed_by_split",
+    "flushed_by_shards",
     "emptied",
     "batches_split",
     "rejected_full",
+    "rejected_shards",
     "prefiltered",
     "abandoned",
     "abandoned_in_flight",
@@ -116,6 +126,8 @@ struct batch_item {
   std::optional<std::uint64_t> weight = {};
   /// Equal calls in one batch are sent once; empty: it is equal to no other.
   std::string identity = {};
+  /// Only calls of the same shard share a batch.
+  std::string shard = {};
   /// A user function that says this threw: the call is rejected.
   bool failed = false;
 };
@@ -202,6 +214,7 @@ private:
     deadline = static_cast<int>(counter::flushed_by_deadline),
     drain = static_cast<int>(counter::flushed_by_drain),
     split = static_cast<int>(counter::flushed_by_split),
+    shards = static_cast<int>(counter::flushed_by_shards),
   };
 
   static std::string_view text_of(reason why) noexcept;
@@ -210,23 +223,37 @@ private:
     return running_.size() >= config_.max_outstanding;
   }
 
-  [[nodiscard]] bool is_heavy() const noexcept;
+  using handle = detail::forming_batches::handle;
+
+  // What the slot of a call says.
+  struct stay {
+    handle batch;
+    detail::forming_batch::place at;
+  };
 
   // When the forming batch is due by delay and by deadline. The former requires
   // a waiting item.
-  [[nodiscard]] time_point delay_due() const noexcept;
-  [[nodiscard]] time_point deadline_due() const noexcept;
+  [[nodiscard]] time_point delay_due(const detail::forming_batch& x) const;
+  [[nodiscard]] time_point deadline_due(const detail::forming_batch& x) const;
 
-  [[nodiscard]] std::optional<reason> due(time_point now) const noexcept;
+  // Why it would be sent whatever the time is.
+  [[nodiscard]] std::optional<reason>
+  reason_at_any_time(const detail::forming_batch& x) const;
+  [[nodiscard]] std::optional<reason> due(const detail::forming_batch& x,
+                                          time_point now) const;
+  bool make_room(const std::string& shard, env& e);
+  void note(handle h, const env& e);
+  void note_all(const env& e);
   void flush_due(env& e);
-  void launch(reason why, env& e);
+  void launch(handle h, reason why, env& e);
   void launch_half(env& e);
   void send(detail::sent_batch batch, reason why, env& e);
   bool divide(detail::sent_batch& batch, const outcome& result, env& e);
   bool end_batch(call_id id, const outcome& result, env& e);
 
-  // The waiting items.
-  detail::forming_batch forming_;
+  // The waiting items, and how many calls these are.
+  detail::forming_batches forming_;
+  std::size_t waiting_ = 0;
   // The batches in flight.
   std::vector<call_id> running_;
   // Of those the ones that may be split, or have equal items.

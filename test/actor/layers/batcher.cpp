@@ -18,6 +18,7 @@ texts batcher_settings(random_settings& r) {
           {"max_outstanding", r.word({"1", "2", "1000"})},
           {"max_waiting", r.word({"4", "1000"})},
           {"deadline_margin", r.time({0ms, 5ms})},
+          {"max_shards", r.word({"1", "100000"})},
           {"split_failed", r.word({"0", "1", "20"})}};
 }
 

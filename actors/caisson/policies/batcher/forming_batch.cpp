@@ -30,21 +30,24 @@ forming_batch::place forming_batch::add(const call_info& call, time_point now,
   return {at->second, equals.calls.push_back({call.id, deadline})};
 }
 
-bool forming_batch::remove(call_id call, place at) {
+bool forming_batch::contains(call_id call, place at) const noexcept {
   const auto* x = items_.find(at.item);
-  if (!x)
+  if (!x || !x->equals)
+    return x && x->call == call;
+  const auto* y = x->equals->calls.find(at.call);
+  return y && y->call == call;
+}
+
+bool forming_batch::remove(call_id call, place at) {
+  if (!contains(call, at))
     return false;
-  if (!x->equals) {
-    if (x->call != call)
-      return false;
-    deadlines_.cancel(x->deadline);
+  const auto& x = items_[at.item];
+  if (!x.equals) {
+    deadlines_.cancel(x.deadline);
     drop(at.item);
   } else {
-    auto& calls = x->equals->calls;
-    const auto* y = calls.find(at.call);
-    if (!y || y->call != call)
-      return false;
-    deadlines_.cancel(y->deadline);
+    auto& calls = x.equals->calls;
+    deadlines_.cancel(calls[at.call].deadline);
     calls.erase(at.call);
     if (calls.empty())
       drop(at.item);

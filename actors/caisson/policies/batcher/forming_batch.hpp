@@ -51,6 +51,9 @@ public:
     return identity.empty() || !known_.contains(identity);
   }
 
+  /// Whether the call is still here.
+  [[nodiscard]] bool contains(call_id call, place at) const noexcept;
+
   /// Adds a call. An empty identity is that of no other call.
   place add(const call_info& call, time_point now, std::uint32_t weight,
             std::string identity);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -60,20 +61,22 @@ std::optional<caf::message> batcher_layer::prefilter(const caf::message& item,
 }
 
 void batcher_layer::examine(const caf::message& item, env& e) {
-  if (!forms_.weigh && !forms_.identity)
+  if (!forms_.weigh && !forms_.identity && !forms_.shard)
     return;
   batch_item x;
-  if (forms_.weigh) {
-    x.weight = call_user(
-      "weigh", [&] { return forms_.weigh(item); }, e);
-    x.failed = !x.weight;
-  }
-  if (forms_.identity && !x.failed) {
-    auto identity = call_user(
-      "identity", [&] { return forms_.identity(item); }, e);
-    x.failed = !identity;
-    x.identity = std::move(identity).value_or(std::string{});
-  }
+  // The first function that throws is the last one that is called.
+  auto ask = [&](std::string_view name, const auto& f, auto& to) {
+    if (!f || x.failed)
+      return;
+    if (auto answer = call_user(
+          name, [&] { return f(item); }, e))
+      to = std::move(*answer);
+    else
+      x.failed = true;
+  };
+  ask("weigh", forms_.weigh, x.weight);
+  ask("identity", forms_.identity, x.identity);
+  ask("shard", forms_.shard, x.shard);
   machine().describe_next(std::move(x));
 }
 

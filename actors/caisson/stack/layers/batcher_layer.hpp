@@ -35,6 +35,9 @@ struct batching {
   /// all get that result; empty text: the call is equal to no other. Empty: so
   /// are all. If it throws, the call gets `callback_failed`.
   std::function<std::string(const caf::message&)> identity = {};
+  /// Only calls of the same shard share a batch, such as those to one table.
+  /// Empty: all do. If it throws, the call gets `callback_failed`.
+  std::function<std::string(const caf::message&)> shard = {};
 
   /// For workers that take a `std::vector<T>` and answer with a
   /// `std::vector<R>`. An item is a message with a single T. Both vectors must

@@ -1,0 +1,89 @@
+#include <caisson/policies/batcher/forming_batches.hpp>
+
+#include <caisson/base/ensure.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+bool forming_batches::contains(const std::string& key) const {
+  if (!key.empty())
+    return known_.contains(key);
+  return unnamed_ != none && !(*this)[unnamed_].empty();
+}
+
+forming_batches::handle forming_batches::at(std::string key) {
+  if (key.empty()) {
+    if (unnamed_ == none)
+      unnamed_ = entries_.push_back(std::make_unique<entry>());
+    return unnamed_;
+  }
+  auto [i, is_new] = known_.try_emplace(std::move(key), none);
+  if (is_new) {
+    i->second = entries_.push_back(std::make_unique<entry>());
+    find_entry(i->second)->key = &i->first;
+  }
+  return i->second;
+}
+
+forming_batches::entry* forming_batches::find_entry(handle h) const noexcept {
+  const auto* x = entries_.find(h);
+  return x ? x->get() : nullptr;
+}
+
+forming_batch* forming_batches::find(handle h) const noexcept {
+  auto* x = find_entry(h);
+  return x ? &x->batch : nullptr;
+}
+
+void forming_batches::note(handle h, time_point due, time_point now) {
+  auto& x = *find_entry(h);
+  if (x.batch.empty())
+    return drop(h);
+  if (due <= now) {
+    timers_.cancel(x.timer);
+    if (x.queued == none)
+      x.queued = queue_.push_back(h);
+    return;
+  }
+  if (x.queued != none)
+    queue_.erase(std::exchange(x.queued, none));
+  if (!timers_.contains(x.timer))
+    x.timer = timers_.push(due, h);
+  else if (x.due != due)
+    timers_.update(x.timer, due);
+  x.due = due;
+}
+
+void forming_batches::drop(handle h) {
+  auto& x = *find_entry(h);
+  timers_.cancel(x.timer);
+  if (x.queued != none)
+    queue_.erase(std::exchange(x.queued, none));
+  if (!x.key)
+    return;
+  auto known = known_.find(*x.key);
+  CAISSON_ENSURE(known != known_.end() && known->second == h,
+                 "one of {} shards is not known", known_.size());
+  known_.erase(known);
+  entries_.erase(h);
+}
+
+void forming_batches::queue_due(time_point now) {
+  while (auto h = timers_.pop_due(now))
+    find_entry(*h)->queued = queue_.push_back(*h);
+}
+
+forming_batches::handle forming_batches::take_queued() {
+  if (queue_.empty())
+    return none;
+  auto h = queue_.erase(queue_.front());
+  find_entry(h)->queued = none;
+  return h;
+}
+
+forming_batches::handle forming_batches::take_earliest() {
+  return timers_.pop_due(timers_.next()).value_or(none);
+}
+
+} // namespace caisson::detail

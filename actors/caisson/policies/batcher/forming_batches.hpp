@@ -1,0 +1,95 @@
+// The forming batches of a batcher, by shard.
+#pragma once
+
+#include <caisson/base/pooled_list.hpp>
+#include <caisson/base/time.hpp>
+#include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/batcher/forming_batch.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace caisson::detail {
+
+/// A forming batch for each shard that has items, and their order: each is due
+/// at some instant, or has become due and is in a queue. Nothing here looks at
+/// all of them.
+class forming_batches {
+public:
+  using handle = std::uint32_t;
+  static constexpr handle none = 0xffffffff;
+
+  /// How many have items.
+  [[nodiscard]] std::size_t size() const noexcept {
+    return timers_.size() + queue_.size();
+  }
+
+  /// When the next one becomes due of those that are not yet.
+  [[nodiscard]] time_point next_due() const noexcept { return timers_.next(); }
+
+  /// Whether that shard has items.
+  [[nodiscard]] bool contains(const std::string& key) const;
+
+  /// The batch of that shard. An item is about to be added to it, and `note`
+  /// called.
+  handle at(std::string key);
+
+  /// Null if there is none. The handle of one that is gone may be that of
+  /// another one by now.
+  [[nodiscard]] forming_batch* find(handle h) const noexcept;
+  forming_batch& operator[](handle h) const noexcept {
+    return find_entry(h)->batch;
+  }
+
+  /// The batch has changed: it is due then. One without items is dropped.
+  void note(handle h, time_point due, time_point now);
+
+  /// Those whose time has come are queued, in that order.
+  void queue_due(time_point now);
+
+  /// Takes the first one out of the queue; `none` if it is empty. `note` must
+  /// be called for it.
+  handle take_queued();
+
+  /// The same with the one that becomes due next.
+  handle take_earliest();
+
+  /// Calls `f` with the handle of each. It may call `note`.
+  template <class F>
+  void for_each(F f) {
+    for (auto h = entries_.front(); h != none;) {
+      auto next = entries_.next(h);
+      f(h);
+      h = next;
+    }
+  }
+
+private:
+  using timers = timer_queue<handle>;
+
+  struct entry {
+    forming_batch batch;
+    /// The key of `known_`; null for the empty one.
+    const std::string* key = nullptr;
+    timers::handle timer;
+    time_point due = never;
+    /// Its place in the queue.
+    handle queued = none;
+  };
+
+  [[nodiscard]] entry* find_entry(handle h) const noexcept;
+  void drop(handle h);
+
+  pooled_list<std::unique_ptr<entry>> entries_;
+  std::unordered_map<std::string, handle> known_;
+  // The batch of the shard with the empty key: kept, since it may be the only
+  // one.
+  handle unnamed_ = none;
+  timers timers_;
+  pooled_list<handle> queue_;
+};
+
+} // namespace caisson::detail

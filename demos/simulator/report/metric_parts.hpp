@@ -14,10 +14,6 @@
 
 namespace caisson::sim {
 
-inline double real(std::uint64_t n) {
-  return static_cast<double>(n);
-}
-
 /// The row of a table whose `name` this is; null if there is none.
 template <class Table>
 const auto* row_named(const Table& table, std::string_view name) {

@@ -1,17 +1,15 @@
 // Objective of a tuning.
 #pragma once
 
+#include <simulator/results/column.hpp>
+
 #include <caisson/settings/problem.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace caisson::sim {
-
-/// Which of two numbers is the better one.
-enum class tune_sense : std::uint8_t { less, more };
 
 /// A number that is to be small or large, or within a bound.
 struct tune_goal {

@@ -39,9 +39,6 @@ struct sweep_summary {
 [[nodiscard]] sweep_summary summary_of(const sweep_report& r, std::size_t point,
                                        std::size_t arm);
 
-/// How the number reads.
-enum class metric_unit : std::uint8_t { none, seconds, share };
-
 [[nodiscard]] metric_unit unit_of(std::string_view metric);
 /// `12.3 ms`, `99.90 %`, `12.345`; `-` if there is none, `never` if it is
 /// infinite.

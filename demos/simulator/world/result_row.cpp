@@ -9,43 +9,6 @@ namespace caisson::sim {
 
 namespace {
 
-void join_counts(request_counts& to, const request_counts& x) {
-  to.offered += x.offered;
-  to.attempts += x.attempts;
-  to.good += x.good;
-  to.substituted += x.substituted;
-  to.failed += x.failed;
-  for (const auto& [kind, n] : x.errors)
-    to.errors[kind] += n;
-}
-
-void join_load(load_row& to, const load_row& x) {
-  to.offered += x.offered;
-  to.good += x.good;
-  to.failed += x.failed;
-}
-
-void join_service(service_row& to, const service_row& x) {
-  to.arrivals += x.arrivals;
-  to.refused += x.refused;
-  to.completed += x.completed;
-  to.failed += x.failed;
-  to.queue = x.queue;
-  to.busy = x.busy;
-  to.cores_used = x.cores_used;
-  to.queue_max = std::max(to.queue_max, x.queue_max);
-  to.workers = x.workers;
-}
-
-void join_connections(connection_row& to, const connection_row& x) {
-  to.used = x.used;
-  to.used_max = std::max(to.used_max, x.used_max);
-  to.waiting = x.waiting;
-  to.waiting_max = std::max(to.waiting_max, x.waiting_max);
-  to.refused += x.refused;
-  to.expired += x.expired;
-}
-
 template <class T, class F>
 void join_each(std::vector<T>& to, const std::vector<T>& xs, F f) {
   to.resize(std::max(to.size(), xs.size()));
@@ -72,11 +35,19 @@ const std::string& worse_state(const std::string& a, const std::string& b) {
 }
 
 void join(result_row& row, const result_row& next) {
-  join_counts(row.requests, next.requests);
+  join_columns(request_columns, row.requests, next.requests);
+  for (const auto& [kind, n] : next.requests.errors)
+    row.requests.errors[kind] += n;
   row.prompt += next.prompt;
-  join_each(row.loads, next.loads, join_load);
-  join_each(row.services, next.services, join_service);
-  join_each(row.connections, next.connections, join_connections);
+  join_each(row.loads, next.loads, [](auto& to, const auto& x) {
+    join_columns(load_row_columns, to, x);
+  });
+  join_each(row.services, next.services, [](auto& to, const auto& x) {
+    join_columns(service_row_columns, to, x);
+  });
+  join_each(row.connections, next.connections, [](auto& to, const auto& x) {
+    join_columns(connection_row_columns, to, x);
+  });
   if (row.worst_breakers.empty())
     row.worst_breakers = row.breakers;
   join_each(row.worst_breakers, worst_states(next),

@@ -1,96 +1,17 @@
 // Numbers of a stretch of whole seconds.
 #pragma once
 
-#include <caisson/base/time.hpp>
+#include <simulator/results/edges.hpp>
+#include <simulator/results/requests.hpp>
+#include <simulator/results/services.hpp>
 
 #include <compare>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace caisson::sim {
-
-/// Latencies of a set of requests. Percentiles are exact to 1.6 %, the rest is
-/// exact. All zero if `count` is.
-struct latency_summary {
-  std::uint64_t count = 0;
-  duration mean = duration::zero();
-  duration p50 = duration::zero();
-  duration p90 = duration::zero();
-  duration p95 = duration::zero();
-  duration p99 = duration::zero();
-  duration p999 = duration::zero();
-  duration max = duration::zero();
-
-  friend bool operator==(const latency_summary&, const latency_summary&)
-    = default;
-};
-
-/// Requests of loads. Those of the warm-up are not in totals, but in rows.
-struct request_counts {
-  /// Begun by clients.
-  std::uint64_t offered = 0;
-  /// Arrivals from clients, before the policies in front of a service.
-  std::uint64_t attempts = 0;
-  /// Answered with success, in time.
-  std::uint64_t good = 0;
-  /// Those of `good` that were answered by a fallback's value.
-  std::uint64_t substituted = 0;
-  /// Answered with an error or not in time. The rest is unanswered.
-  std::uint64_t failed = 0;
-  /// `failed` by kind: the name of an `errc`, or `failed` for a service's own
-  /// error, `timeout` where the client gave up.
-  std::map<std::string, std::uint64_t> errors;
-
-  friend bool operator==(const request_counts&, const request_counts&)
-    = default;
-};
-
-/// The requests of one load within a row; as in `request_counts`.
-struct load_row {
-  std::uint64_t offered = 0;
-  std::uint64_t good = 0;
-  std::uint64_t failed = 0;
-
-  friend bool operator==(const load_row&, const load_row&) = default;
-};
-
-/// One service within a row.
-struct service_row {
-  std::uint64_t arrivals = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t completed = 0;
-  std::uint64_t failed = 0;
-  /// At the end of the row.
-  std::uint64_t queue = 0;
-  std::uint64_t busy = 0;
-  /// How many cores are at work, if they are limited.
-  std::uint64_t cores_used = 0;
-  /// The longest queue within the row.
-  std::uint64_t queue_max = 0;
-  /// How many servers there are at its end, if that changes; else 0.
-  std::uint64_t workers = 0;
-
-  friend bool operator==(const service_row&, const service_row&) = default;
-};
-
-/// The connections of a route within a row, of all callers to all replicas.
-struct connection_row {
-  /// In use at the end of the row, and the most of them within it.
-  std::uint64_t used = 0;
-  std::uint64_t used_max = 0;
-  /// The same of calls that waited for one.
-  std::uint64_t waiting = 0;
-  std::uint64_t waiting_max = 0;
-  /// Calls that found no place to wait, and that waited for too long.
-  std::uint64_t refused = 0;
-  std::uint64_t expired = 0;
-
-  friend bool operator==(const connection_row&, const connection_row&)
-    = default;
-};
 
 /// As many seconds as `arm_result::step` says, but for the last one of a run.
 struct result_row {

@@ -1,6 +1,8 @@
 // Details of a run, recorded on demand only.
 #pragma once
 
+#include <simulator/results/edges.hpp>
+
 #include <caisson/base/time.hpp>
 
 #include <cstddef>
@@ -11,14 +13,6 @@
 #include <vector>
 
 namespace caisson::sim {
-
-/// One route within a row.
-struct edge_row {
-  /// Calls that callers made, without the attempts of policies.
-  std::uint64_t calls = 0;
-  /// Calls that ended with an error, or that a client has given up.
-  std::uint64_t failed = 0;
-};
 
 /// What a service did for one attempt of a call. Times are since the start of
 /// the request.

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <type_traits>
+#include <variant>
 
 namespace caisson::sim {
 
@@ -27,24 +29,45 @@ json to_json(const spread& s) {
           {"max", number(s.max)}};
 }
 
-json to_json(const latency_summary& s) {
-  return {
-    {"count", s.count},           {"mean", to_seconds(s.mean)},
-    {"p50", to_seconds(s.p50)},   {"p90", to_seconds(s.p90)},
-    {"p95", to_seconds(s.p95)},   {"p99", to_seconds(s.p99)},
-    {"p999", to_seconds(s.p999)}, {"max", to_seconds(s.max)},
+// What is stored of a record, in the order of its columns.
+template <class Columns, class Record, class Whole>
+void add_stored(json& to, const Columns& columns, const Record& x,
+                const Whole& of) {
+  auto add = [&](std::string_view name, auto field) {
+    if constexpr (std::is_same_v<decltype(field), std::uint64_t Record::*>)
+      to[name] = x.*field;
+    else if constexpr (std::is_same_v<decltype(field), duration Record::*>)
+      to[name] = to_seconds(x.*field);
+    else if constexpr (std::is_same_v<decltype(field), double Record::*>)
+      to[name] = number(x.*field);
   };
+  for (const auto& c : columns)
+    if (!c.given || c.given(x, of))
+      std::visit([&](auto field) { add(c.name, field); }, c.value);
+}
+
+template <class Columns, class Record>
+json stored_of(const Columns& columns, const Record& x) {
+  auto out = json::object();
+  add_stored(out, columns, x, x);
+  return out;
+}
+
+json to_json(const latency_summary& s) {
+  return stored_of(latency_columns, s);
+}
+
+json errors_of(const std::map<std::string, std::uint64_t>& errors) {
+  json out = json::object();
+  for (const auto& [kind, count] : errors)
+    out[kind] = count;
+  return out;
 }
 
 json to_json(const request_counts& n) {
-  json errors = json::object();
-  for (const auto& [kind, count] : n.errors)
-    errors[kind] = count;
-  return {
-    {"offered", n.offered}, {"attempts", n.attempts},
-    {"good", n.good},       {"substituted", n.substituted},
-    {"failed", n.failed},   {"errors", std::move(errors)},
-  };
+  auto out = stored_of(request_columns, n);
+  out["errors"] = errors_of(n.errors);
+  return out;
 }
 
 json success_of(std::uint64_t good, std::uint64_t offered) {
@@ -54,44 +77,17 @@ json success_of(std::uint64_t good, std::uint64_t offered) {
 }
 
 json to_json(const load_summary& x) {
-  json errors = json::object();
-  for (const auto& [kind, count] : x.errors)
-    errors[kind] = count;
-  return {
-    {"name", x.name},
-    {"success", success_of(x.good, x.offered)},
-    {"offered", x.offered},
-    {"good", x.good},
-    {"substituted", x.substituted},
-    {"failed", x.failed},
-    {"errors", std::move(errors)},
-    {"unanswered", x.unanswered()},
-    {"latency", to_json(x.latency)},
-  };
+  json out{{"name", x.name}, {"success", success_of(x.good, x.offered)}};
+  add_stored(out, load_columns, x, x);
+  out["errors"] = errors_of(x.errors);
+  out["unanswered"] = x.unanswered();
+  out["latency"] = to_json(x.latency);
+  return out;
 }
 
 json to_json(const service_summary& s) {
-  json out{
-    {"name", s.name},
-    {"arrivals", s.arrivals},
-    {"refused", s.refused},
-    {"shed", s.shed},
-    {"down", s.down},
-    {"completed", s.completed},
-    {"failed", s.failed},
-    {"abandoned", s.abandoned},
-    {"lost", s.lost},
-    {"late", s.late},
-    {"started", s.started},
-    {"waited", s.waited},
-    {"mean_wait", to_seconds(s.mean_wait)},
-    {"mean_service", to_seconds(s.mean_service)},
-    {"mean_sojourn", to_seconds(s.mean_sojourn)},
-    {"utilization", number(s.utilization)},
-    {"mean_inside", number(s.mean_inside)},
-    {"queue_max", s.queue_max},
-    {"little_error", number(s.little_error)},
-  };
+  json out{{"name", s.name}};
+  add_stored(out, service_columns, s, s);
   if (!s.zone.empty())
     out["zone"] = s.zone;
   for (const auto& x : s.replicas)
@@ -106,29 +102,11 @@ json to_json(const std::map<std::string, std::int64_t>& metrics) {
   return out;
 }
 
-json to_json(const connection_summary& c) {
-  return {{"asked", c.asked},
-          {"waited", c.waited},
-          {"refused", c.refused},
-          {"expired", c.expired},
-          {"abandoned", c.abandoned},
-          {"opened", c.opened},
-          {"mean_wait", to_seconds(c.mean_wait)},
-          {"mean_used", number(c.mean_used)},
-          {"used_max", c.used_max},
-          {"waiting_max", c.waiting_max}};
-}
-
 json to_json(const edge_summary& e) {
-  json out{{"name", e.name},
-           {"calls", e.calls},
-           {"lost_calls", e.lost_calls},
-           {"lost_answers", e.lost_answers},
-           {"repeated", e.repeated}};
-  if (e.zoned)
-    out["crossed"] = e.crossed;
+  json out{{"name", e.name}};
+  add_stored(out, edge_columns, e, e);
   if (e.connections)
-    out["connections"] = to_json(*e.connections);
+    out["connections"] = stored_of(connection_columns, *e.connections);
   return out;
 }
 
@@ -145,33 +123,13 @@ json to_json(const gate_summary& g) {
           {"layers", std::move(layers)}};
 }
 
-json to_json(const service_row& s, bool has_cores) {
-  json out{
-    {"arrivals", s.arrivals},   {"refused", s.refused},
-    {"completed", s.completed}, {"failed", s.failed},
-    {"queue", s.queue},         {"busy", s.busy},
-    {"queue_max", s.queue_max},
-  };
-  if (s.workers > 0)
-    out["workers"] = s.workers;
-  if (has_cores)
-    out["cores_used"] = s.cores_used;
-  return out;
-}
-
-json to_json(const connection_row& c) {
-  return {{"used", c.used},       {"used_max", c.used_max},
-          {"waiting", c.waiting}, {"waiting_max", c.waiting_max},
-          {"refused", c.refused}, {"expired", c.expired}};
-}
-
 // By name of the edge.
 json connections_by_edge(const result_row& row, const arm_result& r) {
   json out = json::object();
   std::size_t i = 0;
   for (const auto& e : r.edges)
     if (e.connections && i < row.connections.size())
-      out[e.name] = to_json(row.connections[i++]);
+      out[e.name] = stored_of(connection_row_columns, row.connections[i++]);
   return out;
 }
 
@@ -182,15 +140,13 @@ json to_json(const result_row& row, const arm_result& r) {
   out["latency"] = to_json(row.latency);
   json loads = json::object();
   for (std::size_t i = 0; i < std::min(row.loads.size(), r.loads.size()); ++i)
-    loads[r.loads[i].name] = {{"offered", row.loads[i].offered},
-                              {"good", row.loads[i].good},
-                              {"failed", row.loads[i].failed}};
+    loads[r.loads[i].name] = stored_of(load_row_columns, row.loads[i]);
   out["loads"] = std::move(loads);
   json services = json::object();
   for (std::size_t i = 0; i < std::min(row.services.size(), r.services.size());
        ++i)
-    services[r.services[i].name] = to_json(row.services[i],
-                                           r.services[i].cores > 0);
+    add_stored(services[r.services[i].name], service_row_columns,
+               row.services[i], r.services[i]);
   out["services"] = std::move(services);
   if (!row.connections.empty())
     out["connections"] = connections_by_edge(row, r);

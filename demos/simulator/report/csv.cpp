@@ -11,44 +11,12 @@ namespace caisson::sim {
 
 namespace {
 
-struct service_column {
-  std::string_view name;
-  std::uint64_t service_row::*value;
-};
-
-constexpr service_column service_columns[] = {
-  {"queue", &service_row::queue},     {"queue_max", &service_row::queue_max},
-  {"busy", &service_row::busy},       {"arrivals", &service_row::arrivals},
-  {"refused", &service_row::refused}, {"completed", &service_row::completed},
-  {"failed", &service_row::failed},
-};
-
-struct connection_column {
-  std::string_view name;
-  std::uint64_t connection_row::*value;
-};
-
-constexpr connection_column connection_columns[] = {
-  {"used", &connection_row::used},
-  {"used_max", &connection_row::used_max},
-  {"waiting", &connection_row::waiting},
-  {"waiting_max", &connection_row::waiting_max},
-  {"refused", &connection_row::refused},
-  {"expired", &connection_row::expired},
-};
-
-struct latency_column {
-  std::string_view name;
-  duration latency_summary::*value;
-};
-
-constexpr latency_column latency_columns[] = {
-  {"latency_mean", &latency_summary::mean},
-  {"latency_p50", &latency_summary::p50},
-  {"latency_p95", &latency_summary::p95},
-  {"latency_p99", &latency_summary::p99},
-  {"latency_max", &latency_summary::max},
-};
+// The columns of a table that are in CSV.
+template <const auto& Table>
+const auto& in_csv() {
+  static const auto out = columns_in(Table, output::csv);
+  return out;
+}
 
 // What the arms have in common or not: a column for each.
 struct columns {
@@ -104,19 +72,20 @@ private:
 
 void write_header(std::ostream& out, const columns& c) {
   line row{out};
-  for (auto name :
-       {"seed", "arm", "second", "offered", "attempts", "good", "failed"})
+  for (auto name : {"seed", "arm", "second"})
     row.cell(name);
+  for (auto m : in_csv<request_columns>())
+    row.cell(m->name);
   for (const auto& kind : c.errors)
     row.cell("error." + kind);
-  for (const auto& m : latency_columns)
-    row.cell(m.name);
+  for (auto m : in_csv<latency_columns>())
+    row.cell("latency_" + std::string{m->name});
   for (const auto& service : c.services)
-    for (const auto& m : service_columns)
-      row.cell(service + "." + std::string{m.name});
+    for (auto m : in_csv<service_row_columns>())
+      row.cell(service + "." + std::string{m->name});
   for (const auto& edge : c.edges)
-    for (const auto& m : connection_columns)
-      row.cell("edge." + edge + "." + std::string{m.name});
+    for (auto m : in_csv<connection_row_columns>())
+      row.cell("edge." + edge + "." + std::string{m->name});
   for (const auto& name : c.breakers)
     row.cell("breaker." + name);
 }
@@ -153,14 +122,16 @@ const T* at(const std::vector<T>& xs, const positions& where,
 
 void write_requests(line& out, const result_row& row, const columns& c) {
   const auto& n = row.requests;
-  for (auto count : {n.offered, n.attempts, n.good, n.failed})
-    out.cell(count);
+  for (auto m : in_csv<request_columns>())
+    out.cell(n.*field_of(*m));
   for (const auto& kind : c.errors) {
     auto found = n.errors.find(kind);
     out.cell(found == n.errors.end() ? std::uint64_t{0} : found->second);
   }
-  for (const auto& m : latency_columns)
-    out.cell(row.latency.count == 0 ? "" : exact_seconds(row.latency.*m.value));
+  for (auto m : in_csv<latency_columns>())
+    out.cell(row.latency.count == 0
+               ? ""
+               : exact_seconds(row.latency.*duration_of(*m)));
 }
 
 void write_row(std::ostream& to, const arm_result& arm, const result_row& row,
@@ -172,13 +143,13 @@ void write_row(std::ostream& to, const arm_result& arm, const result_row& row,
   write_requests(out, row, c);
   for (const auto& name : c.services) {
     auto service = at(row.services, where.services, name);
-    for (const auto& m : service_columns)
-      out.cell(service ? std::to_string(service->*m.value) : "");
+    for (auto m : in_csv<service_row_columns>())
+      out.cell(service ? std::to_string(service->*field_of(*m)) : "");
   }
   for (const auto& name : c.edges) {
     auto edge = at(row.connections, where.edges, name);
-    for (const auto& m : connection_columns)
-      out.cell(edge ? std::to_string(edge->*m.value) : "");
+    for (auto m : in_csv<connection_row_columns>())
+      out.cell(edge ? std::to_string(edge->*field_of(*m)) : "");
   }
   for (const auto& name : c.breakers) {
     auto state = at(row.breakers, where.breakers, name);

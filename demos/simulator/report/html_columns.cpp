@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace caisson::sim {
@@ -18,19 +19,32 @@ using json = nlohmann::ordered_json;
 constexpr std::size_t most_numbers = 800'000;
 constexpr std::size_t most_rows = 7'200;
 
+// The columns of a table that are on the page.
+template <const auto& Table>
+const auto& on_page() {
+  static const auto out = columns_in(Table, output::html);
+  return out;
+}
+
+// How many that are, without those that only some have.
+template <const auto& Table>
+std::size_t usual_columns() {
+  return static_cast<std::size_t>(
+    std::ranges::count_if(on_page<Table>(), [](auto c) { return !c->given; }));
+}
+
 std::size_t columns_of(const arm_result& r) {
-  constexpr std::size_t of_requests = 9;
-  constexpr std::size_t of_service = 7;
-  constexpr std::size_t of_edge = 2;
-  constexpr std::size_t of_load = 3;
   std::size_t edges = 0;
   if (r.details && !r.details->edges.empty())
     edges = r.details->edges.front().size();
-  constexpr std::size_t of_connections = 4;
   auto limited = r.rows.empty() ? 0 : r.rows.front().connections.size();
-  return of_requests + r.totals.errors.size() + r.loads.size() * of_load
-         + r.services.size() * of_service + edges * of_edge
-         + limited * of_connections + r.breakers.size();
+  return usual_columns<request_columns>() + usual_columns<latency_columns>()
+         + r.totals.errors.size()
+         + r.loads.size() * usual_columns<load_row_columns>()
+         + r.services.size() * usual_columns<service_row_columns>()
+         + edges * usual_columns<edge_row_columns>()
+         + limited * usual_columns<connection_row_columns>()
+         + r.breakers.size();
 }
 
 std::int64_t microseconds(duration d) {
@@ -45,9 +59,10 @@ std::set<std::string> kinds_in(const arm_result& r) {
   return out;
 }
 
-const service_row& service_in(const result_row& row, std::size_t i) {
-  static const service_row none;
-  return i < row.services.size() ? row.services[i] : none;
+template <class T>
+const T& part_of(const std::vector<T>& all, std::size_t i) {
+  static const T none;
+  return i < all.size() ? all[i] : none;
 }
 
 } // namespace
@@ -97,15 +112,14 @@ json html_columns::sums(F of_row) const {
   });
 }
 
-template <class F>
-json html_columns::latencies(F of_row) const {
+json html_columns::latencies(duration latency_summary::*d) const {
   return column([&](std::size_t begin, std::size_t end) {
     json largest = nullptr;
     for (auto i = begin; i < end; ++i) {
       const auto& s = r_.rows[i].latency;
       if (s.count == 0)
         continue;
-      auto us = microseconds(of_row(s));
+      auto us = microseconds(s.*d);
       if (largest.is_null() || us > largest.template get<std::int64_t>())
         largest = us;
     }
@@ -113,16 +127,31 @@ json html_columns::latencies(F of_row) const {
   });
 }
 
-json html_columns::requests() const {
+template <const auto& Table, class Whole, class F>
+json html_columns::table(const Whole& of, F record_in) const {
+  static const std::remove_cvref_t<decltype(record_in(0))> none;
+  const auto& first = r_.rows.empty() ? none : record_in(0);
   json out;
-  auto count = [&](const char* name, std::uint64_t request_counts::*n) {
-    out[name] = sums([n](const result_row& row) { return row.requests.*n; });
-  };
-  count("offered", &request_counts::offered);
-  count("attempts", &request_counts::attempts);
-  count("good", &request_counts::good);
-  count("substituted", &request_counts::substituted);
-  count("failed", &request_counts::failed);
+  for (auto c : on_page<Table>()) {
+    if (c->given && !c->given(first, of))
+      continue;
+    out[c->name] = column([&](std::size_t begin, std::size_t end) {
+      if (c->kind == column_kind::level)
+        begin = end - 1;
+      std::uint64_t all = 0;
+      for (auto i = begin; i < end; ++i) {
+        auto n = static_cast<std::uint64_t>(number_of(*c, record_in(i)));
+        all = c->kind == column_kind::largest ? std::max(all, n) : all + n;
+      }
+      return all;
+    });
+  }
+  return out;
+}
+
+json html_columns::requests() const {
+  auto out = table<request_columns>(
+    r_.totals, [&](std::size_t row) -> auto& { return r_.rows[row].requests; });
   auto errors = json::object();
   for (const auto& kind : kinds_in(r_))
     errors[kind] = sums([&](const result_row& row) {
@@ -130,90 +159,40 @@ json html_columns::requests() const {
       return found == row.requests.errors.end() ? 0 : found->second;
     });
   out["errors"] = std::move(errors);
-  auto latency = [&](const char* name, duration latency_summary::*d) {
-    out[name] = latencies([d](const latency_summary& s) { return s.*d; });
-  };
-  latency("p50", &latency_summary::p50);
-  latency("p95", &latency_summary::p95);
-  latency("p99", &latency_summary::p99);
-  latency("max", &latency_summary::max);
+  for (auto c : on_page<latency_columns>())
+    out[c->name] = latencies(duration_of(*c));
   return out;
 }
 
 json html_columns::load(std::size_t i) const {
-  auto count = [&](std::uint64_t load_row::*n) {
-    return sums([n, i](const result_row& row) {
-      return i < row.loads.size() ? row.loads[i].*n : 0;
+  return table<load_row_columns>(
+    load_row{}, [&](std::size_t row) -> auto& {
+      return part_of(r_.rows[row].loads, i);
     });
-  };
-  return {{"offered", count(&load_row::offered)},
-          {"good", count(&load_row::good)},
-          {"failed", count(&load_row::failed)}};
 }
 
 json html_columns::service(std::size_t i) const {
-  json out;
-  auto count = [&](const char* name, std::uint64_t service_row::*n) {
-    out[name] = sums(
-      [n, i](const result_row& row) { return service_in(row, i).*n; });
-  };
-  count("arrivals", &service_row::arrivals);
-  count("refused", &service_row::refused);
-  count("completed", &service_row::completed);
-  count("failed", &service_row::failed);
-  auto last = [&](const char* name, std::uint64_t service_row::*n) {
-    out[name] = column([&](std::size_t, std::size_t end) {
-      return service_in(r_.rows[end - 1], i).*n;
+  return table<service_row_columns>(
+    part_of(r_.services, i), [&](std::size_t row) -> auto& {
+      return part_of(r_.rows[row].services, i);
     });
-  };
-  last("queue", &service_row::queue);
-  last("busy", &service_row::busy);
-  if (!r_.rows.empty() && service_in(r_.rows.front(), i).workers > 0)
-    last("workers", &service_row::workers);
-  if (i < r_.services.size() && r_.services[i].cores > 0)
-    last("cores_used", &service_row::cores_used);
-  out["queue_max"] = column([&](std::size_t begin, std::size_t end) {
-    std::uint64_t most = 0;
-    for (auto k = begin; k < end; ++k)
-      most = std::max(most, service_in(r_.rows[k], i).queue_max);
-    return most;
-  });
-  return out;
 }
 
 json html_columns::edge(std::size_t i) const {
-  auto sum = [&](std::uint64_t edge_row::*n) {
-    return column([&](std::size_t begin, std::size_t end) {
-      std::uint64_t out = 0;
-      for (auto k = begin; k < end; ++k)
-        if (r_.details && k < r_.details->edges.size())
-          out += r_.details->edges[k][i].*n;
-      return out;
-    });
+  static const std::vector<edge_row> none;
+  auto in = [&](std::size_t row) -> auto& {
+    return r_.details && row < r_.details->edges.size() ? r_.details->edges[row]
+                                                        : none;
   };
-  return {{"calls", sum(&edge_row::calls)}, {"failed", sum(&edge_row::failed)}};
+  return table<edge_row_columns>(
+    edge_row{}, [&](std::size_t row) -> auto& { return part_of(in(row), i); });
 }
 
 json html_columns::connections(std::size_t i) const {
-  json out;
-  auto last = [&](const char* name, std::uint64_t connection_row::*n) {
-    out[name] = column([&](std::size_t, std::size_t end) {
-      return r_.rows[end - 1].connections[i].*n;
+  return table<connection_row_columns>(
+    connection_row{}, [&](std::size_t row) -> auto& {
+      return r_.rows[row].connections[i];
     });
-  };
-  last("used", &connection_row::used);
-  last("waiting", &connection_row::waiting);
-  auto none = [i](const result_row& row) {
-    return row.connections[i].refused + row.connections[i].expired;
-  };
-  out["no_connection"] = sums(none);
-  out["waiting_max"] = column([&](std::size_t begin, std::size_t end) {
-    std::uint64_t most = 0;
-    for (auto k = begin; k < end; ++k)
-      most = std::max(most, r_.rows[k].connections[i].waiting_max);
-    return most;
-  });
-  return out;
 }
 
 json html_columns::breaker(std::size_t i) const {

@@ -56,8 +56,10 @@ private:
   nlohmann::ordered_json column(F of_step) const;
   template <class F>
   nlohmann::ordered_json sums(F of_row) const;
-  template <class F>
-  nlohmann::ordered_json latencies(F of_row) const;
+  [[nodiscard]] nlohmann::ordered_json
+  latencies(duration latency_summary::*d) const;
+  template <const auto& Table, class Whole, class F>
+  nlohmann::ordered_json table(const Whole& of, F record_in) const;
 
   const arm_result& r_;
   std::uint32_t rows_per_step_;

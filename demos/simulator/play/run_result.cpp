@@ -72,11 +72,11 @@ run_result run_result_of(const arm_result& r,
   };
   for (const auto& name : metrics)
     add(name);
-  for (auto name : count_metric_names)
+  for (auto name : metric_names_of(request_columns))
     add(std::string{name});
-  for (auto name : run_metric_names)
-    add(std::string{name});
-  for (auto name : latency_metric_names)
+  for (const auto& x : run_metric_texts)
+    add(std::string{x.name});
+  for (auto name : metric_names_of(latency_columns))
     add("latency." + std::string{name});
   return out;
 }

@@ -14,18 +14,12 @@
 
 namespace caisson::sim {
 
-/// The row of a table whose `name` this is; null if there is none.
-template <class Table>
-const auto* row_named(const Table& table, std::string_view name) {
-  auto found = std::ranges::find_if(table,
-                                    [&](auto& m) { return m.name == name; });
-  return found == std::end(table) ? nullptr : &*found;
-}
-
-/// Whether the rows of a table have these names, in this order.
-template <class Table, class Names>
-constexpr bool has_names(const Table& table, const Names& names) {
-  return std::ranges::equal(table, names, {}, [](auto& m) { return m.name; });
+/// The column of rows that has the numbers of this one; null if it is only
+/// known of a run as a whole.
+template <class Columns, class Record>
+constexpr auto* row_column(const Columns& of_rows,
+                           const result_column<Record>& c) {
+  return column_named(of_rows, c.name);
 }
 
 /// `a.b.c` into `a.b` and `c`.

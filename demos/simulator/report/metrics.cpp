@@ -22,49 +22,7 @@ namespace {
 
 constexpr auto infinity = std::numeric_limits<double>::infinity();
 
-double share(std::uint64_t part, std::uint64_t of, double of_nothing) {
-  return of == 0 ? of_nothing : real(part) / real(of);
-}
-
 // -- tables of names ----------------------------------------------------------
-
-struct latency_metric {
-  std::string_view name;
-  duration latency_summary::*value;
-};
-
-constexpr latency_metric latency_metrics[] = {
-  {"mean", &latency_summary::mean}, {"p50", &latency_summary::p50},
-  {"p90", &latency_summary::p90},   {"p95", &latency_summary::p95},
-  {"p99", &latency_summary::p99},   {"p999", &latency_summary::p999},
-  {"max", &latency_summary::max},
-};
-
-// A number of requests over some time: the whole run without its warm-up, or
-// some of its seconds.
-struct count_metric {
-  std::string_view name;
-  double (*value)(const request_counts& n, double seconds);
-};
-
-double rate(std::uint64_t n, double seconds) {
-  return seconds > 0 ? real(n) / seconds : 0;
-}
-
-constexpr count_metric count_metrics[] = {
-  {"success", [](auto& n, double) { return share(n.good, n.offered, 1); }},
-  {"offered", [](auto& n, double) { return real(n.offered); }},
-  {"attempts", [](auto& n, double) { return real(n.attempts); }},
-  {"good", [](auto& n, double) { return real(n.good); }},
-  {"failed", [](auto& n, double) { return real(n.failed); }},
-  {"substituted", [](auto& n, double) { return real(n.substituted); }},
-  {"amplification",
-   [](auto& n, double) { return share(n.attempts, n.offered, 1); }},
-  {"offered_rate", [](auto& n, double s) { return rate(n.offered, s); }},
-  {"attempts_rate", [](auto& n, double s) { return rate(n.attempts, s); }},
-  {"goodput", [](auto& n, double s) { return rate(n.good, s); }},
-  {"failed_rate", [](auto& n, double s) { return rate(n.failed, s); }},
-};
 
 // What is only known of a run as a whole.
 struct run_metric {
@@ -84,44 +42,9 @@ constexpr run_metric run_metrics[] = {
   {"relapses", [](auto& r) { return real(r.relapses.size()); }},
 };
 
-struct service_metric {
-  std::string_view name;
-  double (*value)(const service_summary& s);
-  // Null where it is not kept per second.
-  std::uint64_t service_row::*per_second = nullptr;
-};
-
-constexpr service_metric service_metrics[] = {
-  {"arrivals", [](auto& s) { return real(s.arrivals); },
-   &service_row::arrivals},
-  {"refused", [](auto& s) { return real(s.refused); }, &service_row::refused},
-  {"refused_share", [](auto& s) { return share(s.refused, s.arrivals, 0); }},
-  {"shed", [](auto& s) { return real(s.shed); }},
-  {"down", [](auto& s) { return real(s.down); }},
-  {"completed", [](auto& s) { return real(s.completed); },
-   &service_row::completed},
-  {"failed", [](auto& s) { return real(s.failed); }, &service_row::failed},
-  {"abandoned", [](auto& s) { return real(s.abandoned); }},
-  {"lost", [](auto& s) { return real(s.lost); }},
-  {"late", [](auto& s) { return real(s.late); }},
-  {"started", [](auto& s) { return real(s.started); }},
-  {"waited", [](auto& s) { return real(s.waited); }},
-  {"waited_share", [](auto& s) { return share(s.waited, s.started, 0); }},
-  {"wait", [](auto& s) { return to_seconds(s.mean_wait); }},
-  {"time", [](auto& s) { return to_seconds(s.mean_service); }},
-  {"sojourn", [](auto& s) { return to_seconds(s.mean_sojourn); }},
-  {"utilization", [](auto& s) { return s.utilization; }},
-  {"inside", [](auto& s) { return s.mean_inside; }},
-  {"queue_max", [](auto& s) { return real(s.queue_max); },
-   &service_row::queue_max},
-  {"little_error", [](auto& s) { return s.little_error; }},
-};
-
 // Scenarios are checked against the names before there is a result.
-static_assert(has_names(latency_metrics, latency_metric_names));
-static_assert(has_names(count_metrics, count_metric_names));
-static_assert(has_names(run_metrics, run_metric_names));
-static_assert(has_names(service_metrics, service_metric_names));
+static_assert(std::ranges::equal(run_metrics, run_metric_texts, {},
+                                 &run_metric::name, &run_metric_text::name));
 
 // -- parts of a run -----------------------------------------------------------
 
@@ -160,14 +83,13 @@ double latency_metric_of(const latency_summary& s, std::string_view name,
                          bool with_count) {
   if (with_count && name == "count")
     return real(s.count);
-  if (auto m = row_named(latency_metrics, name)) {
+  if (auto c = column_of_metric(latency_columns, name)) {
     // Otherwise a bound on latency would hold when everything has failed.
     if (s.count == 0)
       throw std::invalid_argument{"no request was answered with success"};
-    return to_seconds(s.*m->value);
+    return number_of(*c, s);
   }
-  std::vector<std::string_view> known{latency_metric_names.begin(),
-                                      latency_metric_names.end()};
+  auto known = metric_names_of(latency_columns);
   if (with_count)
     known.emplace_back("count");
   throw_no_such("latency", name, known);
@@ -184,24 +106,16 @@ double operation_metric(const arm_result& r, std::string_view name) {
   throw_no_such("operation", operation, known);
 }
 
-// As those of all loads together.
-request_counts counts_of_load(const arm_result& r, std::size_t load,
-                              const span_of_time& span) {
-  request_counts out;
-  if (span.whole) {
-    const auto& x = r.loads[load];
-    out.offered = x.offered;
-    out.good = x.good;
-    out.failed = x.failed;
-    out.substituted = x.substituted;
-    return out;
-  }
+// What rows know of a load, over these seconds.
+load_summary load_in(const arm_result& r, std::size_t load,
+                     const span_of_time& span) {
+  load_summary out;
   auto all = sums_in(r, span.seconds()).row.loads;
-  if (load >= all.size())
-    return out;
-  out.offered = all[load].offered;
-  out.good = all[load].good;
-  out.failed = all[load].failed;
+  if (load < all.size()) {
+    out.offered = all[load].offered;
+    out.good = all[load].good;
+    out.failed = all[load].failed;
+  }
   return out;
 }
 
@@ -215,33 +129,27 @@ double load_metric_of(const arm_result& r, std::string_view name,
       known.emplace_back(x.name);
     throw_no_such("load", load, known);
   }
-  auto of_counts = std::ranges::find(load_metric_names, metric)
-                   != load_metric_names.end();
-  if (!span.whole && (!of_counts || metric == "substituted"))
+  auto c = column_of_metric(load_columns, metric);
+  if (!span.whole
+      && (!c || !(c->traits.of_rows || row_column(load_row_columns, *c))))
     only_as_a_whole(fmt::format("load.{}", name));
-  if (of_counts) {
+  if (c) {
     auto index = static_cast<std::size_t>(found - r.loads.begin());
-    return row_named(count_metrics, metric)
-      ->value(counts_of_load(r, index, span), span.length(r));
+    return number_of(*c, span.whole ? *found : load_in(r, index, span),
+                     span.length(r));
   }
-  if (row_named(latency_metrics, metric))
+  if (column_of_metric(latency_columns, metric))
     return latency_metric_of(found->latency, metric, false);
-  std::vector<std::string_view> known{load_metric_names.begin(),
-                                      load_metric_names.end()};
-  known.insert(known.end(), latency_metric_names.begin(),
-               latency_metric_names.end());
+  auto known = metric_names_of(load_columns);
+  for (auto x : metric_names_of(latency_columns))
+    known.push_back(x);
   throw_no_such("number of a load", metric, known);
-}
-
-double service_part(const arm_result& r, std::size_t service,
-                    const service_metric& m, const span_of_time& span) {
-  auto all = sums_in(r, span.seconds()).row.services;
-  return service < all.size() ? real(all[service].*m.per_second) : 0;
 }
 
 // The replica called `name`, which is not kept per second.
 double replica_metric(const service_summary& service, std::string_view name,
-                      const service_metric& m, const span_of_time& span) {
+                      const result_column<service_summary>& c,
+                      const span_of_time& span) {
   auto found = std::ranges::find(service.replicas, name,
                                  &service_summary::name);
   if (found == service.replicas.end()) {
@@ -251,8 +159,8 @@ double replica_metric(const service_summary& service, std::string_view name,
     throw_no_such("replica", name, known);
   }
   if (!span.whole)
-    only_as_a_whole(fmt::format("service.{}.{}", name, m.name));
-  return m.value(*found);
+    only_as_a_whole(fmt::format("service.{}.{}", name, c.metric()));
+  return number_of(c, *found);
 }
 
 double service_metric_of(const arm_result& r, std::string_view name,
@@ -266,17 +174,20 @@ double service_metric_of(const arm_result& r, std::string_view name,
       known.emplace_back(s.name);
     throw_no_such("service", service, known);
   }
-  auto m = row_named(service_metrics, metric);
-  if (!m)
-    throw_no_such("number of a service", metric, service_metric_names);
+  auto c = column_of_metric(service_columns, metric);
+  if (!c)
+    throw_no_such("number of a service", metric,
+                  metric_names_of(service_columns));
   if (service != target)
-    return replica_metric(*found, target, *m, span);
+    return replica_metric(*found, target, *c, span);
   if (span.whole)
-    return m->value(*found);
-  if (!m->per_second)
+    return number_of(*c, *found);
+  auto of_row = row_column(service_row_columns, *c);
+  if (!of_row)
     only_as_a_whole(fmt::format("service.{}", name));
   auto index = static_cast<std::size_t>(found - r.services.begin());
-  return service_part(r, index, *m, span);
+  auto all = sums_in(r, span.seconds()).row.services;
+  return index < all.size() ? number_of(*of_row, all[index]) : 0;
 }
 
 double counter(const std::map<std::string, std::int64_t>& metrics,
@@ -325,7 +236,7 @@ double gate_metric(const arm_result& r, std::string_view name) {
 
 // What is only known of a run as a whole; nothing if it is not such a name.
 std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
-  if (auto m = row_named(run_metrics, name))
+  if (auto m = column_named(run_metrics, name))
     return m->value(r);
   if (auto rest = after_prefix(name, "latency."))
     return latency_metric_of(r.latency, *rest, false);
@@ -355,8 +266,8 @@ double metric_of(const arm_result& r, std::string_view name,
   auto span = span_between(r.length, from, to);
   if (is_time_to_threshold(name))
     return time_to_threshold(r, name, from, to);
-  if (auto m = row_named(count_metrics, name))
-    return m->value(counts_in(r, span), span.length(r));
+  if (auto c = column_of_metric(request_columns, name))
+    return number_of(*c, counts_in(r, span), span.length(r));
   if (auto rest = after_prefix(name, "errors."))
     return error_metric(counts_in(r, span), *rest);
   if (auto rest = after_prefix(name, "load."))

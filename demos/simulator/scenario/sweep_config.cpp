@@ -232,10 +232,4 @@ std::vector<std::string> values_excluding(const sweep_parameter& x,
   return out;
 }
 
-std::string full_metric_name(std::string_view name) {
-  auto is_latency = std::ranges::find(latency_metric_names, name)
-                    != latency_metric_names.end();
-  return is_latency ? "latency." + std::string{name} : std::string{name};
-}
-
 } // namespace caisson::sim

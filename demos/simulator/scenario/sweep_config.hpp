@@ -81,7 +81,4 @@ with_parameters(std::vector<sweep_parameter> all,
 [[nodiscard]] std::vector<std::string>
 values_excluding(const sweep_parameter& x, const sweep_parameter& other);
 
-/// What is called `p99` for short is `latency.p99`.
-[[nodiscard]] std::string full_metric_name(std::string_view name);
-
 } // namespace caisson::sim

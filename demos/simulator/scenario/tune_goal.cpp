@@ -1,8 +1,5 @@
 #include <simulator/scenario/tune_goal.hpp>
 
-#include <simulator/scenario/metric_names.hpp>
-#include <simulator/scenario/sweep_config.hpp>
-
 #include <caisson/base/time.hpp>
 #include <caisson/settings/settings_text.hpp>
 
@@ -85,31 +82,6 @@ read_tune_objective(std::string_view text, const setting_path& key,
     return wrong_goal("a name is empty", key, place, out);
   g.name = full_metric_name(name);
   return g;
-}
-
-std::optional<tune_sense> usual_sense(std::string_view metric) {
-  constexpr std::string_view more[] = {"success", "good", "goodput"};
-  constexpr std::string_view less[] = {
-    "failed",   "failed_rate", "recovery",     "recovered_at",
-    "relapses", "unanswered",  "amplification"};
-  auto is_of = [&](std::string_view family) {
-    return metric.starts_with(family);
-  };
-  // The same of a single load, whose times are as those of operations.
-  auto of_load = is_of("load.");
-  if (of_load)
-    metric.remove_prefix(metric.rfind('.') + 1);
-  if (std::ranges::find(more, metric) != std::end(more))
-    return tune_sense::more;
-  if (of_load
-      && std::ranges::find(latency_metric_names, metric)
-           != latency_metric_names.end())
-    return tune_sense::less;
-  auto family = (is_of("latency.") || is_of("operation.") || is_of("errors."))
-                && !metric.ends_with(".count");
-  if (family || std::ranges::find(less, metric) != std::end(less))
-    return tune_sense::less;
-  return std::nullopt;
 }
 
 } // namespace caisson::sim

@@ -1,7 +1,7 @@
 // Objective of a tuning.
 #pragma once
 
-#include <simulator/results/column.hpp>
+#include <simulator/scenario/metric_names.hpp>
 
 #include <caisson/settings/problem.hpp>
 
@@ -34,8 +34,5 @@ read_tune_need(std::string_view text, const setting_path& key,
 [[nodiscard]] std::optional<tune_goal>
 read_tune_objective(std::string_view text, const setting_path& key,
                     std::string_view place, problems& out);
-
-/// Which way a metric is better, if that goes without saying.
-[[nodiscard]] std::optional<tune_sense> usual_sense(std::string_view metric);
 
 } // namespace caisson::sim

@@ -32,32 +32,6 @@ sweep_summary summary_of(const sweep_report& r, std::size_t point,
   return out;
 }
 
-metric_unit unit_of(std::string_view metric) {
-  constexpr std::string_view times[] = {"mean", "p50",    "p90", "p95",
-                                        "p99",  "p999",   "max", "wait",
-                                        "time", "sojourn"};
-  constexpr std::string_view shares[] = {"utilization", "refused_share",
-                                         "waited_share"};
-  if (metric == "recovery" || metric == "recovered_at"
-      || is_time_to_threshold(metric))
-    return metric_unit::seconds;
-  if (metric == "success")
-    return metric_unit::share;
-  auto last = metric.substr(metric.rfind('.') + 1);
-  auto is_of = [&](std::string_view family) {
-    return metric.starts_with(family);
-  };
-  if (is_of("load.") && last == "success")
-    return metric_unit::share;
-  if ((is_of("latency.") || is_of("operation.") || is_of("load.")
-       || is_of("service."))
-      && std::ranges::find(times, last) != std::end(times))
-    return metric_unit::seconds;
-  if (is_of("service.") && std::ranges::find(shares, last) != std::end(shares))
-    return metric_unit::share;
-  return metric_unit::none;
-}
-
 std::string metric_text(double x, metric_unit u) {
   if (std::isnan(x))
     return "-";

@@ -4,6 +4,7 @@
 #include <simulator/play/run_result.hpp>
 #include <simulator/report/report.hpp>
 #include <simulator/report/wrapping.hpp>
+#include <simulator/scenario/metric_names.hpp>
 #include <simulator/sweep/sweep_plan.hpp>
 
 #include <array>
@@ -39,7 +40,6 @@ struct sweep_summary {
 [[nodiscard]] sweep_summary summary_of(const sweep_report& r, std::size_t point,
                                        std::size_t arm);
 
-[[nodiscard]] metric_unit unit_of(std::string_view metric);
 /// `12.3 ms`, `99.90 %`, `12.345`; `-` if there is none, `never` if it is
 /// infinite.
 [[nodiscard]] std::string metric_text(double x, metric_unit u);

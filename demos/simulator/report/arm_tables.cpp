@@ -1,6 +1,5 @@
 #include <simulator/report/arm_tables.hpp>
 #include <simulator/report/headline.hpp>
-#include <simulator/report/metrics.hpp>
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/table.hpp>
 #include <simulator/report/text.hpp>
@@ -44,28 +43,54 @@ std::string main_errors(const error_counts& errors) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-std::string latency_text(const latency_summary& s, duration value) {
-  return s.count == 0 ? "-" : short_time(value);
+// The columns of a table that are in the terminal.
+template <const auto& Table>
+const auto& in_terminal() {
+  static const auto out = columns_in(Table, output::text);
+  return out;
+}
+
+template <const auto& Table>
+void add_headings(std::vector<text_table::column>& to) {
+  for (auto c : in_terminal<Table>())
+    to.push_back({std::string{c->heading()}});
+}
+
+// `of`: how many the record is of; of none there is no share.
+template <const auto& Table, class Record>
+void add_numbers(std::vector<std::string>& to, const Record& x,
+                 std::uint64_t of, double seconds = 0) {
+  for (auto c : in_terminal<Table>()) {
+    auto n = number_of(*c, x, seconds);
+    if (c->traits.unit == metric_unit::share)
+      to.push_back(of == 0 ? "-" : percent(n));
+    else if (c->stored())
+      to.push_back(grouped(x.*field_of(*c)));
+    else
+      to.push_back(
+        fmt::format("{:.{}f}", n, c->kind == column_kind::rate ? 1 : 2));
+  }
+}
+
+void add_latencies(std::vector<std::string>& to, const latency_summary& s) {
+  for (auto c : in_terminal<latency_columns>())
+    to.push_back(s.count == 0 ? "-" : short_time(s.*duration_of(*c)));
 }
 
 text_table table_of_arms(const std::vector<arm_result>& arms, bool whole) {
-  std::vector<text_table::column> columns{
-    {"arm", align::left}, {"offered"}, {"success"}, {"goodput/s"},
-    {"attempts/request"}, {"p50"},     {"p99"}};
+  std::vector<text_table::column> columns{{"arm", align::left}};
+  add_headings<request_columns>(columns);
+  add_headings<latency_columns>(columns);
   if (whole) {
     columns.push_back({"verdict", align::left});
     columns.push_back({"main errors", align::left});
   }
   text_table table{std::move(columns)};
   for (const auto& r : arms) {
-    std::vector<std::string> row{
-      r.name,
-      grouped(r.totals.offered),
-      percent(r.totals.good, r.totals.offered),
-      fmt::format("{:.1f}", metric_of(r, "goodput")),
-      fmt::format("{:.2f}", metric_of(r, "amplification")),
-      latency_text(r.latency, r.latency.p50),
-      latency_text(r.latency, r.latency.p99)};
+    std::vector<std::string> row{r.name};
+    add_numbers<request_columns>(row, r.totals, r.totals.offered,
+                                 to_seconds(r.length - r.warmup));
+    add_latencies(row, r.latency);
     if (whole) {
       row.push_back(verdict_text(r));
       row.push_back(main_errors(r.totals.errors));
@@ -98,19 +123,20 @@ void write_loads(std::ostream& out, const std::vector<arm_result>& arms,
   auto several = [](const arm_result& r) { return r.loads.size() > 1; };
   if (std::ranges::none_of(arms, several))
     return;
-  text_table table{{{"arm", align::left},
-                    {"load", align::left},
-                    {"offered"},
-                    {"success"},
-                    {"p50"},
-                    {"p99"},
-                    {"main errors", align::left}}};
+  std::vector<text_table::column> columns{{"arm", align::left},
+                                          {"load", align::left}};
+  add_headings<load_columns>(columns);
+  add_headings<latency_columns>(columns);
+  columns.push_back({"main errors", align::left});
+  text_table table{std::move(columns)};
   for (const auto& r : arms)
-    for (const auto& x : r.loads)
-      table.row({r.name, x.name, grouped(x.offered), percent(x.good, x.offered),
-                 latency_text(x.latency, x.latency.p50),
-                 latency_text(x.latency, x.latency.p99),
-                 main_errors(x.errors)});
+    for (const auto& x : r.loads) {
+      std::vector<std::string> row{r.name, x.name};
+      add_numbers<load_columns>(row, x, x.offered);
+      add_latencies(row, x.latency);
+      row.push_back(main_errors(x.errors));
+      table.row(std::move(row));
+    }
   out << '\n';
   table.write(out, width);
 }
@@ -171,18 +197,18 @@ void write_connections(std::ostream& out, const std::vector<arm_result>& arms,
 // How many of the calls between services in zones went to another one.
 void write_zones(std::ostream& out, const std::vector<arm_result>& arms,
                  std::size_t width) {
-  text_table table{{{"calls to other zones", align::left},
-                    {"edge", align::left},
-                    {"calls"},
-                    {"crossed"},
-                    {"share"}}};
+  std::vector<text_table::column> columns{{"calls to other zones", align::left},
+                                          {"edge", align::left}};
+  add_headings<edge_columns>(columns);
+  text_table table{std::move(columns)};
   auto any = false;
   for (const auto& r : arms)
     for (const auto& e : r.edges)
       if (e.zoned && e.calls > 0) {
         any = true;
-        table.row({r.name, e.name, grouped(e.calls), grouped(e.crossed),
-                   percent(e.crossed, e.calls)});
+        std::vector<std::string> row{r.name, e.name};
+        add_numbers<edge_columns>(row, e, e.calls);
+        table.row(std::move(row));
       }
   if (!any)
     return;

@@ -92,7 +92,10 @@ TEST(count_violations, report_each_count_that_does_not) {
   const std::vector<row> rows = {
     {"count requests offered", [](auto& r) { ++r.unanswered; }},
     {"count requests failed", [](auto& r) { ++r.totals.errors["timeout"]; }},
-    {"count requests substituted", [](auto& r) { r.totals.substituted = 25; }},
+    {"count requests substituted",
+     [](auto& r) {
+       r.totals.substituted = r.rows[0].requests.substituted = 25;
+     }},
     {"count requests latency.count", [](auto& r) { --r.latency.count; }},
     {"count requests attempts", [](auto& r) { ++r.totals.attempts; }},
     {"count requests good", [](auto& r) { ++r.rows[1].requests.good; }},

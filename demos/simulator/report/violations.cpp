@@ -70,16 +70,12 @@ void check_requests(const arm_result& r, std::vector<violation>& out) {
   if (r.warmup > duration::zero())
     return;
   request_counts rows;
-  for (const auto& row : r.rows) {
-    rows.offered += row.requests.offered;
-    rows.attempts += row.requests.attempts;
-    rows.good += row.requests.good;
-    rows.failed += row.requests.failed;
-  }
-  check.equal("offered", t.offered, "the sum of the rows", rows.offered);
-  check.equal("attempts", t.attempts, "the sum of the rows", rows.attempts);
-  check.equal("good", t.good, "the sum of the rows", rows.good);
-  check.equal("failed", t.failed, "the sum of the rows", rows.failed);
+  for (const auto& row : r.rows)
+    join_columns(request_columns, rows, row.requests);
+  for (const auto& c : request_columns)
+    if (c.stored())
+      check.equal(c.name, t.*field_of(c), "the sum of the rows",
+                  rows.*field_of(c));
 }
 
 void check_service(const service_summary& s, bool whole,
@@ -102,19 +98,14 @@ void check_replicas(const service_summary& s, std::vector<violation>& out) {
   if (s.replicas.empty())
     return;
   count_check check{fmt::format("service {}", s.name), out};
-  auto sum = [&](std::string_view name, std::uint64_t service_summary::*what) {
+  for (const auto& c : service_columns) {
+    if (c.kind != column_kind::sum)
+      continue;
     std::uint64_t all = 0;
     for (const auto& x : s.replicas)
-      all += x.*what;
-    check.equal(name, s.*what, "the sum of its replicas", all);
-  };
-  sum("arrivals", &service_summary::arrivals);
-  sum("refused", &service_summary::refused);
-  sum("down", &service_summary::down);
-  sum("completed", &service_summary::completed);
-  sum("failed", &service_summary::failed);
-  sum("abandoned", &service_summary::abandoned);
-  sum("lost", &service_summary::lost);
+      all += x.*field_of(c);
+    check.equal(c.name, s.*field_of(c), "the sum of its replicas", all);
+  }
 }
 
 void check_edge(const edge_summary& e, bool whole,

@@ -1,5 +1,6 @@
-// Prints the table of settings of a policy, or of a part of a scenario, for its
-// page in docs/; with `--kinds`, what the docs list of all policies, as JSON.
+// Prints the table of settings of a policy or of a part of a scenario, or the
+// table of what a simulation records, for its page in docs/; with `--kinds`,
+// what the docs list of all policies, as JSON.
 #include <caisson/engine/supervision.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/observe/event_log.hpp>
@@ -11,6 +12,9 @@
 #include <caisson/stack/policy_kinds.hpp>
 
 #ifdef CAISSON_WITH_SIM
+#include <simulator/results/edges.hpp>
+#include <simulator/results/requests.hpp>
+#include <simulator/results/services.hpp>
 #include <simulator/scenario/fields.hpp>
 #endif
 
@@ -18,6 +22,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -42,6 +47,63 @@ void print_kinds() {
   fmt::print("[\n{}\n]\n", out);
 }
 
+#ifdef CAISSON_WITH_SIM
+std::string code(std::string_view text) {
+  return text.empty() ? std::string{} : fmt::format("`{}`", text);
+}
+
+template <class Columns>
+std::string metrics_table(const Columns& columns) {
+  std::string out = "| metric | value |\n| --- | --- |\n";
+  for (const auto& c : columns)
+    out += fmt::format("| {} | {} |\n", code(c.metric()), c.help);
+  return out;
+}
+
+// Of a row, which has no metrics of its own.
+template <class Columns>
+std::string columns_table(const Columns& columns) {
+  std::string out = "| key | value |\n| --- | --- |\n";
+  for (const auto& c : columns)
+    if (c.stored())
+      out += fmt::format("| {} | {} |\n", code(c.name), c.help);
+  return out;
+}
+
+// `rows`: the table of what is known per second.
+template <class Columns, class Rows>
+std::string columns_table(const Columns& columns, const Rows& rows) {
+  std::string out = "| key | metric | per second | value |\n"
+                    "| --- | --- | --- | --- |\n";
+  for (const auto& c : columns) {
+    auto per_second = c.traits.of_rows || sim::column_named(rows, c.name);
+    out += fmt::format("| {} | {} | {} | {} |\n",
+                       code(c.stored() ? c.name : ""), code(c.metric()),
+                       per_second ? "yes" : "", c.help);
+  }
+  return out;
+}
+
+std::string results_table(std::string_view name) {
+  using namespace sim;
+  // Edges are not recorded by row, but for their connections.
+  constexpr std::span<const result_column<edge_row>> no_rows;
+  if (name == "results.requests")
+    return metrics_table(request_columns);
+  if (name == "results.service")
+    return columns_table(service_columns, service_row_columns);
+  if (name == "results.service_row")
+    return columns_table(service_row_columns);
+  if (name == "results.edge")
+    return columns_table(edge_columns, no_rows);
+  if (name == "results.connections")
+    return columns_table(connection_columns, connection_row_columns);
+  if (name == "results.connections_row")
+    return columns_table(connection_row_columns);
+  return {};
+}
+#endif
+
 } // namespace
 } // namespace caisson
 
@@ -51,6 +113,12 @@ int main(int argc, char** argv) {
     print_kinds();
     return 0;
   }
+#ifdef CAISSON_WITH_SIM
+  if (auto table = results_table(argc == 2 ? argv[1] : ""); !table.empty()) {
+    fmt::print("{}", table);
+    return 0;
+  }
+#endif
   using rows = std::vector<field_row>;
   std::map<std::string, std::function<rows()>> kinds{
     {"gate", [] { return rows_of(gate_config{}); }},

@@ -68,6 +68,9 @@ TEST(metric_units, are_those_of_the_docs) {
     {"service.db.wait", metric_unit::seconds},
     {"service.db.utilization", metric_unit::share},
     {"service.db.queue_max", metric_unit::none},
+    {"edge.a -> b.wait", metric_unit::seconds},
+    {"edge.a -> b.crossed_share", metric_unit::share},
+    {"edge.a -> b.used", metric_unit::none},
     {"recovery", metric_unit::seconds},
     {"gate.a -> b.time", metric_unit::none},
   };

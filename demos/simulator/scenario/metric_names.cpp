@@ -43,6 +43,9 @@ metric_text text_of(std::string_view metric) {
       .value_or(text_in(latency_columns, last).value_or(metric_text{}));
   if (is_of("service."))
     return text_in(service_columns, last).value_or(metric_text{});
+  if (is_of("edge."))
+    return text_in(edge_columns, last)
+      .value_or(text_in(connection_columns, last).value_or(metric_text{}));
   if (auto x = column_named(run_metric_texts, metric))
     return {x->unit, tune_sense::less};
   return text_in(request_columns, metric).value_or(metric_text{});

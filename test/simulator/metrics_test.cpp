@@ -83,6 +83,7 @@ TEST(metric_of, knows_every_number_of_a_run) {
     {"service.web.utilization", 0.75},
     {"service.web.inside", 1.5},
     {"service.web.queue_max", 9},
+    {"service.web.busy_max", 7},
     {"service.web.little_error", 0},
     {"gate.users -> web.calls", 20},
     {"gate.users -> web.guard.opened", 2},
@@ -111,6 +112,7 @@ TEST(metric_of, knows_the_seconds_of_what_is_kept_per_second) {
     {"service.web.completed", 9},
     {"service.web.failed", 1},
     {"service.web.queue_max", 4},
+    {"service.web.busy_max", 3},
   };
   auto r = small_result();
   for (const auto& [name, value] : expected)
@@ -184,7 +186,7 @@ TEST(metric_of, says_which_names_there_are) {
     "number of a service \"speed\" is not one of: arrivals, refused, "
     "refused_share, shed, down, completed, failed, abandoned, lost, late, "
     "started, waited, waited_share, wait, time, sojourn, utilization, "
-    "inside, queue_max, little_error");
+    "inside, queue_max, busy_max, little_error");
   EXPECT_EQ(metric_refusal(r, "latency.p75"),
             "latency \"p75\" is not one of: mean, p50, p90, p95, p99, p999, "
             "max");

@@ -18,10 +18,10 @@ TEST(report_csv, has_a_row_per_second) {
     "seed,arm,second,offered,attempts,good,failed,error.queue_full,"
     "error.timeout,latency_mean,latency_p50,latency_p95,latency_p99,"
     "latency_max,web.queue,web.queue_max,web.busy,web.arrivals,web.refused,"
-    "web.completed,web.failed,breaker.users -> web.guard\n"
-    "7,naive,0,12,13,12,0,0,0,0.005,0.004,0.009,0.0015,1,2,9,3,13,1,11,1,"
+    "web.completed,web.failed,web.busy_max,breaker.users -> web.guard\n"
+    "7,naive,0,12,13,12,0,0,0,0.005,0.004,0.009,0.0015,1,2,9,3,13,1,11,1,7,"
     "closed\n"
-    "7,naive,1,8,17,3,4,1,3,,,,,,0,4,1,17,2,9,1,open\n");
+    "7,naive,1,8,17,3,4,1,3,,,,,,0,4,1,17,2,9,1,3,open\n");
 }
 
 TEST(report_csv, leaves_cells_empty_that_an_arm_does_not_have) {
@@ -41,13 +41,14 @@ TEST(report_csv, leaves_cells_empty_that_an_arm_does_not_have) {
     written(write_csv, r),
     "seed,arm,second,offered,attempts,good,failed,latency_mean,latency_p50,"
     "latency_p95,latency_p99,latency_max,web.queue,web.queue_max,web.busy,"
-    "web.arrivals,web.refused,web.completed,web.failed,db.queue,db.queue_max,"
-    "db.busy,db.arrivals,db.refused,db.completed,db.failed,"
+    "web.arrivals,web.refused,web.completed,web.failed,web.busy_max,db.queue,"
+    "db.queue_max,db.busy,db.arrivals,db.refused,db.completed,db.failed,"
+    "db.busy_max,"
     "breaker.users -> web.guard,\"breaker.b, \"\"c\"\"\"\n"
-    "7,naive,0,12,13,12,0,0.005,0.004,0.009,0.0015,1,2,9,3,13,1,11,1,,,,,,,,"
+    "7,naive,0,12,13,12,0,0.005,0.004,0.009,0.0015,1,2,9,3,13,1,11,1,7,,,,,,,,,"
     "closed,\n"
-    "7,other,0,12,13,12,0,0.005,0.004,0.009,0.0015,1,0,0,0,6,0,0,0,0,0,0,5,0,"
-    "0,0,open,half_open\n");
+    "7,other,0,12,13,12,0,0.005,0.004,0.009,0.0015,1,0,0,0,6,0,0,0,0,0,0,0,5,"
+    "0,0,0,0,open,half_open\n");
 }
 
 constexpr auto small_json
@@ -108,7 +109,7 @@ constexpr auto small_json
     "\"completed\":20,\"failed\":2,\"abandoned\":4,\"lost\":5,\"late\":"
     "6,\"started\":25,\"waited\":5,\"mean_wait\":0.002,\"mean_service\""
     ":0.003,\"mean_sojourn\":0.005,\"utilization\":0.75,\"mean_inside\""
-    ":1.5,\"queue_max\":9,\"little_error\":0.0}\n"
+    ":1.5,\"queue_max\":9,\"busy_max\":7,\"little_error\":0.0}\n"
     "     ],\n"
     "     \"gates\": [\n"
     "      {\"name\":\"users -> web\",\"stack\":\"careful\",\"metrics\""
@@ -128,7 +129,8 @@ constexpr auto small_json
     "\"services\":{\"we"
     "b\":{\"arriv"
     "als\":13,\"refused\":1,\"completed\":11,\"failed\":1,\"queue\":2,"
-    "\"busy\":3,\"queue_max\":9}},\"breakers\":{\"users -> web.guard\":"
+    "\"busy\":3,\"queue_max\":9,\"busy_max\":7}},\"breakers\":{"
+    "\"users -> web.guard\":"
     "\"closed\"}},\n"
     "      {\"second\":1,\"offered\":8,\"attempts\":17,\"good\":3,\"sub"
     "stituted\":0,\"failed\":4,\"errors\":{\"queue_full\":1,\"timeout\""
@@ -137,7 +139,8 @@ constexpr auto small_json
     "\"loads\":{\"users\":{\"offered\":8,\"good\":3,\"failed\":4}},"
     "\"services\":{\""
     "web\":{\"arrivals\":17,\"refused\":2,\"completed\":9,\"failed\":1,"
-    "\"queue\":0,\"busy\":1,\"queue_max\":4}},\"breakers\":{\"users -> "
+    "\"queue\":0,\"busy\":1,\"queue_max\":4,\"busy_max\":3}},"
+    "\"breakers\":{\"users -> "
     "web.guard\":\"open\"}}\n"
     "     ]\n"
     "    }\n"

@@ -81,6 +81,7 @@ void expect_service(const result_row& all, const std::vector<result_row>& parts,
     sum.completed += s.completed;
     sum.failed += s.failed;
     sum.queue_max = std::max(sum.queue_max, s.queue_max);
+    sum.busy_max = std::max(sum.busy_max, s.busy_max);
   }
   EXPECT_EQ(all.services.at(i), sum) << "service " << i;
 }

@@ -82,6 +82,7 @@ inline service_summary small_service() {
           .utilization = 0.75,
           .mean_inside = 1.5,
           .queue_max = 9,
+          .busy_max = 7,
           .little_error = 0};
 }
 
@@ -104,7 +105,8 @@ inline std::vector<result_row> small_seconds() {
                      .failed = 1,
                      .queue = 2,
                      .busy = 3,
-                     .queue_max = 9}};
+                     .queue_max = 9,
+                     .busy_max = 7}};
   first.breakers = {"closed"};
   auto& second = rows[1];
   second.second = 1;
@@ -121,7 +123,8 @@ inline std::vector<result_row> small_seconds() {
                       .failed = 1,
                       .queue = 0,
                       .busy = 1,
-                      .queue_max = 4}};
+                      .queue_max = 4,
+                      .busy_max = 3}};
   second.breakers = {"open"};
   return rows;
 }

@@ -31,6 +31,7 @@ struct service_summary {
   double utilization = 0;
   double mean_inside = 0;
   std::uint64_t queue_max = 0;
+  std::uint64_t busy_max = 0;
   /// Little's law: |L - λW| / L, where L is the integral of the number inside
   /// and λW the sum of the times that requests spent inside, each kept by
   /// itself. 0 up to rounding, or what was recorded is wrong.
@@ -53,6 +54,7 @@ struct service_row {
   /// Of all if cores are limited; else 0.
   std::uint64_t cores_used = 0;
   std::uint64_t queue_max = 0;
+  std::uint64_t busy_max = 0;
   /// If that changes; else 0.
   std::uint64_t workers = 0;
 
@@ -111,6 +113,9 @@ inline constexpr result_column<service_summary> service_columns[] = {
    "requests inside, mean over time", called("inside")},
   {"queue_max", &service_summary::queue_max, column_kind::largest,
    "the longest queue"},
+  {"busy_max", &service_summary::busy_max, column_kind::largest,
+   "the most servers busy at the same time; with unlimited `workers`, how many "
+   "would be enough for no request to wait"},
   {"little_error", &service_summary::little_error, column_kind::ratio,
    "the relative error of Little's law; 0, unless there is a bug"},
 };
@@ -132,6 +137,8 @@ inline constexpr result_column<service_row, service_summary>
      shown(3, 1)},
     {"queue_max", &service_row::queue_max, column_kind::largest,
      "the longest queue within it", shown(2, 2)},
+    {"busy_max", &service_row::busy_max, column_kind::largest,
+     "the most busy servers within it", shown(5, absent)},
     {"workers", &service_row::workers, column_kind::level,
      "only with `autoscale`: how many there are at its end", shown(absent, 1),
      [](auto& row, auto&) { return row.workers > 0; }},

@@ -106,7 +106,11 @@ void service_recorder::cores_used_changed(duration now, std::int64_t by) {
 
 void service_recorder::busy_changed(duration now, int by) {
   integrate(now);
+  // What was busy until now: at the end of the warm-up that may be the most.
+  if (counts(now))
+    total_.busy_max = std::max(total_.busy_max, busy_);
   busy_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(busy_) + by);
+  now_.busy_max = std::max(now_.busy_max, busy_);
 }
 
 void service_recorder::answered(duration now, bool ok, bool late) {
@@ -154,6 +158,7 @@ service_row service_recorder::end_second() {
   now_ = {};
   now_.queue = out.queue;
   now_.queue_max = out.queue;
+  now_.busy_max = busy_;
   return out;
 }
 
@@ -172,6 +177,7 @@ double service_recorder::utilization(long double width) const {
 service_summary service_recorder::summary(duration end) {
   integrate(end);
   auto s = total_;
+  s.busy_max = std::max(s.busy_max, busy_);
   s.mean_wait = mean(wait_sum_, s.started);
   s.mean_service = mean(service_sum_, served_);
   s.mean_sojourn = mean(sojourn_sum_, left_);

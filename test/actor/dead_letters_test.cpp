@@ -1,7 +1,10 @@
 // Dead letters of gates and local gates, and what can be done with them.
 #include <support/both_hosts.hpp>
 
+#include <caisson/local_gate.hpp>
+
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -143,6 +146,37 @@ TEST_P(dead_sends_test, are_what_a_gate_that_stops_has_left) {
   EXPECT_EQ(std::count_if(letters.begin(), letters.end(),
                           [](const auto& x) { return x.may_have_executed; }),
             1);
+}
+
+// It waits for nothing, so that its end takes nothing back.
+TEST_P(dead_sends_test, are_what_was_sent_by_those_who_are_gone) {
+  auto w = make_worker();
+  auto g = gate(worker{w.handle()}.dead_letters_to(world.user().handle()),
+                stack{}.semaphore({.permits = 1, .max_waiters = 5}));
+  world.request(g, 1);
+  auto sender = world.system().spawn(
+    [g](caf::event_based_actor* self) { portable::send(self, g, 2); });
+  world.run_until_idle();
+  EXPECT_TRUE(portable::is_down(sender));
+  auto letters = world.user().received_as<dead_letter>();
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters[0].attempts, 0u);
+  EXPECT_TRUE(outcome_of(letters[0].answer).is(errc::cancelled));
+}
+
+TEST(dead_letters_of_local_gates, are_those_of_requests) {
+  virtual_time world;
+  auto gone = std::make_shared<bool>(false);
+  auto self = world.system().spawn([&](caf::event_based_actor* me) {
+    EXPECT_THROW(local_gate<>(me,
+                              worker{world.user().handle()}.dead_letters_to(
+                                world.user().handle()),
+                              stack{}.limiter({})),
+                 config_error);
+    *gone = true;
+  });
+  world.run_until_idle();
+  EXPECT_TRUE(*gone);
 }
 
 // What the receiver returns is no call of the gate.

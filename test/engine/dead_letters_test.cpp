@@ -79,7 +79,7 @@ TEST_F(dead_letters, say_what_the_call_was) {
   EXPECT_EQ(x.options.priority, -3);
   EXPECT_EQ(x.options.permits, 4u);
   EXPECT_EQ(x.options.idempotent, idempotence::yes);
-  EXPECT_EQ(x.options.attempt, 2u);
+  EXPECT_EQ(x.options.attempt, 1u);
   EXPECT_EQ(x.options.key, "k");
   EXPECT_EQ(x.options.idempotency_key, "once");
   EXPECT_EQ(x.options.traceparent, o.traceparent);
@@ -148,10 +148,18 @@ TEST_F(dead_letters, are_not_what_callers_take_back) {
   w.caller_down(6);
   a.on_admit = {};
   EXPECT_TRUE(w.letters.empty());
+  // Nobody waits for a plain send.
+  a.on_admit = [](auto&, auto&, auto&) { return decision::hold(); };
+  w.send("sent");
+  a.on_admit = {};
+  EXPECT_TRUE(w.letters.empty());
+  w.caller_down(*w.watched().begin());
+  ASSERT_EQ(w.letters.size(), 1u);
+  EXPECT_EQ(words_of(w.letters[0].content), "sent");
   // A gate behind that has ended says the same word.
   w.call("z");
   w.answer(1, caf::make_message(make_error(errc::cancelled)));
-  EXPECT_EQ(w.letters.size(), 1u);
+  EXPECT_EQ(w.letters.size(), 2u);
 }
 
 TEST_F(dead_letters, are_no_permits) {
@@ -194,6 +202,24 @@ TEST_F(dead_letters, have_what_is_left_when_the_gate_stops) {
   EXPECT_FALSE(w.letters[0].may_have_executed);
   EXPECT_EQ(words_of(w.letters[1].content), "sent");
   EXPECT_TRUE(w.letters[1].may_have_executed);
+}
+
+TEST_F(dead_letters, count_messages_of_children) {
+  auto& w = start_with(all);
+  w.call("x");
+  w.call("y");
+  start_child();
+  // It was sent, and not carried out.
+  w.answer(0, caf::make_message(make_error(errc::shed)));
+  ASSERT_EQ(w.letters.size(), 2u);
+  EXPECT_EQ(w.letters[1].attempts, 1u);
+  held.clear();
+  w.call("z");
+  start_child();
+  w.stop();
+  ASSERT_EQ(w.letters.size(), 3u);
+  EXPECT_EQ(w.letters[2].attempts, 1u);
+  EXPECT_TRUE(w.letters[2].may_have_executed);
 }
 
 TEST_F(dead_letters, are_none_if_nobody_wants_them) {

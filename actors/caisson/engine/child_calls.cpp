@@ -359,9 +359,10 @@ void child_calls::hand_over(const child_state& state, call_id id,
   }
   // All of them before the first goes on, as that may end others.
   for (auto parent : state.parents)
-    if (auto* p = core_.calls.find(parent); sent && waits_for(p, id)) {
-      mark_executed(*p);
+    if (auto* p = core_.calls.find(parent); waits_for(p, id)) {
       p->sends += state.sends;
+      if (sent)
+        mark_executed(*p);
     }
   for (std::size_t i = 0; i < state.parents.size(); ++i) {
     auto* p = core_.calls.find(state.parents[i]);

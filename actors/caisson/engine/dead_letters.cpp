@@ -6,6 +6,15 @@ namespace caisson::detail {
 
 namespace {
 
+// Of children that are not over as well.
+std::uint32_t attempts_of(engine_core& core, const call_record& r) {
+  auto n = r.sends;
+  for (auto id : r.children)
+    if (auto* c = core.calls.find(id))
+      n += attempts_of(core, *c);
+  return n;
+}
+
 void send(engine_core& core, dead_letter&& x) {
   ++core.totals.dead_letters;
   x.gate = core.config.name;
@@ -21,14 +30,13 @@ void send_dead_letter(engine_core& core, call_record& r,
   x.options.priority = r.priority;
   x.options.permits = r.permits;
   x.options.idempotent = r.idempotent;
-  x.options.attempt = r.attempt;
   x.options.key = r.key;
   x.options.idempotency_key = r.idempotency_key;
   if (r.trace)
     x.options.traceparent = r.trace->above.traceparent();
   x.answer = answer;
   x.answered = r.from.expects_reply();
-  x.attempts = r.sends;
+  x.attempts = attempts_of(core, r);
   x.may_have_executed = may_have_executed(r);
   x.age = core.now() - r.arrived;
   send(core, std::move(x));
@@ -41,6 +49,7 @@ void send_dead_letter(engine_core& core, const reply_slot& from,
   x.content = std::move(content);
   if (options)
     x.options = std::move(*options);
+  x.options.attempt = 1;
   x.options.path.clear();
   x.options.time_left = duration::zero();
   x.options.deadline_ns = 0;

@@ -22,9 +22,11 @@ namespace {
 /// Keys of attempts have so many bits.
 constexpr std::size_t key_bits = 59;
 
-// Its caller has ended, or has taken it back.
+// Its caller has ended, or has taken it back. The sender of a plain send waits
+// for nothing, so that its end takes nothing back.
 bool is_withdrawn(const call_record& r, const outcome& o) {
-  return !o.reply && r.rejected_by < 0 && o.is(errc::cancelled);
+  return r.from.expects_reply() && !o.reply && r.rejected_by < 0
+         && o.is(errc::cancelled);
 }
 
 std::uint64_t bit(std::size_t layer) {

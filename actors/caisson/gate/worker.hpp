@@ -105,6 +105,14 @@ public:
     return std::move(*this);
   }
 
+  template <class... Sigs>
+  worker&&
+  dead_letters_to(const caf::typed_actor<Sigs...>& to,
+                  dead_letter_calls which = dead_letter_calls::plain_sends) && {
+    return std::move(*this).dead_letters_to(caf::actor_cast<caf::actor>(to),
+                                            which);
+  }
+
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
   [[nodiscard]] bool given() const noexcept { return given_; }
   [[nodiscard]] const worker_factory& factory() const noexcept { return make_; }

@@ -363,16 +363,17 @@ struct dead_letter {
   std::string gate = {};
   /// What the caller sent.
   caf::message content = {};
-  /// The options that the caller gave, without a deadline and without the gates
-  /// that the call has passed.
+  /// The options that the caller gave, with the idempotency key that a retrier
+  /// may have made; without a deadline and the gates that the call has passed,
+  /// and as a first attempt.
   call_options options = {};
   /// What the caller got, or would have got: a `caf::error`, or a value that
   /// counts as a failure. A Caisson error says which layer decided.
   caf::message answer = {};
   /// Whether a caller waited for it; false for plain sends.
   bool answered = false;
-  /// How many messages were sent for the call, to the worker or to
-  /// alternatives.
+  /// How many messages were sent for the call: to the worker, to alternatives
+  /// and to verifiers.
   std::uint32_t attempts = 0;
   /// Whether any worker may have carried it out, in any attempt.
   bool may_have_executed = false;

@@ -57,6 +57,10 @@ std::shared_ptr<local_host> local_host::make(caf::scheduled_actor* self,
     throw config_error{
       {{problem_kind::relation, "worker.group",
         "is for gates with their own mailbox, not for local gates"}}};
+  if (behind.dead_letters() == dead_letter_calls::plain_sends)
+    throw config_error{
+      {{problem_kind::relation, "worker.dead_letters",
+        "local gates have no plain sends; ask for those of all calls"}}};
   auto x = std::make_shared<local_host>(self, std::move(behind), policies);
   x->move_in();
   x->start();

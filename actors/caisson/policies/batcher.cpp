@@ -103,7 +103,9 @@ batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision batcher::admit(call_info& call, slot& notes, env& e) {
-  auto item = std::exchange(next_, std::nullopt).value_or(batch_item{});
+  static const batch_item undescribed;
+  auto described = std::exchange(next_, std::nullopt);
+  const auto& item = described ? *described : undescribed;
   // The host names the function that threw.
   if (item.failed)
     return decision::reject(errc::callback_failed);
@@ -111,12 +113,11 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
   if (!make_room(item.shard, e))
     return refuse(counter::rejected_shards, errc::queue_full, call.id, e);
-  auto h = forming_.at(std::move(item.shard));
+  auto h = forming_.at(item.shard);
   auto& batch = forming_[h];
   if (!batch.is_new(item.identity))
     count(counter::equal_items);
-  auto at = batch.add(call, e.now, weight_of(call, item),
-                      std::move(item.identity));
+  auto at = batch.add(call, e.now, weight_of(call, item), item.identity);
   notes.start<stay>({h, at});
   ++waiting_;
   count(counter::items);

@@ -9,7 +9,7 @@ namespace caisson::detail {
 
 forming_batch::place forming_batch::add(const call_info& call, time_point now,
                                         std::uint32_t weight,
-                                        std::string identity) {
+                                        const std::string& identity) {
   constexpr auto none = pooled_list<item>::none;
   deadline_queue::handle deadline;
   if (call.deadline != never)
@@ -19,7 +19,7 @@ forming_batch::place forming_batch::add(const call_info& call, time_point now,
     weight_ += weight;
     return {items_.push_back({call.id, now, weight, deadline, nullptr}), none};
   }
-  auto [at, is_first] = known_.try_emplace(std::move(identity), none);
+  auto [at, is_first] = known_.try_emplace(identity, none);
   if (is_first) {
     weight_ += weight;
     auto equals = std::make_unique<equal_calls>();
@@ -28,14 +28,6 @@ forming_batch::place forming_batch::add(const call_info& call, time_point now,
   }
   auto& equals = *items_[at->second].equals;
   return {at->second, equals.calls.push_back({call.id, deadline})};
-}
-
-bool forming_batch::contains(call_id call, place at) const noexcept {
-  const auto* x = items_.find(at.item);
-  if (!x || !x->equals)
-    return x && x->call == call;
-  const auto* y = x->equals->calls.find(at.call);
-  return y && y->call == call;
 }
 
 bool forming_batch::remove(call_id call, place at) {

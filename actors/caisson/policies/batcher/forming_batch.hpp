@@ -52,11 +52,17 @@ public:
   }
 
   /// Whether the call is still here.
-  [[nodiscard]] bool contains(call_id call, place at) const noexcept;
+  [[nodiscard]] bool contains(call_id call, place at) const noexcept {
+    const auto* x = items_.find(at.item);
+    if (!x || !x->equals)
+      return x && x->call == call;
+    const auto* y = x->equals->calls.find(at.call);
+    return y && y->call == call;
+  }
 
   /// Adds a call. An empty identity is that of no other call.
   place add(const call_info& call, time_point now, std::uint32_t weight,
-            std::string identity);
+            const std::string& identity);
 
   /// The call has left, if it is still here. Returns whether it was.
   bool remove(call_id call, place at);

@@ -12,28 +12,18 @@ bool forming_batches::contains(const std::string& key) const {
   return unnamed_ != none && !(*this)[unnamed_].empty();
 }
 
-forming_batches::handle forming_batches::at(std::string key) {
+forming_batches::handle forming_batches::at(const std::string& key) {
   if (key.empty()) {
     if (unnamed_ == none)
       unnamed_ = entries_.push_back(std::make_unique<entry>());
     return unnamed_;
   }
-  auto [i, is_new] = known_.try_emplace(std::move(key), none);
+  auto [i, is_new] = known_.try_emplace(key, none);
   if (is_new) {
     i->second = entries_.push_back(std::make_unique<entry>());
     find_entry(i->second)->key = &i->first;
   }
   return i->second;
-}
-
-forming_batches::entry* forming_batches::find_entry(handle h) const noexcept {
-  const auto* x = entries_.find(h);
-  return x ? x->get() : nullptr;
-}
-
-forming_batch* forming_batches::find(handle h) const noexcept {
-  auto* x = find_entry(h);
-  return x ? &x->batch : nullptr;
 }
 
 void forming_batches::note(handle h, time_point due, time_point now) {

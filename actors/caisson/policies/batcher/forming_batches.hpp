@@ -35,11 +35,14 @@ public:
 
   /// The batch of that shard. An item is about to be added to it, and `note`
   /// called.
-  handle at(std::string key);
+  handle at(const std::string& key);
 
   /// Null if there is none. The handle of one that is gone may be that of
   /// another one by now.
-  [[nodiscard]] forming_batch* find(handle h) const noexcept;
+  [[nodiscard]] forming_batch* find(handle h) const noexcept {
+    auto* x = find_entry(h);
+    return x ? &x->batch : nullptr;
+  }
   forming_batch& operator[](handle h) const noexcept {
     return find_entry(h)->batch;
   }
@@ -80,7 +83,10 @@ private:
     handle queued = none;
   };
 
-  [[nodiscard]] entry* find_entry(handle h) const noexcept;
+  [[nodiscard]] entry* find_entry(handle h) const noexcept {
+    const auto* x = entries_.find(h);
+    return x ? x->get() : nullptr;
+  }
   void drop(handle h);
 
   pooled_list<std::unique_ptr<entry>> entries_;

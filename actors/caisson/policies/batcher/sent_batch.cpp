@@ -23,12 +23,6 @@ void renumber(std::vector<std::uint32_t>& numbers) {
 
 } // namespace
 
-void sent_batch::add(call_id call) {
-  if (!numbers.empty())
-    numbers.push_back(numbers.back() + 1);
-  calls.push_back(call);
-}
-
 void sent_batch::add_equal(call_id call) {
   if (numbers.empty()) {
     numbers.resize(calls.size());

@@ -21,7 +21,11 @@ struct sent_batch {
   std::uint32_t levels = 0;
 
   /// Adds a call that is a further item.
-  void add(call_id call);
+  void add(call_id call) {
+    if (!numbers.empty())
+      numbers.push_back(numbers.back() + 1);
+    calls.push_back(call);
+  }
 
   /// Adds a call that is equal to the last one.
   void add_equal(call_id call);

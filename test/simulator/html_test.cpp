@@ -159,7 +159,10 @@ TEST(html_data, has_the_seconds_of_json_as_columns) {
       for (std::size_t s = 0; s < arm["services"].size(); ++s) {
         const auto& name = arm["services"][s]["name"].get<std::string>();
         for (const auto& [key, value] : rows[i]["services"][name].items())
-          EXPECT_EQ(at(arm["service_seconds"][s][key], i), value) << key;
+          // The page shows nothing of it.
+          if (key != "busy_max") {
+            EXPECT_EQ(at(arm["service_seconds"][s][key], i), value) << key;
+          }
       }
     }
   }

@@ -47,7 +47,7 @@ TEST(top_cells, show_any_text_harmless) {
   for (std::size_t n = 505; n < 515; ++n) {
     auto shown = ctl::harmless(std::string(n, 'a') + "水水水水水水", true);
     EXPECT_THAT(shown, Not(HasSubstr("\\x")));
-    EXPECT_LE(shown.size(), ctl::most_bytes);
+    EXPECT_LE(shown.size(), ctl::most_text_bytes);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/batcher/content_map.hpp>
 #include <caisson/policies/batcher/sent_batch.hpp>
 #include <caisson/policy/call_info.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 namespace caisson::detail {
 
@@ -109,7 +109,7 @@ private:
   std::uint64_t weight_ = 0;
   deadline_queue deadlines_;
   // The items by identity, if they have one.
-  std::unordered_map<std::string, handle> known_;
+  content_map<handle> known_;
 };
 
 } // namespace caisson::detail

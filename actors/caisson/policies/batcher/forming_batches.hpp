@@ -4,13 +4,13 @@
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/batcher/content_map.hpp>
 #include <caisson/policies/batcher/forming_batch.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 namespace caisson::detail {
 
@@ -90,7 +90,7 @@ private:
   void drop(handle h);
 
   pooled_list<std::unique_ptr<entry>> entries_;
-  std::unordered_map<std::string, handle> known_;
+  content_map<handle> known_;
   // The batch of the shard with the empty key: kept, since it may be the only
   // one.
   handle unnamed_ = none;

@@ -188,5 +188,92 @@ TEST_P(batch_split_test, a_half_whose_message_cannot_be_built_fails_alone) {
   EXPECT_EQ(answers[1].value<int>(), 7);
 }
 
+// A retrier sends the call again under the same ID while the batch that it has
+// left is still in flight.
+class batch_return_test : public world_test {
+protected:
+  caf::actor start(batching forms = {}) {
+    return gate(w.handle(), stack{}
+                              .retrier({.max_attempts = 5,
+                                        .backoff = schedule::constant(1ms),
+                                        .idempotent = true,
+                                        .budget = false})
+                              .deadline({.timeout = 1s})
+                              .batcher({.max_items = 3,
+                                        .max_delay = 100ms,
+                                        .max_outstanding = 3,
+                                        .split_failed = 5},
+                                       std::move(forms)));
+  }
+
+  pending_answer send(const caf::actor& g, int x) {
+    return world.request(g, wrap(x).within(1min));
+  }
+
+  // Numbers of the batches that have no answer.
+  std::vector<std::vector<int>> open() {
+    std::vector<std::vector<int>> out;
+    for (std::size_t i = 0; i < w.open(); ++i) {
+      auto& to = out.emplace_back();
+      for (const auto& x :
+           portable::get_if<batch>(w.open_message(i).content)->items)
+        to.push_back(*portable::get_if<int>(x));
+    }
+    return out;
+  }
+
+  scripted_worker w = make_worker();
+};
+CAISSON_ALL_ORDERS(batch_return_test);
+
+TEST_P(batch_return_test, an_item_that_returns_is_in_no_half_of_its_old_batch) {
+  auto g = start();
+  auto x = send(g, 1);
+  world.advance(90ms);
+  auto a = send(g, 2);
+  world.advance(15ms);
+  EXPECT_EQ(open(), (std::vector<std::vector<int>>{{1, 2}}));
+  // The first attempt is over, and the second one is sent with others.
+  world.advance(897ms);
+  auto others = std::vector{send(g, 8), send(g, 9)};
+  EXPECT_EQ(open(), (std::vector<std::vector<int>>{{1, 2}, {1, 8, 9}}));
+  w.fail_nth(0, caf::sec::end_of_stream);
+  EXPECT_EQ(open(), (std::vector<std::vector<int>>{{1, 8, 9}, {2}}));
+  w.answer_nth(1, batch_reply{{caf::make_message(4)}});
+  w.answer_nth(0, batch_reply{{caf::make_message(2), caf::make_message(16),
+                               caf::make_message(18)}});
+  EXPECT_EQ(x.value<int>(), 2);
+  EXPECT_EQ(a.value<int>(), 4);
+  EXPECT_EQ(others[1].value<int>(), 18);
+  EXPECT_EQ(metric_of(g, "batcher", "waiting"), 0);
+  EXPECT_EQ(metric_of(g, "batcher", "outstanding"), 0);
+}
+
+TEST_P(batch_return_test, nor_if_it_waits_again_with_equal_ones) {
+  batching forms;
+  forms.identity = [](const caf::message& x) {
+    return std::to_string(*portable::get_if<int>(x) % 10);
+  };
+  auto g = start(std::move(forms));
+  auto x = send(g, 1);
+  world.advance(90ms);
+  auto a = send(g, 2);
+  world.advance(15ms);
+  world.advance(897ms);
+  w.fail_nth(0, caf::sec::end_of_stream);
+  EXPECT_EQ(open(), (std::vector<std::vector<int>>{{2}}));
+  auto equal = send(g, 11);
+  auto others = std::vector{send(g, 8), send(g, 9)};
+  EXPECT_EQ(open(), (std::vector<std::vector<int>>{{2}, {1, 8, 9}}));
+  w.answer_nth(1, batch_reply{{caf::make_message(2), caf::make_message(16),
+                               caf::make_message(18)}});
+  w.answer_nth(0, batch_reply{{caf::make_message(4)}});
+  EXPECT_EQ(x.value<int>(), 2);
+  EXPECT_EQ(equal.value<int>(), 2);
+  EXPECT_EQ(a.value<int>(), 4);
+  EXPECT_EQ(others[0].value<int>(), 16);
+  EXPECT_EQ(metric_of(g, "batcher", "shards"), 0);
+}
+
 } // namespace
 } // namespace caisson::test

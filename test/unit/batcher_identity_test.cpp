@@ -26,7 +26,7 @@ public:
   }
 
   // What the layer learns of the batch that is taken next.
-  item_numbers begin() { return policy.begin_batch(launched.front(), e); }
+  item_numbers begin() { return policy.begin_batch(launched.front()); }
 };
 
 batcher_config of_different(std::uint32_t items) {

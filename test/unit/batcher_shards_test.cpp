@@ -294,5 +294,62 @@ TEST(batcher_shards, may_be_a_hundred_thousand) {
   EXPECT_EQ(b.wakeup(), never);
 }
 
+// -- items that leave ---------------------------------------------------------
+
+call_info ending_at(time_point t) {
+  call_info call;
+  call.deadline = t;
+  return call;
+}
+
+TEST(batcher_shards, are_sent_when_the_item_that_held_them_back_has_left) {
+  auto c = with_shards(1);
+  c.max_items = 9;
+  c.deadline_margin = 0ms;
+  sharded_host b{c};
+  b.arrive_at("a");
+  b.arrive_at("a", ending_at(b.start() + 20ms));
+  // The timer of the call comes before that of the policy, or both are late.
+  b.set_clock(20ms);
+  b.abandon(2);
+  EXPECT_EQ(b.policy.wakeup(), time_point::min());
+  b.advance_to(20ms);
+  EXPECT_EQ(b.take(), call_ids{1});
+  EXPECT_EQ(b.policy.wakeup(), never);
+}
+
+TEST(batcher_shards, make_room_for_others_also_if_they_are_due) {
+  auto c = with_shards(1);
+  c.max_items = 9;
+  c.deadline_margin = 0ms;
+  sharded_host b{c};
+  b.arrive_at("a");
+  b.arrive_at("a", ending_at(b.start() + 20ms));
+  b.set_clock(20ms);
+  b.abandon(2);
+  b.arrive_at("b");
+  EXPECT_EQ(b.take(), call_ids{1});
+  EXPECT_EQ(b.count("flushed_by_delay"), 1);
+  EXPECT_EQ(b.count("flushed_by_shards"), 0);
+}
+
+TEST(batcher_shards, that_became_due_first_are_sent_first) {
+  auto c = with_shards(10);
+  c.max_outstanding = 1;
+  sharded_host b{c};
+  b.arrive_at("x");
+  b.arrive_at("x");
+  EXPECT_EQ(b.take(), (call_ids{1, 2}));
+  b.arrive_at("a");
+  b.advance_to(20ms);
+  // Full, but later.
+  b.arrive_at("b");
+  b.arrive_at("b");
+  b.succeed(b.last_taken);
+  EXPECT_EQ(b.take(), call_ids{3});
+  b.succeed(b.last_taken);
+  EXPECT_EQ(b.take(), (call_ids{4, 5}));
+}
+
 } // namespace
 } // namespace caisson::test

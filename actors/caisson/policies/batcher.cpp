@@ -109,6 +109,8 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   // The host names the function that threw.
   if (item.failed)
     return decision::reject(errc::callback_failed);
+  // Before the shard of this call may become due.
+  forming_.queue_due(e.now);
   if (waiting_ >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
   if (!make_room(item.shard, e))
@@ -135,17 +137,19 @@ bool batcher::make_room(const std::string& shard, env& e) {
   while (forming_.size() >= config_.max_shards) {
     if (blocked())
       return false;
-    // None is queued: that would have been sent.
-    auto h = forming_.take_earliest();
+    auto h = forming_.take_queued();
+    if (h == forming_.none)
+      h = forming_.take_earliest();
     CAISSON_ENSURE(h != forming_.none, "{} shards, and none is due",
                    forming_.size());
-    launch(h, reason::shards, e);
+    launch(h, due(forming_[h], e.now).value_or(reason::shards), e);
     note(h, e);
   }
   return true;
 }
 
-decision batcher::complete(call_info&, slot&, outcome& result, env&) {
+decision batcher::complete(call_info& call, slot&, outcome& result, env&) {
+  launched_.erase(call.id);
   // The batch's place is given back by `child_done`, not by its items.
   count(result.ok ? counter::items_succeeded : counter::items_failed);
   return decision::pass();
@@ -153,6 +157,7 @@ decision batcher::complete(call_info&, slot&, outcome& result, env&) {
 
 void batcher::abandon(call_info& call, slot& notes, const outcome&,
                       bool in_flight, env& e) {
+  launched_.erase(call.id);
   if (in_flight) {
     // The rest of its batch goes on without it.
     count(counter::abandoned_in_flight);
@@ -191,7 +196,7 @@ bool batcher::end_batch(call_id id, const outcome& result, env& e) {
 }
 
 bool batcher::divide(detail::sent_batch& batch, const outcome& result, env& e) {
-  batch.keep_present(e);
+  batch.keep_present(launched_);
   // Without the setting, the host does not keep what would be sent again.
   batch.levels = std::min(batch.levels, config_.split_failed);
   if (batch.levels == 0 || batch.calls.empty() || !blames_items(result)
@@ -208,13 +213,12 @@ bool batcher::divide(detail::sent_batch& batch, const outcome& result, env& e) {
 
 // -- content ------------------------------------------------------------------
 
-const std::vector<std::uint32_t>& batcher::begin_batch(call_id batch,
-                                                       const env& e) {
+const std::vector<std::uint32_t>& batcher::begin_batch(call_id batch) {
   static const std::vector<std::uint32_t> none;
   auto i = kept_.find(batch);
   if (i == kept_.end())
     return none;
-  i->second.keep_present(e);
+  i->second.keep_present(launched_);
   if (i->second.items() == 1)
     i->second.levels = 0;
   return i->second.numbers;
@@ -268,7 +272,10 @@ std::optional<batcher::reason> batcher::due(const detail::forming_batch& x,
 time_point batcher::wakeup() const {
   // While as many batches as allowed are in flight, time changes nothing: the
   // next one is sent by `child_done`. While draining, items only wait for that.
-  return blocked() ? never : forming_.next_due();
+  if (blocked())
+    return never;
+  // One that has become due as an item left it.
+  return forming_.has_queued() ? time_point::min() : forming_.next_due();
 }
 
 void batcher::wake(env& e) {
@@ -284,6 +291,7 @@ void batcher::note(handle h, const env& e) {
 }
 
 void batcher::note_all(const env& e) {
+  forming_.queue_due(e.now);
   forming_.for_each([&](handle h) { note(h, e); });
 }
 
@@ -314,6 +322,7 @@ void batcher::launch(handle h, reason why, env& e) {
                  batch.calls.size(), waiting_);
   waiting_ -= batch.calls.size();
   batch.levels = config_.split_failed;
+  batch.launch = ++launches_;
   send(std::move(batch), why, e);
 }
 
@@ -321,7 +330,7 @@ void batcher::launch_half(env& e) {
   auto half = std::move(halves_.back());
   halves_.pop_back();
   half.levels = std::min(half.levels, config_.split_failed);
-  half.keep_present(e);
+  half.keep_present(launched_);
   if (!half.calls.empty())
     send(std::move(half), reason::split, e);
 }
@@ -336,8 +345,11 @@ void batcher::send(detail::sent_batch batch, reason why, env& e) {
   auto id = e.start_child(
     {.parents = keep ? batch.calls : std::move(batch.calls), .permits = 1});
   running_.push_back(id);
-  if (keep)
+  if (keep) {
+    for (auto call : batch.calls)
+      launched_[call] = batch.launch;
     kept_.emplace(id, std::move(batch));
+  }
   CAISSON_ENSURE(kept_.size() <= running_.size(),
                  "{} batches in flight, {} of them kept", running_.size(),
                  kept_.size());

@@ -179,8 +179,7 @@ public:
   /// A batch is about to be sent: the number of the item of each of its calls
   /// that have not left, in order. Calls of one number are equal. Empty: each
   /// call is an item of its own.
-  [[nodiscard]] const std::vector<std::uint32_t>& begin_batch(call_id batch,
-                                                              const env& e);
+  [[nodiscard]] const std::vector<std::uint32_t>& begin_batch(call_id batch);
 
   /// The same numbers, when it has succeeded, right after `child_done`.
   [[nodiscard]] std::vector<std::uint32_t> take_numbers(call_id batch);
@@ -258,6 +257,9 @@ private:
   std::vector<call_id> running_;
   // Of those the ones that may be split, or have equal items.
   std::unordered_map<call_id, detail::sent_batch> kept_;
+  // Their calls, and those of halves.
+  detail::launched_calls launched_;
+  std::uint64_t launches_ = 0;
   // Halves to be sent, the next one last: depth first, there are few.
   std::vector<detail::sent_batch> halves_;
   // The batch that has ended last, if it had equal items, and their numbers.

@@ -53,6 +53,8 @@ public:
   /// Those whose time has come are queued, in that order.
   void queue_due(time_point now);
 
+  [[nodiscard]] bool has_queued() const noexcept { return !queue_.empty(); }
+
   /// Takes the first one out of the queue; `none` if it is empty. `note` must
   /// be called for it.
   handle take_queued();

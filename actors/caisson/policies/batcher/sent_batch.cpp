@@ -32,14 +32,18 @@ void sent_batch::add_equal(call_id call) {
   calls.push_back(call);
 }
 
-void sent_batch::keep_present(const env& e) {
+void sent_batch::keep_present(const launched_calls& all) {
+  auto is_present = [&](call_id id) {
+    auto i = all.find(id);
+    return i != all.end() && i->second == launch;
+  };
   if (numbers.empty()) {
-    std::erase_if(calls, [&](call_id id) { return !e.find(id); });
+    std::erase_if(calls, [&](call_id id) { return !is_present(id); });
     return;
   }
   std::size_t n = 0;
   for (std::size_t i = 0; i < calls.size(); ++i)
-    if (e.find(calls[i])) {
+    if (is_present(calls[i])) {
       calls[n] = calls[i];
       numbers[n++] = numbers[i];
     }
@@ -51,6 +55,7 @@ void sent_batch::keep_present(const env& e) {
 sent_batch sent_batch::split_off() {
   sent_batch out;
   out.levels = levels;
+  out.launch = launch;
   auto middle = (items() + 1) / 2;
   if (!numbers.empty()) {
     auto at = std::lower_bound(numbers.begin(), numbers.end(), middle);

@@ -83,7 +83,7 @@ void batcher_layer::examine(const caf::message& item, env& e) {
 caf::message batcher_layer::child_content(call_id id,
                                           std::vector<caf::message> items,
                                           env& e) {
-  keep_first_ones(items, machine().begin_batch(id, e));
+  keep_first_ones(items, machine().begin_batch(id));
   if (!forms_.assemble)
     return caf::make_message(batch{std::move(items)});
   auto whole = call_user(

@@ -13,7 +13,7 @@ namespace {
 // larger here.
 constexpr double rounding = 1e-9;
 
-double milliseconds(duration d) {
+double in_milliseconds(duration d) {
   return to_seconds(d) * 1000;
 }
 
@@ -169,7 +169,7 @@ std::string canary_comparison::is_slower(const canary_rules& c,
       || *mine <= duration_sum(theirs, c.min_latency_excess))
     return {};
   return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
-                     milliseconds(*mine), milliseconds(theirs));
+                     in_milliseconds(*mine), in_milliseconds(theirs));
 }
 
 } // namespace caisson::detail

@@ -302,16 +302,26 @@ call_info ending_at(time_point t) {
   return call;
 }
 
+// The timer of a call comes before that of the policy, or both are late: its
+// item has left, and the other one, call 1, is overdue.
+struct overdue_host : sharded_host {
+  static batcher_config config() {
+    auto c = with_shards(1);
+    c.max_items = 9;
+    c.deadline_margin = 0ms;
+    return c;
+  }
+
+  overdue_host() : sharded_host(config()) {
+    arrive_at("a");
+    arrive_at("a", ending_at(start() + 20ms));
+    set_clock(20ms);
+    abandon(2);
+  }
+};
+
 TEST(batcher_shards, are_sent_when_the_item_that_held_them_back_has_left) {
-  auto c = with_shards(1);
-  c.max_items = 9;
-  c.deadline_margin = 0ms;
-  sharded_host b{c};
-  b.arrive_at("a");
-  b.arrive_at("a", ending_at(b.start() + 20ms));
-  // The timer of the call comes before that of the policy, or both are late.
-  b.set_clock(20ms);
-  b.abandon(2);
+  overdue_host b;
   EXPECT_EQ(b.policy.wakeup(), time_point::min());
   b.advance_to(20ms);
   EXPECT_EQ(b.take(), call_ids{1});
@@ -319,14 +329,7 @@ TEST(batcher_shards, are_sent_when_the_item_that_held_them_back_has_left) {
 }
 
 TEST(batcher_shards, make_room_for_others_also_if_they_are_due) {
-  auto c = with_shards(1);
-  c.max_items = 9;
-  c.deadline_margin = 0ms;
-  sharded_host b{c};
-  b.arrive_at("a");
-  b.arrive_at("a", ending_at(b.start() + 20ms));
-  b.set_clock(20ms);
-  b.abandon(2);
+  overdue_host b;
   b.arrive_at("b");
   EXPECT_EQ(b.take(), call_ids{1});
   EXPECT_EQ(b.count("flushed_by_delay"), 1);

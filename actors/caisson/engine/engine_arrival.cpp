@@ -54,9 +54,10 @@ engine::refuse_if_invalid(const reply_slot& from, const call_options& o) {
 
 void engine::refuse_call(reply_slot& from, caf::message&& payload,
                          call_options* options, refusal why) {
+  if (!core_.are_dead_letters(from))
+    return answer_refusal(from, why.code, std::move(why.text));
   auto content = core_.refusal(why.code, std::move(why.text));
-  if (core_.are_dead_letters(from))
-    send_dead_letter(core_, from, std::move(payload), options, content);
+  send_dead_letter(core_, from, std::move(payload), options, content);
   if (from.expects_reply())
     core_.host.answer(std::move(from), std::move(content));
 }

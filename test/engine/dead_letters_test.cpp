@@ -210,9 +210,11 @@ TEST_F(dead_letters, count_messages_of_children) {
   w.call("y");
   start_child();
   // It was sent, and not carried out.
-  w.answer(0, caf::make_message(make_error(errc::shed)));
+  w.answer(0, caf::make_message(make_error(
+                errc::shed, rejection{"elsewhere", 3ms, false, "busy"})));
   ASSERT_EQ(w.letters.size(), 2u);
   EXPECT_EQ(w.letters[1].attempts, 1u);
+  EXPECT_FALSE(w.letters[1].may_have_executed);
   held.clear();
   w.call("z");
   start_child();

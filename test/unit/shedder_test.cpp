@@ -94,6 +94,26 @@ TEST(shedder, sheds_while_the_memory_is_full) {
   EXPECT_EQ(h.count("memory_permille"), 950);
 }
 
+// In parts of a second whose means and differences are exact.
+TEST(shedder, takes_the_largest_delay_for_no_overload) {
+  constexpr duration step = 15'625us;
+  for (auto more : {0us, 2'000us}) {
+    shedder_rig h{by_delay(4 * step)};
+    auto call = [&](duration takes) {
+      auto id = h.arrive();
+      h.advance(takes);
+      if (h.where(id) == place::below)
+        h.finish(id);
+    };
+    for (int i = 0; i < 100; ++i)
+      call(step);
+    for (int i = 0; i < 50; ++i)
+      call(5 * step + more);
+    EXPECT_EQ(h.count("delay_us"), (4 * step + more) / 1us);
+    EXPECT_EQ(h.policy.state(), more == 0us ? "passing" : "shedding");
+  }
+}
+
 TEST(shedder, sheds_while_calls_take_longer_than_usual) {
   shedder_rig h{by_delay(50ms)};
   auto call = [&](duration takes) {
@@ -197,6 +217,22 @@ TEST(shedder, sheds_while_too_many_calls_are_in_flight) {
   }
 }
 
+// Ten calls of 10 ms a second: a tenth of a call is in flight on average.
+TEST(shedder, takes_one_call_in_flight_for_no_overload) {
+  shedder_rig h{by_in_flight()};
+  for (int i = 0; i < 40; ++i) {
+    auto id = h.arrive();
+    h.advance(10ms);
+    h.finish(id);
+    h.advance(90ms);
+  }
+  EXPECT_EQ(h.count("in_flight_limit"), 0);
+  crowd(h, 0, 5);
+  EXPECT_EQ(h.count("tightened"), 0);
+  crowd(h, 1, 5);
+  EXPECT_GT(h.count("tightened"), 0);
+}
+
 TEST(shedder, asks_the_cpu_time_first_whether_calls_in_flight_are_too_many) {
   auto c = by_in_flight();
   c.max_cpu = 0.9;
@@ -273,9 +309,12 @@ TEST(shedder, does_nothing_without_a_reading) {
   // What cannot be is none, either.
   h.load->value = {std::numeric_limits<double>::quiet_NaN(), -1};
   EXPECT_EQ(h.offer_over(5s, 500), 500);
+  EXPECT_NEAR(static_cast<double>(h.count("unread")), 40, 2);
+  EXPECT_EQ(h.count("memory_permille"), 0);
   h.load->value = {0, std::numeric_limits<double>::infinity()};
   h.offer_over(2s, 200);
   EXPECT_GT(h.count("shed_memory"), 0);
+  EXPECT_EQ(h.count("memory_permille"), 1'000);
 }
 
 TEST(shedder, does_nothing_without_a_source) {

@@ -61,6 +61,7 @@ breaker_model::settings any_settings() {
   c.window_time = one_of<duration>({1ms, 1s, 2s, 3s, 24h});
   c.window_buckets = one_of<std::uint32_t>({1, 2, 3, 7, 1000});
   c.minimum_calls = one_of<std::uint32_t>({1, 2, 3, 5, 1'000'000});
+  c.slow_minimum_calls = one_of<std::uint32_t>({0, 0, 1, 4, 1'000'000});
   s.delays = one_of<std::vector<duration>>(
     {{0s}, {1s}, {500ms, 1s, 2s}, {3s, 1s}, {2s, 2s, 5s}});
   c.open = schedule{};

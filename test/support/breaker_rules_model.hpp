@@ -76,8 +76,7 @@ public:
     if (c.has(breaker_trip::rate_by_time))
       holds.push_back(at_least(young(recent, now), minimum(false), c.permille));
     if (c.timed())
-      holds.push_back(
-        at_least(pace(now), minimum(c.slow_by_count()), c.slow_permille));
+      holds.push_back(at_least(pace(now), slow_minimum(), c.slow_permille));
     auto n = std::count(holds.begin(), holds.end(), true);
     return c.base.trip_if == breaker_join::any
              ? n > 0
@@ -127,8 +126,7 @@ public:
       c.has(breaker_trip::without_gap) ? restless(now) : 0);
     out["window_total"] = static_cast<std::int64_t>(shown.size());
     out["failure_rate_permille"] = permille(shown, minimum(counted));
-    out["slow_rate_permille"] = c.timed() ? permille(pace(now),
-                                                     minimum(c.slow_by_count()))
+    out["slow_rate_permille"] = c.timed() ? permille(pace(now), slow_minimum())
                                           : -1;
     out["score_permille"] = -1;
   }
@@ -139,6 +137,14 @@ private:
   std::int64_t minimum(bool by_count) const {
     return by_count ? std::min(c.base.minimum_calls, c.base.window_calls)
                     : c.base.minimum_calls;
+  }
+
+  std::int64_t slow_minimum() const {
+    if (c.base.slow_minimum_calls == 0)
+      return minimum(c.slow_by_count());
+    return c.slow_by_count()
+             ? std::min(c.base.slow_minimum_calls, c.base.window_calls)
+             : c.base.slow_minimum_calls;
   }
 
   static std::int64_t bad(const marks& m) {

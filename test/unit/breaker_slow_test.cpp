@@ -39,6 +39,42 @@ TEST(slow_calls, open_a_breaker_while_they_are_still_in_flight) {
   EXPECT_EQ(r.count("opened"), 1);
 }
 
+TEST(slow_calls, have_a_minimum_of_their_own) {
+  struct row {
+    std::uint32_t minimum;
+    std::uint32_t of_slow;
+    int opens_at;
+  };
+  for (auto& x : std::vector<row>{{4, 0, 4}, {4, 2, 2}, {1, 6, 6}}) {
+    auto c = slow_only();
+    c.minimum_calls = x.minimum;
+    c.slow_minimum_calls = x.of_slow;
+    for (auto by : {breaker_trip::rate_by_time, breaker_trip::rate_by_count}) {
+      c.trip = by;
+      c.failure_rate = 1;
+      rig r{c};
+      int n = 0;
+      for (; r.state() == "closed" && n < 10; ++n) {
+        auto id = r.arrive();
+        r.advance(1s);
+        if (r.where(id) == place::below)
+          r.finish(id);
+      }
+      EXPECT_EQ(n, x.opens_at) << x.of_slow;
+    }
+  }
+  // More calls than fit into the window are never needed.
+  auto c = slow_only();
+  c.trip = breaker_trip::rate_by_count;
+  c.window_calls = 3;
+  c.slow_minimum_calls = 100;
+  rig r{c};
+  for (int i = 0; i < 3; ++i)
+    r.arrive();
+  r.advance(1s);
+  EXPECT_EQ(r.state(), "open");
+}
+
 TEST(slow_calls, are_found_each_at_its_own_instant) {
   auto c = slow_only();
   c.minimum_calls = 1000;

@@ -29,6 +29,7 @@ texts breaker_settings(random_settings& r) {
     {"failure_rate", r.word({"0.001", "0.5", "1"})},
     {"window_calls", r.word({"5", "100"})},
     {"minimum_calls", r.word({"1", "5"})},
+    {"slow_minimum_calls", r.word({"0", "0", "3"})},
     {"window_time", r.time({100ms, 10'000ms})},
     {"open", r.time({10ms, 400ms, 2'000ms})},
     {"eager_half_open", r.word({"true", "false"})},

@@ -45,6 +45,9 @@ void describe_conditions(field_visitor& v, breaker_config& c) {
                               "in the window they are unknown; for "
                               "rate_by_count window_calls are always enough"},
             c.minimum_calls, {1, 1'000'000});
+  v.integer({"slow_minimum_calls", "the same for the rate of slow calls alone; "
+                                   "0: as minimum_calls"},
+            c.slow_minimum_calls, {0, 1'000'000});
   v.on({"score", "for score: weights, scales and windows"}, c.score);
 }
 

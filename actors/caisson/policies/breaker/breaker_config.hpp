@@ -124,6 +124,10 @@ struct breaker_config {
   /// of `window_calls` calls, at most that many are needed.
   std::uint32_t minimum_calls = 20;
 
+  /// The same for the rate of slow calls alone; 0 to 1000000, default 0: as
+  /// `minimum_calls`.
+  std::uint32_t slow_minimum_calls = 0;
+
   /// For `score`: weights, scales and windows.
   breaker_score score = {};
 

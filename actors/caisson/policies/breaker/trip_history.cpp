@@ -64,6 +64,8 @@ void trip_history::adopt(const breaker_config& c, time_point now) {
   auto timed = c.slow_call != unlimited;
   s.by_time = timed && (time || !count);
   s.by_count = timed && !s.by_time;
+  if (c.slow_minimum_calls > 0)
+    s.minimum = c.slow_minimum_calls;
   pace_.reshape(s, now);
   if (!needs(c, breaker_trip::score))
     load_.reset();

@@ -56,11 +56,16 @@ settings_of_run some_settings() {
   if (c.budget_ratio == 0.0)
     c.budget_reserve = std::max(c.budget_reserve, 1u);
   c.budget_ttl = *rc::gen::element<duration>(1s, 10s, 60s);
+  c.budget_cost = *rc::gen::element<std::uint32_t>(1, 1, 3);
   c.budget_timeout_cost = *rc::gen::element<std::uint32_t>(1, 2, 100);
+  c.budget_overload_cost = *rc::gen::element<std::uint32_t>(1, 1, 5);
+  c.overload_factor = *rc::gen::element(1.0, 1.0, 2.0, 20.0);
+  c.retry_after_margin = *rc::gen::element<duration>(unlimited, unlimited, 0ns,
+                                                     1ms, 1s);
   c.budget_rejection_cost = *rc::gen::element<std::uint32_t>(0, 1, 1, 100);
   c.heed_breakers = *rc::gen::arbitrary<bool>();
   if (c.budget_ratio == 0.0 && c.budget_reserve < 100)
-    c.budget_timeout_cost = 1;
+    c.budget_cost = c.budget_timeout_cost = c.budget_overload_cost = 1;
   return s;
 }
 
@@ -81,6 +86,7 @@ const std::vector<retrier_sample> retrier_samples{
   {outcome::failure(errc::rate_limited, true, 5ms), false, true},
   {outcome::failure(errc::breaker_open, false, 5s), false, true},
   {outcome::failure(errc::queue_full, false, -1ns), false, true},
+  {outcome::failure(errc::wait_timeout, false), false, true},
   {outcome::failure(errc::breaker_open, false, unlimited), false, true},
   {outcome::failure(errc::shed, false), false, false},
   {outcome::failure(errc::cancelled, true), false, false},
@@ -233,7 +239,15 @@ private:
       wait = now_.delays.back();
     else
       return "gave_up_schedule";
-    wait = std::max(wait, s.result.retry_after);
+    auto overload = s.result.is(errc::rate_limited)
+                    || s.result.is(errc::wait_timeout);
+    if (overload && wait != unlimited)
+      wait *= static_cast<int>(now_.config.overload_factor);
+    auto margin = now_.config.retry_after_margin;
+    if (margin != unlimited && wait != unlimited)
+      wait = std::clamp(s.result.retry_after, wait, wait + margin);
+    else
+      wait = std::max(wait, s.result.retry_after);
     if (now_.config.max_attempts == 0)
       wait = std::max<duration>(wait, 1ms);
     if (wait == unlimited || (x.deadline != never && now + wait >= x.deadline))
@@ -245,7 +259,8 @@ private:
       return "gave_up_half_open";
     auto cost = s.result.is(errc::deadline_exceeded)
                   ? now_.config.budget_timeout_cost
-                  : 1;
+                : overload ? now_.config.budget_overload_cost
+                           : now_.config.budget_cost;
     if (now_.config.budget && !budget_.try_withdraw(now, cost))
       return "gave_up_budget";
     return {};

@@ -285,6 +285,73 @@ TEST(retrier, jitter_spreads_retry_after_and_does_not_undercut_it) {
   EXPECT_GT(seen.size(), 190u);
 }
 
+// Of the standard mode of AWS' SDKs: between its own delay and 5 s more.
+TEST(retrier, waits_for_a_server_only_so_much_longer_than_for_itself) {
+  struct row {
+    duration asked;
+    duration waits;
+  };
+  auto c = simple_retrier();
+  c.backoff = schedule::constant(2s);
+  c.retry_after_margin = 5s;
+  for (auto& x : std::vector<row>{
+         {0s, 2s}, {1s, 2s}, {3s, 3s}, {7s, 7s}, {8s, 7s}, {1h, 7s}}) {
+    retrier_rig h{c};
+    EXPECT_EQ(backoff_after(h, h.arrive(), pushback(x.asked)), x.waits)
+      << to_text(x.asked);
+  }
+  c.retry_after_margin = 0s;
+  c.delay_of = [](const outcome&) { return std::optional<duration>{-1s}; };
+  retrier_rig h{c};
+  EXPECT_EQ(backoff_after(h, h.arrive(), pushback(3s)), 0s);
+}
+
+TEST(retrier, jitter_stays_within_what_a_server_may_ask_for) {
+  auto c = simple_retrier();
+  c.backoff = schedule::constant(20ms).jittered(jitter::full);
+  c.retry_after_margin = 5ms;
+  retrier_rig h{c};
+  std::set<duration> seen;
+  for (int i = 0; i < 200; ++i) {
+    auto d = backoff_after(h, h.arrive(), pushback(1s));
+    EXPECT_GE(d, 5ms);
+    EXPECT_LT(d, 25ms);
+    seen.insert(d);
+  }
+  EXPECT_GT(seen.size(), 190u);
+}
+
+TEST(retrier, waits_longer_after_an_overload) {
+  auto c = simple_retrier();
+  c.backoff = schedule::exponential(50ms);
+  c.overload_factor = 20;
+  c.classify.allow = {"caisson:*", "class:retry_after", "class:shed"};
+  retrier_rig h{c};
+  auto id = h.arrive();
+  auto after = [&](errc code) {
+    return backoff_after(h, id, outcome::failure(code, false));
+  };
+  EXPECT_EQ(after(errc::worker_down), 50ms);
+  EXPECT_EQ(after(errc::rate_limited), 2s);
+  EXPECT_EQ(after(errc::breaker_open), 200ms);
+  id = h.arrive();
+  EXPECT_EQ(after(errc::queue_full), 1s);
+  EXPECT_EQ(after(errc::wait_timeout), 2s);
+  EXPECT_EQ(after(errc::shed), 4s);
+  EXPECT_EQ(after(errc::throttled), 8s);
+  id = h.arrive();
+  // What an adapter says of an answer goes before the error.
+  auto answer = outcome::failure(errc::rate_limited, true);
+  answer.kind = answer_class::retry_after;
+  EXPECT_EQ(backoff_after(h, id, answer), 50ms);
+  answer.kind = answer_class::shed;
+  EXPECT_EQ(backoff_after(h, id, answer), 2s);
+  // What the server asks for is the least, and not multiplied.
+  id = h.arrive();
+  EXPECT_EQ(backoff_after(h, id, pushback(3s)), 3s);
+  EXPECT_EQ(backoff_after(h, id, pushback(10ms)), 1s);
+}
+
 TEST(retrier, starts_its_series_over_after_a_pushback) {
   auto c = simple_retrier();
   c.backoff = schedule::exponential(10ms).take(3);

@@ -167,12 +167,19 @@ TEST(retrier_safety, a_retry_after_a_timeout_may_cost_more) {
     std::int64_t left;
   };
   for (auto& x : std::vector<row>{{errc::deadline_exceeded, 5},
-                                  {errc::worker_down, 9},
-                                  {errc::wait_timeout, 9}}) {
+                                  {errc::worker_down, 7},
+                                  {errc::internal_error, 7},
+                                  {errc::breaker_open, 7},
+                                  {errc::queue_full, 6},
+                                  {errc::wait_timeout, 6},
+                                  {errc::rate_limited, 6}}) {
     auto c = simple_retrier();
     c.budget = true;
     c.budget_ratio = 0;
     c.budget_reserve = 1;
+    c.budget_rejection_cost = 0;
+    c.budget_cost = 3;
+    c.budget_overload_cost = 4;
     c.budget_timeout_cost = 5;
     retrier_rig h{c};
     auto id = h.arrive();

@@ -33,7 +33,11 @@ TEST(retrier, has_these_defaults) {
   EXPECT_EQ(c.budget_ratio, 0.2);
   EXPECT_EQ(c.budget_reserve, 10u);
   EXPECT_EQ(c.budget_ttl, 10s);
+  EXPECT_EQ(c.budget_cost, 1u);
   EXPECT_EQ(c.budget_timeout_cost, 1u);
+  EXPECT_EQ(c.budget_overload_cost, 1u);
+  EXPECT_EQ(c.overload_factor, 1);
+  EXPECT_EQ(c.retry_after_margin, unlimited);
   EXPECT_EQ(c.budget_name, "");
   EXPECT_FALSE(c.unsafe);
   EXPECT_EQ(c.verify_timeout, 1s);
@@ -80,6 +84,20 @@ TEST(retrier, refuses_settings_that_contradict_each_other) {
             c.budget_timeout_cost = 9;
           },
           "relation budget_timeout_cost"},
+         {[](auto& c) {
+            c.budget_ratio = 0;
+            c.budget_reserve = 1;
+            c.budget_ttl = 2s;
+            c.budget_cost = 3;
+          },
+          "relation budget_cost"},
+         {[](auto& c) {
+            c.budget_ratio = 0;
+            c.budget_reserve = 1;
+            c.budget_ttl = 2s;
+            c.budget_overload_cost = 3;
+          },
+          "relation budget_overload_cost"},
          {[](auto& c) {
             c.classify.allow = {"shed"};
             c.classify.deny = {"shed"};

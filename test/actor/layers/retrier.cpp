@@ -21,7 +21,11 @@ texts retrier_settings(random_settings& r) {
             // So does a retrier know the breakers of its own gate only.
             {"heed_breakers", "false"},
             {"retry_after_cap", r.time({0ms, 20ms, unlimited, unlimited})},
+            {"retry_after_margin", r.time({0ms, 20ms, unlimited, unlimited})},
+            {"overload_factor", r.word({"1", "1", "3"})},
+            {"budget_cost", r.word({"1", "2"})},
             {"budget_timeout_cost", r.word({"1", "100"})},
+            {"budget_overload_cost", r.word({"1", "5"})},
             {"budget_rejection_cost", r.word({"0", "1"})},
             {"verify_timeout", r.time({5ms, 1'000ms})},
             {"verify_attempts", r.word({"1", "3"})},

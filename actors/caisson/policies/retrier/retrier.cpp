@@ -24,6 +24,16 @@ detail::first_try_alarm::limits alarm_of(const retrier_config& c) {
   return {c.alarm_first_try, c.alarm_window, c.alarm_minimum_calls};
 }
 
+// Whether there was too much work for the worker, or for a layer in front of
+// it, and not something wrong with it.
+bool was_too_much(const outcome& o) noexcept {
+  if (o.kind != answer_class::unknown)
+    return o.kind == answer_class::shed;
+  return o.is(errc::queue_full) || o.is(errc::wait_timeout)
+         || o.is(errc::rate_limited) || o.is(errc::shed)
+         || o.is(errc::throttled);
+}
+
 } // namespace
 
 retrier::retrier(retrier_config c)
@@ -248,11 +258,16 @@ std::optional<duration> retrier::pause_after(const outcome& result,
     custom = call_user(
                "delay_of", [&] { return config_.delay_of(result); }, e)
                .value_or(std::nullopt);
+  if (config_.overload_factor > 1 && was_too_much(result))
+    scheduled = duration_times(scheduled, config_.overload_factor);
+  auto own = std::max(custom.value_or(scheduled), duration::zero());
+  auto latest = duration_sum(own, config_.retry_after_margin);
   // Jitter also applies after `retry_after`, because other callers got the same
   // instant.
   auto wait = !custom && config_.backoff.random()
-                ? duration_sum(scheduled, result.retry_after)
-                : std::max(custom.value_or(scheduled), result.retry_after);
+                ? duration_sum(own, result.retry_after)
+                : std::max(own, result.retry_after);
+  wait = std::min(wait, latest);
   // Without a limit on attempts there must be one on how many fit into the time
   // left.
   return config_.max_attempts == 0 ? std::max(wait, shortest_pause) : wait;
@@ -383,7 +398,8 @@ void retrier::deposit(time_point now) {
 
 bool retrier::withdraw(const outcome& failed, time_point now) {
   auto cost = failed.is(errc::deadline_exceeded) ? config_.budget_timeout_cost
-                                                 : 1;
+              : was_too_much(failed)             ? config_.budget_overload_cost
+                                                 : config_.budget_cost;
   return shared_ ? shared_->try_withdraw(now, cost)
                  : budget_.try_withdraw(now, cost);
 }

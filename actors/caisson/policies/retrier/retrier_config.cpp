@@ -32,11 +32,21 @@ void describe_budget(field_visitor& v, retrier_config& c) {
                            c.budget_reserve, {0, 1'000'000});
   v.on({"budget_ttl", "how long attempts and retries count in the budget"},
        c.budget_ttl, {1s, 60s});
+  v.integer<std::uint32_t>({"budget_cost",
+                            "how many retries one counts as, unless it follows "
+                            "a deadline_exceeded or an overload",
+                            "retries"},
+                           c.budget_cost, {1, 100});
   v.integer<std::uint32_t>({"budget_timeout_cost",
                             "how many retries one counts as that follows a "
                             "deadline_exceeded",
                             "retries"},
                            c.budget_timeout_cost, {1, 100});
+  v.integer<std::uint32_t>({"budget_overload_cost",
+                            "how many retries one counts as that follows an "
+                            "overload",
+                            "retries"},
+                           c.budget_overload_cost, {1, 100});
   v.integer<std::uint32_t>({"budget_rejection_cost",
                             "how many retries a call counts as that a breaker "
                             "or a limiter further in rejected; 0: none",
@@ -93,6 +103,12 @@ void describe(field_visitor& v, retrier_config& c) {
   v.on({"retry_after_cap", "the longest wait that an answer may ask for; after "
                            "a longer one there is no retry"},
        c.retry_after_cap, {duration::zero(), unlimited});
+  v.on({"retry_after_margin", "how much longer than the delay of `backoff` a "
+                              "wait may become because an answer asks for it"},
+       c.retry_after_margin, {duration::zero(), unlimited});
+  v.on({"overload_factor", "how many times the delay of `backoff` to wait "
+                           "after an overload"},
+       c.overload_factor, {1.0, 1'000.0});
   v.on({"idempotent", "whether a call that is not marked may be carried out "
                       "twice"},
        c.idempotent);
@@ -210,6 +226,25 @@ void check_backoff(const retrier_config& c, const setting_path& path,
                  most_hasty_attempts)});
 }
 
+// Without deposits, nothing can be paid for that costs more than the reserve.
+void check_costs(const retrier_config& c, const setting_path& path,
+                 problems& out) {
+  auto check_one = [&](std::string_view name, std::uint32_t cost) {
+    // In nanoseconds: the reserve is per second.
+    if (std::int64_t{c.budget_reserve} * c.budget_ttl.count()
+        < std::int64_t{cost} * 1'000'000'000)
+      out.push_back({problem_kind::relation, path / name,
+                     fmt::format("{} is more than the whole reserve, which is "
+                                 "all there is with a budget_ratio of 0, "
+                                 "allowed: budget_reserve · budget_ttl in "
+                                 "seconds",
+                                 cost)});
+  };
+  check_one("budget_cost", c.budget_cost);
+  check_one("budget_timeout_cost", c.budget_timeout_cost);
+  check_one("budget_overload_cost", c.budget_overload_cost);
+}
+
 void check_budget(const retrier_config& c, const setting_path& path,
                   problems& out) {
   if (!c.budget || c.budget_ratio >= 0.000'000'5)
@@ -220,15 +255,8 @@ void check_budget(const retrier_config& c, const setting_path& path,
                                "is 0, allowed: 0.000001 to 1, or "
                                "budget_reserve of at least 1",
                                to_text(c.budget_ratio))});
-  // In nanoseconds: the reserve is per second.
-  else if (std::int64_t{c.budget_reserve} * c.budget_ttl.count()
-           < std::int64_t{c.budget_timeout_cost} * 1'000'000'000)
-    out.push_back({problem_kind::relation, path / "budget_timeout_cost",
-                   fmt::format("{} is more than the whole reserve, which is "
-                               "all there is with a budget_ratio of 0, "
-                               "allowed: budget_reserve · budget_ttl in "
-                               "seconds",
-                               c.budget_timeout_cost)});
+  else
+    check_costs(c, path, out);
 }
 
 } // namespace

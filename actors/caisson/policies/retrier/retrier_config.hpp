@@ -45,6 +45,16 @@ struct retrier_config {
   /// outcome that asks for more is final.
   duration retry_after_cap = unlimited;
 
+  /// How much longer than the schedule's delay the wait may become because the
+  /// outcome asks for it: 0 to unlimited (default). A worker that asks for more
+  /// is asked again earlier than it wants.
+  duration retry_after_margin = unlimited;
+
+  /// How many times the schedule's delay to wait after an overload: the class
+  /// `shed`, or one of the errors `queue_full`, `wait_timeout`, `rate_limited`,
+  /// `shed` and `throttled`; 1 to 1000, default 1.
+  double overload_factor = 1;
+
   /// How long to wait after this outcome, in place of the schedule's delay; the
   /// schedule still says how many retries there are. Without a value, or if it
   /// throws, the schedule's delay applies. A negative value counts as 0. Each
@@ -78,10 +88,16 @@ struct retrier_config {
   /// 10s.
   duration budget_ttl = std::chrono::seconds(10);
 
-  /// What a retry after `deadline_exceeded` costs the budget, in retries: 1 to
-  /// 100, default 1. Work that ran into a timeout has
-  /// cost the worker more than work that it refused.
+  /// What a retry costs the budget, in retries, unless one of the next two
+  /// applies: 1 to 100, default 1.
+  std::uint32_t budget_cost = 1;
+
+  /// The same after `deadline_exceeded`: 1 to 100, default 1. Work that ran
+  /// into a timeout has cost the worker more than work that it refused.
   std::uint32_t budget_timeout_cost = 1;
+
+  /// The same after an overload (see `overload_factor`): 1 to 100, default 1.
+  std::uint32_t budget_overload_cost = 1;
 
   /// What a call that a breaker or a limiter further in rejected costs the
   /// budget, in retries, whether or not it is retried: 0 to 100, default 1; 0:

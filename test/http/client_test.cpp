@@ -116,6 +116,36 @@ TEST_F(http_client_test, sends_the_time_left_to_the_server) {
   EXPECT_EQ(last.header(std::string{http_deadline_header}), "");
 }
 
+TEST_F(http_client_test, sends_the_trace_and_by_choice_priority_and_key) {
+  std::string trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+  // What stands in the request is the word of whoever has sent it.
+  http_request x{
+    "GET",
+    "/echo",
+    {{"X-Priority", "15"}, {"x-key", "boss"}, {"TraceParent", "x"}},
+    {}};
+  auto send = [&](const http_client_config& c, call&& what) {
+    return ask(spawn_http_worker(*sys, c), std::move(what)).status();
+  };
+  auto c = at_port(server.port());
+  ASSERT_EQ(
+    send(c, wrap(x).priority(-3).key("ann").traceparent(std::string{trace})),
+    200);
+  EXPECT_EQ(last.header("traceparent"), trace);
+  EXPECT_EQ(last.header("x-priority"), "15") << "it is a header as any other";
+  EXPECT_EQ(last.header("x-key"), "boss");
+  c.priority_header = "X-PRIORITY";
+  c.key_header = "X-Key";
+  ASSERT_EQ(send(c, wrap(x).priority(-3).key("ann")), 200);
+  EXPECT_EQ(last.header("traceparent"), "x");
+  EXPECT_EQ(last.header("x-priority"), "-3");
+  EXPECT_EQ(last.header("x-key"), "ann");
+  ASSERT_EQ(send(c, wrap(x).key("a\r\nX-Admin: 1")), 200);
+  EXPECT_EQ(last.header("x-priority"), "");
+  EXPECT_EQ(last.header("x-key"), "");
+  EXPECT_EQ(last.header("x-admin"), "");
+}
+
 TEST_F(http_client_test, sends_the_idempotency_key_of_a_call) {
   auto w = spawn_http_worker(*sys, at_port(server.port()));
   auto key = [&](std::string of_call, http_headers headers) {
@@ -427,10 +457,19 @@ TEST_F(http_client_test, holds_no_permit_when_all_is_over) {
 
 TEST_F(http_client_test, refuses_settings_that_make_no_sense) {
   auto c = at_port(80);
-  for (auto name : {"a b", "Content-Length", "host"}) {
-    c.deadline_header = name;
-    EXPECT_THROW((void)http_worker(c), config_error) << name;
-  }
+  for (auto name :
+       {"a b", "Content-Length", "host", "Idempotency-Key", "TRACEPARENT"})
+    for (auto header : {&http_client_config::deadline_header,
+                        &http_client_config::priority_header,
+                        &http_client_config::key_header}) {
+      auto bad = c;
+      bad.*header = name;
+      EXPECT_THROW((void)http_worker(bad), config_error) << name;
+    }
+  c.priority_header = "x-a";
+  EXPECT_NO_THROW((void)http_worker(c));
+  c.key_header = "X-A";
+  EXPECT_THROW((void)http_worker(c), config_error);
 }
 
 } // namespace

@@ -47,6 +47,57 @@ TEST_F(http_front_test, gives_a_call_the_time_that_the_client_waits) {
     EXPECT_TRUE(in(left(name + x + "\r\n"), 4'000, 5'000)) << x;
 }
 
+TEST_F(http_front_test, believes_priorities_and_keys_only_by_choice) {
+  std::string said = "Priority-Of-Mine: -7\r\nWhose: ann\r\n";
+  {
+    http_front front{*sys, gate};
+    auto x = get(front.port(), "/echo", said);
+    EXPECT_TRUE(has_line(x, "x-priority: 0")) << x;
+    EXPECT_TRUE(has_line(x, "x-whose: ")) << x;
+  }
+  http_front_config c{.priority_header = "priority-of-mine",
+                      .key_header = "WHOSE"};
+  {
+    http_front front{*sys, gate, c};
+    auto x = get(front.port(), "/echo", said);
+    EXPECT_TRUE(has_line(x, "x-priority: -7")) << x;
+    EXPECT_TRUE(has_line(x, "x-whose: ann")) << x;
+    for (auto odd : {"1.5", "x", "", "99999999999", "1, 2"})
+      EXPECT_TRUE(
+        has_line(get(front.port(), "/echo",
+                     std::string{"Priority-Of-Mine: "} + odd + "\r\n"),
+                 "x-priority: 0"))
+        << odd;
+    auto longest = std::string(max_key_length, 'k');
+    EXPECT_TRUE(
+      has_line(get(front.port(), "/echo", "Whose: " + longest + "\r\n"),
+               "x-whose: " + longest));
+    EXPECT_TRUE(has_line(
+      get(front.port(), "/echo", "Whose: " + longest + "k\r\n"), "x-whose: "));
+  }
+  // What the route says goes first.
+  http_front front{*sys,
+                   [this](const http_request&) {
+                     return std::optional{
+                       http_route{.to = caf::actor_cast<caf::actor>(gate),
+                                  .to_call = [](const http_request& x) {
+                                    return as_call(x).priority(3).key("route");
+                                  }}};
+                   },
+                   c};
+  auto x = get(front.port(), "/echo", said);
+  EXPECT_TRUE(has_line(x, "x-priority: 3")) << x;
+  EXPECT_TRUE(has_line(x, "x-whose: route")) << x;
+}
+
+TEST_F(http_front_test, hands_on_the_trace_of_a_request) {
+  http_front front{*sys, gate};
+  std::string id = "0123456789abcdef0123456789abcdef";
+  auto x = get(front.port(), "/echo",
+               "traceparent: 00-" + id + "-0123456789abcdef-01\r\n");
+  EXPECT_NE(x.find("x-trace: 00-" + id + "-"), std::string::npos) << x;
+}
+
 TEST_F(http_front_test, answers_by_the_deadline) {
   http_front front{*sys, gate, {.timeout = 100ms}};
   auto begin = std::chrono::steady_clock::now();
@@ -198,6 +249,9 @@ TEST_F(http_front_test, says_why_it_cannot_listen) {
                std::runtime_error);
   EXPECT_THROW((http_front{*sys, gate, {.threads = 0}}), config_error);
   EXPECT_THROW((http_front{*sys, gate, {.deadline_header = "a b"}}),
+               config_error);
+  EXPECT_THROW((http_front{*sys, gate, {.key_header = "a b"}}), config_error);
+  EXPECT_THROW((http_front{*sys, gate, {.priority_header = "host"}}),
                config_error);
 }
 

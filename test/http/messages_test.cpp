@@ -46,6 +46,15 @@ TEST(http_request, becomes_a_call) {
             "");
 }
 
+TEST(http_request, is_in_the_trace_that_it_says) {
+  std::string trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+  EXPECT_EQ(as_call(with_header("TraceParent", trace)).options.traceparent,
+            trace);
+  // Two of them arrive as one.
+  for (auto x : {std::string{"x"}, trace + ", " + trace, std::string{}})
+    EXPECT_EQ(as_call(with_header("traceparent", x)).options.traceparent, "");
+}
+
 TEST(http_request, with_a_line_of_somebody_elses_is_a_problem) {
   EXPECT_EQ(problem_with({}), "");
   EXPECT_EQ(problem_with(with_header("x-a", "1, 2\tä")), "");

@@ -36,6 +36,13 @@ duration asked_time(std::string_view text, duration most) {
   return std::chrono::milliseconds(ms);
 }
 
+// 0 if it is none that a priority can be.
+std::int32_t whole_number(std::string_view text) {
+  std::int32_t x = 0;
+  auto [end, err] = std::from_chars(text.data(), text.data() + text.size(), x);
+  return err == std::errc{} && end == text.data() + text.size() ? x : 0;
+}
+
 detail::http_server_limits limits_of(const http_front_config& c) {
   return {.threads = c.threads,
           .max_waiting = c.max_waiting,
@@ -92,6 +99,7 @@ struct http_front::parts {
   http_response ask(const http_route& route, const http_request& x,
                     time_point until) {
     auto what = route.to_call ? route.to_call(x) : as_call(x);
+    set_options(what.options, x.headers);
     auto left = time_until(until, steady::now());
     if (left <= duration::zero())
       return http_error(make_error(errc::deadline_exceeded));
@@ -117,6 +125,17 @@ struct http_front::parts {
     if (auto* response = portable::get_if<http_response>(*content))
       return *response;
     return plain(500, "internal error");
+  }
+
+  // What the client says, where the route says nothing.
+  void set_options(call_options& out, const http_headers& x) const {
+    if (!config.priority_header.empty() && out.priority == 0)
+      out.priority = whole_number(header_of(x, config.priority_header));
+    if (config.key_header.empty() || !out.key.empty())
+      return;
+    if (auto key = header_of(x, config.key_header);
+        key.size() <= max_key_length)
+      out.key = key;
   }
 
   caf::actor_system& sys;
@@ -190,17 +209,22 @@ void describe(field_visitor& v, http_front_config& c) {
   v.on({"deadline_header", "the header by which clients say how many "
                            "milliseconds they wait; empty: none"},
        c.deadline_header);
+  v.on({"priority_header", "the header by which clients say how important a "
+                           "request is; empty: none"},
+       c.priority_header);
+  v.on({"key_header", "the header by which clients say whose request it is; "
+                      "empty: none"},
+       c.key_header);
 }
 
 void check(const http_front_config& c, const setting_path& path,
            problems& out) {
-  http_request probe;
-  probe.headers.emplace(c.deadline_header, "");
   if (c.host.empty())
     out.push_back({problem_kind::range, path / "host", "it is empty"});
-  if (!c.deadline_header.empty() && !problem_with(probe).empty())
-    out.push_back({problem_kind::range, path / "deadline_header",
-                   "it is not the name of a header"});
+  check_header_names({{"deadline_header", c.deadline_header},
+                      {"priority_header", c.priority_header},
+                      {"key_header", c.key_header}},
+                     path, out);
 }
 
 } // namespace caisson

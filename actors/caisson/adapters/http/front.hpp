@@ -69,6 +69,15 @@ struct http_front_config {
   /// The header by which clients say how many milliseconds they wait; empty:
   /// none.
   std::string deadline_header = std::string{http_deadline_header};
+
+  /// The header by which clients say how important a request is, as a whole
+  /// number; empty, the default: none. Whoever can reach the front can send it:
+  /// only for clients of yours. What `http_route::to_call` sets goes first.
+  std::string priority_header = {};
+
+  /// The header by which clients say whose request it is: the call's key, at
+  /// most `max_key_length` bytes. Otherwise as `priority_header`.
+  std::string key_header = {};
 };
 
 void describe(field_visitor& v, http_front_config& c);

@@ -1,5 +1,7 @@
 #include <caisson/adapters/http/messages.hpp>
 
+#include <caisson/policy/trace_context.hpp>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -55,10 +57,13 @@ bool is_idempotent(std::string_view method) noexcept {
 
 call as_call(http_request x) {
   std::string key{header_of(x.headers, "Idempotency-Key")};
+  std::string trace{header_of(x.headers, "traceparent")};
   auto repeatable = is_idempotent(x.method);
   auto result = wrap(std::move(x)).idempotent(repeatable);
   if (key.size() <= max_key_length)
     result.options.idempotency_key = std::move(key);
+  if (trace_context::parse(trace))
+    result.options.traceparent = std::move(trace);
   return result;
 }
 
@@ -90,6 +95,27 @@ bool is_of_connection(std::string_view header) noexcept {
                                                    "content-length"};
   return std::any_of(names.begin(), names.end(),
                      [&](auto x) { return same_name(x, header); });
+}
+
+void check_header_names(
+  const std::vector<std::pair<std::string_view, std::string>>& names,
+  const setting_path& path, problems& out) {
+  for (auto i = names.begin(); i != names.end(); ++i) {
+    const auto& [key, name] = *i;
+    auto report = [&](std::string text) {
+      out.push_back({problem_kind::range, path / key, std::move(text)});
+    };
+    if (name.empty())
+      continue;
+    if (!is_token(name))
+      report("it is not the name of a header");
+    if (is_of_connection(name) || same_name(name, "host")
+        || same_name(name, "idempotency-key") || same_name(name, "traceparent"))
+      report("a header of that name has another meaning");
+    for (auto j = names.begin(); j != i; ++j)
+      if (same_name(name, j->second))
+        report(std::string{"it is also the "}.append(j->first));
+  }
 }
 
 answer_adapter http_adapter() {

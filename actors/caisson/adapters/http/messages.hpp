@@ -4,11 +4,14 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/answers.hpp>
 #include <caisson/engine/transport_errc.hpp>
+#include <caisson/settings/settings.hpp>
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace caisson {
 
@@ -49,13 +52,20 @@ CAISSON_MESSAGE(http_response, status, headers, body)
 [[nodiscard]] bool is_idempotent(std::string_view method) noexcept;
 
 /// The request as a call: marked as idempotent if its method is, and otherwise
-/// as not, with its header `Idempotency-Key` as the call's idempotency key. A
-/// key that is too long for calls is left out.
+/// as not, with its header `Idempotency-Key` as the call's idempotency key, and
+/// in the trace of its header `traceparent`. A key that is too long for calls,
+/// and a header that is no trace's, are left out.
 [[nodiscard]] call as_call(http_request x);
 
 /// What is wrong with a request that cannot be sent as it is, for people; empty
 /// if nothing is. Names and values that would add a line or a header are.
 [[nodiscard]] std::string problem_with(const http_request& x);
+
+/// Reports the settings, by name, whose values are no names of headers that may
+/// be used, or not different ones. Empty ones mean no header.
+void check_header_names(
+  const std::vector<std::pair<std::string_view, std::string>>& names,
+  const setting_path& path, problems& out);
 
 /// Whether a header concerns one connection or the length of the body (RFC 9110
 /// sections 7.6.1 and 8.6), so that it is not passed on.

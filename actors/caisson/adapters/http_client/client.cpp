@@ -111,6 +111,12 @@ void describe(field_visitor& v, http_client_config& c) {
   v.on({"deadline_header", "the header that gives the server the milliseconds "
                            "that are left; empty: none"},
        c.deadline_header);
+  v.on({"priority_header", "the header that gives the server the call's "
+                           "priority; empty: none"},
+       c.priority_header);
+  v.on({"key_header", "the header that gives the server the call's key; empty: "
+                      "none"},
+       c.key_header);
   v.on({"ca_file", "a PEM file with the authorities that are trusted; empty: "
                    "those of the system"},
        c.ca_file);
@@ -135,14 +141,10 @@ void check(const http_client_config& c, const setting_path& path,
       {problem_kind::range, path / "url",
        "it is no server: write http://host or https://host, perhaps with "
        ":port, and no user or path"});
-  if (!c.deadline_header.empty()
-      && !problem_with({.headers = {{c.deadline_header, ""}}}).empty())
-    out.push_back({problem_kind::range, path / "deadline_header",
-                   "it is not the name of a header"});
-  if (is_of_connection(c.deadline_header)
-      || detail::in_lower_case(c.deadline_header) == "host")
-    out.push_back({problem_kind::range, path / "deadline_header",
-                   "a header of that name has another meaning in HTTP"});
+  check_header_names({{"deadline_header", c.deadline_header},
+                      {"priority_header", c.priority_header},
+                      {"key_header", c.key_header}},
+                     path, out);
   if (!c.proxy.empty() && !detail::is_proxy_url(c.proxy))
     out.push_back({problem_kind::range, path / "proxy",
                    "it is no proxy: write http://host:port"});

@@ -50,6 +50,17 @@ struct http_client_config {
   /// none.
   std::string deadline_header = std::string{http_deadline_header};
 
+  /// The header that gives the server the call's priority, unless that is 0;
+  /// empty, the default: none. For servers of yours. A header of that name in a
+  /// request is left out.
+  std::string priority_header = {};
+
+  /// The header that gives the server the call's key, such as the user's name,
+  /// so that it can be fair, too; empty, the default: none. Otherwise as
+  /// `priority_header`. Other servers to which a request is redirected do not
+  /// get it, and a key that cannot be in a header is left out.
+  std::string key_header = {};
+
   /// The certificates of the authorities that are trusted, in a PEM file;
   /// empty: those that the system trusts.
   std::string ca_file = {};

@@ -266,23 +266,25 @@ std::string with_order(const std::string& order) {
 TEST(scenario_arm_service, drops_what_belongs_to_another_order) {
   auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
   auto arm = with("[arm.x]\nservice.db.order = 'fifo'", lifo);
-  EXPECT_EQ(arm.services.at(1).order, queue_order::fifo);
-  EXPECT_EQ(arm.services.at(1).lifo_above, service_config{}.lifo_above);
+  EXPECT_EQ(arm.services.at(1).order, wait_order::fifo);
+  EXPECT_EQ(arm.services.at(1).waits.lifo_above,
+            service_config{}.waits.lifo_above);
   auto codel = with_order(
     "order = 'codel'\ncodel_target = '1s'\ncodel_interval = '2s'");
   arm = with("[arm.x.service.db]\norder = 'adaptive_lifo'\nlifo_above = 7",
              codel);
-  EXPECT_EQ(arm.services.at(1).order, queue_order::adaptive_lifo);
-  EXPECT_EQ(arm.services.at(1).lifo_above, 7u);
-  EXPECT_EQ(arm.services.at(1).codel_target, service_config{}.codel_target);
+  EXPECT_EQ(arm.services.at(1).order, wait_order::adaptive_lifo);
+  EXPECT_EQ(arm.services.at(1).waits.lifo_above, 7u);
+  EXPECT_EQ(arm.services.at(1).waits.codel_target,
+            service_config{}.waits.codel_target);
 }
 
 TEST(scenario_arm_service, keeps_what_belongs_to_the_same_order) {
   auto lifo = with_order("order = 'adaptive_lifo'\nlifo_above = 5");
   auto arm = with("[arm.x.service.db]\norder = 'adaptive_lifo'", lifo);
-  EXPECT_EQ(arm.services.at(1).lifo_above, 5u);
+  EXPECT_EQ(arm.services.at(1).waits.lifo_above, 5u);
   arm = with("[arm.x.service.db]\nworkers = 9", lifo);
-  EXPECT_EQ(arm.services.at(1).lifo_above, 5u);
+  EXPECT_EQ(arm.services.at(1).waits.lifo_above, 5u);
   EXPECT_EQ(arm.services.at(1).workers, 9u);
 }
 

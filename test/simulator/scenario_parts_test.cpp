@@ -34,10 +34,12 @@ TEST(scenario, has_defaults) {
   EXPECT_EQ(web.replicas, 1u);
   EXPECT_EQ(web.workers, 1u);
   EXPECT_EQ(web.queue, no_limit);
-  EXPECT_EQ(web.order, queue_order::fifo);
-  EXPECT_EQ(web.lifo_above, 10u);
-  EXPECT_EQ(web.codel_target, 5ms);
-  EXPECT_EQ(web.codel_interval, 100ms);
+  EXPECT_EQ(web.order, wait_order::fifo);
+  EXPECT_EQ(web.waits.lifo_above, 10u);
+  EXPECT_EQ(web.waits.codel_target, 5ms);
+  EXPECT_EQ(web.waits.codel_interval, 100ms);
+  EXPECT_EQ(web.waits.codel_keep, 1u);
+  EXPECT_EQ(web.waits.aging, unlimited);
   EXPECT_EQ(web.abandoned, abandoned_work::finish);
   EXPECT_FALSE(web.async);
   EXPECT_TRUE(web.propagate_deadline);
@@ -205,13 +207,17 @@ autoscale | table | -
 queue | count | unlimited
   0 to 1000000000, or "unlimited"
 order | choice | fifo
-  fifo, lifo, adaptive_lifo, codel, deadline_first, priority
+  fifo, lifo, adaptive_lifo, codel, deadline_first, priority, fair
 lifo_above | integer | 10
   0 to 1000000000
 codel_target | duration | 5ms
   1ns to 100h
 codel_interval | duration | 100ms
   1ns to 100h
+codel_keep | integer | 1
+  0 to 1000000000
+aging | duration | unlimited
+  1ns to unlimited
 abandoned | choice | finish
   finish, skip, cancel
 async | boolean | false

@@ -157,7 +157,7 @@ TEST(scenario_service, has_its_fields) {
   EXPECT_EQ(web.name, "web");
   EXPECT_EQ(web.workers, 10u);
   EXPECT_EQ(web.queue, 100u);
-  EXPECT_EQ(web.order, queue_order::lifo);
+  EXPECT_EQ(web.order, wait_order::lifo);
   EXPECT_EQ(web.abandoned, abandoned_work::cancel);
   EXPECT_TRUE(web.async);
   EXPECT_FALSE(web.propagate_deadline);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace caisson::sim {
@@ -20,14 +21,16 @@ using namespace std::chrono_literals;
 
 // A queue with the jobs that wait in it.
 struct waiting_room {
-  explicit waiting_room(queue_order order, std::size_t lifo_above = 0)
-    : queue(order, lifo_above) {}
+  explicit waiting_room(wait_order order, std::uint32_t lifo_above = 10)
+    : queue(order, {.lifo_above = lifo_above, .aging = unlimited}) {}
+
+  void push_new(job_key key) { queue.push_new(key, jobs[key], time_point{1h}); }
 
   std::vector<job_key> serve_all() {
     std::vector<job_key> out;
     while (!queue.empty()) {
       out.push_back(queue.next());
-      EXPECT_TRUE(queue.remove(jobs[out.back()]));
+      queue.take_next(jobs[out.back()], true);
     }
     return out;
   }
@@ -39,54 +42,54 @@ struct waiting_room {
 using keys = std::vector<job_key>;
 
 TEST(job_queue, serves_those_first_that_had_a_worker) {
-  waiting_room x{queue_order::fifo};
-  x.queue.push_new(1, x.jobs[1]);
+  waiting_room x{wait_order::fifo};
+  x.push_new(1);
   x.queue.push_resumed(2, x.jobs[2]);
-  x.queue.push_new(3, x.jobs[3]);
+  x.push_new(3);
   x.queue.push_resumed(4, x.jobs[4]);
   EXPECT_EQ(x.queue.size(), 2u);
   EXPECT_EQ(x.serve_all(), (keys{2, 4, 1, 3}));
 }
 
 TEST(job_queue, serves_only_new_ones_last_in_first_out) {
-  waiting_room x{queue_order::lifo};
-  x.queue.push_new(1, x.jobs[1]);
-  x.queue.push_new(2, x.jobs[2]);
+  waiting_room x{wait_order::lifo};
+  x.push_new(1);
+  x.push_new(2);
   x.queue.push_resumed(3, x.jobs[3]);
   x.queue.push_resumed(4, x.jobs[4]);
   EXPECT_EQ(x.serve_all(), (keys{3, 4, 2, 1}));
 }
 
 TEST(job_queue, serves_the_newest_while_more_wait_than_it_may) {
-  waiting_room x{queue_order::adaptive_lifo, 2};
+  waiting_room x{wait_order::adaptive_lifo, 2};
   for (job_key key : {1, 2, 3, 4})
-    x.queue.push_new(key, x.jobs[key]);
+    x.push_new(key);
   x.queue.push_resumed(5, x.jobs[5]);
   x.queue.push_resumed(6, x.jobs[6]);
   EXPECT_EQ(x.serve_all(), (keys{5, 6, 4, 3, 1, 2}));
 }
 
 TEST(job_queue, serves_by_deadline_and_those_without_one_last) {
-  waiting_room x{queue_order::deadline_first};
+  waiting_room x{wait_order::deadline_first};
   const time_point ends[] = {never, time_point{3s}, time_point{1s},
                              never, time_point{3s}, time_point{2s}};
   for (job_key key = 1; key <= 6; ++key) {
     x.jobs[key].order = key;
     x.jobs[key].deadline = ends[key - 1];
-    x.queue.push_new(key, x.jobs[key]);
+    x.push_new(key);
   }
   x.queue.push_resumed(7, x.jobs[7]);
   EXPECT_EQ(x.serve_all(), (keys{7, 3, 6, 2, 5, 1, 4}));
 }
 
 TEST(job_queue, serves_by_priority_and_then_by_age) {
-  waiting_room x{queue_order::priority};
+  waiting_room x{wait_order::priority};
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
   const std::int32_t priorities[] = {0, -1, 7, least, 0, 7};
   for (job_key key = 1; key <= 6; ++key) {
     x.jobs[key].order = key;
     x.jobs[key].priority = priorities[key - 1];
-    x.queue.push_new(key, x.jobs[key]);
+    x.push_new(key);
   }
   EXPECT_EQ(x.queue.size(), 6u);
   EXPECT_TRUE(x.queue.remove(x.jobs[6]));
@@ -98,10 +101,11 @@ TEST(job_queue, serves_by_priority_and_then_by_age) {
 TEST(job_queue, supports_a_million_that_wait) {
   constexpr std::uint64_t n = 1'000'000;
   std::vector<job> jobs(n);
-  for (auto order : {queue_order::fifo, queue_order::lifo,
-                     queue_order::adaptive_lifo, queue_order::codel,
-                     queue_order::deadline_first, queue_order::priority}) {
-    job_queue x{order, 10};
+  for (auto order :
+       {wait_order::fifo, wait_order::lifo, wait_order::adaptive_lifo,
+        wait_order::codel, wait_order::deadline_first, wait_order::priority,
+        wait_order::fair}) {
+    job_queue x{order};
     for (std::uint64_t i = 0; i < n; ++i) {
       auto& j = jobs[i];
       j.order = i;
@@ -109,22 +113,23 @@ TEST(job_queue, supports_a_million_that_wait) {
       auto mixed = i * 7919 % n;
       j.priority = static_cast<std::int32_t>(mixed);
       j.deadline = time_point{1s + duration{mixed}};
-      x.push_new(i, j);
+      j.call_key = std::to_string(mixed % 1'000);
+      x.push_new(i, j, time_point{1h});
     }
     // Every third one leaves from where it is.
     for (std::uint64_t i = 0; i < n; i += 3)
       ASSERT_TRUE(x.remove(jobs[i]));
     std::uint64_t served = 0;
     for (; !x.empty(); ++served)
-      ASSERT_TRUE(x.remove(jobs[x.next()]));
+      x.take_next(jobs[x.next()], true);
     EXPECT_EQ(served, n - (n + 2) / 3);
   }
 }
 
 TEST(job_queue, lets_a_job_leave_from_the_middle) {
-  waiting_room x{queue_order::fifo};
+  waiting_room x{wait_order::fifo};
   for (job_key key : {1, 2, 3})
-    x.queue.push_new(key, x.jobs[key]);
+    x.push_new(key);
   x.queue.push_resumed(4, x.jobs[4]);
   EXPECT_TRUE(x.queue.remove(x.jobs[2]));
   EXPECT_TRUE(x.queue.remove(x.jobs[4]));
@@ -132,8 +137,8 @@ TEST(job_queue, lets_a_job_leave_from_the_middle) {
 }
 
 TEST(job_queue, does_not_remove_what_does_not_wait) {
-  waiting_room x{queue_order::fifo};
-  x.queue.push_new(1, x.jobs[1]);
+  waiting_room x{wait_order::fifo};
+  x.push_new(1);
   EXPECT_FALSE(x.queue.remove(x.jobs[2]));
   EXPECT_TRUE(x.queue.remove(x.jobs[1]));
   EXPECT_FALSE(x.queue.remove(x.jobs[1]));

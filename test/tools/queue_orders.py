@@ -35,53 +35,44 @@ def mixed():
 
 
 class Codel:
-    """RFC 8289, section 5, with requests in place of packets."""
+    """The control law that docs/queues.md describes."""
 
     def __init__(self, target, interval):
         self.target, self.interval = target, interval
-        self.first_above = 0
-        self.drop_next = 0
-        self.count = self.lastcount = 0
-        self.dropping = False
+        self.over_at = None  # When all waits will have been too long.
+        self.next = None     # When the next one is shed.
+        self.count = 0
+        self.shedding = False
 
-    def law(self, t):
-        return t + round(self.interval / math.sqrt(self.count))
+    def gap(self):
+        return round(self.interval / math.sqrt(self.count))
 
-    def head(self, queue, now):
-        """The oldest request, and whether it may be dropped."""
-        if not queue:
-            self.first_above = 0
-            return None, False
-        x = queue.pop(0)
-        if now - x[0] < self.target or not queue:
-            self.first_above = 0
-        elif self.first_above == 0:
-            self.first_above = now + self.interval
-        elif now >= self.first_above:
-            return x, True
-        return x, False
+    def sheds(self, x, left, now):
+        """Whether `x` is shed, which is next, while `left` more wait."""
+        if now - x[0] < self.target or left == 0:
+            self.over_at, self.shedding = None, False
+            return False
+        if self.over_at is None:
+            self.over_at = now + self.interval
+        if self.shedding:
+            if now < self.next:
+                return False
+            self.count += 1
+            self.next += self.gap()
+            return True
+        if now < self.over_at:
+            return False
+        recent = self.next is not None and now < self.next + 8 * self.interval
+        self.count = self.count - 2 if recent and self.count > 2 else 1
+        self.next = now + self.gap()
+        self.shedding = True
+        return True
 
     def take(self, queue, now):
-        x, ok = self.head(queue, now)
-        if self.dropping:
-            if not ok:
-                self.dropping = False
-            while self.dropping and now >= self.drop_next:
-                self.count += 1
-                x, ok = self.head(queue, now)
-                if not ok:
-                    self.dropping = False
-                else:
-                    self.drop_next = self.law(self.drop_next)
-        elif ok:
-            x, ok = self.head(queue, now)
-            self.dropping = True
-            delta = self.count - self.lastcount
-            recent = now - self.drop_next < 16 * self.interval
-            self.count = delta if delta > 1 and recent else 1
-            self.drop_next = self.law(now)
-            self.lastcount = self.count
-        return x
+        while True:
+            x = queue.pop(0)
+            if not self.sheds(x, len(queue), now):
+                return x
 
 
 def take(order, queue, codel, now, lifo_above):
@@ -111,8 +102,7 @@ def play(arrivals, order, target=5 * MS, interval=100 * MS, lifo_above=10):
         now, arrives, i = heapq.heappop(events)
         if arrives:
             if len(busy) < WORKERS and not queue:
-                if order == "codel":
-                    codel.take([arrivals[i]], now)
+                codel.over_at, codel.shedding = None, False
                 x = arrivals[i]
             else:
                 queue.append(arrivals[i])

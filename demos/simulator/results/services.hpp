@@ -65,7 +65,7 @@ inline constexpr result_column<service_summary> service_columns[] = {
   {"arrivals", &service_summary::arrivals, column_kind::sum,
    "arriving requests, including `refused` and `down`"},
   {"refused", &service_summary::refused, column_kind::sum,
-   "found the queue full, or were shed"},
+   "had no place in the queue, or were shed"},
   {"refused_share", [](auto& s) { return ratio(s.refused, s.arrivals, 0); },
    column_kind::ratio, "refused divided by arrivals", as_share},
   {"shed", &service_summary::shed, column_kind::sum,

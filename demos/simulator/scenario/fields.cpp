@@ -182,25 +182,36 @@ void describe(field_visitor& v, service_config& c) {
                      "the newest while more than lifo_above wait, else the "
                      "oldest; codel: the oldest, and some are shed while all "
                      "wait for long; deadline_first: the earliest deadline; "
-                     "priority: the highest priority"},
+                     "priority: the highest priority; fair: each key in turn"},
            c.order);
   v.integer<std::uint32_t>(
     {.key = "lifo_above",
      .help = "adaptive_lifo only: the newest is next while more than so many "
              "wait",
      .when = {"order", {"adaptive_lifo"}}},
-    c.lifo_above, {0, 1'000'000'000});
+    c.waits.lifo_above, {0, 1'000'000'000});
   v.on({.key = "codel_target",
         .help = "codel only: shedding begins when every wait was at least as "
                 "long as this throughout an interval, and ends with one that "
                 "was shorter",
         .when = {"order", {"codel"}}},
-       c.codel_target, {shortest_time, longest_time});
+       c.waits.codel_target, {shortest_time, longest_time});
   v.on({.key = "codel_interval",
         .help = "codel only: how long that must last, and then the time "
                 "between two that are shed, which shrinks with their number",
         .when = {"order", {"codel"}}},
-       c.codel_interval, {shortest_time, longest_time});
+       c.waits.codel_interval, {shortest_time, longest_time});
+  v.integer<std::uint32_t>(
+    {.key = "codel_keep",
+     .help = "codel only: none is shed if fewer than so many would still wait",
+     .when = {"order", {"codel"}}},
+    c.waits.codel_keep, {0, 1'000'000'000});
+  v.on({.key = "aging",
+        .help = "priority only: how long a request must have waited to be next "
+                "in place of one that has just come and whose priority is "
+                "higher by 1; unlimited: the lowest may starve",
+        .when = {"order", {"priority"}}},
+       c.waits.aging, {shortest_time, unlimited});
   v.choice({"abandoned", "work whose caller has given up: finish: it is done "
                          "all the same; skip: it is not begun any more; "
                          "cancel: it is dropped at once"},

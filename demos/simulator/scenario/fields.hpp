@@ -48,12 +48,6 @@ enum class retry_rule { failure, timeout };
 namespace caisson {
 
 template <>
-struct enum_names<sim::queue_order> {
-  static constexpr std::string_view value[] = {
-    "fifo", "lifo", "adaptive_lifo", "codel", "deadline_first", "priority"};
-};
-
-template <>
 struct enum_names<sim::scaling> {
   static constexpr std::string_view value[] = {"utilization", "queue"};
 };

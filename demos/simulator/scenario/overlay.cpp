@@ -78,7 +78,10 @@ void drop_in_service(settings& service, const settings& arm) {
   if (name != "codel") {
     service.erase("codel_target");
     service.erase("codel_interval");
+    service.erase("codel_keep");
   }
+  if (name != "priority")
+    service.erase("aging");
 }
 
 // -- merging ------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <simulator/scenario/zone_config.hpp>
 
 #include <caisson/policy/schedule_settings.hpp>
+#include <caisson/policy/wait_order.hpp>
 #include <caisson/settings.hpp>
 
 #include <cstdint>
@@ -35,22 +36,6 @@ using stack_map = std::map<std::string, std::shared_ptr<const stack_entry>,
                            std::less<>>;
 
 // -- services -----------------------------------------------------------------
-
-/// In which order a service serves those that wait for their first worker.
-enum class queue_order {
-  /// The oldest first.
-  fifo,
-  /// The newest first.
-  lifo,
-  /// The oldest first, but the newest while more than `lifo_above` wait.
-  adaptive_lifo,
-  /// The oldest first; those that have waited too long for too long are shed.
-  codel,
-  /// Those whose deadline comes first; those without one last.
-  deadline_first,
-  /// Those with the highest priority; the oldest of them first.
-  priority,
-};
 
 /// What a service does with work whose caller has given up.
 enum class abandoned_work {
@@ -147,13 +132,11 @@ struct service_config {
   std::optional<autoscale_config> autoscale = {};
   /// How many may wait for a worker of it: 0 to 1000000000, or no_limit.
   std::uint32_t queue = no_limit;
-  queue_order order = queue_order::fifo;
-  /// `adaptive_lifo`: 0 to 1000000000.
-  std::uint32_t lifo_above = 10;
-  /// `codel`: a wait of at least this is too long, if none was shorter
-  /// throughout an interval.
-  duration codel_target = std::chrono::milliseconds(5);
-  duration codel_interval = std::chrono::milliseconds(100);
+  /// In which order those are served that wait for their first worker, as in
+  /// gates. Numbers from 0 to 1000000000, durations from 1ns to 100h; a request
+  /// is never hopeless. By priorities only, unless `aging` is set.
+  wait_order order = wait_order::fifo;
+  queue_settings waits = {.aging = unlimited};
   abandoned_work abandoned = abandoned_work::finish;
   /// Whether a worker takes other work while its request waits for calls.
   bool async = false;

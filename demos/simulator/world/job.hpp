@@ -6,9 +6,9 @@
 #include <simulator/world/work_items.hpp>
 #include <simulator/world/world_plan.hpp>
 
-#include <caisson/base/pooled_list.hpp>
 #include <caisson/base/timer_queue.hpp>
 #include <caisson/caf/caf.hpp>
+#include <caisson/policy/waiting_queue.hpp>
 
 #include <cstdint>
 #include <string>
@@ -58,11 +58,11 @@ struct job {
   std::uint32_t open_calls = 0;
   std::uint64_t first_call = 0;
   std::uint64_t last_call = 0;
-  /// Where it waits in a `job_queue`; `resumed`: after it has had a server;
-  /// `ranked`: among those that wait by rank.
-  pooled_list<job_key>::handle queued = pooled_list<job_key>::none;
-  bool resumed = false;
-  bool ranked = false;
+  /// Whether it waits in a `job_queue` for its first server, or for another
+  /// one, and where.
+  enum class wait : std::uint8_t { none, first, again };
+  wait waits = wait::none;
+  waiting_queue::stay place;
   /// When its work ends: a timer, or a piece of a `work_clock`.
   timer_queue<std::uint64_t>::handle due_timer;
   work_clock::handle in_progress;

@@ -1,53 +1,68 @@
 #include <simulator/world/job_queue.hpp>
 
+#include <utility>
+
 namespace caisson::sim {
 
-void job_queue::push_new(job_key key, job& j) {
-  j.resumed = false;
-  j.ranked = order_ == queue_order::deadline_first
-             || order_ == queue_order::priority;
-  if (j.ranked)
-    ranked_.emplace(rank_of(j), key);
-  else
-    j.queued = new_.push_back(key);
+namespace {
+
+call_info call_for(const job& j) {
+  call_info call;
+  call.deadline = j.deadline;
+  call.priority = j.priority;
+  call.key = j.call_key;
+  return call;
+}
+
+} // namespace
+
+void job_queue::push_new(job_key key, job& j, time_point now) {
+  auto call = call_for(j);
+  // A call is known by a number above zero.
+  call.id = key + 1;
+  j.waits = job::wait::first;
+  j.place.permits = j.items;
+  new_.join(call, j.place, now);
 }
 
 void job_queue::push_resumed(job_key key, job& j) {
-  j.resumed = true;
-  j.queued = resumed_.push_back(key);
+  j.waits = job::wait::again;
+  j.place.place = resumed_.push_back(key);
 }
 
-job_queue::rank job_queue::rank_of(const job& j) const {
-  return {order_ == queue_order::deadline_first
-            ? j.deadline.time_since_epoch().count()
-            : -std::int64_t{j.priority},
-          j.order};
-}
-
-bool job_queue::newest_first() const {
-  return order_ == queue_order::lifo
-         || (order_ == queue_order::adaptive_lifo && new_.size() > lifo_above_);
+std::optional<job_key> job_queue::make_room(const job& newcomer,
+                                            time_point now) {
+  if (new_.empty())
+    return std::nullopt;
+  auto leaves = new_.make_room(call_for(newcomer), now);
+  return leaves ? std::optional{leaves->call - 1} : std::nullopt;
 }
 
 job_key job_queue::next() const {
-  if (!resumed_.empty())
-    return resumed_[resumed_.front()];
-  if (!ranked_.empty())
-    return ranked_.begin()->second;
-  return new_[newest_first() ? new_.back() : new_.front()];
+  return resumed_.empty() ? new_.next().call - 1 : resumed_[resumed_.front()];
+}
+
+void job_queue::take_next(job& j, bool served) {
+  if (j.waits != job::wait::first || !served) {
+    remove(j);
+    return;
+  }
+  new_.take_next();
+  j.waits = job::wait::none;
 }
 
 bool job_queue::remove(job& j) {
-  if (j.ranked) {
-    ranked_.erase(rank_of(j));
-    j.ranked = false;
-    return true;
+  switch (std::exchange(j.waits, job::wait::none)) {
+    case job::wait::none:
+      return false;
+    case job::wait::first:
+      new_.leave(j.place);
+      return true;
+    case job::wait::again:
+      resumed_.erase(j.place.place);
+      return true;
   }
-  if (j.queued == pooled_list<job_key>::none)
-    return false;
-  (j.resumed ? resumed_ : new_).erase(j.queued);
-  j.queued = pooled_list<job_key>::none;
-  return true;
+  return false;
 }
 
 } // namespace caisson::sim

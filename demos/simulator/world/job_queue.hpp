@@ -5,61 +5,62 @@
 #include <simulator/world/job.hpp>
 
 #include <caisson/base/pooled_list.hpp>
+#include <caisson/policy/waiting_queue.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <utility>
+#include <optional>
 
 namespace caisson::sim {
 
 /// Jobs that have had a server before come first, in the order in which they
-/// wait; then the new ones, in the order that the service's config asks for.
-/// What `queue_order::codel` sheds is not decided here. Each operation takes
-/// constant time, or with an order by rank (`deadline_first`, `priority`) time
+/// wait; then the new ones, in a queue as gates have one. Each operation takes
+/// constant time, or with an order by deadline, priority or key time
 /// logarithmic in the number that waits.
 class job_queue {
 public:
-  /// `lifo_above`: with `queue_order::adaptive_lifo`, the newest is next while
-  /// more than so many new jobs wait.
-  explicit job_queue(queue_order order, std::size_t lifo_above = 0)
-    : order_(order), lifo_above_(lifo_above) {}
+  explicit job_queue(wait_order order, const queue_settings& rules = {})
+    : new_(order, rules) {}
 
   /// How many new jobs wait.
-  [[nodiscard]] std::size_t size() const noexcept {
-    return new_.size() + ranked_.size();
-  }
+  [[nodiscard]] std::size_t size() const noexcept { return new_.size(); }
 
   /// Whether nobody waits at all.
   [[nodiscard]] bool empty() const noexcept {
-    return size() == 0 && resumed_.empty();
+    return new_.empty() && resumed_.empty();
   }
 
-  /// Adds `j`, which waits for its first server. Its deadline, priority and
-  /// `order`, which is its own, stay as they are while it waits.
-  void push_new(job_key key, job& j);
+  /// Adds `j`, which waits for its first server.
+  void push_new(job_key key, job& j, time_point now);
 
   /// Adds `j`, which has had a server.
   void push_resumed(job_key key, job& j);
+
+  /// Takes out the new job that leaves a full queue for `newcomer`; nothing if
+  /// the newcomer has to leave, or no new job waits.
+  std::optional<job_key> make_room(const job& newcomer, time_point now);
 
   /// Who is to be served next.
   /// @pre somebody waits
   [[nodiscard]] job_key next() const;
 
+  /// Whether that job must be shed; never if it has had a server. To be asked
+  /// once, when it would be served.
+  /// @pre somebody waits
+  [[nodiscard]] bool sheds_next(time_point now) {
+    return resumed_.empty() && new_.sheds_next(now);
+  }
+
+  /// Takes out the next job, `j`, to be served, or not.
+  void take_next(job& j, bool served);
+
   /// Takes `j` out; false if it does not wait.
   bool remove(job& j);
 
+  /// A job found a free server, and nobody who waits.
+  void idle() noexcept { new_.idle(); }
+
 private:
-  // The smallest is next; of equal ones, the one that came first.
-  using rank = std::pair<std::int64_t, std::uint64_t>;
-
-  [[nodiscard]] rank rank_of(const job& j) const;
-  [[nodiscard]] bool newest_first() const;
-
-  queue_order order_;
-  std::size_t lifo_above_;
-  pooled_list<job_key> new_;
-  std::map<rank, job_key> ranked_;
+  waiting_queue new_;
   pooled_list<job_key> resumed_;
 };
 

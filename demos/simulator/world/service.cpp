@@ -18,9 +18,7 @@ service::service(caf::actor_config& cfg, const world_context& world,
     config_(world.plan->arm.services[index_]),
     recorder_(world.recorder->instance(instance)),
     name_(replica_name(config_, replica_)), counts_(counts), calls_(config_),
-    queue_(config_.order, config_.lifo_above), fault_(config_.workers) {
-  if (config_.order == queue_order::codel)
-    codel_.emplace(config_.codel_target, config_.codel_interval);
+    queue_(config_.order, config_.waits), fault_(config_.workers) {
   if (config_.replicas > 1)
     mark_ = fmt::format(" @{}", replica_ + 1);
 }
@@ -74,12 +72,13 @@ void service::accept(portable::reply_to from, const work_items& asked) {
     world_.recorder->attempted(now(), asked.items);
   recorder().arrived(at());
   note("arrive", w);
-  if (!rejected(from, w))
+  if (!rejected(from, asked))
     take_in(std::move(from), asked);
 }
 
 // Answers what cannot get in; false if it can.
-bool service::rejected(portable::reply_to& from, const work& w) {
+bool service::rejected(portable::reply_to& from, const work_items& asked) {
+  const auto& w = *asked.first;
   if (fault_.crashed()) {
     recorder().rejected_down(at());
     note("down", w);
@@ -88,13 +87,28 @@ bool service::rejected(portable::reply_to& from, const work& w) {
     return true;
   }
   auto at_once = server_free() && queue_.empty();
-  if (!at_once && config_.queue != no_limit && queue_.size() >= config_.queue) {
-    recorder().refused(at());
-    note("refuse", w);
-    reject(from, errc::queue_full, false);
-    return true;
-  }
-  return false;
+  auto is_full = !at_once && config_.queue != no_limit
+                 && queue_.size() >= config_.queue;
+  if (!is_full || makes_room(asked))
+    return false;
+  recorder().refused(at());
+  note("refuse", w);
+  reject(from, errc::queue_full, false);
+  return true;
+}
+
+// In a full queue: another request may have to leave it for this one.
+bool service::makes_room(const work_items& asked) {
+  const auto& what = world_.plan->operations[asked.first->operation];
+  auto key = queue_.make_room(job_for(asked, what, now(), at()), now());
+  if (!key)
+    return false;
+  auto& j = *jobs_.find(*key);
+  j.waits = job::wait::none;
+  recorder().refused(at());
+  note("refuse", j);
+  leave(*key, j, service_error(errc::queue_full, config_.name, false));
+  return true;
 }
 
 void service::reject(portable::reply_to& from, errc code,
@@ -117,13 +131,12 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   }
   j->from = std::move(from);
   if (!at_once)
-    queue_.push_new(key, *j);
+    queue_.push_new(key, *j, now());
   recorder().entered(at(), queue_.size());
   follow_work();
   if (!at_once)
     return;
-  if (codel_)
-    codel_->nobody_waits();
+  queue_.idle();
   begin_or_drop(key, *j);
 }
 
@@ -167,19 +180,16 @@ void service::serve_next() {
   while (server_free() && !queue_.empty()) {
     auto key = queue_.next();
     auto& j = *jobs_.find(key);
-    queue_.remove(j);
+    // What nobody waits for any more is not judged: it is dropped anyway.
+    auto is_in_vain = in_vain(j);
+    auto is_shed = !is_in_vain && queue_.sheds_next(now());
+    queue_.take_next(j, !is_in_vain && !is_shed);
     recorder().queue_is(queue_.size());
-    if (is_shed(j))
+    if (is_shed)
       shed(key, j);
     else
       begin_or_drop(key, j);
   }
-}
-
-// What nobody waits for any more is not judged: it is dropped anyway.
-bool service::is_shed(const job& j) {
-  return codel_ && !j.begun && !in_vain(j)
-         && codel_->sheds(now(), now() - j.arrived, queue_.size());
 }
 
 // Whether nobody waits for what has not been begun, and the service cares.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <simulator/world/autoscaler.hpp>
-#include <simulator/world/codel.hpp>
 #include <simulator/world/counted_fault.hpp>
 #include <simulator/world/fault_state.hpp>
 #include <simulator/world/job.hpp>
@@ -63,7 +62,9 @@ private:
   // -- arrival ----------------------------------------------------------------
 
   void accept(portable::reply_to from, const work_items& asked);
-  [[nodiscard]] bool rejected(portable::reply_to& from, const work& w);
+  [[nodiscard]] bool rejected(portable::reply_to& from,
+                              const work_items& asked);
+  bool makes_room(const work_items& asked);
   void reject(portable::reply_to& from, errc code, bool may_have_executed);
   void take_in(portable::reply_to from, const work_items& asked);
 
@@ -76,7 +77,6 @@ private:
   void free_server(job& j);
   void follow_servers();
   void serve_next();
-  [[nodiscard]] bool is_shed(const job& j);
   void begin(job_key key, job& j);
 
   // -- work -------------------------------------------------------------------
@@ -164,7 +164,6 @@ private:
   std::uint64_t entered_ = 0;
   outgoing_calls calls_;
   job_queue queue_;
-  std::optional<codel> codel_;
   std::uint64_t busy_ = 0;
   /// Who may say that he has given up; kept only where that matters.
   std::map<job::caller, job_key> callers_;

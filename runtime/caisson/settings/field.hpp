@@ -27,14 +27,19 @@ namespace caisson {
 
 /// A choice, and its values with which another field has an effect.
 struct choice_of {
+  /// The key of the choice; empty: there is none, the field always applies.
   std::string_view key = {};
+  /// The names of the values, as in `enum_names`; `true` or `false` of a
+  /// boolean.
   std::initializer_list<std::string_view> values = {};
 };
 
 /// What is known about one field in addition to its value. The rules concern
 /// which fields are given: readers check them, but not for values set in code.
 struct field {
+  /// Its name in the table. The texts are literals: a field does not own them.
   std::string_view key;
+  /// What it does, in a few words, for the tables in the docs.
   std::string_view help;
   /// For the tables in the docs; empty if the value's type is enough.
   std::string_view unit = {};
@@ -56,9 +61,12 @@ struct field {
   std::string_view one_of = {};
 };
 
+/// The values from `lo` to `hi`, both included.
 template <class T>
 struct range {
+  /// The least value.
   T lo;
+  /// The greatest value; `unlimited` where durations have no limit.
   T hi;
 };
 
@@ -113,13 +121,21 @@ class field_visitor {
 public:
   virtual ~field_visitor() = default;
 
+  /// True or false.
   virtual void on(const field& f, bool& x) = 0;
+  /// An integer in `r`, at most 64 bits with a sign.
   virtual void on(const field& f, std::int64_t& x, range<std::int64_t> r) = 0;
+  /// A finite number in `r`.
   virtual void on(const field& f, double& x, range<double> r) = 0;
+  /// A duration in `r`, in files with a unit such as `5ms`.
   virtual void on(const field& f, duration& x, range<duration> r) = 0;
+  /// Any text.
   virtual void on(const field& f, std::string& x) = 0;
+  /// A list of any texts.
   virtual void on(const field& f, std::vector<std::string>& x) = 0;
+  /// A value of a custom type; `x` refers to it.
   virtual void on(const field& f, field_value& x) = 0;
+  /// The number of a choice: an index into `names`.
   virtual void on(const field& f, std::size_t& x,
                   std::span<const std::string_view> names)
     = 0;
@@ -144,6 +160,8 @@ public:
     x = std::move(value);
   }
 
+  /// An integer of any width, unsigned ones of at most 32 bits: visited as one
+  /// of 64 bits.
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   void integer(const field& f, T& x, range<T> r) {
@@ -154,6 +172,7 @@ public:
     x = static_cast<T>(wide);
   }
 
+  /// An enumeration: goes by the place of its value in `enum_names<E>`.
   template <class E>
     requires std::is_enum_v<E>
   void choice(const field& f, E& x) {

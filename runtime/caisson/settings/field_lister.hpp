@@ -14,10 +14,15 @@ namespace caisson {
 
 /// One row of a settings table: a field and its current value as text.
 struct field_row {
+  /// The field's name in its table.
   std::string key = {};
+  /// The type's name, with the unit in parentheses if there is one.
   std::string type = {};
+  /// The possible values, for people.
   std::string allowed = {};
+  /// As it would be written in a file; empty if the field has no value.
   std::string value = {};
+  /// What the field does, in a few words.
   std::string help = {};
   /// It must always be given: the value is not a default.
   bool required = false;
@@ -39,6 +44,7 @@ public:
   void on(const field& f, std::size_t& x,
           std::span<const std::string_view> names) override;
 
+  /// One for each field visited so far, in that order.
   std::vector<field_row> rows;
 
 protected:

@@ -34,6 +34,7 @@ enum class problem_kind : std::uint8_t {
 
 /// One problem of a configuration.
 struct problem {
+  /// What kind of mistake it is.
   problem_kind kind = problem_kind::relation;
   /// Which setting.
   setting_path key = {};
@@ -62,7 +63,9 @@ using problems = std::vector<problem>;
 /// function. `what()` is `to_text(all())`.
 class config_error : public std::invalid_argument {
 public:
+  /// Takes all that was found; one of them at least.
   explicit config_error(problems found);
+  /// In the order found.
   [[nodiscard]] const problems& all() const noexcept { return problems_; }
 
 private:

@@ -11,6 +11,7 @@ namespace caisson {
 /// A table, with the key and place for its problems. Refers to the table and to
 /// the text of the place; both must outlive it.
 struct section {
+  /// The values of the section itself.
   const settings& table;
   /// Keys in problems begin with it.
   setting_path path = {};

@@ -47,12 +47,16 @@ struct setting {
   /// Text from a `reconfigure` message or a command line. The field that it is
   /// for decides its type.
   struct raw {
+    /// As given, without quotes.
     std::string text;
   };
 
+  /// What was found; numbers and texts of a file have the type that they are
+  /// written in.
   std::variant<raw, bool, std::int64_t, double, std::string,
                std::vector<setting>, settings>
     value;
+  /// `file:line:column`; empty if it does not come from a file.
   std::string place;
   /// Where it counts as standing among others, if not at its place: what
   /// replaces a value stands where that did.

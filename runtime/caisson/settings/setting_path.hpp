@@ -28,12 +28,16 @@ public:
   /// indexes are in brackets. A key that contains either can only be appended
   /// by `/`.
   setting_path(std::string_view text);
+  /// Parses a path, as above.
   setting_path(const std::string& text)
     : setting_path(std::string_view{text}) {}
+  /// Parses a path, as above; not null.
   setting_path(const char* text) : setting_path(std::string_view{text}) {}
 
+  /// Whether it is the path of the configuration as a whole.
   [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
+  /// Its keys and indexes, from the outside in.
   [[nodiscard]] const std::vector<part>& parts() const noexcept {
     return parts_;
   }

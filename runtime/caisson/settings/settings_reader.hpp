@@ -29,6 +29,8 @@ enum class absent_fields : std::uint8_t {
 /// For one table, by one thread; refers to the table and to `out`.
 class settings_reader final : public field_visitor {
 public:
+  /// Appends problems to `out`, with keys that begin with the path of `from`.
+  /// `absent` says what becomes of fields that are not in the table.
   explicit settings_reader(
     section from, problems& out,
     absent_fields absent = absent_fields::may_be_missing);

@@ -151,6 +151,7 @@ private:
 template <value_of_field T>
 class tables_by_name final : public field_value {
 public:
+  /// Reads into `x` and lists it; `x` must outlive this.
   explicit tables_by_name(std::vector<T>& x) : x_(x) {}
 
   [[nodiscard]] std::string type() const override { return "table"; }

@@ -31,6 +31,7 @@ enum class answer_class : std::uint8_t {
   shed,
 };
 
+/// The last class, for arrays and loops over all of them.
 inline constexpr answer_class last_answer_class = answer_class::shed;
 
 [[nodiscard]] std::string_view name_of(answer_class x) noexcept;
@@ -44,6 +45,7 @@ enum class answer_protocol : std::uint8_t { none, http, grpc, sqlstate };
 
 /// The code in an answer.
 struct answer_code {
+  /// `none`: there is no code, and `value` has no meaning.
   answer_protocol protocol = answer_protocol::none;
   /// An HTTP status; a gRPC code; an SQLSTATE as `packed_sqlstate` makes it.
   std::uint32_t value = 0;
@@ -65,6 +67,8 @@ inline constexpr duration do_not_retry{-1};
 
 /// What an adapter knows about an answer.
 struct answer_info {
+  /// What the answer means. `unknown`: as if the adapter had no opinion; what
+  /// is below is ignored then.
   answer_class kind = answer_class::unknown;
 
   /// Whether the work may have been done, even in part. If not, the call is
@@ -78,6 +82,7 @@ struct answer_info {
   /// Do not retry earlier; zero: unknown; negative: do not retry.
   duration retry_after = duration::zero();
 
+  /// The code in the answer, for the lists of policies; `none` if it has none.
   answer_code code = {};
 
   /// Whether the server has not answered this call: whoever answered says only
@@ -92,11 +97,16 @@ struct answer_info {
 /// What a name on a list stands for: a class, or codes from `first` to `last`
 /// of a protocol.
 struct answer_pattern {
+  /// The class; only if `protocol` is `none`.
   answer_class kind = answer_class::unknown;
+  /// The codes' protocol; `none`: a class.
   answer_protocol protocol = answer_protocol::none;
+  /// The lowest code, itself included.
   std::uint32_t first = 0;
+  /// The highest code, itself included.
   std::uint32_t last = 0;
 
+  /// Whether an answer of the class `k` with the code `c` is named.
   [[nodiscard]] bool matches(answer_class k, answer_code c) const noexcept {
     if (protocol == answer_protocol::none)
       return kind == k;

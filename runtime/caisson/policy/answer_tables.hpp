@@ -14,8 +14,11 @@ namespace caisson {
 struct answer_row {
   /// As people write them, such as `5xx`.
   std::string_view codes;
+  /// The lowest code of the row, itself included.
   std::uint32_t first;
+  /// The highest code of the row, itself included.
   std::uint32_t last;
+  /// What each of them means.
   answer_info info;
   /// The reason, in a few words.
   std::string_view why;

@@ -19,6 +19,7 @@ enum class idempotence : std::uint8_t { unmarked, yes, no };
 
 /// What a policy sees of a call.
 struct call_info {
+  /// Set by the host; the same in all layers.
   call_id id = 0;
   /// When the call entered the gate.
   time_point arrived;
@@ -36,6 +37,7 @@ struct call_info {
   std::uint32_t permits = 1;
   /// 1 for the first attempt; counts across chained gates.
   std::uint32_t attempt = 1;
+  /// Whether it may be carried out twice, as its caller says.
   idempotence idempotent = idempotence::unmarked;
   /// A layer further out carries out what it has acknowledged: no layer may
   /// acknowledge it in the worker's place once more.

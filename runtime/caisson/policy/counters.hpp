@@ -17,10 +17,12 @@ namespace caisson {
 template <class E>
 class counters {
 public:
+  /// How many counters there are: `count_` is not one of them.
   static constexpr auto size = static_cast<std::size_t>(E::count_);
   static_assert(std::size(enum_names<E>::value) == size,
                 "every counter has one name");
 
+  /// Adds `n`, which is not negative, to one of them.
   void add(E which, std::int64_t n = 1) noexcept {
     values_[static_cast<std::size_t>(which)] += n;
   }
@@ -29,6 +31,7 @@ public:
     return values_[static_cast<std::size_t>(which)];
   }
 
+  /// Sets all of them to 0.
   void clear() noexcept { values_.fill(0); }
 
   /// Appends all of them, with their names.

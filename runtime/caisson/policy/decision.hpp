@@ -10,24 +10,32 @@ namespace caisson {
 
 /// A decision on a call: pass, reject or hold it.
 struct decision {
+  /// What becomes of the call; the functions of `policy` say where it goes.
   enum class kind : std::uint8_t { pass, reject, hold };
 
+  /// Pass unless set.
   kind what = kind::pass;
+  /// For `reject`: the error that the call gets.
   errc code = errc::cancelled;
-  /// For `reject`: when to retry, zero if unknown.
+  /// For `reject`: how long to wait before a retry, zero if unknown. Not
+  /// negative.
   duration retry_after = duration::zero();
   /// For `hold`: when to call `expire`, `never` if only `env.resume` ends it.
   time_point until = never;
   /// For `hold`: whether the call is held whatever the mode of the policy is.
   bool in_all_modes = false;
 
+  /// The call goes on: down to the next layer, or up with its outcome.
   static decision pass() noexcept { return {}; }
 
+  /// The call gets the error `code` of this layer.
   static decision reject(errc code,
                          duration retry_after = duration::zero()) noexcept {
     return {kind::reject, code, retry_after, never};
   }
 
+  /// The call stays here until `env.resume`, `env.reject` or `env.answer`, or
+  /// until `until`, when `policy::expire` decides about it.
   static decision hold(time_point until = never) noexcept {
     return {kind::hold, errc::cancelled, duration::zero(), until};
   }

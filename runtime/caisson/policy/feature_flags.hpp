@@ -33,6 +33,7 @@ public:
   public:
     feature() = default;
 
+    /// Whether nothing holds the feature off at the moment.
     [[nodiscard]] bool is_on() const noexcept {
       return !holds_ || holds_->load(std::memory_order_acquire) == 0;
     }
@@ -57,6 +58,8 @@ public:
   /// Whether the feature is on. Takes a lock.
   [[nodiscard]] bool is_on(std::string_view name) const;
 
+  /// The feature with that name, which need not be known before. Takes a lock:
+  /// keep it for frequent queries.
   [[nodiscard]] feature find(std::string_view name);
 
   /// The names of all features that are off, in alphabetical order.

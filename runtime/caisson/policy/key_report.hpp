@@ -10,6 +10,7 @@
 
 namespace caisson {
 
+/// The state and the numbers of one key.
 struct key_report {
   /// Empty: the calls without a key.
   std::string key = {};
@@ -18,6 +19,7 @@ struct key_report {
   /// How many calls were admitted since the key was first seen, or since the
   /// last `reset`.
   std::int64_t admitted = 0;
+  /// Its counters and gauges.
   std::vector<metric> metrics = {};
 };
 

@@ -16,6 +16,7 @@ enum class measured : std::uint8_t {
   waits,
 };
 
+/// The number of the last of them, for arrays and loops over all.
 inline constexpr std::uint8_t last_measured = 2;
 
 [[nodiscard]] std::string_view name_of(measured x) noexcept;

@@ -94,8 +94,10 @@ struct outcome {
     return kind == answer_class::fail || kind == answer_class::conflict;
   }
 
+  /// A value of which no adapter has said anything.
   static outcome success() noexcept { return {}; }
 
+  /// The Caisson error `code`, from a layer or a gate, not from a worker.
   static outcome failure(errc code, bool may_have_executed,
                          duration retry_after = duration::zero()) noexcept;
 
@@ -109,6 +111,7 @@ category_hash(std::string_view name) noexcept {
   return detail::fnv1a(name);
 }
 
+/// The `outcome::category` of Caisson's own errors.
 inline constexpr std::uint64_t caisson_category = category_hash("caisson");
 
 /// How a policy classifies an outcome.

@@ -54,12 +54,9 @@ using wide_histogram = basic_histogram<std::uint64_t>;
 
 /// Whether a policy acts on its decisions.
 enum class mode : std::uint8_t {
-  /// Decide and act.
-  enforce,
-  /// Decide, count and send events, but let every call pass at once.
-  observe,
-  /// Calls bypass the policy.
-  off,
+  enforce, ///< Decide and act.
+  observe, ///< Decide, count and send events, but let every call pass at once.
+  off,     ///< Calls bypass the policy.
 };
 
 [[nodiscard]] std::string_view name_of(mode m) noexcept;
@@ -69,8 +66,9 @@ enum class mode : std::uint8_t {
 /// admission, `as` accesses it later.
 class slot {
 public:
-  static constexpr std::size_t capacity = 48;
+  static constexpr std::size_t capacity = 48; ///< In bytes.
 
+  /// Begins the notes with a copy of `value`; drops what was there.
   template <class T>
   T& start(const T& value = T{}) {
     static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
@@ -78,6 +76,7 @@ public:
     return *new (bytes_) T(value);
   }
 
+  /// The notes; T is that of `start`.
   template <class T>
   T& as() {
     return *std::launder(reinterpret_cast<T*>(bytes_));
@@ -89,12 +88,9 @@ private:
 
 /// What a policy that may reject all calls says about the worker behind it.
 enum class circuit : std::uint8_t {
-  /// Calls pass.
-  closed,
-  /// A few calls pass, to see whether the worker works again.
-  half_open,
-  /// No call passes.
-  open,
+  closed,    ///< Calls pass.
+  half_open, ///< A few calls pass, to see whether the worker works again.
+  open,      ///< No call passes.
 };
 
 /// The kind of an event.
@@ -145,18 +141,18 @@ enum class event_kind : std::uint8_t {
   gate_failed,
 };
 
-inline constexpr std::uint8_t last_event_kind = 19;
+inline constexpr std::uint8_t last_event_kind = 19; ///< For loops.
 
 [[nodiscard]] std::string_view name_of(event_kind kind) noexcept;
 
 /// An event for subscribers. The texts must be valid only during `env::emit`.
 struct event_info {
-  event_kind kind;
-  std::string_view from = {};
-  std::string_view to = {};
-  std::string_view detail = {};
-  call_id call = 0;
-  duration delay = duration::zero();
+  event_kind kind;            ///< What has happened.
+  std::string_view from = {}; ///< The state or limit before.
+  std::string_view to = {};   ///< The one after, an error's name or an outcome.
+  std::string_view detail = {};      ///< In words, for people.
+  call_id call = 0;                  ///< The call concerned; 0: none.
+  duration delay = duration::zero(); ///< As the kind says, or zero.
   /// Of a policy that keeps a state for each key: the key.
   std::string_view key = {};
 };
@@ -177,9 +173,8 @@ struct child_call {
   /// Calls that this policy holds when the child starts; others are left out.
   /// If all are left out, the child ends at once with `cancelled`. The child
   /// gets their priority, key (unless they differ) and idempotence. When the
-  /// last of them has left,
-  /// the child is cancelled. A child started without parents continues until
-  /// its own deadline, even if calls join it and leave.
+  /// last of them has left, the child is cancelled. A child started without
+  /// parents continues until its own deadline, even if calls join it and leave.
   std::vector<call_id> parents = {};
   /// `below`, or the number of one of this layer's own targets.
   std::uint32_t target = below;
@@ -194,7 +189,7 @@ struct child_call {
   std::string key = {};
   /// Priority and idempotence of a child without parents.
   std::int32_t priority = 0;
-  idempotence idempotent = idempotence::unmarked;
+  idempotence idempotent = idempotence::unmarked; ///< See `priority`.
   /// See `call_info::written_back`; of a child without parents.
   bool written_back = false;
   /// The call that gave rise to a child without parents: the child belongs to
@@ -209,6 +204,7 @@ class env {
 public:
   /// A request to the host.
   struct action {
+    /// What the host is asked to do.
     enum class kind : std::uint8_t {
       /// The held call goes down to the next layer.
       resume,
@@ -226,13 +222,14 @@ public:
       /// The layers above are notified of an attempt that timed out.
       attempt_timed_out,
     };
-    kind what;
-    call_id call = 0;
-    errc code = errc::cancelled;
-    duration retry_after = duration::zero();
-    std::uint64_t index = 0;
+    kind what;                   ///< Says which of the others it uses.
+    call_id call = 0;            ///< The held call; 0: none.
+    errc code = errc::cancelled; ///< Of `reject`.
+    duration retry_after = duration::zero(); ///< Of `reject`; zero: unknown.
+    std::uint64_t index = 0; ///< The value's number, or a child's ID.
   };
 
+  /// At the instant `t`, with the random source `r`, which must outlive this.
   env(time_point t, random_source& r) : now(t), random(r) {}
   virtual ~env() = default;
 
@@ -245,13 +242,18 @@ public:
   /// The requests of policies, in order, for the host.
   std::vector<action> actions;
 
+  /// Sends the held call down to the next layer, perhaps once more (a retry).
   void resume(call_id call) { actions.push_back({action::kind::resume, call}); }
 
+  /// Ends the held call with the error `code`; it does not come to `complete`.
+  /// `retry_after` is not negative, and zero if unknown.
   void reject(call_id call, errc code,
               duration retry_after = duration::zero()) {
     actions.push_back({action::kind::reject, call, code, retry_after});
   }
 
+  /// Answers the held call with the layer's value number `value`, which comes
+  /// to `complete` of this policy.
   void answer(call_id call, std::uint64_t value) {
     actions.push_back(
       {action::kind::answer, call, errc::cancelled, duration::zero(), value});
@@ -342,9 +344,9 @@ private:
 
 /// One named number of a policy. Counters only increase; gauges go up and down.
 struct metric {
-  std::string_view name;
-  std::int64_t value = 0;
-  bool gauge = false;
+  std::string_view name;  ///< Static storage.
+  std::int64_t value = 0; ///< A duration has its unit in the name.
+  bool gauge = false;     ///< Whether it goes up and down.
 };
 
 /// An operator's command to a policy.
@@ -364,7 +366,7 @@ enum class operator_command : std::uint8_t {
   reset,
 };
 
-inline constexpr std::uint8_t last_operator_command = 5;
+inline constexpr std::uint8_t last_operator_command = 5; ///< For loops.
 
 [[nodiscard]] std::string_view name_of(operator_command c) noexcept;
 
@@ -381,7 +383,7 @@ struct policy_command {
   /// Whether it holds until another command.
   [[nodiscard]] bool has_no_end() const noexcept { return time == unlimited; }
 
-  operator_command what;
+  operator_command what; ///< What to do.
   /// For how long; positive.
   duration time;
 };

@@ -29,6 +29,8 @@ public:
   using config_type = Config;
   using counter = Counter;
 
+  /// The settings in force; a reference to them stays valid, and `reconfigure`
+  /// changes what it refers to.
   [[nodiscard]] const Config& config() const noexcept { return config_; }
 
   /// Continues with `next`, which must be valid. The policy's calls stay with
@@ -80,6 +82,7 @@ protected:
 
   // -- for the policy to use --------------------------------------------------
 
+  /// Adds 1 to a counter.
   void count(Counter which) noexcept { counters_.add(which); }
 
   /// Rejects the call, counts it and sends an event, with `detail`.

@@ -18,6 +18,7 @@ using wall_time = std::chrono::sys_seconds;
 /// own.
 using wall_clock = std::function<wall_time()>;
 
+/// The machine's time of day, in whole seconds, rounded down. Not virtual.
 [[nodiscard]] wall_time wall_now();
 
 /// Longer waits count as `do_not_retry`: no call lasts that long, and a mistake

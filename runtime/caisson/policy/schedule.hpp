@@ -44,14 +44,16 @@ struct enum_names<jitter> {
 ///     schedule::list({10ms, 50ms, 1s})
 class schedule {
 public:
+  /// How the delays of a segment follow from its members and their number n,
+  /// from 0 on.
   enum class shape : std::uint8_t {
-    constant,     // base
-    linear,       // base + n·step
-    exponential,  // base·factorⁿ
-    fibonacci,    // base·F(n): 1, 1, 2, 3, 5, 8 …
-    decorrelated, // uniform in [base, factor·previous); first: base
-    list,         // those of `delays`, each once
-    custom,       // a function of n, from code only
+    constant,     ///< base
+    linear,       ///< base + n·step
+    exponential,  ///< base·factorⁿ
+    fibonacci,    ///< base·F(n): 1, 1, 2, 3, 5, 8 …
+    decorrelated, ///< uniform in [base, factor·previous); first: base
+    list,         ///< those of `delays`, each once
+    custom,       ///< a function of n, from code only
   };
 
   /// The n-th delay, n = 0, 1, …; nothing ends the segment. If it throws, there
@@ -68,6 +70,7 @@ public:
     /// None.
     custom_function() = default;
 
+    /// A new one, which calls `f`. An empty `f` is as none.
     explicit custom_function(function f)
       : origin_(std::make_shared<const function>(std::move(f))),
         called_(origin_) {}
@@ -80,6 +83,9 @@ public:
       return (*called_)(n);
     }
 
+    /// The same with a copy of the function of its own, so that they share no
+    /// state unless the function itself refers to some. Still equal to this
+    /// one.
     [[nodiscard]] custom_function detached() const;
 
     friend bool operator==(const custom_function& x,
@@ -93,7 +99,10 @@ public:
     std::shared_ptr<const function> called_;
   };
 
+  /// A part of a schedule with delays of one shape. Ranges are those that
+  /// configs check; the functions below do not check them.
   struct segment {
+    /// How the delays grow.
     shape kind = shape::constant;
     /// The first delay, 0 or more; more than 0 if it is multiplied
     /// (exponential, fibonacci, decorrelated).
@@ -113,6 +122,7 @@ public:
     std::uint32_t take = 0;
     /// The segment ends before the sum of its delays would exceed this.
     duration until = unlimited;
+    /// For `custom`; without a function there are no delays.
     custom_function custom = {};
     /// For `list`: 1 to 1000 delays of 0 or more.
     std::vector<duration> delays = {};
@@ -122,27 +132,38 @@ public:
 
   /// A position in a schedule. Trivially copyable, 32 bytes at most.
   struct cursor {
+    /// The last delay, before jitter; zero before the first one.
     duration previous = duration::zero();
+    /// The sum of the delays so far in the present segment, jitter included.
     duration elapsed = duration::zero();
+    /// How many delays the present segment has given.
     std::uint32_t index = 0;
+    /// The present segment, counted from 0; their number once it is exhausted.
     std::uint32_t segment = 0;
   };
 
   /// No delays at all: exhausted from the start.
   schedule() = default;
 
+  /// These segments in order. Without one it is exhausted from the start.
   explicit schedule(std::vector<segment> segments)
     : segments_(std::move(segments)) {}
 
+  /// Always `delay`, without an end.
   static schedule constant(duration delay);
+  /// `base`, then `step` more each time, without an end.
   static schedule linear(duration base, duration step);
+  /// `base`, then each time `factor` times as long, without an end.
   static schedule exponential(duration base, double factor = 2.0);
+  /// `base` times 1, 1, 2, 3, 5, 8 …, without an end.
   static schedule fibonacci(duration base);
 
   /// AWS's "decorrelated jitter": uniform in [base, factor·previous), at most
   /// `max`. Source: M. Brooker, "Exponential Backoff And Jitter", 2015.
   static schedule decorrelated(duration base, duration max,
                                double factor = 3.0);
+  /// What `f` returns for 0, 1, …, until it returns nothing. Results below zero
+  /// count as zero.
   static schedule custom(function f);
 
   /// These delays, then it is exhausted.
@@ -172,11 +193,13 @@ public:
   /// because many gates, each on its own thread, use the config of a policy.
   [[nodiscard]] schedule detached() const;
 
+  /// Whether it has no segment, so that there are no delays at all.
   [[nodiscard]] bool empty() const noexcept { return segments_.empty(); }
 
   /// Whether any of its delays is random.
   [[nodiscard]] bool random() const noexcept;
 
+  /// Its parts, in order.
   [[nodiscard]] const std::vector<segment>& segments() const noexcept {
     return segments_;
   }

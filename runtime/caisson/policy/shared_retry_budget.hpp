@@ -20,12 +20,20 @@ namespace caisson {
 /// it has seen. Safe to use from any thread.
 class shared_retry_budget {
 public:
+  /// Starts with the whole reserve of `l`, which must be in range.
   explicit shared_retry_budget(const retry_budget::limits& l)
     : limits_(l), budget_(l) {}
 
+  /// As `retry_budget::deposit`: records a first attempt.
   void deposit(time_point now);
+  /// As `retry_budget::try_withdraw`: records a retry that counts as `cost`
+  /// retries, 1 to 100, or returns false and changes nothing.
   [[nodiscard]] bool try_withdraw(time_point now, std::uint32_t cost = 1);
+  /// As `retry_budget::charge`: withdraws as many of `cost` retries as there
+  /// are.
   void charge(time_point now, std::uint32_t cost);
+  /// How many retries were affordable after the last call to a member that
+  /// takes an instant.
   [[nodiscard]] std::int64_t balance() const;
 
   /// Starts anew with these limits, unless it already has them.

@@ -104,6 +104,7 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit stage_budget(stage_budget_config c);
 
+  /// The settings that it was created with.
   [[nodiscard]] const stage_budget_config& config() const noexcept {
     return *config_;
   }

@@ -18,6 +18,7 @@ enum class tallied : std::uint8_t {
   limit_used,
 };
 
+/// The number of the last of them, for arrays and loops over all.
 inline constexpr std::uint8_t last_tallied = 1;
 
 [[nodiscard]] std::string_view name_of(tallied x) noexcept;

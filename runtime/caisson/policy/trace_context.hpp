@@ -11,8 +11,9 @@ namespace caisson {
 /// The ids that a `traceparent` consists of, as in W3C Trace Context
 /// (https://www.w3.org/TR/trace-context/#traceparent-header).
 struct trace_context {
-  /// The trace's id, 128 bits of which at least one is set.
+  /// The upper 64 bits of the trace's id. Of all 128, at least one is set.
   std::uint64_t trace_high = 0;
+  /// The lower 64 bits of the trace's id.
   std::uint64_t trace_low = 0;
   /// The span that the call belongs to; not 0.
   std::uint64_t span = 0;

@@ -4,8 +4,12 @@
 // command is that of this file.
 #pragma once
 
+/// The x of x.y.z; 0 until the interface is stable.
 #define CAISSON_VERSION_MAJOR 0
+/// The y of x.y.z. While x is 0, names and messages may change with it; see
+/// docs/compatibility.md.
 #define CAISSON_VERSION_MINOR 1
+/// The z of x.y.z.
 #define CAISSON_VERSION_PATCH 0
 
 /// As one number, to be compared: 100 is 0.1.0, and 10203 is 1.2.3.

@@ -9,6 +9,7 @@
 #include <caf/default_attachable.hpp>
 
 #if CAF_MAJOR_VERSION < 1
+/// 1 with CAF 0.17, 0 with CAF 1.x.
 #define CAISSON_CAF_LEGACY 1
 #include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
@@ -141,10 +142,12 @@ inline const void* identity_of(const caf::strong_actor_ptr& x) {
   return x.get();
 }
 
+/// The same of an address, even if its actor has ended.
 inline const void* identity_of(const caf::actor_addr& x) {
   return caf::actor_cast<caf::weak_actor_ptr>(x).get();
 }
 
+/// The same of a handle.
 inline const void* identity_of(const caf::actor& x) {
   return identity_of(caf::actor_cast<caf::strong_actor_ptr>(x));
 }
@@ -294,6 +297,7 @@ inline bool is_down(const caf::actor& x) {
          || x->getf(base::is_shutting_down_flag);
 }
 
+/// Whether the actor is one of another node; false for null.
 inline bool is_remote(const caf::actor_system& sys,
                       const caf::strong_actor_ptr& x) {
   return x && x->node() != sys.node();
@@ -336,8 +340,9 @@ inline std::size_t running(const caf::actor_system& sys) {
 }
 
 #if CAISSON_CAF_LEGACY
-// 0.17 names registered actors by atoms: at most ten characters. A longer name
-// is registered under its hash, which is outside the range of readable atoms.
+/// The key in CAF's registry for any name. 0.17 names registered actors by
+/// atoms: at most ten characters. A longer name is registered under its hash,
+/// which is outside the range of readable atoms.
 inline caf::atom_value registry_key(std::string_view name) {
   constexpr std::string_view alphabet
     = " 0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
@@ -372,6 +377,8 @@ inline void put_name(caf::actor_system& sys, std::string_view name,
   sys.registry().put(registry_key(name), x);
 }
 
+/// Ends the registration of that name, and gives up the system's reference.
+/// Does nothing if there is none.
 inline void erase_name(caf::actor_system& sys, std::string_view name) {
   sys.registry().erase(registry_key(name));
 }
@@ -409,6 +416,8 @@ std::uint64_t current_call(Self* self) {
 
 // -- reflection ---------------------------------------------------------------
 
+// CAISSON_EACH(m, xs...) is m(x1), m(x2), …; the others are its parts.
+/// @cond
 #define CAISSON_PARENS ()
 #define CAISSON_EXPAND(...) \
   CAISSON_EXPAND3(CAISSON_EXPAND3(CAISSON_EXPAND3(__VA_ARGS__)))
@@ -422,11 +431,14 @@ std::uint64_t current_call(Self* self) {
 #define CAISSON_EACH_(m, x, ...) \
   m(x) __VA_OPT__(, CAISSON_EACH_AGAIN CAISSON_PARENS(m, __VA_ARGS__))
 #define CAISSON_EACH_AGAIN() CAISSON_EACH_
+/// @endcond
 
+/// @def CAISSON_MESSAGE(type, ...)
 /// CAISSON_MESSAGE(type, members...): makes a plain struct a message type (at
 /// most 26 members). Use it in the type's namespace, and list the type in a
 /// type-id block.
 #if CAISSON_CAF_LEGACY
+/// How CAISSON_MESSAGE names a member to an inspector.
 #define CAISSON_MEMBER(m) x.m
 #define CAISSON_MESSAGE(type, ...)                                       \
   template <class Inspector>                                             \

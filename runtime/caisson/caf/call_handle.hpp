@@ -31,7 +31,10 @@ class control_handle;
 class call_handle : public caf::actor {
 public:
   call_handle() = default;
+  /// A new address of `gate`; `gate` itself if it is null or a call handle.
   explicit call_handle(const caf::actor& gate);
+  /// A new address of `gate`. Implicit, so that a control handle can be passed
+  /// to what only makes calls.
   call_handle(const control_handle& gate);
 };
 
@@ -43,6 +46,7 @@ public:
 class control_handle : public caf::actor {
 public:
   control_handle() = default;
+  /// Takes `gate` as it is: null and call handles are not refused.
   explicit control_handle(caf::actor gate) : caf::actor(std::move(gate)) {}
 
   /// A handle of the gate for calls only.

@@ -35,9 +35,9 @@ inline constexpr std::size_t max_path_length = 64;
 /// bytes.
 inline constexpr std::size_t max_name_length = 1024;
 
-/// How many settings one `reconfigure` may change, and the longest text of
-/// each, in bytes.
+/// How many settings one `reconfigure` may change.
 inline constexpr std::size_t max_settings = 256;
+/// The longest text of a setting in a `reconfigure`, in bytes.
 inline constexpr std::size_t max_setting_length = 65'536;
 
 /// How many actors may subscribe to the events of one gate.
@@ -126,8 +126,8 @@ CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
 /// worker, and passes the envelope on to a gate or a worker declared to handle
 /// it (see worker.hpp).
 struct call {
-  caf::message payload = {};
-  call_options options = {};
+  caf::message payload = {}; ///< The message, of any types.
+  call_options options = {}; ///< What layers go by.
 
   /// Sets the deadline to `d` from receipt. If `d` is not positive, such as a
   /// `time_until` that is over, the call is refused as expired.
@@ -145,14 +145,17 @@ struct call {
     options.idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
   }
+  /// Higher is more important; 0 without this.
   call&& priority(std::int32_t p) && {
     options.priority = p;
     return std::move(*this);
   }
+  /// The weight at semaphores and limiters; 1 without this, and 0 counts as 1.
   call&& permits(std::uint32_t n) && {
     options.permits = n;
     return std::move(*this);
   }
+  /// At most `max_key_length` bytes; see `call_options::key`.
   call&& key(std::string k) && {
     options.key = std::move(k);
     return std::move(*this);
@@ -181,7 +184,7 @@ template <class... Ts>
 /// Sent to a worker declared to handle it: the sender no longer needs an answer
 /// to its message with this number (`portable::current_call`).
 struct cancelled {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0; ///< Unique among those of its sender.
 };
 CAISSON_MESSAGE(cancelled, number)
 
@@ -196,8 +199,8 @@ struct acquire {
   /// negative: refused as expired. A rest of time may be exactly zero: see
   /// `no_time_left`.
   duration time_left = duration::zero();
-  std::int32_t priority = 0;
-  std::string key = {};
+  std::int32_t priority = 0; ///< Higher is more important.
+  std::string key = {};      ///< As in `call_options`.
 };
 CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
 
@@ -205,15 +208,15 @@ CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
 /// (time left from now; `unlimited` if never) has passed. `renew` prolongs it.
 /// See ticket.hpp for a permit that releases itself.
 struct permit {
-  std::uint64_t id = 0;
-  duration expires = duration::zero();
+  std::uint64_t id = 0; ///< For `release` and `renew`; 0: no permit.
+  duration expires = duration::zero(); ///< See above.
 };
 CAISSON_MESSAGE(permit, id, expires)
 
 /// Releases a permit. The answer is empty, or `no_such_permit` if it is not
 /// held; then no count changes.
 struct release {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0; ///< That of the permit.
   /// Reports to the stack that the work failed, so that a breaker counts it.
   /// Short for `outcome = failure`, and takes precedence over it.
   bool failed = false;
@@ -227,7 +230,7 @@ CAISSON_MESSAGE(release, id, failed, outcome)
 /// never shortens a lease, and never prolongs it beyond the gate's `max_lease`,
 /// or beyond what a deadline layer allows.
 struct renew {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0; ///< That of the permit.
   /// From now on; zero: the gate's default deadline; negative: nothing changes.
   duration time_left = duration::zero();
 };
@@ -245,13 +248,15 @@ CAISSON_MESSAGE(get_status)
 struct reconfigure {
   /// The layer's name; may be empty if the stack has one layer.
   std::string layer = {};
+  /// The new values as texts, by keys: at most `max_settings`, each at most
+  /// `max_setting_length` bytes long. All of them are changed, or none.
   std::map<std::string, std::string> set = {};
 };
 CAISSON_MESSAGE(reconfigure, layer, set)
 
 /// An operator's command. The answer is the new `status`, or `invalid_config`.
 struct command {
-  operator_command what = operator_command::enable;
+  operator_command what = operator_command::enable; ///< What to do.
   /// The layer's name. Empty: every layer that supports the command.
   std::string layer = {};
   /// For `force_open` and `force_closed`: how long, from receipt; zero: until
@@ -264,32 +269,39 @@ CAISSON_MESSAGE(command, what, layer, for_time)
 struct subscribe {};
 CAISSON_MESSAGE(subscribe)
 
+/// Ends `subscribe`: no further events, but those on their way still arrive.
 struct unsubscribe {};
 CAISSON_MESSAGE(unsubscribe)
 
+/// Something that has happened in a gate, for its subscribers. The table in
+/// docs/gate.md says which of the texts each kind uses.
 struct event {
   /// Increases by one per event of the gate; a gap means that the subscriber
   /// missed events.
   std::uint64_t number = 0;
   /// The time on the gate's clock.
   std::int64_t time_ns = 0;
-  std::string gate = {};
+  std::string gate = {}; ///< The gate's name.
   /// The layer's name; empty for the gate's own events.
   std::string layer = {};
-  event_kind kind = event_kind::state_changed;
-  std::string from = {};
-  std::string to = {};
+  event_kind kind = event_kind::state_changed; ///< What happened.
+  std::string from = {}; ///< The state or limit before; may be empty.
+  std::string to = {};   ///< The one after, an error's name or an outcome.
+  /// More in words, for people; of a policy with a state for each key it
+  /// begins with the key.
   std::string detail = {};
   /// Which call of the gate, counted from 1; 0 if none. The gate's own calls,
   /// such as a batch, are counted as well.
   std::uint64_t call = 0;
+  /// For how long, as `kind` says: until a retry or a restart, or how long a
+  /// wait or an attempt took. Zero for kinds without a duration.
   duration delay = duration::zero();
   /// Of a call with a `traceparent`: the trace's id, the id of the gate's span
   /// for the call (of the attempt's span if an attempt has ended), and that of
   /// the span above it; in hexadecimal digits. Otherwise empty.
   std::string trace_id = {};
-  std::string span_id = {};
-  std::string parent_span_id = {};
+  std::string span_id = {};        ///< See `trace_id`.
+  std::string parent_span_id = {}; ///< See `trace_id`.
 };
 CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
                 call, delay, trace_id, span_id, parent_span_id)
@@ -310,7 +322,7 @@ CAISSON_MESSAGE(reload, why)
 
 /// What a reload has changed at a gate.
 struct gate_change {
-  std::string gate = {};
+  std::string gate = {}; ///< The gate's name.
   /// The layer's name; empty for the gate itself.
   std::string layer = {};
   /// For people: `added`, `removed`, `threshold = 5 (was 3)`.
@@ -323,8 +335,11 @@ struct reload_report {
   /// Why nothing was changed, or not all of it, a problem each, with file and
   /// line; empty if the file is in force.
   std::vector<std::string> problems = {};
+  /// Ordered by the names of the gates. If a reload has succeeded only in part,
+  /// there are changes and problems.
   std::vector<gate_change> changes = {};
 
+  /// Whether the file is in force.
   [[nodiscard]] bool ok() const noexcept { return problems.empty(); }
 };
 CAISSON_MESSAGE(reload_report, problems, changes)
@@ -334,7 +349,7 @@ CAISSON_MESSAGE(reload_report, problems, changes)
 /// What a batcher sends to its worker by default: the messages of the items in
 /// order of arrival.
 struct batch {
-  std::vector<caf::message> items = {};
+  std::vector<caf::message> items = {}; ///< One for each call.
 };
 CAISSON_MESSAGE(batch, items)
 
@@ -342,7 +357,7 @@ CAISSON_MESSAGE(batch, items)
 /// message with a single `caf::error`. Items without a result get
 /// `batch_failed`. Any other answer to a batch is the result of every item.
 struct batch_reply {
-  std::vector<caf::message> results = {};
+  std::vector<caf::message> results = {}; ///< One for each item.
 };
 CAISSON_MESSAGE(batch_reply, results)
 
@@ -388,7 +403,7 @@ CAISSON_MESSAGE(dead_letter, gate, content, options, answer, answered, attempts,
 /// The answer of a verifier, which a retrier asks what became of a call before
 /// it repeats it; see `verifier` in retrier_layer.hpp.
 struct verification {
-  effect what = effect::unknown;
+  effect what = effect::unknown; ///< What became of it.
   /// With `done`: what the worker's answer to the call was, or would be.
   caf::message result = {};
 
@@ -397,7 +412,9 @@ struct verification {
   static verification done(Ts&&... xs) {
     return {effect::done, detail::make_early(std::forward<Ts>(xs)...)};
   }
+  /// It was certainly not carried out: the retrier may repeat it.
   static verification not_done() { return {effect::not_done, {}}; }
+  /// The verifier cannot say.
   static verification unknown() { return {}; }
 };
 CAISSON_MESSAGE(verification, what, result)

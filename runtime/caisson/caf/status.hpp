@@ -46,6 +46,7 @@ CAISSON_ENUM(tallied, tallied::limit_used)
 
 /// One key of a layer that keeps a policy for each key.
 struct key_status {
+  /// Empty: the calls without a key.
   std::string key = {};
   /// The state's name; empty for policies without states.
   std::string state = {};
@@ -56,8 +57,11 @@ struct key_status {
 };
 CAISSON_MESSAGE(key_status, key, state, admitted, metrics)
 
+/// One layer of a gate.
 struct layer_status {
+  /// Its name within the gate, by which `reconfigure` and `command` find it.
   std::string name = {};
+  /// That of its policy, such as `breaker`.
   std::string kind = {};
   /// The current mode.
   caisson::mode mode = caisson::mode::enforce;
@@ -78,26 +82,33 @@ CAISSON_MESSAGE(layer_status, name, kind, mode, state, metrics, config, notes,
 
 /// How long something took; see docs/gate.md. Percentiles are within 6.25 %.
 struct duration_summary {
+  /// What was measured.
   measured what = measured::calls;
   /// Of calls and attempts: whether they succeeded. Of waits: whether the call
   /// was eventually sent.
   bool ok = true;
   /// How many there were.
   std::uint64_t count = 0;
+  /// Half of them took at most this long.
   duration p50 = duration::zero();
+  /// 90 % of them took at most this long.
   duration p90 = duration::zero();
+  /// 99 % of them took at most this long.
   duration p99 = duration::zero();
+  /// The longest of them, exactly.
   duration max = duration::zero();
 };
 CAISSON_MESSAGE(duration_summary, what, ok, count, p50, p90, p99, max)
 
 /// How many calls needed how much of something; see docs/gate.md.
 struct tally_summary {
+  /// What was counted.
   tallied what = tallied::attempts;
   /// Whether these calls succeeded.
   bool ok = true;
-  /// How many there were, and what they needed together.
+  /// How many there were.
   std::uint64_t count = 0;
+  /// What they needed together, in the unit of `what`.
   std::uint64_t sum = 0;
   /// How many of them needed at most the first of `bounds_of(what)`, more than
   /// that and at most the second, and so on; the last number is of those that
@@ -111,9 +122,13 @@ struct tally_summary {
 };
 CAISSON_MESSAGE(tally_summary, what, ok, count, sum, counts)
 
+/// A gate at one instant: the answer to `get_status`.
 struct status {
+  /// The gate's name, from its config.
   std::string name = {};
+  /// Whether it takes new calls.
   gate_state state = gate_state::accepting;
+  /// What it knows about its worker.
   worker_state worker = worker_state::none;
   /// The gate's own counters and gauges (docs/gate.md).
   std::map<std::string, std::int64_t> metrics = {};
@@ -127,9 +142,11 @@ struct status {
   /// The layer with that name; throws `std::out_of_range` if there is none.
   [[nodiscard]] const layer_status& layer(std::string_view layer_name) const;
 
-  /// A metric of the gate itself, and one of a layer; both throw
-  /// `std::out_of_range` if there is none with that name.
+  /// A metric of the gate itself. Throws `std::out_of_range` if there is none
+  /// with that name.
   [[nodiscard]] std::int64_t metric(const std::string& metric_name) const;
+  /// A metric of the layer with that name. Throws `std::out_of_range` if there
+  /// is no such layer, or if it has no such metric.
   [[nodiscard]] std::int64_t metric(std::string_view layer_name,
                                     const std::string& metric_name) const;
 

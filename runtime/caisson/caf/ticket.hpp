@@ -44,6 +44,7 @@ public:
   ticket(sender send, const permit& lent,
          release_outcome at_end = release_outcome::success);
 
+  /// Takes over the permit of `other`, which then holds none.
   ticket(ticket&& other) noexcept;
 
   /// Ends what it held before.

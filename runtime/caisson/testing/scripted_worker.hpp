@@ -123,6 +123,7 @@ public:
 
   /// A received message.
   struct arrival {
+    /// As it came: a `call` envelope is part of it.
     caf::message content;
     /// When it arrived.
     time_point at;
@@ -131,6 +132,7 @@ public:
     /// Its number among the requests of its sender, to which `cancelled`
     /// refers. 0 for plain sends.
     std::uint64_t number = 0;
+    /// Whether it was sent with high priority.
     bool urgent = false;
     /// Whether its sender cancelled it before it was answered. Gates send
     /// `cancelled` to workers declared with `takes_cancelled()`.
@@ -177,6 +179,7 @@ public:
   static script always(Ts&&... xs) {
     return always_reply(reply::value(std::forward<Ts>(xs)...));
   }
+  /// A script that gives every message the same reply.
   static script always_reply(reply what);
 
   /// A script for messages of a single T, with or without a `call` envelope:
@@ -244,6 +247,7 @@ public:
   /// Answers the oldest with an error of CAF, Caisson or your own. Throws
   /// `std::logic_error` if `why` is not an error.
   void fail(caf::error why) { fail_nth(0, std::move(why)); }
+  /// Fails the `i`-th; later ones move up. Throws as `fail` does.
   void fail_nth(std::size_t i, caf::error why);
 
   // -- its life ---------------------------------------------------------------
@@ -258,6 +262,7 @@ public:
     return caf::actor_cast<Handle>(handle());
   }
 
+  /// Whether it has not ended; a worker is alive once it is created.
   [[nodiscard]] bool alive() const noexcept;
 
   /// How often it was started, from 1 on.

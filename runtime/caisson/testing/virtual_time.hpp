@@ -88,6 +88,8 @@ public:
                            caf::make_message(std::forward<Ts>(xs)...));
   }
 
+  /// Sends `content` as a request. The answer is an error if `to` is null, and
+  /// never comes if this probe was killed.
   pending_answer request_message(const caf::actor& to, caf::message content);
 
   /// Sends `xs...` as a request of high priority.
@@ -97,6 +99,7 @@ public:
                            caf::make_message(std::forward<Ts>(xs)...), true);
   }
 
+  /// The same; if `urgent`, with high priority.
   pending_answer request_message(const caf::actor& to, caf::message content,
                                  bool urgent);
 
@@ -107,6 +110,8 @@ public:
                  caf::make_message(std::forward<Ts>(xs)...));
   }
 
+  /// Sends `content` without requesting an answer. Nothing is sent to null, or
+  /// after this probe was killed.
   void send_message(const caf::actor& to, caf::message content);
 
   /// The messages received other than answers, oldest first.
@@ -122,8 +127,11 @@ public:
     return out;
   }
 
+  /// Empties the list that `received` returns.
   void forget_received();
 
+  /// The probe's own address, for messages to it. It answers requests with
+  /// nothing, at once.
   [[nodiscard]] const caf::actor& handle() const noexcept { return actor_; }
 
 private:
@@ -170,6 +178,7 @@ public:
   virtual_time(const virtual_time&) = delete;
   virtual_time& operator=(const virtual_time&) = delete;
 
+  /// Valid as long as this object.
   [[nodiscard]] caf::actor_system& system() { return *system_; }
   operator caf::actor_system&() { return *system_; }
 

@@ -66,6 +66,7 @@ void describe(field_visitor& v, blocking_pool_config& c);
 /// `signal().interrupt`.
 class blocking_session {
 public:
+  /// One message to be dealt with; valid until `run` returns.
   struct job {
     /// The message, without envelope.
     const caf::message& content;
@@ -75,6 +76,7 @@ public:
     time_point until;
   };
 
+  /// What came of it.
   struct result {
     /// The answer: a value, or a single `caf::error`.
     caf::message answer;
@@ -98,6 +100,8 @@ public:
   /// Drops the connection, if there is one; the next `run` makes another.
   virtual void reset() noexcept = 0;
 
+  /// What the pool interrupts when the call is cancelled or the worker ends;
+  /// `run` waits with it.
   [[nodiscard]] interruption& signal() noexcept { return signal_; }
 
 private:

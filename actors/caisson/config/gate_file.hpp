@@ -23,20 +23,24 @@ struct gate_entry {
   stack_entry policies;
   /// The name of its worker; `none`: it only lends permits.
   std::string worker = {};
-  /// The supervision group of the worker, and its rank there; empty: none.
+  /// The supervision group of the worker; empty: none.
   std::string group = {};
+  /// The worker's rank in its group: lower ones start first and stop last.
   std::uint32_t rank = 0;
   /// Of each layer: what the file says of it besides its settings, such as the
   /// alternatives of a fallback, as one text.
   std::vector<std::string> fixed = {};
-  /// `file:line:column` of the gate, and of its worker's name.
+  /// `file:line:column` of the gate.
   std::string place = {};
+  /// `file:line:column` of the worker's name.
   std::string worker_place = {};
 };
 
 /// The gates of a file and the supervision groups of their workers, by name.
 struct gate_file {
+  /// The gates; none if the file had a problem.
   std::map<std::string, gate_entry, std::less<>> gates;
+  /// The supervision groups.
   std::map<std::string, supervision_group_config, std::less<>> groups;
 };
 

@@ -10,6 +10,7 @@
 
 namespace caisson {
 
+/// When to ask for a reload: on a signal, after a change, or both.
 struct reload_watch_config {
   /// Whether SIGHUP asks for a reload. At most one watch of a process can.
   bool on_hangup = true;

@@ -26,6 +26,7 @@ struct stack_entry {
 
 /// The stacks of a file, by the key that follows `stack.`.
 struct stack_file {
+  /// None if the file had a problem.
   std::map<std::string, stack_entry, std::less<>> stacks;
 };
 

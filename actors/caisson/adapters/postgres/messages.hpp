@@ -15,9 +15,13 @@ namespace caisson {
 
 /// A value as text, as PostgreSQL writes it, or NULL.
 struct sql_value {
+  /// Empty if it is NULL. Without a zero byte: PostgreSQL has none in texts,
+  /// and a worker refuses a query with one.
   std::string text = {};
+  /// Whether it is NULL, whatever `text` is.
   bool is_null = false;
 
+  /// NULL.
   static sql_value null() { return {{}, true}; }
 
   friend bool operator==(const sql_value&, const sql_value&) = default;
@@ -26,11 +30,15 @@ CAISSON_MESSAGE(sql_value, text, is_null)
 
 /// One statement, with `$1`, `$2`, … for its parameters.
 struct sql_statement {
+  /// A single statement; one that is empty, or concerns the session, is refused
+  /// (see `is_empty` and `is_of_session`).
   std::string text = {};
+  /// The values of `$1`, `$2`, … in order: at most 65535.
   std::vector<sql_value> params = {};
 };
 CAISSON_MESSAGE(sql_statement, text, params)
 
+/// The isolation level of a transaction, as in PostgreSQL.
 enum class sql_isolation : std::uint8_t {
   /// The server's default, `read committed` unless it was changed.
   standard,
@@ -46,7 +54,9 @@ CAISSON_ENUM(sql_isolation, sql_isolation::serializable)
 /// A whole transaction: all of its statements are carried out, or none. So a
 /// failed one is repeated as a whole.
 struct sql_query {
+  /// At least one, in the order in which they are carried out.
   std::vector<sql_statement> statements = {};
+  /// The level of the transaction.
   sql_isolation isolation = sql_isolation::standard;
   /// It changes no table, which the server sees to, whatever the statements
   /// say. Functions may have effects besides, such as locks.
@@ -64,7 +74,9 @@ CAISSON_MESSAGE(sql_query, statements, isolation, read_only)
 
 /// What one statement gave.
 struct sql_table {
+  /// The names of the columns; none for a statement such as UPDATE alone.
   std::vector<std::string> columns = {};
+  /// The rows in the server's order, each with a value for each column.
   std::vector<std::vector<sql_value>> rows = {};
   /// How many rows it changed, or gave.
   std::int64_t affected = 0;

@@ -16,6 +16,8 @@ namespace caisson {
 
 /// A command and its arguments, which may hold any bytes.
 struct redis_command {
+  /// The command's name and its arguments in order; a worker refuses a command
+  /// without a name.
   std::vector<std::string> args = {};
 };
 CAISSON_MESSAGE(redis_command, args)
@@ -38,9 +40,11 @@ CAISSON_ENUM(redis_kind, redis_kind::array)
 
 /// A reply.
 struct redis_reply {
+  /// Says which of the members below has the value; a nil has none.
   redis_kind kind = redis_kind::nil;
   /// Of a status, an error or a text.
   std::string text = {};
+  /// Of an integer.
   std::int64_t integer = 0;
   /// Of an array.
   std::vector<redis_reply> items = {};
@@ -67,6 +71,7 @@ CAISSON_MESSAGE(redis_reply, kind, text, integer, items)
 struct redis_error_row {
   /// The first word of the error.
   std::string_view word;
+  /// What it means to the policies.
   answer_info info;
   /// Why, in a few words.
   std::string_view why;

@@ -24,12 +24,15 @@ using answer_adapter = std::function<std::optional<answer_info>(
 
 /// The HTTP part of an answer; a status alone converts to it.
 struct http_result {
+  /// A status without these headers; implicit.
   http_result(int http_status) : status(http_status) {}
+  /// A status and the two headers as they came; empty: absent.
   http_result(int http_status, std::string retry_after_header,
               std::string date_header = {})
     : status(http_status), retry_after(std::move(retry_after_header)),
       date(std::move(date_header)) {}
 
+  /// The status code. A number that is none counts as 500.
   int status;
 
   /// The header `Retry-After`; empty: absent.
@@ -42,10 +45,14 @@ struct http_result {
 
 /// The gRPC part of an answer; a code alone converts to it.
 struct grpc_result {
+  /// A code without the trailer; implicit.
   grpc_result(int grpc_code) : code(grpc_code) {}
+  /// A code and the trailer `grpc-retry-pushback-ms` as it came; nothing:
+  /// absent.
   grpc_result(int grpc_code, std::optional<std::string> retry_pushback_ms)
     : code(grpc_code), pushback(std::move(retry_pushback_ms)) {}
 
+  /// The status code, 0 to 16. A number that is none counts as 2, UNKNOWN.
   int code;
 
   /// The trailer `grpc-retry-pushback-ms`.
@@ -55,6 +62,8 @@ struct grpc_result {
 /// What such a result means. Successes have no `retry_after`.
 [[nodiscard]] answer_info info_of(const http_result& x,
                                   const wall_clock& clock = wall_now);
+/// What such a result means. A success has no `retry_after`; a pushback that is
+/// no number, or negative, means that there is to be no retry.
 [[nodiscard]] answer_info info_of(const grpc_result& x);
 
 namespace detail {

@@ -23,25 +23,31 @@ namespace caisson {
 /// policies themselves never see.
 class layer {
 public:
+  /// A layer called `name` with the configured mode `m`.
   layer(std::string name, mode m)
     : name_(std::move(name)), configured_(m), active_(m) {}
   virtual ~layer() = default;
 
+  /// The name within its stack; does not change.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// The current mode: the operator's, or else the configured one; `off` while
   /// the layer leaves.
   [[nodiscard]] mode active() const noexcept { return active_; }
 
+  /// Changes the configured mode, which applies unless an operator has forced
+  /// another one.
   void configure_mode(mode m) {
     configured_ = m;
     choose_mode();
   }
+  /// The operator's mode; nothing: back to the configured one.
   void force_mode(std::optional<mode> m) {
     forced_ = m;
     choose_mode();
   }
 
+  /// Its policy: the same object as long as the layer lives.
   virtual policy& machine() = 0;
 
   /// Whether the policy may want to be woken: it overrides `policy::wakeup`.
@@ -50,6 +56,7 @@ public:
   /// Applies settings; on problems nothing changes.
   virtual problems change(const settings& set, env& e) = 0;
 
+  /// The policy's settings with their present values.
   [[nodiscard]] virtual std::vector<field_row> config_rows() const = 0;
 
   /// What its status says in words besides, such as what it saw last.
@@ -82,6 +89,7 @@ public:
     leaving_ = x;
     choose_mode();
   }
+  /// What was last passed to `set_leaving`.
   [[nodiscard]] bool leaving() const noexcept { return leaving_; }
 
   /// No further call comes to the layer than those that began before. What it
@@ -175,6 +183,8 @@ class policy_layer : public layer {
 public:
   using config_type = typename Policy::config_type;
 
+  /// Makes the policy from `c` and `xs...`; throws what its constructor throws,
+  /// such as `config_error`.
   template <class... Ts>
   explicit policy_layer(const config_type& c, Ts&&... xs)
     : layer(c.name, c.mode), machine_(c, std::forward<Ts>(xs)...) {}
@@ -217,6 +227,7 @@ public:
   }
 
 protected:
+  /// The policy, for the functions of a derived layer that are const.
   [[nodiscard]] const Policy& policy_machine() const noexcept {
     return machine_;
   }

@@ -93,6 +93,7 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit supervision(supervision_config c);
 
+  /// The configuration in force.
   [[nodiscard]] const supervision_config& config() const noexcept {
     return config_;
   }

@@ -67,7 +67,9 @@ public:
     full,
   };
 
+  /// What became of an attempt that has arrived.
   struct reception {
+    /// What to do with it.
     received what = received::first;
     /// Valid until the next call to another member.
     const Answer* answer = nullptr;
@@ -75,6 +77,7 @@ public:
 
   deduplicator() = default;
 
+  /// With other limits than the default ones; a capacity of 0 counts as 1.
   explicit deduplicator(deduplicator_limits l) : limits_(l) {
     limits_.capacity = std::max<std::size_t>(l.capacity, 1);
   }
@@ -131,8 +134,9 @@ public:
     return out;
   }
 
-  /// How many calls are known, and how many of them are in progress.
+  /// How many calls are known, those in progress included.
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
+  /// How many calls are in progress.
   [[nodiscard]] std::size_t in_flight() const noexcept {
     return in_flight_.size();
   }

@@ -58,32 +58,44 @@ control_handle spawn_policy(caf::actor_system& sys, worker behind,
                     stack{}.add<Policy>(std::move(c), std::move(extras)...));
 }
 
+/// Spawns a gate with a time limit for calls; see docs/deadline.md.
 inline control_handle spawn_deadline(caf::actor_system& sys, worker behind,
                                      deadline_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.deadline(std::move(c)));
 }
 
+/// Spawns a gate that limits how many calls are in flight; see
+/// docs/semaphore.md.
 inline control_handle spawn_semaphore(caf::actor_system& sys, worker behind,
                                       semaphore_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.semaphore(std::move(c)));
 }
 
+/// Spawns a gate that limits how many calls pass per unit of time; see
+/// docs/limiter.md.
 inline control_handle spawn_limiter(caf::actor_system& sys, worker behind,
                                     limiter_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.limiter(std::move(c)));
 }
 
+/// Spawns a gate that stops calls to a failing worker; see docs/breaker.md.
 inline control_handle spawn_breaker(caf::actor_system& sys, worker behind,
                                     breaker_config c = {}) {
   return spawn_gate(sys, std::move(behind), stack{}.breaker(std::move(c)));
 }
 
+/// Spawns a gate that repeats failed calls; see docs/retrier.md. `how` says
+/// whom it asks before it repeats a call that must not be carried out twice; by
+/// default nobody, and it does not repeat such a call.
 inline control_handle spawn_retrier(caf::actor_system& sys, worker behind,
                                     retrier_config c = {}, verifier how = {}) {
   return spawn_gate(sys, std::move(behind),
                     stack{}.retrier(std::move(c), std::move(how)));
 }
 
+/// Spawns a gate that sends several calls as one message; see docs/batcher.md.
+/// `forms` says how batches are made and split; by default as `batch` and
+/// `batch_reply`.
 inline control_handle spawn_batcher(caf::actor_system& sys, worker behind,
                                     batcher_config c = {},
                                     batching forms = {}) {
@@ -91,6 +103,8 @@ inline control_handle spawn_batcher(caf::actor_system& sys, worker behind,
                     stack{}.batcher(std::move(c), std::move(forms)));
 }
 
+/// Spawns a gate that answers calls which the worker fails by the alternatives
+/// in `chain`, tried in this order; see docs/fallback.md.
 inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
                                      std::vector<alternative> chain,
                                      fallback_config c = {}) {
@@ -98,6 +112,8 @@ inline control_handle spawn_fallback(caf::actor_system& sys, worker behind,
                     stack{}.fallback(std::move(chain), std::move(c)));
 }
 
+/// Spawns a gate that keeps answers; see docs/cache.md. `forms` says what it
+/// does with the content of calls.
 inline control_handle spawn_cache(caf::actor_system& sys, worker behind,
                                   cache_config c = {}, cache_forms forms = {}) {
   return spawn_gate(sys, std::move(behind),

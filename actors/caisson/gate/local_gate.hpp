@@ -21,9 +21,11 @@ namespace caisson {
 template <class Handle, class... Ts>
 class [[nodiscard]] local_request {
 public:
+  /// For `local_gate::request`: a message without options.
   local_request(std::shared_ptr<detail::local_host> host,
                 caf::message&& payload)
     : host_(std::move(host)), payload_(std::move(payload)) {}
+  /// For `local_gate::request`: an envelope and its options.
   local_request(std::shared_ptr<detail::local_host> host, call content)
     : host_(std::move(host)), payload_(std::move(content.payload)),
       options_(std::make_unique<call_options>(std::move(content.options))) {}
@@ -46,22 +48,29 @@ public:
     options().idempotent = yes ? idempotence::yes : idempotence::no;
     return std::move(*this);
   }
+  /// Higher is more important; 0 without this.
   local_request&& priority(std::int32_t p) && {
     options().priority = p;
     return std::move(*this);
   }
+  /// The weight at semaphores and limiters; 1 without this, and 0 counts as 1.
   local_request&& permits(std::uint32_t n) && {
     options().permits = n;
     return std::move(*this);
   }
+  /// Groups calls for policies that keep state per key; at most
+  /// `max_key_length` bytes.
   local_request&& key(std::string k) && {
     options().key = std::move(k);
     return std::move(*this);
   }
+  /// Names the call, so that a worker can recognise further attempts at it; at
+  /// most `max_key_length` bytes.
   local_request&& idempotency_key(std::string k) && {
     options().idempotency_key = std::move(k);
     return std::move(*this);
   }
+  /// Puts the call into a distributed trace; an invalid text has no effect.
   local_request&& traceparent(std::string x) && {
     options().traceparent = std::move(x);
     return std::move(*this);
@@ -143,6 +152,8 @@ public:
   local_gate(caf::scheduled_actor* self, worker behind, const stack& policies)
     : host_(detail::local_host::make(self, std::move(behind), policies)) {}
 
+  /// The calls in progress go on in the new object. The other one can only be
+  /// destroyed or assigned to.
   local_gate(local_gate&&) noexcept = default;
   local_gate& operator=(local_gate&& other) noexcept {
     if (host_ && host_ != other.host_)
@@ -243,11 +254,14 @@ private:
   std::shared_ptr<detail::local_host> host_;
 };
 
+/// In front of an actor with a typed interface: requests are checked.
 template <class... Sigs>
 local_gate(caf::scheduled_actor*, const caf::typed_actor<Sigs...>&,
            const stack&) -> local_gate<caf::typed_actor<Sigs...>>;
+/// In front of an actor.
 local_gate(caf::scheduled_actor*, const caf::actor&, const stack&)
   ->local_gate<caf::actor>;
+/// In front of a worker of any other kind, such as a supervised one.
 local_gate(caf::scheduled_actor*, worker, const stack&)->local_gate<caf::actor>;
 
 } // namespace caisson

@@ -105,6 +105,8 @@ public:
     return std::move(*this);
   }
 
+  /// The same for an actor with a typed interface, which has to handle
+  /// `dead_letter`.
   template <class... Sigs>
   worker&&
   dead_letters_to(const caf::typed_actor<Sigs...>& to,
@@ -113,20 +115,31 @@ public:
                                             which);
   }
 
+  /// The existing actor; null if there is none, as for a supervised worker.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
+  /// Whether it was made from an existing actor, which may be null.
   [[nodiscard]] bool given() const noexcept { return given_; }
+  /// What makes a supervised worker; empty for others.
   [[nodiscard]] const worker_factory& factory() const noexcept { return make_; }
+  /// How it is supervised; the defaults for a worker that is not.
   [[nodiscard]] const supervision_config& supervision() const noexcept {
     return supervision_;
   }
+  /// Whether the gate makes it, restarts it and ends it.
   [[nodiscard]] bool is_supervised() const noexcept { return supervised_; }
+  /// Whether it is in a supervision group.
   [[nodiscard]] bool is_grouped() const noexcept { return grouped_; }
+  /// The supervision group; without effect if `is_grouped` is false.
   [[nodiscard]] const supervision_group& group() const noexcept {
     return group_;
   }
+  /// Its rank in the group: lower ones start first and stop last.
   [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  /// Whether it is declared to be a gate on another node (`is_gate`).
   [[nodiscard]] bool declared_gate() const noexcept { return gate_; }
+  /// Whether its factory may block (`on_own_thread`).
   [[nodiscard]] bool runs_on_own_thread() const noexcept { return own_thread_; }
+  /// What its answers mean (`classified_by`); empty if nobody says so.
   [[nodiscard]] const answer_adapter& adapter() const noexcept {
     return adapter_;
   }
@@ -140,9 +153,11 @@ public:
       return std::nullopt;
     return dead_letters_;
   }
+  /// Whether it gets `call` envelopes: it takes them, or is a gate.
   [[nodiscard]] bool wants_calls() const noexcept {
     return takes_calls_ || gate_;
   }
+  /// Whether it gets `cancelled`: it takes that, or is a gate.
   [[nodiscard]] bool wants_cancelled() const noexcept {
     return takes_cancelled_ || gate_;
   }

@@ -20,6 +20,7 @@ class event_target;
 class event_writer;
 } // namespace detail
 
+/// How much a log keeps for what is slower than the gates.
 struct event_log_config {
   /// How many events may wait to be written: 1 to 1000000, default 10000.
   /// Beyond that events are dropped and counted.
@@ -64,6 +65,7 @@ public:
                                          const std::string& path,
                                          event_log_config c = {});
 
+  /// The other log has none any more: its functions do nothing.
   event_log(event_log&&) noexcept;
   event_log& operator=(event_log&&) noexcept;
   ~event_log();
@@ -86,10 +88,12 @@ public:
   /// destructor do not wait: the function is still called for those events.
   void close();
 
-  /// How many events were written, and how many were not: because too many
-  /// waited, and because the function threw or the stream did not take them.
+  /// How many events were written.
   [[nodiscard]] std::uint64_t written() const;
+  /// How many events were dropped because too many waited.
   [[nodiscard]] std::uint64_t dropped() const;
+  /// How many events were not written because the function threw or the stream
+  /// did not take them.
   [[nodiscard]] std::uint64_t failed() const;
 
 private:

@@ -18,6 +18,7 @@
 
 namespace caisson {
 
+/// Where the control server listens, and who may use it.
 struct control_config {
   /// The control file: where the server writes its address and the token that
   /// each request has to bring. It is made anew when the server starts, only

@@ -9,6 +9,7 @@
 
 namespace caisson {
 
+/// How often metrics are published, and how many there are at most.
 struct metrics_config {
   /// A gate publishes changes at most this often, and at most this late: 10 ms
   /// to 1 h, default 1 s. A scrape shows what was published last.

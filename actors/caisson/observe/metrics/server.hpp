@@ -36,6 +36,7 @@ using health_rule = std::function<std::string(
 /// keys, and how busy they are. By default only programs on this machine can.
 class metrics_server {
 public:
+  /// Where it listens by default: only programs of this machine can connect.
   static constexpr const char* default_address = "127.0.0.1:9464";
 
   /// `address` is where to listen: `host:port`, with the host as an IPv4

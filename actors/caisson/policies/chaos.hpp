@@ -18,7 +18,9 @@ namespace caisson {
 /// The settings of a chaos layer. Each call meets at most one fault; the sum of
 /// the rates is at most 1.
 struct chaos_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// Whether faults are injected at all, default no.
@@ -91,6 +93,7 @@ struct enum_names<chaos_counter> {
 /// `latency` draws), and none while it is not enabled.
 class chaos final : public policy_base<chaos, chaos_config, chaos_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "chaos";
 
   // -- construction -----------------------------------------------------------

@@ -20,7 +20,9 @@ namespace caisson {
 /// The settings of a fallback. The host has its alternatives (values or
 /// actors).
 struct fallback_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How many calls may be with actors as alternatives at once: 1 to 1000000,
@@ -115,6 +117,7 @@ enum class alternative_kind : std::uint8_t {
 class fallback final
   : public policy_base<fallback, fallback_config, fallback_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "fallback";
 
   // -- construction -----------------------------------------------------------
@@ -126,6 +129,7 @@ public:
   /// The same with this many actors.
   fallback(fallback_config c, std::size_t actors);
 
+  /// How many alternatives there are, at least one.
   [[nodiscard]] std::size_t alternatives() const noexcept {
     return chain_.size();
   }

@@ -55,6 +55,7 @@ struct enum_names<feature_counter> {
 class feature final
   : public policy_base<feature, feature_config, feature_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "feature";
 
   // -- construction -----------------------------------------------------------

@@ -17,7 +17,9 @@ namespace caisson {
 
 /// Configures a `limiter`.
 struct limiter_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How many tokens arrive in each `per`; 1 to 1000000000, default 100. At
@@ -106,6 +108,7 @@ struct enum_names<limiter_counter> {
 class limiter final
   : public policy_base<limiter, limiter_config, limiter_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "limiter";
 
   // -- construction -----------------------------------------------------------

@@ -14,7 +14,9 @@ namespace caisson {
 
 /// Configures a `semaphore`.
 struct semaphore_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How many permits there are; 1 to 1000000, default 10.
@@ -89,6 +91,7 @@ struct enum_names<semaphore_counter> {
 class semaphore final : public detail::lending_base<semaphore, semaphore_config,
                                                     semaphore_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "semaphore";
 
   // -- construction -----------------------------------------------------------

@@ -101,6 +101,7 @@ struct enum_names<throttle_counter> {
 class throttle final
   : public policy_base<throttle, throttle_config, throttle_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "throttle";
 
   // -- construction -----------------------------------------------------------

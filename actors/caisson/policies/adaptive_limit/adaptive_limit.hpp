@@ -79,6 +79,7 @@ class adaptive_limit final
   : public detail::lending_base<adaptive_limit, adaptive_limit_config,
                                 adaptive_limit_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "adaptive_limit";
 
   // -- construction -----------------------------------------------------------

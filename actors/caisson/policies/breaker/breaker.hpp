@@ -91,6 +91,7 @@ struct enum_names<breaker_counter> {
 class breaker final
   : public policy_base<breaker, breaker_config, breaker_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "breaker";
 
   // -- construction -----------------------------------------------------------

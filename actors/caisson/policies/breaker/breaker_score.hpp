@@ -23,9 +23,11 @@ struct breaker_score {
   /// The score to open above (>); 0.001 to 1000, default 1.2.
   double limit = 1.2;
 
-  /// Weights; 0 to 100, defaults 0.4, 0.35, 0.25.
+  /// The weight of the load; 0 to 100, default 0.4.
   double load_weight = 0.4;
+  /// The weight of failures; 0 to 100, default 0.35.
   double failure_weight = 0.35;
+  /// The weight of the latency; 0 to 100, default 0.25.
   double latency_weight = 0.25;
 
   /// The share of failures that counts as 1; 0.001 to 1, default 0.05.

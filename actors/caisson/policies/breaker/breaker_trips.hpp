@@ -37,19 +37,24 @@ public:
   /// No rule.
   constexpr breaker_trips() = default;
 
+  /// One rule; implicit.
   constexpr breaker_trips(breaker_trip x) : bits_(bit(x)) {}
 
+  /// These rules, in any order, also repeated.
   constexpr breaker_trips(std::initializer_list<breaker_trip> xs) {
     for (auto x : xs)
       add(x);
   }
 
+  /// Adds a rule; does nothing if it is there.
   constexpr void add(breaker_trip x) { bits_ |= bit(x); }
 
+  /// Whether the rule is in the set.
   [[nodiscard]] constexpr bool has(breaker_trip x) const {
     return (bits_ & bit(x)) != 0;
   }
 
+  /// Whether there is no rule.
   [[nodiscard]] constexpr bool empty() const { return bits_ == 0; }
 
   /// Whether all of them exist.

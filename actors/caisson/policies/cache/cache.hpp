@@ -93,13 +93,15 @@ enum class cache_use : std::uint8_t {
 
 /// What the host knows about the call that it is about to admit.
 struct cache_lookup {
+  /// What the call is to the cache.
   cache_use use = cache_use::read;
   /// Its key; nothing: that of the call.
   std::optional<std::string> key = {};
   /// Its content, valid until it is admitted.
   const void* content = nullptr;
-  /// Of a write: what reads of its key get from now on, and what the call gets.
+  /// Of a write: what reads of its key get from now on.
   kept_message value = {};
+  /// Of a write: what the call itself gets.
   kept_message answer = {};
   /// The mode of the layer. `observe`: the cache lets every call pass and
   /// learns from the answers. `off`: it only sees to the order of writes.
@@ -128,6 +130,7 @@ struct cache_lookup {
 /// invalidated is not kept.
 class cache final : public policy_base<cache, cache_config, cache_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "cache";
 
   /// Calls with longer keys bypass the cache, in bytes.

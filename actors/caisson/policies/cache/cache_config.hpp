@@ -34,7 +34,9 @@ struct enum_names<cacheable_calls> {
 /// The settings of a cache. The host has its functions over the content of
 /// calls (`cache_forms`).
 struct cache_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How long a value answers calls: 1ms to unlimited, default 60s.

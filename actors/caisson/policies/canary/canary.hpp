@@ -67,6 +67,7 @@ struct enum_names<canary_counter> {
 /// the last start or rollback count in none.
 class canary final : public policy_base<canary, canary_config, canary_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "canary";
 
   // -- construction -----------------------------------------------------------

@@ -32,7 +32,9 @@ struct enum_names<on_canary_failure> {
 /// The settings of a canary. The *canary* is a second actor, such as a new
 /// version; the *baseline* is the gate's own worker.
 struct canary_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// Whether the canary gets calls at all, default yes.
@@ -127,17 +129,27 @@ void check(const canary_config& c, const setting_path& path, problems& out);
 
 /// What counts in a stage: its own limits, and else those of the canary.
 struct canary_rules {
+  /// See `canary_config::dwell`.
   duration dwell = unlimited;
+  /// See `canary_config::min_calls`.
   std::int64_t min_calls = 1;
+  /// See `canary_config::window`.
   duration window = unlimited;
+  /// See `canary_config::max_error_excess`.
   double max_error_excess = 1;
+  /// See `canary_config::max_latency_ratio`.
   double max_latency_ratio = 1;
+  /// See `canary_config::min_latency_excess`.
   duration min_latency_excess = duration::zero();
+  /// See `canary_config::max_p99`.
   duration max_p99 = unlimited;
+  /// See `canary_config::max_failures_in_a_row`.
   std::int64_t max_failures_in_a_row = 0;
+  /// See `canary_config::max_difference_rate`.
   double max_difference_rate = 1;
 };
 
+/// What counts in `stage`, one of the stages of `c`.
 [[nodiscard]] canary_rules rules_of(const canary_config& c,
                                     const canary_stage& stage);
 
@@ -147,6 +159,9 @@ struct canary_rules {
 /// What an outcome says about its sender.
 enum class canary_verdict : std::uint8_t { good, bad, neutral };
 
+/// What `o`, of the canary or the baseline, says about the one that it came
+/// from. Calls `classify.by_value` of `c` if that is set; if it throws, the
+/// verdict is `neutral`, and `e` is notified.
 [[nodiscard]] canary_verdict verdict_on(const outcome& o,
                                         const canary_config& c, env& e);
 

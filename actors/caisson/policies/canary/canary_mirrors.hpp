@@ -46,21 +46,32 @@ class canary_mirrors {
 public:
   using content = canary_host::content;
   using handle = pooled_list<content>::handle;
+  /// The handle of what is not kept.
   static constexpr handle none = pooled_list<content>::none;
 
   /// A call that the canary gets after the baseline has answered it.
   struct mirror {
+    /// The call that the baseline has answered.
     call_id call = 0;
+    /// The canary's run in which it was sent. A start or a rollback begins
+    /// another one, in which its answer does not count.
     std::uint64_t run = 0;
+    /// What the call contains, until it is taken for the canary; may be null.
     content asked = {};
+    /// A copy of the baseline's answer; null if none is kept.
     content answer = {};
+    /// Whether the baseline succeeded.
     bool ok = true;
+    /// The code of the baseline's error, within its category.
     std::uint8_t code = 0;
+    /// The category of the baseline's error, as in `outcome::category`.
     std::uint64_t category = 0;
   };
 
   // -- with the baseline ------------------------------------------------------
 
+  /// Keeps the content of a call while the baseline has it. `none` if it is
+  /// null.
   [[nodiscard]] handle keep(content asked) {
     return asked ? kept_.push_back(std::move(asked)) : none;
   }
@@ -74,8 +85,10 @@ public:
 
   // -- with the canary --------------------------------------------------------
 
+  /// How many mirrored calls the canary has.
   [[nodiscard]] std::size_t size() const noexcept { return running_.size(); }
 
+  /// The canary gets the call `m` as the child call `child`.
   void start(call_id child, mirror m) { running_.emplace(child, std::move(m)); }
 
   /// The content of the child; null if nothing is kept of it. Moves it out.

@@ -16,13 +16,21 @@ namespace caisson {
 /// What a stage of a canary may have of its own. What is not set is as in
 /// `canary_config`, with the ranges that it has there.
 struct canary_limits {
+  /// See `canary_config::dwell`.
   std::optional<duration> dwell = {};
+  /// See `canary_config::min_calls`.
   std::optional<std::int64_t> min_calls = {};
+  /// See `canary_config::max_error_excess`.
   std::optional<double> max_error_excess = {};
+  /// See `canary_config::max_latency_ratio`.
   std::optional<double> max_latency_ratio = {};
+  /// See `canary_config::min_latency_excess`.
   std::optional<duration> min_latency_excess = {};
+  /// See `canary_config::max_p99`.
   std::optional<duration> max_p99 = {};
+  /// See `canary_config::max_failures_in_a_row`.
   std::optional<std::int64_t> max_failures_in_a_row = {};
+  /// See `canary_config::max_difference_rate`.
   std::optional<double> max_difference_rate = {};
 
   friend bool operator==(const canary_limits&, const canary_limits&) = default;
@@ -38,11 +46,13 @@ struct canary_stage {
   /// The share of the calls that the canary gets: 0.000001 to 1.
   double share = 1;
 
+  /// The limits that differ from those of the canary.
   canary_limits own = {};
 
   canary_stage() = default;
 
-  // A list of shares is a list of stages.
+  /// The share `part`, and the limits that differ. Implicit, so that a list of
+  /// shares is a list of stages.
   // NOLINTNEXTLINE(google-explicit-constructor)
   canary_stage(double part, const canary_limits& limits = {})
     : share(part), own(limits) {}
@@ -56,6 +66,7 @@ void describe(field_visitor& v, canary_stage& x);
 /// `reconfigure`, is `0.01, 0.3` or a list as in TOML.
 class canary_stage_list final : public field_value {
 public:
+  /// Reads into `x` and lists it; `x` must outlive this.
   explicit canary_stage_list(std::vector<canary_stage>& x) : x_(x) {}
 
   [[nodiscard]] std::string type() const override { return "list"; }

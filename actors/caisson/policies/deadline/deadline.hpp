@@ -19,7 +19,9 @@ namespace caisson {
 
 /// The settings of a deadline.
 struct deadline_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How long a call may stay below this layer: 1us to 365d, default 1s.
@@ -92,6 +94,7 @@ struct enum_names<deadline_counter> {
 class deadline final
   : public policy_base<deadline, deadline_config, deadline_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "deadline";
 
   // -- construction -----------------------------------------------------------

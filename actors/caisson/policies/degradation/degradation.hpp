@@ -58,12 +58,15 @@ struct enum_names<degradation_counter> {
 class degradation final
   : public policy_base<degradation, degradation_config, degradation_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "degradation";
 
   /// Is notified of each change of the levels.
   class listener {
   public:
     virtual ~listener() = default;
+    /// A level was switched, or all may have been: by a command, a reset or new
+    /// settings. Called by the policy, in the gate's actor.
     virtual void levels_changed() = 0;
   };
 

@@ -36,6 +36,7 @@ namespace caisson {
 ///     keyed_config<limiter>{{.rate = 50}, {.max_keys = 1000}}
 template <class Policy>
 struct keyed_config : Policy::config_type {
+  /// How many keys there may be, and what they have of their own.
   per_key_config per_key = {};
 };
 
@@ -78,6 +79,7 @@ public:
   /// How many keys without calls one turn sees to, and how long the layer then
   /// leaves the host to others.
   static constexpr std::size_t most_at_once = 1000;
+  /// See `most_at_once`.
   static constexpr duration pause = std::chrono::milliseconds(1);
 
   // -- calls ------------------------------------------------------------------
@@ -137,7 +139,10 @@ public:
 protected:
   // -- for the kind of policy to override -------------------------------------
 
+  /// The settings of the keys, as they are in force.
   [[nodiscard]] virtual const per_key_config& per_key() const noexcept = 0;
+  /// A new policy for that key, with the settings that overrides give it. An
+  /// empty key is that of calls without one, or of no call at all.
   [[nodiscard]] virtual std::unique_ptr<policy>
   make(std::string_view key) const = 0;
   /// Gives the policy of that key the settings that it has by now.
@@ -285,6 +290,7 @@ public:
   static_assert(std::is_constructible_v<Policy, settings_type>,
                 "a policy per key is made from its config alone");
 
+  /// The name of the kind.
   static constexpr std::string_view kind_name = Policy::kind_name;
 
   /// Throws `config_error` if `c` is not valid.
@@ -297,6 +303,7 @@ public:
       static_cast<void>(Policy(own));
   }
 
+  /// The settings in force.
   [[nodiscard]] const config_type& config() const noexcept { return config_; }
 
   /// Continues with `next`, which must be valid. All keys switch to it. If

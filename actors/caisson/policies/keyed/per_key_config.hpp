@@ -35,10 +35,12 @@ struct enum_names<keyless_calls> {
 class key_settings {
 public:
   key_settings() = default;
+  /// Names and texts of settings, as in `reconfigure`; nested ones with dots.
   key_settings(
     std::initializer_list<std::pair<const std::string, std::string>> texts)
     : values_(settings_from_text(std::map<std::string, std::string>{texts})) {}
 
+  /// The same as a table.
   [[nodiscard]] const settings& values() const noexcept { return values_; }
 
   /// Replaces what `more` has, and keeps the rest.

@@ -125,6 +125,7 @@ public:
 class retrier final
   : public policy_base<retrier, retrier_config, retrier_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "retrier";
 
   // -- construction -----------------------------------------------------------

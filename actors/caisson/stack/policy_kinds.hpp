@@ -23,8 +23,11 @@ public:
   /// For keys outside the config.
   [[nodiscard]] settings_reader& fields() noexcept { return fields_; }
 
+  /// The table that is read, with its path and place.
   [[nodiscard]] const section& at() const noexcept { return at_; }
+  /// Where problems go.
   [[nodiscard]] problems& out() const noexcept { return out_; }
+  /// The system in whose registry actors are looked up; null: there is none.
   [[nodiscard]] caf::actor_system* system() const noexcept { return sys_; }
 
   /// Reads the config over `c`. Call it last: it reports keys that were not
@@ -49,8 +52,9 @@ struct kind_place {
   /// Layers are listed in this order from the outside in: 0 is outermost, 100
   /// next to the worker.
   int depth = 0;
-  /// Of a kind with several places.
+  /// Of a kind with several places: a word or two that tells them apart.
   std::string which = {};
+  /// Why it belongs there, for people.
   std::string why = {};
 };
 
@@ -58,9 +62,11 @@ struct kind_place {
 struct kind_description {
   /// Its page in docs/, if that has another name.
   std::string page = {};
+  /// What other libraries call it, separated by commas; may be empty.
   std::string also_known_as = {};
   /// Goes on from the name: "limits how many calls are in flight".
   std::string summary = {};
+  /// Where its layers belong; several if it has a use at each.
   std::vector<kind_place> places = {};
 };
 
@@ -87,6 +93,7 @@ struct policy_kind {
   /// empty for policies without states. Metrics have a series for each.
   std::vector<std::string_view> states = {};
 
+  /// For the tables in the docs; a kind of yours needs none.
   kind_description text = {};
 };
 

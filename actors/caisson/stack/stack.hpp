@@ -43,23 +43,41 @@ public:
   /// At most this many layers.
   static constexpr std::size_t max_layers = 32;
 
+  /// A stack without layers, for gates called `name`.
   explicit stack(std::string name = "gate") { config_.name = std::move(name); }
+  /// A stack without layers, for gates with these settings.
   explicit stack(gate_config c) : config_(std::move(c)) {}
 
   /// Adds a layer with a policy of any kind, including your own. `extras` are
-  /// the other arguments of its constructor. Each gate gets copies of them.
+  /// the other arguments of its constructor. Each gate gets copies of them. As
+  /// in the functions below, the new layer is the innermost one, and problems
+  /// are not thrown here: `check` reports them, and what spawns a gate.
   template <class Policy, class... Extras>
   stack& add(typename Policy::config_type c = {}, Extras... extras);
 
   // The built-in kinds.
 
+  /// Adds a layer that limits the time of calls; see docs/deadline.md.
   stack& deadline(deadline_config c = {});
+  /// Adds a layer that limits how many calls are in flight; see
+  /// docs/semaphore.md.
   stack& semaphore(semaphore_config c = {});
+  /// Adds a layer that limits how many calls pass per unit of time; see
+  /// docs/limiter.md.
   stack& limiter(limiter_config c = {});
+  /// Adds a layer that stops calls to a failing worker; see docs/breaker.md.
   stack& breaker(breaker_config c = {});
+  /// Adds a layer that repeats failed calls; see docs/retrier.md. `how` says
+  /// whom it asks before it repeats a call that must not be carried out twice.
   stack& retrier(retrier_config c = {}, verifier how = {});
+  /// Adds a layer that sends several calls as one message; see docs/batcher.md.
+  /// `forms` says how batches are made and split.
   stack& batcher(batcher_config c = {}, batching forms = {});
+  /// Adds a layer that answers calls which the layers below fail by the
+  /// alternatives in `chain`, tried in this order; see docs/fallback.md.
   stack& fallback(std::vector<alternative> chain, fallback_config c = {});
+  /// Adds a layer that keeps answers; see docs/cache.md. `forms` says what it
+  /// does with the content of calls.
   stack& cache(cache_config c = {}, cache_forms forms = {});
 
   /// Replaces the settings of the gate itself.
@@ -98,7 +116,9 @@ public:
     return *this;
   }
 
+  /// The settings of the gate.
   [[nodiscard]] const gate_config& config() const noexcept { return config_; }
+  /// How many layers there are.
   [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
 
   /// The names of the layers, from the outside in.
@@ -110,7 +130,9 @@ public:
   /// A layer, by its number, for which the key of a call is what it asks for (a
   /// cache), while for another one it is whom the call belongs to (a tenant).
   struct key_conflict {
+    /// The number of the layer, from 0 on, from the outside in.
     std::size_t layer;
+    /// The conflict, in words for people.
     std::string what;
   };
 

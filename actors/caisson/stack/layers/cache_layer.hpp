@@ -17,6 +17,7 @@ namespace caisson {
 
 /// A call that sets what reads of a key get.
 struct cached_write {
+  /// As a call's key: its reads get `value`.
   std::string key;
   /// What reads of the key get from now on.
   caf::message value;
@@ -74,8 +75,12 @@ struct cache_forms {
 /// Classifies calls for a `cache`, and keeps messages for it.
 class cache_layer final : public policy_layer<cache> {
 public:
+  /// Throws `config_error` if `c` is not valid. `forms` says what the content
+  /// of calls means; without any, the key of a call says what it asks for.
   explicit cache_layer(const cache_config& c, cache_forms forms = {});
 
+  /// What `c` and `forms` take the key of calls for: for what calls ask for,
+  /// unless `forms.key` makes keys of its own, or `c.unsafe` is set.
   [[nodiscard]] static key_meaning
   meaning_of_key(const cache_config& c, const cache_forms& forms = {}) {
     return forms.key || c.unsafe ? key_meaning::none : key_meaning::content;

@@ -55,14 +55,18 @@ public:
   /// Reports a null actor.
   static void check_extras(const caf::actor& target, const setting_path& path,
                            problems& out);
+  /// The same; `same` may be empty.
   static void check_extras(const caf::actor& target,
                            const answer_comparator& same,
                            const setting_path& path, problems& out);
+  /// The same; `same` and `describe` may be empty.
   static void check_extras(const caf::actor& target,
                            const answer_comparator& same,
                            const difference_describer& describe,
                            const setting_path& path, problems& out);
 
+  /// What `c` takes the key of calls for: for whom they belong to if it is
+  /// `sticky`, or else for nothing.
   template <class... Extras>
   [[nodiscard]] static key_meaning meaning_of_key(const canary_config& c,
                                                   const Extras&...) {

@@ -16,6 +16,8 @@ namespace caisson {
 class degradation_layer final : public policy_layer<degradation>,
                                 degradation::listener {
 public:
+  /// All features are on until its gate starts. Throws `config_error` if `c` is
+  /// not valid.
   explicit degradation_layer(const degradation_config& c);
 
   degradation_layer(const degradation_layer&) = delete;

@@ -15,7 +15,9 @@ namespace caisson {
 
 /// An alternative answer: a value, or another actor that gets the same message.
 struct alternative {
+  /// The answer, if `kind` is `value`.
   caf::message value = {};
+  /// The actor that is asked, if `kind` is another one.
   caf::actor target = {};
   /// Which of them answers.
   alternative_kind kind = alternative_kind::value;
@@ -41,6 +43,7 @@ struct alternative {
 /// Gives a `fallback` its values and targets.
 class fallback_layer final : public policy_layer<fallback> {
 public:
+  /// Throws `config_error` if `c` is not valid, or if `chain` is empty.
   fallback_layer(const fallback_config& c, std::vector<alternative> chain);
 
   /// Reports a chain without alternatives, and null actors.

@@ -10,6 +10,8 @@ namespace caisson {
 /// Uses the board of its actor system.
 class feature_layer final : public policy_layer<feature> {
 public:
+  /// The feature counts as on until its gate starts. Throws `config_error` if
+  /// `c` is not valid.
   explicit feature_layer(const feature_config& c) : policy_layer(c) {}
 
   void start_in(caf::actor_system& sys) override {

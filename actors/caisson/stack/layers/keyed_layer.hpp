@@ -36,6 +36,7 @@ public:
   static_assert(can_be_keyed<Policy>,
                 "a policy that sees the content of calls cannot be per key");
 
+  /// Throws `config_error` if `c` is not valid.
   explicit keyed_layer(const keyed_config<Policy>& c)
     : policy_layer<keyed<Policy>>(c) {
     this->machine().ask_mode(
@@ -45,6 +46,7 @@ public:
   keyed_layer(const keyed_layer&) = delete;
   keyed_layer& operator=(const keyed_layer&) = delete;
 
+  /// Keys are those of whom calls belong to.
   [[nodiscard]] static key_meaning meaning_of_key(const keyed_config<Policy>&) {
     return key_meaning::owner;
   }

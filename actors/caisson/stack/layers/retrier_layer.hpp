@@ -20,6 +20,7 @@ namespace caisson {
 struct verifier {
   using function = std::function<verification(const caf::message&)>;
 
+  /// The actor that is asked; null: `verify` is called instead.
   caf::actor target = {};
   /// Whether `target` is asked.
   bool asks = false;
@@ -46,11 +47,14 @@ struct verifier {
 /// Gives a `retrier` its verifier, and its budget if it is a named one.
 class retrier_layer final : public policy_layer<retrier> {
 public:
+  /// Throws `config_error` if `c` is not valid. Without a verifier, calls that
+  /// must not be carried out twice are not repeated if they may have been.
   explicit retrier_layer(const retrier_config& c, verifier how = {});
 
   retrier_layer(const retrier_layer&) = delete;
   retrier_layer& operator=(const retrier_layer&) = delete;
 
+  /// Without a verifier there is nothing to report.
   static void check_extras(const setting_path&, problems&) {}
   /// Reports a null actor, and an empty function.
   static void check_extras(const verifier& how, const setting_path& path,

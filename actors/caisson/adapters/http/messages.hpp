@@ -30,15 +30,18 @@ struct http_request {
   /// Without those that concern the connection and the length of the body,
   /// which a worker adds and a front removes.
   http_headers headers = {};
+  /// Its bytes, in whatever encoding the headers say.
   std::string body = {};
 };
 CAISSON_MESSAGE(http_request, method, target, headers, body)
 
 /// A response.
 struct http_response {
+  /// Three digits: 100 or more.
   std::int32_t status = 200;
   /// With names in lower case.
   http_headers headers = {};
+  /// Its bytes, in whatever encoding the headers say.
   std::string body = {};
 };
 CAISSON_MESSAGE(http_response, status, headers, body)

@@ -51,14 +51,18 @@ struct breaker_counts {
   /// Results in the window: that of `window_calls` if only `rate_by_count` is
   /// listed in `trip`, otherwise that of `window_time`.
   std::int64_t total = 0;
+  /// Those of them that were failures.
   std::int64_t failures = 0;
   /// Calls in a window of the same kind that were fast or slow; 0 if
   /// `slow_call` is unlimited.
   std::int64_t timed = 0;
+  /// Those of them that were slow.
   std::int64_t slow = 0;
-  /// The shares of these, between 0 and 1; nothing if there are fewer than
-  /// `minimum_calls`.
+  /// The share of failures, between 0 and 1; nothing with fewer than
+  /// `minimum_calls` results.
   std::optional<double> failure_rate = {};
+  /// The share of slow calls; nothing with fewer than `slow_minimum_calls`, or
+  /// `minimum_calls` if that is 0.
   std::optional<double> slow_rate = {};
   /// The score of `trip = score`, if that is listed and its score is known.
   std::optional<double> score = {};
@@ -66,7 +70,9 @@ struct breaker_counts {
 
 /// Settings of a breaker. Durations have a resolution of one nanosecond.
 struct breaker_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// What makes the closed breaker open: one rule or several, such as

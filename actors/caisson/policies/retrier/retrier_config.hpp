@@ -27,7 +27,9 @@ inline constexpr std::uint32_t most_attempts = 1'000;
 
 /// The settings of a retrier.
 struct retrier_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// How many attempts a call gets at most, including the first: 1 to 1000,

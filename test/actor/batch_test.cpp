@@ -203,6 +203,50 @@ TEST_P(batch_test, drain_flushes_what_waits) {
   EXPECT_TRUE(drained.ready());
 }
 
+TEST_P(batch_test, items_may_be_rejected_while_enough_is_in_flight) {
+  auto w = make_worker();
+  batching forms;
+  forms.identity = [](const caf::message& x) {
+    return std::to_string(*portable::get_if<int>(x));
+  };
+  auto g = host(w.handle(),
+                stack{}.batcher({.max_items = 2,
+                                 .max_delay = 10ms,
+                                 .max_outstanding = 1,
+                                 .when_blocked = blocked_items::reject},
+                                forms));
+  auto a = world.request(g, 1);
+  auto equal = world.request(g, 1);
+  EXPECT_EQ(w.count(), 0u);
+  auto b = world.request(g, 2);
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_TRUE(world.request(g, 3).is(errc::queue_full));
+  EXPECT_TRUE(world.request(g, 1).is(errc::queue_full)) << "none waits";
+  EXPECT_EQ(metric_of(g, "batcher", "rejected_blocked"), 2);
+  world.request(g, reconfigure{"batcher", {{"when_blocked", "wait"}}});
+  auto c = world.request(g, 4);
+  EXPECT_FALSE(c.ready());
+  EXPECT_EQ(metric_of(g, "batcher", "waiting"), 1);
+  world.request(g, reconfigure{"batcher", {{"when_blocked", "reject"}}});
+  auto d = world.request(g, 4);
+  EXPECT_FALSE(d.ready()) << "it is equal to one that waits";
+  auto refused = world.request(g, reconfigure{"batcher", {{"max_delay", "0"}}});
+  EXPECT_FALSE(refused.ok());
+}
+
+TEST_P(batch_test, nothing_is_rejected_where_it_is_only_observed) {
+  auto w = make_worker();
+  auto g = host(w.handle(),
+                stack{}.batcher({.mode = mode::observe,
+                                 .max_items = 1,
+                                 .max_outstanding = 1,
+                                 .when_blocked = blocked_items::reject}));
+  for (int i = 0; i < 5; ++i)
+    world.request(g, i);
+  EXPECT_EQ(w.count(), 5u);
+  EXPECT_EQ(metric_of(g, "batcher", "rejected_blocked"), 0);
+}
+
 TEST_P(batch_test, an_item_past_its_deadline_leaves_the_others_alone) {
   auto w = make_worker();
   auto g = host(w.handle(), stack{}.batcher({.max_items = 2}));

@@ -116,10 +116,15 @@ struct naive_batcher {
       ++counted["rejected_full"];
       return false;
     }
-    ++counted["items"];
     auto same = std::find_if(waiting.begin(), waiting.end(), [&](auto& x) {
       return !identity.empty() && x.identity == identity;
     });
+    if (config.when_blocked == blocked_items::reject && same == waiting.end()
+        && in_flight.size() >= config.max_outstanding) {
+      ++counted["rejected_blocked"];
+      return false;
+    }
+    ++counted["items"];
     if (same != waiting.end()) {
       ++counted["equal_items"];
       same->calls.emplace_back(call, deadline);
@@ -159,6 +164,8 @@ batcher_config some_batcher() {
   c.max_weight = *rc::gen::element<std::uint32_t>(0, 0, 1, 5, 6, 1'000'000'000);
   c.max_delay = *rc::gen::element<duration>(0ns, 1ns, 10ms, 1h);
   c.max_outstanding = *rc::gen::element<std::uint32_t>(1, 2, 3, 1000);
+  if (c.max_delay > 0ns && *rc::gen::inRange(0, 3) == 0)
+    c.when_blocked = blocked_items::reject;
   auto room = *rc::gen::element<std::uint32_t>(0, 1, 4, 900'000);
   c.max_waiting = c.max_items + room;
   c.deadline_margin = *rc::gen::element<duration>(0ns, 1ns, 5ms, 1h);

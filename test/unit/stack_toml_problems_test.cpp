@@ -80,6 +80,9 @@ const mistake layer_mistakes[] = {
    {"relation stack.x.layer[0].min_left"}},
   {"[[stack.x.layer]]\nkind = 'batcher'\nmax_items = 20000",
    {"relation stack.x.layer[0].max_waiting"}},
+  {"[[stack.x.layer]]\nkind = 'batcher'\nwhen_blocked = 'reject'\n"
+   "max_delay = '0s'",
+   {"relation stack.x.layer[0].when_blocked"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(layers, stack_toml_mistake,

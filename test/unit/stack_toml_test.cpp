@@ -103,10 +103,13 @@ const twin layer_twins[] = {
   {"kind = 'batcher'\n"
    "max_items = 20\n"
    "max_weight = 4000\n"
-   "max_delay = '0'\n",
+   "max_delay = '1s'\n"
+   "when_blocked = 'reject'\n",
    [] {
-     return stack{"s"}.batcher(
-       {.max_items = 20, .max_weight = 4000, .max_delay = 0ns});
+     return stack{"s"}.batcher({.max_items = 20,
+                                .max_weight = 4000,
+                                .max_delay = 1s,
+                                .when_blocked = blocked_items::reject});
    }},
   {"kind = 'fallback'\n"
    "max_concurrent = 0\n"

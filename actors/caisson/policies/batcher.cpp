@@ -3,8 +3,6 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/policy/outcome.hpp>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -12,14 +10,11 @@ namespace caisson {
 
 namespace {
 
-// The heaviest that an item can be: heavier ones go alone, too.
-constexpr std::uint32_t most_weight = 1'000'000'000;
-
 // As with permits, nothing weighs less than 1.
 std::uint32_t weight_of(const call_info& call, const batch_item& x) {
   auto weight = x.weight.value_or(call.permits);
   return static_cast<std::uint32_t>(
-    std::clamp<std::uint64_t>(weight, 1, most_weight));
+    std::clamp<std::uint64_t>(weight, 1, heaviest_batch_item));
 }
 
 // Whether the worker has answered with an error for which one of the items may
@@ -42,60 +37,6 @@ bool may_be_repeated(const std::vector<call_id>& calls, const env& e) {
 
 } // namespace
 
-// -- configuration ------------------------------------------------------------
-
-void describe(field_visitor& v, batcher_config& c) {
-  using namespace std::chrono_literals;
-  describe_common(v, c);
-  v.integer<std::uint32_t>(
-    {"max_items", "a batch is sent when it has this many items", "items"},
-    c.max_items, {1, 100'000});
-  v.integer<std::uint32_t>(
-    {"max_weight",
-     "a batch is sent when its items weigh this much, and weighs at most this "
-     "much unless a single item does; 0: weights do not matter"},
-    c.max_weight, {0, most_weight});
-  v.on({"max_delay", "a batch is sent this long after its first item came; 0: "
-                     "items wait only while `max_outstanding` batches are "
-                     "in flight"},
-       c.max_delay, {0ns, 1h});
-  v.integer<std::uint32_t>({"max_outstanding",
-                            "how many batches may be in flight at once; items "
-                            "that come meanwhile wait",
-                            "batches"},
-                           c.max_outstanding, {1, 1'000});
-  v.integer<std::uint32_t>(
-    {"max_waiting",
-     "how many items may be held that are not sent yet, at least `max_items`; "
-     "further ones are rejected",
-     "items"},
-    c.max_waiting, {1, 1'000'000});
-  v.on({"deadline_margin", "a batch is sent this long before the earliest "
-                           "deadline in it: the time that a batch takes"},
-       c.deadline_margin, {0ns, 1h});
-  v.integer<std::uint32_t>(
-    {"max_shards",
-     "how many batches may be forming at once, one for each shard that has "
-     "items; for a further one the batch that is due next is sent early",
-     "batches"},
-    c.max_shards, {1, 100'000});
-  v.integer<std::uint32_t>(
-    {"split_failed",
-     "how often a batch that fails is split in halves that are sent again, to "
-     "find the item at fault; 0: never. Items may be carried out more than "
-     "once"},
-    c.split_failed, {0, 20});
-}
-
-void check(const batcher_config& c, const setting_path& path, problems& out) {
-  // Otherwise a batch could never fill up.
-  if (c.max_waiting < c.max_items)
-    out.push_back({problem_kind::relation, path / "max_waiting",
-                   fmt::format("{} is less than max_items, allowed: {} to "
-                               "1000000",
-                               c.max_waiting, c.max_items)});
-}
-
 // -- construction -------------------------------------------------------------
 
 batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
@@ -113,11 +54,14 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   forming_.queue_due(e.now);
   if (waiting_ >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
+  auto adds = adds_item(item);
+  if (adds && blocked() && config_.when_blocked == blocked_items::reject)
+    return refuse(counter::rejected_blocked, errc::queue_full, call.id, e);
   if (!make_room(item.shard, e))
     return refuse(counter::rejected_shards, errc::queue_full, call.id, e);
   auto h = forming_.at(item.shard);
   auto& batch = forming_[h];
-  if (!batch.is_new(item.identity))
+  if (!adds)
     count(counter::equal_items);
   auto at = batch.add(call, e.now, weight_of(call, item), item.identity);
   notes.start<stay>({h, at});
@@ -128,6 +72,14 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   if (auto* now = forming_.find(h); now && now->contains(call.id, at))
     e.emit_wait(call.id, running_.size(), waiting_);
   return decision::hold();
+}
+
+// Whether the call is no equal of one that waits.
+bool batcher::adds_item(const batch_item& x) const {
+  if (x.identity.empty())
+    return true;
+  const auto* batch = forming_.of_shard(x.shard);
+  return !batch || batch->is_new(x.identity);
 }
 
 // Returns whether a batch may be forming for that shard.
@@ -380,9 +332,10 @@ std::string_view batcher::text_of(reason why) noexcept {
 std::string_view batcher::state() const {
   if (draining_)
     return "draining";
-  if (waiting_ == 0 && halves_.empty())
-    return "idle";
-  return blocked() ? "blocked" : "collecting";
+  auto waits = waiting_ > 0 || !halves_.empty();
+  if (blocked() && (waits || config_.when_blocked == blocked_items::reject))
+    return "blocked";
+  return waits ? "collecting" : "idle";
 }
 
 void batcher::drain(env& e) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
+#include <caisson/policies/batcher/batcher_config.hpp>
 #include <caisson/policies/batcher/forming_batches.hpp>
 #include <caisson/policies/batcher/sent_batch.hpp>
 #include <caisson/policy/policy_base.hpp>
@@ -17,56 +18,6 @@
 #include <vector>
 
 namespace caisson {
-
-// -- configuration ------------------------------------------------------------
-
-/// The settings of a batcher.
-struct batcher_config {
-  std::string name = {};
-  caisson::mode mode = caisson::mode::enforce;
-
-  /// The forming batch is sent when it has this many items: 1 to 100000,
-  /// default 100.
-  std::uint32_t max_items = 100;
-
-  /// The forming batch is sent when its items weigh this much, and a batch
-  /// weighs at most this much, except for a single item that is heavier: 0 to
-  /// 1000000000, default 0: weights do not matter. An item weighs as many
-  /// `permits` as its call, or what `batching::weigh` says.
-  std::uint32_t max_weight = 0;
-
-  /// The forming batch is sent this long after its first item arrived: 0 to 1h,
-  /// default 10ms. With 0 items only wait while `max_outstanding` batches are
-  /// in flight.
-  duration max_delay = std::chrono::milliseconds(10);
-
-  /// How many batches may be in flight at once: 1 to 1000, default 4. Beyond
-  /// that, items wait until one of them is done.
-  std::uint32_t max_outstanding = 4;
-
-  /// How many items may wait to be sent: 1 to 1000000, not less than
-  /// `max_items`, default 10000. Further ones are rejected.
-  std::uint32_t max_waiting = 10'000;
-
-  /// The forming batch is sent this long before the earliest deadline in it: 0
-  /// to 1h, default 5ms. Set it to the time that a batch takes.
-  duration deadline_margin = std::chrono::milliseconds(5);
-
-  /// How many batches may be forming at once, one for each shard that has items
-  /// (`batching::shard`): 1 to 100000, default 1000. For an item of a further
-  /// shard the one that is due next is sent early; if that cannot be, the item
-  /// is rejected.
-  std::uint32_t max_shards = 1'000;
-
-  /// How often a batch that the worker answers with an error is split in halves
-  /// that are sent again, until the item at fault is alone: 0 to 20, default 0:
-  /// never. Items may then be carried out more than once.
-  std::uint32_t split_failed = 0;
-};
-
-void describe(field_visitor& v, batcher_config& c);
-
-void check(const batcher_config& c, const setting_path& path, problems& out);
 
 // -- counters -----------------------------------------------------------------
 
@@ -84,6 +35,7 @@ enum class batcher_counter : std::uint8_t {
   emptied,
   batches_split,
   rejected_full,
+  rejected_blocked,
   rejected_shards,
   prefiltered,
   abandoned,
@@ -108,6 +60,7 @@ struct enum_names<batcher_counter> {
     "emptied",
     "batches_split",
     "rejected_full",
+    "rejected_blocked",
     "rejected_shards",
     "prefiltered",
     "abandoned",
@@ -138,7 +91,7 @@ struct batch_item {
 /// first has waited long enough, a deadline is near, or the gate drains. Then
 /// it asks the host to send them as one batch. Items are sent in order of
 /// arrival. At most `max_outstanding` batches are in flight. Meanwhile up to
-/// `max_waiting` items wait.
+/// `max_waiting` items wait, or further ones are rejected.
 ///
 /// A batch is a child call with the items as its parents: the host combines
 /// their messages into one, and gives each its part of the answer. The wake-up
@@ -240,6 +193,7 @@ private:
   reason_at_any_time(const detail::forming_batch& x) const;
   [[nodiscard]] std::optional<reason> due(const detail::forming_batch& x,
                                           time_point now) const;
+  [[nodiscard]] bool adds_item(const batch_item& x) const;
   bool make_room(const std::string& shard, env& e);
   void note(handle h, const env& e);
   void note_all(const env& e);

@@ -12,14 +12,18 @@ namespace {
 using namespace std::chrono_literals;
 
 texts batcher_settings(random_settings& r) {
-  return {{"max_items", r.word({"1", "2", "4"})},
-          {"max_weight", r.word({"0", "1", "3"})},
-          {"max_delay", r.time({0ms, 10ms, 1'000ms})},
-          {"max_outstanding", r.word({"1", "2", "1000"})},
-          {"max_waiting", r.word({"4", "1000"})},
-          {"deadline_margin", r.time({0ms, 5ms})},
-          {"max_shards", r.word({"1", "100000"})},
-          {"split_failed", r.word({"0", "1", "20"})}};
+  texts all{{"max_items", r.word({"1", "2", "4"})},
+            {"max_weight", r.word({"0", "1", "3"})},
+            {"max_delay", r.time({0ms, 10ms, 1'000ms})},
+            {"max_outstanding", r.word({"1", "2", "1000"})},
+            {"max_waiting", r.word({"4", "1000"})},
+            {"deadline_margin", r.time({0ms, 5ms})},
+            {"max_shards", r.word({"1", "100000"})},
+            {"split_failed", r.word({"0", "1", "20"})}};
+  // Without a delay nothing would wait for others.
+  if (all["max_delay"] != "0s")
+    all["when_blocked"] = r.word({"wait", "wait", "reject"});
+  return all;
 }
 
 layer_traits batcher_traits() {

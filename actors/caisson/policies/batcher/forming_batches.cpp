@@ -12,6 +12,13 @@ bool forming_batches::contains(const std::string& key) const {
   return unnamed_ != none && !(*this)[unnamed_].empty();
 }
 
+const forming_batch* forming_batches::of_shard(const std::string& key) const {
+  if (key.empty())
+    return find(unnamed_);
+  auto i = known_.find(key);
+  return i == known_.end() ? nullptr : find(i->second);
+}
+
 forming_batches::handle forming_batches::at(const std::string& key) {
   if (key.empty()) {
     if (unnamed_ == none)

@@ -33,6 +33,9 @@ public:
   /// Whether that shard has items.
   [[nodiscard]] bool contains(const std::string& key) const;
 
+  /// The batch of that shard; null if there is none. It may be empty.
+  [[nodiscard]] const forming_batch* of_shard(const std::string& key) const;
+
   /// The batch of that shard. An item is about to be added to it, and `note`
   /// called.
   handle at(const std::string& key);

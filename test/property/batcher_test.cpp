@@ -397,7 +397,10 @@ private:
       launched.push_back(a.index);
     }
     RC_ASSERT(launched == std::exchange(model_.just_launched, {}));
-    RC_ASSERT(policy_.wakeup() == model_.wakeup());
+    // Items that came after the clock stepped back can be overdue when the one
+    // before them leaves: at once is then any time that has passed.
+    RC_ASSERT(std::max(policy_.wakeup(), e_.now)
+              == std::max(model_.wakeup(), e_.now));
     std::vector<metric> ms;
     policy_.list_metrics(ms);
     for (auto& m : ms) {

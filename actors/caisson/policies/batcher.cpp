@@ -45,8 +45,21 @@ batcher::batcher(batcher_config c) : policy_base(std::move(c)) {}
 
 decision batcher::admit(call_info& call, slot& notes, env& e) {
   static const batch_item undescribed;
-  auto described = std::exchange(next_, std::nullopt);
-  const auto& item = described ? *described : undescribed;
+  // Usual: there is no text to be moved.
+  if (!described_) [[likely]]
+    return take_in(call, undescribed, notes, e);
+  return take_in_described(call, notes, e);
+}
+
+decision batcher::take_in_described(const call_info& call, slot& notes,
+                                    env& e) {
+  described_ = false;
+  auto item = std::exchange(next_, {});
+  return take_in(call, item, notes, e);
+}
+
+decision batcher::take_in(const call_info& call, const batch_item& item,
+                          slot& notes, env& e) {
   // The host names the function that threw.
   if (item.failed)
     return decision::reject(errc::callback_failed);
@@ -57,7 +70,7 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   auto adds = adds_item(item);
   if (adds && blocked() && config_.when_blocked == blocked_items::reject)
     return refuse(counter::rejected_blocked, errc::queue_full, call.id, e);
-  if (!make_room(item.shard, e))
+  if (forming_.size() >= config_.max_shards && !make_room(item.shard, e))
     return refuse(counter::rejected_shards, errc::queue_full, call.id, e);
   auto h = forming_.at(item.shard);
   auto& batch = forming_[h];
@@ -67,10 +80,18 @@ decision batcher::admit(call_info& call, slot& notes, env& e) {
   notes.start<stay>({h, at});
   ++waiting_;
   count(counter::items);
-  note(h, e);
-  flush_due(e);
-  if (auto* now = forming_.find(h); now && now->contains(call.id, at))
-    e.emit_wait(call.id, running_.size(), waiting_);
+  // Usual: a further item without a deadline does not change when the batch is
+  // due. One that had become due stays in the queue.
+  if (batch.items() == 1 || call.deadline != never || reason_at_any_time(batch))
+    note(h, e);
+  // Usual: it waits for more, and nothing else is due.
+  if (forming_.has_queued() && !blocked()) {
+    flush_due(e);
+    auto* now = forming_.find(h);
+    if (!now || !now->contains(call.id, at))
+      return decision::hold();
+  }
+  e.emit_wait(call.id, running_.size(), waiting_);
   return decision::hold();
 }
 
@@ -84,7 +105,7 @@ bool batcher::adds_item(const batch_item& x) const {
 
 // Returns whether a batch may be forming for that shard.
 bool batcher::make_room(const std::string& shard, env& e) {
-  if (forming_.size() < config_.max_shards || forming_.contains(shard))
+  if (forming_.contains(shard))
     return true;
   while (forming_.size() >= config_.max_shards) {
     if (blocked())
@@ -101,7 +122,8 @@ bool batcher::make_room(const std::string& shard, env& e) {
 }
 
 decision batcher::complete(call_info& call, slot&, outcome& result, env&) {
-  launched_.erase(call.id);
+  if (!launched_.empty())
+    launched_.erase(call.id);
   // The batch's place is given back by `child_done`, not by its items.
   count(result.ok ? counter::items_succeeded : counter::items_failed);
   return decision::pass();

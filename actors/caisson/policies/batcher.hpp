@@ -114,7 +114,10 @@ public:
   // -- calls ------------------------------------------------------------------
 
   /// Describes the call that is admitted next; otherwise it has no content.
-  void describe_next(batch_item x) { next_ = std::move(x); }
+  void describe_next(batch_item x) {
+    next_ = std::move(x);
+    described_ = true;
+  }
 
   decision admit(call_info& call, slot& notes, env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
@@ -193,6 +196,9 @@ private:
   reason_at_any_time(const detail::forming_batch& x) const;
   [[nodiscard]] std::optional<reason> due(const detail::forming_batch& x,
                                           time_point now) const;
+  decision take_in(const call_info& call, const batch_item& item, slot& notes,
+                   env& e);
+  decision take_in_described(const call_info& call, slot& notes, env& e);
   [[nodiscard]] bool adds_item(const batch_item& x) const;
   bool make_room(const std::string& shard, env& e);
   void note(handle h, const env& e);
@@ -219,7 +225,9 @@ private:
   // The batch that has ended last, if it had equal items, and their numbers.
   std::pair<call_id, std::vector<std::uint32_t>> ended_;
   bool draining_ = false;
-  std::optional<batch_item> next_;
+  // What is said of the next call, if anything is.
+  bool described_ = false;
+  batch_item next_;
 };
 
 } // namespace caisson

@@ -31,7 +31,9 @@ inline constexpr std::uint32_t heaviest_batch_item = 1'000'000'000;
 
 /// The settings of a batcher.
 struct batcher_config {
+  /// What the layer is called; empty: its kind.
   std::string name = {};
+  /// Whether the layer acts, default `enforce`.
   caisson::mode mode = caisson::mode::enforce;
 
   /// The forming batch is sent when it has this many items: 1 to 100000,

@@ -7,26 +7,18 @@
 
 namespace caisson::detail {
 
-forming_batch::place forming_batch::add(const call_info& call, time_point now,
-                                        std::uint32_t weight,
-                                        const std::string& identity) {
-  constexpr auto none = pooled_list<item>::none;
-  deadline_queue::handle deadline;
-  if (call.deadline != never)
-    deadline = deadlines_.push(call.deadline, {});
+forming_batch::place
+forming_batch::add_equal(const call_info& call, time_point now,
+                         std::uint32_t weight, const std::string& identity) {
+  auto deadline = note_deadline(call);
   ++calls_;
-  if (identity.empty()) {
-    weight_ += weight;
-    return {items_.push_back({call.id, now, weight, deadline, nullptr}), none};
-  }
   auto [at, is_first] = known_.try_emplace(identity, none);
   if (is_first) {
     weight_ += weight;
-    auto equals = std::make_unique<equal_calls>();
-    equals->identity = &at->first;
-    at->second = items_.push_back({0, now, weight, {}, std::move(equals)});
+    auto equals = equals_.push_back({&at->first, {}});
+    at->second = items_.push_back({0, now, {}, weight, equals});
   }
-  auto& equals = *items_[at->second].equals;
+  auto& equals = equals_[items_[at->second].equals];
   return {at->second, equals.calls.push_back({call.id, deadline})};
 }
 
@@ -34,30 +26,30 @@ bool forming_batch::remove(call_id call, place at) {
   if (!contains(call, at))
     return false;
   const auto& x = items_[at.item];
-  if (!x.equals) {
+  auto is_last = true;
+  if (x.equals == none) {
     deadlines_.cancel(x.deadline);
-    drop(at.item);
   } else {
-    auto& calls = x.equals->calls;
+    auto& calls = equals_[x.equals].calls;
     deadlines_.cancel(calls[at.call].deadline);
     calls.erase(at.call);
-    if (calls.empty())
-      drop(at.item);
+    is_last = calls.empty();
+    if (is_last)
+      forget(x.equals);
   }
+  if (is_last)
+    weight_ -= items_.erase(at.item).weight;
   --calls_;
   return true;
 }
 
-forming_batch::item forming_batch::drop(handle h) {
-  auto x = items_.erase(h);
-  weight_ -= x.weight;
-  if (x.equals) {
-    auto known = known_.find(*x.equals->identity);
-    CAISSON_ENSURE(known != known_.end(), "one of {} items is not known",
-                   known_.size());
-    known_.erase(known);
-  }
-  return x;
+// The item with these calls is gone.
+void forming_batch::forget(handle equals) {
+  auto known = known_.find(*equals_[equals].identity);
+  CAISSON_ENSURE(known != known_.end(), "one of {} items is not known",
+                 known_.size());
+  known_.erase(known);
+  equals_.erase(equals);
 }
 
 std::size_t forming_batch::fitting(std::size_t most,
@@ -74,25 +66,34 @@ std::size_t forming_batch::fitting(std::size_t most,
   return n;
 }
 
+void forming_batch::take_equal(handle equals, bool all, sent_batch& out) {
+  auto& calls = equals_[equals].calls;
+  for (auto first = true; !calls.empty(); first = false) {
+    auto x = calls.erase(calls.front());
+    if (!all)
+      deadlines_.cancel(x.deadline);
+    first ? out.add(x.call) : out.add_equal(x.call);
+  }
+  forget(equals);
+}
+
 sent_batch forming_batch::take(std::size_t n) {
   auto all = n == items_.size();
   sent_batch out;
   out.calls.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
-    auto x = drop(items_.front());
-    if (!x.equals) {
-      if (!all)
-        deadlines_.cancel(x.deadline);
-      out.add(x.call);
+    auto x = items_.erase(items_.front());
+    weight_ -= x.weight;
+    if (x.equals != none) {
+      take_equal(x.equals, all, out);
       continue;
     }
-    auto& calls = x.equals->calls;
-    for (auto first = true; !calls.empty(); first = false) {
-      auto y = calls.erase(calls.front());
-      if (!all)
-        deadlines_.cancel(y.deadline);
-      first ? out.add(y.call) : out.add_equal(y.call);
-    }
+    if (!all)
+      deadlines_.cancel(x.deadline);
+    if (out.numbers.empty())
+      out.calls.push_back(x.call);
+    else
+      out.add(x.call);
   }
   if (all)
     deadlines_.clear();

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace caisson::detail {
@@ -54,15 +53,22 @@ public:
   /// Whether the call is still here.
   [[nodiscard]] bool contains(call_id call, place at) const noexcept {
     const auto* x = items_.find(at.item);
-    if (!x || !x->equals)
+    if (!x || x->equals == none)
       return x && x->call == call;
-    const auto* y = x->equals->calls.find(at.call);
+    const auto* y = equals_[x->equals].calls.find(at.call);
     return y && y->call == call;
   }
 
   /// Adds a call. An empty identity is that of no other call.
   place add(const call_info& call, time_point now, std::uint32_t weight,
-            const std::string& identity);
+            const std::string& identity) {
+    if (!identity.empty())
+      return add_equal(call, now, weight, identity);
+    ++calls_;
+    weight_ += weight;
+    return {items_.push_back({call.id, now, note_deadline(call), weight, none}),
+            none};
+  }
 
   /// The call has left, if it is still here. Returns whether it was.
   bool remove(call_id call, place at);
@@ -80,6 +86,7 @@ private:
   // Deadlines of the calls, without payloads.
   struct nothing {};
   using deadline_queue = timer_queue<nothing>;
+  static constexpr handle none = 0xffffffff;
 
   struct equal_call {
     call_id call = 0;
@@ -88,7 +95,7 @@ private:
 
   struct equal_calls {
     /// The key of `known_`.
-    const std::string* identity;
+    const std::string* identity = nullptr;
     pooled_list<equal_call> calls;
   };
 
@@ -96,15 +103,25 @@ private:
     /// If there are no equal ones.
     call_id call = 0;
     time_point joined;
-    std::uint32_t weight = 1;
     deadline_queue::handle deadline;
-    /// If it has an identity.
-    std::unique_ptr<equal_calls> equals;
+    std::uint32_t weight = 1;
+    /// In `equals_` if it has an identity.
+    handle equals = none;
   };
 
-  item drop(handle h);
+  place add_equal(const call_info& call, time_point now, std::uint32_t weight,
+                  const std::string& identity);
+  deadline_queue::handle note_deadline(const call_info& call) {
+    return call.deadline == never ? deadline_queue::handle{}
+                                  : deadlines_.push(call.deadline, {});
+  }
+  void forget(handle equals);
+  void take_equal(handle equals, bool all, sent_batch& out);
 
   pooled_list<item> items_;
+  // What is not known of each item, so that these are small and need no memory
+  // of their own.
+  pooled_list<equal_calls> equals_;
   std::size_t calls_ = 0;
   std::uint64_t weight_ = 0;
   deadline_queue deadlines_;

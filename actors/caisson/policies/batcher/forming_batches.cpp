@@ -19,7 +19,7 @@ const forming_batch* forming_batches::of_shard(const std::string& key) const {
   return i == known_.end() ? nullptr : find(i->second);
 }
 
-forming_batches::handle forming_batches::at(const std::string& key) {
+forming_batches::handle forming_batches::find_or_add(const std::string& key) {
   if (key.empty()) {
     if (unnamed_ == none)
       unnamed_ = entries_.push_back(std::make_unique<entry>());
@@ -33,28 +33,28 @@ forming_batches::handle forming_batches::at(const std::string& key) {
   return i->second;
 }
 
-void forming_batches::note(handle h, time_point due, time_point now) {
+void forming_batches::reorder(handle h, time_point due, time_point now) {
   auto& x = *find_entry(h);
   if (x.batch.empty())
     return drop(h);
   if (due <= now) {
-    timers_.cancel(x.timer);
+    cancel_timer(x);
     if (x.queued == none)
       x.queued = queue_.push_back(h);
     return;
   }
   if (x.queued != none)
     queue_.erase(std::exchange(x.queued, none));
-  if (!timers_.contains(x.timer))
+  if (x.timed_for == not_timed)
     x.timer = timers_.push(due, h);
-  else if (x.due != due)
+  else if (x.timed_for != due)
     timers_.update(x.timer, due);
-  x.due = due;
+  x.timed_for = due;
 }
 
 void forming_batches::drop(handle h) {
   auto& x = *find_entry(h);
-  timers_.cancel(x.timer);
+  cancel_timer(x);
   if (x.queued != none)
     queue_.erase(std::exchange(x.queued, none));
   if (!x.key)
@@ -66,9 +66,19 @@ void forming_batches::drop(handle h) {
   entries_.erase(h);
 }
 
-void forming_batches::queue_due(time_point now) {
-  while (auto h = timers_.pop_due(now))
-    find_entry(*h)->queued = queue_.push_back(*h);
+void forming_batches::cancel_timer(entry& x) {
+  if (x.timed_for == not_timed)
+    return;
+  timers_.cancel(x.timer);
+  x.timed_for = not_timed;
+}
+
+void forming_batches::queue_timers(time_point now) {
+  while (auto h = timers_.pop_due(now)) {
+    auto& x = *find_entry(*h);
+    x.timed_for = not_timed;
+    x.queued = queue_.push_back(*h);
+  }
 }
 
 forming_batches::handle forming_batches::take_queued() {
@@ -80,7 +90,11 @@ forming_batches::handle forming_batches::take_queued() {
 }
 
 forming_batches::handle forming_batches::take_earliest() {
-  return timers_.pop_due(timers_.next()).value_or(none);
+  auto h = timers_.pop_due(timers_.next());
+  if (!h)
+    return none;
+  find_entry(*h)->timed_for = not_timed;
+  return *h;
 }
 
 } // namespace caisson::detail

@@ -38,7 +38,9 @@ public:
 
   /// The batch of that shard. An item is about to be added to it, and `note`
   /// called.
-  handle at(const std::string& key);
+  handle at(const std::string& key) {
+    return key.empty() && unnamed_ != none ? unnamed_ : find_or_add(key);
+  }
 
   /// Null if there is none. The handle of one that is gone may be that of
   /// another one by now.
@@ -51,10 +53,18 @@ public:
   }
 
   /// The batch has changed: it is due then. One without items is dropped.
-  void note(handle h, time_point due, time_point now);
+  void note(handle h, time_point due, time_point now) {
+    const auto& x = *find_entry(h);
+    // Usual: a further item does not change when it is due.
+    if (x.timed_for != due || due <= now || x.batch.empty())
+      reorder(h, due, now);
+  }
 
   /// Those whose time has come are queued, in that order.
-  void queue_due(time_point now);
+  void queue_due(time_point now) {
+    if (timers_.next() <= now)
+      queue_timers(now);
+  }
 
   [[nodiscard]] bool has_queued() const noexcept { return !queue_.empty(); }
 
@@ -77,13 +87,15 @@ public:
 
 private:
   using timers = timer_queue<handle>;
+  static constexpr time_point not_timed = time_point::min();
 
   struct entry {
     forming_batch batch;
     /// The key of `known_`; null for the empty one.
     const std::string* key = nullptr;
     timers::handle timer;
-    time_point due = never;
+    /// What the timer is set for; the earliest instant if it is not.
+    time_point timed_for = not_timed;
     /// Its place in the queue.
     handle queued = none;
   };
@@ -92,7 +104,11 @@ private:
     const auto* x = entries_.find(h);
     return x ? x->get() : nullptr;
   }
+  handle find_or_add(const std::string& key);
+  void reorder(handle h, time_point due, time_point now);
+  void queue_timers(time_point now);
   void drop(handle h);
+  void cancel_timer(entry& x);
 
   pooled_list<std::unique_ptr<entry>> entries_;
   content_map<handle> known_;

@@ -408,6 +408,10 @@ private:
         RC_ASSERT(m.value == static_cast<std::int64_t>(model_.calls()));
       else if (m.name == "shards")
         RC_ASSERT(m.value == (model_.waiting.empty() ? 0 : 1));
+      else if (m.name == "target_items")
+        RC_ASSERT(m.value == model_.config.max_items);
+      else if (m.name == "target_delay_us")
+        RC_ASSERT(m.value == model_.config.max_delay / 1us);
       else if (m.name == "outstanding")
         RC_ASSERT(m.value
                   == static_cast<std::int64_t>(model_.in_flight.size()));

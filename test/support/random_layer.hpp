@@ -93,6 +93,8 @@ private:
       {"breaker.slow_call", {"\"1ms\"", "\"50ms\"", "\"unlimited\""}},
       {"breaker.initial", {"", "\"half_open\""}},
       {"batcher.max_delay", {"\"0s\"", "\"10ms\"", "\"1h\""}},
+      {"batcher.min_items", {"", "1", "5"}},
+      {"batcher.min_delay", {"", "", "\"1ms\""}},
       {"limiter.rate", {"1", "50", "10000", "1000000000"}},
       {"limiter.per", {"", "", "\"1ms\"", "\"1min\""}},
       {"limiter.warm_up_time", {""}},

@@ -293,7 +293,8 @@ TEST(batcher, lists_every_counter_and_gauge_by_name) {
     "flushed_by_split flushed_by_shards emptied batches_split "
     "rejected_full rejected_blocked rejected_shards "
     "prefiltered abandoned abandoned_in_flight items_succeeded items_failed waiting* "
-    "outstanding* shards* halves* ");
+    "outstanding* shards* halves* "
+    "target_items* target_delay_us* ");
 }
 
 TEST(batcher, leaves_nothing_behind_where_it_only_observes) {

@@ -104,11 +104,19 @@ const twin layer_twins[] = {
    "max_items = 20\n"
    "max_weight = 4000\n"
    "max_delay = '1s'\n"
+   "adaptive = true\n"
+   "min_items = 2\n"
+   "min_delay = '1ms'\n"
+   "rate_window = '5s'\n"
    "when_blocked = 'reject'\n",
    [] {
      return stack{"s"}.batcher({.max_items = 20,
                                 .max_weight = 4000,
                                 .max_delay = 1s,
+                                .adaptive = true,
+                                .min_items = 2,
+                                .min_delay = 1ms,
+                                .rate_window = 5s,
                                 .when_blocked = blocked_items::reject});
    }},
   {"kind = 'fallback'\n"

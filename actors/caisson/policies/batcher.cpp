@@ -65,9 +65,12 @@ decision batcher::take_in(const call_info& call, const batch_item& item,
     return decision::reject(errc::callback_failed);
   // Before the shard of this call may become due.
   forming_.queue_due(e.now);
+  auto adds = adds_item(item);
+  if (adds && config_.adaptive)
+    rate_ = rates_.next(item.shard, e.now, config_.rate_window,
+                        config_.max_shards);
   if (waiting_ >= config_.max_waiting)
     return refuse(counter::rejected_full, errc::queue_full, call.id, e);
-  auto adds = adds_item(item);
   if (adds && blocked() && config_.when_blocked == blocked_items::reject)
     return refuse(counter::rejected_blocked, errc::queue_full, call.id, e);
   if (forming_.size() >= config_.max_shards && !make_room(item.shard, e))
@@ -76,13 +79,16 @@ decision batcher::take_in(const call_info& call, const batch_item& item,
   auto& batch = forming_[h];
   if (!adds)
     count(counter::equal_items);
+  else if (config_.adaptive)
+    batch.set_rate(rate_);
   auto at = batch.add(call, e.now, weight_of(call, item), item.identity);
   notes.start<stay>({h, at});
   ++waiting_;
   count(counter::items);
   // Usual: a further item without a deadline does not change when the batch is
   // due. One that had become due stays in the queue.
-  if (batch.items() == 1 || call.deadline != never || reason_at_any_time(batch))
+  if (config_.adaptive || batch.items() == 1 || call.deadline != never
+      || reason_at_any_time(batch))
     note(h, e);
   // Usual: it waits for more, and nothing else is due.
   if (forming_.has_queued() && !blocked()) {
@@ -208,7 +214,7 @@ std::vector<std::uint32_t> batcher::take_numbers(call_id batch) {
 // -- time ---------------------------------------------------------------------
 
 time_point batcher::delay_due(const detail::forming_batch& x) const {
-  return time_after(x.oldest(), config_.max_delay);
+  return time_after(x.oldest(), target_delay(x));
 }
 
 time_point batcher::deadline_due(const detail::forming_batch& x) const {
@@ -223,7 +229,7 @@ time_point batcher::deadline_due(const detail::forming_batch& x) const {
 
 std::optional<batcher::reason>
 batcher::reason_at_any_time(const detail::forming_batch& x) const {
-  if (x.items() >= config_.max_items)
+  if (x.items() >= target_items(x))
     return reason::count;
   if (config_.max_weight > 0 && x.weight() >= config_.max_weight)
     return reason::weight;
@@ -287,7 +293,7 @@ void batcher::flush_due(env& e) {
 void batcher::launch(handle h, reason why, env& e) {
   auto& forming = forming_[h];
   auto n = forming.fitting(config_.max_items, config_.max_weight);
-  if (why == reason::count && n < config_.max_items)
+  if (why == reason::count && n < config_.max_items && n < forming.items())
     why = reason::weight;
   CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
                  "{} items, {} batches are under way", n, running_.size());
@@ -366,7 +372,22 @@ void batcher::drain(env& e) {
   flush_due(e);
 }
 
+void batcher::forget_rates() {
+  rates_.clear();
+  rate_ = std::nullopt;
+  forming_.for_each([&](handle h) { forming_[h].set_rate(std::nullopt); });
+}
+
+void batcher::forget(env& e) {
+  forget_rates();
+  // The longest wait applies again.
+  note_all(e);
+}
+
 void batcher::adapt(env& e) {
+  // It would be old when it is wanted again.
+  if (!config_.adaptive)
+    forget_rates();
   note_all(e);
   flush_due(e);
 }
@@ -377,6 +398,13 @@ void batcher::list_gauges(std::vector<metric>& out) const {
     {"outstanding", static_cast<std::int64_t>(running_.size()), true});
   out.push_back({"shards", static_cast<std::int64_t>(forming_.size()), true});
   out.push_back({"halves", static_cast<std::int64_t>(halves_.size()), true});
+  auto target = detail::target_of(config_, rate_);
+  out.push_back(
+    {"target_items", static_cast<std::int64_t>(target.items), true});
+  using std::chrono::microseconds;
+  out.push_back({"target_delay_us",
+                 std::chrono::duration_cast<microseconds>(target.delay).count(),
+                 true});
 }
 
 } // namespace caisson

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
+#include <caisson/policies/batcher/batch_target.hpp>
 #include <caisson/policies/batcher/batcher_config.hpp>
 #include <caisson/policies/batcher/forming_batches.hpp>
+#include <caisson/policies/batcher/item_rates.hpp>
 #include <caisson/policies/batcher/sent_batch.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/settings/settings.hpp>
@@ -159,6 +161,8 @@ protected:
   /// follow the new settings.
   void adapt(env& e) override;
   void list_gauges(std::vector<metric>& out) const override;
+  /// The rates at which items come.
+  void forget(env& e) override;
 
 private:
   // Why a batch is sent; the values are those of the counters.
@@ -173,6 +177,18 @@ private:
   };
 
   static std::string_view text_of(reason why) noexcept;
+
+  // At what count and delay the batch is sent.
+  [[nodiscard]] std::size_t
+  target_items(const detail::forming_batch& x) const noexcept {
+    return config_.adaptive ? detail::target_of(config_, x.rate()).items
+                            : config_.max_items;
+  }
+  [[nodiscard]] duration
+  target_delay(const detail::forming_batch& x) const noexcept {
+    return config_.adaptive ? detail::target_of(config_, x.rate()).delay
+                            : config_.max_delay;
+  }
 
   [[nodiscard]] bool blocked() const noexcept {
     return running_.size() >= config_.max_outstanding;
@@ -203,6 +219,7 @@ private:
   bool make_room(const std::string& shard, env& e);
   void note(handle h, const env& e);
   void note_all(const env& e);
+  void forget_rates();
   void flush_due(env& e);
   void launch(handle h, reason why, env& e);
   void launch_half(env& e);
@@ -213,6 +230,11 @@ private:
   // The waiting items, and how many calls these are.
   detail::forming_batches forming_;
   std::size_t waiting_ = 0;
+  // How fast items come, with `adaptive`: also those that are rejected, since a
+  // full batcher would otherwise send ever smaller batches.
+  detail::item_rates rates_;
+  // That of the item that came last.
+  std::optional<double> rate_;
   // The batches in flight.
   std::vector<call_id> running_;
   // Of those the ones that may be split, or have equal items.

@@ -23,6 +23,11 @@ texts batcher_settings(random_settings& r) {
   // Without a delay nothing would wait for others.
   if (all["max_delay"] != "0s")
     all["when_blocked"] = r.word({"wait", "wait", "reject"});
+  all["adaptive"] = r.word({"false", "true"});
+  all["min_delay"] = r.word({"0s", "0s", "5ms"});
+  if (all["max_delay"] == "0s")
+    all["min_delay"] = "0s";
+  all["rate_window"] = r.word({"10ms", "1s"});
   return all;
 }
 

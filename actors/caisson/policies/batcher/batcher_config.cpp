@@ -22,6 +22,22 @@ void describe(field_visitor& v, batcher_config& c) {
                      "items wait only while `max_outstanding` batches are "
                      "in flight"},
        c.max_delay, {0ns, 1h});
+  v.on({"adaptive", "whether a batch is sent sooner if, by the rate at which "
+                    "items come, waiting would bring few further ones"},
+       c.adaptive);
+  v.integer<std::uint32_t>(
+    {"min_items",
+     "with `adaptive`: a batch with fewer items is not sent for their number; "
+     "at most `max_items`",
+     "items"},
+    c.min_items, {1, 100'000});
+  v.on({"min_delay", "with `adaptive`: a batch is sent this long after its "
+                     "first item came if no further one is to be expected; at "
+                     "most `max_delay`"},
+       c.min_delay, {0ns, 1h});
+  v.on({"rate_window", "with `adaptive`: how fast the rate is forgotten; what "
+                       "came so long ago counts 1/e"},
+       c.rate_window, {10ms, 1h});
   v.integer<std::uint32_t>({"max_outstanding",
                             "how many batches may be in flight at once; items "
                             "that come meanwhile wait",
@@ -61,6 +77,14 @@ void check(const batcher_config& c, const setting_path& path, problems& out) {
                    fmt::format("{} is less than max_items, allowed: {} to "
                                "1000000",
                                c.max_waiting, c.max_items)});
+  if (c.min_items > c.max_items)
+    out.push_back({problem_kind::relation, path / "min_items",
+                   fmt::format("{} is more than max_items, allowed: 1 to {}",
+                               c.min_items, c.max_items)});
+  if (c.min_delay > c.max_delay)
+    out.push_back({problem_kind::relation, path / "min_delay",
+                   fmt::format("{} is more than max_delay, allowed: 0s to {}",
+                               to_text(c.min_delay), to_text(c.max_delay))});
   // Nothing would ever wait for company.
   if (c.when_blocked == blocked_items::reject
       && c.max_delay == duration::zero())

@@ -51,6 +51,25 @@ struct batcher_config {
   /// in flight.
   duration max_delay = std::chrono::milliseconds(10);
 
+  /// Whether a batch is sent sooner if waiting would bring few further items:
+  /// `max_items` and `max_delay` are then limits of what is found by the rate
+  /// at which items come. Default false.
+  bool adaptive = false;
+
+  /// With `adaptive`, a batch is never sent for its number of items if it has
+  /// fewer than this: 1 to 100000, at most `max_items`, default 1. With a
+  /// `min_delay` above 0 a single item never is.
+  std::uint32_t min_items = 1;
+
+  /// With `adaptive`, the forming batch is sent this long after its first item
+  /// if no further one is to be expected: 0 to 1h, at most `max_delay`, default
+  /// 0.
+  duration min_delay = duration::zero();
+
+  /// With `adaptive`, how fast the rate of the past is forgotten: what came so
+  /// long ago counts 1/e. 10ms to 1h, default 1s.
+  duration rate_window = std::chrono::seconds(1);
+
   /// How many batches may be in flight at once: 1 to 1000, default 4. Beyond
   /// that, items wait until one of them is done.
   std::uint32_t max_outstanding = 4;
@@ -83,7 +102,8 @@ struct batcher_config {
 /// Lists the fields of `c`.
 void describe(field_visitor& v, batcher_config& c);
 
-/// Checks that a batch can fill up, and that items may wait for others at all.
+/// Checks that a batch can fill up, that items may wait for others at all, and
+/// that no minimum is above its maximum.
 void check(const batcher_config& c, const setting_path& path, problems& out);
 
 } // namespace caisson

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace caisson::detail {
@@ -44,6 +45,11 @@ public:
   [[nodiscard]] time_point first_deadline() const noexcept {
     return deadlines_.next();
   }
+
+  /// How many items came per second when the last one joined; nothing: it is
+  /// not known.
+  [[nodiscard]] std::optional<double> rate() const noexcept { return rate_; }
+  void set_rate(std::optional<double> x) noexcept { rate_ = x; }
 
   /// Whether a call with that identity would be a further item.
   [[nodiscard]] bool is_new(const std::string& identity) const {
@@ -124,6 +130,7 @@ private:
   pooled_list<equal_calls> equals_;
   std::size_t calls_ = 0;
   std::uint64_t weight_ = 0;
+  std::optional<double> rate_;
   deadline_queue deadlines_;
   // The items by identity, if they have one.
   content_map<handle> known_;

@@ -286,15 +286,13 @@ TEST(batcher, lists_every_counter_and_gauge_by_name) {
   std::string names;
   for (const auto& m : ms)
     names += std::string{m.name} + (m.gauge ? "* " : " ");
-  EXPECT_EQ(
-    names,
-    "items equal_items flushed_by_count flushed_by_weight "
-    "flushed_by_delay flushed_by_deadline flushed_by_drain "
-    "flushed_by_split flushed_by_shards emptied batches_split "
-    "rejected_full rejected_blocked rejected_shards "
-    "prefiltered abandoned abandoned_in_flight items_succeeded items_failed waiting* "
-    "outstanding* shards* halves* "
-    "target_items* target_delay_us* ");
+  EXPECT_EQ(names, "items equal_items flushed_by_count flushed_by_weight "
+                   "flushed_by_delay flushed_by_deadline flushed_by_drain "
+                   "flushed_by_split flushed_by_shards emptied batches_split "
+                   "rejected_full rejected_blocked rejected_shards prefiltered "
+                   "abandoned abandoned_in_flight items_succeeded items_failed "
+                   "waiting* outstanding* shards* halves* target_items* "
+                   "target_delay_us* ");
 }
 
 TEST(batcher, leaves_nothing_behind_where_it_only_observes) {

@@ -10,7 +10,7 @@ batch_target target_of(const batcher_config& c,
   if (!c.adaptive || !rate)
     return {c.max_items, c.max_delay};
   auto n = *rate * to_seconds(c.max_delay);
-  // Who wants a single item to wait for company does not send it for its number.
+  // An item that is to wait for company is not sent for its number alone.
   auto least = c.min_delay > duration::zero() ? std::max(c.min_items, 2u)
                                               : c.min_items;
   auto items = std::min<double>(std::max<double>(std::round(n), least),

@@ -1,4 +1,4 @@
-// When a batch that forms is worth sending, by how fast items come.
+// The size and delay of a batch at a rate of items.
 #pragma once
 
 #include <caisson/base/time.hpp>

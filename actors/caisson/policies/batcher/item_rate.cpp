@@ -9,7 +9,7 @@ namespace caisson::detail {
 namespace {
 
 // Also if the difference does not fit into a duration.
-double seconds_between(time_point from, time_point to) noexcept {
+double elapsed_seconds(time_point from, time_point to) noexcept {
   if (to <= from)
     return 0;
   auto ns = [](time_point t) {
@@ -27,7 +27,7 @@ std::optional<double> item_rate::next(time_point now,
     return std::nullopt;
   auto length = to_seconds(window);
   // exp(x) - 1: exact for the short times between many items.
-  auto lost = -std::expm1(-seconds_between(*before, now) / length);
+  auto lost = -std::expm1(-elapsed_seconds(*before, now) / length);
   items_ -= items_ * lost;
   seconds_ += (length - seconds_) * lost;
   std::optional<double> rate;

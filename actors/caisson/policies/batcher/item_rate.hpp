@@ -1,4 +1,4 @@
-// How many items come per second.
+// Measures how many items come per second.
 #pragma once
 
 #include <caisson/base/time.hpp>

@@ -1,4 +1,4 @@
-// How many items come per second in each shard.
+// Measures how many items come per second in each shard.
 #pragma once
 
 #include <caisson/base/pooled_list.hpp>

@@ -106,6 +106,7 @@ struct batch_item {
 class batcher final
   : public policy_base<batcher, batcher_config, batcher_counter> {
 public:
+  /// The name of the kind.
   static constexpr std::string_view kind_name = "batcher";
 
   // -- construction -----------------------------------------------------------

@@ -49,6 +49,7 @@ struct batching {
 /// Combines a `batcher`'s items into one message.
 class batcher_layer final : public policy_layer<batcher> {
 public:
+  /// Throws `config_error` if `c` is not valid.
   explicit batcher_layer(const batcher_config& c, batching forms = {})
     : policy_layer<batcher>(c), forms_(std::move(forms)) {}
 

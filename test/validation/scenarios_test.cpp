@@ -1,6 +1,7 @@
 // The scenarios that come with Caisson: those in `theory` and the retry storm
-// give the published numbers, those in `loop` show what each link is worth, and
-// the others end as they promise. All state it in their `expect`.
+// give the published numbers, those in `published` what is published of limits
+// and queues, and where they hurt, those in `loop` show what each link is
+// worth, and the others end as they promise. All state it in their `expect`.
 // Not played here are those whose traces are not part of this repository.
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
@@ -64,6 +65,10 @@ INSTANTIATE_TEST_SUITE_P(loop, scenario_file,
                          testing::ValuesIn(files_below(directory / "loop")),
                          test_name);
 INSTANTIATE_TEST_SUITE_P(published, scenario_file,
+                         testing::ValuesIn(files_below(directory
+                                                       / "published")),
+                         test_name);
+INSTANTIATE_TEST_SUITE_P(storm, scenario_file,
                          testing::Values("retry-storm.toml"), test_name);
 INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                          testing::Values("amplification.toml", "batching.toml",

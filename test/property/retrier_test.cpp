@@ -60,8 +60,8 @@ settings_of_run some_settings() {
   c.budget_timeout_cost = *rc::gen::element<std::uint32_t>(1, 2, 100);
   c.budget_overload_cost = *rc::gen::element<std::uint32_t>(1, 1, 5);
   c.overload_factor = *rc::gen::element(1.0, 1.0, 2.0, 20.0);
-  c.retry_after_margin = *rc::gen::element<duration>(unlimited, unlimited, 0ns,
-                                                     1ms, 1s);
+  c.retry_after_margin = *rc::gen::element<duration>(0ns, 1ms, 1s, unlimited,
+                                                     unlimited);
   c.budget_rejection_cost = *rc::gen::element<std::uint32_t>(0, 1, 1, 100);
   c.heed_breakers = *rc::gen::arbitrary<bool>();
   if (c.budget_ratio == 0.0 && c.budget_reserve < 100)

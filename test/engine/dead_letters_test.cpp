@@ -205,7 +205,7 @@ TEST_F(dead_letters, have_what_is_left_when_the_gate_stops) {
 }
 
 TEST_F(dead_letters, count_messages_of_children) {
-  auto& w = start_with(all);
+  auto& w = start_with(all, {.worker = {.is_gate = true}});
   w.call("x");
   w.call("y");
   start_child();

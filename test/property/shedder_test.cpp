@@ -310,12 +310,37 @@ private:
     for (const auto& x : successes_)
       if (x.at / s < now / s)
         steps[x.at / s].push_back(x);
-    std::optional<double> least;
+    // Of each step of the baseline the best of the history's, and of these.
     auto b = step(c_.baseline);
-    for (const auto& [number, all] : steps)
-      if (number * s / b > now / s * s / b - 20)
-        least = std::min(least.value_or(1e9), mean(all));
+    std::map<std::int64_t, average> best;
+    for (const auto& [number, all] : steps) {
+      auto& at = best[number * s / b];
+      at = better(at, {static_cast<std::int64_t>(all.size()), mean(all)});
+    }
+    std::erase_if(
+      best, [&](const auto& x) { return x.first <= now / s * s / b - 20; });
+    std::int64_t most = 0;
+    for (const auto& [number, x] : best)
+      most = std::max(most, x.calls);
+    std::optional<double> least;
+    for (const auto& [number, x] : best)
+      if (x.calls >= most / 10)
+        least = std::min(least.value_or(1e9), x.time);
     return least && mean_ ? from_seconds(*mean_ - *least) : 0ns;
+  }
+
+  struct average {
+    std::int64_t calls = 0;
+    double time = 0;
+  };
+
+  // The shorter one, unless it is one of fewer calls than a tenth.
+  static average better(average before, average x) {
+    if (before.calls == 0 || before.calls < x.calls / 10)
+      return x;
+    if (x.calls < before.calls / 10)
+      return before;
+    return x.time < before.time ? x : before;
   }
 
   void forget_times() {

@@ -132,6 +132,44 @@ TEST(call_meter, keeps_the_delay_of_a_worker_that_answers_nothing) {
   EXPECT_EQ(h.meter.delay(h.at(2s)), 0ns) << "nothing is in flight";
 }
 
+// All that is answered late is no throughput, and yet too much is in flight.
+TEST(call_meter, keeps_the_capacity_while_calls_are_in_flight) {
+  meter_rig h;
+  h.call(0ms, 100ms);
+  h.call(0ms, 100ms);
+  h.meter.begin(h.at(200ms));
+  EXPECT_NEAR(h.meter.capacity(h.at(1s)).value_or(0), 4 * 0.1, 1e-9);
+  EXPECT_NEAR(h.meter.capacity(h.at(1h)).value_or(0), 4 * 0.1, 1e-9);
+  h.meter.end(h.at(1h));
+  EXPECT_FALSE(h.meter.capacity(h.at(1h))) << "nothing is in flight";
+  h.meter.begin(h.at(1h));
+  EXPECT_FALSE(h.meter.capacity(h.at(1h)));
+  h.call(1h, 1h + 50ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(1h + 500ms)).value_or(0), 2 * 0.05, 1e-9);
+  h.meter.forget(h.at(1h + 500ms));
+  EXPECT_FALSE(h.meter.capacity(h.at(1h + 500ms)));
+}
+
+// A quiet time has steps with a call or two, some of which are quick by chance.
+TEST(call_meter, takes_no_average_of_few_calls_for_the_shortest) {
+  meter_rig h;
+  h.call(0ms, 1ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(500ms)).value_or(0), 2 * 0.001, 1e-9);
+  // In the same step of the baseline, and in another one.
+  for (auto from : {500ms, 3'000ms}) {
+    for (int i = 0; i < 20; ++i)
+      h.call(from, from + 100ms);
+    EXPECT_NEAR(h.meter.capacity(h.at(from + 500ms)).value_or(0), 40 * 0.1,
+                1e-9);
+    h.call(from + 500ms, from + 501ms);
+    EXPECT_NEAR(h.meter.capacity(h.at(from + 1s)).value_or(0), 40 * 0.1, 1e-9);
+  }
+  // Two calls are a tenth.
+  h.call(6s, 6s + 50ms);
+  h.call(6s, 6s + 50ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(6'500ms)).value_or(0), 40 * 0.05, 1e-9);
+}
+
 TEST(call_meter, is_never_faster_than_the_shortest) {
   meter_rig h;
   h.call(0ms, 100ms);

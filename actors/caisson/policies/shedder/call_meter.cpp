@@ -16,6 +16,11 @@ double seconds_between(time_point from, time_point to) noexcept {
   return to > from ? to_seconds(to - from) : 0;
 }
 
+// Whether an average of `calls` is worth comparing with one of `most`.
+bool is_average(std::int64_t calls, std::int64_t most) noexcept {
+  return calls >= most / 10;
+}
+
 } // namespace
 
 call_meter::call_meter(duration history, duration baseline) noexcept
@@ -81,14 +86,24 @@ void call_meter::note_shortest(const step& x) noexcept {
   auto number = x.number * history_ / baseline_;
   auto& at = baseline_steps_[static_cast<std::size_t>(number) % steps];
   auto mean = x.time / static_cast<double>(x.calls);
-  at = {number, at.number == number ? std::min(at.time, mean) : mean};
+  auto stays = at.number == number && is_average(at.calls, x.calls)
+               && (mean >= at.time || !is_average(x.calls, at.calls));
+  if (!stays)
+    at = {number, mean, x.calls};
 }
 
 std::optional<double> call_meter::shortest_time() const noexcept {
-  std::optional<double> least;
   auto from = newest_ * history_ / baseline_ - static_cast<std::int64_t>(steps);
+  auto counts = [&](const shortest& x) {
+    return x.number != no_step && x.number > from;
+  };
+  std::int64_t most = 0;
   for (const auto& x : baseline_steps_)
-    if (x.number != no_step && x.number > from)
+    if (counts(x))
+      most = std::max(most, x.calls);
+  std::optional<double> least;
+  for (const auto& x : baseline_steps_)
+    if (counts(x) && is_average(x.calls, most))
       least = least ? std::min(*least, x.time) : x.time;
   return least;
 }
@@ -123,9 +138,11 @@ std::optional<double> call_meter::capacity(time_point now) noexcept {
       known = known || (x.calls > 0 && !x.partial && x.number < newest_);
     }
   auto least = shortest_time();
-  if (!least || !known)
-    return std::nullopt;
-  return static_cast<double>(most) / to_seconds(history_) * *least;
+  if (least && known)
+    last_capacity_ = static_cast<double>(most) / to_seconds(history_) * *least;
+  else if (in_flight_ == 0)
+    last_capacity_.reset();
+  return last_capacity_;
 }
 
 void call_meter::restart(time_point now) noexcept {
@@ -159,6 +176,7 @@ void call_meter::forget(time_point now) noexcept {
   baseline_steps_.fill({});
   newest_ = no_step;
   last_mean_.reset();
+  last_capacity_.reset();
   resume(now);
 }
 

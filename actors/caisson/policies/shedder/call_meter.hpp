@@ -17,8 +17,9 @@ namespace caisson::detail {
 class call_meter {
 public:
   /// The largest throughput is that of one of 20 steps of `history`, the
-  /// shortest time the least average of such a step within `baseline`. Both
-  /// are positive.
+  /// shortest time the least average of such a step within `baseline`, of those
+  /// with a tenth of the calls of the largest or more: an average of few calls
+  /// is short by chance. Both are positive.
   call_meter(duration history, duration baseline) noexcept;
 
   // -- calls ------------------------------------------------------------------
@@ -48,7 +49,8 @@ public:
 
   /// How many calls would be in flight at the largest throughput if each took
   /// the shortest time. Unknown before a step with a success is over that was
-  /// measured from its beginning.
+  /// measured from its beginning. If there is no throughput any more, although
+  /// calls are in flight: what it was before, as all may be late.
   [[nodiscard]] std::optional<double> capacity(time_point now) noexcept;
 
   /// The window is over.
@@ -80,6 +82,7 @@ private:
   struct shortest {
     std::int64_t number = no_step;
     double time = 0;
+    std::int64_t calls = 0;
   };
 
   void pass_time(time_point now) noexcept;
@@ -104,6 +107,7 @@ private:
   std::int64_t timed_ = 0;
   double timed_sum_ = 0;
   std::optional<double> last_mean_;
+  std::optional<double> last_capacity_;
 };
 
 } // namespace caisson::detail

@@ -87,8 +87,9 @@ decision batcher::take_in(const call_info& call, const batch_item& item,
   count(counter::items);
   // Usual: a further item without a deadline does not change when the batch is
   // due. One that had become due stays in the queue.
-  if (config_.adaptive || batch.items() == 1 || call.deadline != never
-      || reason_at_any_time(batch))
+  auto is_plain = !config_.adaptive && !draining_ && config_.max_weight == 0;
+  if (!is_plain || batch.items() == 1 || call.deadline != never
+      || batch.items() >= config_.max_items)
     note(h, e);
   // Usual: it waits for more, and nothing else is due.
   if (forming_.has_queued() && !blocked()) {

@@ -37,6 +37,7 @@
 #include <caisson/observe/event_log.hpp>
 #include <caisson/observe/event_text.hpp>
 #include <caisson/observe/gate_watch.hpp>
+#include <caisson/observe/metrics_config.hpp>
 #include <caisson/policies.hpp>
 #include <caisson/policy/answer_class.hpp>
 #include <caisson/policy/answer_tables.hpp>

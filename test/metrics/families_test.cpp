@@ -1,8 +1,8 @@
 // Snapshots as metrics.
 #include <caisson/observe/metrics/detail/families.hpp>
 
-#include <caisson/observe/metrics/detail/labels.hpp>
-#include <caisson/observe/metrics/detail/series.hpp>
+#include <caisson/observe/detail/labels.hpp>
+#include <caisson/observe/detail/series.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Texts of users as labels and names.
+#include <caisson/observe/detail/labels.hpp>
+#include <caisson/observe/detail/names.hpp>
 #include <caisson/observe/metrics/detail/address.hpp>
-#include <caisson/observe/metrics/detail/labels.hpp>
-#include <caisson/observe/metrics/detail/names.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/observe/gate_watch.hpp>
-#include <caisson/observe/metrics/config.hpp>
+#include <caisson/observe/metrics_config.hpp>
 
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>

@@ -1,7 +1,7 @@
 #include <caisson/observe/metrics/detail/families.hpp>
 
-#include <caisson/observe/metrics/detail/family_index.hpp>
-#include <caisson/observe/metrics/detail/series.hpp>
+#include <caisson/observe/detail/family_index.hpp>
+#include <caisson/observe/detail/series.hpp>
 
 #include <string>
 #include <string_view>
@@ -30,10 +30,10 @@ public:
   }
 
   MetricFamily& family(std::string_view name, const char* help,
-                       MetricType type) {
+                       metric_type type) {
     auto i = index_.of(name);
     if (i == all_.size())
-      all_.push_back({std::string{name}, help, type, {}});
+      all_.push_back({std::string{name}, help, type_of(type), {}});
     return all_[i];
   }
 
@@ -59,6 +59,17 @@ public:
   std::vector<MetricFamily> take() && { return std::move(all_); }
 
 private:
+  static MetricType type_of(metric_type x) {
+    switch (x) {
+      case metric_type::counter:
+        return MetricType::Counter;
+      case metric_type::gauge:
+        return MetricType::Gauge;
+      default:
+        return MetricType::Histogram;
+    }
+  }
+
   family_index index_;
   std::vector<MetricFamily> all_;
 };

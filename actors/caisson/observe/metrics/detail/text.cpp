@@ -1,7 +1,7 @@
 #include <caisson/observe/metrics/detail/text.hpp>
 
-#include <caisson/observe/metrics/detail/family_index.hpp>
-#include <caisson/observe/metrics/detail/series.hpp>
+#include <caisson/observe/detail/family_index.hpp>
+#include <caisson/observe/detail/series.hpp>
 
 #include <fmt/format.h>
 
@@ -74,7 +74,7 @@ public:
   }
 
   text_family& family(std::string_view name, const char* help,
-                      prometheus::MetricType type) {
+                      metric_type type) {
     auto i = index_.of(name);
     if (i == all_.size()) {
       auto& x = all_.emplace_back(text_family{std::string{name}, {}});
@@ -132,11 +132,11 @@ public:
   }
 
 private:
-  static const char* name_of(prometheus::MetricType x) {
+  static const char* name_of(metric_type x) {
     switch (x) {
-      case prometheus::MetricType::Counter:
+      case metric_type::counter:
         return "counter";
-      case prometheus::MetricType::Gauge:
+      case metric_type::gauge:
         return "gauge";
       default:
         return "histogram";

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/observe/gate_watch.hpp>
-#include <caisson/observe/metrics/config.hpp>
+#include <caisson/observe/metrics_config.hpp>
 
 #include <string>
 #include <vector>

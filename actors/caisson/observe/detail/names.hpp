@@ -1,20 +1,23 @@
 // Names and help texts of metrics.
 #pragma once
 
-#include <prometheus/metric_type.h>
-
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace caisson::detail {
 
+/// What the values of a metric are: a count that only rises, a number, or how
+/// often something was within each of several bounds.
+enum class metric_type : std::uint8_t { counter, gauge, histogram };
+
 /// A number of a gate, and its metric.
 struct gate_metric {
   const char* key;
   const char* name;
-  prometheus::MetricType type;
+  metric_type type;
   const char* help;
 };
 

@@ -1,13 +1,11 @@
 // Writes the series of gates: which there are, their labels and values.
 #pragma once
 
+#include <caisson/observe/detail/labels.hpp>
+#include <caisson/observe/detail/names.hpp>
 #include <caisson/observe/gate_watch.hpp>
-#include <caisson/observe/metrics/config.hpp>
-#include <caisson/observe/metrics/detail/labels.hpp>
-#include <caisson/observe/metrics/detail/names.hpp>
+#include <caisson/observe/metrics_config.hpp>
 #include <caisson/policy/answer_class.hpp>
-
-#include <prometheus/metric_type.h>
 
 #include <algorithm>
 #include <array>
@@ -49,7 +47,7 @@ struct series_label {
 /// empty by default, and the functions
 ///
 ///     with(labels, series_label) -> labels
-///     family(name, help, prometheus::MetricType) -> family
+///     family(name, help, metric_type) -> family
 ///     number(family, labels, series_label, double)
 ///     histogram(family, labels, series_label, series_histogram)
 ///
@@ -87,25 +85,25 @@ public:
   }
 
 private:
-  using type = prometheus::MetricType;
+  using type = metric_type;
 
   void counter(std::string_view name, const char* help, const labels& l,
                std::int64_t value, series_label own = {}) {
     if (value != 0 || config_.zero_counters)
-      out_.number(out_.family(name, help, type::Counter), l, own,
+      out_.number(out_.family(name, help, type::counter), l, own,
                   static_cast<double>(value));
   }
 
   void gauge(std::string_view name, const char* help, const labels& l,
              double value, series_label own = {}) {
-    out_.number(out_.family(name, help, type::Gauge), l, own, value);
+    out_.number(out_.family(name, help, type::gauge), l, own, value);
   }
 
   // 1 for the state in question, 0 for all others.
   template <class States>
   void states(std::string_view name, const char* help, const labels& l,
               const char* label, const States& known, std::string_view state) {
-    auto& family = out_.family(name, help, type::Gauge);
+    auto& family = out_.family(name, help, type::gauge);
     auto found = false;
     for (std::string_view x : known) {
       out_.number(family, l, {label, x}, x == state ? 1 : 0);
@@ -120,7 +118,7 @@ private:
     static const auto worker_states = names_up_to(worker_state::given_up);
     for (const auto& m : gate_metrics()) {
       auto value = metric_of(x, m.key);
-      if (m.type == type::Counter)
+      if (m.type == type::counter)
         counter(m.name, m.help, l, value);
       else
         gauge(m.name, m.help, l, static_cast<double>(value));
@@ -257,7 +255,7 @@ private:
         return;
       x.counts.resize(x.bounds.size());
     }
-    out_.histogram(out_.family(name, help, type::Histogram), l,
+    out_.histogram(out_.family(name, help, type::histogram), l,
                    {"result", ok ? "ok" : "failed"}, x);
   }
 

@@ -1,4 +1,4 @@
-#include <caisson/observe/metrics/config.hpp>
+#include <caisson/observe/metrics_config.hpp>
 
 namespace caisson {
 

@@ -1,4 +1,4 @@
-#include <caisson/observe/metrics/detail/labels.hpp>
+#include <caisson/observe/detail/labels.hpp>
 
 #include <caisson/base/utf8.hpp>
 

@@ -1,6 +1,6 @@
-#include <caisson/observe/metrics/detail/names.hpp>
+#include <caisson/observe/detail/names.hpp>
 
-#include <caisson/observe/metrics/detail/labels.hpp>
+#include <caisson/observe/detail/labels.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
 #include <algorithm>
@@ -9,54 +9,55 @@ namespace caisson::detail {
 
 namespace {
 
-using enum prometheus::MetricType;
+constexpr auto counted = metric_type::counter;
+constexpr auto measured_now = metric_type::gauge;
 
 // clang-format off: a table.
 constexpr gate_metric all_gate_metrics[] = {
-  {"calls", "caisson_calls_total", Counter,
+  {"calls", "caisson_calls_total", counted,
    "Messages for the worker that have arrived, with those refused at once."},
-  {"plain_sends", "caisson_plain_sends_total", Counter,
+  {"plain_sends", "caisson_plain_sends_total", counted,
    "Of the calls: those whose sender waits for no answer."},
-  {"acquires", "caisson_acquires_total", Counter,
+  {"acquires", "caisson_acquires_total", counted,
    "Requests for permits that have arrived."},
-  {"attempts", "caisson_attempts_total", Counter,
+  {"attempts", "caisson_attempts_total", counted,
    "Messages sent to the worker or an alternative; a batch is one."},
-  {"late_results", "caisson_late_results_total", Counter,
+  {"late_results", "caisson_late_results_total", counted,
    "Answers to attempts that were over."},
-  {"expired", "caisson_expired_calls_total", Counter,
+  {"expired", "caisson_expired_calls_total", counted,
    "Calls, leases and batches that passed the caller's or default deadline."},
-  {"expired_on_arrival", "caisson_expired_on_arrival_calls_total", Counter,
+  {"expired_on_arrival", "caisson_expired_on_arrival_calls_total", counted,
    "Calls refused because their deadline had come."},
-  {"cancelled", "caisson_cancelled_calls_total", Counter,
+  {"cancelled", "caisson_cancelled_calls_total", counted,
    "Calls and leases whose caller died or cancelled them."},
-  {"no_such_permit", "caisson_unknown_permits_total", Counter,
+  {"no_such_permit", "caisson_unknown_permits_total", counted,
    "Messages that release or renew a permit that their sender does not hold."},
-  {"renewals", "caisson_lease_renewals_total", Counter,
+  {"renewals", "caisson_lease_renewals_total", counted,
    "Permits that were renewed."},
-  {"callbacks_failed", "caisson_callback_failures_total", Counter,
+  {"callbacks_failed", "caisson_callback_failures_total", counted,
    "Functions of the user's that threw."},
-  {"dead_letters", "caisson_dead_letters_total", Counter,
+  {"dead_letters", "caisson_dead_letters_total", counted,
    "Calls that failed for good and were sent to the gate's dead letters."},
-  {"worker_losses", "caisson_worker_losses_total", Counter,
+  {"worker_losses", "caisson_worker_losses_total", counted,
    "Times the worker was lost."},
-  {"worker_restarts", "caisson_worker_restarts_total", Counter,
+  {"worker_restarts", "caisson_worker_restarts_total", counted,
    "Restarts of the worker."},
-  {"worker_group_stops", "caisson_worker_group_stops_total", Counter,
+  {"worker_group_stops", "caisson_worker_group_stops_total", counted,
    "Times its supervision group stopped the worker."},
-  {"worker_gave_up", "caisson_worker_give_ups_total", Counter,
+  {"worker_gave_up", "caisson_worker_give_ups_total", counted,
    "Workers given up after too many restarts within their period."},
-  {"worker_gave_up_schedule", "caisson_worker_schedule_ends_total", Counter,
+  {"worker_gave_up_schedule", "caisson_worker_schedule_ends_total", counted,
    "Workers given up at the end of their restart schedule."},
-  {"in_progress", "caisson_calls_in_progress", Gauge,
+  {"in_progress", "caisson_calls_in_progress", measured_now,
    "Calls, leases and batches that the gate holds."},
-  {"held", "caisson_calls_held", Gauge,
+  {"held", "caisson_calls_held", measured_now,
    "Calls that a layer holds: in a queue, a backoff or a batch."},
-  {"waiting_for_worker", "caisson_calls_waiting_for_worker", Gauge,
+  {"waiting_for_worker", "caisson_calls_waiting_for_worker", measured_now,
    "Calls that wait for the worker to start."},
-  {"in_flight", "caisson_messages_in_flight", Gauge,
+  {"in_flight", "caisson_messages_in_flight", measured_now,
    "Messages with the worker or an alternative."},
-  {"leases", "caisson_leases", Gauge, "Permits with a holder."},
-  {"timers", "caisson_timers", Gauge, "Timers of calls."},
+  {"leases", "caisson_leases", measured_now, "Permits with a holder."},
+  {"timers", "caisson_timers", measured_now, "Timers of calls."},
 };
 
 struct known_gauge {

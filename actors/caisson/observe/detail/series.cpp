@@ -1,4 +1,4 @@
-#include <caisson/observe/metrics/detail/series.hpp>
+#include <caisson/observe/detail/series.hpp>
 
 namespace caisson::detail {
 

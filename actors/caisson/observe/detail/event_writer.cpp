@@ -29,8 +29,21 @@ void event_writer::start() {
 }
 
 void event_writer::note_offset() {
-  offset_ = std::chrono::system_clock::now().time_since_epoch()
-            - now_().time_since_epoch();
+  // A thread that is interrupted between the clocks would see them apart.
+  constexpr duration quick = std::chrono::milliseconds(1);
+  constexpr int most_attempts_to_read = 5;
+  std::chrono::nanoseconds found{};
+  for (int i = 0; i < most_attempts_to_read; ++i) {
+    auto before = now_();
+    found = std::chrono::system_clock::now().time_since_epoch()
+            - before.time_since_epoch();
+    if (now_() - before <= quick)
+      break;
+  }
+  // Less is no change of the calendar: events would swap places.
+  constexpr duration change = std::chrono::milliseconds(10);
+  if (found - offset_ > change || offset_ - found > change)
+    offset_ = found;
 }
 
 // -- what comes in ------------------------------------------------------------

@@ -2,7 +2,7 @@
 # the build and by find_package(caisson).
 
 set(caisson_components
-  runtime actors config metrics http http_client redis postgres control tls)
+  runtime actors config metrics http http_client redis postgres control otlp tls)
 
 # What a component needs besides fmt and CAF, and how it is called in Debian and
 # Ubuntu. Those that are needed only while Caisson is built are marked so.
@@ -18,8 +18,11 @@ set(caisson_needs_redis
 set(caisson_needs_postgres
   "libpq with OpenSSL (libpq-dev, libssl-dev) and pkg-config")
 set(caisson_needs_control "")
+set(caisson_needs_otlp "${caisson_needs_http_client}")
 set(caisson_needs_tls "CAF's OpenSSL module (libcaf-dev) and OpenSSL (libssl-dev)")
 set(caisson_needs_control_to_build "nlohmann-json (nlohmann-json3-dev)")
+set(caisson_needs_otlp_to_build
+  "nlohmann-json (nlohmann-json3-dev) and ${caisson_needs_http_client}")
 
 # Sets `out` to why the component is not there, and what to install. `file` is
 # what it has in the package if it was built.

@@ -11,6 +11,9 @@
 #include <caisson/stack.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
+#ifdef CAISSON_WITH_OTLP
+#include <caisson/observe/otlp/config.hpp>
+#endif
 #ifdef CAISSON_WITH_SIM
 #include <simulator/results/edges.hpp>
 #include <simulator/results/requests.hpp>
@@ -130,6 +133,9 @@ int main(int argc, char** argv) {
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"supervision_group", [] { return rows_of(supervision_group_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},
+#ifdef CAISSON_WITH_OTLP
+    {"otlp", [] { return rows_of(otlp_config{}); }},
+#endif
 #ifdef CAISSON_WITH_SIM
     {"sim.service", [] { return rows_of(sim::service_config{}); }},
     {"sim.autoscale", [] { return rows_of(sim::autoscale_config{}); }},

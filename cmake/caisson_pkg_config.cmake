@@ -86,6 +86,8 @@ caisson_pkg_config(metrics "Metrics of Caisson's gates for Prometheus"
   NEEDS caisson prometheus-cpp-core HIDDEN caisson-http ${zlib} fmt)
 caisson_pkg_config(control "What caisson ctl talks to"
   NEEDS caisson HIDDEN caisson-http fmt)
+caisson_pkg_config(otlp "Spans and metrics of Caisson's gates for OpenTelemetry"
+  NEEDS caisson-http_client HIDDEN fmt)
 foreach(part IN ITEMS redis postgres)
   # A lower bound is a package of its own in these lists.
   caisson_pkg_config(${part} "Workers for ${part} behind Caisson's gates"

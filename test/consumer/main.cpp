@@ -14,6 +14,9 @@
 #ifdef WITH_CONTROL
 #include <caisson/observe/control/server.hpp>
 #endif
+#ifdef WITH_OTLP
+#include <caisson/observe/otlp/exporter.hpp>
+#endif
 #ifdef WITH_REDIS
 #include <caisson/adapters/redis/client.hpp>
 #endif
@@ -61,6 +64,13 @@ int main() {
   caisson::control_server control{system, {.file = "consumer.control"}};
   control.add("guarded", guarded);
   std::printf("can be controlled: %s\n", control.port() > 0 ? "yes" : "no");
+#endif
+#ifdef WITH_OTLP
+  // Nobody is there, and nobody is asked before the end.
+  caisson::otlp_exporter otlp{system, {.client = {.url = "http://127.0.0.1:9"},
+                                       .metrics_interval = 0s}};
+  otlp.follow(guarded);
+  std::printf("spans are sent: %s\n", otlp.shutdown(1s) ? "yes" : "no");
 #endif
 #ifdef WITH_HTTP_CLIENT
   (void)caisson::http_worker({.url = "https://localhost"});

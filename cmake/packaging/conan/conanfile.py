@@ -18,6 +18,7 @@ COMPONENTS = {
     "control": "nlohmann_json/[>=3.11 <4]",
     "http_client": "libcurl/[>=7.80 <9]",
     "metrics": "prometheus-cpp/[>=1.0.1 <2]",
+    "otlp": "nlohmann_json/[>=3.11 <4]",
     "postgres": "libpq/[>=14 <18]",
     "redis": "hiredis/[>=1.0 <2]",
 }
@@ -33,7 +34,8 @@ class CaissonConan(ConanFile):
                **{name: [True, False] for name in COMPONENTS}}
     default_options = {"shared": False, "fPIC": True, "config": True,
                        "control": False, "http_client": False,
-                       "metrics": False, "postgres": False, "redis": False,
+                       "metrics": False, "otlp": False, "postgres": False,
+                       "redis": False,
                        "libpq/*:with_openssl": True}
 
     def _sources(self):
@@ -52,6 +54,8 @@ class CaissonConan(ConanFile):
     def configure(self):
         if self.options.shared:
             self.options.rm_safe("fPIC")
+        if self.options.otlp: # It sends through the HTTP client.
+            self.options.http_client = True
 
     def layout(self):
         cmake_layout(self)

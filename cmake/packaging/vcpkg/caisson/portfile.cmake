@@ -7,6 +7,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS options
     config CAISSON_BUILD_CONFIG
     control CAISSON_BUILD_CONTROL
     metrics CAISSON_BUILD_METRICS
+    otlp CAISSON_BUILD_OTLP
     postgres CAISSON_BUILD_POSTGRES
     redis CAISSON_BUILD_REDIS
     http-client CAISSON_BUILD_HTTP_CLIENT)

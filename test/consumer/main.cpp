@@ -67,8 +67,8 @@ int main() {
 #endif
 #ifdef WITH_OTLP
   // Nobody is there, and nobody is asked before the end.
-  caisson::otlp_exporter otlp{system, {.client = {.url = "http://127.0.0.1:9"},
-                                       .metrics_interval = 0s}};
+  caisson::otlp_exporter otlp{
+    system, {.client = {.url = "http://127.0.0.1:9"}, .metrics_interval = 0s}};
   otlp.follow(guarded);
   std::printf("spans are sent: %s\n", otlp.shutdown(1s) ? "yes" : "no");
 #endif

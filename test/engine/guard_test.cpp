@@ -11,7 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 /// What the function of a test throws.
 struct broken : std::runtime_error {
@@ -271,40 +270,6 @@ TEST(guard, takes_the_options_of_a_call) {
   EXPECT_TRUE(r) << r.text();
   EXPECT_EQ(g.calls.run([] { return 1; }, {.time_left = no_time_left}).error(),
             errc::deadline_exceeded);
-}
-
-// A tenant whose call another limit refuses has paid nothing, and the other
-// way round.
-TEST(guard, takes_of_several_limits_all_or_none) {
-  // [limits]
-  auto limits = stack{"shop"}
-                  .add<keyed<limiter>>(
-                    {{.name = "tenant", .rate = 1, .per = 1h, .burst = 2}})
-                  .limiter({.name = "all", .rate = 1, .per = 1h, .burst = 3})
-                  .semaphore({.permits = 1, .max_waiters = 0});
-  // [/limits]
-  guarded g{limits};
-  auto refused_by = [&](const char* tenant, bool busy = false) {
-    std::string who;
-    auto call = [&] { return g.calls.run([] {}, {.key = tenant}); };
-    auto note = [&](const auto& r) { who = r ? "none" : r.text(); };
-    if (busy)
-      (void)g.calls.run([&] { note(call()); }, {.key = "operator"});
-    else
-      note(call());
-    return who;
-  };
-  // The operator's own calls take two of the three tokens of all.
-  EXPECT_THAT(refused_by("ann", true), HasSubstr("semaphore"));
-  EXPECT_THAT(refused_by("ann", true), HasSubstr("semaphore"));
-  EXPECT_EQ(refused_by("ann"), "none");
-  EXPECT_THAT(refused_by("ann"), HasSubstr("by all"));
-  EXPECT_THAT(refused_by("ann"), HasSubstr("by all"));
-  auto left = [&](const char* layer) {
-    return g.calls.get_status().metric(layer, "returned");
-  };
-  EXPECT_EQ(left("tenant"), 4);
-  EXPECT_EQ(left("all"), 2);
 }
 
 TEST(guard, lets_the_thread_wait_for_a_token) {

@@ -70,7 +70,7 @@ TEST(simulated_service, begins_with_the_earliest_deadline) {
 }
 
 // low: 0, 40, 80 ms; high: 85 ms. When the second one is served, at 90 ms, the
-// low one of 40 ms is ahead of the high one by 45 ms, which are worth more than 3.
+// low one of 40 ms is ahead of the high one by 45 ms, worth more than 3.
 TEST(simulated_service, lets_priorities_grow_with_age) {
   const std::string text = "length = '100ms'\n"
                            "service.s = { time = '90ms', order = 'priority', "

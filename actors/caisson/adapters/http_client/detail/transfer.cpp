@@ -1,4 +1,5 @@
 #include <caisson/adapters/detail/queued_worker.hpp>
+#include <caisson/adapters/http_client/detail/option_headers.hpp>
 #include <caisson/adapters/http_client/detail/transfer.hpp>
 
 #include <openssl/ssl.h>
@@ -216,29 +217,8 @@ http_headers http_transfer::headers_for(duration left) const {
     out.insert_or_assign(in_lower_case(config_.deadline_header),
                          std::to_string(std::max<std::int64_t>(ms.count(), 1)));
   }
-  add_options(out);
+  add_option_headers(out, call_.options, config_, url_.origin == server_);
   return out;
-}
-
-void http_transfer::add_options(http_headers& out) const {
-  const auto& options = call_.options;
-  auto set = [&](const std::string& name, const std::string& value) {
-    // It may have come with bytes that no header can have.
-    if (!name.empty() && !value.empty()
-        && problem_with({.headers = {{"k", value}}}).empty())
-      out.insert_or_assign(in_lower_case(name), value);
-  };
-  if (out.count("idempotency-key") == 0)
-    set("idempotency-key", options.idempotency_key);
-  // That of a request that is passed on names the span before the gate's.
-  set("traceparent", options.traceparent);
-  // The call alone says these, and not whoever has sent the request.
-  out.erase(in_lower_case(config_.priority_header));
-  out.erase(in_lower_case(config_.key_header));
-  if (options.priority != 0)
-    set(config_.priority_header, std::to_string(options.priority));
-  if (url_.origin == server_)
-    set(config_.key_header, options.key);
 }
 
 void http_transfer::set_headers(duration left) {

@@ -76,7 +76,6 @@ private:
   void set_headers(duration left);
   void set_client_certificate();
   [[nodiscard]] http_headers headers_for(duration left) const;
-  void add_options(http_headers& out) const;
 
   bool take_head(std::string_view line);
   bool take_body(std::string_view bytes);

@@ -151,28 +151,8 @@ void describe_slowdown(field_visitor& v, service_config& c) {
        c.slowdown_in_progress);
 }
 
-} // namespace
-
-void describe(field_visitor& v, service_config& c) {
-  v.integer<std::uint32_t>(
-    {"replicas", "number of replicas; each has its own servers, queue, caches "
-                 "and policies"},
-    c.replicas, {1, 1000});
-  names_value zones{c.zones};
-  v.on({.key = "zones",
-        .help = "in which zones the replicas are, in turn",
-        .allowed = "the name of a zone, a list of them, or \"*\" for all"},
-       zones);
-  count_value workers{c.workers, {1, most}};
-  v.on({"workers", "how many requests each replica works on at once"}, workers);
-  count_value cores{c.cores, {1, most}};
-  v.on({"cores", "how many cores its requests at work share evenly in each "
-                 "replica; unlimited: each has one of its own"},
-       cores);
-  v.on({.key = "autoscale",
-        .help = "changes the number of servers, which begins at workers",
-        .allowed = "a table"},
-       c.autoscale);
+// Those that wait for a server.
+void describe_queue(field_visitor& v, service_config& c) {
   count_value queue{c.queue, {0, 1'000'000'000}};
   v.on({"queue", "how many requests may wait for a server of a replica; beyond "
                  "that they are refused"},
@@ -212,6 +192,31 @@ void describe(field_visitor& v, service_config& c) {
                 "higher by 1; unlimited: the lowest may starve",
         .when = {"order", {"priority"}}},
        c.waits.aging, {shortest_time, unlimited});
+}
+
+} // namespace
+
+void describe(field_visitor& v, service_config& c) {
+  v.integer<std::uint32_t>(
+    {"replicas", "number of replicas; each has its own servers, queue, caches "
+                 "and policies"},
+    c.replicas, {1, 1000});
+  names_value zones{c.zones};
+  v.on({.key = "zones",
+        .help = "in which zones the replicas are, in turn",
+        .allowed = "the name of a zone, a list of them, or \"*\" for all"},
+       zones);
+  count_value workers{c.workers, {1, most}};
+  v.on({"workers", "how many requests each replica works on at once"}, workers);
+  count_value cores{c.cores, {1, most}};
+  v.on({"cores", "how many cores its requests at work share evenly in each "
+                 "replica; unlimited: each has one of its own"},
+       cores);
+  v.on({.key = "autoscale",
+        .help = "changes the number of servers, which begins at workers",
+        .allowed = "a table"},
+       c.autoscale);
+  describe_queue(v, c);
   v.choice({"abandoned", "work whose caller has given up: finish: it is done "
                          "all the same; skip: it is not begun any more; "
                          "cancel: it is dropped at once"},

@@ -101,7 +101,8 @@ void check_header_names(
   const std::vector<std::pair<std::string_view, std::string>>& names,
   const setting_path& path, problems& out) {
   for (auto i = names.begin(); i != names.end(); ++i) {
-    const auto& [key, name] = *i;
+    auto key = i->first;
+    const auto& name = i->second;
     auto report = [&](std::string text) {
       out.push_back({problem_kind::range, path / key, std::move(text)});
     };

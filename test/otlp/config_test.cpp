@@ -41,11 +41,19 @@ TEST(otlp_config_test, says_what_is_wrong) {
   EXPECT_EQ(problem_of([](auto& c) {
               c.resource = {"a=1", "a=2"};
             }),
-            "resource[1]: a is there twice");
+            "resource[1]: it has the name of an earlier one");
   EXPECT_EQ(problem_of([](auto& c) { c.headers = {"Content-Type=text/html"}; }),
             "headers[0]: Content-Type follows from what is sent");
   EXPECT_EQ(problem_of([](auto& c) { c.headers = {"a b=c"}; }),
-            "headers[0]: the name of a header is no token");
+            "headers[0]: its name or its value cannot be in a header");
+  EXPECT_EQ(problem_of([](auto& c) { c.client.redirects = 1; }),
+            "client.redirects: redirections of a collector are not followed, "
+            "allowed: 0");
+  EXPECT_EQ(problem_of([](auto& c) {
+              c.client.key_header = "authorization";
+              c.headers = {"Authorization=x"};
+            }),
+            "headers: one of them is also a header of the client");
   EXPECT_NE(problem_of([](auto& c) {
               c.backoff = schedule::constant(0s);
             }).find("backoff"),
@@ -53,11 +61,17 @@ TEST(otlp_config_test, says_what_is_wrong) {
 }
 
 TEST(otlp_config_test, says_nothing_of_the_values_of_headers) {
-  for (const auto* text : {"s3cr3t", "=s3cr3t", "x=s3cr3t\x01"}) {
+  for (const auto* text :
+       {"s3cr3t", "=s3cr3t", "x=s3cr3t\x01", "s3cr3t=\x01"}) {
     auto what = problem_of([&](auto& c) { c.headers = {text}; });
     EXPECT_EQ(what.find("s3cr3t"), std::string::npos) << what;
     EXPECT_TRUE(what.starts_with("headers[0]: ")) << what;
   }
+  // The end of a token may look like that of a name.
+  auto twice = problem_of([](auto& c) {
+    c.headers = {"s3cr3t==", "s3cr3t=="};
+  });
+  EXPECT_EQ(twice.find("s3cr3t"), std::string::npos) << twice;
 }
 
 TEST(otlp_config_test, is_refused_by_the_exporter) {

@@ -155,7 +155,10 @@ TEST_F(otlp_exporter_test, repeats_nothing_that_would_fail_again) {
       out.set_content(R"({"code":3,"message":"no such tenant"})",
                       "application/json");
     }};
-    otlp_exporter otlp{*sys, quick(to.port())};
+    // All at the end, so that they are one request.
+    auto c = quick(to.port());
+    c.max_delay = 1min;
+    otlp_exporter otlp{*sys, c};
     end_calls(otlp, 1, 3);
     EXPECT_TRUE(otlp.shutdown(5s));
     EXPECT_EQ(to.all("/v1/traces").size(), 1u) << status;

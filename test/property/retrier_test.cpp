@@ -144,12 +144,12 @@ public:
     if (!why.empty())
       return;
     x.until = now + wait;
-    if (s.result.retry_after > 0ns) {
+    if (s.result.retry_after > 0ns)
       ++count["pushed_back"];
+    if (s.result.retry_after > 0ns && wait >= s.result.retry_after)
       x.next_delay = 0;
-    } else {
+    else
       ++x.next_delay;
-    }
   }
 
   void abandon(call_id id) {

@@ -306,6 +306,19 @@ TEST(retrier, waits_for_a_server_only_so_much_longer_than_for_itself) {
   EXPECT_EQ(backoff_after(h, h.arrive(), pushback(3s)), 0s);
 }
 
+// Or a server that asks for an hour each time would get ever more attempts.
+TEST(retrier, goes_on_in_its_series_if_the_worker_does_not_get_its_time) {
+  auto c = simple_retrier();
+  c.backoff = schedule::exponential(50ms);
+  c.retry_after_margin = 10ms;
+  retrier_rig h{c};
+  auto id = h.arrive();
+  for (auto waits : {60ms, 110ms, 210ms, 410ms})
+    EXPECT_EQ(backoff_after(h, id, pushback(1h)), waits);
+  EXPECT_EQ(backoff_after(h, id, pushback(805ms)), 805ms);
+  EXPECT_EQ(backoff_after(h, id, pushback(1h)), 60ms);
+}
+
 TEST(retrier, jitter_stays_within_what_a_server_may_ask_for) {
   auto c = simple_retrier();
   c.backoff = schedule::constant(20ms).jittered(jitter::full);

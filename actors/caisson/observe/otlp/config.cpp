@@ -20,7 +20,7 @@ void check_path(const std::string& target, std::string_view key,
                    "it is no path: it begins with / and has no blanks"});
 }
 
-// Says nothing of a text without a name, which may be all secret.
+// Repeats nothing of a text: what looks like its name may be a secret.
 void check_pairs(const std::vector<std::string>& all, std::string_view key,
                  const setting_path& path, problems& out) {
   std::set<std::string> names;
@@ -30,8 +30,8 @@ void check_pairs(const std::vector<std::string>& all, std::string_view key,
       out.push_back({problem_kind::range, path / key / i,
                      "it is not of the form name=value"});
     else if (!names.insert(detail::in_lower_case(name)).second)
-      out.push_back(
-        {problem_kind::relation, path / key / i, name + " is there twice"});
+      out.push_back({problem_kind::relation, path / key / i,
+                     "it has the name of an earlier one"});
   }
 }
 
@@ -42,14 +42,32 @@ void check_headers(const std::vector<std::string>& all,
     auto [name, value] = detail::pair_of(all[i]);
     if (name.empty())
       continue;
-    if (auto what = problem_with({.headers = {{name, value}}}); !what.empty())
-      out.push_back({problem_kind::range, path / "headers" / i, what});
+    if (!problem_with({.headers = {{name, value}}}).empty())
+      out.push_back({problem_kind::range, path / "headers" / i,
+                     "its name or its value cannot be in a header"});
     else if (auto x = detail::in_lower_case(name);
              is_of_connection(x) || x == "host" || x == "content-type"
              || x == "content-encoding")
       out.push_back({problem_kind::range, path / "headers" / i,
                      name + " follows from what is sent"});
   }
+}
+
+void check_client(const otlp_config& c, const setting_path& path,
+                  problems& out) {
+  // A redirection may lead to a page, which would be taken for an answer, or to
+  // another server, which would get the headers.
+  if (c.client.redirects > 0)
+    out.push_back({problem_kind::range, path / "client" / "redirects",
+                   "redirections of a collector are not followed, allowed: 0"});
+  for (const auto& text : c.headers)
+    for (const auto& header : {c.client.deadline_header,
+                               c.client.priority_header, c.client.key_header})
+      if (!header.empty()
+          && detail::in_lower_case(detail::pair_of(text).first)
+               == detail::in_lower_case(header))
+        out.push_back({problem_kind::relation, path / "headers",
+                       "one of them is also a header of the client"});
 }
 
 } // namespace
@@ -94,6 +112,7 @@ void check(const otlp_config& c, const setting_path& path, problems& out) {
   check_path(c.traces_path, "traces_path", path, out);
   check_path(c.metrics_path, "metrics_path", path, out);
   check_headers(c.headers, path, out);
+  check_client(c, path, out);
   check_pairs(c.resource, "resource", path, out);
   for (std::size_t i = 0; i < c.resource.size(); ++i)
     if (detail::pair_of(c.resource[i]).first == "service.name")

@@ -58,6 +58,7 @@ struct otlp_exporter::parts {
                  + std::min<duration>(timeout, longest_shutdown);
     // What has come is read by then.
     log.close();
+    sender.send_waiting_spans();
     {
       std::lock_guard lock{mutex};
       closing = true;

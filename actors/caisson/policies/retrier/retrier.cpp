@@ -171,9 +171,10 @@ std::optional<duration> retrier::next_delay(const call_info& call,
   if (config_.budget && !withdraw(result, e.now))
     return give_up(counter::gave_up_budget);
   if (result.retry_after > duration::zero()) {
-    // The worker has said what it needs; guessing starts over.
     count(counter::pushed_back);
-    saved.place = {};
+    // The worker has said what it needs, and gets it: guessing starts over.
+    if (wait >= result.retry_after)
+      saved.place = {};
   }
   return wait;
 }

@@ -48,27 +48,30 @@ std::uint64_t count_in(const json* x) {
   return out;
 }
 
-std::string text_in(const json* x) {
+// What is secret goes first: cut or escaped, it would not be found any more.
+std::string text_in(const json* x, const http_headers& secret) {
   if (!x || !x->is_string())
     return {};
-  return printable(shortened(x->get_ref<const std::string&>(), longest_shown));
+  auto text = without_values(x->get_ref<const std::string&>(), secret);
+  return printable(shortened(std::move(text), longest_shown));
 }
 
 } // namespace
 
-partial_success partial_success_of(const http_response& x) {
+partial_success partial_success_of(const http_response& x,
+                                   const http_headers& secret) {
   auto content = content_of(x);
   const auto* partial = member(content, "partialSuccess");
   if (!partial || !partial->is_object())
     return {};
   return {count_in(member(*partial, "rejectedSpans")),
           count_in(member(*partial, "rejectedDataPoints")),
-          text_in(member(*partial, "errorMessage"))};
+          text_in(member(*partial, "errorMessage"), secret)};
 }
 
-std::string failure_text(const http_response& x) {
+std::string failure_text(const http_response& x, const http_headers& secret) {
   auto content = content_of(x);
-  auto text = text_in(member(content, "message"));
+  auto text = text_in(member(content, "message"), secret);
   return fmt::format("the collector answered {}{}{}", x.status,
                      text.empty() ? "" : ": ", text);
 }

@@ -21,10 +21,14 @@ struct partial_success {
 };
 
 /// Nothing is rejected if the body says nothing of it that can be read.
-[[nodiscard]] partial_success partial_success_of(const http_response& x);
+/// `secret`: headers whose values are left out of its text.
+[[nodiscard]] partial_success
+partial_success_of(const http_response& x, const http_headers& secret = {});
 
-/// What a response that is no success says, for people.
-[[nodiscard]] std::string failure_text(const http_response& x);
+/// What a response that is no success says, for people, without the values of
+/// the `secret` headers.
+[[nodiscard]] std::string failure_text(const http_response& x,
+                                       const http_headers& secret = {});
 
 /// Whether a response says that what was sent was taken, at least in part.
 [[nodiscard]] bool is_taken(const http_response& x) noexcept;

@@ -64,6 +64,9 @@ control_handle spans_gate(caf::actor_system& sys, const control_handle& gate,
                                                 joined_by(std::move(frame))));
 }
 
+// More than any request has.
+constexpr std::uint64_t most_points = 1'000'000'000;
+
 // For what is called off.
 constexpr duration last_wait = std::chrono::seconds(1);
 
@@ -81,7 +84,8 @@ retrier_config otlp_retrier(const otlp_config& c) {
 // -- what is on its way -------------------------------------------------------
 
 otlp_tally::otlp_tally(const otlp_config& c)
-  : max_spans_(c.max_waiting), secret_(secret_headers(c)) {}
+  : max_spans_(c.max_waiting), max_request_(c.max_spans),
+    secret_(secret_headers(c)) {}
 
 bool otlp_tally::begin_span() {
   std::lock_guard guard{mutex_};
@@ -132,13 +136,15 @@ void otlp_tally::note(const caf::message& answer) {
   if (!x)
     return;
   if (!is_taken(*x))
-    return note_problem(failure_text(*x));
-  auto partial = partial_success_of(*x);
+    return note_problem(failure_text(*x, secret_));
+  auto partial = partial_success_of(*x, secret_);
   if (!partial.text.empty())
     note_problem("the collector says: " + partial.text);
   std::lock_guard guard{mutex_};
-  counts_.spans_rejected += partial.rejected_spans;
-  counts_.points_rejected += partial.rejected_points;
+  // A request cannot have more of them, whatever the collector says.
+  counts_.spans_rejected += std::min<std::uint64_t>(partial.rejected_spans,
+                                                    max_request_);
+  counts_.points_rejected += std::min(partial.rejected_points, most_points);
 }
 
 void otlp_tally::note_problem(std::string text) {
@@ -199,8 +205,11 @@ void otlp_sender::send_metrics(
       [tally = tally_](caf::message&& answer) { tally->end_metrics(answer); });
 }
 
-bool otlp_sender::finish(std::chrono::steady_clock::time_point until) {
+void otlp_sender::send_waiting_spans() {
   portable::send_anon(spans_gate_, drain{});
+}
+
+bool otlp_sender::finish(std::chrono::steady_clock::time_point until) {
   return tally_->wait_until_empty(until);
 }
 

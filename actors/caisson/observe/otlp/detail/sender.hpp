@@ -51,6 +51,7 @@ private:
   void note_problem(std::string text);
 
   const std::size_t max_spans_;
+  const std::uint64_t max_request_;
   const http_headers secret_;
   mutable std::mutex mutex_;
   std::condition_variable empty_;
@@ -86,8 +87,11 @@ public:
     tally_->wait_for_metrics(until);
   }
 
-  /// Sends what waits for more, and waits until nothing is on its way, or until
-  /// then. No span must be sent any more. Returns whether all was answered.
+  /// Sends the spans that wait for more. None must be sent any more.
+  void send_waiting_spans();
+
+  /// Waits until nothing is on its way, or until then. Returns whether all was
+  /// answered.
   bool finish(std::chrono::steady_clock::time_point until);
 
   /// Calls off what is on its way.

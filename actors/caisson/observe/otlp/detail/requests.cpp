@@ -1,5 +1,6 @@
 #include <caisson/observe/otlp/detail/requests.hpp>
 
+#include <caisson/adapters/http/parser.hpp>
 #include <caisson/base/entropy.hpp>
 #include <caisson/observe/event_text.hpp>
 #include <caisson/settings/settings_text.hpp>

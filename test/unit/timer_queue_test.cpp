@@ -58,6 +58,16 @@ TEST(timer_queue, fires_equal_times_in_the_order_in_which_they_were_set) {
   EXPECT_EQ(fired(q, at(1s)), expected);
 }
 
+// One that comes in a row of later ones, and one for which there is no row.
+TEST(timer_queue, fires_equal_times_of_different_kinds_in_order) {
+  queue q;
+  q.push(at(1s), 'a');
+  for (int later = 100; later > 50; --later)
+    q.push(at(std::chrono::seconds(later)), 'x');
+  q.push(at(1s), 'b');
+  EXPECT_EQ(fired(q, at(1s)), "ab");
+}
+
 TEST(timer_queue, keeps_the_order_of_equal_times_when_others_are_cancelled) {
   queue q;
   std::vector<queue::handle> handles;

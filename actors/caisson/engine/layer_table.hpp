@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -143,6 +144,9 @@ public:
     return entries_[k];
   }
 
+  /// All of them. They stay where they are until `rearrange` or `clear`.
+  [[nodiscard]] std::span<layer_entry> entries() noexcept { return entries_; }
+
   [[nodiscard]] layer_env& context() noexcept { return env_; }
   [[nodiscard]] time_point now() const noexcept { return env_.now; }
 
@@ -176,16 +180,24 @@ public:
 
   /// Calls `f` with the policy of layer k and its env.
   template <class F>
-  [[gnu::always_inline]] decltype(auto) run(std::size_t k, F f) {
-    return take_turn(
-      k, [&]() -> decltype(auto) { return f(*entries_[k].machine, env_); });
+  decltype(auto) run(std::size_t k, F f) {
+    return run(k, entries_[k], std::move(f));
+  }
+
+  /// The same for a caller that has layer k, `x`, at hand.
+  template <class F>
+  [[gnu::always_inline]] decltype(auto) run(std::size_t k, layer_entry& x,
+                                            F f) {
+    return take_turn(k, x,
+                     [&]() -> decltype(auto) { return f(*x.machine, env_); });
   }
 
   /// Calls `f` with layer k and its env, for what concerns content.
   template <class F>
   decltype(auto) run_content(std::size_t k, F f) {
-    return take_turn(
-      k, [&]() -> decltype(auto) { return f(*entries_[k].owner, env_); });
+    auto& x = entries_[k];
+    return take_turn(k, x,
+                     [&]() -> decltype(auto) { return f(*x.owner, env_); });
   }
 
   /// Which function of the user's threw in the last turn, and what.
@@ -267,23 +279,24 @@ private:
   // Requests made meanwhile are those of layer k. If it throws, none counts any
   // more: the engine fails.
   template <class F>
-  [[gnu::always_inline]] decltype(auto) take_turn(std::size_t k, F f) {
+  [[gnu::always_inline]] decltype(auto) take_turn(std::size_t k, layer_entry& x,
+                                                  F f) {
     env_.layer = k;
     if (env_.failure) [[unlikely]]
       env_.failure.reset();
     if constexpr (std::is_void_v<decltype(f())>) {
       f();
-      collect(k);
+      collect(k, x);
     } else {
       decltype(auto) result = f();
-      collect(k);
+      collect(k, x);
       return result;
     }
   }
 
   // Runs twice for each layer and call.
-  [[gnu::always_inline]] void collect(std::size_t k) {
-    if (auto& x = entries_[k]; x.may_wake)
+  [[gnu::always_inline]] void collect(std::size_t k, layer_entry& x) {
+    if (x.may_wake)
       if (auto at = x.machine->wakeup(); at != x.wake_at)
         note_wakeup(k, at);
     if (!env_.actions.empty())

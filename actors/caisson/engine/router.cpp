@@ -45,35 +45,35 @@ router::router(engine_core& core)
 
 // Returns whether the call goes on to the next layer.
 [[gnu::always_inline]] inline bool router::admit(call_record& r, std::size_t k,
-                                                 mode act) {
+                                                 layer_entry& x, mode act) {
   const admission_before before{r.deadline, r.default_deadline};
   auto id = r.id;
   r.may_have_executed &= ~bit(k);
   // In one turn, so that what a function threw at either is seen below.
-  auto d = core_.layers.run(k, [&](policy& p, env& e) {
-    if (core_.layers[k].handles_content)
-      core_.layers[k].owner->examine(r.payload, e);
+  auto d = core_.layers.run(k, x, [&](policy& p, env& e) {
+    if (x.handles_content)
+      x.owner->examine(r.payload, e);
     return p.admit(r, r.layers[k].notes, e);
   });
-  CAISSON_ENSURE(r.id == id
-                   && (r.deadline <= before.deadline || before.by_default),
-                 "{} gives call {} what is not its own",
-                 core_.layers[k].owner->name(), call_table::number_of(id));
-  if (d.what == decision::kind::pass && act == mode::enforce
+  if (d.what == decision::kind::pass && act == mode::enforce && r.id == id
       && r.deadline == before.deadline
       && r.default_deadline == before.by_default && !core_.layers.has_failure())
     [[likely]] {
     r.inside |= bit(k);
     return true;
   }
+  CAISSON_ENSURE(r.id == id
+                   && (r.deadline <= before.deadline || before.by_default),
+                 "{} gives call {} what is not its own", x.owner->name(),
+                 call_table::number_of(id));
   return admitted(r, k, act, d, before);
 }
 
 // The deadline is the host's but for `admit`, whatever a policy writes there.
 [[gnu::always_inline]] inline decision
-router::complete(call_record& r, std::size_t k, outcome& o) {
+router::complete(call_record& r, std::size_t k, layer_entry& x, outcome& o) {
   auto deadline = r.deadline;
-  auto d = core_.layers.run(k, [&](policy& p, env& e) {
+  auto d = core_.layers.run(k, x, [&](policy& p, env& e) {
     return p.complete(r, r.layers[k].notes, o, e);
   });
   r.deadline = deadline;
@@ -94,19 +94,24 @@ void router::descend(call_record& r, std::size_t first) {
   // The layer that limited the attempt before may be off by now.
   if (r.owner == default_replaced)
     use_default_deadline(r, core_);
-  for (auto k = first; k < core_.layers.size(); ++k) {
-    const auto& x = core_.layers[k];
-    if (!x.serves(r.plan))
+  auto layers = core_.layers.entries();
+  // While none comes or goes, each serves each call.
+  auto all_serve = r.plan == core_.calls.plan() && !core_.layers.any_retired();
+  for (auto k = first; k < layers.size(); ++k) {
+    auto& x = layers[k];
+    if (!all_serve && !x.serves(r.plan))
       continue;
     auto act = x.owner->active();
-    if (act == mode::off && !x.owner->acts_when_off())
-      continue;
-    // A request for a permit has no content to batch or to ask others for.
-    if (r.lease && x.handles_content)
-      continue;
-    if (act == mode::enforce && x.handles_content && prefiltered(r, k))
-      return;
-    if (!admit(r, k, act))
+    if (act != mode::enforce || x.handles_content) [[unlikely]] {
+      if (act == mode::off && !x.owner->acts_when_off())
+        continue;
+      // A request for a permit has no content to batch or to ask others for.
+      if (r.lease && x.handles_content)
+        continue;
+      if (act == mode::enforce && prefiltered(r, k))
+        return;
+    }
+    if (!admit(r, k, x, act))
       return;
   }
   dispatch(r);
@@ -371,13 +376,14 @@ void router::ascend(call_record& r, int last, outcome o) {
   CAISSON_ENSURE(r.where == phase::moving && r.inside >> (last + 1) == 0,
                  "call {} goes up from layer {} while it is {} below",
                  call_table::number_of(r.id), last, name_of(r.where));
+  auto layers = core_.layers.entries();
   for (auto n = last; n >= 0; --n) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
       continue;
     // Of this attempt for the layers below a retrier, of all of them above it.
     o.may_have_executed = o.may_have_executed || may_have_executed(r, k);
-    auto d = complete(r, k, o);
+    auto d = complete(r, k, layers[k], o);
     if (o.as_held) [[unlikely]] {
       o.as_held = false;
       r.rejected_by = r.layers[k].held_as;

@@ -72,7 +72,7 @@ public:
 
 private:
   bool prefiltered(call_record& r, std::size_t k);
-  bool admit(call_record& r, std::size_t k, mode act);
+  bool admit(call_record& r, std::size_t k, layer_entry& x, mode act);
   bool admitted(call_record& r, std::size_t k, mode act, const decision& d,
                 const admission_before& before);
   [[nodiscard]] bool limits_whole_call(const call_record& r,
@@ -80,7 +80,7 @@ private:
   void tally(const call_record& r, bool ok);
   [[nodiscard]] call_options options_of(const call_record& r,
                                         const target_info& to) const;
-  decision complete(call_record& r, std::size_t k, outcome& o);
+  decision complete(call_record& r, std::size_t k, layer_entry& x, outcome& o);
   bool completed(call_record& r, std::size_t k, const decision& d, outcome& o);
   void lose_attempt(call_record& r, target_id from);
 

@@ -9,6 +9,8 @@
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack.hpp>
 
+#include "bench/one_call.hpp"
+
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -21,38 +23,14 @@ using namespace std::chrono_literals;
 namespace caisson {
 namespace {
 
-// Plays the gate's part with no more than it must.
-struct bench_env final : env {
-  bench_env() : env(time_point{} + 1h, source) {}
-  random_source source{1};
-};
+using bench_env = bench::solo_env;
+using bench::solo_call;
 
-struct pair_of_calls {
-  call_info call;
-  slot notes;
-};
-
-// One call in and out again; a microsecond passes between two calls.
 void admit_and_complete(benchmark::State& state, policy& p) {
   bench_env e;
-  pair_of_calls x;
-  x.call.id = 1;
-  x.call.deadline = never;
-  x.call.idempotent = idempotence::yes;
-  for (auto _ : state) {
-    e.now += 1us;
-    auto d = p.admit(x.call, x.notes, e);
-    auto o = outcome::success();
-    if (d.what == decision::kind::pass) {
-      auto s = p.complete(x.call, x.notes, o, e);
-      benchmark::DoNotOptimize(s);
-    } else {
-      p.abandon(x.call, x.notes, o, false, e);
-    }
-    x.call.deadline = never;
-    if (p.wakeup() <= e.now)
-      p.wake(e);
-  }
+  solo_call x;
+  for (auto _ : state)
+    bench::take_one(p, e, x);
 }
 
 void deadline_machine(benchmark::State& state) {
@@ -105,11 +83,9 @@ void batcher_machine(benchmark::State& state) {
   constexpr std::size_t n = 100;
   batcher p{{.max_items = n}};
   bench_env e;
-  auto xs = std::make_unique<pair_of_calls[]>(n);
-  for (std::size_t i = 0; i < n; ++i) {
+  auto xs = std::make_unique<solo_call[]>(n);
+  for (std::size_t i = 0; i < n; ++i)
     xs[i].call.id = i + 1;
-    xs[i].call.deadline = never;
-  }
   for (auto _ : state) {
     e.now += 1us;
     for (std::size_t i = 0; i < n; ++i)
@@ -251,7 +227,7 @@ BENCHMARK(cache_miss);
 void rejection_by_an_open_breaker(benchmark::State& state) {
   breaker p{{.threshold = 1, .open = schedule::constant(1h)}};
   bench_env e;
-  pair_of_calls x;
+  solo_call x;
   p.admit(x.call, x.notes, e);
   auto o = outcome::failure(errc::worker_down, true);
   p.complete(x.call, x.notes, o, e);

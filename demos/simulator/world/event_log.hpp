@@ -4,12 +4,14 @@
 #include <caisson/base/hash.hpp>
 #include <caisson/base/time.hpp>
 
-#include <fmt/compile.h>
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -20,16 +22,13 @@ public:
   explicit event_log(std::function<void(std::string_view)> sink)
     : sink_(std::move(sink)) {}
 
-  /// Adds the line `<seconds since the start> <text>`. `text` is what
-  /// `FMT_COMPILE` makes of a format, as reading one for each of so many lines
-  /// would take a good part of the time of a run.
-  template <class Text, class... Ts>
-  void line(duration at, const Text& text, const Ts&... xs) {
-    buffer_.clear();
-    auto ns = at.count();
-    fmt::format_to(fmt::appender(buffer_), FMT_COMPILE("{}.{:09} "),
-                   ns / 1'000'000'000, ns % 1'000'000'000);
-    fmt::format_to(fmt::appender(buffer_), text, xs...);
+  /// Adds the line `<seconds since the start> <text>`, whose text is that of all
+  /// parts: texts, and whole numbers that are not negative.
+  template <class... Ts>
+  void line(duration at, const Ts&... parts) {
+    end_ = text_.data();
+    add_time(at);
+    (add(parts), ...);
     finish_line();
   }
 
@@ -37,10 +36,26 @@ public:
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_; }
 
 private:
+  void add_time(duration at);
+  void add(std::string_view part) {
+    make_room(part.size());
+    end_ = std::copy(part.begin(), part.end(), end_);
+  }
+  void add(std::unsigned_integral auto number) { add_number(number); }
+  void add_number(std::uint64_t number);
   void finish_line();
 
+  // So that so many characters more have a place.
+  void make_room(std::size_t more) {
+    if (static_cast<std::size_t>(text_.data() + text_.size() - end_) < more)
+      grow(more);
+  }
+  void grow(std::size_t more);
+
   std::function<void(std::string_view)> sink_;
-  fmt::memory_buffer buffer_;
+  // The line that is being written is before `end_`.
+  std::vector<char> text_ = std::vector<char>(256);
+  char* end_ = text_.data();
   std::uint64_t lines_ = 0;
   std::uint64_t digest_ = caisson::detail::fnv1a_start;
 };

@@ -305,9 +305,8 @@ void network_link::fault_is_due(std::uint64_t payload) {
     faults_.end(i);
   const auto& r = world_.plan->routes[plan_.route];
   world_.recorder->log().line(
-    world_.recorder->since_start(now()), FMT_COMPILE("fault {} {} {}"),
-    r.gate_name(plan_.caller), fault_name(faults_[i].kind),
-    begins ? "begins" : "ends");
+    world_.recorder->since_start(now()), "fault ", r.gate_name(plan_.caller),
+    " ", fault_name(faults_[i].kind), begins ? " begins" : " ends");
   if (!begins && pools())
     free_stuck();
 }

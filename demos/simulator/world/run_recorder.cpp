@@ -4,6 +4,8 @@
 
 #include <caisson/settings/settings_text.hpp>
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -56,8 +58,7 @@ std::uint64_t run_recorder::offered(time_point now, std::size_t load) {
   load_totals_[load].offered += at >= warmup_;
   ++open_;
   ++requests_;
-  log_.line(at, FMT_COMPILE("offer {} #{}"), plan_.arm.loads[load].name,
-            requests_);
+  log_.line(at, "offer ", plan_.arm.loads[load].name, " #", requests_);
   if (details_)
     details_->request_begun(requests_, load, at);
   return requests_;
@@ -83,8 +84,8 @@ void run_recorder::answered(time_point now, const answer& x) {
   if (x.how == ending::good)
     add_good(now, x);
   --open_;
-  log_.line(since_start(now), FMT_COMPILE("answer #{} {}{}"), x.request,
-            name_of(x.how), x.substituted ? " substituted" : "");
+  log_.line(since_start(now), "answer #", x.request, " ", name_of(x.how),
+            x.substituted ? " substituted" : "");
   if (details_)
     details_->request_over(x.request, x.how, since_start(now));
 }
@@ -126,9 +127,9 @@ void run_recorder::gate_event(const event& e) {
              : fmt::format(" {}=\"{}\"", name, detail::printable(text));
   };
   auto delay = e.delay == duration::zero() ? std::string{} : to_text(e.delay);
-  log_.line(at, FMT_COMPILE("gate \"{}\"{} {}{}{}{}{}"),
-            detail::printable(e.gate), optional("layer", e.layer),
-            name_of(e.kind), optional("from", e.from), optional("to", e.to),
+  log_.line(at, "gate \"", detail::printable(e.gate), "\"",
+            optional("layer", e.layer), " ", name_of(e.kind),
+            optional("from", e.from), optional("to", e.to),
             optional("detail", e.detail), optional("delay", delay));
   if (e.kind != event_kind::state_changed)
     return;

@@ -377,8 +377,8 @@ duration service::at() const {
 }
 
 void service::note(std::string_view what, const job& j) {
-  world_.recorder->log().line(at(), FMT_COMPILE("{} {} #{}{}"), what,
-                              j.what->name, j.request, mark_);
+  world_.recorder->log().line(at(), what, " ", j.what->name, " #", j.request,
+                              mark_);
   auto* details = world_.recorder->details();
   if (details && what == "begin")
     details->begun(instance_, j.order, at());
@@ -387,8 +387,8 @@ void service::note(std::string_view what, const job& j) {
 }
 
 void service::note(std::string_view what, const work& w) {
-  world_.recorder->log().line(at(), FMT_COMPILE("{} {} #{}{}"), what,
-                              world_.plan->operations[w.operation].name,
+  world_.recorder->log().line(at(), what, " ",
+                              world_.plan->operations[w.operation].name, " #",
                               w.request, mark_);
   auto* details = world_.recorder->details();
   if (details && what != "arrive")

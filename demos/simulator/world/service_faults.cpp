@@ -56,8 +56,8 @@ void service::fault_is_due(std::uint64_t payload) {
 }
 
 void service::fault_begins(const fault_config& f) {
-  world_.recorder->log().line(at(), FMT_COMPILE("fault {} {} begins"), name_,
-                              fault_name(f.kind));
+  world_.recorder->log().line(at(), "fault ", name_, " ", fault_name(f.kind),
+                              " begins");
   fault_.begin(f);
   emit_crash(f, true);
   follow_work();
@@ -69,8 +69,8 @@ void service::fault_begins(const fault_config& f) {
 }
 
 void service::fault_ends(const fault_config& f) {
-  world_.recorder->log().line(at(), FMT_COMPILE("fault {} {} ends"), name_,
-                              fault_name(f.kind));
+  world_.recorder->log().line(at(), "fault ", name_, " ", fault_name(f.kind),
+                              " ends");
   fault_.end(f);
   emit_crash(f, false);
   follow_work();

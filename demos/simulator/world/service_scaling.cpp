@@ -32,8 +32,7 @@ void service::servers_changed(int by) {
   recorder().servers_changed(at(), by);
   fault_.set_servers(scaler_->workers());
   follow_servers();
-  world_.recorder->log().line(at(), FMT_COMPILE("scale {} {}"), name_,
-                              scaler_->workers());
+  world_.recorder->log().line(at(), "scale ", name_, " ", scaler_->workers());
 }
 
 } // namespace caisson::sim

@@ -74,17 +74,18 @@ TEST_P(scripted_worker_test, errors_are_errors_and_messages_are_messages) {
 TEST_P(scripted_worker_test, use_that_makes_no_sense_is_refused) {
   EXPECT_THROW(w.answer(1), std::logic_error);
   EXPECT_THROW(w.fail(errc::shed), std::logic_error);
-  EXPECT_THROW(w.open_message(), std::logic_error);
-  EXPECT_THROW(w.open_sender(), std::logic_error);
+  EXPECT_THROW(static_cast<void>(w.open_message()), std::logic_error);
+  EXPECT_THROW(static_cast<void>(w.open_sender()), std::logic_error);
   auto answer = world.request(w.handle(), 1);
   EXPECT_THROW(w.answer_nth(1, 1), std::logic_error);
-  EXPECT_THROW(w.open_as<std::string>(), std::logic_error);
-  EXPECT_THROW(w.open_message().options(), std::logic_error);
+  EXPECT_THROW(static_cast<void>(w.open_as<std::string>()), std::logic_error);
+  EXPECT_THROW(static_cast<void>(w.open_message().options()), std::logic_error);
   EXPECT_THROW(w.fail(caf::error{}), std::logic_error);
   EXPECT_THROW(reply::error(caf::error{}), std::logic_error);
-  EXPECT_THROW(reply{}.after(1s), std::logic_error);
-  EXPECT_THROW(reply::silence().after(1s), std::logic_error);
-  EXPECT_THROW(reply::value(1).after(-1ns), std::logic_error);
+  EXPECT_THROW(static_cast<void>(reply{}.after(1s)), std::logic_error);
+  EXPECT_THROW(static_cast<void>(reply::silence().after(1s)), std::logic_error);
+  EXPECT_THROW(static_cast<void>(reply::value(1).after(-1ns)),
+               std::logic_error);
   EXPECT_THROW(w.restart(), std::logic_error);
   EXPECT_THROW(w.quit(caf::error{}), std::logic_error);
   // None of it did anything.

@@ -199,7 +199,7 @@ TEST(ctl_against_an_impostor, says_what_is_too_large) {
         {"414 URI Too Long", "the name of the gate"},
         {"431 Request Header Fields Too Large",
          "the name of the gate, together with the token"}}) {
-    impostor_server x{[&](const raw_socket& to, std::size_t) {
+    impostor_server x{[status = status](const raw_socket& to, std::size_t) {
       to.write(http("too much\n", status));
     }};
     auto [code, said] = x.ctl({"show", "a"});

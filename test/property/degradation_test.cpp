@@ -203,7 +203,7 @@ RC_GTEST_PROP(degradation_property, switches_as_the_model_does, ()) {
       case 4:
         if (!below.empty()) {
           auto [id, begun] = pick(below, op.which);
-          std::erase_if(below, [&](auto& x) { return x.first == id; });
+          std::erase_if(below, [id = id](auto& x) { return x.first == id; });
           auto ok = op.how % 3 != 0;
           expected.result(begun, ok, real.now());
           ok ? real.finish(id) : real.fail(id);

@@ -47,7 +47,7 @@ public:
         return with_call(
           number, [](auto& h, call_id id) { h.abandon(id); }, true);
       case 6:
-        return each([&](auto& h) { h.advance(milliseconds(time)); });
+        return each([t = time](auto& h) { h.advance(milliseconds(t)); });
       case 7:
         return each([](auto& h) { command(h, operator_command::force_open); });
       case 8:

@@ -397,7 +397,7 @@ TEST(connections, that_differ_between_arms_are_on_the_page) {
   auto differences = html_data(report, {})["differences"];
   ASSERT_EQ(differences.size(), 1u);
   EXPECT_EQ(differences[0]["what"], "edge u -> s: connections");
-  EXPECT_EQ(differences[0]["values"], (nlohmann::json{"4", "8"}));
+  EXPECT_EQ(differences[0]["values"], (nlohmann::ordered_json{"4", "8"}));
 }
 
 TEST(connections, that_nobody_missed_are_not_in_the_text) {

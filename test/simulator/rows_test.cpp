@@ -355,13 +355,14 @@ TEST(html_columns, go_by_rows_of_several_seconds) {
   EXPECT_EQ(step_for(run), 5u);
   html_columns same{run.arms[0], 5};
   EXPECT_EQ(same.rows(), 5u);
-  EXPECT_EQ(same.requests()["offered"], nlohmann::json({1, 2, 3, 4, 5}));
-  EXPECT_EQ(same.breaker(0), nlohmann::json::parse(R"([[1,"open"],
+  EXPECT_EQ(same.requests()["offered"],
+            nlohmann::ordered_json({1, 2, 3, 4, 5}));
+  EXPECT_EQ(same.breaker(0), nlohmann::ordered_json::parse(R"([[1,"open"],
                                                       [2,"closed"]])"));
   html_columns longer{run.arms[0], 10};
   EXPECT_EQ(longer.rows(), 3u);
-  EXPECT_EQ(longer.requests()["offered"], nlohmann::json({3, 7, 5}));
-  EXPECT_EQ(longer.breaker(0), nlohmann::json::parse(R"([[0,"open"],
+  EXPECT_EQ(longer.requests()["offered"], nlohmann::ordered_json({3, 7, 5}));
+  EXPECT_EQ(longer.breaker(0), nlohmann::ordered_json::parse(R"([[0,"open"],
                                                         [1,"closed"]])"));
 }
 

@@ -22,8 +22,8 @@ public:
   explicit event_log(std::function<void(std::string_view)> sink)
     : sink_(std::move(sink)) {}
 
-  /// Adds the line `<seconds since the start> <text>`, whose text is that of all
-  /// parts: texts, and whole numbers that are not negative.
+  /// Adds the line `<seconds since the start> <text>`. The text is that of all
+  /// parts, which are texts and whole numbers that are not negative.
   template <class... Ts>
   void line(duration at, const Ts&... parts) {
     end_ = text_.data();

@@ -161,9 +161,9 @@ TEST_F(hostile_postgres_test, ends_floods_by_their_size) {
   };
   for (const auto& [name, bytes] : floods) {
     std::atomic<std::int64_t> size{0};
-    scripted_server server{[&](raw_socket& to, int) {
+    scripted_server server{[&, sent = bytes](raw_socket& to, int) {
       if (let_in(to) && read_pipeline(to))
-        size = flood(to, bytes);
+        size = flood(to, sent);
     }};
     auto c = config_for(server);
     c.max_result = 100'000;

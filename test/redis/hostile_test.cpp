@@ -90,9 +90,9 @@ TEST_F(redis_test, makes_no_room_for_what_is_only_announced) {
   };
   for (const auto& [bytes, meaning] : replies) {
     // The first connection is that of the worker's start.
-    scripted_server hostile{[&](raw_socket& x, int) {
+    scripted_server hostile{[&, sent = bytes](raw_socket& x, int) {
       if (!x.read().empty())
-        x.write(bytes);
+        x.write(sent);
       while (!x.read().empty())
         ;
     }};

@@ -3,6 +3,7 @@
 #include <caisson/stack.hpp>
 
 #include "bench/measure.hpp"
+#include "bench/one_call.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -15,19 +16,9 @@ using namespace std::chrono_literals;
 namespace caisson::bench {
 namespace {
 
-struct bench_env final : env {
-  bench_env() : env(time_point{} + 1h, source) {}
-  random_source source{1};
-};
-
-struct one_call {
-  call_info call;
-  slot notes;
-};
-
 constexpr std::size_t calls = 1'000'000;
 
-void pass(policy& p, one_call& x, env& e) {
+void pass(policy& p, solo_call& x, env& e) {
   e.now += 1us;
   p.admit(x.call, x.notes, e);
   auto o = outcome::success();
@@ -36,7 +27,7 @@ void pass(policy& p, one_call& x, env& e) {
 }
 
 // Nanoseconds for a call in and out again, by keys in a scattered order.
-double time_of(policy& p, std::vector<one_call>& all, env& e) {
+double time_of(policy& p, std::vector<solo_call>& all, env& e) {
   auto step = all.size() > 1 ? std::size_t{7919} : std::size_t{0};
   std::size_t at = 0;
   auto start = thread_seconds();
@@ -47,12 +38,10 @@ double time_of(policy& p, std::vector<one_call>& all, env& e) {
   return (thread_seconds() - start) * 1e9 / static_cast<double>(calls);
 }
 
-std::vector<one_call> calls_of(std::size_t keys) {
-  std::vector<one_call> out(keys);
-  for (std::size_t i = 0; i < keys; ++i) {
-    out[i].call.id = i + 1;
+std::vector<solo_call> calls_of(std::size_t keys) {
+  auto out = numbered_calls(keys);
+  for (std::size_t i = 0; i < keys; ++i)
     out[i].call.key = "tenant-" + std::to_string(i);
-  }
   return out;
 }
 
@@ -115,7 +104,7 @@ void print_changes(keyed<Policy>& p, const typename Policy::config_type& c,
 
 template <class Policy>
 void measure(std::string_view name, const typename Policy::config_type& c) {
-  bench_env e;
+  solo_env e;
   for (std::size_t keys : {1, 10'000, 1'000'000}) {
     auto all = calls_of(keys);
     auto alone = bytes_alone<Policy>(keys, c);

@@ -4,7 +4,6 @@
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/degradation/degradation.hpp>
-#include <caisson/policies/feature.hpp>
 #include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/policies/shedder/shedder.hpp>
 #include <caisson/policies/throttle.hpp>
@@ -28,8 +27,6 @@ using namespace std::chrono_literals;
 namespace {
 
 using namespace caisson;
-
-using machine = std::unique_ptr<policy>;
 
 struct subject {
   std::string name;
@@ -116,20 +113,9 @@ subject batched() {
             constexpr std::size_t n = 100;
             batcher p{{.max_items = n}};
             bench::solo_env e;
-            std::vector<bench::solo_call> xs(n);
-            for (std::size_t i = 0; i < n; ++i)
-              xs[i].call.id = i + 1;
-            for (std::size_t done = 0; done < calls; done += n) {
-              e.now += 1us;
-              for (auto& x : xs)
-                bench::keep(p.admit(x.call, x.notes, e));
-              auto batch = e.actions.at(0).index;
-              e.actions.clear();
-              auto o = outcome::success();
-              for (auto& x : xs)
-                bench::keep(p.complete(x.call, x.notes, o, e));
-              bench::keep(p.child_done(batch, o, e));
-            }
+            auto xs = bench::numbered_calls(n);
+            for (std::size_t done = 0; done < calls; done += n)
+              bench::take_batch(p, e, xs);
           }};
 }
 

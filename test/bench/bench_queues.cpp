@@ -27,14 +27,14 @@ struct waiting_call {
   waiting_queue::stay stay;
 };
 
-// Calls of that many keys, whose deadlines and priorities are drawn.
-std::vector<waiting_call> draw_calls(std::size_t n, std::size_t keys,
-                                     random_source& random) {
+// Calls with a key each, the worst that can be, and deadlines and priorities
+// that are drawn.
+std::vector<waiting_call> draw_calls(std::size_t n, random_source& random) {
   std::vector<waiting_call> out(n);
   for (std::size_t i = 0; i < n; ++i) {
     auto& x = out[i].call;
     x.id = i + 1;
-    x.key = fmt::format("tenant-{}", i % keys);
+    x.key = fmt::format("tenant-{}", i);
     x.deadline = time_point{}
                  + duration{static_cast<std::int64_t>(random.below(1u << 30))};
     x.priority = static_cast<std::int32_t>(random.below(8));
@@ -49,9 +49,9 @@ struct cost {
 };
 
 // All begin to wait, then all are served.
-cost measure(wait_order order, std::size_t n, std::size_t keys) {
+cost measure(wait_order order, std::size_t n) {
   random_source random{7};
-  auto calls = draw_calls(n, keys, random);
+  auto calls = draw_calls(n, random);
   auto rounds = 1 + 200'000 / n;
   cost out;
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -76,18 +76,14 @@ cost measure(wait_order order, std::size_t n, std::size_t keys) {
 }
 
 void print_orders(const std::vector<std::size_t>& sizes) {
-  fmt::print(
-    "| order | calls | keys | to join | to be served | memory per call "
-    "|\n| --- | --- | --- | --- | --- | --- |\n");
+  fmt::print("| order | calls | to join | to be served | memory per call |\n"
+             "| --- | --- | --- | --- | --- |\n");
   for (std::size_t i = 0; i < std::size(enum_names<wait_order>::value); ++i)
     for (auto n : sizes) {
       auto order = static_cast<wait_order>(i);
-      // Of as many keys as calls, the worst that can be; others look at none.
-      auto c = measure(order, n, n);
-      fmt::print("| {} | {} | {} | {:.0f} ns | {:.0f} ns | {:.0f} bytes |\n",
-                 enum_names<wait_order>::value[i], n,
-                 order == wait_order::fair ? std::to_string(n) : "any", c.join,
-                 c.serve, c.bytes);
+      auto c = measure(order, n);
+      fmt::print("| {} | {} | {:.0f} ns | {:.0f} ns | {:.0f} bytes |\n",
+                 enum_names<wait_order>::value[i], n, c.join, c.serve, c.bytes);
     }
 }
 

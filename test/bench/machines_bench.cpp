@@ -1,6 +1,7 @@
 // The policies without the actor: what a decision costs.
 #include <caisson/base/histogram.hpp>
 #include <caisson/base/timer_queue.hpp>
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/canary/canary.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/degradation/degradation.hpp>
@@ -83,22 +84,9 @@ void batcher_machine(benchmark::State& state) {
   constexpr std::size_t n = 100;
   batcher p{{.max_items = n}};
   bench_env e;
-  auto xs = std::make_unique<solo_call[]>(n);
-  for (std::size_t i = 0; i < n; ++i)
-    xs[i].call.id = i + 1;
-  for (auto _ : state) {
-    e.now += 1us;
-    for (std::size_t i = 0; i < n; ++i)
-      benchmark::DoNotOptimize(p.admit(xs[i].call, xs[i].notes, e));
-    auto batch = e.actions.at(0).index;
-    e.actions.clear();
-    for (std::size_t i = 0; i < n; ++i) {
-      auto o = outcome::success();
-      benchmark::DoNotOptimize(p.complete(xs[i].call, xs[i].notes, o, e));
-    }
-    auto o = outcome::success();
-    benchmark::DoNotOptimize(p.child_done(batch, o, e));
-  }
+  auto xs = bench::numbered_calls(n);
+  for (auto _ : state)
+    bench::take_batch(p, e, xs);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(n));
 }
 BENCHMARK(batcher_machine);
@@ -137,6 +125,12 @@ void throttle_machine_rejecting(benchmark::State& state) {
   }
 }
 BENCHMARK(throttle_machine_rejecting);
+
+void adaptive_limit_machine(benchmark::State& state) {
+  adaptive_limit p{{}};
+  admit_and_complete(state, p);
+}
+BENCHMARK(adaptive_limit_machine);
 
 void shedder_machine(benchmark::State& state) {
   shedder p{{}};

@@ -1,9 +1,11 @@
-// Takes one call in and out of a policy, with no more than a gate must do.
+// Takes calls in and out of a policy alone, with no more than a gate must do.
 #pragma once
 
 #include <caisson/policy/policy.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <vector>
 
 namespace caisson::bench {
 
@@ -43,6 +45,31 @@ inline void take_one(policy& p, solo_env& e, solo_call& x) {
   x.call.deadline = never;
   if (p.wakeup() <= e.now)
     p.wake(e);
+}
+
+/// As many calls as make a batch come, and the batch is answered. @pre the
+/// last of them completes one
+template <class Batcher>
+void take_batch(Batcher& p, solo_env& e, std::vector<solo_call>& xs) {
+  e.now += std::chrono::microseconds{1};
+  for (auto& x : xs)
+    keep(p.admit(x.call, x.notes, e));
+  auto batch = e.actions.at(0).index;
+  e.actions.clear();
+  for (auto& x : xs) {
+    auto o = outcome::success();
+    keep(p.complete(x.call, x.notes, o, e));
+  }
+  auto o = outcome::success();
+  keep(p.child_done(batch, o, e));
+}
+
+/// `n` calls with different numbers.
+inline std::vector<solo_call> numbered_calls(std::size_t n) {
+  std::vector<solo_call> out(n);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i].call.id = i + 1;
+  return out;
 }
 
 } // namespace caisson::bench

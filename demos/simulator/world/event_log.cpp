@@ -12,14 +12,12 @@ constexpr std::size_t most_digits = 20;
 /// Those of nanoseconds within a second.
 constexpr std::size_t second_digits = 9;
 
-// Writes the last `n` digits of a number, zeros among them, and returns what is
-// left of it.
-std::uint64_t write_digits(char* to, std::size_t n, std::uint64_t number) {
+// Writes the last `n` digits of a number, zeros among them.
+void write_digits(char* to, std::size_t n, std::uint64_t number) {
   while (n > 0) {
     to[--n] = static_cast<char>('0' + number % 10);
     number /= 10;
   }
-  return number;
 }
 
 std::size_t digits_of(std::uint64_t number) {

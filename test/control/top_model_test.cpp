@@ -287,7 +287,7 @@ TEST(top_model, has_the_times_of_calls_that_succeeded) {
   model.take_gate("a", row, top_time(0));
   EXPECT_EQ(model.gates()[0].p50, 1us);
   EXPECT_EQ(model.gates()[0].p99, 2us);
-  row["durations"] = {time("calls", true, 0, 0)};
+  row["durations"] = answer::array({time("calls", true, 0, 0)});
   model.take_gate("a", row, top_time(1));
   EXPECT_FALSE(model.gates()[0].p50);
 }

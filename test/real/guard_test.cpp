@@ -19,9 +19,10 @@ using namespace std::chrono_literals;
 /// Runs `f` in `n` threads at once.
 template <class F>
 void in_threads(int n, F f) {
+  // Longer there than the threads: one may still look at it as all begin.
+  std::latch begin{n};
   std::vector<std::jthread> all;
   all.reserve(static_cast<std::size_t>(n));
-  std::latch begin{n};
   for (int i = 0; i < n; ++i)
     all.emplace_back([&, i] {
       begin.arrive_and_wait();
@@ -234,7 +235,7 @@ TEST(guard_of_threads, keeps_time_while_a_listener_runs) {
   both.clear();
   // Nobody is left who has forgotten to pass the clock on.
   gatehouse again{std::latch{1}};
-  holder = std::jthread{[&] { (void)g.run([&] { again.enter(); }); }};
+  std::jthread next_holder{[&] { (void)g.run([&] { again.enter(); }); }};
   again.inside.wait();
   begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(in_time());

@@ -52,10 +52,11 @@ private:
       if (auto value = some_value(kind.name, row); !value.empty())
         out += row.key + " = " + value + "\n";
     // Without content: calls here have no key, either.
-    if (chance(15))
-      out += fmt::format("per_key = {{ max_keys = {}, keyless = \"{}\" }}\n",
-                         one_of({"1", "10000"}),
-                         one_of({"pass", "share", "share", "reject"}));
+    if (chance(15)) {
+      out += "per_key = { max_keys = " + one_of({"1", "10000"});
+      out += ", keyless = \"" + one_of({"pass", "share", "share", "reject"});
+      out += "\" }\n";
+    }
     return out;
   }
 

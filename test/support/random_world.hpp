@@ -50,10 +50,14 @@ private:
     return *(all.begin() + static_cast<std::ptrdiff_t>(number(all.size())));
   }
 
-  template <class... Ts>
-  void line(fmt::format_string<Ts...> form, Ts&&... xs) {
-    text_ += fmt::format(form, std::forward<Ts>(xs)...) + "\n";
-  }
+  // Appends a line. What stands in braces is drawn in the order of the text,
+  // while a function's arguments are drawn in the compiler's.
+  struct line {
+    template <class... Ts>
+    line(std::string& text, fmt::format_string<Ts...> form, Ts&&... xs) {
+      text += fmt::format(form, std::forward<Ts>(xs)...) + "\n";
+    }
+  };
 
   std::string_view time() {
     return one_of({"\"0s\"", "\"1ms\"", "\"20ms\"",
@@ -69,132 +73,161 @@ private:
 
   // Only services with a higher number are called: there is no circle.
   void add_service(std::uint64_t i) {
-    line("[service.s{}]", i);
-    line("replicas = {}", one_of({"1", "1", "2", "5"}));
-    line("queue = {}", one_of({"0", "1", "20", "\"unlimited\""}));
+    line{text_, "[service.s{}]", i};
+    line{text_, "replicas = {}", one_of({"1", "1", "2", "5"})};
+    line{text_, "queue = {}", one_of({"0", "1", "20", "\"unlimited\""})};
     auto cores = chance(30);
     if (cores)
-      line("cores = {}", one_of({"1", "2", "8"}));
+      line{text_, "cores = {}", one_of({"1", "2", "8"})};
     if (chance(15))
-      line("workers = {0}\nautoscale = {{ by = \"{1}\", target = {2}, max = "
+      line{text_,
+           "workers = {0}\nautoscale = {{ by = \"{1}\", target = {2}, max = "
            "20, every = \"200ms\", delay = {3}, cooldown = \"1s\" }}",
-           1 + number(3), cores ? "queue" : one_of({"utilization", "queue"}),
-           one_of({"0.5", "1.0"}), one_of({"\"0s\"", "\"700ms\""}));
+           1 + number(3),
+           cores ? "queue" : one_of({"utilization", "queue"}),
+           one_of({"0.5", "1.0"}),
+           one_of({"\"0s\"", "\"700ms\""})};
     else
-      line("workers = {}", one_of({"1", "2", "8", "50", "\"unlimited\""}));
-    line("order = \"{}\"", one_of({"fifo", "lifo", "adaptive_lifo", "codel",
-                                   "deadline_first", "priority"}));
-    line("abandoned = \"{}\"", one_of({"finish", "skip", "cancel"}));
-    line("async = {}", one_of({"true", "false"}));
-    line("errors = {}", one_of({"0.0", "0.0", "0.1", "1.0"}));
+      line{text_, "workers = {}",
+           one_of({"1", "2", "8", "50", "\"unlimited\""})};
+    line{text_, "order = \"{}\"",
+         one_of({"fifo", "lifo", "adaptive_lifo", "codel", "deadline_first",
+                 "priority"})};
+    line{text_, "abandoned = \"{}\"", one_of({"finish", "skip", "cancel"})};
+    line{text_, "async = {}", one_of({"true", "false"})};
+    line{text_, "errors = {}", one_of({"0.0", "0.0", "0.1", "1.0"})};
     if (chance(30))
-      line("stack = \"{}\"", one_of({"a", "b", "c"}));
+      line{text_, "stack = \"{}\"", one_of({"a", "b", "c"})};
     if (chance(20))
-      line("slowdown = 0.05\nslowdown_under_way = {}",
-           one_of({"true", "false"}));
-    line("time = {}", time());
+      line{text_, "slowdown = 0.05\nslowdown_under_way = {}",
+           one_of({"true", "false"})};
+    line{text_, "time = {}", time()};
     if (chance(20))
-      line("item_time = \"1ms\"");
-    line("calls = [");
+      line{text_, "item_time = \"1ms\""};
+    line{text_, "calls = ["};
     for (auto n = i + 1 < services_ ? number(4) : 0; n > 0; --n)
       add_call(i);
-    line("]");
+    line{text_, "]"};
   }
 
   void add_call(std::uint64_t i) {
-    if (chance(20))
-      return line("  {{ work = {} }},", time());
+    if (chance(20)) {
+      line{text_, "  {{ work = {} }},", time()};
+      return;
+    }
     auto to = i + 1 + number(services_ - i - 1);
-    auto entry = fmt::format(
-      "{{ to = \"s{}\", count = {}, parallel = {}, optional = {}, probability "
-      "= {}, timeout = {}{} }}",
-      to, 1 + number(3), one_of({"true", "false"}), one_of({"true", "false"}),
-      one_of({"1.0", "0.5"}), one_of({"\"5ms\"", "\"1s\"", "\"unlimited\""}),
-      chance(20) ? ", cache_keys = 3, cache_ttl = \"1s\"" : "");
+    std::string entry;
+    line{entry,
+         "{{ to = \"s{}\", count = {}, parallel = {}, optional = {}, "
+         "probability = {}, timeout = {}{} }}",
+         to,
+         1 + number(3),
+         one_of({"true", "false"}),
+         one_of({"true", "false"}),
+         one_of({"1.0", "0.5"}),
+         one_of({"\"5ms\"", "\"1s\"", "\"unlimited\""}),
+         chance(20) ? ", cache_keys = 3, cache_ttl = \"1s\"" : ""};
     if (chance(30))
-      line("  [{}, \"s{}\"],", entry, to);
+      line{text_, "  [{}, \"s{}\"],", entry, to};
     else
-      line("  {},", entry);
+      line{text_, "  {},", entry};
   }
 
   // The first replica of each service is in the first zone.
   void add_zones() {
-    line("[zones]\nnames = [\"east\", \"west\", \"far\"]\nbetween = {}",
-         time());
-    line("[[edge]]\nzone_routing = \"{}\"",
-         one_of({"any", "local", "proportional"}));
+    line{text_, "[zones]\nnames = [\"east\", \"west\", \"far\"]\nbetween = {}",
+         time()};
+    line{text_, "[[edge]]\nzone_routing = \"{}\"",
+         one_of({"any", "local", "proportional"})};
     if (chance(50))
-      line("[[fault]]\nkind = \"{}\"\ntarget = \"east\"\nat = \"3s\"\nfor = "
+      line{text_,
+           "[[fault]]\nkind = \"{}\"\ntarget = \"east\"\nat = \"3s\"\nfor = "
            "\"2s\"",
-           one_of({"crash", "stall", "slow"}));
+           one_of({"crash", "stall", "slow"})};
   }
 
   void add_stack(std::string_view name) {
-    line("[stack.{}]\ndefault_deadline = \"5s\"", name);
+    line{text_, "[stack.{}]\ndefault_deadline = \"5s\"", name};
     for (auto n = number(5); n > 0; --n) {
-      line("[[stack.{}.layer]]", name);
+      line{text_, "[[stack.{}.layer]]", name};
       text_ += random_layer{random_}.text();
     }
   }
 
   void add_edges() {
-    line("[[edge]]\nlatency = {}\nstack = \"{}\"\nbalancer = \"{}\"",
+    line{text_, "[[edge]]\nlatency = {}\nstack = \"{}\"\nbalancer = \"{}\"",
          one_of(
            {"\"0s\"", "\"1ms\"", "{ kind = \"exponential\", mean = \"5ms\" }"}),
          one_of({"", "a"}),
-         one_of({"round_robin", "random", "power_of_two", "least_pending"}));
+         one_of({"round_robin", "random", "power_of_two", "least_pending"})};
     if (chance(30))
-      line("loss = {}\nduplication = {}\njitter = {}\nbandwidth = {}",
-           one_of({"0.0", "0.1", "1.0"}), one_of({"0.0", "0.5", "1.0"}),
-           one_of({"\"0s\"", "\"2ms\""}), one_of({"0", "100_000"}));
+      line{text_,
+           "loss = {}\nduplication = {}\njitter = {}\nbandwidth = {}",
+           one_of({"0.0", "0.1", "1.0"}),
+           one_of({"0.0", "0.5", "1.0"}),
+           one_of({"\"0s\"", "\"2ms\""}),
+           one_of({"0", "100_000"})};
     if (chance(30))
-      line("connections = {}\npending = {}\nwait = {}\nconnect = {}\nidle = {}"
+      line{text_,
+           "connections = {}\npending = {}\nwait = {}\nconnect = {}\nidle = {}"
            "\ngiven_up = \"{}\"",
-           one_of({"1", "3", "1000000"}), one_of({"0", "2", "\"unlimited\""}),
+           one_of({"1", "3", "1000000"}),
+           one_of({"0", "2", "\"unlimited\""}),
            one_of({"\"1ns\"", "\"20ms\"", "\"unlimited\""}),
-           one_of({"\"0s\"", "\"3ms\""}), one_of({"\"10ms\"", "\"unlimited\""}),
-           one_of({"close", "keep"}));
+           one_of({"\"0s\"", "\"3ms\""}),
+           one_of({"\"10ms\"", "\"unlimited\""}),
+           one_of({"close", "keep"})};
     for (std::uint64_t i = 1; i < services_; ++i)
-      line("[[edge]]\nfrom = \"*\"\nto = \"s{}\"\nstack = \"{}\"\nidempotent = "
+      line{text_,
+           "[[edge]]\nfrom = \"*\"\nto = \"s{}\"\nstack = \"{}\"\nidempotent = "
            "{}",
-           i, one_of({"", "a", "b", "c"}), one_of({"true", "false"}));
+           i, one_of({"", "a", "b", "c"}), one_of({"true", "false"})};
   }
 
   void add_loads() {
     auto kind = one_of({"poisson", "constant"});
-    line("[load.open]\nkind = \"{}\"\nrate = {}\ntarget = \"s0\"\ntimeout = "
+    line{text_,
+         "[load.open]\nkind = \"{}\"\nrate = {}\ntarget = \"s0\"\ntimeout = "
          "{}\nattempts = {}\nkeys = {}",
-         kind, one_of({"1", "100", "400"}),
-         one_of({"\"10ms\"", "\"300ms\"", "\"3s\""}), one_of({"1", "3"}),
-         one_of({"0", "5"}));
+         kind,
+         one_of({"1", "100", "400"}),
+         one_of({"\"10ms\"", "\"300ms\"", "\"3s\""}),
+         one_of({"1", "3"}),
+         one_of({"0", "5"})};
     if (kind == "poisson" && chance(30))
-      line("burst = {}\nburst_every = \"2s\"\nburst_for = \"300ms\"",
-           one_of({"0", "5"}));
+      line{text_, "burst = {}\nburst_every = \"2s\"\nburst_for = \"300ms\"",
+           one_of({"0", "5"})};
+    // Users who think for no time would ask a million times per second where
+    // a layer answers within a microsecond.
     if (chance(50))
-      line("[load.closed]\nkind = \"closed\"\nusers = {}\nthink = {}\ntarget = "
+      line{text_,
+           "[load.closed]\nkind = \"closed\"\nusers = {}\nthink = {}\ntarget = "
            "\"s{}\"\ntimeout = \"500ms\"\nattempts = 2\npause = \"20ms\"",
-           one_of({"1", "30"}), one_of({"\"0s\"", "\"100ms\""}),
-           number(services_));
+           one_of({"1", "30"}), one_of({"\"1ms\"", "\"100ms\""}),
+           number(services_)};
   }
 
   // Between the client and its service, or among all.
   void add_message_fault() {
-    line("[[fault]]\nkind = \"{}\"\nat = \"{}ms\"\nfor = \"{}ms\"\n"
+    line{text_,
+         "[[fault]]\nkind = \"{}\"\nat = \"{}ms\"\nfor = \"{}ms\"\n"
          "direction = \"{}\"\nfrom = {}\nto = \"*\"",
-         one_of({"partition", "loss", "delay"}), number(6000), 1 + number(3000),
+         one_of({"partition", "loss", "delay"}),
+         number(6000),
+         1 + number(3000),
          one_of({"both", "one_way"}),
-         one_of({"\"open\"", "\"s0\"", "\"s0#1\"", "[\"s0\", \"s1\"]"}));
+         one_of({"\"open\"", "\"s0\"", "\"s0#1\"", "[\"s0\", \"s1\"]"})};
   }
 
   void add_length(std::string_view kind, bool random) {
     auto mean = random && chance(50);
     // What stands still until requests come would never go on.
     if (kind != "stall" && kind != "capacity" && chance(30))
-      line("{} = {}", mean ? "mean_requests_to_repair" : "for_requests",
-           one_of({"1", "20", "500"}));
+      line{text_, "{} = {}", mean ? "mean_requests_to_repair" : "for_requests",
+           one_of({"1", "20", "500"})};
     else
-      line("{} = \"{}ms\"", mean ? "mttr" : "for",
-           1 + number(random ? 300 : 3000));
+      line{text_, "{} = \"{}ms\"", mean ? "mttr" : "for",
+           1 + number(random ? 300 : 3000)};
   }
 
   void add_fault() {
@@ -202,43 +235,49 @@ private:
       return add_message_fault();
     auto kind = one_of(
       {"slow", "errors", "stall", "crash", "capacity", "flush"});
-    line("[[fault]]\nkind = \"{}\"\ntarget = \"s{}\"\nat = \"{}ms\"", kind,
-         number(services_), number(6000));
+    line{text_, "[[fault]]\nkind = \"{}\"\ntarget = \"s{}\"\nat = \"{}ms\"",
+         kind, number(services_), number(6000)};
     auto random = chance(25);
     auto by_count = chance(30);
     if (random && by_count)
-      line("mean_requests_between_failures = {}", one_of({"1", "3.5", "200"}));
+      line{text_, "mean_requests_between_failures = {}",
+           one_of({"1", "3.5", "200"})};
     else if (random)
-      line("mtbf = \"{}ms\"", 100 + number(5000));
+      line{text_, "mtbf = \"{}ms\"", 100 + number(5000)};
     else if (by_count)
-      line("after_requests = {}", one_of({"1", "50", "1000"}));
+      line{text_, "after_requests = {}", one_of({"1", "50", "1000"})};
     if (kind != "flush")
       add_length(kind, random);
     if (kind == "capacity")
-      line("workers = {}", one_of({"0", "1"}));
+      line{text_, "workers = {}", one_of({"0", "1"})};
     if ((kind == "slow" || kind == "stall") && chance(40))
-      line("under_way = true");
+      line{text_, "under_way = true"};
   }
 
   // A crowd of users, each with a request that gets stuck when everything
   // stands still. Then they all give up, or what holds their requests crashes,
   // or all of it does.
   void add_storm() {
-    line("[load.crowd]\nkind = \"closed\"\nusers = {}\nthink = \"3s\"\ntarget "
+    line{text_,
+         "[load.crowd]\nkind = \"closed\"\nusers = {}\nthink = \"3s\"\ntarget "
          "= \"s{}\"\ntimeout = {}\nattempts = {}",
-         one_of({"50", "300"}), number(services_),
-         one_of({"\"200ms\"", "\"2s\""}), one_of({"1", "2"}));
+         one_of({"50", "300"}),
+         number(services_),
+         one_of({"\"200ms\"", "\"2s\""}),
+         one_of({"1", "2"})};
     auto crashing = number(3) == 0 ? services_ : number(services_ + 1);
     for (std::uint64_t i = 0; i < services_; ++i) {
-      line("[[fault]]\nkind = \"stall\"\ntarget = \"s{}\"\nat = \"6s\"\nfor = "
+      line{text_,
+           "[[fault]]\nkind = \"stall\"\ntarget = \"s{}\"\nat = \"6s\"\nfor = "
            "\"{}\"",
-           i, one_of({"3900ms", "60s"}));
+           i, one_of({"3900ms", "60s"})};
       if (chance(30))
-        line("under_way = true");
+        line{text_, "under_way = true"};
       if (crashing == services_ || crashing == i)
-        line("[[fault]]\nkind = \"crash\"\ntarget = \"s{}\"\nat = "
+        line{text_,
+             "[[fault]]\nkind = \"crash\"\ntarget = \"s{}\"\nat = "
              "\"9900ms\"\nfor = \"{}\"",
-             i, one_of({"1ms", "20s"}));
+             i, one_of({"1ms", "20s"})};
     }
   }
 

@@ -42,7 +42,7 @@ TEST_P(presets_test, are_used_like_any_stack) {
 }
 
 TEST_P(presets_test, open_on_a_worker_that_hangs) {
-  for (auto name : presets::names()) {
+  for (auto name : {"standard", "reads", "writes", "background"}) {
     auto w = make_worker();
     auto g = preset(std::string{name}, w);
     for (auto i = 0; i < 50; ++i)
@@ -57,7 +57,8 @@ TEST_P(presets_test, answer_every_call_by_their_deadline) {
   for (auto [name, limit] : {std::pair<const char*, duration>{"standard", 10s},
                              {"reads", 2s},
                              {"writes", 10s},
-                             {"background", 10min}}) {
+                             {"background", 10min},
+                             {"server", 10s}}) {
     auto w = make_worker();
     auto g = preset(name, w);
     auto answer = world.request(g, 1);
@@ -72,7 +73,8 @@ TEST_P(presets_test, repeat_what_they_say) {
        {std::pair<const char*, std::size_t>{"standard", 1},
         {"reads", 3},
         {"writes", 1},
-        {"background", 10}}) {
+        {"background", 10},
+        {"server", 1}}) {
     auto w = make_worker(scripted_worker::always_reply(
       scripted_worker::reply::error(caf::sec::runtime_error)));
     auto g = preset(name, w);
@@ -82,6 +84,57 @@ TEST_P(presets_test, repeat_what_they_say) {
     EXPECT_EQ(metric_of(g, "attempts"), static_cast<std::int64_t>(attempts))
       << name;
   }
+}
+
+// -- the server ---------------------------------------------------------------
+
+TEST_P(presets_test, let_ten_calls_hang_in_a_server_that_does) {
+  auto w = make_worker();
+  auto g = preset("server", w);
+  for (auto i = 0; i < 200; ++i) {
+    for (auto k = 0; k < 30; ++k)
+      world.request(g, k);
+    world.advance(1s);
+  }
+  EXPECT_EQ(metric_of(g, "limit", "limit"), 10);
+  EXPECT_LE(metric_of(g, "limit", "in_use"), 10);
+}
+
+TEST_P(presets_test, let_a_server_fail_without_fewer_calls) {
+  auto w = make_worker(scripted_worker::always_reply(
+    scripted_worker::reply::error(caf::sec::runtime_error)));
+  auto g = preset("server", w);
+  for (auto i = 0; i < 300; ++i) {
+    world.request(g, i);
+    world.advance(100ms);
+  }
+  EXPECT_EQ(metric_of(g, "limit", "limit"), 100);
+}
+
+TEST_P(presets_test, prefer_what_matters_in_a_full_server) {
+  auto w = make_worker();
+  auto g = preset("server", w);
+  for (auto i = 0; i < 200; ++i)
+    world.request(g, i);
+  EXPECT_TRUE(world.request(g, -1).is(errc::queue_full));
+  auto important = world.request(g, wrap(1'000).priority(1));
+  EXPECT_FALSE(important.ready());
+  EXPECT_EQ(metric_of(g, "limit", "evicted"), 1);
+  w.answer(0);
+  EXPECT_EQ(w.open_as<int>(99), 1'000) << "it is the next one";
+}
+
+TEST_P(presets_test, reject_what_a_server_would_answer_too_late) {
+  auto w = make_worker(scripted_worker::always_reply(
+    scripted_worker::reply::value(1).after(90ms)));
+  auto g = preset("server", w);
+  for (auto i = 0; i < 1'000; ++i) {
+    world.request(g, i);
+    world.advance(1ms);
+  }
+  for (auto i = 0; i < 100; ++i)
+    world.request(g, i);
+  EXPECT_TRUE(world.request(g, wrap(1).within(50ms)).is(errc::shed));
 }
 
 TEST_P(presets_test, are_known_in_toml) {

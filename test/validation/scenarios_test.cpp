@@ -75,8 +75,8 @@ INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                                          "boutique.toml", "breakers.toml",
                                          "learned-limit.toml", "overload.toml",
                                          "partitions.toml", "payment.toml",
-                                         "shedding.toml", "shop.toml",
-                                         "slow-dependency.toml",
+                                         "server-preset.toml", "shedding.toml",
+                                         "shop.toml", "slow-dependency.toml",
                                          "thundering-herd.toml", "zones.toml"),
                          test_name);
 

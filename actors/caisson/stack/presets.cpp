@@ -1,5 +1,8 @@
 #include <caisson/stack/presets.hpp>
 
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/stack/layers/shedder_layer.hpp>
+
 #include <utility>
 
 namespace caisson::presets {
@@ -69,6 +72,27 @@ stack background(std::string name) {
       .deadline({.name = "attempt", .timeout = 1min}));
 }
 
+stack server(std::string name) {
+  stack out{std::move(name)};
+  out.add<shedder>(
+    {.name = "shedder", .in_flight_factor = 3, .increase = 0.05});
+  out.deadline({.name = "deadline", .timeout = 10s});
+  out.add<adaptive_limit>(
+    {.name = "limit",
+     .algorithm = limit_algorithm::aimd,
+     .initial_limit = 100,
+     .min_limit = 10,
+     .max_waiters = 100,
+     .max_wait = 500ms,
+     .order = wait_order::priority,
+     .queue = {.reject_hopeless = true},
+     .drop_share = 0.2,
+     .timeout = 1s,
+     .classify = {
+       .allow = {"deadline_exceeded", "class:retry_after", "class:shed"}}});
+  return out;
+}
+
 namespace {
 
 struct entry {
@@ -77,10 +101,8 @@ struct entry {
 };
 
 constexpr entry table[] = {
-  {"standard", standard},
-  {"reads", reads},
-  {"writes", writes},
-  {"background", background},
+  {"standard", standard},     {"reads", reads},   {"writes", writes},
+  {"background", background}, {"server", server},
 };
 
 } // namespace

@@ -26,6 +26,10 @@ namespace caisson::presets {
 /// For work in the background: idempotent, patient, and modest.
 [[nodiscard]] stack background(std::string name = "gate");
 
+/// For the callee's side: in front of a worker that many callers share. Sheds
+/// calls, the least important first, rather than answering all too late.
+[[nodiscard]] stack server(std::string name = "gate");
+
 /// The preset called `preset` (`standard`, `reads`, ...), if there is one.
 [[nodiscard]] std::optional<stack> named(std::string_view preset,
                                          std::string name = "gate");

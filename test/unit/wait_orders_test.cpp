@@ -1,4 +1,6 @@
 // The orders of a semaphore's queue, and who leaves a full one.
+#include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/problem_texts.hpp>
@@ -92,6 +94,27 @@ TEST(wait_orders, refuse_settings_without_effect) {
   EXPECT_EQ(wrong_in(c), key_texts{"relation codel_target"});
   c.queue.codel_target = 100ms;
   EXPECT_EQ(wrong_in(c), key_texts{});
+}
+
+TEST(wait_orders, by_key_make_no_sense_per_key) {
+  for (auto i = 0; i < 7; ++i) {
+    auto order = static_cast<wait_order>(i);
+    auto wrong = order == wait_order::fair ? key_texts{"relation order"}
+                                           : key_texts{};
+    EXPECT_EQ(kinds_and_keys(
+                problems_of(keyed_config<semaphore>{ordered(order, 11), {}})),
+              wrong);
+    adaptive_limit_config a;
+    a.max_waiters = 11;
+    a.order = order;
+    EXPECT_EQ(kinds_and_keys(problems_of(keyed_config<adaptive_limit>{a, {}})),
+              wrong);
+  }
+  // Not in the settings of one key, either.
+  keyed_config<semaphore> k{ordered(wait_order::lifo), {}};
+  k.per_key.overrides["a"] = {{"order", "fair"}};
+  EXPECT_EQ(kinds_and_keys(problems_of(k)),
+            key_texts{"relation per_key.overrides.a.order"});
 }
 
 TEST(wait_orders, refuse_settings_of_other_orders_in_a_table) {

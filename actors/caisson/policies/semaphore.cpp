@@ -34,6 +34,7 @@ void check(const semaphore_config& c, const setting_path& path, problems& out) {
 
 void check_per_key(const semaphore_config& c, const setting_path& path,
                    problems& out) {
+  detail::check_order_per_key(c.order, path, out);
   detail::check_partitions_per_key(c.partitions, path, out);
 }
 

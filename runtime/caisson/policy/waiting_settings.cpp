@@ -134,4 +134,13 @@ void check_order(std::uint32_t max_waiters, wait_order order,
                     path, out);
 }
 
+void check_order_per_key(wait_order order, const setting_path& path,
+                         problems& out) {
+  if (order == wait_order::fair)
+    report_relation("order",
+                    "fair has no effect: with per_key all calls in one queue "
+                    "have the same key, allowed: another order, or no per_key",
+                    path, out);
+}
+
 } // namespace caisson::detail

@@ -22,4 +22,8 @@ void check_order(std::uint32_t max_waiters, wait_order order,
                  const queue_settings& q, const setting_path& path,
                  problems& out);
 
+/// Reports an order by keys where all calls of a queue have the same key.
+void check_order_per_key(wait_order order, const setting_path& path,
+                         problems& out);
+
 } // namespace caisson::detail

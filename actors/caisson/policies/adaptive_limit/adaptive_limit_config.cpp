@@ -161,6 +161,7 @@ void check(const adaptive_limit_config& c, const setting_path& path,
 
 void check_per_key(const adaptive_limit_config& c, const setting_path& path,
                    problems& out) {
+  detail::check_order_per_key(c.order, path, out);
   detail::check_partitions_per_key(c.partitions, path, out);
 }
 

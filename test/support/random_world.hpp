@@ -75,7 +75,8 @@ private:
   void add_service(std::uint64_t i) {
     line{text_, "[service.s{}]", i};
     line{text_, "replicas = {}", one_of({"1", "1", "2", "5"})};
-    line{text_, "queue = {}", one_of({"0", "1", "20", "\"unlimited\""})};
+    auto queue = one_of({"0", "1", "20", "\"unlimited\""});
+    line{text_, "queue = {}", queue};
     auto cores = chance(30);
     if (cores)
       line{text_, "cores = {}", one_of({"1", "2", "8"})};
@@ -90,9 +91,10 @@ private:
     else
       line{text_, "workers = {}",
            one_of({"1", "2", "8", "50", "\"unlimited\""})};
-    line{text_, "order = \"{}\"",
-         one_of({"fifo", "lifo", "adaptive_lifo", "codel", "deadline_first",
-                 "priority"})};
+    if (queue != "0")
+      line{text_, "order = \"{}\"",
+           one_of({"fifo", "lifo", "adaptive_lifo", "codel", "deadline_first",
+                   "priority", "fair"})};
     line{text_, "abandoned = \"{}\"", one_of({"finish", "skip", "cancel"})};
     line{text_, "async = {}", one_of({"true", "false"})};
     line{text_, "errors = {}", one_of({"0.0", "0.0", "0.1", "1.0"})};
@@ -184,7 +186,17 @@ private:
            i, one_of({"", "a", "b", "c"}), one_of({"true", "false"})};
   }
 
+  // Some requests everywhere have what the orders of queues go by.
+  void add_marked_load() {
+    line{text_,
+         "[load.marked]\nrate = 5\ntimeout = \"1s\"\nkeys = 5\npriority = 2\n"
+         "[load.marked.mix]"};
+    for (std::uint64_t i = 0; i < services_; ++i)
+      line{text_, "s{} = 1", i};
+  }
+
   void add_loads() {
+    add_marked_load();
     auto kind = one_of({"poisson", "constant"});
     line{text_,
          "[load.open]\nkind = \"{}\"\nrate = {}\ntarget = \"s0\"\ntimeout = "

@@ -241,6 +241,10 @@ void check(const service_config& c, const setting_path& path, problems& out) {
     out.push_back({problem_kind::relation, path / "autoscale",
                    "scales servers by their utilization, which does not show "
                    "how busy cores are, allowed with cores: by = \"queue\""});
+  if (c.queue == 0 && c.order != wait_order::fifo)
+    out.push_back({problem_kind::relation, path / "order",
+                   "has no effect: queue is 0, so that no request waits, "
+                   "allowed: fifo, or a queue of at least 1"});
 }
 
 } // namespace caisson::sim

@@ -57,8 +57,10 @@ private:
   void ask() {
     ++tally_->asked;
     ++open_;
-    portable::ask(this, to_, portable::no_timeout,
-                  wrap(++last_).within(20s).idempotent())
+    portable::ask(
+      this, to_, portable::no_timeout,
+      wrap(++last_).within(20s).idempotent().priority(last_ % 3).key(
+        std::to_string(last_ % 5)))
       .then([this](int) { answered(); },
             [this](caf::error&) {
               ++tally_->refused;
@@ -158,6 +160,75 @@ TEST_F(reload_load, a_thousand_times_under_load_nothing_is_lost) {
   RecordProperty("calls", std::to_string(t->asked));
   RecordProperty("refused", std::to_string(t->refused));
   RecordProperty("again", again);
+  gates = {};
+}
+
+// -- queues and limits --------------------------------------------------------
+
+// The n-th file: another order each time, of a semaphore or an adaptive limit,
+// with other limits, and what rejects calls comes and goes.
+std::string queues_number(int n) {
+  std::string out = "[gates.a]\nworker = 'echo'\n";
+  auto layer = [&](const std::string& text) {
+    out += "[[gates.a.layer]]\n" + text + '\n';
+  };
+  const char* orders[] = {"fifo",  "lifo",           "adaptive_lifo",
+                          "codel", "deadline_first", "priority",
+                          "fair"};
+  auto queue = "\nmax_waiters = " + std::to_string(20 + n % 90) + "\norder = '"
+               + orders[n % 7]
+               + "'\nreject_hopeless = " + (n % 2 == 0 ? "true" : "false");
+  if (n % 4 != 3)
+    layer("kind = 'shedder'\nmax_memory = 0.0\nsample = '10ms'\nwindow = "
+          "'10ms'\nmax_delay = '1ms'\nin_flight_factor = "
+          + std::string{n % 3 == 0 ? "0.0" : "1.0"});
+  if (n % 5 != 4)
+    layer("kind = 'throttle'\nmultiplier = " + std::to_string(2 + n % 3)
+          + ".0");
+  if (n % 6 < 4)
+    layer("kind = 'semaphore'\npermits = " + std::to_string(1 + n % 40)
+          + queue);
+  else
+    layer("kind = 'adaptive_limit'\nalgorithm = '"
+          + std::string{n % 6 == 4 ? "aimd" : "vegas"} + "'\ninitial_limit = "
+          + std::to_string(3 + n % 20) + "\nwindow = '10ms'" + queue);
+  return out;
+}
+
+TEST_F(reload_load, other_orders_and_limits_under_load_lose_nothing) {
+  write(queues_number(0));
+  gates = spawn_gates(*sys, dir / "gates.toml", names);
+  auto a = gates.find("a");
+  auto t = std::make_shared<load_tally>();
+  t->clients = 4;
+  for (int i = 0; i < 4; ++i)
+    sys->spawn<steady_client>(a, t);
+  for (int n = 1; n <= 300; ++n) {
+    write(queues_number(n));
+    auto report = load();
+    while (!report.ok()
+           && report.problems[0].find("still in flight") != std::string::npos) {
+      std::this_thread::sleep_for(1ms);
+      report = load();
+    }
+    ASSERT_TRUE(report.ok()) << "file " << n << ": " << report.problems[0];
+  }
+  t->stop = true;
+  ASSERT_EQ(t->done.get_future().wait_for(60s), std::future_status::ready)
+    << "asked " << t->asked << ", answered " << t->answered;
+  EXPECT_EQ(t->asked, t->answered);
+  EXPECT_LT(t->refused, t->asked);
+  write("[gates.a]\nworker = 'echo'\n");
+  EXPECT_TRUE(load().ok());
+  EXPECT_EQ(look(a).metric("in_progress"), 0);
+  write(queues_number(302));
+  EXPECT_TRUE(load().ok());
+  auto s = look(a);
+  EXPECT_EQ(s.metric("calls"), t->asked);
+  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(s.metric("semaphore", "waiting"), 0);
+  RecordProperty("calls", std::to_string(t->asked));
+  RecordProperty("refused", std::to_string(t->refused));
   gates = {};
 }
 

@@ -23,6 +23,13 @@ void add_options(CLI::App& app, arguments& x) {
   app.add_option("--cart", x.cart, "The port of the cart");
   app.add_option("--payment", x.payment, "The port of the payment service");
   app.add_option("--front", x.front, "The port of the front");
+  app.add_option("--connections", x.connections, "Connections to the database")
+    ->check(CLI::Range(1, 1'024));
+  app
+    .add_option_function<int>(
+      "--query-ms", [&x](int n) { x.query = std::chrono::milliseconds(n); },
+      "Milliseconds that each query keeps the database at work")
+    ->check(CLI::Range(0, 10'000));
   app.add_option("--rate", x.rate, "Requests per second")
     ->check(CLI::Range(1, 2'000));
   app
@@ -36,6 +43,10 @@ void add_options(CLI::App& app, arguments& x) {
       "Milliseconds after its deadline by which a request has an answer")
     ->check(CLI::Range(0, 60'000));
   app.add_option("--seed", x.seed, "Draws when requests come, and for what");
+  app.add_option("--items", x.items, "How many items there are")
+    ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--users", x.users, "How many people order")
+    ->check(CLI::Range(1, 1'000'000));
   app.add_option("--out", x.out, "Write what has become of them (JSON)");
 }
 

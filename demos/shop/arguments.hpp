@@ -29,10 +29,19 @@ struct arguments {
   std::uint16_t payment = 0;
   std::uint16_t front = 0;
 
+  // Of the catalog: what it can do.
+  /// Connections to the database.
+  std::uint32_t connections = 16;
+  /// How long the database is at work on each query, on top of what it takes.
+  std::chrono::milliseconds query{0};
+
   // Of the load.
   std::uint32_t rate = 100;
   std::chrono::seconds time{60};
   std::uint64_t seed = 1;
+  /// How many items there are, and people who order.
+  std::uint32_t items = 200;
+  std::uint32_t users = 10'000;
   /// What may pass after the deadline of a request until its answer is there.
   std::chrono::milliseconds grace{50};
   std::string out;

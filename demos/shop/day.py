@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import time
 
-from processes import ARMS, SERVICES, Shop, Trouble
+from processes import (ARMS, CAPACITY, OVERLOAD_ARMS, SERVICES, Shop,
+                       Trouble)
 
 # When, in shares of the day; what; and how.
 BAD_DAY = (
@@ -37,13 +38,18 @@ def parser(*, seconds, about):
     """The options that all programs of the shop share."""
     out = argparse.ArgumentParser(add_help=False)
     out.add_argument("--seconds", type=int, default=seconds)
-    out.add_argument("--rate", type=int, default=100)
+    out.add_argument("--rate", type=int)
     out.add_argument("--seed", type=int, default=1)
     out.add_argument("--grace", type=int, default=50)
     out.add_argument("--out", type=pathlib.Path)
     out.add_argument("--help", "-h", action="store_true")
+    out.set_defaults(overload=False)
     out.about = about.strip()
     return out
+
+
+def arms_of(options):
+    return OVERLOAD_ARMS if options.overload else ARMS
 
 
 def options_of(reader):
@@ -52,6 +58,8 @@ def options_of(reader):
     if options.help:
         print(reader.about)
         return None
+    if options.rate is None:
+        options.rate = 2 * CAPACITY if options.overload else 100
     if not 40 <= options.seconds <= 3600:
         reader.error("--seconds: 40 to 3600")
     if not 1 <= options.rate <= 2000:
@@ -111,7 +119,7 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
          watch=lambda shop, load: None, at_end=lambda shop: None):
     """One day; what the load has noted, and what was sent in `attempts`."""
     out = folder / "load.json"
-    with Shop(arm, folder) as shop:
+    with Shop(arm, folder, options.overload) as shop:
         print(f"{arm}: the shop is open; look at its front with\n"
               f"  caisson ctl --file {shop.control_file('front')} list\n"
               f"  curl http://127.0.0.1:{shop.metrics['front']}/metrics",
@@ -179,8 +187,8 @@ def bar(good, offered):
     return blocks[max(1 if good else 0, int(share * (len(blocks) - 1)))]
 
 
-def show(days, seconds, faults):
-    """Prints what became of the requests; 1 if one was treated badly."""
+def show_seconds(days, seconds, faults):
+    """Prints the share of good answers over time."""
     step = -(-seconds // 100)
     print("\nshare of requests answered well within 1 s, each character "
           + ("a second" if step == 1 else f"{step} seconds")
@@ -196,6 +204,11 @@ def show(days, seconds, faults):
         for at, *_ in faults:
             marks[int(at / step)] = "^"
         print(f"  {'faults':8} {''.join(marks).rstrip()}")
+
+
+def show(days, seconds, faults):
+    """Prints what became of the requests; 1 if one was treated badly."""
+    show_seconds(days, seconds, faults)
     print(f"\n  {'arm':8} {'requests':>8} {'good':>7} {'orders':>7} "
           f"{'sold':>7} {'P50':>8} {'P99':>8}  errors")
     for arm, day in days.items():

@@ -23,6 +23,8 @@ def steps(values, x, y):
 
 def spans(happened):
     """(begin, end, what) of the faults."""
+    if not happened:
+        return []
     when = {what: (begin, end) for what, begin, end in happened}
     begin, end = when["PostgreSQL crashes and starts again"]
     return [(when["Redis is killed"][0], when["Redis is back"][1],

@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,18 +35,19 @@ constexpr auto patience = 1s;
 /// One in so many requests is an order; the others look at an item.
 constexpr std::uint64_t order_share = 3;
 
-constexpr std::uint64_t items = 200;
-constexpr std::uint64_t users = 10'000;
-
 struct visit {
   steady::duration at{};
   bool order = false;
+  /// Who orders.
+  std::uint64_t user = 0;
   std::string target;
 };
 
 struct outcome {
   bool answered = false;
   bool good = false;
+  /// Whether it was an order of one who had bought something before.
+  bool paying = false;
   steady::duration took{};
   std::string what;
 };
@@ -62,10 +64,11 @@ std::vector<visit> draw(const arguments& args) {
     x.at = std::chrono::duration_cast<steady::duration>(
       std::chrono::duration<double>(at));
     x.order = random.below(order_share) == 0;
-    auto item = std::to_string(1 + random.below(items));
-    x.target = x.order
-                 ? "/orders/" + std::to_string(random.below(users)) + '/' + item
-                 : "/items/" + item;
+    auto item = std::to_string(1 + random.below(args.items));
+    if (x.order)
+      x.user = random.below(args.users);
+    x.target = x.order ? fmt::format("/orders/{}/{}", x.user, item)
+                       : "/items/" + item;
     out.push_back(std::move(x));
   }
 }
@@ -126,8 +129,12 @@ private:
       what.headers["idempotency-key"] = std::to_string(i);
     // From when it was to come, even if this process is late itself.
     auto due = start_ + x.at;
-    auto note = [this, i, due](bool good, std::string text) {
-      notes_.note(i, {true, good, steady::now() - due, std::move(text)});
+    auto paying = x.order && paying_.count(x.user) != 0;
+    auto note = [this, i, due, paying](bool good, std::string text) {
+      auto took = steady::now() - due;
+      if (good && all_[i].order && took <= patience)
+        paying_.insert(all_[i].user);
+      notes_.note(i, {true, good, paying, took, std::move(text)});
     };
     auto left = std::max<steady::duration>(1ms, due + patience - steady::now());
     caisson::portable::ask(this, gate_, caisson::portable::no_timeout,
@@ -148,6 +155,8 @@ private:
   const std::vector<visit>& all_;
   notebook& notes_;
   steady::time_point start_;
+  /// People who have bought something.
+  std::unordered_set<std::uint64_t> paying_;
 };
 
 double ms(steady::duration d) {
@@ -160,11 +169,33 @@ std::size_t second_of(steady::duration d) {
 }
 
 // When they came, in seconds, so that a simulation can have the same customers.
-json arrivals_of(const std::vector<visit>& all) {
-  json out{{"item", json::array()}, {"order", json::array()}};
-  for (const auto& x : all)
-    out[x.order ? "order" : "item"].push_back(ms(x.at) / 1000);
+// Those who pay are among those who order, too.
+json arrivals_of(const std::vector<visit>& all,
+                 const std::vector<outcome>& got) {
+  json out{{"item", json::array()},
+           {"order", json::array()},
+           {"paying", json::array()}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto at = ms(all[i].at) / 1000;
+    out[all[i].order ? "order" : "item"].push_back(at);
+    if (got[i].paying)
+      out["paying"].push_back(at);
+  }
   return out;
+}
+
+// People who have ordered, and those of them who have bought something.
+json people_of(const std::vector<visit>& all, const std::vector<outcome>& got) {
+  std::unordered_set<std::uint64_t> ordered;
+  std::unordered_set<std::uint64_t> bought;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].order)
+      continue;
+    ordered.insert(all[i].user);
+    if (got[i].good && got[i].took <= patience)
+      bought.insert(all[i].user);
+  }
+  return {{"ordered", ordered.size()}, {"bought", bought.size()}};
 }
 
 // Requests by the second in which they came; goodput by that of the answer.
@@ -180,8 +211,11 @@ json report(const arguments& args, const std::vector<visit>& all,
          {"goodput", 0},
          {"orders", 0},
          {"sold", 0},
+         {"paying", 0},
+         {"paying_sold", 0},
          {"errors", json::object()},
          {"good_ms", json::array()},
+         {"sold_ms", json::array()},
          {"failed_ms", json::array()}};
   std::size_t too_late = 0;
   std::size_t none = 0;
@@ -194,8 +228,14 @@ json report(const arguments& args, const std::vector<visit>& all,
       add("orders");
     if (good)
       add("good");
-    if (good && all[i].order)
+    if (got[i].paying)
+      add("paying");
+    if (good && all[i].order) {
       add("sold");
+      x["sold_ms"].push_back(ms(got[i].took));
+    }
+    if (good && got[i].paying)
+      add("paying_sold");
     none += !got[i].answered;
     too_late += got[i].answered && got[i].took > patience + args.grace;
     if (got[i].answered)
@@ -211,8 +251,8 @@ json report(const arguments& args, const std::vector<visit>& all,
   return {{"seed", args.seed},       {"rate", args.rate},
           {"started", started},      {"requests", all.size()},
           {"unanswered", none},      {"answered_late", too_late},
-          {"answered_twice", twice}, {"arrivals", arrivals_of(all)},
-          {"seconds", row}};
+          {"answered_twice", twice}, {"arrivals", arrivals_of(all, got)},
+          {"seconds", row},          {"people", people_of(all, got)}};
 }
 
 } // namespace

@@ -5,9 +5,10 @@ import re
 import subprocess
 
 from day import live
-from processes import ROOT, SERVICES, Trouble
+from processes import QUIET, ROOT, SERVICES, Trouble
 
-SCENARIO = ROOT / "demos/scenarios/shop.toml"
+SCENARIOS = {False: ROOT / "demos/scenarios/shop.toml",
+             True: ROOT / "demos/scenarios/shop-overload.toml"}
 QUIET_SECONDS = 40
 QUIET_RATE = 25
 LATENCY = 0.0001  # Of a message, one way, as the scenario has it.
@@ -32,8 +33,8 @@ def durations(shop):
 
 def measure(folder, options):
     """Seconds that each service works on a request, by its own metrics."""
-    quiet = type(options)(**{**vars(options), "rate": QUIET_RATE,
-                             "seconds": QUIET_SECONDS})
+    quiet = type(options)(**{**vars(options), "seconds": QUIET_SECONDS,
+                             "rate": QUIET if options.overload else QUIET_RATE})
     seen = {}
     day = live("plain", folder, quiet, [],
                at_begin=lambda shop: seen.update(before=durations(shop)),
@@ -76,7 +77,7 @@ def put(text, table, key, value, at=0):
     part, n = re.subn(rf"^{key} = .*$", f"{key} = {value}", text[begin:end],
                       flags=re.M)
     if n != 1:
-        raise Trouble(f"{SCENARIO}: {table} has no {key}")
+        raise Trouble(f"the scenario's {table} has no {key}")
     return text[:begin] + part + text[end:]
 
 
@@ -84,10 +85,12 @@ def seconds(x):
     return f'"{max(x, 1e-6) * 1000:.3f}ms"'
 
 
-def with_times(text, times):
+def with_times(text, times, overload):
+    # In an overload the database is at work for a set time.
+    spread = ("redis",) if overload else ("database", "redis")
     for name, x in times.items():
         value = seconds(x)
-        if name in ("database", "redis"):
+        if name in spread:
             value = f'{{ kind = "lognormal", mean = {value}, cv = 0.5 }}'
         tables = ["front.op.item", "front.op.order"] if name == "front" \
             else [name]
@@ -128,9 +131,23 @@ def with_faults(text, happened, rate):
     return text
 
 
-def with_customers(text, folder, arrivals):
-    for load, kind in (("lookers", "item"), ("buyers", "order")):
-        times = arrivals[kind]
+def customers(arrivals, overload):
+    """[(load, kind, times)]: those who pay are a load of their own in an
+    overload, as the shop goes by it then."""
+    looks, orders = arrivals["item"], arrivals["order"]
+    if not overload:
+        return [("lookers", "item", looks), ("buyers", "order", orders)]
+    paying = set(arrivals["paying"])
+    return [("lookers", "item", looks),
+            ("buyers", "order", [x for x in orders if x not in paying]),
+            ("payers", "paying", arrivals["paying"])]
+
+
+def with_customers(text, folder, all_customers):
+    for load, kind, times in all_customers:
+        if not times:
+            text = put(text, f"[load.{load}]", "rate", "1e-06")
+            continue
         (folder / f"{kind}.csv").write_text(
             "".join(f"{x:.6f}\n" for x in times))
         text = put(text, f"[load.{load}]", "rate", "0")
@@ -145,14 +162,17 @@ def with_customers(text, folder, arrivals):
 
 def simulate(folder, arm, real, times, options):
     """The same day, simulated: the arm, as `caisson run --json` has it."""
-    text = SCENARIO.read_text()
+    text = SCENARIOS[options.overload].read_text()
     text = text.replace(
         'length = "40s"', f'length = "{options.seconds}s"')
-    text = with_times(text, times)
-    text = with_faults(text, real["happened"], options.rate)
-    text = with_customers(text, folder, real["arrivals"])
+    text = with_times(text, times, options.overload)
+    if real["happened"]:
+        text = with_faults(text, real["happened"], options.rate)
+    text = with_customers(text, folder,
+                          customers(real["arrivals"], options.overload))
     # What it expects is that of its own times.
-    text = re.sub(r"^expect\..*\n", "", text, flags=re.M)
+    text = re.sub(r"^expect\.(?:.*\[\n(?:  .*\n)*\]|.*)\n", "", text,
+                  flags=re.M)
     scenario = folder / "shop.toml"
     scenario.write_text(text)
     subprocess.run([str(ROOT / "build/caisson"), "run", str(scenario), "--arm",

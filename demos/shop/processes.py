@@ -15,10 +15,23 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SHOP = ROOT / "build/shop/shop"
 ARMS = ("plain", "caisson")
+# With twice as many customers as the shop can serve.
+OVERLOAD_ARMS = (*ARMS, "shedder", "overload")
 # The processes that are Caisson's.
 SERVICES = ("catalog", "cart", "payment", "front")
 
 READY = 30  # Seconds until a process listens.
+
+# How much the shop can do so that twice as much can come, on any machine: the
+# database answers so many queries at once, and each takes so long.
+QUERIES = 4
+QUERY_MS = 40
+CAPACITY = QUERIES * 1000 // QUERY_MS  # Requests per second.
+# So many items that a cache has few of them, and so few people who order that
+# they come again.
+MANY_ITEMS = 20_000
+REGULARS = 400
+QUIET = 10  # Requests per second.
 
 
 class Trouble(Exception):
@@ -85,9 +98,10 @@ def wait_for(port, what, process, log):
 class Shop:
     """The processes of one day; ends them all at its end."""
 
-    def __init__(self, arm, folder):
+    def __init__(self, arm, folder, overload=False):
         self.arm = arm
         self.folder = folder
+        self.overload = overload
         self.running = {}
         self.ports = {name: free_port() for name in
                       ("postgres", "redis", *SERVICES)}
@@ -157,6 +171,12 @@ class Shop:
     def control_file(self, name):
         return self.folder / f"{name}.control"
 
+    def gates_of(self, name):
+        """The file of the arm, or else what the service has on a bad day."""
+        files = [HERE / "gates" / arm / f"{name}.toml"
+                 for arm in (self.arm, "caisson")]
+        return next(file for file in files if file.exists())
+
     def service_words(self, name):
         p = self.ports
         options = {
@@ -166,8 +186,11 @@ class Shop:
             "front": ["--catalog", str(p["catalog"]), "--cart", str(p["cart"]),
                       "--payment", str(p["payment"])],
         }[name]
+        if self.overload and name == "catalog":
+            options += ["--connections", str(QUERIES),
+                        "--query-ms", str(QUERY_MS)]
         words = [str(SHOP), name, "--port", str(p[name]), "--gates",
-                 str(HERE / "gates" / self.arm / f"{name}.toml"),
+                 str(self.gates_of(name)),
                  "--metrics", f"127.0.0.1:{self.metrics[name]}",
                  "--control", str(self.control_file(name)), *options]
         if self.arm == "plain":
@@ -186,12 +209,14 @@ class Shop:
                     out.append((metric, labels.rstrip("}"), float(value)))
         return out
 
-    def load_words(self, options, out, seed=None, seconds=None):
+    def load_words(self, options, out, seed=None, seconds=None, rate=None):
         words = [str(SHOP), "load", "--front", str(self.ports["front"]),
-                 "--rate", str(options.rate), "--seconds",
+                 "--rate", str(rate or options.rate), "--seconds",
                  str(seconds or options.seconds), "--seed",
                  str(options.seed if seed is None else seed),
                  "--grace", str(options.grace), "--out", str(out)]
+        if self.overload:
+            words += ["--items", str(MANY_ITEMS), "--users", str(REGULARS)]
         if self.arm == "plain":
             words.append("--no-deadlines")
         return words
@@ -199,7 +224,8 @@ class Shop:
     def warm_up(self, options):
         """What starts first is slow: connections are made, pages are read."""
         subprocess.run(self.load_words(options, self.folder / "warm-up.json",
-                                       seed=999, seconds=2))
+                                       seed=999, seconds=2,
+                                       rate=self.overload and QUIET))
 
     # -- servers that are not ours
 
@@ -233,9 +259,10 @@ class Shop:
 
     def fill_database(self):
         psql = postgres_program("psql")
+        items = MANY_ITEMS if self.overload else 200
         script = ("create table items (id int primary key, name text, "
                   "price int); insert into items select n, 'item ' || n, "
-                  "n * 10 from generate_series(1, 200) n;")
+                  f"n * 10 from generate_series(1, {items}) n;")
         until = time.monotonic() + READY
         while subprocess.run([psql, "-q", self.connection(), "-c", script],
                              capture_output=True).returncode != 0:

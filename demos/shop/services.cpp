@@ -18,8 +18,10 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,10 @@ constexpr std::uint32_t connections = 16;
 /// does, so that none is closed that is just about to be used.
 constexpr auto idle = 4s;
 
+/// Tells the next service how important a request is. The front does not
+/// believe its own clients.
+constexpr auto priority_header = "x-priority";
+
 using parts = std::vector<std::string>;
 
 /// `/carts/7/42` is carts, 7 and 42.
@@ -57,20 +63,25 @@ http_response text(std::int32_t status, const std::string& what) {
   return {status, {{"content-type", "text/plain"}}, what + '\n'};
 }
 
+// One address is all customers, and all of the front.
 caisson::http_front_config listening(const arguments& args) {
   return {.port = args.port,
           .threads = 64,
           .max_waiting = 256,
+          .max_connections = 1'024,
+          .max_per_peer = 1'024,
           .deadline_header = args.deadlines
                                ? std::string{caisson::http_deadline_header}
-                               : ""};
+                               : "",
+          .priority_header = args.role == "front" ? "" : priority_header};
 }
 
 void add_http(worker_names& names, const arguments& args,
               const std::string& name, std::uint16_t port) {
   caisson::http_client_config c{.url = fmt::format("http://127.0.0.1:{}", port),
                                 .max_in_progress = connections,
-                                .idle_timeout = idle};
+                                .idle_timeout = idle,
+                                .priority_header = priority_header};
   if (!args.deadlines)
     c.deadline_header.clear();
   names.add_maker(
@@ -100,9 +111,11 @@ void wait_for_the_end(caf::actor_system& sys, const arguments& args,
 
 // -- catalog ------------------------------------------------------------------
 
-caisson::call item_wanted(const http_request& x) {
-  auto query = caisson::sql("select name, price from items where id = $1",
-                            {{parts_of(x.target).at(1)}});
+// `work`: seconds for which it keeps the database at work.
+caisson::call item_wanted(const http_request& x, const std::string& work) {
+  auto query = caisson::sql("select name, price, pg_sleep($2::float8) "
+                            "from items where id = $1",
+                            {{parts_of(x.target).at(1)}, {work}});
   query.read_only = true;
   return caisson::as_call(std::move(query)).key(x.target);
 }
@@ -123,17 +136,19 @@ void serve_catalog(caf::actor_system& sys, const arguments& args) {
     "database",
     [&](const caisson::supervision_config& s) {
       return caisson::postgres_worker({.connection = args.postgres,
-                                       .threads = connections,
+                                       .threads = args.connections,
                                        .idle_timeout = idle},
                                       s);
     },
     caisson::patient_supervision());
   auto gates = caisson::spawn_gates(sys, args.gates, names);
   auto database = gates.calls("database");
+  auto wanted = [work = fmt::format("{:.3f}", args.query / 1.0s)](
+                  const http_request& x) { return item_wanted(x, work); };
   caisson::http_front front{
     sys,
     [=](const http_request&) {
-      return std::optional{http_route{database, item_wanted, item_found}};
+      return std::optional{http_route{database, wanted, item_found}};
     },
     listening(args)};
   wait_for_the_end(sys, args, gates);
@@ -215,17 +230,44 @@ void serve_payment(caf::actor_system& sys, const arguments& args) {
 
 // -- front --------------------------------------------------------------------
 
+/// People who have bought something. The threads of the front ask for them.
+class regulars {
+public:
+  void add(const std::string& user) {
+    std::lock_guard guard{mutex_};
+    all_.insert(user);
+  }
+
+  [[nodiscard]] bool has(const std::string& user) const {
+    std::lock_guard guard{mutex_};
+    return all_.count(user) != 0;
+  }
+
+private:
+  mutable std::mutex mutex_;
+  std::unordered_set<std::string> all_;
+};
+
+/// What an order is worth; for one who only looks it is 0.
+std::int32_t priority_of(const regulars& known, const std::string& user) {
+  return known.has(user) ? 2 : 1;
+}
+
 /// Carries out orders: one request after the other, and no further one once one
 /// has failed.
 class checkout final : public caf::event_based_actor {
 public:
   using promise = caf::typed_response_promise<http_response>;
-  using steps = std::array<std::pair<caf::actor, http_request>, 3>;
+  struct purchase {
+    std::string user;
+    std::array<std::pair<caf::actor, http_request>, 3> steps;
+  };
 
   checkout(caf::actor_config& cfg, caf::actor catalog, caf::actor cart,
-           caf::actor payment)
+           caf::actor payment, std::shared_ptr<regulars> known)
     : caf::event_based_actor(cfg), catalog_(std::move(catalog)),
-      cart_(std::move(cart)), payment_(std::move(payment)) {}
+      cart_(std::move(cart)), payment_(std::move(payment)),
+      known_(std::move(known)) {}
 
   caf::behavior make_behavior() override {
     return {[this](const caisson::call& order) -> caf::result<http_response> {
@@ -234,29 +276,33 @@ public:
       auto path = parts_of(x.target);
       const auto& user = path.at(1);
       const auto& item = path.at(2);
-      auto todo = std::make_shared<steps>(
-        steps{{{catalog_, {"GET", "/items/" + item}},
-               {cart_, {"POST", "/carts/" + user + '/' + item}},
-               {payment_, {"POST", "/payments/" + user}}}});
+      auto todo = std::make_shared<purchase>(
+        purchase{user,
+                 {{{catalog_, {"GET", "/items/" + item}},
+                   {cart_, {"POST", "/carts/" + user + '/' + item}},
+                   {payment_, {"POST", "/payments/" + user}}}}});
       // The service knows a payment by its key, so a repeated one is safe.
-      (*todo)[2].second.headers["idempotency-key"] = order.options
-                                                       .idempotency_key;
+      todo->steps[2].second.headers["idempotency-key"] = order.options
+                                                           .idempotency_key;
       go_on(todo, 0, caisson::inherit(order.options, clock().now()), answer);
       return answer;
     }};
   }
 
 private:
-  void go_on(const std::shared_ptr<steps>& todo, std::size_t at,
+  void go_on(const std::shared_ptr<purchase>& todo, std::size_t at,
              const caisson::call_options& options, promise answer) {
-    if (at == todo->size()) {
+    if (at == todo->steps.size()) {
+      known_->add(todo->user);
       answer.deliver(text(200, "sold"));
       return;
     }
-    const auto& [to, what] = (*todo)[at];
+    const auto& [to, what] = todo->steps[at];
     auto step = caisson::as_call(what);
-    // The order's deadline; whether it may be repeated is the step's own.
+    // The order's deadline and what it is worth; whether it may be repeated is
+    // the step's own.
     step.options.deadline_ns = options.deadline_ns;
+    step.options.priority = options.priority;
     step.options.path = options.path;
     caisson::portable::ask(this, to, caisson::portable::no_timeout,
                            std::move(step))
@@ -273,6 +319,7 @@ private:
   caf::actor catalog_;
   caf::actor cart_;
   caf::actor payment_;
+  std::shared_ptr<regulars> known_;
 };
 
 void serve_front(caf::actor_system& sys, const arguments& args) {
@@ -281,8 +328,10 @@ void serve_front(caf::actor_system& sys, const arguments& args) {
   add_http(names, args, "cart", args.cart);
   add_http(names, args, "payment", args.payment);
   auto gates = caisson::spawn_gates(sys, args.gates, names);
-  auto orders = caf::actor_cast<caf::actor>(sys.spawn<checkout>(
-    gates.calls("catalog"), gates.calls("cart"), gates.calls("payment")));
+  auto known = std::make_shared<regulars>();
+  auto orders = caf::actor_cast<caf::actor>(
+    sys.spawn<checkout>(gates.calls("catalog"), gates.calls("cart"),
+                        gates.calls("payment"), known));
   {
     caisson::http_router routes =
       [=, catalog = gates.calls("catalog")](
@@ -294,7 +343,11 @@ void serve_front(caf::actor_system& sys, const arguments& args) {
                               request.target);
                           }};
       if (what == "orders")
-        return http_route{orders};
+        return http_route{orders, [known](const http_request& request) {
+                            auto user = parts_of(request.target).at(1);
+                            return caisson::as_call(request).priority(
+                              priority_of(*known, user));
+                          }};
       return std::nullopt;
     };
     caisson::http_front front{sys, routes, listening(args)};

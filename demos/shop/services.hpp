@@ -24,7 +24,8 @@ inline sigset_t ending_signals() {
 /// - cart: `POST /carts/USER/ID`, in Redis
 /// - payment: `POST /payments/USER`, takes a while
 /// - front: `GET /items/ID` asks the catalog; `POST /orders/USER/ID` asks the
-///   catalog, the cart and the payment service, one after the other
+///   catalog, the cart and the payment service, one after the other; orders
+///   are more important, most of all those of people who have bought before
 void serve(caf::actor_system& sys, const arguments& args);
 
 } // namespace shop

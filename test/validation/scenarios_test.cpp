@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
                                          "learned-limit.toml", "overload.toml",
                                          "partitions.toml", "payment.toml",
                                          "server-preset.toml", "shedding.toml",
+                                         "shop-overload.toml",
                                          "shop.toml", "slow-dependency.toml",
                                          "thundering-herd.toml", "zones.toml"),
                          test_name);

@@ -57,9 +57,10 @@ private:
   void ask() {
     ++tally_->asked;
     ++open_;
+    ++last_;
     portable::ask(
       this, to_, portable::no_timeout,
-      wrap(++last_).within(20s).idempotent().priority(last_ % 3).key(
+      wrap(last_).within(20s).idempotent().priority(last_ % 3).key(
         std::to_string(last_ % 5)))
       .then([this](int) { answered(); },
             [this](caf::error&) {

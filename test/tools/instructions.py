@@ -162,6 +162,9 @@ def main(args):
     known = {row["subject"]: int(row["count"].replace(",", ""))
              for row in ROW.finditer(found["body"])}
     counts = counted(build)
+    if only_print:
+        print(table(counts))
+        return 0
     # A direct request is none of our code: it shows how far compiler, libraries
     # and processor differ from those of the table.
     elsewhere = counts[DIRECT] / known.get(DIRECT, counts[DIRECT])
@@ -176,9 +179,6 @@ def main(args):
         wrong = before is None or n > before * (1 + MORE) + 2
         worse += wrong
         print(f"{'MORE' if wrong else 'ok':5} {name:32} {n:8,}  {change}")
-    if only_print:
-        print(table(counts))
-        return 0
     if fix:
         page.write_text(text[:found.start("body")] + table(counts)
                         + text[found.end("body"):], encoding="utf-8")

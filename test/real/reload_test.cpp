@@ -58,10 +58,9 @@ private:
     ++tally_->asked;
     ++open_;
     ++last_;
-    portable::ask(
-      this, to_, portable::no_timeout,
-      wrap(last_).within(20s).idempotent().priority(last_ % 3).key(
-        std::to_string(last_ % 5)))
+    portable::ask(this, to_, portable::no_timeout,
+                  wrap(last_).within(20s).idempotent().priority(last_ % 3).key(
+                    std::to_string(last_ % 5)))
       .then([this](int) { answered(); },
             [this](caf::error&) {
               ++tally_->refused;

@@ -293,16 +293,15 @@ private:
 
   // -- times ------------------------------------------------------------------
 
+  struct average {
+    std::int64_t calls = 0;
+    double time = 0;
+  };
+
   // The mean of the window against the least mean of a step within `baseline`.
   [[nodiscard]] duration delay() {
-    auto mean = [](const std::vector<ended>& all) {
-      double sum = 0;
-      for (const auto& x : all)
-        sum += to_seconds(x.took);
-      return sum / static_cast<double>(all.size());
-    };
     if (!timed_.empty())
-      mean_ = mean(timed_);
+      mean_ = average_of(timed_).time;
     else if (in_flight_ == 0)
       mean_ = 0;
     std::map<std::int64_t, std::vector<ended>> steps;
@@ -313,26 +312,37 @@ private:
     // Of each step of the baseline the best of the history's, and of these.
     auto b = step(c_.baseline);
     std::map<std::int64_t, average> best;
+    std::map<std::int64_t, std::vector<ended>> together;
     for (const auto& [number, all] : steps) {
-      auto& at = best[number * s / b];
-      at = better(at, {static_cast<std::int64_t>(all.size()), mean(all)});
+      auto to = number * s / b;
+      best[to] = better(best[to], average_of(all));
+      together[to].insert(together[to].end(), all.begin(), all.end());
     }
     std::erase_if(
       best, [&](const auto& x) { return x.first <= now / s * s / b - 20; });
     std::int64_t most = 0;
     for (const auto& [number, x] : best)
       most = std::max(most, x.calls);
+    std::vector<ended> quiet;
     std::optional<double> least;
     for (const auto& [number, x] : best)
       if (x.calls >= most / 10)
         least = std::min(least.value_or(1e9), x.time);
+      else
+        quiet.insert(quiet.end(), together[number].begin(),
+                     together[number].end());
+    if (auto x = average_of(quiet); x.calls > 0 && x.calls >= most / 10)
+      least = std::min(least.value_or(1e9), x.time);
     return least && mean_ ? from_seconds(*mean_ - *least) : 0ns;
   }
 
-  struct average {
-    std::int64_t calls = 0;
-    double time = 0;
-  };
+  static average average_of(const std::vector<ended>& all) {
+    double sum = 0;
+    for (const auto& x : all)
+      sum += to_seconds(x.took);
+    auto n = static_cast<std::int64_t>(all.size());
+    return {n, n > 0 ? sum / static_cast<double>(n) : 0};
+  }
 
   // The shorter one, unless it is one of fewer calls than a tenth.
   static average better(average before, average x) {

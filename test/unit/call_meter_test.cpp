@@ -170,6 +170,56 @@ TEST(call_meter, takes_no_average_of_few_calls_for_the_shortest) {
   EXPECT_NEAR(h.meter.capacity(h.at(6'500ms)).value_or(0), 40 * 0.05, 1e-9);
 }
 
+// Before an overload that comes at once there may be nothing but quiet steps.
+TEST(call_meter, takes_the_average_of_all_quiet_steps_together) {
+  meter_rig h;
+  auto quiet = [&](duration at, duration takes) { h.call(at, at + takes); };
+  // Ten calls of 5 and 15 ms, one in each step and two in each of the baseline.
+  for (int i = 0; i < 10; ++i)
+    quiet(i * 1'500ms, i % 2 == 0 ? 5ms : 15ms);
+  auto busy = [&](int n, duration at) {
+    for (int i = 0; i < n; ++i)
+      h.call(at, at + 200ms);
+    h.meter.restart(h.at(at + 500ms));
+  };
+  busy(100, 15s);
+  // A tenth of 100: their average is that of one step.
+  EXPECT_NEAR(h.meter.capacity(h.at(15'500ms)).value_or(0), 200 * 0.01, 1e-9);
+  h.call(15'500ms, 15'700ms);
+  EXPECT_EQ(h.meter.delay(h.at(16s)), 190ms);
+  // Eleven would be one.
+  busy(110, 16s);
+  EXPECT_NEAR(h.meter.capacity(h.at(16'500ms)).value_or(0), 220 * 0.2, 1e-9);
+}
+
+TEST(call_meter, forgets_quiet_steps_with_their_time) {
+  meter_rig h;
+  for (int i = 0; i < 20; ++i)
+    h.call(i * 500ms, i * 500ms + 10ms);
+  auto capacity_after_busy = [&](duration at) {
+    for (int i = 0; i < 100; ++i)
+      h.call(at, at + 200ms);
+    return h.meter.capacity(h.at(at + 500ms)).value_or(0);
+  };
+  // All but those of the first step of the baseline, six of twenty.
+  EXPECT_NEAR(capacity_after_busy(59s), 200 * 0.01, 1e-9);
+  EXPECT_NEAR(capacity_after_busy(60s), 200 * 0.01, 1e-9);
+  // And of the second one.
+  EXPECT_NEAR(capacity_after_busy(63s), 200 * 0.2, 1e-9);
+}
+
+TEST(call_meter, does_not_mix_quiet_steps_of_two_minutes) {
+  meter_rig h;
+  for (auto from : {0s, 60s})
+    for (int i = 0; i < 6; ++i) {
+      auto at = from + i * 500ms;
+      h.call(at, at + (from == 0s ? 10ms : 20ms));
+    }
+  for (int i = 0; i < 60; ++i)
+    h.call(63s, 63s + 200ms);
+  EXPECT_NEAR(h.meter.capacity(h.at(63'500ms)).value_or(0), 120 * 0.02, 1e-9);
+}
+
 TEST(call_meter, is_never_faster_than_the_shortest) {
   meter_rig h;
   h.call(0ms, 100ms);

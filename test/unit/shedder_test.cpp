@@ -141,6 +141,29 @@ TEST(shedder, sheds_while_calls_take_longer_than_usual) {
   EXPECT_EQ(h.count("shed_delay") - before, shed);
 }
 
+// The overload comes at once, and its own times are all that it has but for a
+// call a second.
+TEST(shedder, knows_the_usual_time_from_a_quiet_minute) {
+  shedder_rig h{by_delay(50ms)};
+  for (int i = 0; i < 60; ++i) {
+    auto id = h.arrive();
+    h.advance(10ms);
+    h.finish(id);
+    h.advance(990ms);
+  }
+  for (int i = 0; i < 20; ++i) {
+    std::vector<call_id> all;
+    for (int k = 0; k < 100; ++k)
+      all.push_back(h.arrive());
+    h.advance(100ms);
+    for (auto id : all)
+      if (h.where(id) == place::below)
+        h.finish(id);
+  }
+  EXPECT_EQ(h.count("delay_us"), 90'000);
+  EXPECT_EQ(h.policy.state(), "shedding");
+}
+
 TEST(shedder, counts_calls_that_were_cut_off_as_slow) {
   auto c = by_delay(50ms);
   c.minimum = 1;

@@ -70,16 +70,15 @@ INSTANTIATE_TEST_SUITE_P(published, scenario_file,
                          test_name);
 INSTANTIATE_TEST_SUITE_P(storm, scenario_file,
                          testing::Values("retry-storm.toml"), test_name);
-INSTANTIATE_TEST_SUITE_P(stories, scenario_file,
-                         testing::Values("amplification.toml", "batching.toml",
-                                         "boutique.toml", "breakers.toml",
-                                         "learned-limit.toml", "overload.toml",
-                                         "partitions.toml", "payment.toml",
-                                         "server-preset.toml", "shedding.toml",
-                                         "shop-overload.toml",
-                                         "shop.toml", "slow-dependency.toml",
-                                         "thundering-herd.toml", "zones.toml"),
-                         test_name);
+INSTANTIATE_TEST_SUITE_P(
+  stories, scenario_file,
+  testing::Values("amplification.toml", "batching.toml", "boutique.toml",
+                  "breakers.toml", "learned-limit.toml", "overload.toml",
+                  "partitions.toml", "payment.toml", "quiet-start.toml",
+                  "server-preset.toml", "shedding.toml", "shop-overload.toml",
+                  "shop.toml", "slow-dependency.toml", "thundering-herd.toml",
+                  "zones.toml"),
+  test_name);
 
 } // namespace
 } // namespace caisson::sim

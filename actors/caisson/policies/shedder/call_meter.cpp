@@ -85,11 +85,17 @@ void call_meter::note_shortest(const step& x) noexcept {
     return;
   auto number = x.number * history_ / baseline_;
   auto& at = baseline_steps_[static_cast<std::size_t>(number) % steps];
+  if (at.number != number)
+    at = {.number = number};
+  at.all_calls += x.calls;
+  at.all_time += x.time;
   auto mean = x.time / static_cast<double>(x.calls);
-  auto stays = at.number == number && is_average(at.calls, x.calls)
+  auto stays = at.calls > 0 && is_average(at.calls, x.calls)
                && (mean >= at.time || !is_average(x.calls, at.calls));
-  if (!stays)
-    at = {number, mean, x.calls};
+  if (!stays) {
+    at.time = mean;
+    at.calls = x.calls;
+  }
 }
 
 std::optional<double> call_meter::shortest_time() const noexcept {
@@ -102,9 +108,24 @@ std::optional<double> call_meter::shortest_time() const noexcept {
     if (counts(x))
       most = std::max(most, x.calls);
   std::optional<double> least;
+  auto note = [&](std::int64_t calls, double time) {
+    if (is_average(calls, most))
+      least = least ? std::min(*least, time) : time;
+  };
+  // Of a quiet time before an overload, no step has enough calls, but all
+  // together may have: else the overload would be all that is known.
+  shortest quiet;
   for (const auto& x : baseline_steps_)
-    if (counts(x) && is_average(x.calls, most))
-      least = least ? std::min(*least, x.time) : x.time;
+    if (counts(x)) {
+      note(x.calls, x.time);
+      if (!is_average(x.calls, most)) {
+        quiet.all_calls += x.all_calls;
+        quiet.all_time += x.all_time;
+      }
+    }
+  if (quiet.all_calls > 0)
+    note(quiet.all_calls,
+         quiet.all_time / static_cast<double>(quiet.all_calls));
   return least;
 }
 

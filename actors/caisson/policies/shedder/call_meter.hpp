@@ -19,7 +19,8 @@ public:
   /// The largest throughput is that of one of 20 steps of `history`, the
   /// shortest time the least average of such a step within `baseline`, of those
   /// with a tenth of the calls of the largest or more: an average of few calls
-  /// is short by chance. Both are positive.
+  /// is short by chance. Those of quiet times, with fewer, count as one step
+  /// together. Both are positive.
   call_meter(duration history, duration baseline) noexcept;
 
   // -- calls ------------------------------------------------------------------
@@ -83,6 +84,9 @@ private:
     std::int64_t number = no_step;
     double time = 0;
     std::int64_t calls = 0;
+    // All calls of this time, and the sum of their times, in seconds.
+    std::int64_t all_calls = 0;
+    double all_time = 0;
   };
 
   void pass_time(time_point now) noexcept;

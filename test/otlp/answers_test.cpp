@@ -1,4 +1,5 @@
 // What is made of a collector's answers, without a collector.
+#include <caisson/adapters/http/messages.hpp>
 #include <caisson/observe/otlp/detail/answers.hpp>
 #include <caisson/observe/otlp/detail/sender.hpp>
 
@@ -31,6 +32,7 @@ TEST(otlp_answers_test, hide_a_token_before_they_are_cut) {
 }
 
 TEST(otlp_answers_test, reject_no_more_than_a_request_has) {
+  init_http_types();
   detail::otlp_tally tally{otlp_config{}};
   auto lie = caf::make_message(otlp_answer(
     200, R"({"partialSuccess":{"rejectedSpans":"18446744073709551615"}})"));

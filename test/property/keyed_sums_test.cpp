@@ -192,9 +192,9 @@ RC_GTEST_PROP(keyed_sums, are_what_the_keys_say, ()) {
 
 // So many that most of them follow later.
 RC_GTEST_PROP(keyed_sums, are_right_when_all_keys_have_followed, ()) {
-  counted_keys h{4000, milliseconds(*rc::gen::inRange(1000, 4000))};
-  for (auto& o : *any_steps(16, 8, 3000)) {
-    play(h, o, 3000, 4000);
+  counted_keys h{2200, milliseconds(*rc::gen::inRange(1000, 4000))};
+  for (auto& o : *any_steps(12, 8, 3000)) {
+    play(h, o, 2000, 2200);
     if (std::get<1>(o) % 2 == 0)
       continue;
     h.complete();

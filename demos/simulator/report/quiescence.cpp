@@ -1,5 +1,6 @@
 #include <simulator/report/quiescence.hpp>
 
+#include <simulator/scenario/call_graph.hpp>
 #include <simulator/scenario/edges.hpp>
 
 #include <caisson/config/stack_toml.hpp>
@@ -140,10 +141,6 @@ bool stack_ends(const arm_config& arm, const std::string& name) {
          && found->second->policies.config().default_deadline != unlimited;
 }
 
-std::string_view service_called(std::string_view operation) {
-  return operation.substr(0, operation.find('.'));
-}
-
 // Calls to it by a caller whose requests end, or do not.
 bool has_deadline(const arm_config& arm, std::string_view from,
                   bool caller_ends, std::string_view to, duration timeout) {
@@ -159,8 +156,8 @@ bool all_calls_have_deadlines(const arm_config& arm) {
   std::set<std::string_view> endless;
   std::vector<std::string_view> fresh;
   auto note = [&](std::string_view to) {
-    if (endless.insert(service_called(to)).second)
-      fresh.push_back(service_called(to));
+    if (endless.insert(service_of_operation(to)).second)
+      fresh.push_back(service_of_operation(to));
   };
   auto visit = [&](const service_config& s, bool caller_ends) {
     for (const auto& op : s.operations)

@@ -154,6 +154,10 @@ private:
 
 } // namespace
 
+std::string_view service_of_operation(std::string_view operation) noexcept {
+  return operation.substr(0, operation.find('.'));
+}
+
 std::vector<call_site> calls_of(const arm_config& arm) {
   std::vector<call_site> out;
   for (const auto& s : arm.services)
@@ -188,7 +192,7 @@ called_pairs(const arm_config& arm) {
   std::vector<std::pair<std::string, const service_config*>> out;
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const auto& c : calls_of(arm)) {
-    auto to = services.find(c.to.substr(0, c.to.find('.')));
+    auto to = services.find(service_of_operation(c.to));
     if (to != services.end() && seen.emplace(c.caller, to->first).second)
       out.emplace_back(c.caller, to->second);
   }

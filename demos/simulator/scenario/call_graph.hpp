@@ -27,6 +27,10 @@ struct call_site {
   const call_config* config = nullptr;
 };
 
+/// `a` of the operation `a.b`, or of the service `a`.
+[[nodiscard]] std::string_view
+service_of_operation(std::string_view operation) noexcept;
+
 /// All calls in the order of the services, and then what the loads ask for.
 /// Calls without a name are left out. Refers to `arm`.
 [[nodiscard]] std::vector<call_site> calls_of(const arm_config& arm);

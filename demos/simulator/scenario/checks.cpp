@@ -262,7 +262,7 @@ public:
       for (auto caller : {std::string_view{"*"}, std::string_view{c.caller}}) {
         auto& called = called_by_[caller];
         called.insert(c.to);
-        called.insert(std::string_view{c.to}.substr(0, c.to.find('.')));
+        called.insert(service_of_operation(c.to));
         called.insert("*");
       }
   }

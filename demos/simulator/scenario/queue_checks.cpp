@@ -16,10 +16,6 @@ namespace caisson::sim {
 
 namespace {
 
-std::string_view service_in(std::string_view target) {
-  return target.substr(0, target.find('.'));
-}
-
 using callers = std::set<std::string_view>;
 
 // The loads with keys, and the services that their requests reach: services
@@ -28,7 +24,7 @@ callers callers_with_keys(const arm_config& arm,
                           const std::vector<call_site>& calls) {
   std::multimap<std::string_view, std::string_view> called;
   for (const auto& c : calls)
-    called.emplace(c.caller, service_in(c.to));
+    called.emplace(c.caller, service_of_operation(c.to));
   callers found;
   std::vector<std::string_view> next;
   for (const auto& load : arm.loads)
@@ -86,7 +82,7 @@ void check_queues(const arm_config& arm, const std::vector<call_site>& calls,
   auto keyed = callers_with_keys(arm, calls);
   callers called;
   for (const auto& c : calls)
-    called.insert(service_in(c.to));
+    called.insert(service_of_operation(c.to));
   // What nobody calls is not known to be in vain.
   for (const auto& s : arm.services)
     if (s.order == wait_order::fair && called.contains(s.name)

@@ -14,10 +14,6 @@ namespace caisson::sim {
 
 namespace {
 
-std::string_view service_of_operation(std::string_view operation) {
-  return operation.substr(0, operation.find('.'));
-}
-
 // -- replicas -----------------------------------------------------------------
 
 void check_replicas(const arm_config& arm, problems& out) {

@@ -77,7 +77,8 @@ TEST(call_table, counts_phases) {
 std::string text_of(const call_record& r) {
   const call_info& info = r;
   const auto& [id, arrived, deadline, by_default, priority, permits, attempt,
-               idempotent, written_back, key, idempotency_key]
+               idempotent, written_back, user_priority, stands_for, key,
+               idempotency_key]
     = info;
   const call_notes& notes = r;
   const auto& [hold_until, sent_at, timer_at, limit, timer, attempt_key,
@@ -87,14 +88,15 @@ std::string text_of(const call_record& r) {
     = notes;
   auto ns = [](time_point t) { return t.time_since_epoch().count(); };
   return fmt::format(
-    "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {} {} "
+    "{} {} {} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} "
+    "{} {} "
     "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {}",
     id != 0, ns(arrived), ns(deadline), by_default, priority, permits, attempt,
-    idempotent == idempotence::unmarked, written_back, key, idempotency_key,
-    ns(hold_until), ns(sent_at), ns(timer_at), ns(limit),
-    timer == call_timers::handle{}, attempt_key, attempt_number, inside,
-    executed, permit, watched == nullptr, wait, target, next_indexed, plan,
-    sends, name_of(where), indexed, at, depth, owner, rejected_by, lease,
+    idempotent == idempotence::unmarked, written_back, user_priority,
+    stands_for, key, idempotency_key, ns(hold_until), ns(sent_at), ns(timer_at),
+    ns(limit), timer == call_timers::handle{}, attempt_key, attempt_number,
+    inside, executed, permit, watched == nullptr, wait, target, next_indexed,
+    plan, sends, name_of(where), indexed, at, depth, owner, rejected_by, lease,
     granted, r.from.expects_reply(), r.from.urgent(), r.from.remote(),
     r.from.who(), r.from.number(), portable::refers(r.payload),
     portable::refers(r.reply), r.path.capacity(), r.children.capacity(),
@@ -106,11 +108,9 @@ TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {
   auto& r = t.take();
   auto fresh = text_of(r);
   auto used = at(5s);
-  static_cast<call_info&>(r) = {r.id,  used,
-                                used,  true,
-                                7,     8,
-                                9,     idempotence::yes,
-                                true,  std::string(99, 'k'),
+  static_cast<call_info&>(r) = {r.id,  used, used, true,
+                                7,     8,    9,    idempotence::yes,
+                                true,  10,   11,   std::string(99, 'k'),
                                 "once"};
   r.hold_until = r.sent_at = r.timer_at = r.limit = used;
   r.timer = {1, 2};

@@ -72,7 +72,9 @@ TEST(inherit, takes_what_belongs_to_the_whole_and_not_the_attempt) {
                      .idempotent = idempotence::no,
                      .attempt = 4,
                      .key = "tenant",
-                     .path = {1, 2, 3}};
+                     .path = {1, 2, 3},
+                     .user_priority = 9,
+                     .stands_for = 10};
   for (const auto& o : {inherit(outer, noon), nested(outer, noon, 7).options}) {
     EXPECT_EQ(o.priority, -3);
     EXPECT_EQ(o.permits, 1u);
@@ -80,11 +82,14 @@ TEST(inherit, takes_what_belongs_to_the_whole_and_not_the_attempt) {
     EXPECT_EQ(o.attempt, 1u);
     EXPECT_EQ(o.key, "tenant");
     EXPECT_EQ(o.path, outer.path);
+    EXPECT_EQ(o.user_priority, 9);
+    EXPECT_EQ(o.stands_for, 0);
   }
   auto free = detached(outer, 7).options;
   EXPECT_EQ(free.time_left, 0s);
   EXPECT_EQ(free.deadline_ns, 0);
   EXPECT_EQ(free.priority, 0);
+  EXPECT_EQ(free.user_priority, 0);
   EXPECT_EQ(free.idempotent, idempotence::unmarked);
   EXPECT_EQ(free.key, "");
   EXPECT_EQ(free.path, outer.path);

@@ -266,12 +266,16 @@ TEST_P(platform_test, every_message_survives_the_network) {
   call c = wrap(7)
              .within(3s)
              .priority(-2)
+             .user_priority(99)
              .permits(5)
              .idempotent()
              .key("k")
              .idempotency_key("once")
              .traceparent("00-what-it-is");
+  c.options.stands_for = 300;
   auto back = round_trip(sys, c);
+  EXPECT_EQ(back.options.user_priority, 99);
+  EXPECT_EQ(back.options.stands_for, 300);
   EXPECT_EQ(back.options.time_left, 3s);
   EXPECT_EQ(back.options.priority, -2);
   EXPECT_EQ(back.options.permits, 5u);

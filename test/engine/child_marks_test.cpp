@@ -35,13 +35,27 @@ TEST_F(child_marks, of_one_parent_all_are_inherited) {
                       .idempotent = idempotence::yes,
                       .attempt = 5,
                       .key = "k",
-                      .path = {1, 2}}});
+                      .path = {1, 2},
+                      .user_priority = 7,
+                      .stands_for = 9}});
   EXPECT_EQ(o.priority, -3);
   EXPECT_EQ(o.permits, 4u);
   EXPECT_EQ(o.idempotent, idempotence::yes);
   EXPECT_EQ(o.attempt, 5u);
   EXPECT_EQ(o.key, "k");
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));
+  EXPECT_EQ(o.user_priority, 7);
+  EXPECT_EQ(o.stands_for, 9);
+}
+
+TEST_F(child_marks, of_several_there_is_a_user_priority_if_they_have_the_same) {
+  auto o = sent_for({{.user_priority = 7}, {.user_priority = 7}});
+  EXPECT_EQ(o.user_priority, 7);
+}
+
+TEST_F(child_marks, of_several_users_there_is_none) {
+  auto o = sent_for({{.user_priority = 7}, {.user_priority = 8}});
+  EXPECT_EQ(o.user_priority, 0);
 }
 
 TEST_F(child_marks, of_several_the_most_important_and_the_latest_attempt) {

@@ -68,6 +68,8 @@ TEST_F(dead_letters, say_what_the_call_was) {
   o.idempotency_key = "once";
   o.traceparent = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
   o.path = {7, 8};
+  o.user_priority = 9;
+  o.stands_for = 10;
   w.call("x", o);
   w.pass(2s);
   w.fail(0);
@@ -77,6 +79,8 @@ TEST_F(dead_letters, say_what_the_call_was) {
   EXPECT_TRUE(x.may_have_executed);
   EXPECT_EQ(x.age, 2s);
   EXPECT_EQ(x.options.priority, -3);
+  EXPECT_EQ(x.options.user_priority, 9);
+  EXPECT_EQ(x.options.stands_for, 0);
   EXPECT_EQ(x.options.permits, 4u);
   EXPECT_EQ(x.options.idempotent, idempotence::yes);
   EXPECT_EQ(x.options.attempt, 1u);

@@ -88,6 +88,42 @@ TEST_F(router, believes_a_gate_that_it_turned_a_call_away) {
   EXPECT_EQ(b.take(), (lines{"admit", "complete shed, after 3ms"}));
 }
 
+// What the layers learn of the threshold in an error with that code.
+std::uint16_t threshold_seen(router& t, world_setup setup, errc code,
+                             std::uint16_t said) {
+  std::uint16_t seen = 0;
+  t.b.on_complete = [&](auto&, auto&, outcome& o, auto&) {
+    seen = o.threshold;
+    return decision::pass();
+  };
+  auto& w = t.start(std::move(setup));
+  w.call("x");
+  w.answer(0, caf::make_message(make_error(
+                code, rejection{"shedder", 3ms, false, {}, false, said})));
+  return seen;
+}
+
+TEST_F(router, layers_learn_the_threshold_of_a_gate) {
+  EXPECT_EQ(
+    threshold_seen(*this, {.worker = {.is_gate = true}}, errc::shed, 4'096),
+    4'096);
+}
+
+TEST_F(router, a_threshold_that_cannot_be_is_none) {
+  EXPECT_EQ(
+    threshold_seen(*this, {.worker = {.is_gate = true}}, errc::shed, 4'097), 0);
+}
+
+TEST_F(router, other_errors_have_no_threshold) {
+  EXPECT_EQ(threshold_seen(*this, {.worker = {.is_gate = true}},
+                           errc::queue_full, 4'096),
+            0);
+}
+
+TEST_F(router, a_worker_that_is_no_gate_has_no_threshold) {
+  EXPECT_EQ(threshold_seen(*this, {}, errc::shed, 4'096), 0);
+}
+
 TEST_F(router, a_rejection_goes_up_from_where_it_was_made) {
   b.on_admit = [](auto&, auto&, auto&) {
     return decision::reject(errc::breaker_open, 4ms);
@@ -412,7 +448,9 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
                .attempt = 5,
                .key = "k",
                .path = {1, 2},
-               .idempotency_key = "once"});
+               .idempotency_key = "once",
+               .user_priority = 128,
+               .stands_for = 9});
   const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)
                     ->options;
   EXPECT_EQ(time_point{duration{o.deadline_ns}}, by);
@@ -423,6 +461,18 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   EXPECT_EQ(o.key, "k");
   EXPECT_EQ(o.path, (std::vector<std::uint64_t>{1, 2, 4711}));
   EXPECT_EQ(o.idempotency_key, "once");
+  EXPECT_EQ(o.user_priority, 128);
+  EXPECT_EQ(o.stands_for, 9);
+  w.answer(0, "y");
+}
+
+TEST_F(router, what_a_call_says_is_bounded) {
+  auto& w = start({.worker = {.takes_calls = true}});
+  w.call("x", {.user_priority = 129, .stands_for = 17});
+  const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)
+                    ->options;
+  EXPECT_EQ(o.user_priority, 0);
+  EXPECT_EQ(o.stands_for, 16);
   w.answer(0, "y");
 }
 

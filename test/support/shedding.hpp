@@ -101,4 +101,64 @@ private:
     : solo(std::move(c), std::shared_ptr<load_source>{x}), load(std::move(x)) {}
 };
 
+/// The first level of calls of priority 0.
+inline constexpr std::uint16_t middle = 16 * 128;
+
+/// Nothing is a signal but what the callee tells.
+inline shedder_config followed() {
+  shedder_config c;
+  c.max_cpu = 0;
+  c.max_memory = 0;
+  c.in_flight_factor = 0;
+  c.follow_for = std::chrono::seconds(1);
+  return c;
+}
+
+/// A call with that user priority.
+inline call_info of_user(std::uint8_t user, std::int32_t priority = 0) {
+  call_info c;
+  c.priority = priority;
+  c.user_priority = user;
+  return c;
+}
+
+/// The callee has shed the call.
+inline outcome told(std::uint16_t threshold,
+                    duration retry_after = std::chrono::seconds(1)) {
+  auto o = outcome::failure(errc::shed, false, retry_after);
+  o.threshold = threshold;
+  return o;
+}
+
+/// A shedder whose callee tells a threshold.
+class follower : public shedder_rig {
+public:
+  /// `before` calls have passed by now, the answers of which `hear` needs.
+  explicit follower(shedder_config c = followed(), int before = 16)
+    : shedder_rig(std::move(c)) {
+    for (int i = 0; i < before; ++i)
+      waiting_.push_back(arrive(of_user(128, 15)));
+  }
+
+  void hear(std::uint16_t threshold,
+            duration retry_after = std::chrono::seconds(1)) {
+    auto id = waiting_.back();
+    waiting_.pop_back();
+    finish(id, told(threshold, retry_after));
+    calls.erase(id);
+  }
+
+  // For how many calls the next one stands, as its callee learns.
+  int weight_of(const call_info& c) {
+    auto id = arrive(c);
+    auto n = calls.at(id).call.stands_for;
+    if (where(id) == place::below)
+      finish(id);
+    return n;
+  }
+
+private:
+  std::vector<call_id> waiting_;
+};
+
 } // namespace caisson::test

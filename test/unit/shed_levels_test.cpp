@@ -16,7 +16,7 @@ public:
   int offer(std::int32_t priority, int n) {
     int passed = 0;
     for (int i = 0; i < n; ++i)
-      passed += levels.admit_any(priority, random) ? 1 : 0;
+      passed += levels.admit_any(priority, 1, random) ? 1 : 0;
     return passed;
   }
 
@@ -24,8 +24,24 @@ public:
   int offer_of(std::int32_t priority, std::uint32_t group, int n) {
     int passed = 0;
     for (int i = 0; i < n; ++i)
-      passed += levels.admit(priority, group, random) ? 1 : 0;
+      passed += levels.admit(priority, group, 1, random) ? 1 : 0;
     return passed;
+  }
+
+  // The same of calls that stand for so many.
+  int offer_samples(std::int32_t priority, std::uint32_t group,
+                    std::uint32_t calls, int n) {
+    int passed = 0;
+    for (int i = 0; i < n; ++i)
+      passed += levels.admit(priority, group, calls, random) ? 1 : 0;
+    return passed;
+  }
+
+  // Of two groups with 1,000 calls each one passes.
+  void shed_half() {
+    offer_of(0, 127, 1'000);
+    offer_of(0, 0, 1'000);
+    levels.tighten(0.5, 0);
   }
 
   shed_levels levels;
@@ -234,7 +250,7 @@ TEST(shed_levels, let_about_the_wanted_share_pass_of_any_mix) {
       auto group = static_cast<std::uint32_t>(mix.below(shed_levels::groups));
       if (mix.below(2) == 0)
         group = group / 40 * 40; // some have many
-      h.levels.admit(priority, group, h.random);
+      h.levels.admit(priority, group, 1, h.random);
       seen.push_back(
         static_cast<std::uint32_t>(std::clamp(priority, -16, 15) + 16) * 128
         + group);
@@ -252,6 +268,85 @@ TEST(shed_levels, let_about_the_wanted_share_pass_of_any_mix) {
     auto share = h.levels.share() * static_cast<double>(n);
     EXPECT_NEAR(share, wanted, 1e-3);
   }
+}
+
+// -- calls that stay away -----------------------------------------------------
+
+TEST(shed_levels, count_calls_that_stay_away) {
+  levels_rig h;
+  h.shed_half();
+  EXPECT_EQ(h.offer_of(0, 127, 1'000), 1'000);
+  EXPECT_EQ(h.offer_samples(0, 0, 16, 62), 0);
+  EXPECT_NEAR(h.levels.share(), 1'000.0 / 1'992, 1e-6);
+  h.levels.relax(1.2, 0);
+  ASSERT_TRUE(h.levels.sheds());
+  // 200 of 992.
+  EXPECT_NEAR(h.offer_of(0, 0, 1'000), 202, 40);
+}
+
+TEST(shed_levels, count_calls_of_no_user_that_stay_away) {
+  levels_rig h;
+  h.offer(1, 1'000);
+  h.offer(0, 1'000);
+  h.levels.tighten(0.5, 0);
+  h.offer(1, 1'000);
+  for (int i = 0; i < 62; ++i)
+    EXPECT_FALSE(h.levels.admit_any(0, 16, h.random));
+  EXPECT_NEAR(h.levels.share(), 1'000.0 / 1'992, 1e-4);
+  h.levels.relax(1.2, 0);
+  EXPECT_NEAR(h.offer(0, 1'000), 202, 40);
+}
+
+TEST(shed_levels, take_a_sample_that_passes_for_itself) {
+  levels_rig h;
+  h.shed_half();
+  EXPECT_EQ(h.offer_samples(0, 127, 16, 1'000), 1'000);
+  EXPECT_EQ(h.offer_of(0, 0, 1'000), 0);
+  EXPECT_EQ(h.levels.share(), 0.5);
+  levels_rig open;
+  open.offer_samples(0, 0, 16, 1'000);
+  open.offer_samples(0, 127, 1, 1'000);
+  open.levels.tighten(0.75, 0);
+  EXPECT_NEAR(open.offer_of(0, 0, 1'000), 500, 60);
+}
+
+// Else the threshold would fall to the next level of which a sample came.
+TEST(shed_levels, average_samples_of_several_windows) {
+  levels_rig h;
+  h.offer_of(0, 127, 1'000);
+  for (std::uint32_t group = 0; group < 10; ++group)
+    h.offer_of(0, group, 100);
+  h.levels.tighten(0.5, 0);
+  ASSERT_EQ(h.levels.threshold(), 16u * 128 + 10);
+  for (std::uint32_t i = 1; i <= 20; ++i) {
+    h.levels.keep();
+    h.offer_of(0, 127, 1'000);
+    // Each window has one of another level.
+    h.offer_samples(0, i % 10, 16, 1);
+    EXPECT_NEAR(1'000 / h.levels.share(), 1'016, 1e-3) << i;
+  }
+  h.levels.relax(1.0001, 0);
+  EXPECT_EQ(h.levels.threshold(), 16u * 128 + 10);
+}
+
+TEST(shed_levels, forget_calls_that_stay_away_no_more) {
+  levels_rig h;
+  h.shed_half();
+  h.offer_of(0, 127, 1'000);
+  h.offer_samples(0, 0, 16, 62);
+  h.levels.relax(1.001, 0);
+  int windows = 0;
+  for (; h.levels.sheds() && windows < 100; ++windows) {
+    h.offer_of(0, 127, 1'000);
+    h.levels.relax(1.001, 0);
+  }
+  EXPECT_GT(windows, 3);
+  EXPECT_LT(windows, 60);
+  // And all of them when all pass.
+  h.shed_half();
+  h.offer_of(0, 127, 1'000);
+  h.levels.relax(1.001, 0);
+  EXPECT_FALSE(h.levels.sheds());
 }
 
 } // namespace

@@ -178,6 +178,10 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
       c.key = parent.key;
     else if (c.key != parent.key && !c.child->has_own_key)
       c.key.clear();
+    if (first || c.user_priority != parent.user_priority)
+      c.user_priority = first ? parent.user_priority : 0;
+    if (first)
+      c.stands_for = parent.stands_for;
     // Of several calls it is none.
     if (first)
       c.idempotency_key = parent.idempotency_key;

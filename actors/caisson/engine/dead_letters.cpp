@@ -28,6 +28,7 @@ void send_dead_letter(engine_core& core, call_record& r,
   dead_letter x;
   x.content = std::move(r.payload);
   x.options.priority = r.priority;
+  x.options.user_priority = r.user_priority;
   x.options.permits = r.permits;
   x.options.idempotent = r.idempotent;
   x.options.key = r.key;

@@ -93,6 +93,9 @@ void engine::use_default_deadline(call_record& r) {
 bool engine::set_options(call_record& r, call_options& o) {
   r.path = std::move(o.path);
   r.priority = o.priority;
+  r.user_priority = o.user_priority <= highest_user_priority ? o.user_priority
+                                                             : 0;
+  r.stands_for = std::min(o.stands_for, most_stood_for);
   r.permits = std::max<std::uint32_t>(o.permits, 1);
   r.attempt = std::max<std::uint32_t>(o.attempt, 1);
   // Another node may say anything.

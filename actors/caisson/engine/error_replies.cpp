@@ -22,7 +22,9 @@ caf::message error_reply(const engine_core& core, const call_record& r,
     static_cast<errc>(o.code), rejection{name_of_rejecter(core, r.rejected_by),
                                          o.retry_after,
                                          may_have_executed(r),
-                                         {}}));
+                                         {},
+                                         false,
+                                         o.threshold}));
 }
 
 caf::message reply_from_below(call_record& r, const outcome& o) {
@@ -34,10 +36,12 @@ caf::message reply_from_below(call_record& r, const outcome& o) {
     return std::move(r.reply); // The worker's own, which is not to be lost.
   auto known = context ? *context : rejection{};
   if (context && known.may_have_executed == may_have_executed(r)
-      && known.from_worker == o.from_worker)
+      && known.from_worker == o.from_worker && known.threshold == 0)
     return std::move(r.reply);
   known.may_have_executed = may_have_executed(r);
   known.from_worker = o.from_worker;
+  // It is that of this gate's worker, which its callers do not call.
+  known.threshold = 0;
   return caf::make_message(
     make_error(static_cast<errc>(err->code()), std::move(known)));
 }

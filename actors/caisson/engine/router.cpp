@@ -157,8 +157,9 @@ bool router::admitted(call_record& r, std::size_t k, mode act,
       return false;
     }
     r.rejected_by = static_cast<std::int8_t>(k);
-    ascend(r, static_cast<int>(k) - 1,
-           outcome::failure(d.code, false, d.retry_after));
+    auto o = outcome::failure(d.code, false, d.retry_after);
+    o.threshold = d.threshold;
+    ascend(r, static_cast<int>(k) - 1, o);
     return false;
   }
   r.inside |= bit(k);
@@ -263,6 +264,8 @@ call_options router::options_of(const call_record& r,
                                 const target_info& to) const {
   call_options o;
   o.priority = r.priority;
+  o.user_priority = r.user_priority;
+  o.stands_for = r.stands_for;
   o.permits = r.permits;
   o.attempt = r.attempt;
   o.idempotent = r.idempotent;
@@ -307,6 +310,9 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
     o.may_have_executed = o.from_worker = true;
   // A gate may have made other attempts, of which the answer knows nothing.
   auto executed_before = is_gate && o.may_have_executed;
+  // Another actor, to which a fallback may turn, says nothing about the worker.
+  if (o.threshold != 0 && (!is_gate || target != worker_target))
+    o.threshold = 0;
   classify(o);
   o.may_have_executed = o.may_have_executed || executed_before;
   if (o.may_have_executed)

@@ -53,6 +53,11 @@ public:
     options().priority = p;
     return std::move(*this);
   }
+  /// 1 to 128; see `call_options::user_priority`.
+  local_request&& user_priority(std::uint8_t p) && {
+    options().user_priority = p;
+    return std::move(*this);
+  }
   /// The weight at semaphores and limiters; 1 without this, and 0 counts as 1.
   local_request&& permits(std::uint32_t n) && {
     options().permits = n;

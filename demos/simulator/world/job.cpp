@@ -15,6 +15,7 @@ job job_for(const work_items& asked, const planned_operation& what,
   j.results = asked.results;
   if (const auto* options = asked.options) {
     j.priority = options->priority;
+    j.user_priority = options->user_priority;
     j.call_key = options->key;
     if (options->deadline_ns != 0)
       j.deadline = time_point{duration{options->deadline_ns}};

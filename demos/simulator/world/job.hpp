@@ -40,6 +40,8 @@ struct job {
   time_point arrived;
   time_point deadline = never;
   std::int32_t priority = 0;
+  /// As in `call_options`.
+  std::uint8_t user_priority = 0;
   /// For policies per key, also of the calls that it makes.
   std::string call_key;
   /// More than one in a batch.

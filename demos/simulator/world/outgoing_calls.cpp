@@ -54,6 +54,7 @@ caf::message outgoing_calls::message_for(const planned_call& plan, const job& j,
                                          const work& w, time_point now) const {
   call_options o;
   o.priority = j.priority;
+  o.user_priority = j.user_priority;
   o.key = j.call_key;
   o.idempotent = plan.idempotent ? idempotence::yes : idempotence::no;
   auto deadline = config_.propagate_deadline ? j.deadline : never;

@@ -33,6 +33,7 @@ call_options inherit_trace(const call_options& outer) {
 call_options inherit_time_left(const call_options& outer, time_point now) {
   auto o = inherit_trace(outer);
   o.priority = outer.priority;
+  o.user_priority = outer.user_priority;
   o.idempotent = outer.idempotent;
   o.key = outer.key;
   if (!has_limit(outer))

@@ -8,7 +8,7 @@
 
 namespace caisson {
 
-/// What calls on behalf of `outer` inherit from it: its deadline, priority,
+/// What calls on behalf of `outer` inherit from it: its deadline, priorities,
 /// key, idempotence and path. Their weight and their attempt are 1.
 ///
 /// `received` is when `outer` came to this node, and the deadline becomes an
@@ -35,7 +35,7 @@ namespace detail {
 ///     portable::ask(self, rates, portable::no_timeout,
 ///                   nested(c.options, self->clock().now(), convert{…}))
 ///
-/// It has the time that is left to `outer` and its priority, key, idempotence
+/// It has the time that is left to `outer` and its priorities, key, idempotence
 /// and path. Once no time is left, gates refuse it with `deadline_exceeded`. If
 /// `outer` has no deadline, neither has this. `now` is the current instant; if
 /// the handler has returned since it got `outer`, pass what `inherit` made of

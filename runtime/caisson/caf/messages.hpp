@@ -118,9 +118,17 @@ struct call_options {
   /// Where the call belongs in a distributed trace, as W3C Trace Context says
   /// (see trace_context.hpp); empty: in none. A gate ignores an invalid one.
   std::string traceparent = {};
+  /// Decides between calls of equal `priority`, for shedders: 1 to 128, higher
+  /// is more important. 0: it follows from `key`, or from chance. What is
+  /// larger counts as 0.
+  std::uint8_t user_priority = 0;
+  /// How many calls this one stands for, as `call_info::stands_for` says. For
+  /// gates only.
+  std::uint16_t stands_for = 0;
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
-                idempotent, attempt, key, path, idempotency_key, traceparent)
+                idempotent, attempt, key, path, idempotency_key, traceparent,
+                user_priority, stands_for)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
 /// worker, and passes the envelope on to a gate or a worker declared to handle
@@ -148,6 +156,11 @@ struct call {
   /// Higher is more important; 0 without this.
   call&& priority(std::int32_t p) && {
     options.priority = p;
+    return std::move(*this);
+  }
+  /// 1 to 128; see `call_options::user_priority`.
+  call&& user_priority(std::uint8_t p) && {
+    options.user_priority = p;
     return std::move(*this);
   }
   /// The weight at semaphores and limiters; 1 without this, and 0 counts as 1.
@@ -434,9 +447,13 @@ struct rejection {
   /// Whether a worker answered with this error, rather than a gate or a layer
   /// in front of it. Set by gates.
   bool from_worker = false;
+  /// What a shedder tells the gates that call it: it sheds calls of levels below
+  /// this one at present, 1 to 4096. 0: not said. Not passed on to callers
+  /// further out.
+  std::uint16_t threshold = 0;
 };
 CAISSON_MESSAGE(rejection, policy, retry_after, may_have_executed, text,
-                from_worker)
+                from_worker, threshold)
 
 /// For people: `by payments, retry after 2.00s: the text`. Found by CAF through
 /// argument-dependent lookup, for `to_string` of an error.

@@ -17,6 +17,12 @@ enum class idempotence : std::uint8_t { unmarked, yes, no };
 
 [[nodiscard]] std::string_view name_of(idempotence x) noexcept;
 
+/// The highest `call_info::user_priority`.
+inline constexpr std::uint8_t highest_user_priority = 128;
+
+/// How many calls one may stand for, itself included.
+inline constexpr std::uint16_t most_stood_for = 16;
+
 /// What a policy sees of a call.
 struct call_info {
   /// Set by the host; the same in all layers.
@@ -42,6 +48,14 @@ struct call_info {
   /// A layer further out carries out what it has acknowledged: no layer may
   /// acknowledge it in the worker's place once more.
   bool written_back = false;
+  /// Decides between calls of equal priority, for shedders: 1 to 128, higher is
+  /// more important; 0: not known. A shedder that lets the call pass may set it
+  /// in `admit`, so that all gates further in go by the same.
+  std::uint8_t user_priority = 0;
+  /// How many calls of about its level it stands for, itself included, of which
+  /// a shedder further out rejected the others because the callee's would have;
+  /// 0: itself only. A shedder sets it for the layers below.
+  std::uint16_t stands_for = 0;
   /// Groups calls, for policies that keep state per key.
   std::string key;
   /// The same for all attempts at one call and for no other call, so that a
@@ -54,12 +68,15 @@ struct call_info {
 inline void reset(call_info& x) noexcept {
   // Names each member: one that is added does not compile without a line here.
   auto& [id, arrived, deadline, default_deadline, priority, permits, attempt,
-         idempotent, written_back, key, idempotency_key]
+         idempotent, written_back, user_priority, stands_for, key,
+         idempotency_key]
     = x;
   id = 0;
   arrived = {};
   deadline = never;
   default_deadline = written_back = false;
+  user_priority = 0;
+  stands_for = 0;
   priority = 0;
   permits = attempt = 1;
   idempotent = idempotence::unmarked;

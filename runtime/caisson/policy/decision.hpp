@@ -24,6 +24,8 @@ struct decision {
   time_point until = never;
   /// For `hold`: whether the call is held whatever the mode of the policy is.
   bool in_all_modes = false;
+  /// For `reject` with `shed`: see `outcome::threshold`.
+  std::uint16_t threshold = 0;
 
   /// The call goes on: down to the next layer, or up with its outcome.
   static decision pass() noexcept { return {}; }

@@ -17,6 +17,9 @@ namespace caisson {
 
 class env;
 
+/// How many levels of calls shedders distinguish, and the highest threshold.
+inline constexpr std::uint16_t levels_of_calls = 4'096;
+
 /// How an attempt ended. The reply itself stays with the gate. `reply` points
 /// to it for classifiers that judge values (see `value_of` in error.hpp).
 struct outcome {
@@ -56,6 +59,10 @@ struct outcome {
 
   /// The error's code within its category; 0 if it is a value.
   std::uint8_t code = 0;
+
+  /// For `shed`: calls of levels below this one are shed at present; 0: not
+  /// said. At most `levels_of_calls`.
+  std::uint16_t threshold = 0;
 
   /// What the worker's adapter says of the answer.
   answer_class kind = answer_class::unknown;

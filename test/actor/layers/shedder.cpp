@@ -30,7 +30,8 @@ texts shedder_settings(random_settings& r) {
           {"minimum", "1000000"},
           {"history", r.time({1'000ms, 10'000ms})},
           {"baseline", r.time({60'000ms, 3'600'000ms})},
-          {"retry_after", r.time({0ms, 1'000ms})}};
+          {"retry_after", r.time({0ms, 1'000ms})},
+          {"follow_for", r.time({0ms, 1'000ms, 60'000ms})}};
 }
 
 layer_traits shedder_traits() {

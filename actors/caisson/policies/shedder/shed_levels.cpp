@@ -20,28 +20,57 @@ std::uint32_t shed_levels::class_of(std::int32_t priority) noexcept {
                                     - lowest);
 }
 
+std::uint32_t shed_levels::level_of(std::int32_t priority,
+                                    std::uint32_t group) noexcept {
+  return class_of(priority) * groups + group;
+}
+
 void shed_levels::begin_window() {
   seen_.assign(count, 0);
   seen_any_.fill(0);
   over_ = false;
+  if (absent_.empty())
+    return;
+  // The first ones count evenly.
+  newest_ = std::max(newest_ / (1 + newest_), 1.0 / averaged);
+  for (auto& x : absent_)
+    x *= static_cast<float>(1 - newest_);
+}
+
+void shed_levels::note_absent(std::uint32_t first, std::uint32_t levels,
+                              double calls) {
+  if (absent_.empty())
+    absent_.assign(count, 0);
+  for (auto i = first; i < first + levels; ++i)
+    absent_[i] += static_cast<float>(newest_ * calls / levels);
+}
+
+void shed_levels::forget_absent() noexcept {
+  absent_.clear();
+  newest_ = 1;
 }
 
 bool shed_levels::admit(std::int32_t priority, std::uint32_t group,
-                        random_source& r) {
+                        std::uint32_t calls, random_source& r) {
   if (over_) [[unlikely]]
     begin_window();
-  auto level = class_of(priority) * groups + group;
+  auto level = level_of(priority, group);
   ++seen_[level];
+  if (calls > 1 && level < at_.threshold) [[unlikely]]
+    note_absent(level, 1, calls - 1);
   return level >= at_.threshold
          || (at_.parts_users && level + 1 == at_.threshold
              && passes_in_part(r));
 }
 
-bool shed_levels::admit_any(std::int32_t priority, random_source& r) {
+bool shed_levels::admit_any(std::int32_t priority, std::uint32_t calls,
+                            random_source& r) {
   if (over_) [[unlikely]]
     begin_window();
   auto rank = class_of(priority);
   ++seen_any_[rank];
+  if (calls > 1 && rank * groups < at_.threshold) [[unlikely]]
+    note_absent(rank * groups, groups, calls - 1);
   // Nothing is drawn for a call that passes or not in any case.
   if (rank * groups >= at_.threshold)
     return true;
@@ -58,8 +87,14 @@ bool shed_levels::passes_in_part(random_source& r) const {
 
 // -- windows ------------------------------------------------------------------
 
-double shed_levels::calls_of(std::uint32_t level) const noexcept {
+double shed_levels::came(std::uint32_t level) const noexcept {
   return seen_[level] + seen_any_[level / groups] / double{groups};
+}
+
+double shed_levels::calls_of(std::uint32_t level) const noexcept {
+  return level < at_.threshold && !absent_.empty()
+           ? came(level) + absent_[level]
+           : came(level);
 }
 
 double shed_levels::all() const noexcept {
@@ -72,9 +107,9 @@ double shed_levels::all() const noexcept {
 double shed_levels::passing() const noexcept {
   if (seen_.empty())
     return 0;
-  double sum = sheds() ? at_.part * calls_of(at_.threshold - 1) : 0;
+  double sum = sheds() ? at_.part * came(at_.threshold - 1) : 0;
   for (auto i = at_.threshold; i < count; ++i)
-    sum += calls_of(i);
+    sum += came(i);
   return sum;
 }
 
@@ -129,6 +164,7 @@ void shed_levels::relax(double factor, double least) {
 
 void shed_levels::open() noexcept {
   at_ = {};
+  forget_absent();
 }
 
 } // namespace caisson::detail

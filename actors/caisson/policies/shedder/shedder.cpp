@@ -17,6 +17,9 @@ namespace {
 
 constexpr duration one_second = std::chrono::seconds(1);
 
+// As for the setting; a callee may say anything.
+constexpr duration longest_retry_after = std::chrono::hours(1);
+
 struct shedder_stay {
   time_point begun;
 };
@@ -26,7 +29,14 @@ struct shedder_stay {
 shedder::shedder(shedder_config c, std::shared_ptr<load_source> load)
   : policy_base(std::move(c)), source_(std::move(load)),
     meter_(config_.history, config_.baseline),
-    floor_(config_.minimum, one_second, config_.minimum) {}
+    floor_(config_.minimum, one_second, config_.minimum),
+    acts_(config_.mode == mode::enforce) {}
+
+void shedder::set_acting(bool x) noexcept {
+  if (x != acts_)
+    callee_.forget_kept();
+  acts_ = x;
+}
 
 // -- calls --------------------------------------------------------------------
 
@@ -49,23 +59,35 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
     if (lets_pass && !by_minimum)
       floor_.drain(e.now);
   }
+  if (callee_.known() && !goes_to_callee(call, e)) [[unlikely]]
+    return refuse(counter::shed_early, errc::shed, call.id, e,
+                  callee_retry_after_, "told by the callee");
   count(lets_pass ? counter::passed : counter::passed_by_minimum);
   notes.start<shedder_stay>({e.now});
   meter_.begin(e.now);
   return decision::pass();
 }
 
-bool shedder::passes(const call_info& call, env& e) {
-  if (call.key.empty())
-    return levels_.admit_any(call.priority, e.random);
+bool shedder::passes(call_info& call, env& e) {
+  // Those kept back because of this threshold are not those of the next one.
+  auto n = std::max<std::uint32_t>(call.stands_for, 1);
+  call.stands_for = 0;
+  if (call.user_priority == 0) {
+    if (call.key.empty())
+      return levels_.admit_any(call.priority, n, e.random);
+    call.user_priority = user_priority(call.key, e);
+  }
+  return levels_.admit(call.priority, call.user_priority - 1u, n, e.random);
+}
+
+std::uint8_t shedder::user_priority(std::string_view key, env& e) {
   if (!secret_)
     secret_ = e.secret_bits();
   auto hour = static_cast<std::uint64_t>(e.now.time_since_epoch()
                                          / std::chrono::hours(1));
-  auto group = detail::sip_hash({*secret_, hour}, call.key)
+  auto group = detail::sip_hash({*secret_, hour}, key)
                % detail::shed_levels::groups;
-  return levels_.admit(call.priority, static_cast<std::uint32_t>(group),
-                       e.random);
+  return static_cast<std::uint8_t>(group + 1);
 }
 
 decision shedder::shed(const call_info& call, env& e) {
@@ -84,13 +106,49 @@ decision shedder::shed(const call_info& call, env& e) {
     case signal::none:
       break;
   }
-  return refuse(why, errc::shed, call.id, e, config_.retry_after);
+  auto d = refuse(why, errc::shed, call.id, e, config_.retry_after);
+  d.threshold = static_cast<std::uint16_t>(levels_.certain());
+  return d;
 }
 
-decision shedder::complete(call_info&, slot& notes, outcome& result, env& e) {
+// A call of no user gets a group now, if that decides: it has the same one at
+// the callee, which would draw another.
+bool shedder::goes_to_callee(call_info& call, env& e) {
+  using detail::shed_levels;
+  std::uint32_t group = call.user_priority;
+  auto first = shed_levels::level_of(call.priority, 0);
+  if (group == 0 && callee_.cuts(first, shed_levels::groups)) {
+    group = static_cast<std::uint32_t>(1 + e.random.below(shed_levels::groups));
+    if (acts_)
+      call.user_priority = static_cast<std::uint8_t>(group);
+  }
+  auto x = callee_.judge(first + std::max(group, 1u) - 1, e.now);
+  if (x.stands_for == 0)
+    return x.goes;
+  count(counter::asked);
+  if (acts_)
+    call.stands_for = x.stands_for;
+  return true;
+}
+
+void shedder::hear(const outcome& result, env& e) {
+  if (config_.follow_for == duration::zero())
+    return;
+  count(counter::told);
+  looked_at_ = e.now;
+  callee_.hear(result.threshold, time_after(e.now, config_.follow_for));
+  callee_retry_after_ = std::clamp(result.retry_after, duration::zero(),
+                                   longest_retry_after);
+}
+
+decision shedder::complete(call_info& call, slot& notes, outcome& result,
+                           env& e) {
   CAISSON_ENSURE(meter_.in_flight() > 0, "{} calls in flight, and one ends",
                  meter_.in_flight());
   count(counter::finished);
+  call.stands_for = 0;
+  if (result.threshold != 0) [[unlikely]]
+    hear(result, e);
   auto begun = notes.as<shedder_stay>().begun;
   if (result.ok)
     meter_.succeed(begun, e.now);
@@ -102,11 +160,12 @@ decision shedder::complete(call_info&, slot& notes, outcome& result, env& e) {
 }
 
 // A call whose caller has gone would have taken longer, too.
-void shedder::abandon(call_info&, slot& notes, const outcome&, bool in_flight,
-                      env& e) {
+void shedder::abandon(call_info& call, slot& notes, const outcome&,
+                      bool in_flight, env& e) {
   CAISSON_ENSURE(meter_.in_flight() > 0, "{} calls in flight, and one leaves",
                  meter_.in_flight());
   count(counter::abandoned);
+  call.stands_for = 0;
   if (in_flight)
     meter_.time_out(notes.as<shedder_stay>().begun, e.now);
   else
@@ -131,6 +190,7 @@ void shedder::wake(env& e) {
 }
 
 void shedder::follow(env& e) {
+  looked_at_ = e.now;
   if (e.now >= sample_at_)
     look(e);
   auto is_full = calls_ >= config_.window_calls
@@ -276,6 +336,10 @@ void shedder::adapt(env& e) {
     load_ = {};
   if (auto latest = time_after(e.now, config_.cool_off); hot_until_ > latest)
     hot_until_ = latest;
+  if (config_.follow_for == duration::zero())
+    callee_.forget();
+  else
+    callee_.shorten(time_after(e.now, config_.follow_for));
   if (check_at_ == never)
     return;
   window_end_ = time_after(window_begin_, window_length());
@@ -298,6 +362,7 @@ void shedder::forget(env& e) {
   capacity_.reset();
   delay_.reset();
   cause_ = signal::none;
+  callee_.forget();
   tell(shed_before, "reset", e);
 }
 
@@ -315,6 +380,7 @@ void shedder::list_gauges(std::vector<metric>& out) const {
     {"in_flight_limit",
      whole(std::min(capacity_.value_or(0) * config_.in_flight_factor, 1e15)),
      true});
+  out.push_back({"callee_threshold", callee_.at(looked_at_), true});
 }
 
 } // namespace caisson

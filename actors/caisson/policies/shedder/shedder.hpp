@@ -6,6 +6,7 @@
 #include <caisson/base/sip_hash.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/shedder/call_meter.hpp>
+#include <caisson/policies/shedder/callee_threshold.hpp>
 #include <caisson/policies/shedder/shed_levels.hpp>
 #include <caisson/policies/shedder/shedder_config.hpp>
 #include <caisson/policy/load_source.hpp>
@@ -34,15 +35,22 @@ enum class shedder_counter : std::uint8_t {
   tightened,
   relaxed,
   unread,
+  shed_early,
+  asked,
+  told,
   count_
 };
 
 template <>
 struct enum_names<shedder_counter> {
   static constexpr std::string_view value[] = {
-    "passed",     "passed_by_minimum", "shed_cpu", "shed_memory",
-    "shed_delay", "shed_in_flight",    "finished", "abandoned",
-    "tightened",  "relaxed",           "unread",
+    "passed",     "passed_by_minimum",
+    "shed_cpu",   "shed_memory",
+    "shed_delay", "shed_in_flight",
+    "finished",   "abandoned",
+    "tightened",  "relaxed",
+    "unread",     "shed_early",
+    "asked",      "told",
   };
 };
 
@@ -53,6 +61,9 @@ struct enum_names<shedder_counter> {
 /// `shed`. The threshold moves after each window: up in an overload, so that a
 /// share fewer calls pass, otherwise down. `minimum` calls per second pass in
 /// any case.
+///
+/// With its rejections it tells its threshold to the gates that call it. With
+/// `follow_for` it rejects the calls that the shedder of its own callee would.
 ///
 /// Draws from the gate's seeded source while calls are shed, one number for
 /// most calls without a key. About 18 KiB, and constant time for each call, as
@@ -76,6 +87,11 @@ public:
 
   /// Whether there is a source.
   [[nodiscard]] bool has_source() const noexcept { return source_ != nullptr; }
+
+  /// Whether what it decides is carried out; by default whether the configured
+  /// mode says so. If not, no call stays away from the callee, and none stands
+  /// for others.
+  void set_acting(bool x) noexcept;
 
   // -- calls ------------------------------------------------------------------
 
@@ -121,8 +137,11 @@ private:
   [[nodiscard]] signal overload(time_point now);
   void tell(bool shed_before, std::string_view why, env& e);
   [[nodiscard]] std::string reason() const;
-  bool passes(const call_info& call, env& e);
+  bool passes(call_info& call, env& e);
+  [[nodiscard]] std::uint8_t user_priority(std::string_view key, env& e);
   decision shed(const call_info& call, env& e);
+  bool goes_to_callee(call_info& call, env& e);
+  void hear(const outcome& result, env& e);
 
   std::shared_ptr<load_source> source_;
   detail::shed_levels levels_;
@@ -139,6 +158,12 @@ private:
   std::optional<duration> delay_;
   // What shed last.
   signal cause_ = signal::none;
+
+  detail::callee_threshold callee_;
+  duration callee_retry_after_ = duration::zero();
+  // For the gauge.
+  time_point looked_at_;
+  bool acts_;
 
   // `never`: no call has come for a window, and none is shed.
   time_point check_at_ = never;

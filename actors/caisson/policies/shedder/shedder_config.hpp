@@ -81,6 +81,11 @@ struct shedder_config {
 
   /// The `retry_after` of rejections: 0 to 1h, default 1s.
   duration retry_after = std::chrono::seconds(1);
+
+  /// For how long the threshold holds that the shedder of the worker, a gate,
+  /// tells with each call that it rejects: calls below it are rejected here,
+  /// without asking, but for one in 16. 0 to 1min, default 0: they are not.
+  duration follow_for = duration::zero();
 };
 
 /// Lists the fields of `c`.

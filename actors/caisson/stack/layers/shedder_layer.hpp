@@ -19,6 +19,10 @@ public:
                          std::shared_ptr<load_source> load = {})
     : policy_layer(c, std::move(load)) {}
 
+  void mode_changed() override {
+    machine().set_acting(active() == mode::enforce);
+  }
+
   void start_in(caf::actor_system& sys) override {
     if (machine().has_source())
       return;

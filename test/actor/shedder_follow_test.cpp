@@ -97,6 +97,23 @@ TEST_P(shedder_follow_test, an_early_rejection_says_that_nothing_was_done) {
   EXPECT_EQ(context.threshold, 0) << "its own is what a gate tells";
 }
 
+// As in the docs.
+caf::actor client_of(caf::actor_system& sys, const caf::actor& remote_gate) {
+  // [follow]
+  auto policies = stack{"client"}.add<shedder>(
+    {.max_cpu = 0, .max_memory = 0, .in_flight_factor = 0, .follow_for = 1s});
+  auto client = spawn_gate(sys, worker{remote_gate}.is_gate(), policies);
+  // [/follow]
+  return client;
+}
+
+TEST_P(shedder_follow_test, is_set_up_as_the_docs_say) {
+  auto far = busy();
+  auto near = own(client_of(world.system(), far));
+  overload(near);
+  EXPECT_GT(metric_of(near, "shedder", "shed_early"), 200);
+}
+
 // Only those that call the shedder itself can make use of it.
 TEST_P(shedder_follow_test, a_threshold_is_told_to_direct_callers_only) {
   auto far = busy();

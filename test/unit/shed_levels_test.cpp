@@ -329,6 +329,18 @@ TEST(shed_levels, average_samples_of_several_windows) {
   EXPECT_EQ(h.levels.threshold(), 16u * 128 + 10);
 }
 
+TEST(shed_levels, count_the_first_windows_with_samples_evenly) {
+  levels_rig h;
+  h.shed_half();
+  h.offer_of(0, 127, 1'000);
+  h.offer_samples(0, 0, 16, 1);
+  h.levels.keep();
+  h.offer_of(0, 127, 1'000);
+  h.offer_samples(0, 0, 16, 3);
+  // 3 came, and of 15 and 45 the mean stayed away.
+  EXPECT_NEAR(1'000 / h.levels.share(), 1'033, 1e-3);
+}
+
 TEST(shed_levels, forget_calls_that_stay_away_no_more) {
   levels_rig h;
   h.shed_half();
@@ -342,11 +354,12 @@ TEST(shed_levels, forget_calls_that_stay_away_no_more) {
   }
   EXPECT_GT(windows, 3);
   EXPECT_LT(windows, 60);
-  // And all of them when all pass.
+  // And at once when all pass.
   h.shed_half();
-  h.offer_of(0, 127, 1'000);
-  h.levels.relax(1.001, 0);
-  EXPECT_FALSE(h.levels.sheds());
+  h.offer_samples(0, 0, 16, 62);
+  h.levels.open();
+  h.shed_half();
+  EXPECT_EQ(h.levels.share(), 0.5);
 }
 
 } // namespace

@@ -71,20 +71,20 @@ TEST(shedder_follow, keeps_the_threshold_of_the_callee_where_it_would_be) {
   int sent = 0;
   int ok_alone = 0;
   int ok = 0;
-  for (int i = 0; i < 180; ++i) {
-    alone.second(600, 200);
-    follows.second(600, 200);
-    if (i < 60)
+  for (int i = 0; i < 100; ++i) {
+    alone.second(300, 100);
+    follows.second(300, 100);
+    if (i < 40)
       continue;
     sent_alone += alone.reached;
     sent += follows.reached;
     ok_alone += alone.answered;
     ok += follows.answered;
   }
-  EXPECT_EQ(sent_alone, 120 * 600);
-  EXPECT_LT(sent, 120 * 250);
-  EXPECT_NEAR(ok_alone, 120 * 200, 120 * 12);
-  EXPECT_NEAR(ok, 120 * 200, 120 * 12);
+  EXPECT_EQ(sent_alone, 60 * 300);
+  EXPECT_LT(sent, 60 * 130);
+  EXPECT_NEAR(ok_alone, 60 * 100, 60 * 8);
+  EXPECT_NEAR(ok, 60 * 100, 60 * 8);
 }
 
 TEST(shedder_follow, comes_back_when_the_overload_is_over) {

@@ -27,6 +27,15 @@ caf::message error_reply(const engine_core& core, const call_record& r,
                                          o.threshold}));
 }
 
+std::uint16_t threshold_in(const caf::message& reply) {
+  auto* err = portable::get_if<caf::error>(reply);
+  auto* context = err ? context_of(*err) : nullptr;
+  // Another node may say anything.
+  return context && *err == errc::shed && context->threshold <= levels_of_calls
+           ? context->threshold
+           : std::uint16_t{0};
+}
+
 caf::message reply_from_below(call_record& r, const outcome& o) {
   auto* err = o.own_error ? portable::get_if<caf::error>(r.reply) : nullptr;
   if (!err)

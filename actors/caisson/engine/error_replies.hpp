@@ -4,6 +4,7 @@
 #include <caisson/engine/engine_core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace caisson::detail {
@@ -11,6 +12,9 @@ namespace caisson::detail {
 /// The error that the gate or a layer has decided on.
 [[nodiscard]] caf::message error_reply(const engine_core& core,
                                        const call_record& r, const outcome& o);
+
+/// What the shedder of a gate says with its answer: see `outcome::threshold`.
+[[nodiscard]] std::uint16_t threshold_in(const caf::message& reply);
 
 /// What came from below, with what is known here of `may_have_executed`. Moves
 /// it out of `r`.

@@ -311,8 +311,8 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
   // A gate may have made other attempts, of which the answer knows nothing.
   auto executed_before = is_gate && o.may_have_executed;
   // Another actor, to which a fallback may turn, says nothing about the worker.
-  if (o.threshold != 0 && (!is_gate || target != worker_target))
-    o.threshold = 0;
+  if (is_gate && o.own_error && target == worker_target)
+    o.threshold = threshold_in(r->reply);
   classify(o);
   o.may_have_executed = o.may_have_executed || executed_before;
   if (o.may_have_executed)

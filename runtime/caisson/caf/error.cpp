@@ -171,9 +171,6 @@ outcome outcome_of(const caf::message& answer) {
       o.may_have_executed = context->may_have_executed;
       o.from_worker = context->from_worker;
       o.retry_after = context->retry_after;
-      // Another node may say anything.
-      if (o.is(errc::shed) && context->threshold <= levels_of_calls)
-        o.threshold = context->threshold;
     }
   } else {
     o.category = category_hash(portable::category_of(*err));

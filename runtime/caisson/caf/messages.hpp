@@ -97,14 +97,11 @@ struct call_options {
   /// When the answer is due, within one node; zero: not set. A gate refuses a
   /// call from another node that sets it.
   std::int64_t deadline_ns = 0;
-  /// Higher is more important.
-  std::int32_t priority = 0;
-  /// The weight of the call at semaphores and limiters; 0 counts as 1.
-  std::uint32_t permits = 1;
+  std::int32_t priority = 0; ///< Higher is more important.
+  std::uint32_t permits = 1; ///< At semaphores and limiters; 0 counts as 1.
   /// Whether it may be carried out twice.
   idempotence idempotent = idempotence::unmarked;
-  /// 1 for the first attempt; retriers increment it.
-  std::uint32_t attempt = 1;
+  std::uint32_t attempt = 1; ///< Of the call; retriers increment it.
   /// Groups calls for policies that keep state per key; at most
   /// `max_key_length` bytes.
   std::string key = {};
@@ -119,12 +116,9 @@ struct call_options {
   /// (see trace_context.hpp); empty: in none. A gate ignores an invalid one.
   std::string traceparent = {};
   /// Decides between calls of equal `priority`, for shedders: 1 to 128, higher
-  /// is more important. 0: it follows from `key`, or from chance. What is
-  /// larger counts as 0.
+  /// is more important. 0, and what is larger: by `key`, or by chance.
   std::uint8_t user_priority = 0;
-  /// How many calls this one stands for, as `call_info::stands_for` says. For
-  /// gates only.
-  std::uint16_t stands_for = 0;
+  std::uint16_t stands_for = 0; ///< As in `call_info`. For gates only.
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
                 idempotent, attempt, key, path, idempotency_key, traceparent,
@@ -378,8 +372,7 @@ CAISSON_MESSAGE(batch_reply, results)
 
 /// Which calls of a gate are dead letters if they fail.
 enum class dead_letter_calls : std::uint8_t {
-  /// Those whose sender waits for no answer, and learns nothing of it.
-  plain_sends,
+  plain_sends, ///< Those whose sender waits for no answer.
   all,
 };
 
@@ -387,10 +380,8 @@ enum class dead_letter_calls : std::uint8_t {
 /// letters; see `worker::dead_letters_to`. Send `call{content, options}` to the
 /// gate to try again.
 struct dead_letter {
-  /// The gate's name.
-  std::string gate = {};
-  /// What the caller sent.
-  caf::message content = {};
+  std::string gate = {};     ///< The gate's name.
+  caf::message content = {}; ///< What the caller sent.
   /// The options that the caller gave, with the idempotency key that a retrier
   /// may have made; without a deadline and the gates that the call has passed,
   /// and as a first attempt.
@@ -405,8 +396,7 @@ struct dead_letter {
   std::uint32_t attempts = 0;
   /// Whether any worker may have carried it out, in any attempt.
   bool may_have_executed = false;
-  /// From arrival to the end.
-  duration age = duration::zero();
+  duration age = duration::zero(); ///< From arrival to the end.
 };
 CAISSON_MESSAGE(dead_letter, gate, content, options, answer, answered, attempts,
                 may_have_executed, age)
@@ -447,9 +437,8 @@ struct rejection {
   /// Whether a worker answered with this error, rather than a gate or a layer
   /// in front of it. Set by gates.
   bool from_worker = false;
-  /// What a shedder tells the gates that call it: it sheds calls of levels below
-  /// this one at present, 1 to 4096. 0: not said. Not passed on to callers
-  /// further out.
+  /// What a shedder tells gates that call it, and nobody else: it sheds calls
+  /// of levels below this one at present, 1 to 4096. 0: not said.
   std::uint16_t threshold = 0;
 };
 CAISSON_MESSAGE(rejection, policy, retry_after, may_have_executed, text,

@@ -135,7 +135,7 @@ void shedder::hear(const outcome& result, env& e) {
   if (config_.follow_for == duration::zero())
     return;
   count(counter::told);
-  looked_at_ = e.now;
+  shown_at_ = e.now;
   callee_.hear(result.threshold, time_after(e.now, config_.follow_for));
   callee_retry_after_ = std::clamp(result.retry_after, duration::zero(),
                                    longest_retry_after);
@@ -190,7 +190,7 @@ void shedder::wake(env& e) {
 }
 
 void shedder::follow(env& e) {
-  looked_at_ = e.now;
+  shown_at_ = e.now;
   if (e.now >= sample_at_)
     look(e);
   auto is_full = calls_ >= config_.window_calls
@@ -380,7 +380,7 @@ void shedder::list_gauges(std::vector<metric>& out) const {
     {"in_flight_limit",
      whole(std::min(capacity_.value_or(0) * config_.in_flight_factor, 1e15)),
      true});
-  out.push_back({"callee_threshold", callee_.at(looked_at_), true});
+  out.push_back({"callee_threshold", callee_.at(shown_at_), true});
 }
 
 } // namespace caisson

@@ -162,7 +162,7 @@ private:
   detail::callee_threshold callee_;
   duration callee_retry_after_ = duration::zero();
   // For the gauge.
-  time_point looked_at_;
+  time_point shown_at_;
   bool acts_;
 
   // `never`: no call has come for a window, and none is shed.

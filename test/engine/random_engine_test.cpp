@@ -164,6 +164,9 @@ private:
     s.target = info();
     s.supervision.restart = schedule::constant(chance(50) ? 0ms : 3ms);
     s.supervision.on_give_up = give_up_action::refuse;
+    s.supervision.lifetime = chance(70)   ? worker_lifetime::permanent
+                             : chance(80) ? worker_lifetime::transient
+                                          : worker_lifetime::temporary;
     s.seed = random_.bits();
     s.exact_timers = chance(50);
     s.listens = chance(30);
@@ -268,7 +271,7 @@ private:
     switch (below(12)) {
       case 0:
       case 1:
-        return world_->kill(0);
+        return world_->kill(0, "killed", static_cast<actor_end>(below(3)));
       case 2:
         if (first_targets_ > 0)
           world_->kill(1 + static_cast<std::uint32_t>(below(first_targets_)));

@@ -237,6 +237,128 @@ TEST_F(engine_worker, that_took_a_while_and_failed_is_made_again) {
   EXPECT_EQ(w.answer_to(0), "1");
 }
 
+TEST_F(engine_worker, a_transient_one_is_made_again_unless_its_end_is_normal) {
+  auto s = supervised();
+  s.supervision.lifetime = worker_lifetime::transient;
+  auto& w = start(s);
+  w.kill(0, "crash");
+  w.call("x");
+  w.at(10ms);
+  w.call("y");
+  w.kill(0, "done", actor_end::normal);
+  w.call("z");
+  w.at(1h);
+  EXPECT_EQ(
+    w.take(),
+    (lines{"0s make worker 1", "0s gate: worker_changed >up",
+           "0s forget worker",
+           "0s gate: worker_changed >restarting (crash) 10ms",
+           "10ms make worker 2", "10ms gate: worker_changed >up",
+           "10ms worker <- x #0", "10ms worker <- y #1", "10ms forget worker",
+           "10ms gate: worker_changed >ended (done)",
+           "10ms call 0 = worker_down by gate, executed",
+           "10ms call 1 = worker_down by gate, executed",
+           "10ms call 2 = worker_down by gate"}));
+  EXPECT_EQ(w.metric("worker_losses"), 2);
+  EXPECT_EQ(w.metric("worker_ended"), 1);
+  EXPECT_EQ(w.metric("worker_gave_up"), 0);
+}
+
+TEST_F(engine_worker, a_temporary_one_is_made_once) {
+  auto s = supervised();
+  s.supervision.lifetime = worker_lifetime::temporary;
+  auto& w = start(s);
+  w.kill(0, "crash");
+  w.call("x");
+  w.at(1h);
+  EXPECT_EQ(w.take(),
+            (lines{"0s make worker 1", "0s gate: worker_changed >up",
+                   "0s forget worker", "0s gate: worker_changed >ended (crash)",
+                   "0s call 0 = worker_down by gate"}));
+}
+
+TEST_F(engine_worker, a_temporary_one_that_cannot_be_made_has_ended) {
+  auto s = supervised();
+  s.supervision.lifetime = worker_lifetime::temporary;
+  s.makes_slowly = true;
+  auto& w = start(s);
+  w.call("x");
+  w.worker_made("no room");
+  w.at(1h);
+  EXPECT_EQ(w.take(), (lines{"0s make worker 1",
+                             "0s gate: worker_changed >ended (no room)",
+                             "0s call 0 = worker_down by gate"}));
+}
+
+TEST_F(engine_worker, a_transient_one_that_cannot_be_made_is_tried_again) {
+  auto s = supervised();
+  s.supervision.lifetime = worker_lifetime::transient;
+  s.makes_slowly = true;
+  auto& w = start(s);
+  w.worker_made("no room");
+  EXPECT_EQ(w.take().back(),
+            "0s gate: worker_changed >restarting (no room) 10ms");
+  w.at(10ms);
+  w.worker_made();
+}
+
+// An attempt bounces before it is known how the worker ends.
+TEST_F(engine_worker, calls_wait_until_it_is_known_how_it_has_ended) {
+  for (auto how : {actor_end::normal, actor_end::abnormal}) {
+    auto s = supervised();
+    s.supervision.lifetime = worker_lifetime::transient;
+    engine_world w{engine_world::layers{}, std::move(s)};
+    w.call("x");
+    w.call("y");
+    w.take();
+    w.kill_silently(0);
+    w.end = actor_end::unknown;
+    w.bounce(1);
+    w.call("z");
+    w.at(1ms);
+    EXPECT_EQ(w.take(), (lines{"0s call 0 = worker_down by gate, executed",
+                               "0s call 1 = worker_down by gate, executed"}));
+    w.kill(0, "so", actor_end::unknown);
+    EXPECT_EQ(w.take(), lines{});
+    w.kill(0, "so", how);
+    w.kill(0, "so", actor_end::abnormal);
+    w.at(11ms);
+    if (how == actor_end::normal)
+      EXPECT_EQ(w.take(), (lines{"1ms forget worker",
+                                 "1ms gate: worker_changed >ended (so)",
+                                 "1ms call 2 = worker_down by gate"}));
+    else
+      EXPECT_EQ(w.take(),
+                (lines{"1ms forget worker",
+                       "1ms gate: worker_changed >restarting (so) 10ms",
+                       "11ms make worker 2", "11ms gate: worker_changed >up",
+                       "11ms worker <- z #2"}));
+    EXPECT_EQ(w.metric("worker_losses"), 1);
+    if (how == actor_end::abnormal)
+      w.answer(2, "1");
+  }
+}
+
+TEST_F(engine_worker, a_bounce_off_one_whose_end_is_known_needs_no_news) {
+  for (auto lifetime : {worker_lifetime::permanent, worker_lifetime::transient,
+                        worker_lifetime::temporary}) {
+    auto s = supervised();
+    s.supervision.lifetime = lifetime;
+    engine_world w{engine_world::layers{}, std::move(s)};
+    w.call("x");
+    w.kill_silently(0);
+    w.end = lifetime == worker_lifetime::transient ? actor_end::normal
+                                                   : actor_end::unknown;
+    w.take();
+    w.bounce(0);
+    auto ends = lifetime != worker_lifetime::permanent;
+    EXPECT_EQ(w.take()[1], ends ? "0s gate: worker_changed >ended (it is down)"
+                                : "0s gate: worker_changed >restarting "
+                                  "(it is down) 10ms");
+    w.at(1s);
+  }
+}
+
 TEST_F(engine_worker, a_retry_waits_for_the_next_one) {
   a.keeps_content = true;
   a.on_complete = [](auto&, auto&, outcome& o, env& e) {

@@ -45,7 +45,7 @@ public:
       return give_up();
     losses_.push_back(now);
     for (auto i : in_turn(true))
-      if (is_up(i) && stops_with(i, who)) {
+      if ((is_up(i) || all_[i].at == life::ended) && stops_with(i, who)) {
         all_[i].at = life::due;
         send_order(i, "stop");
       }
@@ -65,6 +65,15 @@ public:
       return;
     all_[who].at = life::up;
     start_first();
+  }
+
+  void ended(std::size_t who, std::uint64_t after, bool restarts) {
+    if (over_ || after != all_[who].orders)
+      return;
+    auto its_turn = all_[who].at == life::starting;
+    all_[who].at = restarts ? life::ended : life::finished;
+    if (its_turn)
+      start_first();
   }
 
   void leave(std::size_t who) {
@@ -100,6 +109,12 @@ public:
     return static_cast<std::size_t>(std::count_if(
       all_.begin(), all_.end(), [](auto& x) { return x.at != life::gone; }));
   }
+  [[nodiscard]] std::size_t ended() const {
+    return static_cast<std::size_t>(
+      std::count_if(all_.begin(), all_.end(), [](auto& x) {
+        return x.at == life::ended || x.at == life::finished;
+      }));
+  }
   [[nodiscard]] bool is_gone(std::size_t i) const {
     return all_[i].at == life::gone;
   }
@@ -108,7 +123,15 @@ public:
   }
 
 private:
-  enum class life : std::uint8_t { up, failing, due, starting, gone };
+  enum class life : std::uint8_t {
+    up,
+    failing,
+    due,
+    starting,
+    ended,
+    finished,
+    gone,
+  };
 
   struct member {
     std::uint32_t rank = 0;
@@ -160,7 +183,8 @@ private:
     if (c_.strategy == group_strategy::one_for_one)
       return;
     for (auto i : in_turn(false)) {
-      if (all_[i].at == life::up || all_[i].at == life::gone)
+      if (all_[i].at == life::up || all_[i].at == life::ended
+          || all_[i].at == life::finished || all_[i].at == life::gone)
         continue;
       if (all_[i].at == life::due)
         start(i);
@@ -198,7 +222,7 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
     expected.join(who, rank);
   };
   join(1);
-  for (const auto& x : *operations(11)) {
+  for (const auto& x : *operations(12)) {
     auto who = x.which % n;
     // What a member has carried out when it reports: all it was told, mostly.
     auto after = expected.orders(who);
@@ -213,6 +237,11 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
       auto next = config_number(static_cast<unsigned>(x.how));
       plan.reconfigure(next);
       expected.reconfigure(next);
+    } else if (x.kind == 11) {
+      if (!expected.is_gone(who)) {
+        plan.on_ended(who, after, x.how % 2 == 0);
+        expected.ended(who, after, x.how % 2 == 0);
+      }
     } else if (x.kind == 2) {
       now += (x.how % 5) * 1s;
     } else if (!expected.is_gone(who)) {
@@ -237,6 +266,7 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
     RC_ASSERT(orders == expected.take());
     RC_ASSERT(plan.is_over() == expected.is_over());
     RC_ASSERT(plan.members() == expected.members());
+    RC_ASSERT(plan.ended() == expected.ended());
   }
 }
 

@@ -263,11 +263,12 @@ void engine_world::bounce(std::size_t n) {
          caf::make_message(caf::make_error(caf::sec::request_receiver_down)));
 }
 
-void engine_world::kill(detail::target_id x, const std::string& why) {
+void engine_world::kill(detail::target_id x, const std::string& why,
+                        actor_end how) {
   dead_.insert(x);
   // What is overdue comes before the news.
   dying_ = x;
-  step([&](auto& e, auto now) { e.on_target_down(x, why, now); });
+  step([&](auto& e, auto now) { e.on_target_down(x, how, why, now); });
   dying_.reset();
 }
 

@@ -137,9 +137,12 @@ public:
   /// What CAF says if the target is dead.
   void bounce(std::size_t n);
 
-  void kill(detail::target_id x, const std::string& why = "killed");
+  void kill(detail::target_id x, const std::string& why = "killed",
+            actor_end how = actor_end::abnormal);
   /// The target is dead, but the news has not come.
   void kill_silently(detail::target_id x) { dead_.insert(x); }
+  /// How the targets have ended that are dead.
+  actor_end end = actor_end::abnormal;
 
   /// The worker that is being made is there; or is not, with that text.
   void worker_made(const std::string& failure = {});
@@ -222,6 +225,7 @@ private:
   make_worker(std::uint32_t incarnation) override;
   void forget_worker() override;
   bool is_down(detail::target_id x) const override;
+  actor_end end_of(detail::target_id) const override { return end; }
   void worker_given_up(const std::string& why) override;
   void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;

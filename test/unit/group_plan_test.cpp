@@ -96,6 +96,92 @@ TEST_F(group_plan_test, rest_for_one_leaves_lower_ranks_alone) {
   EXPECT_EQ(orders(), list{"start 3"});
 }
 
+TEST_F(group_plan_test, one_that_has_ended_starts_again_only_with_others) {
+  make(group_strategy::one_for_all, 3);
+  plan->on_ended(0, 0, true);
+  plan->on_ended(2, 0, false);
+  EXPECT_EQ(orders(), list{});
+  EXPECT_EQ(plan->ended(), 2u);
+  EXPECT_EQ(plan->pending(), 0u);
+  EXPECT_EQ(plan->losses(), 0u);
+  down(1);
+  EXPECT_EQ(orders(), list{"stop 0"});
+  EXPECT_EQ(plan->ended(), 1u);
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 0"});
+  up(0);
+  EXPECT_EQ(orders(), list{"start 1"});
+}
+
+TEST_F(group_plan_test, one_for_one_leaves_alone_what_has_ended) {
+  make(group_strategy::one_for_one, 2);
+  plan->on_ended(0, 0, true);
+  down(1);
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 1"});
+}
+
+TEST_F(group_plan_test, lower_ranks_that_have_ended_stay_so) {
+  make(group_strategy::rest_for_one, 3);
+  for (member_id x : {0, 2})
+    plan->on_ended(x, 0, true);
+  down(1);
+  EXPECT_EQ(orders(), list{"stop 2"});
+}
+
+TEST_F(group_plan_test, stops_from_the_last_also_what_has_ended) {
+  make(group_strategy::one_for_all, 4);
+  plan->on_ended(2, 0, true);
+  down(0);
+  EXPECT_EQ(orders(), (list{"stop 3", "stop 2", "stop 1"}));
+}
+
+TEST_F(group_plan_test, one_that_ends_when_it_is_stopped_is_not_waited_for) {
+  make(group_strategy::one_for_all, 3);
+  down(1);
+  EXPECT_EQ(orders(), (list{"stop 2", "stop 0"}));
+  // From before the order.
+  plan->on_ended(0, 0, false);
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 0"});
+  plan->on_ended(0, 1, false);
+  EXPECT_EQ(orders(), list{});
+  plan->on_ended(0, carried_out[0], false);
+  EXPECT_EQ(orders(), list{"start 1"});
+}
+
+TEST_F(group_plan_test, one_that_ends_meanwhile_does_not_start_the_others) {
+  make(group_strategy::one_for_all, 3);
+  down(1);
+  EXPECT_EQ(orders(), (list{"stop 2", "stop 0"}));
+  plan->on_ended(2, carried_out[2], false);
+  EXPECT_EQ(orders(), list{}) << "1 has not waited yet";
+  plan->on_due(1);
+  EXPECT_EQ(orders(), list{"start 0"});
+}
+
+TEST_F(group_plan_test, what_has_ended_is_given_up_with_the_others) {
+  make(group_strategy::one_for_one, 3, 0);
+  plan->on_ended(0, 0, true);
+  plan->on_ended(2, 0, false);
+  down(1);
+  EXPECT_EQ(orders(), (list{"give_up 2", "give_up 1", "give_up 0"}));
+  plan->on_ended(0, carried_out[0], true);
+  for (member_id x : {0, 1, 2})
+    plan->leave(x);
+  EXPECT_EQ(plan->ended(), 0u);
+  EXPECT_FALSE(plan->is_over());
+}
+
+TEST_F(group_plan_test, another_lifetime_moves_what_has_ended) {
+  make(group_strategy::one_for_all, 2);
+  plan->on_ended(0, 0, false);
+  plan->on_ended(0, 0, true);
+  EXPECT_EQ(plan->ended(), 1u);
+  down(1);
+  EXPECT_EQ(orders(), list{"stop 0"});
+}
+
 TEST_F(group_plan_test, equal_ranks_are_not_the_rest) {
   plan.emplace(supervision_group_config{group_strategy::rest_for_one, 5, 30s});
   for (auto rank : {7u, 7u, 8u})

@@ -215,13 +215,17 @@ TEST(stack_toml, reads_how_its_worker_is_supervised) {
                          "period = '1min'\n"
                          "stable_after = '3s'\n"
                          "max_waiting = 0\n"
-                         "on_give_up = 'refuse'\n");
-  supervision_config code{.restart = schedule::exponential(20ms).limit(10s),
+                         "on_give_up = 'refuse'\n"
+                         "lifetime = 'transient'\n"
+                         "shutdown = '2s'\n");
+  supervision_config code{.lifetime = worker_lifetime::transient,
+                          .restart = schedule::exponential(20ms).limit(10s),
                           .max_restarts = 2,
                           .period = 1min,
                           .stable_after = 3s,
                           .max_waiting = 0,
-                          .on_give_up = give_up_action::refuse};
+                          .on_give_up = give_up_action::refuse,
+                          .shutdown = 2s};
   EXPECT_EQ(texts_of(rows_of(read.supervision)), texts_of(rows_of(code)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -234,6 +235,44 @@ TEST(supervision, reset_forgets_the_history) {
   EXPECT_EQ(p.dies(0s), 1s);
   EXPECT_EQ(p.dies(0s), 2s);
   EXPECT_FALSE(p.dies(0s));
+}
+
+// -- lifetimes ----------------------------------------------------------------
+
+TEST(supervision, restarts_after_the_ends_that_the_lifetime_names) {
+  auto restarts = [](worker_lifetime x) {
+    supervision_config c;
+    c.lifetime = x;
+    supervision s{c};
+    return std::array{s.restarts_after(actor_end::normal),
+                      s.restarts_after(actor_end::abnormal),
+                      s.restarts_after(actor_end::unknown)};
+  };
+  EXPECT_EQ(restarts(worker_lifetime::permanent),
+            (std::array{true, true, true}));
+  EXPECT_EQ(restarts(worker_lifetime::transient),
+            (std::array{false, true, true}));
+  EXPECT_EQ(restarts(worker_lifetime::temporary),
+            (std::array{false, false, false}));
+}
+
+TEST(supervision, a_worker_that_has_ended_is_not_steady) {
+  patient p{restarting(5, 1min, schedule::exponential(1s))};
+  p.comes_up(0s);
+  p.guard.on_ended();
+  EXPECT_EQ(p.count("ended"), 1);
+  EXPECT_EQ(p.dies(1h), duration{1s});
+  EXPECT_EQ(p.count("steadied"), 0);
+}
+
+TEST(supervision, refuses_a_shutdown_before_the_end) {
+  supervision_config c;
+  c.shutdown = -1ns;
+  EXPECT_THROW(supervision{c}, config_error);
+  for (auto good : {duration::zero(), duration{1ns}, unlimited}) {
+    c.shutdown = good;
+    EXPECT_EQ(supervision{c}.config().shutdown, good);
+  }
 }
 
 } // namespace

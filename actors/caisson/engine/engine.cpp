@@ -260,9 +260,9 @@ void engine::on_group_down(time_point now) {
   step(now, [&] { workers_.leave_group(); });
 }
 
-void engine::on_target_down(target_id x, const std::string& why,
+void engine::on_target_down(target_id x, actor_end how, const std::string& why,
                             time_point now) {
-  step(now, [&] { workers_.on_down(x, why); });
+  step(now, [&] { workers_.on_down(x, how, why); });
 }
 
 // -- what comes in ------------------------------------------------------------

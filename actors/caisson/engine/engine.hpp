@@ -71,8 +71,14 @@ public:
                       time_point now);
   void on_group_down(time_point now);
 
-  /// A target has ended.
-  void on_target_down(target_id x, const std::string& why, time_point now);
+  /// A target has ended. If it is unknown how, it is said again once it is not.
+  void on_target_down(target_id x, actor_end how, const std::string& why,
+                      time_point now);
+
+  /// How long a worker that the host ends may take.
+  [[nodiscard]] duration shutdown_time() const noexcept {
+    return workers_.supervisor().config().shutdown;
+  }
 
   // -- what comes in ----------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/reply_slot.hpp>
+#include <caisson/engine/supervision.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -82,6 +83,12 @@ public:
   /// Whether a target is known to have ended.
   [[nodiscard]] virtual bool is_down(target_id x) const = 0;
 
+  /// How a target has ended that `is_down`; if that is unknown,
+  /// `engine::on_target_down` will say it later.
+  [[nodiscard]] virtual actor_end end_of(target_id) const {
+    return actor_end::abnormal;
+  }
+
   /// The worker was given up, and its supervisor should end.
   virtual void worker_given_up(const std::string& why) = 0;
 
@@ -92,7 +99,7 @@ public:
   /// A call has failed for good. Called only if the setup asks for it.
   virtual void send_dead_letter(dead_letter&&) {}
 
-  /// Ends the worker, which is up.
+  /// Ends the worker, which is up, or about to end by itself.
   virtual void stop_worker() {}
 
   /// Something has happened to the worker that its group must know.

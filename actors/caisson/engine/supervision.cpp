@@ -12,6 +12,11 @@ namespace caisson {
 
 void describe(field_visitor& v, supervision_config& c) {
   using namespace std::chrono_literals;
+  v.choice({"lifetime",
+            "permanent: the worker is started again whenever it has "
+            "ended; transient: only if that was not normal; "
+            "temporary: never"},
+           c.lifetime);
   v.on({"restart", "how long to wait before each restart; when it is "
                    "exhausted, the worker is given up"},
        c.restart);
@@ -33,6 +38,9 @@ void describe(field_visitor& v, supervision_config& c) {
   v.choice({"on_give_up", "quit: the gate quits when the worker is given up; "
                           "refuse: it stays and refuses calls"},
            c.on_give_up);
+  v.on({"shutdown", "how long a worker that the gate ends may take to quit "
+                    "before it is killed; 0: it is killed at once"},
+       c.shutdown, {0ns, unlimited});
 }
 
 supervision::supervision(supervision_config c) : config_(std::move(c)) {
@@ -49,6 +57,23 @@ void supervision::reconfigure(supervision_config c) {
 }
 
 // -- deaths and births --------------------------------------------------------
+
+bool supervision::restarts_after(actor_end how) const noexcept {
+  switch (config_.lifetime) {
+    case worker_lifetime::permanent:
+      return true;
+    case worker_lifetime::transient:
+      return how != actor_end::normal;
+    case worker_lifetime::temporary:
+      break;
+  }
+  return false;
+}
+
+void supervision::on_ended() noexcept {
+  up_since_.reset();
+  counters_.add(counter::ended);
+}
 
 std::optional<time_point> supervision::on_down(time_point now,
                                                random_source& random,

@@ -31,8 +31,38 @@ struct enum_names<give_up_action> {
   static constexpr std::string_view value[] = {"quit", "refuse"};
 };
 
+/// After which ends a worker is started again, as in Erlang/OTP.
+enum class worker_lifetime : std::uint8_t {
+  /// After each.
+  permanent,
+  /// After those that are not normal.
+  transient,
+  /// After none.
+  temporary,
+};
+
+template <>
+struct enum_names<worker_lifetime> {
+  static constexpr std::string_view value[] = {"permanent", "transient",
+                                               "temporary"};
+};
+
+/// How an actor has ended.
+enum class actor_end : std::uint8_t {
+  /// By itself, without an error, or because somebody has asked it to.
+  normal,
+  /// In any other way.
+  abnormal,
+  /// Nobody knows yet.
+  unknown,
+};
+
 /// The settings of a worker's supervision.
 struct supervision_config {
+  /// After which ends the worker is started again, default permanent: after
+  /// each.
+  worker_lifetime lifetime = worker_lifetime::permanent;
+
   /// How long to wait before each restart. When the schedule is exhausted, the
   /// worker is given up. Default: exponential, 100ms ×2 up to 10s, no jitter.
   schedule restart = schedule::exponential(std::chrono::milliseconds(100))
@@ -55,6 +85,11 @@ struct supervision_config {
 
   /// What to do when the worker is given up, default quit. For the host.
   give_up_action on_give_up = give_up_action::quit;
+
+  /// How long a worker that the gate ends may take for it, from the request to
+  /// quit on, before it is killed: 0 (at once, without a request) to unlimited
+  /// (it is never killed), default unlimited. For the host.
+  duration shutdown = unlimited;
 };
 
 void describe(field_visitor& v, supervision_config& c);
@@ -67,16 +102,14 @@ enum class supervision_counter : std::uint8_t {
   gave_up,
   gave_up_schedule,
   steadied,
+  ended,
   count_
 };
 
 template <>
 struct enum_names<supervision_counter> {
   static constexpr std::string_view value[] = {
-    "restarts",
-    "gave_up",
-    "gave_up_schedule",
-    "steadied",
+    "restarts", "gave_up", "gave_up_schedule", "steadied", "ended",
   };
 };
 
@@ -101,6 +134,18 @@ public:
   /// Applies a valid configuration. Earlier restarts still count. A changed
   /// schedule starts over.
   void reconfigure(supervision_config c);
+
+  /// Whether a worker that has ended like this is to be started again.
+  /// @pre it is known how it has ended, if that matters
+  [[nodiscard]] bool restarts_after(actor_end how) const noexcept;
+
+  /// Whether it must be known how the worker has ended.
+  [[nodiscard]] bool depends_on_end() const noexcept {
+    return config_.lifetime == worker_lifetime::transient;
+  }
+
+  /// The worker has ended, and is not to be started again.
+  void on_ended() noexcept;
 
   /// The worker has died, or could not be started: returns when to start it, or
   /// nothing if it is given up. If the function of a custom schedule throws,

@@ -72,7 +72,7 @@ void upstream::on_made(const made_worker& x) {
   if (x.info)
     up(*x.info);
   else
-    plan_restart(x.failure);
+    follow_end(actor_end::abnormal, x.failure);
 }
 
 void upstream::up(const target_info& x) {
@@ -90,23 +90,34 @@ void upstream::up(const target_info& x) {
     }
 }
 
-void upstream::on_down(target_id x, const std::string& why) {
+void upstream::on_down(target_id x, actor_end how, const std::string& why) {
   if (x != worker_target)
-    fail(targets_[x].calls);
-  else if (state_ == worker_state::up)
-    lost(why);
+    return fail(targets_[x].calls);
+  if (state_ == worker_state::up)
+    return lost(how, why);
+  if (!ending_ || how == actor_end::unknown)
+    return;
+  ending_ = false;
+  core_.host.forget_worker();
+  follow_end(how, why);
 }
 
 void upstream::suspect(target_id x) {
   if (x == worker_target && state_ == worker_state::up && core_.host.is_down(x))
-    lost("it is down");
+    lost(core_.host.end_of(x), "it is down");
 }
 
-void upstream::lost(const std::string& why) {
+void upstream::lost(actor_end how, const std::string& why) {
   ++core_.totals.worker_losses;
-  core_.host.forget_worker();
-  if (supervised_) {
-    plan_restart(why);
+  ending_ = supervised_ && how == actor_end::unknown
+            && supervisor_.depends_on_end();
+  if (!ending_)
+    core_.host.forget_worker();
+  if (ending_) {
+    // What comes meanwhile waits.
+    state_ = worker_state::restarting;
+  } else if (supervised_) {
+    follow_end(how, why);
   } else {
     state_ = worker_state::down;
     core_.layers.publish({.kind = event_kind::worker_changed,
@@ -115,6 +126,39 @@ void upstream::lost(const std::string& why) {
                           .detail = why});
   }
   fail(targets_[worker_target].calls);
+}
+
+void upstream::follow_end(actor_end how, const std::string& why) {
+  if (supervisor_.restarts_after(how))
+    plan_restart(why);
+  else
+    end_for_good(why);
+}
+
+void upstream::end_for_good(const std::string& why) {
+  state_ = worker_state::ended;
+  restart_at_ = never;
+  supervisor_.on_ended();
+  report_end();
+  core_.layers.publish(
+    {.kind = event_kind::worker_changed, .to = "ended", .detail = why});
+  fail_waiting();
+}
+
+// A restart of the group is one of a worker that has ended normally, too.
+void upstream::report_end() {
+  if (grouped_)
+    core_.host.send_to_group(supervisor_.config().lifetime
+                                 == worker_lifetime::temporary
+                               ? member_state::finished
+                               : member_state::ended,
+                             {});
+}
+
+void upstream::reconfigure(supervision_config c) {
+  supervisor_.reconfigure(std::move(c));
+  if (state_ == worker_state::ended)
+    report_end();
 }
 
 void upstream::plan_restart(const std::string& why) {
@@ -137,7 +181,7 @@ void upstream::plan_restart(const std::string& why) {
 void upstream::give_up(const std::string& why) {
   state_ = worker_state::given_up;
   restart_at_ = never;
-  awaits_turn_ = making_ = false;
+  awaits_turn_ = making_ = ending_ = false;
   ++incarnation_;
   if (grouped_)
     core_.host.send_to_group(member_state::gave_up, why);
@@ -161,10 +205,12 @@ void upstream::follow_group(member_order what, const std::string& why) {
         make();
       else if (state_ == worker_state::up)
         core_.host.send_to_group(member_state::up, {});
+      else if (state_ == worker_state::ended)
+        report_end();
       return;
     case member_order::give_up: {
       auto was_up = state_ == worker_state::up;
-      if (was_up)
+      if (was_up || ending_)
         core_.host.stop_worker();
       give_up(why);
       if (was_up)
@@ -176,20 +222,31 @@ void upstream::follow_group(member_order what, const std::string& why) {
 
 // Its own delay is over with the group's: it starts when its turn comes.
 void upstream::stop(const std::string& why) {
-  auto was_up = state_ == worker_state::up;
+  auto before = state_;
+  auto starts_again = supervisor_.config().lifetime
+                      != worker_lifetime::temporary;
   restart_at_ = never;
-  awaits_turn_ = true;
+  awaits_turn_ = starts_again;
   making_ = false;
   ++incarnation_;
-  if (!was_up)
-    return;
-  ++stopped_;
-  core_.host.stop_worker();
-  state_ = worker_state::restarting;
-  core_.layers.publish({.kind = event_kind::worker_changed,
-                        .to = "restarting",
-                        .detail = "with its group: " + why});
-  fail(targets_[worker_target].calls);
+  if (before == worker_state::up)
+    ++stopped_;
+  if (before == worker_state::up || std::exchange(ending_, false))
+    core_.host.stop_worker();
+  auto detail = "with its group: " + why;
+  if (!starts_again) {
+    if (before == worker_state::ended)
+      report_end();
+    else
+      end_for_good(detail);
+  } else if (before != worker_state::restarting) {
+    state_ = worker_state::restarting;
+    core_.layers.publish({.kind = event_kind::worker_changed,
+                          .to = "restarting",
+                          .detail = detail});
+  }
+  if (before == worker_state::up)
+    fail(targets_[worker_target].calls);
 }
 
 void upstream::leave_group() {
@@ -226,6 +283,7 @@ void upstream::take(call_record& r) {
     case worker_state::none:
     case worker_state::down:
     case worker_state::given_up:
+    case worker_state::ended:
       return core_.route->ascend(r, r.depth - 1,
                                  outcome::failure(errc::worker_down, false));
   }

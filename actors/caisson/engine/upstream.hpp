@@ -52,8 +52,8 @@ public:
   /// The worker that was awaited is there, or could not be made.
   void on_made(const made_worker& x);
 
-  /// A target has ended.
-  void on_down(target_id x, const std::string& why);
+  /// A target has ended. How is said again later, if it is unknown.
+  void on_down(target_id x, actor_end how, const std::string& why);
 
   /// An attempt bounced off a target: it may have ended.
   void suspect(target_id x);
@@ -88,7 +88,8 @@ public:
 
   /// Whether the worker has ended and nobody will make another one.
   [[nodiscard]] bool is_gone() const noexcept {
-    return state_ == worker_state::down && !supervised_ && !grouped_;
+    return (state_ == worker_state::down && !supervised_ && !grouped_)
+           || (state_ == worker_state::ended && !grouped_);
   }
   [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
@@ -98,17 +99,18 @@ public:
   }
 
   /// The worker's settings are others. Calls that wait stay.
-  void reconfigure(supervision_config c) {
-    supervisor_.reconfigure(std::move(c));
-  }
+  void reconfigure(supervision_config c);
 
 private:
   void make();
   void up(const target_info& x);
   void stop(const std::string& why);
-  void lost(const std::string& why);
+  void lost(actor_end how, const std::string& why);
+  void follow_end(actor_end how, const std::string& why);
   void plan_restart(const std::string& why);
   void give_up(const std::string& why);
+  void end_for_good(const std::string& why);
+  void report_end();
   void fail(target_calls& calls);
   void fail_waiting();
 
@@ -117,6 +119,8 @@ private:
   worker_state state_ = worker_state::none;
   bool supervised_ = false;
   bool making_ = false;
+  /// It is down, and the host will say how it has ended.
+  bool ending_ = false;
   bool grouped_ = false;
   /// It starts when the group says so.
   bool awaits_turn_ = false;

@@ -40,6 +40,8 @@ std::string_view name_of(worker_state x) noexcept {
       return "down";
     case worker_state::given_up:
       return "given_up";
+    case worker_state::ended:
+      return "ended";
   }
   return "unknown";
 }

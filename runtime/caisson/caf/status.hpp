@@ -32,13 +32,15 @@ enum class worker_state : std::uint8_t {
   down,
   /// It died too often.
   given_up,
+  /// It has ended, and is not to be started again (`worker_lifetime`).
+  ended,
 };
 
 [[nodiscard]] std::string_view name_of(worker_state x) noexcept;
 
 CAISSON_ENUM(mode, mode::off)
 CAISSON_ENUM(gate_state, gate_state::draining)
-CAISSON_ENUM(worker_state, worker_state::given_up)
+CAISSON_ENUM(worker_state, worker_state::ended)
 CAISSON_ENUM(measured, measured::waits)
 CAISSON_ENUM(tallied, tallied::limit_used)
 

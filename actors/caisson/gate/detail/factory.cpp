@@ -26,9 +26,9 @@ namespace {
 
 class factory_runner final : public caf::event_based_actor {
 public:
-  factory_runner(caf::actor_config& cfg, worker_factory make,
+  factory_runner(caf::actor_config& cfg, worker_factory make, duration shutdown,
                  caf::weak_actor_ptr gate, std::uint32_t incarnation)
-    : caf::event_based_actor(cfg), make_(std::move(make)),
+    : caf::event_based_actor(cfg), make_(std::move(make)), shutdown_(shutdown),
       gate_(std::move(gate)), incarnation_(incarnation) {}
 
   caf::behavior make_behavior() override {
@@ -36,7 +36,7 @@ public:
     make_ = nullptr;
     auto gate = caf::actor_cast<caf::strong_actor_ptr>(gate_);
     if (!gate) {
-      end_worker(system(), handle);
+      end_worker(system(), handle, shutdown_);
       return {};
     }
     portable::ask(this, caf::actor_cast<caf::actor>(gate), portable::no_timeout,
@@ -44,31 +44,33 @@ public:
       .then(
         [this, handle = handle](bool wanted) {
           if (!wanted)
-            end_worker(system(), handle);
+            end_worker(system(), handle, shutdown_);
         },
         [this, handle = handle](const caf::error&) {
-          end_worker(system(), handle);
+          end_worker(system(), handle, shutdown_);
         });
     return {};
   }
 
 private:
   worker_factory make_;
+  duration shutdown_;
   caf::weak_actor_ptr gate_;
   std::uint32_t incarnation_;
 };
 
 class factory_helper final : public caf::event_based_actor {
 public:
-  factory_helper(caf::actor_config& cfg, worker_factory make)
-    : caf::event_based_actor(cfg), make_(std::move(make)) {}
+  factory_helper(caf::actor_config& cfg, worker_factory make, duration shutdown)
+    : caf::event_based_actor(cfg), make_(std::move(make)), shutdown_(shutdown) {
+  }
 
   const char* name() const override { return "caisson.factory"; }
 
   caf::behavior make_behavior() override {
     return {[this](std::uint32_t incarnation) {
       portable::on_down(this, current_sender(), [this] {
-        end_worker(system(), handle_);
+        end_worker(system(), handle_, shutdown_);
         quit();
       });
       auto [handle, failure] = run_factory(make_, system());
@@ -79,28 +81,26 @@ public:
 
 private:
   worker_factory make_;
+  duration shutdown_;
   caf::actor handle_;
 };
 
 } // namespace
 
-caf::actor spawn_factory_helper(worker_factory make, caf::actor_system& sys) {
+caf::actor spawn_factory_helper(worker_factory make, duration shutdown,
+                                caf::actor_system& sys) {
   return caf::actor_cast<caf::actor>(
-    sys.spawn<factory_helper, caf::detached>(std::move(make)));
+    sys.spawn<factory_helper, caf::detached>(std::move(make), shutdown));
 }
 
-caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
+caf::actor_addr run_factory_apart(worker_factory make, duration shutdown,
+                                  caf::actor_system& sys,
                                   caf::weak_actor_ptr gate,
                                   std::uint32_t incarnation) {
   return sys
-    .spawn<factory_runner, caf::detached>(std::move(make), std::move(gate),
-                                          incarnation)
+    .spawn<factory_runner, caf::detached>(std::move(make), shutdown,
+                                          std::move(gate), incarnation)
     .address();
-}
-
-void end_worker(const caf::actor_system& sys, const caf::actor& x) {
-  if (x && !portable::is_remote(sys, caf::actor_cast<caf::strong_actor_ptr>(x)))
-    caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
 }
 
 target_info info_of_worker(const worker& behind, const caf::actor& x,

@@ -3,6 +3,7 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/engine/engine_host.hpp>
+#include <caisson/gate/detail/worker_end.hpp>
 #include <caisson/gate/worker.hpp>
 
 #include <cstdint>
@@ -21,20 +22,19 @@ made run_factory(const worker_factory& make, caf::actor_system& sys);
 
 /// Calls a factory that may block, on its own thread, and offers what it gives
 /// to `gate` by `worker_made`. It does not keep the gate alive meanwhile, and
-/// ends a worker that is no longer wanted. Returns the helper's address.
-caf::actor_addr run_factory_apart(worker_factory make, caf::actor_system& sys,
+/// ends a worker that is no longer wanted, which has `shutdown` for that.
+/// Returns the helper's address.
+caf::actor_addr run_factory_apart(worker_factory make, duration shutdown,
+                                  caf::actor_system& sys,
                                   caf::weak_actor_ptr gate,
                                   std::uint32_t incarnation);
 
 /// An actor on its own thread that calls a factory once it is asked to (by any
 /// number) and answers with `worker_made`. The actor that asked confirms that
 /// it has taken the worker by ending the helper. If that actor ends instead, so
-/// does the worker.
-caf::actor spawn_factory_helper(worker_factory make, caf::actor_system& sys);
-
-/// Ends a worker that a gate supervises. One on another node was only connected
-/// to: others may use it, too.
-void end_worker(const caf::actor_system& sys, const caf::actor& x);
+/// does the worker, within `shutdown`.
+caf::actor spawn_factory_helper(worker_factory make, duration shutdown,
+                                caf::actor_system& sys);
 
 /// What an engine must know of its worker `x`.
 target_info info_of_worker(const worker& behind, const caf::actor& x,

@@ -101,7 +101,7 @@ void gate_actor::on_exit() {
   stopped_ = true;
   engine_.stop();
   if (behind_.factory())
-    end_worker(system(), targets_[worker_target]);
+    end_worker(system(), targets_[worker_target], engine_.shutdown_time());
   for (const auto& [key, x] : watched_)
     unwatch(x.who);
   watched_.clear();
@@ -165,7 +165,8 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && key_of(targets_[x]) == key)
       engine_.on_target_down(
-        x, why ? portable::render(system(), why) : "it has quit", now());
+        x, end_by(why), why ? portable::render(system(), why) : "it has quit",
+        now());
   if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
     engine_.on_group_down(now());
   if (callers_.erase(key) > 0)
@@ -261,8 +262,9 @@ made_worker gate_actor::use_worker(caf::actor handle) {
 
 std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
   if (behind_.runs_on_own_thread()) {
-    maker_ = run_factory_apart(behind_.factory(), system(),
-                               caf::weak_actor_ptr{ctrl()}, incarnation);
+    maker_ = run_factory_apart(behind_.factory(), engine_.shutdown_time(),
+                               system(), caf::weak_actor_ptr{ctrl()},
+                               incarnation);
     return std::nullopt;
   }
   auto [handle, failure] = run_factory(behind_.factory(), system());
@@ -285,7 +287,7 @@ bool gate_actor::take_made(worker_made& x) {
 }
 
 void gate_actor::stop_worker() {
-  end_worker(system(), targets_[worker_target]);
+  end_worker(system(), targets_[worker_target], engine_.shutdown_time());
   forget_worker();
 }
 
@@ -296,6 +298,10 @@ void gate_actor::forget_worker() {
 
 bool gate_actor::is_down(target_id x) const {
   return !targets_[x] || portable::is_down(targets_[x]);
+}
+
+actor_end gate_actor::end_of(target_id x) const {
+  return targets_[x] ? end_of_actor(targets_[x]) : actor_end::abnormal;
 }
 
 // -- other stacks -------------------------------------------------------------

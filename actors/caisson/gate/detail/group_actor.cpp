@@ -53,6 +53,10 @@ void group_actor::take(const member_report& x) {
       return plan_.on_up(who, x.order);
     case member_state::gave_up:
       return plan_.on_gave_up(x.why);
+    case member_state::ended:
+      return plan_.on_ended(who, x.order, true);
+    case member_state::finished:
+      return plan_.on_ended(who, x.order, false);
     case member_state::joined:
       return;
   }
@@ -83,19 +87,23 @@ caf::result<void> group_actor::change(const reconfigure& x) {
 status group_actor::make_status() const {
   auto members = static_cast<std::int64_t>(plan_.members());
   auto pending = static_cast<std::int64_t>(plan_.pending());
+  auto ended = static_cast<std::int64_t>(plan_.ended());
   status out;
   out.name = "supervision_group";
   out.worker = members == 0      ? worker_state::none
                : plan_.is_over() ? worker_state::given_up
                : pending > 0     ? worker_state::restarting
-                                 : worker_state::up;
+               : ended < members ? worker_state::up
+                                 : worker_state::ended;
   layer_status all{.name = "supervision_group", .kind = "supervision_group"};
   for (auto& row : rows_of(plan_.config()))
     all.config.emplace(std::move(row.key), std::move(row.value));
   out.layers.push_back(std::move(all));
-  out.metrics = {{"members", members},
-                 {"members_up", plan_.is_over() ? 0 : members - pending},
-                 {"losses", static_cast<std::int64_t>(plan_.losses())}};
+  out.metrics = {
+    {"members", members},
+    {"members_up", plan_.is_over() ? 0 : members - pending - ended},
+    {"members_ended", ended},
+    {"losses", static_cast<std::int64_t>(plan_.losses())}};
   return out;
 }
 

@@ -57,6 +57,16 @@ void group_plan::on_up(member_id who, std::uint64_t after) {
   start_next();
 }
 
+void group_plan::on_ended(member_id who, std::uint64_t after, bool restarts) {
+  if (over_ || after != members_[who].orders)
+    return;
+  // The others wait for one that was to start, or for one that is lost.
+  auto was_awaited = members_[who].at == state::starting;
+  move_to(who, restarts ? state::ended : state::finished);
+  if (was_awaited)
+    start_next();
+}
+
 void group_plan::on_gave_up(const std::string& why) {
   if (!over_)
     give_up("a worker of the group was given up: " + why);
@@ -91,22 +101,28 @@ void group_plan::move_to(member_id who, state next) {
       where.erase(at);
   };
   put(running_, next == state::up || next == state::starting);
-  put(pending_, next != state::up && next != state::gone);
+  put(pending_,
+      next == state::failing || next == state::due || next == state::starting);
+  put(ended_, next == state::ended);
+  put(finished_, next == state::finished);
 }
 
 void group_plan::send_order(member_id who, member_order what, std::string why) {
   orders_.push_back({who, what, ++members_[who].orders, std::move(why)});
 }
 
-// The last to start is the first to stop.
+// The last to start is the first to stop. One that has ended is among those
+// that restart.
 void group_plan::stop_others(member_id failed, const std::string& why) {
   if (config_.strategy == group_strategy::one_for_one)
     return;
   auto rank = members_[failed].rank;
-  auto first = config_.strategy == group_strategy::one_for_all
-                 ? running_.begin()
-                 : running_.upper_bound({rank, ~member_id{0}});
-  std::vector<place> others(first, running_.end());
+  std::set<place> others;
+  for (const auto* from : {&running_, &ended_})
+    others.insert(config_.strategy == group_strategy::one_for_all
+                    ? from->begin()
+                    : from->upper_bound({rank, ~member_id{0}}),
+                  from->end());
   for (auto i = others.rbegin(); i != others.rend(); ++i) {
     move_to(i->second, state::due);
     send_order(i->second, member_order::stop, why);
@@ -149,7 +165,8 @@ bool group_plan::within_limit(time_point now) {
 void group_plan::give_up(const std::string& why) {
   over_ = true;
   auto all = running_;
-  all.insert(pending_.begin(), pending_.end());
+  for (const auto* more : {&pending_, &ended_, &finished_})
+    all.insert(more->begin(), more->end());
   for (auto i = all.rbegin(); i != all.rend(); ++i)
     send_order(i->second, member_order::give_up, why);
 }

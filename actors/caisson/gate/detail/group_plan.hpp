@@ -47,6 +47,10 @@ public:
   /// Its worker has started.
   void on_up(member_id who, std::uint64_t after);
 
+  /// Its worker has ended, which concerns nobody else. If it `restarts`, it
+  /// does so with others.
+  void on_ended(member_id who, std::uint64_t after, bool restarts);
+
   /// A member has given its worker up.
   void on_gave_up(const std::string& why);
 
@@ -85,6 +89,11 @@ public:
   /// How many members have no worker that is up.
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
 
+  /// How many members have a worker that has ended, and that nobody waits for.
+  [[nodiscard]] std::size_t ended() const noexcept {
+    return ended_.size() + finished_.size();
+  }
+
   [[nodiscard]] std::uint64_t losses() const noexcept { return losses_; }
 
 private:
@@ -95,6 +104,10 @@ private:
     // Waits for its turn.
     due,
     starting,
+    // Has ended; starts again with others.
+    ended,
+    // Has ended, and does not.
+    finished,
     gone,
   };
 
@@ -127,6 +140,9 @@ private:
   std::set<place> running_;
   // Those whose worker is not up.
   std::set<place> pending_;
+  // Those whose worker has ended.
+  std::set<place> ended_;
+  std::set<place> finished_;
   // The losses of the last `period`, oldest first.
   std::deque<time_point> recent_;
   std::vector<order> orders_;

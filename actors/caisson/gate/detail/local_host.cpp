@@ -167,7 +167,7 @@ void local_host::check_worker(time_point now) {
     engine_.on_timer(now);
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && portable::is_down(targets_[x]))
-      engine_.on_target_down(x, "it is down", now);
+      engine_.on_target_down(x, end_of(x), "it is down", now);
 }
 
 void local_host::on_answer(std::uint64_t key, caf::message&& content) {
@@ -192,9 +192,10 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && targets_[x].address() == who
         && portable::is_down(targets_[x]))
-      engine_.on_target_down(
-        x, why ? portable::render(self()->home_system(), why) : "it has quit",
-        now());
+      engine_.on_target_down(x, end_by(why),
+                             why ? portable::render(self()->home_system(), why)
+                                 : "it has quit",
+                             now());
   hand_out();
 }
 
@@ -300,7 +301,8 @@ void local_host::stop() {
 
 void local_host::let_go() {
   if (behind_.factory())
-    end_worker(self()->home_system(), targets_[worker_target]);
+    end_worker(self()->home_system(), targets_[worker_target],
+               engine_.shutdown_time());
   targets_.assign(targets_.size(), nullptr);
   behind_ = worker{};
   busy_ = false;
@@ -390,7 +392,8 @@ std::optional<made_worker> local_host::make_worker(std::uint32_t incarnation) {
   auto& sys = self()->home_system();
   if (behind_.runs_on_own_thread()) {
     incarnation_ = incarnation;
-    maker_ = spawn_factory_helper(behind_.factory(), sys);
+    maker_ = spawn_factory_helper(behind_.factory(), engine_.shutdown_time(),
+                                  sys);
     // The helper ends its worker when this ends.
     forward_apart(maker_, maker_key, caf::make_message(incarnation), false);
     return std::nullopt;
@@ -410,7 +413,7 @@ void local_host::take_made(caf::message& content) {
   else
     x.failure = "its factory's helper has ended";
   if (stopped_ || !engine_.awaits_worker(incarnation_))
-    return end_worker(self()->home_system(), x.handle);
+    return end_worker(self()->home_system(), x.handle, engine_.shutdown_time());
   engine_.on_worker_made(x.handle ? use_worker(std::move(x.handle))
                                   : made_worker{{}, x.failure},
                          now());
@@ -424,6 +427,10 @@ void local_host::forget_worker() {
 
 bool local_host::is_down(target_id x) const {
   return !targets_[x] || portable::is_down(targets_[x]);
+}
+
+actor_end local_host::end_of(target_id x) const {
+  return targets_[x] ? end_of_actor(targets_[x]) : actor_end::abnormal;
 }
 
 } // namespace caisson::detail

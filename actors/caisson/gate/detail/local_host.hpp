@@ -84,6 +84,7 @@ private:
   std::optional<made_worker> make_worker(std::uint32_t incarnation) override;
   void forget_worker() override;
   bool is_down(target_id x) const override;
+  actor_end end_of(target_id x) const override;
   void worker_given_up(const std::string& why) override;
   void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;

@@ -48,6 +48,8 @@ constexpr gate_metric all_gate_metrics[] = {
    "Workers given up after too many restarts within their period."},
   {"worker_gave_up_schedule", "caisson_worker_schedule_ends_total", counted,
    "Workers given up at the end of their restart schedule."},
+  {"worker_ended", "caisson_worker_ends_total", counted,
+   "Workers that have ended and were not to be started again."},
   {"in_progress", "caisson_calls_in_progress", measured_now,
    "Calls, leases and batches that the gate holds."},
   {"held", "caisson_calls_held", measured_now,

@@ -115,7 +115,7 @@ private:
 
   void write_gate(const labels& l, const gate_snapshot& x) {
     static const auto gate_states = names_up_to(gate_state::draining);
-    static const auto worker_states = names_up_to(worker_state::given_up);
+    static const auto worker_states = names_up_to(worker_state::ended);
     for (const auto& m : gate_metrics()) {
       auto value = metric_of(x, m.key);
       if (m.type == type::counter)

@@ -14,6 +14,10 @@ std::string_view name_of(member_state x) noexcept {
       return "up";
     case member_state::gave_up:
       return "gave_up";
+    case member_state::ended:
+      return "ended";
+    case member_state::finished:
+      return "finished";
   }
   return "unknown";
 }

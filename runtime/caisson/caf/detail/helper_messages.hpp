@@ -20,11 +20,21 @@ struct worker_made {
 CAISSON_MESSAGE(worker_made, handle, failure, incarnation)
 
 /// What a gate reports to its supervision group about itself and its worker.
-enum class member_state : std::uint8_t { joined, down, due, up, gave_up };
+enum class member_state : std::uint8_t {
+  joined,
+  down,
+  due,
+  up,
+  gave_up,
+  /// It has ended, and starts again only with others.
+  ended,
+  /// It has ended, and never starts again.
+  finished,
+};
 
 [[nodiscard]] std::string_view name_of(member_state x) noexcept;
 
-CAISSON_ENUM(member_state, member_state::gave_up)
+CAISSON_ENUM(member_state, member_state::finished)
 
 struct member_report {
   member_state what = member_state::joined;

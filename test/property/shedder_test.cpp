@@ -29,6 +29,7 @@ shedder_config some_shedder() {
   c.max_memory = *rc::gen::element(0.0, 0.0, 1.0);
   // No difference that can come about: means are rounded.
   c.max_delay = *rc::gen::element<duration>(0ns, 77'777ns, 9'512'345ns);
+  c.max_mailbox_delay = *rc::gen::element<duration>(0ns, 0ns, 5ms, 100ms);
   c.in_flight_factor = 0;
   c.sample = *rc::gen::element<duration>(10ms, 250ms, 5s);
   c.window = *rc::gen::element<duration>(10ms, 1s, 1min);
@@ -45,7 +46,9 @@ class shedder_run {
 public:
   explicit shedder_run(std::vector<shedder_config> all)
     : all_(std::move(all)), real_(all_.front()),
-      model_(all_.front(), shedder_rig::start().time_since_epoch()) {}
+      model_(all_.front(), shedder_rig::start().time_since_epoch()) {
+    real_.e.mailbox = model_.mailbox;
+  }
 
   void step(const operation& x) {
     switch (x.kind) {
@@ -68,6 +71,10 @@ public:
         real_.load->value = {pick(shares, x.how), pick(shares, x.which)};
         model_.load = real_.load->value;
         break;
+      case 9:
+        model_.mailbox = pick(waits, x.how);
+        real_.e.mailbox = model_.mailbox;
+        break;
       case 8:
         if (x.which % 3 == 0)
           change(x);
@@ -79,6 +86,8 @@ public:
 private:
   static constexpr std::array<duration, 9> lengths{
     0ns, 1ns, 1ms, 9ms, 10ms, 250ms, 1s - 1ns, 1s, 3s};
+  static constexpr std::array<duration, 6> waits{0ns, 4ms,   5ms,
+                                                 6ms, 100ms, 101ms};
   static constexpr std::array<double, 6> shares{0, 0.3, 0.5, 0.9, 1, 1};
 
   void arrive(const operation& x, unsigned i) {
@@ -150,7 +159,7 @@ RC_GTEST_PROP(shedder_property, does_what_a_naive_model_does, ()) {
   auto all = *rc::gen::container<std::vector<shedder_config>>(
     3, rc::gen::exec(some_shedder));
   shedder_run r{all};
-  for (const auto& op : *operations(9))
+  for (const auto& op : *operations(10))
     r.step(op);
 }
 

@@ -29,6 +29,7 @@ public:
 
   duration now;
   load_reading load = {.cpu = 0.0, .memory = 0.0};
+  duration mailbox = 0ns;
   std::map<std::string, std::int64_t> count;
   double threshold = 0;
 
@@ -36,7 +37,7 @@ public:
     if (!awake_)
       begin();
     else
-      follow();
+      follow(true);
     auto rank = std::clamp(priority, -16, 15) + 16;
     auto passes = key.empty() ? admits_any(rank) : admits(rank, group_of(key));
     if (threshold > 0) {
@@ -70,7 +71,7 @@ public:
   void advance_to(duration end) {
     while (awake_ && next() <= end) {
       now = std::max(now, next());
-      follow();
+      follow(false);
     }
     now = end;
   }
@@ -85,12 +86,14 @@ public:
       forget_times();
     if (!reads())
       load_ = unread;
+    if (c_.max_mailbox_delay == 0ns)
+      forget_mailbox();
     if (!awake_)
       return;
     window_end_ = window_begin_ + window();
     if (sample_at_ == duration::max())
       sample_at_ = now;
-    sample_at_ = reads() ? std::min(sample_at_, now + c_.sample)
+    sample_at_ = looks() ? std::min(sample_at_, now + c_.sample)
                          : duration::max();
   }
 
@@ -100,6 +103,7 @@ public:
     credit_ = c_.minimum * 1s;
     credit_at_ = now;
     forget_times();
+    forget_mailbox();
   }
 
 private:
@@ -117,6 +121,9 @@ private:
   static duration step(duration x) { return (x + 19ns) / 20; }
   [[nodiscard]] bool reads() const {
     return c_.max_cpu > 0 || c_.max_memory > 0;
+  }
+  [[nodiscard]] bool looks() const {
+    return reads() || c_.max_mailbox_delay > 0ns;
   }
 
   // -- calls ------------------------------------------------------------------
@@ -200,6 +207,7 @@ private:
     window_begin_ = now;
     window_end_ = now + window();
     look();
+    probed_ = c_.max_mailbox_delay > 0ns;
   }
 
   [[nodiscard]] duration next() const {
@@ -208,17 +216,33 @@ private:
     return std::min({full, window_end_, sample_at_});
   }
 
-  void follow() {
-    if (now >= sample_at_)
+  void follow(bool called) {
+    if (now >= sample_at_) {
       look();
+      ask_mailbox(called || !window_.empty());
+    }
     if (now >= window_end_
         || (window_.size() >= c_.window_calls
             && now >= window_begin_ + c_.sample))
       end_window();
   }
 
+  // What comes was asked for a sample ago.
+  void ask_mailbox(bool has_calls) {
+    if (c_.max_mailbox_delay == 0ns)
+      return;
+    if (has_calls && probed_)
+      waits_.push_back(mailbox);
+    probed_ = has_calls;
+  }
+
+  void forget_mailbox() {
+    waits_.clear();
+    probed_ = false;
+  }
+
   void look() {
-    sample_at_ = reads() ? now + c_.sample : duration::max();
+    sample_at_ = looks() ? now + c_.sample : duration::max();
     load_ = reads() ? load : unread;
   }
 
@@ -227,13 +251,20 @@ private:
     auto took_longer = delay();
     if (c_.max_memory > 0 && *load_.memory >= c_.max_memory)
       return "shed_memory";
+    duration sum{};
+    for (auto x : waits_)
+      sum += x;
+    if (!waits_.empty()
+        && sum / static_cast<std::int64_t>(waits_.size())
+             > c_.max_mailbox_delay)
+      return "shed_mailbox";
     if (c_.max_delay > 0ns && took_longer > c_.max_delay)
       return "shed_delay";
     return c_.max_cpu > 0 && *load_.cpu >= c_.max_cpu ? "shed_cpu" : "";
   }
 
   [[nodiscard]] duration window() const {
-    return reads() ? std::max(c_.window, c_.sample) : c_.window;
+    return looks() ? std::max(c_.window, c_.sample) : c_.window;
   }
 
   void end_window() {
@@ -260,6 +291,7 @@ private:
     awake_ = !window_.empty() || threshold > 0;
     window_.clear();
     timed_.clear();
+    waits_.clear();
     window_begin_ = now;
     window_end_ = now + window();
   }
@@ -360,6 +392,8 @@ private:
   double wanted_ = 0;
   bool parts_users_ = false;
   std::int64_t in_flight_ = 0;
+  std::vector<duration> waits_;
+  bool probed_ = false;
   std::vector<ended> timed_;
   std::vector<ended> successes_;
   std::optional<double> mean_;

@@ -53,6 +53,13 @@ inline shedder_config by_delay(duration d) {
   return c;
 }
 
+/// The mailbox's delay is the only signal.
+inline shedder_config by_mailbox(duration d) {
+  shedder_config c = by_delay(duration::zero());
+  c.max_mailbox_delay = d;
+  return c;
+}
+
 /// A call with that priority and key.
 inline call_info important(std::int32_t priority, std::string key = {}) {
   call_info c;
@@ -91,7 +98,7 @@ public:
 
   [[nodiscard]] std::int64_t all_shed() const {
     return count("shed_cpu") + count("shed_memory") + count("shed_delay")
-           + count("shed_in_flight");
+           + count("shed_in_flight") + count("shed_mailbox");
   }
 
   std::shared_ptr<set_load> load;

@@ -95,6 +95,14 @@ public:
     [[nodiscard]] caisson::circuit circuit(std::string_view) const override {
       return breakers;
     }
+    std::optional<duration> probe_mailbox() override {
+      ++probes;
+      return mailbox;
+    }
+    /// How long the last message waited in the mailbox, if there is one.
+    std::optional<duration> mailbox = {};
+    /// How often the policy has asked for that.
+    int probes = 0;
     /// The worst state of the gate's breakers.
     caisson::circuit breakers = caisson::circuit::closed;
     /// Whose attempts ran into a timeout, as the layers above learn.

@@ -91,6 +91,7 @@ engine::engine(engine_host& host, engine_setup setup)
   core_.leased = &leases_;
   core_.layers.context().times = &core_.times;
   core_.layers.context().config = &core_.config;
+  core_.layers.context().mailbox = &core_.mailbox;
   core_.layers.context().children = [this](std::size_t k, child_call c) {
     return children_.make(k, std::move(c));
   };
@@ -263,6 +264,10 @@ void engine::on_group_down(time_point now) {
 void engine::on_target_down(target_id x, actor_end how, const std::string& why,
                             time_point now) {
   step(now, [&] { workers_.on_down(x, how, why); });
+}
+
+void engine::on_probe(time_point now) {
+  step(now, [&] { core_.mailbox.on_arrival(core_.now()); });
 }
 
 // -- what comes in ------------------------------------------------------------

@@ -75,6 +75,9 @@ public:
   void on_target_down(target_id x, actor_end how, const std::string& why,
                       time_point now);
 
+  /// The message of `engine_host::send_probe` has come.
+  void on_probe(time_point now);
+
   /// How long a worker that the host ends may take.
   [[nodiscard]] duration shutdown_time() const noexcept {
     return workers_.supervisor().config().shutdown;

@@ -25,7 +25,8 @@ engine_core::engine_core(engine_host& h, engine_setup s)
     makes_children(s.makes_children), random(s.seed), secrets(s.secret_seed),
     calls(s.layers.size(), secrets.bits()), events(h, s.config.name, calls),
     traces(events, seed_of_spans(s)),
-    layers(std::move(s.layers), events, random, secrets), callers(h) {}
+    layers(std::move(s.layers), events, random, secrets), callers(h),
+    mailbox(h) {}
 
 bool engine_core::held_open() const noexcept {
   return layers.hold_open() && !workers->is_gone();

@@ -10,6 +10,7 @@
 #include <caisson/engine/event_hub.hpp>
 #include <caisson/engine/gate_config.hpp>
 #include <caisson/engine/layer_table.hpp>
+#include <caisson/engine/mailbox_probe.hpp>
 #include <caisson/engine/secret_source.hpp>
 #include <caisson/engine/supervision.hpp>
 #include <caisson/engine/tallies.hpp>
@@ -125,6 +126,7 @@ struct engine_core {
   tallies needs;
   call_timers timers;
   caller_watch callers;
+  mailbox_probe mailbox;
 
   // The parts that act on it.
   router* route = nullptr;

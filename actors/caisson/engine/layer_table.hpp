@@ -7,6 +7,7 @@
 #include <caisson/engine/event_hub.hpp>
 #include <caisson/engine/layer.hpp>
 #include <caisson/engine/layer_moves.hpp>
+#include <caisson/engine/mailbox_probe.hpp>
 #include <caisson/engine/secret_source.hpp>
 #include <caisson/policy/policy.hpp>
 
@@ -49,6 +50,9 @@ public:
   [[nodiscard]] const wide_histogram* durations(measured what,
                                                 bool ok) const override;
   std::uint64_t secret_bits() override { return secrets_.bits(); }
+  std::optional<duration> probe_mailbox() override {
+    return mailbox ? mailbox->ask(now) : std::nullopt;
+  }
   void hold_open(bool x) override;
   void emit(const event_info& x) override;
   void emit_wait(call_id call, std::size_t running, std::size_t waiting,
@@ -65,6 +69,7 @@ public:
   call_finder find_call;
   const detail::durations* times = nullptr;
   const gate_config* config = nullptr;
+  mailbox_probe* mailbox = nullptr;
 
 protected:
   call_id make_child(child_call c) override {

@@ -141,6 +141,10 @@ protected:
   void forward(const caf::actor& dest, std::uint64_t key, caf::message content,
                bool urgent);
 
+  /// Sends `content` through this actor's own mailbox: it comes to `on_answer`
+  /// under `key`, behind the messages of normal priority that wait there.
+  void queue_up(std::uint64_t key, caf::message content);
+
   /// Sends `content` to `dest` from the address that `forward` uses.
   void send_from_return_address(const caf::actor& dest, caf::message content);
 
@@ -299,6 +303,22 @@ void interceptor<Control...>::send_from_return_address(const caf::actor& dest,
     caf::make_mailbox_element(return_address_, caf::make_message_id(),
                               std::move(content)),
     context());
+#endif
+}
+
+template <class... Control>
+void interceptor<Control...>::queue_up(std::uint64_t key,
+                                       caf::message content) {
+  auto id = caf::message_id{own_ids | key}.with_normal_priority().response_id();
+#if CAISSON_CAF_LEGACY
+  ctrl()->enqueue(nullptr, id, std::move(content), context());
+#else
+  add_multiplexed_response_handler(id,
+                                   caf::behavior{[this, key](caf::message& x) {
+                                     on_answer(key, std::move(x));
+                                   }});
+  ctrl()->enqueue(caf::make_mailbox_element(nullptr, id, std::move(content)),
+                  context());
 #endif
 }
 

@@ -299,6 +299,12 @@ public:
     return nullptr;
   }
 
+  /// How long the last probe waited in the host's mailbox or, if it still does,
+  /// has waited so far; nothing without a mailbox. Then sends another one.
+  [[nodiscard]] virtual std::optional<duration> probe_mailbox() {
+    return std::nullopt;
+  }
+
   /// Notifies the layers above that an attempt at the call ran into its timeout
   /// and is followed by another one, so that they never see its outcome. They
   /// are notified (`policy::attempt_timed_out`) after this policy has returned.

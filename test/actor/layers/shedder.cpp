@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 texts shedder_settings(random_settings& r) {
   return {{"max_cpu", r.word({"0", "0.9", "1"})},
           {"max_memory", r.word({"0", "0.95", "1"})},
+          {"max_mailbox_delay", r.time({0ms, 3'600'000ms})},
           {"max_delay", r.time({0ms, 3'600'000ms})},
           {"in_flight_factor", r.word({"0", "1", "100"})},
           {"in_flight_needs_cpu", r.word({"true", "false"})},

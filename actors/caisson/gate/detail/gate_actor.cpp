@@ -150,6 +150,8 @@ void gate_actor::on_message(portable::reply_to from, caf::message&& content) {
 }
 
 void gate_actor::on_answer(std::uint64_t key, caf::message&& content) {
+  if (key == probe_key) [[unlikely]]
+    return engine_.on_probe(now());
   engine_.on_answer(key, std::move(content), now());
 }
 
@@ -245,6 +247,11 @@ void gate_actor::engine_failed(const caf::error& why) {
   portable::write_to_caf_log(system(), portable::log_level::error,
                              to_text(why));
   quit(why);
+}
+
+bool gate_actor::send_probe() {
+  queue_up(probe_key, caf::message{});
+  return true;
 }
 
 void gate_actor::hold_open(bool busy) {

@@ -63,6 +63,7 @@ private:
   void stop_worker() override;
   void send_to_group(member_state what, const std::string& why) override;
   void hold_open(bool busy) override;
+  bool send_probe() override;
   void start_layer(layer& x) override { x.start_in(home_system()); }
   target_info add_target(target_id x, const caf::actor& handle) override;
   void drop_target(target_id x) override;

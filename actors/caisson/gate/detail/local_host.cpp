@@ -173,6 +173,8 @@ void local_host::check_worker(time_point now) {
 void local_host::on_answer(std::uint64_t key, caf::message&& content) {
   if (key == maker_key)
     take_made(content);
+  else if (key == probe_key)
+    take_probe();
   else if (!stopped_)
     engine_.on_answer(key, std::move(content), now());
   hand_out();
@@ -373,6 +375,18 @@ void local_host::engine_failed(const caf::error& why) {
                              to_text(why));
   stopped_ = true;
   let_go();
+}
+
+bool local_host::send_probe() {
+  probing_ = true;
+  queue_up(probe_key, caf::message{});
+  return true;
+}
+
+void local_host::take_probe() {
+  probing_ = false;
+  if (!stopped_)
+    engine_.on_probe(now());
 }
 
 void local_host::hold_open(bool busy) {

@@ -88,6 +88,7 @@ private:
   void worker_given_up(const std::string& why) override;
   void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;
+  bool send_probe() override;
 
   // -- parts ------------------------------------------------------------------
 
@@ -100,6 +101,7 @@ private:
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
   void take_made(caf::message& content);
+  void take_probe();
   void check_worker(time_point now);
   [[nodiscard]] bool has_ready() const noexcept {
     return !ready_.empty() || !ready_awaited_.empty();
@@ -109,7 +111,7 @@ private:
     return awaited_ > 0 ? ready_awaited_ : ready_;
   }
   [[nodiscard]] bool wants_input() const noexcept {
-    return busy_ || has_ready() || (maker_ && !stopped_);
+    return busy_ || has_ready() || ((maker_ || probing_) && !stopped_);
   }
   void hand_out();
   void finish_handing_out();
@@ -132,6 +134,8 @@ private:
   std::size_t awaited_ = 0;
   time_point armed_ = never;
   bool busy_ = false;
+  /// A message to this host itself is under way.
+  bool probing_ = false;
   bool handing_out_ = false;
   bool stopped_ = false;
   /// Why the actor is to end.

@@ -44,7 +44,7 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
   if (check_at_ == never)
     start(e);
   else if (e.now >= check_at_)
-    follow(e);
+    follow(e, true);
   if (++calls_ == config_.window_calls)
     plan_check(e.now);
   auto lets_pass = passes(call, e);
@@ -95,6 +95,9 @@ decision shedder::shed(const call_info& call, env& e) {
   switch (cause_) {
     case signal::memory:
       why = counter::shed_memory;
+      break;
+    case signal::mailbox:
+      why = counter::shed_mailbox;
       break;
     case signal::delay:
       why = counter::shed_delay;
@@ -182,17 +185,25 @@ void shedder::start(env& e) {
   meter_.resume(e.now);
   sample_at_ = e.now;
   look(e);
+  probed_ = false;
+  read_mailbox(e);
   plan_check(e.now);
 }
 
 void shedder::wake(env& e) {
-  follow(e);
+  follow(e, false);
 }
 
-void shedder::follow(env& e) {
+void shedder::follow(env& e, bool called) {
   shown_at_ = e.now;
-  if (e.now >= sample_at_)
+  if (e.now >= sample_at_) {
     look(e);
+    // Without calls nothing is sent.
+    if (called || calls_ > 0)
+      read_mailbox(e);
+    else
+      probed_ = false;
+  }
   auto is_full = calls_ >= config_.window_calls
                  && e.now >= time_after(window_begin_, config_.sample);
   if (e.now >= window_end_ || is_full)
@@ -213,7 +224,11 @@ void shedder::plan_check(time_point now) {
 
 // No window is judged by readings of the one before.
 duration shedder::window_length() const noexcept {
-  return reads() ? std::max(config_.window, config_.sample) : config_.window;
+  return looks() ? std::max(config_.window, config_.sample) : config_.window;
+}
+
+bool shedder::looks() const noexcept {
+  return reads() || config_.max_mailbox_delay > duration::zero();
 }
 
 bool shedder::reads() const noexcept {
@@ -221,23 +236,38 @@ bool shedder::reads() const noexcept {
 }
 
 void shedder::look(env& e) {
-  sample_at_ = never;
+  sample_at_ = looks() ? time_after(e.now, config_.sample) : never;
+  read_load(e);
+}
+
+void shedder::read_load(env& e) {
   auto known = [](std::optional<double> x) {
     return x && *x >= 0 ? std::optional{std::min(*x, 1.0)} : std::nullopt;
   };
   load_ = {};
-  if (reads()) {
-    sample_at_ = time_after(e.now, config_.sample);
+  if (reads())
     if (auto x = call_user(
           "load_source", [&] { return source_->read(e.now, config_.sample); },
           e))
       load_ = {known(x->cpu), known(x->memory)};
-  }
   if ((config_.max_cpu > 0 && !load_.cpu)
       || (config_.max_memory > 0 && !load_.memory))
     count(counter::unread);
   if (config_.max_cpu > 0 && load_.cpu && *load_.cpu >= config_.max_cpu)
     hot_until_ = std::max(hot_until_, time_after(e.now, config_.cool_off));
+}
+
+void shedder::read_mailbox(env& e) {
+  if (config_.max_mailbox_delay == duration::zero())
+    return;
+  auto x = e.probe_mailbox();
+  if (!x)
+    count(counter::unread);
+  // If nothing was sent a sample ago, this is of long before.
+  if (std::exchange(probed_, true) && x) {
+    mailbox_sum_ += *x;
+    ++mailbox_reads_;
+  }
 }
 
 // Without a call since the last window, no call of this layer is at fault,
@@ -271,6 +301,12 @@ void shedder::measure(time_point now) {
   mean_in_flight_ = meter_.mean_in_flight(now);
   capacity_ = meter_.capacity(now);
   delay_ = meter_.delay(now);
+  if (mailbox_reads_ > 0)
+    mailbox_delay_ = mailbox_sum_ / mailbox_reads_;
+  else
+    mailbox_delay_.reset();
+  mailbox_sum_ = duration::zero();
+  mailbox_reads_ = 0;
 }
 
 shedder::signal shedder::overload(time_point now) {
@@ -278,6 +314,9 @@ shedder::signal shedder::overload(time_point now) {
   auto cpu = c.max_cpu > 0 && load_.cpu && *load_.cpu >= c.max_cpu;
   if (c.max_memory > 0 && load_.memory && *load_.memory >= c.max_memory)
     return signal::memory;
+  if (c.max_mailbox_delay > duration::zero() && mailbox_delay_
+      && *mailbox_delay_ > c.max_mailbox_delay)
+    return signal::mailbox;
   if (c.max_delay > duration::zero() && delay_ && *delay_ > c.max_delay)
     return signal::delay;
   auto together = c.in_flight_needs_cpu && c.max_cpu > 0
@@ -294,6 +333,9 @@ std::string shedder::reason() const {
   switch (cause_) {
     case signal::memory:
       return fmt::format("memory {} %", percent(load_.memory.value_or(0)));
+    case signal::mailbox:
+      return "delay in the mailbox "
+             + rounded_text(mailbox_delay_.value_or(duration::zero()));
     case signal::delay:
       return "delay " + rounded_text(delay_.value_or(duration::zero()));
     case signal::in_flight:
@@ -334,6 +376,8 @@ void shedder::adapt(env& e) {
   // What was read before the signals were off says nothing of later.
   if (!reads())
     load_ = {};
+  if (config_.max_mailbox_delay == duration::zero())
+    forget_mailbox();
   if (auto latest = time_after(e.now, config_.cool_off); hot_until_ > latest)
     hot_until_ = latest;
   if (config_.follow_for == duration::zero())
@@ -343,7 +387,7 @@ void shedder::adapt(env& e) {
   if (check_at_ == never)
     return;
   window_end_ = time_after(window_begin_, window_length());
-  if (!reads())
+  if (!looks())
     sample_at_ = never;
   else if (sample_at_ == never)
     sample_at_ = e.now;
@@ -361,9 +405,17 @@ void shedder::forget(env& e) {
   mean_in_flight_ = 0;
   capacity_.reset();
   delay_.reset();
+  forget_mailbox();
   cause_ = signal::none;
   callee_.forget();
   tell(shed_before, "reset", e);
+}
+
+void shedder::forget_mailbox() noexcept {
+  mailbox_sum_ = duration::zero();
+  mailbox_reads_ = 0;
+  mailbox_delay_.reset();
+  probed_ = false;
 }
 
 void shedder::list_gauges(std::vector<metric>& out) const {
@@ -372,6 +424,10 @@ void shedder::list_gauges(std::vector<metric>& out) const {
   out.push_back({"cpu_permille", whole(load_.cpu.value_or(0) * 1000), true});
   out.push_back(
     {"memory_permille", whole(load_.memory.value_or(0) * 1000), true});
+  out.push_back(
+    {"mailbox_delay_us",
+     mailbox_delay_.value_or(duration::zero()) / std::chrono::microseconds(1),
+     true});
   out.push_back(
     {"delay_us",
      delay_.value_or(duration::zero()) / std::chrono::microseconds(1), true});

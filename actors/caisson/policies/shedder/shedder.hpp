@@ -28,6 +28,7 @@ enum class shedder_counter : std::uint8_t {
   passed_by_minimum,
   shed_cpu,
   shed_memory,
+  shed_mailbox,
   shed_delay,
   shed_in_flight,
   finished,
@@ -44,13 +45,14 @@ enum class shedder_counter : std::uint8_t {
 template <>
 struct enum_names<shedder_counter> {
   static constexpr std::string_view value[] = {
-    "passed",     "passed_by_minimum",
-    "shed_cpu",   "shed_memory",
-    "shed_delay", "shed_in_flight",
-    "finished",   "abandoned",
-    "tightened",  "relaxed",
-    "unread",     "shed_early",
-    "asked",      "told",
+    "passed",         "passed_by_minimum",
+    "shed_cpu",       "shed_memory",
+    "shed_mailbox",   "shed_delay",
+    "shed_in_flight", "finished",
+    "abandoned",      "tightened",
+    "relaxed",        "unread",
+    "shed_early",     "asked",
+    "told",
   };
 };
 
@@ -124,14 +126,25 @@ protected:
 
 private:
   // What says that there is an overload, in the order of importance.
-  enum class signal : std::uint8_t { none, memory, delay, in_flight, cpu };
+  enum class signal : std::uint8_t {
+    none,
+    memory,
+    mailbox,
+    delay,
+    in_flight,
+    cpu,
+  };
 
   void start(env& e);
-  void follow(env& e);
+  void follow(env& e, bool called);
   void plan_check(time_point now);
   [[nodiscard]] bool reads() const noexcept;
+  [[nodiscard]] bool looks() const noexcept;
   [[nodiscard]] duration window_length() const noexcept;
   void look(env& e);
+  void read_load(env& e);
+  void read_mailbox(env& e);
+  void forget_mailbox() noexcept;
   void end_window(env& e);
   void measure(time_point now);
   [[nodiscard]] signal overload(time_point now);
@@ -156,6 +169,12 @@ private:
   double mean_in_flight_ = 0;
   std::optional<double> capacity_;
   std::optional<duration> delay_;
+  // What was read of the mailbox in this window, and the mean in the last one.
+  duration mailbox_sum_ = duration::zero();
+  std::int64_t mailbox_reads_ = 0;
+  std::optional<duration> mailbox_delay_;
+  // Whether a message was sent through it at the last sample.
+  bool probed_ = false;
   // What shed last.
   signal cause_ = signal::none;
 

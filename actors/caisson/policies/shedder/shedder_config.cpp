@@ -15,6 +15,10 @@ void describe_signals(field_visitor& v, shedder_config& c) {
   v.on({"max_memory", "from which share of the memory on there is an overload; "
                       "0: it is no signal"},
        c.max_memory, {0.0, 1.0});
+  v.on({"max_mailbox_delay",
+        "how long messages may wait in the gate's own mailbox before there is "
+        "an overload; 0: that is no signal"},
+       c.max_mailbox_delay, {0s, 1h});
   v.on({"max_delay", "by how much longer than usual calls may take below this "
                      "layer before there is an overload; 0: that is no signal"},
        c.max_delay, {0s, 1h});
@@ -29,8 +33,8 @@ void describe_signals(field_visitor& v, shedder_config& c) {
   v.on({"cool_off", "how long the CPU time counts as too much after it was, "
                     "for in_flight_needs_cpu"},
        c.cool_off, {0s, 1h});
-  v.on({"sample", "how often CPU time and memory are read at most; no window "
-                  "ends earlier"},
+  v.on({"sample", "how often CPU time and memory are read, and the mailbox's "
+                  "delay is measured, at most; no window ends earlier"},
        c.sample, {10ms, 5s});
 }
 

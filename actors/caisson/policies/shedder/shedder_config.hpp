@@ -30,6 +30,11 @@ struct shedder_config {
   /// else of the machine.
   double max_memory = 0.95;
 
+  /// There is an overload while messages wait in the gate's own mailbox for
+  /// longer than this, on average: 0 to 1h, default 0: that is no signal. In a
+  /// local gate it is the mailbox of its actor; a guard has none.
+  duration max_mailbox_delay = duration::zero();
+
   /// There is an overload while calls take longer below this layer, on average,
   /// than this and the shortest average of `baseline`: 0 to 1h, default 0: how
   /// long they take is no signal.
@@ -49,8 +54,8 @@ struct shedder_config {
   /// 1s. For `in_flight_needs_cpu` only.
   duration cool_off = std::chrono::seconds(1);
 
-  /// How often CPU time and memory are read at most: 10ms to 1min, default
-  /// 250ms. No window ends earlier.
+  /// How often CPU time and memory are read, and the mailbox's delay is
+  /// measured, at most: 10ms to 5s, default 250ms. No window ends earlier.
   duration sample = std::chrono::milliseconds(250);
 
   /// After what time the threshold moves: 10ms to 1min, default 1s.

@@ -150,6 +150,10 @@ protected:
   /// expected.
   void call_again();
 
+  /// Sends `content` through the actor's mailbox: it comes to `on_answer` under
+  /// `key`, behind what waits there. Only while input is expected.
+  void queue_up(std::uint64_t key, caf::message&& content);
+
   /// Identifies a resident of its actor.
   [[nodiscard]] std::uint64_t number() const noexcept {
     return inlet_.request_id().integer_value();
@@ -377,6 +381,15 @@ inline void resident::call_again() {
     relay::send_on(caf::actor_cast<caf::actor>(me), nullptr, inlet_,
                    caf::make_message(static_cast<std::uint64_t>(kind::timer),
                                      std::uint64_t{0}, caf::message{}),
+                   run());
+}
+
+inline void resident::queue_up(std::uint64_t key, caf::message&& content) {
+  using kind = resident_address::kind;
+  if (auto me = strong_self())
+    relay::send_on(caf::actor_cast<caf::actor>(me), nullptr, inlet_,
+                   caf::make_message(static_cast<std::uint64_t>(kind::answer),
+                                     key, std::move(content)),
                    run());
 }
 

@@ -1,0 +1,123 @@
+// Gates that are too busy to get to their messages, and shed some of them.
+#include "support/local_proxy.hpp"
+#include "support/shedding.hpp"
+#include "support/world.hpp"
+
+#include <caisson/gate/guard.hpp>
+#include <caisson/stack/layers/shedder_layer.hpp>
+
+#include <optional>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace caisson::test {
+namespace {
+
+class congested_gate : public world_test {
+protected:
+  // Each answer keeps the gate busy for that long.
+  worker busy_behind() {
+    return worker{make_worker(doubles()).handle()}.classified_by(
+      [this](const caf::message&) -> std::optional<answer_info> {
+        portable::stepper clock{world};
+        clock.set_now(clock.now() + work);
+        return std::nullopt;
+      });
+  }
+
+  caf::actor host(bool local, shedder_config c) {
+    auto policies = stack{}.add<shedder>(std::move(c));
+    if (local)
+      return own(local_proxy::spawn(world.system(), busy_behind(), policies));
+    return gate(busy_behind(), policies);
+  }
+
+  // So many calls at once, some times.
+  void crowd(const caf::actor& g, int n, int times) {
+    auto self = world.make_probe();
+    for (; times > 0; --times) {
+      std::vector<pending_answer> all;
+      for (int i = 0; i < n; ++i)
+        all.push_back(self.request(g, i));
+      world.run_until_idle();
+      for (auto& x : all)
+        ASSERT_EQ(x.count(), 1u);
+    }
+    world.kill(self.handle());
+  }
+
+  duration work = 2ms;
+};
+CAISSON_ALL_ORDERS(congested_gate);
+
+TEST_P(congested_gate, sheds_until_messages_wait_no_longer_than_they_may) {
+  for (auto local : {false, true}) {
+    auto g = host(local, by_mailbox(20ms));
+    crowd(g, 200, 20);
+    EXPECT_EQ(state_of(g, "shedder"), "shedding");
+    EXPECT_GT(metric_of(g, "shedder", "shed_mailbox"), 0);
+    EXPECT_GT(metric_of(g, "shedder", "mailbox_delay_us"), 20'000);
+    EXPECT_LT(metric_of(g, "shedder", "mailbox_delay_us"), 400'000)
+      << "no longer than all that waits takes";
+    EXPECT_EQ(metric_of(g, "shedder", "unread"), 0);
+    world.advance(10min);
+    EXPECT_EQ(state_of(g, "shedder"), "passing");
+  }
+}
+
+TEST_P(congested_gate, a_gate_that_is_quick_enough_sheds_nothing) {
+  for (auto local : {false, true}) {
+    auto g = host(local, by_mailbox(1us));
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(world.request(g, i).ok());
+      world.advance(50ms);
+    }
+    EXPECT_EQ(state_of(g, "shedder"), "passing");
+    EXPECT_EQ(metric_of(g, "shedder", "mailbox_delay_us"), 0);
+  }
+}
+
+TEST_P(congested_gate, sends_itself_nothing_while_idle_or_if_it_is_no_signal) {
+  for (auto local : {false, true})
+    for (auto on : {false, true}) {
+      auto g = host(local, by_mailbox(on ? duration{1s} : duration::zero()));
+      world.advance(1h);
+      auto before = world.handled();
+      EXPECT_TRUE(world.request(g, 1).ok());
+      world.advance(5s);
+      auto first = world.handled() - before;
+      before = world.handled();
+      world.advance(1h);
+      EXPECT_EQ(world.handled(), before);
+      EXPECT_EQ(world.timers(), 0u);
+      EXPECT_TRUE(world.request(g, 2).ok());
+      world.advance(5s);
+      EXPECT_EQ(world.handled() - before, first);
+      world.kill(g);
+    }
+}
+
+// A message to itself is on its way when it ends.
+TEST_P(congested_gate, ends_at_any_time) {
+  for (auto local : {false, true}) {
+    auto g = host(local, by_mailbox(1us));
+    auto self = world.make_probe();
+    auto answer = self.request(g, 1);
+    caf::anon_send_exit(g, caf::exit_reason::user_shutdown);
+    world.run_until_idle();
+    world.advance(1h);
+    EXPECT_EQ(answer.count(), 1u);
+    world.kill(self.handle());
+  }
+}
+
+TEST(shedder_in_a_guard, knows_of_no_mailbox) {
+  guard g{stack{}.add<shedder>(by_mailbox(1ns))};
+  EXPECT_TRUE(g.run([] { return 1; }));
+  EXPECT_EQ(g.get_status().metric("shedder", "unread"), 1);
+  EXPECT_EQ(g.get_status().metric("shedder", "mailbox_delay_us"), 0);
+}
+
+} // namespace
+} // namespace caisson::test

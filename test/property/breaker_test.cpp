@@ -62,6 +62,11 @@ breaker_model::settings any_settings() {
   c.window_buckets = one_of<std::uint32_t>({1, 2, 3, 7, 1000});
   c.minimum_calls = one_of<std::uint32_t>({1, 2, 3, 5, 1'000'000});
   c.slow_minimum_calls = one_of<std::uint32_t>({0, 0, 1, 4, 1'000'000});
+  if (c.slow_call != unlimited || c.trip.has(rate_by_count)
+      || c.trip.has(rate_by_time))
+    c.limit_at = one_of<double>({0.01, 0.3, 0.5, 0.75, 1, 1});
+  if (c.limit_at < 1)
+    c.limit_floor = one_of<std::uint32_t>({1, 1, 2, 5, 1'000'000});
   s.delays = one_of<std::vector<duration>>(
     {{0s}, {1s}, {500ms, 1s, 2s}, {3s, 1s}, {2s, 2s, 5s}});
   c.open = schedule{};
@@ -304,6 +309,8 @@ RC_GTEST_PROP(breaker_property, is_never_stuck, ()) {
 RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
   auto s = any_settings();
   s.base.trip = breaker_trip::consecutive;
+  s.base.limit_at = 1;
+  s.base.limit_floor = 1;
   s.base.threshold = 1;
   s.base.probes = one_of<std::uint32_t>({1, 2, 5});
   s.base.successes_to_close = std::min(s.base.successes_to_close,

@@ -50,15 +50,21 @@ public:
       ++n["half_opened"];
       enter("half_open");
     }
+    auto crowded = false;
     if (auto_ == "closed" && (!ramps_ || random_.uniform() < share())) {
-      ++n["admitted"];
-      calls_[id] = {epoch_, "counted", clock_, c_.timed(), false};
-      return {true, {}};
+      crowded = !has_room();
+      if (!crowded) {
+        ++n["admitted"];
+        calls_[id] = {epoch_,     "counted", clock_,
+                      c_.timed(), false,     c_.base.limit_at < 1};
+        note_crowd();
+        return {true, {}};
+      }
     }
     if (auto_ == "half_open"
         && flying() + judged(true) + judged(false) < c_.base.probes) {
       ++n["probes"];
-      calls_[id] = {epoch_, "probe", clock_, false, false};
+      calls_[id] = {epoch_, "probe", clock_, false, false, false};
       probes_.push_back({id, clock_, "flying"});
       if (!probed_) {
         probed_ = true;
@@ -68,15 +74,16 @@ public:
     }
     if (forced_ == "forced_closed") {
       ++n["forced_through"];
-      calls_[id] = {epoch_, "bystander", clock_, false, false};
+      calls_[id] = {epoch_, "bystander", clock_, false, false, false};
       return {true, {}};
     }
     if (auto_ == "open")
       return reject("rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
     if (auto_ == "closed")
-      return reject("rejected_ramp",
-                    std::min(soon, time_until(end_of_ramp(), now)));
+      return reject(crowded ? "rejected_limit" : "rejected_ramp",
+                    ramps_ ? std::min(soon, time_until(end_of_ramp(), now))
+                           : soon);
     return reject("rejected_half_open",
                   std::min(soon, time_until(next_due(), now)));
   }
@@ -186,6 +193,8 @@ private:
     rules_.gauges(out, clock_);
     auto part = ramps_ ? share() : 1;
     out["ramp_permille"] = closed ? static_cast<std::int64_t>(part * 1000) : 0;
+    out["in_flight_limit"] = closed ? most_in_flight() : 0;
+    out["in_flight"] = closed ? in_flight() : 0;
     out["probes_in_flight"] = auto_ == "half_open" ? flying() : 0;
     out["openings_in_a_row"] = closed ? 0 : row_;
     return out;
@@ -197,6 +206,7 @@ private:
     time_point admitted;
     bool watched;
     bool slow;
+    bool crowds;
   };
 
   struct probe_note {
@@ -295,6 +305,51 @@ private:
     ramps_ = ramps_ && clock_ < end_of_ramp();
   }
 
+  // -- calls in flight --------------------------------------------------------
+
+  std::int64_t in_flight() const {
+    return std::count_if(calls_.begin(), calls_.end(), [&](auto& x) {
+      return x.second.epoch == epoch_ && x.second.crowds;
+    });
+  }
+
+  // 0: any number.
+  std::int64_t most_in_flight() const {
+    auto near = rules_.nearness(clock_);
+    if (c_.base.limit_at >= 1 || near < c_.base.limit_at)
+      return 0;
+    auto most = std::max(crowd_, crowd_before_);
+    std::int64_t least = c_.base.limit_floor;
+    if (near >= 1 || most <= least)
+      return least;
+    return least
+           + static_cast<std::int64_t>(static_cast<double>(most - least)
+                                       * ((1 - near) / (1 - c_.base.limit_at)));
+  }
+
+  // Asked once for each call that might go.
+  bool has_room() {
+    if (c_.base.limit_at >= 1)
+      return true;
+    if (auto most = most_in_flight(); most > 0) {
+      crowd_since_ = clock_;
+      return in_flight() < most;
+    }
+    auto d = c_.base.window_time;
+    if (clock_ >= time_after(crowd_since_, d)) {
+      auto recent = clock_ < time_after(time_after(crowd_since_, d), d);
+      crowd_before_ = recent ? crowd_ : in_flight();
+      crowd_ = in_flight();
+      crowd_since_ = clock_;
+    }
+    return true;
+  }
+
+  void note_crowd() {
+    if (c_.base.limit_at < 1 && most_in_flight() == 0)
+      crowd_ = std::max(crowd_, in_flight());
+  }
+
   // -- half-open --------------------------------------------------------------
 
   std::int64_t flying() const { return count("flying"); }
@@ -338,6 +393,8 @@ private:
     probes_.clear();
     probed_ = false;
     ramps_ = false;
+    crowd_ = crowd_before_ = 0;
+    crowd_since_ = time_point::min();
   }
 
   void close() {
@@ -372,6 +429,10 @@ private:
   time_point until_;
   bool ramps_ = false;
   time_point ramp_;
+  // The most calls in flight since then, and in the period before.
+  std::int64_t crowd_ = 0;
+  std::int64_t crowd_before_ = 0;
+  time_point crowd_since_ = time_point::min();
   // As that of the host.
   random_source random_{7};
   std::size_t at_ = 0;

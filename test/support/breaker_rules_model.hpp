@@ -83,6 +83,31 @@ public:
              : n == static_cast<std::ptrdiff_t>(holds.size());
   }
 
+  /// How much there is of a rate that opens, 0 if none is known: the largest
+  /// share if any opens, otherwise the least.
+  double nearness(time_point now) const {
+    std::vector<double> found;
+    auto look_at = [&](const marks& m, std::int64_t least,
+                       std::int64_t permille) {
+      auto total = static_cast<double>(m.size());
+      auto known = static_cast<std::int64_t>(m.size()) >= least;
+      found.push_back(known ? static_cast<double>(bad(m)) / total
+                                / (static_cast<double>(permille) / 1000)
+                            : 0);
+    };
+    if (c.has(breaker_trip::rate_by_count))
+      look_at(last(results), minimum(true), c.permille);
+    if (c.has(breaker_trip::rate_by_time))
+      look_at(young(recent, now), minimum(false), c.permille);
+    if (c.timed())
+      look_at(pace(now), slow_minimum(), c.slow_permille);
+    if (found.empty())
+      return 0;
+    auto any = c.base.trip_if == breaker_join::any;
+    return any ? *std::max_element(found.begin(), found.end())
+               : *std::min_element(found.begin(), found.end());
+  }
+
   /// What goes on to count under the settings `s`.
   void reconfigure(const settings& s, time_point now) {
     if (!c.has(breaker_trip::consecutive))

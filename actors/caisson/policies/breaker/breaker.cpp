@@ -45,14 +45,35 @@ bool breaker::take(const call_info& call, slot& notes, env& e) {
 }
 
 bool breaker::take_closed(closed& s, slot& notes, env& e) {
-  if (s.ramp.runs() && e.random.uniform() >= s.ramp.share(clock_, config_))
+  if (s.rejects) [[unlikely]]
+    return take_with_care(s, notes, e);
+  take_counted(s, notes, part::counted);
+  return true;
+}
+
+bool breaker::take_with_care(closed& s, slot& notes, env& e) {
+  if (s.ramp.runs() && e.random.uniform() >= s.ramp.share(clock_, config_)) {
+    s.why = counter::rejected_ramp;
     return false;
+  }
+  if (config_.limit_at >= 1) {
+    take_counted(s, notes, part::counted);
+    return true;
+  }
+  if (!s.limit.enter(history_.pressure(config_.trip_if), config_, clock_)) {
+    s.why = counter::rejected_limit;
+    return false;
+  }
+  take_counted(s, notes, part::limited);
+  return true;
+}
+
+void breaker::take_counted(closed& s, slot& notes, part played) {
   count(counter::admitted);
   history_.arrive(clock_);
-  auto& a = notes.start(admission{epoch_, clock_, part::counted});
+  auto& a = notes.start(admission{epoch_, clock_, played});
   if (config_.slow_call != unlimited)
     a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
-  return true;
 }
 
 bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
@@ -74,9 +95,10 @@ decision breaker::turn_away(const call_info& call, env& e) {
   if (auto* s = std::get_if<open>(&state_))
     return refuse(counter::rejected_open, errc::breaker_open, call.id, e,
                   time_until(s->until, e.now));
-  // The next call may be among those that pass.
+  // The next call may be among those that pass. Without a ramp, nothing is
+  // known of when.
   if (auto* s = std::get_if<closed>(&state_))
-    return refuse(counter::rejected_ramp, errc::breaker_open, call.id, e,
+    return refuse(s->why, errc::breaker_open, call.id, e,
                   std::min(time_until(s->ramp.end(config_), e.now),
                            config_.half_open_retry_after));
   // The probe is likely to be answered long before its lease ends.
@@ -112,10 +134,20 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
   else if (a.epoch != epoch_)
     // The epoch of this call is over: its result no longer counts.
     emit_late(call, "earlier epoch", e);
+  else if (a.played == part::counted)
+    judge_counted(a, v, e);
   else if (a.played == part::probe)
     judge_probe(call, a, v, e);
   else
-    judge_counted(a, v, e);
+    judge_limited(a, v, e);
+}
+
+void breaker::judge_limited(const admission& a, verdict v, env& e) {
+  auto& limit = std::get<closed>(state_).limit;
+  CAISSON_ENSURE(limit.in_flight() > 0, "{} calls are in flight",
+                 limit.in_flight());
+  limit.leave();
+  judge_counted(a, v, e);
 }
 
 void breaker::judge_counted(const admission& a, verdict v, env& e) {
@@ -217,8 +249,10 @@ void breaker::watch_calls(time_point last, env& e) {
       return;
   }
   history_.roll(clock_);
-  if (clock_ >= s.ramp.end(config_))
+  if (clock_ >= s.ramp.end(config_)) {
     s.ramp = {};
+    s.rejects = may_reject(s);
+  }
 }
 
 void breaker::expire_probes(env& e) {
@@ -317,13 +351,24 @@ void breaker::go_half_open(const open& s, env& e) {
 void breaker::go_closed(std::string_view why, env& e) {
   auto ramps = config_.ramp > duration::zero();
   move_to(
-    closed{{}, ramps ? detail::breaker_ramp{clock_} : detail::breaker_ramp{}},
+    closed_with(ramps ? detail::breaker_ramp{clock_} : detail::breaker_ramp{}),
     why, e);
+}
+
+breaker::closed breaker::closed_with(detail::breaker_ramp ramp) const {
+  closed s;
+  s.ramp = ramp;
+  s.rejects = may_reject(s);
+  return s;
+}
+
+bool breaker::may_reject(const closed& s) const {
+  return s.ramp.runs() || config_.limit_at < 1;
 }
 
 breaker::automatic_state breaker::initial_state() const {
   return config_.initial == breaker_start::closed
-           ? automatic_state{closed{}}
+           ? automatic_state{closed_with({})}
            : automatic_state{half_open{}};
 }
 
@@ -390,6 +435,8 @@ void breaker::prepare(breaker_config& next, env& e) {
 
 void breaker::adapt(env& e) {
   history_.adopt(config_, clock_);
+  if (auto* s = std::get_if<closed>(&state_))
+    s->rejects = may_reject(*s);
   if (std::holds_alternative<half_open>(state_))
     weigh_probes("reconfigured", e);
   // A shorter limit may have passed already.
@@ -426,6 +473,9 @@ void breaker::list_gauges(std::vector<metric>& out) const {
   gauge("automatic_state", automatic);
   history_.list_gauges(out);
   gauge("ramp_permille", static_cast<std::int64_t>(share * 1000));
+  auto pressure = history_.pressure(config_.trip_if);
+  gauge("in_flight_limit", c ? c->limit.limit(pressure, config_) : 0);
+  gauge("in_flight", c ? c->limit.in_flight() : 0);
   gauge("probes_in_flight",
         h ? static_cast<std::int64_t>(h->probes.in_flight()) : 0);
   auto* episode = o ? &o->episode : h ? &h->episode : nullptr;

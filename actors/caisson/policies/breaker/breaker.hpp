@@ -3,6 +3,7 @@
 #pragma once
 
 #include <caisson/policies/breaker/breaker_config.hpp>
+#include <caisson/policies/breaker/breaker_limit.hpp>
 #include <caisson/policies/breaker/breaker_probes.hpp>
 #include <caisson/policies/breaker/breaker_ramp.hpp>
 #include <caisson/policies/breaker/breaker_slow.hpp>
@@ -29,6 +30,7 @@ enum class breaker_counter : std::uint8_t {
   rejected_half_open,
   rejected_forced,
   rejected_ramp,
+  rejected_limit,
   successes,
   failures,
   neutral,
@@ -57,6 +59,7 @@ struct enum_names<breaker_counter> {
     "rejected_half_open",
     "rejected_forced",
     "rejected_ramp",
+    "rejected_limit",
     "successes",
     "failures",
     "neutral",
@@ -148,6 +151,11 @@ private:
   struct closed {
     detail::slow_watch watched_calls;
     detail::breaker_ramp ramp;
+    detail::breaker_limit limit;
+    /// Whether either may reject a call.
+    bool rejects = false;
+    /// What it has rejected the last call for.
+    counter why = counter::rejected_ramp;
   };
 
   struct open {
@@ -169,6 +177,8 @@ private:
   enum class part : std::uint8_t {
     /// Closed: its result goes into the history.
     counted,
+    /// The same, and it counts among those in flight.
+    limited,
     /// Half-open: its result decides.
     probe,
     /// Passed only because the breaker is forced closed: its result does not
@@ -190,6 +200,8 @@ private:
 
   bool take(const call_info& call, slot& notes, env& e);
   bool take_closed(closed& s, slot& notes, env& e);
+  bool take_with_care(closed& s, slot& notes, env& e);
+  void take_counted(closed& s, slot& notes, part played);
   bool take_probe(half_open& s, const call_info& call, slot& notes);
   decision turn_away(const call_info& call, env& e);
 
@@ -197,6 +209,7 @@ private:
 
   void judge(const call_info& call, const admission& a, verdict v, env& e);
   void judge_counted(const admission& a, verdict v, env& e);
+  void judge_limited(const admission& a, verdict v, env& e);
   void judge_probe(const call_info& call, const admission& a, verdict v,
                    env& e);
   void count_verdict(verdict v);
@@ -219,6 +232,8 @@ private:
   void move_to(automatic_state next, std::string_view why, env& e);
   bool force(override_state next, duration time, std::string_view why, env& e);
   [[nodiscard]] automatic_state initial_state() const;
+  [[nodiscard]] closed closed_with(detail::breaker_ramp ramp) const;
+  [[nodiscard]] bool may_reject(const closed& s) const;
   void emit_change(std::string_view from, std::string_view why, env& e);
 
   automatic_state state_;

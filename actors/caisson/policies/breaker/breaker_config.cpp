@@ -51,11 +51,41 @@ void describe_conditions(field_visitor& v, breaker_config& c) {
   v.on({"score", "for score: weights, scales and windows"}, c.score);
 }
 
+void describe_limit(field_visitor& v, breaker_config& c) {
+  v.on({"limit_at", "at which share of failure_rate or slow_rate the closed "
+                    "breaker begins to limit how many calls are in flight; 1: "
+                    "never"},
+       c.limit_at, {0.01, 1.0});
+  v.integer({"limit_floor", "how many calls may be in flight in any case"},
+            c.limit_floor, {1, 1'000'000});
+}
+
+// A setting without effect is a mistake of whoever wrote it.
+void check_limit(const breaker_config& c, const setting_path& path,
+                 problems& out) {
+  auto has_rate = c.trip.has(breaker_trip::rate_by_count)
+                  || c.trip.has(breaker_trip::rate_by_time)
+                  || c.slow_call != unlimited;
+  if (c.limit_at < 1 && !has_rate)
+    out.push_back({problem_kind::relation, path / "limit_at",
+                   fmt::format("{} is a share of a rate, and no rate opens the "
+                               "breaker, allowed: 1, or with rate_by_count or "
+                               "rate_by_time in trip, or with slow_call",
+                               c.limit_at)});
+  if (c.limit_at >= 1 && c.limit_floor > 1)
+    out.push_back(
+      {problem_kind::relation, path / "limit_floor",
+       fmt::format("{} has no effect: limit_at is 1, allowed: 1, or "
+                   "with a limit_at below 1",
+                   c.limit_floor)});
+}
+
 } // namespace
 
 void describe(field_visitor& v, breaker_config& c) {
   describe_common(v, c);
   describe_conditions(v, c);
+  describe_limit(v, c);
   v.on({"open", "how long it stays open: the n-th delay the n-th time in a "
                 "row; a finite schedule repeats its last delay"},
        c.open);
@@ -69,10 +99,11 @@ void describe(field_visitor& v, breaker_config& c) {
             c.successes_to_close, {0, 1000});
   v.on({"probe_timeout", "how long a probe may take; then it counts as failed"},
        c.probe_timeout, {1ms, 1h});
-  v.on({"half_open_retry_after", "when callers rejected while half-open or "
-                                 "during the ramp should come back, at the "
-                                 "latest at the end of the next lease or of "
-                                 "the ramp"},
+  v.on({"half_open_retry_after",
+        "when callers rejected while half-open, during "
+        "the ramp or with too many calls in flight "
+        "should come back, at the latest at the end "
+        "of the next lease or of the ramp"},
        c.half_open_retry_after, {1ms, 1h});
   v.on({"half_open_max", "how long it may stay half-open, counted from the "
                          "epoch's first probe"},
@@ -124,6 +155,7 @@ void check(const breaker_config& c, const setting_path& path, problems& out) {
                    fmt::format("{} successes can never come, allowed: 0 to "
                                "probes ({})",
                                c.successes_to_close, c.probes)});
+  check_limit(c, path, out);
   check_lists(c.classify, "count_only", "ignore", path, out);
 }
 

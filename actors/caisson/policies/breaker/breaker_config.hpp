@@ -137,6 +137,17 @@ struct breaker_config {
   /// For `score`: weights, scales and windows.
   breaker_score score = {};
 
+  /// At which share of the rate that opens it the closed breaker begins to
+  /// limit how many calls are in flight; 0.01 to 1, default 1: never. Needs a
+  /// rate: `rate_by_count`, `rate_by_time` or `slow_call`. Of several, the one
+  /// counts that is nearest to its own; with `trip_if = all` the one that is
+  /// farthest from it.
+  double limit_at = 1;
+
+  /// How many calls may be in flight in any case; 1 to 1000000, default 1. Only
+  /// with a `limit_at` below 1.
+  std::uint32_t limit_floor = 1;
+
   /// How long it stays open: the n-th delay the n-th time in a row. A finite
   /// schedule repeats its last delay, and so does one whose function throws.
   /// Default: 5s doubling up to 1min, equal
@@ -159,10 +170,11 @@ struct breaker_config {
   /// 10s.
   duration probe_timeout = std::chrono::seconds(10);
 
-  /// When rejected callers may retry while half-open or during the ramp, at the
-  /// latest at the end of the next lease or of the ramp; 1ms to 1h, default
-  /// 50ms. A healthy worker answers its probe long before the lease ends, and a
-  /// caller that waits for that end might have no time left.
+  /// When rejected callers may retry while half-open, during the ramp or with
+  /// too many calls in flight, at the latest at the end of the next lease or of
+  /// the ramp; 1ms to 1h, default 50ms. A healthy worker answers its probe long
+  /// before the lease ends, and a caller that waits for that end might have no
+  /// time left.
   duration half_open_retry_after = std::chrono::milliseconds(50);
 
   /// How long it may stay half-open, counted from the epoch's first probe; 1ms

@@ -179,6 +179,25 @@ std::string_view trip_history::weigh(const breaker_config& c, env& e) const {
   return all && asked > 1 ? "all conditions at once" : why;
 }
 
+double trip_history::pressure(breaker_join open_if) const {
+  std::optional<double> found;
+  auto look_at = [&](condition x, const std::optional<window_share>& at,
+                     double limit) {
+    if ((applies_ & 1u << x) == 0)
+      return;
+    auto share = at ? at->rate().value_or(0) / limit : 0;
+    if (!found)
+      found = share;
+    else
+      found = open_if == breaker_join::any ? std::max(*found, share)
+                                           : std::min(*found, share);
+  };
+  look_at(by_count, failures_.by_count(), failure_rate_);
+  look_at(by_time, failures_.by_time(), failure_rate_);
+  look_at(slow, pace_.shown(), slow_rate_);
+  return found.value_or(0);
+}
+
 breaker_counts trip_history::counts() const {
   auto f = failures();
   auto p = pace();

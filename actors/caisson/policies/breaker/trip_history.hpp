@@ -75,6 +75,11 @@ public:
     return weigh(c, e);
   }
 
+  /// The share that is reached of a rate at which it would open, 1 or more if
+  /// the rate is; 0 if none is known. Of several, the largest share if `any`
+  /// opens it, otherwise the least.
+  [[nodiscard]] double pressure(breaker_join open_if) const;
+
   /// The failures that count towards `threshold`; 0 without such a rule.
   [[nodiscard]] std::int64_t streak() const;
 

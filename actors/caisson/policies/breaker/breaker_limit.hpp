@@ -1,0 +1,67 @@
+// Limits the calls in flight while a closed breaker is about to open.
+#pragma once
+
+#include <caisson/base/time.hpp>
+#include <caisson/policies/breaker/breaker_config.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace caisson::detail {
+
+/// Counts calls in flight, and limits them while the rates come near to those
+/// at which the breaker opens. The limit begins at the most that were in flight
+/// lately and shrinks linearly down to `limit_floor`. `pressure` is the share
+/// of the opening rate that is reached. Times passed in must not go backwards.
+class breaker_limit {
+public:
+  /// Takes one more call if it may go.
+  bool enter(double pressure, const breaker_config& c, time_point now) {
+    auto most = limit(pressure, c);
+    if (most > 0) {
+      // What was seen before the trouble stays known while it lasts.
+      begun_ = now;
+      if (in_flight_ >= most)
+        return false;
+      ++in_flight_;
+      return true;
+    }
+    roll(now, c.window_time);
+    peak_ = std::max(peak_, ++in_flight_);
+    return true;
+  }
+
+  /// One of them has come back.
+  void leave() { --in_flight_; }
+
+  [[nodiscard]] std::int64_t in_flight() const { return in_flight_; }
+
+  /// How many may be in flight; 0: any number.
+  [[nodiscard]] std::int64_t limit(double pressure,
+                                   const breaker_config& c) const {
+    if (c.limit_at >= 1 || pressure < c.limit_at)
+      return 0;
+    std::int64_t least = c.limit_floor;
+    auto more = std::max<std::int64_t>(std::max(earlier_, peak_) - least, 0);
+    auto left = std::max(1 - pressure, 0.0) / (1 - c.limit_at);
+    return least + static_cast<std::int64_t>(static_cast<double>(more) * left);
+  }
+
+private:
+  void roll(time_point now, duration window) {
+    if (now < time_after(begun_, window))
+      return;
+    // None came during the whole period before, or it is the last one.
+    earlier_ = now < time_after(begun_, 2 * window) ? peak_ : in_flight_;
+    peak_ = 0;
+    begun_ = now;
+  }
+
+  std::int64_t in_flight_ = 0;
+  /// The most at a time since `begun_`, and in the period before.
+  std::int64_t peak_ = 0;
+  std::int64_t earlier_ = 0;
+  time_point begun_ = time_point::min();
+};
+
+} // namespace caisson::detail

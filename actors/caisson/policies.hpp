@@ -38,6 +38,7 @@
 #include <caisson/stack/layers/fallback_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
+#include <caisson/stack/layers/limiter_layer.hpp>
 #include <caisson/stack/layers/retrier_layer.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 #include <caisson/stack/policy_kinds.hpp>

@@ -32,7 +32,7 @@ TEST(limiter, refuses_settings_that_contradict_each_other) {
                                  .cold_factor = 2})),
     (texts{"relation burst", "relation warm_up_time", "relation cold_factor"}));
   EXPECT_THROW(limiter{some_limiter(1, 1s, 0)}, config_error);
-  EXPECT_NO_THROW(limiter{some_limiter(1'000'000'000, 1s, 1'000'000)});
+  EXPECT_NO_THROW(limiter{some_limiter(1'000'000'000, 1s, 1'000'000'000)});
   EXPECT_NO_THROW(limiter{some_limiter(1, 365 * 24h, 1, unlimited, 1)});
   EXPECT_NO_THROW(limiter{some_limiter(1, 1s, 1, 0ns, 0)});
 }

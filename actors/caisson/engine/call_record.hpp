@@ -101,6 +101,11 @@ struct call_notes {
   /// When the call must be over, with all its attempts: its own deadline, or
   /// that of a layer outside of all that may send it again.
   time_point limit = never;
+  /// A request for a permit that wants to know when its work may begin: by when
+  /// it must. Otherwise `min`.
+  time_point begin_by = time_point::min();
+  /// When its work may begin; not before it gets the permit.
+  time_point begins = time_point::min();
   call_timers::handle timer;
   /// Names the attempt in flight: an answer with another key is late.
   std::uint64_t attempt_key = 0;
@@ -139,6 +144,10 @@ struct call_notes {
   bool lease = false;
   /// It has got it.
   bool granted = false;
+
+  [[nodiscard]] bool reserves() const noexcept {
+    return begin_by != time_point::min();
+  }
 };
 
 static_assert(std::is_trivially_copyable_v<call_notes>);

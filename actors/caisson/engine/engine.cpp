@@ -328,6 +328,8 @@ void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
     r.permits = std::max<std::uint32_t>(what.permits, 1);
     r.priority = what.priority;
     r.key = what.key;
+    if (what.reserve)
+      r.begin_by = time_after(now, what.max_wait);
     if (what.time_left == duration::zero())
       use_default_deadline(r);
     else

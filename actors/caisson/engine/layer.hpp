@@ -127,6 +127,19 @@ public:
   /// `observe`. Called only if the layer handles content.
   virtual void examine(const caf::message&, env&) {}
 
+  /// Whether `weigh` says what calls weigh; asked once. Then the layer handles
+  /// content, and requests for permits, which have none, do not bypass it: they
+  /// weigh what they say.
+  [[nodiscard]] virtual bool weighs() const { return false; }
+
+  /// Sets what a call weighs for this layer's policy, at least 1. Returns
+  /// whether that is known: otherwise the policy does not get the call, which
+  /// ends with `callback_failed`, or passes in the mode `observe`. Called after
+  /// `examine`, and only if the layer `weighs`.
+  virtual bool weigh(const caf::message&, std::uint32_t& /*permits*/, env&) {
+    return true;
+  }
+
   /// Answers a call before the policy sees it, or returns nothing to pass it
   /// on.
   virtual std::optional<caf::message> prefilter(const caf::message&, env&) {

@@ -44,6 +44,7 @@ layer_entry entry_of(std::unique_ptr<layer> x) {
   layer_entry entry;
   entry.machine = &x->machine();
   entry.handles_content = x->handles_content();
+  entry.weighs = x->weighs();
   entry.may_wake = x->may_wake();
   entry.owner = std::move(x);
   return entry;

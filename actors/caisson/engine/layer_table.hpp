@@ -88,6 +88,7 @@ struct layer_entry {
   time_point wake_at = never;
   /// As the layer says.
   bool handles_content = false;
+  bool weighs = false;
   bool may_wake = true;
   /// The same, at present: the host must stay.
   bool holds_open = false;

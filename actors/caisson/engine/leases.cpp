@@ -30,10 +30,18 @@ outcome outcome_after(const release& what) {
 void leases::grant(call_record& r) {
   CAISSON_ENSURE(r.lease && !r.granted, "call {} gets a permit",
                  call_table::number_of(r.id));
+  // A layer further in may have shortened its time after a turn was promised.
+  if (r.begins >= r.deadline) {
+    r.rejected_by = -1;
+    return core_.route->ascend(
+      r, static_cast<int>(core_.layers.size()) - 1,
+      outcome::failure(errc::deadline_exceeded, false));
+  }
   r.granted = true;
   core_.route->note_sent(r);
   core_.calls.move_to(r, phase::leased);
-  lease x{r.id, time_after(core_.now(), core_.config.max_lease)};
+  auto begins = std::max(r.begins, core_.now());
+  lease x{r.id, time_after(begins, core_.config.max_lease)};
   if (x.latest < r.deadline) {
     // The gate's own deadline, whichever layer set the one that it replaces.
     r.deadline = x.latest;
@@ -44,8 +52,13 @@ void leases::grant(call_record& r) {
   while (r.permit == 0 || !held_.emplace(r.permit, x).second);
   core_.callers.watch(r);
   core_.schedule(r);
-  core_.route->answer(r, caf::make_message(permit{
-                           r.permit, time_until(r.deadline, core_.now())}));
+  core_.route->answer(r, caf::make_message(permit_of(r)));
+}
+
+// Times left, as the holder may be on another node.
+permit leases::permit_of(const call_record& r) const {
+  auto now = core_.now();
+  return {r.permit, time_until(r.deadline, now), time_until(r.begins, now)};
 }
 
 void leases::forget(const call_record& r) {
@@ -75,10 +88,13 @@ void leases::release(reply_slot&& from, const caisson::release& what) {
   CAISSON_ENSURE(r->permit == what.id && r->granted,
                  "the permit of call {} is another one",
                  call_table::number_of(r->id));
-  auto o = outcome_after(what);
+  // Given back before its turn, there was no work that could say anything.
+  auto was_used = r->begins <= core_.now();
+  auto o = was_used ? outcome_after(what) : outcome::without_verdict();
   core_.route->measure_attempt(*r, o);
   core_.route->end_attempt(*r);
-  mark_executed(*r);
+  if (was_used)
+    mark_executed(*r);
   core_.route->ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
 }
 
@@ -101,9 +117,7 @@ void leases::renew(reply_slot&& from, const caisson::renew& what) {
   CAISSON_ENSURE(r->permit == what.id && r->deadline > now,
                  "the lease of call {} is over", call_table::number_of(r->id));
   if (from.expects_reply())
-    core_.host.answer(
-      std::move(from),
-      caf::make_message(permit{what.id, time_until(r->deadline, now)}));
+    core_.host.answer(std::move(from), caf::make_message(permit_of(*r)));
 }
 
 time_point leases::latest_end(call_record& r) const {

@@ -38,6 +38,7 @@ private:
   };
 
   [[nodiscard]] call_record* find(std::uint64_t permit);
+  [[nodiscard]] permit permit_of(const call_record& r) const;
   [[nodiscard]] time_point latest_end(call_record& r) const;
   void refuse(reply_slot& from);
 

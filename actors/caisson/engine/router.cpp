@@ -13,6 +13,7 @@
 #include <caisson/engine/upstream.hpp>
 #include <caisson/policy/callback.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace caisson::detail {
@@ -46,15 +47,22 @@ router::router(engine_core& core)
 // Returns whether the call goes on to the next layer.
 [[gnu::always_inline]] inline bool router::admit(call_record& r, std::size_t k,
                                                  layer_entry& x, mode act) {
+  // In one turn, so that what a function threw at either is seen below.
+  return admit_by(r, k, x, act, [&](policy& p, env& e) {
+    if (x.handles_content) [[unlikely]]
+      return admit_content(r, k, p, e);
+    return p.admit(r, r.layers[k].notes, e);
+  });
+}
+
+// The same, where `f` asks the policy.
+template <class F>
+[[gnu::always_inline]] inline bool
+router::admit_by(call_record& r, std::size_t k, layer_entry& x, mode act, F f) {
   const admission_before before{r.deadline, r.default_deadline};
   auto id = r.id;
   r.may_have_executed &= ~bit(k);
-  // In one turn, so that what a function threw at either is seen below.
-  auto d = core_.layers.run(k, x, [&](policy& p, env& e) {
-    if (x.handles_content)
-      x.owner->examine(r.payload, e);
-    return p.admit(r, r.layers[k].notes, e);
-  });
+  auto d = core_.layers.run(k, x, f);
   if (d.what == decision::kind::pass && act == mode::enforce && r.id == id
       && r.deadline == before.deadline
       && r.default_deadline == before.by_default && !core_.layers.has_failure())
@@ -102,12 +110,17 @@ void router::descend(call_record& r, std::size_t first) {
     if (!all_serve && !x.serves(r.plan))
       continue;
     auto act = x.owner->active();
-    if (act != mode::enforce || x.handles_content) [[unlikely]] {
+    if (act != mode::enforce || x.handles_content || r.lease) [[unlikely]] {
       if (act == mode::off && !x.owner->acts_when_off())
         continue;
-      // A request for a permit has no content to batch or to ask others for.
-      if (r.lease && x.handles_content)
+      if (r.lease) {
+        // It has no content to batch or to ask others for.
+        if (x.handles_content && !x.weighs)
+          continue;
+        if (!admit_lease(r, k, x, act))
+          return;
         continue;
+      }
       if (act == mode::enforce && prefiltered(r, k))
         return;
     }
@@ -115,6 +128,22 @@ void router::descend(call_record& r, std::size_t first) {
       return;
   }
   dispatch(r);
+}
+
+// The same as `admit` for a request for a permit, which has no content.
+bool router::admit_lease(call_record& r, std::size_t k, layer_entry& x,
+                         mode act) {
+  return admit_by(r, k, x, act, [&](policy& p, env& e) {
+    if (!r.reserves())
+      return p.admit(r, r.layers[k].notes, e);
+    auto d = p.reserve(r, r.layers[k].notes,
+                       {std::max(r.begins, e.now), r.begin_by}, e);
+    // A promise that is only observed keeps nobody waiting.
+    if (act == mode::enforce && d.what == decision::kind::pass
+        && d.until != never)
+      r.begins = std::max(r.begins, d.until);
+    return d;
+  });
 }
 
 // Returns whether layer k has answered the call before its policy sees it.
@@ -251,38 +280,6 @@ void router::send_to(call_record& r, target_id to) {
       call{std::move(content), options_of(r, target.info)});
   r.attempt_number = core_.host.deliver(to, r.attempt_key, std::move(content),
                                         r.from.urgent());
-}
-
-call_options router::options_of(std::uint64_t key) const {
-  auto* r = core_.calls.at(key & (call_table::capacity - 1));
-  CAISSON_ENSURE(r && r->attempt_key == key, "attempt {} is not in flight",
-                 key);
-  return options_of(*r, core_.workers->target(r->target).info);
-}
-
-call_options router::options_of(const call_record& r,
-                                const target_info& to) const {
-  call_options o;
-  o.priority = r.priority;
-  o.user_priority = r.user_priority;
-  o.stands_for = r.stands_for;
-  o.permits = r.permits;
-  o.attempt = r.attempt;
-  o.idempotent = r.idempotent;
-  o.key = r.key;
-  o.idempotency_key = r.idempotency_key;
-  o.traceparent = tracer::traceparent_of(r);
-  o.path.reserve(r.path.size() + 1);
-  o.path = r.path;
-  o.path.push_back(core_.path_key);
-  // The clocks of two nodes do not agree: only time left can cross.
-  if (to.is_remote)
-    o.time_left = time_until(r.deadline, core_.now());
-  else if (r.deadline != never)
-    o.deadline_ns = r.deadline.time_since_epoch().count();
-  else
-    o.time_left = unlimited;
-  return o;
 }
 
 // -- up -----------------------------------------------------------------------

@@ -73,6 +73,10 @@ public:
 private:
   bool prefiltered(call_record& r, std::size_t k);
   bool admit(call_record& r, std::size_t k, layer_entry& x, mode act);
+  template <class F>
+  bool admit_by(call_record& r, std::size_t k, layer_entry& x, mode act, F f);
+  decision admit_content(call_record& r, std::size_t k, policy& p, env& e);
+  bool admit_lease(call_record& r, std::size_t k, layer_entry& x, mode act);
   bool admitted(call_record& r, std::size_t k, mode act, const decision& d,
                 const admission_before& before);
   [[nodiscard]] bool limits_whole_call(const call_record& r,

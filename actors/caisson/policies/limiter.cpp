@@ -61,7 +61,7 @@ void describe(field_visitor& v, limiter_config& c) {
        {microseconds(1), hours(24 * 365)});
   v.integer({"burst", "how many tokens the bucket holds, that is, how many "
                       "calls may go down at the same instant"},
-            c.burst, {1, 1'000'000});
+            c.burst, {1, 1'000'000'000});
   v.choice({"algorithm", "how it counts, and so what `rate` and `per` mean"},
            c.algorithm);
   v.on({"warm_up_time", "`warm_up` only: how long it takes until calls go at "
@@ -73,7 +73,8 @@ void describe(field_visitor& v, limiter_config& c) {
   v.on({"max_wait", "how long a call may wait for its turn; 0: a call that "
                     "finds too few tokens is refused at once"},
        c.max_wait, {duration::zero(), unlimited});
-  v.integer({"max_waiters", "how many calls may wait at the same time"},
+  v.integer({"max_waiters", "how many calls may wait at the same time, those "
+                            "included to which a turn is promised"},
             c.max_waiters, {0, 1'000'000});
   v.on({"drain_on_rejection",
         "whether an answer in which the worker asks for fewer calls empties "
@@ -114,38 +115,103 @@ detail::rate_shape limiter::shape() const noexcept {
 
 decision limiter::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
+  if (others_) [[unlikely]]
+    return admit_among_others(call, s, e);
   source_.advance(e.now);
+  if (s.permits > source_.heaviest())
+    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
+                     duration::zero(), e);
+  if (source_.take(s.permits))
+    return pass_at_once();
+  return enqueue(call, s, e);
+}
+
+decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
+  promised_.settle(source_, e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
   // If the wake-up is late, the waiting calls get the tokens first.
   serve(e);
-  if (waiting_.empty() && source_.take(s.permits)) {
-    count(counter::passed);
-    ++running_;
-    return decision::pass();
-  }
+  if (waiting_.empty() && promised_.take(source_, s.permits))
+    return pass_at_once();
   return enqueue(call, s, e);
 }
 
-decision limiter::complete(call_info&, slot& notes, outcome& result, env& e) {
+decision limiter::pass_at_once() {
+  count(counter::passed);
+  ++running_;
+  return decision::pass();
+}
+
+decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
+                          env& e) {
+  auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
+  promised_.settle(source_, e.now);
+  if (s.permits > source_.heaviest())
+    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
+                     duration::zero(), e);
+  serve(e);
+  if (waiting_.empty() && wish.earliest <= e.now
+      && promised_.take(source_, s.permits))
+    return pass_at_once();
+  auto turn = turn_of(s.permits, wish.earliest);
+  auto wait = time_until(turn, e.now);
+  if (turn > wish.latest || turn == never)
+    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
+                     e);
+  if (turn >= call.deadline)
+    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
+                     e);
+  if (waiting() >= config_.max_waiters)
+    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  count(counter::reserved);
+  ++running_;
+  s.came = turn;
+  promised_.add(turn, call.id, s.permits);
+  others_ = true;
+  return decision::pass_from(turn);
+}
+
+decision limiter::complete(call_info& call, slot& notes, outcome& result,
+                           env& e) {
   CAISSON_ENSURE(running_ > 0, "a call comes back that has not paid");
   count(counter::finished);
   --running_;
-  source_.advance(e.now);
-  // An answer was work for the worker, even if it says that nothing was done.
-  if (!result.ok && !result.may_have_executed && !result.from_worker)
-    put_back(notes.as<stay>(), e);
-  if (config_.drain_on_rejection && says_slow_down(result))
-    drain_for(result, e);
+  const auto& s = notes.as<stay>();
+  if (!others_) [[likely]] {
+    source_.advance(e.now);
+    settle(s, result, e);
+    return decision::pass();
+  }
+  promised_.settle(source_, e.now);
+  if (!withdraw(s, call.id))
+    settle(s, result, e);
   serve(e);
   return decision::pass();
+}
+
+// What a call that comes back means for the tokens.
+void limiter::settle(const stay& s, const outcome& result, env& e) {
+  // An answer was work for the worker, even if it says that nothing was done.
+  if (!result.ok && !result.may_have_executed && !result.from_worker)
+    put_back(s, e);
+  if (config_.drain_on_rejection && says_slow_down(result))
+    drain_for(result, e);
+}
+
+// Returns whether the call has a turn that has not come yet, and now has none.
+bool limiter::withdraw(const stay& s, call_id call) {
+  if (!promised_.remove(s.came, call))
+    return false;
+  count(counter::returned);
+  return true;
 }
 
 void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& s = notes.as<stay>();
-  source_.advance(e.now);
+  promised_.settle(source_, e.now);
   if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
     count(counter::gave_up);
@@ -155,7 +221,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
     count(counter::abandoned);
     --running_;
     // Not in flight: it was granted its tokens but has not gone down.
-    if (!in_flight || !why.may_have_executed)
+    if (!withdraw(s, call.id) && (!in_flight || !why.may_have_executed))
       put_back(s, e);
   }
   serve(e);
@@ -173,10 +239,11 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   if (call.deadline != never && turn >= call.deadline)
     return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
                      e);
-  if (waiting_.size() >= config_.max_waiters)
+  if (waiting() >= config_.max_waiters)
     return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
   count(counter::queued);
   waiting_.join(call, s, e.now);
+  others_ = true;
   e.emit_wait(call.id, running_, waiting_.size());
   return decision::hold(time_after(e.now, config_.max_wait));
 }
@@ -185,7 +252,8 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
 // was among them; its caller passes it on, without a resume.
 bool limiter::serve(env& e, call_id self) {
   auto found = false;
-  while (!waiting_.empty() && source_.take(waiting_.next().permits)) {
+  while (!waiting_.empty()
+         && promised_.take(source_, waiting_.next().permits)) {
     auto w = waiting_.take_next();
     CAISSON_ENSURE(w.call != 0 && w.permits <= source_.heaviest(),
                    "a turn of weight {} in a bucket of {}", w.permits,
@@ -200,6 +268,7 @@ bool limiter::serve(env& e, call_id self) {
     else
       e.resume(w.call);
   }
+  others_ = waiting() > 0;
   return found;
 }
 
@@ -223,10 +292,25 @@ decision limiter::turn_away(counter why, errc code, call_id call,
   return refuse(why, code, call, e, retry_after, detail);
 }
 
+// Those included to which a turn is promised.
+std::size_t limiter::waiting() const noexcept {
+  return waiting_.size() + promised_.size();
+}
+
 // When a call of that weight could go that arrived now, behind all waiting
 // ones.
-time_point limiter::pass_time(std::uint32_t permits) const noexcept {
-  return source_.ready_at(waiting_.weight(), permits);
+time_point limiter::pass_time(std::uint32_t permits) const {
+  return promised_.empty() ? source_.ready_at(waiting_.weight(), permits)
+                           : turn_of(permits, time_point::min());
+}
+
+// The same among promised turns, and if those who wait go one by one.
+time_point limiter::turn_of(std::uint32_t permits, time_point earliest) const {
+  detail::promised_turns::outlook ahead{promised_, source_};
+  waiting_.for_each([&](const waiting_queue::entry& w) {
+    ahead.put(w.permits, time_point::min());
+  });
+  return ahead.put(permits, earliest);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -236,7 +320,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   // A grant that was made is kept: the call has paid for its turn.
   if (!waiting_.waits(s, call.id))
     return decision::pass();
-  source_.advance(e.now);
+  promised_.settle(source_, e.now);
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
@@ -251,22 +335,26 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
 time_point limiter::wakeup() const {
   if (waiting_.empty())
     return never;
-  return source_.ready_at(0, waiting_.next().permits);
+  auto permits = waiting_.next().permits;
+  if (promised_.empty())
+    return source_.ready_at(0, permits);
+  detail::promised_turns::outlook ahead{promised_, source_};
+  return ahead.put(permits, time_point::min());
 }
 
 bool limiter::is_idle(time_point now) const noexcept {
-  return source_.full_at() <= now;
+  return promised_.empty() && source_.full_at() <= now;
 }
 
 void limiter::wake(env& e) {
-  source_.advance(e.now);
+  promised_.settle(source_, e.now);
   serve(e);
 }
 
 // -- operation ----------------------------------------------------------------
 
 void limiter::prepare(limiter_config&, env& e) {
-  source_.advance(e.now);
+  promised_.settle(source_, e.now);
 }
 
 void limiter::adapt(env& e) {
@@ -285,6 +373,7 @@ void limiter::adapt(env& e) {
 
 void limiter::forget(env& e) {
   waits_.clear();
+  promised_.settle(source_, e.now);
   source_.fill(e.now);
   serve(e);
 }
@@ -292,6 +381,8 @@ void limiter::forget(env& e) {
 void limiter::list_gauges(std::vector<metric>& out) const {
   out.push_back({"tokens", source_.tokens(), true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
+  out.push_back(
+    {"promised", static_cast<std::int64_t>(promised_.size()), true});
   waits_.list(out);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/promised_turns.hpp>
 #include <caisson/policy/rate_source.hpp>
 #include <caisson/policy/wait_times.hpp>
 #include <caisson/policy/waiting_queue.hpp>
@@ -29,7 +30,7 @@ struct limiter_config {
   /// The time in which `rate` tokens arrive; 1us to 365d, default 1s.
   duration per = std::chrono::seconds(1);
 
-  /// How many tokens the bucket holds; 1 to 1000000, default 10. For
+  /// How many tokens the bucket holds; 1 to 1000000000, default 10. For
   /// `token_bucket` only.
   std::uint32_t burst = 10;
 
@@ -48,8 +49,8 @@ struct limiter_config {
   /// that finds too few tokens is refused at once.
   duration max_wait = duration::zero();
 
-  /// How many calls may wait; 0 to 1000000, default 1000. 0 only if `max_wait`
-  /// is.
+  /// How many calls may wait, those included to which a turn is promised; 0 to
+  /// 1000000, default 1000. 0 only if `max_wait` is.
   std::uint32_t max_waiters = 1000;
 
   /// Whether an answer of the worker such as "too many requests" empties the
@@ -75,6 +76,7 @@ void check(const limiter_config& c, const setting_path& path, problems& out);
 enum class limiter_counter : std::uint8_t {
   passed,
   queued,
+  reserved,
   granted,
   rate_limited,
   past_deadline,
@@ -93,9 +95,9 @@ enum class limiter_counter : std::uint8_t {
 template <>
 struct enum_names<limiter_counter> {
   static constexpr std::string_view value[] = {
-    "passed",     "queued",    "granted",  "rate_limited", "past_deadline",
-    "queue_full", "too_heavy", "outgrown", "timed_out",    "gave_up",
-    "finished",   "abandoned", "returned", "drained",
+    "passed",        "queued",     "reserved",  "granted",  "rate_limited",
+    "past_deadline", "queue_full", "too_heavy", "outgrown", "timed_out",
+    "gave_up",       "finished",   "abandoned", "returned", "drained",
   };
 };
 
@@ -119,6 +121,11 @@ public:
   // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
+  /// Promises a turn behind those who wait, if that is in time. The promise
+  /// stands, whatever becomes of the rate meanwhile, and takes its tokens at
+  /// its instant. A request that is over by then has taken none.
+  decision reserve(call_info& call, slot& notes, const reservation& wish,
+                   env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
                     env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
@@ -148,23 +155,34 @@ protected:
 
 private:
   struct stay : waiting_queue::stay {
-    /// When it came: it has paid then, or later.
+    /// When it came: it has paid then, or later. If it was promised a turn:
+    /// when that is.
     time_point came = {};
   };
 
   [[nodiscard]] detail::rate_shape shape() const noexcept;
 
-  [[nodiscard]] time_point pass_time(std::uint32_t permits) const noexcept;
+  [[nodiscard]] time_point pass_time(std::uint32_t permits) const;
+  [[nodiscard]] time_point turn_of(std::uint32_t permits,
+                                   time_point earliest) const;
+  [[nodiscard]] std::size_t waiting() const noexcept;
 
+  decision admit_among_others(const call_info& call, stay& s, env& e);
   decision enqueue(const call_info& call, stay& s, env& e);
+  decision pass_at_once();
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e, std::string_view detail = {});
+  void settle(const stay& s, const outcome& result, env& e);
+  bool withdraw(const stay& s, call_id call);
   void put_back(const stay& s, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 
   detail::rate_source source_;
   waiting_queue waiting_;
+  detail::promised_turns promised_;
+  // Whether there may be some of either.
+  bool others_ = false;
   detail::wait_times waits_;
   /// How many calls have paid and not come back.
   std::size_t running_ = 0;

@@ -16,8 +16,8 @@ stack& stack::semaphore(semaphore_config c) {
   return add<caisson::semaphore>(std::move(c));
 }
 
-stack& stack::limiter(limiter_config c) {
-  return add<caisson::limiter>(std::move(c));
+stack& stack::limiter(limiter_config c, weight_function weigh) {
+  return add<caisson::limiter>(std::move(c), std::move(weigh));
 }
 
 stack& stack::breaker(breaker_config c) {

@@ -12,6 +12,7 @@
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/fallback_layer.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
+#include <caisson/stack/layers/limiter_layer.hpp>
 #include <caisson/stack/layers/retrier_layer.hpp>
 
 #include <cstdint>
@@ -63,8 +64,9 @@ public:
   /// docs/semaphore.md.
   stack& semaphore(semaphore_config c = {});
   /// Adds a layer that limits how many calls pass per unit of time; see
-  /// docs/limiter.md.
-  stack& limiter(limiter_config c = {});
+  /// docs/limiter.md. `weigh` says what calls cost; without it, their `permits`
+  /// do.
+  stack& limiter(limiter_config c = {}, weight_function weigh = {});
   /// Adds a layer that stops calls to a failing worker; see docs/breaker.md.
   stack& breaker(breaker_config c = {});
   /// Adds a layer that repeats failed calls; see docs/retrier.md. `how` says

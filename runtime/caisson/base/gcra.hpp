@@ -55,6 +55,10 @@ public:
     return true;
   }
 
+  /// Takes `n` tokens; if they are not there, the next ones go to make up for
+  /// them.
+  void take_in_any_case(std::int64_t n) noexcept { level_ -= worth(n); }
+
   /// As below; it does not matter when they were taken.
   void put_back(std::int64_t n, time_point /*taken*/, time_point now) noexcept {
     put_back(n, now);

@@ -30,8 +30,13 @@ public:
   bool take(std::int64_t n) noexcept {
     if (parts(at_) < next_)
       return false;
-    next_ = first() + detail::wide{n} * per_;
+    take_in_any_case(n);
     return true;
+  }
+
+  /// The same if something is left.
+  void take_in_any_case(std::int64_t n) noexcept {
+    next_ = first() + detail::wide{n} * per_;
   }
 
   /// Gives back `n` tokens: the next call can go that much earlier, but not

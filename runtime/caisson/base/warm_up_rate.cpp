@@ -52,6 +52,11 @@ void warm_up_rate::advance(time_point now) noexcept {
 bool warm_up_rate::take(std::int64_t n) noexcept {
   if (at_ < next_)
     return false;
+  take_in_any_case(n);
+  return true;
+}
+
+void warm_up_rate::take_in_any_case(std::int64_t n) noexcept {
   // Who comes at the first nanosecond that is not too early is not late.
   if (at_ > next_)
     part_ = 0;
@@ -60,8 +65,7 @@ bool warm_up_rate::take(std::int64_t n) noexcept {
   auto whole = std::ceil(cost);
   part_ = whole - cost;
   stored_ = std::max(stored_ - tokens, 0.0);
-  next_ = later_by(at_, whole);
-  return true;
+  next_ = later_by(std::max(at_, next_), whole);
 }
 
 // The mean of the intervals at both ends is exact, as they grow linearly.

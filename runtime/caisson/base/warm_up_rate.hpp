@@ -39,6 +39,9 @@ public:
   /// cost must pass before the next call.
   bool take(std::int64_t n) noexcept;
 
+  /// The same if something is left of an earlier call.
+  void take_in_any_case(std::int64_t n) noexcept;
+
   /// Gives back `n` tokens, as if they had not been taken: it is as cold as it
   /// was, and the next call can go that much earlier, but not before the end of
   /// a drain.

@@ -23,6 +23,10 @@ public:
     roll();
   }
 
+  /// Takes `n` tokens of this window, or of the one after a drain, even if
+  /// there are fewer.
+  void take_in_any_case(std::int64_t n) noexcept { used_ += n; }
+
   /// There are no tokens until then, or the end of an earlier drain if that is
   /// later. The rest of the window is lost. A window begins at that instant, as
   /// after one that was used up, unless this one lasts longer.

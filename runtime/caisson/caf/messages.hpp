@@ -208,8 +208,12 @@ struct acquire {
   duration time_left = duration::zero();
   std::int32_t priority = 0; ///< Higher is more important.
   std::string key = {};      ///< As in `call_options`.
+  /// Whether limiters promise a turn and do not make it wait: see `starts_in`.
+  bool reserve = false;
+  /// With `reserve`: how late from receipt the turn may come, at most.
+  duration max_wait = unlimited;
 };
-CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
+CAISSON_MESSAGE(acquire, permits, time_left, priority, key, reserve, max_wait)
 
 /// A lease. It ends with `release`, when its holder dies, or when `expires`
 /// (time left from now; `unlimited` if never) has passed. `renew` prolongs it.
@@ -217,8 +221,10 @@ CAISSON_MESSAGE(acquire, permits, time_left, priority, key)
 struct permit {
   std::uint64_t id = 0; ///< For `release` and `renew`; 0: no permit.
   duration expires = duration::zero(); ///< See above.
+  /// How long its holder must wait before it begins; see `acquire::reserve`.
+  duration starts_in = duration::zero();
 };
-CAISSON_MESSAGE(permit, id, expires)
+CAISSON_MESSAGE(permit, id, expires, starts_in)
 
 /// Releases a permit. The answer is empty, or `no_such_permit` if it is not
 /// held; then no count changes.

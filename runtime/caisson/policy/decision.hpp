@@ -21,6 +21,8 @@ struct decision {
   /// negative.
   duration retry_after = duration::zero();
   /// For `hold`: when to call `expire`, `never` if only `env.resume` ends it.
+  /// For `pass`, as the answer to `policy::reserve`: when the work may begin,
+  /// `never`: at once.
   time_point until = never;
   /// For `hold`: whether the call is held whatever the mode of the policy is.
   bool in_all_modes = false;
@@ -29,6 +31,11 @@ struct decision {
 
   /// The call goes on: down to the next layer, or up with its outcome.
   static decision pass() noexcept { return {}; }
+
+  /// The call goes on, but its work must not begin before `t`.
+  static decision pass_from(time_point t) noexcept {
+    return {kind::pass, errc::cancelled, duration::zero(), t};
+  }
 
   /// The call gets the error `code` of this layer.
   static decision reject(errc code,
@@ -49,6 +56,15 @@ struct decision {
     d.in_all_modes = true;
     return d;
   }
+};
+
+/// When the work of a request for a permit may begin that does not wait for its
+/// turn but is told when that comes.
+struct reservation {
+  /// Not before this: now, or a turn that a layer further out has promised.
+  time_point earliest;
+  /// And not after this, or it is of no use; `never` if at any time.
+  time_point latest = never;
 };
 
 } // namespace caisson

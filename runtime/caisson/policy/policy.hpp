@@ -406,6 +406,12 @@ public:
   /// slot) until it is completed or abandoned. On `reject` it does not.
   virtual decision admit(call_info& call, slot& notes, env& e) = 0;
 
+  /// The same for one that is told its turn (`pass_from`), not held until then.
+  virtual decision reserve(call_info& call, slot& notes, const reservation&,
+                           env& e) {
+    return admit(call, notes, e);
+  }
+
   /// An admitted call came back with `result`. `pass` passes the (possibly
   /// changed) outcome up. `hold` keeps the call, to send it again or elsewhere.
   /// `reject` replaces the outcome with an error of this policy.

@@ -8,6 +8,7 @@
 #include <caisson/base/warm_up_rate.hpp>
 #include <caisson/settings/field.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -83,6 +84,12 @@ public:
     return on_any([&](auto& x) { return x.take(n); });
   }
 
+  /// Takes `n` tokens whether they are there or not: if not, it takes longer
+  /// until the next ones are.
+  void take_in_any_case(std::int64_t n) noexcept {
+    on_any([&](auto& x) { x.take_in_any_case(n); });
+  }
+
   /// Gives back `n` tokens that were taken at `taken`.
   void put_back(std::int64_t n, time_point taken, time_point now) noexcept;
 
@@ -105,7 +112,8 @@ public:
 
   /// How many can be taken at the latest instant seen.
   [[nodiscard]] std::int64_t tokens() const noexcept {
-    return on_any([](const auto& x) { return x.tokens(); });
+    return std::max<std::int64_t>(
+      on_any([](const auto& x) { return x.tokens(); }), 0);
   }
 
   /// The most that can ever be taken at once.

@@ -129,6 +129,14 @@ public:
     }
   }
 
+  /// Calls `f` with each call, in the order in which they came.
+  template <class F>
+  void for_each(F f) const {
+    for (auto h = entries_.front(); h != pooled_list<entry>::none;
+         h = entries_.next(h))
+      f(entries_[h]);
+  }
+
   // -- turns ------------------------------------------------------------------
 
   /// Whose turn it is. @pre !empty()

@@ -45,6 +45,21 @@ void keyed_policy::start() {
 // -- calls --------------------------------------------------------------------
 
 decision keyed_policy::admit(call_info& call, slot& notes, env& e) {
+  return take_in(call, e, [&](policy& p, env& inner) {
+    return p.admit(call, notes, inner);
+  });
+}
+
+decision keyed_policy::reserve(call_info& call, slot& notes,
+                               const reservation& wish, env& e) {
+  return take_in(call, e, [&](policy& p, env& inner) {
+    return p.reserve(call, notes, wish, inner);
+  });
+}
+
+// Passes the call on to the policy of its key, which `f` asks.
+template <class F>
+decision keyed_policy::take_in(const call_info& call, env& e, F f) {
   see(e);
   if (call.key.empty()) {
     counters_.add(keyed_counter::keyless);
@@ -62,8 +77,7 @@ decision keyed_policy::admit(call_info& call, slot& notes, env& e) {
   if (!let_go_.empty())
     let_go_.erase(call.id);
   auto first = e.actions.size();
-  auto d = turn(
-    *x, e, [&](policy& p, env& inner) { return p.admit(call, notes, inner); });
+  auto d = turn(*x, e, f);
   if (d.what != decision::kind::reject) {
     ++x->busy;
     ++x->admitted;

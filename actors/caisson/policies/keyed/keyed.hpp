@@ -85,6 +85,8 @@ public:
   // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
+  decision reserve(call_info& call, slot& notes, const reservation& wish,
+                   env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
                     env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
@@ -185,6 +187,8 @@ private:
   decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
   template <class F>
   decltype(auto) turn_as_it_is(entry& x, env& e, F f, bool quiet);
+  template <class F>
+  decision take_in(const call_info& call, env& e, F f);
   void carry(entry& x, env& e, std::size_t first);
   void follow(entry& x, const env::action& a);
   void hold(entry& x, call_id call, const env& e, std::size_t first);

@@ -31,7 +31,7 @@ inline constexpr bool can_be_keyed
 ///
 ///     stack{}.add<keyed<limiter>>({{.rate = 50}, {.max_keys = 1000}})
 template <class Policy>
-class keyed_layer final : public policy_layer<keyed<Policy>> {
+class keyed_layer : public policy_layer<keyed<Policy>> {
 public:
   static_assert(can_be_keyed<Policy>,
                 "a policy that sees the content of calls cannot be per key");

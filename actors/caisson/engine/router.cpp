@@ -146,23 +146,6 @@ bool router::admit_lease(call_record& r, std::size_t k, layer_entry& x,
   });
 }
 
-// Returns whether layer k has answered the call before its policy sees it.
-bool router::prefiltered(call_record& r, std::size_t k) {
-  auto answer = core_.layers.run_content(
-    k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
-  if (auto failure = core_.layers.take_failure()) {
-    ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
-    return true;
-  }
-  if (!answer)
-    return false;
-  r.reply = std::move(*answer);
-  auto o = outcome_of(r.reply);
-  o.may_have_executed = o.from_worker = false;
-  ascend(r, static_cast<int>(k) - 1, o);
-  return true;
-}
-
 // What is left to do when a layer has not just let a call pass. As above.
 bool router::admitted(call_record& r, std::size_t k, mode act,
                       const decision& d, const admission_before& before) {

@@ -1,7 +1,11 @@
 // What layers and targets get of calls.
 #include <caisson/base/ensure.hpp>
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/upstream.hpp>
+
+#include <utility>
 
 namespace caisson::detail {
 
@@ -20,6 +24,23 @@ decision router::admit_content(call_record& r, std::size_t k, policy& p,
                     : decision::reject(errc::callback_failed);
   r.permits = permits;
   return d;
+}
+
+// Returns whether layer k has answered the call before its policy sees it.
+bool router::prefiltered(call_record& r, std::size_t k) {
+  auto answer = core_.layers.run_content(
+    k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
+  if (auto failure = core_.layers.take_failure()) {
+    ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
+    return true;
+  }
+  if (!answer)
+    return false;
+  r.reply = std::move(*answer);
+  auto o = outcome_of(r.reply);
+  o.may_have_executed = o.from_worker = false;
+  ascend(r, static_cast<int>(k) - 1, o);
+  return true;
 }
 
 // -- targets that want to know more than the content --------------------------

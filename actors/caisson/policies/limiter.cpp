@@ -138,7 +138,8 @@ decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
   return enqueue(call, s, e);
 }
 
-decision limiter::pass_at_once() {
+// Inlined, as is `settle`: the usual way must not get longer.
+[[gnu::always_inline]] inline decision limiter::pass_at_once() {
   count(counter::passed);
   ++running_;
   return decision::pass();
@@ -192,7 +193,8 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
 }
 
 // What a call that comes back means for the tokens.
-void limiter::settle(const stay& s, const outcome& result, env& e) {
+[[gnu::always_inline]] inline void
+limiter::settle(const stay& s, const outcome& result, env& e) {
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
     put_back(s, e);

@@ -36,7 +36,6 @@ bool promised_turns::take(rate_source& source, std::int64_t n) const {
 // kept then. In each gap the earliest instant is the best one: what is taken
 // later leaves less for those who come after.
 time_point promised_turns::outlook::put(std::int64_t n, time_point from) {
-  from = std::max(from, last_);
   for (;; ++next_) {
     auto t = std::max(source_.ready_at(0, n), from);
     if (next_ == end_ || (t <= next_->first.first && fits(source_, n, t))) {
@@ -44,11 +43,10 @@ time_point promised_turns::outlook::put(std::int64_t n, time_point from) {
         return never;
       source_.advance(t);
       source_.take_in_any_case(n);
-      return last_ = t;
+      return t;
     }
     source_.advance(next_->first.first);
     source_.take_in_any_case(next_->second);
-    from = std::max(from, next_->first.first);
   }
 }
 

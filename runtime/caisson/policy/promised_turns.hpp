@@ -65,7 +65,6 @@ public:
     rate_source source_;
     list::const_iterator next_;
     list::const_iterator end_;
-    time_point last_ = time_point::min();
   };
 
 private:

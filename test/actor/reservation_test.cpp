@@ -137,8 +137,10 @@ TEST_P(reservation_test, goes_by_the_latest_of_several_limits) {
   EXPECT_EQ(reserve(g).starts_in, 100ms);
   EXPECT_EQ(reserve(g).starts_in, 1s);
   // The innermost one has promised these turns, not earlier ones.
+  EXPECT_EQ(metric_of(g, "even", "promised"), 2);
   world.advance(1s - 1ns);
-  EXPECT_EQ(metric_of(g, "even", "promised"), 1);
+  EXPECT_EQ(reserve(g, {.time_left = 5s}).starts_in, 1s + 1ns);
+  EXPECT_EQ(metric_of(g, "even", "promised"), 2);
 }
 
 TEST_P(reservation_test, a_limiter_that_observes_keeps_nobody_waiting) {

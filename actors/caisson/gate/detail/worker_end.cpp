@@ -46,8 +46,6 @@ protected:
     return true;
   }
 
-  void on_gone() override {}
-
 private:
   static constexpr std::uint64_t timer_number = 0;
 

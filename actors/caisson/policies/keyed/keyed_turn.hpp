@@ -37,6 +37,10 @@ public:
 
   std::uint64_t secret_bits() override { return host_.secret_bits(); }
 
+  std::optional<duration> probe_mailbox() override {
+    return host_.probe_mailbox();
+  }
+
   // A policy that holds the host open is in use, like one that has a child.
   void hold_open(bool x) override {
     if (x == std::exchange(who_.holds_open, x))

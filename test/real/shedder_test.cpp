@@ -88,13 +88,14 @@ TEST_F(remote_follower_test, rejects_what_the_other_node_would) {
     auto r = offer(self, near, -16);
     EXPECT_FALSE(r.may_have_executed);
     EXPECT_EQ(r.threshold, 0);
-    if (!r.policy.empty())
+    if (!r.policy.empty()) {
       EXPECT_EQ(r.retry_after, duration{7s});
+    }
   }
   EXPECT_LE(look(self, far).metrics.at("calls") - before, 3);
   EXPECT_GE(look(self, near).layers.at(0).metrics.at("shed_early"), 29);
-  stop(near);
-  stop(far);
+  stop_gate(near);
+  stop_gate(far);
   caf::anon_send_exit(echo, caf::exit_reason::user_shutdown);
 }
 

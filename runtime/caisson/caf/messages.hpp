@@ -200,8 +200,7 @@ CAISSON_MESSAGE(cancelled, number)
 /// Requests a permit. It passes the gate's stack like a call. The call's work
 /// is what the holder does until `release`.
 struct acquire {
-  /// At least 1; 0 counts as 1.
-  std::uint32_t permits = 1;
+  std::uint32_t permits = 1; ///< At least 1; 0 counts as 1.
   /// For waiting and holding together; zero: the gate's default deadline;
   /// negative: refused as expired. A rest of time may be exactly zero: see
   /// `no_time_left`.
@@ -233,8 +232,7 @@ struct release {
   /// Reports to the stack that the work failed, so that a breaker counts it.
   /// Short for `outcome = failure`, and takes precedence over it.
   bool failed = false;
-  /// How the work went.
-  release_outcome outcome = release_outcome::success;
+  release_outcome outcome = release_outcome::success; ///< How the work went.
 };
 CAISSON_MESSAGE(release, id, failed, outcome)
 
@@ -292,9 +290,8 @@ struct event {
   /// Increases by one per event of the gate; a gap means that the subscriber
   /// missed events.
   std::uint64_t number = 0;
-  /// The time on the gate's clock.
-  std::int64_t time_ns = 0;
-  std::string gate = {}; ///< The gate's name.
+  std::int64_t time_ns = 0; ///< The time on the gate's clock.
+  std::string gate = {};    ///< The gate's name.
   /// The layer's name; empty for the gate's own events.
   std::string layer = {};
   event_kind kind = event_kind::state_changed; ///< What happened.
@@ -328,16 +325,14 @@ CAISSON_MESSAGE(drain)
 /// Makes a gate set (gate_set.hpp) read its file again. The answer is a
 /// `reload_report`.
 struct reload {
-  /// Who or what wants it, for events; may be empty.
-  std::string why = {};
+  std::string why = {}; ///< Who or what wants it, for events; may be empty.
 };
 CAISSON_MESSAGE(reload, why)
 
 /// What a reload has changed at a gate.
 struct gate_change {
-  std::string gate = {}; ///< The gate's name.
-  /// The layer's name; empty for the gate itself.
-  std::string layer = {};
+  std::string gate = {};  ///< The gate's name.
+  std::string layer = {}; ///< The layer's name; empty for the gate itself.
   /// For people: `added`, `removed`, `threshold = 5 (was 3)`.
   std::string what = {};
 };
@@ -432,14 +427,12 @@ CAISSON_MESSAGE(verification, what, result)
 
 /// The context of every Caisson error.
 struct rejection {
-  /// The layer or gate that decided.
-  std::string policy = {};
+  std::string policy = {}; ///< The layer or gate that decided.
   /// Do not retry earlier; zero if unknown.
   duration retry_after = duration::zero();
   /// Whether any worker may have seen the call, in any attempt.
   bool may_have_executed = false;
-  /// An explanation for people; may be empty.
-  std::string text = {};
+  std::string text = {}; ///< An explanation for people; may be empty.
   /// Whether a worker answered with this error, rather than a gate or a layer
   /// in front of it. Set by gates.
   bool from_worker = false;

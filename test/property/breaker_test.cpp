@@ -55,7 +55,7 @@ breaker_model::settings any_settings() {
     {breaker_start::closed, breaker_start::closed, breaker_start::half_open});
   c.threshold = one_of<std::uint32_t>({1, 2, 3, 1'000'000});
   c.quiet_period = one_of<duration>({1ms, 500ms, 1s, 3s, unlimited});
-  s.permille = one_of<std::int64_t>({1, 333, 500, 500, 1000});
+  s.permille = one_of<std::int64_t>({1, 333, 400, 500, 500, 600, 1000});
   c.failure_rate = static_cast<double>(s.permille) / 1000;
   c.window_calls = one_of<std::uint32_t>({1, 2, 3, 5, 64, 65});
   c.window_time = one_of<duration>({1ms, 1s, 2s, 3s, 24h});
@@ -64,7 +64,8 @@ breaker_model::settings any_settings() {
   c.slow_minimum_calls = one_of<std::uint32_t>({0, 0, 1, 4, 1'000'000});
   if (c.slow_call != unlimited || c.trip.has(rate_by_count)
       || c.trip.has(rate_by_time))
-    c.limit_at = one_of<double>({0.01, 0.3, 0.5, 0.75, 1, 1});
+    s.limit_permille = one_of<std::int64_t>({10, 300, 500, 750, 1000, 1000});
+  c.limit_at = static_cast<double>(s.limit_permille) / 1000;
   if (c.limit_at < 1)
     c.limit_floor = one_of<std::uint32_t>({1, 1, 2, 5, 1'000'000});
   s.delays = one_of<std::vector<duration>>(
@@ -310,6 +311,7 @@ RC_GTEST_PROP(breaker_property, never_admits_more_probes_than_allowed, ()) {
   auto s = any_settings();
   s.base.trip = breaker_trip::consecutive;
   s.base.limit_at = 1;
+  s.limit_permille = 1000;
   s.base.limit_floor = 1;
   s.base.threshold = 1;
   s.base.probes = one_of<std::uint32_t>({1, 2, 5});

@@ -316,15 +316,16 @@ private:
   // 0: any number.
   std::int64_t most_in_flight() const {
     auto near = rules_.nearness(clock_);
-    if (c_.base.limit_at >= 1 || near < c_.base.limit_at)
+    auto from = c_.limit_permille;
+    if (from == 1000 || near.part * 1000 < from * near.of)
       return 0;
     auto most = std::max(crowd_, crowd_before_);
     std::int64_t least = c_.base.limit_floor;
-    if (near >= 1 || most <= least)
+    if (near.part >= near.of || most <= least)
       return least;
     return least
-           + static_cast<std::int64_t>(static_cast<double>(most - least)
-                                       * ((1 - near) / (1 - c_.base.limit_at)));
+           + (most - least) * (near.of - near.part) * 1000
+               / (near.of * (1000 - from));
   }
 
   // Asked once for each call that might go.

@@ -19,6 +19,7 @@ struct breaker_model_settings {
   std::vector<duration> delays;
   std::int64_t permille = 500;
   std::int64_t slow_permille = 500;
+  std::int64_t limit_permille = 1000;
 
   bool has(breaker_trip x) const { return base.trip.has(x); }
   bool timed() const { return base.slow_call != unlimited; }
@@ -83,17 +84,26 @@ public:
              : n == static_cast<std::ptrdiff_t>(holds.size());
   }
 
+  /// A share that is not rounded.
+  struct fraction {
+    std::int64_t part = 0;
+    std::int64_t of = 1;
+
+    bool operator<(const fraction& x) const {
+      return part * x.of < x.part * of;
+    }
+  };
+
   /// How much there is of a rate that opens, 0 if none is known: the largest
   /// share if any opens, otherwise the least.
-  double nearness(time_point now) const {
-    std::vector<double> found;
+  fraction nearness(time_point now) const {
+    std::vector<fraction> found;
     auto look_at = [&](const marks& m, std::int64_t least,
                        std::int64_t permille) {
-      auto total = static_cast<double>(m.size());
-      auto known = static_cast<std::int64_t>(m.size()) >= least;
-      found.push_back(known ? static_cast<double>(bad(m)) / total
-                                / (static_cast<double>(permille) / 1000)
-                            : 0);
+      auto total = static_cast<std::int64_t>(m.size());
+      auto known = total > 0 && total >= least;
+      found.push_back(known ? fraction{bad(m) * 1000, total * permille}
+                            : fraction{});
     };
     if (c.has(breaker_trip::rate_by_count))
       look_at(last(results), minimum(true), c.permille);
@@ -102,7 +112,7 @@ public:
     if (c.timed())
       look_at(pace(now), slow_minimum(), c.slow_permille);
     if (found.empty())
-      return 0;
+      return {};
     auto any = c.base.trip_if == breaker_join::any;
     return any ? *std::max_element(found.begin(), found.end())
                : *std::min_element(found.begin(), found.end());

@@ -105,6 +105,27 @@ TEST(breaker_limit, shrinks_with_the_rate_from_what_was_seen_to_the_floor) {
   }
 }
 
+// In doubles, 6 / 20 / 0.4 is less than 0.75, and 9 · (1 - 10 / 20 / 0.6) / 0.5
+// less than 3.
+TEST(breaker_limit, is_exact_where_shares_of_shares_are_rounded) {
+  struct row {
+    double failure_rate, limit_at;
+    int bad;
+    std::uint32_t floor;
+    std::int64_t limit;
+  };
+  for (auto& x : {row{0.4, 0.75, 6, 2, 10}, row{0.4, 0.75, 5, 2, 0},
+                  row{0.6, 0.5, 10, 1, 4}}) {
+    auto c = limiting(x.floor);
+    c.failure_rate = x.failure_rate;
+    c.limit_at = x.limit_at;
+    limiting_rig r{c};
+    r.see(x.bad);
+    ASSERT_EQ(r.state(), "closed");
+    EXPECT_EQ(r.limit(), x.limit) << x.failure_rate << ", " << x.bad;
+  }
+}
+
 TEST(breaker_limit, rejects_with_a_short_wait_and_stays_closed) {
   auto c = limiting();
   c.half_open_retry_after = 70ms;

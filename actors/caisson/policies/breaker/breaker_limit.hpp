@@ -39,12 +39,16 @@ public:
   /// How many may be in flight; 0: any number.
   [[nodiscard]] std::int64_t limit(double pressure,
                                    const breaker_config& c) const {
-    if (c.limit_at >= 1 || pressure < c.limit_at)
+    // Shares of shares are not exact.
+    constexpr double slack = 1e-9;
+    if (c.limit_at >= 1 || pressure < c.limit_at - slack)
       return 0;
     std::int64_t least = c.limit_floor;
     auto more = std::max<std::int64_t>(std::max(earlier_, peak_) - least, 0);
-    auto left = std::max(1 - pressure, 0.0) / (1 - c.limit_at);
-    return least + static_cast<std::int64_t>(static_cast<double>(more) * left);
+    auto left = std::clamp((1 - pressure) / (1 - c.limit_at), 0.0, 1.0);
+    return least
+           + static_cast<std::int64_t>(static_cast<double>(more) * left
+                                       + slack);
   }
 
 private:

@@ -151,6 +151,29 @@ TEST_P(worker_lifetimes, who_is_killed_has_failed) {
   known = nullptr;
 }
 
+// Any actor may say that another one has ended.
+TEST_P(worker_lifetimes, who_lives_has_not_ended_whoever_says_so) {
+  caf::actor known;
+  auto g = gate(worker::supervised(
+                  [&](caf::actor_system& sys) {
+                    known = caf::actor_cast<caf::actor>(
+                      sys.spawn<leaver>("w", &log));
+                    return caf::expected<caf::actor>{known};
+                  },
+                  {.lifetime = transient, .restart = schedule::constant(1s)}),
+                stack{});
+  world.run_until_idle();
+  portable::send_anon(g, caf::down_msg{known.address(), caf::error{}});
+  world.run_until_idle();
+  EXPECT_EQ(look(g).worker, worker_state::up);
+  EXPECT_EQ(metric_of(g, "worker_losses"), 0);
+  // Its real end is noticed.
+  world.kill(known);
+  world.run_until_idle();
+  EXPECT_EQ(look(g).worker, worker_state::restarting);
+  known = nullptr;
+}
+
 // What is in the mailbox of a worker that quits bounces, and that comes before
 // the message that says how it has ended.
 TEST_P(worker_lifetimes, what_bounces_does_not_say_how_the_worker_has_ended) {

@@ -297,6 +297,12 @@ inline bool is_down(const caf::actor& x) {
          || x->getf(base::is_shutting_down_flag);
 }
 
+/// The same of an address; also if the actor's memory has been freed.
+inline bool is_down(const caf::actor_addr& x) {
+  auto who = caf::actor_cast<caf::actor>(x);
+  return !who || is_down(who);
+}
+
 /// Whether the actor is one of another node; false for null.
 inline bool is_remote(const caf::actor_system& sys,
                       const caf::strong_actor_ptr& x) {
@@ -362,7 +368,11 @@ inline std::string registry_key(std::string_view name) {
 template <class Self, class F>
 void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
 #if CAISSON_CAF_LEGACY
-  self->set_down_handler([f](caf::down_msg&) { f(); });
+  // Any actor may send such a message.
+  self->set_down_handler([f, who = x->address()](caf::down_msg& m) {
+    if (m.source == who && is_down(who))
+      f();
+  });
   self->monitor(x->get());
 #else
   self->monitor(caf::actor_cast<caf::actor>(x),

@@ -187,6 +187,9 @@ public:
 protected:
   caf::behavior make_behavior() override {
     set_down_handler([this](caf::down_msg& x) {
+      // Any actor may send such a message.
+      if (!portable::is_down(x.source))
+        return;
       watched_.erase(portable::identity_of(x.source));
       on_down(x.source, x.reason);
     });

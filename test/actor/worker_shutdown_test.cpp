@@ -2,6 +2,7 @@
 #include "support/asking_client.hpp"
 #include "support/gate_sets.hpp"
 
+#include <caisson/gate/detail/worker_end.hpp>
 #include <caisson/gate/supervision_group.hpp>
 
 #include <string>
@@ -94,6 +95,36 @@ TEST_P(worker_shutdown, without_time_it_is_killed_at_once) {
   stop_gate(g);
   world.run_until_idle();
   EXPECT_TRUE(gone());
+  EXPECT_EQ(world.timers(), 0u);
+}
+
+// It may have no time left for what waits in its mailbox.
+TEST_P(worker_shutdown, who_is_killed_handles_nothing_that_waits) {
+  int handled = 0;
+  auto busy = [&] {
+    return caf::actor_cast<caf::actor>(
+      world.system().spawn([&](caf::event_based_actor*) -> caf::behavior {
+        return {[&](int) { ++handled; }};
+      }));
+  };
+  auto x = busy();
+  made.push_back(x);
+  world.run_until_idle();
+  for (int i = 0; i < 10; ++i)
+    portable::send_anon(x, i);
+  detail::end_worker(world.system(), x, 0s);
+  world.run_until_idle();
+  EXPECT_TRUE(portable::is_down(x));
+  EXPECT_EQ(handled, 0);
+  // Who has time left does it all.
+  auto y = busy();
+  made.push_back(y);
+  for (int i = 0; i < 10; ++i)
+    portable::send_anon(y, i);
+  detail::end_worker(world.system(), y, 1s);
+  world.run_until_idle();
+  EXPECT_TRUE(portable::is_down(y));
+  EXPECT_EQ(handled, 10);
   EXPECT_EQ(world.timers(), 0u);
 }
 

@@ -24,4 +24,12 @@ inline std::optional<caf::error> exit_reason_of(const caf::actor& x) {
   return *why;
 }
 
+/// Kills the actor before it handles anything else that waits in its mailbox.
+inline void kill(const caf::actor& x) {
+  relay::send_on(
+    x, nullptr, caf::make_message_id(caf::message_priority::high),
+    caf::make_message(caf::exit_msg{x->address(), caf::exit_reason::kill}),
+    nullptr);
+}
+
 } // namespace caisson::portable

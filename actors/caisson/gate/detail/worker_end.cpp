@@ -36,7 +36,7 @@ protected:
     if (is_from_timer(*what, timer_number)) {
       if (stops())
         if (auto x = caf::actor_cast<caf::actor>(worker_))
-          caf::anon_send_exit(x, caf::exit_reason::kill);
+          portable::kill(x);
       return true;
     }
     if (!holds_one<caf::down_msg>(*what))
@@ -78,7 +78,7 @@ void end_worker(caf::actor_system& sys, const caf::actor& x,
   if (!x || portable::is_remote(sys, caf::actor_cast<caf::strong_actor_ptr>(x)))
     return;
   if (shutdown == duration::zero())
-    return caf::anon_send_exit(x, caf::exit_reason::kill);
+    return portable::kill(x);
   if (shutdown != unlimited && !portable::is_down(x)) {
     auto address = portable::make_relay<end_watch>(sys, sys.next_actor_id(), x);
     static_cast<end_watch*>(address->get())

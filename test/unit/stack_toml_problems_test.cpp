@@ -197,7 +197,7 @@ TEST(stack_toml_problems, are_those_of_all_stacks_layers_and_workers) {
             "\"probes\"? known keys: kind, per_key, name, mode, trip, trip_if, "
             "threshold, quiet_period, failure_rate, slow_call, slow_rate, "
             "window_calls, window_time, window_buckets, minimum_calls, "
-            "slow_minimum_calls, score, "
+            "slow_minimum_calls, score, limit_at, limit_floor, "
             "open, eager_half_open, probes, successes_to_close, "
             "probe_timeout, half_open_retry_after, half_open_max, "
             "after_half_open_max, ramp, ramp_from, count_attempt_timeouts, "
@@ -285,7 +285,7 @@ TEST(stack_toml_file, reports_a_value_of_no_type_only_once) {
             "f:2:8: stack.x.layer[0].kind: inf is not a finite number; where "
             "a duration may be without end, write \"unlimited\"\n"
             "f:5:9: stack.x.layer[1].burst: 0 is out of range, allowed: 1 to "
-            "1000000");
+            "1000000000");
 }
 
 } // namespace

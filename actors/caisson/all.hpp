@@ -60,6 +60,7 @@
 #include <caisson/policy/schedule.hpp>
 #include <caisson/policy/schedule_settings.hpp>
 #include <caisson/policy/shared_retry_budget.hpp>
+#include <caisson/policy/slot.hpp>
 #include <caisson/policy/stage_budget.hpp>
 #include <caisson/policy/tally.hpp>
 #include <caisson/policy/trace_context.hpp>

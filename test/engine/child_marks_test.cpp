@@ -48,6 +48,16 @@ TEST_F(child_marks, of_one_parent_all_are_inherited) {
   EXPECT_EQ(o.stands_for, 9);
 }
 
+TEST_F(child_marks, one_of_several_stands_for_the_calls_of_their_parent) {
+  auto& w = start();
+  w.call("x", {.stands_for = 9});
+  start_child();
+  start_child();
+  EXPECT_EQ(options_of(0).stands_for, 9);
+  EXPECT_EQ(options_of(1).stands_for, 0);
+  w.answer(0, "y");
+}
+
 TEST_F(child_marks, of_several_there_is_a_user_priority_if_they_have_the_same) {
   auto o = sent_for({{.user_priority = 7}, {.user_priority = 7}});
   EXPECT_EQ(o.user_priority, 7);

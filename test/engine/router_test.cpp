@@ -254,7 +254,7 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
                        : decision::pass();
   };
   auto& w = start({.worker = {.takes_calls = true}});
-  w.call("x");
+  w.call("x", {.stands_for = 9});
   w.fail(0);
   w.at(10ms);
   w.fail(1);
@@ -265,10 +265,12 @@ TEST_F(router, an_outcome_that_is_held_makes_another_attempt) {
   EXPECT_EQ(b.take(),
             (lines{"admit", "complete failed, executed", "expire",
                    "complete failed, executed", "expire", "complete ok"}));
-  for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(
-      portable::get_if<caisson::call>(w.attempts[i].content)->options.attempt,
-      i + 1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& o = portable::get_if<caisson::call>(w.attempts[i].content)
+                      ->options;
+    EXPECT_EQ(o.attempt, i + 1);
+    EXPECT_EQ(o.stands_for, i == 0 ? 9 : 0) << "it counts once";
+  }
 }
 
 TEST_F(router, a_value_of_the_layer_comes_to_its_complete) {

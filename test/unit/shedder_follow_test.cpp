@@ -109,11 +109,30 @@ TEST(shedder_follow, counts_a_call_for_those_that_it_stands_for) {
   }
 }
 
-TEST(shedder_follow, passes_on_no_sample_as_one) {
-  shedder_rig h;
-  auto c = of_user(1);
-  c.stands_for = 16;
-  EXPECT_EQ(h.calls.at(h.arrive(c)).call.stands_for, 0);
+// What it would have shed as well does not come to the shedders below.
+TEST(shedder_follow, passes_on_for_how_many_a_call_stands_that_it_lets_pass) {
+  for (auto m : {mode::enforce, mode::observe}) {
+    auto c = by_cpu();
+    c.mode = m;
+    shedder_rig h{c};
+    auto left_of = [&](std::uint8_t user) {
+      auto sample = of_user(user);
+      sample.stands_for = 16;
+      return h.calls.at(h.arrive(sample)).call.stands_for;
+    };
+    EXPECT_EQ(left_of(1), 16) << "nothing is shed";
+    h.load->value.cpu = 1;
+    for (int i = 0; i < 12'800; ++i) {
+      h.offer(of_user(static_cast<std::uint8_t>(1 + i % 128)));
+      h.advance(1ms);
+    }
+    ASSERT_EQ(h.policy.state(), "shedding");
+    h.advance(900ms);
+    auto by_minimum = h.count("passed_by_minimum");
+    EXPECT_EQ(left_of(1), m == mode::enforce ? 0 : 16);
+    EXPECT_EQ(h.count("passed_by_minimum"), by_minimum + 1);
+    EXPECT_EQ(left_of(128), 16);
+  }
 }
 
 // -- following ----------------------------------------------------------------

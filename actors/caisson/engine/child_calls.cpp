@@ -169,7 +169,7 @@ bool child_calls::attach(call_record& c, call_record& parent) {
   return true;
 }
 
-void child_calls::inherit(call_record& c, const call_record& parent) {
+void child_calls::inherit(call_record& c, call_record& parent) {
   auto first = c.child->has_parents && c.child->parents.empty();
   widen(c, parent, first);
   // What layers below go by from admission to completion.
@@ -180,8 +180,9 @@ void child_calls::inherit(call_record& c, const call_record& parent) {
       c.key.clear();
     if (first || c.user_priority != parent.user_priority)
       c.user_priority = first ? parent.user_priority : 0;
-    if (first)
-      c.stands_for = parent.stands_for;
+    // Counted once, whatever else is sent for the parent.
+    if (auto n = std::exchange(parent.stands_for, 0); first)
+      c.stands_for = n;
     // Of several calls it is none.
     if (first)
       c.idempotency_key = parent.idempotency_key;

@@ -38,7 +38,7 @@ public:
 private:
   [[nodiscard]] static bool waits_for(const call_record* parent, call_id child);
   bool attach(call_record& child, call_record& parent);
-  void inherit(call_record& child, const call_record& parent);
+  void inherit(call_record& child, call_record& parent);
   void widen(call_record& child, const call_record& parent, bool first);
   void spread(call_record& child);
   void limit_by_layers(call_record& child);

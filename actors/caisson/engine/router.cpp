@@ -261,6 +261,8 @@ void router::send_to(call_record& r, target_id to) {
   if (target.info.takes_calls)
     content = caf::make_message(
       call{std::move(content), options_of(r, target.info)});
+  // Further attempts stand for themselves.
+  r.stands_for = 0;
   r.attempt_number = core_.host.deliver(to, r.attempt_key, std::move(content),
                                         r.from.urgent());
 }

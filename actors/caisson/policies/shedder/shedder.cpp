@@ -69,15 +69,17 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
 }
 
 bool shedder::passes(call_info& call, env& e) {
-  // Those kept back because of this threshold are not those of the next one.
   auto n = std::max<std::uint32_t>(call.stands_for, 1);
-  call.stands_for = 0;
-  if (call.user_priority == 0) {
-    if (call.key.empty())
-      return levels_.admit_any(call.priority, n, e.random);
+  if (call.user_priority == 0 && !call.key.empty())
     call.user_priority = user_priority(call.key, e);
-  }
-  return levels_.admit(call.priority, call.user_priority - 1u, n, e.random);
+  auto x = call.user_priority == 0
+             ? levels_.admit_any(call.priority, n, e.random)
+             : levels_.admit(call.priority, call.user_priority - 1u, n,
+                             e.random);
+  // Those that it stands for would not have come any further, either.
+  if (!x && acts_)
+    call.stands_for = 0;
+  return x;
 }
 
 std::uint8_t shedder::user_priority(std::string_view key, env& e) {

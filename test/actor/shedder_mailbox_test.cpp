@@ -6,7 +6,10 @@
 #include <caisson/gate/guard.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -22,6 +25,8 @@ protected:
       [this](const caf::message&) -> std::optional<answer_info> {
         portable::stepper clock{world};
         clock.set_now(clock.now() + work);
+        if (meanwhile)
+          meanwhile();
         return std::nullopt;
       });
   }
@@ -48,6 +53,7 @@ protected:
   }
 
   duration work = 2ms;
+  std::function<void()> meanwhile;
 };
 CAISSON_ALL_ORDERS(congested_gate);
 
@@ -63,6 +69,41 @@ TEST_P(congested_gate, sheds_until_messages_wait_no_longer_than_they_may) {
     EXPECT_EQ(metric_of(g, "shedder", "unread"), 0);
     world.advance(10min);
     EXPECT_EQ(state_of(g, "shedder"), "passing");
+  }
+}
+
+TEST_P(congested_gate, tells_all_its_shedders_how_long_messages_wait) {
+  auto outer = by_mailbox(20ms);
+  outer.name = "outer";
+  outer.mode = mode::observe;
+  auto inner = by_mailbox(20ms);
+  inner.name = "inner";
+  auto g = gate(busy_behind(), stack{}.add<shedder>(outer).add<shedder>(inner));
+  crowd(g, 200, 20);
+  EXPECT_GT(metric_of(g, "outer", "mailbox_delay_us"), 20'000);
+  EXPECT_GT(metric_of(g, "inner", "mailbox_delay_us"), 20'000);
+  EXPECT_EQ(state_of(g, "inner"), "shedding");
+}
+
+// Whoever could answer for it would hide that messages wait.
+TEST_P(congested_gate, believes_no_message_but_its_own) {
+  for (auto local : {false, true}) {
+    auto g = host(local, by_mailbox(20ms));
+    auto forge = [&](std::uint64_t number, caf::message content) {
+      portable::relay::send_on(g, nullptr,
+                               caf::message_id{number}.response_id(),
+                               std::move(content), nullptr);
+    };
+    meanwhile = [&] {
+      forge((std::uint64_t{1} << 60) - 2, {});
+      // As what a local gate sends itself.
+      forge(1, caf::make_message(std::uint64_t{3}, std::uint64_t{0},
+                                 caf::message{}));
+    };
+    crowd(g, 200, 20);
+    meanwhile = {};
+    EXPECT_EQ(state_of(g, "shedder"), "shedding") << local;
+    EXPECT_GT(metric_of(g, "shedder", "mailbox_delay_us"), 20'000) << local;
   }
 }
 

@@ -337,6 +337,11 @@ void engine_world::emit(const event& x) {
   note(std::move(line));
 }
 
+bool engine_world::send_probe() {
+  probes += has_mailbox ? 1 : 0;
+  return has_mailbox;
+}
+
 void engine_world::hold_open(bool busy) {
   EXPECT_NE(busy_, busy);
   busy_ = busy;

@@ -154,6 +154,11 @@ public:
   /// What making a worker fails with from now on; empty: it does not.
   std::string making_fails;
 
+  /// Whether the host has a mailbox, and how many messages it has sent through
+  /// it.
+  bool has_mailbox = false;
+  int probes = 0;
+
   // -- the engine -------------------------------------------------------------
 
   /// Calls `f` with the engine and the present instant, as one step.
@@ -229,6 +234,7 @@ private:
   void worker_given_up(const std::string& why) override;
   void engine_failed(const caf::error& why) override;
   void hold_open(bool busy) override;
+  bool send_probe() override;
   detail::target_info add_target(detail::target_id x,
                                  const caf::actor& handle) override;
   void drop_target(detail::target_id x) override;

@@ -95,14 +95,16 @@ public:
     [[nodiscard]] caisson::circuit circuit(std::string_view) const override {
       return breakers;
     }
-    std::optional<duration> probe_mailbox() override {
+    std::optional<duration> probe_mailbox(time_point since) override {
       ++probes;
+      asked_since = since;
       return mailbox;
     }
     /// How long the last message waited in the mailbox, if there is one.
     std::optional<duration> mailbox = {};
-    /// How often the policy has asked for that.
+    /// How often the policy has asked for that, and since when it wants it.
     int probes = 0;
+    time_point asked_since;
     /// The worst state of the gate's breakers.
     caisson::circuit breakers = caisson::circuit::closed;
     /// Whose attempts ran into a timeout, as the layers above learn.

@@ -86,6 +86,30 @@ TEST(shedder_mailbox, knows_nothing_of_a_mailbox_that_is_not_there) {
   EXPECT_GT(h.count("unread"), 10);
 }
 
+TEST(shedder_mailbox, counts_a_reading_once_whatever_is_unknown_in_it) {
+  auto c = by_mailbox(1ns);
+  c.max_cpu = 0.9;
+  shedder_rig h{c};
+  h.load->value = {};
+  h.offer_over(10s, 1'000);
+  EXPECT_EQ(h.count("unread"), h.load->reads);
+  EXPECT_EQ(h.e.probes, h.load->reads);
+  h.e.mailbox = 0ns;
+  h.offer_over(1s, 100);
+  EXPECT_EQ(h.count("unread"), h.load->reads) << "the load still is unknown";
+}
+
+TEST(shedder_mailbox, asks_for_what_has_come_since_there_are_calls_again) {
+  shedder_rig h{by_mailbox(20ms)};
+  h.e.mailbox = 0ns;
+  for (int i = 0; i < 3; ++i) {
+    h.advance(1h);
+    auto begun = h.e.now;
+    h.offer_over(10s, 1'000);
+    EXPECT_EQ(h.e.asked_since, begun);
+  }
+}
+
 TEST(shedder_mailbox, leaves_the_mailbox_alone_if_it_is_no_signal) {
   shedder_rig h;
   h.e.mailbox = 1h;

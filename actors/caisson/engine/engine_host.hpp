@@ -106,8 +106,8 @@ public:
   virtual void send_to_group(member_state, const std::string&) {}
 
   /// Sends a message through the host's own mailbox, behind those that wait
-  /// there; the host calls `engine::on_probe` when it comes. Returns false if
-  /// there is no mailbox.
+  /// there; the host calls `engine::on_probe` when that comes, and when nothing
+  /// else does. Returns false if there is no mailbox.
   virtual bool send_probe() { return false; }
 
   /// A layer was inserted while calls are in flight. Before it gets any.

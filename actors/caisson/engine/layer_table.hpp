@@ -50,8 +50,8 @@ public:
   [[nodiscard]] const wide_histogram* durations(measured what,
                                                 bool ok) const override;
   std::uint64_t secret_bits() override { return secrets_.bits(); }
-  std::optional<duration> probe_mailbox() override {
-    return mailbox ? mailbox->ask(now) : std::nullopt;
+  std::optional<duration> probe_mailbox(time_point since) override {
+    return mailbox ? mailbox->ask(since, now) : std::nullopt;
   }
   void hold_open(bool x) override;
   void emit(const event_info& x) override;

@@ -122,6 +122,9 @@ protected:
   /// The timer set by `set_timer` went off (or an earlier one did).
   virtual void on_timer() = 0;
 
+  /// What `send_echo` sent has come.
+  virtual void on_echo() {}
+
   /// An actor that `watch` was called for has ended.
   virtual void on_down(const caf::actor_addr& who, const caf::error& why) = 0;
 
@@ -141,9 +144,9 @@ protected:
   void forward(const caf::actor& dest, std::uint64_t key, caf::message content,
                bool urgent);
 
-  /// Sends `content` through this actor's own mailbox: it comes to `on_answer`
-  /// under `key`, behind the messages of normal priority that wait there.
-  void queue_up(std::uint64_t key, caf::message content);
+  /// Asks for `on_echo` once the messages of normal priority have been handled
+  /// that wait in this actor's mailbox now.
+  void send_echo();
 
   /// Sends `content` to `dest` from the address that `forward` uses.
   void send_from_return_address(const caf::actor& dest, caf::message content);
@@ -180,7 +183,10 @@ public:
     }
     if (control_type_(content) != control_type_.none)
       return super::consume(x);
-    on_message(reply_to{x}, x.move_content_to_message());
+    if (is_echo(x.sender)) [[unlikely]]
+      on_echo();
+    else
+      on_message(reply_to{x}, x.move_content_to_message());
     return caf::invoke_message_result::consumed;
   }
 
@@ -230,7 +236,10 @@ protected:
   caf::behavior make_behavior() override {
     set_error_handler_portably();
     auto catch_all = [this](caf::message content) -> caf::result<caf::message> {
-      on_message(reply_to{*current_mailbox_element()}, std::move(content));
+      if (is_echo(this->current_sender()))
+        on_echo();
+      else
+        on_message(reply_to{*current_mailbox_element()}, std::move(content));
       return caf::delegated<caf::message>{};
     };
     return control().or_else(catch_all);
@@ -267,6 +276,11 @@ private:
 #endif
 
 private:
+  // Nothing else is sent in this actor's own name to itself.
+  bool is_echo(const caf::strong_actor_ptr& from) const {
+    return from.get() == this->ctrl();
+  }
+
   const caf::strong_actor_ptr return_address_;
 };
 
@@ -310,19 +324,10 @@ void interceptor<Control...>::send_from_return_address(const caf::actor& dest,
 }
 
 template <class... Control>
-void interceptor<Control...>::queue_up(std::uint64_t key,
-                                       caf::message content) {
-  auto id = caf::message_id{own_ids | key}.with_normal_priority().response_id();
-#if CAISSON_CAF_LEGACY
-  ctrl()->enqueue(nullptr, id, std::move(content), context());
-#else
-  add_multiplexed_response_handler(id,
-                                   caf::behavior{[this, key](caf::message& x) {
-                                     on_answer(key, std::move(x));
-                                   }});
-  ctrl()->enqueue(caf::make_mailbox_element(nullptr, id, std::move(content)),
-                  context());
-#endif
+void interceptor<Control...>::send_echo() {
+  caf::strong_actor_ptr me{ctrl()};
+  relay::send_on(caf::actor_cast<caf::actor>(me), me, caf::make_message_id(),
+                 caf::message{}, context());
 }
 
 template <class... Control>

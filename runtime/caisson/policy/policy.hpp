@@ -275,9 +275,12 @@ public:
     return nullptr;
   }
 
-  /// How long the last probe waited in the host's mailbox or, if it still does,
-  /// has waited so far; nothing without a mailbox. Then sends another one.
-  [[nodiscard]] virtual std::optional<duration> probe_mailbox() {
+  /// How long messages wait in the host's mailbox, nothing without one: the
+  /// last probe or, if that is longer, the one under way so far. Probes that
+  /// have come by `since` do not count: zero, if there was none later. Then
+  /// sends another one, unless one is under way for this or another policy.
+  [[nodiscard]] virtual std::optional<duration>
+  probe_mailbox(time_point /*since*/) {
     return std::nullopt;
   }
 

@@ -150,13 +150,15 @@ void gate_actor::on_message(portable::reply_to from, caf::message&& content) {
 }
 
 void gate_actor::on_answer(std::uint64_t key, caf::message&& content) {
-  if (key == probe_key) [[unlikely]]
-    return engine_.on_probe(now());
   engine_.on_answer(key, std::move(content), now());
 }
 
 void gate_actor::on_timer() {
   engine_.on_timer(now());
+}
+
+void gate_actor::on_echo() {
+  engine_.on_probe(now());
 }
 
 void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
@@ -250,7 +252,7 @@ void gate_actor::engine_failed(const caf::error& why) {
 }
 
 bool gate_actor::send_probe() {
-  queue_up(probe_key, caf::message{});
+  send_echo();
   return true;
 }
 

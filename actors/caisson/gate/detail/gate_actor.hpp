@@ -36,6 +36,7 @@ protected:
   void on_message(portable::reply_to from, caf::message&& content) override;
   void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
+  void on_echo() override;
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
 
 private:

@@ -173,8 +173,6 @@ void local_host::check_worker(time_point now) {
 void local_host::on_answer(std::uint64_t key, caf::message&& content) {
   if (key == maker_key)
     take_made(content);
-  else if (key == probe_key)
-    take_probe();
   else if (!stopped_)
     engine_.on_answer(key, std::move(content), now());
   hand_out();
@@ -186,6 +184,13 @@ void local_host::on_timer() {
     armed_ = never;
     engine_.on_timer(now());
   }
+  hand_out();
+}
+
+void local_host::on_echo() {
+  probing_ = false;
+  if (!stopped_)
+    engine_.on_probe(now());
   hand_out();
 }
 
@@ -379,14 +384,8 @@ void local_host::engine_failed(const caf::error& why) {
 
 bool local_host::send_probe() {
   probing_ = true;
-  queue_up(probe_key, caf::message{});
+  send_echo();
   return true;
-}
-
-void local_host::take_probe() {
-  probing_ = false;
-  if (!stopped_)
-    engine_.on_probe(now());
 }
 
 void local_host::hold_open(bool busy) {

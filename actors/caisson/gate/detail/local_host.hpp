@@ -64,6 +64,7 @@ protected:
 
   void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
+  void on_echo() override;
   void on_down(const caf::actor_addr& who, const caf::error& why) override;
   void on_end() override { abandon(); }
 
@@ -101,7 +102,6 @@ private:
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
   void take_made(caf::message& content);
-  void take_probe();
   void check_worker(time_point now);
   [[nodiscard]] bool has_ready() const noexcept {
     return !ready_.empty() || !ready_awaited_.empty();

@@ -37,8 +37,8 @@ public:
 
   std::uint64_t secret_bits() override { return host_.secret_bits(); }
 
-  std::optional<duration> probe_mailbox() override {
-    return host_.probe_mailbox();
+  std::optional<duration> probe_mailbox(time_point since) override {
+    return host_.probe_mailbox(since);
   }
 
   // A policy that holds the host open is in use, like one that has a child.

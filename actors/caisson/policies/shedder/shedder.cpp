@@ -185,10 +185,8 @@ void shedder::start(env& e) {
   window_begin_ = e.now;
   window_end_ = time_after(e.now, window_length());
   meter_.resume(e.now);
-  sample_at_ = e.now;
-  look(e);
-  probed_ = false;
-  read_mailbox(e);
+  reads_mailbox_since_ = never;
+  look(true, e);
   plan_check(e.now);
 }
 
@@ -198,14 +196,8 @@ void shedder::wake(env& e) {
 
 void shedder::follow(env& e, bool called) {
   shown_at_ = e.now;
-  if (e.now >= sample_at_) {
-    look(e);
-    // Without calls nothing is sent.
-    if (called || calls_ > 0)
-      read_mailbox(e);
-    else
-      probed_ = false;
-  }
+  if (e.now >= sample_at_)
+    look(called || calls_ > 0, e);
   auto is_full = calls_ >= config_.window_calls
                  && e.now >= time_after(window_begin_, config_.sample);
   if (e.now >= window_end_ || is_full)
@@ -237,12 +229,20 @@ bool shedder::reads() const noexcept {
   return source_ && (config_.max_cpu > 0 || config_.max_memory > 0);
 }
 
-void shedder::look(env& e) {
+void shedder::look(bool has_calls, env& e) {
   sample_at_ = looks() ? time_after(e.now, config_.sample) : never;
-  read_load(e);
+  auto known = read_load(e);
+  // Without calls nothing is sent.
+  if (!has_calls)
+    reads_mailbox_since_ = never;
+  else if (config_.max_mailbox_delay > duration::zero())
+    known = read_mailbox(e) && known;
+  if (!known)
+    count(counter::unread);
 }
 
-void shedder::read_load(env& e) {
+// Returns whether all of it that is a signal is known.
+bool shedder::read_load(env& e) {
   auto known = [](std::optional<double> x) {
     return x && *x >= 0 ? std::optional{std::min(*x, 1.0)} : std::nullopt;
   };
@@ -252,24 +252,24 @@ void shedder::read_load(env& e) {
           "load_source", [&] { return source_->read(e.now, config_.sample); },
           e))
       load_ = {known(x->cpu), known(x->memory)};
-  if ((config_.max_cpu > 0 && !load_.cpu)
-      || (config_.max_memory > 0 && !load_.memory))
-    count(counter::unread);
   if (config_.max_cpu > 0 && load_.cpu && *load_.cpu >= config_.max_cpu)
     hot_until_ = std::max(hot_until_, time_after(e.now, config_.cool_off));
+  return (config_.max_cpu == 0 || load_.cpu)
+         && (config_.max_memory == 0 || load_.memory);
 }
 
-void shedder::read_mailbox(env& e) {
-  if (config_.max_mailbox_delay == duration::zero())
-    return;
-  auto x = e.probe_mailbox();
-  if (!x)
-    count(counter::unread);
-  // If nothing was sent a sample ago, this is of long before.
-  if (std::exchange(probed_, true) && x) {
+// Returns whether there is one.
+bool shedder::read_mailbox(env& e) {
+  auto is_first = reads_mailbox_since_ == never;
+  if (is_first)
+    reads_mailbox_since_ = e.now;
+  auto x = e.probe_mailbox(reads_mailbox_since_);
+  // A message has to be sent before there is anything to read.
+  if (x && !is_first) {
     mailbox_sum_ += *x;
     ++mailbox_reads_;
   }
+  return x.has_value();
 }
 
 // Without a call since the last window, no call of this layer is at fault,
@@ -417,7 +417,7 @@ void shedder::forget_mailbox() noexcept {
   mailbox_sum_ = duration::zero();
   mailbox_reads_ = 0;
   mailbox_delay_.reset();
-  probed_ = false;
+  reads_mailbox_since_ = never;
 }
 
 void shedder::list_gauges(std::vector<metric>& out) const {

@@ -141,9 +141,9 @@ private:
   [[nodiscard]] bool reads() const noexcept;
   [[nodiscard]] bool looks() const noexcept;
   [[nodiscard]] duration window_length() const noexcept;
-  void look(env& e);
-  void read_load(env& e);
-  void read_mailbox(env& e);
+  void look(bool has_calls, env& e);
+  bool read_load(env& e);
+  bool read_mailbox(env& e);
   void forget_mailbox() noexcept;
   void end_window(env& e);
   void measure(time_point now);
@@ -173,8 +173,8 @@ private:
   duration mailbox_sum_ = duration::zero();
   std::int64_t mailbox_reads_ = 0;
   std::optional<duration> mailbox_delay_;
-  // Whether a message was sent through it at the last sample.
-  bool probed_ = false;
+  // Since when it is read with each sample; `never`: it is not.
+  time_point reads_mailbox_since_ = never;
   // What shed last.
   signal cause_ = signal::none;
 

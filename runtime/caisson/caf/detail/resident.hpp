@@ -92,6 +92,9 @@ protected:
   /// The timer set by `set_timer` went off (or an earlier one did).
   virtual void on_timer() = 0;
 
+  /// What `send_echo` sent has come.
+  virtual void on_echo() {}
+
   /// An actor that `watch` was called for has ended.
   virtual void on_down(const caf::actor_addr& who, const caf::error& why) = 0;
 
@@ -150,9 +153,9 @@ protected:
   /// expected.
   void call_again();
 
-  /// Sends `content` through the actor's mailbox: it comes to `on_answer` under
-  /// `key`, behind what waits there. Only while input is expected.
-  void queue_up(std::uint64_t key, caf::message&& content);
+  /// Asks for `on_echo` once the actor has handled what waits in its mailbox
+  /// now. Only while input is expected.
+  void send_echo();
 
   /// Identifies a resident of its actor.
   [[nodiscard]] std::uint64_t number() const noexcept {
@@ -348,6 +351,10 @@ inline void resident::take_input(caf::message&& content) {
       case kind::timer:
         on_timer();
         break;
+      case kind::echo:
+        if (self_->current_sender().get() == self_->ctrl())
+          on_echo();
+        break;
       case kind::down: {
         const auto& what = inner.get_as<caf::down_msg>(0);
         on_down(what.source, what.reason);
@@ -384,12 +391,12 @@ inline void resident::call_again() {
                    run());
 }
 
-inline void resident::queue_up(std::uint64_t key, caf::message&& content) {
+inline void resident::send_echo() {
   using kind = resident_address::kind;
   if (auto me = strong_self())
-    relay::send_on(caf::actor_cast<caf::actor>(me), nullptr, inlet_,
-                   caf::make_message(static_cast<std::uint64_t>(kind::answer),
-                                     key, std::move(content)),
+    relay::send_on(caf::actor_cast<caf::actor>(me), me, inlet_,
+                   caf::make_message(static_cast<std::uint64_t>(kind::echo),
+                                     std::uint64_t{0}, caf::message{}),
                    run());
 }
 

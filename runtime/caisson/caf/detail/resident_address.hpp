@@ -10,7 +10,8 @@ namespace caisson::portable {
 /// mailbox as an answer to the resident's standing request.
 class resident_address final : public relay {
 public:
-  enum class kind : std::uint64_t { answer, timer, down };
+  /// `echo` never comes through here.
+  enum class kind : std::uint64_t { answer, timer, down, echo };
 
   resident_address(caf::actor_config& cfg, caf::weak_actor_ptr owner,
                    caf::message_id inlet)

@@ -28,6 +28,7 @@ public:
   /// Gives back `n` tokens that were taken at `taken`: lost if that was in an
   /// earlier window, or before a drain.
   void put_back(std::int64_t n, time_point taken) noexcept {
+    n -= paid(n);
     if (taken >= std::max(begin_, counts_from_))
       used_ = std::max<std::int64_t>(used_ - n, 0);
   }
@@ -38,7 +39,8 @@ public:
   /// @pre n <= heaviest()
   [[nodiscard]] time_point ready_at(std::int64_t ahead,
                                     std::int64_t n) const noexcept {
-    auto windows = detail::divided_up(detail::wide{ahead} + n - left(), rate_);
+    auto windows = detail::divided_up(detail::wide{ahead} + n + owed_ - left(),
+                                      rate_);
     if (windows <= 0)
       return std::max(at_, begin_);
     return detail::instant_of(detail::wide_ns(begin_) + windows * per_.count());
@@ -46,13 +48,18 @@ public:
 
   /// When it is as if nothing had been taken.
   [[nodiscard]] time_point full_at() const noexcept {
-    return used_ == 0 ? begin_ : time_after(begin_, per_);
+    if (used_ == 0)
+      return begin_;
+    auto windows = 1 + detail::divided_up(owed_, rate_);
+    return detail::instant_of(detail::wide_ns(begin_) + windows * per_.count());
   }
 
   /// What is left of the window.
   [[nodiscard]] std::int64_t tokens() const noexcept {
     return at_ < begin_ ? 0 : left();
   }
+
+  friend bool operator==(const fixed_window&, const fixed_window&) = default;
 };
 
 } // namespace caisson

@@ -73,9 +73,10 @@ public:
   }
 
   /// Empties the bucket; it fills again from `until` on, or from the end of an
-  /// earlier drain if that is later.
+  /// earlier drain if that is later. What was taken of later tokens stays
+  /// taken.
   void drain(time_point until) noexcept {
-    level_ = 0;
+    level_ = std::min<wide>(level_, 0);
     held_until_ = std::max(held_until_, until);
     at_ = std::max(at_, held_until_);
   }
@@ -123,6 +124,8 @@ public:
     burst_ = burst;
     level_ = std::min(level_, capacity());
   }
+
+  friend bool operator==(const gcra&, const gcra&) = default;
 
 private:
   __extension__ using wide = __int128;

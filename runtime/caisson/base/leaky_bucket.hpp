@@ -82,6 +82,8 @@ public:
     per_ = per.count();
   }
 
+  friend bool operator==(const leaky_bucket&, const leaky_bucket&) = default;
+
 private:
   // When the next call goes if it comes as soon as it can. Who comes at the
   // first nanosecond that is not too early is not late.

@@ -31,6 +31,7 @@ public:
   /// Gives back `n` tokens that were taken at `taken`: lost if that was before
   /// a drain, or in a window before the two that count.
   void put_back(std::int64_t n, time_point taken) noexcept {
+    n -= paid(n);
     if (taken < counts_from_)
       return;
     if (taken >= begin_)
@@ -49,7 +50,7 @@ public:
     if (ahead == 0 || total <= rate_ - used_)
       return detail::instant_of(first_fit(static_cast<std::int64_t>(total)));
     // The rest of this window, and then `rate` evenly in each window.
-    auto later = total - left();
+    auto later = total + owed_ - left();
     return detail::instant_of(
       detail::wide_ns(begin_) + per_.count()
       + detail::divided_up(later * per_.count(), rate_));
@@ -57,9 +58,11 @@ public:
 
   /// When it is as if nothing had been taken.
   [[nodiscard]] time_point full_at() const noexcept {
-    auto windows = used_ > 0 ? 2 : before_ > 0 ? 1 : 0;
-    return detail::instant_of(detail::wide_ns(begin_)
-                              + detail::wide{windows} * per_.count());
+    auto windows = detail::divided_up(owed_, rate_)
+                   + (used_ > 0     ? 2
+                      : before_ > 0 ? 1
+                                    : 0);
+    return detail::instant_of(detail::wide_ns(begin_) + windows * per_.count());
   }
 
   /// How many whole tokens are there.
@@ -70,6 +73,9 @@ public:
     auto whole = detail::wide{rate_} - used_ - counted;
     return static_cast<std::int64_t>(std::max<detail::wide>(whole, 0));
   }
+
+  friend bool operator==(const sliding_window&, const sliding_window&)
+    = default;
 
 private:
   // What counts of the window before, times `per`.
@@ -87,7 +93,13 @@ private:
     auto now = detail::wide_ns(std::max(at_, begin_));
     if (n <= rate_ - used_)
       return std::max(now, begin + until_fit(before_, rate_ - used_ - n));
-    return begin + per_.count() + until_fit(used_, rate_ - n);
+    // What is owed takes whole windows, and a part of the one after them.
+    auto whole = owed_ / rate_;
+    auto part = owed_ % rate_;
+    begin += (detail::wide{whole} + 1) * per_.count();
+    if (n <= rate_ - part)
+      return begin + until_fit(whole > 0 ? rate_ : used_, rate_ - part - n);
+    return begin + per_.count() + until_fit(part, rate_ - n);
   }
 
   // How far into a window no more than `free` of the one before it counts.

@@ -70,6 +70,8 @@ public:
   /// Changes the numbers. It stays as cold as it is.
   void reshape(const warm_up_shape& x) noexcept;
 
+  friend bool operator==(const warm_up_rate&, const warm_up_rate&) = default;
+
 private:
   void set(const warm_up_shape& x) noexcept;
 

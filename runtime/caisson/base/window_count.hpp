@@ -23,9 +23,12 @@ public:
     roll();
   }
 
-  /// Takes `n` tokens of this window, or of the one after a drain, even if
-  /// there are fewer.
-  void take_in_any_case(std::int64_t n) noexcept { used_ += n; }
+  /// Takes `n` tokens of this window, or of the one after a drain. If there are
+  /// fewer, the next windows make up for them.
+  void take_in_any_case(std::int64_t n) noexcept {
+    owed_ += n;
+    used_ += paid(left());
+  }
 
   /// There are no tokens until then, or the end of an earlier drain if that is
   /// later. The rest of the window is lost. A window begins at that instant, as
@@ -36,7 +39,7 @@ public:
     } else if (until - begin_ >= per_) {
       begin_ = counts_from_ = until;
       before_ = std::max(used_, rate_);
-      used_ = 0;
+      used_ = paid(rate_);
     } else {
       used_ = std::max(used_, rate_);
       counts_from_ = time_after(begin_, per_);
@@ -46,7 +49,7 @@ public:
   /// As new: a window begins.
   void fill(time_point now) noexcept {
     begin_ = at_ = counts_from_ = now;
-    before_ = used_ = 0;
+    before_ = used_ = owed_ = 0;
   }
 
   /// The most that can be taken at once.
@@ -57,9 +60,12 @@ public:
   void reshape(std::int64_t rate, duration per) noexcept {
     rate_ = rate;
     per_ = per;
+    used_ += paid(left());
     if (at_ != time_point::min())
       roll();
   }
+
+  friend bool operator==(const window_count&, const window_count&) = default;
 
 protected:
   /// Both are at least 1.
@@ -71,11 +77,20 @@ protected:
     return std::max<std::int64_t>(rate_ - used_, 0);
   }
 
+  /// Pays at most `n` of what is owed to windows to come, and returns how much.
+  std::int64_t paid(wide n) noexcept {
+    auto x = static_cast<std::int64_t>(std::min<wide>(n, owed_));
+    owed_ -= x;
+    return x;
+  }
+
   std::int64_t rate_;
   duration per_;
   /// Taken in the window before, and in this one.
   std::int64_t before_ = 0;
   std::int64_t used_ = 0;
+  /// Taken of windows to come, as this one is used up.
+  std::int64_t owed_ = 0;
   /// Of this window; after `at_` during a drain.
   time_point begin_ = time_point::min();
   /// What was taken earlier is not given back.
@@ -90,8 +105,12 @@ private:
       return;
     auto windows = (at_ - begin_) / per_;
     begin_ += windows * per_;
-    before_ = windows == 1 ? used_ : 0;
-    used_ = 0;
+    if (windows > 1) {
+      paid(wide{windows - 2} * rate_);
+      used_ = paid(rate_);
+    }
+    before_ = used_;
+    used_ = paid(rate_);
   }
 };
 

@@ -257,7 +257,7 @@ RC_GTEST_PROP(limiter_reservations_property,
 // A refused request says when an equal one would be served at once.
 RC_GTEST_PROP(limiter_reservations_property, tells_when_to_come_again, ()) {
   auto config = *any_reserving_limiter();
-  config.max_wait = duration{0};
+  config.max_wait = unlimited;
   reserving_ledger l{config};
   play(l, true);
   auto weight = l.weight(*rc::gen::inRange(0, 3));

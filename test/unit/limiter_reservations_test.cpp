@@ -9,8 +9,15 @@ namespace caisson::test {
 namespace {
 
 // One token each second.
-reserving slow_bucket(std::uint32_t burst = 1, duration max_wait = 0ns) {
+reserving slow_bucket(std::uint32_t burst = 1, duration max_wait = 1h) {
   return reserving{some_limiter(1, 1s, burst, max_wait)};
+}
+
+// Goes at once, or is refused.
+call_info hasty(const reserving& h, std::uint32_t permits = 1) {
+  auto f = due_at(h.now() + 1ns);
+  f.permits = permits;
+  return f;
 }
 
 TEST(limiter_reservations, say_when_each_turn_comes) {
@@ -24,7 +31,7 @@ TEST(limiter_reservations, say_when_each_turn_comes) {
   EXPECT_EQ(h.count("tokens"), 0);
   // Nobody goes in between, and the next one after them.
   h.advance_to(3s);
-  auto x = h.arrive();
+  auto x = h.arrive(hasty(h));
   EXPECT_EQ(h.where(x), place::rejected);
   EXPECT_EQ(h.calls.at(x).retry_after, 3s);
   EXPECT_EQ(h.count("promised"), 1);
@@ -148,9 +155,9 @@ TEST(limiter_reservations, do_not_come_before_a_turn_further_out) {
   // Enough is left for others until then, but not for it and them at once.
   EXPECT_EQ(h.reserve({.permits = 2}).turn, 0s);
   h.advance_to(4500ms);
-  EXPECT_EQ(h.where(h.arrive(heavy(2))), place::rejected);
-  EXPECT_EQ(h.where(h.arrive()), place::below);
-  EXPECT_EQ(h.where(h.arrive()), place::rejected);
+  EXPECT_EQ(h.where(h.arrive(hasty(h, 2))), place::rejected);
+  EXPECT_EQ(h.where(h.arrive(hasty(h))), place::below);
+  EXPECT_EQ(h.where(h.arrive(hasty(h))), place::rejected);
   EXPECT_EQ(h.reserve().turn, 5500ms);
 }
 
@@ -182,10 +189,10 @@ TEST(limiter_reservations, stay_through_a_reset_of_the_limiter) {
   EXPECT_EQ(h.count("reserved"), 0);
   EXPECT_EQ(h.count("promised"), 1);
   // The full bucket is enough for one now and for the promise.
-  EXPECT_EQ(h.where(h.arrive(heavy(2))), place::below);
-  EXPECT_EQ(h.where(h.arrive()), place::rejected);
+  EXPECT_EQ(h.where(h.arrive(hasty(h, 2))), place::below);
+  EXPECT_EQ(h.where(h.arrive(hasty(h))), place::rejected);
   h.advance_to(1s);
-  EXPECT_EQ(h.where(h.arrive()), place::rejected);
+  EXPECT_EQ(h.where(h.arrive(hasty(h))), place::rejected);
   EXPECT_EQ(h.count("promised"), 0);
 }
 
@@ -271,17 +278,90 @@ TEST(limiter_reservations, go_by_each_algorithm) {
     {leaky_bucket, {0s, 500ms, 1500ms, 2s}},
   };
   for (auto& x : rows) {
-    reserving h{limiter_config{.rate = 2, .algorithm = x.algorithm}};
+    reserving h{
+      limiter_config{.rate = 2, .algorithm = x.algorithm, .max_wait = 1h}};
     std::vector<duration> turns;
     for (auto weight : {1u, 2u, 1u, 1u})
       turns.push_back(h.reserve({.permits = weight}).turn);
     EXPECT_EQ(turns, x.turns) << static_cast<int>(x.algorithm);
   }
-  reserving warming{
-    limiter_config{.rate = 10, .algorithm = warm_up, .warm_up_time = 4s}};
-  EXPECT_EQ(warming.reserve().turn, 0s);
-  EXPECT_EQ(warming.reserve().turn, 295ms);
-  EXPECT_EQ(warming.reserve().turn, 580ms);
+}
+
+reserving warming() {
+  return reserving{limiter_config{.rate = 10,
+                                  .algorithm = rate_algorithm::warm_up,
+                                  .warm_up_time = 4s,
+                                  .max_wait = 1h}};
+}
+
+TEST(limiter_reservations, warm_up_if_they_are_given_back_or_not) {
+  auto as_promised = warming();
+  auto h = warming();
+  std::vector<reserving::promise> lent;
+  for (auto turn : {0ms, 295ms, 580ms, 855ms}) {
+    as_promised.reserve();
+    lent.push_back(h.reserve());
+    EXPECT_EQ(lent.back().turn, turn);
+  }
+  // Without them it would be colder than those after them were told.
+  h.release(lent[1]);
+  h.release(lent[2]);
+  EXPECT_EQ(h.count("returned"), 2);
+  EXPECT_EQ(h.count("promised"), 3);
+  auto last = h.reserve();
+  EXPECT_EQ(last.turn, as_promised.reserve().turn);
+  // Nobody comes after the last one.
+  h.release(last);
+  EXPECT_EQ(h.reserve().turn, last.turn);
+}
+
+TEST(limiter_reservations, wait_no_longer_than_calls_may) {
+  auto h = slow_bucket(1, 2s);
+  for (auto turn : {0s, 1s, 2s})
+    EXPECT_EQ(h.reserve().turn, turn);
+  auto late = h.reserve();
+  EXPECT_EQ(late.code, errc::rate_limited);
+  EXPECT_EQ(late.retry_after, 3s);
+  EXPECT_EQ(h.count("rate_limited"), 1);
+  // It would wait from 1 s on for its turn at 3 s.
+  EXPECT_EQ(h.reserve({.earliest = 1s}).turn, 3s);
+  // Without waiting, those alone that go at once.
+  auto g = slow_bucket(1, 0s);
+  EXPECT_EQ(g.reserve().turn, 0s);
+  EXPECT_EQ(g.reserve().retry_after, 1s);
+  EXPECT_EQ(g.reserve({.earliest = 1s}).turn, 1s);
+  EXPECT_EQ(g.reserve({.earliest = 1s}).code, errc::rate_limited);
+}
+
+TEST(limiter_reservations, that_break_a_rate_are_paid_in_all_windows_after) {
+  using enum rate_algorithm;
+  limiter_config c{.rate = 6, .max_wait = 1h};
+  auto after_promise = [&](rate_algorithm x, duration turn) {
+    c.algorithm = x;
+    reserving h{c};
+    h.arrive(heavy(6));
+    EXPECT_EQ(h.reserve({.permits = 6}).turn, turn);
+    auto slower = c;
+    slower.rate = 2;
+    reconfigure(h, slower);
+    return h.reserve({.permits = 2}).turn;
+  };
+  // Six tokens are those of three windows.
+  EXPECT_EQ(after_promise(fixed_window, 1s), 4s);
+  EXPECT_EQ(after_promise(sliding_window, 2s), 6s);
+}
+
+TEST(limiter_reservations, are_paid_before_what_comes_after_a_drain) {
+  auto h = slow_bucket(3);
+  auto running = h.arrive(heavy(3));
+  EXPECT_EQ(h.reserve({.permits = 3}).turn, 3s);
+  reconfigure(h, some_limiter(1, 3s, 3, 1h));
+  // One of three tokens has come.
+  h.advance_to(3s);
+  h.policy.wake(h.e);
+  h.finish(running, error_of_worker(1s));
+  // Two are missing when the drain ends, and one is wanted.
+  EXPECT_EQ(h.reserve().turn, 13s);
 }
 
 } // namespace

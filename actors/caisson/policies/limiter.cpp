@@ -70,8 +70,9 @@ void describe(field_visitor& v, limiter_config& c) {
   v.on({"cold_factor", "`warm_up` only: how many times as long the interval "
                        "between calls is at first"},
        c.cold_factor, {1.1, 1000.0});
-  v.on({"max_wait", "how long a call may wait for its turn; 0: a call that "
-                    "finds too few tokens is refused at once"},
+  v.on({"max_wait", "how long a call may wait for its turn, also if that is "
+                    "promised; 0: a call that finds too few tokens is refused "
+                    "at once"},
        c.max_wait, {duration::zero(), unlimited});
   v.integer({"max_waiters", "how many calls may wait at the same time, those "
                             "included to which a turn is promised"},
@@ -157,15 +158,10 @@ decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
       && promised_.take(source_, s.permits))
     return pass_at_once();
   auto turn = turn_of(s.permits, wish.earliest);
-  auto wait = time_until(turn, e.now);
-  if (turn > wish.latest || turn == never)
-    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
-                     e);
-  if (turn >= call.deadline)
-    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
-                     e);
-  if (waiting() >= config_.max_waiters)
-    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  // It begins to wait here when it could go on from the limits further out.
+  auto limit = time_after(std::max(wish.earliest, e.now), config_.max_wait);
+  if (auto no = refusal(call, turn, std::min(limit, wish.latest), e))
+    return *no;
   count(counter::reserved);
   ++running_;
   s.came = turn;
@@ -204,7 +200,7 @@ limiter::settle(const stay& s, const outcome& result, env& e) {
 
 // Returns whether the call has a turn that has not come yet, and now has none.
 bool limiter::withdraw(const stay& s, call_id call) {
-  if (!promised_.remove(s.came, call))
+  if (!promised_.remove(source_, s.came, call))
     return false;
   count(counter::returned);
   return true;
@@ -233,21 +229,31 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   auto turn = pass_time(s.permits);
   CAISSON_ENSURE(turn > e.now || !waiting_.empty(),
                  "a call waits for tokens that are there");
-  auto wait = time_until(turn, e.now);
-  if (wait > config_.max_wait || turn == never)
-    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
-                     e);
-  // A call that goes down at its deadline has no time left to be answered in.
-  if (call.deadline != never && turn >= call.deadline)
-    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
-                     e);
-  if (waiting() >= config_.max_waiters)
-    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  if (auto no = refusal(call, turn, time_after(e.now, config_.max_wait), e))
+    return *no;
   count(counter::queued);
+  if (waiting_.empty())
+    next_turn_ = turn;
   waiting_.join(call, s, e.now);
   others_ = true;
   e.emit_wait(call.id, running_, waiting_.size());
   return decision::hold(time_after(e.now, config_.max_wait));
+}
+
+// Why a call must not wait for that turn; nothing if it may.
+std::optional<decision> limiter::refusal(const call_info& call, time_point turn,
+                                         time_point latest, env& e) {
+  auto wait = time_until(turn, e.now);
+  if (turn > latest || turn == never)
+    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
+                     e);
+  // A call that goes down at its deadline has no time left to be answered in.
+  if (turn >= call.deadline)
+    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
+                     e);
+  if (waiting() >= config_.max_waiters)
+    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+  return std::nullopt;
 }
 
 // Grants turns, in order, as long as there are tokens. Returns whether `self`
@@ -270,6 +276,8 @@ bool limiter::serve(env& e, call_id self) {
     else
       e.resume(w.call);
   }
+  if (!waiting_.empty())
+    next_turn_ = turn_of_first();
   others_ = waiting() > 0;
   return found;
 }
@@ -301,18 +309,24 @@ std::size_t limiter::waiting() const noexcept {
 
 // When a call of that weight could go that arrived now, behind all waiting
 // ones.
-time_point limiter::pass_time(std::uint32_t permits) const {
+time_point limiter::pass_time(std::uint32_t permits) {
   return promised_.empty() ? source_.ready_at(waiting_.weight(), permits)
                            : turn_of(permits, time_point::min());
 }
 
 // The same among promised turns, and if those who wait go one by one.
-time_point limiter::turn_of(std::uint32_t permits, time_point earliest) const {
-  detail::promised_turns::outlook ahead{promised_, source_};
-  waiting_.for_each([&](const waiting_queue::entry& w) {
-    ahead.put(w.permits, time_point::min());
-  });
-  return ahead.put(permits, earliest);
+time_point limiter::turn_of(std::uint32_t permits, time_point earliest) {
+  std::vector<std::uint32_t> before;
+  waiting_.for_each(
+    [&](const waiting_queue::entry& w) { before.push_back(w.permits); });
+  return promised_.turn_of(source_, before, permits, earliest);
+}
+
+time_point limiter::turn_of_first() {
+  auto permits = waiting_.next().permits;
+  return promised_.empty()
+           ? source_.ready_at(0, permits)
+           : promised_.turn_of(source_, {}, permits, time_point::min());
 }
 
 // -- time ---------------------------------------------------------------------
@@ -335,13 +349,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
 }
 
 time_point limiter::wakeup() const {
-  if (waiting_.empty())
-    return never;
-  auto permits = waiting_.next().permits;
-  if (promised_.empty())
-    return source_.ready_at(0, permits);
-  detail::promised_turns::outlook ahead{promised_, source_};
-  return ahead.put(permits, time_point::min());
+  return waiting_.empty() ? never : next_turn_;
 }
 
 bool limiter::is_idle(time_point now) const noexcept {

@@ -8,6 +8,7 @@
 #include <caisson/policy/waiting_queue.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +46,8 @@ struct limiter_config {
   /// 1000, default 3. For `warm_up` only.
   double cold_factor = 3;
 
-  /// How long a call may wait for its turn; 0 to unlimited, default 0: a call
-  /// that finds too few tokens is refused at once.
+  /// How long a call may wait for its turn, also if that is promised; 0 to
+  /// unlimited, default 0: a call that finds too few tokens is refused at once.
   duration max_wait = duration::zero();
 
   /// How many calls may wait, those included to which a turn is promised; 0 to
@@ -162,13 +163,15 @@ private:
 
   [[nodiscard]] detail::rate_shape shape() const noexcept;
 
-  [[nodiscard]] time_point pass_time(std::uint32_t permits) const;
-  [[nodiscard]] time_point turn_of(std::uint32_t permits,
-                                   time_point earliest) const;
+  [[nodiscard]] time_point pass_time(std::uint32_t permits);
+  [[nodiscard]] time_point turn_of(std::uint32_t permits, time_point earliest);
+  [[nodiscard]] time_point turn_of_first();
   [[nodiscard]] std::size_t waiting() const noexcept;
 
   decision admit_among_others(const call_info& call, stay& s, env& e);
   decision enqueue(const call_info& call, stay& s, env& e);
+  std::optional<decision> refusal(const call_info& call, time_point turn,
+                                  time_point latest, env& e);
   decision pass_at_once();
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e, std::string_view detail = {});
@@ -183,6 +186,8 @@ private:
   detail::promised_turns promised_;
   // Whether there may be some of either.
   bool others_ = false;
+  // When the first of those who wait can go.
+  time_point next_turn_ = never;
   detail::wait_times waits_;
   /// How many calls have paid and not come back.
   std::size_t running_ = 0;

@@ -1,66 +1,133 @@
 #include <caisson/policy/promised_turns.hpp>
 
 #include <algorithm>
+#include <iterator>
 
 namespace caisson::detail {
 
+void promised_turns::add(time_point turn, call_id call, std::uint32_t n) {
+  key k{turn, call};
+  if (shut_ && k < shut_->last)
+    shut_.reset();
+  turns_.emplace(k, n);
+}
+
+bool promised_turns::remove(const rate_source& source, time_point turn,
+                            call_id call) {
+  auto i = turns_.find({turn, call});
+  if (i == turns_.end())
+    return false;
+  if (source.needs_order() && std::next(i) != turns_.end())
+    return true;
+  if (shut_ && i->first <= shut_->last)
+    shut_.reset();
+  turns_.erase(i);
+  return true;
+}
+
 void promised_turns::settle(rate_source& source, time_point now) {
-  while (!turns_.empty()) {
-    const auto& [key, n] = *turns_.begin();
-    if (key.first > now)
-      break;
-    source.advance(key.first);
-    source.take_in_any_case(n);
-    turns_.erase(turns_.begin());
+  auto take_turn = [](rate_source& x, const list::value_type& turn) {
+    x.advance(turn.first.first);
+    x.take_in_any_case(turn.second);
+  };
+  // What is in the past is no gap.
+  if (shut_ && shut_->last.first <= now)
+    shut_.reset();
+  for (auto i = turns_.begin(); i != turns_.end() && i->first.first <= now;
+       i = turns_.erase(i)) {
+    take_turn(source, *i);
+    if (shut_)
+      take_turn(shut_->now, *i);
   }
   source.advance(now);
+  if (shut_)
+    shut_->now.advance(now);
 }
 
 bool promised_turns::take(rate_source& source, std::int64_t n) const {
-  if (turns_.empty())
-    return source.take(n);
   auto after = source;
   if (!after.take(n))
     return false;
-  auto last = after;
-  for (const auto& [key, tokens] : turns_) {
-    last.advance(key.first);
-    if (!last.take(tokens))
+  auto with = after;
+  auto without = source;
+  for (const auto& [k, tokens] : turns_) {
+    with.advance(k.first);
+    if (!with.take(tokens))
       return false;
+    without.advance(k.first);
+    without.take_in_any_case(tokens);
+    if (with == without)
+      break;
   }
   source = after;
   return true;
 }
 
-// Takes tokens only before the next promise, and only if all promises can be
-// kept then. In each gap the earliest instant is the best one: what is taken
-// later leaves less for those who come after.
-time_point promised_turns::outlook::put(std::int64_t n, time_point from) {
-  for (;; ++next_) {
-    auto t = std::max(source_.ready_at(0, n), from);
-    if (next_ == end_ || (t <= next_->first.first && fits(source_, n, t))) {
-      if (t == never)
-        return never;
-      source_.advance(t);
-      source_.take_in_any_case(n);
-      return t;
-    }
-    source_.advance(next_->first.first);
-    source_.take_in_any_case(next_->second);
-  }
+time_point promised_turns::turn_of(const rate_source& source,
+                                   const std::vector<std::uint32_t>& before,
+                                   std::int64_t n, time_point from) {
+  return find(first_gap(source), before, n, from).turn;
 }
 
-bool promised_turns::outlook::fits(rate_source source, std::int64_t n,
-                                   time_point t) const {
-  source.advance(t);
-  if (!source.take(n))
-    return false;
-  for (auto i = next_; i != end_; ++i) {
-    source.advance(i->first.first);
-    if (!source.take(i->second))
-      return false;
+// The first gap with room for anybody.
+promised_turns::gap promised_turns::first_gap(const rate_source& source) {
+  gap x{source, source, turns_.begin()};
+  if (shut_ && shut_->now == source) {
+    x.source = x.without = shut_->then;
+    x.next = turns_.upper_bound(shut_->last);
   }
-  return true;
+  x = find(std::move(x), {}, 1, time_point::min());
+  if (x.next != turns_.begin())
+    shut_ = {source, x.source, std::prev(x.next)->first};
+  return x;
+}
+
+// Puts calls into gaps, each at the earliest instant: what is taken later
+// leaves less for those who come after. If a promise cannot be kept then, the
+// call that was put last goes behind that promise, as it could not be kept with
+// a later gap before it either.
+promised_turns::gap
+promised_turns::find(gap x, const std::vector<std::uint32_t>& before,
+                     std::int64_t n, time_point from) const {
+  std::vector<gap> found;
+  // A call must not be put before it.
+  std::optional<key> barrier;
+  for (;;) {
+    auto at_end = x.next == turns_.end();
+    if (found.size() <= before.size()
+        && (at_end || !barrier || x.next->first > *barrier)) {
+      auto is_last = found.size() == before.size();
+      auto weight = is_last ? n : std::int64_t{before[found.size()]};
+      x.turn = std::max(x.source.ready_at(0, weight),
+                        is_last ? from : time_point::min());
+      if (at_end && (is_last || x.turn == never))
+        return x;
+      if (at_end || x.turn <= x.next->first.first) {
+        auto after = x.source;
+        after.advance(x.turn);
+        after.take_in_any_case(weight);
+        found.push_back(x);
+        x.source = after;
+        continue;
+      }
+    }
+    auto as_without = x.source == x.without;
+    if (at_end || (found.size() > before.size() && as_without))
+      return found.back();
+    const auto& [k, tokens] = *x.next++;
+    x.source.advance(k.first);
+    x.without.advance(k.first);
+    x.without.take_in_any_case(tokens);
+    if (x.source.take(tokens))
+      continue;
+    if (as_without) {
+      x.source = x.without;
+    } else {
+      barrier = k;
+      x = found.back();
+      found.pop_back();
+    }
+  }
 }
 
 } // namespace caisson::detail

@@ -8,29 +8,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
 /// Calls whose turn at a `rate_source` is promised for a certain instant, each
 /// with its tokens, which are taken at that instant. Until then others may only
-/// take what leaves enough for every promise. Adding and removing takes
-/// O(log size), a look into the future O(size), or O(size²) if there are many
-/// promises that can be kept with tokens to spare.
+/// take what leaves enough for every promise.
+///
+/// Everything takes O(log size) while one turn follows the other and nobody
+/// goes in between. Otherwise it takes O(size) to find or to close a gap, and
+/// more only if many of those who wait could go earlier but for a promise.
 class promised_turns {
+  using key = std::pair<time_point, call_id>;
+  using list = std::map<key, std::uint32_t>;
+
 public:
   [[nodiscard]] bool empty() const noexcept { return turns_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return turns_.size(); }
 
   /// Promises `n` tokens to a call, which has no other promise.
-  void add(time_point turn, call_id call, std::uint32_t n) {
-    turns_.emplace(std::pair{turn, call}, n);
-  }
+  void add(time_point turn, call_id call, std::uint32_t n);
 
-  /// Takes a promise back. Returns whether its turn had not come yet.
-  bool remove(time_point turn, call_id call) {
-    return turns_.erase({turn, call}) > 0;
-  }
+  /// Takes a promise back. Returns whether its turn had not come yet. With a
+  /// source that `needs_order`, only the last one leaves room: the others stay
+  /// as if their calls were still to come.
+  bool remove(const rate_source& source, time_point turn, call_id call);
 
   /// Brings the source up to `now`. Turns that have come are taken at their
   /// instants, even if a drain or a change has left too few tokens: those that
@@ -40,35 +45,39 @@ public:
   /// Takes `n` tokens if they are there and none of them is promised.
   bool take(rate_source& source, std::int64_t n) const;
 
+  /// When `n` tokens can be taken at the earliest, not before `from`, and
+  /// behind calls that take so many `before`, one after the other; `never` if
+  /// that is beyond the clock. The source must be up to date.
+  time_point turn_of(const rate_source& source,
+                     const std::vector<std::uint32_t>& before, std::int64_t n,
+                     time_point from);
+
 private:
-  using list = std::map<std::pair<time_point, call_id>, std::uint32_t>;
-
-public:
-  /// A look into the future, in which calls are put one behind the other
-  /// between the promised turns.
-  class outlook {
-  public:
-    /// Both must stay as they are meanwhile, and `source` be up to date.
-    outlook(const promised_turns& promised, const rate_source& source)
-      : source_(source), next_(promised.turns_.begin()),
-        end_(promised.turns_.end()) {}
-
-    /// When `n` tokens can be taken at the earliest, not before `from` nor
-    /// before those that were put earlier; `never` if that is beyond the clock.
-    /// Takes them.
-    time_point put(std::int64_t n, time_point from);
-
-  private:
-    [[nodiscard]] bool fits(rate_source source, std::int64_t n,
-                            time_point t) const;
-
-    rate_source source_;
-    list::const_iterator next_;
-    list::const_iterator end_;
+  // Room before the next promise.
+  struct gap {
+    // Before anything is taken here, with and without the calls that were put
+    // between the promises.
+    rate_source source;
+    rate_source without;
+    list::const_iterator next;
+    time_point turn = never;
   };
 
-private:
+  [[nodiscard]] gap find(gap x, const std::vector<std::uint32_t>& before,
+                         std::int64_t n, time_point from) const;
+  [[nodiscard]] gap first_gap(const rate_source& source);
+
+  // No gap up to the promise `last` has room for anybody, who would take one
+  // token at least. That holds for a source that is as `now`. `then` is that
+  // source after `last`.
+  struct shut_gaps {
+    rate_source now;
+    rate_source then;
+    key last;
+  };
+
   list turns_;
+  std::optional<shut_gaps> shut_;
 };
 
 } // namespace caisson::detail

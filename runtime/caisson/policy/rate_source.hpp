@@ -123,6 +123,14 @@ public:
   /// another one.
   void reshape(const rate_shape& x, time_point now);
 
+  /// Whether a call that is not made can leave less to those after it: while
+  /// nobody comes it gets cold, and they cost more.
+  [[nodiscard]] bool needs_order() const noexcept {
+    return std::holds_alternative<warm_up_rate>(any_);
+  }
+
+  friend bool operator==(const rate_source&, const rate_source&) = default;
+
 private:
   any any_;
 };

@@ -1,0 +1,164 @@
+// Turns that are promised, beside a list that is looked through for each one.
+#include <caisson/policy/promised_turns.hpp>
+
+#include <support/operations.hpp>
+#include <support/times.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using detail::promised_turns;
+using detail::rate_shape;
+using detail::rate_source;
+
+class plain_promises {
+public:
+  using list = std::map<std::pair<time_point, call_id>, std::uint32_t>;
+
+  // Tries one gap after the other, for each of those who wait and then for one
+  // more.
+  time_point turn_of(rate_source source, std::vector<std::uint32_t> weights,
+                     time_point from) const {
+    auto i = turns.begin();
+    for (std::size_t k = 0;;) {
+      auto is_last = k + 1 == weights.size();
+      auto t = source.ready_at(0, weights[k]);
+      if (is_last)
+        t = std::max(t, from);
+      auto after = source;
+      after.advance(t);
+      if (i == turns.end()
+          || (t <= i->first.first && after.take(weights[k])
+              && keeps(after, source, i))) {
+        if (is_last)
+          return t;
+        source.advance(t);
+        source.take_in_any_case(weights[k++]);
+        continue;
+      }
+      source.advance(i->first.first);
+      source.take_in_any_case(i->second);
+      ++i;
+    }
+  }
+
+  bool take(rate_source& source, std::int64_t n) const {
+    auto after = source;
+    if (!after.take(n) || !keeps(after, source, turns.begin()))
+      return false;
+    source = after;
+    return true;
+  }
+
+  void settle(time_point now) {
+    std::erase_if(turns, [&](auto& x) { return x.first.first <= now; });
+  }
+
+  list turns;
+
+private:
+  // Whether all is as it would be anyhow, or each can be kept.
+  bool keeps(rate_source source, rate_source without,
+             list::const_iterator i) const {
+    for (; i != turns.end() && source != without; ++i) {
+      source.advance(i->first.first);
+      without.advance(i->first.first);
+      without.take_in_any_case(i->second);
+      if (!source.take(i->second))
+        return false;
+    }
+    return true;
+  }
+};
+
+struct promises_by_two {
+  explicit promises_by_two(const rate_shape& x) : source(x) {
+    source.advance(now);
+  }
+
+  void reserve(std::uint32_t n, std::vector<std::uint32_t> before,
+               time_point from, bool stays) {
+    auto turn = quick.turn_of(source, before, n, from);
+    before.push_back(n);
+    RC_ASSERT(turn == plain.turn_of(source, before, from));
+    if (!stays)
+      return;
+    ++last;
+    quick.add(turn, last, n);
+    plain.turns.emplace(std::pair{turn, last}, n);
+  }
+
+  void give_back(std::size_t n) {
+    if (plain.turns.empty())
+      return;
+    auto i = std::next(plain.turns.begin(),
+                       static_cast<std::ptrdiff_t>(n % plain.turns.size()));
+    RC_ASSERT(quick.remove(source, i->first.first, i->first.second));
+    plain.turns.erase(i);
+  }
+
+  void take(std::uint32_t n) {
+    auto other = source;
+    auto taken = quick.take(source, n);
+    RC_ASSERT(taken == plain.take(other, n));
+    RC_ASSERT(source == other);
+  }
+
+  void advance(duration d) {
+    now += d;
+    quick.settle(source, now);
+    plain.settle(now);
+    RC_ASSERT(quick.size() == plain.turns.size());
+  }
+
+  time_point now = at(std::chrono::seconds(1));
+  rate_source source;
+  promised_turns quick;
+  plain_promises plain;
+  call_id last = 0;
+};
+
+RC_GTEST_PROP(promised_turns_property, find_the_first_gap_with_room, ()) {
+  using enum rate_algorithm;
+  rate_shape x;
+  x.algorithm = *rc::gen::element(token_bucket, fixed_window, sliding_window,
+                                  leaky_bucket);
+  x.rate = *rc::gen::element<std::int64_t>(1, 2, 5);
+  x.per = duration{*rc::gen::element<std::int64_t>(1000, 2000)};
+  x.burst = *rc::gen::element<std::int64_t>(1, 2, 3, 7);
+  auto heaviest = x.algorithm == token_bucket ? x.burst : x.rate;
+  auto interval = x.per / x.rate;
+  promises_by_two p{x};
+  for (auto [what, n, m] : *any_steps(80, 14, 8)) {
+    auto weight = static_cast<std::uint32_t>(
+      1 + n % std::min<std::int64_t>(heaviest, 3));
+    auto waiting = std::vector<std::uint32_t>(
+      what < 2 ? static_cast<std::size_t>(n) % 7 : 0,
+      static_cast<std::uint32_t>(1 + (n & 1) % heaviest));
+    if (what < 6)
+      p.reserve(weight, waiting,
+                m < 6 ? p.now : p.now + interval * (n % 40) / 4, m != 0);
+    else if (what < 9)
+      p.give_back(static_cast<std::size_t>(n));
+    else if (what < 11)
+      p.take(weight);
+    else if (what < 12 && m == 0)
+      p.source.put_back(weight, p.now, p.now);
+    else if (what < 12 && m == 1)
+      p.source.drain(p.now + interval * (n % 4));
+    else
+      p.advance(interval * (n % 9) / 4);
+  }
+}
+
+} // namespace
+} // namespace caisson::test

@@ -81,24 +81,24 @@ std::string text_of(const call_record& r) {
                idempotency_key]
     = info;
   const call_notes& notes = r;
-  const auto& [hold_until, sent_at, timer_at, limit, timer, attempt_key,
-               attempt_number, inside, executed, permit, watched, wait, target,
-               next_indexed, plan, sends, where, indexed, at, depth, owner,
-               rejected_by, lease, granted]
+  const auto& [hold_until, sent_at, timer_at, limit, begin_by, begins, timer,
+               attempt_key, attempt_number, inside, executed, permit, watched,
+               wait, target, next_indexed, plan, sends, where, indexed, at,
+               depth, owner, rejected_by, lease, granted]
     = notes;
   auto ns = [](time_point t) { return t.time_since_epoch().count(); };
   return fmt::format(
     "{} {} {} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} "
-    "{} {} "
+    "{} {} {} {} "
     "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {}",
     id != 0, ns(arrived), ns(deadline), by_default, priority, permits, attempt,
     idempotent == idempotence::unmarked, written_back, user_priority,
     stands_for, key, idempotency_key, ns(hold_until), ns(sent_at), ns(timer_at),
-    ns(limit), timer == call_timers::handle{}, attempt_key, attempt_number,
-    inside, executed, permit, watched == nullptr, wait, target, next_indexed,
-    plan, sends, name_of(where), indexed, at, depth, owner, rejected_by, lease,
-    granted, r.from.expects_reply(), r.from.urgent(), r.from.remote(),
-    r.from.who(), r.from.number(), portable::refers(r.payload),
+    ns(limit), ns(begin_by), ns(begins), timer == call_timers::handle{},
+    attempt_key, attempt_number, inside, executed, permit, watched == nullptr,
+    wait, target, next_indexed, plan, sends, name_of(where), indexed, at, depth,
+    owner, rejected_by, lease, granted, r.from.expects_reply(), r.from.urgent(),
+    r.from.remote(), r.from.who(), r.from.number(), portable::refers(r.payload),
     portable::refers(r.reply), r.path.capacity(), r.children.capacity(),
     r.child == nullptr, r.trace == nullptr, r.key.capacity());
 }
@@ -113,6 +113,7 @@ TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {
                                 true,  10,   11,   std::string(99, 'k'),
                                 "once"};
   r.hold_until = r.sent_at = r.timer_at = r.limit = used;
+  r.begin_by = r.begins = used;
   r.timer = {1, 2};
   r.attempt_key = r.attempt_number = r.may_have_executed = r.permit = 3;
   watched_caller caller;

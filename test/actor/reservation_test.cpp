@@ -10,7 +10,7 @@ class reservation_test : public world_test {
 protected:
   // One token each second.
   static stack slow(stack s = stack{"desk"}) {
-    return s.limiter({.rate = 1, .burst = 1});
+    return s.limiter({.rate = 1, .burst = 1, .max_wait = 1h});
   }
 
   permit reserve(const caf::actor& g, acquire x = {}) {
@@ -44,7 +44,8 @@ TEST_P(reservation_test, a_gate_says_when_the_work_may_begin) {
   EXPECT_EQ(promised(g), 5);
   EXPECT_EQ(metric_of(g, "leases"), 6);
   // Without the wish, it is as before.
-  EXPECT_TRUE(world.request(g, acquire{}).is(errc::rate_limited));
+  EXPECT_TRUE(
+    world.request(g, acquire{.time_left = 1s}).is(errc::rate_limited));
 }
 
 TEST_P(reservation_test, a_permit_that_is_given_back_in_time_costs_nothing) {
@@ -129,9 +130,9 @@ TEST_P(reservation_test, a_deadline_further_in_ends_what_begins_too_late) {
 
 TEST_P(reservation_test, goes_by_the_latest_of_several_limits) {
   auto s = stack{}
-             .limiter({.name = "fast", .rate = 10, .burst = 1})
-             .limiter({.name = "slow", .rate = 1, .burst = 2})
-             .limiter({.name = "even", .rate = 20, .burst = 1});
+             .limiter({.name = "fast", .rate = 10, .burst = 1, .max_wait = 1h})
+             .limiter({.name = "slow", .rate = 1, .burst = 2, .max_wait = 1h})
+             .limiter({.name = "even", .rate = 20, .burst = 1, .max_wait = 1h});
   auto g = gate(worker{}, s);
   EXPECT_EQ(reserve(g).starts_in, 0ms);
   EXPECT_EQ(reserve(g).starts_in, 100ms);
@@ -144,20 +145,87 @@ TEST_P(reservation_test, goes_by_the_latest_of_several_limits) {
 }
 
 TEST_P(reservation_test, a_limiter_that_observes_keeps_nobody_waiting) {
-  auto s = stack{}.limiter({.mode = mode::observe, .rate = 1, .burst = 1});
+  auto g = gate(
+    worker{},
+    stack{}.limiter(
+      {.mode = mode::observe, .rate = 1, .burst = 1, .max_wait = 1s}));
+  reserve(g);
+  // As a call that would wait, it does not pay.
+  for (int i = 1; i <= 2; ++i) {
+    EXPECT_EQ(reserve(g).starts_in, 0s);
+    EXPECT_EQ(metric_of(g, "limiter", "reserved"), i);
+    EXPECT_EQ(metric_of(g, "limiter", "returned"), i);
+    EXPECT_EQ(metric_of(g, "limiter", "observed_passes"), i);
+    EXPECT_EQ(promised(g), 0);
+  }
+  EXPECT_EQ(reserve(g, {.max_wait = 1ms}).starts_in, 0s);
+  EXPECT_EQ(metric_of(g, "limiter", "rate_limited"), 1);
+  EXPECT_EQ(metric_of(g, "limiter", "observed_passes"), 3);
+}
+
+TEST_P(reservation_test, given_back_in_time_costs_no_limit_further_out) {
+  auto s = stack{}
+             .limiter({.name = "fast", .rate = 10, .burst = 1, .max_wait = 1h})
+             .limiter({.name = "slow", .rate = 1, .burst = 1, .max_wait = 1h});
+  auto g = gate(worker{}, s);
+  auto holder = world.make_probe();
+  reserve(g);
+  auto second = reserve(g, {.time_left = 1h});
+  EXPECT_EQ(second.starts_in, 1s);
+  // Between the turns at the one and at the other.
+  world.advance(500ms);
+  world.request(g, release{second.id});
+  EXPECT_EQ(metric_of(g, "fast", "returned"), 1);
+  EXPECT_EQ(metric_of(g, "slow", "returned"), 1);
+  // Also if its holder ends.
+  auto lent = holder.request(g, acquire{.time_left = 1h, .reserve = true});
+  world.run_until_idle();
+  EXPECT_EQ(lent.value<permit>().starts_in, 500ms);
+  world.advance(200ms);
+  world.kill(holder.handle());
+  EXPECT_EQ(metric_of(g, "fast", "returned"), 2);
+  EXPECT_EQ(metric_of(g, "slow", "returned"), 2);
+}
+
+TEST_P(reservation_test, begins_at_the_turn_of_the_attempt_that_got_it) {
+  retrier_config again;
+  again.backoff = schedule::constant(500ms);
+  auto s = slow(stack{}.retrier(again))
+             .semaphore({.permits = 3, .max_waiters = 0});
   auto g = gate(worker{}, s);
   reserve(g);
-  EXPECT_EQ(reserve(g).starts_in, 0s);
-  EXPECT_EQ(metric_of(g, "limiter", "reserved"), 1);
-  EXPECT_EQ(promised(g), 1);
-  EXPECT_EQ(reserve(g, {.max_wait = 1s}).starts_in, 0s);
-  EXPECT_EQ(metric_of(g, "limiter", "rate_limited"), 1);
-  EXPECT_EQ(metric_of(g, "limiter", "observed_passes"), 1);
+  auto second = reserve(g);
+  auto third = reserve(g);
+  EXPECT_EQ(third.starts_in, 2s);
+  auto fourth = world.request(g, acquire{.reserve = true});
+  EXPECT_FALSE(fourth.ready());
+  world.request(g, release{second.id});
+  world.request(g, release{third.id});
+  world.advance(500ms);
+  ASSERT_TRUE(fourth.ok());
+  // Not 3 s after the first, as its first attempt was told.
+  EXPECT_EQ(fourth.value<permit>().starts_in, 500ms);
+}
+
+TEST_P(reservation_test, is_timed_from_its_turn) {
+  auto g = gate(worker{}, slow());
+  auto first = reserve(g);
+  auto second = reserve(g);
+  auto third = reserve(g);
+  world.request(g, release{first.id});
+  // It was no attempt.
+  world.request(g, release{third.id});
+  EXPECT_EQ(look(g).duration_of(measured::attempts, true).count, 1u);
+  world.advance(1500ms);
+  world.request(g, release{second.id});
+  auto took = look(g).duration_of(measured::attempts, true);
+  EXPECT_EQ(took.count, 2u);
+  EXPECT_EQ(took.max, 500ms);
 }
 
 TEST_P(reservation_test, keys_have_turns_of_their_own) {
-  auto g = gate(worker{},
-                stack{}.add<keyed<limiter>>({{.rate = 1, .burst = 1}}));
+  auto g = gate(worker{}, stack{}.add<keyed<limiter>>(
+                            {{.rate = 1, .burst = 1, .max_wait = 1h}}));
   reserve(g, {.key = "ann"});
   EXPECT_EQ(reserve(g, {.key = "ann"}).starts_in, 1s);
   EXPECT_EQ(reserve(g, {.key = "bob"}).starts_in, 0s);

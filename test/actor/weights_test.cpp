@@ -122,10 +122,14 @@ TEST_P(weights_test, a_call_that_waits_keeps_its_weight) {
 }
 
 TEST_P(weights_test, permits_without_content_weigh_what_they_say) {
-  auto g = gate(worker{}, thousand_bytes_a_second());
+  auto g = gate(
+    worker{},
+    stack{}.limiter({.rate = 1000, .per = 1s, .burst = 4000, .max_wait = 1s},
+                    bytes_of));
   EXPECT_TRUE(world.request(g, acquire{.permits = 3999}).ok());
   EXPECT_EQ(tokens(g), 1);
-  EXPECT_TRUE(world.request(g, acquire{.permits = 2}).is(errc::rate_limited));
+  EXPECT_TRUE(world.request(g, acquire{.permits = 2, .time_left = 1ms})
+                .is(errc::rate_limited));
   auto later = world.request(g, acquire{.permits = 2, .reserve = true});
   EXPECT_EQ(later.value<permit>().starts_in, 1ms);
 }

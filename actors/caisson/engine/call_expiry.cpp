@@ -73,7 +73,9 @@ bool call_expiry::may_be_executing(const call_record& r) {
         return true;
     return false;
   }
-  return r.where == phase::in_flight || r.where == phase::leased;
+  // Nobody begins before the turn that was promised.
+  return r.where == phase::in_flight
+         || (r.where == phase::leased && r.sent_at <= core_.now());
 }
 
 bool call_expiry::overdue(call_record& r) {

@@ -48,6 +48,9 @@ struct layer_notes {
   /// If the layer put a deadline on the call: the one that it replaced, and
   /// whose that was.
   time_point outer_deadline;
+  /// Of a request for a permit: when its work may begin as far as the layers
+  /// further out say.
+  time_point outer_begins;
   std::int8_t outer_owner = none;
   /// If a child ended that the layer had started for the call: whose error
   /// would have gone up before.
@@ -96,6 +99,7 @@ struct call_trace {
 struct call_notes {
   time_point hold_until = never;
   /// When the attempt in flight was sent, or the last one; `never`: none was.
+  /// Of a permit: from when on there may be work, which can be in the future.
   time_point sent_at = never;
   time_point timer_at = never;
   /// When the call must be over, with all its attempts: its own deadline, or
@@ -104,7 +108,7 @@ struct call_notes {
   /// A request for a permit that wants to know when its work may begin: by when
   /// it must. Otherwise `min`.
   time_point begin_by = time_point::min();
-  /// When its work may begin; not before it gets the permit.
+  /// When its work may begin as far as the layers say that have it.
   time_point begins = time_point::min();
   call_timers::handle timer;
   /// Names the attempt in flight: an answer with another key is late.

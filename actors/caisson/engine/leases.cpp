@@ -1,6 +1,7 @@
 #include <caisson/engine/leases.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/router.hpp>
 
@@ -39,9 +40,9 @@ void leases::grant(call_record& r) {
   }
   r.granted = true;
   core_.route->note_sent(r);
+  r.sent_at = std::max(r.begins, core_.now());
   core_.calls.move_to(r, phase::leased);
-  auto begins = std::max(r.begins, core_.now());
-  lease x{r.id, time_after(begins, core_.config.max_lease)};
+  lease x{r.id, time_after(r.sent_at, core_.config.max_lease)};
   if (x.latest < r.deadline) {
     // The gate's own deadline, whichever layer set the one that it replaces.
     r.deadline = x.latest;
@@ -58,7 +59,7 @@ void leases::grant(call_record& r) {
 // Times left, as the holder may be on another node.
 permit leases::permit_of(const call_record& r) const {
   auto now = core_.now();
-  return {r.permit, time_until(r.deadline, now), time_until(r.begins, now)};
+  return {r.permit, time_until(r.deadline, now), time_until(r.sent_at, now)};
 }
 
 void leases::forget(const call_record& r) {
@@ -89,8 +90,9 @@ void leases::release(reply_slot&& from, const caisson::release& what) {
                  "the permit of call {} is another one",
                  call_table::number_of(r->id));
   // Given back before its turn, there was no work that could say anything.
-  auto was_used = r->begins <= core_.now();
+  auto was_used = core_.ends->may_be_executing(*r);
   auto o = was_used ? outcome_after(what) : outcome::without_verdict();
+  o.may_have_executed = was_used;
   core_.route->measure_attempt(*r, o);
   core_.route->end_attempt(*r);
   if (was_used)

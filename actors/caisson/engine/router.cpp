@@ -133,12 +133,12 @@ void router::descend(call_record& r, std::size_t first) {
 // The same as `admit` for a request for a permit, which has no content.
 bool router::admit_lease(call_record& r, std::size_t k, layer_entry& x,
                          mode act) {
+  r.layers[k].outer_begins = r.begins;
   return admit_by(r, k, x, act, [&](policy& p, env& e) {
     if (!r.reserves())
       return p.admit(r, r.layers[k].notes, e);
     auto d = p.reserve(r, r.layers[k].notes,
                        {std::max(r.begins, e.now), r.begin_by}, e);
-    // A promise that is only observed keeps nobody waiting.
     if (act == mode::enforce && d.what == decision::kind::pass
         && d.until != never)
       r.begins = std::max(r.begins, d.until);
@@ -190,9 +190,11 @@ bool router::admitted(call_record& r, std::size_t k, mode act,
     ascend(r, static_cast<int>(k) - 1, callback_reply(core_, r, k, *failure));
     return false;
   }
-  if (d.what == decision::kind::pass)
+  auto is_hold = d.what == decision::kind::hold;
+  // A promise that is only observed keeps nobody waiting, as a hold.
+  if (!is_hold && (act == mode::enforce || d.until == never))
     return true;
-  if (act == mode::enforce || d.in_all_modes) {
+  if (is_hold && (act == mode::enforce || d.in_all_modes)) {
     hold(r, k, d.until);
     return false;
   }
@@ -304,6 +306,9 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
 }
 
 void router::measure_attempt(const call_record& r, const outcome& o) {
+  // A permit whose turn has not come was no attempt.
+  if (r.sent_at > core_.now())
+    return;
   core_.times.record(measured::attempts, o.ok || o.neutral,
                      core_.now() - r.sent_at);
   core_.traces.end_attempt(core_.now(), r, o);
@@ -478,6 +483,8 @@ void router::abandon(call_record& r, std::size_t k, const outcome& why,
 
 void router::leave(call_record& r, std::size_t k) {
   r.inside &= ~bit(k);
+  if (r.lease) [[unlikely]]
+    r.begins = r.layers[k].outer_begins;
   if (auto& outer = r.layers[k].outer_owner; outer != layer_notes::none) {
     r.owner = std::exchange(outer, layer_notes::none);
     r.deadline = r.layers[k].outer_deadline;

@@ -176,6 +176,9 @@ stack& stack::add(typename Policy::config_type c, Extras... extras) {
     auto out = problems_of(c, c.name);
     if constexpr (checks_extras)
       layer_type::check_extras(extras..., c.name, out);
+    else
+      // Clang warns of what a lambda captures and never names.
+      (static_cast<void>(extras), ...);
     return out;
   };
   auto make = [c, extras...]() -> std::unique_ptr<layer> {

@@ -1,4 +1,5 @@
 // Writes that a gate acknowledges before its worker has them.
+#include <caisson/gate/supervision_group.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/both_hosts.hpp>
@@ -245,6 +246,49 @@ TEST(cache_writes_gate, does_not_stay_for_a_worker_that_is_gone) {
   // What is in progress when its last handle goes ends first.
   world.advance(1min);
   EXPECT_EQ(world.actors(), 0u);
+}
+
+// A group starts transient workers again that have ended, if another one fails.
+TEST(cache_writes_gate, waits_for_a_worker_only_if_it_may_come_back) {
+  using enum worker_lifetime;
+  struct {
+    worker_lifetime lifetime;
+    bool in_group;
+    bool waits;
+  } const rows[] = {{temporary, false, false}, {transient, false, false},
+                    {temporary, true, false},  {transient, true, true},
+                    {permanent, false, false}, {permanent, true, false}};
+  for (const auto& row : rows) {
+    virtual_time world;
+    caf::actor last;
+    // A permanent one is given up.
+    auto behind = worker::supervised(
+      [&](caf::actor_system&) {
+        scripted_worker w{world, remembering(std::make_shared<store>())};
+        last = w.handle();
+        return caf::expected<caf::actor>{last};
+      },
+      {.lifetime = row.lifetime,
+       .max_restarts = 0,
+       .on_give_up = give_up_action::refuse});
+    auto group = spawn_supervision_group(world, {.max_restarts = 0});
+    if (row.in_group)
+      std::move(behind).in_group(group);
+    auto g = spawn_gate(world, behind,
+                        stack{}.cache({.flush_after = 1s}, settable()));
+    world.run_until_idle();
+    EXPECT_TRUE(world.request(g, std::string{"k"}, std::int32_t{1}).ok());
+    caf::anon_send_exit(last, caf::exit_reason::user_shutdown);
+    world.run_until_idle();
+    auto drained = world.request(g, drain{});
+    world.advance(1min);
+    EXPECT_EQ(drained.ready(), !row.waits) << "row " << &row - rows;
+    world.kill(group.handle());
+    world.run_until_idle();
+    EXPECT_TRUE(drained.ok());
+    world.kill(g);
+    last = nullptr;
+  }
 }
 
 } // namespace

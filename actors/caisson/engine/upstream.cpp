@@ -255,6 +255,26 @@ void upstream::leave_group() {
     make();
 }
 
+// -- operation ----------------------------------------------------------------
+
+bool upstream::is_gone() const noexcept {
+  switch (state_) {
+    case worker_state::down:
+      return !supervised_ && !grouped_;
+    case worker_state::ended:
+      // A group starts others again that have ended.
+      return !grouped_
+             || supervisor_.config().lifetime == worker_lifetime::temporary;
+    case worker_state::given_up:
+      return true;
+    case worker_state::none:
+    case worker_state::up:
+    case worker_state::restarting:
+      break;
+  }
+  return false;
+}
+
 // -- calls --------------------------------------------------------------------
 
 void upstream::take(call_record& r) {

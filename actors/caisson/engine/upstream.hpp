@@ -87,10 +87,7 @@ public:
   [[nodiscard]] worker_state state() const noexcept { return state_; }
 
   /// Whether the worker has ended and nobody will make another one.
-  [[nodiscard]] bool is_gone() const noexcept {
-    return (state_ == worker_state::down && !supervised_ && !grouped_)
-           || (state_ == worker_state::ended && !grouped_);
-  }
+  [[nodiscard]] bool is_gone() const noexcept;
   [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
   void reset() {

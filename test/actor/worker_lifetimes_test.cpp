@@ -44,6 +44,35 @@ private:
   std::vector<std::string>* log_;
 };
 
+// Ends as it is told, and says before anybody knows that it was another way.
+class liar final : public caf::event_based_actor {
+public:
+  liar(caf::actor_config& cfg, const caf::actor* gate)
+    : caf::event_based_actor(cfg), gate_(gate) {}
+
+  caf::behavior make_behavior() override {
+    return {[this](int x) {
+      fails_ = x < 0;
+      if (fails_)
+        quit(caf::sec::runtime_error);
+      else
+        quit();
+      return x;
+    }};
+  }
+
+  void on_exit() override {
+    caf::error why;
+    if (!fails_)
+      why = caf::sec::runtime_error;
+    portable::send_anon(*gate_, caf::down_msg{address(), why});
+  }
+
+private:
+  const caf::actor* gate_;
+  bool fails_ = false;
+};
+
 class worker_lifetimes : public asking_test {
 protected:
   using list = std::vector<std::string>;
@@ -172,6 +201,25 @@ TEST_P(worker_lifetimes, who_lives_has_not_ended_whoever_says_so) {
   world.run_until_idle();
   EXPECT_EQ(look(g).worker, worker_state::restarting);
   known = nullptr;
+}
+
+TEST_P(worker_lifetimes, how_it_has_ended_is_what_it_is_whoever_says_what) {
+  for (auto last : {0, -1}) {
+    caf::actor g;
+    g = gate(worker::supervised(
+               [&](caf::actor_system& sys) {
+                 return caf::expected<caf::actor>{
+                   caf::actor_cast<caf::actor>(sys.spawn<liar>(&g))};
+               },
+               {.lifetime = transient, .restart = schedule::constant(1h)}),
+             stack{});
+    world.request(g, last);
+    world.run_until_idle();
+    EXPECT_EQ(look(g).worker,
+              last == 0 ? worker_state::ended : worker_state::restarting);
+    EXPECT_EQ(metric_of(g, "worker_losses"), 1);
+    world.kill(g);
+  }
 }
 
 // What is in the mailbox of a worker that quits bounces, and that comes before

@@ -166,10 +166,11 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
     return;
   auto key = key_of(who);
   watched_.erase(key);
+  // How it has ended is asked of itself: any actor may send such a message.
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && key_of(targets_[x]) == key)
       engine_.on_target_down(
-        x, end_by(why), why ? portable::render(system(), why) : "it has quit",
+        x, end_of(x), why ? portable::render(system(), why) : "it has quit",
         now());
   if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
     engine_.on_group_down(now());

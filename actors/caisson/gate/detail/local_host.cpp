@@ -199,7 +199,7 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && targets_[x].address() == who
         && portable::is_down(targets_[x]))
-      engine_.on_target_down(x, end_by(why),
+      engine_.on_target_down(x, end_of(x),
                              why ? portable::render(self()->home_system(), why)
                                  : "it has quit",
                              now());

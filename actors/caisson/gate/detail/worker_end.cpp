@@ -63,14 +63,12 @@ private:
 
 } // namespace
 
-actor_end end_by(const caf::error& why) {
-  return portable::is_normal_exit(why) ? actor_end::normal
-                                       : actor_end::abnormal;
-}
-
 actor_end end_of_actor(const caf::actor& x) {
   auto why = portable::exit_reason_of(x);
-  return why ? end_by(*why) : actor_end::unknown;
+  if (!why)
+    return actor_end::unknown;
+  return portable::is_normal_exit(*why) ? actor_end::normal
+                                        : actor_end::abnormal;
 }
 
 void end_worker(caf::actor_system& sys, const caf::actor& x,

@@ -7,9 +7,6 @@
 
 namespace caisson::detail {
 
-/// How an actor has ended that ended with `why`.
-[[nodiscard]] actor_end end_by(const caf::error& why);
-
 /// How an actor has ended that is down; unknown while it is still ending.
 [[nodiscard]] actor_end end_of_actor(const caf::actor& x);
 

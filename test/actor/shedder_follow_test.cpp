@@ -171,6 +171,16 @@ TEST_P(shedder_follow_test, another_target_says_nothing_about_the_worker) {
   EXPECT_EQ(metric_of(near, "shedder", "told"), 0);
 }
 
+TEST_P(shedder_follow_test, nor_does_another_shedder_of_the_same_gate) {
+  auto inner = by_cpu();
+  inner.name = "inner";
+  auto near = gate(callee.handle(),
+                   stack{"front"}.add<shedder>(followed()).add<shedder>(inner));
+  overload(near);
+  EXPECT_GT(metric_of(near, "inner", "shed_cpu"), 100);
+  EXPECT_EQ(metric_of(near, "shedder", "told"), 0);
+}
+
 TEST_P(shedder_follow_test, a_gate_that_observes_sends_all) {
   auto c = followed();
   c.mode = mode::observe;

@@ -129,11 +129,21 @@ inline call_info of_user(std::uint8_t user, std::int32_t priority = 0) {
   return c;
 }
 
+/// A layer of the same gate has shed the call.
+inline outcome shed_within(std::uint16_t threshold,
+                           duration retry_after = std::chrono::seconds(1)) {
+  auto o = outcome::failure(errc::shed, false, retry_after);
+  o.threshold = threshold;
+  return o;
+}
+
 /// The callee has shed the call.
 inline outcome told(std::uint16_t threshold,
                     duration retry_after = std::chrono::seconds(1)) {
-  auto o = outcome::failure(errc::shed, false, retry_after);
-  o.threshold = threshold;
+  // Shedders only look whether there is one.
+  static constexpr char reply = 0;
+  auto o = shed_within(threshold, retry_after);
+  o.reply = &reply;
   return o;
 }
 

@@ -294,7 +294,19 @@ TEST(shedder_follow, does_not_keep_back_what_it_rejects_itself) {
   EXPECT_EQ(h.count("shed_early"), early);
 }
 
-// -- a callee that may say anything -------------------------------------------
+// -- what may be anything -----------------------------------------------------
+
+TEST(shedder_follow, hears_nothing_from_a_shedder_of_its_own_gate) {
+  follower h;
+  auto id = h.arrive(of_user(1));
+  h.finish(id, shed_within(4'096));
+  EXPECT_EQ(h.count("told"), 0);
+  EXPECT_TRUE(h.offer(of_user(1)));
+  id = h.arrive(of_user(1));
+  h.finish(id, told(4'096));
+  EXPECT_EQ(h.count("told"), 1);
+  EXPECT_FALSE(h.offer(of_user(1)));
+}
 
 TEST(shedder_follow, bounds_the_time_to_retry) {
   for (auto [said, given] :

@@ -152,7 +152,8 @@ decision shedder::complete(call_info& call, slot& notes, outcome& result,
                  meter_.in_flight());
   count(counter::finished);
   call.stands_for = 0;
-  if (result.threshold != 0) [[unlikely]]
+  // A shedder further in of this gate sheds for the gate, not for the worker.
+  if (result.threshold != 0 && result.reply) [[unlikely]]
     hear(result, e);
   auto begun = notes.as<shedder_stay>().begun;
   if (result.ok)

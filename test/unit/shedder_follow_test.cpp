@@ -271,27 +271,89 @@ TEST(shedder_follow, draws_a_user_for_calls_without_one_where_it_decides) {
   EXPECT_NEAR(passed, 3'000, 100);
 }
 
-// What the callee would let pass of those is not this layer's matter.
-TEST(shedder_follow, does_not_keep_back_what_it_rejects_itself) {
-  auto c = followed();
-  c.max_cpu = 0.9;
-  follower h{c};
-  h.load->value.cpu = 1;
-  for (int i = 0; i < 20'000; ++i) {
-    h.offer(of_user(1));
-    h.offer(of_user(128));
-    h.advance(1ms);
+// -- with signals of its own --------------------------------------------------
+
+// It sheds the users 1 and 2 itself, and the callee the first of them.
+class busy_follower : public follower {
+public:
+  busy_follower() : follower(busy()) {
+    load->value.cpu = 1;
+    offer_over(30s, 30'000, of_user(128));
+    for (int i = 0; i < 20; ++i)
+      offer(of_user(2));
+    EXPECT_FALSE(offer(of_user(2))) << "the minimum is used up";
+    hear(middle + 1);
   }
-  // Those of the minimum.
-  for (int i = 0; i < 20; ++i)
+
+private:
+  static shedder_config busy() {
+    auto c = followed();
+    c.max_cpu = 0.9;
+    c.minimum = 5;
+    c.follow_for = 1min;
+    return c;
+  }
+};
+
+TEST(shedder_follow, takes_no_minimum_for_what_the_callee_would_reject) {
+  busy_follower h;
+  h.advance(1s);
+  auto before = h.count("passed_by_minimum");
+  for (int i = 1; i < 16; ++i)
+    EXPECT_FALSE(h.offer(of_user(1)));
+  EXPECT_EQ(h.count("shed_early"), 15);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(h.offer(of_user(2)));
+  EXPECT_FALSE(h.offer(of_user(2)));
+  EXPECT_EQ(h.count("passed_by_minimum"), before + 5);
+}
+
+TEST(shedder_follow, has_no_calls_if_the_callee_would_reject_all) {
+  busy_follower h;
+  h.advance(2s);
+  auto tightened = h.count("tightened");
+  auto relaxed = h.count("relaxed");
+  for (int i = 0; i < 15; ++i) {
+    EXPECT_FALSE(h.offer(of_user(1)));
+    h.advance(200ms);
+  }
+  EXPECT_EQ(h.count("tightened"), tightened);
+  EXPECT_EQ(h.count("relaxed"), relaxed + 3);
+}
+
+// The callee learns of what is kept from it by the next one that passes.
+TEST(shedder_follow, asks_the_callee_again_if_it_sheds_that_call_itself) {
+  busy_follower h;
+  for (int i = 1; i < 16; ++i)
     h.offer(of_user(1));
   auto shed = h.count("shed_cpu");
-  auto early = h.count("shed_early");
-  h.hear(middle + 1);
-  for (int i = 0; i < 40; ++i)
-    h.offer(of_user(1));
-  EXPECT_EQ(h.count("shed_cpu") - shed, 40);
-  EXPECT_EQ(h.count("shed_early"), early);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_FALSE(h.offer(of_user(1)));
+  EXPECT_EQ(h.count("shed_cpu"), shed + 10);
+  EXPECT_EQ(h.count("shed_early"), 15);
+  EXPECT_EQ(h.count("asked"), 0);
+  h.advance(200ms);
+  EXPECT_EQ(h.weight_of(of_user(1)), 16);
+  EXPECT_EQ(h.count("asked"), 1);
+  EXPECT_FALSE(h.offer(of_user(1)));
+  EXPECT_EQ(h.count("shed_early"), 16);
+  EXPECT_EQ(h.count("shed_cpu"), shed + 10);
+}
+
+// Not after what was told is too old, either.
+TEST(shedder_follow, asks_the_callee_late_if_nothing_passed_in_time) {
+  busy_follower h;
+  h.advance(1min);
+  ASSERT_EQ(h.policy.state(), "shedding");
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(h.offer(of_user(2)));
+  EXPECT_FALSE(h.offer(of_user(1)));
+  EXPECT_FALSE(h.offer(of_user(1)));
+  EXPECT_EQ(h.count("asked"), 0);
+  h.advance(1s);
+  EXPECT_EQ(h.weight_of(of_user(1)), 1);
+  EXPECT_EQ(h.count("asked"), 1);
+  EXPECT_EQ(h.weight_of(of_user(1)), 0);
 }
 
 // -- what may be anything -----------------------------------------------------

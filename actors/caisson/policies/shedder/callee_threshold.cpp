@@ -18,15 +18,18 @@ callee_threshold::verdict callee_threshold::judge(std::uint32_t level,
                                                   time_point now) noexcept {
   if (level >= threshold_)
     return {};
-  ++kept_;
+  auto n = static_cast<std::uint16_t>(kept_ + 1);
   auto is_over = now >= until_;
-  if (!is_over && kept_ < most_stood_for)
-    return {.goes = false};
-  if (is_over)
-    threshold_ = 0;
-  auto n = kept_;
+  if (is_over || n == most_stood_for)
+    return {.goes = true, .stands_for = n};
+  kept_ = n;
+  return {.goes = false};
+}
+
+void callee_threshold::sent(time_point now) noexcept {
   kept_ = 0;
-  return {.goes = true, .stands_for = n};
+  if (now >= until_)
+    threshold_ = 0;
 }
 
 } // namespace caisson::detail

@@ -51,8 +51,12 @@ public:
     std::uint16_t stands_for = 0;
   };
 
-  /// A call of that level comes.
+  /// A call of that level comes. If it stands for some, but is not `sent`, the
+  /// next one below the threshold goes in its place.
   [[nodiscard]] verdict judge(std::uint32_t level, time_point now) noexcept;
+
+  /// The call below the threshold that is to go to the callee does.
+  void sent(time_point now) noexcept;
 
 private:
   std::uint32_t threshold_ = 0;

@@ -45,6 +45,15 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
     start(e);
   else if (e.now >= check_at_)
     follow(e, true);
+  find_group(call, e);
+  // What the callee would reject is no load here, and takes nothing from what
+  // others may have.
+  detail::callee_threshold::verdict there;
+  if (callee_.known()) [[unlikely]]
+    there = judge_for_callee(call, e);
+  if (!there.goes) [[unlikely]]
+    return refuse(counter::shed_early, errc::shed, call.id, e,
+                  callee_retry_after_, "told by the callee");
   if (++calls_ == config_.window_calls)
     plan_check(e.now);
   auto lets_pass = passes(call, e);
@@ -59,19 +68,21 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
     if (lets_pass && !by_minimum)
       floor_.drain(e.now);
   }
-  if (callee_.known() && !goes_to_callee(call, e)) [[unlikely]]
-    return refuse(counter::shed_early, errc::shed, call.id, e,
-                  callee_retry_after_, "told by the callee");
+  if (there.stands_for > 0) [[unlikely]]
+    send_sample(call, there.stands_for, e);
   count(lets_pass ? counter::passed : counter::passed_by_minimum);
   notes.start<shedder_stay>({e.now});
   meter_.begin(e.now);
   return decision::pass();
 }
 
-bool shedder::passes(call_info& call, env& e) {
-  auto n = std::max<std::uint32_t>(call.stands_for, 1);
+void shedder::find_group(call_info& call, env& e) {
   if (call.user_priority == 0 && !call.key.empty())
     call.user_priority = user_priority(call.key, e);
+}
+
+bool shedder::passes(call_info& call, env& e) {
+  auto n = std::max<std::uint32_t>(call.stands_for, 1);
   auto x = call.user_priority == 0
              ? levels_.admit_any(call.priority, n, e.random)
              : levels_.admit(call.priority, call.user_priority - 1u, n,
@@ -118,7 +129,8 @@ decision shedder::shed(const call_info& call, env& e) {
 
 // A call of no user gets a group now, if that decides: it has the same one at
 // the callee, which would draw another.
-bool shedder::goes_to_callee(call_info& call, env& e) {
+detail::callee_threshold::verdict shedder::judge_for_callee(call_info& call,
+                                                            env& e) {
   using detail::shed_levels;
   std::uint32_t group = call.user_priority;
   auto first = shed_levels::level_of(call.priority, 0);
@@ -127,13 +139,14 @@ bool shedder::goes_to_callee(call_info& call, env& e) {
     if (acts_)
       call.user_priority = static_cast<std::uint8_t>(group);
   }
-  auto x = callee_.judge(first + std::max(group, 1u) - 1, e.now);
-  if (x.stands_for == 0)
-    return x.goes;
+  return callee_.judge(first + std::max(group, 1u) - 1, e.now);
+}
+
+void shedder::send_sample(call_info& call, std::uint16_t stands_for, env& e) {
+  callee_.sent(e.now);
   count(counter::asked);
   if (acts_)
-    call.stands_for = x.stands_for;
-  return true;
+    call.stands_for = stands_for;
 }
 
 void shedder::hear(const outcome& result, env& e) {

@@ -150,10 +150,12 @@ private:
   [[nodiscard]] signal overload(time_point now);
   void tell(bool shed_before, std::string_view why, env& e);
   [[nodiscard]] std::string reason() const;
+  void find_group(call_info& call, env& e);
   bool passes(call_info& call, env& e);
   [[nodiscard]] std::uint8_t user_priority(std::string_view key, env& e);
   decision shed(const call_info& call, env& e);
-  bool goes_to_callee(call_info& call, env& e);
+  detail::callee_threshold::verdict judge_for_callee(call_info& call, env& e);
+  void send_sample(call_info& call, std::uint16_t stands_for, env& e);
   void hear(const outcome& result, env& e);
 
   std::shared_ptr<load_source> source_;

@@ -370,6 +370,20 @@ TEST(shedder_follow, hears_nothing_from_a_shedder_of_its_own_gate) {
   EXPECT_FALSE(h.offer(of_user(1)));
 }
 
+// A policy of the user's may set any.
+TEST(shedder_follow, takes_a_user_priority_that_does_not_exist_for_none) {
+  shedder_rig h;
+  for (auto user : {129, 255}) {
+    auto c = of_user(static_cast<std::uint8_t>(user), 15);
+    EXPECT_EQ(h.calls.at(h.arrive(c)).call.user_priority, 0);
+    c.key = "x";
+    int found = h.calls.at(h.arrive(c)).call.user_priority;
+    EXPECT_GE(found, 1);
+    EXPECT_LE(found, 128);
+  }
+  EXPECT_EQ(h.calls.at(h.arrive(of_user(128, 15))).call.user_priority, 128);
+}
+
 TEST(shedder_follow, bounds_the_time_to_retry) {
   for (auto [said, given] :
        {std::pair<duration, duration>{-1s, 0s}, {unlimited, 1h}, {0s, 0s}}) {

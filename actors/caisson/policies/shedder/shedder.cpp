@@ -77,6 +77,9 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
 }
 
 void shedder::find_group(call_info& call, env& e) {
+  // A policy of the user's further out may set any number.
+  if (call.user_priority > highest_user_priority) [[unlikely]]
+    call.user_priority = 0;
   if (call.user_priority == 0 && !call.key.empty())
     call.user_priority = user_priority(call.key, e);
 }

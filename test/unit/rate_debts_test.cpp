@@ -92,6 +92,36 @@ TEST(fixed_window, pays_debts_after_a_drain_and_at_another_rate) {
   EXPECT_EQ(larger.tokens(), 2);
 }
 
+TEST(fixed_window, does_not_pay_debts_with_what_is_lost) {
+  auto s = indebted({fixed_window, 3, 1s}, 8);
+  s.advance(at(1s));
+  auto draining = s;
+  s.put_back(3, at(0s), at(1s));
+  EXPECT_EQ(s.ready_at(0, 1), at(2s));
+  EXPECT_EQ(s.ready_at(0, 2), at(3s));
+  draining.drain(at(5s));
+  draining.put_back(3, at(1s), at(1s));
+  EXPECT_EQ(draining.ready_at(0, 2), at(6s));
+  draining.put_back(2, at(5s), at(5s));
+  EXPECT_EQ(draining.ready_at(0, 2), at(5s));
+}
+
+TEST(sliding_window, does_not_pay_debts_with_what_is_lost) {
+  auto s = indebted({sliding_window, 10, 1s}, 45);
+  s.advance(at(2s));
+  auto full = s.full_at();
+  auto draining = s;
+  s.put_back(10, at(0s), at(2s));
+  EXPECT_EQ(s.full_at(), full);
+  // The window before counts, and so does what was taken in it.
+  s.put_back(10, at(1s), at(2s));
+  EXPECT_EQ(s.full_at(), full - 1s);
+  draining.drain(at(5s));
+  full = draining.full_at();
+  draining.put_back(10, at(2s), at(2s));
+  EXPECT_EQ(draining.full_at(), full);
+}
+
 TEST(token_bucket, pays_debts_after_a_drain) {
   auto s = indebted({token_bucket, 1, 1s}, 3);
   s.drain(at(5s));

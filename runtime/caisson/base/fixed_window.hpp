@@ -28,9 +28,10 @@ public:
   /// Gives back `n` tokens that were taken at `taken`: lost if that was in an
   /// earlier window, or before a drain.
   void put_back(std::int64_t n, time_point taken) noexcept {
+    if (taken < std::max(begin_, counts_from_))
+      return;
     n -= paid(n);
-    if (taken >= std::max(begin_, counts_from_))
-      used_ = std::max<std::int64_t>(used_ - n, 0);
+    used_ = std::max<std::int64_t>(used_ - n, 0);
   }
 
   /// When `n` tokens can be taken, after `ahead` others; an instant that has

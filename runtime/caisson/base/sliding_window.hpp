@@ -31,13 +31,11 @@ public:
   /// Gives back `n` tokens that were taken at `taken`: lost if that was before
   /// a drain, or in a window before the two that count.
   void put_back(std::int64_t n, time_point taken) noexcept {
-    n -= paid(n);
-    if (taken < counts_from_)
+    if (taken < counts_from_ || (taken < begin_ && begin_ - taken > per_))
       return;
-    if (taken >= begin_)
-      used_ = std::max<std::int64_t>(used_ - n, 0);
-    else if (begin_ - taken <= per_)
-      before_ = std::max<std::int64_t>(before_ - n, 0);
+    n -= paid(n);
+    auto& count = taken >= begin_ ? used_ : before_;
+    count = std::max<std::int64_t>(count - n, 0);
   }
 
   /// When `n` tokens can be taken, after `ahead` others; an instant that has

@@ -69,9 +69,11 @@ private:
   // Whether all is as it would be anyhow, or each can be kept.
   bool keeps(rate_source source, rate_source without,
              list::const_iterator i) const {
-    for (; i != turns.end() && source != without; ++i) {
+    for (; i != turns.end(); ++i) {
       source.advance(i->first.first);
       without.advance(i->first.first);
+      if (source == without)
+        return true;
       without.take_in_any_case(i->second);
       if (!source.take(i->second))
         return false;
@@ -111,6 +113,13 @@ struct promises_by_two {
     auto taken = quick.take(source, n);
     RC_ASSERT(taken == plain.take(other, n));
     RC_ASSERT(source == other);
+  }
+
+  // Returns the most that it holds from now on: promises can be heavier.
+  std::int64_t reshape(rate_shape& x, std::int64_t most) {
+    (x.algorithm == rate_algorithm::token_bucket ? x.burst : x.rate) = most;
+    source.reshape(x, now);
+    return most;
   }
 
   void advance(duration d) {
@@ -155,6 +164,8 @@ RC_GTEST_PROP(promised_turns_property, find_the_first_gap_with_room, ()) {
       p.source.put_back(weight, p.now, p.now);
     else if (what < 12 && m == 1)
       p.source.drain(p.now + interval * (n % 4));
+    else if (what < 12 && m == 2)
+      heaviest = p.reshape(x, 1 + n % 7);
     else
       p.advance(interval * (n % 9) / 4);
   }

@@ -181,6 +181,23 @@ TEST(limiter_reservations, stay_through_changes_and_are_paid_afterwards) {
   EXPECT_EQ(h.where(w), place::below);
 }
 
+TEST(limiter_reservations, too_heavy_by_now_block_nobody_once_it_is_full) {
+  reserving h{some_limiter(10, 1s, 10, 1h)};
+  EXPECT_EQ(h.reserve({.permits = 10, .earliest = 60s}).turn, 60s);
+  h.advance_to(5s);
+  reconfigure(h, some_limiter(10, 1s, 5, 1h));
+  for (auto t : {10s, 20s, 59s}) {
+    h.advance_to(t);
+    EXPECT_EQ(h.where(h.arrive(hasty(h))), place::below);
+    EXPECT_EQ(h.reserve({.permits = 4}).turn, t);
+  }
+  EXPECT_EQ(h.count("promised"), 1);
+  // What it must leave full is missing from its turn on.
+  h.advance_to(60s - 1ns);
+  EXPECT_EQ(h.where(h.arrive(hasty(h))), place::rejected);
+  EXPECT_EQ(h.reserve().turn, 60600ms);
+}
+
 TEST(limiter_reservations, stay_through_a_reset_of_the_limiter) {
   auto h = slow_bucket(2);
   h.arrive(heavy(2));

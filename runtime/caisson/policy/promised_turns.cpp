@@ -52,12 +52,13 @@ bool promised_turns::take(rate_source& source, std::int64_t n) const {
   auto without = source;
   for (const auto& [k, tokens] : turns_) {
     with.advance(k.first);
-    if (!with.take(tokens))
-      return false;
     without.advance(k.first);
-    without.take_in_any_case(tokens);
+    // Also if a promise cannot be kept: it is not this call that breaks it.
     if (with == without)
       break;
+    if (!with.take(tokens))
+      return false;
+    without.take_in_any_case(tokens);
   }
   source = after;
   return true;
@@ -111,12 +112,14 @@ promised_turns::find(gap x, const std::vector<std::uint32_t>& before,
         continue;
       }
     }
-    auto as_without = x.source == x.without;
-    if (at_end || (found.size() > before.size() && as_without))
+    if (at_end)
       return found.back();
     const auto& [k, tokens] = *x.next++;
     x.source.advance(k.first);
     x.without.advance(k.first);
+    auto as_without = x.source == x.without;
+    if (found.size() > before.size() && as_without)
+      return found.back();
     x.without.take_in_any_case(tokens);
     if (x.source.take(tokens))
       continue;

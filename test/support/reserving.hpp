@@ -11,6 +11,7 @@ namespace caisson::test {
 /// What a request asks of a limiter; times are since the start of the rig.
 struct wish {
   std::uint32_t permits = 1;
+  /// Negative: what it wants was in the past.
   duration max_wait = unlimited;
   duration earliest = duration::zero();
   duration deadline = unlimited;
@@ -35,9 +36,10 @@ struct reserving : limiter_rig {
     entry.call.permits = x.permits;
     if (x.deadline != unlimited)
       entry.call.deadline = start() + x.deadline;
+    auto latest = x.max_wait < duration::zero() ? e.now + x.max_wait
+                                                : time_after(e.now, x.max_wait);
     auto from = std::max(e.now, start() + x.earliest);
-    auto d = policy.reserve(entry.call, entry.notes,
-                            {from, time_after(e.now, x.max_wait)}, e);
+    auto d = policy.reserve(entry.call, entry.notes, {from, latest}, e);
     promise p{.id = id, .given = d.what == decision::kind::pass};
     entry.where = p.given ? place::below : place::rejected;
     if (p.given)

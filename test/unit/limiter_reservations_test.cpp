@@ -58,6 +58,13 @@ TEST(limiter_reservations, are_refused_if_their_turn_comes_too_late) {
   EXPECT_EQ(h.reserve({.max_wait = 1s, .deadline = 1s + 1ns}).turn, 1s);
   EXPECT_FALSE(h.reserve({.max_wait = -1s}).given);
   EXPECT_EQ(h.count("passed"), 1);
+  // The token is there, but the caller does not want it any more.
+  h.advance_to(10s);
+  auto over = h.reserve({.max_wait = -1ns});
+  EXPECT_EQ(over.code, errc::rate_limited);
+  EXPECT_EQ(over.retry_after, 0s);
+  EXPECT_EQ(h.count("passed"), 1);
+  EXPECT_EQ(h.reserve({.max_wait = 0s}).turn, 10s);
 }
 
 TEST(limiter_reservations, take_places_of_those_who_wait) {
@@ -330,6 +337,28 @@ TEST(limiter_reservations, warm_up_if_they_are_given_back_or_not) {
   // Nobody comes after the last one.
   h.release(last);
   EXPECT_EQ(h.reserve().turn, last.turn);
+}
+
+TEST(limiter_reservations, that_are_given_back_do_not_keep_it_from_idleness) {
+  auto h = warming();
+  h.reserve();
+  auto lent = h.reserve();
+  h.reserve();
+  h.release(lent);
+  EXPECT_EQ(h.count("promised"), 2);
+  auto idle_from = [&] {
+    auto t = 0ms;
+    while (t < 1min && !h.policy.is_idle(limiter_rig::start() + t))
+      t += 1ms;
+    return t;
+  };
+  // As if they had been paid, though nobody has looked since.
+  auto from = idle_from();
+  h.advance_to(1s);
+  h.policy.wake(h.e);
+  EXPECT_EQ(h.count("promised"), 0);
+  EXPECT_EQ(from, idle_from());
+  EXPECT_LT(from, 10s);
 }
 
 TEST(limiter_reservations, wait_no_longer_than_calls_may) {

@@ -154,10 +154,11 @@ decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
   serve(e);
-  if (waiting_.empty() && wish.earliest <= e.now
+  if (waiting_.empty() && wish.earliest <= e.now && e.now <= wish.latest
       && promised_.take(source_, s.permits))
     return pass_at_once();
-  auto turn = turn_of(s.permits, wish.earliest);
+  // What is there now is not there in the past.
+  auto turn = std::max(turn_of(s.permits, wish.earliest), e.now);
   // It begins to wait here when it could go on from the limits further out.
   auto limit = time_after(std::max(wish.earliest, e.now), config_.max_wait);
   if (auto no = refusal(call, turn, std::min(limit, wish.latest), e))
@@ -353,7 +354,7 @@ time_point limiter::wakeup() const {
 }
 
 bool limiter::is_idle(time_point now) const noexcept {
-  return promised_.empty() && source_.full_at() <= now;
+  return promised_.are_over(source_, now);
 }
 
 void limiter::wake(env& e) {

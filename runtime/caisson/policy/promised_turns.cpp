@@ -44,6 +44,17 @@ void promised_turns::settle(rate_source& source, time_point now) {
     shut_->now.advance(now);
 }
 
+bool promised_turns::are_over(rate_source source,
+                              time_point now) const noexcept {
+  if (!turns_.empty() && turns_.rbegin()->first.first > now)
+    return false;
+  for (const auto& [k, tokens] : turns_) {
+    source.advance(k.first);
+    source.take_in_any_case(tokens);
+  }
+  return source.full_at() <= now;
+}
+
 bool promised_turns::take(rate_source& source, std::int64_t n) const {
   auto after = source;
   if (!after.take(n))

@@ -42,6 +42,11 @@ public:
   /// come afterwards pay for that.
   void settle(rate_source& source, time_point now);
 
+  /// Whether all turns have come by `now` and the source is as full then as if
+  /// there had been none.
+  [[nodiscard]] bool are_over(rate_source source,
+                              time_point now) const noexcept;
+
   /// Takes `n` tokens if they are there and none of them is promised.
   bool take(rate_source& source, std::int64_t n) const;
 

@@ -70,6 +70,8 @@ public:
       return;
     auto i = open.begin() + n % std::ssize(open);
     cut_off ? h.abandon(i->id) : h.release(*i);
+    // Those who wait are woken for that.
+    h.advance_to(h.now());
     starts.erase(i->id);
     open.erase(i);
     note();

@@ -141,6 +141,25 @@ TEST(limiter_reservations, that_are_given_back_let_those_who_wait_move_up) {
   EXPECT_EQ(h.where(v), place::below);
 }
 
+TEST(limiter_reservations, that_are_given_back_at_once_are_looked_at_once) {
+  auto h = slow_bucket(2);
+  std::vector<reserving::promise> lent;
+  for (auto i = 0u; i < 3; ++i)
+    lent.push_back(h.reserve({.permits = 2, .earliest = 1s}));
+  auto w = h.arrive(heavy(2));
+  EXPECT_EQ(h.where(w), place::held);
+  EXPECT_GT(h.policy.wakeup(), h.e.now);
+  for (auto i = 0u; i < 3; ++i) {
+    i == 1 ? h.abandon(lent[1].id) : h.release(lent.at(i));
+    EXPECT_EQ(h.policy.wakeup(), h.e.now);
+    EXPECT_EQ(h.where(w), place::held);
+  }
+  EXPECT_EQ(h.count("promised"), 0);
+  h.advance_to(0s);
+  EXPECT_EQ(h.where(w), place::below);
+  EXPECT_EQ(h.policy.wakeup(), never);
+}
+
 TEST(limiter_reservations, get_tokens_back_for_work_that_was_not_done) {
   auto h = slow_bucket(2);
   h.reserve({.permits = 2});

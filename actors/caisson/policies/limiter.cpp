@@ -183,9 +183,12 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
     return decision::pass();
   }
   promised_.settle(source_, e.now);
-  if (!withdraw(s, call.id))
+  if (withdraw(s, call.id)) {
+    move_up(e);
+  } else {
     settle(s, result, e);
-  serve(e);
+    serve(e);
+  }
   return decision::pass();
 }
 
@@ -220,10 +223,19 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
     count(counter::abandoned);
     --running_;
     // Not in flight: it was granted its tokens but has not gone down.
-    if (!withdraw(s, call.id) && (!in_flight || !why.may_have_executed))
+    if (withdraw(s, call.id))
+      return move_up(e);
+    if (!in_flight || !why.may_have_executed)
       put_back(s, e);
   }
   serve(e);
+}
+
+// A turn was given back. If many are at once, as when their holder ends, those
+// who wait look once for what that leaves them: it takes long.
+void limiter::move_up(env& e) {
+  next_turn_ = e.now;
+  others_ = waiting() > 0;
 }
 
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {

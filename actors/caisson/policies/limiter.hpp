@@ -177,6 +177,7 @@ private:
                      env& e, std::string_view detail = {});
   void settle(const stay& s, const outcome& result, env& e);
   bool withdraw(const stay& s, call_id call);
+  void move_up(env& e);
   void put_back(const stay& s, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);

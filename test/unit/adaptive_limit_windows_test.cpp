@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -209,9 +210,16 @@ TEST(vegas_limit, has_other_bounds_if_told_so) {
              {22, 115ms, 0, 21, "lowered"}}); // 3
 }
 
-TEST(vegas_limit, takes_a_longer_baseline_now_and_then) {
+adaptive_limit_config probing() {
   auto c = exact(limit_algorithm::vegas);
   c.probe = 2;
+  c.backoff = 0.5;
+  c.measure_samples = 4;
+  return c;
+}
+
+TEST(vegas_limit, measures_a_longer_baseline_now_and_then) {
+  auto c = probing();
   c.min_limit = c.max_limit = 20;
   c.max_baseline = 150ms;
   limit_rig h{c};
@@ -219,16 +227,101 @@ TEST(vegas_limit, takes_a_longer_baseline_now_and_then) {
   h.round(20, 120ms);
   EXPECT_EQ(h.count("baseline_us"), 100'000);
   EXPECT_EQ(h.count("probed"), 0);
-  // After 2 * 20 samples.
+  // After 2 * 20 samples; the limit cannot be lower than `min_limit`.
   h.round(20, 120ms);
-  EXPECT_EQ(h.count("baseline_us"), 120'000);
+  EXPECT_EQ(h.policy.state(), "measuring");
+  EXPECT_EQ(h.limit(), 20);
+  EXPECT_EQ(h.count("baseline_us"), 100'000);
   EXPECT_EQ(h.count("probed"), 1);
+  h.round(4, 120ms);
+  EXPECT_EQ(h.policy.state(), "adjusting");
+  EXPECT_EQ(h.count("baseline_us"), 120'000);
+  EXPECT_EQ(h.count("measured"), 1);
   EXPECT_EQ(h.count("capped"), 0);
   h.round(20, 200ms);
   h.round(20, 200ms);
+  h.round(4, 200ms);
   EXPECT_EQ(h.count("baseline_us"), 150'000);
   EXPECT_EQ(h.count("probed"), 2);
   EXPECT_EQ(h.count("capped"), 1);
+}
+
+TEST(vegas_limit, probes_without_the_calls_that_queue) {
+  limit_rig h{probing()};
+  h.round(20, 100ms); // the baseline
+  h.round(20, 125ms); // 4 queue
+  auto before = h.arrive();
+  h.round(20 - 1, 125ms);
+  EXPECT_EQ(h.policy.state(), "adjusting");
+  EXPECT_EQ(h.count("probed"), 0);
+  h.round(20 - 1, 125ms);
+  EXPECT_EQ(h.count("probed"), 1);
+  EXPECT_EQ(h.policy.state(), "measuring");
+  EXPECT_EQ(h.limit(), 8) << "half of 16, which do not queue";
+  // It has met the load of before the probe.
+  h.finish(before);
+  EXPECT_EQ(h.count("stale"), 1);
+  EXPECT_EQ(h.admitted(9), 8);
+  h.advance(110ms);
+  h.finish_all();
+  EXPECT_EQ(h.policy.state(), "adjusting");
+  EXPECT_EQ(h.count("baseline_us"), 110'000);
+  EXPECT_EQ(h.limit(), 20);
+}
+
+TEST(vegas_limit, ends_a_probe_without_enough_calls) {
+  auto c = probing();
+  c.measure_at_most = 3s;
+  limit_rig h{c};
+  for (int i = 0; i < 3; ++i)
+    h.round(20, 100ms);
+  while (h.count("probed") == 0)
+    h.round(2, 100ms);
+  h.finish(h.arrive());
+  h.advance(3s - 1ns);
+  EXPECT_EQ(h.policy.state(), "measuring");
+  h.advance(1ns);
+  EXPECT_EQ(h.policy.state(), "adjusting");
+  EXPECT_EQ(h.count("unmeasured"), 1);
+  EXPECT_EQ(h.count("baseline_us"), 100'000);
+  // The next one comes by its samples, and not by the clock.
+  h.advance(1h);
+  h.round(2, 100ms);
+  EXPECT_EQ(h.policy.state(), "adjusting");
+}
+
+TEST(vegas_limit, does_not_probe_in_a_drain) {
+  limit_rig h{probing()};
+  h.round(20, 100ms);
+  auto in_flight = h.arrive_together(20);
+  h.policy.drain(h.e);
+  h.advance(100ms);
+  h.finish_all();
+  EXPECT_EQ(h.count("probed"), 0);
+  EXPECT_EQ(h.policy.state(), "adjusting");
+}
+
+/// A worker with so many servers, 100 ms each, keeps what it has: more calls
+/// wait there.
+void play_servers(limit_rig& h, int servers, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    auto n = static_cast<int>(h.limit());
+    h.round(n, std::max(100ms, 100ms * n / servers));
+  }
+}
+
+TEST(vegas_limit, corrects_a_baseline_that_was_measured_under_load) {
+  auto c = exact(limit_algorithm::vegas);
+  c.probe = 2;
+  c.measure_samples = 4;
+  c.initial_limit = 40;
+  limit_rig h{c};
+  play_servers(h, 10, 1);
+  EXPECT_EQ(h.count("baseline_us"), 400'000);
+  play_servers(h, 10, 200);
+  EXPECT_EQ(h.count("baseline_us"), 100'000);
+  EXPECT_GE(h.limit(), 10);
+  EXPECT_LE(h.limit(), 10 + 6);
 }
 
 TEST(vegas_limit, draws_when_it_takes_the_next_one) {

@@ -49,11 +49,16 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
 }
 
 std::int64_t adaptive_limit::limit() const noexcept {
-  return measuring_ ? std::min<std::int64_t>(limit_, config_.measure_limit)
-                    : limit_;
+  return measuring_ ? std::min(limit_, pinned_limit()) : limit_;
 }
 
 // -- permits ------------------------------------------------------------------
+
+std::int64_t adaptive_limit::pinned_limit() const noexcept {
+  return config_.algorithm == limit_algorithm::vegas
+           ? std::max<std::int64_t>(probe_limit_, config_.min_limit)
+           : config_.measure_limit;
+}
 
 // If a heavy call had to wait for a limit that only other calls can raise, it
 // might wait for ever.
@@ -137,7 +142,7 @@ void adaptive_limit::adapt(env& e) {
   reported_ = limit_;
   if (other_algorithm_)
     restart_algorithm("another algorithm", e);
-  else if (config_.algorithm == limit_algorithm::gradient)
+  else if (config_.algorithm != limit_algorithm::aimd)
     adapt_measurement(e);
   if (baseline_)
     baseline_ = std::min(*baseline_, config_.max_baseline);

@@ -95,8 +95,8 @@ public:
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
 
-  /// The limit that applies at present: while the baseline is measured, at most
-  /// `measure_limit`.
+  /// The limit that applies at present: while the baseline is measured, a lower
+  /// one.
   [[nodiscard]] std::int64_t limit() const noexcept;
 
   // -- time -------------------------------------------------------------------
@@ -160,6 +160,7 @@ private:
   [[nodiscard]] std::uint32_t most() const noexcept {
     return config_.max_limit;
   }
+  [[nodiscard]] std::int64_t pinned_limit() const noexcept;
   [[nodiscard]] std::int64_t free() const noexcept;
   [[nodiscard]] bool is_reached() const noexcept;
   departure depart(std::uint32_t permits, env& e);
@@ -181,6 +182,7 @@ private:
   void close_window(env& e);
   std::int64_t next_limit(const results& w, env& e);
   std::int64_t next_by_vegas(const results& w, env& e);
+  void plan_probe(std::int64_t queued, env& e);
   std::int64_t next_by_gradient(duration latency);
   void move_limit(std::int64_t next, env& e);
   void accept_baseline(duration d);
@@ -218,10 +220,9 @@ private:
   double gradient_ = 1;
   // Windows in a row for which the baseline was too short or too long.
   std::int64_t misfits_ = 0;
-  // Vegas: samples since the baseline was probed, and by which share of
-  // `probe` the next one comes earlier.
+  // Vegas: samples since the baseline was probed, and the limit of the probe.
   std::int64_t since_probe_ = 0;
-  double sooner_ = 0;
+  std::int64_t probe_limit_ = 0;
 
   bool measuring_ = false;
   // Changes when a measurement begins.
@@ -230,7 +231,7 @@ private:
   time_point measure_until_ = never;
   time_point measured_at_ = {};
   time_point measure_at_ = never;
-  // The share of the jitter that was drawn for the next measurement.
+  // How much later (Vegas: earlier) the next measurement begins, as a share.
   double delay_share_ = 0;
   bool other_algorithm_ = false;
   bool draining_ = false;

@@ -76,8 +76,9 @@ void describe_aimd_and_vegas(field_visitor& v, adaptive_limit_config& c) {
              .when = {"algorithm", {"vegas"}}},
             c.beta, {1, 1'000});
   v.integer({.key = "probe",
-             .help = "after so many samples, times the limit, the latency of "
-                     "the next window is the baseline, also if it is longer",
+             .help = "after so many samples, times the limit, the baseline is "
+                     "measured again, with the limit lowered by the calls that "
+                     "queue and by backoff",
              .when = {"algorithm", {"vegas"}}},
             c.probe, {1, most_calls});
 }
@@ -95,7 +96,7 @@ void describe_gradient(field_visitor& v, adaptive_limit_config& c) {
             c.measure_limit, {1, most_calls});
   v.integer({.key = "measure_samples",
              .help = "how many calls measure the baseline",
-             .when = {"algorithm", {"gradient"}}},
+             .when = {"algorithm", {"gradient", "vegas"}}},
             c.measure_samples, {1, most_calls});
   v.on({.key = "measure_every",
         .help = "how long after one measurement the next one begins",
@@ -104,7 +105,7 @@ void describe_gradient(field_visitor& v, adaptive_limit_config& c) {
   v.on({.key = "measure_at_most",
         .help = "how long a measurement takes at most; then min_samples calls "
                 "are enough, and with fewer the baseline stays as it was",
-        .when = {"algorithm", {"gradient"}}},
+        .when = {"algorithm", {"gradient", "vegas"}}},
        c.measure_at_most, {1ms, 1h});
 }
 

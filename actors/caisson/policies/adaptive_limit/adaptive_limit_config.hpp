@@ -111,9 +111,9 @@ struct adaptive_limit_config {
   /// default 6.
   std::uint32_t beta = 6;
 
-  /// Vegas: after so many samples, times the limit, the latency of the next
-  /// window becomes the baseline, also if it is longer; 1 to 1000000, default
-  /// 30.
+  /// Vegas: after so many samples, times the limit, the baseline is measured
+  /// again, also if it is longer then; 1 to 1000000, default 30. Meanwhile the
+  /// limit is lower: by the calls that queue, and that `backoff` times.
   std::uint32_t probe = 30;
 
   /// Gradient: how much longer than the baseline latencies may be without
@@ -124,16 +124,16 @@ struct adaptive_limit_config {
   /// 3. A lower limit stays as it is.
   std::uint32_t measure_limit = 3;
 
-  /// Gradient: how many calls measure the baseline; 1 to 1000000, default 50.
+  /// Gradient and Vegas: how many calls measure the baseline; 1 to 1000000, default 50.
   std::uint32_t measure_samples = 50;
 
   /// Gradient: how long after one measurement the next one begins; 1ms to
   /// unlimited, default 60s.
   duration measure_every = std::chrono::seconds(60);
 
-  /// Gradient: how long a measurement takes at most; then `min_samples` calls
-  /// are enough, and with fewer the baseline stays as it was. 1ms to 1h, at
-  /// most `measure_every`, default 10s.
+  /// Gradient and Vegas: how long a measurement takes at most; then
+  /// `min_samples` calls are enough, and with fewer the baseline stays as it
+  /// was. 1ms to 1h, default 10s; gradient: at most `measure_every`.
   duration measure_at_most = std::chrono::seconds(10);
 
   /// Which outcomes count as dropped: errors named by `allow` and no others;

@@ -132,22 +132,35 @@ std::int64_t adaptive_limit::next_limit(const results& w, env& e) {
 
 std::int64_t adaptive_limit::next_by_vegas(const results& w, env& e) {
   since_probe_ += w.samples;
-  // By the present limit: one that has collapsed lets few samples through.
-  auto enough = static_cast<double>(config_.probe) * static_cast<double>(limit_)
-                * (1 - sooner_);
-  auto due = baseline_ && static_cast<double>(since_probe_) >= enough;
-  if (baseline_ && !due && *w.latency >= *baseline_)
-    return detail::vegas_limit(
-      limit_, detail::queued_calls(limit_, *baseline_, *w.latency),
-      config_.alpha, config_.beta);
-  if (due)
-    count(counter::probed);
-  if (due || !baseline_) {
-    sooner_ = e.random.uniform(0, config_.jitter);
+  if (!baseline_) {
+    delay_share_ = e.random.uniform(0, config_.jitter);
     since_probe_ = 0;
   }
-  accept_baseline(*w.latency);
-  return limit_;
+  auto shorter = !baseline_ || *w.latency < *baseline_;
+  if (shorter)
+    accept_baseline(*w.latency);
+  auto queued = detail::queued_calls(limit_, *baseline_, *w.latency);
+  // By the present limit: one that has collapsed lets few samples through.
+  auto enough = static_cast<double>(config_.probe) * static_cast<double>(limit_)
+                * (1 - delay_share_);
+  if (static_cast<double>(since_probe_) >= enough && !draining_) {
+    plan_probe(queued, e);
+    return limit_;
+  }
+  return shorter
+           ? limit_
+           : detail::vegas_limit(limit_, queued, config_.alpha, config_.beta);
+}
+
+// With all calls in flight that seem to queue, the latency of now would become
+// that without load, and so many more would queue then. Those that queue
+// unnoticed, as the baseline is too long already, are reduced by `backoff` each
+// time.
+void adaptive_limit::plan_probe(std::int64_t queued, env& e) {
+  count(counter::probed);
+  since_probe_ = 0;
+  probe_limit_ = detail::backed_off_limit(limit_ - queued, config_.backoff);
+  measure_at_ = e.now;
 }
 
 std::int64_t adaptive_limit::next_by_gradient(duration latency) {
@@ -228,8 +241,10 @@ void adaptive_limit::adjust(std::string_view why, env& e) {
 }
 
 void adaptive_limit::set_due_time() noexcept {
-  // In a drain there are no new calls that would be measured.
+  // In a drain there are no new calls that would be measured. Vegas counts
+  // samples.
   measure_at_ = draining_ || config_.measure_every == unlimited
+                    || config_.algorithm != limit_algorithm::gradient
                   ? never
                   : time_after(
                     measured_at_,
@@ -264,7 +279,6 @@ void adaptive_limit::restart_algorithm(std::string_view why, env& e) {
   gradient_ = 1;
   misfits_ = 0;
   since_probe_ = 0;
-  sooner_ = 0;
   ++epoch_;
   measure_at_ = never;
   // Those that wait must not wait for a call that never comes.

@@ -213,7 +213,7 @@ TEST(vegas_limit, has_other_bounds_if_told_so) {
 adaptive_limit_config probing() {
   auto c = exact(limit_algorithm::vegas);
   c.probe = 2;
-  c.backoff = 0.5;
+  c.backoff = 0.75;
   c.measure_samples = 4;
   return c;
 }
@@ -257,16 +257,27 @@ TEST(vegas_limit, probes_without_the_calls_that_queue) {
   h.round(20 - 1, 125ms);
   EXPECT_EQ(h.count("probed"), 1);
   EXPECT_EQ(h.policy.state(), "measuring");
-  EXPECT_EQ(h.limit(), 8) << "half of 16, which do not queue";
+  EXPECT_EQ(h.limit(), 12) << "three quarters of 16, which do not queue";
   // It has met the load of before the probe.
   h.finish(before);
   EXPECT_EQ(h.count("stale"), 1);
-  EXPECT_EQ(h.admitted(9), 8);
+  EXPECT_EQ(h.admitted(13), 12);
   h.advance(110ms);
   h.finish_all();
   EXPECT_EQ(h.policy.state(), "adjusting");
   EXPECT_EQ(h.count("baseline_us"), 110'000);
   EXPECT_EQ(h.limit(), 20);
+}
+
+TEST(vegas_limit, keeps_half_of_the_limit_for_a_probe) {
+  auto c = probing();
+  c.beta = 1'000;
+  limit_rig h{c};
+  h.round(20, 100ms);
+  h.round(20, 1s);
+  h.round(20, 1s); // 18 of 20 seem to queue
+  EXPECT_EQ(h.policy.state(), "measuring");
+  EXPECT_EQ(h.limit(), 10);
 }
 
 TEST(vegas_limit, ends_a_probe_without_enough_calls) {

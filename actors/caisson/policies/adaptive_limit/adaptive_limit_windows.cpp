@@ -155,11 +155,13 @@ std::int64_t adaptive_limit::next_by_vegas(const results& w, env& e) {
 // With all calls in flight that seem to queue, the latency of now would become
 // that without load, and so many more would queue then. Those that queue
 // unnoticed, as the baseline is too long already, are reduced by `backoff` each
-// time.
+// time. Half of the limit stays: where latencies differ much, calls seem to
+// queue that do not.
 void adaptive_limit::plan_probe(std::int64_t queued, env& e) {
   count(counter::probed);
   since_probe_ = 0;
-  probe_limit_ = detail::backed_off_limit(limit_ - queued, config_.backoff);
+  probe_limit_ = std::max(
+    detail::backed_off_limit(limit_ - queued, config_.backoff), limit_ / 2);
   measure_at_ = e.now;
 }
 

@@ -124,7 +124,8 @@ struct adaptive_limit_config {
   /// 3. A lower limit stays as it is.
   std::uint32_t measure_limit = 3;
 
-  /// Gradient and Vegas: how many calls measure the baseline; 1 to 1000000, default 50.
+  /// Gradient and Vegas: how many calls measure the baseline; 1 to 1000000,
+  /// default 50.
   std::uint32_t measure_samples = 50;
 
   /// Gradient: how long after one measurement the next one begins; 1ms to

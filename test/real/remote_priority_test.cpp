@@ -4,10 +4,13 @@
 #include <caisson/request.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
+#include "../demos/examples/certificates.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -29,14 +32,61 @@ struct busy_machine final : load_source {
   std::atomic<double> cpu{0};
 };
 
-struct node_of_two : network_config {
-  node_of_two() { portable::set_threads(*this, 2); }
-};
+enum class transport { tcp, tls };
+
+std::string name_of(const testing::TestParamInfo<transport>& x) {
+  return x.param == transport::tcp ? "tcp" : "tls";
+}
+
+#ifdef CAISSON_TLS
+const auto transports = testing::Values(transport::tcp, transport::tls);
+#else
+const auto transports = testing::Values(transport::tcp);
+#endif
 
 // Calls go through a gate on the client's node to one on the server's.
-class remote_priority : public testing::Test {
+class remote_priority : public testing::TestWithParam<transport> {
 protected:
-  remote_priority() : server(server_config), client(client_config) {}
+  static void SetUpTestSuite() {
+    files = std::make_unique<demo::scratch_directory>();
+    demo::make_authority(*files);
+    for (const auto* name : {"server", "client"})
+      demo::make_certificate(*files, name);
+  }
+
+  static void TearDownTestSuite() { files.reset(); }
+
+  static std::unique_ptr<network_config> config_of(const std::string& name) {
+    std::unique_ptr<network_config> made;
+#ifdef CAISSON_TLS
+    if (GetParam() == transport::tls)
+      made = std::make_unique<tls_network_config>(
+        tls_files{files->file(name + ".pem"), files->file(name + ".key"),
+                  files->file("authority.pem")});
+#endif
+    if (!made)
+      made = std::make_unique<network_config>();
+    portable::set_threads(*made, 2);
+    return made;
+  }
+
+  static caf::expected<std::uint16_t> publish(caf::actor_system& sys,
+                                              const call_handle& gate) {
+#ifdef CAISSON_TLS
+    if (GetParam() == transport::tls)
+      return portable::publish_tls(sys, gate);
+#endif
+    return portable::publish(sys, gate);
+  }
+
+  static caf::expected<caf::actor> connect(caf::actor_system& sys,
+                                           std::uint16_t port) {
+#ifdef CAISSON_TLS
+    if (GetParam() == transport::tls)
+      return portable::connect_tls(sys, portable::loopback, port);
+#endif
+    return portable::connect(sys, portable::loopback, port);
+  }
 
   ~remote_priority() override {
     stop_gate(near);
@@ -46,9 +96,9 @@ protected:
 
   void connect_to(stack policies) {
     far = spawn_gate(server, worker{doubler}, std::move(policies));
-    auto port = portable::publish(server, call_handle{far});
+    auto port = publish(server, call_handle{far});
     ASSERT_TRUE(static_cast<bool>(port));
-    auto found = portable::connect(client, portable::loopback, *port);
+    auto found = connect(client, *port);
     ASSERT_TRUE(static_cast<bool>(found));
     near = spawn_gate(client, worker{*found}.takes_calls(), stack{"near"});
   }
@@ -68,10 +118,11 @@ protected:
     return found;
   }
 
-  node_of_two server_config;
-  node_of_two client_config;
-  caf::actor_system server;
-  caf::actor_system client;
+  static inline std::unique_ptr<demo::scratch_directory> files;
+  std::unique_ptr<network_config> server_config = config_of("server");
+  std::unique_ptr<network_config> client_config = config_of("client");
+  caf::actor_system server{*server_config};
+  caf::actor_system client{*client_config};
   caf::actor doubler = server.spawn([](caf::event_based_actor*) {
     return caf::behavior{[](int x) { return 2 * x; }};
   });
@@ -114,7 +165,7 @@ protected:
   std::shared_ptr<busy_machine> machine = std::make_shared<busy_machine>();
 };
 
-TEST_F(remote_shedder, goes_by_the_priority_that_the_caller_gave) {
+TEST_P(remote_shedder, goes_by_the_priority_that_the_caller_gave) {
   start();
   machine->cpu = 1;
   passed last{50, 50};
@@ -126,7 +177,7 @@ TEST_F(remote_shedder, goes_by_the_priority_that_the_caller_gave) {
   EXPECT_LT(then.low, 30);
 }
 
-TEST_F(remote_shedder, goes_by_the_key_that_the_caller_gave) {
+TEST_P(remote_shedder, goes_by_the_key_that_the_caller_gave) {
   start();
   machine->cpu = 1;
   passed last{50, 50};
@@ -200,7 +251,7 @@ protected:
   }
 };
 
-TEST_F(remote_queue, serves_first_what_the_caller_called_important) {
+TEST_P(remote_queue, serves_first_what_the_caller_called_important) {
   start(wait_order::priority);
   auto first = ask(wrap(0));
   auto low = ask(wrap(1));
@@ -210,7 +261,7 @@ TEST_F(remote_queue, serves_first_what_the_caller_called_important) {
   EXPECT_EQ(place_of(low), 2);
 }
 
-TEST_F(remote_queue, serves_the_keys_that_the_caller_gave_in_turn) {
+TEST_P(remote_queue, serves_the_keys_that_the_caller_gave_in_turn) {
   start(wait_order::fair);
   auto first = ask(wrap(0).key("a"));
   auto a1 = ask(wrap(1).key("a"));
@@ -221,6 +272,9 @@ TEST_F(remote_queue, serves_the_keys_that_the_caller_gave_in_turn) {
   EXPECT_EQ(place_of(b), 2);
   EXPECT_EQ(place_of(a2), 3);
 }
+
+INSTANTIATE_TEST_SUITE_P(by, remote_shedder, transports, name_of);
+INSTANTIATE_TEST_SUITE_P(by, remote_queue, transports, name_of);
 
 } // namespace
 } // namespace caisson::test

@@ -72,6 +72,25 @@ TEST_P(reservation_test, a_permit_that_is_given_back_in_time_costs_nothing) {
   EXPECT_EQ(metric_of(g, "limiter", "returned"), 2);
 }
 
+TEST_P(reservation_test, the_end_of_its_holder_says_nothing_before_the_turn) {
+  for (auto pause : {2s - 1ns, duration{2s}}) {
+    breaker_config cancelled{.threshold = 1};
+    cancelled.classify.allow = {"cancelled"};
+    auto g = gate(worker{}, slow(stack{}.breaker(cancelled)));
+    reserve(g);
+    reserve(g);
+    auto holder = world.make_probe();
+    holder.request(g, acquire{.reserve = true});
+    world.run_until_idle();
+    world.advance(pause);
+    world.kill(holder.handle());
+    world.run_until_idle();
+    auto begun = pause == 2s;
+    EXPECT_EQ(state_of(g, "breaker"), begun ? "open" : "closed");
+    EXPECT_EQ(metric_of(g, "breaker", "failures"), begun ? 1 : 0);
+  }
+}
+
 TEST_P(reservation_test, the_end_of_its_holder_gives_it_back) {
   auto g = gate(worker{}, slow());
   auto holder = world.make_probe();

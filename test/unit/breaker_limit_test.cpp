@@ -249,6 +249,22 @@ TEST(breaker_limit, forgets_the_most_in_flight_after_two_windows) {
   }
 }
 
+// The pressure rises through results, while nobody comes.
+TEST(breaker_limit, forgets_it_also_if_the_next_call_is_limited) {
+  auto c = limiting(1);
+  c.window_time = 10s;
+  limiting_rig r{c};
+  auto all = r.crowd(20);
+  r.end({all.begin(), all.begin() + 10});
+  r.advance(1h);
+  for (auto n = 10; n < 16; ++n)
+    r.fail(all[n]);
+  r.good();
+  EXPECT_EQ(r.count("in_flight"), 4);
+  EXPECT_LE(r.limit(), 4);
+  EXPECT_GE(r.limit(), 1);
+}
+
 TEST(breaker_limit, does_not_concern_other_states) {
   limiting_rig r{limiting()};
   r.see(9);

@@ -144,6 +144,8 @@ void call_expiry::deadline_of_call(call_record& r) {
 // a retrier, of all of them if it is above it.
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
+  // As if it was given back: no work has begun that could say anything.
+  auto is_unused = r.where == phase::leased && !may_be_executing(r);
   if (may_be_executing(r) || is_pursued_without(r))
     mark_executed(r);
   if (r.where == phase::in_flight || r.where == phase::leased)
@@ -162,9 +164,9 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
       continue;
-    auto seen = why;
+    auto seen = is_unused ? outcome::without_verdict() : why;
     seen.may_have_executed = may_have_executed(r, k);
-    core_.route->abandon(r, k, seen, n != held_by);
+    core_.route->abandon(r, k, seen, n != held_by && !is_unused);
   }
   core_.children->leave_all(r);
 }

@@ -90,12 +90,13 @@ DEADLINES = Row("Deadlines", pages=("deadline",), panels=[
 
 LIMITERS = Row("Limiters", pages=("limiter",), panels=[
     rates("Decisions", "Passed at once or after a wait, or rejected.",
-          "limiter", "passed|granted|rate_limited|past_deadline|queue_full|"
+          "limiter", "passed|granted|reserved|rate_limited|past_deadline|queue_full|"
           "too_heavy|timed_out|gave_up"),
     lines("Tokens left", "short", "After the last call.",
           (BY_LAYER, gauge("tokens", "limiter"))),
     lines("Calls that wait", "short", "For a token.",
-          (BY_LAYER, gauge("waiting", "limiter"))),
+          (BY_LAYER, gauge("waiting", "limiter")),
+          (BY_LAYER + ": promised", gauge("promised", "limiter") + " > 0")),
     lines("Mean wait", "s", "Of calls that waited and then passed.",
           (BY_LAYER, "1e-6 * " + share(
               decisions("limiter", "waited_us_granted", "gate, layer"),
@@ -173,7 +174,9 @@ SHEDDERS = Row("Shedders", pages=("shedder",), panels=[
           top=1),
     lines("Delay", "s", "How much longer than the shortest average calls took, "
           "in the last window.",
-          (BY_LAYER, gauge("delay_seconds", "shedder", how="max"))),
+          (BY_LAYER, gauge("delay_seconds", "shedder", how="max")),
+          (BY_LAYER + ": mailbox",
+           gauge("mailbox_delay_seconds", "shedder", how="max") + " > 0")),
     lines("Calls below it", "short", "And the number that is no sign of "
           "overload yet, where it is known.",
           (BY_LAYER, gauge("in_flight", "shedder")),

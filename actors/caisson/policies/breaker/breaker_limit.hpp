@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace caisson::detail {
 
@@ -17,8 +18,11 @@ class breaker_limit {
 public:
   /// Takes one more call if it may go.
   bool enter(double pressure, const breaker_config& c, time_point now) {
+    if (!limited_)
+      roll(now, c.window_time);
     auto most = limit(pressure, c);
-    if (most > 0) {
+    auto was_limited = std::exchange(limited_, most > 0);
+    if (limited_) {
       // What was seen before the trouble stays known while it lasts.
       begun_ = now;
       if (in_flight_ >= most)
@@ -26,7 +30,8 @@ public:
       ++in_flight_;
       return true;
     }
-    roll(now, c.window_time);
+    if (was_limited)
+      roll(now, c.window_time);
     peak_ = std::max(peak_, ++in_flight_);
     return true;
   }
@@ -62,6 +67,8 @@ private:
   }
 
   std::int64_t in_flight_ = 0;
+  /// Whether the last call that came met a limit.
+  bool limited_ = false;
   /// The most at a time since `begun_`, and in the period before.
   std::int64_t peak_ = 0;
   std::int64_t earlier_ = 0;

@@ -54,6 +54,8 @@ ABSENT = {
     "Failures by reason: Mistakes in code (C)": "it makes none",
     "Breakers: Failures in the window (B)": "its breakers judge no slow calls",
     "Shedders: Calls below it (B)": "its shedder does not look at these",
+    "Shedders: Delay (B)": "its shedder does not look at the mailbox",
+    "Limiters: Calls that wait (B)": "nobody reserves turns",
     "Deadlines: Learned time limits (A)": "its deadlines learn nothing",
     "Caches: Failed writes (A)": "its cache does not write back",
     "Batchers: Failed items (A)": "its batches succeed",

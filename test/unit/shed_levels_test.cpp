@@ -341,6 +341,36 @@ TEST(shed_levels, count_the_first_windows_with_samples_evenly) {
   EXPECT_NEAR(1'000 / h.levels.share(), 1'033, 1e-3);
 }
 
+// A window with 16 calls of each group. So many of each 16 keep away from what
+// is shed for certain, but for one that stands for them.
+void offer_window(levels_rig& h, int that_follow) {
+  for (std::uint32_t group = 0; group < shed_levels::groups; ++group) {
+    auto keep_away = that_follow > 0
+                     && shed_levels::level_of(0, group) < h.levels.certain();
+    h.offer_of(0, group, keep_away ? 16 - that_follow : 16);
+    if (keep_away)
+      h.offer_samples(0, group, static_cast<std::uint32_t>(that_follow), 1);
+  }
+}
+
+// A threshold that has risen does not jump back over the levels that callers
+// have just begun to avoid.
+TEST(shed_levels, come_back_alike_however_many_follow) {
+  for (int that_follow : {0, 4, 8, 16}) {
+    levels_rig h;
+    for (int i = 0; i < 30; ++i) {
+      offer_window(h, that_follow);
+      h.levels.tighten(0.95, 0);
+    }
+    // 0.95^30 of 128 are 27.5 levels, and a quarter of that is 6.9.
+    auto before = h.levels.threshold();
+    EXPECT_NEAR(before, 17 * 128 - 27.5, 2) << that_follow;
+    offer_window(h, that_follow);
+    h.levels.relax(1.25, 0);
+    EXPECT_NEAR(before - h.levels.threshold(), 6.9, 1.2) << that_follow;
+  }
+}
+
 TEST(shed_levels, forget_calls_that_stay_away_no_more) {
   levels_rig h;
   h.shed_half();

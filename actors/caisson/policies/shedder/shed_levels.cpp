@@ -45,6 +45,23 @@ void shed_levels::note_absent(std::uint32_t first, std::uint32_t levels,
     absent_[i] += static_cast<float>(newest_ * calls / levels);
 }
 
+// Callers will keep back calls of the levels that no longer pass, too. An
+// average that began without any would take these for empty, just where the
+// threshold comes back to.
+void shed_levels::expect_absent(std::uint32_t threshold) {
+  if (absent_.empty())
+    return;
+  double kept = 0;
+  double sent = 0;
+  for (std::uint32_t i = 0; i < at_.threshold; ++i) {
+    kept += absent_[i];
+    sent += came(i);
+  }
+  auto share = kept > 0 ? kept / (kept + sent) : 0;
+  for (auto i = at_.threshold; i < threshold; ++i)
+    absent_[i] = static_cast<float>(share * came(i));
+}
+
 void shed_levels::forget_absent() noexcept {
   absent_.clear();
   newest_ = 1;
@@ -141,8 +158,10 @@ void shed_levels::tighten(double factor, double least) {
     return;
   over_ = true;
   wanted_ = std::max(passing() * factor, least);
-  if (auto next = place_for(wanted_); next.height() > at_.height())
+  if (auto next = place_for(wanted_); next.height() > at_.height()) {
+    expect_absent(next.threshold);
     at_ = next;
+  }
   CAISSON_ENSURE(at_.threshold <= count && at_.part >= 0 && at_.part <= 1,
                  "threshold {}, and {} of the level below", at_.threshold,
                  at_.part);

@@ -99,6 +99,7 @@ private:
   [[nodiscard]] bool passes_in_part(random_source& r) const;
 
   void note_absent(std::uint32_t first, std::uint32_t levels, double calls);
+  void expect_absent(std::uint32_t threshold);
   void forget_absent() noexcept;
 
   // How many calls of the window had that level; those without a group count

@@ -18,12 +18,14 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/caf/status.hpp>
 #include <caisson/caf/ticket.hpp>
+#include <caisson/engine/answer_adapter.hpp>
 #include <caisson/engine/answers.hpp>
 #include <caisson/engine/gate_config.hpp>
 #include <caisson/engine/gate_snapshot.hpp>
 #include <caisson/engine/key_meaning.hpp>
 #include <caisson/engine/layer.hpp>
 #include <caisson/engine/supervision.hpp>
+#include <caisson/engine/supervision_config.hpp>
 #include <caisson/engine/transport_errc.hpp>
 #include <caisson/gate/deduplicator.hpp>
 #include <caisson/gate/gate.hpp>
@@ -51,11 +53,13 @@
 #include <caisson/policy/key_report.hpp>
 #include <caisson/policy/load_source.hpp>
 #include <caisson/policy/measured.hpp>
+#include <caisson/policy/operation.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/policy/policy_config.hpp>
 #include <caisson/policy/pushback.hpp>
+#include <caisson/policy/rate_algorithm.hpp>
 #include <caisson/policy/retry_budget.hpp>
 #include <caisson/policy/schedule.hpp>
 #include <caisson/policy/schedule_settings.hpp>
@@ -75,6 +79,8 @@
 #include <caisson/settings/settings_reader.hpp>
 #include <caisson/settings/settings_table.hpp>
 #include <caisson/settings/settings_value.hpp>
+#include <caisson/stack/add.hpp>
+#include <caisson/stack/content.hpp>
 #include <caisson/stack/presets.hpp>
 #include <caisson/stack/stack.hpp>
 #include <caisson/version.hpp>

@@ -3,6 +3,7 @@
 
 #include <caisson/gate.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/stack/add.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,6 +2,7 @@
 #include "story.hpp"
 
 #include <caisson/gate.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
 
 #include <cstddef>

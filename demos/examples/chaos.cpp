@@ -4,6 +4,7 @@
 
 #include <caisson/gate.hpp>
 #include <caisson/policies/chaos.hpp>
+#include <caisson/stack/add.hpp>
 
 #include <cstdint>
 #include <map>

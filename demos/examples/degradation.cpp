@@ -2,6 +2,7 @@
 #include "story.hpp"
 
 #include <caisson/gate.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
 

@@ -1,6 +1,7 @@
 // A worker that answers with HTTP: what its status means to the policies.
 #include "story.hpp"
 
+#include <caisson/engine/answers.hpp>
 #include <caisson/gate.hpp>
 
 #include <algorithm>

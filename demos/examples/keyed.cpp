@@ -2,6 +2,7 @@
 #include "story.hpp"
 
 #include <caisson/gate.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/testing/scripted_worker.hpp>
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include <caisson/base/random.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/observe/metrics/server.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>

@@ -2,6 +2,7 @@
 #include "story.hpp"
 
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/engine/layer.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/settings/toml.hpp>
 

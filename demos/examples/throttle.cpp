@@ -3,6 +3,7 @@
 
 #include <caisson/gate.hpp>
 #include <caisson/policies/throttle.hpp>
+#include <caisson/stack/add.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 // Calls that a canary still has when it is given up, in gates and local gates.
 #include <caisson/caf/error.hpp>
+#include <caisson/policies.hpp>
 
 #include <support/canary_world.hpp>
 

@@ -4,6 +4,7 @@
 #include "support/world.hpp"
 
 #include <caisson/policies/chaos.hpp>
+#include <caisson/stack/add.hpp>
 
 #include <stdexcept>
 #include <string>

@@ -1,5 +1,7 @@
 // Every policy alone in a gate and in a local gate: what all of them have in
 // common, such as status, reconfigure, commands, events and modes.
+#include <caisson/policies.hpp>
+
 #include "support/both_hosts.hpp"
 #include "support/kinds.hpp"
 #include "support/stack_texts.hpp"

@@ -5,6 +5,7 @@
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/local_gate.hpp>
 #include <caisson/observe/gate_watch.hpp>
+#include <caisson/policies.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,6 @@
 // Calls that join the load of one with less time.
+#include <caisson/policies/semaphore.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>

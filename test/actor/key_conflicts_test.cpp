@@ -1,4 +1,5 @@
 // What takes keys for different things stays apart, also at run time.
+#include <caisson/policies.hpp>
 #include <caisson/policies/semaphore.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>

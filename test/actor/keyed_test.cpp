@@ -2,6 +2,7 @@
 #include "support/both_hosts.hpp"
 #include "support/stack_texts.hpp"
 
+#include <caisson/policies.hpp>
 #include <caisson/policies/chaos.hpp>
 
 #include <gmock/gmock.h>

@@ -3,6 +3,7 @@
 // live on, and nothing is left.
 #include <caisson/caf/error.hpp>
 #include <caisson/local_gate.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
 
 #include <support/world.hpp>
 

@@ -1,6 +1,8 @@
 // Policies that do not come with caisson: the one of docs/own-policy.md, and
 // one with a layer of its own. As a kind in the table, the former runs through
 // the tests of all forms, too.
+#include <caisson/policies/breaker/breaker.hpp>
+
 #include "support/kinds.hpp"
 #include "support/solo.hpp"
 #include "support/stack_texts.hpp"

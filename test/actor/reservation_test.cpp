@@ -1,4 +1,6 @@
 // Turns that a gate promises to those who ask for a permit.
+#include <caisson/policies.hpp>
+
 #include "support/world.hpp"
 
 using namespace std::chrono_literals;

@@ -3,6 +3,7 @@
 #include "support/shedding.hpp"
 #include "support/world.hpp"
 
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <map>

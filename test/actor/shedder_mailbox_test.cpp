@@ -4,6 +4,7 @@
 #include "support/world.hpp"
 
 #include <caisson/gate/guard.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 

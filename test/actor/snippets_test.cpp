@@ -6,6 +6,7 @@
 #include <caisson/observe/event_log.hpp>
 #include <caisson/observe/event_text.hpp>
 #include <caisson/policy/stage_budget.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
 
 #include <support/scratch.hpp>

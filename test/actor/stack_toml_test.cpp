@@ -3,6 +3,8 @@
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
+#include <caisson/engine/layer.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>

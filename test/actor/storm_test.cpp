@@ -4,6 +4,8 @@
 #include "support/reply_situations.hpp"
 #include "support/world.hpp"
 
+#include <caisson/policies/breaker/breaker.hpp>
+
 #include <functional>
 #include <ostream>
 #include <set>

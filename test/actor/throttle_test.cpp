@@ -3,6 +3,7 @@
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
+#include <caisson/policies.hpp>
 #include <caisson/policies/throttle.hpp>
 
 #include <string>

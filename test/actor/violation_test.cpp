@@ -4,6 +4,8 @@
 #include <support/rogue.hpp>
 #include <support/violations.hpp>
 
+#include <caisson/policies.hpp>
+
 #include <memory>
 #include <string>
 #include <utility>

@@ -3,6 +3,7 @@
 #include "support/stack_texts.hpp"
 
 #include <caisson/observe/event_text.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/policies/keyed/keyed.hpp>
 
 #include <gmock/gmock.h>

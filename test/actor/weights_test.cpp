@@ -2,6 +2,7 @@
 #include "support/world.hpp"
 
 #include <caisson/guard.hpp>
+#include <caisson/policies.hpp>
 
 #include <stdexcept>
 

@@ -4,6 +4,7 @@
 #include <caisson/observe/gate_watch.hpp>
 #include <caisson/policy/feature_flags.hpp>
 #include <caisson/policy/shared_retry_budget.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/testing/scripted_worker.hpp>
 #include <caisson/testing/virtual_time.hpp>

@@ -1,5 +1,6 @@
 // What many gates cost that have nothing to do but wait.
 #include <caisson/gate.hpp>
+#include <caisson/policy/pushback.hpp>
 
 #include "bench/crowd.hpp"
 #include "bench/measure.hpp"

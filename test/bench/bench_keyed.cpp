@@ -1,5 +1,6 @@
 // What a policy per key costs: memory for each key, time for each call, and the
 // longest turn of what concerns all keys.
+#include <caisson/policies.hpp>
 #include <caisson/stack.hpp>
 
 #include "bench/measure.hpp"

@@ -4,6 +4,7 @@
 #include <caisson/observe/metrics/detail/families.hpp>
 #include <caisson/observe/metrics/detail/text.hpp>
 #include <caisson/observe/metrics/server.hpp>
+#include <caisson/policy/pushback.hpp>
 #include <caisson/testing/virtual_time.hpp>
 
 #include "bench/measure.hpp"

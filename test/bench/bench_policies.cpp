@@ -1,6 +1,7 @@
 // Takes calls in and out of a policy alone, so that what a call takes there can
 // be counted: caisson_bench_policies SUBJECT CALLS, or --subjects for a list.
 #include <caisson/guard.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/degradation/degradation.hpp>

@@ -1,6 +1,7 @@
 // Callers and a worker for the benchmarks of gates that hold many calls.
 #pragma once
 
+#include <caisson/caf/hooks.hpp>
 #include <caisson/gate.hpp>
 
 #include <atomic>

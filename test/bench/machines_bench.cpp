@@ -1,6 +1,7 @@
 // The policies without the actor: what a decision costs.
 #include <caisson/base/histogram.hpp>
 #include <caisson/base/timer_queue.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/canary/canary.hpp>
 #include <caisson/policies/chaos.hpp>

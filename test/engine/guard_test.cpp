@@ -1,4 +1,7 @@
 #include <caisson/guard.hpp>
+#include <caisson/policy/policy_base.hpp>
+#include <caisson/policy/policy_config.hpp>
+#include <caisson/stack/add.hpp>
 
 #include <support/engine_world.hpp>
 #include <support/jumping_clock.hpp>

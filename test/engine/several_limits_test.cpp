@@ -1,5 +1,6 @@
 // A call under several limits.
 #include <caisson/guard.hpp>
+#include <caisson/policies.hpp>
 
 #include <support/jumping_clock.hpp>
 

@@ -2,6 +2,7 @@
 #include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/request.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include "../demos/examples/certificates.hpp"

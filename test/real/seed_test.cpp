@@ -1,6 +1,7 @@
 // What gates of different systems draw, although their seed is the same.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
+#include <caisson/policies.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // A shedder tells its threshold to a gate on another node, which follows it.
 #include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <support/shedding.hpp>

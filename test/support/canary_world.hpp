@@ -1,6 +1,7 @@
 // A canary in a gate or a local gate, in virtual time.
 #pragma once
 
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
 
 #include <support/both_hosts.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/policies/fallback.hpp>
+#include <caisson/stack/content.hpp>
 
 #include <support/solo.hpp>
 

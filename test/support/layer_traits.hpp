@@ -4,6 +4,7 @@
 
 #include <caisson/settings/settings_text.hpp>
 #include <caisson/stack.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
 
 #include "support/random_settings.hpp"

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/engine/transport_errc.hpp>
+#include <caisson/stack/content.hpp>
 
 #include "support/stack_plan.hpp"
 

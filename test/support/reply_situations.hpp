@@ -1,6 +1,7 @@
 // Situations of a call when something happens to the actors around it.
 #pragma once
 
+#include <caisson/policies/semaphore.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/engine/layer.hpp>
 
 #include <support/toml_texts.hpp>
 

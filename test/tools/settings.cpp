@@ -87,6 +87,80 @@ std::string columns_table(const Columns& columns, const Rows& rows) {
   return out;
 }
 
+// The columns of an output in its order, as a list. `prefix` stands before the
+// first name, `further` before the others.
+template <class Columns>
+std::string names_in(const Columns& columns, sim::output o,
+                     std::string_view prefix = {},
+                     std::string_view further = {}) {
+  std::string out;
+  for (auto c : sim::columns_in(columns, o)) {
+    out += fmt::format("{}`{}{}`", out.empty() ? "" : ", ",
+                       out.empty() ? prefix : further, c->name);
+    if (o == sim::output::csv)
+      continue;
+    // Which records have it, or what only this output has.
+    constexpr std::string_view own = "only on the page: ";
+    if (c->help.starts_with(own))
+      out += fmt::format(" ({})", c->help.substr(own.size()));
+    else if (c->given)
+      out += fmt::format(" ({})", c->help.substr(0, c->help.find(':')));
+  }
+  return out;
+}
+
+std::string row(std::string_view key, std::string_view value) {
+  return fmt::format("| {} | {} |\n", key, value);
+}
+
+std::string csv_table() {
+  using namespace sim;
+  constexpr auto csv = output::csv;
+  return row("columns", "value") + row("---", "---") + row("`seed`, `arm`", "")
+         + row("`second`", "with which the row begins; the differences are the "
+                           "length of rows")
+         + row(names_in(request_columns, csv), "counts within the row")
+         + row("`error.KIND`",
+               "failed requests by kind; a column for each kind "
+               "that occurs in any arm, in alphabetical order")
+         + row(names_in(latency_columns, csv, "latency_", "latency_"),
+               "empty if no request was answered with success")
+         + row(names_in(service_row_columns, csv, "SERVICE.", "."),
+               "as in JSON, for each service")
+         + row(names_in(connection_row_columns, csv, "edge.ROUTE.", "."),
+               "as in JSON, for each edge with limited connections")
+         + row("`breaker.GATE/LAYER`", "the state at the end of the row");
+}
+
+std::string page_table() {
+  using namespace sim;
+  constexpr auto html = output::html;
+  auto list = [](std::string_view of, const std::string& names) {
+    return fmt::format("a list of objects, in the order of `{}`: {}", of,
+                       names);
+  };
+  return row("key", "value") + row("---", "---")
+         + row("`seconds`",
+               fmt::format("an object: {}; `errors`, an object by kind; {} in "
+                           "microseconds, `null` if nothing was answered well",
+                           names_in(request_columns, html),
+                           names_in(latency_columns, html)))
+         + row("`load_seconds`",
+               list("loads", names_in(load_row_columns, html)))
+         + row("`service_seconds`",
+               list("services", names_in(service_row_columns, html)))
+         + row("`edge_seconds`",
+               list("edges", names_in(edge_row_columns, html))
+                 + "; `connections`, only if they are limited: an object with "
+                 + names_in(connection_row_columns, html))
+         + row("`breakers`",
+               "a list: `name`, `edge` (an index; `null` in front of a "
+               "service), and `changes`, pairs of a row and the state from "
+               "then on; before the first one it is closed")
+         + row("`samples`", "a list: `number`, `load`, `begun`, `took`, `how`, "
+                            "`calls` and `more`, what is not kept");
+}
+
 std::string results_table(std::string_view name) {
   using namespace sim;
   // Edges are not recorded by row, but for their connections.
@@ -103,6 +177,10 @@ std::string results_table(std::string_view name) {
     return columns_table(connection_columns, connection_row_columns);
   if (name == "results.connections_row")
     return columns_table(connection_row_columns);
+  if (name == "results.csv")
+    return csv_table();
+  if (name == "results.page")
+    return page_table();
   return {};
 }
 #endif

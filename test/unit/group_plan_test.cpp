@@ -1,5 +1,6 @@
 // Which workers of a supervision group stop and start.
 #include <caisson/gate/detail/group_plan.hpp>
+#include <caisson/settings/problem.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

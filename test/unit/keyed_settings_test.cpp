@@ -1,4 +1,5 @@
 // The table `per_key` of a layer, from code, from TOML and as text.
+#include <caisson/policies.hpp>
 #include <caisson/stack/built_in_kinds.hpp>
 
 #include <support/stack_texts.hpp>

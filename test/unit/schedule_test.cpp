@@ -1,3 +1,4 @@
+#include <caisson/base/random.hpp>
 #include <caisson/policy/schedule.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Stacks whose layers take the key of calls for different things.
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/policies.hpp>
 #include <caisson/settings/toml.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>

@@ -1,6 +1,8 @@
 // What is read: that it is the stack that was meant.
 #include <support/stack_texts.hpp>
 
+#include <caisson/engine/layer.hpp>
+
 #include <gtest/gtest.h>
 
 #include <limits>

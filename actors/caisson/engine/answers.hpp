@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf/error.hpp>
+#include <caisson/engine/answer_adapter.hpp>
 #include <caisson/policy/answer_tables.hpp>
 #include <caisson/policy/pushback.hpp>
 
@@ -13,14 +14,6 @@
 #include <vector>
 
 namespace caisson {
-
-/// Says what an answer means: the content is a value, or a single `caf::error`
-/// that is not Caisson's. Returns nothing if it has no opinion. Called once per
-/// answer, by the gate's actor. If it throws, the gate counts that and sends an
-/// event, and the rules for values and errors apply. Pass it to
-/// `worker::classified_by`.
-using answer_adapter = std::function<std::optional<answer_info>(
-  const caf::message&)>;
 
 /// The HTTP part of an answer; a status alone converts to it.
 struct http_result {
@@ -116,9 +109,5 @@ template <class T, class F>
 /// has another form.
 [[nodiscard]] answer_adapter
 classify_errors(std::vector<std::pair<std::string, answer_info>> table);
-
-/// Asks `second` if `first` has no opinion. Either may be empty.
-[[nodiscard]] answer_adapter first_adapter_of(answer_adapter first,
-                                              answer_adapter second);
 
 } // namespace caisson

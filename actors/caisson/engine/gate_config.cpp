@@ -1,5 +1,7 @@
 #include <caisson/engine/gate_config.hpp>
 
+#include <caisson/settings/field.hpp>
+
 #include <cstdint>
 #include <limits>
 

@@ -1,6 +1,7 @@
 #include <caisson/engine/snapshot_hub.hpp>
 
 #include <caisson/base/system_number.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 
 #include <unordered_map>

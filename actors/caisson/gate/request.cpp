@@ -2,6 +2,7 @@
 
 #include <caisson/base/entropy.hpp>
 #include <caisson/base/random.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <algorithm>
 #include <atomic>

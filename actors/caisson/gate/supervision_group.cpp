@@ -1,6 +1,8 @@
 #include <caisson/gate/supervision_group.hpp>
 
 #include <caisson/gate/detail/group_actor.hpp>
+#include <caisson/settings/field.hpp>
+#include <caisson/settings/settings.hpp>
 
 namespace caisson {
 

@@ -3,8 +3,7 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
-#include <caisson/policy/counters.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -3,8 +3,8 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
-#include <caisson/engine/answers.hpp>
-#include <caisson/engine/supervision.hpp>
+#include <caisson/engine/answer_adapter.hpp>
+#include <caisson/engine/supervision_config.hpp>
 #include <caisson/gate/supervision_group.hpp>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include <caisson/observe/event_log.hpp>
 
+#include <caisson/caf/hooks.hpp>
 #include <caisson/observe/detail/event_writer.hpp>
 #include <caisson/settings/problem.hpp>
 #include <caisson/settings/settings.hpp>

@@ -1,13 +1,22 @@
 #include <caisson/stack/built_in_kinds.hpp>
 
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policies/chaos.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
+#include <caisson/policies/limiter.hpp>
+#include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/policies/semaphore.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack/alternatives.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
 #include <caisson/stack/layers/degradation_layer.hpp>
 #include <caisson/stack/layers/feature_layer.hpp>
+#include <caisson/stack/layers/limiter_layer.hpp>
+#include <caisson/stack/layers/retrier_layer.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <string_view>

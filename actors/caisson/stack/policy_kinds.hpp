@@ -2,7 +2,10 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/settings/settings.hpp>
+#include <caisson/stack/add.hpp>
+#include <caisson/stack/layers/keyed_layer.hpp>
 #include <caisson/stack/stack.hpp>
 
 #include <functional>

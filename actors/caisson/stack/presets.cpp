@@ -1,6 +1,7 @@
 #include <caisson/stack/presets.hpp>
 
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <utility>

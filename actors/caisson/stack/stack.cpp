@@ -1,5 +1,15 @@
 #include <caisson/stack/stack.hpp>
 
+#include <caisson/policies/breaker/breaker.hpp>
+#include <caisson/policies/deadline/deadline.hpp>
+#include <caisson/policies/semaphore.hpp>
+#include <caisson/stack/add.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
+#include <caisson/stack/layers/cache_layer.hpp>
+#include <caisson/stack/layers/fallback_layer.hpp>
+#include <caisson/stack/layers/limiter_layer.hpp>
+#include <caisson/stack/layers/retrier_layer.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

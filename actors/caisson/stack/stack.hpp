@@ -2,18 +2,17 @@
 #pragma once
 
 #include <caisson/engine/gate_config.hpp>
-#include <caisson/engine/layer.hpp>
-#include <caisson/policies/breaker/breaker.hpp>
-#include <caisson/policies/deadline/deadline.hpp>
-#include <caisson/policies/limiter.hpp>
-#include <caisson/policies/semaphore.hpp>
-#include <caisson/settings/settings.hpp>
-#include <caisson/stack/layers/batcher_layer.hpp>
-#include <caisson/stack/layers/cache_layer.hpp>
-#include <caisson/stack/layers/fallback_layer.hpp>
-#include <caisson/stack/layers/keyed_layer.hpp>
-#include <caisson/stack/layers/limiter_layer.hpp>
-#include <caisson/stack/layers/retrier_layer.hpp>
+#include <caisson/engine/key_meaning.hpp>
+#include <caisson/policies/batcher/batcher_config.hpp>
+#include <caisson/policies/breaker/breaker_config.hpp>
+#include <caisson/policies/cache/cache_config.hpp>
+#include <caisson/policies/deadline/deadline_config.hpp>
+#include <caisson/policies/fallback_config.hpp>
+#include <caisson/policies/limiter_config.hpp>
+#include <caisson/policies/retrier/retrier_config.hpp>
+#include <caisson/policies/semaphore_config.hpp>
+#include <caisson/settings/problem.hpp>
+#include <caisson/stack/content.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +24,14 @@
 #include <vector>
 
 namespace caisson {
+
+class layer;
+
+/// How a stack makes layers of a policy. Defined in <caisson/stack/add.hpp>,
+/// which <caisson/policies.hpp> includes: whoever calls `stack::add` needs one
+/// of these.
+template <class Policy>
+struct layer_source;
 
 /// A stack of policies. A call passes the layers in the order in which they are
 /// added, and its outcome passes them in reverse. A value: you can spawn any
@@ -53,8 +60,12 @@ public:
   /// the other arguments of its constructor. Each gate gets copies of them. As
   /// in the functions below, the new layer is the innermost one, and problems
   /// are not thrown here: `check` reports them, and what spawns a gate.
+  /// Needs <caisson/stack/add.hpp>, or <caisson/policies.hpp>.
   template <class Policy, class... Extras>
-  stack& add(typename Policy::config_type c = {}, Extras... extras);
+  stack& add(typename Policy::config_type c = {}, Extras... extras) {
+    layer_source<Policy>::add_to(*this, std::move(c), std::move(extras)...);
+    return *this;
+  }
 
   // The built-in kinds.
 
@@ -146,6 +157,9 @@ public:
   [[nodiscard]] std::vector<std::unique_ptr<layer>> build() const;
 
 private:
+  template <class Policy>
+  friend struct layer_source;
+
   struct entry {
     std::string name = {};
     std::function<problems()> check;
@@ -161,34 +175,5 @@ private:
   std::vector<entry> layers_;
   problems own_problems_;
 };
-
-// -- implementation -----------------------------------------------------------
-
-template <class Policy, class... Extras>
-stack& stack::add(typename Policy::config_type c, Extras... extras) {
-  using layer_type = layer_of_t<Policy>;
-  constexpr auto checks_extras = requires(const setting_path& path,
-                                          problems& out) {
-    layer_type::check_extras(extras..., path, out);
-  };
-  choose_name(c.name, Policy::kind_name);
-  auto check = [c, extras...] {
-    auto out = problems_of(c, c.name);
-    if constexpr (checks_extras)
-      layer_type::check_extras(extras..., c.name, out);
-    else
-      // Clang warns of what a lambda captures and never names.
-      (static_cast<void>(extras), ...);
-    return out;
-  };
-  auto make = [c, extras...]() -> std::unique_ptr<layer> {
-    return std::make_unique<layer_type>(c, extras...);
-  };
-  auto keys = key_meaning::none;
-  if constexpr (requires { layer_type::meaning_of_key(c, extras...); })
-    keys = layer_type::meaning_of_key(c, extras...);
-  layers_.push_back({c.name, std::move(check), std::move(make), keys});
-  return *this;
-}
 
 } // namespace caisson

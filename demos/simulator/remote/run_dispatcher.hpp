@@ -6,6 +6,7 @@
 #include <simulator/remote/worker_record.hpp>
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <simulator/remote/run_job.hpp>
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <atomic>
 #include <chrono>

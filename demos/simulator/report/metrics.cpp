@@ -111,11 +111,11 @@ load_summary load_in(const arm_result& r, std::size_t load,
                      const span_of_time& span) {
   load_summary out;
   auto all = sums_in(r, span.seconds()).row.loads;
-  if (load < all.size()) {
-    out.offered = all[load].offered;
-    out.good = all[load].good;
-    out.failed = all[load].failed;
-  }
+  if (load >= all.size())
+    return out;
+  for (const auto& c : load_row_columns)
+    if (auto whole = column_named(load_columns, c.name))
+      out.*field_of(*whole) = all[load].*field_of(c);
   return out;
 }
 

@@ -276,19 +276,15 @@ private:
           || service >= row.services.size())
         continue;
       const auto& x = row.services[service];
-      auto at = std::min(end, trace_.end);
-      auto add = [&](std::string name, std::uint64_t n) {
-        out_.add({trace_kind::counter,
-                  track,
-                  at,
-                  {},
-                  std::move(name),
-                  fmt::format(R"({{"requests":{}}})", n)});
-      };
-      add("waiting", x.queue);
-      add("busy servers", x.busy);
-      if (arm_.services[service].cores != no_limit)
-        add("busy cores", x.cores_used);
+      for (const auto& c : service_row_columns)
+        if (!c.traits.counter.empty()
+            && (!c.given || c.given(x, result_.services[service])))
+          out_.add({trace_kind::counter,
+                    track,
+                    std::min(end, trace_.end),
+                    {},
+                    std::string{c.traits.counter},
+                    fmt::format(R"({{"requests":{}}})", x.*field_of(c))});
     }
   }
 

@@ -71,6 +71,8 @@ struct column_traits {
   std::int8_t text = absent;
   /// In the terminal; empty: as JSON.
   std::string_view heading = {};
+  /// The counter in traces; empty: there is none.
+  std::string_view counter = {};
 };
 
 inline constexpr column_traits as_share{.unit = metric_unit::share};
@@ -85,6 +87,12 @@ constexpr column_traits shown(std::int8_t csv, std::int8_t html,
                               std::int8_t text = absent,
                               std::optional<tune_sense> sense = {}) {
   return {.sense = sense, .csv = csv, .html = html, .text = text};
+}
+
+/// The same with a counter in traces.
+constexpr column_traits traced(column_traits traits, std::string_view counter) {
+  traits.counter = counter;
+  return traits;
 }
 
 /// A number of `Record`. JSON has what is stored in a record, in the order of

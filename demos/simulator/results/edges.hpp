@@ -88,7 +88,10 @@ inline constexpr result_column<edge_summary> edge_columns[] = {
 
 inline constexpr result_column<edge_row> edge_row_columns[] = {
   {"calls", &edge_row::calls, column_kind::sum, {}, shown(absent, 1)},
-  {"failed", &edge_row::failed, column_kind::sum, {}, shown(absent, 1)},
+  {"failed", &edge_row::failed, column_kind::sum,
+   "only on the page: those that ended with an error or by the client's "
+   "timeout",
+   shown(absent, 1)},
 };
 
 inline constexpr result_column<connection_summary> connection_columns[] = {

@@ -132,9 +132,10 @@ inline constexpr result_column<service_row, service_summary>
     {"failed", &service_row::failed, column_kind::sum, "count within the row",
      shown(4, 1)},
     {"queue", &service_row::queue, column_kind::level,
-     "requests waiting for a server at its end", shown(1, 1)},
+     "requests waiting for a server at its end",
+     traced(shown(1, 1), "waiting")},
     {"busy", &service_row::busy, column_kind::level, "busy servers at its end",
-     shown(3, 1)},
+     traced(shown(3, 1), "busy servers")},
     {"queue_max", &service_row::queue_max, column_kind::largest,
      "the longest queue within it", shown(2, 2)},
     {"busy_max", &service_row::busy_max, column_kind::largest,
@@ -145,7 +146,8 @@ inline constexpr result_column<service_row, service_summary>
     {"cores_used", &service_row::cores_used, column_kind::level,
      "only with `cores`: how many of them, of all replicas, are at "
      "work at its end",
-     shown(absent, 1), [](auto&, auto& service) { return service.cores > 0; }},
+     traced(shown(absent, 1), "busy cores"),
+     [](auto&, auto& service) { return service.cores > 0; }},
 };
 
 } // namespace caisson::sim

@@ -8,6 +8,7 @@
 
 #include <caisson/base/timer_queue.hpp>
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/policy/waiting_queue.hpp>
 
 #include <cstdint>

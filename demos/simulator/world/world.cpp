@@ -6,6 +6,7 @@
 #include <simulator/world/service.hpp>
 
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/engine/layer.hpp>
 #include <caisson/gate.hpp>
 
 #include <utility>

@@ -415,15 +415,6 @@ std::uint64_t current_call(Self* self) {
 
 } // namespace caisson::portable
 
-// -- the ways into CAF of the gate and of virtual time ------------------------
-
-#include <caisson/caf/detail/relay.hpp>
-#include <caisson/caf/detail/resident_address.hpp>
-
-#include <caisson/caf/detail/resident.hpp>
-#include <caisson/caf/detail/stepper.hpp>
-#include <caisson/caf/interceptor.hpp>
-
 // -- reflection ---------------------------------------------------------------
 
 // CAISSON_EACH(m, xs...) is m(x1), m(x2), …; the others are its parts.

@@ -1,6 +1,7 @@
 #include <caisson/caf/call_handle.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 
 #include <utility>

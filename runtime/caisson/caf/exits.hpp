@@ -1,7 +1,7 @@
 // Tells how an actor has ended.
 #pragma once
 
-#include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <memory>
 #include <optional>

@@ -1,5 +1,5 @@
-// The part of caf.hpp through which a gate sees every message and every answer
-// without knowing their types. Included by caf.hpp only.
+// The part of hooks.hpp through which a gate sees every message and every
+// answer without knowing their types. Included by hooks.hpp only.
 #pragma once
 
 #include <caisson/caf/detail/down_watch.hpp>

@@ -9,9 +9,10 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/detail/helper_messages.hpp>
 #include <caisson/caf/status.hpp>
+#include <caisson/policy/call_info.hpp>
 #include <caisson/policy/effect.hpp>
 #include <caisson/policy/errc.hpp>
-#include <caisson/policy/policy.hpp>
+#include <caisson/policy/operation.hpp>
 
 #include <cstdint>
 #include <map>

@@ -3,7 +3,8 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
-#include <caisson/policy/policy.hpp>
+#include <caisson/policy/measured.hpp>
+#include <caisson/policy/operation.hpp>
 #include <caisson/policy/tally.hpp>
 
 #include <cstdint>

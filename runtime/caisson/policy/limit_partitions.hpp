@@ -3,7 +3,7 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/policy/call_info.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>

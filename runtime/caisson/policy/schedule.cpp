@@ -1,5 +1,8 @@
 #include <caisson/policy/schedule.hpp>
 
+#include <caisson/base/random.hpp>
+#include <caisson/settings/setting.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

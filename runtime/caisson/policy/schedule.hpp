@@ -1,9 +1,8 @@
 // Backoff schedules: how long to wait before the next attempt.
 #pragma once
 
-#include <caisson/base/random.hpp>
 #include <caisson/base/time.hpp>
-#include <caisson/settings/field.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +13,8 @@
 #include <vector>
 
 namespace caisson {
+
+class random_source;
 
 /// How to randomise a delay d. Jitter always starts from the schedule's own
 /// value and never compounds from one delay to the next.

@@ -4,6 +4,7 @@
 #include <caisson/base/random.hpp>
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 
 #include <cstddef>

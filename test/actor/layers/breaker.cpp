@@ -1,6 +1,8 @@
 // Layers of the kind breaker in the tests of stacks.
 #include "support/layer_traits.hpp"
 
+#include <caisson/policies/breaker/breaker.hpp>
+
 #include <chrono>
 #include <string>
 #include <utility>

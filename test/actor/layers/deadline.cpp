@@ -1,6 +1,8 @@
 // Layers of the kind deadline in the tests of stacks.
 #include "support/layer_traits.hpp"
 
+#include <caisson/policies/deadline/deadline.hpp>
+
 #include <chrono>
 #include <string>
 #include <utility>

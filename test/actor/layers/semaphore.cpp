@@ -1,6 +1,8 @@
 // Layers of the kind semaphore in the tests of stacks.
 #include "support/layer_traits.hpp"
 
+#include <caisson/policies/semaphore.hpp>
+
 #include <chrono>
 #include <string>
 #include <utility>

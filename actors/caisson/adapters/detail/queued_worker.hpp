@@ -3,6 +3,7 @@
 #pragma once
 
 #include <caisson/adapters/detail/pool_plan.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/transport_errc.hpp>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/engine.hpp>
 #include <caisson/gate/worker.hpp>

@@ -2,6 +2,8 @@
 
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/reconfigure_size.hpp>
+#include <caisson/settings/setting.hpp>
+#include <caisson/settings/settings.hpp>
 
 #include <string>
 #include <utility>

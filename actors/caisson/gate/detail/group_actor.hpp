@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/caf/status.hpp>
 #include <caisson/gate/detail/group_plan.hpp>

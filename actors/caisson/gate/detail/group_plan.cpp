@@ -1,5 +1,8 @@
 #include <caisson/gate/detail/group_plan.hpp>
 
+#include <caisson/settings/section.hpp>
+#include <caisson/settings/settings.hpp>
+
 #include <fmt/format.h>
 
 #include <iterator>

@@ -1,6 +1,7 @@
 #include <caisson/gate/detail/worker_end.hpp>
 
 #include <caisson/caf/exits.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <cstdint>
 #include <mutex>

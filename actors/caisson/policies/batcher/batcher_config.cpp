@@ -1,5 +1,10 @@
 #include <caisson/policies/batcher/batcher_config.hpp>
 
+#include <caisson/policy/policy_config.hpp>
+#include <caisson/settings/field.hpp>
+#include <caisson/settings/problem.hpp>
+#include <caisson/settings/setting_path.hpp>
+
 #include <fmt/format.h>
 
 #include <chrono>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/policy/policy_config.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/policy/operation.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include <caisson/policies/breaker/breaker_config.hpp>
 
+#include <caisson/policies/breaker/breaker_trips_field.hpp>
+#include <caisson/policy/policy_config.hpp>
 #include <caisson/policy/schedule_settings.hpp>
 
 #include <fmt/format.h>

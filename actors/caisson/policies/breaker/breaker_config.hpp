@@ -4,11 +4,10 @@
 #include <caisson/base/time.hpp>
 #include <caisson/policies/breaker/breaker_score.hpp>
 #include <caisson/policies/breaker/breaker_trips.hpp>
+#include <caisson/policy/operation.hpp>
 #include <caisson/policy/outcome.hpp>
-#include <caisson/policy/policy.hpp>
-#include <caisson/policy/policy_config.hpp>
 #include <caisson/policy/schedule.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include <caisson/policies/breaker/breaker_score.hpp>
 
+#include <caisson/settings/field.hpp>
+#include <caisson/settings/problem.hpp>
 #include <caisson/settings/setting_path.hpp>
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/settings/field.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <chrono>
 

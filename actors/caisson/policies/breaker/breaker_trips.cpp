@@ -1,5 +1,6 @@
 #include <caisson/policies/breaker/breaker_trips.hpp>
 
+#include <caisson/policies/breaker/breaker_trips_field.hpp>
 #include <caisson/settings/read_value.hpp>
 #include <caisson/settings/settings_text.hpp>
 

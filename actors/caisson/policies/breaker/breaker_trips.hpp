@@ -1,7 +1,7 @@
 // The rules that make a closed breaker open, and sets of them.
 #pragma once
 
-#include <caisson/settings/field.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <cstdint>
 #include <initializer_list>
@@ -73,21 +73,6 @@ private:
   }
 
   std::uint32_t bits_ = 0;
-};
-
-template <>
-struct field_value_for<breaker_trips> final : field_value {
-  explicit field_value_for(breaker_trips& x) : x_(x) {}
-
-  [[nodiscard]] std::string type() const override { return "choice or list"; }
-  [[nodiscard]] std::string allowed() const override;
-  [[nodiscard]] std::string text() const override;
-  void read(const setting& from, const setting_path& path,
-            problems& out) override;
-  void check(const setting_path& path, problems& out) const override;
-
-private:
-  breaker_trips& x_;
 };
 
 } // namespace caisson

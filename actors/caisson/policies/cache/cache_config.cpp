@@ -1,5 +1,11 @@
 #include <caisson/policies/cache/cache_config.hpp>
 
+#include <caisson/policy/policy.hpp>
+#include <caisson/policy/policy_config.hpp>
+#include <caisson/settings/field.hpp>
+#include <caisson/settings/problem.hpp>
+#include <caisson/settings/setting_path.hpp>
+
 #include <fmt/format.h>
 
 namespace caisson {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <chrono>
 #include <cstdint>

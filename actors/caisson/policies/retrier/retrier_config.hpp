@@ -1,10 +1,10 @@
 // The settings of a retrier.
 #pragma once
 
+#include <caisson/policy/operation.hpp>
 #include <caisson/policy/outcome.hpp>
-#include <caisson/policy/policy.hpp>
 #include <caisson/policy/schedule.hpp>
-#include <caisson/settings/settings.hpp>
+#include <caisson/settings/fwd.hpp>
 
 #include <chrono>
 #include <cstdint>

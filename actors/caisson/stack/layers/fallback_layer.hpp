@@ -5,6 +5,7 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/layer.hpp>
 #include <caisson/policies/fallback.hpp>
+#include <caisson/stack/content.hpp>
 
 #include <cstdint>
 #include <string>
@@ -12,33 +13,6 @@
 #include <vector>
 
 namespace caisson {
-
-/// An alternative answer: a value, or another actor that gets the same message.
-struct alternative {
-  /// The answer, if `kind` is `value`.
-  caf::message value = {};
-  /// The actor that is asked, if `kind` is another one.
-  caf::actor target = {};
-  /// Which of them answers.
-  alternative_kind kind = alternative_kind::value;
-
-  /// The message `xs...` as the answer.
-  template <class... Ts>
-  static alternative answer(Ts&&... xs) {
-    return {detail::make_early(std::forward<Ts>(xs)...)};
-  }
-
-  /// Asks `target`, which gets the call's content like the worker.
-  static alternative ask(caf::actor target) {
-    return {{}, std::move(target), alternative_kind::actor};
-  }
-
-  /// Asks `target`, which knows earlier answers and is quick: it has only
-  /// `fallback_config::cache_share` of the time that the call has left.
-  static alternative ask_cache(caf::actor target) {
-    return {{}, std::move(target), alternative_kind::cache};
-  }
-};
 
 /// Gives a `fallback` its values and targets.
 class fallback_layer final : public policy_layer<fallback> {

@@ -5,6 +5,7 @@
 #include <caisson/engine/layer.hpp>
 #include <caisson/policies/limiter.hpp>
 #include <caisson/policy/callback.hpp>
+#include <caisson/stack/content.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
 
 #include <algorithm>
@@ -14,11 +15,6 @@
 #include <utility>
 
 namespace caisson {
-
-/// What a call costs by its content, such as its size in bytes. 0 counts as 1,
-/// and what is more than 4294967295 as that. May throw: the call then ends with
-/// `callback_failed`, or passes in the mode `observe`.
-using weight_function = std::function<std::uint64_t(const caf::message&)>;
 
 /// Replaces the `permits` of calls by what a function says, for the policy of
 /// the layer `Base` and for no other.

@@ -5,6 +5,7 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/layer.hpp>
 #include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/stack/content.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
 
 #include <functional>
@@ -14,35 +15,6 @@
 #include <vector>
 
 namespace caisson {
-
-/// The verifier that a retrier asks before it repeats a call that must not be
-/// carried out twice.
-struct verifier {
-  using function = std::function<verification(const caf::message&)>;
-
-  /// The actor that is asked; null: `verify` is called instead.
-  caf::actor target = {};
-  /// Whether `target` is asked.
-  bool asks = false;
-
-  /// Asks `target`, which gets the content of the call and answers with a
-  /// `verification`. Any other answer, an error, its end and `verify_timeout`
-  /// count as `unknown`.
-  static verifier by(caf::actor target) {
-    return {std::move(target), true, {}};
-  }
-
-  /// Asks `verify`, which gets the content of the call. It runs in an actor of
-  /// its own, one call at a time, and each gate has a copy; one that blocks for
-  /// long belongs in an actor that the user spawns. If it throws, that counts
-  /// as `unknown`.
-  static verifier with(function verify) {
-    return {{}, true, std::move(verify)};
-  }
-
-  /// What is asked, if `target` is null.
-  function verify = {};
-};
 
 /// Gives a `retrier` its verifier, and its budget if it is a named one.
 class retrier_layer final : public policy_layer<retrier> {

@@ -1,4 +1,5 @@
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #if CAISSON_CAF_LEGACY
 

@@ -1,5 +1,5 @@
-// The part of caf.hpp that watches actors which many others watch. Included by
-// interceptor.hpp only.
+// The part of hooks.hpp that watches actors which many others watch. Included
+// by interceptor.hpp only.
 #pragma once
 
 #if CAISSON_CAF_LEGACY

@@ -1,5 +1,5 @@
-// The part of caf.hpp for addresses that are not actors: messages to them are
-// passed on, or not, in the thread of the sender. Included by caf.hpp only.
+// The part of hooks.hpp for addresses that are not actors: messages to them are
+// passed on, or not, in the thread of the sender. Included by hooks.hpp only.
 #pragma once
 
 namespace caisson::portable {

@@ -1,6 +1,6 @@
-// The part of caf.hpp for objects that live in an actor of the user's: they
+// The part of hooks.hpp for objects that live in an actor of the user's: they
 // send requests, watch others and have a timer without a handler in the actor's
-// behaviour. Included by caf.hpp only.
+// behaviour. Included by hooks.hpp only.
 #pragma once
 
 #include <caisson/caf/detail/resident_list.hpp>

@@ -1,5 +1,5 @@
-// The part of caf.hpp for addresses within an actor of the user's. Included by
-// caf.hpp only.
+// The part of hooks.hpp for addresses within an actor of the user's. Included
+// by hooks.hpp only.
 #pragma once
 
 #include <mutex>

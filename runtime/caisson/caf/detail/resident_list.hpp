@@ -1,4 +1,4 @@
-// The part of caf.hpp that knows what lives in the actors of a system in
+// The part of hooks.hpp that knows what lives in the actors of a system in
 // virtual time. Included by resident.hpp only.
 #pragma once
 

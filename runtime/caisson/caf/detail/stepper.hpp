@@ -1,5 +1,5 @@
-// The part of caf.hpp that drives CAF's testing scheduler and its clock one
-// step at a time. Included by caf.hpp only.
+// The part of hooks.hpp that drives CAF's testing scheduler and its clock one
+// step at a time. Included by hooks.hpp only.
 #pragma once
 
 #include <algorithm>

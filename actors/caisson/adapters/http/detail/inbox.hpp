@@ -3,6 +3,7 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <condition_variable>
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <caisson/adapters/http_client/client.hpp>
 #include <caisson/adapters/http_client/detail/origin.hpp>
 #include <caisson/adapters/http_client/detail/sockets.hpp>
+#include <caisson/caf/hooks.hpp>
 
 #include <curl/curl.h>
 #include <openssl/ssl.h>

@@ -1,6 +1,7 @@
 #include <caisson/observe/control/detail/control_desk.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/hooks.hpp>
 #include <caisson/settings/settings_text.hpp>
 
 #include <fmt/format.h>

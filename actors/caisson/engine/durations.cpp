@@ -2,13 +2,6 @@
 
 namespace caisson::detail {
 
-void durations::record(measured what, bool ok, duration d) {
-  auto& h = histograms_[index_of(what, ok)];
-  if (!h)
-    h = std::make_unique<wide_histogram>();
-  h->record(d);
-}
-
 std::vector<duration_summary> durations::list() const {
   std::vector<duration_summary> out;
   for_each([&](measured what, bool ok, const wide_histogram& h) {

@@ -17,7 +17,12 @@ namespace caisson::detail {
 class durations {
 public:
   /// `ok` as in `duration_summary`.
-  void record(measured what, bool ok, duration d);
+  void record(measured what, bool ok, duration d) {
+    auto& h = histograms_[index_of(what, ok)];
+    if (!h) [[unlikely]]
+      h = std::make_unique<wide_histogram>();
+    h->record(d);
+  }
 
   /// Those of one kind; null if there are none.
   [[nodiscard]] const wide_histogram* find(measured what,

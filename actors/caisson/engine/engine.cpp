@@ -64,16 +64,34 @@ void engine::begin_step(time_point now) {
     run_due();
 }
 
+// At the same instant: calls (deadlines among them), policies, the worker.
+[[gnu::always_inline]] inline engine::due_event engine::next_due() const {
+  auto [wake, layer] = core_.layers.next_wakeup();
+  due_event first{core_.timers.next(), due_event::kind::call, 0};
+  if (wake < first.at)
+    first = {wake, due_event::kind::policy, layer};
+  if (workers_.restart_at() < first.at)
+    first = {workers_.restart_at(), due_event::kind::worker, 0};
+  return first;
+}
+
 void engine::end_step() {
-  run_due();
-  if (swap_.retire_done())
+  auto next = next_due().at;
+  auto all_stay = !core_.layers.any_leaving() && !core_.layers.any_retired();
+  // As a rule nothing is due.
+  if (next <= core_.now() || core_.layers.has_requests() || !all_stay)
+    [[unlikely]] {
     run_due();
-  swap_.sweep();
+    if (swap_.retire_done())
+      run_due();
+    swap_.sweep();
+    next = next_due().at;
+  }
   CAISSON_ENSURE(core_.calls.none_moving(), "of {} calls {} are on the move",
                  core_.calls.live(), core_.calls.in(phase::moving));
   operations_.finish_drain();
   publisher_.after_step();
-  rearm();
+  rearm(next);
   auto busy = core_.busy();
   if (busy != std::exchange(busy_, busy))
     core_.host.hold_open(busy);
@@ -146,19 +164,8 @@ void engine::run_due() {
   }
 }
 
-// At the same instant: calls (deadlines among them), policies, the worker.
-engine::due_event engine::next_due() const {
-  auto [wake, layer] = core_.layers.next_wakeup();
-  due_event first{core_.timers.next(), due_event::kind::call, 0};
-  if (wake < first.at)
-    first = {wake, due_event::kind::policy, layer};
-  if (workers_.restart_at() < first.at)
-    first = {workers_.restart_at(), due_event::kind::worker, 0};
-  return first;
-}
-
-void engine::rearm() {
-  auto next = std::min(next_due().at, publisher_.due());
+void engine::rearm(time_point due) {
+  auto next = std::min(due, publisher_.due());
   CAISSON_ENSURE(next > core_.now() || next == never,
                  "something is due at the end of a step");
   if (next < armed_

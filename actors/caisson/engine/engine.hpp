@@ -181,7 +181,7 @@ private:
   void run_due();
   void carry_out(const layer_request& x);
   void pass_on_timeout(std::size_t k, call_id call);
-  void rearm();
+  void rearm(time_point due);
 
   /// Why a call may not come in.
   struct refusal {

@@ -91,7 +91,9 @@ void engine::use_default_deadline(call_record& r) {
 
 // Returns whether there is time left.
 bool engine::set_options(call_record& r, call_options& o) {
-  r.path = std::move(o.path);
+  // A record begins without them.
+  if (!o.path.empty())
+    r.path = std::move(o.path);
   r.priority = o.priority;
   r.user_priority = o.user_priority <= highest_user_priority ? o.user_priority
                                                              : 0;
@@ -103,8 +105,10 @@ bool engine::set_options(call_record& r, call_options& o) {
                      || o.idempotent == idempotence::no
                    ? o.idempotent
                    : idempotence::unmarked;
-  r.key = std::move(o.key);
-  r.idempotency_key = std::move(o.idempotency_key);
+  if (!o.key.empty())
+    r.key = std::move(o.key);
+  if (!o.idempotency_key.empty())
+    r.idempotency_key = std::move(o.idempotency_key);
   if (!o.traceparent.empty())
     core_.traces.begin(r, o.traceparent);
   if (o.deadline_ns == 0 && o.time_left == duration::zero())

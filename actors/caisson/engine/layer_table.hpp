@@ -230,6 +230,11 @@ public:
     return !given_up_.empty() && given_up_.contains(child);
   }
 
+  /// Whether there is one.
+  [[nodiscard]] bool has_requests() const noexcept {
+    return !requests_.empty();
+  }
+
   /// When the first policy wants to be woken, and which one it is.
   [[nodiscard]] std::pair<time_point, std::size_t>
   next_wakeup() const noexcept {

@@ -44,24 +44,12 @@ router::router(engine_core& core)
 
 // Inlined: they run for each layer and call.
 
-// Returns whether the call goes on to the next layer.
-[[gnu::always_inline]] inline bool router::admit(call_record& r, std::size_t k,
-                                                 layer_entry& x, mode act) {
-  // In one turn, so that what a function threw at either is seen below.
-  return admit_by(r, k, x, act, [&](policy& p, env& e) {
-    if (x.handles_content) [[unlikely]]
-      return admit_content(r, k, p, e);
-    return p.admit(r, r.layers[k].notes, e);
-  });
-}
-
-// The same, where `f` asks the policy.
+// Layer k is asked by `f`. Returns whether the call goes on to the next one.
 template <class F>
 [[gnu::always_inline]] inline bool
 router::admit_by(call_record& r, std::size_t k, layer_entry& x, mode act, F f) {
   const admission_before before{r.deadline, r.default_deadline};
   auto id = r.id;
-  r.may_have_executed &= ~bit(k);
   auto d = core_.layers.run(k, x, f);
   if (d.what == decision::kind::pass && act == mode::enforce && r.id == id
       && r.deadline == before.deadline
@@ -77,6 +65,16 @@ router::admit_by(call_record& r, std::size_t k, layer_entry& x, mode act, F f) {
   return admitted(r, k, act, d, before);
 }
 
+[[gnu::always_inline]] inline bool router::admit(call_record& r, std::size_t k,
+                                                 layer_entry& x, mode act) {
+  // In one turn, so that what a function threw at either is seen below.
+  return admit_by(r, k, x, act, [&](policy& p, env& e) {
+    if (x.handles_content) [[unlikely]]
+      return admit_content(r, k, p, e);
+    return p.admit(r, r.layers[k].notes, e);
+  });
+}
+
 // The deadline is the host's but for `admit`, whatever a policy writes there.
 [[gnu::always_inline]] inline decision
 router::complete(call_record& r, std::size_t k, layer_entry& x, outcome& o) {
@@ -86,6 +84,17 @@ router::complete(call_record& r, std::size_t k, layer_entry& x, outcome& o) {
   });
   r.deadline = deadline;
   return d;
+}
+
+[[gnu::always_inline]] inline void router::let_go(call_record& r,
+                                                  std::size_t k) {
+  r.inside &= ~bit(k);
+  if (r.lease) [[unlikely]]
+    r.begins = r.layers[k].outer_begins;
+  if (auto& outer = r.layers[k].outer_owner; outer != layer_notes::none) {
+    r.owner = std::exchange(outer, layer_notes::none);
+    r.deadline = r.layers[k].outer_deadline;
+  }
 }
 
 // -- down ---------------------------------------------------------------------
@@ -103,6 +112,8 @@ void router::descend(call_record& r, std::size_t first) {
   if (r.owner == default_replaced)
     use_default_deadline(r, core_);
   auto layers = core_.layers.entries();
+  // What they knew of attempts is over: none of them has the call.
+  r.may_have_executed &= (bit(first) - 1) | bit(any_attempt);
   // While none comes or goes, each serves each call.
   auto all_serve = r.plan == core_.calls.plan() && !core_.layers.any_retired();
   for (auto k = first; k < layers.size(); ++k) {
@@ -383,7 +394,7 @@ void router::ascend(call_record& r, int last, outcome o) {
     }
     if (d.what == decision::kind::pass && !core_.layers.has_failure())
       [[likely]]
-      leave(r, k);
+      let_go(r, k);
     else if (!completed(r, k, d, o))
       return;
   }
@@ -482,13 +493,7 @@ void router::abandon(call_record& r, std::size_t k, const outcome& why,
 }
 
 void router::leave(call_record& r, std::size_t k) {
-  r.inside &= ~bit(k);
-  if (r.lease) [[unlikely]]
-    r.begins = r.layers[k].outer_begins;
-  if (auto& outer = r.layers[k].outer_owner; outer != layer_notes::none) {
-    r.owner = std::exchange(outer, layer_notes::none);
-    r.deadline = r.layers[k].outer_deadline;
-  }
+  let_go(r, k);
 }
 
 } // namespace caisson::detail

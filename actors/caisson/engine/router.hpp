@@ -71,6 +71,7 @@ public:
   void leave(call_record& r, std::size_t k);
 
 private:
+  void let_go(call_record& r, std::size_t k);
   bool prefiltered(call_record& r, std::size_t k);
   bool admit(call_record& r, std::size_t k, layer_entry& x, mode act);
   template <class F>

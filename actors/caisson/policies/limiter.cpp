@@ -116,19 +116,25 @@ detail::rate_shape limiter::shape() const noexcept {
 
 decision limiter::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
-  if (others_) [[unlikely]]
+  if (!others_) [[likely]] {
+    source_.advance(std::max(e.now, seen_));
+    if (s.permits <= source_.heaviest() && source_.take(s.permits)) [[likely]]
+      return pass_at_once();
+  }
+  return admit_with_care(call, s, e);
+}
+
+decision limiter::admit_with_care(const call_info& call, stay& s, env& e) {
+  if (others_)
     return admit_among_others(call, s, e);
-  source_.advance(e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
-  if (source_.take(s.permits))
-    return pass_at_once();
   return enqueue(call, s, e);
 }
 
 decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
@@ -139,7 +145,7 @@ decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
   return enqueue(call, s, e);
 }
 
-// Inlined, as is `settle`: the usual way must not get longer.
+// Inlined: the usual way must not get longer.
 [[gnu::always_inline]] inline decision limiter::pass_at_once() {
   count(counter::passed);
   ++running_;
@@ -149,7 +155,7 @@ decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
 decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
                           env& e) {
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
@@ -176,13 +182,18 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
   CAISSON_ENSURE(running_ > 0, "a call comes back that has not paid");
   count(counter::finished);
   --running_;
-  const auto& s = notes.as<stay>();
-  if (!others_) [[likely]] {
-    source_.advance(e.now);
-    settle(s, result, e);
+  // What has succeeded changes nothing but the time. One that warms up hears of
+  // it now, as it rounds.
+  if (!others_ && result.ok && !source_.needs_order()) [[likely]] {
+    seen_ = std::max(seen_, e.now);
     return decision::pass();
   }
-  promised_.settle(source_, e.now);
+  return complete_with_care(call, notes.as<stay>(), result, e);
+}
+
+decision limiter::complete_with_care(const call_info& call, const stay& s,
+                                     const outcome& result, env& e) {
+  catch_up(e.now);
   if (withdraw(s, call.id)) {
     move_up(e);
   } else {
@@ -192,9 +203,20 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
   return decision::pass();
 }
 
+void limiter::catch_up(time_point now) {
+  source_.advance(std::exchange(seen_, time_point::min()));
+  promised_.settle(source_, now);
+}
+
+// The tokens as of the latest instant seen.
+detail::rate_source limiter::source_now() const {
+  auto x = source_;
+  x.advance(seen_);
+  return x;
+}
+
 // What a call that comes back means for the tokens.
-[[gnu::always_inline]] inline void
-limiter::settle(const stay& s, const outcome& result, env& e) {
+void limiter::settle(const stay& s, const outcome& result, env& e) {
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
     put_back(s, e);
@@ -213,7 +235,7 @@ bool limiter::withdraw(const stay& s, call_id call) {
 void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
   auto& s = notes.as<stay>();
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
     count(counter::gave_up);
@@ -349,7 +371,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   // A grant that was made is kept: the call has paid for its turn.
   if (!waiting_.waits(s, call.id))
     return decision::pass();
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
@@ -361,23 +383,19 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
                    e, detail::wait_text(waited));
 }
 
-time_point limiter::wakeup() const {
-  return waiting_.empty() ? never : next_turn_;
-}
-
 bool limiter::is_idle(time_point now) const noexcept {
-  return promised_.are_over(source_, now);
+  return promised_.are_over(source_now(), now);
 }
 
 void limiter::wake(env& e) {
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   serve(e);
 }
 
 // -- operation ----------------------------------------------------------------
 
 void limiter::prepare(limiter_config&, env& e) {
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
 }
 
 void limiter::adapt(env& e) {
@@ -396,13 +414,13 @@ void limiter::adapt(env& e) {
 
 void limiter::forget(env& e) {
   waits_.clear();
-  promised_.settle(source_, e.now);
+  catch_up(e.now);
   source_.fill(e.now);
   serve(e);
 }
 
 void limiter::list_gauges(std::vector<metric>& out) const {
-  out.push_back({"tokens", source_.tokens(), true});
+  out.push_back({"tokens", source_now().tokens(), true});
   out.push_back({"waiting", static_cast<std::int64_t>(waiting_.size()), true});
   out.push_back(
     {"promised", static_cast<std::int64_t>(promised_.size()), true});

@@ -80,7 +80,9 @@ public:
   // -- time -------------------------------------------------------------------
 
   decision expire(call_info& call, slot& notes, env& e) override;
-  [[nodiscard]] time_point wakeup() const override;
+  [[nodiscard]] time_point wakeup() const override {
+    return waiting_.empty() ? never : next_turn_;
+  }
   void wake(env& e) override;
 
   /// Whether it is at `now` as if no call had ever arrived: its bucket is full,
@@ -113,7 +115,13 @@ private:
   [[nodiscard]] time_point turn_of_first();
   [[nodiscard]] std::size_t waiting() const noexcept;
 
+  void catch_up(time_point now);
+  [[nodiscard]] detail::rate_source source_now() const;
+
+  decision admit_with_care(const call_info& call, stay& s, env& e);
   decision admit_among_others(const call_info& call, stay& s, env& e);
+  decision complete_with_care(const call_info& call, const stay& s,
+                              const outcome& result, env& e);
   decision enqueue(const call_info& call, stay& s, env& e);
   std::optional<decision> refusal(const call_info& call, time_point turn,
                                   time_point latest, env& e);
@@ -128,6 +136,8 @@ private:
   bool serve(env& e, call_id self = 0);
 
   detail::rate_source source_;
+  // If a call has come back since the source was brought up to date: when.
+  time_point seen_ = time_point::min();
   waiting_queue waiting_;
   detail::promised_turns promised_;
   // Whether there may be some of either.

@@ -33,10 +33,7 @@ public:
     // A full bucket does not need the time that passed, which at the first call
     // has no beginning yet.
     if (level_ < capacity()) {
-      auto next = level_
-                  + (wide{now.time_since_epoch().count()}
-                     - at_.time_since_epoch().count())
-                      * rate_;
+      auto next = level_ + brought_by(now);
       // A bucket that became full within the last nanosecond keeps the surplus:
       // without it, a source that takes each token at the first instant that
       // has it would lose a fraction of a nanosecond each time.
@@ -135,6 +132,15 @@ private:
   }
 
   [[nodiscard]] wide capacity() const noexcept { return worth(burst_); }
+
+  // What the time from `at_` to `now`, which is later, brings. The difference
+  // fits into 64 bits without a sign, which is one multiplication.
+  [[nodiscard]] wide brought_by(time_point now) const noexcept {
+    auto ns = [](time_point t) {
+      return static_cast<std::uint64_t>(t.time_since_epoch().count());
+    };
+    return wide{ns(now) - ns(at_)} * wide{static_cast<std::uint64_t>(rate_)};
+  }
 
   std::int64_t rate_;
   std::int64_t per_;

@@ -1,24 +1,10 @@
 #include <caisson/base/histogram.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 namespace caisson {
-
-// The first eight buckets are one unit wide. Each further group of eight spans
-// one power of two: the position of the highest bit names the group, the three
-// bits below it the bucket.
-template <class Count>
-std::size_t basic_histogram<Count>::index_of(std::uint64_t ns) noexcept {
-  auto units = ns >> unit_bits;
-  if (units < subs)
-    return static_cast<std::size_t>(units);
-  auto group = static_cast<std::uint64_t>(std::bit_width(units)) - sub_bits;
-  auto index = group * subs + (units >> (group - 1)) - subs;
-  return std::min<std::size_t>(index, buckets - 1);
-}
 
 template <class Count>
 auto basic_histogram<Count>::place_of(std::size_t index) noexcept -> place {
@@ -59,24 +45,9 @@ void basic_histogram<Count>::add(std::size_t index, std::uint64_t n) noexcept {
 }
 
 template <class Count>
-void basic_histogram<Count>::add_to_sum(std::uint64_t ns) noexcept {
-  sum_low_ += ns;
-  sum_high_ += sum_low_ < ns ? 1 : 0;
-}
-
-template <class Count>
 double basic_histogram<Count>::sum() const noexcept {
   return std::ldexp(static_cast<double>(sum_high_), 64)
          + static_cast<double>(sum_low_);
-}
-
-template <class Count>
-void basic_histogram<Count>::record(duration d) noexcept {
-  d = std::max(d, duration::zero());
-  max_ = std::max(max_, d);
-  auto ns = static_cast<std::uint64_t>(d.count());
-  add_to_sum(ns);
-  add(index_of(ns), 1);
 }
 
 template <class Count>

@@ -3,9 +3,12 @@
 
 #include <caisson/base/time.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -28,7 +31,17 @@ template <class Count>
 class basic_histogram {
 public:
   /// Adds `d`.
-  void record(duration d) noexcept;
+  void record(duration d) noexcept {
+    d = std::max(d, duration::zero());
+    max_ = std::max(max_, d);
+    auto ns = static_cast<std::uint64_t>(d.count());
+    add_to_sum(ns);
+    auto& c = counts_[index_of(ns)];
+    if (c == std::numeric_limits<Count>::max()) [[unlikely]]
+      return;
+    ++c;
+    ++count_;
+  }
 
   /// How many durations it holds.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -87,11 +100,24 @@ private:
     std::uint64_t width_bits;
   };
 
-  [[nodiscard]] static std::size_t index_of(std::uint64_t ns) noexcept;
+  // The first eight buckets are one unit wide. Each further group of eight
+  // spans one power of two: the position of the highest bit names the group,
+  // the three bits below it the bucket.
+  [[nodiscard]] static std::size_t index_of(std::uint64_t ns) noexcept {
+    auto units = ns >> unit_bits;
+    if (units < subs)
+      return static_cast<std::size_t>(units);
+    auto group = static_cast<std::uint64_t>(std::bit_width(units)) - sub_bits;
+    auto index = group * subs + (units >> (group - 1)) - subs;
+    return std::min<std::size_t>(index, buckets - 1);
+  }
   [[nodiscard]] static place place_of(std::size_t index) noexcept;
   [[nodiscard]] static std::uint64_t middle_of(std::size_t index) noexcept;
   void add(std::size_t index, std::uint64_t n) noexcept;
-  void add_to_sum(std::uint64_t ns) noexcept;
+  void add_to_sum(std::uint64_t ns) noexcept {
+    sum_low_ += ns;
+    sum_high_ += sum_low_ < ns ? 1 : 0;
+  }
 
   std::array<Count, buckets> counts_{};
   std::uint64_t count_ = 0;

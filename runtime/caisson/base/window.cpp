@@ -8,8 +8,6 @@ namespace caisson {
 
 namespace {
 
-constexpr std::size_t word = 64;
-
 duration width_of(duration length, std::size_t buckets) {
   assert(length > duration::zero() && buckets > 0);
   auto n = static_cast<duration::rep>(buckets);
@@ -22,27 +20,12 @@ duration width_of(duration length, std::size_t buckets) {
 // -- count window -------------------------------------------------------------
 
 count_window::count_window(std::size_t calls)
-  : bits_((calls + word - 1) / word), capacity_(calls) {
+  : bits_((calls + word_bits - 1) / word_bits), capacity_(calls) {
   assert(calls > 0);
 }
 
 bool count_window::bit(std::size_t i) const noexcept {
-  return (bits_[i / word] >> (i % word) & 1u) != 0;
-}
-
-void count_window::set_bit(std::size_t i, bool x) noexcept {
-  auto mask = std::uint64_t{1} << (i % word);
-  bits_[i / word] = x ? bits_[i / word] | mask : bits_[i / word] & ~mask;
-}
-
-void count_window::add(bool failed) {
-  if (size_ == capacity_)
-    failures_ -= bit(next_) ? 1 : 0;
-  else
-    ++size_;
-  set_bit(next_, failed);
-  failures_ += failed ? 1 : 0;
-  next_ = next_ + 1 == capacity_ ? 0 : next_ + 1;
+  return (bits_[i / word_bits] >> (i % word_bits) & 1u) != 0;
 }
 
 void count_window::resize(std::size_t calls) {
@@ -67,16 +50,14 @@ std::int64_t time_window::number_of(time_point t) const noexcept {
   return ticks % width_.count() < 0 ? n - 1 : n;
 }
 
-time_window::bucket& time_window::at(std::int64_t number) noexcept {
+std::size_t time_window::place_of(std::int64_t number) const noexcept {
   auto n = static_cast<std::int64_t>(buckets_.size());
   auto i = number % n;
-  return buckets_[static_cast<std::size_t>(i < 0 ? i + n : i)];
+  return static_cast<std::size_t>(i < 0 ? i + n : i);
 }
 
-void time_window::roll(time_point now) {
-  // Within the newest bucket, or earlier: nothing leaves.
-  if (now < newest_end_)
-    return;
+// The newest bucket is that of `now`, which is later than it was.
+void time_window::move_to(time_point now) {
   auto to = number_of(now);
   auto n = static_cast<std::int64_t>(buckets_.size());
   // An empty window has nothing to clear, and before the first call `newest_`
@@ -90,6 +71,7 @@ void time_window::roll(time_point now) {
     }
   }
   newest_ = to;
+  newest_place_ = place_of(to);
   newest_end_ = time_point{(to + 1) * width_};
 }
 
@@ -103,15 +85,6 @@ void time_window::credit(time_point t, const bucket& what) {
   b.failures += what.failures;
   total_ += what.total;
   failures_ += what.failures;
-}
-
-void time_window::add(bool failed, time_point now) {
-  roll(now);
-  auto& b = at(newest_);
-  ++b.total;
-  ++total_;
-  b.failures += failed ? 1 : 0;
-  failures_ += failed ? 1 : 0;
 }
 
 void time_window::resize(duration length, std::size_t buckets, time_point now) {

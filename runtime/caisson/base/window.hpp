@@ -19,7 +19,19 @@ public:
   explicit count_window(std::size_t calls);
 
   /// Adds the newest result; if the window is full, the oldest one leaves.
-  void add(bool failed);
+  void add(bool failed) noexcept {
+    auto& word = bits_[next_ / word_bits];
+    auto place = next_ % word_bits;
+    if (size_ == capacity_)
+      failures_ -= static_cast<std::int64_t>(word >> place & 1);
+    else
+      ++size_;
+    auto x = std::uint64_t{failed};
+    word = (word & ~(std::uint64_t{1} << place)) | x << place;
+    failures_ += failed;
+    if (++next_ == capacity_)
+      next_ = 0;
+  }
 
   /// Makes it a window over the last `calls` results, at least 1. The newest
   /// results stay, as many as fit.
@@ -37,8 +49,9 @@ public:
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
 private:
+  static constexpr std::size_t word_bits = 64;
+
   [[nodiscard]] bool bit(std::size_t i) const noexcept;
-  void set_bit(std::size_t i, bool x) noexcept;
 
   std::vector<std::uint64_t> bits_;
   std::size_t capacity_;
@@ -63,10 +76,21 @@ public:
   time_window(duration length, std::size_t buckets);
 
   /// Adds a result that came at `now`.
-  void add(bool failed, time_point now);
+  void add(bool failed, time_point now) {
+    roll(now);
+    auto& b = buckets_[newest_place_];
+    ++b.total;
+    ++total_;
+    b.failures += failed;
+    failures_ += failed;
+  }
 
   /// Drops the buckets that have left the window at `now`.
-  void roll(time_point now);
+  void roll(time_point now) {
+    // Within the newest bucket, or earlier, nothing leaves.
+    if (now >= newest_end_) [[unlikely]]
+      move_to(now);
+  }
 
   /// Changes length and number of buckets as of `now`. The counts of an old
   /// bucket move to the new bucket that holds the old one's first instant, if
@@ -95,14 +119,20 @@ private:
   };
 
   [[nodiscard]] std::int64_t number_of(time_point t) const noexcept;
-  [[nodiscard]] bucket& at(std::int64_t number) noexcept;
+  [[nodiscard]] std::size_t place_of(std::int64_t number) const noexcept;
+  [[nodiscard]] bucket& at(std::int64_t number) noexcept {
+    return buckets_[place_of(number)];
+  }
+  void move_to(time_point now);
   void credit(time_point t, const bucket& what);
 
   std::vector<bucket> buckets_;
   duration width_;
   /// The number of the newest bucket, counted from the clock's zero.
   std::int64_t newest_ = std::numeric_limits<std::int64_t>::min();
-  /// When the newest bucket ends, so that most calls need no division.
+  /// Where that is, so that most calls need no division.
+  std::size_t newest_place_ = 0;
+  /// When the newest bucket ends; for the same reason.
   time_point newest_end_ = time_point::min();
   std::int64_t total_ = 0;
   std::int64_t failures_ = 0;

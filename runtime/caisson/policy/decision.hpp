@@ -17,6 +17,10 @@ struct decision {
   kind what = kind::pass;
   /// For `reject`: the error that the call gets.
   errc code = errc::cancelled;
+  /// For `hold`: whether the call is held whatever the mode of the policy is.
+  bool in_all_modes = false;
+  /// For `reject` with `shed`: see `outcome::threshold`.
+  std::uint16_t threshold = 0;
   /// For `reject`: how long to wait before a retry, zero if unknown. Not
   /// negative.
   duration retry_after = duration::zero();
@@ -24,29 +28,23 @@ struct decision {
   /// For `pass`, as the answer to `policy::reserve`: when the work may begin,
   /// `never`: at once.
   time_point until = never;
-  /// For `hold`: whether the call is held whatever the mode of the policy is.
-  bool in_all_modes = false;
-  /// For `reject` with `shed`: see `outcome::threshold`.
-  std::uint16_t threshold = 0;
 
   /// The call goes on: down to the next layer, or up with its outcome.
   static decision pass() noexcept { return {}; }
 
   /// The call goes on, but its work must not begin before `t`.
-  static decision pass_from(time_point t) noexcept {
-    return {kind::pass, errc::cancelled, duration::zero(), t};
-  }
+  static decision pass_from(time_point t) noexcept { return {.until = t}; }
 
   /// The call gets the error `code` of this layer.
   static decision reject(errc code,
                          duration retry_after = duration::zero()) noexcept {
-    return {kind::reject, code, retry_after, never};
+    return {.what = kind::reject, .code = code, .retry_after = retry_after};
   }
 
   /// The call stays here until `env.resume`, `env.reject` or `env.answer`, or
   /// until `until`, when `policy::expire` decides about it.
   static decision hold(time_point until = never) noexcept {
-    return {kind::hold, errc::cancelled, duration::zero(), until};
+    return {.what = kind::hold, .until = until};
   }
 
   /// The same, whatever the mode of the policy is: because of a promise to

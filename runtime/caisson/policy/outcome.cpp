@@ -120,7 +120,7 @@ verdict classifier::standard(const outcome& o) noexcept {
   return verdict::transient;
 }
 
-verdict classifier::judge(const outcome& o, const list_meaning& lists,
+verdict classifier::weigh(const outcome& o, const list_meaning& lists,
                           env& host) const {
   if (o.neutral)
     return verdict::neutral;

@@ -199,7 +199,15 @@ public:
   /// The verdict on `o`. If `by_value` throws, the verdict is neutral, and the
   /// host is notified.
   [[nodiscard]] verdict judge(const outcome& o, const list_meaning& lists,
-                              env& host) const;
+                              env& host) const {
+    return is_plain_success(o) ? verdict::success : weigh(o, lists, host);
+  }
+
+  /// Whether `o` is a success that only `by_value` could judge otherwise, and
+  /// there is no such function: most outcomes are.
+  [[nodiscard]] bool is_plain_success(const outcome& o) const noexcept {
+    return o.ok && !o.neutral && !by_value;
+  }
 
   /// How many attempts a call is worth after `o` if the configuration says
   /// `most`: at most as often as its answer allows. That limit belongs to the
@@ -217,6 +225,10 @@ public:
   /// What is wrong with `names`, as one sentence; empty if nothing is.
   [[nodiscard]] static std::string
   problem_with(const std::vector<std::string>& names);
+
+private:
+  [[nodiscard]] verdict weigh(const outcome& o, const list_meaning& lists,
+                              env& host) const;
 };
 
 } // namespace caisson

@@ -194,11 +194,15 @@ void partitioned_limit::list_gauges(std::int64_t limit,
 
 partitioned_limit::part
 partitioned_limit::part_named(std::string_view name) const noexcept {
+  // Many calls in a row are of one partition.
+  if (last_named_ < names_.size() && names_[last_named_].first == name)
+    return names_[last_named_].second;
   auto i = std::lower_bound(names_.begin(), names_.end(), name,
                             [](auto& a, auto& b) { return a.first < b; });
-  return i != names_.end() && i->first == name
-           ? i->second
-           : static_cast<part>(parts_.size() - 1);
+  if (i == names_.end() || i->first != name)
+    return static_cast<part>(parts_.size() - 1);
+  last_named_ = static_cast<std::size_t>(i - names_.begin());
+  return i->second;
 }
 
 // Nothing if the function throws.
@@ -403,8 +407,11 @@ void partitioned_limit::give_back(const stay& s, call_id call) {
   if (plain_)
     return;
   count(known(s, call).home, -std::int64_t{s.permits});
-  moved_.erase(call);
-  trim_homes();
+  if (!moved_.empty())
+    moved_.erase(call);
+  // Otherwise there is nothing to trim.
+  if (!partitioned_ || !homes_.back().current)
+    trim_homes();
 }
 
 } // namespace caisson::detail

@@ -301,6 +301,8 @@ private:
   std::vector<partition> parts_;
   // Their names in order, without the rest.
   std::vector<std::pair<std::string, part>> names_;
+  // Which of them was found last.
+  mutable std::size_t last_named_ = 0;
   std::vector<home> homes_;
   // Calls that waited when partitions came or went, until they end: what their
   // slots should say.

@@ -52,15 +52,6 @@ time_point rate_source::full_at() const noexcept {
   return on_any([](const auto& x) { return x.full_at(); });
 }
 
-std::int64_t rate_source::heaviest() const noexcept {
-  return on_any([](const auto& x) {
-    if constexpr (requires { x.heaviest(); })
-      return x.heaviest();
-    else
-      return std::numeric_limits<std::int64_t>::max();
-  });
-}
-
 void rate_source::reshape(const rate_shape& x, time_point now) {
   auto next = made(x);
   if (next.index() != any_.index()) {

@@ -36,18 +36,23 @@ class rate_source {
 
   static any made(const rate_shape& x);
 
-  // The token bucket is what most have.
+  // The token bucket is what most have, and the others are called.
   template <class F>
-  decltype(auto) on_any(F f) {
+  [[gnu::always_inline]] decltype(auto) on_any(F f) {
     if (auto* x = std::get_if<gcra>(&any_)) [[likely]]
       return f(*x);
-    return std::visit(f, any_);
+    return on_another(any_, f);
   }
   template <class F>
-  decltype(auto) on_any(F f) const {
+  [[gnu::always_inline]] decltype(auto) on_any(F f) const {
     if (auto* x = std::get_if<gcra>(&any_)) [[likely]]
       return f(*x);
-    return std::visit(f, any_);
+    return on_another(any_, f);
+  }
+
+  template <class Any, class F>
+  [[gnu::noinline]] static decltype(auto) on_another(Any& x, F& f) {
+    return std::visit(f, x);
   }
 
 public:
@@ -96,7 +101,14 @@ public:
   }
 
   /// The most that can ever be taken at once.
-  [[nodiscard]] std::int64_t heaviest() const noexcept;
+  [[nodiscard]] std::int64_t heaviest() const noexcept {
+    return on_any([](const auto& x) {
+      if constexpr (requires { x.heaviest(); })
+        return x.heaviest();
+      else
+        return std::numeric_limits<std::int64_t>::max();
+    });
+  }
 
   /// Changes the numbers. What was taken stays taken, unless the algorithm is
   /// another one.

@@ -3,17 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 namespace caisson {
-
-namespace {
-
-// More than any traffic deposits in a minute; keeps the sums from overflowing
-// under a clock that stands still.
-constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4;
-
-} // namespace
 
 retry_budget::retry_budget(const limits& l) noexcept
   : width_(l.ttl / slice_count),
@@ -25,12 +16,6 @@ retry_budget::retry_budget(const limits& l) noexcept
   assert(l.ttl <= std::chrono::seconds(60));
   assert(l.reserve <= 1'000'000);
   assert(l.ratio >= 0 && l.ratio <= 1);
-}
-
-void retry_budget::deposit(time_point now) noexcept {
-  roll(now);
-  if (sum_ < most)
-    book(share_);
 }
 
 bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) noexcept {
@@ -66,13 +51,11 @@ void retry_budget::clear() noexcept {
   end_.reset();
 }
 
-void retry_budget::roll(time_point now) noexcept {
+void retry_budget::begin_slice(time_point now) noexcept {
   if (!end_) {
     end_ = time_after(now, width_);
     return;
   }
-  if (now < *end_)
-    return; // Also if the clock stepped back: the newest slice stays in use.
   auto begun = (now - *end_) / width_ + 1;
   auto stale = std::min<std::int64_t>(begun, slice_count);
   for (std::int64_t i = 0; i < stale; ++i) {
@@ -81,11 +64,6 @@ void retry_budget::roll(time_point now) noexcept {
     slices_[newest_] = 0;
   }
   end_ = time_after(*end_, begun * width_);
-}
-
-void retry_budget::book(std::int64_t amount) noexcept {
-  slices_[newest_] += amount;
-  sum_ += amount;
 }
 
 } // namespace caisson

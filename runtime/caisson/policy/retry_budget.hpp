@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace caisson {
@@ -44,7 +45,11 @@ public:
   explicit retry_budget(const limits& l) noexcept;
 
   /// Records a first attempt.
-  void deposit(time_point now) noexcept;
+  void deposit(time_point now) noexcept {
+    roll(now);
+    if (sum_ < most)
+      book(share_);
+  }
 
   /// Records a retry that counts as `cost` retries, 1 to 100, if it is
   /// affordable; otherwise returns false and changes nothing.
@@ -69,8 +74,20 @@ private:
 
   static constexpr std::size_t slice_count = 10;
 
-  void roll(time_point now) noexcept;
-  void book(std::int64_t amount) noexcept;
+  // More than any traffic deposits in a minute; keeps the sums from overflowing
+  // under a clock that stands still.
+  static constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4;
+
+  // The newest slice also stays in use if the clock stepped back.
+  void roll(time_point now) noexcept {
+    if (!end_ || now >= *end_) [[unlikely]]
+      begin_slice(now);
+  }
+  void begin_slice(time_point now) noexcept;
+  void book(std::int64_t amount) noexcept {
+    slices_[newest_] += amount;
+    sum_ += amount;
+  }
 
   duration width_;
   std::int64_t reserve_;

@@ -41,6 +41,11 @@ problems problems_of_guard(const stack& policies) {
   return out;
 }
 
+// Whether it has nothing that takes long to move or to destroy.
+bool is_plain(const attempt_result& x) {
+  return !x.thrown && x.text.empty();
+}
+
 // Of what a user's function has thrown.
 caf::message failure_of(const attempt_result& x) {
   return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
@@ -239,21 +244,32 @@ void guard_host::make_attempt(lock_type& lock, caller& who,
       return;
   }
   auto key = *std::exchange(who.next, std::nullopt);
-  auto options = maker.takes_options() ? engine_.options_of(key)
-                                       : call_options{};
+  std::optional<call_options> options;
+  if (maker.takes_options())
+    options = engine_.options_of(key);
   who.abandoned = false;
   lock.unlock();
-  who.discarded = {};
-  auto result = maker.make(options, who.abandoned);
+  if (!is_plain(who.discarded))
+    who.discarded = {};
+  static const call_options none;
+  auto result = maker.make(options ? *options : none, who.abandoned);
   who.executed = who.executed || !result.meaning
                  || result.meaning->may_have_executed;
   lock.lock();
-  who.discarded = who.abandoned ? result : std::exchange(who.last, result);
+  // What is thrown away is destroyed without the mutex.
+  if (!who.abandoned && is_plain(result) && is_plain(who.last)) {
+    who.last.meaning = result.meaning;
+  } else {
+    if (!who.abandoned)
+      std::swap(who.last, result);
+    who.discarded = std::move(result);
+  }
   if (stopped_)
     return;
+  const auto& made = who.abandoned ? who.discarded : who.last;
   step running{*this};
-  meaning_ = result.meaning;
-  engine_.on_answer(key, result.thrown ? failure_of(result) : caf::message{},
+  meaning_ = made.meaning;
+  engine_.on_answer(key, made.thrown ? failure_of(made) : caf::message{},
                     running.now());
   meaning_.reset();
 }

@@ -1,8 +1,10 @@
 // Receiver of the answer to a request through a local gate.
 #pragma once
 
+#include <caisson/base/thread_blocks.hpp>
 #include <caisson/caf/caf.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <tuple>
@@ -19,6 +21,12 @@ public:
 
   local_response(const local_response&) = delete;
   local_response& operator=(const local_response&) = delete;
+
+  /// One is made for each call.
+  static void* operator new(std::size_t n) { return thread_blocks::take(n); }
+  static void operator delete(void* p, std::size_t n) noexcept {
+    thread_blocks::give_back(p, n);
+  }
 
   /// Whether the actor does nothing else until the answer is here.
   [[nodiscard]] bool awaited() const noexcept { return awaited_; }

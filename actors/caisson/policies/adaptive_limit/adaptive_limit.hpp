@@ -102,7 +102,9 @@ public:
   // -- time -------------------------------------------------------------------
 
   /// The latest end of the measurement that has begun.
-  [[nodiscard]] time_point wakeup() const override;
+  [[nodiscard]] time_point wakeup() const override {
+    return measuring_ ? measure_until_ : never;
+  }
   void wake(env& e) override;
 
   // -- operation --------------------------------------------------------------
@@ -175,6 +177,9 @@ private:
   // -- signs ------------------------------------------------------------------
 
   [[nodiscard]] sign judge(const outcome& o, duration took, env& e) const;
+  [[nodiscard]] sign judge_with_care(const outcome& o, duration took,
+                                     env& e) const;
+  [[nodiscard]] sign sign_of_success(duration took) const noexcept;
   void learn(const departure& left, const outcome& o, env& e);
 
   // -- windows ----------------------------------------------------------------
@@ -187,11 +192,17 @@ private:
   void move_limit(std::int64_t next, env& e);
   void accept_baseline(duration d);
   void clear_window() noexcept;
-  [[nodiscard]] std::int64_t outcomes() const noexcept;
+  [[nodiscard]] std::int64_t outcomes() const noexcept {
+    return static_cast<std::int64_t>(latencies_.count()) + drops_;
+  }
 
   // -- measurements -----------------------------------------------------------
 
-  void begin_due_measurement(env& e);
+  void begin_due_measurement(env& e) {
+    if (measuring_ ? measure_until_ == never : e.now >= measure_at_)
+      begin_measurement(e);
+  }
+  void begin_measurement(env& e);
   void measure(std::string_view why, env& e);
   void end_measurement(env& e);
   void adjust(std::string_view why, env& e);

@@ -23,15 +23,26 @@ constexpr double share_rounding = 1e-9;
 
 adaptive_limit::sign adaptive_limit::judge(const outcome& o, duration took,
                                            env& e) const {
+  if (config_.classify.is_plain_success(o)) [[likely]]
+    return sign_of_success(took);
+  return judge_with_care(o, took, e);
+}
+
+adaptive_limit::sign
+adaptive_limit::sign_of_success(duration took) const noexcept {
+  return config_.algorithm == limit_algorithm::aimd && took >= config_.timeout
+           ? sign::slow
+           : sign::sample;
+}
+
+adaptive_limit::sign
+adaptive_limit::judge_with_care(const outcome& o, duration took, env& e) const {
   // Whatever the lists say: it has no outcome.
   if (o.neutral || o.is(errc::cancelled))
     return sign::none;
   switch (config_.classify.judge(o, count_lists, e)) {
     case verdict::success:
-      return config_.algorithm == limit_algorithm::aimd
-                 && took >= config_.timeout
-               ? sign::slow
-               : sign::sample;
+      return sign_of_success(took);
     case verdict::failure:
     case verdict::transient:
       return sign::drop;
@@ -73,10 +84,6 @@ void adaptive_limit::learn(const departure& left, const outcome& o, env& e) {
 }
 
 // -- windows ------------------------------------------------------------------
-
-std::int64_t adaptive_limit::outcomes() const noexcept {
-  return static_cast<std::int64_t>(latencies_.count()) + drops_;
-}
 
 void adaptive_limit::clear_window() noexcept {
   latencies_.clear();
@@ -206,7 +213,7 @@ void adaptive_limit::move_limit(std::int64_t next, env& e) {
 
 // -- measurements -------------------------------------------------------------
 
-void adaptive_limit::begin_due_measurement(env& e) {
+void adaptive_limit::begin_measurement(env& e) {
   // An open window is not thrown away: the measurement follows it.
   if (!measuring_ && e.now >= measure_at_ && outcomes() == 0)
     measure("the baseline is old", e);
@@ -291,10 +298,6 @@ void adaptive_limit::restart_algorithm(std::string_view why, env& e) {
 }
 
 // -- time ---------------------------------------------------------------------
-
-time_point adaptive_limit::wakeup() const {
-  return measuring_ ? measure_until_ : never;
-}
 
 void adaptive_limit::wake(env& e) {
   if (!measuring_ || e.now < measure_until_)

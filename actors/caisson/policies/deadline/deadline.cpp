@@ -101,19 +101,15 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
   return decision::pass();
 }
 
-// What this layer's settings allow the call, whether or not its own deadline is
-// earlier.
-time_point deadline::limit_of(const call_info& call, time_point now,
-                              duration timeout) const noexcept {
-  auto limit = time_after(now, timeout);
-  // A default has no share.
-  if (call.default_deadline || call.deadline == never)
-    return limit;
+// What the deadline that the call has leaves to the layers below.
+time_point deadline::share_of(const call_info& call,
+                              time_point now) const noexcept {
+  auto limit = never;
   auto left = time_until(call.deadline, now);
   if (config_.share < 1) {
     auto floor = std::max(config_.least, config_.min_left);
     auto part = std::max(duration_times(left, config_.share), floor);
-    limit = std::min(limit, time_after(now, part));
+    limit = time_after(now, part);
   }
   if (config_.reserve > duration::zero())
     limit = std::min(limit, left > config_.reserve

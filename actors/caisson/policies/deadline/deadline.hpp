@@ -9,6 +9,7 @@
 #include <caisson/policy/stage_budget.hpp>
 #include <caisson/settings/settings.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -101,8 +102,17 @@ private:
     time_point since = {};
   };
 
+  // What this layer's settings allow the call, whether or not its own deadline
+  // is earlier. A default has no share.
   [[nodiscard]] time_point limit_of(const call_info& call, time_point now,
-                                    duration timeout) const noexcept;
+                                    duration timeout) const noexcept {
+    auto limit = time_after(now, timeout);
+    return call.default_deadline || call.deadline == never
+             ? limit
+             : std::min(limit, share_of(call, now));
+  }
+  [[nodiscard]] time_point share_of(const call_info& call,
+                                    time_point now) const noexcept;
   void note_expiry(limits& saved, call_id call, env& e);
   void measure(limits& saved, bool ok, time_point now);
   duration learn_timeout(env& e);

@@ -10,11 +10,9 @@ namespace caisson {
 
 // -- turns --------------------------------------------------------------------
 
-// Takes note of what a policy has asked for, from the request `first` on.
-void keyed_policy::carry(entry& x, env& e, std::size_t first) {
+void keyed_policy::follow_all(entry& x, env& e, std::size_t first) {
   for (auto i = first; i < e.actions.size(); ++i)
     follow(x, e.actions[i]);
-  set_timer(x);
 }
 
 void keyed_policy::follow(entry& x, const env::action& a) {
@@ -28,13 +26,6 @@ void keyed_policy::follow(entry& x, const env::action& a) {
     let_go_.insert(a.call);
     less_busy(x);
   }
-}
-
-void keyed_policy::see(const env& e) {
-  clock_ = std::max(clock_, e.now);
-  if (!let_go_.empty() && e.now != let_go_at_)
-    let_go_.clear();
-  let_go_at_ = e.now;
 }
 
 void keyed_policy::start() {
@@ -70,10 +61,13 @@ decision keyed_policy::take_in(const call_info& call, env& e, F f) {
     if (per_key().keyless == keyless_calls::reject)
       return refuse(keyed_counter::refused_keyless, "no key", call, e);
   }
-  auto refusal = decision::pass();
-  auto* x = entry_for(call, refusal, e);
-  if (!x)
-    return refusal;
+  auto* x = find(call);
+  if (!x) [[unlikely]] {
+    auto refusal = decision::pass();
+    x = entry_for(call, refusal, e);
+    if (!x)
+      return refusal;
+  }
   if (!let_go_.empty())
     let_go_.erase(call.id);
   auto first = e.actions.size();

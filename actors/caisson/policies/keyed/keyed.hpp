@@ -1,6 +1,7 @@
 // Keeps one policy for each key of the calls.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/keyed/key_sums.hpp>
 #include <caisson/policies/keyed/key_table.hpp>
 #include <caisson/policies/keyed/per_key_config.hpp>
@@ -9,6 +10,7 @@
 #include <caisson/policy/policy.hpp>
 #include <caisson/settings/settings.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
@@ -190,6 +192,7 @@ private:
   template <class F>
   decision take_in(const call_info& call, env& e, F f);
   void carry(entry& x, env& e, std::size_t first);
+  void follow_all(entry& x, env& e, std::size_t first);
   void follow(entry& x, const env::action& a);
   void hold(entry& x, call_id call, const env& e, std::size_t first);
 
@@ -210,19 +213,40 @@ private:
 
   // -- keys -------------------------------------------------------------------
 
-  [[nodiscard]] entry* find(const call_info& call);
-  [[nodiscard]] entry* find(const call_info& call) const;
+  [[nodiscard]] entry* find(const call_info& call) {
+    return call.key.empty() ? shared_.get() : table_.find(call.key);
+  }
+  [[nodiscard]] entry* find(const call_info& call) const {
+    return call.key.empty() ? shared_.get() : table_.find(call.key);
+  }
   entry* entry_for(const call_info& call, decision& refusal, env& e);
   std::unique_ptr<entry> make_entry(const std::string& key, env& e);
   decision refuse(keyed_counter why, std::string_view detail,
                   const call_info& call, env& e);
-  [[nodiscard]] bool is_gone(call_id call);
+  // Whether no policy has this call: it passed without a key, or its policy has
+  // just rejected it.
+  [[nodiscard]] bool is_gone(call_id call) {
+    return (!passing_.empty() && passing_.erase(call) > 0)
+           || (!let_go_.empty() && let_go_.erase(call) > 0);
+  }
   void leave(entry& x, call_id call);
-  void less_busy(entry& x);
-  void forget_held(call_id call);
-  void rest(entry& x);
+  // A call or a child of the entry is over.
+  static void less_busy(entry& x) {
+    CAISSON_ENSURE(x.busy > 0, "the key {} has no call", x.key);
+    --x.busy;
+  }
+  void forget_held(call_id call) {
+    if (!held_.empty())
+      held_.erase(call);
+  }
+  // After each use.
+  void rest(entry& x) {
+    if (x.busy == 0 || !x.at_work || &x == shared_.get())
+      settle(x);
+  }
+  void settle(entry& x);
   void update_circuit(entry& x);
-  void set_timer(entry& x);
+  void set_timer(entry& x, time_point at);
   [[nodiscard]] bool is_guarded(const entry& x) const;
   bool evict(env& e);
   bool make_room(env& e);
@@ -230,7 +254,12 @@ private:
   void drop(entry& x);
   void drop_shared();
   [[nodiscard]] const entry* worst() const;
-  void see(const env& e);
+  void see(const env& e) {
+    clock_ = std::max(clock_, e.now);
+    if (!let_go_.empty() && e.now != let_go_at_)
+      let_go_.clear();
+    let_go_at_ = e.now;
+  }
 
   detail::key_table table_;
   // The entry of calls without a key.

@@ -11,19 +11,9 @@ namespace caisson {
 
 // -- finding and making -------------------------------------------------------
 
-keyed_policy::entry* keyed_policy::find(const call_info& call) {
-  return call.key.empty() ? shared_.get() : table_.find(call.key);
-}
-
-keyed_policy::entry* keyed_policy::find(const call_info& call) const {
-  return call.key.empty() ? shared_.get() : table_.find(call.key);
-}
-
-// The entry for a call that arrives; null, and why, if there is none.
+// A new entry for a call that arrives; null, and why, if there can be none.
 keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
                                              decision& refusal, env& e) {
-  if (auto* x = find(call))
-    return x;
   if (!call.key.empty() && !make_room(e)) {
     refusal = refuse(keyed_counter::refused_keys,
                      "as many keys as there may be", call, e);
@@ -61,36 +51,16 @@ keyed_policy::make_entry(const std::string& key, env& e) {
 
 // -- coming and going ---------------------------------------------------------
 
-void keyed_policy::forget_held(call_id call) {
-  if (!held_.empty())
-    held_.erase(call);
-}
-
-// Whether no policy has this call: it passed without a key, or its policy has
-// just rejected it.
-bool keyed_policy::is_gone(call_id call) {
-  return (!passing_.empty() && passing_.erase(call) > 0)
-         || (!let_go_.empty() && let_go_.erase(call) > 0);
-}
-
 void keyed_policy::leave(entry& x, call_id call) {
   forget_held(call);
   less_busy(x);
 }
 
-// A call or a child of the entry is over.
-void keyed_policy::less_busy(entry& x) {
-  CAISSON_ENSURE(x.busy > 0, "the key {} has no call", x.key);
-  --x.busy;
-}
-
-// After each use: an entry without calls goes to the end of its list.
-void keyed_policy::rest(entry& x) {
+// An entry without calls goes to the end of its list.
+void keyed_policy::settle(entry& x) {
   if (&x == shared_.get())
     return drop_shared();
   auto at_work = x.busy > 0;
-  if (at_work && x.at_work)
-    return;
   static_cast<detail::link<detail::by_use>&>(x).unlink();
   x.at_work = at_work;
   if (at_work)
@@ -112,10 +82,7 @@ bool keyed_policy::is_guarded(const entry& x) const {
   return x.machine->circuit(x.key) > blank_->machine->circuit({});
 }
 
-void keyed_policy::set_timer(entry& x) {
-  auto at = x.machine->wakeup();
-  if (at == x.wake_at)
-    return;
+void keyed_policy::set_timer(entry& x, time_point at) {
   x.wake_at = at;
   if (at == never)
     timers_.cancel(x.timer);

@@ -95,6 +95,16 @@ private:
 
 // -- turns --------------------------------------------------------------------
 
+// Takes note of what a policy has asked for, from the request `first` on.
+// Inlined: as a rule it has asked for nothing.
+[[gnu::always_inline]] inline void keyed_policy::carry(entry& x, env& e,
+                                                       std::size_t first) {
+  if (e.actions.size() > first) [[unlikely]]
+    follow_all(x, e, first);
+  if (auto at = x.machine->wakeup(); at != x.wake_at)
+    set_timer(x, at);
+}
+
 template <class F>
 decltype(auto) keyed_policy::turn_as_it_is(entry& x, env& e, F f, bool quiet) {
   auto first = e.actions.size();

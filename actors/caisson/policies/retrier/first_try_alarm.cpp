@@ -50,10 +50,6 @@ bool first_try_alarm::judge() const noexcept {
          && share(calls_) >= limits_.first_try;
 }
 
-time_point first_try_alarm::wakeup() const noexcept {
-  return raised_ ? first_.next_change() : never;
-}
-
 void first_try_alarm::change(const limits& l, time_point now) {
   first_.resize(l.window, bucket_count, now);
   calls_.resize(l.window, bucket_count, now);

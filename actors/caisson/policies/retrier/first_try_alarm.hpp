@@ -41,6 +41,20 @@ public:
   /// A call has ended.
   void add_call(bool ok, time_point now);
 
+  /// Both: a call has succeeded at the first attempt. Returns whether `update`
+  /// has something to judge.
+  bool add_first_success(time_point now) {
+    if (limits_.first_try <= 0 || raised_) [[unlikely]] {
+      add_first(true, now);
+      add_call(true, now);
+      return true;
+    }
+    first_.add(false, now);
+    calls_.add(false, now);
+    // As long as no first attempt has failed, no retry hides anything.
+    return first_.failures() != 0;
+  }
+
   /// Judges what is in the window at `now`. Returns whether that raised or
   /// cleared the alarm.
   bool update(time_point now);
@@ -48,7 +62,9 @@ public:
   [[nodiscard]] bool raised() const noexcept { return raised_; }
 
   /// When to call `update` again if nothing is added; `never` unless raised.
-  [[nodiscard]] time_point wakeup() const noexcept;
+  [[nodiscard]] time_point wakeup() const noexcept {
+    return raised_ ? first_.next_change() : never;
+  }
 
   /// Keeps what is in the window, as far as it fits.
   void change(const limits& l, time_point now);

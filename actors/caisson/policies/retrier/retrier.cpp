@@ -55,18 +55,35 @@ decision retrier::admit(call_info& call, slot& notes, env& e) {
   // retriers would fund each other's budgets.
   if (config_.budget && call.attempt <= 1)
     deposit(e.now);
-  if (config_.idempotency_keys && call.idempotency_key.empty()) {
-    // Not from the seed: a worker that knows the key of another gate's call
-    // would take this one for a repetition of it.
-    auto high = e.secret_bits();
-    call.idempotency_key = fmt::format("{:016x}{:016x}", high, e.secret_bits());
-  }
+  if (config_.idempotency_keys && call.idempotency_key.empty()) [[unlikely]]
+    name_call(call, e);
   return decision::pass();
+}
+
+// Not from the seed: a worker that knows the key of another gate's call would
+// take this one for a repetition of it.
+void retrier::name_call(call_info& call, env& e) {
+  auto high = e.secret_bits();
+  call.idempotency_key = fmt::format("{:016x}{:016x}", high, e.secret_bits());
 }
 
 decision retrier::complete(call_info& call, slot& notes, outcome& result,
                            env& e) {
   auto& saved = notes.as<progress>();
+  // What most calls are; the rest is the same for them.
+  if (saved.at == stage::attempt && saved.attempts == 1
+      && config_.classify.is_plain_success(result)) [[likely]] {
+    count(counter::first_try_ok);
+    count(counter::succeeded);
+    if (alarm_.add_first_success(e.now)) [[unlikely]]
+      judge_alarm(e);
+    return decision::pass();
+  }
+  return complete_with_care(call, saved, result, e);
+}
+
+decision retrier::complete_with_care(call_info& call, progress& saved,
+                                     outcome& result, env& e) {
   if (saved.at == stage::verifying)
     return judge_verification(call, saved, result, e);
   if (saved.at == stage::answering)

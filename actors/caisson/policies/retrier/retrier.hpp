@@ -192,6 +192,9 @@ private:
     bool may_have_executed = false;
   };
 
+  static void name_call(call_info& call, env& e);
+  decision complete_with_care(call_info& call, progress& saved, outcome& result,
+                              env& e);
   decision attempt_over(call_info& call, progress& saved, outcome& result,
                         env& e);
   [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;

@@ -28,54 +28,24 @@ call_meter::call_meter(duration history, duration baseline) noexcept
 
 // -- calls --------------------------------------------------------------------
 
-void call_meter::pass_time(time_point now) noexcept {
-  if (now <= latest_)
-    return;
-  area_ += static_cast<double>(in_flight_) * to_seconds(now - latest_);
-  latest_ = now;
-}
-
-void call_meter::begin(time_point now) noexcept {
-  pass_time(now);
-  ++in_flight_;
-}
-
-void call_meter::end(time_point now) noexcept {
-  pass_time(now);
-  --in_flight_;
-}
-
 void call_meter::time_out(time_point begun, time_point now) noexcept {
   leave(begun, now);
 }
 
-void call_meter::leave(time_point begun, time_point now) noexcept {
-  end(now);
-  ++timed_;
-  timed_sum_ += seconds_between(begun, now);
-}
-
-void call_meter::succeed(time_point begun, time_point now) noexcept {
-  leave(begun, now);
-  roll(now);
-  auto& x = newest_step();
-  ++x.calls;
-  x.time += seconds_between(begun, now);
-}
-
 // -- figures ------------------------------------------------------------------
 
-call_meter::step& call_meter::newest_step() noexcept {
-  return history_steps_[static_cast<std::size_t>(newest_) % steps];
-}
-
-void call_meter::roll(time_point now) noexcept {
+void call_meter::begin_step(time_point now) noexcept {
   auto number = now.time_since_epoch() / history_;
   if (number <= newest_)
     return;
   if (newest_ != no_step)
     note_shortest(newest_step());
   newest_ = number;
+  newest_place_ = static_cast<std::size_t>(number) % steps;
+  // Steps before the clock's zero are numbered towards it.
+  newest_end_ = number < 0
+                  ? time_point::min()
+                  : time_after(time_point{number * history_}, history_);
   newest_step() = {.number = number};
 }
 
@@ -196,6 +166,7 @@ void call_meter::forget(time_point now) noexcept {
   history_steps_.fill({});
   baseline_steps_.fill({});
   newest_ = no_step;
+  newest_end_ = time_point::min();
   last_mean_.reset();
   last_capacity_.reset();
   resume(now);

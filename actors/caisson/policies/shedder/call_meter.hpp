@@ -25,16 +25,28 @@ public:
 
   // -- calls ------------------------------------------------------------------
 
-  void begin(time_point now) noexcept;
+  void begin(time_point now) noexcept {
+    pass_time(now);
+    ++in_flight_;
+  }
 
   /// A call has ended that has succeeded.
-  void succeed(time_point begun, time_point now) noexcept;
+  void succeed(time_point begun, time_point now) noexcept {
+    auto took = leave(begun, now);
+    roll(now);
+    auto& x = history_steps_[newest_place_];
+    ++x.calls;
+    x.time += took;
+  }
 
   /// One that has taken too long: it would have taken at least that.
   void time_out(time_point begun, time_point now) noexcept;
 
   /// One that says nothing about how long calls take.
-  void end(time_point now) noexcept;
+  void end(time_point now) noexcept {
+    pass_time(now);
+    --in_flight_;
+  }
 
   [[nodiscard]] std::int64_t in_flight() const noexcept { return in_flight_; }
 
@@ -89,10 +101,30 @@ private:
     double all_time = 0;
   };
 
-  void pass_time(time_point now) noexcept;
-  void leave(time_point begun, time_point now) noexcept;
-  void roll(time_point now) noexcept;
-  [[nodiscard]] step& newest_step() noexcept;
+  void pass_time(time_point now) noexcept {
+    if (now <= latest_)
+      return;
+    area_ += static_cast<double>(in_flight_) * to_seconds(now - latest_);
+    latest_ = now;
+  }
+
+  // Returns how long it has taken, in seconds.
+  double leave(time_point begun, time_point now) noexcept {
+    end(now);
+    ++timed_;
+    auto took = now > begun ? to_seconds(now - begun) : 0;
+    timed_sum_ += took;
+    return took;
+  }
+
+  void roll(time_point now) noexcept {
+    if (now >= newest_end_) [[unlikely]]
+      begin_step(now);
+  }
+  void begin_step(time_point now) noexcept;
+  [[nodiscard]] step& newest_step() noexcept {
+    return history_steps_[newest_place_];
+  }
   void note_shortest(const step& x) noexcept;
   [[nodiscard]] std::optional<double> shortest_time() const noexcept;
 
@@ -102,6 +134,9 @@ private:
   std::array<shortest, steps> baseline_steps_;
   // The newest step of the history.
   std::int64_t newest_ = no_step;
+  // Its place, and when it ends.
+  std::size_t newest_place_ = 0;
+  time_point newest_end_ = time_point::min();
 
   std::int64_t in_flight_ = 0;
   time_point latest_;

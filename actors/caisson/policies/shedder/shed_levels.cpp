@@ -15,16 +15,6 @@ constexpr double slack = 1e-6;
 
 // -- calls --------------------------------------------------------------------
 
-std::uint32_t shed_levels::class_of(std::int32_t priority) noexcept {
-  return static_cast<std::uint32_t>(std::clamp(priority, lowest, highest)
-                                    - lowest);
-}
-
-std::uint32_t shed_levels::level_of(std::int32_t priority,
-                                    std::uint32_t group) noexcept {
-  return class_of(priority) * groups + group;
-}
-
 void shed_levels::begin_window() {
   seen_.assign(count, 0);
   seen_any_.fill(0);

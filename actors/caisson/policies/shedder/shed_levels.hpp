@@ -5,6 +5,7 @@
 #include <caisson/policy/call_info.hpp>
 #include <caisson/policy/outcome.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -45,7 +46,9 @@ public:
 
   /// The level of calls of that priority and group.
   [[nodiscard]] static std::uint32_t level_of(std::int32_t priority,
-                                              std::uint32_t group) noexcept;
+                                              std::uint32_t group) noexcept {
+    return class_of(priority) * groups + group;
+  }
 
   // -- calls ------------------------------------------------------------------
 
@@ -57,6 +60,14 @@ public:
   /// The same for a call that is of no user: while calls are shed, one of the
   /// groups is drawn for it.
   bool admit_any(std::int32_t priority, std::uint32_t calls, random_source& r);
+
+  /// The same for one that stands only for itself, while all calls pass.
+  /// @pre !sheds()
+  void pass_any(std::int32_t priority) {
+    if (over_) [[unlikely]]
+      begin_window();
+    ++seen_any_[class_of(priority)];
+  }
 
   /// Whether there are calls that do not pass.
   [[nodiscard]] bool sheds() const noexcept { return at_.threshold > 0; }
@@ -94,7 +105,10 @@ private:
   static constexpr double heavy = 0.1;
   static constexpr int averaged = 10;
 
-  [[nodiscard]] static std::uint32_t class_of(std::int32_t priority) noexcept;
+  [[nodiscard]] static std::uint32_t class_of(std::int32_t priority) noexcept {
+    return static_cast<std::uint32_t>(std::clamp(priority, lowest, highest)
+                                      - lowest);
+  }
   void begin_window();
   [[nodiscard]] bool passes_in_part(random_source& r) const;
 

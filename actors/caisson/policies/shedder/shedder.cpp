@@ -40,18 +40,39 @@ void shedder::set_acting(bool x) noexcept {
 
 // -- calls --------------------------------------------------------------------
 
+// Inlined: the usual way must not get longer.
+[[gnu::always_inline]] inline decision shedder::let_in(slot& notes, counter how,
+                                                       env& e) {
+  count(how);
+  notes.start<shedder_stay>({e.now});
+  meter_.begin(e.now);
+  return decision::pass();
+}
+
 decision shedder::admit(call_info& call, slot& notes, env& e) {
   if (check_at_ == never)
     start(e);
   else if (e.now >= check_at_)
     follow(e, true);
+  // What most calls are; the rest is the same for them.
+  if (call.user_priority == 0 && call.key.empty() && call.stands_for <= 1
+      && !levels_.sheds() && !callee_.known()) [[likely]] {
+    if (++calls_ == config_.window_calls) [[unlikely]]
+      plan_check(e.now);
+    levels_.pass_any(call.priority);
+    return let_in(notes, counter::passed, e);
+  }
+  return admit_with_care(call, notes, e);
+}
+
+decision shedder::admit_with_care(call_info& call, slot& notes, env& e) {
   find_group(call, e);
   // What the callee would reject is no load here, and takes nothing from what
   // others may have.
   detail::callee_threshold::verdict there;
-  if (callee_.known()) [[unlikely]]
+  if (callee_.known())
     there = judge_for_callee(call, e);
-  if (!there.goes) [[unlikely]]
+  if (!there.goes)
     return refuse(counter::shed_early, errc::shed, call.id, e,
                   callee_retry_after_, "told by the callee");
   if (++calls_ == config_.window_calls)
@@ -68,12 +89,10 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
     if (lets_pass && !by_minimum)
       floor_.drain(e.now);
   }
-  if (there.stands_for > 0) [[unlikely]]
+  if (there.stands_for > 0)
     send_sample(call, there.stands_for, e);
-  count(lets_pass ? counter::passed : counter::passed_by_minimum);
-  notes.start<shedder_stay>({e.now});
-  meter_.begin(e.now);
-  return decision::pass();
+  return let_in(notes, lets_pass ? counter::passed : counter::passed_by_minimum,
+                e);
 }
 
 void shedder::find_group(call_info& call, env& e) {

@@ -3,6 +3,7 @@
 // behaviour. Included by hooks.hpp only.
 #pragma once
 
+#include <caisson/base/thread_blocks.hpp>
 #include <caisson/caf/detail/resident_list.hpp>
 
 #include <algorithm>
@@ -239,6 +240,13 @@ public:
               caf::message_id id)
     : me_(std::move(me)), key_(key), id_(id) {
     begin_ = end_ = nullptr;
+  }
+
+  static void* operator new(std::size_t n) {
+    return caisson::detail::thread_blocks::take(n);
+  }
+  static void operator delete(void* p, std::size_t n) noexcept {
+    caisson::detail::thread_blocks::give_back(p, n);
   }
 
   caf::match_case::result invoke(caf::detail::invoke_result_visitor& f,

@@ -23,7 +23,7 @@ constexpr double share_rounding = 1e-9;
 
 adaptive_limit::sign adaptive_limit::judge(const outcome& o, duration took,
                                            env& e) const {
-  if (config_.classify.is_plain_success(o)) [[likely]]
+  if (config_.classify.is_plain_success(o) && !o.own_error) [[likely]]
     return sign_of_success(took);
   return judge_with_care(o, took, e);
 }

@@ -13,12 +13,25 @@ namespace caisson {
 breaker::breaker(breaker_config c)
   : policy_base(std::move(c)), state_(initial_state()), history_(config_) {
   config_.open = config_.open.detached();
+  plan_check();
 }
 
 // -- calls: admission ---------------------------------------------------------
 
 decision breaker::admit(call_info& call, slot& notes, env& e) {
   catch_up(e);
+  auto* s = std::get_if<closed>(&state_);
+  // What most calls are; the rest is the same for them.
+  if (s && !s->rejects && !timed_ && override_ != override_state::forced_open)
+    [[likely]] {
+    take_counted(*s, notes, part::counted);
+    note_arrival();
+    return decision::pass();
+  }
+  return admit_with_care(call, notes, e);
+}
+
+decision breaker::admit_with_care(const call_info& call, slot& notes, env& e) {
   // Forced open, the automatic state is not asked: it would spend a probe on a
   // call that is never sent.
   if (override_ == override_state::forced_open)
@@ -34,21 +47,19 @@ decision breaker::admit(call_info& call, slot& notes, env& e) {
 
 // Whether the automatic state takes the call.
 bool breaker::take(const call_info& call, slot& notes, env& e) {
-  if (auto* s = std::get_if<closed>(&state_))
-    return take_closed(*s, notes, e);
+  if (auto* s = std::get_if<closed>(&state_)) {
+    auto taken = take_with_care(*s, notes, e);
+    note_arrival();
+    return taken;
+  }
   if (auto* s = std::get_if<open>(&state_)) {
     if (clock_ < s->until)
       return false;
     go_half_open(*s, e);
   }
-  return take_probe(std::get<half_open>(state_), call, notes);
-}
-
-bool breaker::take_closed(closed& s, slot& notes, env& e) {
-  if (s.rejects) [[unlikely]]
-    return take_with_care(s, notes, e);
-  take_counted(s, notes, part::counted);
-  return true;
+  auto taken = take_probe(std::get<half_open>(state_), call, notes);
+  plan_check();
+  return taken;
 }
 
 bool breaker::take_with_care(closed& s, slot& notes, env& e) {
@@ -66,16 +77,6 @@ bool breaker::take_with_care(closed& s, slot& notes, env& e) {
   }
   take_counted(s, notes, part::limited);
   return true;
-}
-
-// Inlined: the usual way must not get longer.
-[[gnu::always_inline]] inline void breaker::take_counted(closed& s, slot& notes,
-                                                         part played) {
-  count(counter::admitted);
-  history_.arrive(clock_);
-  auto& a = notes.start(admission{epoch_, clock_, played});
-  if (config_.slow_call != unlimited)
-    a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
 }
 
 bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
@@ -112,53 +113,13 @@ decision breaker::turn_away(const call_info& call, env& e) {
 
 // -- calls: results -----------------------------------------------------------
 
-decision breaker::complete(call_info& call, slot& notes, outcome& result,
-                           env& e) {
-  judge(call, notes.as<admission>(),
-        config_.classify.judge(result, count_lists, e), e);
-  return decision::pass();
-}
-
-void breaker::abandon(call_info& call, slot& notes, const outcome& why,
-                      bool in_flight, env& e) {
-  // A call that did not go down says nothing about the worker.
-  auto v = in_flight ? config_.classify.judge(why, count_lists, e)
-                     : verdict::neutral;
-  judge(call, notes.as<admission>(), v, e);
-}
-
-void breaker::judge(const call_info& call, const admission& a, verdict v,
-                    env& e) {
-  catch_up(e);
-  if (a.played == part::bystander)
-    // It holds nothing, and its automatic state had nothing to learn.
-    count(counter::unjudged_results);
-  else if (a.epoch != epoch_)
-    // The epoch of this call is over: its result no longer counts.
-    emit_late(call, "earlier epoch", e);
-  else if (a.played == part::counted)
-    judge_counted(a, v, e);
-  else if (a.played == part::probe)
-    judge_probe(call, a, v, e);
-  else
-    judge_limited(a, v, e);
-}
-
-void breaker::judge_limited(const admission& a, verdict v, env& e) {
-  auto& limit = std::get<closed>(state_).limit;
-  CAISSON_ENSURE(limit.in_flight() > 0, "{} calls are in flight",
-                 limit.in_flight());
-  limit.leave();
-  judge_counted(a, v, e);
-}
-
 void breaker::judge_counted(const admission& a, verdict v, env& e) {
-  CAISSON_ENSURE(std::holds_alternative<closed>(state_) && a.admitted <= clock_,
-                 "a counted call comes back {}", state());
+  auto* s = std::get_if<closed>(&state_);
+  CAISSON_ENSURE(s && a.admitted <= clock_, "a counted call comes back {}",
+                 state());
   count_verdict(v);
-  auto& watched_calls = std::get<closed>(state_).watched_calls;
   auto watched = a.watched != detail::slow_watch::none;
-  auto in_time = watched && watched_calls.remove(a.watched, a.number);
+  auto in_time = watched && s->watched_calls.remove(a.watched, a.number);
   // Neither a success nor a failure: the history does not see it.
   if (v == verdict::neutral || v == verdict::refused)
     return;
@@ -173,6 +134,65 @@ void breaker::judge_counted(const admission& a, verdict v, env& e) {
   }
   history_.add(v != verdict::success, took, clock_);
   weigh_results(e);
+}
+
+decision breaker::complete(call_info& call, slot& notes, outcome& result,
+                           env& e) {
+  const auto& a = notes.as<admission>();
+  auto v = config_.classify.judge(result, count_lists, e);
+  catch_up(e);
+  if (v == verdict::success && a.played == part::counted && a.epoch == epoch_
+      && !timed_ && a.watched == detail::slow_watch::none) [[likely]] {
+    CAISSON_ENSURE(std::holds_alternative<closed>(state_)
+                     && a.admitted <= clock_,
+                   "a counted call comes back {}", state());
+    count(counter::successes);
+    history_.add(false, clock_ - a.admitted, clock_);
+    weigh_results(e);
+    note_check();
+  } else {
+    judge_now(call, a, v, e);
+  }
+  return decision::pass();
+}
+
+void breaker::abandon(call_info& call, slot& notes, const outcome& why,
+                      bool in_flight, env& e) {
+  // A call that did not go down says nothing about the worker.
+  auto v = in_flight ? config_.classify.judge(why, count_lists, e)
+                     : verdict::neutral;
+  judge(call, notes.as<admission>(), v, e);
+}
+
+void breaker::judge(const call_info& call, const admission& a, verdict v,
+                    env& e) {
+  catch_up(e);
+  judge_now(call, a, v, e);
+}
+
+void breaker::judge_now(const call_info& call, const admission& a, verdict v,
+                        env& e) {
+  if (a.played == part::bystander)
+    // It holds nothing, and its automatic state had nothing to learn.
+    count(counter::unjudged_results);
+  else if (a.epoch != epoch_)
+    // The epoch of this call is over: its result no longer counts.
+    emit_late(call, "earlier epoch", e);
+  else if (a.played == part::counted)
+    judge_counted(a, v, e);
+  else if (a.played == part::probe)
+    judge_probe(call, a, v, e);
+  else
+    judge_limited(a, v, e);
+  plan_check();
+}
+
+void breaker::judge_limited(const admission& a, verdict v, env& e) {
+  auto& limit = std::get<closed>(state_).limit;
+  CAISSON_ENSURE(limit.in_flight() > 0, "{} calls are in flight",
+                 limit.in_flight());
+  limit.leave();
+  judge_counted(a, v, e);
 }
 
 void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
@@ -191,13 +211,6 @@ void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
   weigh_probes("probe failed", e);
 }
 
-void breaker::count_verdict(verdict v) {
-  constexpr counter names[] = {counter::successes, counter::failures,
-                               counter::failures, counter::neutral,
-                               counter::refused};
-  count(names[static_cast<std::size_t>(v)]);
-}
-
 void breaker::emit_late(const call_info& call, std::string_view why, env& e) {
   count(counter::late_results);
   e.emit({.kind = event_kind::late_result, .detail = why, .call = call.id});
@@ -212,12 +225,12 @@ void breaker::attempt_timed_out(std::string_view /*key*/, env& e) {
   count(counter::attempt_timeouts);
   history_.add(true, std::nullopt, clock_);
   weigh_results(e);
+  plan_check();
 }
 
 // -- time ---------------------------------------------------------------------
 
-void breaker::catch_up(env& e) {
-  auto last = std::exchange(clock_, std::max(clock_, e.now));
+void breaker::follow(time_point last, env& e) {
   if (std::holds_alternative<closed>(state_))
     watch_calls(last, e);
   if (std::holds_alternative<half_open>(state_))
@@ -228,6 +241,7 @@ void breaker::catch_up(env& e) {
     go_half_open(*s, e);
   if (clock_ >= override_end_)
     force(override_state::none, unlimited, "forced time over", e);
+  plan_check();
 }
 
 // Calls that become slow, and steps of the score that end, in order of time.
@@ -285,16 +299,12 @@ void breaker::expire_probes(env& e) {
     : go_closed("half-open for too long", e);
 }
 
-bool breaker::is_idle(time_point now) const noexcept {
-  auto* s = std::get_if<open>(&state_);
-  return !s || now >= s->until;
+void breaker::plan_check() {
+  check_at_ = std::min(override_end_, automatic_check());
+  timed_ = config_.slow_call != unlimited;
 }
 
-time_point breaker::wakeup() const {
-  return std::min(override_end_, automatic_wakeup());
-}
-
-time_point breaker::automatic_wakeup() const {
+time_point breaker::automatic_check() const {
   if (auto* s = std::get_if<closed>(&state_))
     return std::min({history_.next_change(),
                      s->watched_calls.next(config_.slow_call),
@@ -306,14 +316,14 @@ time_point breaker::automatic_wakeup() const {
 
 // -- transitions --------------------------------------------------------------
 
-// Opens if the trip rules say so. Returns whether it did.
-bool breaker::weigh_results(env& e) {
+bool breaker::weigh_history(env& e) {
   auto why = history_.verdict(config_, e);
   if (why.empty())
     return false;
   count(counter::opened);
   history_.restart(config_);
   go_open({}, why, e);
+  plan_check();
   return true;
 }
 
@@ -362,10 +372,6 @@ breaker::closed breaker::closed_with(detail::breaker_ramp ramp) const {
   s.ramp = ramp;
   s.rejects = may_reject(s);
   return s;
-}
-
-bool breaker::may_reject(const closed& s) const {
-  return s.ramp.runs() || config_.limit_at < 1;
 }
 
 breaker::automatic_state breaker::initial_state() const {
@@ -442,11 +448,18 @@ void breaker::adapt(env& e) {
   if (std::holds_alternative<half_open>(state_))
     weigh_probes("reconfigured", e);
   // A shorter limit may have passed already.
+  plan_check();
   catch_up(e);
 }
 
 bool breaker::command(policy_command c, env& e) {
   catch_up(e);
+  auto done = carry_out(c, e);
+  plan_check();
+  return done;
+}
+
+bool breaker::carry_out(policy_command c, env& e) {
   if (c.what == operator_command::force_open)
     return force(override_state::forced_open, c.time, "forced open", e);
   if (c.what == operator_command::force_closed)

@@ -12,8 +12,10 @@
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/policy/schedule.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -112,12 +114,15 @@ public:
 
   // -- time -------------------------------------------------------------------
 
-  [[nodiscard]] time_point wakeup() const override;
+  [[nodiscard]] time_point wakeup() const override { return check_at_; }
   void wake(env& e) override { catch_up(e); }
   void attempt_timed_out(std::string_view key, env& e) override;
 
   /// Whether no open interval runs at `now`. An override does not count.
-  [[nodiscard]] bool is_idle(time_point now) const noexcept;
+  [[nodiscard]] bool is_idle(time_point now) const noexcept {
+    auto* s = std::get_if<open>(&state_);
+    return !s || now >= s->until;
+  }
 
   // -- operation --------------------------------------------------------------
 
@@ -196,44 +201,91 @@ private:
     detail::slow_watch::handle watched = detail::slow_watch::none;
   };
 
+  // -- what each call does ----------------------------------------------------
+  //
+  // Inlined: an undisturbed call does little else.
+
+  // Does what is due at `e.now`.
+  void catch_up(env& e) {
+    auto last = std::exchange(clock_, std::max(clock_, e.now));
+    if (clock_ >= check_at_) [[unlikely]]
+      follow(last, e);
+  }
+
+  void take_counted(closed& s, slot& notes, part played) {
+    count(counter::admitted);
+    history_.arrive(clock_);
+    auto& a = notes.start(admission{epoch_, clock_, played});
+    if (timed_) [[unlikely]]
+      a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
+  }
+
+  void count_verdict(verdict v) {
+    constexpr counter names[] = {counter::successes, counter::failures,
+                                 counter::failures, counter::neutral,
+                                 counter::refused};
+    count(names[static_cast<std::size_t>(v)]);
+  }
+
+  // Opens if the trip rules say so. Returns whether it did.
+  bool weigh_results(env& e) {
+    return !history_.is_quiet() && weigh_history(e);
+  }
+
+  // A call was admitted, or has succeeded, while closed. That can only bring
+  // the next check forward, unless calls are timed.
+  void note_check() {
+    if (timed_ || history_.next_change() < check_at_) [[unlikely]]
+      plan_check();
+  }
+
+  // The same if it was admitted.
+  void note_arrival() {
+    if (history_.watches_load() || timed_) [[unlikely]]
+      note_check();
+  }
+
   // -- calls: admission -------------------------------------------------------
 
+  decision admit_with_care(const call_info& call, slot& notes, env& e);
   bool take(const call_info& call, slot& notes, env& e);
-  bool take_closed(closed& s, slot& notes, env& e);
   bool take_with_care(closed& s, slot& notes, env& e);
-  void take_counted(closed& s, slot& notes, part played);
   bool take_probe(half_open& s, const call_info& call, slot& notes);
   decision turn_away(const call_info& call, env& e);
 
   // -- calls: results ---------------------------------------------------------
 
   void judge(const call_info& call, const admission& a, verdict v, env& e);
+  void judge_now(const call_info& call, const admission& a, verdict v, env& e);
   void judge_counted(const admission& a, verdict v, env& e);
   void judge_limited(const admission& a, verdict v, env& e);
   void judge_probe(const call_info& call, const admission& a, verdict v,
                    env& e);
-  void count_verdict(verdict v);
   void emit_late(const call_info& call, std::string_view why, env& e);
 
   // -- time -------------------------------------------------------------------
 
-  void catch_up(env& e);
+  void follow(time_point last, env& e);
+  void plan_check();
   void watch_calls(time_point last, env& e);
   void expire_probes(env& e);
-  [[nodiscard]] time_point automatic_wakeup() const;
+  [[nodiscard]] time_point automatic_check() const;
 
   // -- transitions ------------------------------------------------------------
 
-  bool weigh_results(env& e);
+  bool weigh_history(env& e);
   bool weigh_probes(std::string_view why_open, env& e);
   void go_open(outage episode, std::string_view why, env& e);
   void go_half_open(const open& s, env& e);
   void go_closed(std::string_view why, env& e);
   void move_to(automatic_state next, std::string_view why, env& e);
+  bool carry_out(policy_command c, env& e);
   bool force(override_state next, duration time, std::string_view why, env& e);
   [[nodiscard]] automatic_state initial_state() const;
   [[nodiscard]] closed closed_with(detail::breaker_ramp ramp) const;
-  [[nodiscard]] bool may_reject(const closed& s) const;
+  [[nodiscard]] bool may_reject(const closed& s) const {
+    return s.ramp.runs() || config_.limit_at < 1;
+  }
   void emit_change(std::string_view from, std::string_view why, env& e);
 
   automatic_state state_;
@@ -248,6 +300,11 @@ private:
   /// The latest instant seen: a clock that steps back has no effect until it
   /// has caught up.
   time_point clock_ = time_point::min();
+  /// When `follow` has something to do. Follows from the rest, as of the last
+  /// `plan_check`.
+  time_point check_at_ = never;
+  /// Likewise: whether calls are watched for how long they take.
+  bool timed_ = false;
 };
 
 } // namespace caisson

@@ -7,18 +7,7 @@ namespace caisson::detail {
 
 // -- baseline -----------------------------------------------------------------
 
-void load_baseline::arrive(time_point now) {
-  roll(now);
-  if (end_ == never) {
-    end_ = time_after(now, step_);
-    calls_ = 0;
-  }
-  ++calls_;
-}
-
-void load_baseline::roll(time_point now) {
-  if (end_ == never || now < end_)
-    return;
+void load_baseline::end_intervals(time_point now) {
   if (calls_ > 0)
     past_.push_back({end_, calls_});
   calls_ = 0;
@@ -51,26 +40,11 @@ load_score::load_score(const breaker_score& c)
     arrivals_(c.window, steps), results_(c.window, steps),
     latencies_(c.window, steps) {}
 
-void load_score::arrive(time_point now) {
-  if (begun_ == never)
-    begun_ = now;
-  baseline_.arrive(now);
-  arrivals_.add(false, now);
-}
-
 void load_score::add(bool failed, std::optional<duration> took,
                      time_point now) {
   results_.add(failed, now);
   if (took)
     latencies_.record(*took, now);
-}
-
-time_point load_score::next_update() const {
-  auto t = std::min(arrivals_.next_change(), results_.next_change());
-  // The last calls have left the window, but are still in the score.
-  if (t == never && score_)
-    return time_after(updated_at_, results_.bucket_length());
-  return t;
 }
 
 // The calls per second, in units of the baseline. Early on, the window is only

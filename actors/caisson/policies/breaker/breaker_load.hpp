@@ -6,6 +6,7 @@
 #include <caisson/base/window.hpp>
 #include <caisson/policies/breaker/breaker_score.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,11 +24,21 @@ public:
     : window_(window), step_(step) {}
 
   /// A call arrived at `now`. The first one begins the first interval.
-  void arrive(time_point now);
+  void arrive(time_point now) {
+    roll(now);
+    if (end_ == never) [[unlikely]] {
+      end_ = time_after(now, step_);
+      calls_ = 0;
+    }
+    ++calls_;
+  }
 
   /// Ends the intervals that are over at `now`. If there are any, computes the
   /// median anew.
-  void roll(time_point now);
+  void roll(time_point now) {
+    if (end_ != never && now >= end_) [[unlikely]]
+      end_intervals(now);
+  }
 
   /// Drops the interval that has begun: no calls are expected for a while.
   void pause() { end_ = never; }
@@ -42,6 +53,7 @@ private:
     std::int64_t calls;
   };
 
+  void end_intervals(time_point now);
   void refresh(time_point now);
 
   duration window_;
@@ -63,13 +75,24 @@ public:
   explicit load_score(const breaker_score& c);
 
   /// A call was admitted.
-  void arrive(time_point now);
+  void arrive(time_point now) {
+    if (begun_ == never)
+      begun_ = now;
+    baseline_.arrive(now);
+    arrivals_.add(false, now);
+  }
 
   /// A result arrived that is a success or a failure; the call took `took`.
   void add(bool failed, std::optional<duration> took, time_point now);
 
   /// The end of the current step; `never` while there is nothing to count.
-  [[nodiscard]] time_point next_update() const;
+  [[nodiscard]] time_point next_update() const {
+    auto t = std::min(arrivals_.next_change(), results_.next_change());
+    // The last calls have left the window, but are still in the score.
+    if (t == never && score_) [[unlikely]]
+      return time_after(updated_at_, results_.bucket_length());
+    return t;
+  }
 
   /// Computes the score as of `now`, which ends a step. With fewer than
   /// `minimum` results in the window it is unknown.

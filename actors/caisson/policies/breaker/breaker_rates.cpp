@@ -21,15 +21,6 @@ void rate_windows::reshape(const shape& s, time_point now) {
     time_.emplace(s.time, s.buckets).roll(now);
 }
 
-void rate_windows::roll(time_point now) {
-  if (time_)
-    time_->roll(now);
-}
-
-time_point rate_windows::next_change() const {
-  return time_ ? time_->next_change() : never;
-}
-
 std::optional<window_share> rate_windows::by_count() const {
   if (!count_)
     return std::nullopt;

@@ -56,10 +56,21 @@ public:
   }
 
   /// Forgets what is too old at `now`.
-  void roll(time_point now);
+  void roll(time_point now) {
+    if (time_)
+      time_->roll(now);
+  }
 
   /// When `roll` may have something to forget.
-  [[nodiscard]] time_point next_change() const;
+  [[nodiscard]] time_point next_change() const {
+    return time_ ? time_->next_change() : never;
+  }
+
+  /// Whether no call in the windows was bad.
+  [[nodiscard]] bool all_good() const {
+    return (!count_ || count_->failures() == 0)
+           && (!time_ || time_->failures() == 0);
+  }
 
   /// Nothing if there is no such window.
   [[nodiscard]] std::optional<window_share> by_count() const;

@@ -75,6 +75,8 @@ void trip_history::adopt(const breaker_config& c, time_point now) {
     load_ = std::make_unique<load_score>(c.score);
   ages_ = since_quiet_ || load_ || failures_.by_time() || pace_.by_time();
   only_run_ = applies_ == 1u << consecutive && !c.trip_when;
+  only_score_ = applies_ == 1u << score && !c.trip_when;
+  only_shares_ = !c.trip_when && failure_rate_ > 0 && slow_rate_ > 0;
 }
 
 void trip_history::restart(const breaker_config& c) {
@@ -87,20 +89,6 @@ void trip_history::restart(const breaker_config& c) {
 }
 
 // -- what happens -------------------------------------------------------------
-
-void trip_history::add(bool failed, std::optional<duration> took,
-                       time_point now) {
-  roll(now);
-  run_ = failed ? run_ + 1 : 0;
-  // A success does not end the count: only time without failures does.
-  if (since_quiet_ && failed) {
-    ++since_quiet_->failures;
-    since_quiet_->last = now;
-  }
-  failures_.add(failed, now);
-  if (load_)
-    load_->add(failed, took, now);
-}
 
 void trip_history::add_pace(bool was_slow, time_point now) {
   roll(now);
@@ -118,14 +106,6 @@ void trip_history::roll_windows(time_point now) {
     since_quiet_->failures = 0;
   failures_.roll(now);
   pace_.roll(now);
-}
-
-time_point trip_history::next_age() const {
-  auto t = std::min(
-    {failures_.next_change(), pace_.next_change(), next_update()});
-  if (since_quiet_ && since_quiet_->failures > 0)
-    t = std::min(t, time_after(since_quiet_->last, quiet_period_));
-  return t;
 }
 
 // -- what follows from it -----------------------------------------------------

@@ -7,6 +7,7 @@
 #include <caisson/policies/breaker/breaker_rates.hpp>
 #include <caisson/policy/policy.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,7 +33,18 @@ public:
 
   /// Adds a result that arrived at `now`, of a call that took `took`, if that
   /// is known.
-  void add(bool failed, std::optional<duration> took, time_point now);
+  void add(bool failed, std::optional<duration> took, time_point now) {
+    roll(now);
+    run_ = failed ? run_ + 1 : 0;
+    // A success does not end the count: only time without failures does.
+    if (failed && since_quiet_) {
+      ++since_quiet_->failures;
+      since_quiet_->last = now;
+    }
+    failures_.add(failed, now);
+    if (load_)
+      load_->add(failed, took, now);
+  }
 
   /// Adds a call that came back in time, or was found slow, at `now`.
   void add_pace(bool was_slow, time_point now);
@@ -51,6 +63,9 @@ public:
       roll_windows(now);
   }
 
+  /// Whether a call that arrives may change when.
+  [[nodiscard]] bool watches_load() const { return load_ != nullptr; }
+
   /// When `look` or `roll` may change something; `never` if they cannot.
   [[nodiscard]] time_point next_change() const {
     return ages_ ? next_age() : never;
@@ -65,14 +80,22 @@ public:
 
   // -- what follows from it ---------------------------------------------------
 
+  /// Whether `verdict` certainly says nothing: as after most calls under the
+  /// default rule alone, and under others while nothing is wrong.
+  [[nodiscard]] bool is_quiet() const {
+    if (only_run_)
+      return run_ < threshold_;
+    if (load_)
+      return only_score_ && !load_->exceeded();
+    return only_shares_ && run_ == 0 && failures_.all_good() && pace_.all_good()
+           && (!since_quiet_ || since_quiet_->failures == 0);
+  }
+
   /// Why to open, for events, in static storage; empty: do not open. `c` are
   /// the settings that it was last given.
   [[nodiscard]] std::string_view verdict(const breaker_config& c,
                                          env& e) const {
-    // The default rule alone takes most calls this way.
-    if (only_run_ && run_ < threshold_)
-      return {};
-    return weigh(c, e);
+    return is_quiet() ? std::string_view{} : weigh(c, e);
   }
 
   /// The share that is reached of a rate at which it would open, 1 or more if
@@ -112,7 +135,14 @@ private:
   };
 
   void roll_windows(time_point now);
-  [[nodiscard]] time_point next_age() const;
+  [[nodiscard]] time_point next_age() const {
+    auto t = std::min(failures_.next_change(), pace_.next_change());
+    if (load_)
+      t = std::min(t, load_->next_update());
+    if (since_quiet_ && since_quiet_->failures > 0)
+      t = std::min(t, time_after(since_quiet_->last, quiet_period_));
+    return t;
+  }
   [[nodiscard]] std::string_view weigh(const breaker_config& c, env& e) const;
   [[nodiscard]] bool holds(condition x) const;
   [[nodiscard]] breaker_counts counts() const;
@@ -128,6 +158,10 @@ private:
   bool ages_ = false;
   /// Whether `consecutive` is the only condition.
   bool only_run_ = false;
+  /// Whether `score` is, and whether each of them needs a failure or a slow
+  /// call.
+  bool only_score_ = false;
+  bool only_shares_ = false;
 
   /// Failures since the last success.
   std::uint32_t run_ = 0;

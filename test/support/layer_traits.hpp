@@ -1,5 +1,5 @@
 // Traits of each kind of layer for the tests of stacks: one entry for each
-// kind, in test/actor/layers.
+// kind, in test/policies/NAME/actor/layer.cpp.
 #pragma once
 
 #include <caisson/settings/settings_text.hpp>

@@ -3,7 +3,7 @@
 
 #include <caisson/base/random.hpp>
 
-#include <support/deadline_rig.hpp>
+#include <policies/deadline/model/deadline_rig.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // would.
 #pragma once
 
-#include <real/sockets.hpp>
+#include <system/sockets.hpp>
 
 #include <atomic>
 #include <functional>

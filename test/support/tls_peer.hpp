@@ -1,8 +1,8 @@
 // The server's side of TLS, for servers that say what a test wants.
 #pragma once
 
-#include <real/sockets.hpp>
 #include <support/tls_files.hpp>
+#include <system/sockets.hpp>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

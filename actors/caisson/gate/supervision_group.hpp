@@ -55,10 +55,10 @@ public:
   /// nodes.
   ///
   /// Takes `get_status`, too. In the answer `worker` describes all workers:
-  /// `up`, `restarting` if some are not, `given_up`, `ended` if all members have
-  /// ended for good, or `none` without members. Its metrics are `members`,
-  /// `members_up`, `members_ended`, and `losses` since the group was
-  /// spawned. The settings are those of its only layer, `supervision_group`.
+  /// `up`, `restarting` if some are not, `given_up`, `ended` if all members
+  /// have ended for good, or `none` without members. Its metrics are `members`,
+  /// `members_up`, `members_ended`, and `losses` since the group was spawned.
+  /// The settings are those of its only layer, `supervision_group`.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
 
 private:

@@ -1,0 +1,178 @@
+// A shedder that follows its callee against a model that keeps each call.
+#include <policies/shedder/model/shedding.hpp>
+#include <support/operations.hpp>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What a callee has said, and what was kept from it since.
+class naive_follower {
+public:
+  struct fate {
+    bool goes = true;
+    int stands_for = 0;
+  };
+
+  void hear(duration now, int threshold) {
+    if (time == 0ns)
+      return;
+    ++count["told"];
+    said_ = {threshold, now + time};
+  }
+
+  // `user` is 0 if the call has none; then one is drawn where it matters.
+  fate arrive(duration now, int rank, int user, random_source& draws,
+              std::uint8_t& drawn) {
+    drawn = static_cast<std::uint8_t>(user);
+    if (!said_) {
+      ++count["passed"];
+      return {};
+    }
+    std::vector<bool> sides;
+    for (int i = 0; i < 128; ++i)
+      sides.push_back(rank * 128 + i >= said_->threshold);
+    auto mixed = std::count(sides.begin(), sides.end(), true) % 128 != 0;
+    if (user == 0 && mixed)
+      drawn = static_cast<std::uint8_t>(1 + draws.below(128));
+    if (sides[drawn == 0 ? 0 : drawn - 1u]) {
+      ++count["passed"];
+      return {};
+    }
+    kept_.push_back(now);
+    if (now < said_->end && kept_.size() < 16) {
+      ++count["shed_early"];
+      return {.goes = false};
+    }
+    if (now >= said_->end)
+      said_.reset();
+    auto n = static_cast<int>(kept_.size());
+    kept_.clear();
+    ++count["passed"];
+    ++count["asked"];
+    return {.stands_for = n};
+  }
+
+  void change(duration now, duration to) {
+    time = to;
+    if (time == 0ns)
+      forget();
+    else if (said_)
+      said_->end = std::min(said_->end, now + time);
+  }
+
+  void forget() {
+    said_.reset();
+    kept_.clear();
+  }
+
+  duration time = 0ns;
+  std::map<std::string, std::int64_t> count;
+
+private:
+  struct word {
+    int threshold;
+    duration end;
+  };
+  std::optional<word> said_;
+  std::vector<duration> kept_;
+};
+
+class follow_run {
+public:
+  follow_run() {
+    model_.time = followed().follow_for;
+    model_.count["passed"] = most_answers;
+  }
+
+  void step(const operation& x) {
+    switch (x.kind) {
+      case 0:
+      case 1:
+      case 2:
+        for (auto i = 0u; i <= x.how % 20; ++i)
+          arrive(x, i);
+        break;
+      case 3:
+        if (heard_ == most_answers)
+          break;
+        ++heard_;
+        real_.hear(pick(thresholds, x.how));
+        model_.hear(real_.now(), pick(thresholds, x.how));
+        break;
+      case 4:
+        real_.advance(pick(lengths, x.how));
+        break;
+      case 5:
+        if (x.which % 3 == 0)
+          change(x);
+        break;
+    }
+    for (auto name : {"passed", "shed_early", "asked", "told"})
+      RC_ASSERT(real_.count(name) == model_.count[name]);
+  }
+
+private:
+  static constexpr int most_answers = 200;
+  static constexpr std::array<std::uint16_t, 7> thresholds{
+    1, 60, middle, middle + 1, middle + 40, middle + 128, 4'096};
+  static constexpr std::array<duration, 6> lengths{0ns,       1ns, 10ms,
+                                                   1s - 10ms, 1s,  1min};
+
+  void arrive(const operation& x, unsigned i) {
+    auto priority = static_cast<std::int32_t>((x.which + i) % 3) * 20 - 20;
+    auto rank = std::clamp(priority, -16, 15) + 16;
+    auto user = x.which % 2 == 0 ? 0 : static_cast<int>(1 + (x.how + i) % 128);
+    std::uint8_t drawn = 0;
+    auto fate = model_.arrive(real_.now(), rank, user, draws_, drawn);
+    auto id = real_.arrive(of_user(static_cast<std::uint8_t>(user), priority));
+    RC_ASSERT((real_.where(id) == place::below) == fate.goes);
+    const auto& c = real_.calls.at(id).call;
+    RC_ASSERT(int{c.user_priority} == int{drawn});
+    RC_ASSERT(int{c.stands_for} == fate.stands_for);
+    if (fate.goes)
+      real_.finish(id);
+    real_.calls.erase(id);
+  }
+
+  void change(const operation& x) {
+    if (x.how % 3 == 0) {
+      real_.policy.command(operator_command::reset, real_.e);
+      model_.forget();
+      model_.count.clear();
+      return;
+    }
+    auto c = followed();
+    c.follow_for = pick(std::array<duration, 4>{0ns, 10ms, 1s, 1min}, x.how);
+    real_.policy.reconfigure(c, real_.e);
+    model_.change(real_.now(), c.follow_for);
+  }
+
+  follower real_{followed(), most_answers};
+  int heard_ = 0;
+  naive_follower model_;
+  random_source draws_{7};
+};
+
+RC_GTEST_PROP(shedder_follow_property, does_what_a_naive_model_does, ()) {
+  follow_run r;
+  for (const auto& op : *operations(6))
+    r.step(op);
+}
+
+} // namespace
+} // namespace caisson::test

@@ -12,10 +12,10 @@ namespace caisson::test {
 namespace {
 
 /// Answers an int with its double; dies of a negative one.
-class mortal final : public caf::event_based_actor {
+class mortal_member final : public caf::event_based_actor {
 public:
-  mortal(caf::actor_config& cfg, std::string name,
-         std::vector<std::string>* log)
+  mortal_member(caf::actor_config& cfg, std::string name,
+                std::vector<std::string>* log)
     : caf::event_based_actor(cfg), name_(std::move(name)), log_(log) {
     log_->push_back("+" + name_);
   }
@@ -48,7 +48,7 @@ protected:
       std::string name(1, static_cast<char>('a' + i));
       auto factory = [this, name](caf::actor_system& sys) {
         return caf::expected<caf::actor>{
-          caf::actor_cast<caf::actor>(sys.spawn<mortal>(name, &log))};
+          caf::actor_cast<caf::actor>(sys.spawn<mortal_member>(name, &log))};
       };
       auto g = spawn_gate(
         world,
@@ -111,7 +111,7 @@ TEST_P(supervision_group_test, a_session_restarts_with_its_connection) {
   auto starts = [this](std::string name) {
     return [this, name](caf::actor_system& sys) {
       return caf::expected<caf::actor>{
-        caf::actor_cast<caf::actor>(sys.spawn<mortal>(name, &log))};
+        caf::actor_cast<caf::actor>(sys.spawn<mortal_member>(name, &log))};
     };
   };
   auto connect = starts("connection");
@@ -245,7 +245,7 @@ TEST_P(supervision_group_test, begins_anew_when_all_have_ended) {
   auto joined = [this](give_up_action action) {
     auto factory = [this](caf::actor_system& sys) {
       return caf::expected<caf::actor>{
-        caf::actor_cast<caf::actor>(sys.spawn<mortal>("x", &log))};
+        caf::actor_cast<caf::actor>(sys.spawn<mortal_member>("x", &log))};
     };
     auto g = spawn_gate(
       world,

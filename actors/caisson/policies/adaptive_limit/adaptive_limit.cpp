@@ -49,7 +49,9 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
 }
 
 std::int64_t adaptive_limit::limit() const noexcept {
-  return measuring_ ? std::min(limit_, pinned_limit()) : limit_;
+  if (measuring_) [[unlikely]]
+    return std::min(limit_, pinned_limit());
+  return limit_;
 }
 
 // -- permits ------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #include "support/layer_traits.hpp"
 
 #include <caisson/policies/batcher.hpp>
+#include <caisson/stack/layers/batcher_layer.hpp>
 
 #include <chrono>
 #include <string>

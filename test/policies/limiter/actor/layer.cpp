@@ -2,6 +2,7 @@
 #include "support/layer_traits.hpp"
 
 #include <caisson/policies/limiter.hpp>
+#include <caisson/stack/layers/limiter_layer.hpp>
 
 #include <chrono>
 #include <string>

@@ -62,7 +62,7 @@ private:
       return;
     // None came during the whole period before, or it is the last one.
     earlier_ = now < time_after(begun_, 2 * window) ? peak_ : in_flight_;
-    peak_ = 0;
+    peak_ = in_flight_;
     begun_ = now;
   }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::test {
@@ -332,18 +333,27 @@ private:
   bool has_room() {
     if (c_.base.limit_at >= 1)
       return true;
-    if (auto most = most_in_flight(); most > 0) {
+    if (!crowd_limited_)
+      begin_due_period();
+    auto most = most_in_flight();
+    auto was_limited = std::exchange(crowd_limited_, most > 0);
+    if (crowd_limited_) {
       crowd_since_ = clock_;
       return in_flight() < most;
     }
-    auto d = c_.base.window_time;
-    if (clock_ >= time_after(crowd_since_, d)) {
-      auto recent = clock_ < time_after(time_after(crowd_since_, d), d);
-      crowd_before_ = recent ? crowd_ : in_flight();
-      crowd_ = in_flight();
-      crowd_since_ = clock_;
-    }
+    if (was_limited)
+      begin_due_period();
     return true;
+  }
+
+  void begin_due_period() {
+    auto d = c_.base.window_time;
+    if (clock_ < time_after(crowd_since_, d))
+      return;
+    auto recent = clock_ < time_after(time_after(crowd_since_, d), d);
+    crowd_before_ = recent ? crowd_ : in_flight();
+    crowd_ = in_flight();
+    crowd_since_ = clock_;
   }
 
   void note_crowd() {
@@ -395,6 +405,7 @@ private:
     probed_ = false;
     ramps_ = false;
     crowd_ = crowd_before_ = 0;
+    crowd_limited_ = false;
     crowd_since_ = time_point::min();
   }
 
@@ -433,6 +444,7 @@ private:
   // The most calls in flight since then, and in the period before.
   std::int64_t crowd_ = 0;
   std::int64_t crowd_before_ = 0;
+  bool crowd_limited_ = false;
   time_point crowd_since_ = time_point::min();
   // As that of the host.
   random_source random_{7};

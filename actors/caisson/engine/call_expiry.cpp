@@ -144,9 +144,10 @@ void call_expiry::deadline_of_call(call_record& r) {
 // a retrier, of all of them if it is above it.
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
+  auto executing = may_be_executing(r);
   // As if it was given back: no work has begun that could say anything.
-  auto is_unused = r.where == phase::leased && !may_be_executing(r);
-  if (may_be_executing(r) || is_pursued_without(r))
+  auto is_unused = r.where == phase::leased && !executing;
+  if (executing || is_pursued_without(r))
     mark_executed(r);
   if (r.where == phase::in_flight || r.where == phase::leased)
     core_.route->measure_attempt(r, why);

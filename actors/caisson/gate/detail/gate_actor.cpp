@@ -311,7 +311,7 @@ bool gate_actor::is_down(target_id x) const {
 }
 
 actor_end gate_actor::end_of(target_id x) const {
-  return targets_[x] ? end_of_actor(targets_[x]) : actor_end::abnormal;
+  return end_of_actor(targets_[x]);
 }
 
 // -- other stacks -------------------------------------------------------------

@@ -443,7 +443,7 @@ bool local_host::is_down(target_id x) const {
 }
 
 actor_end local_host::end_of(target_id x) const {
-  return targets_[x] ? end_of_actor(targets_[x]) : actor_end::abnormal;
+  return end_of_actor(targets_[x]);
 }
 
 } // namespace caisson::detail

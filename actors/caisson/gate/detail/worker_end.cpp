@@ -65,6 +65,8 @@ private:
 } // namespace
 
 actor_end end_of_actor(const caf::actor& x) {
+  if (!x)
+    return actor_end::abnormal;
   auto why = portable::exit_reason_of(x);
   if (!why)
     return actor_end::unknown;

@@ -7,7 +7,8 @@
 
 namespace caisson::detail {
 
-/// How an actor has ended that is down; unknown while it is still ending.
+/// How an actor has ended that is down; unknown while it is still ending. Null:
+/// abnormal.
 [[nodiscard]] actor_end end_of_actor(const caf::actor& x);
 
 /// Ends a worker that a gate supervises: asks it to quit and, if it has not

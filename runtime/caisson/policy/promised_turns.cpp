@@ -88,7 +88,7 @@ promised_turns::gap promised_turns::first_gap(const rate_source& source) {
     x.source = x.without = shut_->then;
     x.next = turns_.upper_bound(shut_->last);
   }
-  x = find(std::move(x), {}, 1, time_point::min());
+  x = find(x, {}, 1, time_point::min());
   if (x.next != turns_.begin())
     shut_ = {source, x.source, std::prev(x.next)->first};
   return x;

@@ -62,7 +62,7 @@ function(caisson_add_library name)
   # GCC's -Wconversion leaves out changes of sign alone, Clang's does not.
   target_compile_options(${target} PRIVATE -Wconversion
     $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
-  if(CAISSON_JOIN_LIBRARIES)
+  if(CAISSON_JOIN STREQUAL ALL)
     caisson_join(${target} 8)
   endif()
   # Headers lie beside their sources, under both roots.

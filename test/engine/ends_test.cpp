@@ -68,6 +68,25 @@ TEST_F(ends, all_requests_of_one_number_are_taken_back) {
                              "abandon cancelled"}));
 }
 
+TEST_F(ends, what_its_layer_rejects_meanwhile_is_not_abandoned_too) {
+  hold_all();
+  b.on_abandon = [this](auto&, auto&, env& e) {
+    if (held.size() == 3)
+      e.reject(held[1], errc::shed);
+  };
+  auto& w = start();
+  w.call("x", {}, 5, 77);
+  w.call("y", {}, 5, 78);
+  w.call("z", {}, 6, 79);
+  w.caller_down(5);
+  EXPECT_EQ(w.answer_to(1), "cancelled by gate");
+  EXPECT_EQ(b.take(), (lines{"admit", "admit", "admit", "abandon cancelled"}));
+  EXPECT_EQ(a.take(),
+            (lines{"admit", "admit", "admit", "abandon cancelled, in flight",
+                   "abandon cancelled, in flight"}));
+  w.caller_down(6);
+}
+
 TEST_F(ends, what_is_answered_cannot_be_taken_back) {
   auto& w = start();
   w.call("x", {}, 5, 77);

@@ -94,6 +94,17 @@ std::vector<storm_ending> storm_endings() {
          w.caller_down(who);
        answer_attempts(w, 0, w.attempts.size());
      }},
+    {"their only caller dies when calls are shed",
+     [](auto& w, int, auto) {
+       w.at(5s);
+       answer_attempts(w, 0, 4);
+       w.at(10s);
+       w.caller_down(1);
+       auto in_use = w.step([](auto& e, auto now) {
+         return e.make_status(now).metric("semaphore", "in_use");
+       });
+       EXPECT_EQ(in_use, 0);
+     }},
     {"the worker dies", [](auto& w, int, auto) { w.kill(0); }},
     {"the gate drains",
      [](auto& w, int n, auto) {
@@ -121,12 +132,13 @@ double end_storm(wait_order order, const storm_ending& how, int n) {
     c.max_wait = unlimited;
   engine_world w{stack{}.semaphore(c).build()};
   auto count = static_cast<std::size_t>(n);
+  auto callers = how.name.starts_with("their only caller") ? 1 : storm_callers;
   for (std::size_t i = 0; i < count; ++i)
     w.call("x",
            {.time_left = 1h + std::chrono::microseconds(2 * (count - i)),
             .priority = static_cast<std::int32_t>(i * 7'919 % 7),
             .key = std::to_string(i)},
-           1 + i % storm_callers);
+           1 + i % callers);
   EXPECT_EQ(w.attempts.size(), 4u);
   EXPECT_EQ(w.live(), count);
   w.take();

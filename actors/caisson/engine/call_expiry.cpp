@@ -144,6 +144,12 @@ void call_expiry::deadline_of_call(call_record& r) {
 // a retrier, of all of them if it is above it.
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
+  // A layer that rejects it while another call is cut has let it go.
+  auto rejected_by = is_held(r)
+                         && core_.layers.rejects(static_cast<std::size_t>(r.at),
+                                                 r.id)
+                       ? r.at
+                       : -1;
   auto executing = may_be_executing(r);
   // As if it was given back: no work has begun that could say anything.
   auto is_unused = r.where == phase::leased && !executing;
@@ -167,7 +173,10 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
       continue;
     auto seen = is_unused ? outcome::without_verdict() : why;
     seen.may_have_executed = may_have_executed(r, k);
-    core_.route->abandon(r, k, seen, n != held_by && !is_unused);
+    if (n == rejected_by)
+      core_.route->leave(r, k);
+    else
+      core_.route->abandon(r, k, seen, n != held_by && !is_unused);
   }
   core_.children->leave_all(r);
 }

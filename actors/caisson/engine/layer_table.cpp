@@ -102,6 +102,8 @@ void layer_table::take_actions(std::size_t k) {
   for (auto& a : env_.actions) {
     if (a.what == env::action::kind::cancel_child)
       given_up_.insert(a.index);
+    else if (a.what == env::action::kind::reject)
+      rejected_.insert({k, a.call});
     requests_.push_back({k, a});
   }
   env_.actions.clear();
@@ -112,6 +114,8 @@ layer_request layer_table::pop_request() {
   requests_.pop_front();
   if (x.what.what == env::action::kind::cancel_child)
     given_up_.erase(x.what.index);
+  else if (x.what.what == env::action::kind::reject)
+    rejected_.erase(rejected_.find({x.layer, x.what.call}));
   return x;
 }
 
@@ -146,6 +150,10 @@ void layer_table::rearrange(const layer_moves& moves,
                    "layer {} is gone, and waits for something", x.layer);
     x.layer = static_cast<std::size_t>(moves.of(x.layer));
   }
+  rejected_.clear();
+  for (const auto& x : requests_)
+    if (x.what.what == env::action::kind::reject)
+      rejected_.insert({x.layer, x.what.call});
   // What was dropped ends when the table is whole again.
   entries_.swap(after);
   retired_ = leaving_ = holding_open_ = 0;

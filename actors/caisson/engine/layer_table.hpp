@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -230,6 +231,12 @@ public:
     return !given_up_.empty() && given_up_.contains(child);
   }
 
+  /// Whether layer `k` has asked to reject this call, which is still to come: it
+  /// has let the call go.
+  [[nodiscard]] bool rejects(std::size_t k, call_id call) const noexcept {
+    return !rejected_.empty() && rejected_.contains({k, call});
+  }
+
   /// Whether there is one.
   [[nodiscard]] bool has_requests() const noexcept {
     return !requests_.empty();
@@ -324,6 +331,7 @@ private:
   layer_env env_;
   std::deque<layer_request> requests_;
   std::unordered_set<call_id> given_up_;
+  std::multiset<std::pair<std::size_t, call_id>> rejected_;
   /// The first wake-up and whose it is.
   std::pair<time_point, std::size_t> next_{never, 0};
   std::size_t holding_open_ = 0;

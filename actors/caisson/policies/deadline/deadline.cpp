@@ -125,7 +125,11 @@ decision deadline::complete(call_info& call, slot& notes, outcome& result,
   // layers further in do not see this deadline: what overran shows here.
   if (!saved.expired && saved.own && e.now >= saved.limit)
     note_expiry(saved, call.id, e);
-  if (learner_ && (result.ok || result.is(errc::deadline_exceeded)))
+  // A layer further in that refuses a call, as too little of its time is left,
+  // has not cut it off.
+  auto cut_off = result.is(errc::deadline_exceeded)
+                 && (result.may_have_executed || e.now >= saved.limit);
+  if (learner_ && (result.ok || cut_off))
     measure(saved, result.ok, e.now);
   count(saved.expired ? counter::overran : counter::answered);
   return decision::pass();
@@ -175,7 +179,8 @@ void deadline::measure(limits& saved, bool ok, time_point now) {
 }
 
 duration deadline::learn_timeout(env& e) {
-  auto timeout = learner_->limit(e.now).value_or(config_.timeout);
+  auto timeout = learner_->limit(e.now, config_.timeout)
+                   .value_or(config_.timeout);
   if (timeout != reported_)
     emit_change(timeout, e);
   return timeout;
@@ -212,7 +217,7 @@ void deadline::adapt(env& e) {
     learner_ = std::make_unique<detail::limit_learner>(config_.learned);
   // What an operator sets is reported by the host.
   if (learner_)
-    (void)learner_->limit(e.now);
+    (void)learner_->limit(e.now, config_.timeout);
   reported_ = present_timeout();
 }
 

@@ -14,8 +14,10 @@ constexpr std::size_t steps = 5;
 
 // What is known of how long calls take, in nanoseconds.
 struct estimate {
-  double quantile = 0;
+  // Nothing if too many were cut off: it is beyond all that was seen.
+  std::optional<double> quantile;
   double deviation = 0;
+  double longest = 0;
 };
 
 // Kaplan and Meier's estimate: bucket by bucket, the share of the calls still
@@ -42,8 +44,7 @@ public:
     }
     auto longest = static_cast<double>(longest_.count());
     add(left_, longest);
-    // If too many were cut off, it is beyond all that was seen.
-    return {quantile.value_or(2 * longest), deviation()};
+    return {quantile, deviation(), longest};
   }
 
 private:
@@ -105,7 +106,8 @@ void limit_learner::cut_off(duration d, time_point now) {
   cut_->record(d, now);
 }
 
-std::optional<duration> limit_learner::limit(time_point now) {
+std::optional<duration> limit_learner::limit(time_point now,
+                                             duration otherwise) {
   if (now < time_after(computed_, period()) && now >= computed_)
     return last_;
   computed_ = now;
@@ -115,14 +117,20 @@ std::optional<duration> limit_learner::limit(time_point now) {
   if (samples() < config_.minimum_samples)
     last_.reset();
   else
-    last_ = compute();
+    last_ = compute(last_.value_or(otherwise));
   return last_;
 }
 
-duration limit_learner::compute() const {
+duration limit_learner::compute(duration in_force) const {
   auto x = survival{done_.merged(), cut_ ? cut_->merged() : histogram{}}.run(
     config_.quantile);
-  auto ns = config_.factor * x.quantile + config_.deviations * x.deviation;
+  auto beyond = 2 * x.longest;
+  // None was cut off by the limit: those that were cut off had less time than
+  // it gives, which says nothing about it.
+  if (!x.quantile && beyond < static_cast<double>(in_force.count()))
+    return std::clamp(in_force, config_.least, config_.most);
+  auto ns = config_.factor * x.quantile.value_or(beyond)
+            + config_.deviations * x.deviation;
   // Beyond a year it is `most` anyway.
   auto most = static_cast<double>(config_.most.count());
   auto d = duration{static_cast<duration::rep>(std::min(ns, most))};

@@ -32,8 +32,9 @@ public:
   void cut_off(duration d, time_point now);
 
   /// The limit, from time to time computed anew; nothing if there are too few
-  /// durations.
-  [[nodiscard]] std::optional<duration> limit(time_point now);
+  /// durations. Then `otherwise` is in force, if it is given.
+  [[nodiscard]] std::optional<duration>
+  limit(time_point now, duration otherwise = duration::zero());
 
   /// What `limit` has returned last.
   [[nodiscard]] std::optional<duration> last() const noexcept { return last_; }
@@ -50,7 +51,7 @@ public:
   void clear();
 
 private:
-  [[nodiscard]] duration compute() const;
+  [[nodiscard]] duration compute(duration in_force) const;
 
   learned_limit config_;
   percentile_window done_;

@@ -29,7 +29,12 @@ call_meter::call_meter(duration history, duration baseline) noexcept
 // -- calls --------------------------------------------------------------------
 
 void call_meter::time_out(time_point begun, time_point now) noexcept {
-  leave(begun, now);
+  roll(now);
+  auto least = shortest_time();
+  if (least && to_seconds(now - begun) < *least)
+    end(now);
+  else
+    leave(begun, now);
 }
 
 // -- figures ------------------------------------------------------------------

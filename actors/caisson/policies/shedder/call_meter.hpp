@@ -39,7 +39,8 @@ public:
     x.time += took;
   }
 
-  /// One that has taken too long: it would have taken at least that.
+  /// One that was cut off: it would have taken longer. Less than the shortest
+  /// average says nothing about how long.
   void time_out(time_point begun, time_point now) noexcept;
 
   /// One that says nothing about how long calls take.

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace caisson::test {
@@ -31,7 +32,8 @@ public:
   }
 
   // Nothing if too few are known.
-  std::optional<duration> limit(time_point now) {
+  std::optional<duration> limit(time_point now, duration otherwise) {
+    auto in_force = std::exchange(last_, std::nullopt).value_or(otherwise);
     newest_ = std::max(newest_, number_of(now));
     std::erase_if(calls_, [&](const call& x) { return x.step + 5 <= newest_; });
     if (calls_.size() < config_.minimum_samples)
@@ -60,10 +62,13 @@ public:
         quantile = ns + 1;
     }
     add(left, longest);
+    if (quantile < 0 && 2 * longest < static_cast<double>(in_force.count()))
+      return last_ = std::clamp(in_force, config_.least, config_.most);
     if (quantile < 0)
       quantile = 2 * longest;
     auto deviation = std::sqrt(std::max(squares - mean * mean, 0.0));
-    return bounded(config_.factor * quantile + config_.deviations * deviation);
+    return last_ = bounded(config_.factor * quantile
+                           + config_.deviations * deviation);
   }
 
 private:
@@ -105,6 +110,7 @@ private:
 
   learned_limit config_;
   std::vector<call> calls_;
+  std::optional<duration> last_;
   std::int64_t newest_ = 0;
 };
 
@@ -120,6 +126,7 @@ RC_GTEST_PROP(limit_learner, agrees_with_the_naive_one, ()) {
   c.minimum_samples = *rc::gen::element(1u, 3u, 20u);
   constexpr std::array<duration, 8> lengths{0ns,  130ns, 1us, 900us,
                                             10ms, 11ms,  1s,  1h};
+  auto otherwise = *rc::gen::element<duration>(1ms, 1s, unlimited);
   limit_learner real{c};
   naive_learner naive{c};
   auto now = time_point{} + 1000h;
@@ -140,7 +147,7 @@ RC_GTEST_PROP(limit_learner, agrees_with_the_naive_one, ()) {
         break;
       case 4:
         now += real.period();
-        RC_ASSERT(real.limit(now) == naive.limit(now));
+        RC_ASSERT(real.limit(now, otherwise) == naive.limit(now, otherwise));
         break;
     }
   }

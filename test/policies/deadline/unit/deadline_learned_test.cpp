@@ -125,6 +125,36 @@ TEST(deadline_learned, does_not_shrink_because_only_fast_calls_survive) {
   }
 }
 
+// Calls whose callers give them less time than the limit does.
+TEST(deadline_learned, does_not_shrink_because_callers_have_little_time) {
+  detail::limit_learner x{learning(0.95, 2).learned};
+  auto now = time_point{} + 1h;
+  for (int i = 0; i < 1'000; ++i)
+    x.cut_off(2ms, now);
+  EXPECT_EQ(x.limit(now, 1s), 1s);
+  now += x.period();
+  EXPECT_EQ(x.limit(now, 1s), 1s);
+  // Cut off by the limit itself, they would have taken longer.
+  for (int i = 0; i < 1'000; ++i)
+    x.cut_off(1s, now);
+  now += x.period();
+  EXPECT_GE(x.limit(now, 1s), 2s);
+}
+
+TEST(deadline_learned, does_not_take_a_refusal_further_in_for_a_cut_off) {
+  auto c = learning(0.95, 2);
+  c.timeout = 1s;
+  c.learned.minimum_samples = 10;
+  solo<deadline> x{c};
+  auto refused = outcome::failure(errc::deadline_exceeded, false);
+  for (int i = 0; i < 100; ++i)
+    x.finish(x.arrive(), refused);
+  EXPECT_EQ(x.count("samples"), 0);
+  refused.may_have_executed = true;
+  x.finish(x.arrive(), refused);
+  EXPECT_EQ(x.count("samples"), 1);
+}
+
 TEST(deadline_learned, a_few_calls_that_hang_do_not_move_it) {
   learning_rig x{learning(0.95, 2)};
   x.run(learning_rig::hanging(50, 10ms), 60s);
@@ -177,7 +207,9 @@ TEST(deadline_learned, takes_what_a_deadline_ended_for_longer) {
          ending{
            [](auto&h, auto id) { h.abandon(id, errc::deadline_exceeded); }},
        }) {
-    deadline_rig h{learning(0.95)};
+    auto c = learning(0.95);
+    c.timeout = 8ms;
+    deadline_rig h{c};
     for (int i = 0; i < 100; ++i) {
       auto id = h.arrive_with(unlimited);
       h.e.now += 5ms;

@@ -61,7 +61,8 @@ public:
   void end(duration begun, bool ok, bool cut_off) {
     --in_flight_;
     ++count[cut_off ? "abandoned" : "finished"];
-    if (ok || cut_off)
+    auto least = ok ? std::nullopt : shortest();
+    if (ok || (cut_off && !(least && to_seconds(now - begun) < *least)))
       timed_.push_back({now, now - begun});
     if (ok)
       successes_.push_back({now, now - begun});
@@ -315,6 +316,11 @@ private:
       mean_ = average_of(timed_).time;
     else if (in_flight_ == 0)
       mean_ = 0;
+    auto least = shortest();
+    return least && mean_ ? from_seconds(*mean_ - *least) : 0ns;
+  }
+
+  [[nodiscard]] std::optional<double> shortest() const {
     std::map<std::int64_t, std::vector<ended>> steps;
     auto s = step(c_.history);
     for (const auto& x : successes_)
@@ -344,7 +350,7 @@ private:
                      together[number].end());
     if (auto x = average_of(quiet); x.calls > 0 && x.calls >= most / 10)
       least = std::min(least.value_or(1e9), x.time);
-    return least && mean_ ? from_seconds(*mean_ - *least) : 0ns;
+    return least;
   }
 
   static average average_of(const std::vector<ended>& all) {

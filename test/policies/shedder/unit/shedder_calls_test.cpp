@@ -1,3 +1,5 @@
+#include <caisson/policies/shedder/call_meter.hpp>
+
 #include <policies/shedder/model/shedding.hpp>
 
 #include <gtest/gtest.h>
@@ -152,6 +154,33 @@ TEST(shedder_calls, reports_when_it_begins_and_ends) {
 }
 
 // A clock should not do that.
+// Of calls with less time than any takes, however many there are.
+TEST(shedder_calls, are_not_short_because_their_callers_are_in_a_hurry) {
+  detail::call_meter m{1s, 1min};
+  auto now = time_point{} + 1h;
+  auto call = [&](duration takes, bool cut_off) {
+    m.begin(now);
+    auto end = now + takes;
+    cut_off ? m.time_out(now, end) : m.succeed(now, end);
+  };
+  for (int i = 0; i < 200; ++i) {
+    call(10ms, false);
+    now += 10ms;
+  }
+  m.restart(now);
+  for (int i = 0; i < 100; ++i) {
+    call(80ms, false);
+    call(1ms, true);
+    now += 80ms;
+  }
+  EXPECT_EQ(m.delay(now), 70ms);
+  // These had more time, and would have taken even longer.
+  m.restart(now);
+  for (int i = 0; i < 100; ++i)
+    call(30ms, true);
+  EXPECT_EQ(m.delay(now), 20ms);
+}
+
 TEST(shedder_calls, survives_a_clock_that_steps_back) {
   auto c = by_cpu();
   c.max_delay = 1ms;

@@ -108,8 +108,9 @@ public:
 
   // -- time -------------------------------------------------------------------
 
-  /// Sets the wake-up of the entry if that has changed.
-  void update_timer(key_entry& x) {
+  /// Sets the wake-up of the entry if that has changed. Inlined: as a rule it
+  /// has not.
+  [[gnu::always_inline]] void update_timer(key_entry& x) {
     if (auto at = x.machine->wakeup(); at != x.wake_at)
       set_timer(x, at);
   }

@@ -1,4 +1,4 @@
-// When faults of a service begin and end.
+// Faults of a service, by the times at which they begin and end.
 #pragma once
 
 #include <simulator/world/counted_fault.hpp>

@@ -1,4 +1,4 @@
-// How long the work of a service takes.
+// The work of a service, and its speed.
 #pragma once
 
 #include <simulator/world/fault_state.hpp>

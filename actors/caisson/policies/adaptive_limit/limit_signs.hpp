@@ -1,4 +1,4 @@
-// What the outcome of a call says about the worker, to an adaptive limit.
+// Signs of the state of the worker in the outcomes of calls.
 #pragma once
 
 #include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>

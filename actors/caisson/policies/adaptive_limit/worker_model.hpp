@@ -1,4 +1,4 @@
-// What an adaptive limit has learned of the worker.
+// Latencies of the worker, as an adaptive limit has learned them.
 #pragma once
 
 #include <caisson/base/time.hpp>

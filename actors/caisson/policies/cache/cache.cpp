@@ -121,7 +121,7 @@ decision cache::load(const call_info& call, progress& saved, mode acts,
   if (loads_.may_join(saved.at->second, config_, e.now))
     return join(call, saved, e);
   count(counter::misses);
-  saved.child = loads_.start(saved.at, {.parents = {call.id}}, false,
+  saved.child = loads_.start(store_, saved.at, {.parents = {call.id}}, false,
                              call.deadline, e);
   saved.load = store_.last_load();
   return decision::hold();
@@ -172,7 +172,7 @@ decision cache::wait_again(const call_info& call, progress& saved) {
 
 void cache::refresh(const call_info& call, place at, const void* content,
                     env& e) {
-  auto child = loads_.refresh(call, at, config_, e);
+  auto child = loads_.refresh(store_, call, at, config_, e);
   if (child && content_.keep)
     loads_.set_content(*child, content_.keep(content));
 }
@@ -411,7 +411,7 @@ time_point cache::wakeup() const {
 }
 
 void cache::wake(env& e) {
-  loads_.start_again(e);
+  loads_.start_again(store_, e);
   count_evicted(store_.do_chores(e.now, config_.max_entries));
   detail::send_writes(writes_, config_, e);
 }

@@ -281,7 +281,7 @@ private:
   cache_content content_;
   cache_lookup next_;
   detail::cache_store store_;
-  detail::cache_loads loads_{store_};
+  detail::cache_loads loads_;
   // The answers that calls are about to get.
   answer_list answers_;
   detail::cache_writes writes_;

@@ -14,12 +14,12 @@ bool cache_loads::may_join(const record& r, const cache_config& c,
   return r.child != 0 && now < time_after(r.sent, c.join_within);
 }
 
-call_id cache_loads::start(place at, child_call c, bool refresh,
-                           time_point until, env& e) {
+call_id cache_loads::start(cache_store& store, place at, child_call c,
+                           bool refresh, time_point until, env& e) {
   auto child = e.start_child(std::move(c));
   auto fresh = pending_
                  .emplace(child,
-                          load{at, store_.begin_load(), refresh, until, {}})
+                          load{at, store.begin_load(), refresh, until, {}})
                  .second;
   CAISSON_ENSURE(fresh, "call {} is a load already", child);
   auto& r = at->second;
@@ -29,14 +29,15 @@ call_id cache_loads::start(place at, child_call c, bool refresh,
   return child;
 }
 
-std::optional<call_id> cache_loads::refresh(const call_info& call, place at,
+std::optional<call_id> cache_loads::refresh(cache_store& store,
+                                            const call_info& call, place at,
                                             const cache_config& c, env& e) {
   const auto& r = at->second;
   if (e.now < r.refresh_at || may_join(r, c, e.now)
       || (r.child != 0 && pending_.at(r.child).refresh))
     return std::nullopt;
   auto until = time_after(e.now, c.refresh_timeout);
-  return start(at,
+  return start(store, at,
                {.deadline = until,
                 .permits = call.permits,
                 .key = call.key,
@@ -86,7 +87,7 @@ bool cache_loads::want_again(const call_info& call, place at) {
   return is_first;
 }
 
-void cache_loads::start_again(env& e) {
+void cache_loads::start_again(cache_store& store, env& e) {
   for (auto& [key, x] : std::exchange(again_, {})) {
     // Like any load, it counts as the call of the first of them.
     child_call c{.parents = std::move(x.calls)};
@@ -96,8 +97,8 @@ void cache_loads::start_again(env& e) {
         c.permits = first->permits;
         break;
       }
-    start(x.at, std::move(c), false, x.until, e);
-    store_.unpin(x.at);
+    start(store, x.at, std::move(c), false, x.until, e);
+    store.unpin(x.at);
   }
 }
 

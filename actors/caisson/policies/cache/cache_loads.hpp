@@ -34,12 +34,6 @@ public:
     kept_message content;
   };
 
-  /// `store` must outlive this.
-  explicit cache_loads(cache_store& store) : store_(store) {}
-
-  cache_loads(const cache_loads&) = delete;
-  cache_loads& operator=(const cache_loads&) = delete;
-
   // -- in progress ------------------------------------------------------------
 
   [[nodiscard]] std::size_t size() const noexcept { return pending_.size(); }
@@ -53,11 +47,12 @@ public:
                                      time_point now);
 
   /// Starts a load with that deadline, which pins the key.
-  call_id start(place at, child_call c, bool refresh, time_point until, env& e);
+  call_id start(cache_store& store, place at, child_call c, bool refresh,
+                time_point until, env& e);
 
   /// Starts a refresh for a call, unless there is one or it is too early.
-  std::optional<call_id> refresh(const call_info& call, place at,
-                                 const cache_config& c, env& e);
+  std::optional<call_id> refresh(cache_store& store, const call_info& call,
+                                 place at, const cache_config& c, env& e);
 
   /// What the refresh is about.
   void set_content(call_id child, kept_message content);
@@ -91,7 +86,7 @@ public:
   /// Starts what is wanted. All calls for a key send one load together, with
   /// the latest of their deadlines: if each of them began one in turn, each
   /// could end by its own.
-  void start_again(env& e);
+  void start_again(cache_store& store, env& e);
 
 private:
   // Calls that wait for one more load of a key.
@@ -102,7 +97,6 @@ private:
     time_point until;
   };
 
-  cache_store& store_;
   std::unordered_map<call_id, load> pending_;
   // By key; only within a step of the host.
   std::map<std::string, waiting_again, std::less<>> again_;

@@ -1,4 +1,5 @@
 // Faults that are drawn at random.
+#include <simulator/explore/drawn_faults.hpp>
 #include <simulator/explore/fault_menu.hpp>
 #include <simulator/explore/fault_texts.hpp>
 #include <simulator/explore/found_scenario.hpp>

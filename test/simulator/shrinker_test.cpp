@@ -1,4 +1,5 @@
 // Making what was found smaller.
+#include <simulator/explore/drawn_faults.hpp>
 #include <simulator/explore/fault_texts.hpp>
 #include <simulator/explore/shrinker.hpp>
 

@@ -1,6 +1,7 @@
 // What sweeps report, from results that are made by hand.
 #include <simulator/sweep/sweep_plan.hpp>
 #include <simulator/sweep/sweep_report.hpp>
+#include <simulator/sweep/sweep_table.hpp>
 
 #include <gtest/gtest.h>
 

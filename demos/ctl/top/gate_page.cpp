@@ -1,6 +1,8 @@
+#include <ctl/top/gate_page.hpp>
+
 #include <ctl/answers.hpp>
 #include <ctl/numbers.hpp>
-#include <ctl/top/screens.hpp>
+#include <ctl/top/table.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,8 @@
 #include <ctl/top/screens.hpp>
 
+#include <ctl/top/gate_page.hpp>
+#include <ctl/top/table.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <ctl/top/screens.hpp>
+#include <ctl/top/table.hpp>
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include <ctl/options.hpp>
 #include <ctl/top/reader.hpp>
 #include <ctl/top/screens.hpp>
+#include <ctl/top/table.hpp>
 #include <ctl/top/terminal.hpp>
 
 #include <simulator/command/cli_parts.hpp>

@@ -2,7 +2,7 @@
 
 #include <simulator/command/check_command.hpp>
 #include <simulator/explore/explorer.hpp>
-#include <simulator/explore/survival.hpp>
+#include <simulator/explore/survival_report.hpp>
 #include <simulator/play/command_texts.hpp>
 #include <simulator/play/interruption.hpp>
 #include <simulator/play/output_file.hpp>

@@ -9,7 +9,9 @@
 #include <simulator/report/numbers.hpp>
 #include <simulator/scenario/sweep_path.hpp>
 #include <simulator/sweep/result_store.hpp>
-#include <simulator/sweep/sweep_report.hpp>
+#include <simulator/sweep/sweep_files.hpp>
+#include <simulator/sweep/sweep_html.hpp>
+#include <simulator/sweep/sweep_table.hpp>
 #include <simulator/sweep/sweeper.hpp>
 
 #include <caisson/settings.hpp>

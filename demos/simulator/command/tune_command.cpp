@@ -5,7 +5,8 @@
 #include <simulator/play/progress.hpp>
 #include <simulator/report/numbers.hpp>
 #include <simulator/sweep/result_store.hpp>
-#include <simulator/tune/tune_report.hpp>
+#include <simulator/tune/tune_files.hpp>
+#include <simulator/tune/tune_table.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 

@@ -1,9 +1,8 @@
-#include <simulator/explore/fault_menu.hpp>
+#include <simulator/explore/drawn_faults.hpp>
 
 #include <simulator/scenario/random.hpp>
 
 #include <utility>
-#include <vector>
 
 namespace caisson::sim {
 

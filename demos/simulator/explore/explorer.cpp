@@ -1,5 +1,6 @@
 #include <simulator/explore/explorer.hpp>
 
+#include <simulator/explore/drawn_faults.hpp>
 #include <simulator/explore/found_scenario.hpp>
 #include <simulator/play/ordered_work.hpp>
 

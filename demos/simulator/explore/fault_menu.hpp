@@ -85,9 +85,4 @@ struct fault_menu {
   smaller_places(const fault_config& f) const;
 };
 
-/// One to `menu.bounds.most` faults, drawn from `key`; all of them are right
-/// for the arm of the menu.
-[[nodiscard]] std::vector<fault_config> drawn_faults(const fault_menu& menu,
-                                                     std::uint64_t key);
-
 } // namespace caisson::sim

@@ -7,7 +7,6 @@
 #include <simulator/play/progress.hpp>
 
 #include <cstddef>
-#include <iosfwd>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -70,12 +69,5 @@ private:
   std::mutex mutex_;
   std::size_t done_ = 0;
 };
-
-/// A table for each arm: places down, kinds across.
-void write_survival(std::ostream& out, const explore_plan& p,
-                    const survival_map& m);
-
-void write_survival_json(std::ostream& out, const explore_plan& p,
-                         const survival_map& m);
 
 } // namespace caisson::sim

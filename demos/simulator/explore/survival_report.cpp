@@ -1,5 +1,6 @@
+#include <simulator/explore/survival_report.hpp>
+
 #include <simulator/explore/fault_texts.hpp>
-#include <simulator/explore/survival.hpp>
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/table.hpp>
 #include <simulator/scenario/faults.hpp>

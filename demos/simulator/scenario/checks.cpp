@@ -1,4 +1,5 @@
-// Checks that concern a scenario as a whole.
+#include <simulator/scenario/checks.hpp>
+
 #include <simulator/scenario/call_graph.hpp>
 #include <simulator/scenario/edges.hpp>
 #include <simulator/scenario/fault_times.hpp>

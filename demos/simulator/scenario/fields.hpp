@@ -1,6 +1,7 @@
 // The fields of a scenario's flat tables, and what their choices are called.
 #pragma once
 
+#include <simulator/scenario/checks.hpp>
 #include <simulator/scenario/scenario.hpp>
 #include <simulator/scenario/verdict_kind.hpp>
 
@@ -30,9 +31,6 @@ void describe(field_visitor& v, expectation& c);
 
 // -- relations ----------------------------------------------------------------
 
-/// Reports what can only be known of a world as a whole: names that there are
-/// not, circles of calls, times after the end.
-void check(const arm_config& c, const setting_path& path, problems& out);
 void check(const autoscale_config& c, const setting_path& path, problems& out);
 void check(const service_config& c, const setting_path& path, problems& out);
 void check(const load_config& c, const setting_path& path, problems& out);

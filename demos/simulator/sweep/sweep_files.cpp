@@ -1,4 +1,4 @@
-#include <simulator/sweep/sweep_report.hpp>
+#include <simulator/sweep/sweep_files.hpp>
 
 #include <simulator/report/csv.hpp>
 #include <simulator/sweep/sweep_json.hpp>

@@ -1,4 +1,4 @@
-#include <simulator/sweep/sweep_report.hpp>
+#include <simulator/sweep/sweep_html.hpp>
 
 #include <simulator/report/html_page.hpp>
 #include <simulator/report/html_parts.hpp>

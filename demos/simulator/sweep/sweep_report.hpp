@@ -3,14 +3,12 @@
 
 #include <simulator/play/run_result.hpp>
 #include <simulator/report/report.hpp>
-#include <simulator/report/wrapping.hpp>
 #include <simulator/scenario/metric_names.hpp>
 #include <simulator/sweep/sweep_plan.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,29 +43,5 @@ struct sweep_summary {
 [[nodiscard]] std::string metric_text(double x, metric_unit u);
 /// `time`, `share` or `number`, as pages call it.
 [[nodiscard]] std::string_view name_of(metric_unit u);
-
-/// A line about what was swept, and a table: per point and arm the verdicts,
-/// and the metrics; with several seeds their median, and in brackets the
-/// smallest and largest.
-void write_sweep_table(std::ostream& out, const sweep_report& r,
-                       std::size_t width = any_width);
-
-/// A row per run that was executed. Infinite numbers are `inf`, missing ones
-/// empty.
-void write_sweep_csv(std::ostream& out, const sweep_report& r);
-
-/// All runs, and the summaries.
-void write_sweep_json(std::ostream& out, const sweep_report& r);
-
-/// What a page says about where it comes from.
-struct sweep_source {
-  std::string scenario;
-  std::string command;
-  std::string version;
-};
-
-/// One page that needs nothing from elsewhere.
-void write_sweep_html(std::ostream& out, const sweep_report& r,
-                      const sweep_source& source);
 
 } // namespace caisson::sim

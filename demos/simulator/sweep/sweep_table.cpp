@@ -1,4 +1,4 @@
-#include <simulator/sweep/sweep_report.hpp>
+#include <simulator/sweep/sweep_table.hpp>
 
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/table.hpp>

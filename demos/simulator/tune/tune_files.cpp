@@ -1,8 +1,9 @@
-#include <simulator/tune/tune_report.hpp>
+#include <simulator/tune/tune_files.hpp>
 
 #include <simulator/report/csv.hpp>
 #include <simulator/sweep/sweep_json.hpp>
 #include <simulator/tune/tune_overlay.hpp>
+#include <simulator/tune/tune_sentences.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

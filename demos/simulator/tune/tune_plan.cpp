@@ -1,5 +1,6 @@
 #include <simulator/tune/tune_plan.hpp>
 
+#include <simulator/explore/drawn_faults.hpp>
 #include <simulator/scenario/sweep_path.hpp>
 
 #include <caisson/settings/settings_text.hpp>

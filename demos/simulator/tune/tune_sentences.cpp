@@ -1,4 +1,4 @@
-#include <simulator/tune/tune_report.hpp>
+#include <simulator/tune/tune_sentences.hpp>
 
 #include <simulator/report/numbers.hpp>
 

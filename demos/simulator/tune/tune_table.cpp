@@ -1,8 +1,9 @@
-#include <simulator/tune/tune_report.hpp>
+#include <simulator/tune/tune_table.hpp>
 
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/table.hpp>
 #include <simulator/tune/tune_overlay.hpp>
+#include <simulator/tune/tune_sentences.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 

@@ -35,16 +35,12 @@ network_link::network_link(caf::actor_config& cfg, const world_context& world,
             world.plan->ends_of(world.plan->routes[plan_.route], plan_.caller)),
     knows_callers_(plan_.forwards_cancels || balances()
                    || edge_.connections.limited()),
-    connections_(world.recorder->connections(plan_.route)) {
+    connections_(world, plan_.route, plan_.behind.size()) {
   if (world.plan->routes[plan_.route].zoned) {
     auto where = layout_of(*world.plan, plan_);
     for (auto zone : where.replicas)
       crosses_.push_back(zone != where.home);
   }
-  if (!edge_.connections.limited())
-    return;
-  pools_.assign(plan_.behind.size(), connection_pool{edge_.connections});
-  stuck_.resize(plan_.behind.size());
 }
 
 // What it still holds refers to gates, which refer to it.
@@ -58,8 +54,8 @@ void network_link::on_exit() {
 // Faults are the first thing to happen at their instant.
 void network_link::start() {
   plan_message_faults();
-  if (pools())
-    plan_crashes();
+  if (connections_.limited())
+    connections_.plan_crashes(now(), timer());
 }
 
 void network_link::plan_message_faults() {
@@ -113,7 +109,7 @@ duration network_link::transmission(time_point& free_at, std::uint64_t bytes) {
 
 void network_link::handle(portable::reply_to from, caf::message content) {
   if (auto crash = portable::get_if<replica_crash>(content))
-    return replica_crashes(*crash);
+    return connections_.crash(crash->replica, crash->begins);
   auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));
@@ -130,7 +126,7 @@ void network_link::handle(portable::reply_to from, caf::message content) {
   keep_caller(key, from);
   p->from = std::move(from);
   p->content = std::move(content);
-  if (pools())
+  if (connections_.limited())
     ask_for_connection(key, *p);
   else
     depart(key, *p);
@@ -223,7 +219,7 @@ void network_link::answer_lost(std::uint64_t key, parcel& p) {
 // it has its connection.
 void network_link::give_up_on(std::uint64_t key, parcel& p) {
   p.lost = true;
-  if ((balances() || pools()) && !p.given_up)
+  if ((balances() || connections_.limited()) && !p.given_up)
     return;
   if (p.given_up)
     connection_of_given_up(p);
@@ -266,12 +262,100 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
     timer().push(time_after(now(), *wait), cancel_bit | key);
 }
 
+// -- connections --------------------------------------------------------------
+
+void network_link::ask_for_connection(std::uint64_t key, parcel& p) {
+  switch (auto how = connections_.ask(now(), key, p.to, p.use)) {
+    case connection_pool::grant::open:
+    case connection_pool::grant::fresh:
+      return has_connection(key, p, how);
+    case connection_pool::grant::waits:
+      p.at = stage::waits;
+      // What is free at the very end of the wait is in time.
+      if (edge_.connections.wait != unlimited)
+        p.due = timer().push(
+          time_after(now(), duration_sum(edge_.connections.wait, duration{1})),
+          key);
+      return;
+    case connection_pool::grant::refused:
+      return turn_away(key, p, errc::queue_full);
+  }
+}
+
+void network_link::has_connection(std::uint64_t key, parcel& p,
+                                  link_connections::grant how) {
+  auto takes = connections_.connect(now(), p.to, how, p.key, p.use);
+  if (takes == duration::zero())
+    return depart(key, p);
+  p.at = stage::connects;
+  p.due = timer().push(time_after(now(), takes), key);
+}
+
+// The service has seen nothing of the call.
+void network_link::turn_away(std::uint64_t key, parcel& p, errc code) {
+  auto from = std::move(p.from);
+  forget(key, p, from);
+  from.answer(
+    this, caf::make_message(make_error(
+            code, rejection{std::string{no_connection_policy}, duration::zero(),
+                            false, "all connections are in use"})));
+}
+
+void network_link::wait_is_over(std::uint64_t key, parcel& p) {
+  connections_.expire(key, p.to, p.use);
+  turn_away(key, p, errc::wait_timeout);
+}
+
+// Whether the caller gave up what was not sent yet; then it is forgotten.
+bool network_link::given_up_before_sent(std::uint64_t key, parcel& p) {
+  if (p.at != stage::waits && p.at != stage::connects)
+    return false;
+  timer().cancel(p.due);
+  connections_.abandon(key, p.to, p.use, p.at == stage::waits);
+  release(p, false);
+  forget(key, p, p.from);
+  return true;
+}
+
+void network_link::release(parcel& p, bool open) {
+  if (std::exchange(p.use.connected, false))
+    hand_on(p.to, p.use.pool_age, open);
+}
+
+// To the call that has waited for longest, if there is one.
+void network_link::hand_on(std::size_t replica, std::uint32_t age, bool open) {
+  auto next = connections_.give_back(now(), replica, age, open);
+  if (!next)
+    return;
+  auto& p = *parcels_.find(next->call);
+  timer().cancel(p.due);
+  connections_.end_wait(now(), p.use);
+  has_connection(next->call, p, next->how);
+}
+
+void network_link::connection_of_given_up(parcel& p) {
+  if (p.use.connected
+      && connections_.give_up(p.to, p.use, p.lost, is_cut(p.to)))
+    release(p, false);
+}
+
+bool network_link::is_cut(std::size_t replica) const {
+  return faults_.there(replica).cuts + faults_.back(replica).cuts > 0;
+}
+
+void network_link::free_stuck() {
+  for (std::size_t i = 0; i < plan_.behind.size(); ++i)
+    while (!is_cut(i) && connections_.take_stuck(i))
+      hand_on(i, connections_.age(i), false);
+}
+
 // -- timers -------------------------------------------------------------------
 
 void network_link::fire(std::uint64_t payload) {
   if ((payload & (fault_begin | fault_end)) != 0)
-    return (payload & crash_bit) != 0 ? crash_is_due(payload)
-                                      : fault_is_due(payload);
+    return fault_is_due(payload);
+  if ((payload & link_connections::timer_bit) != 0)
+    return connections_.crash_is_due(payload);
   auto key = payload & ~cancel_bit;
   auto* p = parcels_.find(key);
   if (!p)
@@ -307,7 +391,7 @@ void network_link::fault_is_due(std::uint64_t payload) {
   world_.recorder->log().line(
     world_.recorder->since_start(now()), "fault ", r.gate_name(plan_.caller),
     " ", fault_name(faults_[i].kind), begins ? " begins" : " ends");
-  if (!begins && pools())
+  if (!begins && connections_.limited())
     free_stuck();
 }
 

@@ -1,7 +1,7 @@
 // The network between a caller and a service.
 #pragma once
 
-#include <simulator/world/connection_pool.hpp>
+#include <simulator/world/link_connections.hpp>
 #include <simulator/world/message_faults.hpp>
 #include <simulator/world/slot_table.hpp>
 #include <simulator/world/timed_actor.hpp>
@@ -80,11 +80,7 @@ private:
     bool given_up = false;
     /// It or its answer: nothing will come of it.
     bool lost = false;
-    /// It has a connection.
-    bool connected = false;
-    /// The age of the pool when it got that.
-    std::uint32_t pool_age = 0;
-    time_point asked_at;
+    connection_use use = {};
     /// Ends its wait, or the opening of its connection.
     timers::handle due = {};
   };
@@ -94,14 +90,11 @@ private:
   static constexpr std::uint64_t cancel_bit = std::uint64_t{1} << 62;
   static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 61;
   static constexpr std::uint64_t fault_end = std::uint64_t{1} << 60;
-  // With one of them: of a replica behind this, and not of messages.
-  static constexpr std::uint64_t crash_bit = std::uint64_t{1} << 59;
 
   [[nodiscard]] bool balances() const { return plan_.behind.size() > 1; }
   [[nodiscard]] bool crosses(std::size_t replica) const {
     return !crosses_.empty() && crosses_[replica];
   }
-  [[nodiscard]] bool pools() const { return !pools_.empty(); }
   void plan_message_faults();
   void keep_caller(std::uint64_t key, const portable::reply_to& from);
   void depart(std::uint64_t key, parcel& p);
@@ -118,11 +111,9 @@ private:
 
   // -- connections ------------------------------------------------------------
 
-  void plan_crashes();
-  void crash_is_due(std::uint64_t payload);
-  void replica_crashes(const replica_crash& x);
   void ask_for_connection(std::uint64_t key, parcel& p);
-  void has_connection(std::uint64_t key, parcel& p, connection_pool::grant how);
+  void has_connection(std::uint64_t key, parcel& p,
+                      link_connections::grant how);
   void turn_away(std::uint64_t key, parcel& p, errc code);
   void wait_is_over(std::uint64_t key, parcel& p);
   void release(parcel& p, bool open);
@@ -148,12 +139,7 @@ private:
   /// From when on the next message can be sent, there and back.
   time_point free_there_;
   time_point free_back_;
-  /// By replica; empty unless connections are limited.
-  std::vector<connection_pool> pools_;
-  /// By replica: connections that are in use until a partition is over, as
-  /// nobody waits for what was lost in it.
-  std::vector<std::uint32_t> stuck_;
-  connection_recorder* connections_ = nullptr;
+  link_connections connections_;
 };
 
 } // namespace caisson::sim

@@ -1,9 +1,7 @@
 #include <simulator/world/service.hpp>
 
-#include <simulator/scenario/replicas.hpp>
+#include <simulator/scenario/faults.hpp>
 #include <simulator/world/service_errors.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,26 +10,23 @@ namespace caisson::sim {
 
 service::service(caf::actor_config& cfg, const world_context& world,
                  std::size_t instance, bool counts)
-  : timed_actor(cfg, *world.time), world_(world), instance_(instance),
+  : timed_actor(cfg, *world.time), world_(world),
     index_(world.plan->instances[instance].service),
     replica_(world.plan->instances[instance].replica),
-    config_(world.plan->arm.services[index_]),
-    recorder_(world.recorder->instance(instance)),
-    name_(replica_name(config_, replica_)), counts_(counts), calls_(config_),
-    queue_(config_.order, config_.waits), fault_(config_.workers) {
-  if (config_.replicas > 1)
-    mark_ = fmt::format(" @{}", replica_ + 1);
-}
+    config_(world.plan->arm.services[index_]), journal_(world, instance),
+    counts_(counts), calls_(config_), queue_(config_.order, config_.waits),
+    fault_(config_.workers), faults_(world, instance, timer()),
+    work_(config_, fault_, jobs_, journal_, timer()),
+    servers_(world, instance, journal_, fault_, timer()) {}
 
 void service::start() {
-  begin_ = now();
   auto key = world_.key.with("cache").with(config_.name);
   if (replica_ > 0)
     key = key.with(replica_);
-  calls_.caches().fill(world_.plan->caches[index_], key, begin_);
-  plan_faults();
-  plan_work();
-  plan_scaling();
+  calls_.caches().fill(world_.plan->caches[index_], key, now());
+  faults_.start(now());
+  work_.start(now(), faults_.change_speed());
+  servers_.start(now());
 }
 
 // What it still holds refers to gates, which refer to it.
@@ -42,15 +37,19 @@ void service::on_exit() {
   deferred_.clear();
 }
 
+// Timers of faults, of servers and of the clock of work; all others name a
+// request.
 void service::fire(std::uint64_t payload) {
-  if ((payload & (fault_begin | fault_end)) != 0)
-    fault_is_due(payload);
-  else if ((payload & (scale_check | scale_start)) != 0)
-    scaling_is_due(payload);
-  else if (payload == work_end)
-    shared_work_done();
-  else if (auto* j = jobs_.find(payload))
+  if ((payload & service_faults::timer_bits) != 0) {
+    faults_.is_due(payload, at(), effect_of_faults());
+  } else if ((payload & service_servers::timer_bits) != 0) {
+    servers_.is_due(now(), payload, queue_.size());
+  } else if (payload == service_work::clock_timer) {
+    if (auto key = work_.pop_due(now()))
+      work_done(*key, *jobs_.find(*key));
+  } else if (auto* j = jobs_.find(payload)) {
     work_done(payload, *j);
+  }
   serve_next();
 }
 
@@ -65,13 +64,13 @@ void service::handle(portable::reply_to from, caf::message content) {
 }
 
 void service::accept(portable::reply_to from, const work_items& asked) {
-  if (!counting_.empty())
-    count_request();
+  if (faults_.count_requests() && faults_.request(at(), effect_of_faults()))
+    serve_next();
   const auto& w = *asked.first;
   if (counts_ && w.from_client)
     world_.recorder->attempted(now(), asked.items);
   recorder().arrived(at());
-  note("arrive", w);
+  journal_.note(now(), "arrive", w);
   if (!rejected(from, asked))
     take_in(std::move(from), asked);
 }
@@ -81,18 +80,18 @@ bool service::rejected(portable::reply_to& from, const work_items& asked) {
   const auto& w = *asked.first;
   if (fault_.crashed()) {
     recorder().rejected_down(at());
-    note("down", w);
+    journal_.note(now(), "down", w);
     // It was sent; the caller cannot know that nobody looked at it.
     reject(from, errc::worker_down, true);
     return true;
   }
-  auto at_once = server_free() && queue_.empty();
+  auto at_once = servers_.is_free() && queue_.empty();
   auto is_full = !at_once && config_.queue != no_limit
                  && queue_.size() >= config_.queue;
   if (!is_full || makes_room(asked))
     return false;
   recorder().refused(at());
-  note("refuse", w);
+  journal_.note(now(), "refuse", w);
   reject(from, errc::queue_full, false);
   return true;
 }
@@ -106,7 +105,7 @@ bool service::makes_room(const work_items& asked) {
   auto& j = *jobs_.find(*key);
   j.waits = job::wait::none;
   recorder().refused(at());
-  note("refuse", j);
+  journal_.note(now(), "refuse", j);
   leave(*key, j, service_error(errc::queue_full, config_.name, false));
   return true;
 }
@@ -117,13 +116,12 @@ void service::reject(portable::reply_to& from, errc code,
 }
 
 void service::take_in(portable::reply_to from, const work_items& asked) {
-  auto at_once = server_free() && queue_.empty();
+  auto at_once = servers_.is_free() && queue_.empty();
   auto [key, j] = jobs_.take();
   *j = job_for(asked, world_.plan->operations[asked.first->operation], now(),
                at());
   j->order = ++entered_;
-  if (auto* details = world_.recorder->details())
-    details->entered(instance_, j->order, *asked.first, at());
+  journal_.entered(now(), *j, *asked.first);
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
     j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
@@ -133,51 +131,19 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   if (!at_once)
     queue_.push_new(key, *j, now());
   recorder().entered(at(), queue_.size());
-  follow_work();
+  work_.follow(now());
   if (!at_once)
     return;
   queue_.idle();
   begin_or_drop(key, *j);
 }
 
-// -- servers ------------------------------------------------------------------
-
-// During a stall nothing is taken up. Work in progress is finished.
-bool service::server_free() const {
-  return !fault_.stalled() && busy_ < fault_.workers();
-}
-
-void service::take_server(job& j) {
-  ++busy_;
-  j.has_server = true;
-  j.held_since = now();
-  follow_servers();
-  recorder().busy_changed(at(), 1);
-  if (scaler_)
-    scaler_->busy_is(now(), busy_);
-}
-
-void service::free_server(job& j) {
-  if (!j.has_server)
-    return;
-  --busy_;
-  j.has_server = false;
-  j.held += now() - j.held_since;
-  follow_servers();
-  recorder().busy_changed(at(), -1);
-  if (scaler_)
-    scaler_->busy_is(now(), busy_);
-}
-
-// For the gates that read how busy they are.
-void service::follow_servers() {
-  (*world_.loads)[instance_]->set(now(), busy_, fault_.workers());
-}
+// -- beginning ----------------------------------------------------------------
 
 // Gives free servers to those that wait. Called at the end of each handler, so
 // that requests which take no time do not begin one another ever deeper.
 void service::serve_next() {
-  while (server_free() && !queue_.empty()) {
+  while (servers_.is_free() && !queue_.empty()) {
     auto key = queue_.next();
     auto& j = *jobs_.find(key);
     // What nobody waits for any more is not judged: it is dropped anyway.
@@ -206,17 +172,33 @@ void service::begin_or_drop(job_key key, job& j) {
 }
 
 void service::begin(job_key key, job& j) {
-  take_server(j);
+  servers_.take(now(), j);
   if (j.begun)
     return do_step(key, j);
   j.begun = true;
-  recorder().began(at(), world_.recorder->since_start(j.arrived),
-                   queue_.size());
-  note("begin", j);
-  work_for(key, j, duration_times(first_work(j), slowness()));
+  recorder().began(at(), journal_.at(j.arrived), queue_.size());
+  journal_.note(now(), "begin", j);
+  work_for(key, j, duration_times(first_work(j), work_.slowness()));
 }
 
 // -- steps --------------------------------------------------------------------
+
+void service::work_for(job_key key, job& j, duration d) {
+  if (d == duration::zero())
+    return work_done(key, j);
+  work_.begin(now(), key, j, d);
+}
+
+void service::work_done(job_key key, job& j) {
+  if (!j.warmed_up) {
+    j.warmed_up = true;
+    if (fails(j, 1 - (1 - config_.errors) * (1 - fault_.error_rate())))
+      return fail(key, j,
+                  caf::make_message(caf::make_error(caf::sec::runtime_error)));
+    return do_step(key, j);
+  }
+  next_step(key, j);
+}
 
 void service::next_step(job_key key, job& j) {
   ++j.step;
@@ -236,12 +218,12 @@ void service::do_step(job_key key, job& j) {
       if (j.open_calls == 0)
         continue;
       if (config_.async)
-        free_server(j);
+        servers_.give_back(now(), j);
       return;
     }
     if (!j.has_server)
       return queue_.push_resumed(key, j);
-    auto d = duration_times(step_work(j), slowness());
+    auto d = duration_times(step_work(j), work_.slowness());
     if (d > duration::zero())
       return work_for(key, j, d);
   }
@@ -262,9 +244,7 @@ void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
   auto& e = j.entries[entry];
   while (e.made < c.count && (c.parallel || e.open == 0))
     if (auto x = calls_.make(key, j, entry, now())) {
-      if (auto* details = world_.recorder->details())
-        details->called_for(instance_, j.order, x->key, x->route, x->what,
-                            at());
+      journal_.called(now(), j, x->key, x->route, x->what);
       forward(world_.gate(x->route, replica_), x->key, std::move(x->content),
               false);
     }
@@ -288,9 +268,7 @@ void service::call_done(std::uint64_t key, job& j, caf::message content) {
   const auto& plan = j.what->steps[j.step].calls[p.entry];
   auto ended = outcome_of(content);
   auto ok = ended.ok;
-  if (auto* details = world_.recorder->details())
-    details->call_over({false, instance_}, key, plan.route, ending_of(ended),
-                       at());
+  journal_.call_over(now(), key, plan.route, ended);
   if (ok)
     calls_.remember(p, j, now());
   if (!ok && !plan.config.optional)
@@ -306,8 +284,7 @@ void service::give_up_calls(job& j) {
     auto key = j.first_call;
     auto p = calls_.end(key, j);
     const auto& plan = j.what->steps[j.step].calls[p.entry];
-    if (auto* details = world_.recorder->details())
-      details->call_given_up({false, instance_}, key, at());
+    journal_.call_given_up(now(), key);
     send_from_return_address(world_.gate(plan.route, replica_),
                              caf::make_message(cancelled{call_number(key)}));
   }
@@ -319,20 +296,19 @@ void service::leave(job_key key, job& j, caf::message answer) {
   if (queue_.remove(j))
     recorder().queue_is(queue_.size());
   give_up_calls(j);
-  stop_work(j);
-  free_server(j);
+  work_.stop(now(), j);
+  servers_.give_back(now(), j);
   if (j.watched)
     callers_.erase(j.who);
-  recorder().left(at(), world_.recorder->since_start(j.arrived), j.begun,
-                  j.held);
+  recorder().left(at(), journal_.at(j.arrived), j.begun, j.held);
   j.from.answer(this, std::move(answer));
   jobs_.put_back(key);
-  follow_work();
+  work_.follow(now());
 }
 
 void service::finish(job_key key, job& j) {
   recorder().answered(at(), true, j.given_up || j.deadline <= now());
-  note("done", j);
+  journal_.note(now(), "done", j);
   if (j.results == 0)
     return leave(key, j, caf::make_message(served{}));
   std::vector<caf::message> results(j.results, caf::make_message(served{}));
@@ -341,19 +317,19 @@ void service::finish(job_key key, job& j) {
 
 void service::fail(job_key key, job& j, caf::message answer) {
   recorder().answered(at(), false, j.given_up || j.deadline <= now());
-  note("fail", j);
+  journal_.note(now(), "fail", j);
   leave(key, j, std::move(answer));
 }
 
 void service::shed(job_key key, job& j) {
   recorder().shed(at());
-  note("shed", j);
+  journal_.note(now(), "shed", j);
   leave(key, j, service_error(errc::shed, config_.name, false));
 }
 
 void service::drop(job_key key, job& j) {
   recorder().abandoned(at());
-  note("drop", j);
+  journal_.note(now(), "drop", j);
   leave(key, j, service_error(errc::cancelled, config_.name, j.begun));
 }
 
@@ -370,29 +346,56 @@ void service::handle_cancelled(const caf::strong_actor_ptr& from,
   serve_next();
 }
 
-// -- recording ----------------------------------------------------------------
+// -- faults -------------------------------------------------------------------
 
-duration service::at() const {
-  return world_.recorder->since_start(now());
+service_faults::effect service::effect_of_faults() {
+  return
+    [this](const fault_config& f, bool begins) { fault_changed(f, begins); };
 }
 
-void service::note(std::string_view what, const job& j) {
-  world_.recorder->log().line(at(), what, " ", j.what->name, " #", j.request,
-                              mark_);
-  auto* details = world_.recorder->details();
-  if (details && what == "begin")
-    details->begun(instance_, j.order, at());
-  else if (details)
-    details->left(instance_, j.order, what, at());
+void service::fault_changed(const fault_config& f, bool begins) {
+  journal_.fault(now(), f, begins);
+  if (begins)
+    fault_.begin(f);
+  else
+    fault_.end(f);
+  emit_crash(f, begins);
+  work_.follow(now());
+  servers_.follow(now());
+  if (begins && f.kind == fault_kind::crash)
+    lose_all();
+  else if (begins && f.kind == fault_kind::flush)
+    calls_.caches().flush();
+  else if (!begins && f.kind == fault_kind::stall && !fault_.stalled())
+    take_deferred();
 }
 
-void service::note(std::string_view what, const work& w) {
-  world_.recorder->log().line(at(), what, " ",
-                              world_.plan->operations[w.operation].name, " #",
-                              w.request, mark_);
-  auto* details = world_.recorder->details();
-  if (details && what != "arrive")
-    details->rejected(what, w, at());
+// Those who cannot know when it comes.
+void service::emit_crash(const fault_config& f, bool begins) {
+  if (f.kind != fault_kind::crash || !counts_requests(f))
+    return;
+  for (const auto& link : (*world_.pooled_links)[index_])
+    portable::send(this, link, replica_crash{replica_, begins});
+}
+
+void service::take_deferred() {
+  for (auto& [key, content] : std::exchange(deferred_, {}))
+    handle_answer(key, std::move(content));
+}
+
+// In the order in which they came in.
+void service::lose_all() {
+  auto keys = jobs_.keys();
+  std::ranges::sort(keys, {},
+                    [this](auto key) { return jobs_.find(key)->order; });
+  for (auto key : keys) {
+    auto& j = *jobs_.find(key);
+    recorder().lost(at());
+    journal_.note(now(), "lose", j);
+    leave(key, j, service_error(errc::worker_down, config_.name, true));
+  }
+  deferred_.clear();
+  calls_.caches().flush();
 }
 
 } // namespace caisson::sim

@@ -1,27 +1,29 @@
-// What faults do to a service.
+#include <simulator/world/service_faults.hpp>
+
 #include <simulator/scenario/fault_times.hpp>
 #include <simulator/scenario/faults.hpp>
 #include <simulator/scenario/replicas.hpp>
 #include <simulator/scenario/zones.hpp>
-#include <simulator/world/service.hpp>
-#include <simulator/world/service_errors.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace caisson::sim {
 
-// -- faults -------------------------------------------------------------------
+service_faults::service_faults(const world_context& world, std::size_t instance,
+                               timed_actor::timers& timers)
+  : world_(world), service_(world.plan->instances[instance].service),
+    replica_(world.plan->instances[instance].replica), timers_(timers) {}
 
-bool service::is_hit_by(const fault_config& f) const {
+// -- planning -----------------------------------------------------------------
+
+bool service_faults::is_hit_by(const fault_config& f) const {
   const auto& plan = *world_.plan;
   return !hits_messages(f.kind)
-         && target_hits(plan.arm, plan.zones, f.target, index_, replica_);
+         && target_hits(plan.arm, plan.zones, f.target, service_, replica_);
 }
 
-// Set before any other timer, so that a fault is the first thing to happen at
-// its instant.
-void service::plan_faults() {
+void service_faults::start(time_point now) {
+  begin_ = now;
   const auto& arm = world_.plan->arm;
   for (std::size_t k = 0; k < arm.faults.size(); ++k) {
     const auto& f = arm.faults[k];
@@ -35,123 +37,71 @@ void service::plan_faults() {
       continue;
     }
     for (const auto& x : fault_times(arm, k, replica_, world_.key)) {
-      timer().push(time_after(begin_, x.at), fault_begin | i);
+      timers_.push(time_after(begin_, x.at), begin | i);
       if (f.kind != fault_kind::flush)
-        timer().push(time_after(begin_, duration_sum(x.at, x.lasts)),
-                     fault_end | i);
+        timers_.push(time_after(begin_, duration_sum(x.at, x.lasts)), end | i);
     }
   }
 }
 
-void service::fault_is_due(std::uint64_t payload) {
-  auto place = payload & ~(fault_begin | fault_end);
+bool service_faults::change_speed() const {
+  return std::ranges::any_of(faults_, &fault_config::in_progress);
+}
+
+// -- by time ------------------------------------------------------------------
+
+void service_faults::is_due(std::uint64_t payload, duration at,
+                            const effect& act) {
+  auto place = payload & ~timer_bits;
   auto c = std::ranges::find(counting_, place, &counting::place);
   if (c != counting_.end())
-    return change(*c, c->fault.time_is_up(may_begin(*c)));
-  const auto& f = *faults_[place];
-  if ((payload & fault_begin) != 0)
-    fault_begins(f);
-  else
-    fault_ends(f);
-}
-
-void service::fault_begins(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault ", name_, " ", fault_name(f.kind),
-                              " begins");
-  fault_.begin(f);
-  emit_crash(f, true);
-  follow_work();
-  follow_servers();
-  if (f.kind == fault_kind::crash)
-    lose_all();
-  else if (f.kind == fault_kind::flush)
-    calls_.caches().flush();
-}
-
-void service::fault_ends(const fault_config& f) {
-  world_.recorder->log().line(at(), "fault ", name_, " ", fault_name(f.kind),
-                              " ends");
-  fault_.end(f);
-  emit_crash(f, false);
-  follow_work();
-  follow_servers();
-  if (f.kind == fault_kind::stall && !fault_.stalled())
-    take_deferred();
+    return change(*c, c->fault.time_is_up(may_begin(*c)), at, act);
+  act(*faults_[place], (payload & begin) != 0);
 }
 
 // -- by count -----------------------------------------------------------------
 
-// Before the request that arrives is looked at.
-void service::count_request() {
+bool service_faults::request(duration at, const effect& act) {
   auto changed = false;
   for (auto& c : counting_) {
-    auto x = c.fault.request(at(), may_begin(c));
+    auto x = c.fault.request(at, may_begin(c));
     changed |= x.begins || x.ends;
-    change(c, x);
+    change(c, x, at, act);
   }
-  if (changed)
-    serve_next();
+  return changed;
 }
 
-bool service::may_begin(const counting& c) const {
+bool service_faults::may_begin(const counting& c) const {
   return world_.recorder->faults().may_begin(c.index);
 }
 
-void service::change(counting& c, const counted_fault::change& x) {
+void service_faults::change(counting& c, const counted_fault::change& x,
+                            duration at, const effect& act) {
   const auto& f = c.fault.config();
-  auto& faults = world_.recorder->faults();
-  auto ended = [&] { faults.ended(c.index, c.number, at()); };
+  auto& records = world_.recorder->faults();
+  auto ended = [&] { records.ended(c.index, c.number, at); };
   if (x.ends) {
-    fault_ends(f);
+    act(f, false);
     ended();
   }
   if (x.begins) {
-    auto shown = replica_target_in(f.target).number || config_.replicas > 1;
-    c.number = faults.begun(c.index, shown ? replica_ + 1 : 0, at());
-    fault_begins(f);
+    auto shown = replica_target_in(f.target).number
+                 || world_.plan->arm.services[service_].replicas > 1;
+    c.number = records.begun(c.index, shown ? replica_ + 1 : 0, at);
+    act(f, true);
     if (f.kind == fault_kind::flush)
       ended();
   }
   if (x.cut_off)
-    faults.refused(c.index);
+    records.refused(c.index);
   if (x.ends || x.begins)
     plan_change(c);
 }
 
-void service::plan_change(const counting& c) {
+void service_faults::plan_change(const counting& c) {
   // What is due at a time only has that one timer.
   if (auto due = c.fault.due())
-    timer().push(time_after(begin_, *due), fault_begin | c.place);
-}
-
-// Those who cannot know when it comes.
-void service::emit_crash(const fault_config& f, bool begins) {
-  if (f.kind != fault_kind::crash || !counts_requests(f))
-    return;
-  for (const auto& link : (*world_.pooled_links)[index_])
-    portable::send(this, link, replica_crash{replica_, begins});
-}
-
-// -- what they do -------------------------------------------------------------
-
-void service::take_deferred() {
-  for (auto& [key, content] : std::exchange(deferred_, {}))
-    handle_answer(key, std::move(content));
-}
-
-// In the order in which they came in.
-void service::lose_all() {
-  auto keys = jobs_.keys();
-  std::ranges::sort(keys, {},
-                    [this](auto key) { return jobs_.find(key)->order; });
-  for (auto key : keys) {
-    auto& j = *jobs_.find(key);
-    recorder().lost(at());
-    note("lose", j);
-    leave(key, j, service_error(errc::worker_down, config_.name, true));
-  }
-  deferred_.clear();
-  calls_.caches().flush();
+    timers_.push(time_after(begin_, *due), begin | c.place);
 }
 
 } // namespace caisson::sim

@@ -2,6 +2,7 @@
 #include <caisson/base/utf8.hpp>
 
 #include <ctl/top/screens.hpp>
+#include <ctl/top/table.hpp>
 
 #include <observe/control/top_gates.hpp>
 

@@ -1,4 +1,4 @@
-#include <caisson/adapters/http/front.hpp>
+#include <caisson/adapters/http/errors.hpp>
 
 #include <caisson/caf/error.hpp>
 

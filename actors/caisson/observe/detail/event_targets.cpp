@@ -1,6 +1,6 @@
-// Where events are written to.
+#include <caisson/observe/detail/event_targets.hpp>
+
 #include <caisson/caf/caf_log.hpp>
-#include <caisson/observe/detail/event_writer.hpp>
 
 #include <fmt/format.h>
 

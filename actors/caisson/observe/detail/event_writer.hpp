@@ -3,7 +3,7 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
-#include <caisson/observe/event_text.hpp>
+#include <caisson/observe/detail/event_targets.hpp>
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,17 +17,6 @@
 #include <vector>
 
 namespace caisson::detail {
-
-/// Where events are written to. Used by one thread; may throw.
-class event_target {
-public:
-  virtual ~event_target() = default;
-
-  virtual void write(const event& x, utc_time at) = 0;
-
-  /// So many events are missing here.
-  virtual void note_dropped(std::uint64_t /*count*/, utc_time /*at*/) {}
-};
 
 /// Takes events from any thread and writes them from one of its own. It keeps a
 /// bounded number of them.
@@ -98,11 +87,5 @@ private:
   std::thread thread_;
   std::thread::id writer_;
 };
-
-/// Targets that write JSON lines to a stream, or to CAF's log.
-std::unique_ptr<event_target> make_stream_target(std::ostream& out);
-/// Null if the file cannot be opened.
-std::unique_ptr<event_target> make_file_target(const std::string& path);
-std::unique_ptr<event_target> make_caf_target(caf::actor_system& sys);
 
 } // namespace caisson::detail

@@ -1,9 +1,14 @@
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policies/adaptive_limit/limit_signs.hpp>
+#include <caisson/policies/adaptive_limit/limit_steps.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 namespace caisson {
@@ -58,7 +63,7 @@ std::int64_t adaptive_limit::limit() const noexcept {
 
 std::int64_t adaptive_limit::pinned_limit() const noexcept {
   return config_.algorithm == limit_algorithm::vegas
-           ? std::max<std::int64_t>(probe_limit_, config_.min_limit)
+           ? std::max<std::int64_t>(model_.probe_limit(), config_.min_limit)
            : config_.measure_limit;
 }
 
@@ -79,7 +84,7 @@ adaptive_limit::departure adaptive_limit::depart(std::uint32_t permits,
                                                  env& e) {
   CAISSON_ENSURE(in_use() <= limit() || in_use() == permits,
                  "{} permits in use, the limit is {}", in_use(), limit());
-  used_ = used_ || 2 * in_use() > limit_;
+  window_.use(in_use(), limit_);
   return {e.now, epoch_};
 }
 
@@ -104,7 +109,8 @@ decision adaptive_limit::pass_down(slot& notes, env& e) {
 }
 
 void adaptive_limit::must_wait() noexcept {
-  used_ = used_ || is_reached();
+  if (!window_.used() && is_reached())
+    window_.use();
 }
 
 std::uint32_t adaptive_limit::begin_wait(slot& notes) {
@@ -124,7 +130,195 @@ void adaptive_limit::end_wait(const waiter& w) {
 
 void adaptive_limit::all_served() noexcept {
   // While the limit is pinned, they do not wait for the limit itself.
-  used_ = used_ || (!measuring_ && permits_.waiting() > 0 && is_reached());
+  if (!measuring_ && permits_.waiting() > 0 && is_reached())
+    window_.use();
+}
+
+// -- windows ------------------------------------------------------------------
+
+void adaptive_limit::learn(const departure& left, const outcome& o, env& e) {
+  using sign = detail::limit_sign;
+  auto took = time_until(e.now, left.at);
+  auto what = detail::sign_of(config_, o, took, e);
+  if (what == sign::none)
+    return count(counter::ignored);
+  // What began before the limit was pinned met the load of that time.
+  if (measuring_ && left.epoch != epoch_)
+    return count(counter::stale);
+  if (what == sign::sample) {
+    count(counter::sampled);
+    window_.add_sample(took, e.now);
+  } else {
+    count(what == sign::slow ? counter::slow : counter::dropped);
+    window_.add_drop(e.now);
+  }
+  if (measuring_) {
+    if (window_.samples() >= config_.measure_samples)
+      end_measurement(e);
+  } else if (window_.is_over(config_, e.now)) {
+    close_window(e);
+  }
+}
+
+void adaptive_limit::close_window(env& e) {
+  auto w = window_.sums(config_);
+  auto next = next_limit(w, e);
+  if (w.dropped)
+    next = std::min(next, detail::backed_off_limit(limit_, config_.backoff));
+  auto idle = next > limit_ && !window_.used();
+  next = idle ? limit_
+              : std::clamp<std::int64_t>(next, config_.min_limit,
+                                         config_.max_limit);
+  count(idle            ? counter::unused
+        : w.dropped     ? counter::backed_off
+        : next > limit_ ? counter::raised
+        : next < limit_ ? counter::lowered
+                        : counter::kept);
+  move_limit(next, e);
+  clear_window();
+  if (draining_)
+    return;
+  if (e.now >= measure_at_)
+    return measure("the baseline is old", e);
+  // Not one measurement after the other: one that does not help has ended not
+  // long ago.
+  if (model_.misfits()
+      && e.now >= time_after(measured_at_, config_.measure_at_most)) {
+    count(counter::early);
+    measure("the baseline does not fit", e);
+  }
+}
+
+std::int64_t adaptive_limit::next_limit(const detail::limit_window::results& w,
+                                        env& e) {
+  auto x = model_.follow(w, limit_, !draining_, config_, e);
+  if (x.capped)
+    count(counter::capped);
+  if (x.probes) {
+    count(counter::probed);
+    measure_at_ = e.now;
+  }
+  return x.limit;
+}
+
+void adaptive_limit::move_limit(std::int64_t next, env& e) {
+  limit_ = next;
+  CAISSON_ENSURE(limit_ >= config_.min_limit && limit_ <= config_.max_limit,
+                 "the limit is {}, allowed: {} to {}", limit_,
+                 config_.min_limit, config_.max_limit);
+  constexpr auto much = 4;
+  auto change = limit_ > reported_ ? limit_ - reported_ : reported_ - limit_;
+  if (change == 0 || change * much < reported_)
+    return;
+  auto from = std::to_string(std::exchange(reported_, limit_));
+  e.emit(
+    {.kind = event_kind::limit_changed,
+     .from = from,
+     .to = std::to_string(limit_),
+     .detail = fmt::format("latency {}, {} of {} dropped",
+                           rounded_text(model_.latency().value_or(duration{})),
+                           window_.drops(), window_.outcomes())});
+}
+
+// -- measurements -------------------------------------------------------------
+
+void adaptive_limit::begin_measurement(env& e) {
+  // An open window is not thrown away: the measurement follows it.
+  if (!measuring_ && e.now >= measure_at_ && window_.outcomes() == 0)
+    measure("the baseline is old", e);
+  if (measuring_ && measure_until_ == never)
+    measure_until_ = time_after(e.now, config_.measure_at_most);
+}
+
+void adaptive_limit::measure(std::string_view why, env& e) {
+  ++epoch_;
+  measure_until_ = time_after(e.now, config_.measure_at_most);
+  measure_at_ = never;
+  model_.forget_misfits();
+  move_to(true, why, e);
+}
+
+void adaptive_limit::end_measurement(env& e) {
+  auto n = window_.samples();
+  auto least = std::min(config_.min_samples, config_.measure_samples);
+  if (n >= least) {
+    count(counter::measured);
+    if (model_.accept_baseline(*window_.latency(config_), config_))
+      count(counter::capped);
+    adjust(fmt::format("{} samples: {}", n, rounded_text(*model_.baseline())),
+           e);
+  } else {
+    count(counter::unmeasured);
+    adjust(fmt::format("{} samples are too few", n), e);
+  }
+}
+
+void adaptive_limit::adjust(std::string_view why, env& e) {
+  measured_at_ = e.now;
+  model_.draw_delay(config_, e);
+  set_due_time();
+  move_to(false, why, e);
+}
+
+void adaptive_limit::set_due_time() noexcept {
+  // In a drain there are no new calls that would be measured. Vegas counts
+  // samples.
+  measure_at_ = draining_ || config_.measure_every == unlimited
+                    || config_.algorithm != limit_algorithm::gradient
+                  ? never
+                  : time_after(measured_at_,
+                               duration_times(config_.measure_every,
+                                              1 + model_.delay_share()));
+}
+
+// Settings of measurements have changed.
+void adaptive_limit::adapt_measurement(env& e) {
+  if (!measuring_)
+    return set_due_time();
+  if (measure_until_ != never)
+    measure_until_ = std::min(measure_until_,
+                              time_after(e.now, config_.measure_at_most));
+  if (window_.samples() >= config_.measure_samples)
+    end_measurement(e);
+}
+
+void adaptive_limit::move_to(bool measuring, std::string_view why, env& e) {
+  auto from = state();
+  measuring_ = measuring;
+  clear_window();
+  if (from != state())
+    e.emit({.kind = event_kind::state_changed,
+            .from = from,
+            .to = state(),
+            .detail = why});
+}
+
+void adaptive_limit::restart_algorithm(std::string_view why, env& e) {
+  model_.clear();
+  ++epoch_;
+  measure_at_ = never;
+  // Those that wait must not wait for a call that never comes.
+  measure_until_ = in_use() > 0 || permits_.waiting() > 0
+                     ? time_after(e.now, config_.measure_at_most)
+                     : never;
+  move_to(config_.algorithm == limit_algorithm::gradient && !draining_, why, e);
+}
+
+// -- time ---------------------------------------------------------------------
+
+void adaptive_limit::wake(env& e) {
+  if (!measuring_ || e.now < measure_until_)
+    return;
+  end_measurement(e);
+  serve(e);
+}
+
+void adaptive_limit::drain(env& e) {
+  draining_ = true;
+  if (measuring_)
+    adjust("drain", e);
+  set_due_time();
+  serve(e);
 }
 
 // -- operation ----------------------------------------------------------------
@@ -146,8 +340,7 @@ void adaptive_limit::adapt(env& e) {
     restart_algorithm("another algorithm", e);
   else if (config_.algorithm != limit_algorithm::aimd)
     adapt_measurement(e);
-  if (baseline_)
-    baseline_ = std::min(*baseline_, config_.max_baseline);
+  model_.cap_baseline(config_);
   adapt_queue(e);
 }
 
@@ -167,12 +360,12 @@ void adaptive_limit::list_gauges(std::vector<metric>& out) const {
   };
   out.push_back({"limit", limit(), true});
   list_queue(out);
-  out.push_back({"latency_us", us(latency_), true});
+  out.push_back({"latency_us", us(model_.latency()), true});
   if (config_.algorithm != limit_algorithm::aimd)
-    out.push_back({"baseline_us", us(baseline_), true});
+    out.push_back({"baseline_us", us(model_.baseline()), true});
   if (config_.algorithm == limit_algorithm::gradient)
-    out.push_back(
-      {"gradient_permille", static_cast<std::int64_t>(gradient_ * 1000), true});
+    out.push_back({"gradient_permille",
+                   static_cast<std::int64_t>(model_.gradient() * 1000), true});
   waits_.list(out);
 }
 

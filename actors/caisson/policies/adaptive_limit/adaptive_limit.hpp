@@ -2,10 +2,11 @@
 // follows from how long they take and whether they fail.
 #pragma once
 
-#include <caisson/base/histogram.hpp>
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>
+#include <caisson/policies/adaptive_limit/limit_window.hpp>
+#include <caisson/policies/adaptive_limit/worker_model.hpp>
 #include <caisson/policy/lending_base.hpp>
 
 #include <cstdint>
@@ -146,16 +147,6 @@ private:
     departure left;
   };
 
-  // What an outcome says about the worker.
-  enum class sign : std::uint8_t { sample, slow, drop, none };
-
-  // The sums of a window.
-  struct results {
-    std::optional<duration> latency;
-    std::int64_t samples = 0;
-    bool dropped = false;
-  };
-
   // -- permits ----------------------------------------------------------------
 
   static stay& stay_of(slot& notes) { return notes.as<trip>().stay; }
@@ -174,27 +165,13 @@ private:
   void end_wait(const waiter& w);
   void all_served() noexcept;
 
-  // -- signs ------------------------------------------------------------------
-
-  [[nodiscard]] sign judge(const outcome& o, duration took, env& e) const;
-  [[nodiscard]] sign judge_with_care(const outcome& o, duration took,
-                                     env& e) const;
-  [[nodiscard]] sign sign_of_success(duration took) const noexcept;
-  void learn(const departure& left, const outcome& o, env& e);
-
   // -- windows ----------------------------------------------------------------
 
+  void learn(const departure& left, const outcome& o, env& e);
   void close_window(env& e);
-  std::int64_t next_limit(const results& w, env& e);
-  std::int64_t next_by_vegas(const results& w, env& e);
-  void plan_probe(std::int64_t queued, env& e);
-  std::int64_t next_by_gradient(duration latency);
+  std::int64_t next_limit(const detail::limit_window::results& w, env& e);
   void move_limit(std::int64_t next, env& e);
-  void accept_baseline(duration d);
-  void clear_window() noexcept;
-  [[nodiscard]] std::int64_t outcomes() const noexcept {
-    return static_cast<std::int64_t>(latencies_.count()) + drops_;
-  }
+  void clear_window() noexcept { window_.clear(in_use(), limit_); }
 
   // -- measurements -----------------------------------------------------------
 
@@ -218,22 +195,8 @@ private:
   // The limit that was reported last.
   std::int64_t reported_;
 
-  // The present window, or the present measurement.
-  histogram latencies_;
-  std::int64_t drops_ = 0;
-  time_point window_began_ = {};
-  // Whether more than half of the limit was in use at some time.
-  bool used_ = false;
-
-  // What the algorithm has learned.
-  std::optional<duration> baseline_;
-  std::optional<duration> latency_;
-  double gradient_ = 1;
-  // Windows in a row for which the baseline was too short or too long.
-  std::int64_t misfits_ = 0;
-  // Vegas: samples since the baseline was probed, and the limit of the probe.
-  std::int64_t since_probe_ = 0;
-  std::int64_t probe_limit_ = 0;
+  detail::limit_window window_;
+  detail::worker_model model_;
 
   bool measuring_ = false;
   // Changes when a measurement begins.
@@ -242,8 +205,6 @@ private:
   time_point measure_until_ = never;
   time_point measured_at_ = {};
   time_point measure_at_ = never;
-  // How much later (Vegas: earlier) the next measurement begins, as a share.
-  double delay_share_ = 0;
   bool other_algorithm_ = false;
   bool draining_ = false;
 };

@@ -1,6 +1,7 @@
 #include <caisson/policies/cache/cache.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policies/cache/cache_flushes.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -17,18 +18,14 @@ cache::cache(cache_config c, cache_content content)
 
 bool cache::preheat(const std::string& key, kept_message value, env& e) {
   if (key.empty() || key.size() > longest_key
-      || used_.size() >= config_.max_entries)
-    return false;
-  auto i = records_.try_emplace(key).first;
-  drop_forgotten(i);
-  if (i->second.kept)
+      || store_.size() >= config_.max_entries
+      || !store_.add(key, std::move(value), time_after(e.now, config_.ttl)))
     return false;
   count(counter::preheated);
-  keep(i, std::move(value), time_after(e.now, config_.ttl));
   return true;
 }
 
-// -- calls: admission ---------------------------------------------------------
+// -- calls: reads -------------------------------------------------------------
 
 decision cache::admit(call_info& call, slot& notes, env& e) {
   auto seen = std::exchange(next_, {});
@@ -41,7 +38,7 @@ decision cache::admit(call_info& call, slot& notes, env& e) {
     count(counter::bypassed);
     return decision::pass();
   }
-  saved.at = pin(key);
+  saved.at = store_.pin(key);
   if (seen.use == cache_use::read)
     return look_up(call, saved, seen, e);
   return alter(call, saved, seen, e);
@@ -76,7 +73,7 @@ decision cache::look_up(const call_info& call, progress& saved,
   }
   if (!can_stand_in(r, e.now)) {
     count(counter::expired);
-    drop(saved.at);
+    store_.drop(saved.at);
   } else if (e.now < r.failing_until) {
     return give(call, saved, counter::stale_on_error, e);
   }
@@ -87,7 +84,7 @@ decision cache::give(const call_info& call, progress& saved, counter why,
                      env& e) {
   auto& r = saved.at->second;
   count(why);
-  used_.splice(used_.begin(), used_, r.use);
+  store_.touch(saved.at);
   return answer(call, saved, r.value, e);
 }
 
@@ -100,6 +97,144 @@ decision cache::answer(const call_info& call, progress& saved,
   return decision::hold();
 }
 
+void cache::leave(progress& saved) {
+  if (saved.where == stage::answered) {
+    CAISSON_ENSURE(answers_.find(saved.answer), "answer {} of {}", saved.answer,
+                   answers_.size());
+    answers_.erase(saved.answer);
+  }
+  saved.where = stage::bypassing;
+  store_.unpin(saved.at);
+}
+
+// -- calls: loads -------------------------------------------------------------
+
+decision cache::load(const call_info& call, progress& saved, mode acts,
+                     env& e) {
+  if (!config_.single_flight || acts == mode::observe) {
+    count(counter::misses);
+    return go_alone(saved);
+  }
+  saved.where = stage::waiting;
+  if (loads_.again(saved.at->first))
+    return wait_again(call, saved);
+  if (loads_.may_join(saved.at->second, config_, e.now))
+    return join(call, saved, e);
+  count(counter::misses);
+  saved.child = loads_.start(store_, saved.at, {.parents = {call.id}}, false,
+                             call.deadline, e);
+  saved.load = store_.last_load();
+  return decision::hold();
+}
+
+decision cache::join(const call_info& call, progress& saved, env& e) {
+  count(counter::joined);
+  saved.child = saved.at->second.child;
+  e.join_child(saved.child, call.id);
+  // The child may end before the host gets to that; `expire` comes after it.
+  return decision::hold(e.now);
+}
+
+decision cache::go_alone(progress& saved) {
+  saved.where = stage::alone;
+  saved.load = store_.begin_load();
+  return decision::pass();
+}
+
+decision cache::expire(call_info& call, slot& notes, env& e) {
+  auto& saved = notes.as<progress>();
+  if (loads_.is_in_progress(saved.child))
+    return decision::hold();
+  return load(call, saved, mode::enforce, e);
+}
+
+// The load ended because those that it was sent for had no more time.
+decision cache::load_again(const call_info& call, progress& saved, env& e) {
+  auto& r = saved.at->second;
+  if (auto* unwritten = writes_.value(saved.at->first)) {
+    count(counter::hits);
+    return answer(call, saved, *unwritten, e);
+  }
+  if (r.kept && e.now < r.expires)
+    return give(call, saved,
+                r.negative ? counter::negative_hits : counter::hits, e);
+  return loads_.may_join(r, config_, e.now) ? join(call, saved, e)
+                                            : wait_again(call, saved);
+}
+
+decision cache::wait_again(const call_info& call, progress& saved) {
+  auto is_first = loads_.want_again(call, saved.at);
+  count(is_first ? counter::misses : counter::joined);
+  saved.child = 0;
+  saved.load = store_.last_load() + 1;
+  return decision::hold();
+}
+
+void cache::refresh(const call_info& call, place at, const void* content,
+                    env& e) {
+  auto child = loads_.refresh(store_, call, at, config_, e);
+  if (child && content_.keep)
+    loads_.set_content(*child, content_.keep(content));
+}
+
+// -- calls: writes and changes ------------------------------------------------
+
+// The layer is off: only the order of writes is seen to, so that one that was
+// acknowledged, or will be, never overtakes another.
+decision cache::pass_by(const call_info& call, progress& saved, cache_lookup& x,
+                        env& e) {
+  const auto& key = x.key ? *x.key : call.key;
+  if (key.empty() || key.size() > longest_key || x.use == cache_use::bypass)
+    return decision::pass();
+  if (x.use != cache_use::read) {
+    saved.at = store_.pin(key);
+    return alter(call, saved, x, e);
+  }
+  if (!may_read(call) || !writes_.holds(key))
+    return decision::pass();
+  saved.at = store_.pin(key);
+  return look_up(call, saved, x, e);
+}
+
+decision cache::alter(const call_info& call, progress& saved, cache_lookup& x,
+                      env& e) {
+  const auto& key = saved.at->first;
+  auto is_write = x.use == cache_use::write && x.acts == mode::enforce;
+  // While another change is below, it is unknown which one the worker sees
+  // last.
+  if (is_write && !call.written_back && content_.keep
+      && saved.at->second.changing == 0 && writes_.accepts(config_, key, e.now))
+    return acknowledge(call, saved, x, e);
+  count(is_write ? counter::not_acknowledged : counter::invalidated);
+  if (writes_.holds(key)) {
+    saved.where = stage::queued;
+    saved.load = saved.at->second.releases;
+    saved.queue = writes_.wait(key, call.id, e.now);
+    return decision::hold().in_every_mode();
+  }
+  saved.where = stage::changing;
+  store_.begin_changes(saved.at, 1);
+  return decision::pass();
+}
+
+decision cache::acknowledge(const call_info& call, progress& saved,
+                            cache_lookup& x, env& e) {
+  count(counter::written);
+  if (writes_.size() == 0)
+    e.hold_open(true);
+  if (writes_.put(config_, saved.at->first,
+                  {content_.keep(x.content), std::move(x.value), call.priority},
+                  e.now))
+    count(counter::merged);
+  store_.invalidate(saved.at);
+  return answer(call, saved, std::move(x.answer), e);
+}
+
+// Whether it goes down, or is about to.
+bool cache::was_released(const progress& saved) const noexcept {
+  return saved.load != saved.at->second.releases;
+}
+
 // -- calls: outcomes ----------------------------------------------------------
 
 decision cache::child_done(call_id child, outcome& result, env& e) {
@@ -107,21 +242,15 @@ decision cache::child_done(call_id child, outcome& result, env& e) {
     flush_done(child, result, e);
     return decision::pass();
   }
-  auto node = pending_.extract(child);
-  CAISSON_ENSURE(!node.empty(), "call {} is no load", child);
-  auto& f = node.mapped();
-  drop_forgotten(f.at);
-  auto& r = f.at->second;
-  ended_until_ = f.until;
-  if (r.child == child)
-    r.child = 0;
+  auto f = loads_.end(child);
+  store_.drop_forgotten(f.at);
   auto known = learn(f.at, f.number, result, e);
   if (f.refresh) {
     count(known ? counter::refreshed : counter::refresh_failed);
     if (!known)
-      r.refresh_at = time_after(e.now, config_.refresh_backoff);
+      f.at->second.refresh_at = time_after(e.now, config_.refresh_backoff);
   }
-  unpin(f.at);
+  store_.unpin(f.at);
   return decision::pass();
 }
 
@@ -133,21 +262,21 @@ decision cache::complete(call_info& call, slot& notes, outcome& result,
       return decision::pass();
     case stage::changing:
     case stage::queued:
-      end_change(saved);
+      store_.end_change(saved.at);
       [[fallthrough]];
     case stage::answered:
       leave(saved);
       return decision::pass();
     case stage::alone:
-      drop_forgotten(saved.at);
+      store_.drop_forgotten(saved.at);
       learn(saved.at, saved.load, result, e);
       break;
     case stage::waiting:
-      drop_forgotten(saved.at);
+      store_.drop_forgotten(saved.at);
       // It may have had less time than those that joined it. (The content of
       // those that began one is gone with it.)
       if (saved.load == 0 && result.is_time_limit() && e.now < call.deadline
-          && ended_until_ < call.deadline)
+          && loads_.ended_before(call.deadline))
         return load_again(call, saved, e).in_every_mode();
       break;
   }
@@ -169,7 +298,7 @@ void cache::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   if (saved.where == stage::queued && !was_released(saved))
     writes_.leave(saved.at->first, saved.queue);
   else if (saved.where == stage::changing || saved.where == stage::queued)
-    end_change(saved);
+    store_.end_change(saved.at);
   else if (saved.where != stage::answered)
     count(counter::abandoned);
   leave(saved);
@@ -183,21 +312,19 @@ const void* cache::value(std::uint64_t number) const noexcept {
 kept_message cache::take_content(call_id child) {
   if (writes_.is_flush(child))
     return writes_.content(child);
-  auto i = pending_.find(child);
-  return i == pending_.end() ? nullptr : std::exchange(i->second.content, {});
+  return loads_.take_content(child);
 }
 
 // -- what is kept -------------------------------------------------------------
 
-bool cache::learn(record_map::iterator at, load_number number, const outcome& o,
-                  env& e) {
+bool cache::learn(place at, load_number number, const outcome& o, env& e) {
   auto& r = at->second;
-  if (number < std::max(r.newest, forgotten_))
+  if (store_.is_outdated(r, number))
     return false;
   if (!o.ok && !is_negative(config_, o, e)) {
     if (r.kept && ends_old_value(config_, o, e)) {
       r.newest = number;
-      drop(at);
+      store_.drop(at);
     }
     return false;
   }
@@ -206,7 +333,7 @@ bool cache::learn(record_map::iterator at, load_number number, const outcome& o,
   if (ttl <= duration::zero()) {
     // What was kept is not what the worker says now.
     count(counter::not_stored);
-    drop(at);
+    store_.drop(at);
     return false;
   }
   count(o.ok ? counter::stored : counter::stored_negative);
@@ -230,65 +357,88 @@ bool cache::can_stand_in(const record& r, time_point now) const noexcept {
          && now < time_after(r.expires, config_.stale_if_error);
 }
 
-void cache::keep(record_map::iterator at, kept_message value,
-                 time_point expires, bool negative) {
-  auto& r = at->second;
-  r.value = std::move(value);
-  r.expires = expires;
-  r.negative = negative;
-  r.refresh_at = r.failing_until = time_point::min();
-  if (r.kept) {
-    used_.splice(used_.begin(), used_, r.use);
+void cache::keep(place at, kept_message value, time_point expires,
+                 bool negative) {
+  if (store_.keep(at, std::move(value), expires, negative))
+    count_evicted(store_.shrink(config_.max_entries));
+}
+
+void cache::count_evicted(std::size_t n) {
+  for (; n > 0; --n)
+    count(counter::evicted);
+}
+
+// -- flushes ------------------------------------------------------------------
+
+void cache::flush_done(call_id child, const outcome& result, env& e) {
+  auto ended = detail::end_flush(writes_, config_, child, result, e);
+  count(ended.what == verdict::success   ? counter::flushed
+        : ended.what == verdict::failure ? counter::lost
+                                         : counter::flush_failed);
+  clean(std::move(ended.rest), e);
+}
+
+// Keeps what the worker has now, and lets those go that waited for it.
+void cache::clean(detail::cache_writes::result x, env& e) {
+  if (!x.clean)
     return;
+  CAISSON_ENSURE(writes_.in_flight() <= writes_.size(),
+                 "{} of {} writes are in flight", writes_.in_flight(),
+                 writes_.size());
+  if (writes_.size() == 0)
+    e.hold_open(false);
+  auto at = store_.pin(x.key);
+  if (!x.waiting.empty()) {
+    ++at->second.releases;
+    store_.begin_changes(at, static_cast<std::uint32_t>(x.waiting.size()));
+    for (auto id : x.waiting)
+      e.resume(id);
+  } else if (x.value) {
+    auto ttl = ttl_of(x.value.get(), e);
+    count(ttl > duration::zero() ? counter::stored : counter::not_stored);
+    if (ttl > duration::zero())
+      keep(at, std::move(x.value), time_after(e.now, ttl));
   }
-  r.use = used_.insert(used_.begin(), at);
-  r.kept = true;
-  r.life = life_;
-  shrink();
+  store_.unpin(at);
 }
 
-void cache::drop(record_map::iterator at) {
-  auto& r = at->second;
-  if (!r.kept)
-    return;
-  (r.life == life_ ? used_ : old_).erase(r.use);
-  r.kept = false;
-  r.value = nullptr;
+// -- time ---------------------------------------------------------------------
+
+time_point cache::wakeup() const {
+  if (loads_.again())
+    return time_point::min();
+  return std::min(writes_.due(config_), store_.due(config_.max_entries));
 }
 
-// Loads that are in flight may have read what was there before.
-void cache::invalidate(record_map::iterator at) {
-  drop(at);
-  at->second.newest = ++loads_;
-  at->second.child = 0;
-}
-
-// -- records ------------------------------------------------------------------
-
-cache::record_map::iterator cache::pin(const std::string& key) {
-  auto i = records_.try_emplace(key).first;
-  drop_forgotten(i);
-  ++i->second.pins;
-  return i;
-}
-
-void cache::unpin(record_map::iterator at) {
-  CAISSON_ENSURE(at->second.pins > 0, "nobody has the key {}", at->first);
-  if (--at->second.pins == 0 && !at->second.kept)
-    records_.erase(at);
-}
-
-void cache::leave(progress& saved) {
-  if (saved.where == stage::answered) {
-    CAISSON_ENSURE(answers_.find(saved.answer), "answer {} of {}", saved.answer,
-                   answers_.size());
-    answers_.erase(saved.answer);
-  }
-  saved.where = stage::bypassing;
-  unpin(saved.at);
+void cache::wake(env& e) {
+  loads_.start_again(store_, e);
+  count_evicted(store_.do_chores(e.now, config_.max_entries));
+  detail::send_writes(writes_, config_, e);
 }
 
 // -- operation ----------------------------------------------------------------
+
+void cache::drain(env& e) {
+  draining_ = true;
+  writes_.hurry(e.now);
+}
+
+void cache::set_enforced(bool yes) {
+  if (!yes)
+    writes_.hurry(time_point::min());
+  else if (!draining_)
+    writes_.take_time();
+}
+
+void cache::adapt(env& e) {
+  count_evicted(store_.shrink(config_.max_entries));
+  store_.pause(e.now);
+}
+
+void cache::forget(env& e) {
+  loads_.forget();
+  store_.forget(e.now);
+}
 
 void cache::note_failure(std::string_view function, std::string_view what,
                          env& e) {
@@ -303,9 +453,9 @@ void cache::list_gauges(std::vector<metric>& out) const {
   auto gauge = [&](std::string_view name, std::size_t n) {
     out.push_back({name, static_cast<std::int64_t>(n), true});
   };
-  gauge("entries", used_.size());
-  gauge("loading", pending_.size());
-  gauge("keys", records_.size() - old_.size());
+  gauge("entries", store_.size());
+  gauge("loading", loads_.size());
+  gauge("keys", store_.keys());
   gauge("unwritten", writes_.size());
   gauge("flushing", writes_.in_flight());
 }

@@ -3,19 +3,17 @@
 
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/policies/cache/cache_config.hpp>
+#include <caisson/policies/cache/cache_loads.hpp>
+#include <caisson/policies/cache/cache_store.hpp>
 #include <caisson/policies/cache/cache_writes.hpp>
 #include <caisson/policy/policy_base.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -203,59 +201,9 @@ protected:
   void forget(env& e) override;
 
 private:
-  /// Numbers loads in the order in which they begin. 0: none.
-  using load_number = std::uint64_t;
-
-  struct record;
-  using record_map = std::map<std::string, record, std::less<>>;
-  using use_list = std::list<record_map::iterator>;
-
-  // The state of a key. It exists while an answer is kept, a load is in
-  // progress or the cache has a call.
-  struct record {
-    // The answer; only while `kept`.
-    kept_message value;
-    time_point expires;
-    use_list::iterator use;
-    bool kept = false;
-    bool negative = false;
-    // How many resets there had been when it was kept.
-    std::uint64_t life = 0;
-    // Loads that began earlier are outdated.
-    load_number newest = 0;
-    // The child that calls may join, 0 if there is none; when it was sent.
-    call_id child = 0;
-    time_point sent;
-    // When the next refresh may start.
-    time_point refresh_at = time_point::min();
-    // Until when an old answer stands in before the worker is asked.
-    time_point failing_until = time_point::min();
-    // How many calls and children refer to this.
-    std::uint32_t pins = 0;
-    // How many changes are in progress below.
-    std::uint32_t changing = 0;
-    // How often calls that waited for writes were released.
-    std::uint64_t releases = 0;
-  };
-
-  struct pending_load {
-    record_map::iterator at;
-    load_number number;
-    bool refresh;
-    // The deadline with which it was sent.
-    time_point until;
-    // The content of a refresh, until it starts.
-    kept_message content;
-  };
-
-  // Calls that wait for one more load of a key.
-  struct waiting_again {
-    record_map::iterator at;
-    std::vector<call_id> calls;
-    // The latest of their deadlines.
-    time_point until;
-  };
-
+  using place = detail::cache_store::place;
+  using record = detail::cache_store::record;
+  using load_number = detail::cache_store::load_number;
   using answer_list = pooled_list<kept_message>;
 
   enum class stage : std::uint8_t {
@@ -275,7 +223,7 @@ private:
 
   // The state of a call.
   struct progress {
-    record_map::iterator at;
+    place at;
     // While alone. While queued: how often calls had been released. While
     // waiting: not 0 if it has begun a load.
     load_number load = 0;
@@ -288,23 +236,26 @@ private:
     detail::cache_writes::place queue = {};
   };
 
+  // -- reads ------------------------------------------------------------------
+
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
   decision look_up(const call_info& call, progress& saved,
                    const cache_lookup& x, env& e);
-  decision load(const call_info& call, progress& saved, mode acts, env& e);
-  [[nodiscard]] bool may_join(const record& r, time_point now) const;
-  decision join(const call_info& call, progress& saved, env& e);
-  decision load_again(const call_info& call, progress& saved, env& e);
-  decision wait_again(const call_info& call, progress& saved);
-  void start_again(env& e);
-  decision go_alone(progress& saved);
   decision give(const call_info& call, progress& saved, counter why, env& e);
   decision answer(const call_info& call, progress& saved, kept_message value,
                   env& e);
-  void refresh(const call_info& call, record_map::iterator at,
-               const void* content, env& e);
-  call_id start(record_map::iterator at, child_call c, bool refresh,
-                time_point until, env& e);
+  void leave(progress& saved);
+
+  // -- loads ------------------------------------------------------------------
+
+  decision load(const call_info& call, progress& saved, mode acts, env& e);
+  decision join(const call_info& call, progress& saved, env& e);
+  decision load_again(const call_info& call, progress& saved, env& e);
+  decision wait_again(const call_info& call, progress& saved);
+  decision go_alone(progress& saved);
+  void refresh(const call_info& call, place at, const void* content, env& e);
+
+  // -- writes and changes -----------------------------------------------------
 
   decision pass_by(const call_info& call, progress& saved, cache_lookup& x,
                    env& e);
@@ -313,55 +264,27 @@ private:
   decision acknowledge(const call_info& call, progress& saved, cache_lookup& x,
                        env& e);
   [[nodiscard]] bool was_released(const progress& saved) const noexcept;
-  void begin_changes(record_map::iterator at, std::uint32_t n);
-  void end_change(progress& saved);
   void flush_done(call_id child, const outcome& result, env& e);
-  void emit_lost(const std::string& key, const outcome& o, env& e);
   void clean(detail::cache_writes::result x, env& e);
 
+  // -- what is kept -----------------------------------------------------------
+
   // Returns whether the answer is kept.
-  bool learn(record_map::iterator at, load_number number, const outcome& o,
-             env& e);
+  bool learn(place at, load_number number, const outcome& o, env& e);
   duration ttl_of(const void* reply, env& e);
   [[nodiscard]] bool can_stand_in(const record& r,
                                   time_point now) const noexcept;
-  void keep(record_map::iterator at, kept_message value, time_point expires,
+  void keep(place at, kept_message value, time_point expires,
             bool negative = false);
-  void shrink();
-  void evict(record_map::iterator at);
-  void drop_forgotten(record_map::iterator at);
-  void drop_old();
-  [[nodiscard]] bool has_chores() const noexcept;
-  void do_chores(time_point now);
-  void drop(record_map::iterator at);
-  void invalidate(record_map::iterator at);
-
-  [[nodiscard]] record_map::iterator pin(const std::string& key);
-  void unpin(record_map::iterator at);
-  void leave(progress& saved);
+  void count_evicted(std::size_t n);
 
   cache_content content_;
   cache_lookup next_;
-  record_map records_;
-  // Those with an answer, the most recently used one first.
-  use_list used_;
-  // Those whose answer is from before a reset, and waits to be freed.
-  use_list old_;
-  // How many resets there were. Loads up to this one are from before the last.
-  std::uint64_t life_ = 0;
-  load_number forgotten_ = 0;
-  // When more answers may be dropped.
-  time_point chores_at_ = time_point::min();
-  // Loads that are children.
-  std::unordered_map<call_id, pending_load> pending_;
-  // By key; only within a step of the host.
-  std::map<std::string, waiting_again, std::less<>> again_;
-  // The deadline with which the load was sent that has just ended.
-  time_point ended_until_ = never;
+  detail::cache_store store_;
+  detail::cache_loads loads_;
   // The answers that calls are about to get.
   answer_list answers_;
   detail::cache_writes writes_;
-  load_number loads_ = 0;
   bool draining_ = false;
 };
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -34,38 +33,30 @@ std::optional<duration> time_of(const outcome& o, canary_verdict v,
 
 constexpr std::size_t most_kept_differences = 10;
 
-std::vector<double> shares_of(const std::vector<canary_stage>& stages) {
-  std::vector<double> out;
-  out.reserve(stages.size());
-  for (const auto& x : stages)
-    out.push_back(x.share);
-  return out;
-}
-
 } // namespace
 
 // -- construction -------------------------------------------------------------
 
 canary::canary(canary_config c, canary_host host)
-  : policy_base(std::move(c)), host_(std::move(host)),
-    rules_(rules_of(config_, ruling_stage())) {}
+  : policy_base(std::move(c)), host_(std::move(host)) {}
 
 // -- calls: admission ---------------------------------------------------------
 
 decision canary::admit(call_info& call, slot& notes, env& e) {
   auto* content = std::exchange(next_, nullptr);
   catch_up(e);
-  if (phase_ == phase::waiting && config_.enabled && host_.present)
+  if (stages_.where() == phase::waiting && config_.enabled && host_.present)
     begin("first call", e);
   auto& saved = notes.start<progress>();
   saved.sent = e.now;
-  saved.run = run_;
+  saved.run = stages_.run();
   if (is_for_canary(call, e)) {
     if (sends()) {
       count(counter::to_canary);
       saved.where = place::canary;
       ++with_canary_;
-      saved.at = calls_.add({.id = call.id, .sent = e.now, .run = run_});
+      saved.at = calls_.add(
+        {.id = call.id, .sent = e.now, .run = stages_.run()});
       e.start_child({.parents = {call.id}, .target = 0});
       return decision::hold();
     }
@@ -92,7 +83,7 @@ bool canary::is_for_canary(const call_info& call, env& e) const {
 }
 
 bool canary::is_mirrored(const call_info& call, env& e) const {
-  return config_.mirror_rate > 0 && judged() && !draining_ && sends()
+  return config_.mirror_rate > 0 && stages_.judged() && !draining_ && sends()
          && call.idempotent == idempotence::yes
          && e.random.uniform() < config_.mirror_rate;
 }
@@ -170,30 +161,23 @@ void canary::abandon(call_info&, slot& notes, const outcome& why,
   note_canary(saved, why, v, was_overdue, e);
 }
 
-bool canary::counts(std::uint64_t run) const noexcept {
-  return run == run_ && judged();
-}
-
 void canary::note_canary(const progress& saved, const outcome& o,
                          canary_verdict v, bool was_overdue, env& e) {
   catch_up(e);
   constexpr counter names[] = {counter::canary_succeeded,
                                counter::canary_failed, counter::canary_neutral};
   count(names[static_cast<std::size_t>(v)]);
-  if (v != canary_verdict::neutral && !counts(saved.run))
+  if (v != canary_verdict::neutral && !stages_.counts(saved.run))
     count(counter::late_results);
-  if (!counts(saved.run))
+  if (!stages_.counts(saved.run))
     return;
   auto failed = v == canary_verdict::bad;
   if (v != canary_verdict::neutral)
-    comparison_.add_canary(failed, time_of(o, v, saved.sent, e.now), rules_,
-                           e.now);
+    stages_.add_canary(failed, time_of(o, v, saved.sent, e.now), e.now);
   auto timed = !was_overdue && time_call(saved, o, v, e);
   if (v == canary_verdict::neutral)
     return timed ? weigh(e) : void();
-  ++answers_;
-  failures_in_a_row_ = failed && !o.blames_request() ? failures_in_a_row_ + 1
-                                                     : 0;
+  stages_.add_answer(failed && !o.blames_request());
   weigh(e);
 }
 
@@ -203,10 +187,10 @@ void canary::note_canary(const progress& saved, const outcome& o,
 bool canary::time_call(const progress& saved, const outcome& o,
                        canary_verdict v, env& e) {
   auto late = o.is(errc::deadline_exceeded) && v == canary_verdict::bad;
-  auto slow = late || e.now - saved.sent > rules_.max_p99;
+  auto slow = late || e.now - saved.sent > stages_.rules().max_p99;
   if (!slow && v != canary_verdict::good)
     return false;
-  comparison_.add_timed(slow);
+  stages_.add_timed(slow);
   return true;
 }
 
@@ -217,9 +201,9 @@ void canary::note_baseline(const progress& saved, const outcome& o,
                                counter::baseline_failed,
                                counter::baseline_neutral};
   count(names[static_cast<std::size_t>(v)]);
-  if (v != canary_verdict::neutral && counts(saved.run))
-    comparison_.add_baseline(v == canary_verdict::bad,
-                             time_of(o, v, saved.sent, e.now), rules_, e.now);
+  if (v != canary_verdict::neutral && stages_.counts(saved.run))
+    stages_.add_baseline(v == canary_verdict::bad,
+                         time_of(o, v, saved.sent, e.now), e.now);
 }
 
 // -- mirrors ------------------------------------------------------------------
@@ -232,7 +216,8 @@ void canary::start_mirror(const call_info& call, progress& saved,
   auto is_answer = answer.ok || (answer.from_worker && !answer.unanswered);
   // Others may have joined it since.
   auto may_copy = saved.mirrored && call.idempotent == idempotence::yes;
-  if (!may_copy || !is_answer || !counts(saved.run) || draining_ || !sends())
+  if (!may_copy || !is_answer || !stages_.counts(saved.run) || draining_
+      || !sends())
     return;
   if (mirrors_.size() >= config_.max_mirrored)
     return count(counter::mirrors_skipped);
@@ -280,15 +265,10 @@ void canary::note_mirror(const canary_mirrors::mirror& m,
   count(differs ? counter::mirrors_differing : counter::mirrors_equal);
   if (differs)
     emit_difference(m, difference, o, e);
-  if (!counts(m.run))
+  if (!stages_.counts(m.run))
     return;
-  ++compared_;
-  differing_ += differs ? 1 : 0;
-  CAISSON_ENSURE(differing_ <= compared_, "{} of {} answers differ", differing_,
-                 compared_);
-  auto rate = static_cast<double>(differing_) / static_cast<double>(compared_);
-  if (compared_ >= rules_.min_calls && rate > rules_.max_difference_rate)
-    roll_back(fmt::format("difference rate {:.4f}", rate), e);
+  if (auto why = stages_.add_mirrored(differs); !why.empty())
+    roll_back(why, e);
 }
 
 void canary::emit_difference(const canary_mirrors::mirror& m,
@@ -315,27 +295,138 @@ void canary::drain(env& e) {
   }
 }
 
-// -- operation ----------------------------------------------------------------
+// -- time ---------------------------------------------------------------------
 
-std::string_view canary::state() const {
-  constexpr std::string_view names[] = {"waiting", "", "promoted",
-                                        "rolled_back"};
-  return phase_ == phase::stage ? name_of_stage(stage_)
-                                : names[static_cast<std::size_t>(phase_)];
+time_point canary::wakeup() const {
+  return std::min({stages_.next(), next_overdue(), next_hand_over()});
 }
+
+time_point canary::next_overdue() const {
+  return stages_.judged() ? calls_.next_overdue(stages_.rules().max_p99)
+                          : never;
+}
+
+time_point canary::next_hand_over() const {
+  return calls_.next_hand_over(config_.hand_over_after);
+}
+
+void canary::wake(env& e) {
+  catch_up(e);
+}
+
+// What is due by now, and what becomes due by it.
+void canary::catch_up(env& e) {
+  while (e.now >= wakeup()) {
+    hand_over(e);
+    note_overdue(e);
+    if (e.now < stages_.next())
+      continue;
+    if (stages_.where() == phase::rolled_back) {
+      begin("retry_after over", e);
+    } else {
+      stages_.end_dwell();
+      go_on_if_due(e);
+    }
+  }
+}
+
+void canary::note_overdue(env& e) {
+  auto any = false;
+  while (e.now >= next_overdue()) {
+    if (!stages_.counts(calls_.take_overdue().run))
+      continue;
+    stages_.add_timed(true);
+    any = true;
+  }
+  if (any)
+    weigh(e);
+}
+
+void canary::hand_over(env& e) {
+  if (e.now < next_hand_over())
+    return;
+  // Those that must not be repeated, or have no time left, stay.
+  auto may_go = [&e, acts = sends()](call_id id) {
+    const auto* call = e.find(id);
+    return acts && call && call->idempotent == idempotence::yes
+           && e.now < call->deadline;
+  };
+  while (
+    auto call = calls_.take_hand_over(config_.hand_over_after, e.now, may_go)) {
+    --with_canary_;
+    count(counter::canary_neutral);
+    count(counter::handed_over);
+    send_to_baseline(*call, "handed over", e);
+  }
+}
+
+// -- stages -------------------------------------------------------------------
+
+void canary::begin(std::string_view why, env& e) {
+  stages_.begin_run();
+  stages_.clear();
+  differences_.clear();
+  enter(phase::stage, 0, why, e);
+}
+
+void canary::enter(phase next, std::size_t stage, std::string_view why,
+                   env& e) {
+  described_ = 0;
+  if (stages_.enter(next, stage, why, e))
+    calls_.time_anew();
+}
+
+void canary::use_rules() {
+  if (stages_.use_rules())
+    calls_.time_anew();
+}
+
+void canary::weigh(env& e) {
+  if (auto why = stages_.worse(); !why.empty())
+    return roll_back(why, e);
+  go_on_if_due(e);
+}
+
+void canary::go_on_if_due(env& e) {
+  if (!stages_.is_over())
+    return;
+  if (auto why = stages_.worse_at_end(); !why.empty())
+    return roll_back(why, e);
+  auto stage = stages_.number();
+  if (stages_.has_more()) {
+    count(counter::went_on);
+    return enter(phase::stage, stage + 1, "as good as the baseline", e);
+  }
+  count(counter::promotions);
+  enter(phase::promoted, stage, "as good as the baseline", e);
+}
+
+void canary::roll_back(std::string_view why, env& e) {
+  give_up(e);
+  stages_.begin_run();
+  count(counter::rollbacks);
+  enter(phase::rolled_back, 0, why, e);
+}
+
+// What the canary has by now goes to the baseline later.
+void canary::give_up(env& e) {
+  calls_.give_up(stages_.run(), e.now);
+}
+
+// -- operation ----------------------------------------------------------------
 
 bool canary::command(policy_command c, env& e) {
   catch_up(e);
   if (c.what == operator_command::enable && c.has_no_end()
-      && phase_ == phase::rolled_back) {
-    ++run_;
+      && stages_.where() == phase::rolled_back) {
+    stages_.begin_run();
     enter(phase::waiting, 0, "enabled", e);
   }
   return policy_base::command(c, e);
 }
 
 std::map<std::string, std::string> canary::notes() const {
-  std::map<std::string, std::string> out{{"limits", to_text(rules_)}};
+  std::map<std::string, std::string> out{{"limits", to_text(stages_.rules())}};
   for (std::size_t i = 0; i < differences_.size(); ++i)
     out.emplace(fmt::format("difference_{}", i + 1), differences_[i]);
   return out;
@@ -344,51 +435,38 @@ std::map<std::string, std::string> canary::notes() const {
 void canary::prepare(canary_config&, env& e) {
   // What is due by now happens under the old settings.
   catch_up(e);
-  old_shares_ = shares_of(config_.stages);
-  old_share_ = share();
+  stages_.remember();
 }
 
 void canary::adapt(env& e) {
   if (!config_.enabled) {
-    if (phase_ == phase::waiting)
+    if (stages_.where() == phase::waiting)
       return use_rules();
-    if (judged())
+    if (stages_.judged())
       give_up(e);
-    ++run_;
+    stages_.begin_run();
     return enter(phase::waiting, 0, "disabled", e);
   }
-  auto all = shares_of(config_.stages);
-  auto stays = phase_ == phase::promoted && all.back() == old_share_;
-  if (judged() && all != old_shares_ && !stays) {
-    auto above = std::upper_bound(all.begin(), all.end(), old_share_);
-    auto at = above == all.begin() ? 0 : above - all.begin() - 1;
-    enter(phase::stage, static_cast<std::size_t>(at), "other stages", e);
-  }
+  if (auto stage = stages_.next_if_other())
+    enter(phase::stage, *stage, "other stages", e);
   use_rules();
-  dwelt_ = phase_ == phase::stage && e.now >= time_after(since_, rules_.dwell);
+  stages_.update_dwell(e.now);
   go_on_if_due(e);
 }
 
 void canary::forget(env& e) {
-  ++run_;
-  comparison_.clear();
+  stages_.begin_run();
+  stages_.clear();
   differences_.clear();
   enter(phase::waiting, 0, "reset", e);
 }
 
 void canary::list_gauges(std::vector<metric>& out) const {
-  auto gauge = [&](std::string_view name, std::int64_t value) {
-    out.push_back({name, value, true});
-  };
-  gauge("state", static_cast<std::int64_t>(phase_));
-  gauge("stage",
-        phase_ == phase::stage ? static_cast<std::int64_t>(stage_) + 1 : 0);
-  gauge("share_ppm", std::llround(share() * 1e6));
-  gauge("with_canary", with_canary_);
-  gauge("mirroring", static_cast<std::int64_t>(mirrors_.size()));
-  gauge("stage_answers", answers_);
-  gauge("failures_in_a_row", failures_in_a_row_);
-  comparison_.list_gauges(rules_, out);
+  stages_.list_position(out);
+  out.push_back({"with_canary", with_canary_, true});
+  out.push_back(
+    {"mirroring", static_cast<std::int64_t>(mirrors_.size()), true});
+  stages_.list_answers(out);
 }
 
 } // namespace caisson

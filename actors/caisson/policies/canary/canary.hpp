@@ -2,9 +2,9 @@
 #pragma once
 
 #include <caisson/policies/canary/canary_calls.hpp>
-#include <caisson/policies/canary/canary_comparison.hpp>
 #include <caisson/policies/canary/canary_config.hpp>
 #include <caisson/policies/canary/canary_mirrors.hpp>
+#include <caisson/policies/canary/canary_stages.hpp>
 #include <caisson/policy/policy_base.hpp>
 
 #include <cstddef>
@@ -105,10 +105,12 @@ public:
   // -- operation --------------------------------------------------------------
 
   /// `waiting`, `stage_1` and so on, `promoted` or `rolled_back`.
-  [[nodiscard]] std::string_view state() const override;
+  [[nodiscard]] std::string_view state() const override {
+    return stages_.state();
+  }
 
   /// The share of the calls that the canary gets now.
-  [[nodiscard]] double share() const noexcept;
+  [[nodiscard]] double share() const noexcept { return stages_.share(); }
 
   /// `limits`: those in force, of the present stage or of the next one to
   /// begin. `difference_1` and so on: the last differences that were described,
@@ -132,7 +134,7 @@ protected:
   void forget(env& e) override;
 
 private:
-  enum class phase : std::uint8_t { waiting, stage, promoted, rolled_back };
+  using phase = detail::canary_stages::phase;
 
   enum class place : std::uint8_t {
     // With the baseline, for which it counts.
@@ -173,7 +175,6 @@ private:
                    bool was_overdue, env& e);
   void note_baseline(const progress& saved, const outcome& o, canary_verdict v,
                      env& e);
-  [[nodiscard]] bool counts(std::uint64_t run) const noexcept;
   [[nodiscard]] bool may_repeat(const call_info& call, const progress& saved,
                                 env& e) const;
 
@@ -188,18 +189,13 @@ private:
 
   // -- stages -----------------------------------------------------------------
 
-  [[nodiscard]] bool judged() const noexcept;
-  [[nodiscard]] detail::canary_comparison::old_latency
-  old_latency() const noexcept;
   [[nodiscard]] time_point next_overdue() const;
   [[nodiscard]] time_point next_hand_over() const;
-  [[nodiscard]] time_point next_phase() const;
   void catch_up(env& e);
   void note_overdue(env& e);
   void hand_over(env& e);
   void give_up(env& e);
   void use_rules();
-  [[nodiscard]] const canary_stage& ruling_stage() const;
   void begin(std::string_view why, env& e);
   void enter(phase next, std::size_t stage, std::string_view why, env& e);
   void weigh(env& e);
@@ -209,24 +205,7 @@ private:
   canary_host host_;
   const void* next_ = nullptr;
 
-  phase phase_ = phase::waiting;
-  std::size_t stage_ = 0;
-  time_point since_;
-  // Whether the stage has lasted for `dwell`.
-  bool dwelt_ = false;
-  // Changes with each start, rollback and wait.
-  std::uint64_t run_ = 0;
-
-  // Those in force.
-  canary_rules rules_;
-  detail::canary_comparison comparison_;
-  // Of the canary, in this stage.
-  std::int64_t answers_ = 0;
-  std::int64_t failures_in_a_row_ = 0;
-  // Mirrored answers, in this stage.
-  std::int64_t compared_ = 0;
-  std::int64_t differing_ = 0;
-
+  detail::canary_stages stages_{config_};
   std::int64_t with_canary_ = 0;
   detail::canary_calls calls_;
   canary_mirrors mirrors_;
@@ -234,9 +213,6 @@ private:
   std::uint32_t described_ = 0;
   std::deque<std::string> differences_;
   bool draining_ = false;
-  // Before new settings apply.
-  std::vector<double> old_shares_;
-  double old_share_ = 0;
 };
 
 } // namespace caisson

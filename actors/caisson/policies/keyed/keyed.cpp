@@ -1,36 +1,54 @@
 #include <caisson/policies/keyed/keyed.hpp>
 
-#include <caisson/base/ensure.hpp>
-#include <caisson/policies/keyed/keyed_turn.hpp>
+#include <caisson/policies/keyed/key_env.hpp>
+#include <caisson/policy/callback.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace caisson {
 
-// -- turns --------------------------------------------------------------------
-
-void keyed_policy::follow_all(entry& x, env& e, std::size_t first) {
-  for (auto i = first; i < e.actions.size(); ++i)
-    follow(x, e.actions[i]);
+void keyed_policy::start() {
+  keys_.start(make({}));
+  keys_.allow_shared(per_key().keyless == keyless_calls::share);
 }
 
-void keyed_policy::follow(entry& x, const env::action& a) {
-  using kind = env::action::kind;
-  if (a.what == kind::cancel_child) {
-    if (children_.erase(a.index) > 0)
-      less_busy(x);
-  } else if (a.what == kind::resume || a.what == kind::answer) {
-    forget_held(a.call);
-  } else if (a.what == kind::reject && held_.erase(a.call) > 0) {
-    let_go_.insert(a.call);
-    less_busy(x);
+// -- turns --------------------------------------------------------------------
+
+// Takes note of what a policy has asked for, from the request `first` on.
+// Inlined: as a rule it has asked for nothing.
+[[gnu::always_inline]] inline void keyed_policy::carry(entry& x, env& e,
+                                                       std::size_t first) {
+  if (e.actions.size() > first) [[unlikely]]
+    calls_.follow_all(x, e, first);
+  keys_.update_timer(x);
+}
+
+template <class F>
+decltype(auto) keyed_policy::turn_as_it_is(entry& x, env& e, F f, bool quiet) {
+  auto first = e.actions.size();
+  keys_.touch(x);
+  auto ask = [&]() -> decltype(auto) {
+    detail::key_env inner{calls_, x, e, quiet};
+    return f(*x.machine, static_cast<env&>(inner));
+  };
+  // If it throws, the host ends, and nothing is carried out.
+  if constexpr (std::is_void_v<decltype(ask())>) {
+    ask();
+    carry(x, e, first);
+  } else {
+    decltype(auto) result = ask();
+    carry(x, e, first);
+    return result;
   }
 }
 
-void keyed_policy::start() {
-  blank_ = std::make_unique<entry>(std::string{}, make({}));
-  sums_ = detail::key_sums{*blank_->machine};
+template <class F>
+decltype(auto) keyed_policy::turn(entry& x, env& e, F f, bool quiet) {
+  if (x.epoch != changes_.epoch())
+    catch_up(x, e);
+  return turn_as_it_is(x, e, f, quiet);
 }
 
 // -- calls --------------------------------------------------------------------
@@ -55,46 +73,34 @@ decision keyed_policy::take_in(const call_info& call, env& e, F f) {
   if (call.key.empty()) {
     counters_.add(keyed_counter::keyless);
     if (per_key().keyless == keyless_calls::pass) {
-      passing_.insert(call.id);
+      calls_.pass(call.id);
       return decision::pass();
     }
     if (per_key().keyless == keyless_calls::reject)
       return refuse(keyed_counter::refused_keyless, "no key", call, e);
   }
-  auto* x = find(call);
+  auto* x = keys_.find(call.key);
   if (!x) [[unlikely]] {
     auto refusal = decision::pass();
     x = entry_for(call, refusal, e);
     if (!x)
       return refusal;
   }
-  if (!let_go_.empty())
-    let_go_.erase(call.id);
+  calls_.arrive(call.id);
   auto first = e.actions.size();
   auto d = turn(*x, e, f);
-  if (d.what != decision::kind::reject) {
-    ++x->busy;
-    ++x->admitted;
-  }
+  if (d.what != decision::kind::reject)
+    calls_.enter(*x);
   if (d.what == decision::kind::hold)
-    hold(*x, call.id, e, first);
-  rest(*x);
+    calls_.hold(*x, call.id, e, first);
+  keys_.rest(*x);
   return d;
-}
-
-// The policy holds the call, of which it may have asked something already.
-void keyed_policy::hold(entry& x, call_id call, const env& e,
-                        std::size_t first) {
-  held_.insert(call);
-  for (auto i = first; i < e.actions.size(); ++i)
-    if (e.actions[i].call == call)
-      follow(x, e.actions[i]);
 }
 
 decision keyed_policy::complete(call_info& call, slot& notes, outcome& result,
                                 env& e) {
   see(e);
-  auto* x = is_gone(call.id) ? nullptr : find(call);
+  auto* x = calls_.is_gone(call.id) ? nullptr : keys_.find(call.key);
   if (!x)
     return decision::pass();
   auto first = e.actions.size();
@@ -102,38 +108,36 @@ decision keyed_policy::complete(call_info& call, slot& notes, outcome& result,
     return p.complete(call, notes, result, inner);
   });
   if (d.what == decision::kind::hold)
-    hold(*x, call.id, e, first);
+    calls_.hold(*x, call.id, e, first);
   else
-    leave(*x, call.id);
-  rest(*x);
+    calls_.leave(*x, call.id);
+  keys_.rest(*x);
   return d;
 }
 
 void keyed_policy::abandon(call_info& call, slot& notes, const outcome& why,
                            bool in_flight, env& e) {
   see(e);
-  auto* x = is_gone(call.id) ? nullptr : find(call);
+  auto* x = calls_.is_gone(call.id) ? nullptr : keys_.find(call.key);
   if (!x)
     return;
   turn(*x, e, [&](policy& p, env& inner) {
     p.abandon(call, notes, why, in_flight, inner);
   });
-  leave(*x, call.id);
-  rest(*x);
+  calls_.leave(*x, call.id);
+  keys_.rest(*x);
 }
 
 decision keyed_policy::child_done(call_id child, outcome& result, env& e) {
   see(e);
-  auto i = children_.find(child);
-  if (i == children_.end())
+  auto* x = calls_.take_child(child);
+  if (!x)
     return decision::pass();
-  auto& x = *i->second;
-  children_.erase(i);
-  auto d = turn(x, e, [&](policy& p, env& inner) {
+  auto d = turn(*x, e, [&](policy& p, env& inner) {
     return p.child_done(child, result, inner);
   });
-  less_busy(x);
-  rest(x);
+  calls_.end_child(*x);
+  keys_.rest(*x);
   return d;
 }
 
@@ -152,77 +156,295 @@ decision keyed_policy::refuse(keyed_counter why, std::string_view detail,
 
 decision keyed_policy::expire(call_info& call, slot& notes, env& e) {
   see(e);
-  auto* x = find(call);
+  auto* x = keys_.find(call.key);
   if (!x)
     return decision::pass();
   auto d = turn(
     *x, e, [&](policy& p, env& inner) { return p.expire(call, notes, inner); });
   if (d.what == decision::kind::pass)
-    forget_held(call.id);
+    calls_.go_on(call.id);
   else if (d.what == decision::kind::reject)
-    leave(*x, call.id);
-  rest(*x);
+    calls_.leave(*x, call.id);
+  keys_.rest(*x);
   return d;
 }
 
 decision keyed_policy::deadline_passed(call_info& call, slot& notes, env& e) {
   see(e);
-  auto* x = find(call);
-  if (!x || passing_.contains(call.id))
+  auto* x = keys_.find(call.key);
+  if (!x || calls_.passes(call.id))
     return decision::pass();
   auto d = turn(*x, e, [&](policy& p, env& inner) {
     return p.deadline_passed(call, notes, inner);
   });
   // A host that only observes lets the call go on, and completes it later.
   if (d.what == decision::kind::reject && (!enforces_ || enforces_()))
-    leave(*x, call.id);
-  rest(*x);
+    calls_.leave(*x, call.id);
+  keys_.rest(*x);
   return d;
 }
 
 time_point keyed_policy::latest_end(const call_info& call, slot& notes) const {
-  auto* x = find(call);
-  return x && !passing_.contains(call.id) ? x->machine->latest_end(call, notes)
-                                          : never;
+  const auto* x = keys_.find(call.key);
+  return x && !calls_.passes(call.id) ? x->machine->latest_end(call, notes)
+                                      : never;
 }
 
 void keyed_policy::attempt_timed_out(std::string_view key, env& e) {
   see(e);
-  auto* x = key.empty() ? shared_.get() : table_.find(key);
+  auto* x = keys_.find(key);
   if (!x)
     return;
   turn(*x, e, [&](policy& p, env& inner) { p.attempt_timed_out(key, inner); });
-  update_circuit(*x);
+  keys_.update_circuit(*x);
 }
 
 time_point keyed_policy::wakeup() const {
-  auto next = timers_.next();
-  for (auto* list : {&idle_, &guarded_})
-    if (!list->empty())
-      next = std::min(next, std::max(expiry_at_, time_after(list->front().used,
-                                                            per_key().idle)));
+  auto next = std::min(keys_.next_timer(),
+                       std::max(expiry_at_, keys_.next_expiry(per_key().idle)));
   return has_chores() ? std::min(next, chores_at_) : next;
 }
 
 // One policy at a time, so that the host sees to its requests before the next.
 void keyed_policy::wake(env& e) {
   see(e);
-  if (auto due = timers_.pop_due(e.now)) {
-    auto& x = **due;
-    if (x.life != life_)
-      return; // A reset has dropped it.
-    x.wake_at = never;
-    turn(x, e, [](policy& p, env& inner) { p.wake(inner); });
-    if (&x != blank_.get())
-      update_circuit(x);
+  if (auto due = keys_.pop_due(e.now)) {
+    auto* x = *due;
+    if (!x)
+      return;
+    turn(*x, e, [](policy& p, env& inner) { p.wake(inner); });
+    if (!keys_.is_blank(*x))
+      keys_.update_circuit(*x);
     return;
   }
   if (has_chores() && chores_at_ <= e.now)
     do_chores(e);
   auto budget = most_at_once;
-  expire_idle(idle_, budget, e);
-  expire_idle(guarded_, budget, e);
+  expire_idle(false, budget, e);
+  expire_idle(true, budget, e);
   expiry_at_ = budget == 0 ? time_after(e.now, pause) : time_point::min();
+}
+
+// -- keys that come and go ----------------------------------------------------
+
+// A new entry for a call that arrives; null, and why, if there can be none.
+keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
+                                             decision& refusal, env& e) {
+  if (!call.key.empty() && !make_room(e)) {
+    refusal = refuse(keyed_counter::refused_keys,
+                     "as many keys as there may be", call, e);
+    return nullptr;
+  }
+  auto made = make_entry(call.key, e);
+  if (!made) {
+    counters_.add(keyed_counter::refused_keys);
+    refusal = decision::reject(errc::callback_failed);
+    return nullptr;
+  }
+  counters_.add(keyed_counter::keys_made);
+  made->epoch = changes_.epoch();
+  auto& x = keys_.add(std::move(made), e.random);
+  if (const auto* order = changes_.order_at(e.now))
+    apply(*order, x, e);
+  return &x;
+}
+
+// Nothing if the constructor of the policy throws.
+std::unique_ptr<keyed_policy::entry>
+keyed_policy::make_entry(const std::string& key, env& e) {
+  auto make_one = [&] { return std::make_unique<entry>(key, make(key)); };
+  return call_user("the policy of a key", make_one, e).value_or(nullptr);
+}
+
+// Drops a key that may give way. Returns whether there was one.
+bool keyed_policy::evict(env& e) {
+  auto* x = keys_.oldest(false);
+  if (!x && !changes_.done()) {
+    // An order may have closed circuits that are not known to be closed yet.
+    visit(e);
+    x = keys_.oldest(false);
+  }
+  if (!x)
+    return false;
+  counters_.add(keyed_counter::keys_evicted);
+  keys_.drop(*x);
+  return true;
+}
+
+// For one more key. There may be more than `max_keys` if that was lowered.
+bool keyed_policy::make_room(env& e) {
+  for (auto left = most_at_once; keys() >= per_key().max_keys; --left) {
+    // The others that are too many follow.
+    if (left == 0)
+      return shrinking_;
+    if (!evict(e))
+      return false;
+  }
+  return true;
+}
+
+void keyed_policy::expire_idle(bool guarded, std::size_t& budget, env& e) {
+  for (; budget > 0; --budget) {
+    auto* x = keys_.oldest(guarded);
+    if (!x || time_after(x->used, per_key().idle) > keys_.clock())
+      return;
+    if (x->epoch != changes_.epoch())
+      catch_up(*x, e);
+    if (is_idle(*x->machine, keys_.clock())) {
+      counters_.add(keyed_counter::keys_expired);
+      keys_.drop(*x);
+    } else {
+      // It is looked at again after as much time.
+      keys_.rest(*x);
+    }
+  }
+}
+
+// -- changes for all keys -----------------------------------------------------
+
+bool keyed_policy::command(policy_command c, env& e) {
+  see(e);
+  auto send = [&](policy& p, env& inner) { return p.command(c, inner); };
+  if (!turn(keys_.blank(), e, send))
+    return false;
+  if (c.what == operator_command::reset)
+    clear(e);
+  else
+    send_all(changes_.order(c.what, time_after(e.now, c.time)), e);
+  return true;
+}
+
+void keyed_policy::drain(env& e) {
+  see(e);
+  send_all({.what = detail::key_change::kind::drained}, e);
+}
+
+void keyed_policy::adopt(env& e) {
+  see(e);
+  keys_.allow_shared(per_key().keyless == keyless_calls::share);
+  detail::key_change next{.what = detail::key_change::kind::reconfigured};
+  apply(next, keys_.blank(), e);
+  keys_.follow_blank();
+  send_all(next, e);
+  shrinking_ = true;
+  shrink(e);
+  keys_.drop_shared();
+}
+
+// Those with calls get it at once, as what these wait for may come now.
+void keyed_policy::send_all(const detail::key_change& c, env& e) {
+  changes_.add(c);
+  keys_.blank().epoch = changes_.epoch();
+  if (keys() > most_at_once)
+    for (auto* x : keys_.those_at_work())
+      catch_up_and_rest(*x, e);
+  visit(e);
+  if (auto* x = keys_.shared())
+    catch_up_and_rest(*x, e);
+  chores_at_ = time_after(e.now, pause);
+}
+
+void keyed_policy::apply(const detail::key_change& c, entry& x, env& e) {
+  using kind = detail::key_change::kind;
+  auto deliver = [&](policy& p, env& inner) {
+    switch (c.what) {
+      case kind::reconfigured:
+        return change(x.key, p, inner);
+      case kind::drained:
+        return p.drain(inner);
+      case kind::ordered:
+        if (c.until > e.now)
+          p.command({c.said, time_until(c.until, e.now)}, inner);
+        else // It has replaced an earlier order, and is over.
+          p.command(operator_command::enable, inner);
+    }
+  };
+  // The host reports an order itself.
+  turn_as_it_is(x, e, deliver, c.what == kind::ordered);
+}
+
+void keyed_policy::catch_up(entry& x, env& e) {
+  changes_.catch_up(x, [&](const detail::key_change& c) { apply(c, x, e); });
+}
+
+void keyed_policy::catch_up_and_rest(entry& x, env& e) {
+  catch_up(x, e);
+  keys_.update_circuit(x);
+}
+
+void keyed_policy::visit(env& e) {
+  changes_.visit(keys_, most_at_once,
+                 [&](entry& x) { catch_up_and_rest(x, e); });
+}
+
+bool keyed_policy::has_chores() const noexcept {
+  return !changes_.done() || keys_.has_remains() || shrinking_;
+}
+
+void keyed_policy::do_chores(env& e) {
+  visit(e);
+  shrink(e);
+  keys_.free_remains(most_at_once);
+  chores_at_ = time_after(e.now, pause);
+}
+
+void keyed_policy::shrink(env& e) {
+  for (auto left = most_at_once; shrinking_ && left > 0; --left)
+    shrinking_ = keys() > per_key().max_keys && evict(e);
+}
+
+// Drops all keys without calls, but frees few of them now.
+void keyed_policy::clear(env& e) {
+  auto emit = [](policy& p, env& inner) {
+    return p.command(operator_command::reset, inner);
+  };
+  auto reset = [&](entry& x) {
+    turn(x, e, emit, true);
+    x.admitted = 0;
+    keys_.update_circuit(x);
+  };
+  for (auto* x : keys_.those_at_work())
+    reset(*x);
+  if (auto* x = keys_.shared())
+    reset(*x);
+  keys_.clear();
+  changes_.clear();
+  counters_.clear();
+  shrinking_ = false;
+  keys_.free_remains(most_at_once);
+  chores_at_ = time_after(e.now, pause);
+}
+
+// -- reports ------------------------------------------------------------------
+
+std::string_view keyed_policy::state() const {
+  return keys_.worst().machine->state();
+}
+
+circuit keyed_policy::circuit(std::string_view key) const noexcept {
+  const auto* x = keys_.find(key);
+  // One that has not followed the last order yet has the circuit of a new one.
+  if (!x || changes_.awaits_order(*x, keys_.clock()))
+    x = &keys_.blank();
+  return x->machine->circuit(key);
+}
+
+void keyed_policy::list_metrics(std::vector<metric>& out) const {
+  std::vector<metric> sums;
+  keys_.list_sums(sums);
+  std::vector<metric> own;
+  counters_.list(own);
+  own.push_back({"keys", static_cast<std::int64_t>(keys()), true});
+  // A policy may have a number of a name that is taken here.
+  for (const auto& m : sums)
+    if (std::none_of(own.begin(), own.end(),
+                     [&](const metric& x) { return x.name == m.name; }))
+      out.push_back(m);
+  out.insert(out.end(), own.begin(), own.end());
+}
+
+std::vector<key_report> keyed_policy::busiest(std::size_t n) const {
+  return keys_.busiest(n);
 }
 
 } // namespace caisson

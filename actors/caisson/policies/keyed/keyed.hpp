@@ -1,30 +1,26 @@
 // Keeps one policy for each key of the calls.
 #pragma once
 
-#include <caisson/base/ensure.hpp>
-#include <caisson/policies/keyed/key_sums.hpp>
 #include <caisson/policies/keyed/key_table.hpp>
+#include <caisson/policies/keyed/keyed_calls.hpp>
+#include <caisson/policies/keyed/keyed_changes.hpp>
+#include <caisson/policies/keyed/keyed_keys.hpp>
 #include <caisson/policies/keyed/per_key_config.hpp>
 #include <caisson/policy/counters.hpp>
 #include <caisson/policy/key_report.hpp>
 #include <caisson/policy/policy.hpp>
 #include <caisson/settings/settings.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -108,10 +104,10 @@ public:
   // -- operation --------------------------------------------------------------
 
   [[nodiscard]] std::string_view kind() const noexcept override {
-    return blank_->machine->kind();
+    return keys_.blank().machine->kind();
   }
   [[nodiscard]] bool resends() const noexcept override {
-    return blank_->machine->resends();
+    return keys_.blank().machine->resends();
   }
 
   /// The state of the worst circuit among the keys.
@@ -123,7 +119,7 @@ public:
   void list_metrics(std::vector<metric>& out) const override;
 
   /// How many keys there are.
-  [[nodiscard]] std::size_t keys() const noexcept { return table_.size(); }
+  [[nodiscard]] std::size_t keys() const noexcept { return keys_.size(); }
 
   /// The keys with the most calls admitted, at most `n`, in descending order,
   /// and equal ones by name.
@@ -164,26 +160,8 @@ protected:
 
 private:
   using entry = detail::key_entry;
-  using entry_list = detail::linked_list<entry, detail::by_use>;
-  class inner_env;
 
-  // Changes for all keys.
-  struct news {
-    enum class kind : std::uint8_t { ordered, reconfigured, drained };
-    kind what = kind::ordered;
-    operator_command said = operator_command::enable;
-    time_point until = never;
-    // The how many-th one it is.
-    std::uint64_t epoch = 0;
-  };
-
-  // What a reset has left, until it is freed.
-  struct remains {
-    detail::key_table table;
-    entry_list idle;
-    entry_list guarded;
-    detail::key_sums sums;
-  };
+  // -- turns ------------------------------------------------------------------
 
   template <class F>
   decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
@@ -192,107 +170,36 @@ private:
   template <class F>
   decision take_in(const call_info& call, env& e, F f);
   void carry(entry& x, env& e, std::size_t first);
-  void follow_all(entry& x, env& e, std::size_t first);
-  void follow(entry& x, const env::action& a);
-  void hold(entry& x, call_id call, const env& e, std::size_t first);
+  decision refuse(keyed_counter why, std::string_view detail,
+                  const call_info& call, env& e);
+  void see(const env& e) {
+    keys_.see(e.now);
+    calls_.see(e.now);
+  }
+
+  // -- keys that come and go --------------------------------------------------
+
+  entry* entry_for(const call_info& call, decision& refusal, env& e);
+  std::unique_ptr<entry> make_entry(const std::string& key, env& e);
+  bool evict(env& e);
+  bool make_room(env& e);
+  void expire_idle(bool guarded, std::size_t& budget, env& e);
 
   // -- changes for all keys ---------------------------------------------------
 
-  void order_all(operator_command c, time_point until, env& e);
-  void send_all(news c, env& e);
-  void note(news c);
-  void apply(const news& c, entry& x, env& e);
+  void send_all(const detail::key_change& c, env& e);
+  void apply(const detail::key_change& c, entry& x, env& e);
   void catch_up(entry& x, env& e);
+  void catch_up_and_rest(entry& x, env& e);
   void visit(env& e);
   void clear(env& e);
   void shrink(env& e);
   [[nodiscard]] bool has_chores() const noexcept;
   void do_chores(env& e);
-  void free_remains();
-  [[nodiscard]] std::vector<entry*> those_at_work();
 
-  // -- keys -------------------------------------------------------------------
-
-  [[nodiscard]] entry* find(const call_info& call) {
-    return call.key.empty() ? shared_.get() : table_.find(call.key);
-  }
-  [[nodiscard]] entry* find(const call_info& call) const {
-    return call.key.empty() ? shared_.get() : table_.find(call.key);
-  }
-  entry* entry_for(const call_info& call, decision& refusal, env& e);
-  std::unique_ptr<entry> make_entry(const std::string& key, env& e);
-  decision refuse(keyed_counter why, std::string_view detail,
-                  const call_info& call, env& e);
-  // Whether no policy has this call: it passed without a key, or its policy has
-  // just rejected it.
-  [[nodiscard]] bool is_gone(call_id call) {
-    return (!passing_.empty() && passing_.erase(call) > 0)
-           || (!let_go_.empty() && let_go_.erase(call) > 0);
-  }
-  void leave(entry& x, call_id call);
-  // A call or a child of the entry is over.
-  static void less_busy(entry& x) {
-    CAISSON_ENSURE(x.busy > 0, "the key {} has no call", x.key);
-    --x.busy;
-  }
-  void forget_held(call_id call) {
-    if (!held_.empty())
-      held_.erase(call);
-  }
-  // After each use.
-  void rest(entry& x) {
-    if (x.busy == 0 || !x.at_work || &x == shared_.get())
-      settle(x);
-  }
-  void settle(entry& x);
-  void update_circuit(entry& x);
-  void set_timer(entry& x, time_point at);
-  [[nodiscard]] bool is_guarded(const entry& x) const;
-  bool evict(env& e);
-  bool make_room(env& e);
-  void expire_idle(entry_list& list, std::size_t& budget, env& e);
-  void drop(entry& x);
-  void drop_shared();
-  [[nodiscard]] const entry* worst() const;
-  void see(const env& e) {
-    clock_ = std::max(clock_, e.now);
-    if (!let_go_.empty() && e.now != let_go_at_)
-      let_go_.clear();
-    let_go_at_ = e.now;
-  }
-
-  detail::key_table table_;
-  // The entry of calls without a key.
-  std::unique_ptr<entry> shared_;
-  // Never has a call: the state of a new key.
-  std::unique_ptr<entry> blank_;
-  detail::key_timers timers_;
-  // Those with calls; and those without, the least recently used one first:
-  // those that may be dropped for others, and those whose circuit is not
-  // closed.
-  entry_list at_work_;
-  entry_list idle_;
-  entry_list guarded_;
-  // The children of all policies, as long as they run.
-  std::unordered_map<call_id, entry*> children_;
-  // How many policies hold the host open.
-  std::size_t holding_open_ = 0;
-  // Calls without a key that no policy has.
-  std::unordered_set<call_id> passing_;
-  // Calls that policies hold; and those that they have rejected at this
-  // instant, whose end the host may still report to them.
-  std::unordered_set<call_id> held_;
-  std::unordered_set<call_id> let_go_;
-  time_point let_go_at_ = time_point::min();
-  // The last order, for keys created later.
-  std::optional<news> order_;
-  // The changes that not all keys have followed yet, and how many there were.
-  std::vector<news> changes_;
-  std::uint64_t epoch_ = 0;
-  // How many there were when the current round of visits began.
-  std::uint64_t round_ = 0;
-  std::uint64_t life_ = 0;
-  std::deque<remains> remains_;
+  detail::keyed_keys keys_;
+  detail::keyed_calls calls_;
+  detail::keyed_changes changes_;
   // Whether keys are being dropped because of a lower `max_keys`.
   bool shrinking_ = false;
   // When the next turn for what is left to do is due.
@@ -300,9 +207,6 @@ private:
   time_point expiry_at_ = time_point::min();
   std::function<bool()> enforces_;
   counters<keyed_counter> counters_;
-  detail::key_sums sums_;
-  // The latest instant seen: a clock that steps back changes nothing.
-  time_point clock_ = time_point::min();
 };
 
 /// A policy of the kind `Policy` for each key of the calls. Each can do what it

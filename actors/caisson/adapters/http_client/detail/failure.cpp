@@ -1,6 +1,8 @@
-#include <caisson/adapters/detail/queued_worker.hpp>
-#include <caisson/adapters/http_client/detail/transfer.hpp>
+#include <caisson/adapters/http_client/detail/failure.hpp>
 
+#include <caisson/adapters/detail/queued_worker.hpp>
+
+#include <string>
 #include <utility>
 
 namespace caisson::detail {
@@ -53,21 +55,22 @@ bool is_against_protocol(CURLcode code) {
 
 } // namespace
 
-caf::message http_transfer::failure(CURLcode code) const {
-  auto fail = [this](transport_errc x, std::string_view what) {
-    std::string text{what};
-    if (text_[0] != '\0')
-      text.append(" (").append(text_).append(")");
-    return failed_with(x, std::move(text));
+caf::message failure_of(CURLcode code, const http_parser& parser,
+                        const transfer_progress& x) {
+  auto fail = [&x](transport_errc what, std::string_view why) {
+    std::string text{why};
+    if (!x.text.empty())
+      text.append(" (").append(x.text).append(")");
+    return failed_with(what, std::move(text));
   };
-  if (parser_.at() == http_parser::stage::failed)
-    return parser_.why() == http_parser::fault::large_body
+  if (parser.at() == http_parser::stage::failed)
+    return parser.why() == http_parser::fault::large_body
              ? failed_with(transport_errc::too_large, "the body is too large")
              : failed_with(transport_errc::garbled,
                            "the answer is no valid HTTP response");
-  if (is_unsent())
-    return fail(earlier_sent_ ? transport_errc::lost
-                              : transport_errc::not_connected,
+  if (x.unsent)
+    return fail(x.earlier_sent ? transport_errc::lost
+                               : transport_errc::not_connected,
                 advice_for(code));
   if (is_against_protocol(code))
     return fail(transport_errc::garbled,
@@ -77,9 +80,9 @@ caf::message http_transfer::failure(CURLcode code) const {
   return fail(transport_errc::lost, "the connection was closed");
 }
 
-caf::message http_transfer::called_off(bool is_due) const {
-  auto unsent = is_unsent() && !earlier_sent_;
-  if (is_due && !unsent && connected_)
+caf::message called_off(const transfer_progress& x, bool is_due) {
+  auto unsent = x.unsent && !x.earlier_sent;
+  if (is_due && !unsent && x.connected)
     return failed_with(transport_errc::timed_out, "no answer in time");
   return failed_with(unsent ? transport_errc::not_connected
                             : transport_errc::lost,

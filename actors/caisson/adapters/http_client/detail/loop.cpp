@@ -280,7 +280,7 @@ void http_loop::call_off(std::uint64_t number, bool is_due) {
   // Closes its connection, whose late answer would be taken for another's.
   ::curl_multi_remove_handle(multi_.get(), x->handle());
   active_ = steady::now();
-  auto result = x->called_off(is_due);
+  auto result = called_off(x->progress(), is_due);
   answer(std::move(x), std::move(result));
 }
 

@@ -394,6 +394,10 @@ bool http_transfer::is_unsent() const {
   return !connected_ || sent_bytes() <= sent_before_;
 }
 
+transfer_progress http_transfer::progress() const {
+  return {is_unsent(), earlier_sent_, connected_, text_};
+}
+
 // -- the answer ---------------------------------------------------------------
 
 std::optional<caf::message> http_transfer::end(CURLcode code) {
@@ -404,7 +408,7 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
   if (code == CURLE_OK && is_end_announced())
     parser_.end();
   if (parser_.at() != stage::done)
-    return failure(code);
+    return failure_of(code, parser_, progress());
   if (follow())
     return prepare();
   return response();

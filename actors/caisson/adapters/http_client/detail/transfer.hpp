@@ -3,6 +3,7 @@
 
 #include <caisson/adapters/http/parser.hpp>
 #include <caisson/adapters/http_client/client.hpp>
+#include <caisson/adapters/http_client/detail/failure.hpp>
 #include <caisson/adapters/http_client/detail/origin.hpp>
 #include <caisson/adapters/http_client/detail/sockets.hpp>
 #include <caisson/caf/hooks.hpp>
@@ -42,9 +43,7 @@ public:
   /// request must be made, which is prepared then.
   std::optional<caf::message> end(CURLcode code);
 
-  /// What to answer if it is called off now, because it is `due` or not wanted
-  /// any more.
-  [[nodiscard]] caf::message called_off(bool is_due) const;
+  [[nodiscard]] transfer_progress progress() const;
 
   /// Forgets the request, which has been answered.
   void release();
@@ -56,9 +55,6 @@ public:
   [[nodiscard]] time_point due() const noexcept {
     return connected_ ? until_ : std::min(until_, connect_by_);
   }
-
-  /// Whether the server has certainly got nothing of it.
-  [[nodiscard]] bool is_unsent() const;
 
 private:
   static std::size_t on_head(char* bytes, std::size_t size, std::size_t n,
@@ -87,10 +83,10 @@ private:
   [[nodiscard]] bool is_end_announced();
   void end_broken_connection();
   [[nodiscard]] long sent_bytes() const;
+  [[nodiscard]] bool is_unsent() const;
 
   [[nodiscard]] bool follow();
   [[nodiscard]] caf::message response();
-  [[nodiscard]] caf::message failure(CURLcode code) const;
 
   template <class T>
   void set(CURLoption option, T value) {

@@ -1,25 +1,12 @@
-// Report of `caisson tune`.
+// Says in words what `caisson tune` has found.
 #pragma once
 
 #include <simulator/tune/tune_outcome.hpp>
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 namespace caisson::sim {
-
-/// The best settings beside the present ones, what they do on the seeds that
-/// they were chosen for and on others, how sure that is, what is traded, and
-/// what to put into the scenario.
-void write_tune_text(std::ostream& out, const tune_outcome& x);
-
-/// Everything, for programs.
-void write_tune_json(std::ostream& out, const tune_outcome& x);
-
-/// A row per candidate that was evaluated: its settings, how many trials it
-/// had, the means, and what it is.
-void write_tune_csv(std::ostream& out, const tune_outcome& x);
 
 /// `success>=99.9%` as it was written, or `latency.p99 (less)`.
 [[nodiscard]] std::string target_text(const tune_plan& p, const tune_target& t);

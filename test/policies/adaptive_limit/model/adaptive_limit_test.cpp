@@ -1,6 +1,6 @@
 #include <policies/adaptive_limit/model/adapting.hpp>
 #include <support/operations.hpp>
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

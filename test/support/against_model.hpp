@@ -102,7 +102,9 @@ struct policy_model {
   /// How many calls arrive together, and the `i`-th of them.
   static unsigned arrivals(const operation&) { return 1; }
   call_info arrival(const operation&, unsigned /*i*/) { return {}; }
-  /// Which of `n` calls ends, and how.
+  /// How many calls end together, which of `n` the next one is, and how it
+  /// ends.
+  static unsigned ends(const operation&) { return 1; }
   static std::size_t choice(const operation& x, std::size_t n) {
     return x.which % n;
   }
@@ -190,7 +192,8 @@ public:
     if (is(n.arrive))
       arrive(x);
     else if (is(n.end))
-      finish(x);
+      for (auto i = Model::ends(x); i > 0; --i)
+        finish(x);
     else if (is(n.abandon))
       abandon(x);
     else if (is(n.advance))
@@ -229,8 +232,8 @@ private:
     for (unsigned i = 0, n = Model::arrivals(x); i < n; ++i) {
       auto call = model.arrival(x, i);
       auto id = real.arrive(call);
-      RC_LOG() << "call " << id
-               << " arrives: " << static_cast<int>(real.where(id)) << '\n';
+      RC_LOG() << "call " << id << " arrives, is "
+               << name_of_place(real.where(id)) << '\n';
       model.arrive(id, call);
       RC_ASSERT(real.where(id) == model.calls.at(id).where);
     }
@@ -315,6 +318,12 @@ private:
       if (call.in_flight() || (held_too && !call.is_over()))
         ids.push_back(id);
     return ids.empty() ? 0 : ids[Model::choice(x, ids.size())];
+  }
+
+  static std::string_view name_of_place(place x) {
+    constexpr std::string_view names[] = {"below",  "held",      "rejected",
+                                          "passed", "abandoned", "redirected"};
+    return names[static_cast<std::size_t>(x)];
   }
 
   // What differs from the defaults.

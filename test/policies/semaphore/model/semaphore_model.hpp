@@ -22,7 +22,8 @@ public:
                                       .abandon = 2,
                                       .advance = 3,
                                       .step_back = 1,
-                                      .reconfigure = 1};
+                                      .reconfigure = 1,
+                                      .command = 1};
 
   explicit semaphore_model(semaphore_config c) : c_(std::move(c)) {}
 
@@ -110,6 +111,11 @@ public:
       if (queue_[static_cast<std::size_t>(i)].weight > c.permits)
         leave(i, errc::queue_full, "outgrown");
     grant();
+  }
+
+  void command(const policy_command&) {
+    count.clear();
+    longest_ = 0;
   }
 
   void measure() {

@@ -209,10 +209,65 @@ public:
     compare();
   }
 
+  /// Lets a call arrive.
+  call_id arrive(const call_info& call = {}) {
+    auto id = real.arrive(call);
+    RC_LOG() << "call " << id << " arrives, is "
+             << name_of_place(real.where(id)) << '\n';
+    model.arrive(id, call);
+    RC_ASSERT(real.where(id) == model.calls.at(id).where);
+    return id;
+  }
+
+  /// Ends an attempt at the call, which is in flight.
+  template <class Ending>
+  void finish(call_id id, const Ending& how) {
+    RC_LOG() << "call " << id << (how.result.ok ? " succeeds" : " fails")
+             << ", code " << static_cast<int>(how.result.code) << '\n';
+    real.finish(id, how.result);
+    model.finish(id, how);
+    if (real.where(id) != place::passed)
+      return;
+    const auto& up = real.calls.at(id).result;
+    RC_ASSERT(up.ok == how.result.ok);
+    RC_ASSERT(up.code == how.result.code);
+    RC_ASSERT(up.retry_after == how.result.retry_after);
+    RC_ASSERT(up.may_have_executed
+              == model.calls.at(id).may_have_executed.value_or(
+                how.result.may_have_executed));
+  }
+
+  void advance(duration d) {
+    RC_LOG() << to_text(d) << " pass\n";
+    model.advance_to(real.e.now + d);
+    real.advance(d);
+    model.now = real.e.now;
+  }
+
+  /// How many kinds of steps there are, by their shares.
   static constexpr unsigned kinds() {
     constexpr auto n = Model::shares;
     return n.arrive + n.end + n.abandon + n.advance + n.step_back
            + n.reconfigure + n.command + n.other;
+  }
+
+  /// Fails unless policy and model agree. Forgets the calls that are over.
+  void compare() {
+    model.prepare(real);
+    RC_ASSERT(real.calls.size() == model.calls.size());
+    for (const auto& [id, x] : model.calls)
+      compare_call(x, real.calls.at(id));
+    compare_metrics();
+    if constexpr (requires { model.wakeup(); })
+      RC_ASSERT(real.policy.wakeup() == model.wakeup());
+    if constexpr (requires { model.state(); })
+      RC_ASSERT(real.policy.state() == model.state());
+    model.check(real);
+    std::erase_if(real.calls, [this](const auto& x) {
+      return model.calls.at(x.first).is_over();
+    });
+    std::erase_if(model.calls,
+                  [](const auto& x) { return x.second.is_over(); });
   }
 
   rig real;
@@ -229,34 +284,13 @@ private:
   // -- steps ------------------------------------------------------------------
 
   void arrive(const operation& x) {
-    for (unsigned i = 0, n = Model::arrivals(x); i < n; ++i) {
-      auto call = model.arrival(x, i);
-      auto id = real.arrive(call);
-      RC_LOG() << "call " << id << " arrives, is "
-               << name_of_place(real.where(id)) << '\n';
-      model.arrive(id, call);
-      RC_ASSERT(real.where(id) == model.calls.at(id).where);
-    }
+    for (unsigned i = 0, n = Model::arrivals(x); i < n; ++i)
+      arrive(model.arrival(x, i));
   }
 
   void finish(const operation& x) {
-    auto id = some_call(x, false);
-    if (id == 0)
-      return;
-    auto how = Model::how_it_ends(x);
-    RC_LOG() << "call " << id << (how.result.ok ? " succeeds" : " fails")
-             << ", code " << static_cast<int>(how.result.code) << '\n';
-    real.finish(id, how.result);
-    model.finish(id, how);
-    if (real.where(id) != place::passed)
-      return;
-    const auto& up = real.calls.at(id).result;
-    RC_ASSERT(up.ok == how.result.ok);
-    RC_ASSERT(up.code == how.result.code);
-    RC_ASSERT(up.retry_after == how.result.retry_after);
-    RC_ASSERT(up.may_have_executed
-              == model.calls.at(id).may_have_executed.value_or(
-                how.result.may_have_executed));
+    if (auto id = some_call(x, false))
+      finish(id, Model::how_it_ends(x));
   }
 
   void abandon(const operation& x) {
@@ -268,13 +302,6 @@ private:
     real.abandon(id, why);
     model.abandon(id, why);
     model.calls.at(id).where = place::abandoned;
-  }
-
-  void advance(duration d) {
-    RC_LOG() << to_text(d) << " pass\n";
-    model.advance_to(real.e.now + d);
-    real.advance(d);
-    model.now = real.e.now;
   }
 
   void step_back(duration d) {
@@ -339,24 +366,6 @@ private:
   }
 
   // -- comparison -------------------------------------------------------------
-
-  void compare() {
-    model.prepare(real);
-    RC_ASSERT(real.calls.size() == model.calls.size());
-    for (const auto& [id, x] : model.calls)
-      compare_call(x, real.calls.at(id));
-    compare_metrics();
-    if constexpr (requires { model.wakeup(); })
-      RC_ASSERT(real.policy.wakeup() == model.wakeup());
-    if constexpr (requires { model.state(); })
-      RC_ASSERT(real.policy.state() == model.state());
-    model.check(real);
-    std::erase_if(real.calls, [this](const auto& x) {
-      return model.calls.at(x.first).is_over();
-    });
-    std::erase_if(model.calls,
-                  [](const auto& x) { return x.second.is_over(); });
-  }
 
   template <class Entry>
   static void compare_call(const modelled_call& x, const Entry& y) {

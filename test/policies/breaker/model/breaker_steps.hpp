@@ -1,4 +1,4 @@
-// What is drawn for a breaker and its model.
+// The settings and steps that are drawn for a breaker and its model.
 #pragma once
 
 #include <caisson/policies/breaker/breaker.hpp>

@@ -38,11 +38,9 @@ public:
                                       .end = 4,
                                       .abandon = 2,
                                       .advance = 6,
-                                      .reconfigure = 1,
                                       .command = 1,
                                       .other = 6};
-  // Many calls come in each step.
-  static constexpr int longest = 200;
+  static constexpr int longest = 200; // Many calls come in each step.
   static constexpr bool wakes_around_changes = true;
 
   explicit shedder_model(shedder_config c) : c_(std::move(c)) {}
@@ -175,12 +173,8 @@ public:
     real.load->value = present_load_;
   }
 
-  // -- what is compared -------------------------------------------------------
-
   static void prepare(shedder_rig& real) {
-    // Before the first step.
-    if (!real.e.mailbox)
-      real.e.mailbox = 0ns;
+    real.e.mailbox = real.e.mailbox.value_or(0ns);
   }
 
   static bool knows(std::string_view name) { return name != "unread"; }

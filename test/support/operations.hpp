@@ -24,15 +24,25 @@ inline std::ostream& operator<<(std::ostream& out, const operation& x) {
   return out << '{' << x.kind << ", " << x.which << ", " << x.how << '}';
 }
 
-/// Up to 400 operations of `kinds` kinds, 200 on average: with RapidCheck's
-/// usual hundred cases that makes some twenty thousand a run.
-inline rc::Gen<std::vector<operation>> operations(unsigned kinds) {
+/// Operations of `kinds` kinds.
+inline rc::Gen<operation> any_operation(unsigned kinds) {
   auto any = [](unsigned end) {
     return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0u, end));
   };
+  return rc::gen::construct<operation>(any(kinds), any(1'000), any(1'000));
+}
+
+/// Up to 400 of them, at first fewer, 100 on average.
+inline rc::Gen<std::vector<operation>> operations(unsigned kinds) {
   return rc::gen::scale(
-    4.0, rc::gen::container<std::vector<operation>>(
-           rc::gen::construct<operation>(any(kinds), any(1'000), any(1'000))));
+    4.0, rc::gen::container<std::vector<operation>>(any_operation(kinds)));
+}
+
+/// Up to `most` from the first run on, on average half of that: with
+/// RapidCheck's usual hundred cases, 400 make some twenty thousand.
+inline rc::Gen<std::vector<operation>> operations(unsigned kinds, int most) {
+  return rc::gen::resize(
+    most, rc::gen::container<std::vector<operation>>(any_operation(kinds)));
 }
 
 /// What to do, and two numbers that say how.

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <cstdint>
 #include <string>

@@ -255,7 +255,6 @@ public:
   recording e;
   std::map<call_id, entry> calls;
 
-protected:
   // Carries out what the policy has asked for.
   void work() {
     while (!e.actions.empty())
@@ -354,5 +353,20 @@ private:
 
   call_id last_ = 0;
 };
+
+/// Gives the policy other settings.
+template <class Policy>
+void reconfigure(solo<Policy>& h, const typename Policy::config_type& c) {
+  h.policy.reconfigure(c, h.e);
+  h.work();
+}
+
+/// Gives the policy a command; returns its answer.
+template <class Policy>
+bool command(solo<Policy>& h, policy_command c) {
+  auto known = h.policy.command(c, h.e);
+  h.work();
+  return known;
+}
 
 } // namespace caisson::test

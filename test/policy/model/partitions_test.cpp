@@ -3,7 +3,7 @@
 
 #include <support/operations.hpp>
 #include <support/partitions_model.hpp>
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,7 +2,7 @@
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/operations.hpp>
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

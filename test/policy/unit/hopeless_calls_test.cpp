@@ -1,7 +1,7 @@
 // Calls that wait although they cannot be answered in time.
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/problem_texts.hpp>
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 

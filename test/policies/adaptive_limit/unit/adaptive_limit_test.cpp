@@ -3,7 +3,7 @@
 #include <caisson/policies/keyed/keyed.hpp>
 
 #include <policies/adaptive_limit/model/adapting.hpp>
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <gtest/gtest.h>
 

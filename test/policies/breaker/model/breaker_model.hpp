@@ -5,91 +5,175 @@
 
 #include <caisson/base/random.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
+
 #include <policies/breaker/model/breaker_rules_model.hpp>
+#include <policies/breaker/model/breaker_steps.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace caisson::test {
 
-class breaker_model {
+class breaker_model : public breaker_steps {
 public:
   using count_map = std::map<std::string, std::int64_t>;
-
-  using settings = breaker_model_settings;
-
-  struct answer {
-    bool passes;
-    duration retry_after;
-  };
 
   explicit breaker_model(settings s)
     : c_(s), rules_(std::move(s)), auto_(initial()) {}
 
-  std::string state() const { return forced_.empty() ? auto_ : forced_; }
+  // -- what happens -----------------------------------------------------------
 
-  /// Lets time pass, with all that falls due on the way.
   void advance_to(time_point t) {
     for (auto due = next_due(); due != never && due <= t; due = next_due())
       tick(due);
   }
 
-  void wake(time_point now) { tick(now); }
-
-  answer arrive(call_id id, time_point now) {
+  void arrive(call_id id, const call_info&) {
+    calls[id];
     tick(now);
     if (forced_ == "forced_open")
-      return reject("rejected_forced", forced_until_ == never
-                                         ? duration::zero()
-                                         : time_until(forced_until_, now));
+      return reject(id, "rejected_forced",
+                    forced_until_ == never ? duration::zero()
+                                           : time_until(forced_until_, now));
     if (auto_ == "open" && clock_ >= until_) {
-      ++n["half_opened"];
+      ++count["half_opened"];
       enter("half_open");
     }
     auto crowded = false;
     if (auto_ == "closed" && (!ramps_ || random_.uniform() < share())) {
       crowded = !has_room();
       if (!crowded) {
-        ++n["admitted"];
+        ++count["admitted"];
         calls_[id] = {epoch_,     "counted", clock_,
                       c_.timed(), false,     c_.base.limit_at < 1};
         note_crowd();
-        return {true, {}};
+        return;
       }
     }
     if (auto_ == "half_open"
         && flying() + judged(true) + judged(false) < c_.base.probes) {
-      ++n["probes"];
+      ++count["probes"];
       calls_[id] = {epoch_, "probe", clock_, false, false, false};
       probes_.push_back({id, clock_, "flying"});
       if (!probed_) {
         probed_ = true;
         first_probe_ = clock_;
       }
-      return {true, {}};
+      return;
     }
     if (forced_ == "forced_closed") {
-      ++n["forced_through"];
+      ++count["forced_through"];
       calls_[id] = {epoch_, "bystander", clock_, false, false, false};
-      return {true, {}};
+      return;
     }
     if (auto_ == "open")
-      return reject("rejected_open", time_until(until_, now));
+      return reject(id, "rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
     if (auto_ == "closed")
-      return reject(crowded ? "rejected_limit" : "rejected_ramp",
+      return reject(id, crowded ? "rejected_limit" : "rejected_ramp",
                     ramps_ ? std::min(soon, time_until(end_of_ramp(), now))
                            : soon);
-    return reject("rejected_half_open",
+    return reject(id, "rejected_half_open",
                   std::min(soon, time_until(next_due(), now)));
   }
 
-  void result(call_id id, verdict v, time_point now) {
+  void finish(call_id id, const ending<verdict>& how) {
+    calls[id].where = place::passed;
+    result(id, how.meaning);
+  }
+
+  void abandon(call_id id, errc why) {
+    result(id, why == errc::deadline_exceeded ? verdict::transient
+                                              : verdict::neutral);
+  }
+
+  void other(const operation&, solo<breaker>& real) {
+    tick(now);
+    real.policy.attempt_timed_out({}, real.e);
+    if (auto_ != "closed" || !c_.base.count_attempt_timeouts)
+      return;
+    ++count["attempt_timeouts"];
+    rules_.add(true, clock_);
+    weigh();
+  }
+
+  void command(const policy_command& x) {
+    tick(now);
+    switch (x.what) {
+      case operator_command::force_open:
+        return force("forced_open", x.time);
+      case operator_command::force_closed:
+        return force("forced_closed", x.time);
+      case operator_command::enable:
+        return force("", unlimited);
+      default:
+        count.clear();
+        enter(initial());
+        row_ = 0;
+        at_ = 0;
+        started_ = calls_at(place::below);
+    }
+  }
+
+  void reconfigure(const settings& s) {
+    tick(now);
+    rules_.reconfigure(s, clock_);
+    if (s.delays != c_.delays)
+      at_ = 0;
+    c_ = s;
+    if (auto_ == "half_open")
+      decide();
+    tick(now);
+  }
+
+  // -- what is compared -------------------------------------------------------
+
+  std::string state() const { return forced_.empty() ? auto_ : forced_; }
+
+  // A wake-up that nobody asked for changes nothing but what gauges say.
+  void prepare(solo<breaker>& real) {
+    real.policy.wake(real.e);
+    tick(now);
+  }
+
+  void measure() {
+    auto copy = *this;
+    copy.clock_ = std::max(clock_, now);
+    for (const auto& [name, value] : copy.gauges())
+      count[name] = value;
+  }
+
+  void check(const solo<breaker>& real) {
+    RC_ASSERT(real.policy.circuit({}) == says());
+    // Each call that passed ends in exactly one counter, or is still below.
+    auto n = [&](auto... names) { return (real.count(names) + ...); };
+    RC_ASSERT(n("admitted", "probes", "forced_through") + started_
+              == n("successes", "failures", "neutral", "refused",
+                   "late_results", "unjudged_results")
+                   + calls_at(place::below));
+    check_changes(real, last_state_);
+  }
+
+private:
+  circuit says() const {
+    auto s = state();
+    return s == "open" || s == "forced_open" ? circuit::open
+           : s == "half_open"                ? circuit::half_open
+                                             : circuit::closed;
+  }
+
+  void force(std::string what, duration time) {
+    forced_ = std::move(what);
+    forced_until_ = time == unlimited ? never : time_after(clock_, time);
+  }
+
+  void result(call_id id, verdict v) {
     tick(now);
     auto call = calls_.at(id);
     calls_.erase(id);
@@ -99,16 +183,16 @@ public:
                                         : "failures";
     auto counts = v != verdict::neutral && v != verdict::refused;
     if (call.as == "bystander") {
-      ++n["unjudged_results"];
+      ++count["unjudged_results"];
     } else if (call.epoch != epoch_) {
-      ++n["late_results"];
+      ++count["late_results"];
     } else if (call.as == "counted") {
-      ++n[name];
+      ++count[name];
       if (!counts)
         return;
       if (c_.timed() && !call.slow) {
         auto slow = clock_ - call.admitted >= c_.base.slow_call;
-        n["slow_calls"] += slow ? 1 : 0;
+        count["slow_calls"] += slow ? 1 : 0;
         rules_.add_pace(slow, clock_);
       }
       rules_.add(v != verdict::success, clock_);
@@ -118,69 +202,17 @@ public:
         return x.id == id && x.what == "flying";
       });
       if (p == probes_.end()) {
-        ++n["late_results"];
+        ++count["late_results"];
         return;
       }
-      ++n[name];
+      ++count[name];
       p->what = v == verdict::success ? "good" : counts ? "bad" : "returned";
       if (!counts)
-        ++n["probes_returned"];
+        ++count["probes_returned"];
       decide();
     }
   }
 
-  void attempt_timed_out(time_point now) {
-    tick(now);
-    if (auto_ != "closed" || !c_.base.count_attempt_timeouts)
-      return;
-    ++n["attempt_timeouts"];
-    rules_.add(true, clock_);
-    weigh();
-  }
-
-  circuit says() const {
-    auto s = state();
-    return s == "open" || s == "forced_open" ? circuit::open
-           : s == "half_open"                ? circuit::half_open
-                                             : circuit::closed;
-  }
-
-  void force(std::string what, time_point now, duration time = unlimited) {
-    tick(now);
-    forced_ = std::move(what);
-    forced_until_ = time == unlimited ? never : time_after(clock_, time);
-  }
-
-  void reset(time_point now) {
-    tick(now);
-    n.clear();
-    enter(initial());
-    row_ = 0;
-    at_ = 0;
-  }
-
-  void reconfigure(settings s, time_point now) {
-    tick(now);
-    rules_.reconfigure(s, clock_);
-    if (s.delays != c_.delays)
-      at_ = 0;
-    c_ = std::move(s);
-    if (auto_ == "half_open")
-      decide();
-    tick(now);
-  }
-
-  /// The gauges at `now`.
-  count_map gauges(time_point now) const {
-    auto copy = *this;
-    copy.clock_ = std::max(clock_, now);
-    return copy.gauges();
-  }
-
-  /// Counters by name; one that is missing is zero.
-  count_map n;
-
-private:
   count_map gauges() const {
     count_map out;
     auto closed = auto_ == "closed";
@@ -268,8 +300,8 @@ private:
     return auto_ == "half_open" ? std::min(next_lease(), limit()) : never;
   }
 
-  void tick(time_point now) {
-    clock_ = std::max(clock_, now);
+  void tick(time_point t) {
+    clock_ = std::max(clock_, t);
     while (next_due() <= clock_) {
       if (auto_ == "closed") {
         auto due = next_slow();
@@ -278,20 +310,20 @@ private:
                  && time_after(y.second.admitted, c_.base.slow_call) == due;
         });
         x->second.slow = true;
-        ++n["slow_calls"];
+        ++count["slow_calls"];
         rules_.add_pace(true, clock_);
         weigh();
       } else if (auto_ == "open") {
-        ++n["half_opened"];
+        ++count["half_opened"];
         enter("half_open");
       } else if (next_lease() <= limit()) {
         auto p = std::find_if(probes_.begin(), probes_.end(),
                               [](auto& x) { return x.what == "flying"; });
-        ++n[lease() == c_.base.slow_call ? "slow_calls" : "leases_expired"];
+        ++count[lease() == c_.base.slow_call ? "slow_calls" : "leases_expired"];
         p->what = "bad";
         decide();
       } else {
-        ++n["half_open_timeouts"];
+        ++count["half_open_timeouts"];
         if (judged(false) > 0
             && c_.base.after_half_open_max == breaker_verdict::open)
           enter_open();
@@ -363,10 +395,12 @@ private:
 
   // -- half-open --------------------------------------------------------------
 
-  std::int64_t flying() const { return count("flying"); }
-  std::int64_t judged(bool good) const { return count(good ? "good" : "bad"); }
+  std::int64_t flying() const { return probes_that_are("flying"); }
+  std::int64_t judged(bool good) const {
+    return probes_that_are(good ? "good" : "bad");
+  }
 
-  std::int64_t count(const std::string& what) const {
+  std::int64_t probes_that_are(const std::string& what) const {
     return std::count_if(probes_.begin(), probes_.end(),
                          [&](auto& p) { return p.what == what; });
   }
@@ -378,10 +412,10 @@ private:
       needed = probes;
     auto best_case = probes - judged(false);
     if (best_case < needed) {
-      ++n["reopened"];
+      ++count["reopened"];
       enter_open();
     } else if (judged(true) >= needed) {
-      ++n["closed"];
+      ++count["closed"];
       close();
     }
   }
@@ -389,7 +423,7 @@ private:
   void weigh() {
     if (!rules_.trips(clock_))
       return;
-    ++n["opened"];
+    ++count["opened"];
     at_ = 0;
     row_ = 0;
     enter_open();
@@ -422,9 +456,9 @@ private:
                         c_.delays[std::min(at_++, c_.delays.size() - 1)]);
   }
 
-  answer reject(const char* counter, duration retry_after) {
-    ++n[counter];
-    return {false, retry_after};
+  void reject(call_id id, const char* counter, duration retry_after) {
+    ++count[counter];
+    calls[id].reject(errc::breaker_open, retry_after);
   }
 
   settings c_;
@@ -450,6 +484,10 @@ private:
   random_source random_{7};
   std::size_t at_ = 0;
   std::int64_t row_ = 0;
+  // The state after the changes that were looked at.
+  std::string last_state_ = auto_;
+  // How many calls were below at the last reset of the counters.
+  std::int64_t started_ = 0;
 };
 
 } // namespace caisson::test

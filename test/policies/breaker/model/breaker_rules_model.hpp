@@ -2,7 +2,7 @@
 // anew for each question.
 #pragma once
 
-#include <caisson/policies/breaker/breaker.hpp>
+#include <policies/breaker/model/breaker_steps.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,24 +11,6 @@
 #include <vector>
 
 namespace caisson::test {
-
-/// The settings, with the schedule as a list of delays and the rates in
-/// thousandths, so that nothing is rounded.
-struct breaker_model_settings {
-  breaker_config base;
-  std::vector<duration> delays;
-  std::int64_t permille = 500;
-  std::int64_t slow_permille = 500;
-  std::int64_t limit_permille = 1000;
-
-  bool has(breaker_trip x) const { return base.trip.has(x); }
-  bool timed() const { return base.slow_call != unlimited; }
-  bool slow_by_count() const {
-    return timed() && has(breaker_trip::rate_by_count)
-           && !has(breaker_trip::rate_by_time);
-  }
-  bool slow_by_time() const { return timed() && !slow_by_count(); }
-};
 
 class breaker_rules_model {
 public:

@@ -1,8 +1,9 @@
-// A naive canary, to compare the policy with.
+// A model of a canary.
 #pragma once
 
 #include <caisson/base/histogram.hpp>
-#include <caisson/policies/canary/canary.hpp>
+
+#include <policies/canary/model/canary_steps.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,18 +17,12 @@
 
 namespace caisson::test {
 
-using namespace std::chrono_literals;
-
-struct canary_sample {
-  outcome result;
-  canary_verdict meaning;
-};
-
-// Mostly well, or no canary would get far.
 /// Keeps every answer and every call, and goes through them all each time.
-class canary_model {
+class canary_model : public canary_steps {
 public:
   explicit canary_model(canary_config c) : c_(std::move(c)) { use_rules(); }
+
+  // -- what happens -----------------------------------------------------------
 
   [[nodiscard]] double share() const {
     if (state == "promoted")
@@ -39,19 +34,52 @@ public:
     return in_stage() || state == "promoted";
   }
 
-  void arrive(time_point now) {
+  void arrive(call_id id, const call_info& call) {
     advance(now);
     if (state == "waiting" && c_.enabled)
       start(now);
+    auto& x = calls[id];
+    x.of_canary = share() >= 1
+                  || (call.key == keys_of_all().canary && share() > 0);
+    x.where = x.of_canary ? place::redirected : place::below;
+    x.idempotent = call.idempotent == idempotence::yes;
+    x.run = run;
+    x.sent = now;
+    ++count[x.of_canary ? "to_canary" : "to_baseline"];
+    if (x.of_canary)
+      progress_[id] = {now, run, x.idempotent};
   }
 
-  /// The call goes to the canary.
-  void send(call_id id, bool idempotent, time_point now) {
-    progress_[id] = {now, run, idempotent};
+  void finish(call_id id, const ending<canary_verdict>& how) {
+    auto& x = calls[id];
+    x.executed = x.executed || how.result.may_have_executed;
+    x.may_have_executed = x.executed;
+    x.where = place::passed;
+    auto first = !x.second;
+    if (first)
+      answer(id, x, how);
+    if (first && x.of_canary && how.meaning == canary_verdict::bad
+        && c_.on_failure == on_canary_failure::baseline
+        && (!x.executed || x.idempotent)) {
+      x.second = true;
+      x.where = place::below;
+      ++count["given_to_baseline"];
+    }
   }
 
-  void answer(call_id id, bool of_canary, const canary_sample& s,
-              std::uint64_t run_of_call, time_point sent, time_point now) {
+  void abandon(call_id id, errc why) {
+    auto late = why == errc::deadline_exceeded;
+    if (const auto& x = calls[id]; !x.second)
+      answer(id, x,
+             {outcome::failure(why, true),
+              late ? canary_verdict::bad : canary_verdict::neutral});
+  }
+
+  void advance_to(time_point t) { advance(t); }
+
+  void answer(call_id id, const canary_call& call,
+              const ending<canary_verdict>& s) {
+    auto of_canary = call.of_canary;
     auto timed = of_canary && progress_.at(id).timed;
     progress_.erase(id);
     advance(now);
@@ -60,7 +88,7 @@ public:
             + std::string{names[static_cast<int>(s.meaning)]}];
     auto neutral = s.meaning == canary_verdict::neutral;
     auto bad = s.meaning == canary_verdict::bad;
-    if (run_of_call != run || !judged()) {
+    if (call.run != run || !judged()) {
       count["late_results"] += of_canary && !neutral;
       return;
     }
@@ -69,11 +97,11 @@ public:
       roll(now);
       records_.push_back(
         {of_canary, bad,
-         bad && !late ? std::nullopt : std::optional{now - sent}});
+         bad && !late ? std::nullopt : std::optional{now - call.sent}});
     }
     if (!of_canary)
       return;
-    auto slow = now - sent > rules_.max_p99 || (bad && late);
+    auto slow = now - call.sent > rules_.max_p99 || (bad && late);
     auto counts = !timed && (slow || s.meaning == canary_verdict::good);
     if (counts)
       slow_.push_back(slow);
@@ -86,12 +114,12 @@ public:
   }
 
   /// The next instant at which something is due.
-  [[nodiscard]] time_point due() const {
+  [[nodiscard]] time_point wakeup() const {
     return std::min({phase_due(), overdue().first, hand_over_due()});
   }
 
   void advance(time_point now) {
-    for (auto at = due(); at <= now && at != never; at = due()) {
+    for (auto at = wakeup(); at <= now && at != never; at = wakeup()) {
       // Other settings may have made it due in the past.
       clock_ = std::max(clock_, at);
       if (hand_over_due() <= at) {
@@ -108,7 +136,8 @@ public:
     clock_ = now;
   }
 
-  void command(operator_command what, time_point now) {
+  void command(const policy_command& x) {
+    auto what = x.what;
     if (what == operator_command::reset)
       count.clear();
     if (what == operator_command::reset || state == "rolled_back") {
@@ -119,12 +148,12 @@ public:
       kept_.reset();
   }
 
-  void reconfigure(canary_config next, time_point now) {
+  void reconfigure(const canary_config& next) {
     auto old = share();
     auto changed = next.stages.size() != c_.stages.size();
     for (std::size_t i = 0; !changed && i < next.stages.size(); ++i)
       changed = next.stages[i].share != c_.stages[i].share;
-    c_ = std::move(next);
+    c_ = next;
     if (!c_.enabled) {
       if (judged())
         ends_.push_back({now, run});
@@ -152,10 +181,21 @@ public:
   std::uint64_t run = 0;
   std::int64_t answers = 0;
   std::int64_t in_a_row = 0;
-  std::map<std::string, std::int64_t> count;
-  /// Calls that went to the baseline because the canary was given up, for the
-  /// test to take.
-  std::vector<call_id> handed_over;
+
+  // -- what is compared -------------------------------------------------------
+
+  void measure() {
+    count["with_canary"] = calls_at(place::redirected);
+    count["stage_answers"] = answers;
+    count["failures_in_a_row"] = in_a_row;
+  }
+
+  void check(const rig& real) const {
+    RC_ASSERT(
+      real.state()
+      == (state == "stage" ? std::string{name_of_stage(stage)} : state));
+    RC_ASSERT(real.policy.share() == share());
+  }
 
 private:
   struct with_canary {
@@ -251,20 +291,25 @@ private:
     return never;
   }
 
+  // The baseline has them from now on, and the canary may have done the work.
   void hand_over(time_point now) {
+    std::vector<call_id> all;
     for (const auto& end : ends_)
       if (time_after(end.first, c_.hand_over_after) <= now)
         for (auto& [id, x] : progress_)
           if (!x.looked_at && x.run <= end.second) {
             x.looked_at = true;
             if (x.idempotent)
-              handed_over.push_back(id);
+              all.push_back(id);
           }
-    for (auto id : handed_over)
-      if (progress_.erase(id) > 0) {
-        ++count["handed_over"];
-        ++count["canary_neutral"];
-      }
+    for (auto id : all) {
+      progress_.erase(id);
+      auto& x = calls[id];
+      x.second = x.executed = true;
+      x.where = place::below;
+      ++count["handed_over"];
+      ++count["canary_neutral"];
+    }
   }
 
   // -- judgement --------------------------------------------------------------

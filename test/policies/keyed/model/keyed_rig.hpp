@@ -7,7 +7,7 @@
 #include <caisson/policies/limiter.hpp>
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <string>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/limiter.hpp>
 
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 namespace caisson::test {
 

@@ -1,6 +1,6 @@
 #include <caisson/policy/retry_budget.hpp>
 
-#include <policies/retrier/model/naive_retry_budget.hpp>
+#include <policies/retrier/model/retry_budget_model.hpp>
 #include <support/operations.hpp>
 #include <support/times.hpp>
 
@@ -28,7 +28,7 @@ constexpr std::array<duration, 8> budget_steps{0ns,   1ns, 10ms, 100ms,
 RC_GTEST_PROP(retry_budget, agrees_with_the_naive_one, ()) {
   auto l = some_limits();
   retry_budget real{l};
-  naive_retry_budget naive{l};
+  retry_budget_model naive{l};
   auto now = start;
   for (auto& op : *operations(10)) {
     switch (op.kind) {

@@ -1,6 +1,6 @@
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo_control.hpp>
+#include <support/solo.hpp>
 
 #include <support/problem_texts.hpp>
 

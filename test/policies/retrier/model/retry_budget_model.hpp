@@ -12,9 +12,9 @@ namespace caisson::test {
 
 /// Keeps every booking and adds up those that still count, each time anew.
 /// `ttl` must be a whole number of milliseconds, `ratio` of millionths.
-class naive_retry_budget {
+class retry_budget_model {
 public:
-  explicit naive_retry_budget(retry_budget::limits l) : limits_(l) {}
+  explicit retry_budget_model(retry_budget::limits l) : limits_(l) {}
 
   void deposit(time_point now) {
     book_.push_back({slice_at(now), millionths(limits_.ratio)});
@@ -37,7 +37,7 @@ public:
 
   std::int64_t balance() const { return left_in(slice_of(latest_)); }
 
-  void clear() { *this = naive_retry_budget{limits_}; }
+  void clear() { *this = retry_budget_model{limits_}; }
 
 private:
   struct booking {

@@ -1,10 +1,11 @@
-// A model of a shedder.
+// A model of a shedder: lists of all calls.
 #pragma once
 
 #include <caisson/base/random.hpp>
 #include <caisson/base/sip_hash.hpp>
-#include <caisson/policies/shedder/shedder_config.hpp>
-#include <caisson/policy/load_source.hpp>
+
+#include <policies/shedder/model/shedding.hpp>
+#include <support/against_model.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,26 +23,82 @@ namespace caisson::test {
 
 using namespace std::chrono_literals;
 
-/// What a shedder does, from lists of all calls.
-class naive_shedder {
+/// A call that came at that instant.
+struct shed_call : modelled_call {
+  duration begun{};
+};
+
+/// Counts time since the clock's zero.
+class shedder_model : public policy_model<shedder, shed_call> {
 public:
-  naive_shedder(shedder_config c, duration start)
-    : now(start), c_(std::move(c)), credit_at_(start) {}
+  using rig = shedder_rig;
 
-  duration now;
-  load_reading load = {.cpu = 0.0, .memory = 0.0};
-  duration mailbox = 0ns;
-  std::map<std::string, std::int64_t> count;
-  double threshold = 0;
+  // `other`: the load and the mailbox change.
+  static constexpr step_shares shares{.arrive = 9,
+                                      .end = 4,
+                                      .abandon = 2,
+                                      .advance = 6,
+                                      .command = 1,
+                                      .other = 6};
+  static constexpr int longest = 200; // Many calls come in each step.
+  static constexpr bool wakes_around_changes = true;
 
-  bool lets_pass(std::int32_t priority, const std::string& key) {
+  explicit shedder_model(shedder_config c) : c_(std::move(c)) {}
+
+  // -- what is drawn ----------------------------------------------------------
+
+  static shedder_config any_settings() {
+    shedder_config c;
+    c.max_cpu = any_of({0.0, 0.5, 0.9, 1.0});
+    c.max_memory = any_of({0.0, 0.0, 1.0});
+    // No difference that can come about: means are rounded.
+    c.max_delay = any_of<duration>({0ns, 77'777ns, 9'512'345ns});
+    c.max_mailbox_delay = any_of<duration>({0ns, 0ns, 5ms, 100ms});
+    c.in_flight_factor = 0;
+    c.sample = any_of<duration>({10ms, 250ms, 5s});
+    c.window = any_of<duration>({10ms, 1s, 1min});
+    c.window_calls = any_of({1u, 10u, 1'000'000u});
+    c.decrease = any_of({0.001, 0.05, 0.5, 0.9});
+    c.increase = any_of({0.001, 0.01, 0.3, 1.0});
+    c.minimum = any_of({1u, 5u, 1'000'000u});
+    c.history = any_of<duration>({1s, 10s});
+    c.baseline = any_of<duration>({10s, 1min});
+    return c;
+  }
+
+  static unsigned arrivals(const operation& x) { return 1 + x.how % 20; }
+
+  static call_info arrival(const operation& x, unsigned i) {
+    return important(static_cast<std::int32_t>((x.which + i) % 3) * 20 - 20,
+                     x.which % 2 == 0 ? ""
+                                      : "k" + std::to_string((x.how + i) % 7));
+  }
+
+  static unsigned ends(const operation&) { return 5; }
+
+  static ending<> how_it_ends(const operation& x) {
+    return x.how % 3 == 0 ? ending<>{outcome::failure(errc::worker_down, true)}
+                          : ending<>{outcome::success()};
+  }
+
+  static duration length(const operation& x) {
+    return one_of<duration>({0ns, 1ns, 1ms, 9ms, 10ms, 250ms, 1s - 1ns, 1s, 3s},
+                            x.how);
+  }
+
+  // -- what happens -----------------------------------------------------------
+
+  void arrive(call_id id, const call_info& call) {
+    auto& x = calls[id];
+    x.begun = clock_;
     if (!awake_)
       begin();
     else
       follow(true);
-    auto rank = std::clamp(priority, -16, 15) + 16;
-    auto passes = key.empty() ? admits_any(rank) : admits(rank, group_of(key));
-    if (threshold > 0) {
+    auto rank = std::clamp(call.priority, -16, 15) + 16;
+    auto passes = call.key.empty() ? admits_any(rank)
+                                   : admits(rank, group_of(call.key));
+    if (threshold_ > 0) {
       fill();
       auto promised = credit_ >= 1s;
       if (promised)
@@ -49,32 +107,27 @@ public:
         credit_ = 0s;
       if (!passes && !promised) {
         ++count[cause_];
-        return false;
+        return x.reject(errc::shed);
       }
     }
     ++count[passes ? "passed" : "passed_by_minimum"];
     ++in_flight_;
-    return true;
   }
 
-  // It has succeeded, was cut off, or neither.
-  void end(duration begun, bool ok, bool cut_off) {
-    --in_flight_;
-    ++count[cut_off ? "abandoned" : "finished"];
-    auto least = ok ? std::nullopt : shortest();
-    if (ok || (cut_off && !(least && to_seconds(now - begun) < *least)))
-      timed_.push_back({now, now - begun});
-    if (ok)
-      successes_.push_back({now, now - begun});
+  void finish(call_id id, const ending<>& how) {
+    calls[id].where = place::passed;
+    end(id, how.result.ok, false);
   }
+
+  void abandon(call_id id, errc) { end(id, false, true); }
 
   // At each instant at which something is due.
-  void advance_to(duration end) {
-    while (awake_ && next() <= end) {
-      now = std::max(now, next());
+  void advance_to(time_point end) {
+    while (awake_ && next() <= since_zero(end)) {
+      clock_ = std::max(clock_, next());
       follow(false);
     }
-    now = end;
+    clock_ = since_zero(end);
   }
 
   void reconfigure(const shedder_config& c) {
@@ -93,21 +146,59 @@ public:
       return;
     window_end_ = window_begin_ + window();
     if (sample_at_ == duration::max())
-      sample_at_ = now;
-    sample_at_ = looks() ? std::min(sample_at_, now + c_.sample)
+      sample_at_ = clock_;
+    sample_at_ = looks() ? std::min(sample_at_, clock_ + c_.sample)
                          : duration::max();
   }
 
-  void reset() {
-    threshold = 0;
+  void command(const policy_command&) {
+    threshold_ = 0;
     count.clear();
     credit_ = c_.minimum * 1s;
-    credit_at_ = now;
+    credit_at_ = clock_;
     forget_times();
     forget_mailbox();
   }
 
+  void other(const operation& x, shedder_rig& real) {
+    if (x.which % 3 == 0) {
+      mailbox_ = one_of<duration>({0ns, 4ms, 5ms, 6ms, 100ms, 101ms}, x.how);
+      real.e.mailbox = mailbox_;
+      return;
+    }
+    auto share = [](unsigned n) {
+      return one_of<double>({0, 0.3, 0.5, 0.9, 1, 1}, n);
+    };
+    present_load_ = {share(x.how), share(x.which / 3)};
+    real.load->value = present_load_;
+  }
+
+  static void prepare(shedder_rig& real) {
+    real.e.mailbox = real.e.mailbox.value_or(0ns);
+  }
+
+  static bool knows(std::string_view name) { return name != "unread"; }
+
+  void measure() {
+    count["threshold"] = static_cast<std::int64_t>(std::ceil(threshold_));
+    count["in_flight"] = calls_at(place::below);
+  }
+
 private:
+  static duration since_zero(time_point t) { return t.time_since_epoch(); }
+
+  // It has succeeded, was cut off, or neither.
+  void end(call_id id, bool ok, bool cut_off) {
+    auto took = clock_ - calls[id].begun;
+    --in_flight_;
+    ++count[cut_off ? "abandoned" : "finished"];
+    auto least = ok ? std::nullopt : shortest();
+    if (ok || (cut_off && !(least && to_seconds(took) < *least)))
+      timed_.push_back({clock_, took});
+    if (ok)
+      successes_.push_back({clock_, took});
+  }
+
   static constexpr load_reading unread = {.cpu = -1.0, .memory = -1.0};
 
   struct seen {
@@ -133,30 +224,30 @@ private:
   int group_of(const std::string& key) {
     if (!secret_)
       secret_ = same_.bits();
-    auto hour = static_cast<std::uint64_t>(now / 1h);
+    auto hour = static_cast<std::uint64_t>(clock_ / 1h);
     return static_cast<int>(detail::sip_hash({*secret_, hour}, key) % 128);
   }
 
   bool admits(int rank, int group) {
     window_.push_back({rank, group});
     auto level = rank * 128 + group;
-    return parts_users_ ? above(level) : level >= threshold;
+    return parts_users_ ? above(level) : level >= threshold_;
   }
 
   bool admits_any(int rank) {
     window_.push_back({rank, -1});
-    if (rank * 128 >= threshold)
+    if (rank * 128 >= threshold_)
       return true;
-    if (rank * 128 + 127 < threshold - 1)
+    if (rank * 128 + 127 < threshold_ - 1)
       return false;
     return above(rank * 128 + static_cast<int>(same_.below(128)));
   }
 
-  // The threshold is between two levels if the lower one passes in part.
+  // The threshold_ is between two levels if the lower one passes in part.
   bool above(int level) {
-    if (level >= threshold)
+    if (level >= threshold_)
       return true;
-    return level > threshold - 1 && same_.uniform() < level + 1 - threshold;
+    return level > threshold_ - 1 && same_.uniform() < level + 1 - threshold_;
   }
 
   // How many calls each level had, the others spread evenly, with all above it.
@@ -194,7 +285,7 @@ private:
   }
 
   void move_to(double to) {
-    threshold = to;
+    threshold_ = to;
     auto t = static_cast<int>(std::ceil(to));
     parts_users_ = t > 0 && below(t) > 0.1 * wanted_;
   }
@@ -205,8 +296,8 @@ private:
     awake_ = true;
     window_.clear();
     timed_.clear();
-    window_begin_ = now;
-    window_end_ = now + window();
+    window_begin_ = clock_;
+    window_end_ = clock_ + window();
     look();
     probed_ = c_.max_mailbox_delay > 0ns;
   }
@@ -218,13 +309,13 @@ private:
   }
 
   void follow(bool called) {
-    if (now >= sample_at_) {
+    if (clock_ >= sample_at_) {
       look();
       ask_mailbox(called || !window_.empty());
     }
-    if (now >= window_end_
+    if (clock_ >= window_end_
         || (window_.size() >= c_.window_calls
-            && now >= window_begin_ + c_.sample))
+            && clock_ >= window_begin_ + c_.sample))
       end_window();
   }
 
@@ -233,7 +324,7 @@ private:
     if (c_.max_mailbox_delay == 0ns)
       return;
     if (has_calls && probed_)
-      waits_.push_back(mailbox);
+      waits_.push_back(mailbox_);
     probed_ = has_calls;
   }
 
@@ -243,8 +334,8 @@ private:
   }
 
   void look() {
-    sample_at_ = looks() ? now + c_.sample : duration::max();
-    load_ = reads() ? load : unread;
+    sample_at_ = looks() ? clock_ + c_.sample : duration::max();
+    load_ = reads() ? present_load_ : unread;
   }
 
   [[nodiscard]] std::string signal() {
@@ -269,18 +360,18 @@ private:
   }
 
   void end_window() {
-    auto length = std::min(now - window_begin_, window());
+    auto length = std::min(clock_ - window_begin_, window());
     auto least = c_.minimum * to_seconds(length);
     auto why = signal();
     if (!window_.empty())
       sum_up();
-    auto passed = window_.empty() ? wanted_ : passing(threshold);
-    auto shed = threshold > 0;
+    auto passed = window_.empty() ? wanted_ : passing(threshold_);
+    auto shed = threshold_ > 0;
     if (!window_.empty() && !why.empty()) {
       cause_ = why;
       ++count["tightened"];
       wanted_ = std::max(passed * (1 - c_.decrease), least);
-      if (auto to = place(wanted_); to > threshold)
+      if (auto to = place(wanted_); to > threshold_)
         move_to(to);
     } else if (shed) {
       ++count["relaxed"];
@@ -289,17 +380,17 @@ private:
       wanted_ = std::max(passed * (1 + c_.increase), least);
       relax();
     }
-    awake_ = !window_.empty() || threshold > 0;
+    awake_ = !window_.empty() || threshold_ > 0;
     window_.clear();
     timed_.clear();
     waits_.clear();
-    window_begin_ = now;
-    window_end_ = now + window();
+    window_begin_ = clock_;
+    window_end_ = clock_ + window();
   }
 
   void relax() {
     auto to = wanted_ + 1e-6 >= above_[0] ? 0 : place(wanted_);
-    if (to < threshold)
+    if (to < threshold_)
       move_to(to);
   }
 
@@ -324,7 +415,7 @@ private:
     std::map<std::int64_t, std::vector<ended>> steps;
     auto s = step(c_.history);
     for (const auto& x : successes_)
-      if (x.at / s < now / s)
+      if (x.at / s < clock_ / s)
         steps[x.at / s].push_back(x);
     // Of each step of the baseline the best of the history's, and of these.
     auto b = step(c_.baseline);
@@ -336,7 +427,7 @@ private:
       together[to].insert(together[to].end(), all.begin(), all.end());
     }
     std::erase_if(
-      best, [&](const auto& x) { return x.first <= now / s * s / b - 20; });
+      best, [&](const auto& x) { return x.first <= clock_ / s * s / b - 20; });
     std::int64_t most = 0;
     for (const auto& [number, x] : best)
       most = std::max(most, x.calls);
@@ -377,14 +468,19 @@ private:
   }
 
   void fill() {
-    credit_ = now - credit_at_ >= 1s
+    credit_ = clock_ - credit_at_ >= 1s
                 ? c_.minimum * 1s
-                : std::min<duration>(credit_ + (now - credit_at_) * c_.minimum,
+                : std::min<duration>(credit_
+                                       + (clock_ - credit_at_) * c_.minimum,
                                      c_.minimum * 1s);
-    credit_at_ = now;
+    credit_at_ = clock_;
   }
 
   shedder_config c_;
+  duration clock_ = since_zero(now);
+  load_reading present_load_ = {.cpu = 0.0, .memory = 0.0};
+  duration mailbox_ = 0ns;
+  double threshold_ = 0;
   random_source same_{7};
   std::optional<std::uint64_t> secret_;
   load_reading load_;
@@ -404,7 +500,7 @@ private:
   std::vector<ended> successes_;
   std::optional<double> mean_;
   duration credit_ = c_.minimum * 1s;
-  duration credit_at_;
+  duration credit_at_ = clock_;
 };
 
 } // namespace caisson::test

@@ -169,11 +169,4 @@ void attempts::classify(outcome& o) {
   o.may_have_executed = info.may_have_executed || o.ok;
 }
 
-void attempts::end(call_record& r) {
-  core_.calls.move_to(r, phase::moving);
-  r.link<by_target>::unlink();
-  r.attempt_key = 0;
-  r.target = worker_target;
-}
-
 } // namespace caisson::detail

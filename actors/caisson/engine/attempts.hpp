@@ -44,7 +44,12 @@ public:
   void classify(outcome& o);
 
   /// The attempt is over; the call is not with a target any more.
-  void end(call_record& r);
+  void end(call_record& r) {
+    core_.calls.move_to(r, phase::moving);
+    r.link<by_target>::unlink();
+    r.attempt_key = 0;
+    r.target = worker_target;
+  }
 
   /// Notes how the attempt in flight, which ends now, went and how long it has
   /// taken.

@@ -130,8 +130,8 @@ bool descent::admitted(call_record& r, std::size_t k, mode act,
       failure && act == mode::enforce) {
     abandon_in_layer(core_, r, k,
                      outcome::failure(errc::callback_failed, false), false);
-    out = next_step::ascend(static_cast<int>(k) - 1,
-                            callback_reply(core_, r, k, *failure));
+    out.set_ascend(static_cast<int>(k) - 1,
+                   callback_reply(core_, r, k, *failure));
     return false;
   }
   auto is_hold = d.what == decision::kind::hold;
@@ -158,13 +158,13 @@ bool descent::rejected(call_record& r, std::size_t k, mode act,
   }
   auto last = static_cast<int>(k) - 1;
   if (auto failure = core_.layers.take_failure()) {
-    out = next_step::ascend(last, callback_reply(core_, r, k, *failure));
+    out.set_ascend(last, callback_reply(core_, r, k, *failure));
     return false;
   }
   r.rejected_by = static_cast<std::int8_t>(k);
   auto o = outcome::failure(d.code, false, d.retry_after);
   o.threshold = d.threshold;
-  out = next_step::ascend(last, o);
+  out.set_ascend(last, o);
   return false;
 }
 
@@ -214,7 +214,7 @@ bool descent::prefilter(call_record& r, std::size_t k, next_step& out) {
     k, [&](layer& l, env& e) { return l.prefilter(r.payload, e); });
   auto last = static_cast<int>(k) - 1;
   if (auto failure = core_.layers.take_failure()) {
-    out = next_step::ascend(last, callback_reply(core_, r, k, *failure));
+    out.set_ascend(last, callback_reply(core_, r, k, *failure));
     return false;
   }
   if (!answer)
@@ -222,7 +222,7 @@ bool descent::prefilter(call_record& r, std::size_t k, next_step& out) {
   r.reply = std::move(*answer);
   auto o = outcome_of(r.reply);
   o.may_have_executed = o.from_worker = false;
-  out = next_step::ascend(last, o);
+  out.set_ascend(last, o);
   return false;
 }
 

@@ -44,6 +44,13 @@ struct next_step {
     return {kind::ascend, last, worker_target, o};
   }
 
+  /// Becomes the same.
+  void set_ascend(int last, const outcome& o) {
+    what = kind::ascend;
+    layer = last;
+    result.emplace(o);
+  }
+
   static next_step cut_off(int layer, const outcome& o) {
     return {kind::cut_off, layer, worker_target, o};
   }

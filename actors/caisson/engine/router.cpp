@@ -41,6 +41,8 @@ void router::descend(call_record& r, std::size_t first) {
   auto s = descent_.pass(r, first);
   if (s.what == next_step::kind::dispatch) [[likely]]
     return dispatch(r);
+  if (s.what == next_step::kind::ascend)
+    return ascend(r, s.layer, *s.result);
   move(r, std::move(s));
 }
 
@@ -55,7 +57,10 @@ void router::dispatch(call_record& r) {
   if (r.lease) [[unlikely]]
     return move(r, leases_.grant(r));
   r.rejected_by = -1;
-  move(r, workers_.take(r));
+  auto s = workers_.take(r);
+  if (s.what == next_step::kind::send) [[likely]]
+    return attempts_.send(r, s.target);
+  move(r, std::move(s));
 }
 
 // -- up -----------------------------------------------------------------------

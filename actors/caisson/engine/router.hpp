@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace caisson::detail {
 
@@ -32,8 +33,11 @@ public:
   /// Does what is to happen next to a call, and all that follows.
   void move(call_record& r, next_step&& s);
   void move(moved_call&& x) {
-    if (x.call)
-      move(*x.call, std::move(x.step));
+    if (!x.call)
+      return;
+    if (x.step.what == next_step::kind::descend) [[likely]]
+      return descend(*x.call, static_cast<std::size_t>(x.step.layer));
+    move(*x.call, std::move(x.step));
   }
 
   // -- what comes in ----------------------------------------------------------

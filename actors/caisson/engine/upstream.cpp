@@ -266,18 +266,9 @@ bool upstream::is_gone() const noexcept {
 
 // -- calls --------------------------------------------------------------------
 
-next_step upstream::take(call_record& r) {
-  switch (state_) {
-    case worker_state::up:
-      return next_step::send(worker_target);
-    case worker_state::restarting:
-      return wait(r);
-    case worker_state::none:
-    case worker_state::down:
-    case worker_state::given_up:
-    case worker_state::ended:
-      break;
-  }
+next_step upstream::wait_or_fail(call_record& r) {
+  if (state_ == worker_state::restarting)
+    return wait(r);
   return next_step::ascend(r.depth - 1,
                            outcome::failure(errc::worker_down, false));
 }

@@ -76,7 +76,11 @@ public:
 
   /// A call is through all layers: it goes to the worker, waits for it, or goes
   /// up again.
-  [[nodiscard]] next_step take(call_record& r);
+  [[nodiscard]] next_step take(call_record& r) {
+    if (state_ == worker_state::up) [[likely]]
+      return next_step::send(worker_target);
+    return wait_or_fail(r);
+  }
 
   /// The call that has waited longest, which waits no more; null if none waits.
   [[nodiscard]] call_record* pop_waiting();
@@ -123,6 +127,7 @@ private:
   worker_change give_up(const std::string& why);
   worker_change end_for_good(const std::string& why);
   void report_end();
+  next_step wait_or_fail(call_record& r);
   next_step wait(call_record& r);
 
   engine_core& core_;

@@ -2,6 +2,8 @@
 #include <caisson/engine/caller_watch.hpp>
 #include <caisson/engine/event_hub.hpp>
 #include <caisson/engine/layer_table.hpp>
+#include <caisson/engine/target_table.hpp>
+#include <caisson/engine/upstream.hpp>
 
 #include <support/puppet.hpp>
 
@@ -296,6 +298,91 @@ TEST_F(table, events_are_those_of_the_layer_whose_turn_it_is) {
   ASSERT_EQ(host.reports.size(), 2u);
   EXPECT_EQ(host.reports[0].layer, "inner");
   EXPECT_EQ(host.reports[1].layer, "");
+}
+
+// -- target_table -------------------------------------------------------------
+
+TEST(targets, the_number_of_one_that_was_dropped_is_given_again) {
+  target_table all;
+  auto first = all.add({.is_gate = true});
+  EXPECT_EQ(first, worker_target + 1);
+  all.add({});
+  all.drop(first);
+  EXPECT_EQ(all.next(), first);
+  EXPECT_EQ(all.add({.takes_calls = true}), first);
+  EXPECT_FALSE(all[first].info.is_gate);
+  EXPECT_EQ(all.next(), first + 2);
+}
+
+TEST(targets, calls_that_are_taken_are_there_no_more) {
+  target_table all;
+  call_record r;
+  all[worker_target].calls.push_back(r);
+  auto taken = all.take_calls(worker_target);
+  ASSERT_FALSE(taken.empty());
+  EXPECT_EQ(&taken.front(), &r);
+  EXPECT_TRUE(all.take_calls(worker_target).empty());
+}
+
+// -- upstream -----------------------------------------------------------------
+
+struct worker_alone : testing::Test {
+  call_record& call() {
+    auto& r = core.calls.take();
+    r.depth = 0;
+    return r;
+  }
+
+  quiet_host host;
+  engine_core core{host, {}};
+  target_table targets;
+  upstream workers{
+    core, targets, {.max_waiting = 1, .on_give_up = give_up_action::quit}};
+};
+
+TEST_F(worker_alone, what_comes_while_it_is_made_waits_up_to_a_bound) {
+  EXPECT_FALSE(workers.supervise().sends_waiting);
+  auto& first = call();
+  auto& second = call();
+  EXPECT_EQ(workers.take(first).what, next_step::kind::none);
+  EXPECT_EQ(first.where, phase::waiting);
+  auto refused = workers.take(second);
+  ASSERT_EQ(refused.what, next_step::kind::ascend);
+  EXPECT_EQ(refused.layer, -1);
+  EXPECT_TRUE(refused.result->is(errc::queue_full));
+  EXPECT_TRUE(workers.on_made({.info = target_info{}}).sends_waiting);
+  EXPECT_EQ(workers.pop_waiting(), &first);
+  EXPECT_EQ(first.where, phase::moving);
+  EXPECT_EQ(workers.pop_waiting(), nullptr);
+  EXPECT_EQ(workers.take(second).what, next_step::kind::send);
+}
+
+TEST_F(worker_alone, who_stops_to_wait_is_not_sent) {
+  (void)workers.supervise();
+  auto& r = call();
+  (void)workers.take(r);
+  workers.stop_waiting(r);
+  core.calls.move_to(r, phase::moving);
+  EXPECT_EQ(workers.pop_waiting(), nullptr);
+}
+
+TEST_F(worker_alone, one_that_nobody_makes_again_takes_its_calls_with_it) {
+  workers.use({});
+  auto x = workers.on_down(worker_target, actor_end::abnormal, "it is down");
+  EXPECT_EQ(x.lost, worker_target);
+  EXPECT_FALSE(x.fails_waiting || x.sends_waiting || x.quits);
+  auto refused = workers.take(call());
+  ASSERT_EQ(refused.what, next_step::kind::ascend);
+  EXPECT_TRUE(refused.result->is(errc::worker_down));
+}
+
+TEST_F(worker_alone, one_that_is_given_up_fails_who_waits_and_ends_the_host) {
+  (void)workers.supervise();
+  auto x = workers.follow_group(member_order::give_up, "too often");
+  EXPECT_TRUE(x.fails_waiting);
+  EXPECT_EQ(x.quits, "too often");
+  EXPECT_FALSE(x.lost);
+  EXPECT_TRUE(workers.is_gone());
 }
 
 } // namespace

@@ -1,106 +1,86 @@
 #include <caisson/engine/call_expiry.hpp>
 
 #include <caisson/base/ensure.hpp>
-#include <caisson/engine/child_calls.hpp>
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/error_replies.hpp>
-#include <caisson/engine/router.hpp>
-#include <caisson/engine/upstream.hpp>
+#include <caisson/engine/execution.hpp>
+#include <caisson/engine/layer_calls.hpp>
 
 #include <utility>
 
 namespace caisson::detail {
 
-namespace {
+// -- holds --------------------------------------------------------------------
 
-bool is_held(const call_record& r) {
-  return r.where == phase::held || r.where == phase::delegated;
+bool call_expiry::hold_is_over(const call_record& r) const {
+  auto is_held = r.where == phase::held || r.where == phase::delegated;
+  return is_held && core_.now() >= r.hold_until;
 }
 
-} // namespace
-
-void call_expiry::fire(call_record& r) {
-  r.timer_at = never;
-  if (overdue(r))
-    return;
-  if (!is_held(r) || core_.now() < r.hold_until)
-    return core_.schedule(r); // Set for a hold, or a deadline, that is over.
-  expire(r, static_cast<std::size_t>(r.at));
-}
-
-void call_expiry::expire(call_record& r, std::size_t k) {
+std::optional<expired_hold> call_expiry::expire(call_record& r) {
+  auto k = static_cast<std::size_t>(r.at);
   CAISSON_ENSURE(is_inside(r, k), "call {} is held outside of layer {}",
                  call_table::number_of(r.id), k);
+  CAISSON_ENSURE(r.inside >> k == 1 && r.attempt_key == 0,
+                 "call {} is held by layer {}, and in layers {:#x}",
+                 call_table::number_of(r.id), k, r.inside);
   auto deadline = r.deadline;
   auto d = core_.layers.run(
     k, [&](policy& p, env& e) { return p.expire(r, r.layers[k].notes, e); });
   r.deadline = deadline;
   check_decision(d);
   auto failure = core_.layers.take_failure();
-  if (failure && core_.layers.active(k) == mode::enforce) {
-    core_.children->leave_all(r);
-    core_.calls.move_to(r, phase::moving);
-    if (d.what == decision::kind::reject)
-      core_.route->leave(r, k);
-    else
-      core_.route->abandon(
-        r, k, outcome::failure(errc::callback_failed, may_have_executed(r, k)),
-        false);
-    return core_.route->ascend(r, r.at - 1,
-                               callback_reply(core_, r, k, *failure));
-  }
+  if (failure && core_.layers.active(k) == mode::enforce)
+    return expired_hold{d, std::move(failure)};
   if (d.what == decision::kind::hold) {
     r.hold_until = d.until;
-    return core_.schedule(r);
+    core_.schedule(r);
+    return std::nullopt;
   }
-  core_.children->leave_all(r);
-  if (d.what == decision::kind::pass)
-    return core_.route->descend(r, k + 1);
+  return expired_hold{d};
+}
+
+next_step call_expiry::end_hold(call_record& r, const expired_hold& x) {
+  CAISSON_ENSURE(r.children.empty()
+                   && is_held_by(static_cast<std::size_t>(r.at), &r),
+                 "the hold of call {} is over while it is {}",
+                 call_table::number_of(r.id), name_of(r.where));
+  auto k = static_cast<std::size_t>(r.at);
+  if (!x.failure && x.what.what == decision::kind::pass)
+    return next_step::descend(k + 1);
   core_.calls.move_to(r, phase::moving);
-  core_.route->leave(r, k);
-  r.rejected_by = r.at;
-  core_.route->ascend(r, r.at - 1,
-                      outcome::failure(d.code, false, d.retry_after));
-}
-
-bool call_expiry::may_be_executing(const call_record& r) {
-  if (r.where == phase::delegated) {
-    // One whose outcome is being handed over is gone, and has marked it.
-    for (auto id : r.children)
-      if (auto* c = core_.calls.find(id);
-          c && (may_have_executed(*c) || may_be_executing(*c)))
-        return true;
-    return false;
+  if (!x.failure) {
+    leave_layer(r, k);
+    r.rejected_by = r.at;
+    return next_step::ascend(
+      r.at - 1, outcome::failure(x.what.code, false, x.what.retry_after));
   }
-  // Nobody begins before the turn that was promised.
-  return r.where == phase::in_flight
-         || (r.where == phase::leased && r.sent_at <= core_.now());
+  if (x.what.what == decision::kind::reject)
+    leave_layer(r, k);
+  else
+    abandon_in_layer(
+      core_, r, k,
+      outcome::failure(errc::callback_failed, may_have_executed(r, k)), false);
+  return next_step::ascend(r.at - 1, callback_reply(core_, r, k, *x.failure));
 }
 
-bool call_expiry::overdue(call_record& r) {
+// -- deadlines ----------------------------------------------------------------
+
+next_step call_expiry::end_of_time(call_record& r) {
   while (core_.now() >= r.deadline)
-    if (deadline_hit(r))
-      return true;
-  return false;
+    if (auto s = deadline_hit(r))
+      return s;
+  return {};
 }
 
-bool call_expiry::is_pursued_without(const call_record& r) {
-  for (auto id : r.children)
-    if (auto* c = core_.calls.find(id);
-        c && (c->child->waiting > 1 || is_pursued_without(*c)))
-      return true;
-  return false;
-}
-
-// Returns false if the deadline was lifted, so that the outer one is in force.
-bool call_expiry::deadline_hit(call_record& r) {
-  if (may_be_executing(r))
+// Returns nothing if the deadline was lifted, so that the outer one is in
+// force.
+next_step call_expiry::deadline_hit(call_record& r) {
+  if (may_be_executing(core_, r))
     mark_executed(r);
-  if (r.owner < 0) {
-    deadline_of_call(r);
-    return true;
-  }
+  if (r.owner < 0)
+    return deadline_of_call(r);
   auto k = static_cast<std::size_t>(r.owner);
   CAISSON_ENSURE(is_inside(r, k),
                  "call {} has left layer {}, and its deadline "
@@ -120,29 +100,35 @@ bool call_expiry::deadline_hit(call_record& r) {
     // The call is still below.
     if (r.owner == default_replaced)
       use_default_deadline(r, core_);
-    return false;
+    return {};
   }
-  auto o = outcome::failure(d.code, false, d.retry_after);
-  cut(r, static_cast<int>(k), o);
-  core_.route->leave(r, k);
-  r.rejected_by = static_cast<std::int8_t>(k);
-  core_.route->ascend(r, static_cast<int>(k) - 1, o);
-  return true;
+  return next_step::cut_off(static_cast<int>(k),
+                            outcome::failure(d.code, false, d.retry_after));
 }
 
 // The caller's own deadline, or the gate's default: no layer is above it.
-void call_expiry::deadline_of_call(call_record& r) {
+next_step call_expiry::deadline_of_call(call_record& r) {
   ++core_.totals.expired;
   core_.layers.publish({.kind = event_kind::expired, .call = r.id});
-  auto o = outcome::failure(errc::deadline_exceeded, false);
-  cut(r, -1, o);
-  r.rejected_by = -1;
-  core_.route->finish(r, o);
+  return next_step::cut_off(-1,
+                            outcome::failure(errc::deadline_exceeded, false));
 }
+
+next_step call_expiry::cancel() {
+  ++core_.totals.cancelled;
+  return next_step::cut_off(-1, outcome::failure(errc::cancelled, false));
+}
+
+// -- what is below ------------------------------------------------------------
 
 // `may_have_executed` is what each layer knows: of this attempt if it is below
 // a retrier, of all of them if it is above it.
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
+  CAISSON_ENSURE(
+    r.where != phase::free
+      && (layer < 0 || is_inside(r, static_cast<std::size_t>(layer))),
+    "layer {} ends call {}, which is {}", layer, call_table::number_of(r.id),
+    name_of(r.where));
   auto held_by = r.where == phase::held ? r.at : -1;
   // A layer that rejects it while another call is cut has let it go.
   auto rejected_by = is_held(r)
@@ -150,23 +136,12 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
                                                  r.id)
                        ? r.at
                        : -1;
-  auto executing = may_be_executing(r);
+  auto executing = may_be_executing(core_, r);
   // As if it was given back: no work has begun that could say anything.
   auto is_unused = r.where == phase::leased && !executing;
-  if (executing || is_pursued_without(r))
+  if (executing || is_pursued_without(core_, r))
     mark_executed(r);
-  if (r.where == phase::in_flight || r.where == phase::leased)
-    core_.route->measure_attempt(r, why);
-  if (r.where == phase::in_flight)
-    core_.workers->recall(r, why);
-  else if (r.where == phase::waiting)
-    core_.workers->stop_waiting(r);
-  else if (r.where == phase::leased)
-    core_.layers.publish({.kind = event_kind::lease_ended,
-                          .detail = name_of(static_cast<errc>(why.code)),
-                          .call = r.id});
-  core_.route->end_attempt(r);
-  r.hold_until = never;
+  leave_place(r, why);
   for (auto n = static_cast<int>(core_.layers.size()) - 1; n > layer; --n) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
@@ -174,19 +149,29 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
     auto seen = is_unused ? outcome::without_verdict() : why;
     seen.may_have_executed = may_have_executed(r, k);
     if (n == rejected_by)
-      core_.route->leave(r, k);
+      leave_layer(r, k);
     else
-      core_.route->abandon(r, k, seen, n != held_by && !is_unused);
+      abandon_in_layer(core_, r, k, seen, n != held_by && !is_unused);
   }
-  core_.children->leave_all(r);
+  CAISSON_ENSURE(r.inside >> (layer + 1) == 0,
+                 "call {} is below layer {} when it is cut off",
+                 call_table::number_of(r.id), layer);
 }
 
-void call_expiry::cancel(call_record& r) {
-  ++core_.totals.cancelled;
-  auto o = outcome::failure(errc::cancelled, false);
-  cut(r, -1, o);
-  r.rejected_by = -1;
-  core_.route->finish(r, o);
+// Wherever it is, it is there no more.
+void call_expiry::leave_place(call_record& r, const outcome& why) {
+  if (r.where == phase::in_flight || r.where == phase::leased)
+    attempts_.measure(r, why);
+  if (r.where == phase::in_flight)
+    workers_.recall(r, why);
+  else if (r.where == phase::waiting)
+    workers_.stop_waiting(r);
+  else if (r.where == phase::leased)
+    core_.layers.publish({.kind = event_kind::lease_ended,
+                          .detail = name_of(static_cast<errc>(why.code)),
+                          .call = r.id});
+  attempts_.end(r);
+  r.hold_until = never;
 }
 
 } // namespace caisson::detail

@@ -9,6 +9,7 @@
 #include <caisson/policy/policy.hpp>
 #include <caisson/policy/trace_context.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -206,6 +207,17 @@ may_have_executed(const call_record& r,
 
 inline void mark_executed(call_record& r) noexcept {
   r.may_have_executed |= r.inside | std::uint64_t{1} << any_attempt;
+}
+
+// -- children -----------------------------------------------------------------
+
+/// Whether `r`, if it is not null, is a parent of that child. One that has left
+/// a child does not wait for it, also if the same layer holds it again.
+[[nodiscard]] inline bool waits_for(const call_record* r,
+                                    call_id child) noexcept {
+  return r
+         && std::find(r->children.begin(), r->children.end(), child)
+              != r->children.end();
 }
 
 } // namespace caisson::detail

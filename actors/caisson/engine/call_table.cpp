@@ -3,6 +3,7 @@
 #include <caisson/base/random.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <utility>
 
@@ -62,8 +63,10 @@ call_record& call_table::take() {
 void call_table::put_back(call_record& r) {
   CAISSON_ENSURE(!r.indexed && r.where != phase::free,
                  "call {} is {} as it ends", number_of(r.id), name_of(r.where));
-  CAISSON_ENSURE(r.inside == 0, "call {} ends in layers {:#x}", number_of(r.id),
-                 r.inside);
+  CAISSON_ENSURE(r.inside == 0 && r.children.empty(),
+                 "call {} ends in layers {:#x}", number_of(r.id), r.inside);
+  CAISSON_ENSURE(!r.watched && live_ > 0,
+                 "call {} ends, and its caller is watched", number_of(r.id));
   if (r.plan != plan_)
     leave_plan(r.plan);
   r.link<by_target>::unlink();
@@ -102,6 +105,8 @@ bool call_table::is_empty(std::size_t number) const noexcept {
 }
 
 void call_table::make_block(std::size_t number) {
+  CAISSON_ENSURE(!blocks_[number] && is_empty(number),
+                 "block {} is made, and has calls", number);
   auto fresh = std::make_unique<block>();
   fresh->notes = std::make_unique<layer_notes[]>(layers_ * block_size);
   for (std::size_t i = 0; i < block_size; ++i) {
@@ -114,6 +119,8 @@ void call_table::make_block(std::size_t number) {
 }
 
 void call_table::drop_block(std::size_t number) {
+  CAISSON_ENSURE(blocks_[number] && is_empty(number),
+                 "block {} is dropped with calls", number);
   blocks_[number] = nullptr;
   --allocated_;
   auto size = blocks_.size();
@@ -131,14 +138,21 @@ void call_table::drop_block(std::size_t number) {
 
 void call_table::next_plan() {
   auto present = live_;
-  for (const auto& [plan, calls] : older_)
+  for (const auto& [plan, calls] : older_) {
+    CAISSON_ENSURE(plan < plan_ && calls > 0 && calls <= present,
+                   "{} calls have plan {}, and there are {}", calls, plan,
+                   live_);
     present -= calls;
+  }
   if (present > 0)
     older_.emplace(plan_, present);
   ++plan_;
 }
 
 void call_table::assign_plan(call_record& r, std::uint32_t plan) {
+  CAISSON_ENSURE(plan <= plan_ && r.inside == 0,
+                 "call {} gets plan {} of {} in layers {:#x}", number_of(r.id),
+                 plan, plan_, r.inside);
   if (r.plan == plan)
     return;
   if (r.plan != plan_)
@@ -158,6 +172,8 @@ void call_table::leave_plan(std::uint32_t plan) {
 void call_table::rearrange(const layer_moves& moves) {
   CAISSON_ENSURE(moves.before() == layers_, "{} of {} layers move",
                  moves.before(), layers_);
+  CAISSON_ENSURE(moves.size() <= most_layers, "there are {} layers",
+                 moves.size());
   layers_ = moves.size();
   for (auto& b : blocks_) {
     if (!b)
@@ -181,14 +197,21 @@ void call_table::rearrange(call_record& r, const layer_notes* notes,
       x.outer_owner = moves.of(x.outer_owner);
       x.held_as = moves.of(x.held_as);
     }
+  CAISSON_ENSURE(std::popcount(moves.bits(r.inside)) == std::popcount(r.inside),
+                 "call {} is in layers {:#x}, and one of them goes",
+                 number_of(r.id), r.inside);
   r.inside = moves.bits(r.inside);
   r.may_have_executed = moves.bits(r.may_have_executed);
   r.at = moves.of(r.at);
   r.owner = moves.of(r.owner);
   r.rejected_by = moves.of(r.rejected_by);
   r.depth = moves.depth(r.depth);
-  if (r.child)
-    r.child->origin = static_cast<std::size_t>(moves.of(r.child->origin));
+  if (!r.child)
+    return;
+  auto origin = moves.of(r.child->origin);
+  CAISSON_ENSURE(origin != layer_moves::gone,
+                 "the layer that started call {} goes", number_of(r.id));
+  r.child->origin = static_cast<std::size_t>(origin);
 }
 
 // -- calls by caller and number -----------------------------------------------
@@ -200,6 +223,8 @@ std::uint32_t& call_table::bucket_of(std::uint64_t who,
 }
 
 void call_table::index(call_record& r) {
+  CAISSON_ENSURE(!r.indexed && r.from.who() != 0,
+                 "call {} is indexed, and has no caller", number_of(r.id));
   if (indexed_ >= buckets_.size())
     rehash(std::max(least_buckets, 2 * buckets_.size()));
   auto& first = bucket_of(r.from.who(), r.from.number());
@@ -217,6 +242,8 @@ void call_table::unindex(call_record& r) {
                    number_of(r.id));
     place = &record(*place).next_indexed;
   }
+  CAISSON_ENSURE(indexed_ > 0, "call {} is indexed, and none is counted",
+                 number_of(r.id));
   *place = r.next_indexed;
   r.indexed = false;
   --indexed_;

@@ -1,8 +1,7 @@
 #include <caisson/engine/engine.hpp>
 
 #include <caisson/base/ensure.hpp>
-#include <caisson/caf/error.hpp>
-#include <caisson/engine/contract.hpp>
+#include <caisson/engine/layer_calls.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -25,8 +24,8 @@ constexpr std::size_t most_rounds = 1'000'000;
 // state cannot be trusted.
 template <class F>
 auto engine::step(time_point now, reply_slot* from, F f) -> decltype(f()) {
-  if (stopped_)
-    refuse_at_end(from);
+  if (ending_.has_ended())
+    ending_.refuse(from);
   else
     try {
       begin_step(now);
@@ -92,21 +91,20 @@ void engine::end_step() {
   operations_.finish_drain();
   publisher_.after_step();
   rearm(next);
-  auto busy = core_.busy();
+  auto busy = operations_.busy();
   if (busy != std::exchange(busy_, busy))
     core_.host.hold_open(busy);
   in_step_ = false;
 }
 
 engine::engine(engine_host& host, engine_setup setup)
-  : core_(host, std::move(setup)), route_(core_), ends_(core_),
-    children_(core_), workers_(core_, core_.supervision), leases_(core_),
-    operations_(core_), publisher_(core_, operations_), swap_(core_) {
-  core_.route = &route_;
-  core_.ends = &ends_;
-  core_.children = &children_;
-  core_.workers = &workers_;
-  core_.leased = &leases_;
+  : core_(host, std::move(setup)), attempts_(core_, targets_),
+    workers_(core_, targets_, core_.supervision), leases_(core_, attempts_),
+    expiry_(core_, attempts_, workers_), children_(core_, expiry_),
+    route_(core_, attempts_, workers_, leases_, expiry_, children_),
+    operations_(core_, workers_), arrivals_(core_, operations_),
+    publisher_(core_, workers_, operations_), swap_(core_, targets_, workers_),
+    ending_(core_, workers_, leases_, operations_, publisher_) {
   core_.layers.context().times = &core_.times;
   core_.layers.context().config = &core_.config;
   core_.layers.context().mailbox = &core_.mailbox;
@@ -151,14 +149,14 @@ void engine::run_due() {
         auto* r = core_.calls.at(*core_.timers.pop_due(core_.now()));
         CAISSON_ENSURE(r && r->timer_at == due.at,
                        "a timer of a call that is over");
-        ends_.fire(*r);
+        route_.on_timer(*r);
         break;
       }
       case due_event::kind::policy:
         core_.layers.run(due.layer, [](policy& p, env& e) { p.wake(e); });
         break;
       case due_event::kind::worker:
-        workers_.restart();
+        route_.on_change(workers_.restart());
         break;
     }
   }
@@ -180,11 +178,11 @@ void engine::carry_out(const layer_request& x) {
   auto k = x.layer;
   switch (x.what.what) {
     case kind::start_child:
-      return children_.start(x.what.index);
+      return route_.start_child(x.what.index);
     case kind::join_child:
-      return children_.join(k, x.what.index, x.what.call);
+      return route_.join_child(k, x.what.index, x.what.call);
     case kind::cancel_child:
-      return children_.cancel(k, x.what.index);
+      return route_.cancel_child(k, x.what.index);
     case kind::attempt_timed_out:
       return pass_on_timeout(k, x.what.call);
     case kind::resume:
@@ -197,29 +195,14 @@ void engine::carry_out(const layer_request& x) {
                  core_.layers[k].owner->name(), x.what.call);
   auto* r = core_.calls.find(x.what.call);
   // Answered or cut off since: the policy knows.
-  if (!r || !children_.holds(k, r))
+  if (!is_held_by(k, r))
     return;
-  children_.leave_all(*r);
   if (x.what.what == kind::resume)
-    return route_.descend(*r, k + 1);
-  core_.calls.move_to(*r, phase::moving);
-  r->hold_until = never;
-  if (x.what.what == kind::answer) {
-    if (ends_.overdue(*r))
-      return;
-    r->reply = core_.layers[k].owner->value(x.what.index);
-    auto o = outcome_of(r->reply);
-    o.may_have_executed = o.from_worker = false;
-    r->rejected_by = static_cast<std::int8_t>(k);
-    return route_.ascend(*r, static_cast<int>(k), o);
-  }
-  check_reject(x.what.code, x.what.retry_after);
-  CAISSON_ENSURE(is_inside(*r, k), "{} rejects a call that it has not got",
-                 core_.layers[k].owner->name());
-  route_.leave(*r, k);
-  r->rejected_by = r->at;
-  route_.ascend(*r, r->at - 1,
-                outcome::failure(x.what.code, false, x.what.retry_after));
+    route_.resume(*r, k);
+  else if (x.what.what == kind::answer)
+    route_.answer(*r, k, x.what.index);
+  else
+    route_.reject(*r, k, x.what.code, x.what.retry_after);
 }
 
 void engine::pass_on_timeout(std::size_t k, call_id call) {
@@ -252,25 +235,25 @@ void engine::start_down(time_point now) {
 }
 
 void engine::start_supervised(time_point now) {
-  step(now, [&] { workers_.supervise(); });
+  step(now, [&] { route_.on_change(workers_.supervise()); });
 }
 
 void engine::on_worker_made(const made_worker& x, time_point now) {
-  step(now, [&] { workers_.on_made(x); });
+  step(now, [&] { route_.on_change(workers_.on_made(x)); });
 }
 
 void engine::on_group_order(member_order what, const std::string& why,
                             time_point now) {
-  step(now, [&] { workers_.follow_group(what, why); });
+  step(now, [&] { route_.on_change(workers_.follow_group(what, why)); });
 }
 
 void engine::on_group_down(time_point now) {
-  step(now, [&] { workers_.leave_group(); });
+  step(now, [&] { route_.on_change(workers_.leave_group()); });
 }
 
 void engine::on_target_down(target_id x, actor_end how, const std::string& why,
                             time_point now) {
-  step(now, [&] { workers_.on_down(x, how, why); });
+  step(now, [&] { route_.on_change(workers_.on_down(x, how, why)); });
 }
 
 void engine::on_probe(time_point now) {
@@ -281,8 +264,9 @@ void engine::on_probe(time_point now) {
 
 void engine::on_call(reply_slot&& from, caf::message&& content,
                      call_options* options, time_point now) {
-  step(now, &from,
-       [&] { start_call(std::move(from), std::move(content), options); });
+  step(now, &from, [&] {
+    route_.move(arrivals_.take(std::move(from), std::move(content), options));
+  });
 }
 
 void engine::on_answer(std::uint64_t key, caf::message&& content,
@@ -299,13 +283,13 @@ void engine::on_cancelled(std::uint64_t who, std::uint64_t number,
                           time_point now) {
   step(now, [&] {
     while (auto* r = core_.calls.find_request(who, number))
-      ends_.cancel(*r);
+      route_.cancel(*r);
   });
 }
 
 void engine::on_caller_down(std::uint64_t who, time_point now) {
   step(now, [&] {
-    core_.callers.on_down(who, [this](call_record& r) { ends_.cancel(r); });
+    core_.callers.on_down(who, [this](call_record& r) { route_.cancel(r); });
   });
 }
 
@@ -313,44 +297,17 @@ void engine::on_caller_down(std::uint64_t who, time_point now) {
 
 void engine::refuse(reply_slot from, errc code, std::string text,
                     time_point now) {
-  step(now, &from, [&] { answer_refusal(from, code, std::move(text)); });
+  step(now, &from, [&] { arrivals_.refuse(from, code, std::move(text)); });
 }
 
 void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
-  step(now, &from, [&] {
-    ++core_.totals.acquires;
-    // There is no holder for the permit.
-    if (!from.expects_reply())
-      return;
-    if (auto refused = refuse_if_unavailable())
-      return answer_refusal(from, refused->code, std::move(refused->text));
-    if (what.key.size() > max_key_length) {
-      ++core_.totals.refused_invalid;
-      return answer_refusal(from, errc::invalid_config, "the key is too long");
-    }
-    auto& r = core_.calls.take();
-    r.from = std::move(from);
-    r.lease = true;
-    r.arrived = core_.now();
-    r.permits = std::max<std::uint32_t>(what.permits, 1);
-    r.priority = what.priority;
-    r.key = what.key;
-    if (what.reserve)
-      r.begin_by = time_after(now, what.max_wait);
-    if (what.time_left == duration::zero())
-      use_default_deadline(r);
-    else
-      r.deadline = time_after(now, what.time_left);
-    if (r.deadline <= now) {
-      ++core_.totals.expired_on_arrival;
-      return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
-    }
-    enter(r);
-  });
+  step(now, &from,
+       [&] { route_.move(arrivals_.acquire(std::move(from), what)); });
 }
 
 void engine::on_release(reply_slot from, const release& what, time_point now) {
-  step(now, &from, [&] { leases_.release(std::move(from), what); });
+  step(now, &from,
+       [&] { route_.move(leases_.release(std::move(from), what)); });
 }
 
 void engine::on_renew(reply_slot from, const renew& what, time_point now) {
@@ -401,6 +358,22 @@ std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
 
 event engine::make_event(const event_info& x, time_point now) {
   return core_.events.make(now, {}, x);
+}
+
+// -- the end ------------------------------------------------------------------
+
+void engine::stop() {
+  if (!ending_.has_ended())
+    ending_.stop();
+}
+
+void engine::fail(reply_slot* from, std::string_view why) {
+  ending_.fail(from, why);
+  if (std::exchange(busy_, false))
+    core_.host.hold_open(false);
+  if (std::exchange(armed_, never) != never)
+    core_.host.wake_at(never);
+  core_.host.engine_failed(failure());
 }
 
 } // namespace caisson::detail

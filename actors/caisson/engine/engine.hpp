@@ -2,8 +2,11 @@
 #pragma once
 
 #include <caisson/caf/messages.hpp>
+#include <caisson/engine/arrivals.hpp>
+#include <caisson/engine/attempts.hpp>
 #include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/ending.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/engine_host.hpp>
 #include <caisson/engine/leases.hpp>
@@ -12,6 +15,7 @@
 #include <caisson/engine/reply_slot.hpp>
 #include <caisson/engine/router.hpp>
 #include <caisson/engine/stack_swap.hpp>
+#include <caisson/engine/target_table.hpp>
 #include <caisson/engine/upstream.hpp>
 
 #include <cstdint>
@@ -49,7 +53,7 @@ public:
   /// The layers' own targets, in order: the host is to add one for each of them
   /// before the start.
   [[nodiscard]] std::vector<caf::actor> targets() const;
-  target_id add_target(const target_info& x) { return workers_.add_target(x); }
+  target_id add_target(const target_info& x) { return targets_.add(x); }
 
   /// There is no worker at all; permits only.
   void start(time_point now);
@@ -145,19 +149,21 @@ public:
   void stop();
 
   /// Why it has failed; no error if it has not.
-  [[nodiscard]] caf::error failure() const;
+  [[nodiscard]] caf::error failure() const { return ending_.failure(); }
 
   /// What is known of a call, for the attempt under this key.
   /// @pre the attempt was delivered, and has no answer yet
   [[nodiscard]] call_options options_of(std::uint64_t key) const {
-    return route_.options_of(key);
+    return attempts_.options_of(key);
   }
 
   /// How many calls it has.
   [[nodiscard]] std::size_t live() const noexcept { return core_.calls.live(); }
 
   /// Whether a layer has something to do for calls that are over.
-  [[nodiscard]] bool held_open() const noexcept { return core_.held_open(); }
+  [[nodiscard]] bool held_open() const noexcept {
+    return workers_.serves_layers();
+  }
 
 private:
   /// Carries out `f` as a step, which `from` waits for, if it is not null.
@@ -183,43 +189,25 @@ private:
   void pass_on_timeout(std::size_t k, call_id call);
   void rearm(time_point due);
 
-  /// Why a call may not come in.
-  struct refusal {
-    errc code;
-    std::string text = {};
-  };
-
-  [[nodiscard]] std::optional<refusal> refuse_if_unavailable();
-  [[nodiscard]] std::optional<refusal>
-  refuse_if_invalid(const reply_slot& from, const call_options& options);
-  void refuse_call(reply_slot& from, caf::message&& payload,
-                   call_options* options, refusal why);
-  void answer_refusal(reply_slot& from, errc code, std::string text = {});
-  void start_call(reply_slot&& from, caf::message&& payload,
-                  call_options* options);
-  bool set_options(call_record& r, call_options& options);
-  void use_default_deadline(call_record& r);
-  void enter(call_record& r);
-
   void fail(reply_slot* from, std::string_view why);
-  void end(errc code, const std::string& why);
-  void refuse_at_end(reply_slot* from);
 
+  // From the bottom up: each refers to those before it.
   engine_core core_;
-  router route_;
-  call_expiry ends_;
-  child_calls children_;
+  target_table targets_;
+  attempts attempts_;
   upstream workers_;
   leases leases_;
+  call_expiry expiry_;
+  child_calls children_;
+  router route_;
   operations operations_;
+  arrivals arrivals_;
   publisher publisher_;
   stack_swap swap_;
+  ending ending_;
   time_point armed_ = never;
   bool busy_ = false;
   bool in_step_ = false;
-  bool stopped_ = false;
-  /// Which invariant was violated, or what was thrown.
-  std::optional<std::string> failure_;
 };
 
 } // namespace caisson::detail

@@ -1,7 +1,6 @@
 #include <caisson/engine/engine_core.hpp>
 
 #include <caisson/caf/error.hpp>
-#include <caisson/engine/upstream.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -28,10 +27,6 @@ engine_core::engine_core(engine_host& h, engine_setup s)
     layers(std::move(s.layers), events, random, secrets), callers(h),
     mailbox(h) {}
 
-bool engine_core::held_open() const noexcept {
-  return layers.hold_open() && !workers->is_gone();
-}
-
 void engine_core::schedule(call_record& r) {
   auto due = std::min(r.hold_until, r.deadline);
   if (due == r.timer_at)
@@ -41,6 +36,12 @@ void engine_core::schedule(call_record& r) {
   else if (r.timer_at == never || !timers.update(r.timer, due))
     r.timer = timers.push(due, r.index);
   r.timer_at = due;
+}
+
+void engine_core::answer(call_record& r, caf::message&& content) {
+  calls.unindex(r);
+  if (r.from.expects_reply())
+    host.answer(std::move(r.from), std::move(content));
 }
 
 caf::message engine_core::refusal(errc code, std::string text) const {

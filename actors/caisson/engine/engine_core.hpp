@@ -27,12 +27,6 @@
 
 namespace caisson::detail {
 
-class call_expiry;
-class child_calls;
-class leases;
-class router;
-class upstream;
-
 /// What an engine is made from.
 struct engine_setup {
   gate_config config;
@@ -98,7 +92,7 @@ struct engine_totals {
   }
 };
 
-/// The state of an engine, and its parts.
+/// The state of an engine, on which its parts act.
 struct engine_core {
   engine_core(engine_host& h, engine_setup s);
 
@@ -128,22 +122,7 @@ struct engine_core {
   caller_watch callers;
   mailbox_probe mailbox;
 
-  // The parts that act on it.
-  router* route = nullptr;
-  call_expiry* ends = nullptr;
-  child_calls* children = nullptr;
-  upstream* workers = nullptr;
-  leases* leased = nullptr;
-
   [[nodiscard]] time_point now() const noexcept { return layers.now(); }
-
-  /// Whether there are calls, or a layer has something left to do.
-  [[nodiscard]] bool busy() const noexcept {
-    return calls.live() > 0 || held_open();
-  }
-
-  /// Whether a layer has something left to do that can still be done.
-  [[nodiscard]] bool held_open() const noexcept;
 
   /// Whether the call is a dead letter if it fails: then what it sent is kept
   /// until its end.
@@ -165,6 +144,9 @@ struct engine_core {
 
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);
+
+  /// Answers the call's caller, if that waits for it.
+  void answer(call_record& r, caf::message&& content);
 
   /// The message of an error of the gate's, or of a layer's.
   [[nodiscard]] caf::message refusal(errc code, std::string text = {}) const;

@@ -1,9 +1,7 @@
 #include <caisson/engine/leases.hpp>
 
 #include <caisson/base/ensure.hpp>
-#include <caisson/engine/call_expiry.hpp>
-#include <caisson/engine/engine_core.hpp>
-#include <caisson/engine/router.hpp>
+#include <caisson/engine/execution.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -28,18 +26,20 @@ outcome outcome_after(const release& what) {
 
 } // namespace
 
-void leases::grant(call_record& r) {
+next_step leases::grant(call_record& r) {
   CAISSON_ENSURE(r.lease && !r.granted, "call {} gets a permit",
                  call_table::number_of(r.id));
+  CAISSON_ENSURE(r.where == phase::moving && r.permit == 0,
+                 "call {} gets a permit while it is {}",
+                 call_table::number_of(r.id), name_of(r.where));
   // A layer further in may have shortened its time after a turn was promised.
   if (r.begins >= r.deadline) {
     r.rejected_by = -1;
-    return core_.route->ascend(
-      r, static_cast<int>(core_.layers.size()) - 1,
-      outcome::failure(errc::deadline_exceeded, false));
+    return next_step::ascend(static_cast<int>(core_.layers.size()) - 1,
+                             outcome::failure(errc::deadline_exceeded, false));
   }
   r.granted = true;
-  core_.route->note_sent(r);
+  attempts_.note_sent(r);
   r.sent_at = std::max(r.begins, core_.now());
   core_.calls.move_to(r, phase::leased);
   lease x{r.id, time_after(r.sent_at, core_.config.max_lease)};
@@ -53,7 +53,11 @@ void leases::grant(call_record& r) {
   while (r.permit == 0 || !held_.emplace(r.permit, x).second);
   core_.callers.watch(r);
   core_.schedule(r);
-  core_.route->answer(r, caf::make_message(permit_of(r)));
+  CAISSON_ENSURE(held_.size() == core_.calls.in(phase::leased),
+                 "{} permits are held, and {} calls are leased", held_.size(),
+                 core_.calls.in(phase::leased));
+  core_.answer(r, caf::make_message(permit_of(r)));
+  return {};
 }
 
 // Times left, as the holder may be on another node.
@@ -74,30 +78,33 @@ call_record* leases::find(std::uint64_t permit) {
   return r && r->where == phase::leased ? r : nullptr;
 }
 
+// Of a permit that may be over, or that anybody has made up.
 void leases::refuse(reply_slot& from) {
   ++core_.totals.no_such_permit;
   if (from.expects_reply())
     core_.host.answer(std::move(from), core_.refusal(errc::no_such_permit));
 }
 
-void leases::release(reply_slot&& from, const caisson::release& what) {
+moved_call leases::release(reply_slot&& from, const caisson::release& what) {
   auto* r = find(what.id);
-  if (!r)
-    return refuse(from);
+  if (!r) {
+    refuse(from);
+    return {};
+  }
   if (from.expects_reply())
     core_.host.answer(std::move(from), caf::message{});
   CAISSON_ENSURE(r->permit == what.id && r->granted,
                  "the permit of call {} is another one",
                  call_table::number_of(r->id));
   // Given back before its turn, there was no work that could say anything.
-  auto was_used = core_.ends->may_be_executing(*r);
+  auto was_used = may_be_executing(core_, *r);
   auto o = was_used ? outcome_after(what) : outcome::without_verdict();
   o.may_have_executed = was_used;
-  core_.route->measure_attempt(*r, o);
-  core_.route->end_attempt(*r);
+  attempts_.measure(*r, o);
+  attempts_.end(*r);
   if (was_used)
     mark_executed(*r);
-  core_.route->ascend(*r, static_cast<int>(core_.layers.size()) - 1, o);
+  return {r, next_step::ascend(static_cast<int>(core_.layers.size()) - 1, o)};
 }
 
 void leases::renew(reply_slot&& from, const caisson::renew& what) {

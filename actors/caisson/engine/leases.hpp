@@ -2,7 +2,9 @@
 #pragma once
 
 #include <caisson/caf/messages.hpp>
-#include <caisson/engine/call_record.hpp>
+#include <caisson/engine/attempts.hpp>
+#include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/next_step.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,19 +12,23 @@
 
 namespace caisson::detail {
 
-struct engine_core;
-
 /// Grants permits, and ends or prolongs their leases. Any actor that knows a
 /// permit's number, which cannot be guessed, may release it. Only its holder
 /// may prolong it, because it ends with the holder.
 class leases {
 public:
-  explicit leases(engine_core& core) : core_(core) {}
+  leases(engine_core& core, attempts& sent) : core_(core), attempts_(sent) {}
 
-  /// The call has passed all layers: its caller gets a permit.
-  void grant(call_record& r);
+  leases(const leases&) = delete;
+  leases& operator=(const leases&) = delete;
 
-  void release(reply_slot&& from, const caisson::release& what);
+  /// The call has passed all layers: its caller gets a permit, if there is time
+  /// left for its work.
+  [[nodiscard]] next_step grant(call_record& r);
+
+  /// Returns the call whose permit that was, if it is known.
+  [[nodiscard]] moved_call release(reply_slot&& from,
+                                   const caisson::release& what);
   void renew(reply_slot&& from, const caisson::renew& what);
 
   /// The call with this permit is over.
@@ -43,6 +49,7 @@ private:
   void refuse(reply_slot& from);
 
   engine_core& core_;
+  attempts& attempts_;
   std::unordered_map<std::uint64_t, lease> held_;
 };
 

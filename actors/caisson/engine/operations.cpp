@@ -3,7 +3,6 @@
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/gate_config.hpp>
 #include <caisson/engine/reconfigure_size.hpp>
-#include <caisson/engine/upstream.hpp>
 #include <caisson/policy/policy_config.hpp>
 
 #include <fmt/format.h>
@@ -79,7 +78,7 @@ status operations::make_status() {
   status s;
   s.name = core_.config.name;
   s.state = draining_ ? gate_state::draining : gate_state::accepting;
-  s.worker = core_.workers->state();
+  s.worker = workers_.state();
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     if (!core_.layers[k].gone())
@@ -114,7 +113,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"renewals", t.renewals},
     {"worker_losses", t.worker_losses},
     {"dead_letters", t.dead_letters},
-    {"worker_group_stops", core_.workers->stopped_by_group()},
+    {"worker_group_stops", workers_.stopped_by_group()},
     {"callbacks_failed", core_.layers.callbacks_failed},
     {"in_progress", static_cast<std::int64_t>(core_.calls.live())},
     {"held", count(phase::held)},
@@ -127,7 +126,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
       fmt::format("answers_{}", name_of(static_cast<answer_class>(i))),
       t.answers[i]);
   std::vector<metric> ms;
-  core_.workers->supervisor().list_metrics(ms);
+  workers_.supervisor().list_metrics(ms);
   for (const auto& m : ms)
     out.emplace(fmt::format("worker_{}", m.name), m.value);
   return out;
@@ -223,7 +222,7 @@ caf::error operations::apply(const command& x) {
     core_.times.clear();
     core_.needs.clear();
     core_.layers.callbacks_failed = 0;
-    core_.workers->reset();
+    workers_.reset();
   }
   if (!known)
     return invalid(fmt::format("no layer knows {}", name_of(x.what)));
@@ -287,7 +286,7 @@ void operations::start_drain(reply_slot&& from) {
 }
 
 void operations::finish_drain() {
-  if (!drains_.empty() && !core_.busy())
+  if (!drains_.empty() && !busy())
     stop();
 }
 

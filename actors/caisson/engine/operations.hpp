@@ -4,6 +4,7 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/reply_slot.hpp>
+#include <caisson/engine/upstream.hpp>
 #include <caisson/settings/problem.hpp>
 #include <caisson/settings/setting.hpp>
 
@@ -17,7 +18,11 @@ namespace caisson::detail {
 
 class operations {
 public:
-  explicit operations(engine_core& core) : core_(core) {}
+  operations(engine_core& core, upstream& workers)
+    : core_(core), workers_(workers) {}
+
+  operations(const operations&) = delete;
+  operations& operator=(const operations&) = delete;
 
   [[nodiscard]] status make_status();
 
@@ -32,6 +37,11 @@ public:
   [[nodiscard]] caf::error apply(const command& x);
 
   // -- drain ------------------------------------------------------------------
+
+  /// Whether there are calls, or a layer has something left to do.
+  [[nodiscard]] bool busy() const noexcept {
+    return core_.calls.live() > 0 || workers_.serves_layers();
+  }
 
   [[nodiscard]] bool draining() const noexcept { return draining_; }
 
@@ -52,6 +62,7 @@ private:
   bool apply(std::size_t layer, const command& x);
 
   engine_core& core_;
+  upstream& workers_;
   std::vector<reply_slot> drains_;
   bool draining_ = false;
 };

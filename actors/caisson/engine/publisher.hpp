@@ -10,6 +10,7 @@
 namespace caisson::detail {
 
 class operations;
+class upstream;
 struct engine_core;
 
 /// Publishes an engine's state to its watchers, at most once in an interval,
@@ -17,7 +18,8 @@ struct engine_core;
 /// needs no timer.
 class publisher {
 public:
-  publisher(engine_core& core, const operations& op) : core_(core), op_(op) {}
+  publisher(engine_core& core, const upstream& workers, const operations& op)
+    : core_(core), workers_(workers), op_(op) {}
 
   /// From now on there.
   void publish_to(std::unique_ptr<snapshot_slot> slot) {
@@ -46,6 +48,7 @@ private:
   void publish();
 
   engine_core& core_;
+  const upstream& workers_;
   const operations& op_;
   std::unique_ptr<snapshot_slot> slot_;
   time_point last_ = time_point::min();

@@ -1,99 +1,113 @@
-// Routes calls down through the layers and outcomes up.
+// Moves calls: from layer to layer, to the worker, and to their end.
 #pragma once
 
+#include <caisson/engine/ascent.hpp>
+#include <caisson/engine/attempts.hpp>
+#include <caisson/engine/call_expiry.hpp>
+#include <caisson/engine/call_finish.hpp>
+#include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/child_results.hpp>
+#include <caisson/engine/descent.hpp>
 #include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/leases.hpp>
+#include <caisson/engine/next_step.hpp>
+#include <caisson/engine/upstream.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 
 namespace caisson::detail {
 
-/// What a policy may change of a call as it admits it.
-struct admission_before {
-  time_point deadline;
-  bool by_default;
-};
-
-/// Moves calls between layers. `descend` takes one down until a layer rejects
-/// or holds it or it is sent, `ascend` takes an outcome up until a layer holds
-/// the call or it is answered by `finish`.
+/// The only part that moves calls. The others say what is to happen next to one
+/// (`next_step`), and this does it until the call rests or is over. The end of
+/// one call may move others: its children, and the parents of a child.
 class router {
 public:
-  explicit router(engine_core& core);
+  router(engine_core& core, attempts& sent, upstream& workers, leases& leased,
+         call_expiry& expiry, child_calls& children);
 
-  // -- down -------------------------------------------------------------------
+  router(const router&) = delete;
+  router& operator=(const router&) = delete;
 
-  /// Goes on at layer `first`.
-  void descend(call_record& r, std::size_t first);
+  /// Does what is to happen next to a call, and all that follows.
+  void move(call_record& r, next_step&& s);
+  void move(moved_call&& x) {
+    if (!x.call)
+      return;
+    if (x.step.what == next_step::kind::descend) [[likely]]
+      return descend(*x.call, static_cast<std::size_t>(x.step.layer));
+    move(*x.call, std::move(x.step));
+  }
 
-  /// Past all layers: to the worker, or to the holder of a permit.
-  void dispatch(call_record& r);
-
-  /// To a target, as an attempt of its own.
-  void send_to(call_record& r, target_id to);
-
-  /// Layer k keeps the call until `until`.
-  void hold(call_record& r, std::size_t k, time_point until);
-
-  // -- up ---------------------------------------------------------------------
+  // -- what comes in ----------------------------------------------------------
 
   /// The attempt under this key has its answer.
   void on_answer(std::uint64_t key, caf::message&& content);
 
-  /// What is known of the call of that attempt.
-  [[nodiscard]] call_options options_of(std::uint64_t key) const;
+  /// The call's timer has gone off.
+  void on_timer(call_record& r);
 
-  /// Asks the user's adapter about an answer, to which `o.reply` points, and
-  /// notes in `o` what it says.
-  void classify(outcome& o);
+  /// The worker or another target is not what it was.
+  void on_change(worker_change&& x);
 
-  /// The attempt is over; the call is not with a target any more.
-  void end_attempt(call_record& r);
+  /// The answer is no longer wanted.
+  void cancel(call_record& r) { move(r, expiry_.cancel()); }
 
-  /// An attempt begins.
-  void note_sent(call_record& r);
+  // -- what layers ask for ----------------------------------------------------
 
-  /// Notes how the attempt in flight, which ends now, went and how long it has
-  /// taken.
-  void measure_attempt(const call_record& r, const outcome& o);
+  /// Layer k lets a call go on that it holds.
+  void resume(call_record& r, std::size_t k);
 
-  /// Goes up from layer `last` on.
-  void ascend(call_record& r, int last, outcome o);
+  /// It answers it, with the value that it has under this number.
+  void answer(call_record& r, std::size_t k, std::uint64_t value);
 
-  /// The call has its outcome, which its caller or its parents get.
-  void finish(call_record& r, const outcome& o);
+  /// It rejects it.
+  void reject(call_record& r, std::size_t k, errc code, duration retry_after);
 
-  void answer(call_record& r, caf::message&& content);
-
-  // -- one layer's view of a call ---------------------------------------------
-
-  void abandon(call_record& r, std::size_t k, const outcome& why,
-               bool in_flight);
-
-  /// The call is not with layer k any more, nor under its deadline.
-  void leave(call_record& r, std::size_t k);
+  void start_child(call_id child);
+  void join_child(std::size_t k, call_id child, call_id parent) {
+    move(children_.join(k, child, parent));
+  }
+  void cancel_child(std::size_t k, call_id child);
 
 private:
-  void let_go(call_record& r, std::size_t k);
-  bool prefiltered(call_record& r, std::size_t k);
-  bool admit(call_record& r, std::size_t k, layer_entry& x, mode act);
-  template <class F>
-  bool admit_by(call_record& r, std::size_t k, layer_entry& x, mode act, F f);
-  decision admit_content(call_record& r, std::size_t k, policy& p, env& e);
-  bool admit_lease(call_record& r, std::size_t k, layer_entry& x, mode act);
-  bool admitted(call_record& r, std::size_t k, mode act, const decision& d,
-                const admission_before& before);
-  [[nodiscard]] bool limits_whole_call(const call_record& r,
-                                       std::size_t k) const;
-  void tally(const call_record& r, bool ok);
-  [[nodiscard]] call_options options_of(const call_record& r,
-                                        const target_info& to) const;
-  decision complete(call_record& r, std::size_t k, layer_entry& x, outcome& o);
-  bool completed(call_record& r, std::size_t k, const decision& d, outcome& o);
-  void lose_attempt(call_record& r, target_id from);
+  // -- down -------------------------------------------------------------------
+
+  void descend(call_record& r, std::size_t first);
+  void dispatch(call_record& r);
+
+  // -- up ---------------------------------------------------------------------
+
+  void ascend(call_record& r, int last, outcome& o);
+  void finish(call_record& r, const outcome& o);
+  void finish_child(call_record& child, const outcome& o);
+  void lose(call_record& r, target_id from);
+
+  // -- away -------------------------------------------------------------------
+
+  bool end_overdue(call_record& r);
+  void cut(call_record& r, int layer, const outcome& why);
+  void cut_off(call_record& r, int layer, outcome& why);
+  void leave_children(call_record& r);
+  void give_up(call_record& child);
+
+  // -- the worker -------------------------------------------------------------
+
+  void send_waiting();
+  void fail_waiting();
+  void fail_all_at(target_id x);
 
   engine_core& core_;
-  std::uint64_t attempts_ = 0;
-  /// Attempts are numbered in an unguessable order.
-  std::uint64_t attempt_factor_;
-  std::uint64_t attempt_mask_;
+  attempts& attempts_;
+  upstream& workers_;
+  leases& leases_;
+  call_expiry& expiry_;
+  child_calls& children_;
+  descent descent_;
+  ascent ascent_;
+  call_finish ends_;
+  child_results results_;
 };
 
 } // namespace caisson::detail

@@ -1,7 +1,6 @@
 #include <caisson/engine/stack_swap.hpp>
 
 #include <caisson/base/ensure.hpp>
-#include <caisson/engine/upstream.hpp>
 #include <caisson/settings/row_changes.hpp>
 
 #include <fmt/format.h>
@@ -99,11 +98,11 @@ void stack_swap::change_gate(const next_stack& x) {
   auto what = row_changes(rows_of(core_.config), rows_of(next));
   core_.config = std::move(next);
   if (x.supervision) {
-    const auto& before = core_.workers->supervisor().config();
+    const auto& before = workers_.supervisor().config();
     auto more = row_changes(rows_of(before), rows_of(*x.supervision));
     if (!more.empty())
       what += (what.empty() ? "worker: " : "; worker: ") + more;
-    core_.workers->reconfigure(*x.supervision);
+    workers_.reconfigure(*x.supervision);
   }
   if (!what.empty())
     note({}, std::move(what));
@@ -182,8 +181,8 @@ void stack_swap::change_layers(std::vector<next_layer> next,
 void stack_swap::insert_layer(std::size_t k, bool draining) {
   auto& x = core_.layers[k];
   for (const auto& target : x.owner->targets()) {
-    auto info = core_.host.add_target(core_.workers->next_target(), target);
-    x.targets.push_back(core_.workers->add_target(info));
+    auto info = core_.host.add_target(targets_.next(), target);
+    x.targets.push_back(targets_.add(info));
   }
   note(x.owner->name(), "added");
   if (draining)
@@ -243,7 +242,7 @@ void stack_swap::drop_unused() {
       continue;
     for (auto target : layers[k].targets) {
       core_.host.drop_target(target);
-      core_.workers->drop_target(target);
+      targets_.drop(target);
     }
   }
   layer_moves moves{std::move(to), static_cast<std::size_t>(place)};

@@ -6,6 +6,8 @@
 #include <caisson/engine/layer.hpp>
 #include <caisson/engine/layer_table.hpp>
 #include <caisson/engine/supervision.hpp>
+#include <caisson/engine/target_table.hpp>
+#include <caisson/engine/upstream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +54,11 @@ struct layer_change {
 /// new ones.
 class stack_swap {
 public:
-  explicit stack_swap(engine_core& core) : core_(core) {}
+  stack_swap(engine_core& core, target_table& targets, upstream& workers)
+    : core_(core), targets_(targets), workers_(workers) {}
+
+  stack_swap(const stack_swap&) = delete;
+  stack_swap& operator=(const stack_swap&) = delete;
 
   /// Why `x` cannot be put in force now; empty if it can.
   [[nodiscard]] std::string problem_with(const next_stack& x) const;
@@ -98,6 +104,8 @@ private:
   void drop_unused();
 
   engine_core& core_;
+  target_table& targets_;
+  upstream& workers_;
   std::vector<layer_change> changes_;
 };
 

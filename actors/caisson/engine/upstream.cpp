@@ -1,39 +1,14 @@
 #include <caisson/engine/upstream.hpp>
 
 #include <caisson/base/ensure.hpp>
-#include <caisson/engine/router.hpp>
 
 #include <utility>
 
 namespace caisson::detail {
 
-upstream::upstream(engine_core& core, supervision_config s)
-  : core_(core), supervisor_(std::move(s)) {
-  add_target({});
-}
-
-target_id upstream::next_target() const {
-  return free_targets_.empty() ? static_cast<target_id>(targets_.size())
-                               : free_targets_.back();
-}
-
-target_id upstream::add_target(const target_info& x) {
-  auto number = next_target();
-  if (free_targets_.empty()) {
-    targets_.push_back({x, {}});
-  } else {
-    free_targets_.pop_back();
-    targets_[number].info = x;
-  }
-  return number;
-}
-
-void upstream::drop_target(target_id x) {
-  CAISSON_ENSURE(x != worker_target && x < targets_.size()
-                   && targets_[x].calls.empty(),
-                 "target {} of {} has calls", x, targets_.size());
-  free_targets_.push_back(x);
-}
+upstream::upstream(engine_core& core, target_table& targets,
+                   supervision_config s)
+  : core_(core), targets_(targets), supervisor_(std::move(s)) {}
 
 // -- the worker ---------------------------------------------------------------
 
@@ -42,73 +17,79 @@ void upstream::use(const target_info& x) {
   state_ = worker_state::up;
 }
 
-void upstream::supervise() {
+worker_change upstream::supervise() {
+  CAISSON_ENSURE(!supervised_ && state_ == worker_state::none,
+                 "a worker is supervised that is {} already", state_);
   supervised_ = true;
   grouped_ = core_.grouped;
-  make();
+  return make();
 }
 
-void upstream::restart() {
+worker_change upstream::restart() {
+  CAISSON_ENSURE(state_ == worker_state::restarting && !making_ && !ending_,
+                 "worker {} is {} when it is to restart", incarnation_, state_);
   restart_at_ = never;
   awaits_turn_ = grouped_;
-  if (grouped_)
-    core_.host.send_to_group(member_state::due, {});
-  else
-    make();
+  if (!grouped_)
+    return make();
+  core_.host.send_to_group(member_state::due, {});
+  return {};
 }
 
-void upstream::make() {
+worker_change upstream::make() {
+  CAISSON_ENSURE(state_ != worker_state::up && supervised_,
+                 "worker {} is made while it is {}", incarnation_, state_);
   awaits_turn_ = false;
   state_ = worker_state::restarting;
   making_ = true;
   if (auto made = core_.host.make_worker(++incarnation_))
-    on_made(*made);
+    return on_made(*made);
+  return {};
 }
 
-void upstream::on_made(const made_worker& x) {
+worker_change upstream::on_made(const made_worker& x) {
   CAISSON_ENSURE(making_ && supervised_, "nobody makes worker {}",
                  incarnation_);
+  CAISSON_ENSURE(state_ == worker_state::restarting,
+                 "worker {} is there while it is {}", incarnation_, state_);
   making_ = false;
-  if (x.info)
-    up(*x.info);
-  else
-    follow_end(actor_end::abnormal, x.failure);
+  return x.info ? up(*x.info) : follow_end(actor_end::abnormal, x.failure);
 }
 
-void upstream::up(const target_info& x) {
+worker_change upstream::up(const target_info& x) {
   targets_[worker_target].info = x;
   state_ = worker_state::up;
   supervisor_.on_up(core_.now());
   core_.layers.publish({.kind = event_kind::worker_changed, .to = "up"});
   if (grouped_)
     core_.host.send_to_group(member_state::up, {});
-  // In order of arrival. One that the new worker kills leaves the rest waiting.
-  while (state_ == worker_state::up && !waiting_.empty())
-    if (auto* r = core_.calls.find(waiting_.erase(waiting_.front()))) {
-      core_.calls.move_to(*r, phase::moving);
-      core_.route->dispatch(*r);
-    }
+  return {.sends_waiting = true};
 }
 
-void upstream::on_down(target_id x, actor_end how, const std::string& why) {
+worker_change upstream::on_down(target_id x, actor_end how,
+                                const std::string& why) {
   if (x != worker_target)
-    return fail(targets_[x].calls);
+    return {.lost = x};
   if (state_ == worker_state::up)
     return lost(how, why);
   if (!ending_ || how == actor_end::unknown)
-    return;
+    return {};
   ending_ = false;
   core_.host.forget_worker();
-  follow_end(how, why);
+  return follow_end(how, why);
 }
 
-void upstream::suspect(target_id x) {
+worker_change upstream::suspect(target_id x) {
   if (x == worker_target && state_ == worker_state::up && core_.host.is_down(x))
-    lost(core_.host.end_of(x), "it is down");
+    return lost(core_.host.end_of(x), "it is down");
+  return {};
 }
 
-void upstream::lost(actor_end how, const std::string& why) {
+worker_change upstream::lost(actor_end how, const std::string& why) {
+  CAISSON_ENSURE(state_ == worker_state::up && !making_ && !ending_,
+                 "worker {} is lost while it is {}", incarnation_, state_);
   ++core_.totals.worker_losses;
+  worker_change x;
   ending_ = supervised_ && how == actor_end::unknown
             && supervisor_.depends_on_end();
   if (!ending_)
@@ -117,7 +98,7 @@ void upstream::lost(actor_end how, const std::string& why) {
     // What comes meanwhile waits.
     state_ = worker_state::restarting;
   } else if (supervised_) {
-    follow_end(how, why);
+    x = follow_end(how, why);
   } else {
     state_ = worker_state::down;
     core_.layers.publish({.kind = event_kind::worker_changed,
@@ -125,24 +106,25 @@ void upstream::lost(actor_end how, const std::string& why) {
                           .to = "down",
                           .detail = why});
   }
-  fail(targets_[worker_target].calls);
+  x.lost = worker_target;
+  return x;
 }
 
-void upstream::follow_end(actor_end how, const std::string& why) {
-  if (supervisor_.restarts_after(how))
-    plan_restart(why);
-  else
-    end_for_good(why);
+worker_change upstream::follow_end(actor_end how, const std::string& why) {
+  return supervisor_.restarts_after(how) ? plan_restart(why)
+                                         : end_for_good(why);
 }
 
-void upstream::end_for_good(const std::string& why) {
+worker_change upstream::end_for_good(const std::string& why) {
+  CAISSON_ENSURE(!making_ && state_ != worker_state::ended,
+                 "worker {} ends, and is {}", incarnation_, state_);
   state_ = worker_state::ended;
   restart_at_ = never;
   supervisor_.on_ended();
   report_end();
   core_.layers.publish(
     {.kind = event_kind::worker_changed, .to = "ended", .detail = why});
-  fail_waiting();
+  return {.fails_waiting = true};
 }
 
 // A restart of the group is one of a worker that has ended normally, too.
@@ -161,7 +143,7 @@ void upstream::reconfigure(supervision_config c) {
     report_end();
 }
 
-void upstream::plan_restart(const std::string& why) {
+worker_change upstream::plan_restart(const std::string& why) {
   if (grouped_)
     core_.host.send_to_group(member_state::down, why);
   std::string failure;
@@ -176,9 +158,12 @@ void upstream::plan_restart(const std::string& why) {
                         .to = "restarting",
                         .detail = why,
                         .delay = time_until(*at, core_.now())});
+  return {};
 }
 
-void upstream::give_up(const std::string& why) {
+worker_change upstream::give_up(const std::string& why) {
+  CAISSON_ENSURE(state_ != worker_state::given_up,
+                 "worker {} is given up a second time", incarnation_);
   state_ = worker_state::given_up;
   restart_at_ = never;
   awaits_turn_ = making_ = ending_ = false;
@@ -187,41 +172,44 @@ void upstream::give_up(const std::string& why) {
     core_.host.send_to_group(member_state::gave_up, why);
   core_.layers.publish(
     {.kind = event_kind::worker_changed, .to = "given_up", .detail = why});
-  fail_waiting();
+  worker_change x{.fails_waiting = true};
   if (supervisor_.config().on_give_up == give_up_action::quit)
-    core_.host.worker_given_up(why);
+    x.quits = why;
+  return x;
 }
 
 // -- the group ----------------------------------------------------------------
 
-void upstream::follow_group(member_order what, const std::string& why) {
+worker_change upstream::follow_group(member_order what,
+                                     const std::string& why) {
   if (state_ == worker_state::given_up)
-    return;
+    return {};
   switch (what) {
     case member_order::stop:
       return stop(why);
     case member_order::start:
       if (awaits_turn_)
-        make();
-      else if (state_ == worker_state::up)
+        return make();
+      if (state_ == worker_state::up)
         core_.host.send_to_group(member_state::up, {});
       else if (state_ == worker_state::ended)
         report_end();
-      return;
+      return {};
     case member_order::give_up: {
       auto was_up = state_ == worker_state::up;
       if (was_up || ending_)
         core_.host.stop_worker();
-      give_up(why);
+      auto x = give_up(why);
       if (was_up)
-        fail(targets_[worker_target].calls);
-      return;
+        x.lost = worker_target;
+      return x;
     }
   }
+  return {};
 }
 
 // Its own delay is over with the group's: it starts when its turn comes.
-void upstream::stop(const std::string& why) {
+worker_change upstream::stop(const std::string& why) {
   auto before = state_;
   auto starts_again = supervisor_.config().lifetime
                       != worker_lifetime::temporary;
@@ -233,12 +221,13 @@ void upstream::stop(const std::string& why) {
     ++stopped_;
   if (before == worker_state::up || std::exchange(ending_, false))
     core_.host.stop_worker();
+  worker_change x;
   auto detail = "with its group: " + why;
   if (!starts_again) {
     if (before == worker_state::ended)
       report_end();
     else
-      end_for_good(detail);
+      x = end_for_good(detail);
   } else if (before != worker_state::restarting) {
     state_ = worker_state::restarting;
     core_.layers.publish({.kind = event_kind::worker_changed,
@@ -246,13 +235,13 @@ void upstream::stop(const std::string& why) {
                           .detail = detail});
   }
   if (before == worker_state::up)
-    fail(targets_[worker_target].calls);
+    x.lost = worker_target;
+  return x;
 }
 
-void upstream::leave_group() {
+worker_change upstream::leave_group() {
   grouped_ = false;
-  if (awaits_turn_)
-    make();
+  return awaits_turn_ ? make() : worker_change{};
 }
 
 // -- operation ----------------------------------------------------------------
@@ -277,38 +266,58 @@ bool upstream::is_gone() const noexcept {
 
 // -- calls --------------------------------------------------------------------
 
-void upstream::take(call_record& r) {
-  switch (state_) {
-    case worker_state::up:
-      return core_.route->send_to(r, worker_target);
-    case worker_state::restarting:
-      if (waiting_.size() >= supervisor_.config().max_waiting) {
-        // Unknown while a factory is at work on its own thread.
-        auto wait = restart_at_ == never ? duration::zero()
-                                         : time_until(restart_at_, core_.now());
-        return core_.route->ascend(
-          r, r.depth - 1, outcome::failure(errc::queue_full, false, wait));
-      }
-      core_.calls.move_to(r, phase::waiting);
-      r.wait = waiting_.push_back(r.id);
-      CAISSON_ENSURE(waiting_.size() == core_.calls.in(phase::waiting),
-                     "{} calls wait, and {} are counted", waiting_.size(),
-                     core_.calls.in(phase::waiting));
-      if (core_.config.emit_waits)
-        core_.layers.publish_wait(core_.layers.size(), r.id,
-                                  core_.calls.in(phase::in_flight),
-                                  waiting_.size());
-      core_.callers.watch(r);
-      return core_.schedule(r);
-    case worker_state::none:
-    case worker_state::down:
-    case worker_state::given_up:
-    case worker_state::ended:
-      return core_.route->ascend(r, r.depth - 1,
-                                 outcome::failure(errc::worker_down, false));
-  }
+next_step upstream::wait_or_fail(call_record& r) {
+  if (state_ == worker_state::restarting)
+    return wait(r);
+  return next_step::ascend(r.depth - 1,
+                           outcome::failure(errc::worker_down, false));
 }
 
+next_step upstream::wait(call_record& r) {
+  if (waiting_.size() >= supervisor_.config().max_waiting) {
+    // Unknown while a factory is at work on its own thread.
+    auto wait = restart_at_ == never ? duration::zero()
+                                     : time_until(restart_at_, core_.now());
+    return next_step::ascend(r.depth - 1,
+                             outcome::failure(errc::queue_full, false, wait));
+  }
+  core_.calls.move_to(r, phase::waiting);
+  r.wait = waiting_.push_back(r.id);
+  CAISSON_ENSURE(waiting_.size() == core_.calls.in(phase::waiting),
+                 "{} calls wait, and {} are counted", waiting_.size(),
+                 core_.calls.in(phase::waiting));
+  if (core_.config.emit_waits)
+    core_.layers.publish_wait(core_.layers.size(), r.id,
+                              core_.calls.in(phase::in_flight),
+                              waiting_.size());
+  core_.callers.watch(r);
+  core_.schedule(r);
+  return {};
+}
+
+call_record* upstream::pop_waiting() {
+  if (waiting_.empty())
+    return nullptr;
+  auto* r = core_.calls.find(waiting_.erase(waiting_.front()));
+  CAISSON_ENSURE(r && r->where == phase::waiting,
+                 "a call that is over waits for the worker");
+  core_.calls.move_to(*r, phase::moving);
+  CAISSON_ENSURE(waiting_.size() == core_.calls.in(phase::waiting),
+                 "{} calls wait, and {} are counted", waiting_.size(),
+                 core_.calls.in(phase::waiting));
+  return r;
+}
+
+void upstream::stop_waiting(call_record& r) {
+  CAISSON_ENSURE(r.where == phase::waiting && !waiting_.empty(),
+                 "call {} waits for the worker while it is {}",
+                 call_table::number_of(r.id), name_of(r.where));
+  auto id = waiting_.erase(r.wait);
+  CAISSON_ENSURE(id == r.id, "call {} waits in the place of call {}",
+                 call_table::number_of(id), call_table::number_of(r.id));
+}
+
+// Also on the way to an engine's end: checks nothing.
 void upstream::recall(const call_record& r, const outcome& why) {
   const auto& info = targets_[r.target].info;
   // One that was given the same deadline has noticed. Nothing is sent to a
@@ -316,33 +325,6 @@ void upstream::recall(const call_record& r, const outcome& why) {
   if (info.takes_cancelled
       && !(info.keeps_deadlines && why.is(errc::deadline_exceeded)))
     core_.host.send_cancelled(r.target, r.attempt_number);
-}
-
-void upstream::fail(target_calls& calls) {
-  // Calls that are sent meanwhile go to another worker.
-  auto lost = std::move(calls);
-  while (!lost.empty()) {
-    auto& r = lost.front();
-    CAISSON_ENSURE(r.where == phase::in_flight,
-                   "call {} is lost with its target while it is {}",
-                   call_table::number_of(r.id), name_of(r.where));
-    auto o = outcome::failure(errc::worker_down, true);
-    core_.route->measure_attempt(r, o);
-    core_.route->end_attempt(r);
-    mark_executed(r);
-    core_.route->ascend(r, r.depth - 1, o);
-  }
-}
-
-void upstream::fail_waiting() {
-  while (!waiting_.empty()) {
-    auto* r = core_.calls.find(waiting_.erase(waiting_.front()));
-    if (!r)
-      continue;
-    core_.calls.move_to(*r, phase::moving);
-    core_.route->ascend(*r, r->depth - 1,
-                        outcome::failure(errc::worker_down, false));
-  }
 }
 
 } // namespace caisson::detail

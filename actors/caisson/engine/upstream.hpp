@@ -1,37 +1,36 @@
-// Sends attempts to the worker of an engine and to its other targets.
+// The worker of an engine: whether it is there, and who waits for it.
 #pragma once
 
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/next_step.hpp>
 #include <caisson/engine/supervision.hpp>
+#include <caisson/engine/target_table.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace caisson::detail {
 
-/// Something that calls are sent to, and those that are there.
-struct target_entry {
-  target_info info;
-  target_calls calls;
+/// What has changed for calls, in this order.
+struct worker_change {
+  /// Those that wait can be sent, as long as the worker is up.
+  bool sends_waiting = false;
+  /// They fail, as there will be no worker.
+  bool fails_waiting = false;
+  /// The host is to end, for this reason.
+  std::optional<std::string> quits = {};
+  /// The calls that this target has are lost.
+  std::optional<target_id> lost = {};
 };
 
 /// Knows whether there is a worker, has it made again when it is lost, and
 /// keeps the calls that wait for it.
 class upstream {
 public:
-  upstream(engine_core& core, supervision_config s);
-
-  // -- targets ----------------------------------------------------------------
-
-  target_id add_target(const target_info& x);
-  /// The target has no calls; its number may be given again.
-  void drop_target(target_id x);
-  /// The number that the next target gets.
-  [[nodiscard]] target_id next_target() const;
-  [[nodiscard]] target_entry& target(target_id x) { return targets_[x]; }
+  upstream(engine_core& core, target_table& targets, supervision_config s);
 
   // -- the worker -------------------------------------------------------------
 
@@ -42,7 +41,7 @@ public:
   void use_none() { state_ = worker_state::down; }
 
   /// The host can make them.
-  void supervise();
+  [[nodiscard]] worker_change supervise();
 
   /// Whether the worker that is being made under this number is wanted.
   [[nodiscard]] bool awaits(std::uint32_t incarnation) const noexcept {
@@ -50,37 +49,51 @@ public:
   }
 
   /// The worker that was awaited is there, or could not be made.
-  void on_made(const made_worker& x);
+  [[nodiscard]] worker_change on_made(const made_worker& x);
 
   /// A target has ended. How is said again later, if it is unknown.
-  void on_down(target_id x, actor_end how, const std::string& why);
+  [[nodiscard]] worker_change on_down(target_id x, actor_end how,
+                                      const std::string& why);
 
   /// An attempt bounced off a target: it may have ended.
-  void suspect(target_id x);
+  [[nodiscard]] worker_change suspect(target_id x);
 
   // -- the group --------------------------------------------------------------
 
-  void follow_group(member_order what, const std::string& why);
+  [[nodiscard]] worker_change follow_group(member_order what,
+                                           const std::string& why);
 
   /// There is no group any more: the worker starts when it is time.
-  void leave_group();
+  [[nodiscard]] worker_change leave_group();
 
   // -- restarts ---------------------------------------------------------------
 
   /// When the worker is to be made again; `never` if not.
   [[nodiscard]] time_point restart_at() const noexcept { return restart_at_; }
-  void restart();
+  [[nodiscard]] worker_change restart();
 
   // -- calls ------------------------------------------------------------------
 
   /// A call is through all layers: it goes to the worker, waits for it, or goes
   /// up again.
-  void take(call_record& r);
+  [[nodiscard]] next_step take(call_record& r) {
+    if (state_ == worker_state::up) [[likely]]
+      return next_step::send(worker_target);
+    return wait_or_fail(r);
+  }
+
+  /// The call that has waited longest, which waits no more; null if none waits.
+  [[nodiscard]] call_record* pop_waiting();
+
+  /// The calls that a target has, which it has no more.
+  [[nodiscard]] target_calls take_calls(target_id x) {
+    return targets_.take_calls(x);
+  }
 
   /// A call in flight is given up: its target is notified if it handles that.
   void recall(const call_record& r, const outcome& why);
 
-  void stop_waiting(call_record& r) { waiting_.erase(r.wait); }
+  void stop_waiting(call_record& r);
 
   // -- operation --------------------------------------------------------------
 
@@ -88,6 +101,12 @@ public:
 
   /// Whether the worker has ended and nobody will make another one.
   [[nodiscard]] bool is_gone() const noexcept;
+
+  /// Whether a layer has something left to do that can still be done.
+  [[nodiscard]] bool serves_layers() const noexcept {
+    return core_.layers.hold_open() && !is_gone();
+  }
+
   [[nodiscard]] std::int64_t stopped_by_group() const { return stopped_; }
   [[nodiscard]] const supervision& supervisor() const { return supervisor_; }
   void reset() {
@@ -99,19 +118,20 @@ public:
   void reconfigure(supervision_config c);
 
 private:
-  void make();
-  void up(const target_info& x);
-  void stop(const std::string& why);
-  void lost(actor_end how, const std::string& why);
-  void follow_end(actor_end how, const std::string& why);
-  void plan_restart(const std::string& why);
-  void give_up(const std::string& why);
-  void end_for_good(const std::string& why);
+  worker_change make();
+  worker_change up(const target_info& x);
+  worker_change stop(const std::string& why);
+  worker_change lost(actor_end how, const std::string& why);
+  worker_change follow_end(actor_end how, const std::string& why);
+  worker_change plan_restart(const std::string& why);
+  worker_change give_up(const std::string& why);
+  worker_change end_for_good(const std::string& why);
   void report_end();
-  void fail(target_calls& calls);
-  void fail_waiting();
+  next_step wait_or_fail(call_record& r);
+  next_step wait(call_record& r);
 
   engine_core& core_;
+  target_table& targets_;
   supervision supervisor_;
   worker_state state_ = worker_state::none;
   bool supervised_ = false;
@@ -124,9 +144,6 @@ private:
   std::uint32_t incarnation_ = 0;
   std::int64_t stopped_ = 0;
   time_point restart_at_ = never;
-  std::vector<target_entry> targets_;
-  /// The numbers of those that were dropped.
-  std::vector<target_id> free_targets_;
   pooled_list<call_id> waiting_;
 };
 

@@ -1,44 +1,37 @@
-// How an engine ends.
-#include <caisson/engine/engine.hpp>
+#include <caisson/engine/ending.hpp>
 
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/dead_letters.hpp>
+#include <caisson/engine/execution.hpp>
 
 #include <utility>
 
 namespace caisson::detail {
 
-void engine::stop() {
-  if (stopped_)
-    return;
+void ending::stop() {
   core_.calls.for_each([this](call_record& r) {
-    if (ends_.may_be_executing(r))
+    if (may_be_executing(core_, r))
       mark_executed(r);
   });
   end(errc::cancelled, {});
 }
 
-void engine::fail(reply_slot* from, std::string_view why) {
+void ending::fail(reply_slot* from, std::string_view why) {
   // Texts of exceptions come from user code.
   constexpr std::size_t longest = 512;
   failure_ = why.substr(0, longest);
-  stopped_ = true;
+  ended_ = true;
   core_.layers.publish({.kind = event_kind::gate_failed, .detail = *failure_});
-  refuse_at_end(from);
+  refuse(from);
   // A call that the step was about to move may be in no place that says so.
   core_.calls.for_each([](call_record& r) {
     if (r.sends > 0 || r.granted || !r.children.empty())
       mark_executed(r);
   });
   end(errc::internal_error, *failure_);
-  if (std::exchange(busy_, false))
-    core_.host.hold_open(false);
-  if (std::exchange(armed_, never) != never)
-    core_.host.wake_at(never);
-  core_.host.engine_failed(failure());
 }
 
-caf::error engine::failure() const {
+caf::error ending::failure() const {
   if (!failure_)
     return {};
   return make_error(
@@ -46,17 +39,18 @@ caf::error engine::failure() const {
     rejection{core_.config.name, duration::zero(), false, *failure_});
 }
 
-void engine::refuse_at_end(reply_slot* from) {
-  if (!from)
+void ending::refuse(reply_slot* from) {
+  if (!from || !from->expects_reply())
     return;
-  answer_refusal(*from, failure_ ? errc::internal_error : errc::cancelled,
-                 failure_.value_or("the gate has been stopped"));
+  core_.host.answer(
+    std::move(*from),
+    core_.refusal(failure_ ? errc::internal_error : errc::cancelled,
+                  failure_.value_or("the gate has been stopped")));
 }
 
-// Whatever ends the gate, no caller is left waiting. Checks no invariant, as
-// one of them may be what was violated.
-void engine::end(errc code, const std::string& why) {
-  stopped_ = true;
+// Whatever ends the gate, no caller is left waiting.
+void ending::end(errc code, const std::string& why) {
+  ended_ = true;
   publisher_.stop();
   auto o = outcome::failure(code, false);
   core_.calls.for_each([&](call_record& r) {

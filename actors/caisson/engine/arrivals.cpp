@@ -1,5 +1,4 @@
-// How calls come into an engine.
-#include <caisson/engine/engine.hpp>
+#include <caisson/engine/arrivals.hpp>
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/dead_letters.hpp>
@@ -10,13 +9,15 @@
 
 namespace caisson::detail {
 
-void engine::answer_refusal(reply_slot& from, errc code, std::string text) {
+// -- refusals -----------------------------------------------------------------
+
+void arrivals::refuse(reply_slot& from, errc code, std::string text) {
   if (from.expects_reply())
     core_.host.answer(std::move(from), core_.refusal(code, std::move(text)));
 }
 
 // Whether anything may come in at all.
-std::optional<engine::refusal> engine::refuse_if_unavailable() {
+std::optional<arrivals::refusal> arrivals::refuse_if_unavailable() {
   if (operations_.draining()) {
     ++core_.totals.refused_draining;
     return refusal{errc::draining};
@@ -29,8 +30,8 @@ std::optional<engine::refusal> engine::refuse_if_unavailable() {
 }
 
 // Refuses options that no gate sends, and calls that loop.
-std::optional<engine::refusal>
-engine::refuse_if_invalid(const reply_slot& from, const call_options& o) {
+std::optional<arrivals::refusal>
+arrivals::refuse_if_invalid(const reply_slot& from, const call_options& o) {
   auto invalid = [&](std::string text) {
     ++core_.totals.refused_invalid;
     return refusal{errc::invalid_config, std::move(text)};
@@ -52,45 +53,44 @@ engine::refuse_if_invalid(const reply_slot& from, const call_options& o) {
                    : "the call has passed as many gates as it may"};
 }
 
-void engine::refuse_call(reply_slot& from, caf::message&& payload,
-                         call_options* options, refusal why) {
+void arrivals::refuse_call(reply_slot& from, caf::message&& payload,
+                           call_options* options, refusal why) {
   if (!core_.are_dead_letters(from))
-    return answer_refusal(from, why.code, std::move(why.text));
+    return refuse(from, why.code, std::move(why.text));
   auto content = core_.refusal(why.code, std::move(why.text));
   send_dead_letter(core_, from, std::move(payload), options, content);
   if (from.expects_reply())
     core_.host.answer(std::move(from), std::move(content));
 }
 
-void engine::start_call(reply_slot&& from, caf::message&& payload,
-                        call_options* options) {
+// -- calls --------------------------------------------------------------------
+
+moved_call arrivals::take(reply_slot&& from, caf::message&& payload,
+                          call_options* options) {
   ++core_.totals.calls;
   if (!from.expects_reply())
     ++core_.totals.plain_sends;
   auto refused = refuse_if_unavailable();
   if (!refused && options)
     refused = refuse_if_invalid(from, *options);
-  if (refused) [[unlikely]]
-    return refuse_call(from, std::move(payload), options, std::move(*refused));
+  if (refused) [[unlikely]] {
+    refuse_call(from, std::move(payload), options, std::move(*refused));
+    return {};
+  }
   auto& r = core_.calls.take();
   r.from = std::move(from);
   r.payload = std::move(payload);
   r.arrived = core_.now();
-  use_default_deadline(r);
+  use_default_deadline(r, core_);
   if (options && !set_options(r, *options)) {
-    ++core_.totals.expired_on_arrival;
     r.limit = r.deadline;
-    return route_.finish(r, outcome::failure(errc::deadline_exceeded, false));
+    return end_late(r);
   }
-  enter(r);
-}
-
-void engine::use_default_deadline(call_record& r) {
-  detail::use_default_deadline(r, core_);
+  return enter(r);
 }
 
 // Returns whether there is time left.
-bool engine::set_options(call_record& r, call_options& o) {
+bool arrivals::set_options(call_record& r, call_options& o) {
   // A record begins without them.
   if (!o.path.empty())
     r.path = std::move(o.path);
@@ -123,13 +123,53 @@ bool engine::set_options(call_record& r, call_options& o) {
   return r.deadline > core_.now();
 }
 
-void engine::enter(call_record& r) {
+moved_call arrivals::enter(call_record& r) {
   CAISSON_ENSURE(r.deadline > core_.now() && r.inside == 0,
                  "call {} comes too late", call_table::number_of(r.id));
   r.limit = r.deadline;
   if (r.from.expects_reply() && r.from.who() != 0)
     core_.calls.index(r);
-  route_.descend(r, 0);
+  return {&r, next_step::descend(0)};
+}
+
+moved_call arrivals::end_late(call_record& r) {
+  CAISSON_ENSURE(r.deadline <= core_.now() && !r.indexed,
+                 "call {} has time left", call_table::number_of(r.id));
+  ++core_.totals.expired_on_arrival;
+  return {&r,
+          next_step::finish(outcome::failure(errc::deadline_exceeded, false))};
+}
+
+// -- requests for permits -----------------------------------------------------
+
+moved_call arrivals::acquire(reply_slot&& from, const caisson::acquire& what) {
+  ++core_.totals.acquires;
+  // There is no holder for the permit.
+  if (!from.expects_reply())
+    return {};
+  if (auto refused = refuse_if_unavailable()) {
+    refuse(from, refused->code, std::move(refused->text));
+    return {};
+  }
+  if (what.key.size() > max_key_length) {
+    ++core_.totals.refused_invalid;
+    refuse(from, errc::invalid_config, "the key is too long");
+    return {};
+  }
+  auto& r = core_.calls.take();
+  r.from = std::move(from);
+  r.lease = true;
+  r.arrived = core_.now();
+  r.permits = std::max<std::uint32_t>(what.permits, 1);
+  r.priority = what.priority;
+  r.key = what.key;
+  if (what.reserve)
+    r.begin_by = time_after(core_.now(), what.max_wait);
+  if (what.time_left == duration::zero())
+    use_default_deadline(r, core_);
+  else
+    r.deadline = time_after(core_.now(), what.time_left);
+  return r.deadline <= core_.now() ? end_late(r) : enter(r);
 }
 
 } // namespace caisson::detail

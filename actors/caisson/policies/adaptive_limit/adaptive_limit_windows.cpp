@@ -146,7 +146,12 @@ std::int64_t adaptive_limit::next_by_vegas(const results& w, env& e) {
   auto shorter = !baseline_ || *w.latency < *baseline_;
   if (shorter)
     accept_baseline(*w.latency);
+  CAISSON_ENSURE(*baseline_ <= *w.latency,
+                 "a latency of {} ns is shorter than the baseline, {} ns",
+                 w.latency->count(), baseline_->count());
   auto queued = detail::queued_calls(limit_, *baseline_, *w.latency);
+  CAISSON_ENSURE(queued >= 0 && queued <= limit_, "{} of {} calls queue",
+                 queued, limit_);
   // By the present limit: one that has collapsed lets few samples through.
   auto enough = static_cast<double>(config_.probe) * static_cast<double>(limit_)
                 * (1 - delay_share_);
@@ -169,12 +174,17 @@ void adaptive_limit::plan_probe(std::int64_t queued, env& e) {
   since_probe_ = 0;
   probe_limit_ = std::max(
     detail::backed_off_limit(limit_ - queued, config_.backoff), limit_ / 2);
+  CAISSON_ENSURE(probe_limit_ <= limit_, "{} calls are the probe of {}",
+                 probe_limit_, limit_);
   measure_at_ = e.now;
 }
 
 std::int64_t adaptive_limit::next_by_gradient(duration latency) {
   if (!baseline_)
     accept_baseline(latency);
+  CAISSON_ENSURE(*baseline_ <= config_.max_baseline,
+                 "a baseline of {} ns, {} at most", baseline_->count(),
+                 config_.max_baseline.count());
   gradient_ = detail::limit_gradient(*baseline_, latency, config_.buffer);
   auto next = detail::gradient_limit(limit_, gradient_);
   // At the floor the latency is not the fault of these calls, and a latency far
@@ -222,6 +232,7 @@ void adaptive_limit::begin_measurement(env& e) {
 }
 
 void adaptive_limit::measure(std::string_view why, env& e) {
+  CAISSON_ENSURE(!measuring_ && !draining_, "a measurement begins within one");
   ++epoch_;
   measure_until_ = time_after(e.now, config_.measure_at_most);
   measure_at_ = never;
@@ -243,6 +254,7 @@ void adaptive_limit::end_measurement(env& e) {
 }
 
 void adaptive_limit::adjust(std::string_view why, env& e) {
+  CAISSON_ENSURE(measuring_, "a measurement ends that has not begun");
   measured_at_ = e.now;
   delay_share_ = e.random.uniform(0, config_.jitter);
   set_due_time();

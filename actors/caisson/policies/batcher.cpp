@@ -149,6 +149,7 @@ void batcher::abandon(call_info& call, slot& notes, const outcome&,
   auto* batch = forming_.find(h);
   if (!batch || !batch->remove(call.id, at))
     return; // Its batch has been named, and is about to start without it.
+  CAISSON_ENSURE(waiting_ > 0, "one of {} calls that wait leaves", waiting_);
   --waiting_;
   note(h, e);
 }
@@ -157,7 +158,8 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
   // All of its items have left.
   if (!result.reply && result.is(errc::cancelled))
     count(counter::emptied);
-  std::erase(running_, batch);
+  auto erased = std::erase(running_, batch);
+  CAISSON_ENSURE(erased <= 1, "batch {} was in flight {} times", batch, erased);
   auto divided = end_batch(batch, result, e);
   flush_due(e);
   return divided ? decision::hold() : decision::pass();
@@ -331,7 +333,8 @@ void batcher::send(detail::sent_batch batch, reason why, env& e) {
       launched_[call] = batch.launch;
     kept_.emplace(id, std::move(batch));
   }
-  CAISSON_ENSURE(kept_.size() <= running_.size(),
+  CAISSON_ENSURE(kept_.size() <= running_.size()
+                   && running_.size() <= config_.max_outstanding,
                  "{} batches in flight, {} of them kept", running_.size(),
                  kept_.size());
 }

@@ -111,13 +111,17 @@ duration chaos::some_latency(env& e) const {
 }
 
 decision chaos::wait(fate& saved, duration d, env& e) {
+  CAISSON_ENSURE(!saved.waits && d > duration::zero(),
+                 "a call waits for {} ns more", d.count());
   saved.waits = true;
   ++waiting_;
   return decision::hold(time_after(e.now, d));
 }
 
 decision chaos::complete(call_info& call, slot& notes, outcome&, env& e) {
-  if (notes.as<fate>().what != fault::outcome)
+  const auto& saved = notes.as<fate>();
+  CAISSON_ENSURE(!saved.waits, "a call is held and comes back");
+  if (saved.what != fault::outcome)
     return decision::pass();
   // Once faults are switched off, those that have not happened yet must not
   // happen.

@@ -82,6 +82,10 @@ decision fallback::complete(call_info& call, slot& notes, outcome& result,
     case judgement::bad:
       break;
   }
+  CAISSON_ENSURE(saved.next <= chain_.size()
+                   && (!saved.placed || (saved.next > 0 && running_ > 0)),
+                 "alternative {} of {}, {} calls have a place", saved.next,
+                 chain_.size(), running_);
   auto first = saved.next;
   if (saved.next == 0 && config_.choose) {
     first = first_for(call, result, e);
@@ -182,6 +186,8 @@ decision fallback::answer(const call_info& call, progress& saved, env& e) {
     count(counter::primary_answered);
     return decision::pass();
   }
+  CAISSON_ENSURE(saved.next <= chain_.size(), "alternative {} of {} answers",
+                 saved.next, chain_.size());
   keep_place(saved, false);
   count(counter::answered_by_alternative);
   e.emit({.kind = event_kind::fell_back,

@@ -174,6 +174,11 @@ decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
   s.came = turn;
   promised_.add(turn, call.id, s.permits);
   others_ = true;
+  CAISSON_ENSURE(turn >= wish.earliest && turn <= wish.latest
+                   && turn < call.deadline,
+                 "a turn {} ns after the latest", (turn - wish.latest).count());
+  CAISSON_ENSURE(waiting() <= config_.max_waiters, "{} of {} calls wait",
+                 waiting(), config_.max_waiters);
   return decision::pass_from(turn);
 }
 
@@ -194,7 +199,7 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
 decision limiter::complete_with_care(const call_info& call, const stay& s,
                                      const outcome& result, env& e) {
   catch_up(e.now);
-  if (withdraw(s, call.id)) {
+  if (withdraw(s, call.id, e.now)) {
     move_up(e);
   } else {
     settle(s, result, e);
@@ -204,6 +209,8 @@ decision limiter::complete_with_care(const call_info& call, const stay& s,
 }
 
 void limiter::catch_up(time_point now) {
+  CAISSON_ENSURE(others_ || waiting() == 0, "nobody heeds {} calls that wait",
+                 waiting());
   source_.advance(std::exchange(seen_, time_point::min()));
   promised_.settle(source_, now);
 }
@@ -225,9 +232,11 @@ void limiter::settle(const stay& s, const outcome& result, env& e) {
 }
 
 // Returns whether the call has a turn that has not come yet, and now has none.
-bool limiter::withdraw(const stay& s, call_id call) {
+bool limiter::withdraw(const stay& s, call_id call, time_point now) {
   if (!promised_.remove(source_, s.came, call))
     return false;
+  CAISSON_ENSURE(s.came > now, "a turn that came {} ns ago is given back",
+                 (now - s.came).count());
   count(counter::returned);
   return true;
 }
@@ -245,7 +254,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
     count(counter::abandoned);
     --running_;
     // Not in flight: it was granted its tokens but has not gone down.
-    if (withdraw(s, call.id))
+    if (withdraw(s, call.id, e.now))
       return move_up(e);
     if (!in_flight || !why.may_have_executed)
       put_back(s, e);
@@ -271,6 +280,8 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
     next_turn_ = turn;
   waiting_.join(call, s, e.now);
   others_ = true;
+  CAISSON_ENSURE(waiting() <= config_.max_waiters && waiting_.waits(s, call.id),
+                 "{} of {} calls wait", waiting(), config_.max_waiters);
   e.emit_wait(call.id, running_, waiting_.size());
   return decision::hold(time_after(e.now, config_.max_wait));
 }
@@ -375,6 +386,8 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   // A turn that comes at the very end of waiting is not lost either.
   if (serve(e, call.id))
     return decision::pass();
+  CAISSON_ENSURE(waiting_.waits(s, call.id), "call {} has had its turn",
+                 call.id);
   auto waited = waiting_.leave(s).waited(e.now);
   waits_.refused(waited);
   auto retry_after = time_until(pass_time(s.permits), e.now);

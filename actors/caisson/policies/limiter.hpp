@@ -129,7 +129,7 @@ private:
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e, std::string_view detail = {});
   void settle(const stay& s, const outcome& result, env& e);
-  bool withdraw(const stay& s, call_id call);
+  bool withdraw(const stay& s, call_id call, time_point now);
   void move_up(env& e);
   void put_back(const stay& s, env& e);
   void drain_for(const outcome& result, env& e);

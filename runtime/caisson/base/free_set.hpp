@@ -1,9 +1,10 @@
 // Set of the free places of a table; finds the lowest one.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
+
 #include <array>
 #include <bit>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,7 +30,7 @@ public:
   /// are not in the set.
   /// @pre size <= capacity; no number that goes is in the set
   void resize(std::size_t size) {
-    assert(size <= capacity);
+    CAISSON_ENSURE(size <= capacity, "{} numbers, {} at most", size, capacity);
     size_ = size;
     for (auto& level : levels_) {
       size = (size + word - 1) / word;
@@ -50,7 +51,10 @@ public:
     return at;
   }
 
-  void insert(std::size_t n) noexcept {
+  /// @pre it is not in the set
+  void insert(std::size_t n) {
+    CAISSON_ENSURE(n < size_ && bits(n, 1) == 0, "{} of {} becomes free twice",
+                   n, size_);
     for (auto& level : levels_) {
       auto before = level[n / word];
       level[n / word] = before | std::uint64_t{1} << n % word;
@@ -61,7 +65,10 @@ public:
     }
   }
 
-  void erase(std::size_t n) noexcept {
+  /// @pre it is in the set
+  void erase(std::size_t n) {
+    CAISSON_ENSURE(n < size_ && bits(n, 1) == 1, "{} of {} is not free", n,
+                   size_);
     for (auto& level : levels_) {
       level[n / word] &= ~(std::uint64_t{1} << n % word);
       // The word is not empty: the levels above say so already.

@@ -1,7 +1,8 @@
 // Nodes that are reused.
 #pragma once
 
-#include <cassert>
+#include <caisson/base/ensure.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -32,7 +33,7 @@ public:
   index take(Node&& fresh = {}) {
     if (free_ != none)
       return std::exchange(free_, nodes_[free_].next);
-    assert(nodes_.size() < none);
+    CAISSON_ENSURE(nodes_.size() < none, "{} nodes are in use", nodes_.size());
     nodes_.push_back(std::move(fresh));
     return static_cast<index>(nodes_.size() - 1);
   }

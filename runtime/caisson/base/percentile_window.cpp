@@ -1,5 +1,7 @@
 #include <caisson/base/percentile_window.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <cassert>
 
@@ -46,9 +48,15 @@ void percentile_window::roll(time_point now) {
   auto n = static_cast<std::int64_t>(slices_.size());
   for (auto i = std::min<std::int64_t>(moved, n); i > 0; --i) {
     newest_ = newest_ + 1 == slices_.size() ? 0 : newest_ + 1;
+    CAISSON_ENSURE(slices_[newest_].count() <= count_,
+                   "{} durations leave a window of {}",
+                   slices_[newest_].count(), count_);
     count_ -= slices_[newest_].count();
     slices_[newest_].clear();
   }
+  CAISSON_ENSURE(moved < n || count_ == 0,
+                 "{} durations are left after {} steps of {}", count_, moved,
+                 n);
   newest_end_ = end;
 }
 

@@ -1,6 +1,7 @@
 // Many timers, one wake-up.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/index_pool.hpp>
 #include <caisson/base/time.hpp>
 
@@ -87,7 +88,9 @@ public:
   std::optional<Payload> pop_due(time_point now) {
     if (next_ > now || next_ == never)
       return std::nullopt;
-    auto n = earliest();
+    auto [at, sequence, n] = earliest();
+    CAISSON_ENSURE(n != none && at == next_, "{} timers, none is the next one",
+                   size_);
     auto payload = nodes_[n].payload;
     remove(n);
     return payload;
@@ -194,7 +197,7 @@ private:
   }
 
   // @pre there is a timer that is not for `never`
-  [[nodiscard]] std::uint32_t earliest() const noexcept {
+  [[nodiscard]] entry earliest() const noexcept {
     auto best = heap_.empty() ? entry{never, 0, none} : heap_.front();
     for (const auto& x : lanes_)
       if (x.first != none) {
@@ -203,7 +206,7 @@ private:
         if (earlier(e, best))
           best = e;
       }
-    return best.node;
+    return best;
   }
 
   void find_next() noexcept {
@@ -220,33 +223,39 @@ private:
     --size_;
   }
 
-  void remove(std::uint32_t n) noexcept {
+  void remove(std::uint32_t n) {
     take_out(n);
     free_node(n);
     give_back();
   }
 
-  void take_out(std::uint32_t n) noexcept {
+  void take_out(std::uint32_t n) {
     auto i = nodes_[n].position;
     auto first = i >= first_lane ? leave_lane(n, i - first_lane)
-                                 : leave_heap(i);
+                                 : leave_heap(n, i);
     if (first)
       find_next();
   }
 
   // Return whether it was the first one there.
 
-  bool leave_lane(std::uint32_t n, std::size_t k) noexcept {
+  bool leave_lane(std::uint32_t n, std::size_t k) {
     auto& x = lanes_[k];
     const auto& gone = nodes_[n];
-    (gone.previous == none ? x.first : nodes_[gone.previous].next) = gone.next;
-    (gone.next == none ? x.last : nodes_[gone.next].previous) = gone.previous;
+    auto& before = gone.previous == none ? x.first : nodes_[gone.previous].next;
+    auto& after = gone.next == none ? x.last : nodes_[gone.next].previous;
+    CAISSON_ENSURE(before == n && after == n,
+                   "timer {} is not linked in lane {}", n, k);
+    before = gone.next;
+    after = gone.previous;
     if (gone.next == none && gone.previous != none)
       x.end = nodes_[gone.previous].at;
     return gone.previous == none;
   }
 
-  bool leave_heap(std::size_t i) noexcept {
+  bool leave_heap(std::uint32_t n, std::size_t i) {
+    CAISSON_ENSURE(i < heap_.size() && heap_[i].node == n,
+                   "timer {} is not at place {} of {}", n, i, heap_.size());
     auto last = heap_.back();
     heap_.pop_back();
     if (i < heap_.size()) {

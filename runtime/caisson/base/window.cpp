@@ -35,6 +35,10 @@ void count_window::resize(std::size_t calls) {
   auto oldest = (next_ + capacity_ - size_) % capacity_;
   for (std::size_t i = 0; i < size_; ++i)
     other.add(bit((oldest + i) % capacity_));
+  other.ensure_counts();
+  CAISSON_ENSURE(size_ > calls || other.failures_ == failures_,
+                 "of {} failures {} are in the results", failures_,
+                 other.failures_);
   *this = std::move(other);
 }
 
@@ -63,12 +67,18 @@ void time_window::move_to(time_point now) {
   // An empty window has nothing to clear, and before the first call `newest_`
   // is no number to count from.
   if (total_ > 0) {
+    CAISSON_ENSURE(to > newest_, "step {} follows step {}", to, newest_);
     auto steps = std::min(to - newest_, n);
     for (std::int64_t i = 1; i <= steps; ++i) {
       auto gone = std::exchange(at(newest_ + i), bucket{});
       total_ -= gone.total;
       failures_ -= gone.failures;
     }
+    // What is counted is what is in the buckets.
+    CAISSON_ENSURE(failures_ >= 0 && failures_ <= total_
+                     && (steps < n || total_ == 0),
+                   "{} failures in {} results after {} steps of {}", failures_,
+                   total_, steps, n);
   }
   newest_ = to;
   newest_place_ = place_of(to);
@@ -97,6 +107,8 @@ void time_window::resize(duration length, std::size_t buckets, time_point now) {
     auto n = static_cast<std::int64_t>(buckets_.size());
     for (auto number = newest_ - n + 1; number <= newest_; ++number)
       other.credit(time_point{number * width_}, at(number));
+    CAISSON_ENSURE(other.total_ <= total_ && other.failures_ <= failures_,
+                   "{} results become {}", total_, other.total_);
   }
   *this = std::move(other);
 }

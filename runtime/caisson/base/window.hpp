@@ -2,6 +2,7 @@
 // the last t seconds.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/time.hpp>
 
 #include <cstddef>
@@ -19,7 +20,7 @@ public:
   explicit count_window(std::size_t calls);
 
   /// Adds the newest result; if the window is full, the oldest one leaves.
-  void add(bool failed) noexcept {
+  void add(bool failed) {
     auto& word = bits_[next_ / word_bits];
     auto place = next_ % word_bits;
     if (size_ == capacity_)
@@ -29,8 +30,10 @@ public:
     auto x = std::uint64_t{failed};
     word = (word & ~(std::uint64_t{1} << place)) | x << place;
     failures_ += failed;
-    if (++next_ == capacity_)
+    if (++next_ == capacity_) {
       next_ = 0;
+      ensure_counts();
+    }
   }
 
   /// Makes it a window over the last `calls` results, at least 1. The newest
@@ -52,6 +55,12 @@ private:
   static constexpr std::size_t word_bits = 64;
 
   [[nodiscard]] bool bit(std::size_t i) const noexcept;
+
+  void ensure_counts() const {
+    CAISSON_ENSURE(failures_ >= 0 && failures_ <= total() && size_ <= capacity_,
+                   "{} failures in {} of {} results", failures_, size_,
+                   capacity_);
+  }
 
   std::vector<std::uint64_t> bits_;
   std::size_t capacity_;

@@ -1,5 +1,7 @@
 #include <caisson/policy/codel_law.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -22,6 +24,10 @@ bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
   if (now < (shedding_ ? next_ : over_at_))
     return false;
   if (shedding_) {
+    CAISSON_ENSURE(
+      over_at_ <= next_ && count_ > 0,
+      "{} calls are shed, from {} ns before waits were too long on", count_,
+      (over_at_ - next_).count());
     ++count_;
     next_ = time_after(next_, gap());
     return true;
@@ -32,6 +38,9 @@ bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
   count_ = recent && count_ > 2 ? count_ - 2 : 1;
   next_ = time_after(now, gap());
   shedding_ = true;
+  CAISSON_ENSURE(over_at_ <= now && next_ >= now,
+                 "the next call is shed {} ns before this one",
+                 (now - next_).count());
   return true;
 }
 

@@ -15,6 +15,9 @@ void fair_turns::join(place p, std::string_view key, std::uint32_t permits) {
   if (p >= seats_.size())
     seats_.resize(p + std::size_t{1});
   auto& f = i->second;
+  CAISSON_ENSURE((f.first == none) == (f.last == none)
+                   && (f.last == none || seats_[f.last].after == none),
+                 "place {} is not the last of its key", f.last);
   seats_[p] = {i, f.last, none, permits};
   (f.last == none ? f.first : seats_[f.last].after) = p;
   f.last = p;
@@ -27,8 +30,11 @@ void fair_turns::leave(place p, bool pays) {
                  "place {} of {} becomes free", p, seats_.size());
   auto s = seats_[p];
   auto& f = s.owner->second;
-  (s.before == none ? f.first : seats_[s.before].after) = s.after;
-  (s.after == none ? f.last : seats_[s.after].before) = s.before;
+  auto& before = s.before == none ? f.first : seats_[s.before].after;
+  auto& after = s.after == none ? f.last : seats_[s.after].before;
+  CAISSON_ENSURE(before == p && after == p, "place {} is not linked", p);
+  before = s.after;
+  after = s.before;
   count(f, -1, -std::int64_t{s.permits});
   if (pays) {
     CAISSON_ENSURE(f.credit >= s.permits, "{} permits for a credit of {}",
@@ -36,9 +42,14 @@ void fair_turns::leave(place p, bool pays) {
     f.credit -= s.permits;
   }
   if (f.first == none) {
+    CAISSON_ENSURE(f.waiting.calls == 0 && f.waiting.permits == 0,
+                   "{} calls of weight {} are left without a place",
+                   f.waiting.calls, f.waiting.permits);
     in_turn_ = in_turn_ && &ring_.front() != &f;
     flows_.erase(s.owner);
   }
+  CAISSON_ENSURE(flows_.size() <= calls_ && flows_.empty() == (calls_ == 0),
+                 "{} keys have {} calls", flows_.size(), calls_);
   if (flows_.empty())
     restart();
   settle();
@@ -52,6 +63,7 @@ void fair_turns::clear() noexcept {
 // Nobody waits. Memory is given back after a peak.
 void fair_turns::restart() noexcept {
   in_turn_ = false;
+  calls_ = 0;
   round_ = 1;
   quantum_ = 0;
   heaviest_ = 0;
@@ -73,6 +85,8 @@ fair_turns::place fair_turns::next() const noexcept {
 void fair_turns::settle() {
   while (!ring_.empty()) {
     auto& f = ring_.front();
+    CAISSON_ENSURE(f.first != none && f.round <= round_,
+                   "round {}, and a key in round {}", round_, f.round);
     if (!in_turn_) {
       if (f.round == round_) {
         ++round_;
@@ -96,6 +110,10 @@ void fair_turns::settle() {
 // -- a full queue -------------------------------------------------------------
 
 void fair_turns::count(flow& f, std::int64_t calls, std::int64_t permits) {
+  CAISSON_ENSURE(calls > 0 || (f.waiting.calls > 0 && calls_ > 0),
+                 "of {} calls {} have this key, and one leaves", calls_,
+                 f.waiting.calls);
+  calls_ += static_cast<std::size_t>(calls);
   f.waiting.calls += static_cast<std::size_t>(calls);
   f.waiting.permits += permits;
   static_cast<link<by_length>&>(f).unlink();

@@ -59,6 +59,9 @@ public:
   /// How many keys have waiting calls.
   [[nodiscard]] std::size_t keys() const noexcept { return flows_.size(); }
 
+  /// How many calls wait.
+  [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
+
 private:
   struct by_turn;
   struct by_length;
@@ -89,6 +92,7 @@ private:
   void restart() noexcept;
 
   flows flows_;
+  std::size_t calls_ = 0;
   std::vector<seat> seats_;
   linked_list<flow, by_turn> ring_;
   // By the number of their calls, less one.

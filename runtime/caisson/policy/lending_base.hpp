@@ -138,6 +138,11 @@ private:
     permits_.resize(self().limit(), self().most(), this->config_.max_waiters);
   }
 
+  void end_delay() {
+    CAISSON_ENSURE(delayed_ > 0, "one of {} delayed rejections ends", delayed_);
+    --delayed_;
+  }
+
   decision enqueue(const call_info& call, slot& notes, env& e);
   decision refuse_newcomer(const call_info& call, stay& s, env& e);
   void serve_waiting(env& e);
@@ -208,7 +213,9 @@ decision lending_base<Derived, Config, Counter>::enqueue(const call_info& call,
   permits_.join(call, s, e.now, time_after(e.now, c.max_wait),
                 self().begin_wait(notes));
   e.emit_wait(call.id, static_cast<std::size_t>(in_use()), permits_.waiting());
-  auto d = hold(*permits_.find(s, call.id), call.deadline, e.now);
+  const auto* w = permits_.find(s, call.id);
+  CAISSON_ENSURE(w && w->limit >= e.now, "call {} does not wait", call.id);
+  auto d = hold(*w, call.deadline, e.now);
   // Others may have waited for a call that it has replaced, or come before.
   if (permits_.partitioned())
     serve(e);
@@ -232,6 +239,7 @@ lending_base<Derived, Config, Counter>::refuse_newcomer(const call_info& call,
   this->count(Counter::delayed);
   ++delayed_;
   s.delayed = true;
+  CAISSON_ENSURE(!permits_.find(s, call.id), "a call that is rejected waits");
   return decision::hold(until);
 }
 
@@ -247,7 +255,7 @@ bool lending_base<Derived, Config, Counter>::give_up_wait(const call_info& call,
                                                           slot& notes, env& e) {
   auto& s = Derived::stay_of(notes);
   if (s.delayed) {
-    --delayed_;
+    end_delay();
     return true;
   }
   if (!permits_.find(s, call.id))
@@ -320,7 +328,7 @@ decision lending_base<Derived, Config, Counter>::expire(call_info& call,
                                                         slot& notes, env& e) {
   auto& s = Derived::stay_of(notes);
   if (s.delayed) {
-    --delayed_;
+    end_delay();
     return decision::reject(errc::queue_full);
   }
   // A grant at the same instant wins: the call has its permits.

@@ -1,5 +1,6 @@
 #include <caisson/policy/limit_partitions.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/settings/file_order.hpp>
 #include <caisson/settings/read_value.hpp>
 #include <caisson/settings/settings_text.hpp>
@@ -242,6 +243,7 @@ std::vector<std::int64_t> split_limit(std::int64_t limit,
   std::sort(fractions.begin(), fractions.end());
   for (std::size_t i = 0; left > 0 && i < fractions.size(); ++i, --left)
     ++out[fractions[i].second];
+  CAISSON_ENSURE(left == 0, "{} of {} belong to no part", left, limit);
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (out[i] > 0 || shares[i] == 0)
       continue;

@@ -79,6 +79,11 @@ void partitioned_limit::set_partitions(const partition_settings& p) {
     homes_[parts_[i].home].owner = i;
   for (const auto& x : homes_)
     parts_[x.owner].used += x.lent;
+  std::int64_t used = 0;
+  for (const auto& x : parts_)
+    used += x.used;
+  CAISSON_ENSURE(used == in_use_, "the parts use {} of the {} permits in use",
+                 used, in_use_);
   partitioned_ = !p.list.empty();
   set_shares(p);
   trim_homes();
@@ -107,6 +112,9 @@ std::uint32_t partitioned_limit::new_home() {
 void partitioned_limit::trim_homes() {
   while (homes_.size() > 1 && !homes_.back().current && homes_.back().lent == 0)
     homes_.pop_back();
+  CAISSON_ENSURE(
+    homes_.front().current && homes_.front().owner == parts_.size() - 1,
+    "the first of {} homes is not that of the rest", homes_.size());
   plain_ = !partitioned_ && homes_.size() == 1 && moved_.empty();
 }
 
@@ -119,6 +127,8 @@ void partitioned_limit::rebuild(const partition_settings& p, env& e) {
     all.insert(all.end(), std::make_move_iterator(calls.begin()),
                std::make_move_iterator(calls.end()));
   }
+  CAISSON_ENSURE(all.size() == waiting_, "of {} calls {} are in the queues",
+                 waiting_, all.size());
   std::sort(all.begin(), all.end(),
             [](auto& a, auto& b) { return a.number < b.number; });
   set_partitions(p);
@@ -237,13 +247,15 @@ void partitioned_limit::count(std::uint32_t home_index, std::int64_t permits) {
   auto& p = parts_[x.owner];
   x.lent += permits;
   p.used += permits;
-  CAISSON_ENSURE(x.lent >= 0 && p.used >= x.lent,
-                 "{} permits of {} count to {}, which has {}", x.lent,
-                 home_index, p.name, p.used);
+  CAISSON_ENSURE(x.lent >= 0 && p.used >= x.lent && p.used <= in_use_,
+                 "{} permits of {} count to {}, which has {} of {}", x.lent,
+                 home_index, p.name, p.used, in_use_);
 }
 
 // A call was taken out of its queue, and gets nothing.
 void partitioned_limit::taken(call_id call) {
+  CAISSON_ENSURE(call != 0 && waiting_ > 0, "call {} is one of {} that wait",
+                 call, waiting_);
   --waiting_;
   if (!plain_)
     forget(call);
@@ -324,9 +336,11 @@ partitioned_limit::make_room(const call_info& call, const stay& s,
 
 void partitioned_limit::join(const call_info& call, stay& s, time_point now,
                              time_point limit, std::uint32_t note) {
-  parts_[homes_[s.home].owner].calls.join(call, s, now, limit, note,
-                                          ++last_number_);
+  auto& calls = parts_[homes_[s.home].owner].calls;
+  calls.join(call, s, now, limit, note, ++last_number_);
   ++waiting_;
+  CAISSON_ENSURE(calls.size() <= waiting_ && calls.waits(s, call.id),
+                 "{} of {} calls wait here", calls.size(), waiting_);
 }
 
 // -- those who wait -----------------------------------------------------------
@@ -342,7 +356,10 @@ partitioned_limit::find(const stay& s, call_id call) const noexcept {
 
 partitioned_limit::entry partitioned_limit::leave(const stay& s, call_id call) {
   const auto& x = known(s, call);
-  auto w = parts_[homes_[x.home].owner].calls.leave(x);
+  auto& calls = parts_[homes_[x.home].owner].calls;
+  auto w = calls.leave(x);
+  CAISSON_ENSURE(w.call == call && calls.size() < waiting_,
+                 "call {} leaves in place of call {}", w.call, call);
   taken(call);
   return w;
 }
@@ -375,6 +392,8 @@ partitioned_limit::next_part(std::int64_t free) const noexcept {
 }
 
 partitioned_limit::entry partitioned_limit::take_next(part p) {
+  CAISSON_ENSURE(p < parts_.size() && !parts_[p].calls.empty() && waiting_ > 0,
+                 "{} calls wait, none of part {}", waiting_, p);
   auto w = parts_[p].calls.take_next();
   --waiting_;
   in_use_ += w.permits;

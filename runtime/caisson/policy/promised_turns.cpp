@@ -1,5 +1,7 @@
 #include <caisson/policy/promised_turns.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +11,17 @@ void promised_turns::add(time_point turn, call_id call, std::uint32_t n) {
   key k{turn, call};
   if (shut_ && k < shut_->last)
     shut_.reset();
-  turns_.emplace(k, n);
+  auto fresh = turns_.emplace(k, n).second;
+  CAISSON_ENSURE(fresh && n > 0, "call {} has {} tokens promised already", call,
+                 n);
+  ensure_shut_gaps();
+}
+
+// They end with a promise that still stands.
+void promised_turns::ensure_shut_gaps() const {
+  CAISSON_ENSURE(
+    !shut_ || (!turns_.empty() && turns_.rbegin()->first >= shut_->last),
+    "no gap before a promise that is not among the {}", turns_.size());
 }
 
 bool promised_turns::remove(const rate_source& source, time_point turn,
@@ -22,6 +34,7 @@ bool promised_turns::remove(const rate_source& source, time_point turn,
   if (shut_ && i->first <= shut_->last)
     shut_.reset();
   turns_.erase(i);
+  ensure_shut_gaps();
   return true;
 }
 
@@ -42,6 +55,7 @@ void promised_turns::settle(rate_source& source, time_point now) {
   source.advance(now);
   if (shut_)
     shut_->now.advance(now);
+  ensure_shut_gaps();
 }
 
 bool promised_turns::are_over(rate_source source,
@@ -78,7 +92,9 @@ bool promised_turns::take(rate_source& source, std::int64_t n) const {
 time_point promised_turns::turn_of(const rate_source& source,
                                    const std::vector<std::uint32_t>& before,
                                    std::int64_t n, time_point from) {
-  return find(first_gap(source), before, n, from).turn;
+  auto turn = find(first_gap(source), before, n, from).turn;
+  CAISSON_ENSURE(turn >= from, "a turn {} ns too early", (from - turn).count());
+  return turn;
 }
 
 // The first gap with room for anybody.
@@ -123,6 +139,9 @@ promised_turns::find(gap x, const std::vector<std::uint32_t>& before,
         continue;
       }
     }
+    CAISSON_ENSURE(!at_end || found.size() > before.size(),
+                   "{} of {} calls have a turn", found.size(),
+                   before.size() + 1);
     if (at_end)
       return found.back();
     const auto& [k, tokens] = *x.next++;
@@ -137,6 +156,8 @@ promised_turns::find(gap x, const std::vector<std::uint32_t>& before,
     if (as_without) {
       x.source = x.without;
     } else {
+      CAISSON_ENSURE(!found.empty(), "nobody was put before promise {}",
+                     k.second);
       barrier = k;
       x = found.back();
       found.pop_back();

@@ -1,5 +1,7 @@
 #include <caisson/policy/rate_source.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 namespace caisson::detail {
 
 namespace {
@@ -66,6 +68,8 @@ void rate_source::reshape(const rate_shape& x, time_point now) {
     else
       old.reshape(warm_shape(x));
   });
+  CAISSON_ENSURE(tokens() <= heaviest(), "{} tokens where {} fit", tokens(),
+                 heaviest());
 }
 
 } // namespace caisson::detail

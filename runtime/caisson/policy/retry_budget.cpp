@@ -1,8 +1,11 @@
 #include <caisson/policy/retry_budget.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 namespace caisson {
 
@@ -18,22 +21,24 @@ retry_budget::retry_budget(const limits& l) noexcept
   assert(l.ratio >= 0 && l.ratio <= 1);
 }
 
-bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) noexcept {
+bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) {
   roll(now);
   auto price = cost * unit;
   if (sum_ + reserve_ < price)
     return false;
   book(-price);
+  CAISSON_ENSURE(sum_ + reserve_ >= 0, "a retry is paid with {} too little",
+                 -(sum_ + reserve_));
   return true;
 }
 
-void retry_budget::charge(time_point now, std::uint32_t cost) noexcept {
+void retry_budget::charge(time_point now, std::uint32_t cost) {
   roll(now);
   auto there = std::max<std::int64_t>(sum_ + reserve_, 0);
   book(-std::min<std::int64_t>(cost * unit, there));
 }
 
-std::int64_t retry_budget::balance(time_point now) noexcept {
+std::int64_t retry_budget::balance(time_point now) {
   roll(now);
   return balance();
 }
@@ -51,7 +56,7 @@ void retry_budget::clear() noexcept {
   end_.reset();
 }
 
-void retry_budget::begin_slice(time_point now) noexcept {
+void retry_budget::begin_slice(time_point now) {
   if (!end_) {
     end_ = time_after(now, width_);
     return;
@@ -64,6 +69,12 @@ void retry_budget::begin_slice(time_point now) noexcept {
     slices_[newest_] = 0;
   }
   end_ = time_after(*end_, begun * width_);
+  // Ten slices, ten times in each `ttl`.
+  CAISSON_ENSURE(
+    std::accumulate(slices_.begin(), slices_.end(), std::int64_t{0}) == sum_,
+    "the slices are not worth {}", sum_);
+  CAISSON_ENSURE(now < *end_ || *end_ == never, "a slice ends {} ns ago",
+                 (now - *end_).count());
 }
 
 } // namespace caisson

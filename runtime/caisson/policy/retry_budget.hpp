@@ -45,7 +45,7 @@ public:
   explicit retry_budget(const limits& l) noexcept;
 
   /// Records a first attempt.
-  void deposit(time_point now) noexcept {
+  void deposit(time_point now) {
     roll(now);
     if (sum_ < most)
       book(share_);
@@ -53,14 +53,13 @@ public:
 
   /// Records a retry that counts as `cost` retries, 1 to 100, if it is
   /// affordable; otherwise returns false and changes nothing.
-  [[nodiscard]] bool try_withdraw(time_point now,
-                                  std::uint32_t cost = 1) noexcept;
+  [[nodiscard]] bool try_withdraw(time_point now, std::uint32_t cost = 1);
 
   /// Withdraws as many of `cost` retries as there are.
-  void charge(time_point now, std::uint32_t cost) noexcept;
+  void charge(time_point now, std::uint32_t cost);
 
   /// How many retries are affordable at `now`.
-  [[nodiscard]] std::int64_t balance(time_point now) noexcept;
+  [[nodiscard]] std::int64_t balance(time_point now);
 
   /// How many retries were affordable after the last call to another member.
   [[nodiscard]] std::int64_t balance() const noexcept;
@@ -79,11 +78,11 @@ private:
   static constexpr auto most = std::numeric_limits<std::int64_t>::max() / 4;
 
   // The newest slice also stays in use if the clock stepped back.
-  void roll(time_point now) noexcept {
+  void roll(time_point now) {
     if (!end_ || now >= *end_) [[unlikely]]
       begin_slice(now);
   }
-  void begin_slice(time_point now) noexcept;
+  void begin_slice(time_point now);
   void book(std::int64_t amount) noexcept {
     slices_[newest_] += amount;
     sum_ += amount;

@@ -27,6 +27,8 @@ void waiting_queue::reorder(wait_order order, const queue_settings& rules,
   for (auto h = entries_.front(); h != pooled_list<entry>::none;
        h = entries_.next(h))
     give_turn(h);
+  CAISSON_ENSURE(all_have_turns(), "in a new order not all of {} have a turn",
+                 entries_.size());
 }
 
 // -- newcomers ----------------------------------------------------------------
@@ -51,6 +53,7 @@ std::int64_t waiting_queue::weight_before(const call_info& call,
 
 std::optional<waiting_queue::entry>
 waiting_queue::make_room(const call_info& call, time_point now) {
+  CAISSON_ENSURE(!empty(), "nobody waits who could leave");
   if (is_ranked()) {
     auto last = *ranks_.rbegin();
     if (last < rank_of(call, now))
@@ -68,6 +71,7 @@ waiting_queue::make_room(const call_info& call, time_point now) {
 }
 
 waiting_queue::entry waiting_queue::drop_last() {
+  CAISSON_ENSURE(!empty(), "nobody waits who could leave");
   if (is_ranked())
     return take(ranks_.rbegin()->place, false);
   if (order_ == wait_order::fair)
@@ -81,6 +85,8 @@ void waiting_queue::join(const call_info& call, stay& s, time_point now,
                          std::uint64_t number) {
   latest_ = std::max(latest_, now);
   last_number_ = std::max(last_number_ + 1, number);
+  CAISSON_ENSURE(limit >= now && (number == 0 || number == last_number_),
+                 "call {} waits after call {}", number, last_number_);
   s.place = entries_.push_back({.call = call.id,
                                 .permits = s.permits,
                                 .note = note,
@@ -93,11 +99,16 @@ void waiting_queue::join(const call_info& call, stay& s, time_point now,
                                 .ranked_since = latest_});
   weight_ += s.permits;
   give_turn(s.place);
+  CAISSON_ENSURE(weight_ >= s.permits && all_have_turns(),
+                 "not all of {} calls of weight {} have a turn",
+                 entries_.size(), weight_);
 }
 
 void waiting_queue::adopt(entry w, stay& s) {
+  CAISSON_ENSURE(w.call != 0 && w.number > last_number_,
+                 "call {} is taken over after call {}", w.number, last_number_);
   latest_ = std::max(latest_, w.ranked_since);
-  last_number_ = std::max(last_number_, w.number);
+  last_number_ = w.number;
   weight_ += w.permits;
   s.place = entries_.push_back(std::move(w));
   give_turn(s.place);
@@ -108,6 +119,7 @@ std::vector<waiting_queue::entry> waiting_queue::take_all() {
   out.reserve(size());
   while (!empty())
     out.push_back(take(entries_.front(), false));
+  CAISSON_ENSURE(weight_ == 0, "nobody waits, with a weight of {}", weight_);
   return out;
 }
 
@@ -154,6 +166,12 @@ void waiting_queue::give_turn(handle h) {
     fair_.join(h, entries_[h].key, entries_[h].permits);
 }
 
+bool waiting_queue::all_have_turns() const noexcept {
+  auto ranked = is_ranked() ? entries_.size() : 0;
+  auto in_ring = order_ == wait_order::fair ? entries_.size() : 0;
+  return ranks_.size() == ranked && fair_.calls() == in_ring;
+}
+
 waiting_queue::entry waiting_queue::take(handle h, bool pays) {
   if (is_ranked())
     ranks_.erase(rank_of(h));
@@ -163,8 +181,9 @@ waiting_queue::entry waiting_queue::take(handle h, bool pays) {
   weight_ -= w.permits;
   CAISSON_ENSURE(weight_ >= 0 && (weight_ == 0 || !entries_.empty()),
                  "{} calls of weight {} wait", entries_.size(), weight_);
-  CAISSON_ENSURE(!is_ranked() || ranks_.size() == entries_.size(),
-                 "{} of {} calls have a rank", ranks_.size(), entries_.size());
+  CAISSON_ENSURE(all_have_turns(),
+                 "of {} calls {} have a rank, {} are in the ring",
+                 entries_.size(), ranks_.size(), fair_.calls());
   return w;
 }
 

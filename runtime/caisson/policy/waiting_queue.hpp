@@ -195,6 +195,7 @@ private:
   [[nodiscard]] rank rank_of(const call_info& call,
                              time_point now) const noexcept;
   void give_turn(handle h);
+  [[nodiscard]] bool all_have_turns() const noexcept;
   entry take(handle h, bool pays);
 
   wait_order order_;

@@ -2,6 +2,8 @@
 #include <caisson/base/random.hpp>
 #include <caisson/policy/fair_turns.hpp>
 
+#include <support/violations.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -182,6 +184,17 @@ TEST(fair_turns, works_with_many_keys) {
   auto all = turns(t, n);
   EXPECT_EQ(all.size(), n);
   EXPECT_EQ(t.keys(), 0u);
+}
+
+TEST(fair_turns, a_place_becomes_free_once) {
+  violations_throw guard;
+  fair_turns t;
+  t.join(0, "a", 1);
+  t.join(1, "a", 1);
+  t.leave(0, false);
+  EXPECT_THROW(t.leave(0, false), invariant_violation);
+  EXPECT_EQ(t.next(), 1u);
+  EXPECT_EQ(t.calls(), 1u);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <caisson/policy/waiting_queue.hpp>
 
 #include <support/times.hpp>
+#include <support/violations.hpp>
 
 #include <gtest/gtest.h>
 
@@ -154,6 +155,13 @@ TEST(waiting_queue, agrees_with_a_plain_list_under_random_operations) {
       ASSERT_TRUE(q.waits(model.back().second, model.back().first));
     }
   }
+}
+
+TEST(waiting_queue, nobody_is_to_leave_if_nobody_waits) {
+  violations_throw guard;
+  waiting_queue q;
+  EXPECT_THROW(q.drop_last(), invariant_violation);
+  EXPECT_THROW(q.make_room(call_of(1), {}), invariant_violation);
 }
 
 } // namespace

@@ -114,7 +114,11 @@ void adaptive_limit::must_wait() noexcept {
 }
 
 std::uint32_t adaptive_limit::begin_wait(slot& notes) {
-  return notes.as<trip>().waited = departures_.push_back({});
+  auto place = departures_.push_back({});
+  CAISSON_ENSURE(departures_.size() > permits_.waiting(),
+                 "{} departures of {} calls that wait, and one more",
+                 departures_.size(), permits_.waiting());
+  return notes.as<trip>().waited = place;
 }
 
 void adaptive_limit::lent_to(const waiter& w, env& e) {

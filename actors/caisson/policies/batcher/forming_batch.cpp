@@ -18,6 +18,9 @@ forming_batch::add_equal(const call_info& call, time_point now,
     auto equals = equals_.push_back({&at->first, {}});
     at->second = items_.push_back({0, now, {}, weight, equals});
   }
+  CAISSON_ENSURE(calls_ >= items_.size() && known_.size() == equals_.size(),
+                 "{} calls are {} items, {} of {} known", calls_, items_.size(),
+                 known_.size(), equals_.size());
   auto& equals = equals_[items_[at->second].equals];
   return {at->second, equals.calls.push_back({call.id, deadline})};
 }
@@ -40,6 +43,10 @@ bool forming_batch::remove(call_id call, place at) {
   if (is_last)
     weight_ -= items_.erase(at.item).weight;
   --calls_;
+  CAISSON_ENSURE(calls_ >= items_.size() && deadlines_.size() <= calls_
+                   && weight_ >= items_.size(),
+                 "{} calls are {} items, which weigh {}", calls_, items_.size(),
+                 weight_);
   return true;
 }
 
@@ -78,6 +85,8 @@ void forming_batch::take_equal(handle equals, bool all, sent_batch& out) {
 }
 
 sent_batch forming_batch::take(std::size_t n) {
+  CAISSON_ENSURE(n <= items_.size(), "{} of {} items are taken", n,
+                 items_.size());
   auto all = n == items_.size();
   sent_batch out;
   out.calls.reserve(n);

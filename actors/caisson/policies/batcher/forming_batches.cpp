@@ -35,6 +35,8 @@ forming_batches::handle forming_batches::find_or_add(const std::string& key) {
 
 void forming_batches::reorder(handle h, time_point due, time_point now) {
   auto& x = *find_entry(h);
+  CAISSON_ENSURE(x.queued == none || x.timed_for == not_timed,
+                 "shard {} is due, and has a timer", h);
   if (x.batch.empty())
     return drop(h);
   if (due <= now) {
@@ -69,13 +71,16 @@ void forming_batches::drop(handle h) {
 void forming_batches::cancel_timer(entry& x) {
   if (x.timed_for == not_timed)
     return;
-  timers_.cancel(x.timer);
+  auto cancelled = timers_.cancel(x.timer);
+  CAISSON_ENSURE(cancelled, "a timer of {} is not set", timers_.size());
   x.timed_for = not_timed;
 }
 
 void forming_batches::queue_timers(time_point now) {
   while (auto h = timers_.pop_due(now)) {
     auto& x = *find_entry(*h);
+    CAISSON_ENSURE(x.queued == none && x.timed_for <= now,
+                   "shard {} becomes due twice, or too early", *h);
     x.timed_for = not_timed;
     x.queued = queue_.push_back(*h);
   }
@@ -84,8 +89,12 @@ void forming_batches::queue_timers(time_point now) {
 forming_batches::handle forming_batches::take_queued() {
   if (queue_.empty())
     return none;
-  auto h = queue_.erase(queue_.front());
-  find_entry(h)->queued = none;
+  auto place = queue_.front();
+  auto h = queue_.erase(place);
+  auto* x = find_entry(h);
+  CAISSON_ENSURE(x && x->queued == place && !x->batch.empty(),
+                 "shard {} is not in the queue", h);
+  x->queued = none;
   return h;
 }
 

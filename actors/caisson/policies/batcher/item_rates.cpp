@@ -24,6 +24,9 @@ std::optional<double> item_rates::next(const std::string& shard, time_point now,
                    known_.size());
     known_.erase(oldest);
   }
+  CAISSON_ENSURE(known_.size() == recent_.size(),
+                 "of {} shards {} have come lately", known_.size(),
+                 recent_.size());
   return rate;
 }
 

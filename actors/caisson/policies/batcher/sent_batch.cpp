@@ -1,5 +1,7 @@
 #include <caisson/policies/batcher/sent_batch.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -23,13 +25,23 @@ void renumber(std::vector<std::uint32_t>& numbers) {
 
 } // namespace
 
+// Each call has the number of its item, or none has.
+void sent_batch::ensure_numbers() const {
+  CAISSON_ENSURE(numbers.empty()
+                   || (numbers.size() == calls.size() && numbers.front() == 0
+                       && numbers.back() < calls.size()),
+                 "{} calls have {} numbers", calls.size(), numbers.size());
+}
+
 void sent_batch::add_equal(call_id call) {
+  CAISSON_ENSURE(!calls.empty(), "call {} is equal to none", call);
   if (numbers.empty()) {
     numbers.resize(calls.size());
     std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});
   }
   numbers.push_back(numbers.back());
   calls.push_back(call);
+  ensure_numbers();
 }
 
 void sent_batch::keep_present(const launched_calls& all) {
@@ -50,9 +62,11 @@ void sent_batch::keep_present(const launched_calls& all) {
   calls.resize(n);
   numbers.resize(n);
   renumber(numbers);
+  ensure_numbers();
 }
 
 sent_batch sent_batch::split_off() {
+  auto all = calls.size();
   sent_batch out;
   out.levels = levels;
   out.launch = launch;
@@ -68,6 +82,12 @@ sent_batch sent_batch::split_off() {
   auto at = calls.begin() + static_cast<std::ptrdiff_t>(middle);
   out.calls.assign(at, calls.end());
   calls.erase(at, calls.end());
+  CAISSON_ENSURE(calls.size() + out.calls.size() == all
+                   && calls.size() >= std::min<std::size_t>(all, 1),
+                 "{} calls become {} and {}", all, calls.size(),
+                 out.calls.size());
+  ensure_numbers();
+  out.ensure_numbers();
   return out;
 }
 

@@ -48,6 +48,9 @@ struct sent_batch {
 
   /// Takes the second half of the items out; with one item, none.
   sent_batch split_off();
+
+private:
+  void ensure_numbers() const;
 };
 
 } // namespace caisson::detail

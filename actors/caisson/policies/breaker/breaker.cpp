@@ -188,10 +188,7 @@ void breaker::judge_now(const call_info& call, const admission& a, verdict v,
 }
 
 void breaker::judge_limited(const admission& a, verdict v, env& e) {
-  auto& limit = std::get<closed>(state_).limit;
-  CAISSON_ENSURE(limit.in_flight() > 0, "{} calls are in flight",
-                 limit.in_flight());
-  limit.leave();
+  std::get<closed>(state_).limit.leave();
   judge_counted(a, v, e);
 }
 
@@ -349,6 +346,7 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
     episode.interval = *delay;
   CAISSON_ENSURE(episode.interval >= duration::zero(), "open for {} ns",
                  episode.interval.count());
+  ensure_left_for(state_index::open);
   ++episode.openings;
   move_to(open{episode, time_after(clock_, episode.interval)}, why, e);
 }
@@ -356,11 +354,13 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
 void breaker::go_half_open(const open& s, env& e) {
   CAISSON_ENSURE(s.until <= clock_, "{} ns before the interval is over",
                  (s.until - clock_).count());
+  ensure_left_for(state_index::half_open);
   count(counter::half_opened);
   move_to(half_open{s.episode, {}}, "open interval over", e);
 }
 
 void breaker::go_closed(std::string_view why, env& e) {
+  ensure_left_for(state_index::closed);
   auto ramps = config_.ramp > duration::zero();
   move_to(
     closed_with(ramps ? detail::breaker_ramp{clock_} : detail::breaker_ramp{}),

@@ -2,6 +2,7 @@
 // again.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/breaker/breaker_config.hpp>
 #include <caisson/policies/breaker/breaker_limit.hpp>
 #include <caisson/policies/breaker/breaker_probes.hpp>
@@ -174,6 +175,7 @@ private:
   };
 
   using automatic_state = std::variant<closed, open, half_open>;
+  enum class state_index : std::uint8_t { closed, open, half_open };
 
   /// The operator's override, which takes precedence over the automatic state.
   enum class override_state : std::uint8_t { none, forced_open, forced_closed };
@@ -287,6 +289,19 @@ private:
     return s.ramp.runs() || config_.limit_at < 1;
   }
   void emit_change(std::string_view from, std::string_view why, env& e);
+
+  /// Without an operator, each state is left only for certain others, and a
+  /// closed one begins without a past.
+  void ensure_left_for(state_index next) const {
+    auto now = static_cast<state_index>(state_.index());
+    CAISSON_ENSURE(now == state_index::half_open
+                     ? next != now
+                     : static_cast<int>(next) == static_cast<int>(now) + 1,
+                   "state {} follows state {}", next, now);
+    CAISSON_ENSURE(history_.streak() == 0 && history_.failures().total == 0,
+                   "state {} begins with {} results", next,
+                   history_.failures().total);
+  }
 
   automatic_state state_;
   /// Empty unless closed, except for the normal load.

@@ -1,6 +1,7 @@
 // Limits the calls in flight while a closed breaker is about to open.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/breaker/breaker_config.hpp>
 
@@ -37,7 +38,10 @@ public:
   }
 
   /// One of them has come back.
-  void leave() { --in_flight_; }
+  void leave() {
+    CAISSON_ENSURE(in_flight_ > 0, "{} calls are in flight", in_flight_);
+    --in_flight_;
+  }
 
   [[nodiscard]] std::int64_t in_flight() const { return in_flight_; }
 
@@ -60,6 +64,8 @@ private:
   void roll(time_point now, duration window) {
     if (now < time_after(begun_, window))
       return;
+    CAISSON_ENSURE(peak_ >= 0 && earlier_ >= 0 && in_flight_ >= 0,
+                   "{} calls in flight, {} at most", in_flight_, peak_);
     // None came during the whole period before, or it is the last one.
     earlier_ = now < time_after(begun_, 2 * window) ? peak_ : in_flight_;
     peak_ = in_flight_;

@@ -1,5 +1,7 @@
 #include <caisson/policies/breaker/breaker_load.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <vector>
 
@@ -13,6 +15,8 @@ void load_baseline::end_intervals(time_point now) {
   calls_ = 0;
   // Intervals without calls leave no trace.
   end_ = time_after(end_, (now - end_) / step_ * step_ + step_);
+  CAISSON_ENSURE(end_ > now, "an interval ends {} ns ago",
+                 (now - end_).count());
   refresh(now);
 }
 
@@ -31,6 +35,8 @@ void load_baseline::refresh(time_point now) {
   auto n = calls.size();
   auto middle = static_cast<double>(calls[(n - 1) / 2] + calls[n / 2]) / 2;
   median_ = middle / to_seconds(step_);
+  // Loads are divided by it.
+  CAISSON_ENSURE(*median_ > 0, "{} calls per second are normal", *median_);
 }
 
 // -- score --------------------------------------------------------------------
@@ -60,6 +66,9 @@ double load_score::load(time_point now) const {
 }
 
 void load_score::look(time_point now, std::int64_t minimum) {
+  CAISSON_ENSURE(updated_at_ == never || updated_at_ <= now,
+                 "a step ends {} ns before the last one",
+                 (updated_at_ - now).count());
   baseline_.roll(now);
   updated_at_ = now;
   // The windows still hold the step that ends now.

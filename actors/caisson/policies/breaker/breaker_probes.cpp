@@ -15,6 +15,10 @@ bool breaker_probes::grant(std::uint64_t number, call_id call, time_point now,
                  "probe {} after probe {}", number, leases_.back().number);
   if (first_ == never)
     first_ = now;
+  CAISSON_ENSURE(now >= first_
+                   && (leases_.empty() || leases_.back().granted <= now),
+                 "probe {} is granted {} ns before the first", number,
+                 (first_ - now).count());
   leases_.push_back({number, call, now});
   return true;
 }
@@ -25,7 +29,10 @@ bool breaker_probes::take_back(std::uint64_t number) {
     [](const lease& x, std::uint64_t n) { return x.number < n; });
   if (i == leases_.end() || i->number != number)
     return false;
+  CAISSON_ENSURE(first_ <= i->granted, "probe {} is older than the first",
+                 number);
   leases_.erase(i);
+  ++ended_;
   return true;
 }
 
@@ -35,7 +42,8 @@ std::optional<call_id> breaker_probes::expire(time_point by,
     return std::nullopt;
   auto call = leases_.front().call;
   leases_.erase(leases_.begin());
-  ++failures_;
+  ++ended_;
+  judge(false);
   return call;
 }
 

@@ -1,6 +1,7 @@
 // The probes of one half-open epoch of a breaker.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/breaker/breaker_config.hpp>
 #include <caisson/policy/policy.hpp>
@@ -28,7 +29,12 @@ public:
   bool take_back(std::uint64_t number);
 
   /// A probe that was taken back has succeeded or failed.
-  void judge(bool success) { ++(success ? successes_ : failures_); }
+  void judge(bool success) {
+    CAISSON_ENSURE(successes_ + failures_ < ended_,
+                   "{} successes and {} failures of {} probes", successes_,
+                   failures_, ended_);
+    ++(success ? successes_ : failures_);
+  }
 
   /// Ends the oldest lease if its end is not after `by`, and counts a failure.
   /// Returns its call.
@@ -63,6 +69,8 @@ private:
   time_point first_ = never;
   std::uint32_t successes_ = 0;
   std::uint32_t failures_ = 0;
+  /// Leases that are over; of those that came back neutral, too.
+  std::uint64_t ended_ = 0;
 };
 
 } // namespace caisson::detail

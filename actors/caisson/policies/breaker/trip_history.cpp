@@ -1,5 +1,6 @@
 #include <caisson/policies/breaker/trip_history.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <algorithm>
@@ -96,6 +97,7 @@ void trip_history::add_pace(bool was_slow, time_point now) {
 }
 
 void trip_history::look(time_point now) {
+  CAISSON_ENSURE(load_, "a step ends of a score that is not asked for");
   roll(now);
   load_->look(now, minimum_);
 }

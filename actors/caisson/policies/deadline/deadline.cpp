@@ -176,6 +176,8 @@ void deadline::measure(limits& saved, bool ok, time_point now) {
     learner_->succeeded(took, now);
   else
     learner_->cut_off(took, now);
+  CAISSON_ENSURE(learner_->samples() > 0, "nothing was learned of {} ns",
+                 took.count());
 }
 
 duration deadline::learn_timeout(env& e) {

@@ -33,8 +33,15 @@ void degradation::build_levels() {
         s.parent = i;
         s.depth = levels_[i].depth + 1;
       }
+    CAISSON_ENSURE(s.parent == no_parent
+                     ? s.depth == 0
+                     : s.depth == levels_[s.parent].depth + 1,
+                   "level {} is {} deep", levels_.size(), s.depth);
     levels_.push_back(std::move(s));
   }
+  CAISSON_ENSURE(levels_.size() == config_.levels.size(),
+                 "{} of {} levels are there", levels_.size(),
+                 config_.levels.size());
 }
 
 // -- levels -------------------------------------------------------------------
@@ -204,6 +211,11 @@ void degradation::switch_off(std::size_t i, const figures& f, env& e) {
   wait_ = relapsed
             ? std::min(duration_sum(wait_, wait_), config_.recover_after_max)
             : config_.recover_after;
+  CAISSON_ENSURE(wait_ >= config_.recover_after
+                   && wait_ <= config_.recover_after_max,
+                 "{} ns until a level comes back", wait_.count());
+  CAISSON_ENSURE(levels_[i].held == operator_hold::none,
+                 "level {} is held, and its rule acts", i);
   count(counter::switched_off);
   auto failed = f.successes < config_.levels[i].min_success;
   flip(i, false, failed ? "success" : "latency", e);

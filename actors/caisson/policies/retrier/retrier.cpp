@@ -93,6 +93,8 @@ decision retrier::complete_with_care(call_info& call, progress& saved,
 
 decision retrier::attempt_over(call_info& call, progress& saved,
                                outcome& result, env& e) {
+  CAISSON_ENSURE(saved.at == stage::attempt && saved.attempts > 0,
+                 "attempt {} comes back at stage {}", saved.attempts, saved.at);
   auto v = config_.classify.judge(result, retry_lists, e);
   saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
   charge(result, e.now);
@@ -304,6 +306,8 @@ decision retrier::start_verification(const call_info& call, progress& saved,
 }
 
 decision retrier::verify(const call_info& call, progress& saved, env& e) {
+  CAISSON_ENSURE(keeper_ && unverified_.contains(call.id),
+                 "the attempt of call {} is not known", call.id);
   saved.at = stage::verifying;
   ++saved.verifications;
   count(counter::verifications);

@@ -29,6 +29,9 @@ void shed_levels::begin_window() {
 
 void shed_levels::note_absent(std::uint32_t first, std::uint32_t levels,
                               double calls) {
+  CAISSON_ENSURE(first + levels <= count && calls >= 0,
+                 "{} calls stay away from levels {} to {}", calls, first,
+                 first + levels);
   if (absent_.empty())
     absent_.assign(count, 0);
   for (auto i = first; i < first + levels; ++i)
@@ -62,6 +65,9 @@ bool shed_levels::admit(std::int32_t priority, std::uint32_t group,
   if (over_) [[unlikely]]
     begin_window();
   auto level = level_of(priority, group);
+  CAISSON_ENSURE(group < groups && level < seen_.size(),
+                 "a call of group {} has level {} of {}", group, level,
+                 seen_.size());
   ++seen_[level];
   if (calls > 1 && level < at_.threshold) [[unlikely]]
     note_absent(level, 1, calls - 1);
@@ -147,17 +153,26 @@ void shed_levels::tighten(double factor, double least) {
   if (over_)
     return;
   over_ = true;
+  auto before = at_.height();
   wanted_ = std::max(passing() * factor, least);
   if (auto next = place_for(wanted_); next.height() > at_.height()) {
     expect_absent(next.threshold);
     at_ = next;
   }
-  CAISSON_ENSURE(at_.threshold <= count && at_.part >= 0 && at_.part <= 1,
+  ensure_place();
+  CAISSON_ENSURE(at_.height() >= before, "a threshold of {} falls to {}",
+                 before, at_.height());
+}
+
+void shed_levels::ensure_place() const {
+  CAISSON_ENSURE(at_.threshold <= count && at_.part >= 0 && at_.part <= 1
+                   && (at_.threshold > 0 || at_.part == 0),
                  "threshold {}, and {} of the level below", at_.threshold,
                  at_.part);
 }
 
 void shed_levels::relax(double factor, double least) {
+  auto before = at_.height();
   if (sheds()) {
     // If other calls come than before, no fewer than passed then.
     auto passed = over_ ? wanted_
@@ -169,6 +184,9 @@ void shed_levels::relax(double factor, double least) {
       at_ = next;
   }
   over_ = true;
+  ensure_place();
+  CAISSON_ENSURE(at_.height() <= before, "a threshold of {} rises to {}",
+                 before, at_.height());
 }
 
 void shed_levels::open() noexcept {

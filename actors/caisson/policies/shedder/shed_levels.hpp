@@ -135,6 +135,7 @@ private:
     [[nodiscard]] double height() const noexcept { return threshold - part; }
   };
   [[nodiscard]] place place_for(double wanted) const noexcept;
+  void ensure_place() const;
 
   place at_;
   // By level, then the calls without a group by class.

@@ -333,6 +333,9 @@ void shedder::end_window(env& e) {
   meter_.restart(e.now);
   window_begin_ = e.now;
   window_end_ = goes_on ? time_after(e.now, window_length()) : never;
+  CAISSON_ENSURE(mailbox_reads_ == 0 && meter_.in_flight() >= 0,
+                 "a window begins with {} readings, {} calls in flight",
+                 mailbox_reads_, meter_.in_flight());
 }
 
 void shedder::measure(time_point now) {

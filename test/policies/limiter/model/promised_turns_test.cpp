@@ -3,11 +3,13 @@
 
 #include <support/operations.hpp>
 #include <support/times.hpp>
+#include <support/violations.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -169,6 +171,16 @@ RC_GTEST_PROP(promised_turns_property, find_the_first_gap_with_room, ()) {
     else
       p.advance(interval * (n % 9) / 4);
   }
+}
+
+TEST(promised_turns, a_call_has_one_promise_for_an_instant) {
+  violations_throw guard;
+  promised_turns turns;
+  turns.add(at(std::chrono::seconds(5)), 1, 1);
+  turns.add(at(std::chrono::seconds(5)), 2, 1);
+  EXPECT_THROW(turns.add(at(std::chrono::seconds(5)), 1, 1),
+               invariant_violation);
+  EXPECT_EQ(turns.size(), 2u);
 }
 
 } // namespace

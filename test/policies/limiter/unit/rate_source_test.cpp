@@ -31,12 +31,12 @@ std::int64_t sold(rate_source& s, time_point now) {
   return n;
 }
 
-struct sale {
+struct expected_sale {
   duration when;
   std::int64_t expected;
 };
 
-void expect_sales(rate_source s, const std::vector<sale>& sales) {
+void expect_sales(rate_source s, const std::vector<expected_sale>& sales) {
   for (const auto& x : sales)
     EXPECT_EQ(sold(s, at(x.when)), x.expected) << to_text(x.when);
 }

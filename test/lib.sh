@@ -59,7 +59,7 @@ need_packages() {
     apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# The CAF to build with: its version, and what tells CMake where it is. Empty:
+# The CAF to build with: its version, and what shows CMake where it is. Empty:
 # the one that CMake finds by itself. Set by use_caf.
 caf_version=
 caf_args=()

@@ -58,17 +58,17 @@ std::int64_t number_in(const json& x, const char* key) {
 }
 
 const json& object_in(const json& x, const char* key) {
-  static const json nothing = json::object();
+  static const json empty = json::object();
   const auto* i = found_in(x, key, &json::is_object);
-  return i ? *i : nothing;
+  return i ? *i : empty;
 }
 
 const json& list_in(const json& x, const char* key) {
-  static const json nothing = json::array();
+  static const json empty = json::array();
   const auto* i = found_in(x, key, &json::is_array);
   if (i)
     require_type(std::ranges::all_of(*i, &json::is_object), key);
-  return i ? *i : nothing;
+  return i ? *i : empty;
 }
 
 const json& needed_list(const json& x, const char* key) {

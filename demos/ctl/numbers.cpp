@@ -17,7 +17,7 @@ constexpr number_unit units[] = {{"_permille", 0, 10},
                                  {"_ms", 1'000'000, 0},
                                  {"_ns", 1, 0}};
 
-// Those without a unit; answers do not tell gauges from counters.
+// Those without a unit; answers do not distinguish gauges from counters.
 constexpr std::string_view gauges[] = {"accepts",
                                        "alarm",
                                        "automatic_state",

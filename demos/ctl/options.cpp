@@ -24,9 +24,9 @@ void add_control_file(CLI::App& to, std::string& file) {
     ->type_name("FILE");
 }
 
-std::string control_file_of(const std::string& given) {
-  if (!given.empty())
-    return given;
+std::string control_file_of(const std::string& option) {
+  if (!option.empty())
+    return option;
   auto* x = std::getenv("CAISSON_CONTROL");
   if (!x || *x == 0)
     throw ctl_error{"which program? Give its control file with --file, or in "

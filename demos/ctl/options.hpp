@@ -19,7 +19,7 @@ void add_control_file(CLI::App& to, std::string& file);
 
 /// The file that was given, or that in the environment. Throws `ctl_error` if
 /// there is none.
-[[nodiscard]] std::string control_file_of(const std::string& given);
+[[nodiscard]] std::string control_file_of(const std::string& option);
 
 /// The time in an option. Throws `CLI::ValidationError` if it is none, or not
 /// from `least` to `most`.

@@ -175,7 +175,7 @@ void session::events() {
   constexpr auto wait = std::chrono::seconds(5);
   constexpr auto shortest_wait = std::chrono::milliseconds(200);
   auto left = count();
-  const auto wanted = stacks();
+  const auto layers = stacks();
   auto cursor = to_.get("/v1/events").at("cursor").get<std::string>();
   if (parts_.terminal && !args_.json)
     out_ << "events from now on; Ctrl-C ends this\n" << std::flush;
@@ -187,7 +187,7 @@ void session::events() {
     cursor = answer.at("cursor").get<std::string>();
     note_missed(answer.at("missed"));
     for (const auto& x : answer.at("events"))
-      if ((!left || *left > 0) && print_event(x, wanted) && left)
+      if ((!left || *left > 0) && print_event(x, layers) && left)
         --*left;
     flush();
     // One that has nothing to report, and does not wait, is not polled all the

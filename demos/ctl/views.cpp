@@ -109,11 +109,11 @@ std::vector<std::string> lines_of(const std::vector<std::string>& texts,
 }
 
 const json& layer_named(const json& gate, const std::string& name) {
-  static const json nothing = json::object();
+  static const json empty = json::object();
   for (const auto& x : list_in(gate, "layers"))
     if (text_in(x, "name") == name)
       return x;
-  return nothing;
+  return empty;
 }
 
 std::string layers_view(const json& gate, const json& before,

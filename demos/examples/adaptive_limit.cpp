@@ -27,9 +27,9 @@ public:
     return {
       [this](std::int32_t) -> caf::result<std::int32_t> {
         queue_.push_back(make_response_promise<std::int32_t>());
-        auto mine = queue_.back();
+        auto response = queue_.back();
         serve();
-        return mine;
+        return response;
       },
       [this](std::int64_t) {
         busy_.front().deliver(std::int32_t{1});

@@ -59,7 +59,7 @@ int main() {
   auto unanswered = 0;
   std::size_t shown = 0;
   // Ten calls a second, until the canary is in that state.
-  auto ask_until = [&](const std::string& wanted) {
+  auto ask_until = [&](const std::string& target) {
     for (calls = asked = 0; calls < 10'000; ++calls) {
       auto answer = world.request(
         gate, caisson::wrap(std::string{"teapot"}).idempotent());
@@ -72,7 +72,7 @@ int main() {
         if (x.kind != caisson::event_kind::state_changed)
           continue;
         story.print("{} -> {}: {}", x.from, x.to, x.detail);
-        arrived = arrived || x.to == wanted;
+        arrived = arrived || x.to == target;
       }
       if (arrived)
         return true;

@@ -39,7 +39,7 @@ kind = "breaker"
 threshold = 5
 
 [gates.catalog]
-worker = "shelf"
+worker = "stock"
 [[gates.catalog.layer]]
 kind = "limiter"
 rate = 1000
@@ -71,7 +71,7 @@ private:
 
 caisson::worker_names workers() {
   caisson::worker_names out;
-  for (const auto* name : {"bank", "shelf"})
+  for (const auto* name : {"bank", "stock"})
     out.add_factory(name, [](caf::actor_system& sys) {
       return caf::expected<caf::actor>{sys.spawn(
         []() -> caf::behavior { return {[](std::int32_t x) { return x; }}; })};
@@ -157,12 +157,12 @@ int play(caf::actor_system& system, const caisson::gate_set& gates,
 
 int serve(caf::actor_system& system, const caisson::gate_set& gates,
           const std::string& control, std::chrono::seconds time) {
-  auto crowd = caf::actor_cast<caf::actor>(system.spawn<customers>(
+  auto buyers = caf::actor_cast<caf::actor>(system.spawn<customers>(
     std::vector<caf::actor>{gates.calls("payments"), gates.calls("catalog")}));
   fmt::print("for {} s: caisson ctl --file {} list\n", time.count(), control);
   std::fflush(stdout);
   std::this_thread::sleep_for(time);
-  caf::anon_send_exit(crowd, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(buyers, caf::exit_reason::user_shutdown);
   return 0;
 }
 

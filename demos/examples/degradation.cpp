@@ -16,8 +16,8 @@ namespace {
 // Fails while there is a crowd, unless it has less to do.
 caf::behavior shop(caf::event_based_actor* self, const bool* crowd) {
   // [worker]
-  auto board = caisson::feature_flags::of(&self->system());
-  auto extras = board->find("extras");
+  auto flags = caisson::feature_flags::of(&self->system());
+  auto extras = flags->find("extras");
   return {[=](std::int32_t page) -> caf::result<std::int32_t> {
     if (*crowd && extras.is_on())
       return caf::make_error(caf::sec::runtime_error);

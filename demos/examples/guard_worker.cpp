@@ -32,11 +32,11 @@ shop::behavior_type shop_actor() {
 }
 
 /// Knows nothing of gates.
-std::string ask(caf::actor_system& system, const shop& whom,
+std::string ask(caf::actor_system& system, const shop& target,
                 const std::string& article) {
   std::string text;
   caf::scoped_actor self{system};
-  self->request(whom, 10s, price_of{article})
+  self->request(target, 10s, price_of{article})
     .receive([&](std::int32_t price) { text = std::to_string(price); },
              [&](const caf::error& err) { text = demo::text_of(err); });
   return text;

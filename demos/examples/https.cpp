@@ -65,22 +65,22 @@ std::string get(caf::actor_system& sys, const caisson::http_client_config& c,
   auto gate = caisson::spawn_gate(
     sys, caisson::http_worker(c),
     caisson::stack{"shop"}.deadline({.timeout = 5s}).retrier().breaker());
-  std::string said;
+  std::string response;
   caf::scoped_actor self{sys};
   self->request(gate, 20s, caisson::as_call({.target = target}))
     .receive(
       [&](const caisson::http_response& x) {
-        said = std::to_string(x.status);
+        response = std::to_string(x.status);
         if (!x.body.empty())
-          said += ' ' + x.body;
+          response += ' ' + x.body;
       },
       [&](const caf::error& err) {
         // After that it says what to do, and what libcurl says.
         auto text = caisson::transport_text_of(err);
-        said = text.substr(0, text.find(':'));
+        response = text.substr(0, text.find(':'));
       });
   caisson::stop_gate(gate);
-  return said;
+  return response;
 }
 
 } // namespace
@@ -107,9 +107,9 @@ int main() {
     // [/config]
     auto ask = [&](const char* what, const std::string& target) {
       server.served = 0;
-      auto said = get(system, c, target);
-      story.print("{}: {}", what, said);
-      return said;
+      auto response = get(system, c, target);
+      story.print("{}: {}", what, response);
+      return response;
     };
     story.check(ask("its authority is known", "/items/7") == "200 a teapot",
                 "all is well");

@@ -84,7 +84,7 @@ int main() {
   for (const auto& x : layer.keys)
     story.print("{}: {} admitted, {} refused", x.key, x.admitted,
                 x.metrics.at("rate_limited"));
-  story.check(layer.metrics.at("keys") == 3, "the status tells them apart");
+  story.check(layer.metrics.at("keys") == 3, "the status distinguishes them");
 
   world.advance(10min);
   auto keys = look().metrics.at("keys");

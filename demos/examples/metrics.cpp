@@ -315,9 +315,9 @@ std::string decision(const std::string& gate, const std::string& kind,
                      gate, kind, kind, what);
 }
 
-void look_back(const std::string& page, demo::story& story) {
+void check_metrics(const std::string& page, demo::story& story) {
   story.print("GET /metrics: {}", page.substr(0, page.find('\r')));
-  std::map<std::string, std::vector<std::string>> wanted{
+  std::map<std::string, std::vector<std::string>> expectations{
     {"catalog",
      {decision("catalog", "retrier", "retried"),
       decision("catalog", "breaker", "opened")}},
@@ -325,7 +325,7 @@ void look_back(const std::string& page, demo::story& story) {
     {"cart", {decision("cart", "breaker", "opened")}},
     {"search", {decision("search", "limiter", "passed")}},
   };
-  for (const auto& [gate, all] : wanted)
+  for (const auto& [gate, all] : expectations)
     for (const auto& series : all) {
       auto value = value_of(page, series);
       story.print("{} {:.0f}", series, value);
@@ -352,7 +352,7 @@ int play(const std::string& address, std::chrono::milliseconds day) {
       x.happens(s);
     }
     std::this_thread::sleep_until(start + day);
-    look_back(demo::http_get(metrics.port(), "/metrics"), story);
+    check_metrics(demo::http_get(metrics.port(), "/metrics"), story);
     for (const auto* name :
          {"catalog", "payments", "cart", "orders", "stock", "ledger", "search"})
       caisson::forget_name(system, name);

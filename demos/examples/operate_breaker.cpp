@@ -30,8 +30,8 @@ class console {
 public:
   console(caisson::virtual_time& world, demo::story& story, caf::actor gate)
     : world_(world), story_(story), gate_(std::move(gate)),
-      ears_(world.make_probe()) {
-    ears_.send(gate_, caisson::subscribe{});
+      subscriber_(world.make_probe()) {
+    subscriber_.send(gate_, caisson::subscribe{});
     world_.run_until_idle();
   }
 
@@ -64,7 +64,7 @@ public:
 
 private:
   void on_event() {
-    for (auto& e : ears_.received_as<caisson::event>())
+    for (auto& e : subscriber_.received_as<caisson::event>())
       if (e.kind == caisson::event_kind::state_changed)
         story_.print("  event {}: {} -> {}, {}", e.number, e.from, e.to,
                      e.detail);
@@ -73,13 +73,13 @@ private:
       else
         story_.print("  event {}: {}{}{}", e.number, caisson::name_of(e.kind),
                      e.detail.empty() ? "" : ", ", e.detail);
-    ears_.forget_received();
+    subscriber_.forget_received();
   }
 
   caisson::virtual_time& world_;
   demo::story& story_;
   caf::actor gate_;
-  caisson::probe ears_;
+  caisson::probe subscriber_;
 };
 
 } // namespace
@@ -91,33 +91,36 @@ int main() {
   auto gate = caisson::spawn_breaker(
     world, world.system().spawn(failing_worker),
     {.threshold = 5, .open = caisson::schedule::constant(10s)});
-  console desk{world, story, gate};
+  console breaker_console{world, story, gate};
 
-  desk.call(1);
-  story.check(desk.look() == "closed", "it starts closed");
+  breaker_console.call(1);
+  story.check(breaker_console.look() == "closed", "it starts closed");
 
   world.advance(1s);
   story.print("-- the database is being moved: nobody goes there");
-  desk.say(command{operator_command::force_open});
-  auto refused = desk.call(1);
-  story.check(refused.is(errc::breaker_open) && desk.look() == "forced_open",
+  breaker_console.say(command{operator_command::force_open});
+  auto refused = breaker_console.call(1);
+  story.check(refused.is(errc::breaker_open)
+                && breaker_console.look() == "forced_open",
               "an operator can open it");
 
   world.advance(59s);
   story.print("-- done");
-  desk.say(command{operator_command::enable});
-  story.check(desk.call(1).ok(), "and let it decide by itself again");
+  breaker_console.say(command{operator_command::enable});
+  story.check(breaker_console.call(1).ok(),
+              "and let it decide by itself again");
 
   world.advance(1s);
   story.print("-- from now on two failures are enough");
-  auto wrong = desk.say(reconfigure{"breaker", {{"threshold", "none"}}});
+  auto wrong = breaker_console.say(
+    reconfigure{"breaker", {{"threshold", "none"}}});
   story.print("none? {}", demo::text_of(wrong));
   story.check(wrong.is(errc::invalid_config), "nonsense is refused");
-  desk.say(reconfigure{"breaker", {{"threshold", "2"}}});
-  desk.call(-1);
-  desk.call(-1);
-  auto turned_away = desk.call(1);
-  story.check(desk.look() == "open"
+  breaker_console.say(reconfigure{"breaker", {{"threshold", "2"}}});
+  breaker_console.call(-1);
+  breaker_console.call(-1);
+  auto turned_away = breaker_console.call(1);
+  story.check(breaker_console.look() == "open"
                 && caisson::retry_after(turned_away.error()) == 10s,
               "it opens by the new threshold");
   return story.end();

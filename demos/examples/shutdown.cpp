@@ -91,7 +91,7 @@ int main() {
                             }};
   // [/main]
   demo::story story;
-  std::thread others{[&] { outside(story, front.port()); }};
+  std::thread outside_calls{[&] { outside(story, front.port()); }};
 
   // [end]
   int got = 0;
@@ -110,6 +110,6 @@ int main() {
   caisson::stop_gate(gate);
   // [/end]
   story.print("the gate is drained and stopped");
-  others.join();
+  outside_calls.join();
   return story.end();
 }

@@ -35,9 +35,9 @@ int main() {
   demo::story story{world};
 
   auto orders = std::make_shared<int>(0);
-  auto made = 0;
+  auto workers = 0;
   auto make_oven = [&](caf::actor_system& system) -> caf::expected<caf::actor> {
-    story.print("oven {} is made", ++made);
+    story.print("oven {} is made", ++workers);
     return caf::actor_cast<caf::actor>(system.spawn<oven>(orders));
   };
 
@@ -73,6 +73,6 @@ int main() {
 
   story.check(loaves.ok() && loaves.value<std::int32_t>() == 4,
               "the caller sees nothing of the crashes");
-  story.check(*orders == 3 && made == 3, "three attempts, three ovens");
+  story.check(*orders == 3 && workers == 3, "three attempts, three ovens");
   return story.end();
 }

@@ -46,13 +46,13 @@ int serve(const std::string& directory) {
 
 // -- the clients --------------------------------------------------------------
 
-std::string ask(caf::actor_system& system, const caf::actor& whom) {
-  std::string said;
+std::string ask(caf::actor_system& system, const caf::actor& target) {
+  std::string response;
   caf::scoped_actor self{system};
-  self->request(whom, 20s, std::int32_t{21})
-    .receive([&](std::int32_t x) { said = std::to_string(x); },
-             [&](caf::error& err) { said = demo::text_of(err); });
-  return said;
+  self->request(target, 20s, std::int32_t{21})
+    .receive([&](std::int32_t x) { response = std::to_string(x); },
+             [&](caf::error& err) { response = demo::text_of(err); });
+  return response;
 }
 
 std::string with_certificate(const std::string& directory,

@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   auto calls = system.spawn<caller>(gate, &done);
 
   std::this_thread::sleep_for(700ms);
-  story.print("the server is killed with -9, with calls in its hands");
+  story.print("the server is killed with -9, with calls in progress");
   up->kill();
   std::this_thread::sleep_for(700ms);
   up = std::make_unique<demo::process>("server", port);
@@ -208,7 +208,7 @@ int main(int argc, char** argv) {
   story.check(sum.results["not repeatable: worker_down"] > 0,
               "what may not be repeated is reported");
   story.check(sum.results["urgent: deadline_exceeded"] > 0,
-              "who cannot wait is told in time");
+              "who cannot wait is notified in time");
   story.check(sum.most_left <= caller::patience
                 && sum.least_left < caller::patience - 500ms,
               "the time left crosses the network");

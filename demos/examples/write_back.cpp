@@ -67,7 +67,7 @@ int main() {
   auto read = [&](const std::string& page) {
     return world.request(gate, page).value<std::int32_t>();
   };
-  auto tell = [&] {
+  auto report = [&] {
     story.print("home has {} views; the database got {} writes and has {}",
                 read("home"), db->writes, db->views["home"]);
   };
@@ -76,14 +76,14 @@ int main() {
     set("home", n);
     world.advance(5ms);
   }
-  tell();
+  report();
   story.check(db->writes <= 6, "a thousand writes are a few");
 
   story.print("-- the database goes down");
   db->up = false;
   set("home", 1001);
   world.advance(4s);
-  tell();
+  report();
   world.advance(2s);
   auto refused = set("home", 1002);
   story.print("-- after five seconds a write has to wait for the database");

@@ -9,7 +9,7 @@ GATES = {"catalog": "front -> catalog", "cart": "front -> cart",
 GOOD = 0.9  # Of what is offered, when all is well.
 STEADY = 3  # Seconds for which it has to stay so.
 LONGEST_TABLE = 100  # Seconds.
-SETTLING = 2  # Seconds after a change in which nothing is compared.
+TRANSITION = 2  # Seconds after a change in which nothing is compared.
 
 
 def per_second(rows, key):
@@ -83,7 +83,7 @@ def comparison(days, seconds):
             "difference": [
                 100 * (b - a) / max(1, n) for a, b, n in
                 zip(real["goodput"], simulated["goodput"], real["offered"])],
-            "settled": [not any(at <= second <= at + SETTLING for at in changes)
+            "steady": [not any(at <= second <= at + TRANSITION for at in changes)
                         for second in range(seconds)]}
     return out
 
@@ -126,13 +126,13 @@ def show_comparison(result):
         print(f"\n{arm:26} {'real':>9} {'simulated':>10} {'difference':>11}")
         for what, real, simulated, difference in rows_of(x):
             print(f"  {what:24} {real:>9} {simulated:>10} {difference:>11}")
-        settled = [d for d, ok in zip(x["difference"], x["settled"]) if ok]
-        near = sum(abs(d) <= 10 for d in settled)
-        mean = sum(abs(d) for d in settled) / len(settled)
+        steady = [d for d, ok in zip(x["difference"], x["steady"]) if ok]
+        near = sum(abs(d) <= 10 for d in steady)
+        mean = sum(abs(d) for d in steady) / len(steady)
         print(f"  goodput of a second, of what was offered: {near} of "
-              f"{len(settled)} within 10 %, mean difference {mean:.1f} %")
+              f"{len(steady)} within 10 %, mean difference {mean:.1f} %")
         if x["happened"]:
-            print(f"  (but for {SETTLING} s after each change)")
+            print(f"  (but for {TRANSITION} s after each change)")
         if len(x["difference"]) > LONGEST_TABLE:
             continue
         print("  second  offered     real simulated")

@@ -125,7 +125,7 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
               f"  curl http://127.0.0.1:{shop.metrics['front']}/metrics",
               flush=True)
         shop.warm_up(options)
-        before = settled(shop)
+        before = steady_attempts(shop)
         at_begin(shop)
         load = subprocess.Popen(shop.load_words(options, out))
         try:
@@ -133,7 +133,7 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
             happened = play(shop, load, faults, time.monotonic(), arm)
             load.wait(options.seconds + 60)
             at_end(shop)
-            after = settled(shop)
+            after = steady_attempts(shop)
         finally:
             load.kill()
             load.wait()
@@ -146,7 +146,7 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
     return day
 
 
-def settled(shop):
+def steady_attempts(shop):
     """The attempts, once no gate publishes further ones."""
     now = attempts_of(shop)
     for _ in range(20):

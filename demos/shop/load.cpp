@@ -273,15 +273,15 @@ int load(caf::actor_system& sys, const arguments& args) {
   const auto start = steady::now() + 100ms;
   const auto started = std::chrono::duration<double>(
     std::chrono::system_clock::now().time_since_epoch() + 100ms);
-  auto crowd = caf::actor_cast<caf::actor>(
+  auto buyers = caf::actor_cast<caf::actor>(
     sys.spawn<customers>(gate, all, notes, start));
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::this_thread::sleep_until(start + all[i].at);
-    caf::anon_send(crowd, static_cast<std::uint64_t>(i));
+    caf::anon_send(buyers, static_cast<std::uint64_t>(i));
   }
   auto got = notes.wait(start + args.time + patience + 5s);
   auto x = report(args, all, got, notes.twice(), started.count());
-  caf::anon_send_exit(crowd, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(buyers, caf::exit_reason::user_shutdown);
   caisson::stop_gate(gate);
   sys.await_all_actors_done();
   std::ofstream out{args.out};

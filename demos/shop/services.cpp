@@ -42,7 +42,7 @@ constexpr std::uint32_t connections = 16;
 /// does, so that none is closed that is just about to be used.
 constexpr auto idle = 4s;
 
-/// Tells the next service how important a request is. The front does not
+/// Sends the next service how important a request is. The front does not
 /// believe its own clients.
 constexpr auto priority_header = "x-priority";
 
@@ -112,7 +112,7 @@ void wait_for_the_end(caf::actor_system& sys, const arguments& args,
 // -- catalog ------------------------------------------------------------------
 
 // `work`: seconds for which it keeps the database at work.
-caisson::call item_wanted(const http_request& x, const std::string& work) {
+caisson::call item_request(const http_request& x, const std::string& work) {
   auto query = caisson::sql("select name, price, pg_sleep($2::float8) "
                             "from items where id = $1",
                             {{parts_of(x.target).at(1)}, {work}});
@@ -143,12 +143,14 @@ void serve_catalog(caf::actor_system& sys, const arguments& args) {
     caisson::patient_supervision());
   auto gates = caisson::spawn_gates(sys, args.gates, names);
   auto database = gates.calls("database");
-  auto wanted = [work = fmt::format("{:.3f}", args.query / 1.0s)](
-                  const http_request& x) { return item_wanted(x, work); };
+  auto request_item =
+    [work = fmt::format("{:.3f}", args.query / 1.0s)](const http_request& x) {
+      return item_request(x, work);
+    };
   caisson::http_front front{
     sys,
     [=](const http_request&) {
-      return std::optional{http_route{database, wanted, item_found}};
+      return std::optional{http_route{database, request_item, item_found}};
     },
     listening(args)};
   wait_for_the_end(sys, args, gates);

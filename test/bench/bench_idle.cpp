@@ -2,7 +2,7 @@
 #include <caisson/gate.hpp>
 #include <caisson/policy/pushback.hpp>
 
-#include "bench/crowd.hpp"
+#include "bench/load.hpp"
 #include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>

@@ -114,7 +114,7 @@ void measure(std::string_view name, const typename Policy::config_type& c) {
     keyed<Policy> p{{c, {.max_keys = 1'000'000}}};
     for (auto& x : all)
       pass(p, x, e);
-    auto made = (thread_seconds() - start) * 1e9;
+    auto cost = (thread_seconds() - start) * 1e9;
     auto bytes = (heap_mib() - before) * (1 << 20);
     auto n = static_cast<double>(keys);
     auto per_call = time_of(p, all, e);
@@ -122,7 +122,7 @@ void measure(std::string_view name, const typename Policy::config_type& c) {
     auto alone_call = time_of(single, all, e);
     fmt::print("{:<10} {:>9} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} {:>9.0f} "
                "{:>9.0f}",
-               name, keys, alone, bytes / n, made / n, per_call, alone_call,
+               name, keys, alone, bytes / n, cost / n, per_call, alone_call,
                status_time(p));
     print_changes(p, c, e);
   }

@@ -88,32 +88,32 @@ caf::behavior echo() {
   return {[](std::int32_t x) { return x; }};
 }
 
-class crowd {
+class gate_load {
 public:
-  explicit crowd(const setup& s) : sys_(cfg_) {
+  explicit gate_load(const setup& s) : sys_(cfg_) {
     constexpr std::size_t gates_of_client = 10;
-    std::vector<caf::actor> mine;
+    std::vector<caf::actor> client_gates;
     for (std::size_t i = 0; i < s.gates; ++i) {
       if (i % gates_of_client == 0)
         behind_ = caf::actor_cast<caf::actor>(sys_.spawn(echo));
-      mine.push_back(
+      client_gates.push_back(
         spawn_gate(sys_, worker{behind_},
                    four_layers_with_deadline(fmt::format("gate-{:05}", i))));
-      all_.push_back(mine.back());
-      if (mine.size() == gates_of_client || i + 1 == s.gates)
-        clients_.push_back(caf::actor_cast<caf::actor>(
-          sys_.spawn<client>(std::exchange(mine, {}), std::ref(answers_))));
+      all_.push_back(client_gates.back());
+      if (client_gates.size() == gates_of_client || i + 1 == s.gates)
+        clients_.push_back(caf::actor_cast<caf::actor>(sys_.spawn<client>(
+          std::exchange(client_gates, {}), std::ref(answers_))));
     }
   }
 
-  ~crowd() {
+  ~gate_load() {
     for (auto* actors : {&clients_, &all_})
       for (const auto& x : *actors)
         caf::anon_send_exit(x, caf::exit_reason::user_shutdown);
   }
 
-  crowd(const crowd&) = delete;
-  crowd& operator=(const crowd&) = delete;
+  gate_load(const gate_load&) = delete;
+  gate_load& operator=(const gate_load&) = delete;
 
   caf::actor_system& system() { return sys_; }
   std::size_t answers() const { return answers_; }
@@ -136,7 +136,7 @@ struct result {
   std::size_t page = 0;
 };
 
-void measure(crowd& c, const setup& s, const usage& u, result& out) {
+void measure(gate_load& c, const setup& s, const usage& u, result& out) {
   std::optional<metrics_server> server;
   if (u.collector)
     server.emplace(c.system(), "127.0.0.1:0",
@@ -171,7 +171,7 @@ void measure(crowd& c, const setup& s, const usage& u, result& out) {
 }
 
 void run(const setup& s) {
-  crowd c{s};
+  gate_load c{s};
   std::this_thread::sleep_for(1s);
   result results[std::size(usages)];
   // In turns, so that what else the machine does is the same for all.
@@ -238,7 +238,7 @@ void run_parts() {
   auto collect = of_each_gate(
     [&] { families = detail::families_of(gates, {}).size(); });
   auto all = detail::families_of(gates, {});
-  auto theirs = of_each_gate(
+  auto serialize = of_each_gate(
     [&] { bytes = prometheus::TextSerializer{}.Serialize(all).size(); });
   fmt::print("\n| one gate | |\n| --- | --- |\n"
              "| a publication | {:.0f} µs |\n"
@@ -248,7 +248,7 @@ void run_parts() {
              with - without,
              static_cast<double>(bytes) / 1e3
                / static_cast<double>(gates.size()),
-             text, families, collect, theirs);
+             text, families, collect, serialize);
   for (const auto& x : {caf::actor{gate}, behind})
     world.kill(x);
 }

@@ -62,7 +62,7 @@ subject alone(std::string name, F make, std::string key = {}) {
 }
 
 template <class Policy, class... Ts>
-auto made(typename Policy::config_type c, Ts... xs) {
+auto make(typename Policy::config_type c, Ts... xs) {
   return [=] { return std::make_unique<Policy>(c, xs...); };
 }
 
@@ -123,26 +123,26 @@ subject batched() {
 std::vector<subject> policies() {
   return {
     alone("none", [] { return std::make_unique<idle_policy>(); }),
-    alone("deadline", made<deadline>({.timeout = 10s})),
-    alone("retrier", made<retrier>({.max_attempts = 3})),
+    alone("deadline", make<deadline>({.timeout = 10s})),
+    alone("retrier", make<retrier>({.max_attempts = 3})),
     alone("breaker, consecutive",
-          made<breaker>({.trip = breaker_trip::consecutive})),
+          make<breaker>({.trip = breaker_trip::consecutive})),
     alone("breaker, rate_by_count",
-          made<breaker>({.trip = breaker_trip::rate_by_count})),
+          make<breaker>({.trip = breaker_trip::rate_by_count})),
     alone("breaker, rate_by_time",
-          made<breaker>({.trip = breaker_trip::rate_by_time})),
-    alone("breaker, score", made<breaker>({.trip = breaker_trip::score})),
+          make<breaker>({.trip = breaker_trip::rate_by_time})),
+    alone("breaker, score", make<breaker>({.trip = breaker_trip::score})),
     open_breaker(),
-    alone("limiter", made<limiter>(wide)),
-    alone("semaphore", made<semaphore>({.permits = 10})),
-    alone("semaphore, partitions", made<semaphore>(divided()), "web"),
-    alone("adaptive_limit", made<adaptive_limit>({})),
-    alone("throttle", made<throttle>({})),
-    alone("shedder", made<shedder>({})),
-    alone("fallback", made<fallback>({}, std::size_t{1})),
-    alone("degradation", made<degradation>({})),
+    alone("limiter", make<limiter>(wide)),
+    alone("semaphore", make<semaphore>({.permits = 10})),
+    alone("semaphore, partitions", make<semaphore>(divided()), "web"),
+    alone("adaptive_limit", make<adaptive_limit>({})),
+    alone("throttle", make<throttle>({})),
+    alone("shedder", make<shedder>({})),
+    alone("fallback", make<fallback>({}, std::size_t{1})),
+    alone("degradation", make<degradation>({})),
     batched(),
-    alone("chaos", made<chaos>({.enabled = true, .error_rate = 0})),
+    alone("chaos", make<chaos>({.enabled = true, .error_rate = 0})),
     per_key<limiter>("limiter, one key", wide),
     per_key<breaker>("breaker, one key", {}),
     per_key<semaphore>("semaphore, one key", {.permits = 10}),

@@ -18,7 +18,7 @@ namespace caisson::bench {
 namespace {
 
 struct attempts {
-  std::size_t made = 0;
+  std::size_t total = 0;
   std::size_t most = 0;
 };
 
@@ -33,7 +33,7 @@ public:
       [this](int) -> caf::result<int> {
         auto promise = make_response_promise<int>();
         working_.emplace(portable::current_call(this), promise);
-        ++seen_.made;
+        ++seen_.total;
         seen_.most = std::max(seen_.most, working_.size());
         return promise;
       },
@@ -109,7 +109,7 @@ void measure(const char* name, const options& o, bool bounded) {
     world.advance(duration{1s} / o.rate);
   }
   auto grown = heap_mib() - before;
-  fmt::print("| {} | {} | {} | {} | {:.2f} MiB |\n", name, calls, seen.made,
+  fmt::print("| {} | {} | {} | {} | {:.2f} MiB |\n", name, calls, seen.total,
              seen.most, grown);
   for (const auto& x : {asking, target, silent})
     caf::anon_send_exit(x, caf::exit_reason::kill);
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Calls a worker that never answers, in virtual time: in a loop "
                "that tries again every\n100 ms without end, and by a gate "
                "that bounds attempts and time. Prints the calls, the\n"
-               "attempts that reached the worker, the most that were with it "
+               "attempts that came to the worker, the most that were with it "
                "at once, and by how much\nthe memory in use has grown."};
   app.add_option("--rate", o.rate, "calls per second, default 20")
     ->check(CLI::Range(1, 10'000));

@@ -1,7 +1,7 @@
 // What a status costs while a gate holds many calls, and after they have gone.
 #include <caisson/testing/virtual_time.hpp>
 
-#include "bench/crowd.hpp"
+#include "bench/load.hpp"
 #include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>

@@ -3,7 +3,7 @@
 #include <caisson/policy/pushback.hpp>
 #include <caisson/testing/virtual_time.hpp>
 
-#include "bench/crowd.hpp"
+#include "bench/load.hpp"
 #include "bench/measure.hpp"
 
 #include <CLI/CLI.hpp>
@@ -140,7 +140,7 @@ struct scene {
   /// If it strikes by itself: when.
   time_point when = never;
   /// To be ended afterwards.
-  std::vector<caf::actor> others = {};
+  std::vector<caf::actor> further_actors = {};
   /// Nobody else refers to them.
   std::vector<caf::actor> callers = {};
 };
@@ -173,7 +173,7 @@ public:
     s.callers = {spawn_caller(outer, request_for(keep), n_)};
     wait_for_kept(n_);
     s.strike = [outer] { stop_gate(outer); };
-    s.others = {outer, w};
+    s.further_actors = {outer, w};
     return s;
   }
 
@@ -197,7 +197,7 @@ public:
     auto w = worker_actor();
     scene s;
     s.gate = gate(w, four_layers(true));
-    s.others = {w};
+    s.further_actors = {w};
     s.dying_callers = callers;
     for (std::size_t i = 0; i < callers; ++i)
       s.callers.push_back(
@@ -215,7 +215,7 @@ public:
     auto w = worker_actor();
     scene s;
     s.gate = gate(w, four_layers());
-    s.others = {w};
+    s.further_actors = {w};
     auto c = spawn_caller(s.gate, request_for(keep), n_);
     s.callers = {c};
     wait_for_kept(n_);
@@ -252,7 +252,7 @@ private:
   scene held_by_worker(const caf::actor& w) {
     scene s;
     s.gate = gate(w, four_layers());
-    s.others = {w};
+    s.further_actors = {w};
     s.callers = {spawn_caller(s.gate, request_for(keep), n_)};
     wait_for_kept(n_);
     return s;
@@ -264,7 +264,7 @@ private:
     for (auto lead = 500ms + static_cast<long>(n_) * 20us;; lead *= 2) {
       scene s;
       s.gate = g;
-      s.others = {w};
+      s.further_actors = {w};
       s.when = where_.now() + lead;
       tally_.answered = 0;
       tally_.kept = 0;
@@ -330,7 +330,7 @@ void wait_for_end(stage& where, const scene& s, const tally& t, std::size_t n) {
 void clean_up(const scene& s) {
   for (const auto& x : s.callers)
     stop_gate(x);
-  for (const auto& x : s.others)
+  for (const auto& x : s.further_actors)
     stop_gate(x);
   stop_gate(s.gate);
 }

@@ -80,7 +80,7 @@ void fallback_machine(benchmark::State& state) {
 }
 BENCHMARK(fallback_machine);
 
-// Per item: 100 items join a batch, which is taken and settled.
+// Per item: 100 items join a batch, which is taken and completed.
 void batcher_machine(benchmark::State& state) {
   constexpr std::size_t n = 100;
   batcher p{{.max_items = n}};

@@ -160,7 +160,7 @@ TEST_F(cache_deadlines, a_patient_call_does_not_fail_with_an_impatient_one) {
   EXPECT_EQ(w.answer_to(2), "y");
 }
 
-TEST_F(cache_deadlines, a_crowd_sends_one_more_load) {
+TEST_F(cache_deadlines, a_burst_sends_one_more_load) {
   auto& w = start_with_deadlines();
   w.call("a", {.time_left = 50ms, .key = "k"});
   for (int i = 0; i < 1'000; ++i)

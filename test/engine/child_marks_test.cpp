@@ -143,7 +143,7 @@ TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
   EXPECT_EQ(taken[0], taken[1]);
 }
 
-// -- reached ------------------------------------------------------------------
+// -- execution ----------------------------------------------------------------
 
 TEST_F(child_marks, a_parent_that_is_rejected_may_have_executed_by_its_child) {
   auto& w = start();

@@ -60,19 +60,19 @@ TEST_F(coming_from, polly_throws_and_a_guard_returns) {
   caisson::guard prices{caisson::stack{"prices"}.breaker({.threshold = 1})};
   service.broken = true;
   int shown = 0;
-  std::string said;
+  std::string message;
   // [polly]
   auto ask = [&] { return service.price_of(item, 1s); };
   auto price = prices.run(ask);
   if (price)
     shown = *price;
   else if (price.error() == caisson::errc::breaker_open)
-    said = "come back in " + caisson::rounded_text(price.retry_after());
+    message = "come back in " + caisson::rounded_text(price.retry_after());
   else
-    said = price.text();
+    message = price.text();
   // [/polly]
   EXPECT_EQ(shown, 0);
-  EXPECT_NE(said.find("connection refused"), std::string::npos) << said;
+  EXPECT_NE(message.find("connection refused"), std::string::npos) << message;
   EXPECT_THROW(price.value(), std::runtime_error);
   EXPECT_THROW(prices.run(ask).value(), caisson::call_error);
   EXPECT_EQ(service.calls, 1);

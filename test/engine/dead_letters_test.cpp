@@ -123,15 +123,15 @@ TEST_F(dead_letters, come_from_whatever_ends_a_call) {
   w.call("nobody");
   w.drain();
   w.call("drained");
-  lines said;
+  lines log;
   for (auto& line : w.take())
     if (line.find("letter") != std::string::npos)
-      said.push_back(std::move(line));
-  EXPECT_EQ(said, (lines{"1s letter brief: deadline_exceeded by gate, executed",
-                         "1s letter bounces: worker_down by gate, executed",
-                         "1s letter dies: worker_down by gate, executed",
-                         "1s letter nobody: worker_down by gate",
-                         "1s letter drained: draining by gate"}));
+      log.push_back(std::move(line));
+  EXPECT_EQ(log, (lines{"1s letter brief: deadline_exceeded by gate, executed",
+                        "1s letter bounces: worker_down by gate, executed",
+                        "1s letter dies: worker_down by gate, executed",
+                        "1s letter nobody: worker_down by gate",
+                        "1s letter drained: draining by gate"}));
   EXPECT_EQ(words_of(w.letters.at(0).answer), "shed by inner, after 3s");
   EXPECT_EQ(words_of(w.letters.at(1).answer), "deadline_exceeded by gate");
   EXPECT_EQ(words_of(w.letters.at(2).answer),

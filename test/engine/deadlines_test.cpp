@@ -25,9 +25,9 @@ struct deadlines : testing::Test {
   /// The layer gives each call so much time; as `deadline` does it.
   static void limit(puppet& p, duration d) {
     p.on_admit = [d](call_info& c, slot&, env& e) {
-      auto mine = time_after(e.now, d);
-      if (c.default_deadline || mine < c.deadline) {
-        c.deadline = mine;
+      auto limit = time_after(e.now, d);
+      if (c.default_deadline || limit < c.deadline) {
+        c.deadline = limit;
         c.default_deadline = false;
       }
       return decision::pass();

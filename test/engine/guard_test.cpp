@@ -26,14 +26,14 @@ struct guarded {
 
   auto fail() {
     return calls.run([this]() -> int {
-      ++made;
+      ++call_count;
       throw broken{};
     });
   }
 
   jumping_clock clock;
   guard calls;
-  int made = 0;
+  int call_count = 0;
 };
 
 stack three_attempts() {
@@ -114,7 +114,7 @@ TEST(guard, does_not_call_the_function_while_the_breaker_is_open) {
   (void)g.fail();
   (void)g.fail();
   auto r = g.fail();
-  EXPECT_EQ(g.made, 2);
+  EXPECT_EQ(g.call_count, 2);
   EXPECT_EQ(r.error(), errc::breaker_open);
   EXPECT_EQ(r.exception(), nullptr);
   EXPECT_FALSE(r.may_have_executed());
@@ -128,13 +128,13 @@ TEST(guard, does_not_call_the_function_while_the_breaker_is_open) {
 TEST(guard, knows_what_errors_of_attempts_mean) {
   guarded g{three_attempts()};
   auto answered_with = [&](answer_info info) {
-    g.made = 0;
+    g.call_count = 0;
     auto begin = g.clock.now();
     (void)g.calls.run([&]() -> int {
-      ++g.made;
+      ++g.call_count;
       throw attempt_error{"an answer", info};
     });
-    return std::pair{g.made, duration{g.clock.now() - begin}};
+    return std::pair{g.call_count, duration{g.clock.now() - begin}};
   };
   EXPECT_EQ(answered_with(http_answer(503)), (std::pair{3, duration{200ms}}));
   EXPECT_EQ(answered_with(http_answer(404)), (std::pair{1, duration{0}}));
@@ -152,14 +152,14 @@ TEST(guard, asks_what_other_exceptions_mean) {
               }
             }};
   (void)g.fail();
-  EXPECT_EQ(g.made, 1);
+  EXPECT_EQ(g.call_count, 1);
   // What it throws itself is no opinion.
-  g.made = 0;
+  g.call_count = 0;
   (void)g.calls.run([&] {
-    ++g.made;
+    ++g.call_count;
     throw 7;
   });
-  EXPECT_EQ(g.made, 3);
+  EXPECT_EQ(g.call_count, 3);
 }
 
 TEST(guard, passes_on_what_the_last_attempt_said) {
@@ -179,7 +179,7 @@ TEST(guard, passes_on_what_the_last_attempt_said) {
   EXPECT_EQ(r.value_or(4), 4);
 }
 
-// -- policies of the user's ----
+// -- policies of the user's ---------------------------------------------------
 
 struct odd_config {
   std::string name = {};
@@ -228,7 +228,7 @@ TEST(guard, fails_with_a_policy_that_makes_calls_of_its_own) {
   auto r = g.fail();
   EXPECT_EQ(r.error(), errc::internal_error) << r.text();
   EXPECT_NE(r.text().find("child calls"), std::string::npos) << r.text();
-  EXPECT_EQ(g.made, 0);
+  EXPECT_EQ(g.call_count, 0);
   EXPECT_EQ(g.fail().error(), errc::internal_error);
   abort_on_violation(true);
 }
@@ -332,9 +332,9 @@ TEST(guard, is_not_used_by_functions_that_decide) {
     }
     return verdict::success;
   };
-  guard it{stack{"g"}.retrier(c), clock};
-  g = &it;
-  EXPECT_TRUE(it.run([] { return 1; }));
+  guard inner{stack{"g"}.retrier(c), clock};
+  g = &inner;
+  EXPECT_TRUE(inner.run([] { return 1; }));
   EXPECT_EQ(refused, 1);
 }
 
@@ -364,7 +364,7 @@ TEST(guard, answers_nothing_any_more_once_it_is_stopped) {
   EXPECT_EQ(r.error(), errc::cancelled);
   EXPECT_EQ(r.text(), "cancelled by g: the guard has been stopped");
   EXPECT_FALSE(r.may_have_executed());
-  EXPECT_EQ(g.made, 0);
+  EXPECT_EQ(g.call_count, 0);
   g.calls.drain();
   g.calls.stop();
   EXPECT_EQ(g.calls.reconfigure({"breaker", {}}), errc::cancelled);
@@ -435,18 +435,18 @@ lines through_an_engine(const stack& s,
   setup.config = s.config();
   engine_world w{s.build(), setup};
   lines out;
-  std::size_t made = 0;
+  std::size_t call_count = 0;
   for (std::size_t i = 0; i < calls; ++i) {
     auto call = w.call("x");
     while (w.answer_to(call).empty())
-      if (made < w.attempts.size()) {
-        const auto& x = plan[made % plan.size()];
+      if (call_count < w.attempts.size()) {
+        const auto& x = plan[call_count % plan.size()];
         w.pass(x.takes);
         if (x.ok)
-          w.answer(made, "ok");
+          w.answer(call_count, "ok");
         else
-          w.fail(made);
-        ++made;
+          w.fail(call_count);
+        ++call_count;
       } else {
         w.at(w.next_wake() - engine_world::origin());
       }
@@ -462,10 +462,10 @@ lines through_a_guard(const stack& s, const std::vector<planned_attempt>& plan,
   jumping_clock clock;
   guard g{s, clock};
   lines out;
-  std::size_t made = 0;
+  std::size_t call_count = 0;
   for (std::size_t i = 0; i < calls; ++i) {
     auto r = g.run([&] {
-      const auto& x = plan[made++ % plan.size()];
+      const auto& x = plan[call_count++ % plan.size()];
       clock.pass(x.takes);
       if (!x.ok)
         throw broken{};

@@ -34,10 +34,10 @@ TEST_F(mailbox_probe, without_a_mailbox_nothing_is_known) {
   EXPECT_EQ(ask(), std::nullopt);
 }
 
-TEST_F(mailbox_probe, one_message_at_a_time_is_under_way) {
+TEST_F(mailbox_probe, one_message_at_a_time_is_in_progress) {
   EXPECT_EQ(ask(), 0ns);
   world->pass(10ms);
-  EXPECT_EQ(ask(), 10ms) << "the one under way has taken that long";
+  EXPECT_EQ(ask(), 10ms) << "the one in flight has taken that long";
   EXPECT_EQ(world->probes, 1);
   arrive();
   EXPECT_EQ(ask(), 10ms);
@@ -51,7 +51,7 @@ TEST_F(mailbox_probe, all_who_ask_learn_the_same) {
   arrive();
   world->pass(220ms);
   EXPECT_EQ(ask(), 30ms);
-  EXPECT_EQ(ask(), 30ms) << "although the next one is under way";
+  EXPECT_EQ(ask(), 30ms) << "although the next one is in flight";
   EXPECT_EQ(world->probes, 2);
 }
 

@@ -290,7 +290,7 @@ private:
     }
   }
 
-  /// Nobody whose content was sent to anybody is told that it was not.
+  /// Nobody whose content was sent to anybody gets that it was not.
   void check_may_have_executed() {
     for (const auto& [number, content] : texts_) {
       const auto& answer = world_->answer_to(number);
@@ -308,7 +308,7 @@ private:
     std::map<std::string, int> found;
     for (const auto& x : world_->letters)
       ++found[words_of(x.content)];
-    auto wanted = 0;
+    auto expected_letters = 0;
     for (const auto& [number, content] : texts_) {
       const auto& answer = world_->answer_to(number);
       auto good = std::set<std::string>{"good", "filtered", "part", "value"}
@@ -319,16 +319,17 @@ private:
       if (!unknown) {
         EXPECT_EQ(found[content], failed ? 1 : 0) << content << answer;
       }
-      wanted += found[content];
+      expected_letters += found[content];
     }
     for (const auto& content : sent_) {
       EXPECT_LE(found[content], letters_ ? 1 : 0) << content;
-      wanted += found[content];
+      expected_letters += found[content];
     }
     // There are no others, such as children.
-    EXPECT_EQ(world_->letters.size(), static_cast<std::size_t>(wanted));
+    EXPECT_EQ(world_->letters.size(),
+              static_cast<std::size_t>(expected_letters));
     if (!ended_) {
-      EXPECT_EQ(world_->metric("dead_letters"), wanted);
+      EXPECT_EQ(world_->metric("dead_letters"), expected_letters);
     }
   }
 

@@ -36,8 +36,8 @@ public:
       world_->at(world_->now() + 10ms);
     }
     EXPECT_EQ(world_->unanswered(), 0u);
-    for (const auto& [call, met] : met_)
-      EXPECT_EQ(met, stacks_.at(call)) << call;
+    for (const auto& [call, layers_seen] : layers_seen_)
+      EXPECT_EQ(layers_seen, stacks_.at(call)) << call;
     EXPECT_EQ(alive_, in_force_) << "a layer is left over";
   }
 
@@ -52,9 +52,10 @@ private:
     alive_.insert(id);
     l.machine().on_admit = [this, id](call_info& c, auto&, env& e) {
       // Again after a retry of a layer above.
-      auto& met = met_[c.key];
-      met.erase(std::find(met.begin(), met.end(), id), met.end());
-      met.push_back(id);
+      auto& layers_seen = layers_seen_[c.key];
+      layers_seen.erase(std::find(layers_seen.begin(), layers_seen.end(), id),
+                        layers_seen.end());
+      layers_seen.push_back(id);
       return calm_ || below(4) > 0 ? decision::pass()
                                    : decision::hold(time_after(e.now, time()));
     };
@@ -109,7 +110,7 @@ private:
       case 3: {
         auto key = "call " + std::to_string(calls_++);
         stacks_[key] = present_;
-        met_[key] = {};
+        layers_seen_[key] = {};
         world_->call("x", {.idempotent = idempotence::yes, .key = key});
         return;
       }
@@ -141,7 +142,7 @@ private:
   std::set<int> alive_;
   std::set<int> in_force_;
   std::map<std::string, std::vector<int>> stacks_;
-  std::map<std::string, std::vector<int>> met_;
+  std::map<std::string, std::vector<int>> layers_seen_;
   std::optional<engine_world> world_;
 };
 

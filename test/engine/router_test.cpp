@@ -90,7 +90,7 @@ TEST_F(router, believes_a_gate_that_it_turned_a_call_away) {
 
 // What the layers learn of the threshold in an error with that code.
 std::uint16_t threshold_seen(router& t, world_setup setup, errc code,
-                             std::uint16_t said) {
+                             std::uint16_t threshold) {
   std::uint16_t seen = 0;
   t.b.on_complete = [&](auto&, auto&, outcome& o, auto&) {
     seen = o.threshold;
@@ -99,7 +99,7 @@ std::uint16_t threshold_seen(router& t, world_setup setup, errc code,
   auto& w = t.start(std::move(setup));
   w.call("x");
   w.answer(0, caf::make_message(make_error(
-                code, rejection{"shedder", 3ms, false, {}, false, said})));
+                code, rejection{"shedder", 3ms, false, {}, false, threshold})));
   return seen;
 }
 

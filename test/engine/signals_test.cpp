@@ -53,9 +53,9 @@ TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
   auto& far = stack.add("far").machine();
   auto& off = stack.add("off", 0, mode::off).machine();
   auto& near = stack.add("near", 0, mode::observe).machine();
-  auto& telling = stack.add("telling").machine();
+  auto& timeout_policy = stack.add("reporting").machine();
   auto& below = stack.add("below").machine();
-  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
+  timeout_policy.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::pass();
   };
@@ -66,15 +66,15 @@ TEST_F(layer_signals, of_a_timeout_reach_the_layers_above_only) {
   EXPECT_EQ(far.take().back(), "timeout");
   EXPECT_EQ(near.take().back(), "timeout");
   EXPECT_EQ(off.take(), lines{});
-  EXPECT_EQ(telling.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(timeout_policy.take(), (lines{"admit", "complete ok"}));
   EXPECT_EQ(below.take(), (lines{"admit", "complete ok"}));
 }
 
 TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
-  auto& going_on = stack.add("telling");
+  auto& going_on = stack.add("reporting");
   going_on.number = 0;
-  auto& telling = going_on.machine();
-  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
+  auto& timeout_policy = going_on.machine();
+  timeout_policy.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::hold();
   };
@@ -82,10 +82,10 @@ TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
   w.call("x");
   puppets next;
   auto& fresh = next.add("fresh").machine();
-  next.add("telling").number = 0;
+  next.add("reporting").number = 0;
   EXPECT_EQ(w.swap(std::move(next)), lines{"fresh: added"});
   w.answer(0, "y");
-  EXPECT_EQ(telling.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(timeout_policy.take(), (lines{"admit", "complete ok"}));
   EXPECT_EQ(fresh.take(), lines{});
   w.call("x");
   w.answer(1, "y");
@@ -95,8 +95,8 @@ TEST_F(layer_signals, of_a_timeout_do_not_reach_later_layers) {
 
 TEST_F(layer_signals, of_a_timeout_do_not_come_from_a_layer_that_observes) {
   auto& above = stack.add("above").machine();
-  auto& telling = stack.add("telling", 0, mode::observe).machine();
-  telling.on_complete = [](call_info& c, auto&, auto&, env& e) {
+  auto& timeout_policy = stack.add("reporting", 0, mode::observe).machine();
+  timeout_policy.on_complete = [](call_info& c, auto&, auto&, env& e) {
     e.attempt_timed_out(c.id);
     return decision::hold();
   };

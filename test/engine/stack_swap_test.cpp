@@ -170,7 +170,7 @@ TEST_F(swaps, operators_see_and_reach_layers_in_force_only) {
 
 TEST_F(swaps, a_held_call_goes_down_the_layers_with_which_it_began) {
   auto& outer = with(first, "outer").machine();
-  auto& gone = with(first, "gone").machine();
+  auto& first_policy = with(first, "gone").machine();
   std::vector<call_id> held;
   outer.on_admit = [&](call_info& c, auto&, auto&) {
     held.push_back(c.id);
@@ -179,7 +179,7 @@ TEST_F(swaps, a_held_call_goes_down_the_layers_with_which_it_began) {
   auto& w = start();
   w.call("x");
   with(next, "outer", 1);
-  auto& come = with(next, "come").machine();
+  auto& second_policy = with(next, "come").machine();
   outer.on_command = [&](operator_command, env& e) {
     for (auto id : std::exchange(held, {}))
       e.resume(id);
@@ -188,8 +188,8 @@ TEST_F(swaps, a_held_call_goes_down_the_layers_with_which_it_began) {
   w.swap(std::move(next));
   w.call("y");
   EXPECT_EQ(w.command(operator_command::reset, "outer"), "");
-  EXPECT_EQ(gone.take(), (lines{"retire", "drain", "admit"}));
-  EXPECT_EQ(come.take(), (lines{"admit"}));
+  EXPECT_EQ(first_policy.take(), (lines{"retire", "drain", "admit"}));
+  EXPECT_EQ(second_policy.take(), (lines{"admit"}));
   w.answer(0, "a");
   w.answer(1, "b");
   EXPECT_EQ(w.answer_to(0), "a");
@@ -252,7 +252,7 @@ TEST_F(swaps, a_permit_is_given_back_to_the_layers_that_granted_it) {
 
 TEST_F(swaps, a_child_passes_what_its_parents_would) {
   auto& outer = with(first, "outer").machine();
-  auto& gone = with(first, "gone").machine();
+  auto& first_policy = with(first, "gone").machine();
   outer.keeps_content = true;
   std::vector<call_id> held;
   outer.on_admit = [&](call_info& c, auto&, auto&) {
@@ -266,16 +266,16 @@ TEST_F(swaps, a_child_passes_what_its_parents_would) {
   auto& w = start();
   w.call("x");
   with(next, "outer");
-  auto& come = with(next, "come").machine();
+  auto& second_policy = with(next, "come").machine();
   w.swap(std::move(next));
   EXPECT_EQ(w.command(operator_command::reset, "outer"), "");
-  EXPECT_EQ(gone.take(), (lines{"retire", "drain", "admit"}));
-  EXPECT_EQ(come.take(), lines{});
+  EXPECT_EQ(first_policy.take(), (lines{"retire", "drain", "admit"}));
+  EXPECT_EQ(second_policy.take(), lines{});
   w.answer(0, "y");
   // Of an old and a new one: what the new one would.
   w.call("z");
   EXPECT_EQ(w.command(operator_command::reset, "outer"), "");
-  EXPECT_EQ(come.take(), (lines{"admit"}));
+  EXPECT_EQ(second_policy.take(), (lines{"admit"}));
   w.answer(1, "y");
 }
 

@@ -1,4 +1,4 @@
-// A look between two attempts: a child to the layer's own target.
+// A verification between two attempts: a child to the layer's own target.
 #include <support/child_policies.hpp>
 #include <support/engine_world.hpp>
 
@@ -61,7 +61,7 @@ TEST_F(verify, a_failed_verification_is_repeated) {
   w.call("x");
   w.fail(0);
   w.fail(1);
-  // The layer's own error comes to its complete, which looks again.
+  // The layer's own error comes to its complete, which verifies again.
   EXPECT_EQ(w.attempts.size(), 3u);
   w.answer(2, "done");
   EXPECT_EQ(w.answer_to(0), "done");

@@ -137,10 +137,10 @@ class Picture:
                 + "\n".join(self.parts) + "\n</svg>\n")
 
 
-def write(path, seconds, told, ask):
-    """Draws the answers of `ask`, and marks what the demo `told`."""
+def write(path, seconds, output, ask):
+    """Draws the answers of `ask`, and marks what the demo `output`."""
     incidents = [(int(share) * seconds / 100, text) for share, text
-                 in re.findall(r"^ *(\d+) %  (.*)$", told, re.MULTILINE)]
+                 in re.findall(r"^ *(\d+) %  (.*)$", output, re.MULTILINE)]
     picture = Picture(seconds)
     picture.strips("State of breakers", ask(BREAKERS))
     for title, unit, queries in PLOTS:

@@ -1,5 +1,5 @@
 // Services with and without an adaptive limit in front. docs/adaptive-limit.md
-// tells the results.
+// has the results.
 #include <simulator/report/report.hpp>
 
 #include <support/simulated.hpp>

@@ -104,7 +104,7 @@ pending = 3
 // -- in a world ---------------------------------------------------------------
 
 // So many requests at once at 100 ms, each of 10 ms.
-std::string crowd(unsigned n, const std::string& edge,
+std::string burst(unsigned n, const std::string& edge,
                   const std::string& load = {}, const std::string& more = {}) {
   return "length = '1s'\n[service.s]\nworkers = 'unlimited'\ntime = '10ms'\n"
          "[load.u]\nkind = 'closed'\nusers = "
@@ -117,7 +117,7 @@ const connection_summary& connections_in(const arm_result& r) {
 }
 
 TEST(connections, that_are_all_in_use_let_calls_wait_in_order) {
-  auto r = played(crowd(5, "connections = 2"));
+  auto r = played(burst(5, "connections = 2"));
   EXPECT_EQ(r.totals.good, 5u);
   // Two at a time: 10, 10, 20, 20 and 30 ms.
   EXPECT_EQ(r.latency.mean, 18ms);
@@ -136,7 +136,7 @@ TEST(connections, that_are_all_in_use_let_calls_wait_in_order) {
 }
 
 TEST(connections, refuse_calls_when_too_many_wait) {
-  auto r = played(crowd(5, "connections = 2\npending = 1"));
+  auto r = played(burst(5, "connections = 2\npending = 1"));
   EXPECT_EQ(r.totals.good, 3u);
   EXPECT_EQ(r.totals.errors.at("no_connection"), 2u);
   EXPECT_EQ(connections_in(r).refused, 2u);
@@ -145,15 +145,15 @@ TEST(connections, refuse_calls_when_too_many_wait) {
 
 TEST(connections, are_waited_for_as_long_as_may_be) {
   // One that is free at the very end of the wait is in time.
-  auto r = played(crowd(5, "connections = 2\nwait = '10ms'"));
+  auto r = played(burst(5, "connections = 2\nwait = '10ms'"));
   EXPECT_EQ(r.totals.good, 4u);
   EXPECT_EQ(r.totals.errors.at("no_connection"), 1u);
   EXPECT_EQ(connections_in(r).expired, 1u);
-  EXPECT_EQ(played(crowd(5, "connections = 2\nwait = '9ms'")).totals.good, 2u);
+  EXPECT_EQ(played(burst(5, "connections = 2\nwait = '9ms'")).totals.good, 2u);
 }
 
 TEST(connections, take_time_to_open_and_none_when_they_are_open) {
-  auto r = played(crowd(3, "connections = 1\nconnect = '5ms'"));
+  auto r = played(burst(3, "connections = 1\nconnect = '5ms'"));
   EXPECT_EQ(r.latency.max, 35ms);
   EXPECT_EQ(connections_in(r).opened, 1u);
 }
@@ -171,7 +171,7 @@ TEST(connections, are_closed_when_they_were_idle) {
 
 TEST(connections, that_are_not_there_were_not_executed) {
   // So a retrier may repeat what must not be carried out twice.
-  auto r = played(crowd(
+  auto r = played(burst(
     2, "connections = 1\npending = 0\nidempotent = false\nstack = 'again'", "",
     "[[stack.again.layer]]\nkind = 'retrier'\nmax_attempts = 3\n"
     "backoff = '20ms'"));
@@ -214,7 +214,7 @@ TEST(connections, that_are_kept_hang_for_as_long_as_the_service_does) {
 }
 
 TEST(connections, are_not_waited_for_by_callers_that_have_given_up) {
-  auto r = played(crowd(3, "connections = 1", "timeout = '5ms'",
+  auto r = played(burst(3, "connections = 1", "timeout = '5ms'",
                         "[[fault]]\nkind = 'stall'\ntarget = 's'\n"
                         "at = '50ms'\nfor = '200ms'"));
   const auto& c = connections_in(r);
@@ -237,7 +237,7 @@ TEST(connections, are_cut_by_a_crash) {
 }
 
 TEST(connections, in_use_at_a_crash_give_an_error_at_once) {
-  auto r = played(crowd(3, "connections = 1", "timeout = '1s'",
+  auto r = played(burst(3, "connections = 1", "timeout = '1s'",
                         "[[fault]]\nkind = 'crash'\ntarget = 's'\n"
                         "at = '105ms'\nfor = '10ms'"));
   // The second and the third find the service down, at the same instant.
@@ -342,7 +342,7 @@ TEST(connections, are_waited_for_as_long_as_erlang_c_says) {
 // -- in results ---------------------------------------------------------------
 
 TEST(connections, are_in_metrics) {
-  auto text = crowd(5, "connections = 2\npending = 1", "",
+  auto text = burst(5, "connections = 2\npending = 1", "",
                     "[expect]\ncheck = [{ metric = 'edge.u -> s.refused', "
                     "min = 2, max = 2 }, { metric = 'edge.u -> s.used_max', "
                     "from = '0s', to = '1s', max = 2 }]");
@@ -357,16 +357,16 @@ TEST(connections, are_in_metrics) {
                std::invalid_argument);
   EXPECT_THROW((void)metric_of(r, "edge.u -> s.calls", 0s, 1s),
                std::invalid_argument);
-  EXPECT_EQ(metric_of(played(crowd(5, "")), "errors.no_connection"), 0);
+  EXPECT_EQ(metric_of(played(burst(5, "")), "errors.no_connection"), 0);
 }
 
 TEST(connections, that_are_not_limited_have_no_metrics) {
-  auto r = played(crowd(5, "jitter = '1ms'"));
+  auto r = played(burst(5, "jitter = '1ms'"));
   EXPECT_THROW((void)metric_of(r, "edge.u -> s.used"), std::invalid_argument);
 }
 
 TEST(connections, are_in_all_outputs) {
-  auto report = test::played_report(crowd(5, "connections = 2\npending = 1"));
+  auto report = test::played_report(burst(5, "connections = 2\npending = 1"));
   std::ostringstream json;
   write_json(json, report);
   auto arm = nlohmann::json::parse(json.str())["runs"][0]["arms"][0];
@@ -392,7 +392,7 @@ TEST(connections, are_in_all_outputs) {
 
 TEST(connections, that_differ_between_arms_are_on_the_page) {
   auto report = test::played_report(
-    crowd(1, "connections = 4", "",
+    burst(1, "connections = 4", "",
           "[arm.few]\n[arm.many]\nedge = [{ connections = 8 }]"));
   auto differences = html_data(report, {})["differences"];
   ASSERT_EQ(differences.size(), 1u);
@@ -401,7 +401,7 @@ TEST(connections, that_differ_between_arms_are_on_the_page) {
 }
 
 TEST(connections, that_nobody_missed_are_not_in_the_text) {
-  auto report = test::played_report(crowd(5, "connections = 5"));
+  auto report = test::played_report(burst(5, "connections = 5"));
   std::ostringstream text;
   write_text(text, report, false);
   EXPECT_THAT(text.str(), Not(HasSubstr("connections")));

@@ -61,7 +61,7 @@ TEST(run_details, have_the_way_of_a_request) {
   const auto& web = s.calls[0];
   EXPECT_EQ(web.parent, sample_call::none);
   EXPECT_EQ(web.operation, 0u);
-  EXPECT_EQ(web.made, 0ms);
+  EXPECT_EQ(web.sent_at, 0ms);
   EXPECT_EQ(web.ended, 34ms);
   ASSERT_EQ(web.works.size(), 1u);
   EXPECT_EQ(web.works[0].arrived, 1ms);
@@ -71,7 +71,7 @@ TEST(run_details, have_the_way_of_a_request) {
   const auto& db = s.calls[1];
   EXPECT_EQ(db.parent, 0u);
   EXPECT_EQ(db.operation, 1u);
-  EXPECT_EQ(db.made, 11ms);
+  EXPECT_EQ(db.sent_at, 11ms);
   EXPECT_EQ(db.ended, 33ms);
   ASSERT_EQ(db.works.size(), 1u);
   EXPECT_EQ(db.works[0].arrived, 12ms);

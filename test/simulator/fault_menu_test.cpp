@@ -142,7 +142,7 @@ TEST(fault_menu, is_held_to_a_zone) {
 std::string cut_text(const arm_config& arm) {
   std::string out;
   for (const auto& x : zone_cuts(arm))
-    out += fmt::format("{}: {}; ", x.zone, fmt::join(x.others, " "));
+    out += fmt::format("{}: {}; ", x.zone, fmt::join(x.other_zones, " "));
   return out;
 }
 

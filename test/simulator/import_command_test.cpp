@@ -111,9 +111,9 @@ TEST_F(import_test, writes_a_scenario_that_runs) {
                       "Which calls may fail: ", "Rates: "})
     EXPECT_NE(text.find(std::string{"\n# - "} + needed), std::string::npos)
       << needed;
-  auto made = write("made.toml", text);
-  EXPECT_EQ(run({"check", made}), 0) << err_.str();
-  EXPECT_EQ(run({"run", made, "--quiet"}), 0) << err_.str();
+  auto path = write("made.toml", text);
+  EXPECT_EQ(run({"check", path}), 0) << err_.str();
+  EXPECT_EQ(run({"run", path, "--quiet"}), 0) << err_.str();
 }
 
 TEST_F(import_test, writes_to_a_file_and_reads_several) {
@@ -222,9 +222,9 @@ TEST_F(import_test, takes_one_arm_if_asked_and_says_so) {
   EXPECT_EQ(err_.str().find("arm"), std::string::npos)
     << "there is nothing to choose";
   EXPECT_EQ(world({"import", both, "--arm", "bare"}), expected);
-  std::string_view said = "only the spans of arm \"bare\" are in it: 66 of "
-                          "others are left out";
-  EXPECT_NE(err_.str().find(said), std::string::npos) << err_.str();
+  std::string_view message = "only the spans of arm \"bare\" are in it: 66 of "
+                             "others are left out";
+  EXPECT_NE(err_.str().find(message), std::string::npos) << err_.str();
   EXPECT_NE(out_.str().find("#\n# What was noticed:\n# - only the spans"),
             std::string::npos)
     << out_.str();
@@ -357,8 +357,8 @@ TEST_F(import_test, is_given_spans_by_a_run) {
                  "--trace-to", "2s", "--jobs", "2"}),
             0);
   EXPECT_EQ(out_.str(), text);
-  auto made = write("spans.json", text);
-  EXPECT_EQ(run({"import", made}), 0) << err_.str();
+  auto path = write("spans.json", text);
+  EXPECT_EQ(run({"import", path}), 0) << err_.str();
 }
 
 TEST_F(import_test, needs_something_to_trace_for_its_times) {

@@ -134,10 +134,10 @@ bool import_is_good(const std::string& text, times_kind times,
     span_set spans;
     std::istringstream in{text};
     read_spans(in, "fuzz.json", span_format::any, spans);
-    auto made = scenario_from_spans(
+    auto imported = scenario_from_spans(
       std::move(spans),
       {.files = {"fuzz.json"}, .times = times, .sampling = sampling});
-    static_cast<void>(parse_scenario(made.toml, "made"));
+    static_cast<void>(parse_scenario(imported.toml, "made"));
     return true;
   } catch (const config_error& e) {
     // What was made must be good.

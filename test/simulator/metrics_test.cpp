@@ -309,8 +309,8 @@ TEST(failed_expectations, takes_a_run_without_a_fault_for_a_recovered_one) {
   r.recovered_at = 0;
   r.verdict = verdict_kind::no_fault;
   c.expect.bounds = {bound("recovery", -infinity, 0)};
-  for (auto wanted : {verdict_kind::recovered, verdict_kind::no_fault}) {
-    c.expect.verdict = wanted;
+  for (auto expected : {verdict_kind::recovered, verdict_kind::no_fault}) {
+    c.expect.verdict = expected;
     EXPECT_EQ(failed_expectations(c, r), std::vector<std::string>{});
   }
   c.expect.verdict = verdict_kind::degraded;

@@ -188,9 +188,8 @@ TEST(report_text, shows_arms_side_by_side_and_over_time) {
 
 TEST(report_text, fits_into_the_width_that_there_is) {
   auto r = story();
-  r.title
-    = "A story that is told in a title of more than eighty characters, so "
-      "that it is broken";
+  r.title = "A story that stands in a title of more than eighty characters, so "
+            "that it is broken";
   r.runs[0].arms[0].warnings = {std::string(30, 'w') + " "
                                 + std::string(60, 'w')};
   for (std::size_t width : {80, 100, 132, 200})

@@ -143,13 +143,13 @@ TEST(scenario_limits, depth_is_one_problem) {
 // -- size ---------------------------------------------------------------------
 
 // A service of 1000 replicas that calls so many others.
-std::string wide_caller(int others) {
+std::string wide_caller(int callees) {
   std::string out = head;
   out += "[service.s0]\nreplicas = 1000\ncalls = [";
-  for (int i = 1; i <= others; ++i)
+  for (int i = 1; i <= callees; ++i)
     out += "'s" + std::to_string(i) + "', ";
   out += "]\n";
-  for (int i = 1; i <= others; ++i)
+  for (int i = 1; i <= callees; ++i)
     out += "[service.s" + std::to_string(i) + "]\n";
   return out;
 }

@@ -232,7 +232,7 @@ slowdown_from | integer | 0
   0 to 1000000000
 slowdown_max | number | 100
   1 to 1000000
-slowdown_under_way | boolean | false
+slowdown_in_progress | boolean | false
   true, false
 stack | string | ""
   any text
@@ -353,7 +353,7 @@ mean_requests_between_failures | number | -
   1 to 1000000000
 after_requests | integer | -
   1 to 1000000000
-under_way | boolean | false
+in_progress | boolean | false
   true, false
 factor | number | 10
   1e-06 to 1000000

@@ -45,7 +45,7 @@ errors = 0.25
 slowdown = 0.5
 slowdown_from = 20
 slowdown_max = 8.0
-slowdown_under_way = true
+slowdown_in_progress = true
 cores = 6
 stack = "careful"
 time = { kind = "exponential", mean = "5ms" }

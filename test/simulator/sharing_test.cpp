@@ -50,7 +50,7 @@ std::string service_with(const std::string& more) {
 }
 
 std::string fault(const std::string& kind, int from, int length,
-                  const std::string& more = "under_way = true") {
+                  const std::string& more = "in_progress = true") {
   return fmt::format("[[fault]]\nkind = '{}'\ntarget = 's'\nat = '{}ms'\nfor = "
                      "'{}ms'\n{}\n",
                      kind, from, length, more);
@@ -150,8 +150,8 @@ TEST(shared_cores, are_in_the_rows_of_json_and_of_the_page) {
     "service.s = { workers = 'unlimited', cores = 2, replicas = 2, time = "
     "'2500ms' }\n"
     "service.t = { time = '1s' }\n"
-    "fault = [{ kind = 'stall', target = 's', under_way = true, at = '2500ms', "
-    "for = '1ms' }]\n");
+    "fault = [{ kind = 'stall', target = 's', in_progress = true, at = "
+    "'2500ms', for = '1ms' }]\n");
   std::ostringstream out;
   write_json(out, report);
   auto rows = nlohmann::json::parse(out.str())["runs"][0]["arms"][0]["seconds"];
@@ -172,7 +172,7 @@ TEST(shared_cores, are_in_the_rows_of_json_and_of_the_page) {
 // -- slowdown of work in progress ---------------------------------------------
 
 TEST(slowdown_in_progress, follows_the_number_inside) {
-  auto service = "slowdown = 1\nslowdown_from = 1\nslowdown_under_way = true";
+  auto service = "slowdown = 1\nslowdown_from = 1\nslowdown_in_progress = true";
   EXPECT_THAT(ends_in(requests_at({0, 50}) + service_with(service)),
               ElementsAre("0.150000000 done s #1", "0.200000000 done s #2"));
   // Who waits slows down, too.
@@ -184,7 +184,7 @@ TEST(slowdown_in_progress, follows_the_number_inside) {
 TEST(slowdown_in_progress, has_the_same_bound) {
   EXPECT_THAT(ends_in(requests_at({0, 0, 0, 0})
                       + service_with("slowdown = 1\nslowdown_max = 3\n"
-                                     "slowdown_under_way = true")),
+                                     "slowdown_in_progress = true")),
               ElementsAre("0.300000000 done s #1", "0.300000000 done s #2",
                           "0.300000000 done s #3", "0.300000000 done s #4"));
 }
@@ -201,13 +201,15 @@ TEST(fault_in_progress, makes_work_stand_still) {
 }
 
 TEST(fault_in_progress, slows_work_down_for_as_long_as_it_lasts) {
-  EXPECT_THAT(ends_in(requests_at({0, 70}) + service_with("")
-                      + fault("slow", 30, 40, "under_way = true\nfactor = 4")),
-              ElementsAre("0.130000000 done s #1", "0.170000000 done s #2"));
+  EXPECT_THAT(
+    ends_in(requests_at({0, 70}) + service_with("")
+            + fault("slow", 30, 40, "in_progress = true\nfactor = 4")),
+    ElementsAre("0.130000000 done s #1", "0.170000000 done s #2"));
   // What begins during the fault is at full speed afterwards.
-  EXPECT_THAT(ends_in(requests_at({40}) + service_with("")
-                      + fault("slow", 30, 40, "under_way = true\nfactor = 3")),
-              ElementsAre("0.160000000 done s #1"));
+  EXPECT_THAT(
+    ends_in(requests_at({40}) + service_with("")
+            + fault("slow", 30, 40, "in_progress = true\nfactor = 3")),
+    ElementsAre("0.160000000 done s #1"));
 }
 
 TEST(fault_in_progress, begins_before_work_ends_at_its_instant) {
@@ -222,15 +224,17 @@ TEST(fault_in_progress, begins_before_work_ends_at_its_instant) {
 // 10 ms of work until 10 ms, 5 until 20 ms, 10/6 until 30 ms, 10/3 until 40 ms;
 // 80 are left.
 TEST(fault_in_progress, multiplies_with_others) {
-  EXPECT_THAT(ends_in(requests_at({0}) + service_with("")
-                      + fault("slow", 10, 20, "under_way = true\nfactor = 2")
-                      + fault("slow", 20, 20, "under_way = true\nfactor = 3")),
-              ElementsAre("0.120000000 done s #1"));
+  EXPECT_THAT(
+    ends_in(requests_at({0}) + service_with("")
+            + fault("slow", 10, 20, "in_progress = true\nfactor = 2")
+            + fault("slow", 20, 20, "in_progress = true\nfactor = 3")),
+    ElementsAre("0.120000000 done s #1"));
   // With one that is fixed when work begins.
-  EXPECT_THAT(ends_in(requests_at({10}) + service_with("")
-                      + fault("slow", 0, 20, "factor = 2")
-                      + fault("slow", 10, 10, "under_way = true\nfactor = 5")),
-              ElementsAre("0.218000000 done s #1"));
+  EXPECT_THAT(
+    ends_in(requests_at({10}) + service_with("")
+            + fault("slow", 0, 20, "factor = 2")
+            + fault("slow", 10, 10, "in_progress = true\nfactor = 5")),
+    ElementsAre("0.218000000 done s #1"));
   // Pauses that overlap, and one that lets work in progress end.
   EXPECT_THAT(ends_in(requests_at({0, 30}) + service_with("")
                       + fault("stall", 10, 50) + fault("stall", 40, 40)
@@ -249,7 +253,7 @@ TEST(fault_in_progress, ends_with_a_crash_that_loses_all) {
 TEST(fault_in_progress, hits_one_replica_if_asked_to) {
   auto text = requests_in_turn(1, 2) + service_with("replicas = 2")
               + "[[fault]]\nkind = 'stall'\ntarget = 's#2'\nat = '10ms'\nfor = "
-                "'50ms'\nunder_way = true\n";
+                "'50ms'\nin_progress = true\n";
   EXPECT_THAT(ends_in(text), ElementsAre("0.100000000 done s #1 @1",
                                          "0.151000000 done s #2 @2"));
 }
@@ -277,7 +281,7 @@ std::string replaced(const std::string& text, const char* what,
 // A random world whose work goes by timers of its own.
 std::string world_without_clock(std::uint64_t seed) {
   auto text = test::random_world{seed}.text();
-  text = replaced(text, "(cores = .*|(slowdown_)?under_way = .*)\n", "");
+  text = replaced(text, "(cores = .*|(slowdown_)?in_progress = .*)\n", "");
   return replaced(text, "\"utilization\"", "\"queue\"");
 }
 
@@ -294,7 +298,7 @@ TEST_P(unhurried_world,
   auto text = world_without_clock(GetParam())
               + "[[fault]]\nkind = 'slow'\ntarget = 's0'\nfor = '100h'\n"
                 "factor = 1\n";
-  EXPECT_EQ(log_of(text + "under_way = true\n", {}, GetParam()),
+  EXPECT_EQ(log_of(text + "in_progress = true\n", {}, GetParam()),
             log_of(text, {}, GetParam()))
     << text;
 }

@@ -1,4 +1,4 @@
-// Services with and without a shedder. docs/shedder.md tells the results.
+// Services with and without a shedder. docs/shedder.md has the results.
 #include <simulator/world/busy_servers.hpp>
 
 #include <support/simulated.hpp>

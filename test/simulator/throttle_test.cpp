@@ -1,4 +1,4 @@
-// Services with and without a throttle in their clients. docs/throttle.md tells
+// Services with and without a throttle in their clients. docs/throttle.md has
 // the results.
 #include <simulator/report/report.hpp>
 

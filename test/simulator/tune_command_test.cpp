@@ -20,7 +20,7 @@ using namespace tuned;
 
 using tune_test = tune_rig;
 
-// -- reports -----------------------------------------------------------------
+// -- reports ------------------------------------------------------------------
 
 TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {
@@ -291,7 +291,7 @@ TEST_F(tune_test, runs_all_candidates_with_the_same_random_faults) {
   std::map<std::uint64_t, std::multiset<strings>> drawn;
   std::map<std::pair<std::uint32_t, std::uint32_t>,
            std::map<std::uint64_t, std::multiset<strings>>>
-    given;
+    trials;
   for (const auto& [arm, seed] : played_) {
     ASSERT_GE(arm.faults.size(), 1u);
     ASSERT_LE(arm.faults.size(), 2u);
@@ -305,15 +305,15 @@ TEST_F(tune_test, runs_all_candidates_with_the_same_random_faults) {
         EXPECT_LE(std::stoul(f.target.substr(hash + 1)), db->replicas);
       }
     }
-    given[{db->replicas, db->workers}][seed].insert(texts);
+    trials[{db->replicas, db->workers}][seed].insert(texts);
   }
-  drawn = given.at({3, 4});
+  drawn = trials.at({3, 4});
   EXPECT_EQ(drawn.size(), 7u);
   for (const auto& [seed, all] : drawn)
     EXPECT_EQ(all.size(), 3u) << seed;
   // Nothing has to be changed for three replicas, but for faults that leave
   // more workers than there are.
-  for (const auto& [seed, all] : given.at({3, 3}))
+  for (const auto& [seed, all] : trials.at({3, 3}))
     EXPECT_EQ(all.size(), drawn.at(seed).size());
   std::set<strings> different;
   for (const auto& [seed, all] : drawn)

@@ -162,17 +162,17 @@ TEST(tune_fronts, agree_with_the_definition) {
     };
     // Takes away one front after the other.
     indexes naive(all.size());
-    std::vector<bool> gone(all.size());
+    std::vector<bool> is_ranked(all.size());
     for (std::size_t front = 0;
-         std::ranges::count(gone, false) > 0 && front < 100; ++front) {
-      auto before = gone;
+         std::ranges::count(is_ranked, false) > 0 && front < 100; ++front) {
+      auto before = is_ranked;
       for (std::size_t i = 0; i < all.size(); ++i) {
         auto beaten = false;
         for (std::size_t k = 0; k < all.size(); ++k)
           beaten = beaten || (!before[k] && dominates(all[k], all[i]));
         if (!before[i] && !beaten) {
           naive[i] = front;
-          gone[i] = true;
+          is_ranked[i] = true;
         }
       }
     }

@@ -123,7 +123,7 @@ const verdict_case verdict_cases[] = {
    stuck,
    {},
    {{12, {}}}},
-  {"down again so late that nobody can tell for how long",
+  {"down again so late that nobody can say for how long",
    5s,
    {{5, 10, 0}, {12, 10, 10}, {3, 10, 0}},
    degraded,

@@ -279,7 +279,7 @@ TEST(quiescence_check, waits_for_work_of_days) {
   for (auto web : {"time = \"90h\"\nworkers = 3", // One after the other.
                    "time = \"90h\"\nworkers = 3\ncores = 1",
                    "time = \"90h\"\nworkers = 3\nslowdown = 1\n"
-                   "slowdown_under_way = true"}) {
+                   "slowdown_in_progress = true"}) {
     auto r = verified(fmt::format(R"(
 length = "1s"
 drain = "1s"

@@ -52,10 +52,10 @@ TEST(zone_balancer, stays_at_home) {
 
 TEST(zone_balancer, takes_all_if_nobody_is_at_home) {
   for (auto routing : {zone_routing::local, zone_routing::proportional}) {
-    zone_balancer nobody{
+    zone_balancer no_balancer{
       routed(routing),
       {.home = zone_map::nowhere, .replicas = {0, 1, 2}, .callers = {1, 1, 1}}};
-    EXPECT_THAT(zone_choices(nobody, 4), ElementsAre(0, 1, 2, 0));
+    EXPECT_THAT(zone_choices(no_balancer, 4), ElementsAre(0, 1, 2, 0));
   }
   zone_balancer empty{routed(zone_routing::local),
                       {.home = 2, .replicas = {0, 1, 0}}};

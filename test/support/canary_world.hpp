@@ -68,9 +68,10 @@ protected:
 
   /// One call after another, until the canary is in that state; returns how
   /// many it took.
-  int calls_until(const caf::actor& g, const std::string& wanted, int most) {
+  int calls_until(const caf::actor& g, const std::string& target_state,
+                  int most) {
     for (int n = 0; n < most; ++n) {
-      if (n % 16 == 0 && state(g) == wanted)
+      if (n % 16 == 0 && state(g) == target_state)
         return n;
       auto answer = ask(g, n);
       world.advance(std::chrono::milliseconds(100));

@@ -113,10 +113,10 @@ public:
   decision child_done(call_id child, outcome& o, env& e) override {
     auto parent = verifications_.at(child);
     verifications_.erase(child);
-    auto* said = value_of<std::string>(o);
-    if (!said)
+    auto* reply = value_of<std::string>(o);
+    if (!reply)
       return decision::reject(errc::worker_down);
-    if (*said == "done")
+    if (*reply == "done")
       return decision::pass();
     e.resume(parent);
     return decision::hold();

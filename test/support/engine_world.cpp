@@ -119,20 +119,21 @@ void engine_world::wake_at(time_point at) {
 
 // -- callers ------------------------------------------------------------------
 
-std::size_t engine_world::ask(bool wanted, time_point deadline,
+std::size_t engine_world::ask(bool expects_reply, time_point deadline,
                               std::uint64_t who, std::uint64_t number) {
   auto n = calls_.size();
-  calls_.push_back({wanted, who, number == 0 ? n + 1 : number, deadline});
-  if (wanted)
+  calls_.push_back(
+    {expects_reply, who, number == 0 ? n + 1 : number, deadline});
+  if (expects_reply)
     ++open_;
-  if (wanted && deadline != never)
+  if (expects_reply && deadline != never)
     deadlines_.emplace(deadline, n);
   return n;
 }
 
 detail::reply_slot engine_world::slot_of(std::size_t n) const {
   const auto& x = calls_[n];
-  return {place{n}, x.wanted, false, x.who, x.number};
+  return {place{n}, x.expects_reply, false, x.who, x.number};
 }
 
 std::size_t engine_world::call(std::string content, call_options o,
@@ -245,7 +246,7 @@ std::uint64_t engine_world::deliver(detail::target_id to, std::uint64_t key,
 void engine_world::send_cancelled(detail::target_id to, std::uint64_t number) {
   auto& x = attempts.at(number);
   EXPECT_EQ(x.to, to);
-  EXPECT_FALSE(std::exchange(x.cancelled, true)) << "told twice";
+  EXPECT_FALSE(std::exchange(x.cancelled, true)) << "cancelled twice";
   note(fmt::format("#{} cancelled", number));
 }
 
@@ -289,15 +290,15 @@ engine_world::make_worker(std::uint32_t incarnation) {
 }
 
 void engine_world::worker_made(const std::string& failure) {
-  detail::made_worker made;
-  made.failure = failure;
+  detail::made_worker worker;
+  worker.failure = failure;
   if (failure.empty()) {
     dead_.erase(detail::worker_target);
-    made.info = setup_.worker;
+    worker.info = setup_.worker;
   }
   step([&](auto& e, auto now) {
     EXPECT_TRUE(e.awaits_worker(incarnation_));
-    e.on_worker_made(made, now);
+    e.on_worker_made(worker, now);
   });
 }
 

@@ -198,7 +198,7 @@ public:
 
 private:
   struct asked {
-    bool wanted = true;
+    bool expects_reply = true;
     std::uint64_t who = 0;
     std::uint64_t number = 0;
     time_point deadline = never;
@@ -207,7 +207,7 @@ private:
     std::uint64_t permit = 0;
   };
 
-  std::size_t ask(bool wanted, time_point deadline, std::uint64_t who,
+  std::size_t ask(bool expects_reply, time_point deadline, std::uint64_t who,
                   std::uint64_t number);
   detail::reply_slot slot_of(std::size_t call) const;
   void check();

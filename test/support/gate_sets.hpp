@@ -19,7 +19,7 @@ class gate_set_world : public world_test {
 protected:
   void SetUp() override {
     names.add_factory("doubles", [this](caf::actor_system&) {
-      ++made;
+      ++worker_count;
       return caf::expected<caf::actor>{
         scripted_worker{world, test::doubles()}.handle()};
     });
@@ -62,7 +62,7 @@ protected:
   worker_names names;
   scripted_worker mute{world};
   gate_set gates;
-  int made = 0;
+  int worker_count = 0;
 };
 
 } // namespace caisson::test

@@ -45,9 +45,9 @@ public:
   }
 
   /// One in `n` calls never ends; the others take that long.
-  static drawer hanging(int n, duration others) {
-    return [n, others](random_source& r) {
-      return r.uniform() * n < 1 ? std::chrono::hours(24) : others;
+  static drawer hanging(int n, duration usual) {
+    return [n, usual](random_source& r) {
+      return r.uniform() * n < 1 ? std::chrono::hours(24) : usual;
     };
   }
 

@@ -234,15 +234,15 @@ private:
   // Whose turn it is; 0: nobody's.
   call_id pick() const {
     std::vector<waiter> within;
-    std::vector<waiter> others;
+    std::vector<waiter> outside;
     for (auto& [tenant, w] : heads())
       if (is_within(w))
         within.push_back(w);
       else if (config.partitions.borrow || used_by(tenant) == 0)
-        others.push_back(w);
+        outside.push_back(w);
     auto some = !within.empty();
     std::erase_if(within, [&](auto& w) { return !fits(w); });
-    auto& from = some ? within : others;
+    auto& from = some ? within : outside;
     if (from.empty())
       return 0;
     auto best = *std::min_element(
@@ -301,22 +301,22 @@ private:
     auto places = [&](const std::string& x) {
       return part_of(config.max_waiters, x);
     };
-    std::optional<waiter> gone;
+    std::optional<waiter> evicted_call;
     auto own = row_of(w.tenant);
     if (config.max_waiters > 0 && waiting_of(w.tenant) < places(w.tenant)) {
       auto worst = tenants().front();
       for (auto& x : tenants())
         if (waiting_of(x) - places(x) > waiting_of(worst) - places(worst))
           worst = x;
-      gone = row_of(worst).back();
+      evicted_call = row_of(worst).back();
     } else if (!own.empty() && config.max_waiters > 0
                && config.order != wait_order::fifo && before(w, own.back())) {
-      gone = own.back();
+      evicted_call = own.back();
     }
-    if (!gone)
+    if (!evicted_call)
       return false;
-    reject(gone->id, errc::queue_full);
-    std::erase_if(queue, [&](auto& x) { return x.id == gone->id; });
+    reject(evicted_call->id, errc::queue_full);
+    std::erase_if(queue, [&](auto& x) { return x.id == evicted_call->id; });
     return true;
   }
 

@@ -198,8 +198,8 @@ private:
 
   void note(const pending_answer& answer, const act_plan& x) {
     auto context = context_of(answer.error());
-    auto said = answer.ok() ? "done" : context ? context->text : "failed";
-    acts_.push_back(plan_text(x) + ": " + said);
+    auto response = answer.ok() ? "done" : context ? context->text : "failed";
+    acts_.push_back(plan_text(x) + ": " + response);
   }
 
   void kill_worker() {
@@ -217,13 +217,13 @@ private:
                           state->log.end());
     std::sort(out.attempts.begin(), out.attempts.end());
     out.acts = acts_;
-    out.crowded = is_crowded();
+    out.crowded = is_overloaded();
     return out;
   }
 
   // Two calls come back from a retrier, or are rejected by the same layer,
   // at the same instant; or one is rejected just when another comes back.
-  bool is_crowded() {
+  bool is_overloaded() {
     std::map<std::int64_t, std::uint64_t> returns;
     std::set<std::pair<std::int64_t, std::string>> refusals;
     auto events = world_.user().received_as<event>();

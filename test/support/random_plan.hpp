@@ -81,7 +81,7 @@ private:
 
   const layer_traits& some_kind(bool innermost,
                                 const std::vector<layer_plan>& above) {
-    // A limiter gives tokens back for calls that were not reached, so that in
+    // A limiter gives tokens back for calls that have not executed, so that in
     // `mixed` no layer below it may hold one.
     if (mixed() && innermost && !has(above, "batcher") && chance(30))
       return traits_of("limiter");

@@ -54,9 +54,9 @@ public:
     calls_[c.id] = entry{d.what, to_reject_.count(c.id) > 0};
     known_.push_back(c.id);
     if (chance(15)) {
-      auto mine = time_after(e.now, time());
-      if (c.default_deadline || mine < c.deadline) {
-        c.deadline = mine;
+      auto limit = time_after(e.now, time());
+      if (c.default_deadline || limit < c.deadline) {
+        c.deadline = limit;
         c.default_deadline = false;
       }
     }
@@ -67,7 +67,7 @@ public:
   decision complete(call_info& c, slot& notes, outcome& o, env& e) override {
     auto& x = find(c, notes);
     auto d = decide(e, o.ok ? 5 : 40);
-    x.said = d.what;
+    x.decision_kind = d.what;
     if (d.what != decision::kind::hold)
       calls_.erase(c.id);
     ask(e);
@@ -83,9 +83,9 @@ public:
 
   decision expire(call_info& c, slot& notes, env& e) override {
     auto& x = find(c, notes);
-    EXPECT_EQ(x.said, decision::kind::hold);
+    EXPECT_EQ(x.decision_kind, decision::kind::hold);
     auto d = decide(e, 20);
-    x.said = d.what;
+    x.decision_kind = d.what;
     // Who throws is abandoned, unless he rejects.
     if (d.what == decision::kind::reject)
       calls_.erase(c.id);
@@ -105,7 +105,7 @@ public:
   decision child_done(call_id child, outcome& o, env& e) override {
     // One may be over before it is cancelled.
     EXPECT_EQ(children_.erase(child) + cancelled_.erase(child), 1u)
-      << "told of no child, or twice";
+      << "notified of no child, or twice";
     EXPECT_TRUE(o.ok || o.code != 0);
     auto d = decide(e, 25);
     ask(e);
@@ -137,7 +137,7 @@ private:
 
   struct entry {
     /// What was said of it last.
-    decision::kind said = decision::kind::pass;
+    decision::kind decision_kind = decision::kind::pass;
     /// This layer has ended it, if it is in force and held the call.
     bool may_be_gone = false;
   };

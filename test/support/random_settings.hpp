@@ -22,7 +22,7 @@ enum class plan_kind {
   patient,
   /// Deadlines, and no layer in which a call could wait when its deadline
   /// passes. A gate in front of another does not know whether that one has sent
-  /// the call on, and must take it for reached; a single gate knows.
+  /// the call on, and must take it for executed; a single gate knows.
   prompt,
   /// Both. No policy may then judge by `may_have_executed`, and the answers to
   /// the callers are compared accordingly.

@@ -101,7 +101,7 @@ private:
     if (chance(30))
       line{text_, "stack = \"{}\"", one_of({"a", "b", "c"})};
     if (chance(20))
-      line{text_, "slowdown = 0.05\nslowdown_under_way = {}",
+      line{text_, "slowdown = 0.05\nslowdown_in_progress = {}",
            one_of({"true", "false"})};
     line{text_, "time = {}", time()};
     if (chance(20))
@@ -263,7 +263,7 @@ private:
     if (kind == "capacity")
       line{text_, "workers = {}", one_of({"0", "1"})};
     if ((kind == "slow" || kind == "stall") && chance(40))
-      line{text_, "under_way = true"};
+      line{text_, "in_progress = true"};
   }
 
   // A crowd of users, each with a request that gets stuck when everything
@@ -284,7 +284,7 @@ private:
            "\"{}\"",
            i, one_of({"3900ms", "60s"})};
       if (chance(30))
-        line{text_, "under_way = true"};
+        line{text_, "in_progress = true"};
       if (crashing == services_ || crashing == i)
         line{text_,
              "[[fault]]\nkind = \"crash\"\ntarget = \"s{}\"\nat = "

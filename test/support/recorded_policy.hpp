@@ -53,7 +53,7 @@ public:
     list_metrics(all);
     for (const auto& m : all)
       if (counts && !m.gauge)
-        gone[m.name] += m.value;
+        final_counts[m.name] += m.value;
   }
 
   decision admit(call_info& call, slot&, env&) override {
@@ -115,7 +115,7 @@ public:
   /// All of them.
   static inline std::set<recorded_policy*> alive = {};
   /// What those that are gone have counted.
-  static inline std::map<std::string_view, std::int64_t> gone = {};
+  static inline std::map<std::string_view, std::int64_t> final_counts = {};
 
   [[nodiscard]] std::int64_t below() const noexcept { return below_; }
 

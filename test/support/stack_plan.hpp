@@ -115,7 +115,7 @@ inline std::string plan_text(const layer_plan& x) {
     text += fmt::format(" [{}]", offers[static_cast<int>(x.alternatives)]);
   for (auto [is_set, name] :
        {std::pair{x.per_key, "per key"}, std::pair{x.verifies, "looks"},
-        std::pair{x.waits_as_announced, "waits as told"},
+        std::pair{x.waits_as_announced, "waits as announced"},
         std::pair{x.writes, "writes"}})
     if (is_set)
       text += fmt::format(", {}", name);
@@ -135,7 +135,7 @@ inline std::string plan_text(const std::vector<reply_plan>& replies) {
         break;
       case reply_plan::what::own_error:
         out += fmt::format("{}{}, retry after {}", name_of(x.code),
-                           x.may_have_executed ? " (reached)" : "",
+                           x.may_have_executed ? " (may have executed)" : "",
                            to_text(x.retry_after));
         break;
       case reply_plan::what::no_answer:

@@ -94,10 +94,10 @@ std::string wrong_settings_of(const Config& c) {
 /// ended again.
 inline std::string refusal_of(caf::actor_system& sys, const worker& w) {
   try {
-    auto made = w.factory()(sys);
-    if (!made)
+    auto worker = w.factory()(sys);
+    if (!worker)
       return "no worker";
-    caf::anon_send_exit(*made, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(*worker, caf::exit_reason::user_shutdown);
     return {};
   } catch (const std::exception& e) {
     return e.what();

@@ -1,4 +1,4 @@
-// For tests of what a violated invariant does in production.
+// Helpers for tests of what a violated invariant does in production.
 #pragma once
 
 #include <caisson/base/ensure.hpp>

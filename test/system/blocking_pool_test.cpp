@@ -22,7 +22,7 @@ namespace {
 
 // What all sessions of a test have done.
 struct pool_tally {
-  std::atomic<int> made{0};
+  std::atomic<int> sessions{0};
   std::atomic<int> begun{0};
   std::atomic<int> at_once{0};
   std::atomic<int> most_at_once{0};
@@ -37,7 +37,7 @@ class scripted_session final : public blocking_session {
 public:
   explicit scripted_session(std::shared_ptr<pool_tally> t)
     : tally_(std::move(t)) {
-    ++tally_->made;
+    ++tally_->sessions;
   }
 
   void reset() noexcept override { ++tally_->resets; }
@@ -148,14 +148,14 @@ TEST_F(blocking_pool_test, works_on_so_many_messages_at_once) {
   for (auto& x : all)
     EXPECT_EQ(receive(x), "20");
   EXPECT_EQ(seen->most_at_once, 3);
-  EXPECT_EQ(seen->made, 3);
+  EXPECT_EQ(seen->sessions, 3);
 }
 
 TEST_F(blocking_pool_test, starts_threads_only_when_it_needs_them) {
   auto pool = spawn_blocking_pool(sys, kind(), {.threads = 8});
   for (int i = 0; i < 20; ++i)
     EXPECT_EQ(ask(pool, 0), "0");
-  EXPECT_EQ(seen->made, 1);
+  EXPECT_EQ(seen->sessions, 1);
 }
 
 TEST_F(blocking_pool_test, refuses_what_has_no_room) {
@@ -208,7 +208,7 @@ TEST_F(blocking_pool_test, survives_a_session_that_throws) {
   EXPECT_EQ(ask(pool, -1), "lost");
   EXPECT_EQ(seen->resets, 1);
   EXPECT_EQ(ask(pool, 0), "0");
-  EXPECT_EQ(seen->made, 1);
+  EXPECT_EQ(seen->sessions, 1);
 }
 
 // As when the system has no thread or file descriptor left.
@@ -224,7 +224,7 @@ TEST_F(blocking_pool_test, is_busy_while_it_can_make_no_thread) {
   EXPECT_EQ(ask(pool, 0), "busy");
   EXPECT_EQ(ask(pool, 0), "busy");
   EXPECT_EQ(ask(pool, 0), "0");
-  EXPECT_EQ(seen->made, 1);
+  EXPECT_EQ(seen->sessions, 1);
 }
 
 // A gate's deadline cancels the message in the pool.
@@ -255,11 +255,11 @@ TEST_F(blocking_pool_test, takes_a_cancelled_message_from_the_queue) {
 
 TEST_F(blocking_pool_test, heeds_only_the_sender_who_cancels) {
   auto pool = spawn_blocking_pool(sys, kind(), {.threads = 1});
-  auto mine = send(pool, 100);
+  auto answer = send(pool, 100);
   caf::scoped_actor other{sys};
   for (std::uint64_t n = 0; n < 100; ++n)
     portable::send(other, pool, cancelled{n});
-  EXPECT_EQ(receive(mine), "100");
+  EXPECT_EQ(receive(answer), "100");
   EXPECT_EQ(seen->interrupted, 0);
 }
 
@@ -300,7 +300,7 @@ TEST_F(blocking_pool_test, ends_threads_without_work_and_starts_new_ones) {
       all.push_back(send(pool, 20));
     for (auto& x : all)
       EXPECT_EQ(receive(x), "20");
-    EXPECT_EQ(seen->made, 4 * round);
+    EXPECT_EQ(seen->sessions, 4 * round);
     // Of the threads only this test's own actor and the pool are left.
     EXPECT_TRUE(eventually([&] { return seen->resets == 4 * round; }));
     EXPECT_TRUE(eventually([&] { return portable::running(sys) <= 2; }));

@@ -53,8 +53,8 @@ TEST_F(client_death, gives_back_all_permits_that_a_process_holds) {
     auto begin = std::chrono::steady_clock::now();
     client.kill();
     std::move(request).receive(
-      [&](const permit& mine) {
-        EXPECT_FALSE(waiting->error_of(release{mine.id}));
+      [&](const permit& lease) {
+        EXPECT_FALSE(waiting->error_of(release{lease.id}));
       },
       [&](const caf::error& err) { FAIL() << portable::render(*system, err); });
     auto took = std::chrono::steady_clock::now() - begin;

@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t header_size = 32;
 
 // A header and what it announces.
-std::vector<std::string> frames_of(const std::string& said) {
+std::vector<std::string> frames_of(const std::string& bytes) {
   std::vector<std::string> result;
-  for (std::size_t at = 0; at + header_size <= said.size();) {
+  for (std::size_t at = 0; at + header_size <= bytes.size();) {
     std::size_t length = 0;
     for (std::size_t i = 4; i < 8; ++i)
-      length = length << 8 | static_cast<unsigned char>(said[at + i]);
-    result.push_back(said.substr(at, header_size + length));
+      length = length << 8 | static_cast<unsigned char>(bytes[at + i]);
+    result.push_back(bytes.substr(at, header_size + length));
     at += header_size + length;
   }
   return result;
@@ -69,7 +69,7 @@ protected:
       asker.look();
       EXPECT_TRUE(asker.error_of(reconfigure{"breaker", {{"threshold", "1"}}}));
     }
-    return frames_of(between.said());
+    return frames_of(between.bytes());
   }
 
   // Says it, and waits until the server has read it or has hung up.

@@ -157,9 +157,9 @@ TEST(guard_of_threads, lets_a_half_open_breaker_have_its_probes_only) {
   gatehouse house{std::latch{1}};
   std::jthread probe{[&] { EXPECT_TRUE(g.run([&] { house.enter(); })); }};
   house.inside.wait();
-  std::atomic<int> made{0};
-  in_threads(4, [&](int) { (void)g.run([&] { ++made; }); });
-  EXPECT_EQ(made, 0);
+  std::atomic<int> call_count{0};
+  in_threads(4, [&](int) { (void)g.run([&] { ++call_count; }); });
+  EXPECT_EQ(call_count, 0);
   house.let_go.count_down();
   probe.join();
   EXPECT_TRUE(g.run([] {}));
@@ -172,11 +172,11 @@ TEST(guard_of_threads, retries_beside_others) {
                       .idempotent = true,
                       .budget = false})
             .semaphore({.permits = 3, .max_waiters = 100})};
-  std::atomic<int> good{0}, made{0};
+  std::atomic<int> good{0}, call_count{0};
   in_threads(6, [&](int) {
     for (int k = 0; k < 50; ++k)
       good += g.run([&](const attempt& a) {
-                 ++made;
+                 ++call_count;
                  if (a.number() < 3)
                    throw 1;
                }).ok()
@@ -184,7 +184,7 @@ TEST(guard_of_threads, retries_beside_others) {
                 : 0;
   });
   EXPECT_EQ(good, 300);
-  EXPECT_EQ(made, 900);
+  EXPECT_EQ(call_count, 900);
 }
 
 TEST(guard_of_threads, has_events_one_after_another) {
@@ -355,12 +355,12 @@ TEST(guard_of_threads, shares_the_retry_budget_of_its_system) {
                                .budget_name = "shared"});
   guard first{sys, s}, second{sys, s}, alone{s};
   auto is_retried = [](guard& g) {
-    int made = 0;
+    int call_count = 0;
     (void)g.run([&] {
-      ++made;
+      ++call_count;
       throw 1;
     });
-    return made > 1;
+    return call_count > 1;
   };
   while (is_retried(first))
     continue;

@@ -215,13 +215,14 @@ TEST_F(local_gate_real_test, a_worker_that_comes_too_late_is_ended) {
 // Makes a gate whose worker takes a while, and then finds that it cannot work.
 class never_complete final : public caf::event_based_actor {
 public:
-  never_complete(caf::actor_config& cfg, std::shared_ptr<std::atomic<int>> made)
+  never_complete(caf::actor_config& cfg,
+                 std::shared_ptr<std::atomic<int>> workers)
     : caf::event_based_actor(cfg),
       good_(this,
-            worker::supervised([made](caf::actor_system&)
+            worker::supervised([workers](caf::actor_system&)
                                  -> caf::expected<caf::actor> {
               std::this_thread::sleep_for(50ms);
-              ++*made;
+              ++*workers;
               return caf::make_error(caf::sec::runtime_error);
             }).on_own_thread(),
             stack{}),
@@ -237,10 +238,10 @@ private:
 };
 
 TEST_F(local_gate_real_test, a_factory_outlasts_a_constructor_that_throws) {
-  auto made = std::make_shared<std::atomic<int>>(0);
+  auto workers = std::make_shared<std::atomic<int>>(0);
   for (int i = 0; i < 4; ++i)
-    EXPECT_THROW(sys->spawn<never_complete>(made), config_error);
-  while (*made < 4)
+    EXPECT_THROW(sys->spawn<never_complete>(workers), config_error);
+  while (*workers < 4)
     std::this_thread::sleep_for(10ms);
   sys->await_all_actors_done();
 }
@@ -265,13 +266,13 @@ private:
 TEST_F(local_gate_real_test, a_worker_that_nobody_wants_any_more_is_ended) {
   for (auto destroys : {true, false}) {
     auto alive = std::make_shared<std::atomic<int>>(0);
-    auto made = std::make_shared<std::atomic<int>>(0);
+    auto workers = std::make_shared<std::atomic<int>>(0);
     // Blocking, so that it does not end just because nobody knows it.
-    auto behind = worker::supervised([alive, made](caf::actor_system& s)
+    auto behind = worker::supervised([alive, workers](caf::actor_system& s)
                                        -> caf::expected<caf::actor> {
                     std::this_thread::sleep_for(50ms);
                     ++*alive;
-                    ++*made;
+                    ++*workers;
                     return caf::actor_cast<caf::actor>(s.spawn<caf::detached>(
                       [alive](caf::blocking_actor* self) {
                         self->receive([](const caf::exit_msg&) {});
@@ -279,7 +280,7 @@ TEST_F(local_gate_real_test, a_worker_that_nobody_wants_any_more_is_ended) {
                       }));
                   }).on_own_thread();
     auto x = sys->spawn<changes_its_mind>(behind, destroys);
-    while (*made < 1)
+    while (*workers < 1)
       std::this_thread::sleep_for(10ms);
     expect_none(*alive);
     caf::anon_send_exit(x, caf::exit_reason::kill);

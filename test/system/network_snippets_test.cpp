@@ -19,10 +19,10 @@ caf::behavior doubler() {
   };
 }
 
-std::int32_t ask(caf::actor_system& system, const caf::actor& whom) {
+std::int32_t ask(caf::actor_system& system, const caf::actor& target) {
   std::int32_t result = 0;
   caf::scoped_actor self{system};
-  portable::ask_blocking(self, whom, 20s, std::int32_t{21})
+  portable::ask_blocking(self, target, 20s, std::int32_t{21})
     .receive([&](std::int32_t x) { result = x; },
              [&](const caf::error& err) {
                ADD_FAILURE() << portable::render(system, err);

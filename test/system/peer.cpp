@@ -119,11 +119,11 @@ int hold_permits(const std::vector<std::string>& args) {
     return 1;
   {
     inquirer self{sys, *gate};
-    std::string said = "held";
+    std::string response = "held";
     for (auto n = std::stoi(args.at(1)); n > 0; --n)
       if (auto got = self.ask<permit>(acquire{}); !got)
-        said = portable::render(sys, got.error());
-    fmt::print("{}\n", said);
+        response = portable::render(sys, got.error());
+    fmt::print("{}\n", response);
     std::fflush(stdout);
     while (std::getchar() != EOF)
       continue;

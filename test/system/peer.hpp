@@ -57,14 +57,14 @@ class inquirer {
 public:
   static constexpr auto patience = std::chrono::seconds(20);
 
-  inquirer(caf::actor_system& sys, caf::actor whom)
-    : self_(sys), whom_(std::move(whom)) {}
+  inquirer(caf::actor_system& sys, caf::actor target)
+    : self_(sys), target_(std::move(target)) {}
 
   /// The answer of type T to `xs...`, or the error.
   template <class T, class... Ts>
   caf::expected<T> ask(Ts&&... xs) {
     caf::expected<T> result{caf::make_error(caf::sec::runtime_error)};
-    portable::ask_blocking(self_, whom_, patience, std::forward<Ts>(xs)...)
+    portable::ask_blocking(self_, target_, patience, std::forward<Ts>(xs)...)
       .receive([&](const T& x) { result = x; },
                [&](caf::error& err) { result = std::move(err); });
     return result;
@@ -75,7 +75,7 @@ public:
   caf::error error_of(const T& x) {
     caf::error result;
     auto note = [&](caf::error& err) { result = std::move(err); };
-    auto answer = portable::ask_blocking(self_, whom_, patience, x);
+    auto answer = portable::ask_blocking(self_, target_, patience, x);
     if constexpr (std::is_same_v<T, reconfigure> || std::is_same_v<T, command>)
       std::move(answer).receive([](const status&) {}, note);
     else
@@ -99,7 +99,7 @@ public:
 
 private:
   caf::scoped_actor self_;
-  caf::actor whom_;
+  caf::actor target_;
 };
 
 } // namespace caisson::test

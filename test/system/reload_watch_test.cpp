@@ -37,14 +37,14 @@ protected:
 
   // Waits until that is the setting.
   void expect(int threshold) {
-    auto wanted = std::to_string(threshold);
+    auto expected = std::to_string(threshold);
     auto end = std::chrono::steady_clock::now() + 20s;
     while (std::chrono::steady_clock::now() < end) {
-      if (now() == wanted)
+      if (now() == expected)
         return;
       std::this_thread::sleep_for(5ms);
     }
-    ADD_FAILURE() << "threshold is " << now() << ", not " << wanted;
+    ADD_FAILURE() << "threshold is " << now() << ", not " << expected;
   }
 
   std::string now() {

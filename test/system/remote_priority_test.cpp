@@ -58,17 +58,17 @@ protected:
   static void TearDownTestSuite() { files.reset(); }
 
   static std::unique_ptr<network_config> config_of(const std::string& name) {
-    std::unique_ptr<network_config> made;
+    std::unique_ptr<network_config> config;
 #ifdef CAISSON_TLS
     if (GetParam() == transport::tls)
-      made = std::make_unique<tls_network_config>(
+      config = std::make_unique<tls_network_config>(
         tls_files{files->file(name + ".pem"), files->file(name + ".key"),
                   files->file("authority.pem")});
 #endif
-    if (!made)
-      made = std::make_unique<network_config>();
-    portable::set_threads(*made, 2);
-    return made;
+    if (!config)
+      config = std::make_unique<network_config>();
+    portable::set_threads(*config, 2);
+    return config;
   }
 
   static caf::expected<std::uint16_t> publish(caf::actor_system& sys,

@@ -70,7 +70,7 @@ TEST_F(request_test, gets_a_value_of_the_expected_type) {
   EXPECT_EQ(any->get_as<int>(0), 8);
 }
 
-TEST_F(request_test, tells_why_there_is_none) {
+TEST_F(request_test, says_why_there_is_none) {
   auto gate = gate_of(echo);
   auto r = request_blocking<int>(sys, gate, 5s, -1);
   EXPECT_FALSE(r.ok());

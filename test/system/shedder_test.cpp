@@ -1,4 +1,4 @@
-// A shedder tells its threshold to a gate on another node, which follows it.
+// A shedder reports its threshold to a gate on another node, which follows it.
 #include <caisson/caf/caf_io.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/stack/add.hpp>
@@ -76,14 +76,14 @@ TEST_F(remote_follower_test, rejects_what_the_other_node_would) {
   auto near = spawn_gate(client, worker{*remote}.is_gate(),
                          stack{"near"}.add<shedder>(f));
   caf::scoped_actor self{client};
-  auto told = [&] {
-    return look(self, near).layers.at(0).metrics.at("told") > 0;
+  auto has_threshold = [&] {
+    return look(self, near).layers.at(0).metrics.at("thresholds_received") > 0;
   };
   for (auto end = std::chrono::steady_clock::now() + 30s;
-       !told() && std::chrono::steady_clock::now() < end;)
+       !has_threshold() && std::chrono::steady_clock::now() < end;)
     for (int i = 0; i < 100; ++i)
       offer(self, near, 0);
-  ASSERT_TRUE(told());
+  ASSERT_TRUE(has_threshold());
   auto before = look(self, far).metrics.at("calls");
   for (int i = 0; i < 32; ++i) {
     auto r = offer(self, near, -16);

@@ -107,13 +107,13 @@ public:
   [[nodiscard]] std::uint16_t port() const { return entrance_.port(); }
 
   /// All that the client has said; waits until it has gone.
-  std::string said() {
+  std::string bytes() {
     if (thread_.joinable())
       thread_.join();
-    return said_;
+    return bytes_;
   }
 
-  ~recorder() { said(); }
+  ~recorder() { bytes(); }
 
 private:
   void run(std::uint16_t to) {
@@ -128,13 +128,13 @@ private:
       if (bytes.empty())
         return;
       if (from_client)
-        said_ += bytes;
+        bytes_ += bytes;
       (from_client ? server : client).write(bytes);
     }
   }
 
   raw_socket entrance_;
-  std::string said_;
+  std::string bytes_;
   std::thread thread_;
 };
 

@@ -35,7 +35,7 @@ protected:
     before = counted();
   }
 
-  // Whoever has tried something in the meantime has reached nothing.
+  // Whoever has tried something in the meantime had no success.
   void TearDown() override { EXPECT_EQ(counted(), before); }
 
   static tls_files files_of(const std::string& name,

@@ -103,7 +103,7 @@ std::string names_in(const Columns& columns, sim::output o,
     constexpr std::string_view own = "only on the page: ";
     if (c->help.starts_with(own))
       out += fmt::format(" ({})", c->help.substr(own.size()));
-    else if (c->given)
+    else if (c->applies)
       out += fmt::format(" ({})", c->help.substr(0, c->help.find(':')));
   }
   return out;

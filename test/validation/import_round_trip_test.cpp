@@ -67,7 +67,7 @@ std::map<std::string, edge_times> edges_of(const arm_config& arm,
     for (const auto& c : request.calls)
       out[plan.routes[c.route].from + " -> "
           + plan.operations[c.operation].name]
-        .waits.push_back(to_seconds(c.ended.value() - c.made));
+        .waits.push_back(to_seconds(c.ended.value() - c.sent_at));
   for (auto& [name, edge] : out) {
     std::ranges::sort(edge.waits);
     edge.rate = static_cast<double>(edge.waits.size()) / to_seconds(arm.length);
@@ -87,9 +87,9 @@ double off_beyond_chance(const edge_times& imported, const edge_times& real,
                 * std::sqrt(q * (1 - q)
                             * (1 / static_cast<double>(imported.waits.size())
                                + 1 / static_cast<double>(real.waits.size())));
-  auto made = imported.quantile(q);
-  return std::max({0.0, real.quantile(q - chance) - made,
-                   made - real.quantile(q + chance)})
+  auto copied = imported.quantile(q);
+  return std::max({0.0, real.quantile(q - chance) - copied,
+                   copied - real.quantile(q + chance)})
          / real.quantile(q);
 }
 
@@ -129,19 +129,19 @@ TEST(import_of_the_boutique, keeps_rates_and_latencies_of_each_edge) {
   auto after = traced(copy, 2);
   EXPECT_LT(off(to_seconds(after.latency.p50), to_seconds(p50)), tolerance);
   EXPECT_LT(off(to_seconds(after.latency.p99), to_seconds(p99)), tolerance);
-  auto made = edges_of(copy, after);
-  EXPECT_EQ(made.size(), real.size());
+  auto copied = edges_of(copy, after);
+  EXPECT_EQ(copied.size(), real.size());
   int edges_with_many = 0;
   for (const auto& [name, edge] : real) {
     SCOPED_TRACE(name + ", " + std::to_string(edge.waits.size()) + " calls");
-    ASSERT_TRUE(made.contains(name));
-    EXPECT_LT(off(made[name].rate, edge.rate), tolerance);
-    EXPECT_LT(off(made[name].quantile(0.5), edge.quantile(0.5)), tolerance);
-    EXPECT_LT(off_beyond_chance(made[name], edge, 0.99), tolerance);
+    ASSERT_TRUE(copied.contains(name));
+    EXPECT_LT(off(copied[name].rate, edge.rate), tolerance);
+    EXPECT_LT(off(copied[name].quantile(0.5), edge.quantile(0.5)), tolerance);
+    EXPECT_LT(off_beyond_chance(copied[name], edge, 0.99), tolerance);
     if (edge.waits.size() < many_calls)
       continue;
     ++edges_with_many;
-    EXPECT_LT(off(made[name].quantile(0.99), edge.quantile(0.99)), tolerance);
+    EXPECT_LT(off(copied[name].quantile(0.99), edge.quantile(0.99)), tolerance);
   }
   EXPECT_GE(edges_with_many, 8);
 }

@@ -153,8 +153,8 @@ struct blocking_worker_kind {
 /// an hour comes back.
 [[nodiscard]] supervision_config patient_supervision();
 
-/// A worker of this kind for a gate, which makes it and ends it. The gate tells
-/// it deadlines and what is cancelled, and judges its answers by the kind's
+/// A worker of this kind for a gate, which makes it and ends it. The gate sends
+/// it deadlines and cancellations, and judges its answers by the kind's
 /// adapter and by `transport_answer`.
 ///
 /// Not for virtual time. Throws `config_error` if `c` is not valid.

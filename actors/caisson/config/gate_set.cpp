@@ -9,7 +9,7 @@
 namespace caisson {
 
 struct gate_set::state {
-  caf::actor keeper;
+  caf::actor reloader;
   std::shared_ptr<detail::gate_directory>
     directory = std::make_shared<detail::gate_directory>();
 
@@ -18,8 +18,8 @@ struct gate_set::state {
   state& operator=(const state&) = delete;
 
   ~state() {
-    if (keeper)
-      stop_gate(keeper);
+    if (reloader)
+      stop_gate(reloader);
   }
 };
 
@@ -37,12 +37,12 @@ std::vector<std::string> gate_set::names() const {
 
 const caf::actor& gate_set::controller() const {
   static const caf::actor none;
-  return state_ ? state_->keeper : none;
+  return state_ ? state_->reloader : none;
 }
 
 void gate_set::stop() {
   if (state_)
-    stop_gate(state_->keeper);
+    stop_gate(state_->reloader);
 }
 
 gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
@@ -52,11 +52,11 @@ gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
   if (!found.empty())
     throw config_error{std::move(found)};
   auto groups = detail::spawn_missing_groups(sys, read, {});
-  auto wanted = detail::by_rank(read);
-  auto workers = detail::make_workers(sys, read, wanted, known, groups, found);
+  auto names = detail::by_rank(read);
+  auto workers = detail::make_workers(sys, read, names, known, groups, found);
   detail::managed_gates gates;
   if (found.empty())
-    gates = detail::spawn_managed(sys, read, wanted, std::move(workers), found);
+    gates = detail::spawn_managed(sys, read, names, std::move(workers), found);
   if (!found.empty())
     throw config_error{std::move(found)};
   gate_set out;
@@ -69,7 +69,7 @@ gate_set spawn_gates(caf::actor_system& sys, std::filesystem::path file,
   detail::config_reloader::parts parts{std::move(file), std::move(known),
                                        out.state_->directory, std::move(gates),
                                        std::move(groups)};
-  out.state_->keeper = caf::actor_cast<caf::actor>(
+  out.state_->reloader = caf::actor_cast<caf::actor>(
     portable::is_virtual(sys)
       ? sys.spawn<detail::config_reloader>(std::move(parts))
       : sys.spawn<detail::config_reloader, caf::detached>(std::move(parts)));

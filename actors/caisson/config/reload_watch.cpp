@@ -215,8 +215,8 @@ private:
         empty(all[2].fd);
         look();
       }
-      if (settles_ && clock::now() >= settled_at_)
-        settled();
+      if (waits_ && clock::now() >= wait_end_)
+        finish_wait();
     }
   }
 
@@ -230,11 +230,11 @@ private:
 
   // In milliseconds, rounded up.
   [[nodiscard]] int wait() const {
-    if (!settles_ && !rests_)
+    if (!waits_ && !rests_)
       return -1;
-    auto next = settles_ && rests_ ? std::min(settled_at_, rested_at_)
-                : settles_         ? settled_at_
-                                   : rested_at_;
+    auto next = waits_ && rests_ ? std::min(wait_end_, rested_at_)
+                : waits_         ? wait_end_
+                                 : rested_at_;
     auto left = std::chrono::ceil<std::chrono::milliseconds>(next
                                                              - clock::now());
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
@@ -245,7 +245,7 @@ private:
     rests_ = true;
     rested_at_ = clock::now() + config_.settled_after;
     known_ = state_of(file_);
-    settles_ = false;
+    waits_ = false;
     ask("SIGHUP");
     // A further change right now may look the same.
     if (directory_ && is_recent(known_)) {
@@ -263,16 +263,16 @@ private:
   // Something has happened in the directory, perhaps not to the file.
   void look() {
     auto now = state_of(file_);
-    if (now == (settles_ ? seen_ : known_))
+    if (now == (waits_ ? seen_ : known_))
       return;
     seen_ = now;
-    settles_ = true;
-    settled_at_ = clock::now() + config_.settled_after;
+    waits_ = true;
+    wait_end_ = clock::now() + config_.settled_after;
   }
 
   // A file that is gone is about to be replaced, or nothing to go by.
-  void settled() {
-    settles_ = false;
+  void finish_wait() {
+    waits_ = false;
     seen_ = state_of(file_);
     if (!std::get<bool>(seen_) || seen_ == known_)
       return;
@@ -289,10 +289,10 @@ private:
   const std::string file_;
   /// As it was when a reload was asked for last.
   file_state known_ = {};
-  /// As it was when it was seen last, while it `settles_`.
+  /// As it was when it was seen last, while it `waits_`.
   file_state seen_ = {};
-  bool settles_ = false;
-  clock::time_point settled_at_;
+  bool waits_ = false;
+  clock::time_point wait_end_;
   /// After a signal, until another one counts.
   bool rests_ = false;
   clock::time_point rested_at_;

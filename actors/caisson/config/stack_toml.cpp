@@ -32,9 +32,9 @@ const policy_kind* kind_in(const section& at, settings_reader& fields,
   std::vector<std::string> names;
   for (auto& x : policy_kinds())
     names.push_back(std::move(x.name));
-  auto meant = text ? detail::nearest(*text, names) : std::string_view{};
+  auto suggestion = text ? detail::nearest(*text, names) : std::string_view{};
   auto wrong = stated ? to_text(*stated) + " is no kind of layer"
-                          + detail::hint(meant)
+                          + detail::hint(suggestion)
                       : "is missing,";
   out.push_back({text     ? problem_kind::unknown
                  : stated ? problem_kind::type
@@ -70,10 +70,10 @@ public:
 
   // `name` is what the layer is called in the end.
   void add(const std::string& name, const section& at, std::size_t index) {
-    auto given = name_in(at.table);
-    auto [owner, fresh] = owners_.try_emplace(name.empty() ? given : name,
+    auto name_given = name_in(at.table);
+    auto [owner, fresh] = owners_.try_emplace(name.empty() ? name_given : name,
                                               index);
-    if (!fresh && !given.empty())
+    if (!fresh && !name_given.empty())
       out_.push_back({problem_kind::relation, at.path / "name",
                       fmt::format("{} is the name of layer[{}] already",
                                   detail::quoted(owner->first), owner->second),

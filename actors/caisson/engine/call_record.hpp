@@ -198,7 +198,7 @@ inline constexpr std::size_t most_layers = any_attempt;
 }
 
 /// Whether an attempt that layer k, or (without one) the caller, knows of may
-/// have reached a worker.
+/// have been executed by a worker.
 [[nodiscard]] inline bool
 may_have_executed(const call_record& r,
                   std::size_t layer = any_attempt) noexcept {

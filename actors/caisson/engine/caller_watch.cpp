@@ -37,9 +37,9 @@ void caller_watch::release(call_record& r) {
   if (++idle_count_ <= max_idle)
     return;
   --idle_count_;
-  auto gone = idle_.pop_front().who;
-  host_.unwatch_caller(gone);
-  callers_.erase(gone);
+  auto caller = idle_.pop_front().who;
+  host_.unwatch_caller(caller);
+  callers_.erase(caller);
 }
 
 } // namespace caisson::detail

@@ -32,32 +32,32 @@ time_point& own_deadline(call_record& r) {
 
 // -- start --------------------------------------------------------------------
 
-call_id child_calls::make(std::size_t k, child_call wish) {
+call_id child_calls::make(std::size_t k, child_call request) {
   if (!core_.makes_children)
     throw std::logic_error{"layer " + core_.layers[k].owner->name()
                            + " makes child calls, and this host has none"};
-  CAISSON_ENSURE(wish.target == child_call::below
-                   || wish.target < core_.layers[k].targets.size(),
+  CAISSON_ENSURE(request.target == child_call::below
+                   || request.target < core_.layers[k].targets.size(),
                  "{} has no target {}", core_.layers[k].owner->name(),
-                 wish.target);
+                 request.target);
   CAISSON_ENSURE(k < core_.layers.size(), "layer {} of {} makes a child", k,
                  core_.layers.size());
   auto& c = core_.calls.take();
   c.child = std::make_unique<child_state>();
   c.child->origin = k;
-  c.child->target = wish.target;
-  c.child->limit = wish.deadline;
-  c.child->has_parents = !wish.parents.empty();
-  c.child->parents = std::move(wish.parents);
-  c.child->permits = wish.permits;
-  c.permits = std::max<std::uint32_t>(wish.permits, 1);
-  c.key = std::move(wish.key);
+  c.child->target = request.target;
+  c.child->limit = request.deadline;
+  c.child->has_parents = !request.parents.empty();
+  c.child->parents = std::move(request.parents);
+  c.child->permits = request.permits;
+  c.permits = std::max<std::uint32_t>(request.permits, 1);
+  c.key = std::move(request.key);
   c.child->has_own_key = !c.key.empty();
   if (!c.child->has_parents) {
-    c.priority = wish.priority;
-    c.idempotent = wish.idempotent;
-    c.written_back = wish.written_back;
-    if (auto* cause = core_.calls.find(wish.started_by))
+    c.priority = request.priority;
+    c.idempotent = request.idempotent;
+    c.written_back = request.written_back;
+    if (auto* cause = core_.calls.find(request.started_by))
       tracer::inherit(c, *cause);
   }
   c.arrived = core_.now();

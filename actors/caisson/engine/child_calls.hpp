@@ -24,7 +24,7 @@ public:
   // -- start ------------------------------------------------------------------
 
   /// Names a child of layer k that will be started.
-  call_id make(std::size_t k, child_call wish);
+  call_id make(std::size_t k, child_call request);
 
   /// For which parents the child is to be started. It has none before `start`.
   [[nodiscard]] std::vector<call_id> take_parents(call_record& child);

@@ -239,7 +239,7 @@ void engine::start_supervised(time_point now) {
 }
 
 void engine::on_worker_made(const made_worker& x, time_point now) {
-  step(now, [&] { route_.on_change(workers_.on_made(x)); });
+  step(now, [&] { route_.on_change(workers_.on_worker(x)); });
 }
 
 void engine::on_group_order(member_order what, const std::string& why,

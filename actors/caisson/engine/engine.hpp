@@ -39,8 +39,8 @@ namespace caisson::detail {
 ///
 /// If a step throws, because an invariant is violated or a policy throws, the
 /// engine fails: it answers everybody with `internal_error`, drops all calls,
-/// and tells its host. From then on each function answers with that error and
-/// does nothing else.
+/// and notifies its host. From then on each function answers with that error
+/// and does nothing else.
 class engine {
 public:
   engine(engine_host& host, engine_setup setup);

@@ -67,7 +67,7 @@ layer_table::layer_table(std::vector<std::unique_ptr<layer>> layers,
 std::optional<std::size_t>
 layer_table::named(std::string_view name) const noexcept {
   for (std::size_t k = 0; k < entries_.size(); ++k)
-    if (!entries_[k].gone() && entries_[k].owner->name() == name)
+    if (!entries_[k].is_gone() && entries_[k].owner->name() == name)
       return k;
   return std::nullopt;
 }
@@ -75,7 +75,7 @@ layer_table::named(std::string_view name) const noexcept {
 std::optional<std::size_t> layer_table::only() const noexcept {
   std::optional<std::size_t> found;
   for (std::size_t k = 0; k < entries_.size(); ++k) {
-    if (entries_[k].gone())
+    if (entries_[k].is_gone())
       continue;
     if (found)
       return std::nullopt;
@@ -171,7 +171,7 @@ void layer_table::note_resends() {
                          [](const auto& x) { return x.machine->resends(); });
 }
 
-// -- reports -----------------------------------------------------------------
+// -- reports ------------------------------------------------------------------
 
 void layer_table::publish(std::size_t k, const event_info& x) {
   static const std::string none;

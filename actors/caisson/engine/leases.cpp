@@ -117,10 +117,11 @@ void leases::renew(reply_slot&& from, const caisson::renew& what) {
   auto now = core_.now();
   // What a layer has set does not move, and is earlier than what does.
   if (r->owner < 0) {
-    auto wanted = time_after(now, what.time_left == duration::zero()
-                                    ? core_.config.default_deadline
-                                    : what.time_left);
-    r->deadline = std::max(r->deadline, std::min(wanted, latest_end(*r)));
+    auto requested_end = time_after(now, what.time_left == duration::zero()
+                                           ? core_.config.default_deadline
+                                           : what.time_left);
+    r->deadline = std::max(r->deadline,
+                           std::min(requested_end, latest_end(*r)));
     core_.schedule(*r);
   }
   CAISSON_ENSURE(r->permit == what.id && r->deadline > now,

@@ -38,7 +38,7 @@ public:
 
 private:
   engine_host& host_;
-  // When the one was sent that is under way.
+  // When the one was sent that is in flight.
   std::optional<time_point> sent_;
   // Of the one before, how long it took and when it came.
   duration last_ = duration::zero();

@@ -61,7 +61,7 @@ caf::error operations::invalid(std::string text) const {
 caf::error operations::no_such_layer(const std::string& name) const {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < core_.layers.size(); ++i)
-    if (!core_.layers[i].gone())
+    if (!core_.layers[i].is_gone())
       all.push_back(core_.layers[i].owner->name());
   if (all.empty())
     return invalid("the gate has no layers");
@@ -81,7 +81,7 @@ status operations::make_status() {
   s.worker = workers_.state();
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    if (!core_.layers[k].gone())
+    if (!core_.layers[k].is_gone())
       s.layers.push_back(status_of(k));
   s.durations = core_.times.list();
   s.tallies = core_.needs.list();
@@ -177,19 +177,19 @@ caf::error operations::apply(const reconfigure& x) {
 // another; so is a change that leads there.
 problems operations::key_conflict_with(std::size_t layer,
                                        const settings& set) const {
-  const auto& mine = *core_.layers[layer].owner;
-  auto use = mine.key_use(set);
+  const auto& owner = *core_.layers[layer].owner;
+  auto use = owner.key_use(set);
   for (std::size_t i = 0; i < core_.layers.size(); ++i) {
     const auto& other = *core_.layers[i].owner;
-    if (use == key_meaning::none || i == layer || core_.layers[i].gone())
+    if (use == key_meaning::none || i == layer || core_.layers[i].is_gone())
       continue;
     auto conflicts = use == key_meaning::content ? key_meaning::owner
                                                  : key_meaning::content;
     if (other.key_use({}) != conflicts)
       continue;
     auto [by_content, by_owner] = use == key_meaning::content
-                                    ? std::pair{mine.name(), other.name()}
-                                    : std::pair{other.name(), mine.name()};
+                                    ? std::pair{owner.name(), other.name()}
+                                    : std::pair{other.name(), owner.name()};
     return {{problem_kind::relation, setting_path{} / by_content / "unsafe",
              key_conflict_text(by_content, by_owner)}};
   }
@@ -215,7 +215,7 @@ caf::error operations::apply(const command& x) {
   }
   auto known = x.what == operator_command::reset;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    if (!core_.layers[k].gone())
+    if (!core_.layers[k].is_gone())
       known = apply(k, x) || known;
   if (x.what == operator_command::reset) {
     core_.totals = {};

@@ -53,7 +53,7 @@ layer_snapshot snapshot_of(const layer_entry& x, std::uint32_t keys) {
 } // namespace
 
 void publisher::look() {
-  if (!slot_->wanted()) {
+  if (!slot_->has_readers()) {
     due_ = never;
     return;
   }
@@ -80,7 +80,7 @@ void publisher::publish() {
   auto keys = slot_->keys();
   s->layers.reserve(core_.layers.size());
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    if (!core_.layers[k].gone())
+    if (!core_.layers[k].is_gone())
       s->layers.push_back(snapshot_of(core_.layers[k], keys));
   core_.times.for_each(
     [&](measured what, bool ok, const wide_histogram& counts) {

@@ -23,10 +23,10 @@ public:
   /// `who` identifies a caller while one of its calls is known here, 0 if that
   /// does not matter; `number` identifies a request of that caller.
   template <class T>
-  reply_slot(T x, bool wanted, bool urgent, std::uint64_t who,
+  reply_slot(T x, bool reply_expected, bool urgent, std::uint64_t who,
              std::uint64_t number) noexcept
-    : manage_(&manage<T>), who_(who), number_(number), expects_reply_(wanted),
-      urgent_(urgent) {
+    : manage_(&manage<T>), who_(who), number_(number),
+      expects_reply_(reply_expected), urgent_(urgent) {
     static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
     static_assert(std::is_nothrow_move_constructible_v<T>);
     new (bytes_) T(std::move(x));

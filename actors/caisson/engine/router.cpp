@@ -135,9 +135,9 @@ void router::on_timer(call_record& r) {
     return;
   if (!expiry_.hold_is_over(r))
     return core_.schedule(r); // Set for a hold, or a deadline, that is over.
-  if (auto said = expiry_.expire(r)) {
+  if (auto value = expiry_.expire(r)) {
     leave_children(r);
-    move(r, expiry_.end_hold(r, *said));
+    move(r, expiry_.end_hold(r, *value));
   }
 }
 

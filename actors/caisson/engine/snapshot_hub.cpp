@@ -42,7 +42,7 @@ void snapshot_slot::publish(std::shared_ptr<const gate_snapshot> x) {
   std::lock_guard lock{mutex_};
   // The last watch may have ended meanwhile: it is over before it clears the
   // slots, so that nothing is left for a later one to take for recent.
-  if (wanted())
+  if (has_readers())
     last_.swap(x);
 }
 
@@ -108,7 +108,7 @@ void snapshot_hub::add_watch(const gate_watch_config& c) {
   {
     std::lock_guard lock{mutex_};
     intervals_.insert(c.every);
-    wanted_keys_.insert(c.keys);
+    watch_keys_.insert(c.keys);
     apply_watches();
     watches_.fetch_add(1, std::memory_order_release);
     for (const auto& [_, x] : slots_)
@@ -128,7 +128,7 @@ void snapshot_hub::add_watch(const gate_watch_config& c) {
 void snapshot_hub::remove_watch(const gate_watch_config& c) {
   std::lock_guard lock{mutex_};
   intervals_.erase(intervals_.find(c.every));
-  wanted_keys_.erase(wanted_keys_.find(c.keys));
+  watch_keys_.erase(watch_keys_.find(c.keys));
   apply_watches();
   if (intervals_.empty())
     for (const auto& [_, x] : slots_)
@@ -137,7 +137,7 @@ void snapshot_hub::remove_watch(const gate_watch_config& c) {
 
 void snapshot_hub::apply_watches() {
   interval_ = intervals_.empty() ? 0 : intervals_.begin()->count();
-  keys_ = wanted_keys_.empty() ? 0 : *wanted_keys_.rbegin();
+  keys_ = watch_keys_.empty() ? 0 : *watch_keys_.rbegin();
 }
 
 std::vector<watched_gate> snapshot_hub::list() const {

@@ -37,7 +37,7 @@ public:
   snapshot_slot& operator=(const snapshot_slot&) = delete;
 
   /// Whether there is a reader.
-  [[nodiscard]] inline bool wanted() const noexcept;
+  [[nodiscard]] inline bool has_readers() const noexcept;
   [[nodiscard]] inline duration interval() const noexcept;
   [[nodiscard]] inline std::uint32_t keys() const noexcept;
   /// How many watches have begun.
@@ -122,10 +122,10 @@ private:
   std::map<std::pair<std::string, std::uint32_t>, snapshot_slot*> slots_;
   std::map<std::string, numbers> names_;
   std::multiset<duration> intervals_;
-  std::multiset<std::uint32_t> wanted_keys_;
+  std::multiset<std::uint32_t> watch_keys_;
 };
 
-inline bool snapshot_slot::wanted() const noexcept {
+inline bool snapshot_slot::has_readers() const noexcept {
   return hub_->interval() > duration::zero();
 }
 

@@ -57,9 +57,9 @@ stack_swap::match(const std::vector<next_layer>& next) const {
 
 std::string stack_swap::problem_with(const next_stack& x) const {
   auto found = match(x.layers);
-  auto come = static_cast<std::size_t>(
+  auto additions = static_cast<std::size_t>(
     std::count(found.begin(), found.end(), std::nullopt));
-  if (core_.layers.size() + come <= most_layers)
+  if (core_.layers.size() + additions <= most_layers)
     return {};
   return fmt::format("calls that began with earlier stacks are still in "
                      "flight: {} layers are in use, and there can be {}",
@@ -132,7 +132,7 @@ void stack_swap::change_layers(std::vector<next_layer> next,
   auto& layers = core_.layers;
   std::vector<std::size_t> leaving;
   for (std::size_t k = 0; k < layers.size(); ++k)
-    if (!layers[k].gone()
+    if (!layers[k].is_gone()
         && std::find(found.begin(), found.end(), k) == found.end())
       leaving.push_back(k);
   auto stays = static_cast<std::size_t>(
@@ -170,8 +170,8 @@ void stack_swap::change_layers(std::vector<next_layer> next,
   layer_moves moves{std::move(to), static_cast<std::size_t>(place)};
   core_.calls.rearrange(moves);
   layers.rearrange(moves, std::move(added));
-  for (auto gone : leaving)
-    if (auto at = static_cast<std::size_t>(moves.of(gone));
+  for (auto layer : leaving)
+    if (auto at = static_cast<std::size_t>(moves.of(layer));
         layers[at].retired())
       end(at);
   for (auto at : places)

@@ -68,7 +68,7 @@ public:
   void start_layers(const next_stack& x);
 
   /// Between two calls, when its layers have started. `draining`: layers that
-  /// come are told, too.
+  /// come are notified, too.
   /// @pre problem_with(x).empty()
   std::vector<layer_change> apply(next_stack x, bool draining);
 

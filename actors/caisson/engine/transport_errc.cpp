@@ -152,11 +152,11 @@ std::optional<transport_errc> transport_errc_of(const caf::error& x) {
   if (!x)
     return std::nullopt;
 #if CAISSON_CAF_LEGACY
-  auto ours = x.category() == transport_category;
+  auto is_transport = x.category() == transport_category;
 #else
-  auto ours = x.category() == caf::type_id_v<transport_errc>;
+  auto is_transport = x.category() == caf::type_id_v<transport_errc>;
 #endif
-  if (!ours || x.code() < 1 || x.code() > last_transport_errc)
+  if (!is_transport || x.code() < 1 || x.code() > last_transport_errc)
     return std::nullopt;
   return static_cast<transport_errc>(x.code());
 }

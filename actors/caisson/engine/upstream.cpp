@@ -42,12 +42,12 @@ worker_change upstream::make() {
   awaits_turn_ = false;
   state_ = worker_state::restarting;
   making_ = true;
-  if (auto made = core_.host.make_worker(++incarnation_))
-    return on_made(*made);
+  if (auto worker = core_.host.make_worker(++incarnation_))
+    return on_worker(*worker);
   return {};
 }
 
-worker_change upstream::on_made(const made_worker& x) {
+worker_change upstream::on_worker(const made_worker& x) {
   CAISSON_ENSURE(making_ && supervised_, "nobody makes worker {}",
                  incarnation_);
   CAISSON_ENSURE(state_ == worker_state::restarting,

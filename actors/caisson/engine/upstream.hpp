@@ -49,7 +49,7 @@ public:
   }
 
   /// The worker that was awaited is there, or could not be made.
-  [[nodiscard]] worker_change on_made(const made_worker& x);
+  [[nodiscard]] worker_change on_worker(const made_worker& x);
 
   /// A target has ended. How is said again later, if it is unknown.
   [[nodiscard]] worker_change on_down(target_id x, actor_end how,

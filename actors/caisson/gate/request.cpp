@@ -44,8 +44,8 @@ public:
   /// CAF's network keeps each sender until that says that it is down, and so
   /// this address must not end before. If the gate or its node ends, so does
   /// the request.
-  void keep(caf::strong_actor_ptr me, const caf::strong_actor_ptr& gate) {
-    me_ = std::move(me);
+  void keep(caf::strong_actor_ptr caller, const caf::strong_actor_ptr& gate) {
+    caller_ = std::move(caller);
     gate_ = gate;
     watch(gate);
   }
@@ -75,17 +75,17 @@ private:
   // Always true: the message was taken.
   bool finish(caf::message&& content, bool timer_runs) {
     handler done;
-    caf::strong_actor_ptr me;
+    caf::strong_actor_ptr caller;
     {
       std::lock_guard guard{mutex_};
       done.swap(done_);
-      me.swap(me_);
+      caller.swap(caller_);
     }
     if (!done)
       return true;
     if (timer_runs)
       timer_.cancel();
-    if (me)
+    if (caller)
       unwatch(gate_);
     done(std::move(content));
     close();
@@ -95,7 +95,7 @@ private:
   const std::uint64_t number_ = next_number();
   std::mutex mutex_;
   handler done_;
-  caf::strong_actor_ptr me_;
+  caf::strong_actor_ptr caller_;
   caf::strong_actor_ptr gate_;
   portable::relay_timer timer_;
 };

@@ -34,12 +34,12 @@ void report_misspelled(settings& worker, const setting_path& path,
   };
   std::erase_if(worker, [&](const auto& entry) {
     const auto& [key, value] = entry;
-    auto meant = nearest(key, known);
-    if (is_in(known, key) || !is_in(own, meant))
+    auto suggestion = nearest(key, known);
+    if (is_in(known, key) || !is_in(own, suggestion))
       return false;
     out.push_back(
       {problem_kind::unknown, path / key,
-       "unknown key" + hint(meant) + " known keys: " + listed_names(known),
+       "unknown key" + hint(suggestion) + " known keys: " + listed_names(known),
        value.place});
     return true;
   });

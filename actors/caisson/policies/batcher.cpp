@@ -299,7 +299,7 @@ void batcher::launch(handle h, reason why, env& e) {
   if (why == reason::count && n < config_.max_items && n < forming.items())
     why = reason::weight;
   CAISSON_ENSURE(n > 0 && running_.size() < config_.max_outstanding,
-                 "{} items, {} batches are under way", n, running_.size());
+                 "{} items, {} batches are in flight", n, running_.size());
   auto batch = forming.take(n);
   CAISSON_ENSURE(batch.calls.size() <= waiting_, "{} of {} calls are taken",
                  batch.calls.size(), waiting_);

@@ -88,7 +88,7 @@ struct enum_names<chaos_counter> {
 /// Makes a share of the calls fail, wait, lose their answer or get none. The
 /// error is `injected`, and each fault is an event of the kind `injected`, so
 /// it cannot be mistaken for one of the worker's. The error says that the
-/// worker was not reached, except for a lost answer, where it says whether it
+/// call was not executed, except for a lost answer, where it says whether it
 /// was. Draws one number for each call from the gate's seeded source (and what
 /// `latency` draws), and none while it is not enabled.
 class chaos final : public policy_base<chaos, chaos_config, chaos_counter> {

@@ -209,11 +209,11 @@ void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
 }
 
 // Takes a place for the call or gives it back, unless that was done before.
-void fallback::keep_place(progress& saved, bool wanted) {
-  if (saved.placed != wanted)
-    running_ += wanted ? 1 : -1;
+void fallback::keep_place(progress& saved, bool keep) {
+  if (saved.placed != keep)
+    running_ += keep ? 1 : -1;
   CAISSON_ENSURE(running_ >= 0, "{} calls have a place", running_);
-  saved.placed = wanted;
+  saved.placed = keep;
 }
 
 // -- operation ----------------------------------------------------------------

@@ -146,7 +146,7 @@ private:
 
   decision answer(const call_info& call, progress& saved, env& e);
   decision give_up(progress& saved, counter why);
-  void keep_place(progress& saved, bool wanted);
+  void keep_place(progress& saved, bool keep);
 
   std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;

@@ -25,9 +25,9 @@ void check(const feature_config& c, const setting_path& path, problems& out) {
 
 feature::feature(feature_config c) : policy_base(std::move(c)) {}
 
-void feature::watch(std::shared_ptr<feature_flags> board) {
-  board_ = std::move(board);
-  switch_ = board_ ? board_->find(config_.feature) : feature_flags::feature{};
+void feature::watch(std::shared_ptr<feature_flags> flags) {
+  flags_ = std::move(flags);
+  switch_ = flags_ ? flags_->find(config_.feature) : feature_flags::feature{};
 }
 
 // -- calls --------------------------------------------------------------------
@@ -53,7 +53,7 @@ std::string_view feature::state() const {
 }
 
 void feature::adapt(env&) {
-  watch(board_);
+  watch(flags_);
 }
 
 void feature::list_gauges(std::vector<metric>& out) const {

@@ -50,8 +50,8 @@ struct enum_names<feature_counter> {
 
 // -- policy -------------------------------------------------------------------
 
-/// Rejects calls with `feature_off` while a feature is off on the board that it
-/// watches. Calls in progress go on. Without a board the feature is on.
+/// Rejects calls with `feature_off` while a feature is off in the flags that it
+/// watches. Calls in progress go on. Without flags the feature is on.
 class feature final
   : public policy_base<feature, feature_config, feature_counter> {
 public:
@@ -63,8 +63,8 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit feature(feature_config c);
 
-  /// Uses `board`, which may be null, from now on.
-  void watch(std::shared_ptr<feature_flags> board);
+  /// Uses `flags`, which may be null, from now on.
+  void watch(std::shared_ptr<feature_flags> flags);
 
   // -- calls ------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ protected:
   void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  std::shared_ptr<feature_flags> board_;
+  std::shared_ptr<feature_flags> flags_;
   feature_flags::feature switch_;
 };
 

@@ -116,7 +116,7 @@ detail::rate_shape limiter::shape() const noexcept {
 
 decision limiter::admit(call_info& call, slot& notes, env& e) {
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
-  if (!others_) [[likely]] {
+  if (!has_waiters_) [[likely]] {
     source_.advance(std::max(e.now, seen_));
     if (s.permits <= source_.heaviest() && source_.take(s.permits)) [[likely]]
       return pass_at_once();
@@ -125,15 +125,15 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
 }
 
 decision limiter::admit_with_care(const call_info& call, stay& s, env& e) {
-  if (others_)
-    return admit_among_others(call, s, e);
+  if (has_waiters_)
+    return admit_behind_waiters(call, s, e);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
   return enqueue(call, s, e);
 }
 
-decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
+decision limiter::admit_behind_waiters(const call_info& call, stay& s, env& e) {
   catch_up(e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
@@ -152,31 +152,31 @@ decision limiter::admit_among_others(const call_info& call, stay& s, env& e) {
   return decision::pass();
 }
 
-decision limiter::reserve(call_info& call, slot& notes, const reservation& wish,
-                          env& e) {
+decision limiter::reserve(call_info& call, slot& notes,
+                          const reservation& times, env& e) {
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
   catch_up(e.now);
   if (s.permits > source_.heaviest())
     return turn_away(counter::too_heavy, errc::rate_limited, call.id,
                      duration::zero(), e);
   serve(e);
-  if (waiting_.empty() && wish.earliest <= e.now && e.now <= wish.latest
+  if (waiting_.empty() && times.earliest <= e.now && e.now <= times.latest
       && promised_.take(source_, s.permits))
     return pass_at_once();
   // What is there now is not there in the past.
-  auto turn = std::max(turn_of(s.permits, wish.earliest), e.now);
+  auto turn = std::max(turn_of(s.permits, times.earliest), e.now);
   // It begins to wait here when it could go on from the limits further out.
-  auto limit = time_after(std::max(wish.earliest, e.now), config_.max_wait);
-  if (auto no = refusal(call, turn, std::min(limit, wish.latest), e))
+  auto limit = time_after(std::max(times.earliest, e.now), config_.max_wait);
+  if (auto no = refusal(call, turn, std::min(limit, times.latest), e))
     return *no;
   count(counter::reserved);
   ++running_;
   s.came = turn;
   promised_.add(turn, call.id, s.permits);
-  others_ = true;
-  CAISSON_ENSURE(turn >= wish.earliest && turn <= wish.latest
-                   && turn < call.deadline,
-                 "a turn {} ns after the latest", (turn - wish.latest).count());
+  has_waiters_ = true;
+  CAISSON_ENSURE(
+    turn >= times.earliest && turn <= times.latest && turn < call.deadline,
+    "a turn {} ns after the latest", (turn - times.latest).count());
   CAISSON_ENSURE(waiting() <= config_.max_waiters, "{} of {} calls wait",
                  waiting(), config_.max_waiters);
   return decision::pass_from(turn);
@@ -189,7 +189,7 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
   --running_;
   // What has succeeded changes nothing but the time. One that warms up hears of
   // it now, as it rounds.
-  if (!others_ && result.ok && !source_.needs_order()) [[likely]] {
+  if (!has_waiters_ && result.ok && !source_.needs_order()) [[likely]] {
     seen_ = std::max(seen_, e.now);
     return decision::pass();
   }
@@ -202,17 +202,17 @@ decision limiter::complete_with_care(const call_info& call, const stay& s,
   if (withdraw(s, call.id, e.now)) {
     move_up(e);
   } else {
-    settle(s, result, e);
+    apply_result(s, result, e);
     serve(e);
   }
   return decision::pass();
 }
 
 void limiter::catch_up(time_point now) {
-  CAISSON_ENSURE(others_ || waiting() == 0, "nobody heeds {} calls that wait",
-                 waiting());
+  CAISSON_ENSURE(has_waiters_ || waiting() == 0,
+                 "nobody heeds {} calls that wait", waiting());
   source_.advance(std::exchange(seen_, time_point::min()));
-  promised_.settle(source_, now);
+  promised_.catch_up(source_, now);
 }
 
 // The tokens as of the latest instant seen.
@@ -223,7 +223,7 @@ detail::rate_source limiter::source_now() const {
 }
 
 // What a call that comes back means for the tokens.
-void limiter::settle(const stay& s, const outcome& result, env& e) {
+void limiter::apply_result(const stay& s, const outcome& result, env& e) {
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
     put_back(s, e);
@@ -266,7 +266,7 @@ void limiter::abandon(call_info& call, slot& notes, const outcome& why,
 // who wait look once for what that leaves them: it takes long.
 void limiter::move_up(env& e) {
   next_turn_ = e.now;
-  others_ = waiting() > 0;
+  has_waiters_ = waiting() > 0;
 }
 
 decision limiter::enqueue(const call_info& call, stay& s, env& e) {
@@ -279,7 +279,7 @@ decision limiter::enqueue(const call_info& call, stay& s, env& e) {
   if (waiting_.empty())
     next_turn_ = turn;
   waiting_.join(call, s, e.now);
-  others_ = true;
+  has_waiters_ = true;
   CAISSON_ENSURE(waiting() <= config_.max_waiters && waiting_.waits(s, call.id),
                  "{} of {} calls wait", waiting(), config_.max_waiters);
   e.emit_wait(call.id, running_, waiting_.size());
@@ -324,7 +324,7 @@ bool limiter::serve(env& e, call_id self) {
   }
   if (!waiting_.empty())
     next_turn_ = turn_of_first();
-  others_ = waiting() > 0;
+  has_waiters_ = waiting() > 0;
   return found;
 }
 

@@ -70,7 +70,7 @@ public:
   /// Promises a turn behind those who wait, if that is in time. The promise
   /// stands, whatever becomes of the rate meanwhile, and takes its tokens at
   /// its instant. A request that is over by then has taken none.
-  decision reserve(call_info& call, slot& notes, const reservation& wish,
+  decision reserve(call_info& call, slot& notes, const reservation& times,
                    env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
                     env& e) override;
@@ -119,7 +119,7 @@ private:
   [[nodiscard]] detail::rate_source source_now() const;
 
   decision admit_with_care(const call_info& call, stay& s, env& e);
-  decision admit_among_others(const call_info& call, stay& s, env& e);
+  decision admit_behind_waiters(const call_info& call, stay& s, env& e);
   decision complete_with_care(const call_info& call, const stay& s,
                               const outcome& result, env& e);
   decision enqueue(const call_info& call, stay& s, env& e);
@@ -128,7 +128,7 @@ private:
   decision pass_at_once();
   decision turn_away(counter why, errc code, call_id call, duration retry_after,
                      env& e, std::string_view detail = {});
-  void settle(const stay& s, const outcome& result, env& e);
+  void apply_result(const stay& s, const outcome& result, env& e);
   bool withdraw(const stay& s, call_id call, time_point now);
   void move_up(env& e);
   void put_back(const stay& s, env& e);
@@ -141,7 +141,7 @@ private:
   waiting_queue waiting_;
   detail::promised_turns promised_;
   // Whether there may be some of either.
-  bool others_ = false;
+  bool has_waiters_ = false;
   // When the first of those who wait can go.
   time_point next_turn_ = never;
   detail::wait_times waits_;

@@ -55,7 +55,7 @@ struct kind_place {
   /// Layers are listed in this order from the outside in: 0 is outermost, 100
   /// next to the worker.
   int depth = 0;
-  /// Of a kind with several places: a word or two that tells them apart.
+  /// Of a kind with several places: a word or two that distinguishes them.
   std::string which = {};
   /// Why it belongs there, for people.
   std::string why = {};

@@ -27,11 +27,11 @@ struct number_text {
 };
 
 const json& layer_of(const json& gate, const std::string& name) {
-  static const json nothing = json::object();
+  static const json empty = json::object();
   for (const auto& x : list_in(gate, "layers"))
     if (text_in(x, "name") == name)
       return x;
-  return nothing;
+  return empty;
 }
 
 // The counters that turn calls away, of a layer; of the gate if it has no name.

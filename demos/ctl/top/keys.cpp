@@ -77,8 +77,8 @@ std::optional<std::size_t> sequence_length(std::string_view text) {
 // Of a character that is not complete.
 bool may_begin_utf8(std::string_view text) {
   auto first = static_cast<unsigned char>(text[0]);
-  std::size_t wanted = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  return first >= 0xc2 && first <= 0xf4 && text.size() < wanted
+  std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  return first >= 0xc2 && first <= 0xf4 && text.size() < length
          && std::ranges::all_of(text.substr(1), [](char c) {
               return (static_cast<unsigned char>(c) & 0xc0u) == 0x80;
             });

@@ -44,12 +44,12 @@ finding finding_of(const json& layer) {
 // The worst that there is to say; of what is equally bad the first.
 finding finding_of_gate(const json& gate) {
   finding worst;
-  std::size_t others = 0;
+  std::size_t further = 0;
   auto consider = [&](finding x) {
     if (x.how == grade::good)
       return;
     if (worst.how != grade::good)
-      ++others;
+      ++further;
     if (x.how > worst.how)
       worst = std::move(x);
   };
@@ -61,8 +61,8 @@ finding finding_of_gate(const json& gate) {
     consider({grade::strained, in_words(state)});
   for (const auto& layer : list_in(gate, "layers"))
     consider(finding_of(layer));
-  if (others > 0)
-    worst.text += fmt::format(" +{}", others);
+  if (further > 0)
+    worst.text += fmt::format(" +{}", further);
   return worst;
 }
 
@@ -70,9 +70,9 @@ finding finding_of_gate(const json& gate) {
 
 // Some policies have counters of these names that count something else.
 bool turns_away(const std::string& kind) {
-  constexpr std::string_view others[] = {"cache", "fallback", "retrier",
-                                         "canary"};
-  return std::ranges::find(others, kind) == std::end(others);
+  constexpr std::string_view further[] = {"cache", "fallback", "retrier",
+                                          "canary"};
+  return std::ranges::find(further, kind) == std::end(further);
 }
 
 bool is_rejection(std::string_view counter) {
@@ -321,9 +321,9 @@ void top_model::forget_other_events() {
 
 const std::deque<event_line>&
 top_model::events_of(const std::string& stack) const {
-  static const std::deque<event_line> nothing;
+  static const std::deque<event_line> empty;
   auto i = events_.find(stack);
-  return i == events_.end() ? nothing : i->second;
+  return i == events_.end() ? empty : i->second;
 }
 
 } // namespace caisson::ctl

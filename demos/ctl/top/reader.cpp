@@ -50,14 +50,14 @@ void take(top_model& to, const gate_news& news) {
 
 // -- asking -------------------------------------------------------------------
 
-gate_news gate_reader::ask(const wanted_gates& wanted, duration time) {
+gate_news gate_reader::ask(const gate_selection& selection, duration time) {
   gate_news out;
   try {
     connect();
     out.list = to_->get("/v1/gates");
     out.at = steady::now();
     ask_events(out);
-    ask_gates(out, wanted, time_after(steady::now(), time));
+    ask_gates(out, selection, time_after(steady::now(), time));
   } catch (const json::exception&) {
     out.trouble = strange_answer;
   } catch (const std::exception& e) {
@@ -95,18 +95,18 @@ void gate_reader::interrupt() noexcept {
 }
 
 std::vector<std::string> gate_reader::choose(const json& list,
-                                             const wanted_gates& wanted) {
+                                             const gate_selection& selection) {
   std::vector<std::string> answering;
   for (const auto& x : list_in(list, "gates"))
     if (text_in(x, "error").empty())
       answering.push_back(text_in(x, "name"));
   std::set<std::string> known{answering.begin(), answering.end()};
   std::vector<std::string> out;
-  for (const auto& x : wanted.names)
+  for (const auto& x : selection.names)
     // Once each.
-    if (out.size() < wanted.most && known.erase(x) > 0)
+    if (out.size() < selection.most && known.erase(x) > 0)
       out.push_back(x);
-  for (std::size_t i = 0; i < answering.size() && out.size() < wanted.most;
+  for (std::size_t i = 0; i < answering.size() && out.size() < selection.most;
        ++i) {
     const auto& x = answering[turn_++ % answering.size()];
     if (known.erase(x) > 0)
@@ -115,9 +115,9 @@ std::vector<std::string> gate_reader::choose(const json& list,
   return out;
 }
 
-void gate_reader::ask_gates(gate_news& to, const wanted_gates& wanted,
+void gate_reader::ask_gates(gate_news& to, const gate_selection& selection,
                             time_point until) {
-  for (auto& name : choose(to.list, wanted)) {
+  for (auto& name : choose(to.list, selection)) {
     if (steady::now() >= until)
       return;
     try {
@@ -182,16 +182,16 @@ background_reader::~background_reader() {
   ::close(pipe_[1]);
 }
 
-void background_reader::want(const wanted_gates& wanted) {
+void background_reader::want(const gate_selection& selection) {
   std::lock_guard guard{mutex_};
-  if (wanted == wanted_)
+  if (selection == selection_)
     return;
-  auto first = [](const wanted_gates& x) {
+  auto first = [](const gate_selection& x) {
     return x.names.empty() ? std::string{} : x.names.front();
   };
-  soon_ = soon_ || first(wanted) != first(wanted_)
-          || (wanted_.paused && !wanted.paused);
-  wanted_ = wanted;
+  soon_ = soon_ || first(selection) != first(selection_)
+          || (selection_.paused && !selection.paused);
+  selection_ = selection;
   changed_.notify_one();
 }
 
@@ -207,16 +207,16 @@ void background_reader::run() {
   std::unique_lock guard{mutex_};
   auto next = steady::now() + interval_;
   for (;;) {
-    auto due = [&] { return ended_ || (soon_ && !wanted_.paused); };
-    if (!changed_.wait_until(guard, next, due) && wanted_.paused)
-      changed_.wait(guard, [&] { return ended_ || !wanted_.paused; });
+    auto due = [&] { return ended_ || (soon_ && !selection_.paused); };
+    if (!changed_.wait_until(guard, next, due) && selection_.paused)
+      changed_.wait(guard, [&] { return ended_ || !selection_.paused; });
     if (ended_)
       return;
     soon_ = false;
     next = steady::now() + interval_;
-    auto wanted = wanted_;
+    auto selection = selection_;
     guard.unlock();
-    auto news = reader_.ask(wanted, interval_ / 2);
+    auto news = reader_.ask(selection, interval_ / 2);
     guard.lock();
     news_.push_back(std::move(news));
     if (news_.size() > most_news)

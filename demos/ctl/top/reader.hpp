@@ -22,7 +22,7 @@ namespace caisson::ctl {
 class top_model;
 
 /// What is worth asking.
-struct wanted_gates {
+struct gate_selection {
   /// Those whose own answers matter most, the most important one first. Others
   /// follow in turn.
   std::vector<std::string> names;
@@ -30,7 +30,8 @@ struct wanted_gates {
   /// How many gates are asked, at most.
   std::size_t most = 40;
 
-  friend bool operator==(const wanted_gates&, const wanted_gates&) = default;
+  friend bool operator==(const gate_selection&, const gate_selection&)
+    = default;
 };
 
 /// What a program has answered at a time.
@@ -63,7 +64,7 @@ public:
 
   /// Throws nothing; may take as long as the program does, but asks
   /// for single gates no longer than about `time`.
-  gate_news ask(const wanted_gates& wanted, duration time);
+  gate_news ask(const gate_selection& selection, duration time);
 
   /// Ends what goes on, now and later. For any thread.
   void interrupt() noexcept;
@@ -71,9 +72,10 @@ public:
 private:
   void connect();
   void disconnect();
-  void ask_gates(gate_news& to, const wanted_gates& wanted, time_point until);
+  void ask_gates(gate_news& to, const gate_selection& selection,
+                 time_point until);
   [[nodiscard]] std::vector<std::string>
-  choose(const nlohmann::ordered_json& list, const wanted_gates& wanted);
+  choose(const nlohmann::ordered_json& list, const gate_selection& selection);
   void ask_events(gate_news& to);
 
   std::string file_;
@@ -95,7 +97,7 @@ public:
 
   /// From now on. Asks at once if the first name is another one, or if it was
   /// paused.
-  void want(const wanted_gates& wanted);
+  void want(const gate_selection& selection);
 
   /// Readable while there is news.
   [[nodiscard]] int descriptor() const noexcept { return pipe_[0]; }
@@ -109,7 +111,7 @@ private:
   int pipe_[2];
   std::mutex mutex_;
   std::condition_variable changed_;
-  wanted_gates wanted_;
+  gate_selection selection_;
   bool soon_ = false;
   bool ended_ = false;
   std::deque<gate_news> news_;

@@ -55,8 +55,8 @@ constexpr std::size_t at(gate_column x) {
 }
 
 // What a column would like to have, for what is in it; at most `most`.
-std::size_t wanted_width(const std::vector<const gate_facts*>& rows,
-                         gate_column column, std::size_t most, bool utf8) {
+std::size_t ideal_width(const std::vector<const gate_facts*>& rows,
+                        gate_column column, std::size_t most, bool utf8) {
   auto out = forms[at(column)].width;
   if (column == gate_column::history)
     return most;
@@ -79,8 +79,8 @@ widths whole_columns(const std::vector<const gate_facts*>& rows, bool utf8) {
     if (form.column != gate_column::history)
       out[at(form.column)] = form.at == side::right
                                ? form.width
-                               : wanted_width(rows, form.column,
-                                              std::string::npos, utf8);
+                               : ideal_width(rows, form.column,
+                                             std::string::npos, utf8);
   return out;
 }
 
@@ -89,8 +89,7 @@ widths place_columns(const std::vector<const gate_facts*>& rows,
   widths out{};
   // On a wide screen these have room before less important columns come.
   auto first_width = [&](gate_column x, std::size_t most) {
-    return columns < 60 ? forms[at(x)].width
-                        : wanted_width(rows, x, most, utf8);
+    return columns < 60 ? forms[at(x)].width : ideal_width(rows, x, most, utf8);
   };
   auto left = columns;
   auto place = [&](gate_column x, std::size_t width, std::size_t needs) {
@@ -110,8 +109,8 @@ widths place_columns(const std::vector<const gate_facts*>& rows,
     auto& width = out[at(x)];
     if (width == 0)
       continue;
-    auto wanted = wanted_width(rows, x, forms[at(x)].most, utf8);
-    auto more = std::max(width, wanted) - width;
+    auto ideal = ideal_width(rows, x, forms[at(x)].most, utf8);
+    auto more = std::max(width, ideal) - width;
     more = std::min(more, left);
     width += more;
     left -= more;

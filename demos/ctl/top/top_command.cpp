@@ -130,7 +130,7 @@ public:
     background_reader background{reader_, notes_.interval};
     while (signals.ended_by() == 0) {
       draw(screen);
-      background.want(wanted());
+      background.want(selection());
       if (!wait(screen, signals, background))
         return 0;
     }
@@ -146,8 +146,8 @@ private:
   }
 
   // The gate that is opened, or those on the screen.
-  [[nodiscard]] wanted_gates wanted() const {
-    wanted_gates out;
+  [[nodiscard]] gate_selection selection() const {
+    gate_selection out;
     out.paused = view_.paused;
     if (!view_.opened.empty()) {
       out.names.push_back(view_.opened);

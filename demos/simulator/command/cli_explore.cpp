@@ -32,8 +32,8 @@ void refuse_with_map(const explore_texts& t) {
     {"--recovery", t.args.recovery}, {"--findings", !t.findings.empty()},
     {"--shrink", !t.shrink.empty()}, {"--out", !t.args.directory.empty()},
   };
-  for (const auto& [option, given] : useless)
-    if (given)
+  for (const auto& [option, is_set] : useless)
+    if (is_set)
       throw CLI::ValidationError{option, "cannot be combined with --map"};
 }
 

@@ -81,7 +81,7 @@ class found_directory {
 public:
   explicit found_directory(fs::path path) : path_(std::move(path)) {
     std::error_code failed;
-    made_ = fs::create_directories(path_, failed);
+    created_ = fs::create_directories(path_, failed);
     if (failed)
       throw config_error{{{problem_kind::syntax,
                            {},
@@ -91,7 +91,7 @@ public:
 
   ~found_directory() {
     std::error_code ignored;
-    if (made_)
+    if (created_)
       fs::remove(path_, ignored); // Only if it is empty.
   }
 
@@ -107,7 +107,7 @@ public:
 
 private:
   fs::path path_;
-  bool made_ = false;
+  bool created_ = false;
   std::size_t written_ = 0;
 };
 

@@ -161,19 +161,19 @@ status import_command(const import_arguments& args, std::ostream& out,
     watch.emplace();
   import_run run{args, err, parts};
   output_file target{args.out, out};
-  auto made = run.make();
-  if (!made) {
+  auto imported = run.make();
+  if (!imported) {
     err << "caisson: interrupted: nothing is written\n";
     return status::interrupted;
   }
   ends_at_once now{target.is_direct()};
-  target.stream() << made->toml;
+  target.stream() << imported->toml;
   target.commit();
-  for (const auto& note : made->notes)
+  for (const auto& note : imported->notes)
     err << "caisson: " << detail::printable(note) << '\n';
   auto& where = args.out == "-" ? err : out;
   where << detail::printable(args.out == "-" ? "caisson" : args.out) << ": "
-        << made->summary << '\n';
+        << imported->summary << '\n';
   return status::good;
 }
 

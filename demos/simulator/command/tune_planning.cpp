@@ -54,12 +54,12 @@ private:
   // -- what is varied ---------------------------------------------------------
 
   void choose_arm(scenario& world) {
-    std::vector<std::string> wanted;
+    std::vector<std::string> arms;
     if (!args_.arm.empty())
-      wanted.push_back(args_.arm);
+      arms.push_back(args_.arm);
     else if (world.tune.arm)
-      wanted.push_back(*world.tune.arm);
-    choose_arms(world, wanted, args_.file);
+      arms.push_back(*world.tune.arm);
+    choose_arms(world, arms, args_.file);
     std::vector<std::string> names;
     for (const auto& arm : world.arms)
       names.push_back(arm.name);

@@ -170,8 +170,8 @@ void explorer::show(std::size_t index, double share) {
   std::lock_guard guard{mutex_};
   shares_[index] = share;
   auto sum = static_cast<double>(played_);
-  for (const auto& [which, its] : shares_)
-    sum += its;
+  for (const auto& [which, fraction] : shares_)
+    sum += fraction;
   auto first = shares_.begin()->first;
   bar_.show({plan_.arms[arm_of(first)].name, played_, plan_.total_runs(),
              plan_.seed + run_of(first)},

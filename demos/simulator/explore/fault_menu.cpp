@@ -135,7 +135,7 @@ std::vector<fault_menu::message_choice> messages_of(const arm_config& arm,
   }
   for (auto& cut : zone_cuts(arm))
     if (only.has(cut.zone))
-      out.push_back({{std::move(cut.zone)}, std::move(cut.others), true});
+      out.push_back({{std::move(cut.zone)}, std::move(cut.other_zones), true});
   return out;
 }
 
@@ -187,11 +187,11 @@ fault_menu::fault_menu(const arm_config& arm, const fault_bounds& b)
        {fault_kind::slow, fault_kind::errors, fault_kind::stall,
         fault_kind::crash, fault_kind::capacity, fault_kind::flush,
         fault_kind::partition, fault_kind::loss, fault_kind::delay}) {
-    auto wanted = b.kinds.empty()
-                  || std::ranges::find(b.kinds, kind) != b.kinds.end();
+    auto is_allowed = b.kinds.empty()
+                      || std::ranges::find(b.kinds, kind) != b.kinds.end();
     auto hits = hits_messages(kind) ? !messages.empty()
                                     : !services_for(kind).empty();
-    if (wanted && hits)
+    if (is_allowed && hits)
       kinds.push_back(kind);
   }
   if (kinds.empty())

@@ -131,7 +131,7 @@ setting fault_setting(const fault_config& f) {
   if (f.kind != fault_kind::flush)
     add_length(out, f);
   if (f.in_progress)
-    out.add("under_way", true);
+    out.add("in_progress", true);
   if (f.kind == fault_kind::slow)
     out.add("factor", f.factor);
   if (f.kind == fault_kind::errors || f.kind == fault_kind::loss)

@@ -69,7 +69,7 @@ std::vector<zone_cut> zone_cuts(const arm_config& arm) {
       continue;
     auto& cut = out.emplace_back(zone_cut{arm.zones.names[i], {}});
     for (auto other : all[i])
-      cut.others.push_back(arm.zones.names[other]);
+      cut.other_zones.push_back(arm.zones.names[other]);
   }
   return out;
 }

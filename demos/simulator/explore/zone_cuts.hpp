@@ -12,7 +12,7 @@ namespace caisson::sim {
 struct zone_cut {
   std::string zone;
   /// In the order of the file; at least one.
-  std::vector<std::string> others;
+  std::vector<std::string> other_zones;
 };
 
 /// For each zone in the order of the file; none for those that exchange

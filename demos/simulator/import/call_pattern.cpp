@@ -85,8 +85,8 @@ private:
                                  std::uint32_t slot) const {
     std::uint64_t together = 0;
     std::uint64_t after = 0;
-    auto looked = std::min<std::size_t>(group.size(), 8);
-    for (auto i = group.size() - looked; i < group.size(); ++i)
+    auto sample_size = std::min<std::size_t>(group.size(), 8);
+    for (auto i = group.size() - sample_size; i < group.size(); ++i)
       for (auto key : {std::pair{group[i], slot}, std::pair{slot, group[i]}})
         if (auto at = found_.pairs.find(key); at != found_.pairs.end()) {
           together += at->second.together;

@@ -1,4 +1,4 @@
-// In which order, and which of them at the same time, an operation makes calls.
+// The order in which an operation makes calls, and which of them overlap.
 #pragma once
 
 #include <simulator/import/visits.hpp>

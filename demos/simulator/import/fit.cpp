@@ -131,8 +131,8 @@ double error_of(const fitted_times& x, const std::vector<double>& sorted,
     auto chance = 2 * std::sqrt(q * (1 - q) / n);
     auto below = quantile_of(sorted, std::max(0.0, q - chance));
     auto above = quantile_of(sorted, std::min(1.0, q + chance));
-    auto made = quantile_of(x, q);
-    auto off = std::max({0.0, below - made, made - above});
+    auto fit_value = quantile_of(x, q);
+    auto off = std::max({0.0, below - fit_value, fit_value - above});
     // Of very short times a larger share is off without harm.
     out = std::max(out, off / std::max(real, mean / 10));
   }

@@ -54,11 +54,12 @@ import_result scenario_from_spans(span_set spans, const import_settings& how,
   done(0.6);
   auto model = model_of(graph, spans.spans, how.times,
                         [&](double x) { done(0.6 + 0.4 * x); });
-  auto made = scenario_of(model, spans.names, how.sampling);
+  auto result = scenario_of(model, spans.names, how.sampling);
   import_result out;
   out.notes = notes_of(spans, tree, graph);
-  out.notes.insert(out.notes.end(), std::make_move_iterator(made.notes.begin()),
-                   std::make_move_iterator(made.notes.end()));
+  out.notes.insert(out.notes.end(),
+                   std::make_move_iterator(result.notes.begin()),
+                   std::make_move_iterator(result.notes.end()));
   out.summary = import_summary(spans, tree, model);
   auto files = detail::printable(detail::listed_names(how.files));
   out.toml = fmt::format("# Made by caisson import of {}\n# {}\n", files,
@@ -66,8 +67,8 @@ import_result scenario_from_spans(span_set spans, const import_settings& how,
              + section("What traces do not contain, and this scenario guesses:",
                        unknowns(model, how))
              + section("What was noticed:", out.notes)
-             + section("What is called otherwise:", made.names) + "\n"
-             + toml_text(made.root);
+             + section("What is called otherwise:", result.names) + "\n"
+             + toml_text(result.root);
   // So that nobody gets a file that cannot be run.
   static_cast<void>(parse_scenario(out.toml, "the imported scenario"));
   return out;

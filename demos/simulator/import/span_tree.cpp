@@ -83,12 +83,12 @@ void span_tree::find_parents() {
     }
     if (spans_[i].parent == 0)
       continue;
-    trace_span wanted;
-    wanted.trace = spans_[i].trace;
-    wanted.id = spans_[i].parent;
+    trace_span key;
+    key.trace = spans_[i].trace;
+    key.id = spans_[i].parent;
     // The callee's, if both sides have it.
-    auto after = std::ranges::upper_bound(spans_, wanted, less);
-    if (after != spans_.begin() && same_span(*std::prev(after), wanted))
+    auto after = std::ranges::upper_bound(spans_, key, less);
+    if (after != spans_.begin() && same_span(*std::prev(after), key))
       parents_[i] = static_cast<std::uint32_t>(after - spans_.begin() - 1);
   }
 }

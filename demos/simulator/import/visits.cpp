@@ -82,10 +82,10 @@ private:
     const auto& c = whole ? parent : s;
     auto v = add_visit(i, caller, s.name);
     visit_of_[i] = v;
-    auto& made = out_.visits[v];
+    auto& visit = out_.visits[v];
     if (whole && parent.kind == span_kind::client) {
-      made.latency = std::max<std::int64_t>(0, (parent.end - parent.start)
-                                                 - (s.end - s.start));
+      visit.latency = std::max<std::int64_t>(0, (parent.end - parent.start)
+                                                  - (s.end - s.start));
       out_.given_up += s.end > parent.end;
     }
     if (caller == no_visit) {
@@ -98,16 +98,16 @@ private:
                 || parent.kind == span_kind::producer
                 || outlives(c.start, c.end, spans_[out_.visits[caller].span]);
     if (free) {
-      made.caller = no_visit;
-      made.latency = -1;
+      visit.caller = no_visit;
+      visit.latency = -1;
       ++out_.not_awaited[{parent.service, s.service}];
       out_.entries.push_back(
         {v, {request_source::kind::async, parent.service}});
       return;
     }
-    out_.calls.push_back({caller, made.operation, c.start, c.end, c.failed});
+    out_.calls.push_back({caller, visit.operation, c.start, c.end, c.failed});
     if (whole)
-      ++callees_[key_of(caller, parent)][made.operation];
+      ++callees_[key_of(caller, parent)][visit.operation];
   }
 
   std::uint32_t add_visit(std::uint32_t span, std::uint32_t caller,

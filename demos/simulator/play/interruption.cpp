@@ -110,12 +110,12 @@ const std::atomic<bool>& signal_watch::caught() noexcept {
   return was_caught;
 }
 
-ends_at_once::ends_at_once(bool wanted) noexcept : wanted_(wanted) {
-  at_once += wanted_;
+ends_at_once::ends_at_once(bool active) noexcept : active_(active) {
+  at_once += active_;
 }
 
 ends_at_once::~ends_at_once() {
-  at_once -= wanted_;
+  at_once -= active_;
 }
 
 std::string make_unfinished(const std::string& target) {

@@ -36,13 +36,13 @@ private:
 /// nothing is done yet that could be kept.
 class ends_at_once {
 public:
-  explicit ends_at_once(bool wanted = true) noexcept;
+  explicit ends_at_once(bool active = true) noexcept;
   ~ends_at_once();
   ends_at_once(const ends_at_once&) = delete;
   ends_at_once& operator=(const ends_at_once&) = delete;
 
 private:
-  bool wanted_;
+  bool active_;
 };
 
 /// Makes a new and empty file beside `target` and returns its path; empty, with

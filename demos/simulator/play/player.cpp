@@ -69,8 +69,8 @@ void player::show(turn i, double share) {
   std::lock_guard guard{mutex_};
   shares_[i] = share;
   auto sum = static_cast<double>(played_);
-  for (const auto& [who, its] : shares_)
-    sum += its;
+  for (const auto& [who, fraction] : shares_)
+    sum += fraction;
   auto first = shares_.begin()->first;
   auto arm = arm_of(first);
   bar_.show({report_.arms[arm].name, arm, report_.arms.size(), seed_of(first)},

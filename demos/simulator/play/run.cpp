@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 // How often the load is looked at, whether all of it is answered, and how far a
 // run has come.
-constexpr auto look_every = 100ms;
+constexpr auto check_interval = 100ms;
 
 bool stopped(const run_options& o) {
   return o.stop && o.stop->load(std::memory_order_relaxed);
@@ -36,7 +36,7 @@ template <class F>
 bool play(world& w, duration end, const run_options& o, double whole, F done) {
   auto t = w.elapsed() + duration{1};
   while (t < end && !done()) {
-    t = std::min(end, t - t % look_every + look_every);
+    t = std::min(end, t - t % check_interval + check_interval);
     if (!stopped(o))
       w.advance_to(t);
     if (stopped(o))

@@ -25,10 +25,10 @@ std::string why_not_connected(const addrinfo& to,
     return text_of_errno(errno);
   auto error = connect(fd, to.ai_addr, to.ai_addrlen) == 0 ? 0 : errno;
   if (error == EINPROGRESS) {
-    pollfd wanted{fd, POLLOUT, 0};
+    pollfd event{fd, POLLOUT, 0};
     error = ETIMEDOUT;
     socklen_t size = sizeof error;
-    if (poll(&wanted, 1, static_cast<int>(patience.count())) == 1)
+    if (poll(&event, 1, static_cast<int>(patience.count())) == 1)
       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   close(fd);

@@ -24,8 +24,8 @@ void remote_watch::check(const worker_view& x, known& k, duration now,
   auto before = std::exchange(k.presence, x.presence);
   auto say = [&](std::string text) {
     // Not over and over.
-    if (text != k.said)
-      out.push_back(k.said = std::move(text));
+    if (text != k.text)
+      out.push_back(k.text = std::move(text));
   };
   switch (x.presence) {
     case worker_presence::connected:

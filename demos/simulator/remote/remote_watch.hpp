@@ -38,7 +38,7 @@ private:
   struct known {
     worker_presence presence = worker_presence::expected;
     /// What was last said of it.
-    std::string said;
+    std::string text;
     bool mentioned = false;
   };
 

@@ -40,8 +40,8 @@ void run_worker::on_message(portable::reply_to from, caf::message&& content) {
     reply(from, begin(*x));
   } else if (auto asked = portable::get_if<job_query>(content)) {
     query(std::move(from), asked->id);
-  } else if (auto unwanted = portable::get_if<job_drop>(content)) {
-    drop(unwanted->id);
+  } else if (auto dropped_job = portable::get_if<job_drop>(content)) {
+    drop(dropped_job->id);
     reply(from, {});
   } else if (auto part = portable::get_if<recording_part>(content)) {
     from.answer(this, caf::make_message(recordings_.add(*part)));

@@ -18,7 +18,7 @@ namespace {
 std::vector<std::string_view> edge_numbers(const edge_summary& edge) {
   std::vector<std::string_view> out;
   for (const auto& c : edge_columns)
-    if (!c.given || c.given(edge, edge))
+    if (!c.applies || c.applies(edge, edge))
       out.push_back(c.metric());
   if (edge.connections)
     for (auto name : metric_names_of(connection_columns))
@@ -61,7 +61,7 @@ double edge_metric_of(const arm_result& r, std::string_view name,
   auto c = column_of_metric(edge_columns, metric);
   if (!c)
     throw_no_such("number of an edge", metric, edge_numbers(*found));
-  if (c->given && !c->given(*found, *found))
+  if (c->applies && !c->applies(*found, *found))
     throw std::invalid_argument{
       fmt::format("edge {} is not between zones", detail::quoted(found->name))};
   if (!span.whole)

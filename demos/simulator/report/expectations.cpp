@@ -77,9 +77,9 @@ bool is_of_gate(const metric_bound& b) {
 }
 
 // A run that had nothing to recover from is as well as one that did.
-bool is_met(verdict_kind wanted, verdict_kind v) {
-  return v == wanted
-         || (wanted == verdict_kind::recovered && v == verdict_kind::no_fault);
+bool is_met(verdict_kind target, verdict_kind v) {
+  return v == target
+         || (target == verdict_kind::recovered && v == verdict_kind::no_fault);
 }
 
 } // namespace

@@ -29,8 +29,8 @@ const auto& on_page() {
 // How many that are, without those that only some have.
 template <const auto& Table>
 std::size_t usual_columns() {
-  return static_cast<std::size_t>(
-    std::ranges::count_if(on_page<Table>(), [](auto c) { return !c->given; }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+    on_page<Table>(), [](auto c) { return !c->applies; }));
 }
 
 std::size_t columns_of(const arm_result& r) {
@@ -133,7 +133,7 @@ json html_columns::table(const Whole& of, F record_in) const {
   const auto& first = r_.rows.empty() ? none : record_in(0);
   json out;
   for (auto c : on_page<Table>()) {
-    if (c->given && !c->given(first, of))
+    if (c->applies && !c->applies(first, of))
       continue;
     out[c->name] = column([&](std::size_t begin, std::size_t end) {
       if (c->kind == column_kind::level)

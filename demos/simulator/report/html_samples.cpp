@@ -32,7 +32,7 @@ json to_json(const sample_call& x) {
   auto parent = x.parent == sample_call::none
                   ? std::int64_t{-1}
                   : static_cast<std::int64_t>(x.parent);
-  return json::array({parent, x.operation, microseconds(x.made),
+  return json::array({parent, x.operation, microseconds(x.sent_at),
                       microseconds(x.ended), name_or_null(x.how),
                       std::move(works)});
 }

@@ -42,7 +42,7 @@ void add_stored(json& to, const Columns& columns, const Record& x,
       to[name] = number(x.*field);
   };
   for (const auto& c : columns)
-    if (!c.given || c.given(x, of))
+    if (!c.applies || c.applies(x, of))
       std::visit([&](auto field) { add(c.name, field); }, c.value);
 }
 

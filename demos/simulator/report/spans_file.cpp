@@ -131,7 +131,7 @@ private:
     const auto& works = s.request->calls[c.parent].works;
     std::optional<std::size_t> maker;
     for (std::size_t i = 0; i < works.size(); ++i)
-      if (works[i].begun && *works[i].begun <= c.made)
+      if (works[i].begun && *works[i].begun <= c.sent_at)
         maker = i;
     return id_of({s.request, c.parent, maker});
   }
@@ -142,7 +142,7 @@ private:
       const auto& w = c.works[*s.work];
       span(out, s, role::server, w.arrived, w.left, w.how, w.begun);
     } else {
-      span(out, s, role::client, c.made, c.ended, c.how, std::nullopt);
+      span(out, s, role::client, c.sent_at, c.ended, c.how, std::nullopt);
     }
   }
 

@@ -88,7 +88,7 @@ private:
         {r.begun, r.took ? r.begun + *r.took : trace_.end, &r});
       for (const auto& c : r.calls) {
         by_route_[c.route].push_back(
-          {r.begun + c.made, end_of(r, c.ended), &r, &c});
+          {r.begun + c.sent_at, end_of(r, c.ended), &r, &c});
         for (const auto& w : c.works)
           sort_work(r, c, w);
       }
@@ -154,7 +154,8 @@ private:
       std::size_t attempt = 0;
       for (const auto& c : r.calls)
         if (c.parent == sample_call::none)
-          add_span(track, r.begun + c.made, std::min(s.end, end_of(r, c.ended)),
+          add_span(track, r.begun + c.sent_at,
+                   std::min(s.end, end_of(r, c.ended)),
                    with_ending(fmt::format("attempt {}", ++attempt), c.how),
                    fmt::format(R"({{"how":{}}})", json_text(c.how)));
     }
@@ -278,7 +279,7 @@ private:
       const auto& x = row.services[service];
       for (const auto& c : service_row_columns)
         if (!c.traits.counter.empty()
-            && (!c.given || c.given(x, result_.services[service])))
+            && (!c.applies || c.applies(x, result_.services[service])))
           out_.add({trace_kind::counter,
                     track,
                     std::min(end, trace_.end),

@@ -113,7 +113,7 @@ struct result_column {
   std::string_view help = {};
   column_traits traits = {};
   /// Which records have it; null if all have. A row is that of `Whole`.
-  bool (*given)(const Record&, const Whole& of) = nullptr;
+  bool (*applies)(const Record&, const Whole& of) = nullptr;
 
   [[nodiscard]] constexpr bool stored() const { return value.index() < 3; }
   /// Empty if it is none.

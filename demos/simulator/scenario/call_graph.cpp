@@ -58,7 +58,7 @@ private:
     // The next of its calls to be followed.
     std::size_t next = 0;
     // The calls that one request to it makes at most, as far as is known.
-    std::uint64_t made = 0;
+    std::uint64_t call_count = 0;
   };
 
   [[nodiscard]] std::optional<std::size_t>
@@ -98,13 +98,14 @@ private:
     if (called.where == state::unseen)
       return enter(*to); // The call is followed again when that is done.
     if (called.where == state::done)
-      return count(from, c, called.made);
+      return count(from, c, called.call_count);
     report_circle(c, *to);
     ++from.next;
   }
 
   static void count(node& from, const call_site& c, std::uint64_t more) {
-    from.made = std::min(from.made + c.count * (1 + more), most_calls + 1);
+    from.call_count = std::min(from.call_count + c.count * (1 + more),
+                               most_calls + 1);
     ++from.next;
   }
 
@@ -135,7 +136,7 @@ private:
 
   void check_count(const call_site& c) {
     auto to = node_named(c.to);
-    if (to && nodes_[*to].made > most_calls)
+    if (to && nodes_[*to].call_count > most_calls)
       out_.push_back(
         {problem_kind::range, c.key,
          fmt::format("one request to {} can lead to more calls than allowed: "

@@ -271,10 +271,10 @@ public:
   // Whether any of `from` calls any of `to`.
   [[nodiscard]] bool any(const std::vector<std::string>& from,
                          const std::vector<std::string>& to) const {
-    name_set wanted{to.begin(), to.end()};
+    name_set targets{to.begin(), to.end()};
     return std::any_of(from.begin(), from.end(), [&](const auto& caller) {
       auto found = called_by_.find(caller);
-      return found != called_by_.end() && have_common(found->second, wanted);
+      return found != called_by_.end() && have_common(found->second, targets);
     });
   }
 

@@ -125,8 +125,8 @@ void add_network(const edge_rule& rule, network_config& into) {
   into.loss = rule.loss.value_or(into.loss);
   into.duplication = rule.duplication.value_or(into.duplication);
   into.bandwidth = rule.bandwidth.value_or(into.bandwidth);
-  auto size = [](auto given, std::uint32_t before) {
-    return static_cast<std::uint32_t>(given.value_or(before));
+  auto size = [](auto count, std::uint32_t before) {
+    return static_cast<std::uint32_t>(count.value_or(before));
   };
   into.call_size = size(rule.call_size, into.call_size);
   into.answer_size = size(rule.answer_size, into.answer_size);

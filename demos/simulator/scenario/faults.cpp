@@ -128,7 +128,7 @@ void describe(field_visitor& v, fault_config& c) {
         .one_of = "mtbf"},
        c.mtbf, range<duration>{std::chrono::milliseconds(1), longest_time});
   describe_counted_begin(v, c);
-  v.on({.key = "under_way",
+  v.on({.key = "in_progress",
         .help = "slow and stall only: whether it hits work that has begun "
                 "before, too, for as long as the fault lasts",
         .when = {"kind", {"slow", "stall"}}},

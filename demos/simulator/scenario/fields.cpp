@@ -144,7 +144,7 @@ void describe_slowdown(field_visitor& v, service_config& c) {
     c.slowdown_from, {0, 1'000'000'000});
   v.on({"slowdown_max", "work takes at most so many times as long"},
        c.slowdown_max, {1.0, 1e6});
-  v.on({.key = "slowdown_under_way",
+  v.on({.key = "slowdown_in_progress",
         .help = "whether the slowdown follows the number inside at each moment "
                 "instead of that when the work begins",
         .needs = {"slowdown"}},

@@ -31,7 +31,7 @@ bool contains(const std::initializer_list<std::string_view>& all,
 
 // Leaves no source in `load` but those of `wanted`.
 void keep_sources(settings& load,
-                  std::initializer_list<std::string_view> wanted) {
+                  std::initializer_list<std::string_view> keys) {
   static const rate_source sources[] = {
     {"rate", {}},
     {"profile", {"ramps", "scale"}},
@@ -40,10 +40,10 @@ void keep_sources(settings& load,
   };
   std::set<std::string_view> kept;
   for (const auto& s : sources)
-    if (contains(wanted, s.key))
+    if (contains(keys, s.key))
       kept.insert(s.more.begin(), s.more.end());
   for (const auto& s : sources) {
-    if (!contains(wanted, s.key))
+    if (!contains(keys, s.key))
       load.erase(std::string{s.key});
     for (auto key : s.more)
       if (!kept.contains(key))

@@ -176,8 +176,8 @@ struct rate_point {
 
   duration at = no_time;
   double rate = 0;
-  /// How many requests come before, if that is known better than the rates
-  /// tell; not scaled.
+  /// How many requests come before, if that is known better than from
+  /// the rates; not scaled.
   std::optional<double> before = {};
 };
 

@@ -202,12 +202,12 @@ with_parameters(std::vector<sweep_parameter> all,
                 const std::string& option, const settings& root,
                 const parameter_reading& how) {
   problems found;
-  std::set<setting_path> given;
+  std::set<setting_path> paths;
   for (const auto& text : texts) {
     auto p = read_sweep_parameter(text, option, root, found, how);
     if (!p)
       continue;
-    if (!given.insert(p->path).second)
+    if (!paths.insert(p->path).second)
       found.push_back(
         {problem_kind::relation, p->path, "is given more than once", option});
     auto same = std::ranges::find(all, p->path, &sweep_parameter::path);

@@ -262,14 +262,14 @@ void set_at(settings& root, const setting_path& path, setting value) {
 bool excludes(const setting_path& path, const setting& value,
               const setting_path& other) {
   const auto& parts = path.parts();
-  const auto& others = other.parts();
+  const auto& other_parts = other.parts();
   auto last = index_of_part(path);
-  if (last == 0 || others.size() <= last
+  if (last == 0 || other_parts.size() <= last
       || !std::equal(parts.begin(),
                      parts.begin() + static_cast<std::ptrdiff_t>(last),
-                     others.begin()))
+                     other_parts.begin()))
     return false;
-  auto key = std::get_if<std::string>(&others[last]);
+  auto key = std::get_if<std::string>(&other_parts[last]);
   const auto& own = std::get<std::string>(parts[last]);
   if (!key || *key == own)
     return false;

@@ -82,16 +82,16 @@ public:
 
   // A name must mean one thing, since faults may hit either.
   void own_names() {
-    std::map<std::string_view, std::string_view> others;
+    std::map<std::string_view, std::string_view> kinds_by_name;
     for (const auto& g : arm_.groups)
-      others.emplace(g.name, "group");
+      kinds_by_name.emplace(g.name, "group");
     for (const auto& l : arm_.loads)
-      others.emplace(l.name, "load");
+      kinds_by_name.emplace(l.name, "load");
     for (const auto& s : arm_.services)
-      others.emplace(s.name, "service");
+      kinds_by_name.emplace(s.name, "service");
     for (std::size_t i = 0; i < arm_.zones.names.size(); ++i) {
       const auto& name = arm_.zones.names[i];
-      if (auto found = others.find(name); found != others.end())
+      if (auto found = kinds_by_name.find(name); found != kinds_by_name.end())
         out_.push_back({problem_kind::relation,
                         setting_path{} / "zones" / "names" / i,
                         fmt::format("{} is the name of a {} already",

@@ -15,9 +15,10 @@ namespace caisson::sim {
 template <class T>
 class recent {
 public:
-  using made = std::shared_ptr<const T>;
+  using pointer = std::shared_ptr<const T>;
 
-  [[nodiscard]] made get(std::size_t number, const std::function<T()>& make) {
+  [[nodiscard]] pointer get(std::size_t number,
+                            const std::function<T()>& make) {
     {
       std::lock_guard guard{mutex_};
       for (const auto& [which, what] : kept_)
@@ -35,7 +36,7 @@ public:
 private:
   static constexpr std::size_t most = 16;
   std::mutex mutex_;
-  std::vector<std::pair<std::size_t, made>> kept_;
+  std::vector<std::pair<std::size_t, pointer>> kept_;
 };
 
 } // namespace caisson::sim

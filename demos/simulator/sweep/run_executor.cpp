@@ -92,8 +92,8 @@ void run_executor::show(std::size_t i, const run_request& job, double share) {
   std::lock_guard guard{mutex_};
   shares_[i] = share;
   auto sum = static_cast<double>(played_);
-  for (const auto& [which, its] : shares_)
-    sum += its;
+  for (const auto& [which, fraction] : shares_)
+    sum += fraction;
   auto whole = std::max<std::size_t>({expected_, played_ + 1, 1});
   bar_.show({job.label, played_, whole, job.seed},
             sum / static_cast<double>(whole));

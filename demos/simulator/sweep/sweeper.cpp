@@ -233,8 +233,8 @@ void sweeper::show(std::size_t run, double share) {
   std::lock_guard guard{mutex_};
   shares_[run] = share;
   auto sum = static_cast<double>(played_);
-  for (const auto& [which, its] : shares_)
-    sum += its;
+  for (const auto& [which, fraction] : shares_)
+    sum += fraction;
   auto first = plan_.run_at(shares_.begin()->first);
   auto label = label_of(first);
   bar_.show(

@@ -74,16 +74,17 @@ double bootstrap::sure_of_needs(const tune_rows& rows,
                                 const tune_targets& targets) const {
   if (targets.needs.empty())
     return 1;
-  std::size_t met = 0;
+  std::size_t successes = 0;
   each_resample([&](const auto& drawn) {
-    met += std::ranges::all_of(targets.needs, [&](const tune_target& need) {
-      target_sum sum{need};
-      for (auto i : drawn)
-        sum.add(rows[i]);
-      return sum.shortfall() == 0;
-    });
+    successes += std::ranges::all_of(targets.needs,
+                                     [&](const tune_target& need) {
+                                       target_sum sum{need};
+                                       for (auto i : drawn)
+                                         sum.add(rows[i]);
+                                       return sum.shortfall() == 0;
+                                     });
   });
-  return static_cast<double>(met) / static_cast<double>(resamples);
+  return static_cast<double>(successes) / static_cast<double>(resamples);
 }
 
 } // namespace caisson::sim

@@ -30,11 +30,11 @@ bool is_expressible(const setting_path& path) {
             });
 }
 
-std::string free_name(const std::string& wanted, const settings& root) {
+std::string free_name(const std::string& base, const settings& root) {
   auto names = arm_names(root);
-  auto out = wanted;
+  auto out = base;
   for (int i = 2; std::ranges::find(names, out) != names.end(); ++i)
-    out = fmt::format("{}-{}", wanted, i);
+    out = fmt::format("{}-{}", base, i);
   return out;
 }
 

@@ -235,11 +235,11 @@ void tune_search::refine(std::size_t count) {
 // What is stopped early can be compared with fewer trials.
 void tune_search::conclude() {
   found_.trials = std::min(options_.trials, found_.candidates[0].rows.size());
-  std::size_t others = 0;
+  std::size_t most_rows = 0;
   for (std::size_t i = 1; i < found_.candidates.size(); ++i)
-    others = std::max(others, found_.candidates[i].rows.size());
-  if (others > 0)
-    found_.trials = std::min(found_.trials, others);
+    most_rows = std::max(most_rows, found_.candidates[i].rows.size());
+  if (most_rows > 0)
+    found_.trials = std::min(found_.trials, most_rows);
 }
 
 } // namespace caisson::sim

@@ -65,7 +65,7 @@ tune_result tuner::search(std::function<bool()> enough) {
 }
 
 void tuner::test(const std::vector<std::size_t>& which, tune_result& into) {
-  std::vector<wanted> runs;
+  std::vector<trial_run> runs;
   for (auto i : which)
     for (std::size_t k = 0; k < plan_.unseen_trials(); ++k)
       runs.push_back({i, plan_.trials() + k});
@@ -88,7 +88,7 @@ void tuner::test(const std::vector<std::size_t>& which, tune_result& into) {
 
 bool tuner::play(std::vector<tune_candidate>& all,
                  const std::vector<std::size_t>& which, std::size_t trials) {
-  std::vector<wanted> runs;
+  std::vector<trial_run> runs;
   for (auto i : which)
     if (!runner_.stopped() && is_allowed(all[i], i))
       for (auto k = all[i].rows.size(); k < trials; ++k)
@@ -120,7 +120,7 @@ bool tuner::is_allowed(tune_candidate& c, std::size_t number) {
 
 std::vector<std::optional<run_result>>
 tuner::play_all(const std::vector<tune_candidate>& all,
-                const std::vector<wanted>& runs) {
+                const std::vector<trial_run>& runs) {
   // Drawn before several threads ask for them.
   for (const auto& run : runs)
     (void)trial(run.trial);
@@ -137,7 +137,7 @@ const tune_trial& tuner::trial(std::size_t i) {
   return found->second;
 }
 
-run_request tuner::job_of(const tune_candidate& c, const wanted& run) {
+run_request tuner::job_of(const tune_candidate& c, const trial_run& run) {
   const auto& t = trials_.at(run.trial);
   auto world = [this, &c, run] {
     return recent_.get(run.candidate,

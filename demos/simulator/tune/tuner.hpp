@@ -41,7 +41,7 @@ public:
   void test(const std::vector<std::size_t>& which, tune_result& into);
 
 private:
-  struct wanted {
+  struct trial_run {
     std::size_t candidate = 0;
     std::size_t trial = 0;
   };
@@ -50,9 +50,10 @@ private:
             const std::vector<std::size_t>& which, std::size_t trials);
   std::vector<std::optional<run_result>>
   play_all(const std::vector<tune_candidate>& all,
-           const std::vector<wanted>& runs);
+           const std::vector<trial_run>& runs);
   [[nodiscard]] bool is_allowed(tune_candidate& c, std::size_t number);
-  [[nodiscard]] run_request job_of(const tune_candidate& c, const wanted& run);
+  [[nodiscard]] run_request job_of(const tune_candidate& c,
+                                   const trial_run& run);
   [[nodiscard]] const tune_trial& trial(std::size_t i);
   [[nodiscard]] std::vector<double> row_of(const tune_candidate& c,
                                            const run_result& r) const;

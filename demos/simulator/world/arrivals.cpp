@@ -25,7 +25,7 @@ long double whole_if_close(long double sum) {
 
 arrival_times::arrival_times(const load_config& load, draw_key key,
                              duration end)
-  : given_(load.arrivals), poisson_(load.kind == load_kind::poisson),
+  : arrivals_(load.arrivals), poisson_(load.kind == load_kind::poisson),
     start_(load.start), stop_(load.stop), random_(key) {
   add_pieces(load);
   if (load.burst != 1)
@@ -114,9 +114,9 @@ std::optional<long double> arrival_times::when(long double sum) {
 
 std::optional<duration> arrival_times::next(duration end) {
   std::optional<duration> at;
-  if (!given_.empty()) {
-    if (next_given_ < given_.size())
-      at = given_[next_given_++];
+  if (!arrivals_.empty()) {
+    if (next_arrival_ < arrivals_.size())
+      at = arrivals_[next_arrival_++];
   } else {
     if (poisson_)
       sum_ -= std::log1p(-static_cast<long double>(random_.uniform()));

@@ -43,8 +43,8 @@ private:
   [[nodiscard]] std::optional<long double> when(long double sum);
 
   std::vector<piece> pieces_;
-  std::vector<duration> given_;
-  std::size_t next_given_ = 0;
+  std::vector<duration> arrivals_;
+  std::size_t next_arrival_ = 0;
   std::size_t piece_ = 0;
   bool poisson_;
   duration start_;

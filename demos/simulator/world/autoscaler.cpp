@@ -47,7 +47,7 @@ double autoscaler::utilization(time_point now) {
 }
 
 // `number`: before it is made whole; `ratio`: of what is to what should be.
-std::uint32_t autoscaler::wanted(double ratio, double number) const {
+std::uint32_t autoscaler::servers_for(double ratio, double number) const {
   // What is just within the tolerance, or whole, stays so whatever rounding
   // adds to it.
   if (std::abs(ratio - 1) <= config_.tolerance + rounding_share)
@@ -65,12 +65,12 @@ autoscaler::change autoscaler::look(time_point now, std::size_t waiting) {
   auto per_server = static_cast<double>(waiting) / servers_;
   auto ratio = (config_.by == scaling::queue ? per_server : used)
                / config_.target;
-  auto want = wanted(ratio, ratio * servers_);
+  auto servers = servers_for(ratio, ratio * servers_);
   change out;
-  if (want > servers_ + starting_)
-    out.start = want - servers_ - starting_;
-  else if (want < servers_)
-    out.stop = servers_ - want;
+  if (servers > servers_ + starting_)
+    out.start = servers - servers_ - starting_;
+  else if (servers < servers_)
+    out.stop = servers_ - servers;
   else
     return {};
   next_decision_ = time_after(now, config_.cooldown);

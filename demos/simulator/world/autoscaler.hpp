@@ -44,7 +44,7 @@ public:
 private:
   void integrate(time_point now);
   [[nodiscard]] double utilization(time_point now);
-  [[nodiscard]] std::uint32_t wanted(double ratio, double number) const;
+  [[nodiscard]] std::uint32_t servers_for(double ratio, double number) const;
 
   autoscale_config config_;
   std::uint32_t servers_;

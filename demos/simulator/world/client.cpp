@@ -63,7 +63,7 @@ void client::fire(std::uint64_t payload) {
   auto number = payload & ~bits;
   if (payload == arrival) {
     plan_arrival();
-    begin(0, made_);
+    begin(0, rounds_begun_);
   } else if ((payload & user_bit) != 0) {
     auto user = static_cast<std::uint32_t>(number);
     begin(user, rounds_[user]++);
@@ -93,7 +93,7 @@ duration client::patience_of(draw_key key) const {
 }
 
 void client::begin(std::uint32_t user, std::uint64_t round) {
-  ++made_;
+  ++rounds_begun_;
   auto [key, r] = requests_.take();
   r->key = world_.key.with(user).with(round);
   r->target = &pick(r->key);

@@ -82,7 +82,7 @@ private:
   /// By attempt: its request. An entry stays until the attempt is answered,
   /// also when its request has not waited for that.
   slot_table<std::uint64_t> attempts_;
-  std::uint64_t made_ = 0;
+  std::uint64_t rounds_begun_ = 0;
   /// How many requests each user of a closed loop has made.
   std::vector<std::uint64_t> rounds_;
 };

@@ -28,7 +28,7 @@ struct job {
 
   /// How far the calls of one entry of a step are.
   struct progress {
-    std::uint32_t made = 0;
+    std::uint32_t calls = 0;
     std::uint32_t open = 0;
   };
 

@@ -14,11 +14,11 @@ void level_watch::add(const goal& g, std::uint64_t level, duration now) {
 }
 
 // What comes too late is not searched any longer, either.
-void level_watch::reached(std::uint64_t level, duration now) {
+void level_watch::close_goals(std::uint64_t level, duration now) {
   for (; !open_.empty() && open_.back().count <= level; open_.pop_back())
     if (now < open_.back().until)
       *open_.back().at = now;
-  next_ = open_.empty() ? nothing : open_.back().count;
+  next_ = open_.empty() ? no_level : open_.back().count;
 }
 
 } // namespace caisson::sim

@@ -29,16 +29,16 @@ public:
   /// The number has gone up to `level`.
   void risen(std::uint64_t level, duration now) {
     if (level >= next_)
-      reached(level, now);
+      close_goals(level, now);
   }
 
 private:
-  static constexpr auto nothing = std::numeric_limits<std::uint64_t>::max();
+  static constexpr auto no_level = std::numeric_limits<std::uint64_t>::max();
 
-  void reached(std::uint64_t level, duration now);
+  void close_goals(std::uint64_t level, duration now);
 
   /// The lowest one that is still open.
-  std::uint64_t next_ = nothing;
+  std::uint64_t next_ = no_level;
   /// Those that are open, from the highest one to the lowest one.
   std::vector<goal> open_;
 };

@@ -27,8 +27,8 @@ CAISSON_MESSAGE(work, request, key, operation, from_client)
 struct served {};
 CAISSON_MESSAGE(served)
 
-/// A replica of a service, counted from 0 on, crashes or is back. Tells links
-/// of crashes whose times nobody knows beforehand.
+/// A replica of a service, counted from 0 on, crashes or is back. Notifies
+/// links of crashes whose times nobody knows beforehand.
 struct replica_crash {
   std::uint32_t replica = 0;
   bool begins = false;

@@ -22,13 +22,13 @@ outgoing_calls::make(job_key key, job& j, std::uint32_t entry, time_point now) {
   auto& e = j.entries[entry];
   auto of_entry = j.key.with(purpose::call).with(j.step).with(entry);
   // All calls of an entry are made, or none.
-  if (e.made == 0 && c.probability < 1
+  if (e.calls == 0 && c.probability < 1
       && keyed_random{of_entry.with(purpose::chance)}.uniform()
            >= c.probability) {
-    e.made = c.count;
+    e.calls = c.count;
     return std::nullopt;
   }
-  auto own_key = of_entry.with(e.made++);
+  auto own_key = of_entry.with(e.calls++);
   std::uint32_t cache_key = 0;
   if (plan.cache != planned_call::no_cache) {
     keyed_random random{own_key.with(purpose::cache)};

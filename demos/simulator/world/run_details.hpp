@@ -41,7 +41,7 @@ struct sample_call {
   /// Indexes in the plan.
   std::uint32_t operation = 0;
   std::uint32_t route = 0;
-  duration made = duration::zero();
+  duration sent_at = duration::zero();
   std::optional<duration> ended = {};
   /// The name of an `ending`, or `given_up`; empty before it ended.
   std::string_view how = {};

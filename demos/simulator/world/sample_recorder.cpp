@@ -70,7 +70,7 @@ void sample_recorder::add_call(std::size_t sample, std::size_t parent,
   s.calls.push_back({.parent = parent,
                      .operation = what.operation,
                      .route = route,
-                     .made = at - s.begun});
+                     .sent_at = at - s.begun});
   calls_[{who, call}] = p;
   by_key_[{sample, what.key}] = p.call;
 }

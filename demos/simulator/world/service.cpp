@@ -242,7 +242,7 @@ void service::make_calls(job_key key, job& j) {
 void service::make_calls_of(job_key key, job& j, std::uint32_t entry) {
   const auto& c = j.what->steps[j.step].calls[entry].config;
   auto& e = j.entries[entry];
-  while (e.made < c.count && (c.parallel || e.open == 0))
+  while (e.calls < c.count && (c.parallel || e.open == 0))
     if (auto x = calls_.make(key, j, entry, now())) {
       journal_.called(now(), j, x->key, x->route, x->what);
       forward(world_.gate(x->route, replica_), x->key, std::move(x->content),

@@ -14,9 +14,9 @@ namespace caisson {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(CAISSON_ABORT_ON_VIOLATION)
-std::atomic<bool> abort_wanted{true};
+std::atomic<bool> abort_flag{true};
 #else
-std::atomic<bool> abort_wanted{false};
+std::atomic<bool> abort_flag{false};
 #endif
 
 // Where sources lie on the machine that has compiled them concerns nobody.
@@ -41,11 +41,11 @@ std::string message_of(std::string_view format,
 } // namespace
 
 void abort_on_violation(bool x) noexcept {
-  abort_wanted = x;
+  abort_flag = x;
 }
 
 bool aborts_on_violation() noexcept {
-  return abort_wanted;
+  return abort_flag;
 }
 
 void detail::violated(const char* condition, const char* file, int line,

@@ -58,8 +58,8 @@ basic_histogram<Count>::quantile(double q) const noexcept {
   if (q >= 1)
     return max_;
   // Not `q <= 0`, so that NaN counts as zero.
-  auto wanted = q > 0 ? std::ceil(q * static_cast<double>(count_)) : 1.0;
-  auto rank = std::clamp(static_cast<std::uint64_t>(wanted), std::uint64_t{1},
+  auto target = q > 0 ? std::ceil(q * static_cast<double>(count_)) : 1.0;
+  auto rank = std::clamp(static_cast<std::uint64_t>(target), std::uint64_t{1},
                          count_);
   std::size_t i = 0;
   for (std::uint64_t seen = counts_[0]; seen < rank; seen += counts_[i])

@@ -241,16 +241,16 @@ private:
 
   bool leave_lane(std::uint32_t n, std::size_t k) {
     auto& x = lanes_[k];
-    const auto& gone = nodes_[n];
-    auto& before = gone.previous == none ? x.first : nodes_[gone.previous].next;
-    auto& after = gone.next == none ? x.last : nodes_[gone.next].previous;
+    const auto& node = nodes_[n];
+    auto& before = node.previous == none ? x.first : nodes_[node.previous].next;
+    auto& after = node.next == none ? x.last : nodes_[node.next].previous;
     CAISSON_ENSURE(before == n && after == n,
                    "timer {} is not linked in lane {}", n, k);
-    before = gone.next;
-    after = gone.previous;
-    if (gone.next == none && gone.previous != none)
-      x.end = nodes_[gone.previous].at;
-    return gone.previous == none;
+    before = node.next;
+    after = node.previous;
+    if (node.next == none && node.previous != none)
+      x.end = nodes_[node.previous].at;
+    return node.previous == none;
   }
 
   bool leave_heap(std::uint32_t n, std::size_t i) {

@@ -70,9 +70,9 @@ void time_window::move_to(time_point now) {
     CAISSON_ENSURE(to > newest_, "step {} follows step {}", to, newest_);
     auto steps = std::min(to - newest_, n);
     for (std::int64_t i = 1; i <= steps; ++i) {
-      auto gone = std::exchange(at(newest_ + i), bucket{});
-      total_ -= gone.total;
-      failures_ -= gone.failures;
+      auto oldest = std::exchange(at(newest_ + i), bucket{});
+      total_ -= oldest.total;
+      failures_ -= oldest.failures;
     }
     // What is counted is what is in the buckets.
     CAISSON_ENSURE(failures_ >= 0 && failures_ <= total_

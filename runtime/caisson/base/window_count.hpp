@@ -10,7 +10,7 @@ namespace caisson::detail {
 
 /// The base of rate limits with windows of length `per`: how many tokens were
 /// taken in the window of the latest instant, and in the one before. The first
-/// window begins at the first instant that it is told of. Time is passed in and
+/// window begins at the first instant that it gets. Time is passed in and
 /// may stand still or step back; the latest instant seen counts.
 class window_count {
 public:

@@ -126,9 +126,9 @@ call_handle::call_handle(const caf::actor& gate) : caf::actor(gate) {
   if (!gate || as_call_handle(gate))
     return;
   auto& sys = gate.home_system();
-  auto made = portable::make_relay<caller_side>(
+  auto relay_actor = portable::make_relay<caller_side>(
     sys, sys.next_actor_id(), caf::actor_cast<caf::strong_actor_ptr>(gate));
-  static_cast<caf::actor&>(*this) = caf::actor_cast<caf::actor>(made);
+  static_cast<caf::actor&>(*this) = caf::actor_cast<caf::actor>(relay_actor);
   as_call_handle(*this)->watch_gate();
 }
 

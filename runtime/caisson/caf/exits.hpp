@@ -1,4 +1,4 @@
-// Tells how an actor has ended.
+// Reports how an actor has ended.
 #pragma once
 
 #include <caisson/caf/hooks.hpp>

@@ -325,9 +325,9 @@ void interceptor<Control...>::send_from_return_address(const caf::actor& dest,
 
 template <class... Control>
 void interceptor<Control...>::send_echo() {
-  caf::strong_actor_ptr me{ctrl()};
-  relay::send_on(caf::actor_cast<caf::actor>(me), me, caf::make_message_id(),
-                 caf::message{}, context());
+  caf::strong_actor_ptr self{ctrl()};
+  relay::send_on(caf::actor_cast<caf::actor>(self), self,
+                 caf::make_message_id(), caf::message{}, context());
 }
 
 template <class... Control>

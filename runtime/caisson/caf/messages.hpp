@@ -437,8 +437,8 @@ struct rejection {
   /// Whether a worker answered with this error, rather than a gate or a layer
   /// in front of it. Set by gates.
   bool from_worker = false;
-  /// What a shedder tells gates that call it, and nobody else: it sheds calls
-  /// of levels below this one at present, 1 to 4096. 0: not said.
+  /// What a shedder reports to gates that call it, and nobody else: it sheds
+  /// calls of levels below this one at present, 1 to 4096. 0: not said.
   std::uint16_t threshold = 0;
 };
 CAISSON_MESSAGE(rejection, policy, retry_after, may_have_executed, text,

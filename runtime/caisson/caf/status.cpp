@@ -10,10 +10,10 @@ namespace caisson {
 namespace {
 
 std::int64_t metric_in(const std::map<std::string, std::int64_t>& all,
-                       const std::string& name, std::string_view whose) {
+                       const std::string& name, std::string_view owner) {
   if (auto i = all.find(name); i != all.end())
     return i->second;
-  throw std::out_of_range{fmt::format("{} has no metric {}", whose, name)};
+  throw std::out_of_range{fmt::format("{} has no metric {}", owner, name)};
 }
 
 } // namespace
@@ -73,11 +73,11 @@ duration_summary status::duration_of(measured what, bool ok) const {
 
 std::optional<std::uint32_t> tally_summary::quantile(double q) const {
   const auto bounds = bounds_of(what);
-  auto wanted = q * static_cast<double>(count);
+  auto target = q * static_cast<double>(count);
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < bounds.size() && i < counts.size(); ++i) {
     seen += counts[i];
-    if (seen > 0 && static_cast<double>(seen) >= wanted)
+    if (seen > 0 && static_cast<double>(seen) >= target)
       return bounds[i];
   }
   return std::nullopt;

@@ -80,11 +80,11 @@ std::optional<answer_pattern> sqlstate_codes(std::string_view text) noexcept {
     return std::nullopt;
   char low[] = "00000";
   char high[] = "ZZZZZ";
-  auto given = text.back() == '*' ? text.substr(0, text.size() - 1) : text;
-  if (given.size() == text.size() && text.size() != 5)
+  auto code = text.back() == '*' ? text.substr(0, text.size() - 1) : text;
+  if (code.size() == text.size() && text.size() != 5)
     return std::nullopt;
-  std::copy(given.begin(), given.end(), low);
-  std::copy(given.begin(), given.end(), high);
+  std::copy(code.begin(), code.end(), low);
+  std::copy(code.begin(), code.end(), high);
   auto first = packed_sqlstate({low, 5});
   auto last = packed_sqlstate({high, 5});
   if (!first || !last)

@@ -57,7 +57,7 @@ struct decision {
 };
 
 /// When the work of a request for a permit may begin that does not wait for its
-/// turn but is told when that comes.
+/// turn but gets its instant.
 struct reservation {
   /// Not before this: now, or a turn that a layer further out has promised.
   time_point earliest;

@@ -22,7 +22,7 @@ void fair_turns::join(place p, std::string_view key, std::uint32_t permits) {
   (f.last == none ? f.first : seats_[f.last].after) = p;
   f.last = p;
   count(f, 1, permits);
-  settle();
+  find_turn();
 }
 
 void fair_turns::leave(place p, bool pays) {
@@ -52,7 +52,7 @@ void fair_turns::leave(place p, bool pays) {
                  "{} keys have {} calls", flows_.size(), calls_);
   if (flows_.empty())
     restart();
-  settle();
+  find_turn();
 }
 
 void fair_turns::clear() noexcept {
@@ -82,7 +82,7 @@ fair_turns::place fair_turns::next() const noexcept {
 }
 
 // Lets the ring go on until the first call of the first key can be paid for.
-void fair_turns::settle() {
+void fair_turns::find_turn() {
   while (!ring_.empty()) {
     auto& f = ring_.front();
     CAISSON_ENSURE(f.first != none && f.round <= round_,

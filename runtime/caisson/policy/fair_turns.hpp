@@ -88,7 +88,7 @@ private:
   };
 
   void count(flow& f, std::int64_t calls, std::int64_t permits);
-  void settle();
+  void find_turn();
   void restart() noexcept;
 
   flows flows_;

@@ -57,15 +57,15 @@ feature_flags::entry(std::string_view name) {
     std::erase_if(known_, [](auto& x) { return x.second.use_count() == 1; });
     next_sweep_ = std::max(first_sweep, 2 * known_.size());
   }
-  auto made = std::make_shared<hold_count>(0);
-  known_.emplace(name, made);
-  return made;
+  auto holds = std::make_shared<hold_count>(0);
+  known_.emplace(name, holds);
+  return holds;
 }
 
 // -- feature_hold -------------------------------------------------------------
 
-feature_hold::feature_hold(std::shared_ptr<feature_flags> board)
-  : board_(std::move(board)) {}
+feature_hold::feature_hold(std::shared_ptr<feature_flags> flags)
+  : flags_(std::move(flags)) {}
 
 feature_hold::~feature_hold() {
   set({});
@@ -75,7 +75,7 @@ void feature_hold::set(const std::vector<std::string>& features) {
   std::vector<std::shared_ptr<feature_flags::hold_count>> next;
   next.reserve(features.size());
   for (const auto& x : features)
-    next.push_back(board_->entry(x));
+    next.push_back(flags_->entry(x));
   for (auto& x : next)
     x->fetch_add(1, std::memory_order_acq_rel);
   for (auto& x : std::exchange(held_, std::move(next)))

@@ -28,7 +28,7 @@ class feature_flags : public std::enable_shared_from_this<feature_flags> {
 
 public:
   /// One feature, for frequent queries: `is_on` reads one number and takes no
-  /// lock. Keeps the board alive. A default-constructed one is always on.
+  /// lock. Keeps the flags alive. A default-constructed one is always on.
   class feature {
   public:
     feature() = default;
@@ -40,19 +40,19 @@ public:
 
   private:
     friend class feature_flags;
-    feature(std::shared_ptr<const feature_flags> board,
+    feature(std::shared_ptr<const feature_flags> flags,
             std::shared_ptr<const hold_count> holds)
-      : board_(std::move(board)), holds_(std::move(holds)) {}
+      : flags_(std::move(flags)), holds_(std::move(holds)) {}
 
-    std::shared_ptr<const feature_flags> board_;
+    std::shared_ptr<const feature_flags> flags_;
     std::shared_ptr<const hold_count> holds_;
   };
 
-  /// The board of an actor system, and of no other one, even if that has the
+  /// The flags of an actor system, and of no other one, even if that has the
   /// same address later. It lives as long as its users.
   static std::shared_ptr<feature_flags> of(caf::actor_system* system);
 
-  /// The board of any other `scope`: an address that outlives its users.
+  /// The flags of any other `scope`: an address that outlives its users.
   static std::shared_ptr<feature_flags> of(const void* scope);
 
   /// Whether the feature is on. Takes a lock.
@@ -81,7 +81,7 @@ private:
 class feature_hold {
 public:
   /// Holds nothing off yet.
-  explicit feature_hold(std::shared_ptr<feature_flags> board);
+  explicit feature_hold(std::shared_ptr<feature_flags> flags);
 
   /// Releases all features.
   ~feature_hold();
@@ -94,7 +94,7 @@ public:
   void set(const std::vector<std::string>& features);
 
 private:
-  std::shared_ptr<feature_flags> board_;
+  std::shared_ptr<feature_flags> flags_;
   std::vector<std::shared_ptr<feature_flags::hold_count>> held_;
 };
 

@@ -209,9 +209,9 @@ public:
   }
 
   /// How long messages wait in the host's mailbox, nothing without one: the
-  /// last probe or, if that is longer, the one under way so far. Probes that
+  /// last probe or, if that is longer, the one in flight so far. Probes that
   /// have come by `since` do not count: zero, if there was none later. Then
-  /// sends another one, unless one is under way for this or another policy.
+  /// sends another one, unless one is in flight for this or another policy.
   [[nodiscard]] virtual std::optional<duration>
   probe_mailbox(time_point /*since*/) {
     return std::nullopt;
@@ -293,7 +293,7 @@ public:
   /// slot) until it is completed or abandoned. On `reject` it does not.
   virtual decision admit(call_info& call, slot& notes, env& e) = 0;
 
-  /// The same for one that is told its turn (`pass_from`), not held until then.
+  /// The same for one that gets its turn (`pass_from`), not held until then.
   virtual decision reserve(call_info& call, slot& notes, const reservation&,
                            env& e) {
     return admit(call, notes, e);

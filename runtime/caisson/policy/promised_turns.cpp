@@ -38,7 +38,7 @@ bool promised_turns::remove(const rate_source& source, time_point turn,
   return true;
 }
 
-void promised_turns::settle(rate_source& source, time_point now) {
+void promised_turns::catch_up(rate_source& source, time_point now) {
   auto take_turn = [](rate_source& x, const list::value_type& turn) {
     x.advance(turn.first.first);
     x.take_in_any_case(turn.second);

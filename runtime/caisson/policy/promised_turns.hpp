@@ -40,7 +40,7 @@ public:
   /// Brings the source up to `now`. Turns that have come are taken at their
   /// instants, even if a drain or a change has left too few tokens: those that
   /// come afterwards pay for that.
-  void settle(rate_source& source, time_point now);
+  void catch_up(rate_source& source, time_point now);
 
   /// Whether all turns have come by `now` and the source is as full then as if
   /// there had been none.

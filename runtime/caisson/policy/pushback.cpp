@@ -56,10 +56,10 @@ public:
   reader& name(const std::string_view (&names)[N], unsigned& x,
                std::size_t length = 0) {
     for (std::size_t i = 0; good_ && i < N; ++i) {
-      auto wanted = length == 0 ? names[i] : names[i].substr(0, length);
-      if (rest_.starts_with(wanted)) {
+      auto word = length == 0 ? names[i] : names[i].substr(0, length);
+      if (rest_.starts_with(word)) {
         x = static_cast<unsigned>(i);
-        return text(wanted);
+        return text(word);
       }
     }
     good_ = false;

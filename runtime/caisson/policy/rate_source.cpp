@@ -12,7 +12,7 @@ warm_up_shape warm_shape(const rate_shape& x) {
 
 } // namespace
 
-rate_source::any rate_source::made(const rate_shape& x) {
+rate_source::any rate_source::source_of(const rate_shape& x) {
   switch (x.algorithm) {
     case rate_algorithm::fixed_window:
       return fixed_window{x.rate, x.per};
@@ -55,7 +55,7 @@ time_point rate_source::full_at() const noexcept {
 }
 
 void rate_source::reshape(const rate_shape& x, time_point now) {
-  auto next = made(x);
+  auto next = source_of(x);
   if (next.index() != any_.index()) {
     any_ = next;
     return fill(now);

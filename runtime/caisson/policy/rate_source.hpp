@@ -34,7 +34,7 @@ class rate_source {
   using any = std::variant<gcra, fixed_window, sliding_window, leaky_bucket,
                            warm_up_rate>;
 
-  static any made(const rate_shape& x);
+  static any source_of(const rate_shape& x);
 
   // The token bucket is what most have, and the others are called.
   template <class F>
@@ -57,7 +57,7 @@ class rate_source {
 
 public:
   /// As after `fill`.
-  explicit rate_source(const rate_shape& x) : any_(made(x)) {}
+  explicit rate_source(const rate_shape& x) : any_(source_of(x)) {}
 
   void advance(time_point now) noexcept {
     on_any([&](auto& x) { x.advance(now); });

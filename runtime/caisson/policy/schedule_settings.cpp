@@ -26,7 +26,7 @@ bool one_of(shape kind, std::initializer_list<shape> kinds) {
 
 // -- lists of delays ----------------------------------------------------------
 
-constexpr std::string_view wanted_delays = "a list of 1 to 1000 durations";
+constexpr std::string_view allowed_delays = "a list of 1 to 1000 durations";
 
 /// The delays of a `list`.
 class delay_list final : public field_value {
@@ -35,7 +35,7 @@ public:
 
   [[nodiscard]] std::string type() const override { return "list"; }
   [[nodiscard]] std::string allowed() const override {
-    return std::string{wanted_delays};
+    return std::string{allowed_delays};
   }
 
   [[nodiscard]] std::string text() const override {
@@ -49,7 +49,7 @@ public:
   void read(const setting& from, const setting_path& path,
             problems& out) override {
     std::vector<std::string> texts;
-    if (!detail::read_value(from, path, texts, wanted_delays, out))
+    if (!detail::read_value(from, path, texts, allowed_delays, out))
       return;
     x_.assign(texts.size(), duration::zero());
     auto items = std::get_if<std::vector<setting>>(&from.value);
@@ -251,7 +251,7 @@ void check(const schedule::segment& s, const setting_path& path,
     wrong("jitter", "does not apply to decorrelated, which is random by "
                     "itself, allowed: none");
   if (s.kind == shape::list && s.delays.empty())
-    wrong("delays", fmt::format("is empty, allowed: {}", wanted_delays));
+    wrong("delays", fmt::format("is empty, allowed: {}", allowed_delays));
   if (s.kind != shape::list && !s.delays.empty())
     wrong("delays", "applies to kind \"list\" only");
   if (s.kind == shape::list && s.base != duration::zero())

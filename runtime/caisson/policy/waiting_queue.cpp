@@ -45,8 +45,8 @@ std::int64_t waiting_queue::weight_before(const call_info& call,
   if (order_ == wait_order::fair) {
     // Each other key has a turn, at least for one permit.
     auto own = fair_.of_key(call.key);
-    auto others = fair_.keys() - (own.calls > 0 ? 1 : 0);
-    return own.permits + static_cast<std::int64_t>(others);
+    auto other_keys = fair_.keys() - (own.calls > 0 ? 1 : 0);
+    return own.permits + static_cast<std::int64_t>(other_keys);
   }
   return !is_ranked() || *ranks_.rbegin() < rank_of(call, now) ? weight_ : 0;
 }

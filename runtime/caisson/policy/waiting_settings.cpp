@@ -30,9 +30,9 @@ std::string_view order_name(wait_order order) noexcept {
 }
 
 // A number of waiting calls that must be less than there can be.
-void check_reached(std::string_view key, std::uint32_t n,
-                   std::uint32_t max_waiters, const setting_path& path,
-                   problems& out) {
+void check_reachable(std::string_view key, std::uint32_t n,
+                     std::uint32_t max_waiters, const setting_path& path,
+                     problems& out) {
   if (n >= max_waiters && n <= most_kept)
     report_relation(key,
                     fmt::format("{} is never exceeded: max_waiters is {}, "
@@ -119,10 +119,10 @@ void check_order(std::uint32_t max_waiters, wait_order order,
                     "waits, allowed: false, or max_waiters of at least 1",
                     path, out);
   if (order == wait_order::adaptive_lifo)
-    check_reached("lifo_above", q.lifo_above, max_waiters, path, out);
+    check_reachable("lifo_above", q.lifo_above, max_waiters, path, out);
   if (order != wait_order::codel)
     return;
-  check_reached("codel_keep", q.codel_keep, max_waiters, path, out);
+  check_reachable("codel_keep", q.codel_keep, max_waiters, path, out);
   // What is out of range has been reported already.
   if (q.codel_target > q.codel_interval && q.codel_target <= 1h
       && q.codel_interval >= 1us)

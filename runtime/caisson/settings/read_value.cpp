@@ -172,20 +172,20 @@ bool read_value(const setting& from, const setting_path& path, duration& x,
 }
 
 bool read_value(const setting& from, const setting_path& path, std::string& x,
-                std::string_view wanted, problems& out) {
+                std::string_view expectation, problems& out) {
   auto text = text_in(from);
   if (text)
     x = *text;
   else
-    out.push_back(
-      {problem_kind::type, path,
-       fmt::format("{} is not a string, allowed: {}", to_text(from), wanted),
-       from.place});
+    out.push_back({problem_kind::type, path,
+                   fmt::format("{} is not a string, allowed: {}", to_text(from),
+                               expectation),
+                   from.place});
   return text.has_value();
 }
 
 bool read_value(const setting& from, const setting_path& path,
-                std::vector<std::string>& x, std::string_view wanted,
+                std::vector<std::string>& x, std::string_view expectation,
                 problems& out) {
   if (auto list = std::get_if<std::vector<setting>>(&from.value))
     return read_texts(*list, path, x, out);
@@ -195,7 +195,7 @@ bool read_value(const setting& from, const setting_path& path,
   else
     out.push_back(
       {problem_kind::type, path,
-       fmt::format("{} is not a list, allowed: {}", to_text(from), wanted),
+       fmt::format("{} is not a list, allowed: {}", to_text(from), expectation),
        from.place});
   return raw != nullptr;
 }

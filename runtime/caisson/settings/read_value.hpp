@@ -26,9 +26,9 @@ bool read_value(const setting& from, const setting_path& path, double& x,
 bool read_value(const setting& from, const setting_path& path, duration& x,
                 range<duration> r, problems& out);
 bool read_value(const setting& from, const setting_path& path, std::string& x,
-                std::string_view wanted, problems& out);
+                std::string_view expectation, problems& out);
 bool read_value(const setting& from, const setting_path& path,
-                std::vector<std::string>& x, std::string_view wanted,
+                std::vector<std::string>& x, std::string_view expectation,
                 problems& out);
 
 } // namespace caisson::detail

@@ -92,22 +92,22 @@ void settings_reader::on(const field& f, duration& x, range<duration> r) {
 }
 
 void settings_reader::on(const field& f, std::string& x) {
-  auto wanted = allowed_text(f, "a text in quotes");
-  if (auto s = take(f, wanted))
-    read_value(*s, from_.path / f.key, x, wanted, out_);
+  auto expectation = allowed_text(f, "a text in quotes");
+  if (auto s = take(f, expectation))
+    read_value(*s, from_.path / f.key, x, expectation, out_);
 }
 
 void settings_reader::on(const field& f, std::vector<std::string>& x) {
-  auto wanted = allowed_text(f, "a list of strings");
-  if (auto s = take(f, wanted))
-    read_value(*s, from_.path / f.key, x, wanted, out_);
+  auto expectation = allowed_text(f, "a list of strings");
+  if (auto s = take(f, expectation))
+    read_value(*s, from_.path / f.key, x, expectation, out_);
 }
 
 void settings_reader::on(const field& f, field_value& x) {
-  auto wanted = f.allowed.empty() && (f.required || f.nonempty)
-                  ? x.allowed()
-                  : std::string{f.allowed};
-  if (auto s = take(f, wanted))
+  auto expectation = f.allowed.empty() && (f.required || f.nonempty)
+                       ? x.allowed()
+                       : std::string{f.allowed};
+  if (auto s = take(f, expectation))
     x.read(*s, from_.path / f.key, out_);
 }
 
@@ -170,10 +170,10 @@ std::string settings_reader::unknown_key(std::string_view key,
   // Problems that are only counted need no text.
   if (out_.size() >= most_listed_problems)
     return "unknown key";
-  auto meant = nearest(key, usable_);
-  if (!meant.empty() && !from_.table.contains(meant))
-    misspelled_.emplace_back(meant);
-  return fmt::format("unknown key{} known keys: {}", hint(meant),
+  auto suggestion = nearest(key, usable_);
+  if (!suggestion.empty() && !from_.table.contains(suggestion))
+    misspelled_.emplace_back(suggestion);
+  return fmt::format("unknown key{} known keys: {}", hint(suggestion),
                      listed_names(usable_));
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 template <class T>
 std::string bounds(const range<T>& r, bool open_below, bool open_above,
-                   std::string_view anything) {
+                   std::string_view placeholder) {
   if (open_below && open_above)
-    return std::string{anything};
+    return std::string{placeholder};
   if (open_above)
     return fmt::format("at least {}", r.lo);
   if (open_below)
@@ -200,8 +200,9 @@ std::string_view nearest(std::string_view name,
   return out;
 }
 
-std::string hint(std::string_view meant) {
-  return meant.empty() ? "," : fmt::format(", did you mean \"{}\"?", meant);
+std::string hint(std::string_view suggestion) {
+  return suggestion.empty() ? ","
+                            : fmt::format(", did you mean \"{}\"?", suggestion);
 }
 
 const settings* table_in(const setting& s, const setting_path& path,

@@ -77,7 +77,7 @@ template <class T>
                                        const std::vector<std::string>& known);
 
 /// `, did you mean "x"?` if `meant` is x, and `,` if it is empty.
-[[nodiscard]] std::string hint(std::string_view meant);
+[[nodiscard]] std::string hint(std::string_view suggestion);
 
 /// The table that `s` is; otherwise null, and a problem.
 [[nodiscard]] const settings* table_in(const setting& s,

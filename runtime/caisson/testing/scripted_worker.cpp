@@ -368,7 +368,7 @@ void scripted_worker::quit(caf::error why) {
   detail::check_outside(*life_->state);
   if (!why)
     throw std::logic_error{"scripted_worker: an actor does not end when it is "
-                           "told to for the reason normal"};
+                           "asked to for the reason normal"};
   if (alive())
     portable::send_anon(life_->handle,
                         caf::exit_msg{life_->handle.address(), std::move(why)});

@@ -158,9 +158,9 @@ probe virtual_time::make_probe() {
 }
 
 template <class F>
-std::size_t virtual_time::run_while(F wanted, std::size_t limit) {
+std::size_t virtual_time::run_while(F condition, std::size_t limit) {
   std::size_t steps = 0;
-  for (; stepper_->runnable() > 0 && wanted() && goes_on(); ++steps) {
+  for (; stepper_->runnable() > 0 && condition() && goes_on(); ++steps) {
     if (steps == limit)
       throw std::runtime_error{"virtual_time: the actors never become idle"};
     stepper_->run(order_ ? order_->below(stepper_->runnable()) : 0);

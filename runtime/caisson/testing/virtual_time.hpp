@@ -270,7 +270,7 @@ public:
 private:
   void start(caf::actor_system_config& cfg);
   template <class F>
-  std::size_t run_while(F wanted, std::size_t limit);
+  std::size_t run_while(F condition, std::size_t limit);
 
   std::unique_ptr<system_config> own_config_;
   std::unique_ptr<caf::actor_system> system_;

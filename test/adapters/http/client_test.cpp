@@ -220,15 +220,15 @@ TEST_F(http_client_test, sends_the_headers_that_it_is_given) {
     EXPECT_EQ(x.status(), 200) << x.failure();
     return head;
   };
-  auto given = head_of({{"X-Empty", ""},
-                        {"X-Blank", " "},
-                        {"X-Odd", "a;b: c"},
-                        {"Content-Type", "a/b"}});
+  auto request_head = head_of({{"X-Empty", ""},
+                               {"X-Blank", " "},
+                               {"X-Odd", "a;b: c"},
+                               {"Content-Type", "a/b"}});
   for (const auto* line :
        {"x-empty:", "x-blank:", "x-odd: a;b: c", "content-type: a/b"})
-    EXPECT_NE(given.find(std::string{"\r\n"} + line + "\r\n"),
+    EXPECT_NE(request_head.find(std::string{"\r\n"} + line + "\r\n"),
               std::string::npos)
-      << line << " in " << given;
+      << line << " in " << request_head;
   // What the library would add.
   auto bare = head_of({});
   for (const auto* name : {"\ncontent-type", "\nexpect", "\nuser-agent"})
@@ -283,18 +283,18 @@ TEST_F(http_client_test, ends_by_the_deadline_when_the_server_is_slow) {
 }
 
 TEST_F(http_client_test, ends_by_the_deadline_however_slowly_bytes_come) {
-  std::atomic<bool> gone{false};
+  std::atomic<bool> server_ended{false};
   scripted_server drips{[&](raw_socket& x, int) {
     read_head(x);
     x.write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
-    for (int i = 0; i < 1'000 && !gone; ++i) {
+    for (int i = 0; i < 1'000 && !server_ended; ++i) {
       x.write("x");
       std::this_thread::sleep_for(10ms);
     }
   }};
   auto w = spawn_http_worker(*sys, at_port(drips.port()));
   auto x = ask(w, wrap(http_request{}).within(150ms));
-  gone = true;
+  server_ended = true;
   EXPECT_EQ(x.failure(), "timed_out");
   EXPECT_LT(x.took, 700ms);
 }

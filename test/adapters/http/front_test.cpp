@@ -48,10 +48,10 @@ TEST_F(http_front_test, gives_a_call_the_time_that_the_client_waits) {
 }
 
 TEST_F(http_front_test, believes_priorities_and_keys_only_by_choice) {
-  std::string said = "Priority-Of-Mine: -7\r\nWhose: ann\r\n";
+  std::string header = "Priority-Of-Mine: -7\r\nWhose: ann\r\n";
   {
     http_front front{*sys, gate};
-    auto x = get(front.port(), "/echo", said);
+    auto x = get(front.port(), "/echo", header);
     EXPECT_TRUE(has_line(x, "x-priority: 0")) << x;
     EXPECT_TRUE(has_line(x, "x-whose: ")) << x;
   }
@@ -59,7 +59,7 @@ TEST_F(http_front_test, believes_priorities_and_keys_only_by_choice) {
                       .key_header = "WHOSE"};
   {
     http_front front{*sys, gate, c};
-    auto x = get(front.port(), "/echo", said);
+    auto x = get(front.port(), "/echo", header);
     EXPECT_TRUE(has_line(x, "x-priority: -7")) << x;
     EXPECT_TRUE(has_line(x, "x-whose: ann")) << x;
     for (auto odd : {"1.5", "x", "", "99999999999", "1, 2"})
@@ -85,7 +85,7 @@ TEST_F(http_front_test, believes_priorities_and_keys_only_by_choice) {
                                   }}};
                    },
                    c};
-  auto x = get(front.port(), "/echo", said);
+  auto x = get(front.port(), "/echo", header);
   EXPECT_TRUE(has_line(x, "x-priority: 3")) << x;
   EXPECT_TRUE(has_line(x, "x-whose: route")) << x;
 }

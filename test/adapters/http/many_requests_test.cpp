@@ -12,7 +12,7 @@ namespace caisson::test {
 namespace {
 
 // Takes all connections, reads one request from each, and answers those that it
-// has got when it is told to.
+// has got when it is asked to.
 class patient_server {
 public:
   patient_server() : entrance_(raw_socket::listening()) {

@@ -16,7 +16,7 @@ protected:
     std::string line;
     std::string authorization;
     std::string cookie;
-    std::string mine;
+    std::string custom_header;
     std::string body;
   };
 
@@ -124,7 +124,7 @@ TEST_F(http_ways_test, no_other_server_gets_credentials) {
   EXPECT_EQ(last().line, "GET /c");
   EXPECT_EQ(last().authorization, "");
   EXPECT_EQ(last().cookie, "");
-  EXPECT_EQ(last().mine, "1");
+  EXPECT_EQ(last().custom_header, "1");
 }
 
 TEST_F(http_ways_test, redirections_never_leave_tls) {
@@ -238,7 +238,7 @@ struct proxy {
         }
       }) {}
 
-  std::string said() {
+  std::string bytes() {
     std::lock_guard guard{mutex};
     return heads;
   }
@@ -258,11 +258,11 @@ TEST_F(http_ways_test, tls_goes_through_a_proxy) {
   ASSERT_EQ(x.status(), 200) << transport_text_of(x.error);
   EXPECT_EQ(x.response->headers.count("x-of-proxy"), 0u);
   EXPECT_EQ(last().authorization, "Bearer 7");
-  auto said = between.said();
-  EXPECT_EQ(said.find("CONNECT 127.0.0.1:" + std::to_string(safe.port())), 0u)
-    << said;
-  EXPECT_NE(said.find("Proxy-Authorization: Basic"), std::string::npos);
-  EXPECT_EQ(said.find("Bearer"), std::string::npos);
+  auto bytes = between.bytes();
+  EXPECT_EQ(bytes.find("CONNECT 127.0.0.1:" + std::to_string(safe.port())), 0u)
+    << bytes;
+  EXPECT_NE(bytes.find("Proxy-Authorization: Basic"), std::string::npos);
+  EXPECT_EQ(bytes.find("Bearer"), std::string::npos);
 }
 
 TEST_F(http_ways_test, plain_requests_go_through_a_proxy) {
@@ -271,9 +271,9 @@ TEST_F(http_ways_test, plain_requests_go_through_a_proxy) {
   c.proxy = url_of(between.server.port());
   auto x = answer_of(c, {"GET", "/a%20b?c"});
   ASSERT_EQ(x.status(), 200) << transport_text_of(x.error);
-  EXPECT_EQ(between.said().find("GET " + url_of(server.port()) + "/a%20b?c "),
+  EXPECT_EQ(between.bytes().find("GET " + url_of(server.port()) + "/a%20b?c "),
             0u)
-    << between.said();
+    << between.bytes();
 }
 
 TEST_F(http_ways_test, nothing_is_sent_if_the_proxy_refuses) {

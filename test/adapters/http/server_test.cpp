@@ -82,9 +82,9 @@ TEST(http_server, sends_no_body_to_head_also_if_it_is_busy) {
   held.wait();
   auto second = raw_socket::connected_to(server.port());
   second.write("HEAD" + request.substr(3));
-  auto said = rest_of(second);
-  EXPECT_EQ(status_in(said), 503);
-  EXPECT_TRUE(said.ends_with("\r\n\r\n")) << said;
+  auto response = rest_of(second);
+  EXPECT_EQ(status_in(response), 503);
+  EXPECT_TRUE(response.ends_with("\r\n\r\n")) << response;
   answer.count_down();
   EXPECT_EQ(status_in(rest_of(first)), 200);
 }
@@ -108,13 +108,13 @@ TEST(http_server, sends_no_body_with_a_status_that_has_none) {
         }}};
       auto client = raw_socket::connected_to(server.port());
       client.write(request);
-      auto said = rest_of(client);
-      EXPECT_TRUE(said.starts_with("HTTP/1.1 " + std::to_string(status)));
-      EXPECT_TRUE(said.ends_with("\r\n\r\n")) << said;
-      EXPECT_NE(said.find("x-is: this\r\n"), std::string::npos);
-      EXPECT_EQ(said.find("content-length: 0\r\n") != std::string::npos,
+      auto response = rest_of(client);
+      EXPECT_TRUE(response.starts_with("HTTP/1.1 " + std::to_string(status)));
+      EXPECT_TRUE(response.ends_with("\r\n\r\n")) << response;
+      EXPECT_NE(response.find("x-is: this\r\n"), std::string::npos);
+      EXPECT_EQ(response.find("content-length: 0\r\n") != std::string::npos,
                 status == 205)
-        << said;
+        << response;
     }
 }
 

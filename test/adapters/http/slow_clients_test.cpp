@@ -18,11 +18,11 @@ bool was_closed(const raw_socket& x) {
 class slow_clients_test : public http_front_test {
 protected:
   std::vector<raw_socket> clients(const http_front& front, int n,
-                                  const std::string& said) {
+                                  const std::string& request) {
     std::vector<raw_socket> out;
     for (int i = 0; i < n; ++i) {
       out.push_back(raw_socket::connected_to(front.port()));
-      out.back().write(said);
+      out.back().write(request);
     }
     return out;
   }
@@ -43,12 +43,12 @@ TEST_F(slow_clients_test, take_no_thread_from_others) {
                     .head_timeout = patient,
                     .read_timeout = patient,
                     .idle_timeout = patient}};
-  for (const auto& said : {std::string{}, head, body}) {
+  for (const auto& request : {std::string{}, head, body}) {
     auto begin = std::chrono::steady_clock::now();
-    auto slow = clients(front, 60, said);
+    auto slow = clients(front, 60, request);
     for (int i = 0; i < 20; ++i)
-      EXPECT_EQ(status_in(get(front.port(), "/echo")), 200) << said;
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << said;
+      EXPECT_EQ(status_in(get(front.port(), "/echo")), 200) << request;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s) << request;
   }
   EXPECT_EQ(front.rejected(), 0u);
 }
@@ -94,9 +94,9 @@ TEST_F(slow_clients_test, get_an_answer_when_their_time_is_over) {
     *sys,
     gate,
     {.head_timeout = 100ms, .read_timeout = 300ms, .idle_timeout = patient}};
-  auto time_until_refused = [&](const std::string& said) {
+  auto time_until_refused = [&](const std::string& request) {
     auto begin = std::chrono::steady_clock::now();
-    EXPECT_EQ(status_in(talk(front.port(), said)), 408) << said;
+    EXPECT_EQ(status_in(talk(front.port(), request)), 408) << request;
     return std::chrono::steady_clock::now() - begin;
   };
   auto of_head = time_until_refused(head);

@@ -34,7 +34,7 @@ cache_forms put_and_get() {
 
 struct http_write_back : http_test {
   /// The server comes, always to the same port.
-  std::unique_ptr<real_server> come(
+  std::unique_ptr<real_server> start_server(
     std::function<void(const httplib::Request&, httplib::Response&)> on_put) {
     auto set = [on_put = std::move(on_put)](httplib::Server& s) {
       s.Put("/account", on_put);
@@ -82,11 +82,11 @@ TEST_F(http_write_back, nothing_is_lost_while_the_server_is_away_for_long) {
   fails_until(g, failures_in_two_minutes);
   // A gateway in front of it is there first.
   for (auto status : {502, 504, 503}) {
-    auto gateway = come(answering(status));
+    auto gateway = start_server(answering(status));
     fails_until(g, count(g, "flush_failed") + failures_in_two_minutes);
   }
   EXPECT_EQ(ask(g, as_call({.target = "/account"})).response->body, "42");
-  auto server = come(keeping());
+  auto server = start_server(keeping());
   EXPECT_TRUE(eventually([&] { return stored == 42; }));
   EXPECT_TRUE(eventually([&] { return count(g, "unwritten") == 0; }));
   EXPECT_EQ(count(g, "lost"), 0);
@@ -95,7 +95,7 @@ TEST_F(http_write_back, nothing_is_lost_while_the_server_is_away_for_long) {
 
 // What the server itself says counts.
 TEST_F(http_write_back, what_the_server_refuses_is_given_up) {
-  auto server = come(answering(500));
+  auto server = start_server(answering(500));
   auto config = at_port(static_cast<std::uint16_t>(port));
   auto g = spawn_gate(*sys, http_worker(config),
                       stack{}.cache(hasty_flushes(), put_and_get()));

@@ -41,7 +41,7 @@ TEST_F(postgres_test, inserts_nothing_twice_when_the_server_stands_still) {
       }
     }
   }};
-  std::map<std::string, std::string> said;
+  std::map<std::string, std::string> results;
   auto asked = 0;
   for (auto end = std::chrono::steady_clock::now() + 3s;
        std::chrono::steady_clock::now() < end;) {
@@ -52,7 +52,7 @@ TEST_F(postgres_test, inserts_nothing_twice_when_the_server_stands_still) {
                                  i % 2 == 0 ? duration{200ms} : duration{30s}));
     }
     for (auto& [id, x] : some)
-      said[id] = receive(x).what();
+      results[id] = receive(x).what();
   }
   fault.join();
   auto rows = ask(g, "select id, count(*) from f1 group by id");
@@ -64,7 +64,7 @@ TEST_F(postgres_test, inserts_nothing_twice_when_the_server_stands_still) {
   }
   auto done = 0;
   auto open = 0;
-  for (const auto& [id, what] : said) {
+  for (const auto& [id, what] : results) {
     done += what == "00000";
     open += is_open(what);
     if (what == "00000")

@@ -240,8 +240,8 @@ TEST_F(hostile_postgres_test, is_not_waited_for_if_the_password_takes_long) {
       return;
     to.write(
       protocol_message('R', std::string{"\0\0\0\12SCRAM-SHA-256\0\0", 19}));
-    auto said = to.read();
-    auto nonce = said.substr(said.find("r=") + 2);
+    auto message = to.read();
+    auto nonce = message.substr(message.find("r=") + 2);
     to.write(protocol_message('R', std::string{"\0\0\0\13r=", 6} + nonce
                                      + "x,s=c2FsdHNhbHQ=,i=2500000"));
     (void)is_used_again(to);

@@ -236,7 +236,7 @@ TEST_F(postgres_test, inserts_nothing_twice_when_the_server_crashes) {
   std::set<std::string> done;
   std::set<std::string> unknown;
   auto asked = 0;
-  auto others = 0;
+  auto unknown_answers = 0;
   auto begin = std::chrono::steady_clock::now();
   auto goes_on = [&] {
     auto time = std::chrono::steady_clock::now() - begin;
@@ -259,12 +259,13 @@ TEST_F(postgres_test, inserts_nothing_twice_when_the_server_crashes) {
         // Those that wait for a worker must find one.
         met = true;
       } else
-        others += std::printf("%s: %s\n", id.c_str(), what.c_str()) > 0;
+        unknown_answers += std::printf("%s: %s\n", id.c_str(), what.c_str())
+                           > 0;
     }
   }
   over = true;
   fault.join();
-  EXPECT_EQ(others, 0);
+  EXPECT_EQ(unknown_answers, 0);
   EXPECT_GT(unknown.size(), 0u);
   auto rows = ask(g, "select id, count(*) from t6 group by id");
   ASSERT_EQ(rows.what(), "00000");

@@ -26,11 +26,11 @@ protected:
 
   // A worker without a gate, which cannot hide anything.
   caf::actor pool_for(const redis_client_config& c) {
-    auto made = redis_worker(c).factory()(*sys);
-    if (!made)
+    auto worker = redis_worker(c).factory()(*sys);
+    if (!worker)
       return {};
-    pools.push_back(*made);
-    return *made;
+    pools.push_back(*worker);
+    return *worker;
   }
 
   ~redis_tls_peer_test() override {
@@ -95,7 +95,7 @@ TEST_F(redis_tls_peer_test, sends_no_command_to_a_server_that_is_full) {
 }
 
 TEST_F(redis_tls_peer_test, takes_no_reply_that_came_before_the_command) {
-  std::atomic<int> said{0};
+  std::atomic<int> connections{0};
   scripted_server peer_server{[&](raw_socket& x, int n) {
     tls_peer peer{x};
     if (!begins(peer) || peer.read().empty())
@@ -104,19 +104,19 @@ TEST_F(redis_tls_peer_test, takes_no_reply_that_came_before_the_command) {
     peer.write(n == 0 ? "+a\r\n+evil\r\n" : n == 1 ? "+b\r\n" : "+c\r\n");
     if (n == 1)
       peer.write("+evil\r\n");
-    ++said;
+    ++connections;
     read_on(peer);
   }};
   auto pool = pool_for(config_for(peer_server));
   EXPECT_EQ(ask(pool, {"PING"}), "a");
   EXPECT_EQ(ask(pool, {"PING"}), "b");
-  EXPECT_TRUE(eventually([&] { return said == 2; }));
+  EXPECT_TRUE(eventually([&] { return connections == 2; }));
   EXPECT_EQ(ask(pool, {"PING"}), "c");
 }
 
 // Half a record, so that there is nothing to read yet.
 TEST_F(redis_tls_peer_test, takes_no_part_of_a_reply_that_came_before) {
-  std::atomic<int> said{0};
+  std::atomic<int> connections{0};
   scripted_server peer_server{[&](raw_socket& x, int n) {
     tls_peer peer{x};
     if (!begins(peer) || peer.read().empty())
@@ -124,12 +124,12 @@ TEST_F(redis_tls_peer_test, takes_no_part_of_a_reply_that_came_before) {
     peer.write(n == 0 ? "+a\r\n" : "+b\r\n");
     if (n == 0)
       x.write({"\x17\x03\x03\x00\x40half", 9});
-    ++said;
+    ++connections;
     read_on(peer);
   }};
   auto pool = pool_for(config_for(peer_server));
   EXPECT_EQ(ask(pool, {"PING"}), "a");
-  EXPECT_TRUE(eventually([&] { return said == 1; }));
+  EXPECT_TRUE(eventually([&] { return connections == 1; }));
   std::this_thread::sleep_for(20ms);
   EXPECT_EQ(ask(pool, {"PING"}), "b");
 }

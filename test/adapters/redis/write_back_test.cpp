@@ -62,7 +62,7 @@ TEST_F(redis_write_back, nothing_is_lost_while_the_server_is_away_for_long) {
   EXPECT_EQ(ask(direct, {"GET", "account"}), "42");
 }
 
-// It is there, but does not do what it is told, as after a failover.
+// It is there, but does not obey, as after a failover.
 TEST_F(redis_write_back, nor_while_it_takes_no_writes) {
   start();
   auto direct = patient_gate();

@@ -40,7 +40,7 @@ TEST(ensure, evaluates_its_message_only_if_it_is_needed) {
   EXPECT_EQ(times, 1);
 }
 
-TEST(ensure, tells_what_is_wrong_and_where) {
+TEST(ensure, says_what_is_wrong_and_where) {
   auto held = 5;
   auto text = violation_in([&] { CAISSON_ENSURE(held <= 3); });
   EXPECT_TRUE(text.starts_with("invariant violated: held <= 3 at ")) << text;
@@ -60,7 +60,7 @@ TEST(ensure, its_message_has_values) {
   EXPECT_TRUE(text.ends_with(": -4 0xff db view 7 1.5")) << text;
 }
 
-TEST(ensure, a_format_that_does_not_fit_is_told_as_it_is) {
+TEST(ensure, a_format_that_does_not_fit_is_shown_as_it_is) {
   auto text = violation_in([] { CAISSON_ENSURE(false, "{} and {}", 1); });
   EXPECT_TRUE(text.ends_with(": {} and {}")) << text;
 }

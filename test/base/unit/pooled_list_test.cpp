@@ -74,10 +74,10 @@ TEST(pooled_list, uses_the_places_of_entries_that_left) {
 TEST(pooled_list, keeps_handles_valid_while_others_come_and_go) {
   pooled_list<int> xs;
   auto a = xs.push_back(1);
-  std::vector<pooled_list<int>::handle> others;
+  std::vector<pooled_list<int>::handle> handles;
   for (int i = 0; i < 1000; ++i)
-    others.push_back(xs.push_back(i));
-  for (auto h : others)
+    handles.push_back(xs.push_back(i));
+  for (auto h : handles)
     xs.erase(h);
   EXPECT_EQ(xs[a], 1);
   EXPECT_EQ(content(xs), (ints{1}));

@@ -12,25 +12,26 @@ namespace {
 // Remembers who is named as the sender of an answer.
 class asker final : public caf::event_based_actor {
 public:
-  asker(caf::actor_config& cfg, caf::actor whom,
+  asker(caf::actor_config& cfg, caf::actor target,
         std::vector<caf::strong_actor_ptr>* senders)
-    : caf::event_based_actor(cfg), whom_(std::move(whom)), senders_(senders) {}
+    : caf::event_based_actor(cfg), target_(std::move(target)),
+      senders_(senders) {}
 
   caf::behavior make_behavior() override {
     auto note = [this] { senders_->push_back(current_sender()); };
     auto fail = [](caf::error& err) { ADD_FAILURE() << to_string(err); };
-    portable::ask(this, whom_, 1s, 21).then([=](int) { note(); }, fail);
-    portable::ask(this, whom_, 1s, get_status{})
+    portable::ask(this, target_, 1s, 21).then([=](int) { note(); }, fail);
+    portable::ask(this, target_, 1s, get_status{})
       .then([=](const status&) { note(); }, fail);
-    portable::ask(this, whom_, 1s, acquire{})
+    portable::ask(this, target_, 1s, acquire{})
       .then([=](const permit&) { note(); }, fail);
     // A number that no call of this actor has.
-    portable::ask(this, whom_, 1s, cancelled{99}).then([=] { note(); }, fail);
+    portable::ask(this, target_, 1s, cancelled{99}).then([=] { note(); }, fail);
     return {[](bool) {}};
   }
 
 private:
-  caf::actor whom_;
+  caf::actor target_;
   std::vector<caf::strong_actor_ptr>* senders_;
 };
 

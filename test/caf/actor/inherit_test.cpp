@@ -41,28 +41,28 @@ TEST(inherit, makes_an_instant_of_every_deadline) {
                         {0s, ns(noon), ns(noon), -1ns},
                         {0s, ns(noon - 1h), ns(noon - 1h), -1ns}}) {
     call_options outer{.time_left = x.time_left, .deadline_ns = x.deadline_ns};
-    auto mine = inherit(outer, noon);
-    EXPECT_EQ(mine.deadline_ns, x.pinned);
-    EXPECT_EQ(mine.time_left,
+    auto inner_options = inherit(outer, noon);
+    EXPECT_EQ(inner_options.deadline_ns, x.pinned);
+    EXPECT_EQ(inner_options.time_left,
               x.time_left == unlimited && x.deadline_ns == 0 ? unlimited : 0s);
     auto at_once = nested(outer, noon, 7).options;
     EXPECT_EQ(at_once.deadline_ns, 0);
     EXPECT_EQ(at_once.time_left, x.left_at_once);
-    EXPECT_EQ(nested(mine, noon, 7).options.time_left, x.left_at_once);
+    EXPECT_EQ(nested(inner_options, noon, 7).options.time_left, x.left_at_once);
   }
 }
 
 TEST(inherit, an_instant_that_was_kept_does_not_move) {
-  auto mine = inherit({.time_left = 100ms}, noon);
-  EXPECT_EQ(nested(mine, noon + 30ms, 7).options.time_left, 70ms);
-  EXPECT_EQ(nested(mine, noon + 100ms, 7).options.time_left, -1ns);
-  EXPECT_EQ(nested(mine, noon + 1h, 7).options.time_left, -1ns);
+  auto inner_options = inherit({.time_left = 100ms}, noon);
+  EXPECT_EQ(nested(inner_options, noon + 30ms, 7).options.time_left, 70ms);
+  EXPECT_EQ(nested(inner_options, noon + 100ms, 7).options.time_left, -1ns);
+  EXPECT_EQ(nested(inner_options, noon + 1h, 7).options.time_left, -1ns);
 }
 
 TEST(inherit, the_epoch_is_a_deadline_like_any_other) {
-  auto mine = inherit({.time_left = -1s}, time_point{});
-  EXPECT_EQ(mine.deadline_ns, 0);
-  EXPECT_EQ(mine.time_left, -1ns);
+  auto inner_options = inherit({.time_left = -1s}, time_point{});
+  EXPECT_EQ(inner_options.deadline_ns, 0);
+  EXPECT_EQ(inner_options.time_left, -1ns);
 }
 
 TEST(inherit, takes_what_belongs_to_the_whole_and_not_the_attempt) {
@@ -131,17 +131,18 @@ protected:
   // Calls `f` in `self` after a while.
   static void after(caf::event_based_actor* self, duration d,
                     std::function<void()> f) {
-    auto clerk = self->spawn([](caf::event_based_actor* me) -> caf::behavior {
-      return {[me](std::int64_t wait) {
-        auto promise = me->make_response_promise<int>();
-        me->become([promise, me](int) mutable {
-          promise.deliver(1);
-          me->quit();
-        });
-        portable::later(me, duration{wait}, 0);
-        return promise;
-      }};
-    });
+    auto clerk = self->spawn(
+      [](caf::event_based_actor* actor) -> caf::behavior {
+        return {[actor](std::int64_t wait) {
+          auto promise = actor->make_response_promise<int>();
+          actor->become([promise, actor](int) mutable {
+            promise.deliver(1);
+            actor->quit();
+          });
+          portable::later(actor, duration{wait}, 0);
+          return promise;
+        }};
+      });
     portable::ask(self, clerk, portable::no_timeout,
                   static_cast<std::int64_t>(d.count()))
       .then([f](int) { f(); }, [](const caf::error&) {});
@@ -158,10 +159,11 @@ TEST_P(inherit_test,
                          stack{"background"});
   auto w = informed(
     [=](caf::event_based_actor* self, const call& c, promise_of_int promise) {
-      auto mine = inherit(c.options, self->clock().now());
+      auto inner_options = inherit(c.options, self->clock().now());
       portable::send(self, background, detached(c.options, 1));
       after(self, 30ms, [=] {
-        pass_on(self, inner, nested(mine, self->clock().now(), 2), promise);
+        pass_on(self, inner, nested(inner_options, self->clock().now(), 2),
+                promise);
       });
     });
   auto start = world.now();
@@ -203,9 +205,10 @@ TEST_P(inherit_test, what_comes_too_late_is_refused_before_any_work) {
   auto inner = gate(last.handle(), stack{"inner"});
   auto w = informed(
     [=](caf::event_based_actor* self, const call& c, promise_of_int promise) {
-      auto mine = inherit(c.options, self->clock().now());
+      auto inner_options = inherit(c.options, self->clock().now());
       after(self, 100ms, [=] {
-        pass_on(self, inner, nested(mine, self->clock().now(), 2), promise);
+        pass_on(self, inner, nested(inner_options, self->clock().now(), 2),
+                promise);
       });
     });
   auto answer = world.request(front(w), wrap(1).within(100ms));

@@ -55,8 +55,8 @@ private:
       quit();
   }
 
-  static void throw_with(ticket mine) {
-    auto t = std::move(mine);
+  static void throw_with(ticket own_ticket) {
+    auto t = std::move(own_ticket);
     throw std::runtime_error{"no luck"};
   }
 
@@ -192,12 +192,12 @@ TEST_P(ticket_test, of_a_dead_holder_releases_nothing) {
 TEST_P(ticket_test, survives_the_end_of_its_gate) {
   auto g = desk();
   auto h = make_holder(g);
-  auto mine = lend(desk());
+  auto own_ticket = lend(desk());
   world.kill(g);
   world.send(h, std::string{"fail"});
   world.send(h, std::string{"renew"});
   world.send(h, std::string{"quit"});
-  EXPECT_TRUE(mine);
+  EXPECT_TRUE(own_ticket);
 }
 
 TEST_P(ticket_test, that_comes_too_late_is_counted) {
@@ -281,7 +281,7 @@ TEST_P(ticket_test, works_through_a_call_handle) {
   EXPECT_EQ(in_use(g), 0);
 }
 
-TEST_P(ticket_test, a_crowd_of_them_ends_at_once) {
+TEST_P(ticket_test, a_burst_of_them_ends_at_once) {
   constexpr auto n = 2000;
   auto g = desk(n);
   std::vector<ticket> all;

@@ -76,9 +76,9 @@ TEST_F(gate_files, a_worker_may_have_settings_of_supervision) {
   EXPECT_EQ(a.max_restarts, 7u);
   EXPECT_EQ(b.max_restarts, 1u);
   EXPECT_EQ(b.period, 1s);
-  auto made = worker_of(file.gates.at("b"), some_workers(), world);
-  EXPECT_TRUE(made.is_supervised());
-  EXPECT_EQ(made.supervision().max_restarts, 1u);
+  auto worker = worker_of(file.gates.at("b"), some_workers(), world);
+  EXPECT_TRUE(worker.is_supervised());
+  EXPECT_EQ(worker.supervision().max_restarts, 1u);
 }
 
 TEST_F(gate_files, a_worker_may_be_a_registered_actor) {
@@ -107,9 +107,9 @@ TEST_F(gate_files, a_worker_may_be_in_a_group) {
   EXPECT_EQ(file.gates.at("b").rank, 0u);
   EXPECT_EQ(file.gates.at("c").group, "");
   auto group = spawn_supervision_group(world, c);
-  auto made = worker_of(a, some_workers(), world, {{"db", group}});
-  EXPECT_EQ(made.group().handle(), group.handle());
-  EXPECT_EQ(made.rank(), 3u);
+  auto worker = worker_of(a, some_workers(), world, {{"db", group}});
+  EXPECT_EQ(worker.group().handle(), group.handle());
+  EXPECT_EQ(worker.rank(), 3u);
   EXPECT_FALSE(
     worker_of(file.gates.at("c"), some_workers(), world, {{"db", group}})
       .is_grouped());

@@ -33,7 +33,7 @@ TEST_P(gate_set_world, a_bad_file_starts_nothing) {
   dir.write("gates.toml", "[gates.a]\nworker = 'nobody'\n");
   EXPECT_THROW(static_cast<void>(spawn_gates(world, file(), names)),
                config_error);
-  EXPECT_EQ(made, 0);
+  EXPECT_EQ(worker_count, 0);
 }
 
 TEST_P(gate_set_world, a_maker_that_throws_starts_nothing) {
@@ -307,9 +307,9 @@ TEST(reload_page, shows_what_works) {
   EXPECT_EQ(gates.names(), (lines{"catalog", "connections", "licences",
                                   "payments", "search", "sessions"}));
   auto report = world.request(gates.controller(), reload{"test"});
-  auto said = report.value<reload_report>();
-  EXPECT_TRUE(said.ok());
-  EXPECT_TRUE(said.changes.empty());
+  auto result = report.value<reload_report>();
+  EXPECT_TRUE(result.ok());
+  EXPECT_TRUE(result.changes.empty());
   auto s = world.request(gates.find("catalog"), get_status{}).value<status>();
   EXPECT_EQ(s.layer("semaphore").config.at("permits"), "50");
   EXPECT_EQ(s.layer("breaker").config.at("threshold"), "8");

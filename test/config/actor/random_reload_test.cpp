@@ -97,7 +97,7 @@ public:
     world_.advance(40s);
     for (std::size_t i = 0; i < answers_.size(); ++i)
       EXPECT_EQ(answers_[i].count(), 1u) << "call " << i;
-    EXPECT_EQ(stamped, 0) << "admitted and not settled";
+    EXPECT_EQ(stamped, 0) << "admitted and not completed";
     check_permits();
     check_stamps();
     gates_ = {};

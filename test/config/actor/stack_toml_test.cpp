@@ -165,9 +165,9 @@ caf::behavior doubling_worker() {
 }
 
 TEST_P(stack_toml_world, a_worker_is_supervised_as_the_file_says) {
-  std::vector<caf::actor> made;
+  std::vector<caf::actor> workers;
   auto make = [&](caf::actor_system& sys) -> caf::expected<caf::actor> {
-    return made.emplace_back(sys.spawn(doubling_worker));
+    return workers.emplace_back(sys.spawn(doubling_worker));
   };
   // [example]
   auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/examples/stacks.toml",
@@ -179,22 +179,22 @@ TEST_P(stack_toml_world, a_worker_is_supervised_as_the_file_says) {
   own(gate);
   EXPECT_EQ(world.request(gate, 4).value<int>(), 8);
   // restart = exponential from 100ms
-  auto crash = [&] { world.kill(std::exchange(made.back(), nullptr)); };
+  auto crash = [&] { world.kill(std::exchange(workers.back(), nullptr)); };
   crash();
   world.advance(100ms - 1ns);
-  EXPECT_EQ(made.size(), 1u);
+  EXPECT_EQ(workers.size(), 1u);
   world.advance(1ns);
-  ASSERT_EQ(made.size(), 2u);
+  ASSERT_EQ(workers.size(), 2u);
   // max_restarts = 5
-  while (made.size() <= 5) {
-    auto before = made.size();
+  while (workers.size() <= 5) {
+    auto before = workers.size();
     crash();
     world.advance(2s);
-    ASSERT_EQ(made.size(), before + 1);
+    ASSERT_EQ(workers.size(), before + 1);
   }
   crash();
   world.advance(10s);
-  EXPECT_EQ(made.size(), 6u);
+  EXPECT_EQ(workers.size(), 6u);
   // on_give_up = "refuse"
   auto refused = world.request(gate, 1);
   world.advance(5s);

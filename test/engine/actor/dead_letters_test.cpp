@@ -167,8 +167,8 @@ TEST_P(dead_sends_test, are_what_was_sent_by_those_who_are_gone) {
 TEST(dead_letters_of_local_gates, are_those_of_requests) {
   virtual_time world;
   auto gone = std::make_shared<bool>(false);
-  auto self = world.system().spawn([&](caf::event_based_actor* me) {
-    EXPECT_THROW(local_gate<>(me,
+  auto self = world.system().spawn([&](caf::event_based_actor* actor) {
+    EXPECT_THROW(local_gate<>(actor,
                               worker{world.user().handle()}.dead_letters_to(
                                 world.user().handle()),
                               stack{}.limiter({})),

@@ -27,7 +27,7 @@ protected:
   worker crashing(supervision_config c = {}) {
     return worker::supervised(
       [this](caf::actor_system& sys) -> caf::expected<caf::actor> {
-        ++made;
+        ++worker_count;
         if (failures > 0) {
           --failures;
           return caf::make_error(caf::sec::cannot_connect_to_node);
@@ -36,7 +36,7 @@ protected:
       },
       std::move(c));
   }
-  int made = 0;
+  int worker_count = 0;
   int failures = 0;
 };
 CAISSON_ALL_ORDERS(supervision_actor_test);
@@ -52,7 +52,7 @@ TEST_P(supervision_actor_test, a_worker_that_died_is_made_again) {
   EXPECT_FALSE(waits.ready());
   world.advance(1s);
   EXPECT_EQ(waits.value<int>(), 6);
-  EXPECT_EQ(made, 2);
+  EXPECT_EQ(worker_count, 2);
   EXPECT_EQ(metric_of(g, "worker_restarts"), 1);
 }
 
@@ -101,7 +101,7 @@ TEST_P(supervision_actor_test, too_many_restarts_end_the_gate) {
   }
   world.request(g, -1);
   EXPECT_EQ(world.request(g, 1).error(), caf::sec::request_receiver_down);
-  EXPECT_EQ(made, 3);
+  EXPECT_EQ(worker_count, 3);
 }
 
 TEST_P(supervision_actor_test, or_leave_it_refusing) {
@@ -124,7 +124,7 @@ TEST_P(supervision_actor_test, a_factory_that_fails_is_tried_again) {
   EXPECT_FALSE(answer.ready());
   world.advance(1s);
   EXPECT_EQ(answer.value<int>(), 8);
-  EXPECT_EQ(made, 3);
+  EXPECT_EQ(worker_count, 3);
 }
 
 TEST_P(supervision_actor_test, waiting_for_the_worker_is_bounded) {
@@ -204,7 +204,7 @@ TEST_P(supervision_actor_test, the_worker_ends_with_its_gate) {
 TEST_P(supervision_actor_test, bad_settings_are_refused_before_anything_runs) {
   EXPECT_THROW(spawn_gate(world, crashing({.period = 0s}), stack{}),
                config_error);
-  EXPECT_EQ(made, 0);
+  EXPECT_EQ(worker_count, 0);
 }
 
 } // namespace

@@ -348,9 +348,9 @@ TEST_P(local_gate_test, a_listener_may_end_itself_or_the_gate) {
       x.gate->on_event(
         [&x, received, act, alive, self = std::weak_ptr{alive}](const event&) {
           ++*received;
-          auto mine = self;
+          auto self_copy = self;
           act(x);
-          EXPECT_FALSE(mine.expired());
+          EXPECT_FALSE(self_copy.expired());
         });
     });
     auto c = start(w.handle(), stack{}.breaker({.threshold = 1}));

@@ -96,9 +96,9 @@ private:
   void go() {
     if (case_.by == cause::listener || case_.by == cause::reload)
       gate_->on_event([this, alive = std::make_shared<int>(1)](const event&) {
-        auto mine = std::weak_ptr{alive};
+        auto watch = std::weak_ptr{alive};
         act();
-        EXPECT_FALSE(mine.expired()) << "destroyed while it runs";
+        EXPECT_FALSE(watch.expired()) << "destroyed while it runs";
       });
     for (int i = 0; i < 3; ++i)
       try_to([this, i] { ask(i); });
@@ -174,23 +174,24 @@ private:
   /// Another gate in this actor, and one in another.
   void spawn_others() {
     log_->handled[5];
-    auto mine = [log = log_] {
+    auto add_run = [log = log_] {
       ++log->handled[5];
       ++log->runs;
     };
     second_.emplace(this, behind_, stack{});
-    second_->request(5).then([mine](int) { mine(); },
-                             [mine](caf::error&) { mine(); });
+    second_->request(5).then([add_run](int) { add_run(); },
+                             [add_run](caf::error&) { add_run(); });
     log_->handled[6];
     home_system().spawn(
       [log = log_, behind = behind_](caf::event_based_actor* self) {
         auto g = std::make_shared<local_gate<>>(self, behind, stack{});
-        auto its = [log, g] {
+        auto add_other_run = [log, g] {
           ++log->handled[6];
           ++log->runs;
         };
-        g->request(6).within(1h).then([its](int) { its(); },
-                                      [its](caf::error&) { its(); });
+        g->request(6).within(1h).then(
+          [add_other_run](int) { add_other_run(); },
+          [add_other_run](caf::error&) { add_other_run(); });
       });
   }
 

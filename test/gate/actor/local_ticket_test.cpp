@@ -16,7 +16,7 @@ namespace caisson::test {
 namespace {
 
 // What a holder saw.
-struct diary {
+struct holder_log {
   std::vector<std::string> seen;
   std::map<std::string, std::int64_t> gate;
 };
@@ -25,21 +25,21 @@ struct diary {
 // down.
 class licensed final : public caf::event_based_actor {
 public:
-  licensed(caf::actor_config& cfg, stack s, std::shared_ptr<diary> d)
-    : caf::event_based_actor(cfg), diary_(std::move(d)),
+  licensed(caf::actor_config& cfg, stack s, std::shared_ptr<holder_log> d)
+    : caf::event_based_actor(cfg), log_(std::move(d)),
       gate_(this, worker{}, s) {}
 
   caf::behavior make_behavior() override {
     return {[this](const std::string& what) {
       act(what);
-      diary_->gate = gate_.get_status().metrics;
+      log_->gate = gate_.get_status().metrics;
     }};
   }
 
 private:
   void act(const std::string& what) {
     auto note = [this](std::string text) {
-      diary_->seen.push_back(std::move(text));
+      log_->seen.push_back(std::move(text));
     };
     auto refused = [note](const caf::error& e) {
       note(std::string{caisson::name_of(static_cast<errc>(e.code()))});
@@ -69,7 +69,7 @@ private:
     }
   }
 
-  std::shared_ptr<diary> diary_;
+  std::shared_ptr<holder_log> log_;
   // Ends after the gate, which it must tolerate.
   std::vector<ticket> held_;
   local_gate<> gate_;
@@ -85,7 +85,7 @@ protected:
     world.send(x, what);
   }
 
-  std::shared_ptr<diary> d = std::make_shared<diary>();
+  std::shared_ptr<holder_log> d = std::make_shared<holder_log>();
 };
 CAISSON_ALL_ORDERS(local_ticket_test);
 

@@ -19,7 +19,7 @@ namespace {
 
 /// One gate of the model; it may move from variable to variable.
 struct gate_notes {
-  bool gone = false;
+  bool is_gone = false;
 };
 
 /// A request, or a drain.
@@ -87,7 +87,7 @@ private:
   // The gate in this variable is about to end.
   void lose(std::size_t i) {
     if (gates_[i].notes)
-      gates_[i].notes->gone = true;
+      gates_[i].notes->is_gone = true;
     gates_[i].notes = nullptr;
     gates_[i].gate.reset();
   }
@@ -121,7 +121,7 @@ private:
 
   void replace(std::size_t i) {
     auto next = std::make_shared<gate_notes>();
-    gates_[i].notes->gone = true;
+    gates_[i].notes->is_gone = true;
     gates_[i].notes = next;
     *gates_[i].gate = local_gate<>{this, worker_, some_layers()};
   }
@@ -143,15 +143,15 @@ private:
   }
 
   std::shared_ptr<wish_notes> note(const owned_gate& x) {
-    auto made = std::make_shared<wish_notes>();
-    made->to = x.notes;
-    log_->wishes.push_back(made);
-    return made;
+    auto notes = std::make_shared<wish_notes>();
+    notes->to = x.notes;
+    log_->wishes.push_back(notes);
+    return notes;
   }
 
   void answered(wish_notes& x, int depth) {
     ++x.answers;
-    log_->too_late += log_->actor_gone || x.to->gone;
+    log_->too_late += log_->actor_gone || x.to->is_gone;
     if (depth < 4 && pick(3) == 0)
       act(depth + 1);
   }
@@ -217,7 +217,7 @@ int play_local_world(std::uint64_t seed) {
   for (const auto& x : log->wishes) {
     answers += x->answers;
     EXPECT_LE(x->answers, 1);
-    if (!log->actor_gone && !x->to->gone) {
+    if (!log->actor_gone && !x->to->is_gone) {
       EXPECT_EQ(x->answers, 1);
     }
   }

@@ -115,9 +115,9 @@ TEST_P(may_have_executed_test, an_alternative_that_is_a_gate_says_the_truth) {
   EXPECT_TRUE(tried.is(errc::breaker_open));
   EXPECT_TRUE(may_have_executed(tried));
 
-  auto nobody = host(worker{caf::actor{}},
-                     stack{"nobody"}.fallback({alternative::ask(refusing)}));
-  auto refused = world.request(nobody, 1);
+  auto null_gate = host(worker{caf::actor{}},
+                        stack{"nobody"}.fallback({alternative::ask(refusing)}));
+  auto refused = world.request(null_gate, 1);
   EXPECT_TRUE(refused.is(errc::breaker_open));
   EXPECT_FALSE(may_have_executed(refused));
   EXPECT_EQ(refusing_worker.count(), 0u);

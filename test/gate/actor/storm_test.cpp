@@ -152,11 +152,11 @@ protected:
     chain x;
     x.name = where.name;
     x.workers = std::make_shared<std::vector<caf::actor>>();
-    auto made = x.workers;
+    auto workers = x.workers;
     auto behind = worker::supervised(
-      [made](caf::actor_system& sys) -> caf::expected<caf::actor> {
-        made->push_back(caf::actor_cast<caf::actor>(sys.spawn<keeper>()));
-        return made->back();
+      [workers](caf::actor_system& sys) -> caf::expected<caf::actor> {
+        workers->push_back(caf::actor_cast<caf::actor>(sys.spawn<keeper>()));
+        return workers->back();
       },
       {.restart = schedule::constant(100ms), .max_waiting = 50});
     x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());

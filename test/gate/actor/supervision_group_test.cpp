@@ -81,9 +81,9 @@ CAISSON_ALL_ORDERS(supervision_group_test);
 TEST_P(supervision_group_test, one_for_all_restarts_everybody_in_order) {
   make(group_strategy::one_for_all, 3);
   world.request(gates[1], -1);
-  auto gone = take_log();
-  std::sort(gone.begin(), gone.end());
-  EXPECT_EQ(gone, (list{"-a", "-b", "-c"}));
+  auto stop_log = take_log();
+  std::sort(stop_log.begin(), stop_log.end());
+  EXPECT_EQ(stop_log, (list{"-a", "-b", "-c"}));
   for (auto& g : gates)
     EXPECT_EQ(look(g).worker, worker_state::restarting);
   world.advance(1s);
@@ -99,9 +99,9 @@ TEST_P(supervision_group_test, one_for_all_restarts_everybody_in_order) {
 TEST_P(supervision_group_test, rest_for_one_leaves_those_before_it_alone) {
   make(group_strategy::rest_for_one, 3);
   world.request(gates[1], -1);
-  auto gone = take_log();
-  std::sort(gone.begin(), gone.end());
-  EXPECT_EQ(gone, (list{"-b", "-c"}));
+  auto stop_log = take_log();
+  std::sort(stop_log.begin(), stop_log.end());
+  EXPECT_EQ(stop_log, (list{"-b", "-c"}));
   EXPECT_EQ(world.request(gates[0], 1).value<int>(), 2);
   world.advance(1s);
   EXPECT_EQ(take_log(), (list{"+b", "+c"}));
@@ -320,9 +320,9 @@ TEST_P(supervision_group_test, bad_settings_change_nothing) {
   EXPECT_EQ(refused({{}, std::move(many)}),
             "257 settings are too many, allowed: 0 to 256");
   world.request(gates[1], -1);
-  auto gone = take_log();
-  std::sort(gone.begin(), gone.end());
-  EXPECT_EQ(gone, (list{"-a", "-b"}));
+  auto stop_log = take_log();
+  std::sort(stop_log.begin(), stop_log.end());
+  EXPECT_EQ(stop_log, (list{"-a", "-b"}));
 }
 
 TEST_P(supervision_group_test, impossible_workers_are_refused) {

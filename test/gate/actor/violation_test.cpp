@@ -34,7 +34,7 @@ void expect_failed(const pending_answer& a, bool may_have_executed) {
   EXPECT_FALSE(context->text.empty());
 }
 
-// Why an actor has ended, told to one that monitors it and is put into `owned`.
+// Why an actor has ended, sent to one that monitors it and is put into `owned`.
 std::shared_ptr<caf::error> end_of(virtual_time& world, const caf::actor& x,
                                    std::vector<caf::actor>& owned) {
   auto why = std::make_shared<caf::error>();
@@ -90,16 +90,17 @@ TEST_P(violation_test, its_last_event_says_what_was_wrong) {
   user.send(g, subscribe{});
   world.run_until_idle();
   world.request(g, asking_for("ensure"));
-  auto told = user.received_as<event>();
-  ASSERT_FALSE(told.empty());
-  EXPECT_EQ(told.back().kind, event_kind::gate_failed);
-  EXPECT_TRUE(told.back().detail.starts_with(
+  auto events = user.received_as<event>();
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().kind, event_kind::gate_failed);
+  EXPECT_TRUE(events.back().detail.starts_with(
     "invariant violated: what != \"ensure\" at "))
-    << told.back().detail;
-  EXPECT_TRUE(told.back().detail.ends_with(": in call 1"));
+    << events.back().detail;
+  EXPECT_TRUE(events.back().detail.ends_with(": in call 1"));
 }
 
-TEST_P(violation_test, a_worker_that_wants_to_know_is_told_that_nobody_waits) {
+TEST_P(violation_test,
+       a_worker_that_wants_to_know_is_notified_that_nobody_waits) {
   auto w = make_worker(
     [](const caf::message&) { return scripted_worker::reply::silence(); });
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
@@ -136,7 +137,7 @@ protected:
 };
 CAISSON_ALL_ORDERS(failed_gate_test);
 
-TEST_P(failed_gate_test, monitors_and_links_are_told_why) {
+TEST_P(failed_gate_test, monitors_and_links_get_the_reason) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.add<rogue>());
   auto why = end_of(world, g, owned);
@@ -151,10 +152,10 @@ TEST_P(failed_gate_test, monitors_and_links_are_told_why) {
 
 TEST_P(failed_gate_test, one_that_is_supervised_comes_back) {
   auto w = make_worker(doubles());
-  auto made = 0;
+  auto worker_count = 0;
   auto g = gate(worker::supervised(
                   [&](caf::actor_system& sys) -> caf::expected<caf::actor> {
-                    ++made;
+                    ++worker_count;
                     return caf::actor{
                       spawn_gate(sys, w.handle(), stack{"gate"}.add<rogue>())};
                   },
@@ -165,7 +166,7 @@ TEST_P(failed_gate_test, one_that_is_supervised_comes_back) {
   expect_failed(held, false);
   EXPECT_TRUE(bad.is(errc::internal_error));
   world.advance(1s);
-  EXPECT_EQ(made, 2);
+  EXPECT_EQ(worker_count, 2);
   EXPECT_EQ(world.request(g, 4).value<int>(), 8);
 }
 

@@ -44,7 +44,8 @@ private:
   std::vector<std::string>* log_;
 };
 
-// Ends as it is told, and says before anybody knows that it was another way.
+// Ends as it is asked to, and says before anybody knows that it was another
+// way.
 class liar final : public caf::event_based_actor {
 public:
   liar(caf::actor_config& cfg, const caf::actor* gate)
@@ -285,9 +286,9 @@ TEST_P(worker_lifetimes, a_normal_end_concerns_nobody_else) {
     world.request(gates[0], 0);
     world.request(gates[2], -1);
     world.advance(1h);
-    auto gone = take_log();
-    std::sort(gone.begin(), gone.end());
-    EXPECT_EQ(gone, (list{"-a", "-c"}));
+    auto stop_log = take_log();
+    std::sort(stop_log.begin(), stop_log.end());
+    EXPECT_EQ(stop_log, (list{"-a", "-c"}));
     EXPECT_EQ(state(0), worker_state::ended);
     EXPECT_EQ(state(1), worker_state::up);
     EXPECT_EQ(state(2), worker_state::ended);

@@ -38,24 +38,24 @@ protected:
     return worker::supervised(
       [this, takes](caf::actor_system& sys) {
         last = caf::actor_cast<caf::actor>(sys.spawn<stubborn>(takes));
-        made.push_back(last);
+        workers.push_back(last);
         return caf::expected<caf::actor>{last};
       },
       {.restart = schedule::constant(1s), .shutdown = shutdown});
   }
 
   void TearDown() override {
-    for (auto& x : made)
+    for (auto& x : workers)
       world.kill(x);
-    made.clear();
+    workers.clear();
     last = nullptr;
     asking_test::TearDown();
   }
 
-  [[nodiscard]] bool gone() const { return portable::is_down(last); }
+  [[nodiscard]] bool is_gone() const { return portable::is_down(last); }
 
   caf::actor last;
-  std::vector<caf::actor> made;
+  std::vector<caf::actor> workers;
 };
 CAISSON_ALL_ORDERS(worker_shutdown);
 
@@ -65,9 +65,9 @@ TEST_P(worker_shutdown, who_does_not_quit_is_killed_when_the_time_is_over) {
   world.run_until_idle();
   EXPECT_TRUE(portable::is_down(g)) << "the gate does not wait";
   world.advance(2s - 1ns);
-  EXPECT_FALSE(gone());
+  EXPECT_FALSE(is_gone());
   world.advance(1ns);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
   EXPECT_EQ(world.timers(), 0u);
 }
 
@@ -77,7 +77,7 @@ TEST_P(worker_shutdown, who_quits_in_time_leaves_no_timer) {
   world.run_until_idle();
   EXPECT_EQ(world.timers(), 2u);
   world.advance(1s);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
   EXPECT_EQ(world.timers(), 0u);
 }
 
@@ -86,7 +86,7 @@ TEST_P(worker_shutdown, nobody_is_killed_by_default) {
   auto g = gate(ending(unlimited), stack{});
   stop_gate(g);
   world.advance(24h);
-  EXPECT_FALSE(gone());
+  EXPECT_FALSE(is_gone());
   EXPECT_EQ(world.timers(), 0u);
 }
 
@@ -94,7 +94,7 @@ TEST_P(worker_shutdown, without_time_it_is_killed_at_once) {
   auto g = gate(ending(0s), stack{});
   stop_gate(g);
   world.run_until_idle();
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
   EXPECT_EQ(world.timers(), 0u);
 }
 
@@ -108,7 +108,7 @@ TEST_P(worker_shutdown, who_is_killed_handles_nothing_that_waits) {
       }));
   };
   auto x = busy();
-  made.push_back(x);
+  workers.push_back(x);
   world.run_until_idle();
   for (int i = 0; i < 10; ++i)
     portable::send_anon(x, i);
@@ -118,7 +118,7 @@ TEST_P(worker_shutdown, who_is_killed_handles_nothing_that_waits) {
   EXPECT_EQ(handled, 0);
   // Who has time left does it all.
   auto y = busy();
-  made.push_back(y);
+  workers.push_back(y);
   for (int i = 0; i < 10; ++i)
     portable::send_anon(y, i);
   detail::end_worker(world.system(), y, 1s);
@@ -132,7 +132,7 @@ TEST_P(worker_shutdown, a_worker_that_has_ended_before_needs_none) {
   auto g = gate(ending(1h), stack{});
   world.send(g, 1);
   world.run_until_idle();
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
   stop_gate(g);
   world.run_until_idle();
   EXPECT_EQ(world.timers(), 0u);
@@ -144,18 +144,18 @@ TEST_P(worker_shutdown, a_gate_without_handles_ends_its_worker_in_time) {
     world.run_until_idle();
   }
   world.run_until_idle();
-  EXPECT_FALSE(gone());
+  EXPECT_FALSE(is_gone());
   world.advance(2s);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
 }
 
 TEST_P(worker_shutdown, a_local_gate_ends_its_worker_with_its_actor) {
   auto c = start(ending(2s), stack{});
   world.kill(c);
   world.advance(2s - 1ns);
-  EXPECT_FALSE(gone());
+  EXPECT_FALSE(is_gone());
   world.advance(1ns);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
 }
 
 TEST_P(worker_shutdown, a_local_gate_that_is_stopped_does_too) {
@@ -163,7 +163,7 @@ TEST_P(worker_shutdown, a_local_gate_that_is_stopped_does_too) {
   on("stop", [](asking_client& x) { x.gate->stop(); });
   world.send(c, std::string{"stop"});
   world.run_until_idle();
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
 }
 
 // The one that takes its place does not wait for it.
@@ -187,9 +187,9 @@ TEST_P(worker_shutdown, a_group_gives_time_to_the_worker_that_it_stops) {
   EXPECT_FALSE(portable::is_down(old));
   world.advance(1ns);
   EXPECT_TRUE(portable::is_down(old));
-  EXPECT_FALSE(gone()) << "it was asked later";
+  EXPECT_FALSE(is_gone()) << "it was asked later";
   world.advance(1s);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
 }
 
 TEST_P(worker_shutdown, a_group_that_gives_up_gives_time_as_well) {
@@ -199,9 +199,9 @@ TEST_P(worker_shutdown, a_group_that_gives_up_gives_time_as_well) {
   world.send(first, 1);
   world.run_until_idle();
   EXPECT_TRUE(portable::is_down(second));
-  EXPECT_FALSE(gone());
+  EXPECT_FALSE(is_gone());
   world.advance(3s);
-  EXPECT_TRUE(gone());
+  EXPECT_TRUE(is_gone());
   group = {};
 }
 

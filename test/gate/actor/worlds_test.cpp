@@ -65,8 +65,8 @@ TEST(worlds, that_exist_at_the_same_time_share_nothing) {
   virtual_time a;
   virtual_time b;
   EXPECT_NE(feature_flags::of(&a.system()), feature_flags::of(&b.system()));
-  auto board = feature_flags::of(&a.system());
-  EXPECT_EQ(feature_flags::of(&a.system()), board);
+  auto flags = feature_flags::of(&a.system());
+  EXPECT_EQ(feature_flags::of(&a.system()), flags);
 }
 
 } // namespace

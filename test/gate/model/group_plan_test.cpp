@@ -224,7 +224,7 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
   join(1);
   for (const auto& x : *operations(12)) {
     auto who = x.which % n;
-    // What a member has carried out when it reports: all it was told, mostly.
+    // What a member has carried out when it reports: all its orders, mostly.
     auto after = expected.orders(who);
     if (x.how % 5 == 0 && after > 0)
       --after;

@@ -238,7 +238,7 @@ TEST_P(event_log_test, drops_and_counts_what_is_too_much) {
   auto offer = log.listener();
   offer(event_number(1));
   busy.await_arrival();
-  // The one in hand counts.
+  // The one being written counts.
   for (std::uint64_t n = 2; n <= 6; ++n)
     offer(event_number(n));
   EXPECT_EQ(log.dropped(), 3u);
@@ -279,7 +279,7 @@ TEST_P(event_log_test, goes_on_once_the_stream_takes_lines_again) {
   EXPECT_THAT(lines[2], HasSubstr("\"number\":4"));
 }
 
-TEST_P(event_log_test, a_crowd_of_senders_loses_nothing_uncounted) {
+TEST_P(event_log_test, a_burst_of_senders_loses_nothing_uncounted) {
   std::uint64_t seen = 0;
   auto log = event_log::to_function(
     world, [&](const event&, utc_time) { ++seen; }, {.backlog = 100});

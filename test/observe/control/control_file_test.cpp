@@ -38,7 +38,7 @@ protected:
     }
   }
 
-  std::string why_not_made() const {
+  std::string creation_result() const {
     try {
       control_file x{path(), {1, "t", 1, 2s}};
       return "made";
@@ -67,7 +67,7 @@ TEST_F(control_file_test, says_where_and_with_which_token) {
 
 TEST_F(control_file_test, of_a_program_that_runs_stays) {
   control_file x{path(), {4711, "abc", 99, 7s}};
-  EXPECT_EQ(why_not_made(), "is the control file of process 99, which runs");
+  EXPECT_EQ(creation_result(), "is the control file of process 99, which runs");
   EXPECT_EQ(detail::read_control_file(path()).token, "abc");
 }
 
@@ -77,9 +77,9 @@ TEST_F(control_file_test, that_was_left_behind_is_replaced) {
     fs::copy(path(), dir / "copy");
   }
   fs::rename(dir / "copy", path());
-  EXPECT_EQ(why_not_made(), "made");
+  EXPECT_EQ(creation_result(), "made");
   dir.write("control", ""); // As after a full disk.
-  EXPECT_EQ(why_not_made(), "made");
+  EXPECT_EQ(creation_result(), "made");
 }
 
 TEST_F(control_file_test, something_else_is_left_alone) {
@@ -96,7 +96,7 @@ TEST_F(control_file_test, something_else_is_left_alone) {
         R"({"kind":"caisson control","port":1,"token":"x","process":1,
             "patience":1})"}) {
     dir.write("control", text);
-    EXPECT_EQ(why_not_made(),
+    EXPECT_EQ(creation_result(),
               "is something else than a control file; it is left alone")
       << text;
     EXPECT_EQ(why_not_read(), "is no control file") << text;
@@ -106,16 +106,16 @@ TEST_F(control_file_test, something_else_is_left_alone) {
 
 TEST_F(control_file_test, cannot_be_a_directory_or_a_link) {
   fs::create_directory(path());
-  EXPECT_EQ(why_not_made(), "is no file");
+  EXPECT_EQ(creation_result(), "is no file");
   EXPECT_EQ(why_not_read(), "is no file");
   fs::remove(path());
   dir.write("target", "precious");
   fs::create_symlink(dir / "target", path());
-  EXPECT_NE(why_not_made(), "made");
+  EXPECT_NE(creation_result(), "made");
   EXPECT_EQ(text_of(dir / "target"), "precious");
   // An empty file would be replaced.
   dir.write("target", "");
-  EXPECT_NE(why_not_made(), "made");
+  EXPECT_NE(creation_result(), "made");
 }
 
 TEST_F(control_file_test, in_a_directory_that_does_not_exist) {
@@ -147,28 +147,28 @@ TEST_F(control_file_test, of_several_at_the_same_time_one_is_made) {
     }
     if (round % 2 == 0)
       fs::rename(dir / "copy", path());
-    std::atomic<int> made{0};
+    std::atomic<int> files{0};
     std::atomic<int> tried{0};
     std::vector<std::thread> all;
     for (int i = 0; i < 4; ++i)
       all.emplace_back([&, i] {
-        std::optional<control_file> mine;
+        std::optional<control_file> file;
         try {
-          mine.emplace(path(), control_address{1, std::to_string(i), i, 2s});
-          ++made;
+          file.emplace(path(), control_address{1, std::to_string(i), i, 2s});
+          ++files;
         } catch (const std::runtime_error&) {
         }
         // Nobody goes before all have tried.
         ++tried;
         while (tried < 4)
           std::this_thread::yield();
-        if (!mine)
+        if (!file)
           return;
         EXPECT_EQ(detail::read_control_file(path()).token, std::to_string(i));
       });
     for (auto& x : all)
       x.join();
-    EXPECT_EQ(made, 1);
+    EXPECT_EQ(files, 1);
     EXPECT_EQ(std::distance(fs::directory_iterator{dir.path()}, {}), 0);
   }
 }

@@ -110,9 +110,9 @@ TEST(ctl_against_an_impostor, does_not_take_all_memory) {
       for (int i = 0; i < 100; ++i)
         to.write(part);
     }};
-    auto [status, said] = x.ctl({"events"});
+    auto [status, output] = x.ctl({"events"});
     EXPECT_EQ(status, 2);
-    EXPECT_THAT(said, HasSubstr(no_program));
+    EXPECT_THAT(output, HasSubstr(no_program));
   }
 }
 
@@ -124,9 +124,9 @@ TEST(ctl_against_an_impostor, does_not_read_headers_without_end) {
       to.write("X: " + std::string(1'000, 'x') + "\r\n");
     (void)to.read();
   }};
-  auto [status, said] = x.ctl({"list"});
+  auto [status, output] = x.ctl({"list"});
   EXPECT_EQ(status, 2);
-  EXPECT_THAT(said, HasSubstr(no_program));
+  EXPECT_THAT(output, HasSubstr(no_program));
 }
 
 TEST(ctl_against_an_impostor, takes_no_answer_about_another_gate) {
@@ -139,9 +139,9 @@ TEST(ctl_against_an_impostor, takes_no_answer_about_another_gate) {
     impostor_server x{[&](const raw_socket& to, std::size_t) {
       to.write(http(R"({"name":"b","drained":true,"layers":[]})"));
     }};
-    auto [status, said] = x.ctl(words);
+    auto [status, output] = x.ctl(words);
     EXPECT_EQ(status, 2) << words[0];
-    EXPECT_THAT(said, HasSubstr("answers about \"b\" instead of \"a\""));
+    EXPECT_THAT(output, HasSubstr("answers about \"b\" instead of \"a\""));
     EXPECT_EQ(x.output, "") << words[0];
   }
 }
@@ -151,9 +151,9 @@ TEST(ctl_against_an_impostor, prints_nothing_that_is_too_deep) {
     to.write(http(R"({"gates":)" + std::string(1'000'000, '[')
                   + std::string(1'000'000, ']') + "}"));
   }};
-  auto [status, said] = x.ctl({"--json", "list"});
+  auto [status, output] = x.ctl({"--json", "list"});
   EXPECT_EQ(status, 2);
-  EXPECT_THAT(said, HasSubstr(no_program));
+  EXPECT_THAT(output, HasSubstr(no_program));
 }
 
 TEST(ctl_against_an_impostor, events_of_other_types_are_an_error) {
@@ -169,9 +169,9 @@ TEST(ctl_against_an_impostor, events_of_other_types_are_an_error) {
         "not json at all"}) {
     impostor_server x{
       [&](const raw_socket& to, std::size_t) { to.write(http(body)); }};
-    auto [status, said] = x.ctl({"events", "--count", "1"});
+    auto [status, output] = x.ctl({"events", "--count", "1"});
     EXPECT_EQ(status, 2) << body;
-    EXPECT_NE(said, "") << body;
+    EXPECT_NE(output, "") << body;
   }
 }
 
@@ -186,9 +186,9 @@ TEST(ctl_against_an_impostor, what_is_missing_from_an_answer_is_an_error) {
     for (std::string body : {R"({})", R"({"files":[{}],"layers":{}})"}) {
       impostor_server x{
         [&](const raw_socket& to, std::size_t) { to.write(http(body)); }};
-      auto [status, said] = x.ctl(words);
+      auto [status, output] = x.ctl(words);
       EXPECT_EQ(status, 2) << words[0] << ' ' << body;
-      EXPECT_THAT(said, HasSubstr("answers in another way")) << words[0];
+      EXPECT_THAT(output, HasSubstr("answers in another way")) << words[0];
       EXPECT_EQ(x.output, "") << words[0];
     }
 }
@@ -202,10 +202,10 @@ TEST(ctl_against_an_impostor, says_what_is_too_large) {
     impostor_server x{[status = status](const raw_socket& to, std::size_t) {
       to.write(http("too much\n", status));
     }};
-    auto [code, said] = x.ctl({"show", "a"});
+    auto [code, output] = x.ctl({"show", "a"});
     EXPECT_EQ(code, 2);
-    EXPECT_THAT(said, HasSubstr(what));
-    EXPECT_THAT(said, HasSubstr("too large for the program"));
+    EXPECT_THAT(output, HasSubstr(what));
+    EXPECT_THAT(output, HasSubstr("too large for the program"));
   }
 }
 
@@ -215,8 +215,8 @@ TEST(ctl_against_an_impostor, nothing_moves_the_cursor_of_the_terminal) {
       http(R"({"cursor":"1","missed":0,"events":[{"event":)"
            R"({"time":"\u001b[2J","kind":"k"},"text":"a\u001b]0;b\nc"}]})"));
   }};
-  auto [status, said] = x.ctl({"events", "--count", "1"});
-  EXPECT_EQ(status, 0) << said;
+  auto [status, output] = x.ctl({"events", "--count", "1"});
+  EXPECT_EQ(status, 0) << output;
   EXPECT_EQ(x.output, "\\x1b[2J a\\x1b]0;b\\x0ac\n");
 }
 
@@ -228,8 +228,8 @@ TEST(ctl_against_an_impostor, a_cursor_is_no_part_of_the_protocol) {
         ? R"({"cursor":"1 HTTP/1.1\r\nX: y&wait=1h","missed":0,"events":[]})"
         : R"({"cursor":"2","missed":0,"events":[{"event":{},"text":"e"}]})"));
   }};
-  auto [status, said] = x.ctl({"events", "--count", "1"});
-  EXPECT_EQ(status, 0) << said;
+  auto [status, output] = x.ctl({"events", "--count", "1"});
+  EXPECT_EQ(status, 0) << output;
   EXPECT_EQ(x.asked(), 4u);
   // It is not asked as fast as it answers.
   EXPECT_GE(x.slept, std::chrono::milliseconds(400));

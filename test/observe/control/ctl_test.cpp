@@ -30,13 +30,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-struct said {
+struct ctl_output {
   int status = -1;
   std::string out;
   std::string err;
 };
 
-said type(std::vector<std::string> words, ctl::ctl_parts parts = {}) {
+ctl_output type(std::vector<std::string> words, ctl::ctl_parts parts = {}) {
   words.insert(words.begin(), "ctl");
   std::vector<const char*> argv;
   for (const auto& x : words)
@@ -66,7 +66,8 @@ protected:
     return (dir / "control").string();
   }
 
-  said ctl(std::vector<std::string> words, ctl::ctl_parts parts = {}) const {
+  ctl_output ctl(std::vector<std::string> words,
+                 ctl::ctl_parts parts = {}) const {
     words.insert(words.begin(), {"--file", control()});
     return type(std::move(words), std::move(parts));
   }
@@ -91,7 +92,7 @@ protected:
   std::optional<control_server> server;
 };
 
-// -- looking ------------------------------------------------------------------
+// -- status -------------------------------------------------------------------
 
 TEST_F(ctl_test, lists_gates) {
   EXPECT_EQ(done({"list"}),
@@ -287,7 +288,7 @@ TEST_F(ctl_test, lets_the_file_be_read_again) {
 }
 
 TEST_F(ctl_test, follows_events) {
-  std::optional<said> got;
+  std::optional<ctl_output> got;
   std::atomic<bool> ended{false};
   std::thread follower{[&] {
     got = ctl(

@@ -1,5 +1,5 @@
 // The last events, for those who follow them.
-#include <observe/control/desk.hpp>
+#include <observe/control/control_fixture.hpp>
 
 #include <atomic>
 #include <thread>

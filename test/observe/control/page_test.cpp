@@ -4,7 +4,7 @@
 #include <caisson/observe/control/server.hpp>
 
 #include <ctl/command.hpp>
-#include <observe/control/desk.hpp>
+#include <observe/control/control_fixture.hpp>
 
 #include <gmock/gmock.h>
 
@@ -84,7 +84,7 @@ TEST_F(page_access, only_the_whole_session_counts) {
   auto own = session();
   auto ticket = access.new_ticket();
   struct {
-    std::string given;
+    std::string input;
     requester expected;
   } table[] = {
     {"Bearer " + own, requester::session},
@@ -100,8 +100,8 @@ TEST_F(page_access, only_the_whole_session_counts) {
     {"Bearer", requester::stranger},
     {"", requester::stranger},
   };
-  for (const auto& [given, expected] : table)
-    EXPECT_EQ(who(given), expected) << given;
+  for (const auto& [input, expected] : table)
+    EXPECT_EQ(who(input), expected) << input;
 }
 
 // Browsers send cookies to each port of a machine, and with requests that pages
@@ -126,7 +126,7 @@ protected:
     http_headers headers;
     if (!session.empty())
       headers.emplace("authorization", "Bearer " + session);
-    return detail::answer_operator(desk, {method, target, headers, body},
+    return detail::answer_operator(operations, {method, target, headers, body},
                                    access);
   }
 

@@ -1,5 +1,5 @@
 // What an operator can ask for, and what is refused.
-#include <observe/control/desk.hpp>
+#include <observe/control/control_fixture.hpp>
 #include <observe/control/mute.hpp>
 
 #include <caisson/base/random.hpp>
@@ -19,18 +19,18 @@ namespace {
 
 TEST_F(control_test, nothing_is_said_without_the_token) {
   start(two_gates);
-  for (const auto* given :
+  for (const auto* token :
        {"", "secret", "Bearer", "Bearer ", "Bearer secre", "Bearer secret ",
         "Bearer secretx", "Bearersecret", "Basic secret"})
     for (const auto* target : {"/v1/gates", "/", "/v1/gates/payments/drain"}) {
       auto x = detail::answer_operator(
-        desk, {"POST", target, {{"authorization", given}}, "{}"}, access);
-      EXPECT_EQ(x.status, 401) << given;
+        operations, {"POST", target, {{"authorization", token}}, "{}"}, access);
+      EXPECT_EQ(x.status, 401) << token;
       EXPECT_EQ(x.body.find("payments"), std::string::npos);
     }
   EXPECT_EQ(look(gates.find("payments")).state, gate_state::accepting);
   auto x = detail::answer_operator(
-    desk, {"GET", "/v1/gates", {{"authorization", "bEARER secret"}}, ""},
+    operations, {"GET", "/v1/gates", {{"authorization", "bEARER secret"}}, ""},
     access);
   EXPECT_EQ(x.status, 200);
 }
@@ -234,7 +234,7 @@ TEST_F(control_test, any_request_has_an_answer_in_json) {
 
 TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
   start(two_gates);
-  detail::control_desk impatient{*sys, 50ms, 10};
+  detail::control_operations impatient{*sys, 50ms, 10};
   auto ended = spawn_gate(*sys, worker{}, stack{"ended"});
   auto silent = sys->spawn(mute<get_status, status>);
   impatient.gates().add("well", gates.find("payments"));
@@ -272,7 +272,7 @@ TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
 }
 
 TEST_F(control_test, functions_of_the_program_may_throw) {
-  detail::control_desk other{*sys, 1s, 10};
+  detail::control_operations other{*sys, 1s, 10};
   other.gates().add(
     {[]() -> std::vector<std::string> { throw std::runtime_error{"boom"}; },
      [](std::string_view) -> control_handle { throw 7; },
@@ -312,7 +312,7 @@ TEST_F(control_test, a_drain_reports_whether_the_last_call_is_answered) {
   std::thread closing{[&] {
     while (look(gates.find("slow")).metric("in_progress") == 0)
       std::this_thread::yield();
-    desk.close();
+    operations.close();
   }};
   EXPECT_EQ(wait("10s"), false);
   closing.join();
@@ -330,7 +330,7 @@ TEST_F(control_test, a_reload_reports_what_has_changed_or_why_not) {
   x = expect(200, "POST", "/v1/reload")["files"];
   EXPECT_EQ(x[0]["problems"].size(), 1u);
   EXPECT_TRUE(x[0]["changes"].empty());
-  detail::control_desk other{*sys, 1s, 10};
+  detail::control_operations other{*sys, 1s, 10};
   EXPECT_THROW(static_cast<void>(other.reload("")), detail::control_error);
 }
 

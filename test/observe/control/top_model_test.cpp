@@ -132,9 +132,9 @@ TEST(top_history, is_as_a_search_through_all_samples) {
       ASSERT_EQ(x.calls_per_second().has_value(), to.ms > from.ms);
       if (to.ms <= from.ms)
         continue;
-      auto wanted = static_cast<double>(to.counts.calls - from.counts.calls)
-                    / (static_cast<double>(to.ms - from.ms) / 1'000);
-      ASSERT_NEAR(*x.calls_per_second(), wanted, 1e-3 + wanted * 1e-4);
+      auto expected = static_cast<double>(to.counts.calls - from.counts.calls)
+                      / (static_cast<double>(to.ms - from.ms) / 1'000);
+      ASSERT_NEAR(*x.calls_per_second(), expected, 1e-3 + expected * 1e-4);
     }
   }
 }

@@ -42,26 +42,26 @@ series labels_of(const prometheus::ClientMetric& x) {
 
 const prometheus::ClientMetric* find(const std::vector<MetricFamily>& all,
                                      const std::string& name,
-                                     const series& wanted) {
+                                     const series& labels) {
   for (const auto& f : all)
     if (f.name == name)
       for (const auto& x : f.metric) {
         auto has = labels_of(x);
-        if (std::includes(has.begin(), has.end(), wanted.begin(), wanted.end()))
+        if (std::includes(has.begin(), has.end(), labels.begin(), labels.end()))
           return &x;
       }
   return nullptr;
 }
 
 double counter(const std::vector<MetricFamily>& all, const std::string& name,
-               const series& wanted = {}) {
-  auto* x = find(all, name, wanted);
+               const series& labels = {}) {
+  auto* x = find(all, name, labels);
   return x ? x->counter.value : -1;
 }
 
 double gauge(const std::vector<MetricFamily>& all, const std::string& name,
-             const series& wanted = {}) {
-  auto* x = find(all, name, wanted);
+             const series& labels = {}) {
+  auto* x = find(all, name, labels);
   return x ? x->gauge.value : -1;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 class scrapers_test : public testing::Test {
 protected:
-  std::string said(const std::string& request) const {
+  std::string response_to(const std::string& request) const {
     auto x = raw_socket::connected_to(server.port());
     x.write(request + "Host: a\r\nConnection: close\r\n\r\n");
     std::string all;
@@ -50,23 +50,25 @@ TEST_F(scrapers_test, that_are_slow_do_not_keep_others_from_it) {
 }
 
 TEST_F(scrapers_test, get_what_they_ask_for) {
-  auto page = said("GET /metrics?a=1 HTTP/1.1\r\n");
+  auto page = response_to("GET /metrics?a=1 HTTP/1.1\r\n");
   EXPECT_TRUE(is(page, 200)) << page;
   EXPECT_NE(page.find("content-type: text/plain; version=0.0.4"),
             std::string::npos);
   EXPECT_NE(page.find("caisson_gates 0\n"), std::string::npos);
-  auto head = said("HEAD /metrics HTTP/1.1\r\n");
+  auto head = response_to("HEAD /metrics HTTP/1.1\r\n");
   EXPECT_TRUE(is(head, 200)) << head;
   EXPECT_EQ(head.find("caisson_gates"), std::string::npos);
-  EXPECT_TRUE(is(said("POST /metrics HTTP/1.1\r\n"), 405));
-  EXPECT_TRUE(is(said("GET /other HTTP/1.1\r\n"), 404));
-  EXPECT_TRUE(is(said("POST /metrics HTTP/1.1\r\nContent-Length: 1\r\n"), 413));
-  EXPECT_TRUE(is(said("nonsense\r\n"), 400));
+  EXPECT_TRUE(is(response_to("POST /metrics HTTP/1.1\r\n"), 405));
+  EXPECT_TRUE(is(response_to("GET /other HTTP/1.1\r\n"), 404));
+  EXPECT_TRUE(
+    is(response_to("POST /metrics HTTP/1.1\r\nContent-Length: 1\r\n"), 413));
+  EXPECT_TRUE(is(response_to("nonsense\r\n"), 400));
 }
 
 TEST_F(scrapers_test, get_it_packed_only_if_they_say_so) {
   auto packed = [&](const std::string& value) {
-    return said("GET /metrics HTTP/1.1\r\nAccept-Encoding: " + value + "\r\n")
+    return response_to("GET /metrics HTTP/1.1\r\nAccept-Encoding: " + value
+                       + "\r\n")
              .find("content-encoding: gzip\r\n")
            != std::string::npos;
   };

@@ -154,13 +154,13 @@ TEST_F(metrics_server_test, is_scraped_while_gates_come_and_go) {
   std::vector<std::thread> users;
   for (int t = 0; t < 2; ++t)
     users.emplace_back([&, t] {
-      caf::scoped_actor me{sys};
+      caf::scoped_actor actor{sys};
       auto end = std::chrono::steady_clock::now() + 1s;
       while (std::chrono::steady_clock::now() < end) {
         auto g = gate(t == 0 ? "passing" : "lasting");
         for (std::int32_t x = 0; x < 20; ++x)
           for (const auto& to : {g, lasting})
-            portable::ask_blocking(me, caf::actor{to}, 10s, x)
+            portable::ask_blocking(actor, caf::actor{to}, 10s, x)
               .receive([](std::int32_t) {}, [](const caf::error&) {});
         // Sometimes in the middle of a publication.
         stop_gate(g);
@@ -203,10 +203,10 @@ TEST_F(metrics_server_test, is_what_promtool_expects) {
   auto command = "promtool check metrics < " + file + " > " + file
                  + ".out 2>&1";
   auto result = std::system(command.c_str());
-  std::stringstream said;
-  said << std::ifstream{file + ".out"}.rdbuf();
-  EXPECT_EQ(result, 0) << said.str();
-  EXPECT_EQ(said.str(), "");
+  std::stringstream output;
+  output << std::ifstream{file + ".out"}.rdbuf();
+  EXPECT_EQ(result, 0) << output.str();
+  EXPECT_EQ(output.str(), "");
   stop_gate(odd);
   stop_gate(plain);
 }

@@ -191,7 +191,7 @@ RC_GTEST_PROP(schedule_property, the_same_seed_gives_the_same_delays, ()) {
     RC_ASSERT(s.next(at_one, one) == s.next(at_two, two));
 }
 
-// What a schedule without jitter does, told naively: all its delays up to
+// What a schedule without jitter does, computed naively: all its delays up to
 // `most`, segment by segment.
 std::vector<duration> model_run(const std::vector<segment>& segments,
                                 std::size_t most) {

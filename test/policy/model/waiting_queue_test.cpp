@@ -37,7 +37,7 @@ public:
     row.push_back({c, now});
     if (order == wait_order::fair)
       enter(c.key);
-    settle();
+    find_turn();
   }
 
   void reorder(wait_order o, const queue_settings& s) {
@@ -51,7 +51,7 @@ public:
     if (order == wait_order::fair)
       for (auto& x : row) {
         enter(x.info.key);
-        settle();
+        find_turn();
       }
   }
 
@@ -79,7 +79,7 @@ public:
       }
       changed(key);
     }
-    settle();
+    find_turn();
   }
 
   // 0: the newcomer.
@@ -187,7 +187,7 @@ private:
     quantum = largest = 0;
   }
 
-  void settle() {
+  void find_turn() {
     if (ring.empty())
       restart();
     while (!ring.empty()) {
@@ -296,8 +296,8 @@ public:
     if (plain.row.empty())
       return;
     auto leaves = plain.who_leaves(c, now);
-    auto gone = queue.make_room(c, now);
-    RC_ASSERT((gone ? gone->call : 0) == leaves);
+    auto removed_call = queue.make_room(c, now);
+    RC_ASSERT((removed_call ? removed_call->call : 0) == leaves);
     if (leaves == 0)
       return;
     plain.remove(leaves, false);

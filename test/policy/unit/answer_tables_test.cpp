@@ -43,13 +43,13 @@ TEST(http_answer, each_status_means_what_the_matrix_says) {
     {503, {retry_after}}, {504, {retry}},    {505, {fail}},
   };
   for (int status = 100; status <= 599; ++status) {
-    auto wanted = meaning{status < 400 ? ok : fail};
+    auto expected = meaning{status < 400 ? ok : fail};
     if (status >= 500)
-      wanted = {retry, 2};
+      expected = {retry, 2};
     if (auto i = special.find(status); i != special.end())
-      wanted = i->second;
+      expected = i->second;
     auto info = http_answer(status);
-    EXPECT_EQ(meaning_of(info), wanted) << status;
+    EXPECT_EQ(meaning_of(info), expected) << status;
     EXPECT_EQ(info.code, (answer_code{answer_protocol::http,
                                       static_cast<std::uint32_t>(status)}));
   }
@@ -65,7 +65,7 @@ TEST(http_answer, what_is_no_status_means_the_same_as_500) {
 // -- gRPC ---------------------------------------------------------------------
 
 TEST(grpc_answer, each_code_means_what_the_matrix_says) {
-  const meaning wanted[] = {
+  const meaning expected[] = {
     {ok},       // OK
     {fail},     // CANCELLED
     {retry, 2}, // UNKNOWN
@@ -86,7 +86,7 @@ TEST(grpc_answer, each_code_means_what_the_matrix_says) {
   };
   for (int code = 0; code <= 16; ++code) {
     auto info = grpc_answer(code);
-    EXPECT_EQ(meaning_of(info), wanted[code]) << code;
+    EXPECT_EQ(meaning_of(info), expected[code]) << code;
     EXPECT_EQ(info.code.protocol, answer_protocol::grpc);
     EXPECT_EQ(info.code.value, static_cast<std::uint32_t>(code));
   }
@@ -110,7 +110,7 @@ TEST(grpc_rows, are_named_as_their_codes) {
 // -- SQL ----------------------------------------------------------------------
 
 TEST(sqlstate_answer, each_code_means_what_the_matrix_says) {
-  const std::map<std::string_view, meaning> wanted{
+  const std::map<std::string_view, meaning> expected{
     {"00000", {ok}},
     {"01004", {ok}},
     {"02000", {ok}},
@@ -170,9 +170,9 @@ TEST(sqlstate_answer, each_code_means_what_the_matrix_says) {
     {"99999", {retry, 2}},
     {"ZZZZZ", {retry, 2}},
   };
-  for (const auto& [code, meant] : wanted) {
+  for (const auto& [code, expected_meaning] : expected) {
     auto info = sqlstate_answer(code);
-    EXPECT_EQ(meaning_of(info), meant) << code;
+    EXPECT_EQ(meaning_of(info), expected_meaning) << code;
     EXPECT_EQ(to_text(info.code), "sqlstate:" + std::string{code});
   }
 }

@@ -23,11 +23,11 @@ const auto now = utc(2026, 11, 22, 12, 0, 0);
 // -- dates --------------------------------------------------------------------
 
 TEST(http_date, has_the_three_forms_of_the_standard) {
-  auto wanted = utc(1994, 11, 6, 8, 49, 37);
+  auto expected = utc(1994, 11, 6, 8, 49, 37);
   for (auto text :
        {"Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
         "Sun Nov  6 08:49:37 1994"})
-    EXPECT_EQ(parse_http_date(text, now), wanted) << text;
+    EXPECT_EQ(parse_http_date(text, now), expected) << text;
   EXPECT_EQ(parse_http_date("Wed Nov 16 08:49:37 1994", now),
             utc(1994, 11, 16, 8, 49, 37));
 }

@@ -84,12 +84,12 @@ TEST(wait_times, of_calls_that_wait_in_vain) {
   h.arrive(heavy(2));
   auto evicted = h.arrive(heavy(2));
   h.advance(1ms);
-  auto gone = h.arrive();
+  auto abandoned_call = h.arrive();
   h.arrive(); // in place of the oldest
   EXPECT_EQ(h.where(evicted), place::rejected);
   EXPECT_EQ(waits_of(h), (times{0, 1000, 1000}));
   h.advance(2ms);
-  h.abandon(gone);
+  h.abandon(abandoned_call);
   EXPECT_EQ(waits_of(h), (times{0, 3000, 2000}));
   h.advance(8ms); // the end of the last one's wait
   EXPECT_EQ(h.count("timed_out"), 1);
@@ -141,9 +141,9 @@ TEST(wait_times, of_calls_that_wait_for_a_token) {
   limiter_rig h{some_limiter(10, 1s, 1, 250ms)};
   h.arrive();
   h.arrive();
-  auto gone = h.arrive();
+  auto abandoned_call = h.arrive();
   h.advance_to(50ms);
-  h.abandon(gone);
+  h.abandon(abandoned_call);
   h.advance_to(100ms);
   EXPECT_EQ(waits_of(h), (times{100'000, 50'000, 100'000}));
   EXPECT_TRUE(command(h, operator_command::reset));

@@ -124,9 +124,9 @@ TEST(waiting_queue, forgets_who_left_also_if_the_place_has_another_owner) {
 TEST(waiting_queue, takes_out_what_is_too_heavy_oldest_first) {
   waiting_queue q;
   join(q, {5, 3, 4, 9});
-  call_ids gone;
-  q.take_heavier(3, [&](const auto& w) { gone.push_back(w.call); });
-  EXPECT_EQ(gone, (call_ids{1, 3, 4}));
+  call_ids removed_calls;
+  q.take_heavier(3, [&](const auto& w) { removed_calls.push_back(w.call); });
+  EXPECT_EQ(removed_calls, (call_ids{1, 3, 4}));
   EXPECT_EQ(q.weight(), 3);
   EXPECT_EQ(turns(q), (call_ids{2}));
 }

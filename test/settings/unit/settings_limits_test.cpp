@@ -30,9 +30,9 @@ void describe(field_visitor& v, pause_config& c) {
   v.on({"pause", "between"}, c.pause);
 }
 
-problems problems_with(const std::map<std::string, std::string>& given) {
+problems problems_with(const std::map<std::string, std::string>& texts) {
   pause_config c;
-  return read_settings(settings_from_text(given), "s", c);
+  return read_settings(settings_from_text(texts), "s", c);
 }
 
 // -- keys ---------------------------------------------------------------------
@@ -80,11 +80,11 @@ TEST(settings_limits, a_value_is_shown_in_part) {
 // -- numbers of problems ------------------------------------------------------
 
 TEST(settings_limits, all_unknown_keys_are_counted_and_a_hundred_are_reported) {
-  std::map<std::string, std::string> given;
+  std::map<std::string, std::string> texts;
   for (int i = 0; i < 100'000; ++i)
-    given["key" + std::to_string(i)] = "1";
-  auto found = problems_with(given);
-  EXPECT_EQ(found.size(), given.size());
+    texts["key" + std::to_string(i)] = "1";
+  auto found = problems_with(texts);
+  EXPECT_EQ(found.size(), texts.size());
   auto text = to_text(found);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 100);
   EXPECT_TRUE(text.ends_with("\n... and 99900 more: 100000 problems in all"));

@@ -17,26 +17,26 @@ using namespace std::chrono_literals;
 
 using texts = std::vector<std::string>;
 
-struct shelf {
+struct document {
   std::string name;
   std::int64_t least = 1;
   std::int64_t most = 5;
 };
 
-void describe(field_visitor& v, shelf& c) {
+void describe(field_visitor& v, document& c) {
   v.on({"least", "books"}, c.least, {0, 9});
   v.on({.key = "most", .help = "books", .required = true}, c.most, {0, 9});
 }
 
-void check(const shelf& c, const setting_path& path, problems& out) {
+void check(const document& c, const setting_path& path, problems& out) {
   if (c.least > c.most)
     out.push_back({problem_kind::relation, path / "least", "too many"});
 }
 
 struct library {
-  shelf best;
-  std::vector<shelf> list;
-  std::vector<shelf> named;
+  document best;
+  std::vector<document> list;
+  std::vector<document> named;
   std::optional<duration> closes;
 };
 

@@ -17,15 +17,16 @@ namespace {
 // [callers-errors]
 class client final : public caf::event_based_actor {
 public:
-  client(caf::actor_config& cfg, caf::actor service, std::string* said)
-    : caf::event_based_actor(cfg), service_(std::move(service)), said_(said) {}
+  client(caf::actor_config& cfg, caf::actor service, std::string* reply)
+    : caf::event_based_actor(cfg), service_(std::move(service)), reply_(reply) {
+  }
 
   caf::behavior make_behavior() override {
     return {
       [this](std::int32_t x) {
         request(service_, caf::infinite, x)
-          .then([this](std::int32_t y) { *said_ = std::to_string(y); },
-                [this](const caf::error& err) { *said_ = explain(err); });
+          .then([this](std::int32_t y) { *reply_ = std::to_string(y); },
+                [this](const caf::error& err) { *reply_ = explain(err); });
       },
     };
   }
@@ -41,7 +42,7 @@ private:
   }
 
   caf::actor service_;
-  std::string* said_;
+  std::string* reply_;
 };
 // [/callers-errors]
 
@@ -75,37 +76,37 @@ protected:
 CAISSON_ALL_ORDERS(test_snippets_test);
 
 TEST_P(test_snippets_test, what_a_caller_makes_of_errors) {
-  std::string said;
+  std::string reply;
   auto service = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto gate = own(
     spawn_breaker(system, service.handle(),
                   {.threshold = 1, .open = schedule::constant(4s)}));
-  auto caller = own(system.spawn<client>(gate, &said));
+  auto caller = own(system.spawn<client>(gate, &reply));
   world.send(caller, 1);
-  EXPECT_EQ(said, "the service's own error");
+  EXPECT_EQ(reply, "the service's own error");
   world.send(caller, 1);
-  EXPECT_EQ(said, "come back in 4s");
+  EXPECT_EQ(reply, "come back in 4s");
   service.kill();
   world.advance(4s);
   world.send(caller, 1);
-  EXPECT_EQ(said, "nothing was done");
+  EXPECT_EQ(reply, "nothing was done");
 }
 
 TEST_P(test_snippets_test, a_client_and_a_service_that_misbehaves) {
-  std::string said;
+  std::string reply;
   // [scripted]
   caisson::scripted_worker service{world};
-  auto caller = world.system().spawn<client>(service.handle(), &said);
+  auto caller = world.system().spawn<client>(service.handle(), &reply);
 
   world.send(caller, 7);
   EXPECT_EQ(service.open_as<std::int32_t>(), 7); // It waits for its answer.
   service.fail(caf::sec::runtime_error);
-  EXPECT_EQ(said, "the service's own error");
+  EXPECT_EQ(reply, "the service's own error");
 
   world.send(caller, 8);
   world.send(caller, 9);
   service.answer_nth(1, 90); // The second first.
-  EXPECT_EQ(said, "90");
+  EXPECT_EQ(reply, "90");
   service.kill(); // Now the first is never answered.
   EXPECT_THROW(service.answer(80), std::logic_error);
   // [/scripted]

@@ -25,9 +25,9 @@ std::optional<pool_plan::start> pool_plan::next() {
   if (!free_.empty()) {
     thread = free_.back().number;
     free_.pop_back();
-  } else if (!gone_.empty()) {
-    thread = gone_.back();
-    gone_.pop_back();
+  } else if (!free_threads_.empty()) {
+    thread = free_threads_.back();
+    free_threads_.pop_back();
   } else {
     ++used_;
   }
@@ -76,7 +76,7 @@ std::optional<std::size_t> pool_plan::idle(time_point now) {
     return std::nullopt;
   auto x = free_.front().number;
   free_.pop_front();
-  gone_.push_back(x);
+  free_threads_.push_back(x);
   return x;
 }
 

@@ -88,7 +88,7 @@ private:
   // The last one is the last used.
   std::deque<free_thread> free_;
   // Numbers of those that were idle.
-  std::vector<std::size_t> gone_;
+  std::vector<std::size_t> free_threads_;
   std::size_t used_ = 0;
 };
 

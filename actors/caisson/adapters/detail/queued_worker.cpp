@@ -138,10 +138,10 @@ void queued_worker::refuse(job n, transport_errc why) {
 
 void queued_worker::answer(held_jobs::iterator i, caf::message content) {
   auto from = std::move(i->second.from);
-  auto wanted = !i->second.cancelled;
+  auto is_awaited = !i->second.cancelled;
   numbers_.erase(key_of(from));
   jobs_.erase(i);
-  if (wanted)
+  if (is_awaited)
     from.answer(this, std::move(content));
 }
 

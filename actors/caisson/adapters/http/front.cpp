@@ -56,7 +56,7 @@ detail::http_server_limits limits_of(const http_front_config& c) {
 }
 
 // A server behind would take it for its own name. A proxy in front may have
-// told what the client called.
+// notified of what the client called.
 void forward_host(http_headers& x) {
   if (auto host = x.extract("host")) {
     host.key() = "x-forwarded-host";
@@ -103,10 +103,10 @@ struct http_front::parts {
     auto left = time_until(until, steady::now());
     if (left <= duration::zero())
       return http_error(make_error(errc::deadline_exceeded));
-    auto& wanted = what.options.time_left;
-    if (wanted != duration::zero())
-      left = std::min(left, wanted);
-    wanted = left;
+    auto& time_left = what.options.time_left;
+    if (time_left != duration::zero())
+      left = std::min(left, time_left);
+    time_left = left;
     // As many as threads, which end with the server.
     thread_local std::unique_ptr<detail::inbox> box;
     thread_local const parts* owner = nullptr;

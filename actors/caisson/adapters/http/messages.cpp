@@ -21,11 +21,11 @@ bool same_name(std::string_view a, std::string_view b) noexcept {
 
 // RFC 9110 section 5.6.2.
 bool is_token(std::string_view x) noexcept {
-  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  constexpr std::string_view separators = "!#$%&'*+-.^_`|~";
   return !x.empty() && std::all_of(x.begin(), x.end(), [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
            || (c >= '0' && c <= '9')
-           || others.find(c) != std::string_view::npos;
+           || separators.find(c) != std::string_view::npos;
   });
 }
 

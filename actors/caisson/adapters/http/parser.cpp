@@ -16,9 +16,9 @@ bool is_digit(char c) noexcept {
 }
 
 bool is_token_char(char c) noexcept {
-  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  constexpr std::string_view separators = "!#$%&'*+-.^_`|~";
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c)
-         || others.find(c) != std::string_view::npos;
+         || separators.find(c) != std::string_view::npos;
 }
 
 bool is_token(std::string_view x) noexcept {
@@ -50,10 +50,10 @@ void for_each_option(std::string_view list, F f) {
 
 // RFC 3986 section 3.2: a host and perhaps a port, without a user.
 bool is_host(std::string_view x) noexcept {
-  constexpr std::string_view others = "-._~!$&'()*+;=:[]%";
+  constexpr std::string_view separators = "-._~!$&'()*+;=:[]%";
   return std::all_of(x.begin(), x.end(), [&](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c)
-           || others.find(c) != std::string_view::npos;
+           || separators.find(c) != std::string_view::npos;
   });
 }
 
@@ -263,8 +263,8 @@ void http_parser::end_head() {
     now_.head_size = size;
     return;
   }
-  auto hosts_wanted = now_.old_version ? 0 : 1;
-  if (kind_ == kind::request && (now_.hosts < hosts_wanted || now_.hosts > 1))
+  auto required_hosts = now_.old_version ? 0 : 1;
+  if (kind_ == kind::request && (now_.hosts < required_hosts || now_.hosts > 1))
     return fail(fault::malformed);
   auto named = std::string{header_of(now_.headers, "connection")};
   for_each_option(named, [this](const std::string& x) {

@@ -1,8 +1,8 @@
 #include <caisson/adapters/http/server.hpp>
 
 #include <caisson/adapters/http/detail/connections.hpp>
-#include <caisson/adapters/http/detail/crew.hpp>
 #include <caisson/adapters/http/detail/requests.hpp>
+#include <caisson/adapters/http/detail/worker_threads.hpp>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -61,7 +61,7 @@ int require_fd(int fd) {
 
 } // namespace
 
-// All but the crew belongs to the thread that runs the loop.
+// All but the threads belongs to the thread that runs the loop.
 struct http_server::parts {
   parts(const std::string& host, std::uint16_t port,
         const http_server_limits& x, http_service s)
@@ -69,7 +69,7 @@ struct http_server::parts {
       bound(port_of(entrance.get())),
       epoll(require_fd(::epoll_create1(EPOLL_CLOEXEC))),
       bell(require_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))),
-      crew(
+      threads(
         x.threads, x.max_waiting, [this](http_connection& c) { answer(c); },
         [this] { ring(); }) {
     watch(entrance.get(), EPOLLIN, EPOLL_CTL_ADD);
@@ -292,7 +292,7 @@ struct http_server::parts {
       x.answer_by = now + service.time_for(x.parser.headers());
     all.enter(x, phase::answering);
     all.set_timer(x, x.answer_by);
-    if (crew.take(x))
+    if (threads.take(x))
       return;
     ++rejected;
     refuse(x, 503);
@@ -308,7 +308,7 @@ struct http_server::parts {
   void take_answered() {
     std::uint64_t n = 0;
     [[maybe_unused]] auto got = ::read(bell.get(), &n, sizeof n);
-    for (auto* x : crew.give_back())
+    for (auto* x : threads.give_back())
       begin_writing(*x);
   }
 
@@ -375,16 +375,16 @@ struct http_server::parts {
       if (x->phase == phase::reading && x->parser.at() != stage::start)
         refuse(*x, 408);
       else if (x->phase == phase::answering)
-        answer_for_crew(*x);
+        answer_for_threads(*x);
       else
         all.remove(*x);
     }
   }
 
   // A thread that has it answers by itself.
-  void answer_for_crew(http_connection& x) {
+  void answer_for_threads(http_connection& x) {
     all.set_timer(x, never);
-    if (!crew.withdraw(x))
+    if (!threads.withdraw(x))
       return;
     ++answered;
     x.out = bytes_of(plain(504), x.to_head, x.last);
@@ -421,7 +421,7 @@ struct http_server::parts {
   time_point paused_until = never;
   http_connections all;
 
-  http_crew crew;
+  http_worker_threads threads;
   std::thread loop;
 };
 

@@ -51,11 +51,11 @@ struct redis_reply {
 };
 CAISSON_MESSAGE(redis_reply, kind, text, integer, items)
 
-/// Whether carrying out a command twice leaves the same as once, and tells the
-/// same unless others have changed it meanwhile: commands that only read, and
-/// those that set something to a value, such as SET without a condition, or
+/// Whether carrying out a command twice leaves the same as once, and answers
+/// the same unless others have changed it meanwhile: commands that only read,
+/// and those that set something to a value, such as SET without a condition, or
 /// LTRIM that keeps an end of a list. A time to live starts anew. Not among
-/// them: what is not known here, and what tells how much it has changed (DEL,
+/// them: what is not known here, and what answers how much it has changed (DEL,
 /// SADD).
 [[nodiscard]] bool is_idempotent(const redis_command& x) noexcept;
 

@@ -116,15 +116,15 @@ void config_reloader::on_exit() {
 
 config_reloader::promise config_reloader::take(const reload& x) {
   // The promise takes the sender with it.
-  const auto somebody = current_sender() != nullptr;
+  const auto has_sender = current_sender() != nullptr;
   auto result = make_response_promise<reload_report>();
-  if (somebody && queue_.size() >= most_waiting) {
+  if (has_sender && queue_.size() >= most_waiting) {
     reload_report full;
     full.problems = {"as many wait for a reload as may"};
     result.deliver(std::move(full));
     return result;
   }
-  if (somebody)
+  if (has_sender)
     queue_.push_back(result);
   if (!queued_)
     queued_ = x.why.substr(0, longest_reason);
@@ -203,13 +203,13 @@ void config_reloader::make_new_gates() {
   round_->fresh_groups = spawn_missing_groups(system(), round_->next, groups_);
   auto groups = round_->fresh_groups;
   groups.insert(groups_.begin(), groups_.end());
-  auto wanted = by_rank(round_->next);
-  std::erase_if(wanted, [this](auto& name) { return goes_on(name); });
+  auto names = by_rank(round_->next);
+  std::erase_if(names, [this](auto& name) { return goes_on(name); });
   problems found;
-  auto workers = make_workers(system(), round_->next, wanted, known_, groups,
+  auto workers = make_workers(system(), round_->next, names, known_, groups,
                               found);
   if (found.empty())
-    round_->fresh = spawn_managed(system(), round_->next, wanted,
+    round_->fresh = spawn_managed(system(), round_->next, names,
                                   std::move(workers), found);
   if (found.empty())
     swap_gates();

@@ -50,11 +50,11 @@ void try_for(const std::string& gate, const gate_entry& x, problems& out,
 } // namespace
 
 made_workers make_workers(caf::actor_system& sys, const gate_file& file,
-                          const std::vector<std::string>& wanted,
+                          const std::vector<std::string>& names,
                           const worker_names& known,
                           const group_handles& groups, problems& out) {
   made_workers all;
-  for (const auto& name : wanted) {
+  for (const auto& name : names) {
     const auto& x = file.gates.at(name);
     try_for(name, x, out,
             [&] { all.emplace(name, worker_of(x, known, sys, groups)); });
@@ -63,11 +63,11 @@ made_workers make_workers(caf::actor_system& sys, const gate_file& file,
 }
 
 managed_gates spawn_managed(caf::actor_system& sys, const gate_file& file,
-                            const std::vector<std::string>& wanted,
+                            const std::vector<std::string>& names,
                             made_workers workers, problems& out) {
   managed_gates all;
   auto before = out.size();
-  for (const auto& name : wanted) {
+  for (const auto& name : names) {
     const auto& x = file.gates.at(name);
     try_for(name, x, out, [&] {
       all.emplace(name, spawn_one(sys, x, std::move(workers.at(name))));

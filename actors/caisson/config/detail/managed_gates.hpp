@@ -29,14 +29,14 @@ using made_workers = std::map<std::string, worker, std::less<>>;
 /// of them, also what makers throw.
 [[nodiscard]] made_workers
 make_workers(caf::actor_system& sys, const gate_file& file,
-             const std::vector<std::string>& wanted, const worker_names& known,
+             const std::vector<std::string>& names, const worker_names& known,
              const group_handles& groups, problems& out);
 
 /// Spawns these gates in that order. If one cannot be made, appends why, stops
 /// those that were spawned and returns none.
-[[nodiscard]] managed_gates
-spawn_managed(caf::actor_system& sys, const gate_file& file,
-              const std::vector<std::string>& wanted, made_workers workers,
-              problems& out);
+[[nodiscard]] managed_gates spawn_managed(caf::actor_system& sys,
+                                          const gate_file& file,
+                                          const std::vector<std::string>& names,
+                                          made_workers workers, problems& out);
 
 } // namespace caisson::detail

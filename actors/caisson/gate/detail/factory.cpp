@@ -7,7 +7,7 @@
 
 namespace caisson::detail {
 
-made run_factory(const worker_factory& make, caf::actor_system& sys) {
+factory_result run_factory(const worker_factory& make, caf::actor_system& sys) {
   try {
     auto result = make(sys);
     if (!result)
@@ -42,8 +42,8 @@ public:
     portable::ask(this, caf::actor_cast<caf::actor>(gate), portable::no_timeout,
                   worker_made{handle, failure, incarnation_})
       .then(
-        [this, handle = handle](bool wanted) {
-          if (!wanted)
+        [this, handle = handle](bool is_needed) {
+          if (!is_needed)
             end_worker(system(), handle, shutdown_);
         },
         [this, handle = handle](const caf::error&) {

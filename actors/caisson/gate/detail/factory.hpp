@@ -12,13 +12,13 @@
 namespace caisson::detail {
 
 /// What a factory gave: a worker, or why there is none.
-struct made {
+struct factory_result {
   caf::actor handle;
   std::string failure;
 };
 
 /// Calls a factory, which may throw.
-made run_factory(const worker_factory& make, caf::actor_system& sys);
+factory_result run_factory(const worker_factory& make, caf::actor_system& sys);
 
 /// Calls a factory that may block, on its own thread, and offers what it gives
 /// to `gate` by `worker_made`. It does not keep the gate alive meanwhile, and

@@ -18,9 +18,9 @@ namespace caisson::detail {
 
 namespace {
 
-std::uint64_t seed_for(const gate_actor& gate, std::int64_t wanted) {
-  if (wanted != 0)
-    return mix_seed(static_cast<std::uint64_t>(wanted));
+std::uint64_t seed_for(const gate_actor& gate, std::int64_t seed) {
+  if (seed != 0)
+    return mix_seed(static_cast<std::uint64_t>(seed));
   // Two gates of one fleet must not jitter in step; two runs in virtual time
   // must not differ.
   if (portable::is_virtual(gate.home_system()))
@@ -117,12 +117,12 @@ void gate_actor::on_exit() {
 // -- what comes in ------------------------------------------------------------
 
 reply_slot gate_actor::slot_of(portable::reply_to from) const {
-  auto wanted = from.expects_reply();
+  auto reply_expected = from.expects_reply();
   auto urgent = from.urgent();
   auto who = key_of(from.sender());
   auto number = from.number();
   auto remote = portable::is_remote(system(), from.sender());
-  reply_slot r{std::move(from), wanted, urgent, who, number};
+  reply_slot r{std::move(from), reply_expected, urgent, who, number};
   if (remote)
     r.mark_remote();
   return r;
@@ -197,7 +197,7 @@ caf::message_handler gate_actor::control() {
     [this](const cancelled& x) {
       engine_.on_cancelled(key_of(current_sender()), x.number, now());
     },
-    [this](worker_made& x) { return take_made(x); },
+    [this](worker_made& x) { return take_new_worker(x); },
     [this](const group_order& x) { take_order(x); },
     [this](const stack_order& x) { return take_stack(x); },
   };
@@ -245,7 +245,8 @@ void gate_actor::worker_given_up(const std::string& why) {
                                                "too many restarts: " + why}));
 }
 
-// Links and monitors are told, and who supervises the gate makes another one.
+// Links and monitors are notified, and who supervises the gate makes another
+// one.
 void gate_actor::engine_failed(const caf::error& why) {
   portable::write_to_caf_log(system(), portable::log_level::error,
                              to_text(why));
@@ -285,7 +286,7 @@ std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
 
 // Returns whether the gate wants the worker. Only the helper that was asked for
 // it can deliver one.
-bool gate_actor::take_made(worker_made& x) {
+bool gate_actor::take_new_worker(worker_made& x) {
   if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
       || !engine_.awaits_worker(x.incarnation))
     return false;

@@ -75,7 +75,7 @@ private:
   [[nodiscard]] time_point now() { return clock().now(); }
   reply_slot slot_of(portable::reply_to from) const;
   caf::result<status> make_status();
-  bool take_made(worker_made& x);
+  bool take_new_worker(worker_made& x);
   void take_order(const group_order& x);
   caf::result<std::string> take_stack(const stack_order& x);
   made_worker use_worker(caf::actor handle);

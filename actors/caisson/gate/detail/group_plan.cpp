@@ -120,13 +120,13 @@ void group_plan::stop_others(member_id failed, const std::string& why) {
   if (config_.strategy == group_strategy::one_for_one)
     return;
   auto rank = members_[failed].rank;
-  std::set<place> others;
+  std::set<place> members;
   for (const auto* from : {&running_, &ended_})
-    others.insert(config_.strategy == group_strategy::one_for_all
-                    ? from->begin()
-                    : from->upper_bound({rank, ~member_id{0}}),
-                  from->end());
-  for (auto i = others.rbegin(); i != others.rend(); ++i) {
+    members.insert(config_.strategy == group_strategy::one_for_all
+                     ? from->begin()
+                     : from->upper_bound({rank, ~member_id{0}}),
+                   from->end());
+  for (auto i = members.rbegin(); i != members.rend(); ++i) {
     move_to(i->second, state::due);
     send_order(i->second, member_order::stop, why);
   }

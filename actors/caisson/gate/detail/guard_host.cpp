@@ -203,33 +203,33 @@ void guard_host::begin(caller& who, call_options* options) {
 
 call_end guard_host::finish(lock_type& lock, call_options* options,
                             attempt_maker& maker) noexcept {
-  caller me;
+  caller own;
   ++inside_;
   if (stopped_)
-    me.answer = caf::make_message(end_error());
+    own.answer = caf::make_message(end_error());
   else
-    begin(me, options);
+    begin(own, options);
   hand_out_events(lock);
-  while (!me.answer) {
-    if (me.next)
-      make_attempt(lock, me, maker);
+  while (!own.answer) {
+    if (own.next)
+      make_attempt(lock, own, maker);
     else
-      wait(lock, me);
+      wait(lock, own);
     hand_out_events(lock);
   }
-  leave(me);
+  leave(own);
   lock.unlock();
-  auto o = outcome_of(*me.answer);
+  auto o = outcome_of(*own.answer);
   call_end out{{}, o.may_have_executed};
-  if (auto* err = portable::get_if<caf::error>(*me.answer))
+  if (auto* err = portable::get_if<caf::error>(*own.answer))
     out.error = *err;
   out.retry_after = caisson::retry_after(out.error);
   // A policy's error is not what the function threw before it.
   if (!o.ok && !o.own_error) {
-    out.thrown = std::move(me.last.thrown);
-    out.may_have_executed = me.executed;
-    if (me.last.meaning)
-      out.retry_after = std::max(me.last.meaning->retry_after,
+    out.thrown = std::move(own.last.thrown);
+    out.may_have_executed = own.executed;
+    if (own.last.meaning)
+      out.retry_after = std::max(own.last.meaning->retry_after,
                                  duration::zero());
   }
   return out;
@@ -266,10 +266,10 @@ void guard_host::make_attempt(lock_type& lock, caller& who,
   }
   if (stopped_)
     return;
-  const auto& made = who.abandoned ? who.discarded : who.last;
+  const auto& reply = who.abandoned ? who.discarded : who.last;
   step running{*this};
-  meaning_ = made.meaning;
-  engine_.on_answer(key, made.thrown ? failure_of(made) : caf::message{},
+  meaning_ = reply.meaning;
+  engine_.on_answer(key, reply.thrown ? failure_of(reply) : caf::message{},
                     running.now());
   meaning_.reset();
 }

@@ -172,7 +172,7 @@ void local_host::check_worker(time_point now) {
 
 void local_host::on_answer(std::uint64_t key, caf::message&& content) {
   if (key == maker_key)
-    take_made(content);
+    take_new_worker(content);
   else if (!stopped_)
     engine_.on_answer(key, std::move(content), now());
   hand_out();
@@ -216,7 +216,7 @@ void local_host::hand_out() {
     return finish_handing_out();
   handing_out_ = true;
   expect_input(wants_input());
-  auto me = shared_from_this();
+  auto keep_alive = shared_from_this();
   struct finisher {
     local_host& host;
     ~finisher() { host.finish_handing_out(); }
@@ -417,7 +417,7 @@ std::optional<made_worker> local_host::make_worker(std::uint32_t incarnation) {
   return use_worker(std::move(handle));
 }
 
-void local_host::take_made(caf::message& content) {
+void local_host::take_new_worker(caf::message& content) {
   caf::anon_send_exit(std::exchange(maker_, nullptr),
                       caf::exit_reason::user_shutdown);
   worker_made x;
@@ -433,9 +433,9 @@ void local_host::take_made(caf::message& content) {
 }
 
 void local_host::forget_worker() {
-  auto gone = std::exchange(targets_[worker_target], nullptr);
-  if (gone)
-    unwatch(caf::actor_cast<caf::strong_actor_ptr>(gone));
+  auto worker = std::exchange(targets_[worker_target], nullptr);
+  if (worker)
+    unwatch(caf::actor_cast<caf::strong_actor_ptr>(worker));
 }
 
 bool local_host::is_down(target_id x) const {

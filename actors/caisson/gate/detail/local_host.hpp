@@ -102,7 +102,7 @@ private:
   [[nodiscard]] caf::error end_error() const;
   reply_slot slot_for(std::unique_ptr<local_response> response);
   made_worker use_worker(caf::actor handle);
-  void take_made(caf::message& content);
+  void take_new_worker(caf::message& content);
   void check_worker(time_point now);
   [[nodiscard]] bool has_ready() const noexcept {
     return !ready_.empty() || !ready_awaited_.empty();
@@ -135,7 +135,7 @@ private:
   std::size_t awaited_ = 0;
   time_point armed_ = never;
   bool busy_ = false;
-  /// A message to this host itself is under way.
+  /// A message to this host itself is in flight.
   bool probing_ = false;
   bool handing_out_ = false;
   bool stopped_ = false;

@@ -20,13 +20,13 @@ public:
     : portable::relay(cfg), worker_(caf::actor_cast<caf::actor_addr>(x)) {}
 
   // The worker may end meanwhile, in a thread of its own.
-  void begin(const caf::strong_actor_ptr& me, time_point at) {
+  void begin(const caf::strong_actor_ptr& helper, time_point at) {
     auto x = caf::actor_cast<caf::strong_actor_ptr>(worker_);
     if (!x)
       return;
     {
       std::lock_guard guard{mutex_};
-      timer_ = {home_system(), me, at, timer_number};
+      timer_ = {home_system(), helper, at, timer_number};
       runs_ = true;
     }
     watch(x);

@@ -1,4 +1,4 @@
-// Ends workers that gates supervise, and tells how they have ended.
+// Ends workers that gates supervise, and reports how they have ended.
 #pragma once
 
 #include <caisson/base/time.hpp>

@@ -2,8 +2,8 @@
 
 #include <caisson/adapters/http/server.hpp>
 #include <caisson/observe/control/detail/control_access.hpp>
-#include <caisson/observe/control/detail/control_desk.hpp>
 #include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/detail/control_operations.hpp>
 #include <caisson/observe/control/detail/control_page.hpp>
 #include <caisson/observe/control/detail/control_routes.hpp>
 #include <caisson/settings/settings.hpp>
@@ -33,19 +33,19 @@ constexpr auto here = "127.0.0.1";
 struct control_server::parts {
   parts(caf::actor_system& sys, const control_config& c)
     : token(detail::new_token()), access(token),
-      desk(sys, c.patience, c.events),
+      operations(sys, c.patience, c.events),
       server(here, c.port, limits,
              {.serve =
                 [this](const http_request& x, time_point) {
-                  return detail::answer_operator(desk, x, access);
+                  return detail::answer_operator(operations, x, access);
                 }}),
       file(c.file, {server.port(), token, ::getpid(), c.patience}) {}
 
-  ~parts() { desk.close(); }
+  ~parts() { operations.close(); }
 
   const std::string token;
   detail::control_access access;
-  detail::control_desk desk;
+  detail::control_operations operations;
   detail::http_server server;
   /// Goes first: nobody finds a server that ends.
   detail::control_file file;
@@ -66,7 +66,7 @@ void control_server::add(std::string name, control_handle gate) {
       {problem_kind::range, "name", "is not 1 to 1024 bytes long"});
   if (!gate)
     found.push_back({problem_kind::missing, "gate", "is a null handle"});
-  if (found.empty() && !parts_->desk.gates().add(name, std::move(gate)))
+  if (found.empty() && !parts_->operations.gates().add(name, std::move(gate)))
     found.push_back({problem_kind::relation, "name",
                      "another gate has this name already", name});
   if (!found.empty())
@@ -77,7 +77,7 @@ void control_server::add(controlled_gates gates) {
   if (!gates.names || !gates.find)
     throw config_error{{{problem_kind::missing, "gates",
                          "both functions are needed: names and find"}}};
-  parts_->desk.gates().add(std::move(gates));
+  parts_->operations.gates().add(std::move(gates));
 }
 
 std::uint16_t control_server::port() const noexcept {

@@ -62,22 +62,22 @@ void event_writer::offer(caf::message what) {
   if (!resting_)
     return;
   lock.unlock();
-  wanted_.notify_one();
+  work_available_.notify_one();
 }
 
 void event_writer::flush() {
   std::unique_lock lock{mutex_};
   if (writer_ == std::this_thread::get_id())
     return;
-  written_.wait(lock, [this, last = accepted_, gone = dropped_] {
-    return handled_ >= last && noted_ >= gone;
+  written_.wait(lock, [this, last = accepted_, dropped = dropped_] {
+    return handled_ >= last && noted_ >= dropped;
   });
 }
 
 void event_writer::close() {
   std::unique_lock lock{mutex_};
   closed_ = true;
-  wanted_.notify_one();
+  work_available_.notify_one();
   auto thread = std::exchange(thread_, {});
   lock.unlock();
   if (!thread.joinable())
@@ -124,7 +124,7 @@ void event_writer::run() {
       resting_ = true;
       if (closed_)
         return;
-      wanted_.wait(lock, [&] { return !waiting_.empty() || closed_; });
+      work_available_.wait(lock, [&] { return !waiting_.empty() || closed_; });
       resting_ = false;
       continue;
     }

@@ -69,10 +69,10 @@ private:
   utc_time last_{};
 
   mutable std::mutex mutex_;
-  std::condition_variable wanted_;
+  std::condition_variable work_available_;
   std::condition_variable written_;
   std::deque<entry> waiting_;
-  /// How many the thread has in hand.
+  /// How many the thread is writing.
   std::size_t in_flight_ = 0;
   std::uint64_t accepted_ = 0;
   std::uint64_t handled_ = 0;

@@ -53,12 +53,12 @@ std::string metric_name(std::string_view text) {
 }
 
 std::string unique_labels::add(std::string_view text) {
-  auto wanted = label_text(text);
-  if (taken_.emplace(wanted, 1).second)
-    return wanted;
+  auto base = label_text(text);
+  if (taken_.emplace(base, 1).second)
+    return base;
   std::string label;
   do
-    label = fmt::format("{}#{}", wanted, ++taken_[wanted]);
+    label = fmt::format("{}#{}", base, ++taken_[base]);
   while (!taken_.emplace(label, 1).second);
   return label;
 }

@@ -90,8 +90,8 @@ public:
 
 private:
   // Deadlines of the calls, without payloads.
-  struct nothing {};
-  using deadline_queue = timer_queue<nothing>;
+  struct no_value {};
+  using deadline_queue = timer_queue<no_value>;
   static constexpr handle none = 0xffffffff;
 
   struct equal_call {

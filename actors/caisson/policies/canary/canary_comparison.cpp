@@ -92,12 +92,13 @@ void canary_comparison::list_gauges(const canary_rules& c,
   auto slowest = [](const std::optional<summary>& x) {
     return x && x->slowest ? x->slowest->count() / 1000 : -1;
   };
-  auto mine = answers() < c.min_calls ? std::nullopt : std::optional{canary(c)};
-  auto theirs = baseline(c);
-  out.push_back({"canary_failure_permille", failing(mine), true});
-  out.push_back({"baseline_failure_permille", failing(theirs), true});
-  out.push_back({"canary_tail_us", slowest(mine), true});
-  out.push_back({"baseline_tail_us", slowest(theirs), true});
+  auto of_canary = answers() < c.min_calls ? std::nullopt
+                                           : std::optional{canary(c)};
+  auto of_baseline = baseline(c);
+  out.push_back({"canary_failure_permille", failing(of_canary), true});
+  out.push_back({"baseline_failure_permille", failing(of_baseline), true});
+  out.push_back({"canary_tail_us", slowest(of_canary), true});
+  out.push_back({"baseline_tail_us", slowest(of_baseline), true});
   auto [timed, slow] = timed_and_slow();
   out.push_back(
     {"canary_slow_permille",
@@ -130,14 +131,16 @@ std::string canary_comparison::fails_more(const canary_rules& c) const {
                   : static_cast<double>(a.failures + b.failures)
                       / static_cast<double>(n);
   };
-  auto mine = rate_of(before_.canary, present_.canary);
+  auto of_canary = rate_of(before_.canary, present_.canary);
   // A baseline of which nothing is known is taken for one that never fails.
-  auto theirs = knows_baseline(c) ? rate_of(before_.baseline, present_.baseline)
-                : kept_           ? kept_->failure_rate()
-                                  : 0.0;
-  if (mine - theirs <= c.max_error_excess + rounding)
+  auto of_baseline = knows_baseline(c)
+                       ? rate_of(before_.baseline, present_.baseline)
+                     : kept_ ? kept_->failure_rate()
+                             : 0.0;
+  if (of_canary - of_baseline <= c.max_error_excess + rounding)
     return {};
-  return fmt::format("failure rate {:.3f}, baseline {:.3f}", mine, theirs);
+  return fmt::format("failure rate {:.3f}, baseline {:.3f}", of_canary,
+                     of_baseline);
 }
 
 std::pair<std::int64_t, std::int64_t>
@@ -160,16 +163,16 @@ std::string canary_comparison::is_slower(const canary_rules& c,
                                          old_latency old) const {
   if (old == old_latency::ignored && !knows_baseline(c))
     return {};
-  auto mine = canary(c).slowest;
+  auto of_canary = canary(c).slowest;
   auto other = baseline(c);
-  if (!mine || !other || !other->slowest)
+  if (!of_canary || !other || !other->slowest)
     return {};
-  auto theirs = *other->slowest;
-  if (*mine <= duration_times(theirs, c.max_latency_ratio)
-      || *mine <= duration_sum(theirs, c.min_latency_excess))
+  auto of_baseline = *other->slowest;
+  if (*of_canary <= duration_times(of_baseline, c.max_latency_ratio)
+      || *of_canary <= duration_sum(of_baseline, c.min_latency_excess))
     return {};
   return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
-                     in_milliseconds(*mine), in_milliseconds(theirs));
+                     in_milliseconds(*of_canary), in_milliseconds(of_baseline));
 }
 
 } // namespace caisson::detail

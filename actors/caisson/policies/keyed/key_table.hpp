@@ -107,7 +107,7 @@ public:
       seeded_ = true;
     }
     auto& added = *x;
-    added.number = ++made_;
+    added.number = ++last_number_;
     entries_.emplace(std::string_view{added.key}, std::move(x));
     visited_->push_back(added);
     return added;
@@ -146,7 +146,7 @@ public:
   key_table split(const std::vector<key_entry*>& stay) {
     key_table rest;
     std::swap(rest, *this);
-    made_ = rest.made_;
+    last_number_ = rest.last_number_;
     seeded_ = rest.seeded_;
     entries_ = map(0, rest.entries_.hash_function());
     for (auto* x : stay) {
@@ -171,7 +171,7 @@ private:
   std::unique_ptr<list> waiting_ = std::make_unique<list>();
   // That which was found last.
   key_entry* last_ = nullptr;
-  std::int64_t made_ = 0;
+  std::int64_t last_number_ = 0;
   bool seeded_ = false;
 };
 

@@ -60,9 +60,9 @@ decision keyed_policy::admit(call_info& call, slot& notes, env& e) {
 }
 
 decision keyed_policy::reserve(call_info& call, slot& notes,
-                               const reservation& wish, env& e) {
+                               const reservation& times, env& e) {
   return take_in(call, e, [&](policy& p, env& inner) {
-    return p.reserve(call, notes, wish, inner);
+    return p.reserve(call, notes, times, inner);
   });
 }
 
@@ -235,15 +235,15 @@ keyed_policy::entry* keyed_policy::entry_for(const call_info& call,
                      "as many keys as there may be", call, e);
     return nullptr;
   }
-  auto made = make_entry(call.key, e);
-  if (!made) {
+  auto entry = make_entry(call.key, e);
+  if (!entry) {
     counters_.add(keyed_counter::refused_keys);
     refusal = decision::reject(errc::callback_failed);
     return nullptr;
   }
   counters_.add(keyed_counter::keys_made);
-  made->epoch = changes_.epoch();
-  auto& x = keys_.add(std::move(made), e.random);
+  entry->epoch = changes_.epoch();
+  auto& x = keys_.add(std::move(entry), e.random);
   if (const auto* order = changes_.order_at(e.now))
     apply(*order, x, e);
   return &x;
@@ -354,7 +354,7 @@ void keyed_policy::apply(const detail::key_change& c, entry& x, env& e) {
         return p.drain(inner);
       case kind::ordered:
         if (c.until > e.now)
-          p.command({c.said, time_until(c.until, e.now)}, inner);
+          p.command({c.command, time_until(c.until, e.now)}, inner);
         else // It has replaced an earlier order, and is over.
           p.command(operator_command::enable, inner);
     }

@@ -83,7 +83,7 @@ public:
   // -- calls ------------------------------------------------------------------
 
   decision admit(call_info& call, slot& notes, env& e) override;
-  decision reserve(call_info& call, slot& notes, const reservation& wish,
+  decision reserve(call_info& call, slot& notes, const reservation& times,
                    env& e) override;
   decision complete(call_info& call, slot& notes, outcome& result,
                     env& e) override;

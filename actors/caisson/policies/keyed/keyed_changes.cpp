@@ -19,7 +19,7 @@ void keyed_changes::clear() {
 }
 
 key_change keyed_changes::order(operator_command c, time_point until) {
-  key_change order{.said = c, .until = until, .epoch = epoch_ + 1};
+  key_change order{.command = c, .until = until, .epoch = epoch_ + 1};
   if (c == operator_command::force_open || c == operator_command::force_closed)
     order_ = order;
   else if (c == operator_command::enable)

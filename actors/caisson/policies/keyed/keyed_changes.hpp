@@ -17,7 +17,7 @@ namespace caisson::detail {
 struct key_change {
   enum class kind : std::uint8_t { ordered, reconfigured, drained };
   kind what = kind::ordered;
-  operator_command said = operator_command::enable;
+  operator_command command = operator_command::enable;
   time_point until = never;
   /// The how many-th one it is.
   std::uint64_t epoch = 0;

@@ -22,20 +22,20 @@ std::vector<key_entry*> keyed_keys::those_at_work() {
 
 // -- coming and going ---------------------------------------------------------
 
-key_entry& keyed_keys::add(std::unique_ptr<key_entry> made,
+key_entry& keyed_keys::add(std::unique_ptr<key_entry> entry,
                            random_source& random) {
-  auto& x = *made;
+  auto& x = *entry;
   if (x.key.empty())
-    shared_ = std::move(made);
+    shared_ = std::move(entry);
   else
-    table_.add(std::move(made), random);
+    table_.add(std::move(entry), random);
   x.life = life_;
   sums_.add(x);
   return x;
 }
 
 // An entry without calls goes to the end of its list.
-void keyed_keys::settle(key_entry& x) {
+void keyed_keys::reposition(key_entry& x) {
   if (&x == shared_.get())
     return drop_shared();
   auto at_work = x.busy > 0;

@@ -65,7 +65,7 @@ public:
   // -- coming and going -------------------------------------------------------
 
   /// Adds an entry that is new.
-  key_entry& add(std::unique_ptr<key_entry> made, random_source& random);
+  key_entry& add(std::unique_ptr<key_entry> entry, random_source& random);
 
   /// To be called before anything of the entry changes.
   void touch(key_entry& x) {
@@ -76,7 +76,7 @@ public:
   /// To be called after each use.
   void rest(key_entry& x) {
     if (x.busy == 0 || !x.at_work || &x == shared_.get())
-      settle(x);
+      reposition(x);
   }
 
   /// To be called after anything else: the entry stays in its place unless its
@@ -156,7 +156,7 @@ private:
     key_sums sums;
   };
 
-  void settle(key_entry& x);
+  void reposition(key_entry& x);
   [[nodiscard]] bool is_guarded(const key_entry& x) const;
   void set_timer(key_entry& x, time_point at);
 

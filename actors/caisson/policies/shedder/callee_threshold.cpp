@@ -4,8 +4,8 @@
 
 namespace caisson::detail {
 
-void callee_threshold::hear(std::uint32_t threshold,
-                            time_point until) noexcept {
+void callee_threshold::on_threshold(std::uint32_t threshold,
+                                    time_point until) noexcept {
   threshold_ = threshold;
   until_ = until;
 }

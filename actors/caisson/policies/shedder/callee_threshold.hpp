@@ -1,4 +1,4 @@
-// The threshold that the shedder of the worker has told.
+// The threshold that the shedder of the worker has reported.
 #pragma once
 
 #include <caisson/base/time.hpp>
@@ -8,16 +8,16 @@
 
 namespace caisson::detail {
 
-/// Which calls the shedder of a callee would reject, as it has told with the
-/// last one that it did. This holds for a limited time, and one in
+/// Which calls the shedder of a callee would reject, as it has reported with
+/// the last one that it did. This holds for a limited time, and one in
 /// `most_stood_for` of such calls goes to the callee nevertheless: its answer
-/// tells the threshold anew, and the callee counts it for those that stayed
+/// reports the threshold anew, and the callee counts it for those that stayed
 /// away, without which it would take its overload for over. Constant time.
 class callee_threshold {
 public:
   /// The callee sheds calls of levels below `threshold` (1 to
   /// `levels_of_calls`), which is believed before `until`.
-  void hear(std::uint32_t threshold, time_point until) noexcept;
+  void on_threshold(std::uint32_t threshold, time_point until) noexcept;
 
   /// It is believed before `latest` at most.
   void shorten(time_point latest) noexcept;
@@ -31,7 +31,7 @@ public:
   /// Whether `judge` has anything to say.
   [[nodiscard]] bool known() const noexcept { return threshold_ > 0; }
 
-  /// What was told, 0 if nothing was or it is too long ago.
+  /// What was reported, 0 if nothing was or it is too long ago.
   [[nodiscard]] std::uint32_t at(time_point now) const noexcept {
     return now < until_ ? threshold_ : 0;
   }

@@ -132,20 +132,20 @@ double shed_levels::share() const noexcept {
 }
 
 // The lowest threshold above which no more than `wanted` calls were.
-shed_levels::place shed_levels::place_for(double wanted) const noexcept {
+shed_levels::place shed_levels::place_for(double target) const noexcept {
   place out{.threshold = count};
   double sum = 0;
   for (; out.threshold > 0; --out.threshold) {
     auto next = sum + calls_of(out.threshold - 1);
-    if (next > wanted + slack)
+    if (next > target + slack)
       break;
     sum = next;
   }
   if (out.threshold == 0)
     return out;
   auto n = calls_of(out.threshold - 1);
-  out.part = std::clamp((wanted - sum) / n, 0.0, 1.0);
-  out.parts_users = n > heavy * wanted;
+  out.part = std::clamp((target - sum) / n, 0.0, 1.0);
+  out.parts_users = n > heavy * target;
   return out;
 }
 
@@ -154,8 +154,8 @@ void shed_levels::tighten(double factor, double least) {
     return;
   over_ = true;
   auto before = at_.height();
-  wanted_ = std::max(passing() * factor, least);
-  if (auto next = place_for(wanted_); next.height() > at_.height()) {
+  target_ = std::max(passing() * factor, least);
+  if (auto next = place_for(target_); next.height() > at_.height()) {
     expect_absent(next.threshold);
     at_ = next;
   }
@@ -175,12 +175,12 @@ void shed_levels::relax(double factor, double least) {
   auto before = at_.height();
   if (sheds()) {
     // If other calls come than before, no fewer than passed then.
-    auto passed = over_ ? wanted_
-                        : std::max(passing(), std::min(wanted_, all()));
-    wanted_ = std::max(passed * factor, least);
-    if (wanted_ + slack >= all())
+    auto passed = over_ ? target_
+                        : std::max(passing(), std::min(target_, all()));
+    target_ = std::max(passed * factor, least);
+    if (target_ + slack >= all())
       open();
-    else if (auto next = place_for(wanted_); next.height() < at_.height())
+    else if (auto next = place_for(target_); next.height() < at_.height())
       at_ = next;
   }
   over_ = true;

@@ -134,7 +134,7 @@ private:
 
     [[nodiscard]] double height() const noexcept { return threshold - part; }
   };
-  [[nodiscard]] place place_for(double wanted) const noexcept;
+  [[nodiscard]] place place_for(double target) const noexcept;
   void ensure_place() const;
 
   place at_;
@@ -146,7 +146,7 @@ private:
   // The weight of this window in that average.
   double newest_ = 1;
   // How many should pass by now; for windows without calls.
-  double wanted_ = 0;
+  double target_ = 0;
   // The counts are those of a window that is over.
   bool over_ = true;
 };

@@ -74,7 +74,7 @@ decision shedder::admit_with_care(call_info& call, slot& notes, env& e) {
     there = judge_for_callee(call, e);
   if (!there.goes)
     return refuse(counter::shed_early, errc::shed, call.id, e,
-                  callee_retry_after_, "told by the callee");
+                  callee_retry_after_, "reported by the callee");
   if (++calls_ == config_.window_calls)
     plan_check(e.now);
   auto lets_pass = passes(call, e);
@@ -171,12 +171,12 @@ void shedder::send_sample(call_info& call, std::uint16_t stands_for, env& e) {
     call.stands_for = stands_for;
 }
 
-void shedder::hear(const outcome& result, env& e) {
+void shedder::on_threshold(const outcome& result, env& e) {
   if (config_.follow_for == duration::zero())
     return;
-  count(counter::told);
+  count(counter::thresholds_received);
   shown_at_ = e.now;
-  callee_.hear(result.threshold, time_after(e.now, config_.follow_for));
+  callee_.on_threshold(result.threshold, time_after(e.now, config_.follow_for));
   callee_retry_after_ = std::clamp(result.retry_after, duration::zero(),
                                    longest_retry_after);
 }
@@ -189,7 +189,7 @@ decision shedder::complete(call_info& call, slot& notes, outcome& result,
   call.stands_for = 0;
   // A shedder further in of this gate sheds for the gate, not for the worker.
   if (result.threshold != 0 && result.reply) [[unlikely]]
-    hear(result, e);
+    on_threshold(result, e);
   auto begun = notes.as<shedder_stay>().begun;
   if (result.ok)
     meter_.succeed(begun, e.now);
@@ -327,7 +327,7 @@ void shedder::end_window(env& e) {
   } else {
     levels_.keep();
   }
-  tell(shed_before, shed_before ? "all calls pass" : reason(), e);
+  report_change(shed_before, shed_before ? "all calls pass" : reason(), e);
   auto goes_on = calls_ > 0 || levels_.sheds();
   calls_ = 0;
   meter_.restart(e.now);
@@ -396,7 +396,7 @@ std::string_view shedder::state() const {
   return levels_.sheds() ? "shedding" : "passing";
 }
 
-void shedder::tell(bool shed_before, std::string_view why, env& e) {
+void shedder::report_change(bool shed_before, std::string_view why, env& e) {
   if (shed_before != levels_.sheds())
     e.emit({.kind = event_kind::state_changed,
             .from = shed_before ? "shedding" : "passing",
@@ -449,7 +449,7 @@ void shedder::forget(env& e) {
   forget_mailbox();
   cause_ = signal::none;
   callee_.forget();
-  tell(shed_before, "reset", e);
+  report_change(shed_before, "reset", e);
 }
 
 void shedder::forget_mailbox() noexcept {

@@ -38,21 +38,28 @@ enum class shedder_counter : std::uint8_t {
   unread,
   shed_early,
   asked,
-  told,
+  thresholds_received,
   count_
 };
 
 template <>
 struct enum_names<shedder_counter> {
   static constexpr std::string_view value[] = {
-    "passed",         "passed_by_minimum",
-    "shed_cpu",       "shed_memory",
-    "shed_mailbox",   "shed_delay",
-    "shed_in_flight", "finished",
-    "abandoned",      "tightened",
-    "relaxed",        "unread",
-    "shed_early",     "asked",
-    "told",
+    "passed",
+    "passed_by_minimum",
+    "shed_cpu",
+    "shed_memory",
+    "shed_mailbox",
+    "shed_delay",
+    "shed_in_flight",
+    "finished",
+    "abandoned",
+    "tightened",
+    "relaxed",
+    "unread",
+    "shed_early",
+    "asked",
+    "thresholds_received",
   };
 };
 
@@ -64,7 +71,7 @@ struct enum_names<shedder_counter> {
 /// share fewer calls pass, otherwise down. `minimum` calls per second pass in
 /// any case.
 ///
-/// With its rejections it tells its threshold to the gates that call it. With
+/// With its rejections it reports its threshold to the gates that call it. With
 /// `follow_for` it rejects the calls that the shedder of its own callee would.
 ///
 /// Draws from the gate's seeded source while calls are shed, one number for
@@ -150,7 +157,7 @@ private:
   void end_window(env& e);
   void measure(time_point now);
   [[nodiscard]] signal overload(time_point now);
-  void tell(bool shed_before, std::string_view why, env& e);
+  void report_change(bool shed_before, std::string_view why, env& e);
   [[nodiscard]] std::string reason() const;
   void find_group(call_info& call, env& e);
   bool passes(call_info& call, env& e);
@@ -158,7 +165,7 @@ private:
   decision shed(const call_info& call, env& e);
   detail::callee_threshold::verdict judge_for_callee(call_info& call, env& e);
   void send_sample(call_info& call, std::uint16_t stands_for, env& e);
-  void hear(const outcome& result, env& e);
+  void on_threshold(const outcome& result, env& e);
 
   std::shared_ptr<load_source> source_;
   detail::shed_levels levels_;

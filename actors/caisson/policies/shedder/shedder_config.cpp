@@ -66,7 +66,7 @@ void describe(field_visitor& v, shedder_config& c) {
   v.on({"retry_after", "when rejected callers may come back"}, c.retry_after,
        {0s, 1h});
   v.on({"follow_for", "for how long calls are rejected that are below the "
-                      "threshold last told by the shedder of the worker, a "
+                      "threshold last reported by the shedder of the worker, a "
                       "gate; 0: they are not"},
        c.follow_for, {0s, 1min});
 }

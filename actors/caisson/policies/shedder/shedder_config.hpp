@@ -88,7 +88,7 @@ struct shedder_config {
   duration retry_after = std::chrono::seconds(1);
 
   /// For how long the threshold holds that the shedder of the worker, a gate,
-  /// tells with each call that it rejects: calls below it are rejected here,
+  /// reports with each call that it rejects: calls below it are rejected here,
   /// without asking, but for one in 16. 0 to 1min, default 0: they are not.
   duration follow_for = duration::zero();
 };

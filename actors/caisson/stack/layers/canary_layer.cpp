@@ -23,11 +23,12 @@ std::string difference_of(const caf::message& baseline,
     return fmt::format("number of elements: baseline {}, canary {}",
                        baseline.size(), canary.size());
   for (std::size_t i = 0; i < baseline.size(); ++i) {
-    auto mine = portable::text_of_element(baseline, i);
-    auto theirs = portable::text_of_element(canary, i);
-    if (mine != theirs || i + 1 == baseline.size())
-      return fmt::format("element {}, {}", i,
-                         detail::difference_of_texts(mine, theirs));
+    auto baseline_text = portable::text_of_element(baseline, i);
+    auto canary_text = portable::text_of_element(canary, i);
+    if (baseline_text != canary_text || i + 1 == baseline.size())
+      return fmt::format(
+        "element {}, {}", i,
+        detail::difference_of_texts(baseline_text, canary_text));
   }
   return "no elements";
 }

@@ -11,7 +11,7 @@
 
 namespace caisson {
 
-/// Holds the features of levels that are off, on the board of the actor system,
+/// Holds the features of levels that are off, in the flags of the actor system,
 /// while the layer is in force. Ends with its gate, and then holds none.
 class degradation_layer final : public policy_layer<degradation>,
                                 degradation::listener {

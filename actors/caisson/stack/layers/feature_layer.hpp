@@ -7,7 +7,7 @@
 
 namespace caisson {
 
-/// Uses the board of its actor system.
+/// Uses the flags of its actor system.
 class feature_layer final : public policy_layer<feature> {
 public:
   /// The feature counts as on until its gate starts. Throws `config_error` if

@@ -56,14 +56,14 @@ function layersOf(count, edges) {
     near[e.to].push(e.from);
   }
   const place = new Array(count).fill(0.5);
-  const settle = layer => layer.forEach((n, i) => (place[n] = (i + 0.5) / layer.length));
-  layers.forEach(settle);
+  const spread = layer => layer.forEach((n, i) => (place[n] = (i + 0.5) / layer.length));
+  layers.forEach(spread);
   for (let round = 0; round < 8; ++round)
     for (const layer of round % 2 ? [...layers].reverse() : layers) {
       const wish = n => near[n].reduce((sum, m) => sum + place[m], place[n]) / (near[n].length + 1);
       const wishes = new Map(layer.map(n => [n, wish(n)]));
       layer.sort((a, b) => wishes.get(a) - wishes.get(b));
-      settle(layer);
+      spread(layer);
     }
   return layers;
 }

@@ -81,12 +81,12 @@ struct watched_actor {
 
 std::shared_ptr<down_watch> down_watch::begin(const caf::strong_actor_ptr& x,
                                               caf::actor_addr who) {
-  auto made = std::make_shared<down_watch>(
+  auto watch = std::make_shared<down_watch>(
     watched_actor::of(portable::identity_of(x)), std::move(who));
-  ++made->among_->entries;
+  ++watch->among_->entries;
   x->get()->attach(
-    caf::attachable_ptr{new watch_entry(made, x->get()->address())});
-  return made;
+    caf::attachable_ptr{new watch_entry(watch, x->get()->address())});
+  return watch;
 }
 
 down_watch::down_watch(std::shared_ptr<watched_actor> among,
@@ -98,12 +98,12 @@ down_watch::~down_watch() = default;
 void down_watch::end(const caf::strong_actor_ptr& x) {
   // How many are worth a search through the list.
   constexpr std::int64_t fewest = 64;
-  caf::actor_addr gone;
+  caf::actor_addr address;
   {
     std::lock_guard lock{mutex_};
     if (over_.exchange(true))
       return;
-    gone.swap(who_);
+    address.swap(who_);
   }
   auto over = ++among_->over;
   if (x && over >= fewest && over >= among_->entries / 2)

@@ -264,12 +264,12 @@ public:
 
 protected:
   bool receive(caf::mailbox_element_ptr what, run_context* on) override {
-    auto wanted = what->mid.is_response();
+    auto accepts = what->mid.is_response();
 #if CAISSON_CAF_LEGACY
     // From the clock.
-    wanted = wanted || holds_one<caf::timeout_msg>(*what);
+    accepts = accepts || holds_one<caf::timeout_msg>(*what);
 #endif
-    if (!wanted)
+    if (!accepts)
       return drop(*what);
     auto owner = caf::actor_cast<caf::strong_actor_ptr>(owner_);
     return owner && pass_on(owner, std::move(what), on);

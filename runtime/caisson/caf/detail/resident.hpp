@@ -143,7 +143,7 @@ protected:
   /// Whether something is expected: if so, the actor stays alive, also without
   /// a behaviour; if not, what comes may be lost, and an actor without one does
   /// not wait for it.
-  void expect_input(bool wanted);
+  void expect_input(bool expects);
 
   /// While this holds, the actor handles nothing but this resident's affairs.
   void suspend_actor(bool on) {
@@ -178,12 +178,12 @@ private:
   static constexpr std::size_t most_direct = 32;
 
   /// For the answer to the request `id` or, if that is the inlet's, for input.
-  [[nodiscard]] static caf::behavior handler_for(std::shared_ptr<resident> me,
-                                                 std::uint64_t key,
-                                                 caf::message_id id);
+  [[nodiscard]] static caf::behavior
+  handler_for(std::shared_ptr<resident> owner, std::uint64_t key,
+              caf::message_id id);
 
   /// `me` keeps this alive through what the derived class does.
-  void take(std::shared_ptr<resident> me, std::uint64_t key,
+  void take(std::shared_ptr<resident> owner, std::uint64_t key,
             caf::message&& content, caf::message_id id);
   void take_input(caf::message&& content);
   void use_up_handler(caf::message_id id);
@@ -208,7 +208,7 @@ private:
   caf::strong_actor_ptr alive_;
   /// The responses to requests that the actor itself has sent.
   std::vector<caf::message_id> direct_;
-  bool wanted_ = false;
+  bool expects_input_ = false;
   bool suspended_ = false;
   bool listens_ = false;
   bool awaits_ = false;
@@ -236,9 +236,9 @@ inline void resident_list::end_all() {
 // A response handler that takes whatever comes.
 class resident::any_content final : public caf::detail::behavior_impl {
 public:
-  any_content(std::shared_ptr<resident> me, std::uint64_t key,
+  any_content(std::shared_ptr<resident> owner, std::uint64_t key,
               caf::message_id id)
-    : me_(std::move(me)), key_(key), id_(id) {
+    : owner_(std::move(owner)), key_(key), id_(id) {
     begin_ = end_ = nullptr;
   }
 
@@ -251,40 +251,40 @@ public:
 
   caf::match_case::result invoke(caf::detail::invoke_result_visitor& f,
                                  caf::type_erased_tuple&) override {
-    auto* x = me_.get();
+    auto* x = owner_.get();
     auto* element = x->self_->current_mailbox_element();
     // It is called once.
-    x->take(std::move(me_), key_, element->move_content_to_message(), id_);
+    x->take(std::move(owner_), key_, element->move_content_to_message(), id_);
     f();
     return caf::match_case::match;
   }
 
 private:
-  std::shared_ptr<resident> me_;
+  std::shared_ptr<resident> owner_;
   std::uint64_t key_;
   caf::message_id id_;
 };
 
-inline caf::behavior resident::handler_for(std::shared_ptr<resident> me,
+inline caf::behavior resident::handler_for(std::shared_ptr<resident> owner,
                                            std::uint64_t key,
                                            caf::message_id id) {
   return caf::behavior{caf::detail::behavior_impl::pointer{
-    new any_content(std::move(me), key, id), false}};
+    new any_content(std::move(owner), key, id), false}};
 }
 
 #else
 
-inline caf::behavior resident::handler_for(std::shared_ptr<resident> me,
+inline caf::behavior resident::handler_for(std::shared_ptr<resident> owner,
                                            std::uint64_t key,
                                            caf::message_id id) {
-  auto* x = me.get();
+  auto* x = owner.get();
   // A handler for `message` is not shown errors.
-  return caf::behavior{[x, me, key, id](caf::error& err) {
-                         x->take(me, key, caf::make_message(std::move(err)),
+  return caf::behavior{[x, owner, key, id](caf::error& err) {
+                         x->take(owner, key, caf::make_message(std::move(err)),
                                  id);
                        },
-                       [x, me, key, id](caf::message& content) {
-                         x->take(me, key, std::move(content), id);
+                       [x, owner, key, id](caf::message& content) {
+                         x->take(owner, key, std::move(content), id);
                        }};
 }
 
@@ -328,7 +328,7 @@ inline void resident::send_as_sender_of(std::uint64_t number,
                    std::move(content), run());
 }
 
-inline void resident::take([[maybe_unused]] std::shared_ptr<resident> me,
+inline void resident::take([[maybe_unused]] std::shared_ptr<resident> owner,
                            std::uint64_t key, caf::message&& content,
                            caf::message_id id) {
   if (closed_)
@@ -383,7 +383,8 @@ inline void resident::listen() {
     awaits_ = true;
     self_->add_awaited_response_handler(
       inlet_, handler_for(shared_from_this(), 0, inlet_));
-  } else if (!suspended_ && !listens_ && (wanted_ || self_->has_behavior())) {
+  } else if (!suspended_ && !listens_
+             && (expects_input_ || self_->has_behavior())) {
     listens_ = true;
     self_->add_multiplexed_response_handler(
       inlet_, handler_for(shared_from_this(), 0, inlet_));
@@ -392,8 +393,8 @@ inline void resident::listen() {
 
 inline void resident::call_again() {
   using kind = resident_address::kind;
-  if (auto me = strong_self())
-    relay::send_on(caf::actor_cast<caf::actor>(me), nullptr, inlet_,
+  if (auto owner = strong_self())
+    relay::send_on(caf::actor_cast<caf::actor>(owner), nullptr, inlet_,
                    caf::make_message(static_cast<std::uint64_t>(kind::timer),
                                      std::uint64_t{0}, caf::message{}),
                    run());
@@ -401,8 +402,8 @@ inline void resident::call_again() {
 
 inline void resident::send_echo() {
   using kind = resident_address::kind;
-  if (auto me = strong_self())
-    relay::send_on(caf::actor_cast<caf::actor>(me), me, inlet_,
+  if (auto owner = strong_self())
+    relay::send_on(caf::actor_cast<caf::actor>(owner), owner, inlet_,
                    caf::make_message(static_cast<std::uint64_t>(kind::echo),
                                      std::uint64_t{0}, caf::message{}),
                    run());
@@ -414,9 +415,9 @@ inline void resident::use_up_handler(caf::message_id id) {
   if (ending_)
     return;
   // Not by the actor's own thread: it may have left by now.
-  if (auto me = strong_self())
-    relay::send_on(caf::actor_cast<caf::actor>(me), nullptr, id, caf::message{},
-                   nullptr);
+  if (auto owner = strong_self())
+    relay::send_on(caf::actor_cast<caf::actor>(owner), nullptr, id,
+                   caf::message{}, nullptr);
 }
 
 inline void resident::forget_requests() {
@@ -424,11 +425,11 @@ inline void resident::forget_requests() {
     use_up_handler(id);
 }
 
-inline void resident::expect_input(bool wanted) {
-  if (over() || std::exchange(wanted_, wanted) == wanted)
+inline void resident::expect_input(bool expects) {
+  if (over() || std::exchange(expects_input_, expects) == expects)
     return;
-  alive_ = wanted ? strong_self() : nullptr;
-  if (wanted)
+  alive_ = expects ? strong_self() : nullptr;
+  if (expects)
     return listen();
   auto waits = self_->has_behavior();
   if (listens_ && !waits)

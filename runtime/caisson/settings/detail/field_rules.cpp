@@ -76,9 +76,9 @@ private:
   // The fields of a group that apply.
   struct group {
     const field_rule* first = nullptr;
-    const field_rule* given = nullptr;
+    const field_rule* present = nullptr;
     bool missing = false;
-    std::vector<std::string_view> others;
+    std::vector<std::string_view> alternatives;
   };
 
   void check(const field_rule& r) {
@@ -101,10 +101,11 @@ private:
 
   void check_group(const field_rule& r) {
     auto all = group_of(r);
-    if (gives(r.key) && all.given != &r)
-      relation(r, fmt::format("cannot be given beside {}", all.given->key));
+    if (gives(r.key) && all.present != &r)
+      relation(r, fmt::format("cannot be given beside {}", all.present->key));
     else if (whole_ && all.missing && all.first == &r)
-      missing(r, fmt::format("{}, or else {}", r.allowed, either(all.others)));
+      missing(
+        r, fmt::format("{}, or else {}", r.allowed, either(all.alternatives)));
   }
 
   group group_of(const field_rule& r) const {
@@ -116,9 +117,9 @@ private:
       if (!out.first)
         out.first = &x;
       else
-        out.others.push_back(x.key);
-      if (gives(x.key) && !out.given)
-        out.given = &x;
+        out.alternatives.push_back(x.key);
+      if (gives(x.key) && !out.present)
+        out.present = &x;
       out.missing |= x.required;
       there |= is_there(x.key);
     }

@@ -188,7 +188,7 @@ TEST(limit_measurement, uses_only_calls_from_its_own_time) {
 }
 
 // The instant of the pin is no boundary: the order of calls is.
-TEST(limit_measurement, tells_calls_of_the_same_instant_apart) {
+TEST(limit_measurement, distinguishes_calls_of_the_same_instant) {
   measured_rig h{100ms};
   h.advance(60s - 1ms);
   auto before = h.arrive();

@@ -33,7 +33,7 @@ TEST(limit_steps, back_off_by_a_share_and_at_least_by_one) {
       << x.limit << " " << x.factor;
 }
 
-TEST(limit_steps, tell_how_many_calls_queue) {
+TEST(limit_steps, show_how_many_calls_queue) {
   struct row {
     std::int64_t limit;
     duration baseline;

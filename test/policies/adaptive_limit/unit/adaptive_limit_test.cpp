@@ -330,8 +330,9 @@ TEST(adaptive_limit, refuses_values_out_of_range) {
 TEST(adaptive_limit, refuses_settings_of_another_algorithm) {
   auto first = [](const char* algorithm) {
     adaptive_limit_config c;
-    auto given = settings_from_text({{"algorithm", algorithm}, {"probe", "5"}});
-    auto found = read_settings(given, "limit", c);
+    auto settings = settings_from_text(
+      {{"algorithm", algorithm}, {"probe", "5"}});
+    auto found = read_settings(settings, "limit", c);
     return found.empty() ? "" : to_text(found.front());
   };
   EXPECT_EQ(first("vegas"), "");

@@ -200,7 +200,7 @@ TEST(vegas_limit, follows_what_seems_to_queue) {
   EXPECT_EQ(h.count("gradient_permille"), -1);
 }
 
-TEST(vegas_limit, has_other_bounds_if_told_so) {
+TEST(vegas_limit, has_other_bounds_if_set_so) {
   auto c = exact(limit_algorithm::vegas);
   c.alpha = 2;
   c.beta = 2;

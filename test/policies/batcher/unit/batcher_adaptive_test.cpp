@@ -43,11 +43,11 @@ public:
     for (int i = 0; i < n; ++i) {
       arrive();
       advance(distance);
-      settle();
+      finish_batches();
     }
   }
 
-  void settle() {
+  void finish_batches() {
     while (!launched.empty()) {
       take();
       succeed(last_taken);
@@ -183,14 +183,14 @@ TEST(batcher_adaptive, sends_by_the_number_that_is_to_be_expected) {
   adaptive_host b{adapting_batches()};
   b.send_many(1'000, 10ms);
   b.advance(100ms);
-  b.settle();
+  b.finish_batches();
   b.send_many(100, 10ms);
   EXPECT_EQ(b.count("target_items"), 10);
   while (b.count("waiting") > 0) {
     b.arrive();
     b.advance(10ms);
   }
-  b.settle();
+  b.finish_batches();
   for (int i = 0; i < 9; ++i) {
     b.arrive();
     b.advance(1ms);
@@ -242,7 +242,7 @@ TEST(batcher_adaptive, sends_at_once_if_the_wait_has_become_too_long) {
   adaptive_host b{c};
   b.send_many(100, 10ms);
   b.advance(1s);
-  b.settle();
+  b.finish_batches();
   for (int i = 0; i < 5; ++i)
     b.arrive();
   EXPECT_GT(b.policy.wakeup(), b.e.now + 500ms);
@@ -332,15 +332,15 @@ TEST(batcher_adaptive, knows_the_rate_of_each_shard) {
     if (i % 1'000 == 0)
       b.arrive_as({.shard = "quiet"});
     b.advance(1ms);
-    b.settle();
+    b.finish_batches();
   }
   b.advance(100ms);
-  b.settle();
+  b.finish_batches();
   EXPECT_EQ(b.count("shards"), 0);
   b.arrive_as({.shard = "quiet"});
   EXPECT_LT(b.delay(), 4ms);
   b.advance(10ms);
-  b.settle();
+  b.finish_batches();
   b.arrive_as({.shard = "busy"});
   EXPECT_GT(b.delay(), 90ms) << "its batches are gone, its rate is not";
   b.arrive_as({.shard = "new"});
@@ -362,7 +362,7 @@ TEST(batcher_adaptive, begins_anew_after_a_reset) {
   b.advance(100ms - 1ns);
   EXPECT_TRUE(b.launched.empty());
   b.advance(1ns);
-  b.settle();
+  b.finish_batches();
   b.arrive();
   EXPECT_EQ(b.delay(), 100ms) << "the first one of the new history";
 }
@@ -406,7 +406,7 @@ TEST(batcher_adaptive, sends_all_when_it_drains) {
   adaptive_host b{adapting_batches()};
   b.send_many(100, 1ms);
   b.advance(100ms);
-  b.settle();
+  b.finish_batches();
   b.arrive();
   EXPECT_TRUE(b.launched.empty());
   b.drain();

@@ -180,7 +180,7 @@ TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
   c.max_outstanding = 1;
   batch_host b{c};
   for (int i = 0; i < 3; ++i)
-    b.arrive(); // Under way.
+    b.arrive(); // In flight.
   b.take();
   for (int i = 0; i < 3; ++i)
     b.arrive_with_deadline(7ms); // Full, and waits for the batch in flight.

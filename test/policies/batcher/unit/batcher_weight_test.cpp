@@ -95,8 +95,8 @@ TEST(batcher_weight, rejects_a_call_whose_weight_is_not_known) {
 
 TEST(batcher_weight, of_an_item_that_leaves_is_gone) {
   batch_host b{of_weight(10)};
-  auto gone = b.arrive(heavy(9));
-  b.drop(gone);
+  auto dropped_call = b.arrive(heavy(9));
+  b.drop(dropped_call);
   b.arrive(heavy(9));
   EXPECT_TRUE(b.launched.empty());
   b.arrive(heavy(1));

@@ -45,14 +45,14 @@ public:
       ++count["half_opened"];
       enter("half_open");
     }
-    auto crowded = false;
+    auto limited = false;
     if (auto_ == "closed" && (!ramps_ || random_.uniform() < share())) {
-      crowded = !has_room();
-      if (!crowded) {
+      limited = !has_room();
+      if (!limited) {
         ++count["admitted"];
         calls_[id] = {epoch_,     "counted", clock_,
                       c_.timed(), false,     c_.base.limit_at < 1};
-        note_crowd();
+        note_burst();
         return;
       }
     }
@@ -76,7 +76,7 @@ public:
       return reject(id, "rejected_open", time_until(until_, now));
     auto soon = c_.base.half_open_retry_after;
     if (auto_ == "closed")
-      return reject(id, crowded ? "rejected_limit" : "rejected_ramp",
+      return reject(id, limited ? "rejected_limit" : "rejected_ramp",
                     ramps_ ? std::min(soon, time_until(end_of_ramp(), now))
                            : soon);
     return reject(id, "rejected_half_open",
@@ -239,7 +239,7 @@ private:
     time_point admitted;
     bool watched;
     bool slow;
-    bool crowds;
+    bool in_burst;
   };
 
   struct probe_note {
@@ -342,7 +342,7 @@ private:
 
   std::int64_t in_flight() const {
     return std::count_if(calls_.begin(), calls_.end(), [&](auto& x) {
-      return x.second.epoch == epoch_ && x.second.crowds;
+      return x.second.epoch == epoch_ && x.second.in_burst;
     });
   }
 
@@ -352,7 +352,7 @@ private:
     auto from = c_.limit_permille;
     if (from == 1000 || near.part * 1000 < from * near.of)
       return 0;
-    auto most = std::max(crowd_, crowd_before_);
+    auto most = std::max(burst_, burst_before_);
     std::int64_t least = c_.base.limit_floor;
     if (near.part >= near.of || most <= least)
       return least;
@@ -365,12 +365,12 @@ private:
   bool has_room() {
     if (c_.base.limit_at >= 1)
       return true;
-    if (!crowd_limited_)
+    if (!burst_limited_)
       begin_due_period();
     auto most = most_in_flight();
-    auto was_limited = std::exchange(crowd_limited_, most > 0);
-    if (crowd_limited_) {
-      crowd_since_ = clock_;
+    auto was_limited = std::exchange(burst_limited_, most > 0);
+    if (burst_limited_) {
+      burst_since_ = clock_;
       return in_flight() < most;
     }
     if (was_limited)
@@ -380,17 +380,17 @@ private:
 
   void begin_due_period() {
     auto d = c_.base.window_time;
-    if (clock_ < time_after(crowd_since_, d))
+    if (clock_ < time_after(burst_since_, d))
       return;
-    auto recent = clock_ < time_after(time_after(crowd_since_, d), d);
-    crowd_before_ = recent ? crowd_ : in_flight();
-    crowd_ = in_flight();
-    crowd_since_ = clock_;
+    auto recent = clock_ < time_after(time_after(burst_since_, d), d);
+    burst_before_ = recent ? burst_ : in_flight();
+    burst_ = in_flight();
+    burst_since_ = clock_;
   }
 
-  void note_crowd() {
+  void note_burst() {
     if (c_.base.limit_at < 1 && most_in_flight() == 0)
-      crowd_ = std::max(crowd_, in_flight());
+      burst_ = std::max(burst_, in_flight());
   }
 
   // -- half-open --------------------------------------------------------------
@@ -438,9 +438,9 @@ private:
     probes_.clear();
     probed_ = false;
     ramps_ = false;
-    crowd_ = crowd_before_ = 0;
-    crowd_limited_ = false;
-    crowd_since_ = time_point::min();
+    burst_ = burst_before_ = 0;
+    burst_limited_ = false;
+    burst_since_ = time_point::min();
   }
 
   void close() {
@@ -476,10 +476,10 @@ private:
   bool ramps_ = false;
   time_point ramp_;
   // The most calls in flight since then, and in the period before.
-  std::int64_t crowd_ = 0;
-  std::int64_t crowd_before_ = 0;
-  bool crowd_limited_ = false;
-  time_point crowd_since_ = time_point::min();
+  std::int64_t burst_ = 0;
+  std::int64_t burst_before_ = 0;
+  bool burst_limited_ = false;
+  time_point burst_since_ = time_point::min();
   // As that of the host.
   random_source random_{7};
   std::size_t at_ = 0;

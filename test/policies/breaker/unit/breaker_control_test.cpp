@@ -152,14 +152,14 @@ TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
   EXPECT_EQ(r.changes().back(), "open>closed");
   std::vector<metric> ms;
   r.policy.list_metrics(ms);
-  const std::map<std::string_view, std::int64_t> others = {
+  const std::map<std::string_view, std::int64_t> nonzero = {
     {"failure_rate_permille", -1},
     {"slow_rate_permille", -1},
     {"score_permille", -1},
     {"ramp_permille", 1000},
   };
   for (auto& m : ms)
-    EXPECT_EQ(m.value, others.contains(m.name) ? others.at(m.name) : 0)
+    EXPECT_EQ(m.value, nonzero.contains(m.name) ? nonzero.at(m.name) : 0)
       << m.name;
   r.fail(old);
   EXPECT_EQ(r.count("late_results"), 1);

@@ -31,7 +31,7 @@ struct limiting_rig : breaker_rig {
   using breaker_rig::breaker_rig;
 
   // So many calls go down at once; returns those that passed.
-  std::vector<call_id> crowd(int n) {
+  std::vector<call_id> burst(int n) {
     std::vector<call_id> out;
     for (int i = 0; i < n; ++i)
       if (auto id = arrive(); where(id) == place::below)
@@ -46,7 +46,7 @@ struct limiting_rig : breaker_rig {
 
   // Twenty results of which so many are bad, after ten calls at once.
   void see(int bad_ones) {
-    end(crowd(10));
+    end(burst(10));
     for (int i = 0; i < 10 - bad_ones; ++i)
       good();
     for (int i = 0; i < bad_ones; ++i)
@@ -95,7 +95,7 @@ TEST(breaker_limit, shrinks_with_the_rate_from_what_was_seen_to_the_floor) {
     r.see(x.bad);
     EXPECT_EQ(r.limit(), x.limit) << x.bad;
     EXPECT_EQ(r.state(), "closed");
-    auto passed = r.crowd(40);
+    auto passed = r.burst(40);
     EXPECT_EQ(passed.size(), x.limit > 0 ? x.limit : 40) << x.bad;
     EXPECT_EQ(r.count("in_flight"), static_cast<std::int64_t>(passed.size()));
     EXPECT_EQ(r.count("rejected_limit"), x.limit > 0 ? 40 - x.limit : 0);
@@ -131,7 +131,7 @@ TEST(breaker_limit, rejects_with_a_short_wait_and_stays_closed) {
   c.half_open_retry_after = 70ms;
   limiting_rig r{c};
   r.see(9);
-  auto passed = r.crowd(3);
+  auto passed = r.burst(3);
   ASSERT_EQ(passed.size(), 3u);
   auto id = r.arrive();
   EXPECT_EQ(r.where(id), place::rejected);
@@ -143,7 +143,7 @@ TEST(breaker_limit, rejects_with_a_short_wait_and_stays_closed) {
   // One that has left makes room for one, whatever became of it.
   r.abandon(passed[0], errc::cancelled);
   EXPECT_EQ(r.count("in_flight"), 2);
-  EXPECT_EQ(r.crowd(2).size(), 1u);
+  EXPECT_EQ(r.burst(2).size(), 1u);
 }
 
 TEST(breaker_limit, gives_back_as_the_rate_falls) {
@@ -158,7 +158,7 @@ TEST(breaker_limit, gives_back_as_the_rate_falls) {
   }
   // The last twenty begin with the ten good ones.
   EXPECT_EQ(limits, (std::vector<std::int64_t>{5, 6, 8, 10, 0}));
-  EXPECT_EQ(r.crowd(40).size(), 40u);
+  EXPECT_EQ(r.burst(40).size(), 40u);
 }
 
 TEST(breaker_limit, lets_a_call_pass_if_none_is_in_flight) {
@@ -168,12 +168,12 @@ TEST(breaker_limit, lets_a_call_pass_if_none_is_in_flight) {
   c.trip_if = breaker_join::all;
   c.threshold = 1000;
   limiting_rig r{c};
-  r.end(r.crowd(10));
+  r.end(r.burst(10));
   for (int i = 0; i < 50; ++i)
     EXPECT_EQ(r.where(r.bad()), place::passed);
   EXPECT_EQ(r.limit(), 1);
   EXPECT_EQ(r.state(), "closed");
-  EXPECT_EQ(r.crowd(3).size(), 1u);
+  EXPECT_EQ(r.burst(3).size(), 1u);
 }
 
 TEST(breaker_limit, goes_by_the_rate_nearest_to_its_own_or_the_farthest) {
@@ -187,7 +187,7 @@ TEST(breaker_limit, goes_by_the_rate_nearest_to_its_own_or_the_farthest) {
     r.see(8);
     EXPECT_EQ(r.limit(), join == breaker_join::any ? 5 : 0);
     // Fifteen at once, of which all become slow: 0.75 of the last twenty.
-    auto passed = r.crowd(15);
+    auto passed = r.burst(15);
     r.advance(1s);
     if (join == breaker_join::any)
       EXPECT_EQ(passed.size(), 5u);
@@ -202,7 +202,7 @@ TEST(breaker_limit, goes_by_slow_calls_alone) {
   c.slow_minimum_calls = 4;
   c.limit_at = 0.25;
   limiting_rig r{c};
-  auto passed = r.crowd(5);
+  auto passed = r.burst(5);
   r.finish(passed[4]);
   EXPECT_EQ(r.limit(), 0);
   // Four of five would open it.
@@ -219,9 +219,9 @@ TEST(breaker_limit, knows_the_most_in_flight_of_the_last_two_windows) {
   auto c = limiting();
   c.window_time = 10s;
   limiting_rig r{c};
-  r.end(r.crowd(10));
+  r.end(r.burst(10));
   r.advance(10s);
-  r.end(r.crowd(6));
+  r.end(r.burst(6));
   r.advance(10s - 1ns);
   // Within the window after that of the ten.
   r.play("xxxxx");
@@ -239,10 +239,10 @@ TEST(breaker_limit, forgets_the_most_in_flight_after_two_windows) {
     auto c = limiting(1);
     c.window_time = 10s;
     limiting_rig r{c};
-    r.end(r.crowd(10));
+    r.end(r.burst(10));
     r.advance(pause);
     // Nobody came in between, and two are there now.
-    r.end(r.crowd(2));
+    r.end(r.burst(2));
     r.play("ggg");
     r.play("xxxxx");
     EXPECT_EQ(r.limit(), pause < 20s ? 10 : 2);
@@ -254,7 +254,7 @@ TEST(breaker_limit, forgets_it_also_if_the_next_call_is_limited) {
   auto c = limiting(1);
   c.window_time = 10s;
   limiting_rig r{c};
-  auto all = r.crowd(20);
+  auto all = r.burst(20);
   r.end({all.begin(), all.begin() + 10});
   r.advance(1h);
   for (auto n = 10; n < 16; ++n)
@@ -268,7 +268,7 @@ TEST(breaker_limit, forgets_it_also_if_the_next_call_is_limited) {
 TEST(breaker_limit, does_not_concern_other_states) {
   limiting_rig r{limiting()};
   r.see(9);
-  auto old = r.crowd(3);
+  auto old = r.burst(3);
   r.fail(old[0]);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.limit(), 0);
@@ -277,7 +277,7 @@ TEST(breaker_limit, does_not_concern_other_states) {
   EXPECT_EQ(r.where(r.good()), place::passed);
   EXPECT_EQ(r.state(), "closed");
   // Those from before are not in flight any more, as far as it counts.
-  r.crowd(2);
+  r.burst(2);
   r.finish(old[1]);
   EXPECT_EQ(r.count("late_results"), 1);
   EXPECT_EQ(r.count("in_flight"), 2);
@@ -291,7 +291,7 @@ TEST(breaker_limit, lets_calls_pass_that_are_forced_through) {
   limiting_rig r{limiting()};
   r.see(9);
   r.command(by_hand::force_closed);
-  auto passed = r.crowd(5);
+  auto passed = r.burst(5);
   EXPECT_EQ(passed.size(), 5u);
   EXPECT_EQ(r.count("forced_through"), 2);
   EXPECT_EQ(r.count("in_flight"), 3);
@@ -310,16 +310,16 @@ TEST(breaker_limit, can_be_switched_while_calls_are_in_flight) {
   limiting_rig r{off};
   r.see(9);
   EXPECT_EQ(r.limit(), 0);
-  auto uncounted = r.crowd(4);
+  auto uncounted = r.burst(4);
   r.change(on);
   EXPECT_EQ(r.limit(), 2);
-  auto counted = r.crowd(4);
+  auto counted = r.burst(4);
   EXPECT_EQ(counted.size(), 2u);
   r.finish(uncounted[0]);
   EXPECT_EQ(r.count("in_flight"), 2);
   r.change(off);
   EXPECT_EQ(r.limit(), 0);
-  auto more = r.crowd(9);
+  auto more = r.burst(9);
   EXPECT_EQ(more.size(), 9u);
   r.finish(counted[0]);
   EXPECT_EQ(r.count("in_flight"), 1);
@@ -334,11 +334,11 @@ TEST(breaker_limit, comes_after_the_ramp) {
   c.initial = breaker_start::half_open;
   limiting_rig r{c};
   r.good();
-  r.end(r.crowd(10));
+  r.end(r.burst(10));
   r.play("xxxxxx");
   r.play("xxx");
   EXPECT_EQ(r.limit(), 2);
-  r.crowd(2);
+  r.burst(2);
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 20ms);
   EXPECT_EQ(r.count("rejected_limit"), 1);
   EXPECT_EQ(r.count("rejected_ramp"), 0);

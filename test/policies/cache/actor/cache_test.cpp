@@ -51,7 +51,9 @@ protected:
   }
 
   /// Large in one order of messages only, as each takes seconds.
-  static int crowd() { return std::get<1>(GetParam()) == 0 ? 10'000 : 100; }
+  static int call_count() {
+    return std::get<1>(GetParam()) == 0 ? 10'000 : 100;
+  }
 
   pending_answer ask(const caf::actor& g, std::string text) {
     return world.request(g, std::move(text));
@@ -70,7 +72,7 @@ TEST_P(cache_test, ten_thousand_callers_make_one_call) {
   auto w = make_worker();
   auto g = host(w);
   std::vector<pending_answer> all;
-  for (int i = 0; i < crowd(); ++i)
+  for (int i = 0; i < call_count(); ++i)
     all.push_back(ask(g, "get:k"));
   ASSERT_EQ(w.count(), 1u);
   w.answer(std::string{"v"});
@@ -84,7 +86,7 @@ TEST_P(cache_test, ten_thousand_callers_share_one_failure) {
   auto w = make_worker();
   auto g = host(w);
   std::vector<pending_answer> all;
-  for (int i = 0; i < crowd(); ++i)
+  for (int i = 0; i < call_count(); ++i)
     all.push_back(ask(g, "get:k"));
   w.fail(caf::make_error(caf::sec::end_of_stream));
   for (auto& x : all)

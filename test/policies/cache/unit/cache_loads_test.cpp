@@ -296,7 +296,7 @@ TEST(cache_loads, who_has_no_more_time_than_the_load_had_does_not) {
   EXPECT_EQ(h.children(), 1u);
 }
 
-TEST(cache_loads, a_crowd_with_different_times_loads_once_again) {
+TEST(cache_loads, a_burst_with_different_times_loads_once_again) {
   cache_rig h;
   h.read_within("k", 1ms);
   std::vector<call_id> all;

@@ -74,7 +74,7 @@ TEST(cache_lost_writes,
                .flush_attempts = 3,
                .staleness = 1s}};
   h.write("k", "bad");
-  // Whether it was not reached or too slow says nothing about the write.
+  // Whether it has not executed or was too slow says nothing about the write.
   h.refuse(1, errc::deadline_exceeded, true);
   for (std::uint64_t n = 2; n <= 4; ++n) {
     h.pass(1s);

@@ -382,20 +382,22 @@ private:
     if (rules_.max_p99 != unlimited && timed >= rules_.min_calls
         && slow * 100 > timed)
       return true;
-    auto mine = of(true);
-    if (!enough(mine.answers))
+    auto canary_numbers = of(true);
+    if (!enough(canary_numbers.answers))
       return false;
     auto live = of(false);
     auto known = enough(live.answers);
-    auto theirs = known ? live : kept_.value_or(numbers{});
-    if (mine.rate - theirs.rate > rules_.max_error_excess + 1e-9)
+    auto baseline_numbers = known ? live : kept_.value_or(numbers{});
+    if (canary_numbers.rate - baseline_numbers.rate
+        > rules_.max_error_excess + 1e-9)
       return true;
     if (!compares || (state == "promoted" && !known))
       return false;
-    return mine.slowest && theirs.slowest
-           && *mine.slowest
-                > duration_times(*theirs.slowest, rules_.max_latency_ratio)
-           && *mine.slowest > *theirs.slowest + rules_.min_latency_excess;
+    return canary_numbers.slowest && baseline_numbers.slowest
+           && *canary_numbers.slowest > duration_times(
+                *baseline_numbers.slowest, rules_.max_latency_ratio)
+           && *canary_numbers.slowest
+                > *baseline_numbers.slowest + rules_.min_latency_excess;
   }
 
   [[nodiscard]] bool enough(std::size_t n) const {

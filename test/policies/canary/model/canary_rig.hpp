@@ -54,9 +54,9 @@ inline key_pair keys_for(const canary_config& c) {
   auto last = 0.0;
   for (const auto& x : c.stages)
     last = x.share < 1 ? x.share : last;
-  auto found = [&](double share, bool wanted) {
+  auto found = [&](double share, bool to_canary) {
     for (int i = 0; i < 10'000; ++i)
-      if (auto key = "k" + std::to_string(i); goes(share, key) == wanted)
+      if (auto key = "k" + std::to_string(i); goes(share, key) == to_canary)
         return key;
     throw std::logic_error{"there is no such key"};
   };

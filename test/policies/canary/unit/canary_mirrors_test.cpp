@@ -258,12 +258,12 @@ TEST(canary_mirrors, are_compared_by_outcome_code_and_value) {
 
 TEST(canary_mirrors, of_another_category_differ_by_code) {
   mirrors h;
-  auto mine = outcome::failure(errc::rate_limited, true);
-  mine.from_worker = true;
-  auto theirs = mine;
-  theirs.own_error = false;
-  theirs.category = category_hash("app");
-  h.answer(h.mirror(mine), theirs);
+  auto baseline_error = outcome::failure(errc::rate_limited, true);
+  baseline_error.from_worker = true;
+  auto canary_error = baseline_error;
+  canary_error.own_error = false;
+  canary_error.category = category_hash("app");
+  h.answer(h.mirror(baseline_error), canary_error);
   EXPECT_EQ(h.count("mirrors_differing"), 1);
 }
 

@@ -280,7 +280,7 @@ struct second_try {
   bool may_have_executed;
   idempotence mark;
   duration left;
-  bool given;
+  bool passes_below;
 };
 
 TEST(canary_results, gives_a_failed_call_to_the_baseline_if_that_is_safe) {
@@ -305,8 +305,8 @@ TEST(canary_results, gives_a_failed_call_to_the_baseline_if_that_is_safe) {
     call.deadline = time_after(h.e.now, x.left);
     auto id = h.to_canary(call);
     h.fail(id, errc::worker_down, x.may_have_executed);
-    EXPECT_EQ(h.where(id), x.given ? place::below : place::passed);
-    EXPECT_EQ(h.count("given_to_baseline"), x.given);
+    EXPECT_EQ(h.where(id), x.passes_below ? place::below : place::passed);
+    EXPECT_EQ(h.count("given_to_baseline"), x.passes_below);
     EXPECT_EQ(h.count("canary_failed"), 1);
     EXPECT_EQ(h.count("with_canary"), 0);
   }

@@ -451,14 +451,14 @@ TEST(canary, that_is_promoted_stays_so_if_the_last_share_does) {
 
 TEST(canary, waits_while_it_is_disabled) {
   canary_rig h;
-  auto mine = h.to_canary();
+  auto canary_call = h.to_canary();
   auto c = quick_canary();
   c.enabled = false;
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.changes().back(), "stage_1>waiting: disabled");
   EXPECT_EQ(h.where(h.arrive(of_key(h.keys.canary))), place::below);
-  h.finish(mine);
-  EXPECT_EQ(h.where(mine), place::passed);
+  h.finish(canary_call);
+  EXPECT_EQ(h.where(canary_call), place::passed);
   EXPECT_EQ(h.count("with_canary"), 0);
   EXPECT_EQ(h.count("late_results"), 1);
   h.policy.reconfigure(quick_canary(), h.e);

@@ -249,7 +249,7 @@ TEST_P(chaos_test, a_caller_that_dies_leaves_nothing_behind) {
   EXPECT_EQ(metric_of(g, "chaos", "waiting"), 0);
 }
 
-TEST_P(chaos_test, a_crowd_of_silences_may_end_at_once) {
+TEST_P(chaos_test, a_burst_of_silences_may_end_at_once) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(),
                 stack{}.default_deadline(unlimited).add<chaos>(silent(1s)));

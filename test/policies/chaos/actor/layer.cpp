@@ -34,7 +34,7 @@ layer_traits chaos_traits() {
   auto x = traits_for<chaos>();
   x.settings = chaos_settings;
   x.can_wait = true;
-  // A call that was not reached gives its token back: the silence of one call
+  // A call that has not executed gives its token back: the silence of one call
   // would end at the instant at which there is a token for another.
   x.fit = [](layer_plan& own, const std::vector<layer_plan>& above, auto&) {
     for (const auto& y : above)

@@ -8,7 +8,7 @@ namespace {
 
 class deadline_rules_test : public both_hosts {
 protected:
-  static constexpr auto crowd = 500;
+  static constexpr auto call_count = 500;
 };
 CAISSON_BOTH_HOSTS(deadline_rules_test, 8);
 
@@ -17,10 +17,10 @@ CAISSON_BOTH_HOSTS(deadline_rules_test, 8);
 TEST_P(deadline_rules_test, waiters_whose_deadline_has_come_are_not_sent) {
   auto w = make_worker();
   auto g = host(w.handle(),
-                stack{}.semaphore({.permits = 1, .max_waiters = crowd}));
+                stack{}.semaphore({.permits = 1, .max_waiters = call_count}));
   auto end = world.now() + 1s;
   std::vector<pending_answer> answers;
-  for (int i = 0; i < crowd; ++i)
+  for (int i = 0; i < call_count; ++i)
     answers.push_back(world.request(g, wrap(i).by(end)));
   world.advance(1s);
   for (auto& x : answers)

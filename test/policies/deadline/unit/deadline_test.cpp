@@ -102,12 +102,12 @@ TEST(deadline, supports_the_end_of_time) {
 // -- the host's default -------------------------------------------------------
 
 TEST(deadline, replaces_the_default_of_the_host_by_its_own) {
-  for (auto given : {duration{1ns}, duration{1s}, duration{30s}, unlimited}) {
+  for (auto limit : {duration{1ns}, duration{1s}, duration{30s}, unlimited}) {
     deadline_rig h{limited_to(2min)};
-    auto id = h.arrive_with(given, true);
-    EXPECT_EQ(h.where(id), place::below) << to_text(given);
-    EXPECT_EQ(h.left(id), 2min) << to_text(given);
-    EXPECT_FALSE(h.calls.at(id).call.default_deadline) << to_text(given);
+    auto id = h.arrive_with(limit, true);
+    EXPECT_EQ(h.where(id), place::below) << to_text(limit);
+    EXPECT_EQ(h.left(id), 2min) << to_text(limit);
+    EXPECT_FALSE(h.calls.at(id).call.default_deadline) << to_text(limit);
   }
 }
 
@@ -150,15 +150,15 @@ TEST(deadline, leaves_the_deadline_to_the_host_from_admission_on) {
     call.deadline = time_after(e.now, had);
     slot notes;
     d.admit(call, notes, e);
-    auto given = call.deadline;
+    auto limit = call.deadline;
     e.now += 2s;
     auto o = outcome::success();
     d.deadline_passed(call, notes, e);
-    EXPECT_EQ(call.deadline, given);
+    EXPECT_EQ(call.deadline, limit);
     d.abandon(call, notes, o, true, e);
-    EXPECT_EQ(call.deadline, given);
+    EXPECT_EQ(call.deadline, limit);
     d.complete(call, notes, o, e);
-    EXPECT_EQ(call.deadline, given);
+    EXPECT_EQ(call.deadline, limit);
   }
 }
 

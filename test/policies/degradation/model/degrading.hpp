@@ -33,7 +33,7 @@ class degradation_rig : public solo<degradation> {
 public:
   explicit degradation_rig(degradation_config c = quick_degradation())
     : solo(std::move(c)) {
-    policy.send_changes_to(&heard);
+    policy.send_changes_to(&listener);
   }
 
   // Calls that take some time, of which each succeeds or none does.
@@ -59,7 +59,7 @@ public:
     return policy.features_off();
   }
 
-  counting heard;
+  counting listener;
 };
 
 /// Two below one, and another tree beside it.

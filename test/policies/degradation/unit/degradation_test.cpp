@@ -27,7 +27,7 @@ TEST(degradation, has_all_features_on_while_calls_succeed) {
   EXPECT_EQ(h.count("level_core"), 1);
   EXPECT_EQ(h.count("succeeded"), 3000);
   EXPECT_TRUE(h.e.reports.empty());
-  EXPECT_EQ(h.heard.changes, 0);
+  EXPECT_EQ(h.listener.changes, 0);
 }
 
 TEST(degradation, switches_the_lowest_level_off_at_the_next_evaluation) {
@@ -45,7 +45,7 @@ TEST(degradation, switches_the_lowest_level_off_at_the_next_evaluation) {
   EXPECT_EQ(h.count("switched_off"), 1);
   EXPECT_EQ(h.e.reports, strings{"state_changed:on>off"});
   EXPECT_EQ(h.e.details, strings{"extras: success"});
-  EXPECT_EQ(h.heard.changes, 1);
+  EXPECT_EQ(h.listener.changes, 1);
 }
 
 TEST(degradation, the_share_itself_is_enough) {
@@ -274,7 +274,7 @@ TEST(degradation, trees_side_by_side_have_rules_of_their_own) {
   EXPECT_EQ(h.off(), (strings{"ads", "b", "video"}));
 }
 
-// -- the operator's hand ------------------------------------------------------
+// -- features held by the operator --------------------------------------------
 
 TEST(degradation, an_operator_switches_levels) {
   degradation_rig h{tree()};
@@ -283,7 +283,7 @@ TEST(degradation, an_operator_switches_levels) {
   c.held_on = {"search"};
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.off(), (strings{"a", "ads", "b", "search", "shop"}));
-  EXPECT_EQ(h.heard.changes, 1);
+  EXPECT_EQ(h.listener.changes, 1);
   h.steady(10min, true);
   EXPECT_EQ(h.off().size(), 5u);
   c.held_off = {};

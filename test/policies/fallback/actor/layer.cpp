@@ -38,7 +38,7 @@ layer_traits fallback_traits() {
   x.settings = fallback_settings;
   x.weights = {.mixed_in_batch = 1};
   // A gate takes a value from another one for the worker's. If it loses an
-  // alternative's, it says that the worker was reached.
+  // alternative's, it says that it may have executed.
   x.not_below = {"chaos"};
   x.fit = [](layer_plan& own, auto&, random_settings& r) {
     own.alternatives = r.pick(

@@ -207,7 +207,7 @@ TEST(fallback, follows_its_lists) {
 
 TEST(fallback, a_function_has_the_last_word) {
   struct row {
-    verdict given;
+    verdict choice;
     bool falls;
     std::string counter;
   };
@@ -218,7 +218,7 @@ TEST(fallback, a_function_has_the_last_word) {
                                   {verdict::neutral, false, "passed_up"}})
     for (auto& o : {outcome::success(), outcome::failure(errc::shed, false)}) {
       auto c = simple_fallback();
-      c.classify.by_value = [v = x.given](const outcome&) { return v; };
+      c.classify.by_value = [v = x.choice](const outcome&) { return v; };
       fallback_rig h{c, 1u};
       auto id = h.arrive();
       h.finish(id, o);

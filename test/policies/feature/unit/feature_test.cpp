@@ -16,11 +16,11 @@ using strings = std::vector<std::string>;
 
 class feature_test : public testing::Test {
 protected:
-  feature_test() : hold{board}, h{feature_config{.feature = "x"}} {
-    h.policy.watch(board);
+  feature_test() : hold{flags}, h{feature_config{.feature = "x"}} {
+    h.policy.watch(flags);
   }
 
-  std::shared_ptr<feature_flags> board = std::make_shared<feature_flags>();
+  std::shared_ptr<feature_flags> flags = std::make_shared<feature_flags>();
   feature_hold hold;
   solo<feature> h;
 };

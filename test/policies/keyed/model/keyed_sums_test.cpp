@@ -28,7 +28,7 @@ public:
   counted_keys(std::uint32_t most, duration idle) {
     config_.permits = 1;
     config_.per_key = {.max_keys = most, .idle = idle};
-    recorded_policy::gone.clear();
+    recorded_policy::final_counts.clear();
     host_ = std::make_unique<keyed_host<recorded_policy>>(config_);
   }
 
@@ -57,7 +57,7 @@ public:
     // Of those without calls, some wait to be freed.
     for (auto* x : recorded_policy::alive)
       x->counts = x->counts && x->below() > 0;
-    recorded_policy::gone.clear();
+    recorded_policy::final_counts.clear();
   }
 
   void set(std::uint32_t permits, std::uint32_t most, int special) {
@@ -75,7 +75,7 @@ public:
       host_->advance(milliseconds(1));
   }
 
-  [[nodiscard]] numbers said() const {
+  [[nodiscard]] numbers listed() const {
     std::vector<metric> all;
     host_->policy.list_metrics(all);
     numbers out;
@@ -86,7 +86,7 @@ public:
   }
 
   [[nodiscard]] numbers counted() const {
-    numbers out = recorded_policy::gone;
+    numbers out = recorded_policy::final_counts;
     for (auto* name : {"admitted", "good", "bad", "woken", "below", "permits"})
       out.try_emplace(name, 0);
     std::map<std::string_view, std::vector<std::int64_t>> levels{
@@ -114,7 +114,7 @@ public:
   }
 
   void compare() const {
-    RC_ASSERT(said() == counted());
+    RC_ASSERT(listed() == counted());
     std::vector<std::pair<std::int64_t, std::string>> all;
     std::string_view state = "closed";
     auto worst = circuit::closed;

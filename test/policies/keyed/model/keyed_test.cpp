@@ -66,9 +66,9 @@ public:
   }
 
   void compare() {
-    for (auto& [key, mine, theirs] : calls_) {
-      auto& a = together_.calls.at(mine);
-      auto& b = apart_[key]->calls.at(theirs);
+    for (auto& [key, keyed_call, plain_call] : calls_) {
+      auto& a = together_.calls.at(keyed_call);
+      auto& b = apart_[key]->calls.at(plain_call);
       RC_ASSERT(a.where == b.where);
       RC_ASSERT(a.descents == b.descents);
       RC_ASSERT(a.until == b.until);
@@ -77,7 +77,7 @@ public:
                   == std::pair(b.code, b.retry_after));
     }
     std::erase_if(calls_, [&](auto& x) {
-      auto where = together_.where(x.mine);
+      auto where = together_.where(x.keyed_call);
       return where != place::below && where != place::held;
     });
     for (std::size_t k = 0; k < keys; ++k)
@@ -106,21 +106,21 @@ private:
   void arrive(std::size_t k, std::uint32_t permits) {
     auto call = of_key(name_of_key(k));
     call.permits = permits;
-    auto mine = together_.arrive(call);
-    calls_.push_back({k, mine, apart_[k]->arrive(call)});
+    auto keyed_call = together_.arrive(call);
+    calls_.push_back({k, keyed_call, apart_[k]->arrive(call)});
   }
 
   // One of the calls that are below, or held, too.
   template <class F>
   void with_call(std::size_t n, F f, bool held = false) {
     for (std::size_t i = 0; i < calls_.size(); ++i) {
-      auto [k, mine, theirs] = calls_[(n + i) % calls_.size()];
-      auto where = together_.where(mine);
+      auto [k, keyed_call, plain_call] = calls_[(n + i) % calls_.size()];
+      auto where = together_.where(keyed_call);
       if (where != place::below && !(held && where == place::held))
         continue;
-      RC_ASSERT(apart_[k]->where(theirs) == where);
-      f(together_, mine);
-      f(*apart_[k], theirs);
+      RC_ASSERT(apart_[k]->where(plain_call) == where);
+      f(together_, keyed_call);
+      f(*apart_[k], plain_call);
       return;
     }
   }
@@ -134,15 +134,15 @@ private:
 
   void pass_on_timeout(std::size_t k) {
     together_.policy.attempt_timed_out(name_of_key(k), together_.e);
-    // A key that was never seen has no policy to tell.
+    // A key that was never seen has no policy to notify.
     if (!apart_[k]->calls.empty())
       apart_[k]->policy.attempt_timed_out({}, apart_[k]->e);
   }
 
   struct pair_of_calls {
     std::size_t key;
-    call_id mine;
-    call_id theirs;
+    call_id keyed_call;
+    call_id plain_call;
   };
 
   solo<keyed<Policy>> together_;

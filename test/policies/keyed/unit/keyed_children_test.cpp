@@ -15,14 +15,14 @@ using testing::ElementsAre;
 
 // -- children -----------------------------------------------------------------
 
-enum class asker_counter : std::uint8_t { asked, heard, count_ };
+enum class asker_counter : std::uint8_t { asked, answers, count_ };
 
 } // namespace
 } // namespace caisson::test
 
 template <>
 struct caisson::enum_names<caisson::test::asker_counter> {
-  static constexpr std::string_view value[] = {"asked", "heard"};
+  static constexpr std::string_view value[] = {"asked", "answers"};
 };
 
 namespace caisson::test {
@@ -70,7 +70,7 @@ public:
   decision child_done(call_id child, outcome&, env&) override {
     EXPECT_EQ(child, last_);
     last_ = 0;
-    count(counter::heard);
+    count(counter::answers);
     return decision::pass();
   }
 
@@ -115,7 +115,7 @@ TEST(keyed_children, keep_their_key) {
   EXPECT_EQ(h.calls.at(h.arrive(of_key("b"))).code, errc::shed);
   auto o = outcome::success();
   h.policy.child_done(1, o, h.e);
-  EXPECT_EQ(h.count("heard"), 1);
+  EXPECT_EQ(h.count("answers"), 1);
   h.advance(1s);
   EXPECT_EQ(h.count("keys"), 0);
 }
@@ -126,9 +126,9 @@ TEST(keyed_children, are_forgotten_when_they_are_cancelled) {
   h.finish(h.arrive(of_key("a")));
   auto o = outcome::success();
   h.policy.child_done(1, o, h.e);
-  EXPECT_EQ(h.count("heard"), 0);
+  EXPECT_EQ(h.count("answers"), 0);
   h.policy.child_done(2, o, h.e);
-  EXPECT_EQ(h.count("heard"), 1);
+  EXPECT_EQ(h.count("answers"), 1);
   h.advance(1s);
   EXPECT_EQ(h.count("keys"), 0);
 }

@@ -235,7 +235,7 @@ TEST(keyed_bound, holds_for_20000_breakers_that_open_at_once) {
   EXPECT_EQ(h.count("opened"), 20'000);
 }
 
-// -- calls that go without being settled --------------------------------------
+// -- calls that go without being completed ------------------------------------
 
 TEST(keyed_held, drops_a_key_whose_waiting_calls_were_all_rejected) {
   // The oldest of those who wait leaves a full stack.

@@ -34,7 +34,7 @@ texts limiter_settings(random_settings& r) {
 layer_traits limiter_traits() {
   auto x = traits_for<limiter>();
   x.settings = limiter_settings;
-  // It gives tokens back for calls that were not reached, so that no layer
+  // It gives tokens back for calls that have not executed, so that no layer
   // below it may hold one: see `random_plan`.
   x.weights = {.mixed = 0};
   x.can_wait = true;

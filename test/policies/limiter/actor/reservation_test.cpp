@@ -31,16 +31,16 @@ CAISSON_ALL_ORDERS(reservation_test);
 TEST_P(reservation_test, a_gate_says_when_the_work_may_begin) {
   auto g = gate(worker{}, slow());
   // [reserve]
-  caisson::acquire wanted{.reserve = true, .max_wait = 5s};
-  auto answer = world.request(g, wanted);
+  caisson::acquire request{.reserve = true, .max_wait = 5s};
+  auto answer = world.request(g, request);
   auto lent = answer.value<caisson::permit>();
   // ... wait for lent.starts_in, do the work, send release{lent.id} ...
   // [/reserve]
   EXPECT_EQ(lent.starts_in, 0s);
   EXPECT_EQ(lent.expires, 30s);
   for (int i = 1; i <= 5; ++i)
-    EXPECT_EQ(reserve(g, wanted).starts_in, i * 1s);
-  auto late = world.request(g, wanted);
+    EXPECT_EQ(reserve(g, request).starts_in, i * 1s);
+  auto late = world.request(g, request);
   EXPECT_TRUE(late.is(errc::rate_limited));
   EXPECT_EQ(retry_after(late.error()), 6s);
   EXPECT_EQ(promised(g), 5);
@@ -224,7 +224,7 @@ TEST_P(reservation_test, begins_at_the_turn_of_the_attempt_that_got_it) {
   world.request(g, release{third.id});
   world.advance(500ms);
   ASSERT_TRUE(fourth.ok());
-  // Not 3 s after the first, as its first attempt was told.
+  // Not 3 s after the first, as its first attempt was promised.
   EXPECT_EQ(fourth.value<permit>().starts_in, 500ms);
 }
 

@@ -54,9 +54,9 @@ public:
     return static_cast<std::uint32_t>(1 + n % std::min<std::int64_t>(most, 3));
   }
 
-  void reserve(const wish& x) {
+  void reserve(const reservation_times& x) {
     auto p = h.reserve(x);
-    if (!p.given)
+    if (!p.is_granted)
       return;
     starts[p.id] = {p.turn, x.permits};
     if (p.turn > h.now())
@@ -131,7 +131,7 @@ void play(reserving_ledger& l, bool gives_back) {
   for (auto [what, n, m] : *any_steps(60, 12, 5)) {
     auto weight = l.weight(n);
     if (what < 5) {
-      wish x{.permits = weight};
+      reservation_times x{.permits = weight};
       if (m == 0)
         x.max_wait = interval * (n % 5);
       if (m == 1)
@@ -239,7 +239,7 @@ RC_GTEST_PROP(limiter_reservations_property,
     if (what < 7) {
       auto weight = mixed ? promising.weight(n) : 1;
       auto p = promising.h.reserve({.permits = weight});
-      RC_ASSERT(p.given);
+      RC_ASSERT(p.is_granted);
       promising.starts[p.id] = {p.turn, weight};
       twins[p.id] = ++arrived;
       waiting.arrive(weight);
@@ -257,19 +257,20 @@ RC_GTEST_PROP(limiter_reservations_property,
 }
 
 // A refused request says when an equal one would be served at once.
-RC_GTEST_PROP(limiter_reservations_property, tells_when_to_come_again, ()) {
+RC_GTEST_PROP(limiter_reservations_property, says_when_to_come_again, ()) {
   auto config = *any_reserving_limiter();
   config.max_wait = unlimited;
   reserving_ledger l{config};
   play(l, true);
   auto weight = l.weight(*rc::gen::inRange(0, 3));
   auto refused = l.h.reserve({.permits = weight, .max_wait = duration{0}});
-  if (refused.given)
+  if (refused.is_granted)
     return;
   RC_ASSERT(refused.retry_after > duration{0});
   auto at = l.h.now() + refused.retry_after;
   l.advance(refused.retry_after - duration{1});
-  RC_ASSERT(!l.h.reserve({.permits = weight, .max_wait = duration{0}}).given);
+  RC_ASSERT(
+    !l.h.reserve({.permits = weight, .max_wait = duration{0}}).is_granted);
   l.advance(duration{1});
   RC_ASSERT(l.h.reserve({.permits = weight, .max_wait = duration{0}}).turn
             == at);

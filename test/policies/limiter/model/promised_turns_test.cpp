@@ -61,7 +61,7 @@ public:
     return true;
   }
 
-  void settle(time_point now) {
+  void catch_up(time_point now) {
     std::erase_if(turns, [&](auto& x) { return x.first.first <= now; });
   }
 
@@ -126,8 +126,8 @@ struct promises_by_two {
 
   void advance(duration d) {
     now += d;
-    quick.settle(source, now);
-    plain.settle(now);
+    quick.catch_up(source, now);
+    plain.catch_up(now);
     RC_ASSERT(quick.size() == plain.turns.size());
   }
 

@@ -9,7 +9,7 @@
 namespace caisson::test {
 
 /// What a request asks of a limiter; times are since the start of the rig.
-struct wish {
+struct reservation_times {
   std::uint32_t permits = 1;
   /// Negative: what it wants was in the past.
   duration max_wait = unlimited;
@@ -21,7 +21,7 @@ struct reserving : limiter_rig {
   /// The answer to a request: the turn since the start, or why there is none.
   struct promise {
     call_id id = 0;
-    bool given = false;
+    bool is_granted = false;
     duration turn{};
     errc code{};
     duration retry_after{};
@@ -29,7 +29,7 @@ struct reserving : limiter_rig {
 
   explicit reserving(limiter_config c) : limiter_rig(std::move(c)) {}
 
-  promise reserve(wish x = {}) {
+  promise reserve(reservation_times x = {}) {
     auto id = last_reserved_++;
     auto& entry = calls[id];
     entry.call.id = id;
@@ -40,9 +40,9 @@ struct reserving : limiter_rig {
                                                 : time_after(e.now, x.max_wait);
     auto from = std::max(e.now, start() + x.earliest);
     auto d = policy.reserve(entry.call, entry.notes, {from, latest}, e);
-    promise p{.id = id, .given = d.what == decision::kind::pass};
-    entry.where = p.given ? place::below : place::rejected;
-    if (p.given)
+    promise p{.id = id, .is_granted = d.what == decision::kind::pass};
+    entry.where = p.is_granted ? place::below : place::rejected;
+    if (p.is_granted)
       p.turn = (d.until == never ? e.now : d.until) - start();
     else
       p.code = d.code, p.retry_after = d.retry_after;

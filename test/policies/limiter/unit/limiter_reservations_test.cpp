@@ -44,7 +44,7 @@ TEST(limiter_reservations, are_refused_if_their_turn_comes_too_late) {
   auto h = slow_bucket(2);
   h.reserve({.permits = 2});
   auto late = h.reserve({.max_wait = 1s - 1ns});
-  EXPECT_FALSE(late.given);
+  EXPECT_FALSE(late.is_granted);
   EXPECT_EQ(late.code, errc::rate_limited);
   EXPECT_EQ(late.retry_after, 1s);
   EXPECT_EQ(h.count("rate_limited"), 1);
@@ -56,7 +56,7 @@ TEST(limiter_reservations, are_refused_if_their_turn_comes_too_late) {
   EXPECT_EQ(h.count("too_heavy"), 1);
   // What was refused has taken nothing.
   EXPECT_EQ(h.reserve({.max_wait = 1s, .deadline = 1s + 1ns}).turn, 1s);
-  EXPECT_FALSE(h.reserve({.max_wait = -1s}).given);
+  EXPECT_FALSE(h.reserve({.max_wait = -1s}).is_granted);
   EXPECT_EQ(h.count("passed"), 1);
   // The token is there, but the caller does not want it any more.
   h.advance_to(10s);
@@ -70,7 +70,7 @@ TEST(limiter_reservations, are_refused_if_their_turn_comes_too_late) {
 TEST(limiter_reservations, take_places_of_those_who_wait) {
   reserving h{some_limiter(1, 1s, 1, 1h, 2)};
   h.arrive();
-  EXPECT_TRUE(h.reserve().given);
+  EXPECT_TRUE(h.reserve().is_granted);
   auto w = h.arrive();
   EXPECT_EQ(h.where(w), place::held);
   auto p = h.reserve();
@@ -253,14 +253,14 @@ TEST(limiter_reservations, stay_through_a_drain_and_are_paid_afterwards) {
   EXPECT_EQ(h.where(w), place::below);
 }
 
-TEST(limiter_reservations, tell_the_exact_turn_of_those_who_come_later) {
+TEST(limiter_reservations, give_the_exact_turn_of_those_who_come_later) {
   auto h = slow_bucket(3, 10s);
   h.arrive(heavy(3));
-  auto gone = h.reserve({.permits = 2});
+  auto returned_lease = h.reserve({.permits = 2});
   EXPECT_EQ(h.reserve({.permits = 3}).turn, 5s);
   auto light = h.arrive();
   EXPECT_EQ(h.where(light), place::held);
-  h.release(gone);
+  h.release(returned_lease);
   // A heavy one does not overtake the light one, which has moved up.
   auto heavy_one = h.arrive(heavy(3));
   h.advance_to(1s);
@@ -346,7 +346,7 @@ TEST(limiter_reservations, warm_up_if_they_are_given_back_or_not) {
     lent.push_back(h.reserve());
     EXPECT_EQ(lent.back().turn, turn);
   }
-  // Without them it would be colder than those after them were told.
+  // Without them it would be colder than those after them were promised.
   h.release(lent[1]);
   h.release(lent[2]);
   EXPECT_EQ(h.count("returned"), 2);

@@ -91,7 +91,7 @@ TEST(limiter, is_drained_by_a_worker_that_says_it_is_limited) {
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 2100ms);
 }
 
-// Behind a retrier an earlier attempt may have reached the worker: that does
+// Behind a retrier an earlier attempt may have executed: that does
 // not make a refusal the worker's word.
 TEST(limiter, is_not_drained_by_layers_and_gates_further_in) {
   for (auto code : {errc::breaker_open, errc::rate_limited, errc::queue_full,
@@ -106,13 +106,13 @@ TEST(limiter, is_not_drained_by_layers_and_gates_further_in) {
 }
 
 TEST(limiter, is_not_drained_by_other_results) {
-  const outcome others[] = {
+  const outcome outcomes[] = {
     outcome::success(),
     error_of_worker(0ns),
     error_of_worker(-5s),
     outcome::failure(errc::worker_down, true),
   };
-  for (auto& o : others) {
+  for (auto& o : outcomes) {
     limiter_rig h{some_limiter(10, 1s, 5)};
     auto a = h.arrive();
     h.finish(a, o);

@@ -24,9 +24,9 @@ void ask_for_turns(reserving& h) {
     h.calls.clear();
     EXPECT_EQ(h.where(h.arrive(in_a_hurry)), place::rejected);
     auto p = h.reserve();
-    EXPECT_TRUE(p.given);
+    EXPECT_TRUE(p.is_granted);
     h.release(p);
-    EXPECT_FALSE(h.reserve({.max_wait = 0s}).given);
+    EXPECT_FALSE(h.reserve({.max_wait = 0s}).is_granted);
     h.policy.wake(h.e);
   }
 }
@@ -63,11 +63,11 @@ TEST(many_reservations, behind_many_who_wait_are_looked_through_once) {
 double time_past_gaps(std::size_t promised) {
   reserving h{some_limiter(1, 1s, 2, unlimited, 1'000'000)};
   h.arrive(heavy(2));
-  auto gone = h.reserve();
+  auto returned_lease = h.reserve();
   for (std::size_t i = 0; i < promised; ++i)
     h.reserve();
-  h.release(gone);
-  EXPECT_TRUE(h.reserve({.permits = 2}).given);
+  h.release(returned_lease);
+  EXPECT_TRUE(h.reserve({.permits = 2}).is_granted);
   call_info in_a_hurry = due_at(1ns);
   return time_of([&] { h.arrive(in_a_hurry); });
 }

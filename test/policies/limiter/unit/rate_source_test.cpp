@@ -277,7 +277,7 @@ TEST(rate_source, another_algorithm_starts_afresh_other_numbers_do_not) {
   }
 }
 
-// The window is over at once, and those who wait are told when the next one
+// The window is over at once, and those who wait learn when the next one
 // begins.
 TEST(rate_source, a_shorter_window_is_in_force_at_once) {
   for (auto algorithm :
@@ -361,14 +361,14 @@ TEST(rate_source, a_drain_by_a_clock_that_steps_back_brings_no_tokens) {
 }
 
 // What is sold at the end of a window counts in the next one.
-TEST(sliding_window, tells_turns_behind_others_too_early_by_one_a_window) {
+TEST(sliding_window, computes_turns_behind_others_too_early_by_one_a_window) {
   auto s = counting(rate_algorithm::sliding_window, 7, 1s);
   sold(s, at(300ms));
   s.advance(at(1100ms));
-  std::vector<time_point> told;
+  std::vector<time_point> turns;
   for (std::int64_t ahead = 0; ahead < 30; ++ahead)
-    told.push_back(s.ready_at(ahead, 1));
-  for (auto t : told) {
+    turns.push_back(s.ready_at(ahead, 1));
+  for (auto t : turns) {
     auto turn = s.ready_at(0, 1);
     s.advance(turn);
     ASSERT_TRUE(s.take(1));
@@ -377,7 +377,7 @@ TEST(sliding_window, tells_turns_behind_others_too_early_by_one_a_window) {
   }
 }
 
-TEST(rate_source, tells_turns_behind_others_exactly_if_all_weigh_one) {
+TEST(rate_source, computes_turns_behind_others_exactly_if_all_weigh_one) {
   for (auto algorithm :
        {rate_algorithm::token_bucket, rate_algorithm::fixed_window,
         rate_algorithm::leaky_bucket}) {
@@ -385,11 +385,11 @@ TEST(rate_source, tells_turns_behind_others_exactly_if_all_weigh_one) {
     auto s = counting(algorithm, 7, 1s);
     sold(s, at(300ms));
     s.advance(at(1100ms));
-    std::vector<time_point> told;
+    std::vector<time_point> turns;
     for (std::int64_t ahead = 0; ahead < 30; ++ahead)
-      told.push_back(s.ready_at(ahead, 1));
+      turns.push_back(s.ready_at(ahead, 1));
     auto last = at(1100ms);
-    for (auto t : told) {
+    for (auto t : turns) {
       if (t > last) {
         s.advance(t - 1ns);
         EXPECT_FALSE(s.take(1));

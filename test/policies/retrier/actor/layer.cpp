@@ -79,12 +79,12 @@ layer_traits retrier_traits() {
       .deadline({.timeout = 4s});
   };
   x.situations = {
-    {.name = "being looked at",
+    {.name = "being verified",
      .policies = verifies,
      .before = 1,
      .wait = 5s,
      .has_second = true},
-    {.name = "between two looks",
+    {.name = "between two verifications",
      .policies = verifies,
      .before = 1,
      .wait = 5s,

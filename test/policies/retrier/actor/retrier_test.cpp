@@ -32,7 +32,7 @@ struct ledger {
     });
   }
 
-  scripted_worker::script look() {
+  scripted_worker::script verify() {
     return scripted_worker::on<int>([this](int x) {
       return done.contains(x) ? verification::done(x * 2)
                               : verification::not_done();
@@ -94,8 +94,8 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
   for (bool verified : {false, true}) {
     book = ledger{};
     auto w = make_worker(book.work());
-    auto look = make_worker(book.look());
-    auto how = verified ? verifier::by(look.handle()) : verifier{};
+    auto verifying_worker = make_worker(book.verify());
+    auto how = verified ? verifier::by(verifying_worker.handle()) : verifier{};
     auto g = host(worker::supervised(w.factory(), restarts()),
                   stack{}.retrier(patient(), how));
     auto good = play(g, calls, 5);
@@ -111,7 +111,7 @@ TEST_P(verification_test, no_effect_twice_and_nearly_all_succeed) {
 
 TEST_P(verification_test, a_function_will_do) {
   struct {
-    verifier::function look;
+    verifier::function verify;
     bool ok;
     std::size_t attempts;
   } const table[] = {
@@ -128,7 +128,7 @@ TEST_P(verification_test, a_function_will_do) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
     auto c = patient();
     c.max_attempts = 9;
-    auto g = host(w.handle(), stack{}.retrier(c, verifier::with(row.look)));
+    auto g = host(w.handle(), stack{}.retrier(c, verifier::with(row.verify)));
     auto answer = world.request(g, 7);
     world.advance(10min);
     EXPECT_EQ(w.count(), row.attempts);
@@ -143,23 +143,27 @@ TEST_P(verification_test, what_nobody_knows_is_not_repeated) {
   auto w = make_worker([](const caf::message&) {
     return caf::make_message(make_error(caf::sec::runtime_error));
   });
-  auto look = make_worker(scripted_worker::always(verification::unknown()));
-  auto g = host(w.handle(),
-                stack{}.retrier(patient(), verifier::by(look.handle())));
+  auto verifying_worker = make_worker(
+    scripted_worker::always(verification::unknown()));
+  auto g = host(
+    w.handle(),
+    stack{}.retrier(patient(), verifier::by(verifying_worker.handle())));
   auto answer = world.request(g, 1);
   EXPECT_FALSE(answer.ready());
   world.advance(30ms);
   EXPECT_EQ(answer.error(), caf::sec::runtime_error);
   EXPECT_EQ(w.count(), 1u);
-  EXPECT_EQ(look.count(), 3u);
+  EXPECT_EQ(verifying_worker.count(), 3u);
   EXPECT_EQ(metric_of(g, "retrier", "not_verified"), 1);
 }
 
 TEST_P(verification_test,
        failed_verification_does_not_hide_who_ended_the_attempt) {
-  auto look = make_worker(scripted_worker::always(verification::unknown()));
+  auto verifying_worker = make_worker(
+    scripted_worker::always(verification::unknown()));
   auto name_in = [&](scripted_worker& w, bool limited) {
-    auto layers = stack{"shop"}.retrier(patient(), verifier::by(look.handle()));
+    auto layers = stack{"shop"}.retrier(
+      patient(), verifier::by(verifying_worker.handle()));
     if (limited)
       layers.deadline({.name = "attempt"});
     auto g = host(w.handle(), layers);
@@ -171,19 +175,20 @@ TEST_P(verification_test,
   };
   auto mute = make_worker();
   EXPECT_EQ(name_in(mute, true), "attempt");
-  EXPECT_EQ(look.count(), 3u);
+  EXPECT_EQ(verifying_worker.count(), 3u);
   auto mortal = make_worker([](const caf::message&) { return reply::death(); });
   EXPECT_EQ(name_in(mortal, false), "shop");
 }
 
 TEST_P(verification_test, any_other_answer_is_unknown) {
-  for (auto& said :
+  for (auto& script :
        {scripted_worker::always(5), scripted_worker::always(errc::shed),
         scripted_worker::always()}) {
     auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
-    auto look = make_worker(said);
-    auto g = host(w.handle(),
-                  stack{}.retrier(patient(), verifier::by(look.handle())));
+    auto verifying_worker = make_worker(script);
+    auto g = host(
+      w.handle(),
+      stack{}.retrier(patient(), verifier::by(verifying_worker.handle())));
     auto answer = world.request(g, 1);
     world.advance(1s);
     EXPECT_EQ(answer.error(), caf::sec::runtime_error);
@@ -194,11 +199,12 @@ TEST_P(verification_test, any_other_answer_is_unknown) {
 TEST_P(verification_test, a_verifier_that_is_down_or_silent_is_unknown) {
   for (bool alive : {false, true}) {
     auto w = make_worker([](const caf::message&) { return reply::death(); });
-    auto look = make_worker();
-    auto g = host(w.handle(),
-                  stack{}.retrier(patient(), verifier::by(look.handle())));
+    auto verifying_worker = make_worker();
+    auto g = host(
+      w.handle(),
+      stack{}.retrier(patient(), verifier::by(verifying_worker.handle())));
     if (!alive)
-      look.kill();
+      verifying_worker.kill();
     auto answer = world.request(g, 1);
     world.advance(alive ? 3s + 30ms - 1ns : 29ms);
     EXPECT_FALSE(answer.ready());
@@ -212,14 +218,15 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_is_unknown) {
 
 TEST_P(verification_test, verification_never_outlives_the_deadline) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
-  auto look = make_worker();
-  auto g = host(w.handle(),
-                stack{}.retrier(patient(), verifier::by(look.handle())));
+  auto verifying_worker = make_worker();
+  auto g = host(
+    w.handle(),
+    stack{}.retrier(patient(), verifier::by(verifying_worker.handle())));
   auto answer = world.request(g, wrap(1).within(300ms));
   world.advance(300ms);
   EXPECT_TRUE(answer.is(errc::deadline_exceeded));
   EXPECT_TRUE(context_of(answer.error())->may_have_executed);
-  look.answer(verification::not_done());
+  verifying_worker.answer(verification::not_done());
   EXPECT_EQ(w.count(), 1u);
   EXPECT_EQ(metric_of(g, "retrier", "abandoned"), 1);
   EXPECT_EQ(metric_of(g, "retrier", "verifying"), 0);
@@ -227,11 +234,12 @@ TEST_P(verification_test, verification_never_outlives_the_deadline) {
 
 TEST_P(verification_test, the_answer_that_it_knows_may_be_an_error) {
   auto w = make_worker([](const caf::message&) { return reply::silence(); });
-  auto look = make_worker(scripted_worker::always(
+  auto verifying_worker = make_worker(scripted_worker::always(
     verification::done(make_error(caf::sec::end_of_stream))));
-  auto g = host(w.handle(), stack{}
-                              .retrier(patient(), verifier::by(look.handle()))
-                              .deadline({.timeout = 50ms}));
+  auto g = host(w.handle(),
+                stack{}
+                  .retrier(patient(), verifier::by(verifying_worker.handle()))
+                  .deadline({.timeout = 50ms}));
   auto answer = world.request(g, 1);
   world.advance(50ms);
   EXPECT_EQ(answer.error(), caf::sec::end_of_stream);
@@ -242,17 +250,19 @@ TEST_P(verification_test, in_observe_mode_nobody_is_asked) {
   auto c = patient();
   c.mode = mode::observe;
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
-  auto look = make_worker();
-  auto g = host(w.handle(), stack{}.retrier(c, verifier::by(look.handle())));
+  auto verifying_worker = make_worker();
+  auto g = host(w.handle(),
+                stack{}.retrier(c, verifier::by(verifying_worker.handle())));
   EXPECT_EQ(world.request(g, 1).error(), caf::sec::runtime_error);
-  EXPECT_EQ(look.count(), 0u);
+  EXPECT_EQ(verifying_worker.count(), 0u);
   EXPECT_EQ(metric_of(g, "retrier", "verifying"), 0);
 }
 
 TEST_P(verification_test, toml_names_the_verifier) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
-  auto look = make_worker(scripted_worker::always(verification::done(7)));
-  publish_name(world, "ledger", look.handle());
+  auto verifying_worker = make_worker(
+    scripted_worker::always(verification::done(7)));
+  publish_name(world, "ledger", verifying_worker.handle());
   auto g = host(w.handle(), only_stack("[[stack.s.layer]]\n"
                                        "kind = 'retrier'\n"
                                        "verify = 'ledger'\n",
@@ -266,14 +276,15 @@ class verification_gate_test : public world_test {};
 CAISSON_ALL_ORDERS(verification_gate_test);
 
 TEST_P(verification_gate_test, requests_for_permits_pass_it) {
-  auto look = make_worker();
+  auto verifying_worker = make_worker();
   auto w = make_worker();
-  auto g = gate(w.handle(), stack{}
-                              .retrier(patient(), verifier::by(look.handle()))
-                              .semaphore({.permits = 1}));
+  auto g = gate(w.handle(),
+                stack{}
+                  .retrier(patient(), verifier::by(verifying_worker.handle()))
+                  .semaphore({.permits = 1}));
   auto lent = world.request(g, acquire{}).value<permit>();
   EXPECT_TRUE(world.request(g, release{lent.id, true}).ok());
-  EXPECT_EQ(look.count(), 0u);
+  EXPECT_EQ(verifying_worker.count(), 0u);
 }
 
 TEST(verification, nobody_to_ask_is_a_problem) {

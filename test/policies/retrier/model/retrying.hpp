@@ -13,7 +13,7 @@ namespace caisson::test::retrying {
 
 using retrier_rig = solo<retrier>;
 
-/// Retries after 10ms, as often as the test likes, whatever was reached.
+/// Retries after 10ms, as often as the test likes, whatever may have executed.
 inline retrier_config simple_retrier() {
   retrier_config c;
   c.max_attempts = 1'000;

@@ -137,7 +137,7 @@ TEST(retrier_alarm, counts_each_try_apart) {
   for (int i = 0; i < 4; ++i)
     backoff_after(h, id);
   h.finish(id);
-  // Tells nothing about the worker.
+  // Says nothing about the worker.
   h.fail(h.arrive(), errc::shed);
   const std::pair<std::string, int> expected[] = {
     {"first_try_ok", 1},      {"first_try_failed", 2}, {"second_try_ok", 1},

@@ -57,7 +57,7 @@ TEST(retrier, remembers_that_an_earlier_attempt_may_have_executed) {
   auto id = h.arrive();
   backoff_after(h, id);
   // From here on the call may not be repeated any more, and the second attempt
-  // not having reached the worker does not change that.
+  // not having executed does not change that.
   auto c = simple_retrier();
   c.idempotent = false;
   h.policy.reconfigure(c, h.e);
@@ -81,7 +81,7 @@ TEST(retrier, reports_upwards_whether_any_attempt_may_have_executed) {
 
 TEST(retrier, retries_what_is_transient_or_refused) {
   struct row {
-    verdict given;
+    verdict choice;
     place expected;
     std::string counter;
   };
@@ -93,7 +93,7 @@ TEST(retrier, retries_what_is_transient_or_refused) {
                         {verdict::refused, place::held, "retried"}})
     for (bool ok : {false, true}) {
       auto c = simple_retrier();
-      c.classify.by_value = [v = x.given](const outcome&) { return v; };
+      c.classify.by_value = [v = x.choice](const outcome&) { return v; };
       retrier_rig h{c};
       auto id = h.arrive();
       h.finish(id, ok ? outcome::success() : worker_failed());

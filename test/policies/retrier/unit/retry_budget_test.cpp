@@ -24,7 +24,7 @@ int drain(retry_budget& b, time_point now) {
 
 TEST(retry_budget, starts_with_the_reserve_of_a_whole_ttl) {
   struct row {
-    limits given;
+    limits settings;
     int retries;
   };
   for (auto& x : std::vector<row>{{{10s, 10, 0.2}, 100},
@@ -34,7 +34,7 @@ TEST(retry_budget, starts_with_the_reserve_of_a_whole_ttl) {
                                   {{2s, 1, 0.0}, 2},
                                   {{60s, 7, 1.0}, 420},
                                   {{10s, 0, 0.2}, 0}}) {
-    retry_budget b{x.given};
+    retry_budget b{x.settings};
     EXPECT_EQ(b.balance(), x.retries);
     EXPECT_EQ(b.balance(start), x.retries);
     EXPECT_EQ(drain(b, start), x.retries);

@@ -1,4 +1,4 @@
-// Gates whose worker is a gate with a shedder, which tells its threshold.
+// Gates whose worker is a gate with a shedder, which reports its threshold.
 #include "policies/shedder/model/shedding.hpp"
 #include "support/local_proxy.hpp"
 #include "support/world.hpp"
@@ -62,24 +62,24 @@ protected:
 };
 CAISSON_ALL_ORDERS(shedder_follow_test);
 
-TEST_P(shedder_follow_test, a_shedder_tells_its_threshold_in_its_errors) {
+TEST_P(shedder_follow_test, a_shedder_reports_its_threshold_in_its_errors) {
   auto far = busy();
   overload(far);
-  auto told = error_of(far, -16).threshold;
-  EXPECT_NEAR(told, metric_of(far, "shedder", "threshold"), 1);
-  EXPECT_GT(told, middle);
+  auto callee_threshold = error_of(far, -16).threshold;
+  EXPECT_NEAR(callee_threshold, metric_of(far, "shedder", "threshold"), 1);
+  EXPECT_GT(callee_threshold, middle);
 }
 
 TEST_P(shedder_follow_test, a_gate_rejects_what_its_worker_would) {
   auto far = busy();
   auto near = front_of(far);
   overload(near);
-  auto reached = metric_of(far, "calls");
+  auto calls_before = metric_of(far, "calls");
   EXPECT_LT(second(near, 100), 70);
   // Those that pass and one in 16 of the others.
-  EXPECT_LT(metric_of(far, "calls") - reached, 75);
+  EXPECT_LT(metric_of(far, "calls") - calls_before, 75);
   EXPECT_GT(metric_of(near, "shedder", "shed_early"), 200);
-  EXPECT_GT(metric_of(near, "shedder", "told"), 10);
+  EXPECT_GT(metric_of(near, "shedder", "thresholds_received"), 10);
   EXPECT_NEAR(metric_of(near, "shedder", "callee_threshold"),
               metric_of(far, "shedder", "threshold"), 10);
   EXPECT_EQ(second(near, 100, 1), 100) << "these are more important";
@@ -95,7 +95,7 @@ TEST_P(shedder_follow_test, an_early_rejection_says_that_nothing_was_done) {
   EXPECT_EQ(context.retry_after, duration{1s});
   EXPECT_FALSE(context.may_have_executed);
   EXPECT_FALSE(context.from_worker);
-  EXPECT_EQ(context.threshold, 0) << "its own is what a gate tells";
+  EXPECT_EQ(context.threshold, 0) << "its own is what a gate reports";
 }
 
 // As in the docs.
@@ -116,18 +116,18 @@ TEST_P(shedder_follow_test, is_set_up_as_the_docs_say) {
 }
 
 // Only those that call the shedder itself can make use of it.
-TEST_P(shedder_follow_test, a_threshold_is_told_to_direct_callers_only) {
+TEST_P(shedder_follow_test, a_threshold_is_reported_to_direct_callers_only) {
   auto far = busy();
   auto middle_gate = gate(worker{far}, stack{"middle"}.breaker());
   auto near = front_of(middle_gate);
   overload(near);
   EXPECT_GT(metric_of(far, "shedder", "shed_cpu"), 100);
-  EXPECT_EQ(metric_of(near, "shedder", "told"), 0);
+  EXPECT_EQ(metric_of(near, "shedder", "thresholds_received"), 0);
   EXPECT_EQ(error_of(middle_gate, -16).threshold, 0);
   EXPECT_EQ(error_of(near, -16).policy, "shedder");
 }
 
-TEST_P(shedder_follow_test, a_gate_between_tells_its_own_threshold) {
+TEST_P(shedder_follow_test, a_gate_between_reports_its_own_threshold) {
   auto far = busy();
   auto c = by_cpu();
   c.follow_for = 1s;
@@ -169,7 +169,7 @@ TEST_P(shedder_follow_test, another_target_says_nothing_about_the_worker) {
     stack{"front"}.add<shedder>(followed()).fallback({alternative::ask(far)}));
   overload(near);
   EXPECT_GT(metric_of(far, "shedder", "shed_cpu"), 100);
-  EXPECT_EQ(metric_of(near, "shedder", "told"), 0);
+  EXPECT_EQ(metric_of(near, "shedder", "thresholds_received"), 0);
 }
 
 TEST_P(shedder_follow_test, nor_does_another_shedder_of_the_same_gate) {
@@ -179,7 +179,7 @@ TEST_P(shedder_follow_test, nor_does_another_shedder_of_the_same_gate) {
                    stack{"front"}.add<shedder>(followed()).add<shedder>(inner));
   overload(near);
   EXPECT_GT(metric_of(near, "inner", "shed_cpu"), 100);
-  EXPECT_EQ(metric_of(near, "shedder", "told"), 0);
+  EXPECT_EQ(metric_of(near, "shedder", "thresholds_received"), 0);
 }
 
 TEST_P(shedder_follow_test, a_gate_that_observes_sends_all) {

@@ -40,7 +40,7 @@ protected:
   }
 
   // So many calls at once, some times.
-  void crowd(const caf::actor& g, int n, int times) {
+  void burst(const caf::actor& g, int n, int times) {
     auto self = world.make_probe();
     for (; times > 0; --times) {
       std::vector<pending_answer> all;
@@ -61,7 +61,7 @@ CAISSON_ALL_ORDERS(congested_gate);
 TEST_P(congested_gate, sheds_until_messages_wait_no_longer_than_they_may) {
   for (auto local : {false, true}) {
     auto g = host(local, by_mailbox(20ms));
-    crowd(g, 200, 20);
+    burst(g, 200, 20);
     EXPECT_EQ(state_of(g, "shedder"), "shedding");
     EXPECT_GT(metric_of(g, "shedder", "shed_mailbox"), 0);
     EXPECT_GT(metric_of(g, "shedder", "mailbox_delay_us"), 20'000);
@@ -73,14 +73,14 @@ TEST_P(congested_gate, sheds_until_messages_wait_no_longer_than_they_may) {
   }
 }
 
-TEST_P(congested_gate, tells_all_its_shedders_how_long_messages_wait) {
+TEST_P(congested_gate, shows_all_its_shedders_how_long_messages_wait) {
   auto outer = by_mailbox(20ms);
   outer.name = "outer";
   outer.mode = mode::observe;
   auto inner = by_mailbox(20ms);
   inner.name = "inner";
   auto g = gate(busy_behind(), stack{}.add<shedder>(outer).add<shedder>(inner));
-  crowd(g, 200, 20);
+  burst(g, 200, 20);
   EXPECT_GT(metric_of(g, "outer", "mailbox_delay_us"), 20'000);
   EXPECT_GT(metric_of(g, "inner", "mailbox_delay_us"), 20'000);
   EXPECT_EQ(state_of(g, "inner"), "shedding");
@@ -101,7 +101,7 @@ TEST_P(congested_gate, believes_no_message_but_its_own) {
       forge(1, caf::make_message(std::uint64_t{3}, std::uint64_t{0},
                                  caf::message{}));
     };
-    crowd(g, 200, 20);
+    burst(g, 200, 20);
     meanwhile = {};
     EXPECT_EQ(state_of(g, "shedder"), "shedding") << local;
     EXPECT_GT(metric_of(g, "shedder", "mailbox_delay_us"), 20'000) << local;

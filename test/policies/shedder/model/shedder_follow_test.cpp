@@ -28,24 +28,24 @@ public:
     int stands_for = 0;
   };
 
-  void hear(duration now, int threshold) {
+  void on_threshold(duration now, int threshold) {
     if (time == 0ns)
       return;
-    ++count["told"];
-    said_ = {threshold, now + time};
+    ++count["thresholds_received"];
+    announcement_ = {threshold, now + time};
   }
 
   // `user` is 0 if the call has none; then one is drawn where it matters.
   fate arrive(duration now, int rank, int user, random_source& draws,
               std::uint8_t& drawn) {
     drawn = static_cast<std::uint8_t>(user);
-    if (!said_) {
+    if (!announcement_) {
       ++count["passed"];
       return {};
     }
     std::vector<bool> sides;
     for (int i = 0; i < 128; ++i)
-      sides.push_back(rank * 128 + i >= said_->threshold);
+      sides.push_back(rank * 128 + i >= announcement_->threshold);
     auto mixed = std::count(sides.begin(), sides.end(), true) % 128 != 0;
     if (user == 0 && mixed)
       drawn = static_cast<std::uint8_t>(1 + draws.below(128));
@@ -54,12 +54,12 @@ public:
       return {};
     }
     kept_.push_back(now);
-    if (now < said_->end && kept_.size() < 16) {
+    if (now < announcement_->end && kept_.size() < 16) {
       ++count["shed_early"];
       return {.goes = false};
     }
-    if (now >= said_->end)
-      said_.reset();
+    if (now >= announcement_->end)
+      announcement_.reset();
     auto n = static_cast<int>(kept_.size());
     kept_.clear();
     ++count["passed"];
@@ -71,12 +71,12 @@ public:
     time = to;
     if (time == 0ns)
       forget();
-    else if (said_)
-      said_->end = std::min(said_->end, now + time);
+    else if (announcement_)
+      announcement_->end = std::min(announcement_->end, now + time);
   }
 
   void forget() {
-    said_.reset();
+    announcement_.reset();
     kept_.clear();
   }
 
@@ -88,7 +88,7 @@ private:
     int threshold;
     duration end;
   };
-  std::optional<word> said_;
+  std::optional<word> announcement_;
   std::vector<duration> kept_;
 };
 
@@ -108,11 +108,11 @@ public:
           arrive(x, i);
         break;
       case 3:
-        if (heard_ == most_answers)
+        if (answers_ == most_answers)
           break;
-        ++heard_;
-        real_.hear(pick(thresholds, x.how));
-        model_.hear(real_.now(), pick(thresholds, x.how));
+        ++answers_;
+        real_.on_threshold(pick(thresholds, x.how));
+        model_.on_threshold(real_.now(), pick(thresholds, x.how));
         break;
       case 4:
         real_.advance(pick(lengths, x.how));
@@ -122,7 +122,7 @@ public:
           change(x);
         break;
     }
-    for (auto name : {"passed", "shed_early", "asked", "told"})
+    for (auto name : {"passed", "shed_early", "asked", "thresholds_received"})
       RC_ASSERT(real_.count(name) == model_.count[name]);
   }
 
@@ -163,7 +163,7 @@ private:
   }
 
   follower real_{followed(), most_answers};
-  int heard_ = 0;
+  int answers_ = 0;
   naive_follower model_;
   random_source draws_{7};
 };

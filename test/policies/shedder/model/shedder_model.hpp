@@ -272,11 +272,11 @@ private:
   }
 
   // Where `wanted` calls pass, at most: between levels if one is heavy.
-  [[nodiscard]] double place(double wanted) const {
+  [[nodiscard]] double place(double target) const {
     int t = 0;
-    while (above_[at(t)] > wanted + 1e-6)
+    while (above_[at(t)] > target + 1e-6)
       ++t;
-    return t == 0 ? 0 : t - std::max(0.0, wanted - above_[at(t)]) / below(t);
+    return t == 0 ? 0 : t - std::max(0.0, target - above_[at(t)]) / below(t);
   }
 
   // How many calls had the level below.
@@ -287,7 +287,7 @@ private:
   void move_to(double to) {
     threshold_ = to;
     auto t = static_cast<int>(std::ceil(to));
-    parts_users_ = t > 0 && below(t) > 0.1 * wanted_;
+    parts_users_ = t > 0 && below(t) > 0.1 * target_;
   }
 
   // -- windows ----------------------------------------------------------------
@@ -365,19 +365,19 @@ private:
     auto why = signal();
     if (!window_.empty())
       sum_up();
-    auto passed = window_.empty() ? wanted_ : passing(threshold_);
+    auto passed = window_.empty() ? target_ : passing(threshold_);
     auto shed = threshold_ > 0;
     if (!window_.empty() && !why.empty()) {
       cause_ = why;
       ++count["tightened"];
-      wanted_ = std::max(passed * (1 - c_.decrease), least);
-      if (auto to = place(wanted_); to > threshold_)
+      target_ = std::max(passed * (1 - c_.decrease), least);
+      if (auto to = place(target_); to > threshold_)
         move_to(to);
     } else if (shed) {
       ++count["relaxed"];
       if (!window_.empty())
-        passed = std::max(passed, std::min(wanted_, above_[0]));
-      wanted_ = std::max(passed * (1 + c_.increase), least);
+        passed = std::max(passed, std::min(target_, above_[0]));
+      target_ = std::max(passed * (1 + c_.increase), least);
       relax();
     }
     awake_ = !window_.empty() || threshold_ > 0;
@@ -389,7 +389,7 @@ private:
   }
 
   void relax() {
-    auto to = wanted_ + 1e-6 >= above_[0] ? 0 : place(wanted_);
+    auto to = target_ + 1e-6 >= above_[0] ? 0 : place(target_);
     if (to < threshold_)
       move_to(to);
   }
@@ -491,7 +491,7 @@ private:
   duration sample_at_ = 0ns;
   std::vector<seen> window_;
   std::vector<double> above_;
-  double wanted_ = 0;
+  double target_ = 0;
   bool parts_users_ = false;
   std::int64_t in_flight_ = 0;
   std::vector<duration> waits_;

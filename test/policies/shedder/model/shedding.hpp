@@ -111,7 +111,7 @@ private:
 /// The first level of calls of priority 0.
 inline constexpr std::uint16_t middle = 16 * 128;
 
-/// Nothing is a signal but what the callee tells.
+/// Nothing is a signal but what the callee reports.
 inline shedder_config followed() {
   shedder_config c;
   c.max_cpu = 0;
@@ -138,8 +138,8 @@ inline outcome shed_within(std::uint16_t threshold,
 }
 
 /// The callee has shed the call.
-inline outcome told(std::uint16_t threshold,
-                    duration retry_after = std::chrono::seconds(1)) {
+inline outcome rejection_with(std::uint16_t threshold,
+                              duration retry_after = std::chrono::seconds(1)) {
   // Shedders only look whether there is one.
   static constexpr char reply = 0;
   auto o = shed_within(threshold, retry_after);
@@ -147,7 +147,7 @@ inline outcome told(std::uint16_t threshold,
   return o;
 }
 
-/// A shedder whose callee tells a threshold.
+/// A shedder whose callee reports a threshold.
 class follower : public shedder_rig {
 public:
   /// `before` calls have passed by now, the answers of which `hear` needs.
@@ -157,11 +157,11 @@ public:
       waiting_.push_back(arrive(of_user(128, 15)));
   }
 
-  void hear(std::uint16_t threshold,
-            duration retry_after = std::chrono::seconds(1)) {
+  void on_threshold(std::uint16_t threshold,
+                    duration retry_after = std::chrono::seconds(1)) {
     auto id = waiting_.back();
     waiting_.pop_back();
-    finish(id, told(threshold, retry_after));
+    finish(id, rejection_with(threshold, retry_after));
     calls.erase(id);
   }
 

@@ -261,12 +261,12 @@ TEST(shed_levels, let_about_the_wanted_share_pass_of_any_mix) {
       return x >= h.levels.threshold();
     });
     auto at = std::count(seen.begin(), seen.end(), h.levels.threshold() - 1);
-    auto wanted = factor * static_cast<double>(n);
-    EXPECT_LE(static_cast<double>(above), wanted + 1e-3);
-    EXPECT_GT(static_cast<double>(above + at), wanted);
+    auto target = factor * static_cast<double>(n);
+    EXPECT_LE(static_cast<double>(above), target + 1e-3);
+    EXPECT_GT(static_cast<double>(above + at), target);
     // The level between passes in part.
     auto share = h.levels.share() * static_cast<double>(n);
-    EXPECT_NEAR(share, wanted, 1e-3);
+    EXPECT_NEAR(share, target, 1e-3);
   }
 }
 

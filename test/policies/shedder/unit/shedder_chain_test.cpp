@@ -1,4 +1,4 @@
-// A shedder that tells its threshold, and callers that follow it.
+// A shedder that reports its threshold, and callers that follow it.
 #include <policies/shedder/model/shedding.hpp>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ public:
 
   // A second with so many calls; half of their users are the more important.
   void second(int calls, int room) {
-    answered = reached = 0;
+    answered = arrivals = 0;
     for (int i = 0; i < calls; ++i) {
       auto& from = *callers_[static_cast<std::size_t>(i) % callers_.size()];
       call(from, of_user(static_cast<std::uint8_t>(1 + (i * 37) % 128)));
@@ -40,21 +40,21 @@ public:
 
   shedder_rig callee;
   int answered = 0;
-  int reached = 0;
+  int arrivals = 0;
 
 private:
   void call(follower& from, const call_info& c) {
     auto id = from.arrive(c);
     if (from.where(id) == place::below) {
-      ++reached;
+      ++arrivals;
       auto there = callee.arrive(from.calls.at(id).call);
       if (callee.where(there) == place::below) {
         callee.finish(there);
         from.finish(id);
         ++answered;
       } else {
-        from.finish(
-          id, told(static_cast<std::uint16_t>(callee.count("threshold") - 1)));
+        from.finish(id, rejection_with(static_cast<std::uint16_t>(
+                          callee.count("threshold") - 1)));
       }
     }
     from.calls.erase(id);
@@ -76,8 +76,8 @@ TEST(shedder_follow, keeps_the_threshold_of_the_callee_where_it_would_be) {
     follows.second(300, 100);
     if (i < 40)
       continue;
-    sent_alone += alone.reached;
-    sent += follows.reached;
+    sent_alone += alone.arrivals;
+    sent += follows.arrivals;
     ok_alone += alone.answered;
     ok += follows.answered;
   }

@@ -1,4 +1,4 @@
-// Thresholds that shedders tell their callers, and follow themselves.
+// Thresholds that shedders report to their callers, and follow themselves.
 #include <policies/shedder/model/shedding.hpp>
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-// -- telling ------------------------------------------------------------------
+// -- reporting ----------------------------------------------------------------
 
 // It passes at this level and above.
-TEST(shedder_follow, tells_a_threshold_below_which_no_call_passes) {
+TEST(shedder_follow, reports_a_threshold_below_which_no_call_passes) {
   shedder_rig h;
   h.load->value.cpu = 1;
   std::uint16_t last = 0;
@@ -139,9 +139,9 @@ TEST(shedder_follow, passes_on_for_how_many_a_call_stands_that_it_lets_pass) {
 
 TEST(shedder_follow, rejects_what_the_callee_would) {
   follower h;
-  EXPECT_TRUE(h.offer(of_user(1, -16))) << "nothing was told";
-  h.hear(middle + 10, 3s);
-  EXPECT_EQ(h.count("told"), 1);
+  EXPECT_TRUE(h.offer(of_user(1, -16))) << "nothing was reported";
+  h.on_threshold(middle + 10, 3s);
+  EXPECT_EQ(h.count("thresholds_received"), 1);
   EXPECT_EQ(h.count("callee_threshold"), middle + 10);
   EXPECT_TRUE(h.offer(of_user(11))) << "this is the threshold";
   EXPECT_TRUE(h.offer(of_user(1, 1)));
@@ -149,16 +149,16 @@ TEST(shedder_follow, rejects_what_the_callee_would) {
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::shed);
   EXPECT_EQ(h.calls.at(id).retry_after, 3s);
-  EXPECT_EQ(h.e.details.back(), "told by the callee");
+  EXPECT_EQ(h.e.details.back(), "reported by the callee");
   EXPECT_FALSE(h.offer(of_user(128, -1)));
   EXPECT_EQ(h.count("shed_early"), 2);
   EXPECT_EQ(h.count("passed"), 16 + 3);
   EXPECT_EQ(h.policy.state(), "passing") << "nothing is too much for itself";
 }
 
-TEST(shedder_follow, tells_its_own_callers_nothing_of_the_callee) {
+TEST(shedder_follow, shows_its_own_callers_nothing_of_the_callee) {
   follower h;
-  h.hear(4'096);
+  h.on_threshold(4'096);
   auto c = of_user(10);
   slot notes;
   auto d = h.policy.admit(c, notes, h.e);
@@ -171,55 +171,55 @@ TEST(shedder_follow, does_not_follow_by_default) {
   c.follow_for = 0s;
   follower h{c};
   EXPECT_EQ(shedder_config{}.follow_for, 0s);
-  h.hear(4'096);
-  EXPECT_EQ(h.count("told"), 0);
+  h.on_threshold(4'096);
+  EXPECT_EQ(h.count("thresholds_received"), 0);
   for (int i = 0; i < 100; ++i)
     EXPECT_EQ(h.weight_of(of_user(1)), 0);
   EXPECT_EQ(h.count("passed"), 16 + 100);
   EXPECT_EQ(h.count("asked"), 0);
 }
 
-TEST(shedder_follow, believes_what_it_was_told_for_a_time) {
+TEST(shedder_follow, believes_what_was_reported_for_a_time) {
   follower h;
-  h.hear(4'096);
+  h.on_threshold(4'096);
   h.advance(1s - 1ns);
   EXPECT_FALSE(h.offer(of_user(5)));
   h.advance(1ns);
-  // From now on all pass, until it is told again.
+  // From now on all pass, until it is reported again.
   EXPECT_EQ(h.weight_of(of_user(5)), 2);
   EXPECT_EQ(h.count("asked"), 1);
   EXPECT_EQ(h.weight_of(of_user(5)), 0);
   EXPECT_EQ(h.count("callee_threshold"), 0);
   EXPECT_EQ(h.count("asked"), 1);
-  h.hear(4'096);
+  h.on_threshold(4'096);
   EXPECT_FALSE(h.offer(of_user(5)));
   h.advance(999ms);
-  h.hear(4'096);
+  h.on_threshold(4'096);
   h.advance(999ms);
-  EXPECT_FALSE(h.offer(of_user(5))) << "it was told anew";
+  EXPECT_FALSE(h.offer(of_user(5))) << "it was reported anew";
 }
 
 TEST(shedder_follow, shows_no_threshold_that_is_too_old) {
   follower h;
-  h.hear(4'096);
+  h.on_threshold(4'096);
   EXPECT_EQ(h.count("callee_threshold"), 4'096);
   h.advance(3s);
   EXPECT_EQ(h.count("callee_threshold"), 0);
 }
 
-TEST(shedder_follow, goes_by_what_it_was_told_last) {
+TEST(shedder_follow, goes_by_what_was_reported_last) {
   follower h;
-  h.hear(middle + 10);
-  h.hear(middle + 5);
+  h.on_threshold(middle + 10);
+  h.on_threshold(middle + 5);
   EXPECT_TRUE(h.offer(of_user(6)));
   EXPECT_FALSE(h.offer(of_user(5)));
-  h.hear(middle + 20);
+  h.on_threshold(middle + 20);
   EXPECT_FALSE(h.offer(of_user(6)));
 }
 
 TEST(shedder_follow, asks_the_callee_with_one_call_in_16) {
   follower h;
-  h.hear(4'096);
+  h.on_threshold(4'096);
   for (int i = 1; i <= 160; ++i)
     EXPECT_EQ(h.weight_of(of_user(5)), i % 16 == 0 ? 16 : 0);
   EXPECT_EQ(h.count("shed_early"), 150);
@@ -231,7 +231,7 @@ TEST(shedder_follow, asks_the_callee_with_one_call_in_16) {
 TEST(shedder_follow, forgets_for_how_many_a_call_stood_when_it_is_back) {
   for (auto is_cut_off : {false, true}) {
     follower h;
-    h.hear(4'096);
+    h.on_threshold(4'096);
     for (int i = 1; i < 16; ++i)
       h.offer(of_user(5));
     auto id = h.arrive(of_user(5));
@@ -247,14 +247,14 @@ TEST(shedder_follow, forgets_for_how_many_a_call_stood_when_it_is_back) {
 TEST(shedder_follow, draws_a_user_for_calls_without_one_where_it_decides) {
   follower h;
   auto draws = h.random;
-  h.hear(middle);
+  h.on_threshold(middle);
   EXPECT_TRUE(h.offer(important(0)));
   EXPECT_FALSE(h.offer(important(-1)));
   EXPECT_EQ(h.random.bits(), draws.bits()) << "nothing was drawn";
-  h.hear(middle + 128);
+  h.on_threshold(middle + 128);
   EXPECT_FALSE(h.offer(important(0)));
   EXPECT_EQ(h.random.bits(), draws.bits());
-  h.hear(middle + 32);
+  h.on_threshold(middle + 32);
   int passed = 0;
   for (int i = 0; i < 4'000; ++i) {
     auto id = h.arrive(important(0));
@@ -282,7 +282,7 @@ public:
     for (int i = 0; i < 20; ++i)
       offer(of_user(2));
     EXPECT_FALSE(offer(of_user(2))) << "the minimum is used up";
-    hear(middle + 1);
+    on_threshold(middle + 1);
   }
 
 private:
@@ -340,7 +340,7 @@ TEST(shedder_follow, asks_the_callee_again_if_it_sheds_that_call_itself) {
   EXPECT_EQ(h.count("shed_cpu"), shed + 10);
 }
 
-// Not after what was told is too old, either.
+// Not after what was reported is too old, either.
 TEST(shedder_follow, asks_the_callee_late_if_nothing_passed_in_time) {
   busy_follower h;
   h.advance(1min);
@@ -362,11 +362,11 @@ TEST(shedder_follow, hears_nothing_from_a_shedder_of_its_own_gate) {
   follower h;
   auto id = h.arrive(of_user(1));
   h.finish(id, shed_within(4'096));
-  EXPECT_EQ(h.count("told"), 0);
+  EXPECT_EQ(h.count("thresholds_received"), 0);
   EXPECT_TRUE(h.offer(of_user(1)));
   id = h.arrive(of_user(1));
-  h.finish(id, told(4'096));
-  EXPECT_EQ(h.count("told"), 1);
+  h.finish(id, rejection_with(4'096));
+  EXPECT_EQ(h.count("thresholds_received"), 1);
   EXPECT_FALSE(h.offer(of_user(1)));
 }
 
@@ -385,13 +385,13 @@ TEST(shedder_follow, takes_a_user_priority_that_does_not_exist_for_none) {
 }
 
 TEST(shedder_follow, bounds_the_time_to_retry) {
-  for (auto [said, given] :
+  for (auto [retry_after, expected] :
        {std::pair<duration, duration>{-1s, 0s}, {unlimited, 1h}, {0s, 0s}}) {
     follower h;
-    h.hear(4'096, said);
+    h.on_threshold(4'096, retry_after);
     auto id = h.arrive(of_user(1));
     ASSERT_EQ(h.where(id), place::rejected);
-    EXPECT_EQ(h.calls.at(id).retry_after, given);
+    EXPECT_EQ(h.calls.at(id).retry_after, expected);
   }
 }
 
@@ -401,7 +401,7 @@ TEST(shedder_follow, lets_calls_pass_whatever_the_callee_says) {
   for (int i = 0; i < 1'600; ++i) {
     auto id = h.arrive(of_user(1));
     if (h.where(id) == place::below) {
-      h.finish(id, told(4'096, unlimited));
+      h.finish(id, rejection_with(4'096, unlimited));
       ++passed;
     }
   }
@@ -414,7 +414,7 @@ TEST(shedder_follow, keeps_back_nothing_in_observe_mode) {
   auto c = followed();
   c.mode = mode::observe;
   follower h{c};
-  h.hear(middle + 64);
+  h.on_threshold(middle + 64);
   for (int i = 0; i < 64; ++i) {
     auto id = h.arrive(important(0));
     EXPECT_EQ(h.calls.at(id).call.stands_for, 0);
@@ -423,7 +423,7 @@ TEST(shedder_follow, keeps_back_nothing_in_observe_mode) {
   EXPECT_GT(h.count("shed_early"), 15);
   EXPECT_GT(h.count("asked"), 0);
   // From now on it acts: those before went to the callee.
-  h.hear(4'096);
+  h.on_threshold(4'096);
   for (int i = 0; i < 7; ++i)
     h.offer(of_user(1));
   h.policy.set_acting(true);
@@ -435,13 +435,13 @@ TEST(shedder_follow, keeps_back_nothing_in_observe_mode) {
 
 TEST(shedder_follow, is_reset_with_the_layer) {
   follower h;
-  h.hear(4'096);
+  h.on_threshold(4'096);
   h.offer(of_user(1));
   h.policy.command(operator_command::reset, h.e);
   EXPECT_EQ(h.count("callee_threshold"), 0);
-  EXPECT_EQ(h.count("told"), 0);
+  EXPECT_EQ(h.count("thresholds_received"), 0);
   EXPECT_EQ(h.weight_of(of_user(1)), 0);
-  h.hear(4'096);
+  h.on_threshold(4'096);
   for (int i = 1; i < 16; ++i)
     EXPECT_FALSE(h.offer(of_user(1)));
   EXPECT_EQ(h.weight_of(of_user(1)), 16) << "none was kept back before";
@@ -451,20 +451,20 @@ TEST(shedder_follow, changes_its_time_at_once) {
   auto c = followed();
   c.follow_for = 1min;
   follower h{c};
-  h.hear(4'096);
+  h.on_threshold(4'096);
   c.follow_for = 2s;
   h.policy.reconfigure(c, h.e);
   h.advance(2s - 1ns);
   EXPECT_FALSE(h.offer(of_user(1)));
   h.advance(1ns);
   EXPECT_TRUE(h.offer(of_user(1)));
-  h.hear(4'096);
-  // What was told is not believed for longer than was set then.
+  h.on_threshold(4'096);
+  // What was reported is not believed for longer than was set then.
   c.follow_for = 1min;
   h.policy.reconfigure(c, h.e);
   h.advance(2s);
   EXPECT_TRUE(h.offer(of_user(1)));
-  h.hear(4'096);
+  h.on_threshold(4'096);
   c.follow_for = 0s;
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.weight_of(of_user(1)), 0);

@@ -217,7 +217,7 @@ shedder_config by_in_flight() {
 }
 
 // `n` are in flight besides, for `seconds`.
-void crowd(shedder_rig& h, int n, int seconds) {
+void burst(shedder_rig& h, int n, int seconds) {
   for (int i = 0; i < n; ++i)
     h.arrive();
   for (int i = 0; i < 10 * seconds; ++i) {
@@ -233,7 +233,7 @@ TEST(shedder, sheds_while_too_many_calls_are_in_flight) {
     shedder_rig h{by_in_flight()};
     learn_capacity(h);
     EXPECT_EQ(h.count("in_flight_limit"), 2);
-    crowd(h, n, 10);
+    burst(h, n, 10);
     EXPECT_EQ(h.count("in_flight"), n);
     EXPECT_EQ(h.policy.state() == "shedding", n > 1) << n;
     EXPECT_EQ(h.count("shed_in_flight") > 0, n > 1) << n;
@@ -250,9 +250,9 @@ TEST(shedder, takes_one_call_in_flight_for_no_overload) {
     h.advance(90ms);
   }
   EXPECT_EQ(h.count("in_flight_limit"), 0);
-  crowd(h, 0, 5);
+  burst(h, 0, 5);
   EXPECT_EQ(h.count("tightened"), 0);
-  crowd(h, 1, 5);
+  burst(h, 1, 5);
   EXPECT_GT(h.count("tightened"), 0);
 }
 
@@ -262,16 +262,16 @@ TEST(shedder, asks_the_cpu_time_first_whether_calls_in_flight_are_too_many) {
   c.cool_off = 2s;
   shedder_rig h{c};
   learn_capacity(h);
-  crowd(h, 5, 2);
+  burst(h, 5, 2);
   EXPECT_EQ(h.count("tightened"), 0) << "the CPUs are idle";
   h.load->value.cpu = 0.95;
-  crowd(h, 0, 2);
+  burst(h, 0, 2);
   EXPECT_EQ(h.count("tightened"), 2);
   h.load->value.cpu = 0.1;
   // Up to two seconds after the last reading that was too high.
-  crowd(h, 0, 2);
+  burst(h, 0, 2);
   EXPECT_EQ(h.count("tightened"), 3);
-  crowd(h, 0, 2);
+  burst(h, 0, 2);
   EXPECT_EQ(h.count("tightened"), 3);
   EXPECT_EQ(h.count("shed_cpu"), 0);
 }
@@ -284,7 +284,7 @@ TEST(shedder, forgets_busy_cpus_that_are_none_by_new_settings) {
     shedder_rig h{c};
     learn_capacity(h);
     h.load->value.cpu = 0.92;
-    crowd(h, 5, 2);
+    burst(h, 5, 2);
     EXPECT_GT(h.count("tightened"), 0);
     h.load->value.cpu = 0.1;
     if (by_share)
@@ -293,7 +293,7 @@ TEST(shedder, forgets_busy_cpus_that_are_none_by_new_settings) {
       c.cool_off = 0s;
     h.policy.reconfigure(c, h.e);
     auto before = h.count("tightened");
-    crowd(h, 0, 4);
+    burst(h, 0, 4);
     EXPECT_EQ(h.count("tightened"), before) << by_share;
   }
 }
@@ -317,7 +317,7 @@ TEST(shedder, needs_no_cpu_time_that_is_no_signal) {
   ASSERT_TRUE(by_in_flight().in_flight_needs_cpu);
   shedder_rig h{by_in_flight()};
   learn_capacity(h);
-  crowd(h, 5, 2);
+  burst(h, 5, 2);
   EXPECT_EQ(h.count("tightened"), 2);
 }
 
@@ -383,7 +383,7 @@ TEST(shedder, says_in_words_which_signal_it_was) {
 
   shedder_rig flying{by_in_flight()};
   learn_capacity(flying);
-  crowd(flying, 5, 1);
+  burst(flying, 5, 1);
   EXPECT_EQ(flying.e.details.front(), "6.0 calls in flight, of 2.0");
 }
 

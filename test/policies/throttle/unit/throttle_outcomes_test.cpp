@@ -136,12 +136,12 @@ TEST(throttle_outcomes, follow_the_function) {
   auto v = verdict::success;
   classifier c;
   c.by_value = [&](const outcome&) { return v; };
-  for (auto [given, expected] : {std::pair{verdict::success, "accepted"},
+  for (auto [input, expected] : {std::pair{verdict::success, "accepted"},
                                  std::pair{verdict::failure, "accepted"},
                                  std::pair{verdict::transient, "not_accepted"},
                                  std::pair{verdict::refused, "not_accepted"},
                                  std::pair{verdict::neutral, "ignored"}}) {
-    v = given;
+    v = input;
     EXPECT_EQ(sign_of(outcome::success(), c), expected);
     EXPECT_EQ(sign_of(outcome::failure(errc::cancelled, true), c), "ignored");
   }

@@ -266,7 +266,7 @@ TEST(throttle, can_promise_another_rate_at_once) {
 
 // -- state --------------------------------------------------------------------
 
-TEST(throttle, tells_when_it_begins_and_when_it_has_ended) {
+TEST(throttle, reports_when_it_begins_and_when_it_has_ended) {
   auto c = bare();
   c.window = 24s;
   throttle_rig h{c};

@@ -15,9 +15,9 @@ bool is_idle(const http_connection& x) {
 http_connection& http_connections::add(accepted_socket s,
                                        const http_limits& limits) {
   auto fd = s.fd;
-  auto made = std::make_unique<http_connection>(std::move(s), limits);
-  auto& x = *made;
-  all_.emplace(fd, std::move(made));
+  auto connection = std::make_unique<http_connection>(std::move(s), limits);
+  auto& x = *connection;
+  all_.emplace(fd, std::move(connection));
   ++peers_[x.peer].connections;
   enter(x, phase::reading);
   return x;

@@ -66,10 +66,10 @@ public:
 
   /// The answer of `whom` to `content`, which is a single `caf::error` if it
   /// failed; nothing if none comes until `until`.
-  std::optional<caf::message> ask(const caf::actor& whom, caf::message content,
-                                  time_point until) {
+  std::optional<caf::message> ask(const caf::actor& target,
+                                  caf::message content, time_point until) {
     address().expect(++last_);
-    portable::relay::send_on(whom, address_,
+    portable::relay::send_on(target, address_,
                              caf::message_id{last_}.with_normal_priority(),
                              std::move(content), nullptr);
     return address().wait(until);

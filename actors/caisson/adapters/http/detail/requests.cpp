@@ -101,9 +101,9 @@ std::string length_of(const http_response& x, bool to_head,
     return std::to_string(*length);
   if (!to_head || !x.body.empty())
     return std::to_string(x.body.size());
-  std::string said{header_of(x.headers, "content-length")};
-  auto well = said.find_first_not_of("0123456789") == std::string::npos;
-  return well ? said : std::string{};
+  std::string value{header_of(x.headers, "content-length")};
+  auto well = value.find_first_not_of("0123456789") == std::string::npos;
+  return well ? value : std::string{};
 }
 
 } // namespace

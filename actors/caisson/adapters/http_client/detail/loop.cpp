@@ -100,7 +100,7 @@ bool http_loop::start() {
                         CURL_LOCK_DATA_SSL_SESSION);
     // Which keeps this object.
     thread_ = std::thread{
-      [this, me = caf::strong_actor_ptr{ctrl()}] { run(); }};
+      [this, loop = caf::strong_actor_ptr{ctrl()}] { run(); }};
     return true;
   } catch (const std::exception&) {
     return false;

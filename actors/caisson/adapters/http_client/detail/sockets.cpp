@@ -69,12 +69,12 @@ curl_socket_t http_sockets::open(void* self, curlsocktype,
 }
 
 int http_sockets::close(void* self, curl_socket_t fd) {
-  auto& me = *static_cast<http_sockets*>(self);
-  std::erase(me.new_, fd);
-  if (auto known = me.ends_.extract(fd); !known.empty())
-    if (auto i = me.sockets_.find(known.mapped());
-        i != me.sockets_.end() && i->second == fd)
-      me.sockets_.erase(i);
+  auto& sockets = *static_cast<http_sockets*>(self);
+  std::erase(sockets.new_, fd);
+  if (auto known = sockets.ends_.extract(fd); !known.empty())
+    if (auto i = sockets.sockets_.find(known.mapped());
+        i != sockets.sockets_.end() && i->second == fd)
+      sockets.sockets_.erase(i);
   return ::close(fd);
 }
 

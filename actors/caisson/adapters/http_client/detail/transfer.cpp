@@ -256,18 +256,20 @@ void http_transfer::set_headers(duration left) {
 
 void http_transfer::set_client_certificate() {
   // Nobody else is shown who this is.
-  auto wanted = url_.origin == server_ && !config_.client_certificate.empty();
-  set(CURLOPT_SSLCERT, wanted ? config_.client_certificate.c_str() : nullptr);
-  set(CURLOPT_SSLKEY, wanted ? config_.client_key.c_str() : nullptr);
+  auto sends_certificate = url_.origin == server_
+                           && !config_.client_certificate.empty();
+  set(CURLOPT_SSLCERT,
+      sends_certificate ? config_.client_certificate.c_str() : nullptr);
+  set(CURLOPT_SSLKEY, sends_certificate ? config_.client_key.c_str() : nullptr);
 }
 
 // -- while it runs ------------------------------------------------------------
 
 std::size_t http_transfer::on_head(char* bytes, std::size_t size, std::size_t n,
                                    void* self) {
-  auto* me = static_cast<http_transfer*>(self);
+  auto* transfer = static_cast<http_transfer*>(self);
   try {
-    return me->take_head({bytes, size * n}) ? size * n : 0;
+    return transfer->take_head({bytes, size * n}) ? size * n : 0;
   } catch (...) {
     return 0;
   }
@@ -275,9 +277,9 @@ std::size_t http_transfer::on_head(char* bytes, std::size_t size, std::size_t n,
 
 std::size_t http_transfer::on_body(char* bytes, std::size_t size, std::size_t n,
                                    void* self) {
-  auto* me = static_cast<http_transfer*>(self);
+  auto* transfer = static_cast<http_transfer*>(self);
   try {
-    return me->take_body({bytes, size * n}) ? size * n : 0;
+    return transfer->take_body({bytes, size * n}) ? size * n : 0;
   } catch (...) {
     return 0;
   }
@@ -285,9 +287,9 @@ std::size_t http_transfer::on_body(char* bytes, std::size_t size, std::size_t n,
 
 int http_transfer::on_connection(void* self, char* remote, char* local,
                                  int remote_port, int local_port) {
-  auto* me = static_cast<http_transfer*>(self);
+  auto* transfer = static_cast<http_transfer*>(self);
   try {
-    return me->may_send({local, local_port, remote, remote_port})
+    return transfer->may_send({local, local_port, remote, remote_port})
              ? CURL_PREREQFUNC_OK
              : CURL_PREREQFUNC_ABORT;
   } catch (...) {

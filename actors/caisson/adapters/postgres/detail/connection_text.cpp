@@ -120,8 +120,10 @@ bool is_private(const std::string& file) {
   struct stat x {};
   if (::stat(file.c_str(), &x) != 0)
     return false;
-  auto others = x.st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO : S_IRWXG | S_IRWXO;
-  return S_ISREG(x.st_mode) && (x.st_mode & static_cast<mode_t>(others)) == 0;
+  auto forbidden = x.st_uid == 0 ? S_IWGRP | S_IXGRP | S_IRWXO
+                                 : S_IRWXG | S_IRWXO;
+  return S_ISREG(x.st_mode)
+         && (x.st_mode & static_cast<mode_t>(forbidden)) == 0;
 }
 
 } // namespace

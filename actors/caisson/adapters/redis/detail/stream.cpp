@@ -185,19 +185,20 @@ std::string redis_stream::start_tls(const tls_settings& x,
   auto context = make_tls_context(x, why);
   if (!context)
     return fmt::format("`{}`: {}", why.setting, why.text);
-  auto made = std::make_unique<tls>();
-  made->socket.fd = fd_;
-  made->ssl.reset(SSL_new(context.get()));
-  auto* bio = made->ssl && socket_method() ? BIO_new(socket_method()) : nullptr;
+  auto session = std::make_unique<tls>();
+  session->socket.fd = fd_;
+  session->ssl.reset(SSL_new(context.get()));
+  auto* bio = session->ssl && socket_method() ? BIO_new(socket_method())
+                                              : nullptr;
   if (!bio)
     return "OpenSSL has no memory";
-  BIO_set_data(bio, &made->socket);
+  BIO_set_data(bio, &session->socket);
   BIO_set_init(bio, 1);
-  SSL_set_bio(made->ssl.get(), bio, bio);
-  if (!expect_host(made->ssl.get(), host, x.verify_server))
+  SSL_set_bio(session->ssl.get(), bio, bio);
+  if (!expect_host(session->ssl.get(), host, x.verify_server))
     return "`host` is no name that a certificate can have (" + take_tls_error()
            + ")";
-  tls_ = std::move(made);
+  tls_ = std::move(session);
   return {};
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 // Of a header `Authorization`; empty if there is none.
 std::string bearer_of(const http_request& x) {
-  auto given = header_of(x.headers, "authorization");
-  auto blank = std::min(given.find(' '), given.size());
+  auto authorization = header_of(x.headers, "authorization");
+  auto blank = std::min(authorization.find(' '), authorization.size());
   // RFC 9110 section 11.1: in any case.
-  if (in_lower_case(given.substr(0, blank)) != "bearer"
-      || blank == given.size())
+  if (in_lower_case(authorization.substr(0, blank)) != "bearer"
+      || blank == authorization.size())
     return {};
-  return std::string{given.substr(blank + 1)};
+  return std::string{authorization.substr(blank + 1)};
 }
 
 } // namespace
@@ -29,12 +29,13 @@ control_access::control_access(std::string token,
   : token_(std::move(token)), now_(std::move(now)) {}
 
 requester control_access::who_asks(const http_request& x) const {
-  auto given = bearer_of(x);
-  if (same_token(given, token_))
+  auto authorization = bearer_of(x);
+  if (same_token(authorization, token_))
     return requester::owner;
   std::lock_guard guard{mutex_};
-  return find(sessions_, given) != sessions_.end() ? requester::session
-                                                   : requester::stranger;
+  return find(sessions_, authorization) != sessions_.end()
+           ? requester::session
+           : requester::stranger;
 }
 
 std::string control_access::new_ticket() {

@@ -55,10 +55,10 @@ private:
 
 /// Whether it is the file that stands there now.
 bool is_at(int fd, const std::string& path) {
-  struct stat mine {};
-  struct stat there {};
-  return ::fstat(fd, &mine) == 0 && ::lstat(path.c_str(), &there) == 0
-         && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+  struct stat opened {};
+  struct stat at_path {};
+  return ::fstat(fd, &opened) == 0 && ::lstat(path.c_str(), &at_path) == 0
+         && opened.st_dev == at_path.st_dev && opened.st_ino == at_path.st_ino;
 }
 
 std::string text_in(int fd, const std::string& path) {

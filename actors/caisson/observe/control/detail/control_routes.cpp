@@ -209,7 +209,8 @@ std::optional<event_tail::position> position_in(std::string_view text) {
   return at == end ? std::optional{out} : std::nullopt;
 }
 
-http_response events_of(control_desk& desk, std::string_view query) {
+http_response events_of(control_operations& operations,
+                        std::string_view query) {
   std::optional<event_tail::position> from;
   duration wait = duration::zero();
   for (const auto& [key, value] : query_of(query)) {
@@ -224,7 +225,7 @@ http_response events_of(control_desk& desk, std::string_view query) {
                                  + " is not known here: after, wait"};
     }
   }
-  auto got = desk.events(from, wait);
+  auto got = operations.events(from, wait);
   auto out = response(200, {});
   // The lines are JSON already.
   out.body = fmt::format(R"({{"cursor":"{}","missed":{},"events":[{}]}})"
@@ -242,25 +243,27 @@ void require_method(const http_request& x, std::string_view allowed) {
     throw control_error{405, fmt::format("the method is {} here", allowed)};
 }
 
-http_response answer_about(control_desk& desk, const http_request& x,
-                           const std::string& gate, const std::string& what) {
+http_response answer_about(control_operations& operations,
+                           const http_request& x, const std::string& gate,
+                           const std::string& what) {
   if (what == "command") {
     require_method(x, "POST");
-    return response(200, desk.carry_out(gate, command_in(x)));
+    return response(200, operations.carry_out(gate, command_in(x)));
   }
   if (what == "settings") {
     require_method(x, "POST");
-    return response(200, desk.change(gate, change_in(x)));
+    return response(200, operations.change(gate, change_in(x)));
   }
   if (what == "drain") {
     require_method(x, "POST");
     auto wait = text_in(body_of(x, {"wait"}), "wait", "0s");
-    return response(200, desk.drain(gate, time_in("wait", wait, longest_wait)));
+    return response(
+      200, operations.drain(gate, time_in("wait", wait, longest_wait)));
   }
   throw control_error{404, "there is nothing here"};
 }
 
-http_response answer_to(control_desk& desk, const http_request& x) {
+http_response answer_to(control_operations& operations, const http_request& x) {
   std::string_view target = x.target;
   auto mark = std::min(target.find('?'), target.size());
   auto query = target.substr(std::min(mark + 1, target.size()));
@@ -275,23 +278,23 @@ http_response answer_to(control_desk& desk, const http_request& x) {
   };
   if (is("events", 2)) {
     require_method(x, "GET");
-    return events_of(desk, query);
+    return events_of(operations, query);
   }
   if (is_plain("reload", 2)) {
     require_method(x, "POST");
     return response(
-      200, desk.reload(text_in(body_of(x, {"why"}), "why", "operator")));
+      200, operations.reload(text_in(body_of(x, {"why"}), "why", "operator")));
   }
   if (is_plain("gates", 2)) {
     require_method(x, "GET");
-    return response(200, desk.list());
+    return response(200, operations.list());
   }
   if (is_plain("gates", 3)) {
     require_method(x, "GET");
-    return response(200, desk.show(path[2]));
+    return response(200, operations.show(path[2]));
   }
   if (is_plain("gates", 4))
-    return answer_about(desk, x, path[2], path[3]);
+    return answer_about(operations, x, path[2], path[3]);
   throw control_error{404, "there is nothing here"};
 }
 
@@ -313,8 +316,8 @@ http_response answer_stranger(const http_request& x, std::string_view path,
   return out;
 }
 
-http_response answer_requester(control_desk& desk, const http_request& x,
-                               control_access& access) {
+http_response answer_requester(control_operations& operations,
+                               const http_request& x, control_access& access) {
   auto path = std::string_view{x.target}.substr(0, x.target.find('?'));
   if (path == "/" && x.method == "GET")
     return control_page();
@@ -323,19 +326,19 @@ http_response answer_requester(control_desk& desk, const http_request& x,
       // Only who has the token makes links: a session cannot prolong itself.
       if (path == "/v1/page" && x.method == "POST")
         return response(200, {{"target", page_target(access)}});
-      return answer_to(desk, x);
+      return answer_to(operations, x);
     case requester::session:
-      return answer_to(desk, x);
+      return answer_to(operations, x);
     case requester::stranger:
       break;
   }
   return answer_stranger(x, path, access);
 }
 
-http_response answer_or_failure(control_desk& desk, const http_request& x,
-                                control_access& access) {
+http_response answer_or_failure(control_operations& operations,
+                                const http_request& x, control_access& access) {
   try {
-    return answer_requester(desk, x, access);
+    return answer_requester(operations, x, access);
   } catch (const control_error& e) {
     return failure(e.status(), e.text());
   } catch (const std::exception& e) {
@@ -347,10 +350,10 @@ http_response answer_or_failure(control_desk& desk, const http_request& x,
 
 } // namespace
 
-http_response answer_operator(control_desk& desk, const http_request& x,
-                              control_access& access) {
-  auto out = answer_or_failure(desk, x, access);
-  // No page of others reads or shows it, and no address is told to others.
+http_response answer_operator(control_operations& operations,
+                              const http_request& x, control_access& access) {
+  auto out = answer_or_failure(operations, x, access);
+  // No page of others reads or shows it, and no address is sent to others.
   out.headers["cache-control"] = "no-store";
   out.headers["cross-origin-resource-policy"] = "same-origin";
   out.headers["referrer-policy"] = "no-referrer";

@@ -14,7 +14,7 @@ function soon() {
   wake();
 }
 
-function tell(grade, text, notice) {
+function showState(grade, text, notice) {
   const to = byId("connection");
   to.className = `badge ${grade}`;
   setText(to, text);
@@ -51,7 +51,7 @@ async function look() {
   remember(gates, now);
   drawList(gates, now);
   if (selected != null) await lookAtGate(now);
-  tell("good", "live");
+  showState("good", "live");
 }
 
 // What is shown is no longer true.
@@ -66,7 +66,7 @@ function setStale(stale) {
 function noteAge() {
   const age = (performance.now() - lastAnswer) / 1000;
   if (!asking || lastAnswer == null || age < 5 || document.hidden) return;
-  tell("strained", `last answer ${Math.floor(age)} s ago`);
+  showState("strained", `last answer ${Math.floor(age)} s ago`);
   if (age > 15) setStale(true);
 }
 
@@ -74,12 +74,12 @@ function describeFailure(e) {
   setStale(true);
   linkRefused = linkRefused || e.status === 403;
   if (e.status === 403 || e.status === 401)
-    tell("bad", "no access", `${linkRefused ? "This link has been used, or is older than five minutes."
+    showState("bad", "no access", `${linkRefused ? "This link has been used, or is older than five minutes."
       : "This page is opened by a link that works once."} Get one: caisson ctl --file FILE page`);
   else if (e.status === 0)
-    tell("bad", "no answer", "The program does not answer: it has ended, or its machine is busy.");
+    showState("bad", "no answer", "The program does not answer: it has ended, or its machine is busy.");
   else
-    tell("bad", "no answer", e.message);
+    showState("bad", "no answer", e.message);
 }
 
 async function keepLooking() {

@@ -13,22 +13,22 @@ metrics_page::text metrics_page::get(form& x) {
   std::unique_lock guard{mutex_};
   for (;;) {
     auto now = std::chrono::steady_clock::now();
-    if (auto last = x.last.lock(); last && now - *x.made < lasts_)
+    if (auto last = x.last.lock(); last && now - *x.built_at < lasts_)
       return last;
     if (!x.in_work)
       break;
     ++x.waiting;
     done_.wait(guard, [&] { return !x.in_work; });
-    auto made = x.for_them;
+    auto page = x.for_them;
     if (--x.waiting == 0)
       x.for_them = nullptr;
-    if (made)
-      return made;
+    if (page)
+      return page;
   }
   x.in_work = true;
   // Those who ask rarely shall not pay with its memory.
-  auto keeps = x.made
-               && std::chrono::steady_clock::now() - *x.made < 2 * lasts_;
+  auto keeps = x.built_at
+               && std::chrono::steady_clock::now() - *x.built_at < 2 * lasts_;
   x.kept = nullptr;
   guard.unlock();
   text out;
@@ -46,7 +46,7 @@ metrics_page::text metrics_page::get(form& x) {
   x.kept = keeps ? out : nullptr;
   if (x.waiting > 0)
     x.for_them = out;
-  x.made = std::chrono::steady_clock::now();
+  x.built_at = std::chrono::steady_clock::now();
   done_.notify_all();
   return out;
 }

@@ -47,7 +47,7 @@ private:
     std::weak_ptr<const std::string> last = {};
     /// The last one, if they are asked for in quick succession.
     text kept = {};
-    std::optional<time_point> made = {};
+    std::optional<time_point> built_at = {};
   };
 
   text get(form& x);

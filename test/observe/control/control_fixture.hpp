@@ -16,22 +16,23 @@ class control_test : public real_gates {
 protected:
   using json = nlohmann::ordered_json;
 
-  control_test() : desk(*sys, std::chrono::seconds(30), 100) {}
+  control_test() : operations(*sys, std::chrono::seconds(30), 100) {}
 
-  ~control_test() override { desk.close(); }
+  ~control_test() override { operations.close(); }
 
   void start(const std::string& text) {
     write(text);
     gates = spawn_gates(*sys, dir / "gates.toml", names);
-    desk.gates().add({[g = gates] { return g.names(); },
-                      [g = gates](std::string_view x) { return g.find(x); },
-                      gates.controller()});
+    operations.gates().add(
+      {[g = gates] { return g.names(); },
+       [g = gates](std::string_view x) { return g.find(x); },
+       gates.controller()});
   }
 
   http_response ask(const std::string& method, const std::string& target,
                     const std::string& body = {}) {
     return detail::answer_operator(
-      desk, {method, target, {{"Authorization", "Bearer secret"}}, body},
+      operations, {method, target, {{"Authorization", "Bearer secret"}}, body},
       access);
   }
 
@@ -77,7 +78,7 @@ open = "1h"
 worker = "echo"
 )";
 
-  detail::control_desk desk;
+  detail::control_operations operations;
   detail::control_access access{"secret"};
 };
 

@@ -14,9 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t crowd = 100'000;
+constexpr std::size_t call_count = 100'000;
 
-struct crowds : testing::Test {
+struct many_calls : testing::Test {
   engine_world& start() {
     world_setup s;
     s.worker.takes_cancelled = true;
@@ -27,49 +27,49 @@ struct crowds : testing::Test {
   std::optional<engine_world> world;
 };
 
-TEST_F(crowds, of_parents_share_one_child) {
+TEST_F(many_calls, of_parents_share_one_child) {
   stack.add_layer<small_layer<single_flight>>(0);
   auto& w = start();
-  for (std::size_t i = 0; i < crowd; ++i)
+  for (std::size_t i = 0; i < call_count; ++i)
     w.call("x");
   EXPECT_EQ(w.attempts.size(), 1u);
   w.answer(0, "y");
   EXPECT_EQ(w.unanswered(), 0u);
 }
 
-TEST_F(crowds, of_parents_leave_one_by_one) {
+TEST_F(many_calls, of_parents_leave_one_by_one) {
   stack.add_layer<small_layer<single_flight>>(0);
   auto& w = start();
-  for (std::size_t i = 0; i < crowd; ++i)
+  for (std::size_t i = 0; i < call_count; ++i)
     w.call("x");
-  for (std::size_t i = 0; i + 1 < crowd; ++i)
+  for (std::size_t i = 0; i + 1 < call_count; ++i)
     w.cancel(1, i + 1);
   EXPECT_FALSE(w.attempts[0].cancelled);
-  w.cancel(1, crowd);
+  w.cancel(1, call_count);
   EXPECT_TRUE(w.attempts[0].cancelled);
 }
 
-TEST_F(crowds, of_parents_die_at_one_instant) {
+TEST_F(many_calls, of_parents_die_at_one_instant) {
   stack.add_layer<small_layer<single_flight>>(0);
   auto& w = start();
-  for (std::size_t i = 0; i < crowd; ++i)
+  for (std::size_t i = 0; i < call_count; ++i)
     w.call("x", {.time_left = 5ms});
   w.at(5ms);
   EXPECT_EQ(w.unanswered(), 0u);
 }
 
-TEST_F(crowds, of_calls_each_have_a_child) {
+TEST_F(many_calls, of_calls_each_have_a_child) {
   stack.add_layer<small_layer<single_flight>>(0);
   auto& w = start();
-  for (std::size_t i = 0; i < crowd; ++i)
+  for (std::size_t i = 0; i < call_count; ++i)
     w.call("x", {.key = std::to_string(i)});
-  EXPECT_EQ(w.live(), 2 * crowd);
-  for (std::size_t i = 0; i < crowd; ++i)
+  EXPECT_EQ(w.live(), 2 * call_count);
+  for (std::size_t i = 0; i < call_count; ++i)
     w.answer(i, "y");
   EXPECT_EQ(w.unanswered(), 0u);
 }
 
-TEST_F(crowds, start_in_one_turn) {
+TEST_F(many_calls, start_in_one_turn) {
   auto& outer = stack.add("outer");
   auto& p = outer.machine();
   std::vector<call_id> held;
@@ -80,7 +80,7 @@ TEST_F(crowds, start_in_one_turn) {
   p.wake_at = engine_world::origin() + 1ms;
   p.on_wake = [&](env& e) { e.start_child({.parents = held}); };
   auto& w = start();
-  for (std::size_t i = 0; i < crowd; ++i)
+  for (std::size_t i = 0; i < call_count; ++i)
     w.call("x");
   w.at(1ms);
   w.fail(0);

@@ -1,4 +1,4 @@
-#include <caisson/observe/control/detail/control_desk.hpp>
+#include <caisson/observe/control/detail/control_operations.hpp>
 
 #include <caisson/caf/error.hpp>
 #include <caisson/caf/hooks.hpp>
@@ -25,10 +25,10 @@ constexpr duration reload_patience = std::chrono::minutes(2);
 /// Waits for the answer to one request that may take long. Several threads may.
 class late_answer {
 public:
-  late_answer(caf::actor_system& sys, const caf::actor& whom,
+  late_answer(caf::actor_system& sys, const caf::actor& target,
               caf::message content)
     : address_(portable::make_relay<inlet>(sys, sys.next_actor_id())) {
-    portable::relay::send_on(whom, address_,
+    portable::relay::send_on(target, address_,
                              caf::message_id{1}.with_high_priority(),
                              std::move(content), nullptr);
   }
@@ -96,20 +96,20 @@ private:
   caf::strong_actor_ptr address_;
 };
 
-control_desk::control_desk(caf::actor_system& sys, duration patience,
-                           std::size_t events)
+control_operations::control_operations(caf::actor_system& sys,
+                                       duration patience, std::size_t events)
   : sys_(sys), patience_(patience), tail_(sys, events) {}
 
-control_desk::~control_desk() = default;
+control_operations::~control_operations() = default;
 
-void control_desk::close() {
+void control_operations::close() {
   closed_ = true;
   tail_.close();
 }
 
-// -- looking ------------------------------------------------------------------
+// -- status -------------------------------------------------------------------
 
-json control_desk::list() {
+json control_operations::list() {
   auto all = gates_.all();
   caf::scoped_actor self{sys_};
   // All of them at once, so that those that do not answer cost their time only
@@ -136,12 +136,13 @@ json control_desk::list() {
   return {{"gates", std::move(out)}};
 }
 
-json control_desk::show(const std::string& gate) {
+json control_operations::show(const std::string& gate) {
   return status_after(gate, get_status{});
 }
 
-event_tail::part control_desk::events(std::optional<event_tail::position> from,
-                                      duration patience) {
+event_tail::part
+control_operations::events(std::optional<event_tail::position> from,
+                           duration patience) {
   auto all = [this] {
     std::vector<control_handle> out;
     for (auto& [name, gate] : gates_.all())
@@ -155,15 +156,17 @@ event_tail::part control_desk::events(std::optional<event_tail::position> from,
 
 // -- changing -----------------------------------------------------------------
 
-json control_desk::carry_out(const std::string& gate, const command& what) {
+json control_operations::carry_out(const std::string& gate,
+                                   const command& what) {
   return status_after(gate, what);
 }
 
-json control_desk::change(const std::string& gate, const reconfigure& what) {
+json control_operations::change(const std::string& gate,
+                                const reconfigure& what) {
   return status_after(gate, what);
 }
 
-json control_desk::drain(const std::string& gate, duration patience) {
+json control_operations::drain(const std::string& gate, duration patience) {
   auto answer = send_drain(find(gate))->wait(patience, closed_);
   if (auto* why = answer ? portable::get_if<caf::error>(*answer) : nullptr)
     throw refusal(*why, gate, patience);
@@ -171,7 +174,7 @@ json control_desk::drain(const std::string& gate, duration patience) {
 }
 
 std::shared_ptr<late_answer>
-control_desk::send_drain(const control_handle& gate) {
+control_operations::send_drain(const control_handle& gate) {
   std::lock_guard guard{mutex_};
   // Those of other gates, which nobody may ask for any more.
   std::erase_if(draining_, [&](auto& x) {
@@ -184,7 +187,7 @@ control_desk::send_drain(const control_handle& gate) {
   return x;
 }
 
-json control_desk::reload(const std::string& why) {
+json control_operations::reload(const std::string& why) {
   auto files = json::array();
   for (const auto& x : gates_.controllers())
     files.push_back(json_of(ask<reload_report>(
@@ -197,7 +200,7 @@ json control_desk::reload(const std::string& why) {
 
 // -- gates --------------------------------------------------------------------
 
-control_handle control_desk::find(const std::string& gate) const {
+control_handle control_operations::find(const std::string& gate) const {
   if (auto x = gates_.find(gate))
     return x;
   std::vector<std::string> known;
@@ -213,19 +216,20 @@ control_handle control_desk::find(const std::string& gate) const {
 }
 
 template <class Request>
-json control_desk::status_after(const std::string& gate, const Request& what) {
+json control_operations::status_after(const std::string& gate,
+                                      const Request& what) {
   json out{{"name", gate}};
   out.update(json_of(ask<status>(find(gate), gate, patience_, what)));
   return out;
 }
 
 template <class T, class Request>
-T control_desk::ask(const caf::actor& whom, const std::string& name,
-                    duration patience, const Request& what) {
+T control_operations::ask(const caf::actor& target, const std::string& name,
+                          duration patience, const Request& what) {
   caf::scoped_actor self{sys_};
   std::optional<T> out;
   std::optional<control_error> failure;
-  portable::ask_urgently(self, whom, patience, what)
+  portable::ask_urgently(self, target, patience, what)
     .receive(
       [&](const T& x) { out = x; },
       [&](const caf::error& why) { failure = refusal(why, name, patience); });
@@ -234,9 +238,9 @@ T control_desk::ask(const caf::actor& whom, const std::string& name,
   return std::move(*out);
 }
 
-control_error control_desk::refusal(const caf::error& why,
-                                    const std::string& name,
-                                    duration patience) const {
+control_error control_operations::refusal(const caf::error& why,
+                                          const std::string& name,
+                                          duration patience) const {
   if (why == caf::sec::request_timeout)
     return {504, fmt::format("{} does not answer within {}", name,
                              to_text(patience))};

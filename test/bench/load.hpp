@@ -12,7 +12,7 @@
 namespace caisson::bench {
 
 /// What a request asks of the worker: the content of every message here.
-enum wish : int {
+enum request : int {
   /// Answer at once.
   answer_now,
   /// Keep the request without an answer.
@@ -23,7 +23,7 @@ enum wish : int {
   answer_kept,
 };
 
-inline caf::message request_for(wish what) {
+inline caf::message request_for(request what) {
   return caf::make_message(static_cast<int>(what));
 }
 

@@ -40,14 +40,15 @@ class late_answer;
 
 /// Asks gates, and waits for their answers. Its functions may be called by
 /// several threads at once, and throw `control_error`.
-class control_desk {
+class control_operations {
 public:
   /// Gates have so much time to answer.
-  control_desk(caf::actor_system& sys, duration patience, std::size_t events);
-  ~control_desk();
+  control_operations(caf::actor_system& sys, duration patience,
+                     std::size_t events);
+  ~control_operations();
 
-  control_desk(const control_desk&) = delete;
-  control_desk& operator=(const control_desk&) = delete;
+  control_operations(const control_operations&) = delete;
+  control_operations& operator=(const control_operations&) = delete;
 
   gate_table& gates() noexcept { return gates_; }
 
@@ -85,7 +86,7 @@ private:
 
   /// The answer of `whom`, which is called `name`.
   template <class T, class Request>
-  T ask(const caf::actor& whom, const std::string& name, duration patience,
+  T ask(const caf::actor& target, const std::string& name, duration patience,
         const Request& what);
 
   [[nodiscard]] control_error refusal(const caf::error& why,

@@ -14,19 +14,19 @@ namespace caisson::detail {
 struct http_connection;
 
 /// May be called from any thread.
-class http_crew {
+class http_worker_threads {
 public:
   using job = std::function<void(http_connection&)>;
 
   /// `notify` is called by the threads after each `answer`.
-  http_crew(std::size_t threads, std::size_t max_waiting, job answer,
-            std::function<void()> notify);
+  http_worker_threads(std::size_t threads, std::size_t max_waiting, job answer,
+                      std::function<void()> notify);
 
   /// Answers those that wait.
-  ~http_crew() { end(); }
+  ~http_worker_threads() { end(); }
 
-  http_crew(const http_crew&) = delete;
-  http_crew& operator=(const http_crew&) = delete;
+  http_worker_threads(const http_worker_threads&) = delete;
+  http_worker_threads& operator=(const http_worker_threads&) = delete;
 
   /// Returns whether there is a place.
   [[nodiscard]] bool take(http_connection& x);

@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-constexpr int crowd = 100'000;
+constexpr int call_count = 100'000;
 // Where there are many of them: enough that what is quadratic takes too long.
-constexpr int small_crowd = 10'000;
+constexpr int small_burst = 10'000;
 
 // Keeps all requests until it is asked to answer them.
 class keeper final : public caf::event_based_actor {
@@ -45,25 +45,25 @@ private:
   std::vector<caf::typed_response_promise<int>> kept_;
 };
 
-struct crowd_actors {
+struct burst_actors {
   caf::actor worker;
   caf::actor second;
   caf::actor gate;
 };
 
 // What all the calls are doing.
-struct crowd_place {
+struct burst_place {
   std::string name;
-  std::function<stack(const crowd_actors&)> policies;
+  std::function<stack(const burst_actors&)> policies;
   // How many of them go down to somebody, if there are so many.
-  int sent = crowd;
+  int sent = call_count;
 };
 
-std::ostream& operator<<(std::ostream& out, const crowd_place& x) {
+std::ostream& operator<<(std::ostream& out, const burst_place& x) {
   return out << x.name;
 }
 
-std::vector<crowd_place> crowd_places() {
+std::vector<burst_place> burst_places() {
   return {
     {"loading a cold key",
      [](auto&) { return stack{}.cache({}, situations::one_key()); }, 1},
@@ -89,10 +89,10 @@ std::vector<crowd_place> crowd_places() {
          {{.max_attempts = 1}, {.max_keys = 1'000}});
      }},
     {"with the canary",
-     [](const crowd_actors& x) {
+     [](const burst_actors& x) {
        return stack{}.add<canary>(situations::all_calls(), x.second);
      }},
-    {"being looked at", [](const crowd_actors& x) {
+    {"being looked at", [](const burst_actors& x) {
        return stack{}
          .retrier({.verify_timeout = 20s}, verifier::by(x.second))
          .deadline({.timeout = 5s});
@@ -100,30 +100,30 @@ std::vector<crowd_place> crowd_places() {
 }
 
 // How they end.
-struct crowd_ending {
+struct burst_ending {
   std::string name;
-  std::function<void(virtual_time&, const crowd_actors&)> run;
+  std::function<void(virtual_time&, const burst_actors&)> run;
 };
 
-std::ostream& operator<<(std::ostream& out, const crowd_ending& x) {
+std::ostream& operator<<(std::ostream& out, const burst_ending& x) {
   return out << x.name;
 }
 
-std::vector<crowd_ending> crowd_endings() {
+std::vector<burst_ending> burst_endings() {
   return {
     {"their deadline passes", [](auto&, auto&) {}},
     {"the others answer",
-     [](virtual_time& world, const crowd_actors& x) {
+     [](virtual_time& world, const burst_actors& x) {
        world.send(x.second, "go on");
        world.send(x.worker, "go on");
      }},
     {"the others die",
-     [](virtual_time& world, const crowd_actors& x) {
+     [](virtual_time& world, const burst_actors& x) {
        caf::anon_send_exit(x.second, caf::exit_reason::kill);
        world.kill(x.worker);
      }},
     {"the gate is stopped",
-     [](virtual_time& world, const crowd_actors& x) {
+     [](virtual_time& world, const burst_actors& x) {
        stop_gate(x.gate);
        world.run_until_idle();
      }},
@@ -132,9 +132,9 @@ std::vector<crowd_ending> crowd_endings() {
 
 // A stack without layers takes the place of theirs. Layers that are gone have
 // to end what they hold.
-crowd_ending reloaded() {
+burst_ending reloaded() {
   return {"another stack comes, and the others answer",
-          [](virtual_time& world, const crowd_actors& x) {
+          [](virtual_time& world, const burst_actors& x) {
             auto next = detail::ordered_stack{stack{}};
             auto done = world.request(
               x.gate, detail::stack_order{
@@ -145,40 +145,42 @@ crowd_ending reloaded() {
           }};
 }
 
-class crowds_test : public testing::TestWithParam<
-                      std::tuple<crowd_place, crowd_ending, host_kind, int>> {};
+class many_endings_test
+  : public testing::TestWithParam<
+      std::tuple<burst_place, burst_ending, host_kind, int>> {};
 
 INSTANTIATE_TEST_SUITE_P(
-  crowds, crowds_test,
-  testing::Combine(testing::ValuesIn(crowd_places()),
-                   testing::Values(crowd_endings().front()),
-                   testing::Values(host_kind::gate), testing::Values(crowd)));
+  many_endings, many_endings_test,
+  testing::Combine(testing::ValuesIn(burst_places()),
+                   testing::Values(burst_endings().front()),
+                   testing::Values(host_kind::gate),
+                   testing::Values(call_count)));
 
-INSTANTIATE_TEST_SUITE_P(small_crowds, crowds_test,
-                         testing::Combine(testing::ValuesIn(crowd_places()),
-                                          testing::ValuesIn(crowd_endings()),
+INSTANTIATE_TEST_SUITE_P(small_bursts, many_endings_test,
+                         testing::Combine(testing::ValuesIn(burst_places()),
+                                          testing::ValuesIn(burst_endings()),
                                           testing::Values(host_kind::gate,
                                                           host_kind::local),
-                                          testing::Values(small_crowd)));
+                                          testing::Values(small_burst)));
 
 // As many as one turn of a local gate hands out, and one more.
-INSTANTIATE_TEST_SUITE_P(full_turns, crowds_test,
-                         testing::Combine(testing::ValuesIn(crowd_places()),
-                                          testing::ValuesIn(crowd_endings()),
+INSTANTIATE_TEST_SUITE_P(full_turns, many_endings_test,
+                         testing::Combine(testing::ValuesIn(burst_places()),
+                                          testing::ValuesIn(burst_endings()),
                                           testing::Values(host_kind::gate,
                                                           host_kind::local),
                                           testing::Values(64, 65)));
 
-INSTANTIATE_TEST_SUITE_P(reloaded_crowds, crowds_test,
-                         testing::Combine(testing::ValuesIn(crowd_places()),
+INSTANTIATE_TEST_SUITE_P(reloaded_bursts, many_endings_test,
+                         testing::Combine(testing::ValuesIn(burst_places()),
                                           testing::Values(reloaded()),
                                           testing::Values(host_kind::gate),
-                                          testing::Values(65, small_crowd)));
+                                          testing::Values(65, small_burst)));
 
-TEST_P(crowds_test, all_have_one_answer) {
+TEST_P(many_endings_test, all_have_one_answer) {
   const auto& [where, how, host, calls] = GetParam();
   virtual_time world;
-  crowd_actors x;
+  burst_actors x;
   x.worker = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
   x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
   x.gate = spawn_host(host, world, x.worker, where.policies(x));
@@ -211,7 +213,7 @@ TEST_P(crowds_test, all_have_one_answer) {
 }
 
 // What is acknowledged is one message for each key.
-TEST(crowd_of_writes, is_one_message_for_each_key) {
+TEST(burst_of_writes, is_one_message_for_each_key) {
   virtual_time world;
   scripted_worker w{world};
   cache_forms forms;
@@ -221,7 +223,7 @@ TEST(crowd_of_writes, is_one_message_for_each_key) {
   };
   auto g = spawn_gate(world, w.handle(), stack{}.cache({}, forms));
   std::vector<pending_answer> answers;
-  for (int i = 0; i < crowd; ++i)
+  for (int i = 0; i < call_count; ++i)
     answers.push_back(world.user().request(g, i));
   world.run_until_idle();
   for (auto& a : answers)
@@ -240,16 +242,16 @@ TEST(crowd_of_writes, is_one_message_for_each_key) {
 
 // Changes of one key that wait for a write of it, until the worker has that or
 // the gate ends.
-class crowd_of_changes
+class burst_of_changes
   : public testing::TestWithParam<std::tuple<bool, host_kind, int>> {};
 
 INSTANTIATE_TEST_SUITE_P(
-  all, crowd_of_changes,
+  all, burst_of_changes,
   testing::Combine(testing::Bool(),
                    testing::Values(host_kind::gate, host_kind::local),
-                   testing::Values(64, 65, small_crowd)));
+                   testing::Values(64, 65, small_burst)));
 
-TEST_P(crowd_of_changes, all_have_one_answer) {
+TEST_P(burst_of_changes, all_have_one_answer) {
   const auto& [written, host, calls] = GetParam();
   virtual_time world;
   scripted_worker w{world};

@@ -1,12 +1,13 @@
-#include <caisson/adapters/http/detail/crew.hpp>
+#include <caisson/adapters/http/detail/worker_threads.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace caisson::detail {
 
-http_crew::http_crew(std::size_t threads, std::size_t max_waiting, job answer,
-                     std::function<void()> notify)
+http_worker_threads::http_worker_threads(std::size_t threads,
+                                         std::size_t max_waiting, job answer,
+                                         std::function<void()> notify)
   : answer_(std::move(answer)), notify_(std::move(notify)),
     places_(threads + max_waiting) {
   try {
@@ -18,7 +19,7 @@ http_crew::http_crew(std::size_t threads, std::size_t max_waiting, job answer,
   }
 }
 
-bool http_crew::take(http_connection& x) {
+bool http_worker_threads::take(http_connection& x) {
   {
     std::lock_guard guard{mutex_};
     if (busy_ + waiting_.size() >= places_)
@@ -29,7 +30,7 @@ bool http_crew::take(http_connection& x) {
   return true;
 }
 
-bool http_crew::withdraw(http_connection& x) {
+bool http_worker_threads::withdraw(http_connection& x) {
   std::lock_guard guard{mutex_};
   auto i = std::find(waiting_.begin(), waiting_.end(), &x);
   if (i == waiting_.end())
@@ -38,12 +39,12 @@ bool http_crew::withdraw(http_connection& x) {
   return true;
 }
 
-std::vector<http_connection*> http_crew::give_back() {
+std::vector<http_connection*> http_worker_threads::give_back() {
   std::lock_guard guard{mutex_};
   return std::exchange(answered_, {});
 }
 
-void http_crew::work() {
+void http_worker_threads::work() {
   std::unique_lock guard{mutex_};
   for (;;) {
     arrived_.wait(guard, [this] { return ended_ || !waiting_.empty(); });
@@ -63,7 +64,7 @@ void http_crew::work() {
   }
 }
 
-void http_crew::end() {
+void http_worker_threads::end() {
   {
     std::lock_guard guard{mutex_};
     ended_ = true;

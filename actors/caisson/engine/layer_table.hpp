@@ -231,8 +231,8 @@ public:
     return !given_up_.empty() && given_up_.contains(child);
   }
 
-  /// Whether layer `k` has asked to reject this call, which is still to come: it
-  /// has let the call go.
+  /// Whether layer `k` has asked to reject this call, which is still to come:
+  /// it has let the call go.
   [[nodiscard]] bool rejects(std::size_t k, call_id call) const noexcept {
     return !rejected_.empty() && rejected_.contains({k, call});
   }

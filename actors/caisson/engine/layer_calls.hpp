@@ -30,7 +30,7 @@ namespace caisson::detail {
   }
 }
 
-/// Layer k loses the call, and is told why. `in_flight`: it was below.
+/// Layer k loses the call for the reason `why`. `in_flight`: it was below.
 void abandon_in_layer(engine_core& core, call_record& r, std::size_t k,
                       const outcome& why, bool in_flight);
 

@@ -4,6 +4,7 @@
 #include <caisson/base/random.hpp>
 #include <caisson/base/sip_hash.hpp>
 
+#include <policies/shedder/model/ended_calls.hpp>
 #include <policies/shedder/model/shedding.hpp>
 #include <support/against_model.hpp>
 
@@ -205,11 +206,6 @@ private:
     int rank;
     int group; // -1: none
   };
-  struct ended {
-    duration at;
-    duration took;
-  };
-
   static duration step(duration x) { return (x + 19ns) / 20; }
   [[nodiscard]] bool reads() const {
     return c_.max_cpu > 0 || c_.max_memory > 0;
@@ -396,11 +392,6 @@ private:
 
   // -- times ------------------------------------------------------------------
 
-  struct average {
-    std::int64_t calls = 0;
-    double time = 0;
-  };
-
   // The mean of the window against the least mean of a step within `baseline`.
   [[nodiscard]] duration delay() {
     if (!timed_.empty())
@@ -442,23 +433,6 @@ private:
     if (auto x = average_of(quiet); x.calls > 0 && x.calls >= most / 10)
       least = std::min(least.value_or(1e9), x.time);
     return least;
-  }
-
-  static average average_of(const std::vector<ended>& all) {
-    double sum = 0;
-    for (const auto& x : all)
-      sum += to_seconds(x.took);
-    auto n = static_cast<std::int64_t>(all.size());
-    return {n, n > 0 ? sum / static_cast<double>(n) : 0};
-  }
-
-  // The shorter one, unless it is one of fewer calls than a tenth.
-  static average better(average before, average x) {
-    if (before.calls == 0 || before.calls < x.calls / 10)
-      return x;
-    if (x.calls < before.calls / 10)
-      return before;
-    return x.time < before.time ? x : before;
   }
 
   void forget_times() {

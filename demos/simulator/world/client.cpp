@@ -155,7 +155,7 @@ void client::handle_answer(std::uint64_t attempt_key, caf::message content) {
   auto* r = requests_.find(key);
   if (!r || r->current_attempt != attempt_key)
     return; // The client has not waited for it.
-  auto how = ending_of(outcome_of(content));
+  auto how = ending_of(caisson::outcome_of(content));
   attempt_over(key, *r, how,
                how == ending::good && !portable::holds<served>(content));
 }

@@ -16,9 +16,13 @@ constexpr std::size_t steps = 5;
 struct estimate {
   // Nothing if too many were cut off: it is beyond all that was seen.
   std::optional<double> quantile;
+  // How many calls it is drawn from: those still in flight just before it.
+  double lasted = 0;
   double deviation = 0;
   double longest = 0;
 };
+
+constexpr double rounding = 1e-9;
 
 // Kaplan and Meier's estimate: bucket by bucket, the share of the calls still
 // in flight that end in it. What is cut off in a bucket outlasts it.
@@ -28,7 +32,7 @@ public:
     : done_(done), cut_(cut), longest_(std::max(done.max(), cut.max())) {}
 
   estimate run(double q) {
-    std::optional<double> quantile;
+    estimate out;
     auto in_flight = done_.count() + cut_.count();
     for (std::size_t i = 0; i < done_.counts().size() && in_flight > 0; ++i) {
       std::uint64_t ended = done_.counts()[i];
@@ -37,19 +41,20 @@ public:
                      / static_cast<double>(in_flight);
         left_ -= share;
         add(share, end_of(i));
-        if (!quantile && 1 - left_ >= q - rounding)
-          quantile = end_of(i);
+        if (!out.quantile && 1 - left_ >= q - rounding) {
+          out.quantile = end_of(i);
+          out.lasted = static_cast<double>(in_flight);
+        }
       }
       in_flight -= ended + cut_.counts()[i];
     }
-    auto longest = static_cast<double>(longest_.count());
-    add(left_, longest);
-    return {quantile, deviation(), longest};
+    out.longest = static_cast<double>(longest_.count());
+    add(left_, out.longest);
+    out.deviation = deviation();
+    return out;
   }
 
 private:
-  static constexpr double rounding = 1e-9;
-
   // Every call of bucket `i` takes less. The last one has no end.
   [[nodiscard]] double end_of(std::size_t i) const {
     auto last = histogram::end_of(i);
@@ -125,9 +130,13 @@ duration limit_learner::compute(duration in_force) const {
   auto x = survival{done_.merged(), cut_ ? cut_->merged() : histogram{}}.run(
     config_.quantile);
   auto beyond = 2 * x.longest;
-  // None was cut off by the limit: those that were cut off had less time than
-  // it gives, which says nothing about it.
-  if (!x.quantile && beyond < static_cast<double>(in_force.count()))
+  // So many are left there if nobody is cut off before.
+  auto enough = config_.minimum_samples * (1 - config_.quantile) - rounding;
+  // Calls with less time than the limit gives say nothing about it, and what
+  // those say that are left is chance if they are few.
+  if (in_force > duration::zero()
+      && (x.quantile ? x.lasted < enough
+                     : beyond < static_cast<double>(in_force.count())))
     return std::clamp(in_force, config_.least, config_.most);
   auto ns = config_.factor * x.quantile.value_or(beyond)
             + config_.deviations * x.deviation;

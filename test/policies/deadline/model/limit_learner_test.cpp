@@ -47,6 +47,7 @@ public:
       squares += share * ns * ns;
     };
     auto longest = 0.0;
+    auto from = 0.0;
     for (auto& x : calls_)
       longest = std::max(longest, static_cast<double>(x.took.count()));
     for (auto end : ends()) {
@@ -58,11 +59,17 @@ public:
       // The last bucket has no end.
       auto ns = end < unlimited ? static_cast<double>(end.count()) : longest;
       add(share, ns + 1);
-      if (quantile < 0 && left <= 1 - config_.quantile + 1e-9)
+      if (quantile < 0 && left <= 1 - config_.quantile + 1e-9) {
         quantile = ns + 1;
+        from = lasted;
+      }
     }
     add(left, longest);
-    if (quantile < 0 && 2 * longest < static_cast<double>(in_force.count()))
+    auto is_chance = quantile < 0
+                       ? 2 * longest < static_cast<double>(in_force.count())
+                       : from < config_.minimum_samples * (1 - config_.quantile)
+                                  - 1e-9;
+    if (is_chance)
       return last_ = std::clamp(in_force, config_.least, config_.most);
     if (quantile < 0)
       quantile = 2 * longest;

@@ -141,6 +141,21 @@ TEST(deadline_learned, does_not_shrink_because_callers_have_little_time) {
   EXPECT_GE(x.limit(now, 1s), 2s);
 }
 
+// One of them is answered soon: that is chance.
+TEST(deadline_learned, does_not_follow_the_few_that_callers_wait_for) {
+  detail::limit_learner x{learning(0.95).learned};
+  auto now = time_point{} + 1h;
+  for (int i = 0; i < 99; ++i)
+    x.cut_off(1ms, now);
+  x.succeeded(2ms, now);
+  EXPECT_EQ(x.limit(now, 100ms), 100ms);
+  // Of five that last it may be.
+  for (int i = 0; i < 5; ++i)
+    x.succeeded(50ms, now);
+  now += x.period();
+  expect_about(x.limit(now, 100ms).value_or(0s), 50ms);
+}
+
 TEST(deadline_learned, does_not_take_a_refusal_further_in_for_a_cut_off) {
   auto c = learning(0.95, 2);
   c.timeout = 1s;

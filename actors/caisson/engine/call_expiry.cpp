@@ -145,11 +145,9 @@ void call_expiry::deadline_of_call(call_record& r) {
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   auto held_by = r.where == phase::held ? r.at : -1;
   // A layer that rejects it while another call is cut has let it go.
-  auto rejected_by = is_held(r)
-                         && core_.layers.rejects(static_cast<std::size_t>(r.at),
-                                                 r.id)
-                       ? r.at
-                       : -1;
+  auto rejected_by = -1;
+  if (is_held(r) && core_.layers.rejects(static_cast<std::size_t>(r.at), r.id))
+    rejected_by = r.at;
   auto executing = may_be_executing(r);
   // As if it was given back: no work has begun that could say anything.
   auto is_unused = r.where == phase::leased && !executing;

@@ -131,10 +131,10 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
     name_of(r.where));
   auto held_by = r.where == phase::held ? r.at : -1;
   // A layer that rejects it while another call is cut has let it go.
-  auto rejected_by = r.at;
-  if (r.at < 0 || !is_held_by(static_cast<std::size_t>(r.at), &r)
-      || !core_.layers.rejects(static_cast<std::size_t>(r.at), r.id))
-    rejected_by = -1;
+  auto rejected_by = -1;
+  if (r.at >= 0 && is_held_by(static_cast<std::size_t>(r.at), &r)
+      && core_.layers.rejects(static_cast<std::size_t>(r.at), r.id))
+    rejected_by = r.at;
   auto executing = may_be_executing(core_, r);
   // As if it was given back: no work has begun that could say anything.
   auto is_unused = r.where == phase::leased && !executing;

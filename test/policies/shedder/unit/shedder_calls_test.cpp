@@ -153,7 +153,6 @@ TEST(shedder_calls, reports_when_it_begins_and_ends) {
   EXPECT_EQ(h.e.details, (event_texts{"cpu 93 %", "all calls pass"}));
 }
 
-// A clock should not do that.
 // Of calls with less time than any takes, however many there are.
 TEST(shedder_calls, are_not_short_because_their_callers_are_in_a_hurry) {
   detail::call_meter m{1s, 1min};
@@ -181,6 +180,7 @@ TEST(shedder_calls, are_not_short_because_their_callers_are_in_a_hurry) {
   EXPECT_EQ(m.delay(now), 20ms);
 }
 
+// A clock should not do that.
 TEST(shedder_calls, survives_a_clock_that_steps_back) {
   auto c = by_cpu();
   c.max_delay = 1ms;

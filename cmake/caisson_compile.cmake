@@ -39,15 +39,48 @@ endif()
 
 # Compiles `count` sources of `target` as one: most of their time is spent on
 # reading the same headers and making the same templates. Names in unnamed
-# namespaces must differ.
+# namespaces must differ. CMake's own UNITY_BUILD writes absolute paths, so that
+# ccache would not know the sources again in another clone.
 function(caisson_join target count)
-  set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  get_target_property(sources ${target} SOURCES)
+  set(alone)
+  set(lines)
+  set(joined)
+  set(in_file 0)
+  set(files 0)
+  foreach(source IN LISTS sources)
+    get_source_file_property(is_alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(is_alone)
+      list(APPEND alone ${source})
+      continue()
+    endif()
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${source})
+    string(APPEND lines "#include \"${path}\"\n")
+    math(EXPR in_file "${in_file} + 1")
+    if(in_file EQUAL count)
+      caisson_write_joined()
+    endif()
+  endforeach()
+  if(in_file GREATER 0)
+    caisson_write_joined()
+  endif()
+  set_target_properties(${target} PROPERTIES SOURCES "${alone};${joined}")
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
   # What is joined hides names of what it is joined with, and GCC takes it for a
   # header, whose classes should not hold what is in unnamed namespaces.
   target_compile_options(${target} PRIVATE -Wno-shadow
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
+
+# Writes the next file of joined sources; for caisson_join.
+macro(caisson_write_joined)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/joined/${target}_${files}.cpp)
+  file(CONFIGURE OUTPUT ${file} CONTENT "${lines}" @ONLY)
+  list(APPEND joined ${file})
+  math(EXPR files "${files} + 1")
+  set(in_file 0)
+  set(lines)
+endmacro()
 
 # Adds the library `caisson_<name>`, known to users as `caisson::<name>`.
 function(caisson_add_library name)

@@ -1,4 +1,6 @@
 // Online Boutique calls what its handlers call.
+#include <support/source_dir.hpp>
+
 #include <simulator/play/run.hpp>
 #include <simulator/scenario/scenario.hpp>
 
@@ -19,8 +21,7 @@ using counts = std::map<std::string, std::uint64_t>;
 
 // How many requests each service gets for one request of that kind.
 counts calls_of(const std::string& operation) {
-  auto s = load_scenario(std::filesystem::path{CAISSON_SOURCE_DIR}
-                         / "demos/scenarios/boutique.toml");
+  auto s = load_scenario(test::source_path("demos/scenarios/boutique.toml"));
   auto arm = s.arms.at(0);
   arm.faults.clear();
   arm.length = 1s;

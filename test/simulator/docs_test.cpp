@@ -1,4 +1,6 @@
 // The complete examples in the docs are right.
+#include <support/source_dir.hpp>
+
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/scenario/scenario.hpp>
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 
 // The code blocks of the page that follow the mark of a whole scenario.
 std::vector<std::string> examples_in(const std::string& page) {
-  std::ifstream in{std::filesystem::path{CAISSON_SOURCE_DIR} / "docs" / page};
+  std::ifstream in{test::source_path("docs") / page};
   std::stringstream all;
   all << in.rdbuf();
   const auto text = all.str();

@@ -1,5 +1,6 @@
 // Several arms at a time.
 #include <support/sim_results.hpp>
+#include <support/source_dir.hpp>
 
 #include <simulator/command/cli.hpp>
 #include <simulator/play/ordered_work.hpp>
@@ -165,8 +166,8 @@ TEST(parallel_runs, have_the_same_digests) {
   auto run = [&](const char* jobs) {
     std::ostringstream out;
     std::ostringstream err;
-    const std::string file = CAISSON_SOURCE_DIR
-      "/demos/scenarios/breakers.toml";
+    const std::string file = test::source_path("demos/scenarios/breakers.toml")
+                               .string();
     const char* const args[] = {"caisson", "run", file.c_str(), "--no-speed",
                                 "--seeds", "2",   "--json",     "-",
                                 "--jobs",  jobs};

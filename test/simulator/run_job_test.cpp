@@ -1,5 +1,6 @@
 // Runs that are executed by a stranger, who must get the same.
 #include <support/scratch.hpp>
+#include <support/source_dir.hpp>
 
 #include <simulator/play/run_result.hpp>
 #include <simulator/play/world_hash.hpp>
@@ -196,7 +197,7 @@ TEST_F(run_job_test, is_not_larger_than_allowed) {
 // Every scenario that comes with the program reads back as the same world.
 TEST(job_text, is_the_same_world_for_all_scenarios) {
   std::size_t arms = 0;
-  auto dir = std::filesystem::path{CAISSON_SOURCE_DIR} / "demos/scenarios";
+  auto dir = test::source_path("demos/scenarios");
   for (const auto& file : std::filesystem::recursive_directory_iterator{dir}) {
     if (file.path().extension() != ".toml")
       continue;

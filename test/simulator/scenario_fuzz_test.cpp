@@ -1,6 +1,7 @@
 // Scenarios that were right, with random changes: each is read, or refused with
 // the place and the reason.
 #include <support/mutated_text.hpp>
+#include <support/source_dir.hpp>
 
 #include <simulator/scenario/scenario.hpp>
 
@@ -103,7 +104,7 @@ for = "2s"
 
 std::vector<std::string> right_scenarios() {
   std::vector<std::string> out{rich_scenario};
-  auto folder = std::filesystem::path{CAISSON_SOURCE_DIR} / "demos/scenarios";
+  auto folder = test::source_path("demos/scenarios");
   for (const auto& x : std::filesystem::directory_iterator{folder})
     if (x.path().extension() == ".toml") {
       std::ifstream in{x.path()};

@@ -6,6 +6,7 @@
 #include <caisson/settings/toml.hpp>
 
 #include <support/random_world.hpp>
+#include <support/source_dir.hpp>
 
 #include <gtest/gtest.h>
 
@@ -99,8 +100,8 @@ check = [{ metric = "success", min = 0.5 }]
 TEST(toml_text, reads_back_to_the_same_for_all_scenarios) {
   std::size_t files = 0;
   namespace fs = std::filesystem;
-  for (const auto& entry : fs::recursive_directory_iterator{
-         fs::path{CAISSON_SOURCE_DIR} / "demos" / "scenarios"}) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator{test::source_path("demos/scenarios")}) {
     if (entry.path().extension() != ".toml")
       continue;
     SCOPED_TRACE(entry.path());

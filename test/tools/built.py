@@ -54,7 +54,7 @@ class Built:
         if whole not in self.joined:
             return text
         return pathlib.Path(self.joined[whole]).read_text().replace(
-            f'#include "{whole}"', text)
+            f'#include "{source}"', text)
 
     @functools.cache
     def rule(self, program):
@@ -80,11 +80,12 @@ class Built:
 
 
 def included_by(file):
-    """The sources that CMake's file includes, if it joins some."""
+    """The sources that the file of caisson_join includes, if it is one."""
     file = pathlib.Path(file)
-    if file.parent.name != "Unity":
+    if file.parent.name != "joined":
         return []
-    return re.findall(r'^#include "(.+)"$', file.read_text(), re.MULTILINE)
+    return [str(ROOT / source) for source in re.findall(
+        r'^#include "(.+)"$', file.read_text(), re.MULTILINE)]
 
 
 def without_output(argv):

@@ -1,5 +1,7 @@
 // How near adaptive limits come to the optimum after a step of load or capacity
 // must not be a matter of luck: the scenarios with many seeds.
+#include <support/source_dir.hpp>
+
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/scenario/scenario.hpp>
@@ -13,10 +15,8 @@
 namespace caisson::sim {
 namespace {
 
-const std::filesystem::path theory_directory = std::filesystem::
-                                                 path{CAISSON_SOURCE_DIR}
-                                               / "demos" / "scenarios"
-                                               / "theory";
+const std::filesystem::path theory_directory = test::source_path(
+  "demos/scenarios/theory");
 
 class adaptive_step : public testing::TestWithParam<std::uint64_t> {
 public:

@@ -1,5 +1,6 @@
 // What is simulated, traced, imported and simulated again stays what it is.
 #include <support/scratch.hpp>
+#include <support/source_dir.hpp>
 
 #include <simulator/import/importer.hpp>
 #include <simulator/import/span_reader.hpp>
@@ -30,8 +31,7 @@ constexpr double tolerance = 0.05;
 
 // The shop of demos/scenarios on a good day.
 arm_config boutique() {
-  auto s = load_scenario(std::filesystem::path{CAISSON_SOURCE_DIR}
-                         / "demos/scenarios/boutique.toml");
+  auto s = load_scenario(test::source_path("demos/scenarios/boutique.toml"));
   auto arm = s.arms.at(0);
   arm.faults.clear();
   arm.expect = {};

@@ -3,6 +3,8 @@
 // and queues, and where they hurt, those in `loop` show what each link is
 // worth, and the others end as they promise. All state it in their `expect`.
 // Not played here are those whose traces are not part of this repository.
+#include <support/source_dir.hpp>
+
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/scenario/scenario.hpp>
@@ -18,9 +20,7 @@
 namespace caisson::sim {
 namespace {
 
-const std::filesystem::path directory = std::filesystem::
-                                          path{CAISSON_SOURCE_DIR}
-                                        / "demos" / "scenarios";
+const std::filesystem::path directory = test::source_path("demos/scenarios");
 
 std::vector<std::string> files_below(const std::filesystem::path& where) {
   std::vector<std::string> out;

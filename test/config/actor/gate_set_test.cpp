@@ -1,5 +1,6 @@
 // Gates from a file that is read again while they run.
 #include <support/gate_sets.hpp>
+#include <support/source_dir.hpp>
 
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/stack/policy_kinds.hpp>
@@ -290,7 +291,7 @@ TEST(reload_page, shows_what_works) {
   auto make_payments = make_catalog;
   auto connect = make_catalog;
   auto open_session = make_catalog;
-  auto path = CAISSON_SOURCE_DIR "/demos/examples/gates.toml";
+  auto path = source_path("demos/examples/gates.toml");
   // [example]
   worker_names workers;
   workers.add_factory("catalog", make_catalog)

@@ -1,5 +1,6 @@
 // Stacks from TOML at work, and what in them needs an actor system.
 #include "support/scratch.hpp"
+#include "support/source_dir.hpp"
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
@@ -170,7 +171,7 @@ TEST_P(stack_toml_world, a_worker_is_supervised_as_the_file_says) {
     return workers.emplace_back(sys.spawn(doubling_worker));
   };
   // [example]
-  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/examples/stacks.toml",
+  auto file = load_stacks(source_path("demos/examples/stacks.toml"),
                           &world.system());
   auto& payments = file.stacks.at("payments");
   auto gate = spawn_gate(world, worker::supervised(make, payments.supervision),

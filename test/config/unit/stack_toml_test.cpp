@@ -1,4 +1,5 @@
 // What is read: that it is the stack that was meant.
+#include <support/source_dir.hpp>
 #include <support/stack_texts.hpp>
 
 #include <caisson/engine/layer.hpp>
@@ -355,7 +356,7 @@ TEST(stack_toml, can_be_read_from_under_another_key) {
 // -- files --------------------------------------------------------------------
 
 TEST(stack_toml_file, with_the_examples_can_be_loaded) {
-  auto file = load_stacks(CAISSON_SOURCE_DIR "/demos/examples/stacks.toml");
+  auto file = load_stacks(source_path("demos/examples/stacks.toml"));
   EXPECT_EQ(file.stacks.size(), 2u);
   for (const auto& [name, entry] : file.stacks) {
     EXPECT_EQ(to_text(entry.policies.check()), "") << name;

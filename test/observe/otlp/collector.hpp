@@ -7,6 +7,7 @@
 
 #include <adapters/http/servers.hpp>
 #include <support/scratch.hpp>
+#include <support/source_dir.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -85,9 +86,9 @@ public:
         if (x.taken)
           out << x.path << ' ' << x.body << '\n';
     }
-    auto command = fmt::format(
-      "{}/test/observe/otlp/check --requests {} >{}/said 2>&1",
-      CAISSON_SOURCE_DIR, file, dir.path().string());
+    auto command = fmt::format("{} --requests {} >{}/said 2>&1",
+                               source_path("test/observe/otlp/check").string(),
+                               file, dir.path().string());
     EXPECT_EQ(std::system(command.c_str()), 0) << text_of(dir / "said");
   }
 

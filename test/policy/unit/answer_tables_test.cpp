@@ -1,3 +1,5 @@
+#include <support/source_dir.hpp>
+
 #include <caisson/policy/answer_tables.hpp>
 
 #include <fmt/format.h>
@@ -254,7 +256,7 @@ TEST(answer_rows, say_of_few_codes_that_no_server_has_answered) {
 }
 
 TEST(answer_rows, are_the_tables_of_the_page) {
-  std::ifstream file{CAISSON_SOURCE_DIR "/docs/answers.md"};
+  std::ifstream file{test::source_path("docs/answers.md")};
   std::string page{std::istreambuf_iterator<char>{file}, {}};
   for (auto rows : {http_rows(), grpc_rows(), sqlstate_rows()}) {
     auto table = rendered(rows);

@@ -1,4 +1,6 @@
 // The examples of docs/configuration.md, compiled and run.
+#include <support/source_dir.hpp>
+
 #include <caisson/policy/schedule_settings.hpp>
 #include <caisson/settings.hpp>
 #include <caisson/settings/toml.hpp>
@@ -68,7 +70,7 @@ TEST(configuration_page, schedules_in_code_are_as_the_page_says) {
 
 // The blocks of TOML on the page that follow the line `mark`.
 std::vector<std::string> blocks_after(const std::string& mark) {
-  std::ifstream file{CAISSON_SOURCE_DIR "/docs/configuration.md"};
+  std::ifstream file{test::source_path("docs/configuration.md")};
   std::string page{std::istreambuf_iterator<char>{file}, {}};
   const auto open = mark + "\n```toml\n";
   std::vector<std::string> out;

@@ -1,5 +1,6 @@
 // What all policies have in common, each as its kind says.
 #include <support/kinds.hpp>
+#include <support/source_dir.hpp>
 #include <support/stack_texts.hpp>
 
 #include <gmock/gmock.h>
@@ -56,7 +57,7 @@ TEST_P(every_kind, lists_the_state_in_which_it_begins) {
 // The lists of policies in the docs are made of these.
 TEST_P(every_kind, has_a_page_and_words_for_those_who_look_for_it) {
   const auto& x = GetParam();
-  auto page = std::filesystem::path{CAISSON_SOURCE_DIR} / "docs"
+  auto page = source_path("docs")
               / ((x.text.page.empty() ? x.name : x.text.page) + ".md");
   EXPECT_TRUE(std::filesystem::exists(page)) << page;
   EXPECT_FALSE(x.text.also_known_as.empty());

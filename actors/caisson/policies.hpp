@@ -3,7 +3,7 @@
 
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit_config.hpp>
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 #include <caisson/policies/batcher/batcher_config.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policies/breaker/breaker_config.hpp>

@@ -350,7 +350,7 @@ TEST_F(worker_alone, what_comes_while_it_is_made_waits_up_to_a_bound) {
   ASSERT_EQ(refused.what, next_step::kind::ascend);
   EXPECT_EQ(refused.layer, -1);
   EXPECT_TRUE(refused.result->is(errc::queue_full));
-  EXPECT_TRUE(workers.on_made({.info = target_info{}}).sends_waiting);
+  EXPECT_TRUE(workers.on_worker({.info = target_info{}}).sends_waiting);
   EXPECT_EQ(workers.pop_waiting(), &first);
   EXPECT_EQ(first.where, phase::moving);
   EXPECT_EQ(workers.pop_waiting(), nullptr);

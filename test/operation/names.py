@@ -18,7 +18,7 @@ def documented():
 
 def gauges():
     """The gauges of layers that the metrics have a text for."""
-    text = (ROOT / "actors/caisson/observe/detail/names.cpp").read_text(
+    text = (ROOT / "actors/caisson/observe/detail/metric_names.cpp").read_text(
         encoding="utf-8")
     table = text[text.index("known_gauges[]"):]
     return {f"caisson_layer_{x}" for x in re.findall(

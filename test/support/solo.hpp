@@ -262,6 +262,23 @@ public:
         carry_out(a);
   }
 
+  // Friends, as functions of the namespace would hide the messages of these
+  // names.
+
+  /// Gives the policy other settings.
+  template <class Config>
+  friend void reconfigure(solo& h, const Config& c) {
+    h.policy.reconfigure(c, h.e);
+    h.work();
+  }
+
+  /// Gives the policy a command; returns its answer.
+  friend bool command(solo& h, policy_command c) {
+    auto known = h.policy.command(c, h.e);
+    h.work();
+    return known;
+  }
+
 private:
   // Calls the policy, which may change a call's deadline in `admit` only.
   template <class F>
@@ -353,20 +370,5 @@ private:
 
   call_id last_ = 0;
 };
-
-/// Gives the policy other settings.
-template <class Policy>
-void reconfigure(solo<Policy>& h, const typename Policy::config_type& c) {
-  h.policy.reconfigure(c, h.e);
-  h.work();
-}
-
-/// Gives the policy a command; returns its answer.
-template <class Policy>
-bool command(solo<Policy>& h, policy_command c) {
-  auto known = h.policy.command(c, h.e);
-  h.work();
-  return known;
-}
 
 } // namespace caisson::test

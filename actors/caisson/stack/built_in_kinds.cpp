@@ -1,7 +1,7 @@
 #include <caisson/stack/built_in_kinds.hpp>
 
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policies/chaos.hpp>
 #include <caisson/policies/deadline/deadline.hpp>

@@ -241,16 +241,16 @@ private:
 
   bool leave_lane(std::uint32_t n, std::size_t k) {
     auto& x = lanes_[k];
-    const auto& node = nodes_[n];
-    auto& before = node.previous == none ? x.first : nodes_[node.previous].next;
-    auto& after = node.next == none ? x.last : nodes_[node.next].previous;
+    const auto& out = nodes_[n];
+    auto& before = out.previous == none ? x.first : nodes_[out.previous].next;
+    auto& after = out.next == none ? x.last : nodes_[out.next].previous;
     CAISSON_ENSURE(before == n && after == n,
                    "timer {} is not linked in lane {}", n, k);
-    before = node.next;
-    after = node.previous;
-    if (node.next == none && node.previous != none)
-      x.end = nodes_[node.previous].at;
-    return node.previous == none;
+    before = out.next;
+    after = out.previous;
+    if (out.next == none && out.previous != none)
+      x.end = nodes_[out.previous].at;
+    return out.previous == none;
   }
 
   bool leave_heap(std::uint32_t n, std::size_t i) {

@@ -170,9 +170,9 @@ TEST_P(stack_toml_world, a_worker_is_supervised_as_the_file_says) {
   auto make = [&](caf::actor_system& sys) -> caf::expected<caf::actor> {
     return workers.emplace_back(sys.spawn(doubling_worker));
   };
+  auto path = source_path("demos/examples/stacks.toml");
   // [example]
-  auto file = load_stacks(source_path("demos/examples/stacks.toml"),
-                          &world.system());
+  auto file = load_stacks(path, &world.system());
   auto& payments = file.stacks.at("payments");
   auto gate = spawn_gate(world, worker::supervised(make, payments.supervision),
                          payments.policies);

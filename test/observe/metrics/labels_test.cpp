@@ -1,6 +1,6 @@
 // Texts of users as labels and names.
 #include <caisson/observe/detail/labels.hpp>
-#include <caisson/observe/detail/names.hpp>
+#include <caisson/observe/detail/metric_names.hpp>
 #include <caisson/observe/metrics/detail/address.hpp>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/observe/detail/labels.hpp>
-#include <caisson/observe/detail/names.hpp>
+#include <caisson/observe/detail/metric_names.hpp>
 #include <caisson/observe/gate_watch.hpp>
 #include <caisson/observe/metrics_config.hpp>
 #include <caisson/policy/answer_class.hpp>

@@ -3,7 +3,7 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/engine/layer.hpp>
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 #include <caisson/stack/content.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Layers of the kind batcher in the tests of stacks.
 #include "support/layer_traits.hpp"
 
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 #include <caisson/stack/layers/batcher_layer.hpp>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // A host for batchers, and the settings that most of their tests use.
 #pragma once
 
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 
 #include <support/solo.hpp>
 

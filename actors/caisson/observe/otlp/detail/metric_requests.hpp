@@ -1,7 +1,7 @@
 // Snapshots of gates as metrics of OpenTelemetry.
 #pragma once
 
-#include <caisson/observe/detail/names.hpp>
+#include <caisson/observe/detail/metric_names.hpp>
 #include <caisson/observe/gate_watch.hpp>
 #include <caisson/observe/metrics_config.hpp>
 

@@ -1,4 +1,4 @@
-#include <caisson/policies/batcher.hpp>
+#include <caisson/policies/batcher/batcher.hpp>
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/policy/outcome.hpp>

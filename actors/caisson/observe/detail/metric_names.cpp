@@ -1,4 +1,4 @@
-#include <caisson/observe/detail/names.hpp>
+#include <caisson/observe/detail/metric_names.hpp>
 
 #include <caisson/observe/detail/labels.hpp>
 #include <caisson/stack/policy_kinds.hpp>

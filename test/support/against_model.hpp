@@ -322,7 +322,7 @@ private:
 
   void reconfigure(const settings& s) {
     show(s);
-    test::reconfigure(real, Model::config_of(s));
+    real.reconfigure(Model::config_of(s));
     model.reconfigure(s);
   }
 
@@ -330,7 +330,7 @@ private:
     auto c = Model::some_command(x);
     RC_LOG() << "command " << static_cast<int>(c.what) << " for "
              << to_text(c.time) << '\n';
-    RC_ASSERT(test::command(real, c));
+    RC_ASSERT(real.command(c));
     model.command(c);
   }
 

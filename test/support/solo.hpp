@@ -262,20 +262,17 @@ public:
         carry_out(a);
   }
 
-  // Friends, as functions of the namespace would hide the messages of these
-  // names.
-
   /// Gives the policy other settings.
   template <class Config>
-  friend void reconfigure(solo& h, const Config& c) {
-    h.policy.reconfigure(c, h.e);
-    h.work();
+  void reconfigure(const Config& c) {
+    policy.reconfigure(c, e);
+    work();
   }
 
   /// Gives the policy a command; returns its answer.
-  friend bool command(solo& h, policy_command c) {
-    auto known = h.policy.command(c, h.e);
-    h.work();
+  bool command(policy_command c) {
+    auto known = policy.command(c, e);
+    work();
     return known;
   }
 

@@ -167,7 +167,7 @@ private:
 
   void change() {
     auto c = some_partitioned();
-    reconfigure(h, c);
+    h.reconfigure(c);
     m.reconfigure(c, keys_);
   }
 

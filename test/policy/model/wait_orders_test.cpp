@@ -121,7 +121,7 @@ void act(const scripted_step& x, queue_rig& h) {
     h.set_clock(h.now() - milliseconds{n % 30});
   } else {
     auto c = *any_queue();
-    reconfigure(h, c);
+    h.reconfigure(c);
   }
 }
 

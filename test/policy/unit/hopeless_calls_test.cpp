@@ -191,12 +191,12 @@ TEST(hopeless_calls, wait_on_once_nobody_asks_any_more) {
   auto running = h.arrive();
   auto a = h.with(250ms);
   c.queue.reject_hopeless = false;
-  reconfigure(h, c);
+  h.reconfigure(c);
   h.advance(200ms);
   EXPECT_EQ(h.where(a), place::held);
   EXPECT_EQ(h.calls.at(a).until, never);
   c.queue.reject_hopeless = true;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.where(h.with(1ms)), place::held) << "nothing is known yet";
   h.finish(running);
   EXPECT_EQ(h.where(a), place::below);
@@ -205,7 +205,7 @@ TEST(hopeless_calls, wait_on_once_nobody_asks_any_more) {
 TEST(hopeless_calls, are_not_known_after_a_reset) {
   hope_rig h{hopeful()};
   h.measure();
-  command(h, operator_command::reset);
+  h.command(operator_command::reset);
   h.arrive();
   EXPECT_EQ(h.where(h.with(1ms)), place::held);
 }

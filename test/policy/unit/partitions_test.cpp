@@ -196,7 +196,7 @@ TEST(partitions, are_counted_in_observe_mode) {
   EXPECT_EQ(h.count("gave_up"), 3);
   EXPECT_EQ(h.count("waiting"), 0);
   c.max_waiters = 0;
-  reconfigure(h, c);
+  h.reconfigure(c);
   h.flood("batch", 101);
   EXPECT_EQ(h.count("delayed"), 101) << "none stays";
 }
@@ -207,7 +207,7 @@ TEST(partitions, that_are_new_get_the_calls_that_wait) {
   shared_rig h{partitioned({})};
   auto batch = h.flood("batch/1", 15);
   auto live = h.flood("live/1", 2);
-  reconfigure(h, partitioned(two));
+  h.reconfigure(partitioned(two));
   EXPECT_EQ(h.count("in_use_rest"), 10) << "they run already";
   EXPECT_EQ(h.count("waiting_batch"), 5);
   EXPECT_EQ(h.count("waiting_live"), 2);
@@ -225,10 +225,10 @@ TEST(partitions, that_are_new_get_the_calls_that_wait) {
 TEST(partitions, that_are_gone_leave_their_calls_to_the_rest) {
   shared_rig h{partitioned(two)};
   auto batch = h.flood("batch", 12);
-  reconfigure(h, partitioned({{"live", 0.7}}));
+  h.reconfigure(partitioned({{"live", 0.7}}));
   EXPECT_EQ(h.count("in_use_rest"), 10);
   EXPECT_EQ(h.count("waiting_rest"), 2);
-  reconfigure(h, partitioned(two));
+  h.reconfigure(partitioned(two));
   EXPECT_EQ(h.count("in_use_rest"), 10) << "they stay there";
   EXPECT_EQ(h.count("waiting_batch"), 2);
   for (auto id : batch)
@@ -236,7 +236,7 @@ TEST(partitions, that_are_gone_leave_their_calls_to_the_rest) {
   EXPECT_EQ(h.count("in_use"), 0);
   EXPECT_EQ(h.count("in_use_rest"), 0);
   EXPECT_EQ(h.count("in_use_batch"), 0);
-  reconfigure(h, partitioned({}));
+  h.reconfigure(partitioned({}));
   h.flood("batch", 12);
   EXPECT_EQ(h.count("in_use"), 10);
   EXPECT_EQ(h.count("in_use_rest"), -1) << "there are none";
@@ -248,7 +248,7 @@ TEST(partitions, with_less_than_a_call_weighs_reject_it) {
   auto batch = h.of("batch", 3);
   auto c = partitioned(two);
   c.partitions.borrow = false;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.where(batch), place::rejected);
   EXPECT_EQ(h.count("outgrown"), 1);
   EXPECT_EQ(h.count("waiting_batch"), 0);
@@ -276,7 +276,7 @@ TEST(partitions, can_be_named_by_a_function) {
   EXPECT_EQ(h.e.threw, std::vector<std::string>{"by_call: too important"});
   h.flood("x", 9);
   c.partitions.by_call = [](const call_info&) { return "live"; };
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("waiting_live"), 2) << "it is asked again";
 }
 

@@ -214,9 +214,9 @@ TEST(wait_orders, codel_begins_anew_after_another_order) {
   auto other = c;
   other.order = wait_order::fifo;
   other.queue = {};
-  reconfigure(h, other);
+  h.reconfigure(other);
   h.advance(200ms);
-  reconfigure(h, c);
+  h.reconfigure(c);
   h.finish(b);
   EXPECT_EQ(h.where(d), place::below);
   EXPECT_EQ(h.count("shed"), 0);
@@ -317,12 +317,12 @@ TEST(wait_orders, change_while_calls_wait) {
   auto e = h.keyed("k");
   EXPECT_EQ(h.count("waiting"), 4);
   c.order = wait_order::priority;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("waiting"), 4);
   h.finish(1);
   EXPECT_EQ(h.where(d), place::below);
   c.order = wait_order::fair;
-  reconfigure(h, c);
+  h.reconfigure(c);
   h.finish(d);
   EXPECT_EQ(h.where(a), place::below);
   h.finish(a);

@@ -96,7 +96,7 @@ TEST(wait_times, of_calls_that_wait_in_vain) {
   EXPECT_EQ(waits_of(h), (times{0, 13'000, 10'000}));
   h.arrive(heavy(2));
   h.advance(4ms);
-  reconfigure(h, queueing(1, 2, 10ms, wait_order::lifo));
+  h.reconfigure(queueing(1, 2, 10ms, wait_order::lifo));
   EXPECT_EQ(h.count("outgrown"), 1);
   EXPECT_EQ(waits_of(h), (times{0, 17'000, 10'000}));
   EXPECT_EQ(h.e.details, (strings{"waited 1ms", "waited 10ms", "waited 4ms"}));
@@ -118,7 +118,7 @@ TEST(wait_times, begin_anew_with_a_reset) {
   h.advance(5ms);
   h.finish(a);
   auto c = h.arrive();
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(waits_of(h), (times{0, 0, 0}));
   h.advance(1ms);
   h.abandon(c);
@@ -146,7 +146,7 @@ TEST(wait_times, of_calls_that_wait_for_a_token) {
   h.abandon(abandoned_call);
   h.advance_to(100ms);
   EXPECT_EQ(waits_of(h), (times{100'000, 50'000, 100'000}));
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(waits_of(h), (times{0, 0, 0}));
 }
 
@@ -157,7 +157,7 @@ TEST(wait_times, of_calls_whose_token_does_not_come) {
   EXPECT_EQ(h.where(late), place::held);
   // From now on tokens come too slowly for it.
   h.advance_to(10ms);
-  reconfigure(h, some_limiter(1, 1s, 2, 250ms));
+  h.reconfigure(some_limiter(1, 1s, 2, 250ms));
   h.advance_to(250ms);
   EXPECT_EQ(h.where(late), place::rejected);
   EXPECT_EQ(h.count("timed_out"), 1);

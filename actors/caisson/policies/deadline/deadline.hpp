@@ -46,7 +46,8 @@ struct enum_names<deadline_counter> {
 /// the host's default deadline, whether earlier or later. It refuses calls with
 /// too little or no time left before any work is done for them. The layers
 /// below see the new deadline. Above this layer, the call has the deadline that
-/// it arrived with.
+/// it arrived with. It only sets and judges limits: the engine's `call_expiry`
+/// ends calls when they pass.
 class deadline final
   : public policy_base<deadline, deadline_config, deadline_counter> {
 public:

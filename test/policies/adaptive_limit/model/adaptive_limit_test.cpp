@@ -125,7 +125,7 @@ void act(const scripted_step& x, limit_rig& h) {
     h.set_clock(h.now() - milliseconds{n % 30});
   } else {
     auto c = *any_limit();
-    reconfigure(h, c);
+    h.reconfigure(c);
   }
 }
 

@@ -180,14 +180,14 @@ TEST(adaptive_limit, keeps_its_limit_under_other_settings) {
   // Down to the new ceiling: calls in flight keep their permits.
   h.arrive_together(30);
   c.max_limit = 15;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.limit(), 15);
   EXPECT_EQ(h.count("in_use"), 21);
   EXPECT_EQ(h.count("waiting"), 9);
   // Up to the new floor: those that wait get theirs at once.
   c.max_limit = 100;
   c.min_limit = c.initial_limit = 25;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.limit(), 25);
   EXPECT_EQ(h.count("in_use"), 25);
   EXPECT_EQ(h.count("waiting"), 5);
@@ -202,7 +202,7 @@ TEST(adaptive_limit, rejects_waiters_that_have_become_too_heavy) {
   auto big = h.arrive(heavy(8));
   auto next = h.arrive();
   c.max_limit = 7;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.where(big), place::rejected);
   EXPECT_EQ(h.where(next), place::below);
   EXPECT_EQ(h.count("outgrown"), 1);
@@ -215,7 +215,7 @@ TEST(adaptive_limit, serves_in_another_order_at_once) {
   h.arrive();
   auto last = h.arrive();
   c.order = wait_order::lifo;
-  reconfigure(h, c);
+  h.reconfigure(c);
   h.finish(a);
   EXPECT_EQ(h.where(last), place::below);
 }
@@ -228,15 +228,15 @@ TEST(adaptive_limit, starts_anew_after_a_reset) {
   EXPECT_EQ(h.limit(), 18);
   h.arrive_together(23);
   EXPECT_EQ(h.count("waiting"), 5);
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.limit(), 20);
   EXPECT_EQ(h.count("waiting"), 3);
   EXPECT_EQ(h.count("in_use"), 20);
   EXPECT_EQ(h.count("backed_off"), 0);
   EXPECT_EQ(h.count("waited_us_refused"), 0);
-  EXPECT_TRUE(command(h, operator_command::enable));
-  EXPECT_FALSE(command(h, operator_command::force_open));
-  EXPECT_FALSE(command(h, operator_command::force_closed));
+  EXPECT_TRUE(h.command(operator_command::enable));
+  EXPECT_FALSE(h.command(operator_command::force_open));
+  EXPECT_FALSE(h.command(operator_command::force_closed));
 }
 
 // -- keys ---------------------------------------------------------------------

@@ -98,7 +98,7 @@ public:
     c_.held_off = pick(std::vector<strings>{{}, {}, {}, {"a"}, {"c", "e"}},
                        x.which);
     c_.held_on = x.how % 3 == 0 ? strings{"b"} : strings{};
-    test::reconfigure(real, c_);
+    real.reconfigure(c_);
     for (std::size_t i = 0; i < on_.size(); ++i)
       on_[i] = on_[i] || held_off(i) || held_on(i);
   }

@@ -64,7 +64,7 @@ public:
     config_.permits = permits;
     config_.per_key.max_keys = most;
     config_.per_key.overrides = {{std::to_string(special), {{"permits", "9"}}}};
-    reconfigure(*host_, config_);
+    host_->reconfigure(config_);
   }
 
   void pass(duration d) { host_->advance(d); }

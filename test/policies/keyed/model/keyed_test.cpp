@@ -49,9 +49,9 @@ public:
       case 6:
         return each([t = time](auto& h) { h.advance(milliseconds(t)); });
       case 7:
-        return each([](auto& h) { command(h, operator_command::force_open); });
+        return each([](auto& h) { h.command(operator_command::force_open); });
       case 8:
-        return each([](auto& h) { command(h, operator_command::enable); });
+        return each([](auto& h) { h.command(operator_command::enable); });
       case 9:
         return pass_on_timeout(number % keys);
       default:
@@ -60,9 +60,9 @@ public:
   }
 
   void change(const config_type& c) {
-    reconfigure(together_, keyed_config<Policy>{c});
+    together_.reconfigure(keyed_config<Policy>{c});
     for (auto& x : apart_)
-      reconfigure(*x, c);
+      x->reconfigure(c);
   }
 
   void compare() {

@@ -186,7 +186,7 @@ TEST(keyed_bound, can_be_lowered_but_not_below_the_keys_with_calls) {
   use(h, "c");
   use(h, "d");
   c.per_key.max_keys = 1;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_THAT(keys_of(h), ElementsAre("a", "b"));
   EXPECT_EQ(h.where(h.arrive(of_key("c"))), place::rejected);
   h.finish(a);

@@ -35,7 +35,7 @@ protected:
 
 TEST_F(keyed_many, have_new_settings_when_they_need_them) {
   auto last = h.arrive(of_key(std::to_string(many - 1)));
-  reconfigure(h, config(2));
+  h.reconfigure(config(2));
   // The first thousand, and the one with a call.
   EXPECT_EQ(h.count("permits"), many + at_once + 1);
   h.finish(h.arrive(of_key(std::to_string(many - 2))));
@@ -50,14 +50,14 @@ TEST_F(keyed_many, have_new_settings_when_they_need_them) {
 }
 
 TEST_F(keyed_many, follow_orders_one_after_the_other) {
-  EXPECT_TRUE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::force_open));
   EXPECT_EQ(h.policy.state(), "open");
   EXPECT_EQ(h.policy.circuit(std::to_string(many - 1)), circuit::open);
   h.advance(2ms);
-  EXPECT_TRUE(command(h, operator_command::force_closed));
+  EXPECT_TRUE(h.command(operator_command::force_closed));
   EXPECT_EQ(h.policy.circuit("0"), circuit::closed);
   EXPECT_EQ(h.policy.circuit(std::to_string(many - 1)), circuit::closed);
-  EXPECT_TRUE(command(h, operator_command::enable));
+  EXPECT_TRUE(h.command(operator_command::enable));
   h.advance(15ms);
   EXPECT_EQ(h.policy.state(), "closed");
   EXPECT_EQ(h.count("state"), 0);
@@ -66,9 +66,9 @@ TEST_F(keyed_many, follow_orders_one_after_the_other) {
 
 TEST_F(keyed_many, may_get_more_changes_than_they_can_follow) {
   for (int i = 0; i < 100; ++i) {
-    command(h, i % 2 == 0 ? operator_command::force_open
-                          : operator_command::force_closed);
-    reconfigure(h, config(1 + static_cast<std::uint32_t>(i % 2)));
+    h.command(i % 2 == 0 ? operator_command::force_open
+                         : operator_command::force_closed);
+    h.reconfigure(config(1 + static_cast<std::uint32_t>(i % 2)));
   }
   h.advance(20ms);
   EXPECT_EQ(h.policy.state(), "closed");
@@ -78,7 +78,7 @@ TEST_F(keyed_many, may_get_more_changes_than_they_can_follow) {
 TEST_F(keyed_many, are_forgotten_at_once_and_freed_later) {
   auto stays = h.arrive(of_key("7"));
   EXPECT_EQ(policies(), many);
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.count("keys"), 1);
   EXPECT_EQ(h.count("admitted"), 0);
   EXPECT_EQ(h.count("permits"), 1);
@@ -95,7 +95,7 @@ TEST_F(keyed_many, are_forgotten_at_once_and_freed_later) {
 TEST_F(keyed_many, have_no_wake_up_once_they_are_forgotten) {
   for (int i = 0; i < many; ++i)
     h.fail(h.arrive(of_key(std::to_string(i))));
-  command(h, operator_command::reset);
+  h.command(operator_command::reset);
   h.finish(h.arrive(of_key("0")));
   h.advance(20ms);
   EXPECT_EQ(policies(), 1);
@@ -103,7 +103,7 @@ TEST_F(keyed_many, have_no_wake_up_once_they_are_forgotten) {
 }
 
 TEST_F(keyed_many, give_way_little_by_little) {
-  reconfigure(h, config(1, 10));
+  h.reconfigure(config(1, 10));
   EXPECT_EQ(h.count("keys"), many - at_once);
   // A new key finds a place all the same.
   EXPECT_EQ(h.where(h.arrive(of_key("new"))), place::below);

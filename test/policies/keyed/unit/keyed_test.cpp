@@ -134,13 +134,13 @@ TEST(keyed, keeps_to_what_was_said_of_a_call_without_a_key) {
   keyed_host<semaphore> h{c};
   auto passing = h.arrive();
   c.per_key.keyless = keyless_calls::share;
-  reconfigure(h, c);
+  h.reconfigure(c);
   auto shared = h.arrive();
   h.finish(passing);
   EXPECT_EQ(h.count("in_use"), 1);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
   c.per_key.keyless = keyless_calls::reject;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("in_use"), 1);
   h.finish(shared);
   EXPECT_EQ(h.count("in_use"), 0);
@@ -194,11 +194,11 @@ TEST(keyed, notifies_only_the_policy_of_the_key_of_a_timed_out_attempt) {
 TEST(keyed, forces_all_keys_and_those_that_come_later) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   h.finish(h.arrive(of_key("a")));
-  EXPECT_TRUE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::force_open));
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
   EXPECT_EQ(h.where(h.arrive(of_key("new"))), place::rejected);
   EXPECT_EQ(h.policy.state(), "forced_open");
-  EXPECT_TRUE(command(h, operator_command::enable));
+  EXPECT_TRUE(h.command(operator_command::enable));
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::below);
   EXPECT_EQ(h.where(h.arrive(of_key("new"))), place::below);
   EXPECT_EQ(h.where(h.arrive(of_key("newer"))), place::below);
@@ -208,7 +208,7 @@ TEST(keyed, shows_the_levels_of_a_new_key_if_there_is_none) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   EXPECT_EQ(h.count("failure_rate_permille"), -1);
   EXPECT_EQ(h.count("ramp_permille"), 1000);
-  EXPECT_TRUE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::force_open));
   solo<breaker> one{brittle()};
   EXPECT_TRUE(one.policy.command(operator_command::force_open, one.e));
   EXPECT_EQ(h.count("state"), one.count("state"));
@@ -218,7 +218,7 @@ TEST(keyed, reports_a_command_once_and_not_for_each_key) {
   keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));
-  EXPECT_TRUE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::force_open));
   EXPECT_THAT(h.e.reports, ElementsAre("state_changed:closed>forced_open"));
   EXPECT_THAT(h.e.keys, ElementsAre(""));
 }
@@ -242,7 +242,7 @@ TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
   auto key = [](int i) { return of_key(std::to_string(i)); };
   for (int i = 0; i < 3'000; ++i)
     h.finish(h.arrive(key(i)));
-  EXPECT_TRUE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::force_open));
   h.advance(1s);
   EXPECT_TRUE(h.policy.command({operator_command::force_closed, 1ms}, h.e));
   h.advance(10s);
@@ -254,9 +254,9 @@ TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
 
 TEST(keyed, knows_the_commands_that_its_policies_know) {
   keyed_host<semaphore> h{keyed_config<semaphore>{}};
-  EXPECT_TRUE(command(h, operator_command::reset));
-  EXPECT_TRUE(command(h, operator_command::enable));
-  EXPECT_FALSE(command(h, operator_command::force_open));
+  EXPECT_TRUE(h.command(operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::enable));
+  EXPECT_FALSE(h.command(operator_command::force_open));
   EXPECT_FALSE(h.policy.command({operator_command::force_open, 1s}, h.e));
 }
 
@@ -266,7 +266,7 @@ TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
   auto in_flight = h.arrive(of_key("busy"));
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.count("keys"), 1);
   EXPECT_EQ(h.count("keys_made"), 0);
   EXPECT_EQ(h.count("keys_evicted"), 0);
@@ -296,12 +296,12 @@ TEST(keyed, gives_new_settings_to_all_keys) {
   EXPECT_EQ(admitted("a"), 1u);
   EXPECT_EQ(admitted("gold"), 3u);
   c.permits = 2;
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(admitted("a"), 2u);
   EXPECT_EQ(admitted("gold"), 3u);
   EXPECT_EQ(admitted("new"), 2u);
   c.per_key.overrides = {{"a", {{"permits", "4"}}}};
-  reconfigure(h, c);
+  h.reconfigure(c);
   EXPECT_EQ(admitted("a"), 4u);
   EXPECT_EQ(admitted("gold"), 2u);
 }

@@ -98,7 +98,7 @@ TEST(limiter_algorithms, another_algorithm_applies_to_waiting_calls) {
   auto b = h.arrive();
   auto c = h.arrive(heavy(7));
   EXPECT_EQ(h.where(c), place::held);
-  reconfigure(h, by(rate_algorithm::fixed_window, 5, 1s, 10s));
+  h.reconfigure(by(rate_algorithm::fixed_window, 5, 1s, 10s));
   EXPECT_EQ(h.where(b), place::below);
   // It would never fit.
   EXPECT_EQ(h.where(c), place::rejected);
@@ -113,7 +113,7 @@ TEST(limiter_algorithms, a_shorter_window_applies_to_waiting_calls) {
     h.arrive();
     auto c = h.arrive();
     h.advance_to(1500ms);
-    reconfigure(h, by(algorithm, 2, 1s, 1h));
+    h.reconfigure(by(algorithm, 2, 1s, 1h));
     h.advance_to(3s);
     EXPECT_EQ(h.where(c), place::below);
     EXPECT_EQ(h.where(h.arrive()), place::below);
@@ -129,7 +129,7 @@ TEST(limiter_algorithms, is_cold_after_a_reset) {
   EXPECT_EQ(h.calls.at(b).retry_after, 295ms);
   h.advance_to(295ms);
   EXPECT_EQ(h.where(h.arrive()), place::below);
-  command(h, operator_command::reset);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.where(h.arrive()), place::below);
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 295ms);
   EXPECT_FALSE(h.policy.is_idle(h.e.now));

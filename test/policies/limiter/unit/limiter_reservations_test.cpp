@@ -192,7 +192,7 @@ TEST(limiter_reservations, stay_through_changes_and_are_paid_afterwards) {
   h.arrive(heavy(3));
   EXPECT_EQ(h.reserve({.permits = 3}).turn, 3s);
   // Half as fast, and lighter than what was promised.
-  reconfigure(h, some_limiter(1, 2s, 2, 1h));
+  h.reconfigure(some_limiter(1, 2s, 2, 1h));
   EXPECT_EQ(h.count("outgrown"), 0);
   auto w = h.arrive();
   EXPECT_EQ(h.where(w), place::held);
@@ -211,7 +211,7 @@ TEST(limiter_reservations, too_heavy_by_now_block_nobody_once_it_is_full) {
   reserving h{some_limiter(10, 1s, 10, 1h)};
   EXPECT_EQ(h.reserve({.permits = 10, .earliest = 60s}).turn, 60s);
   h.advance_to(5s);
-  reconfigure(h, some_limiter(10, 1s, 5, 1h));
+  h.reconfigure(some_limiter(10, 1s, 5, 1h));
   for (auto t : {10s, 20s, 59s}) {
     h.advance_to(t);
     EXPECT_EQ(h.where(h.arrive(hasty(h))), place::below);
@@ -228,7 +228,7 @@ TEST(limiter_reservations, stay_through_a_reset_of_the_limiter) {
   auto h = slow_bucket(2);
   h.arrive(heavy(2));
   EXPECT_EQ(h.reserve().turn, 1s);
-  command(h, operator_command::reset);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.count("reserved"), 0);
   EXPECT_EQ(h.count("promised"), 1);
   // The full bucket is enough for one now and for the promise.
@@ -408,7 +408,7 @@ TEST(limiter_reservations, that_break_a_rate_are_paid_in_all_windows_after) {
     EXPECT_EQ(h.reserve({.permits = 6}).turn, turn);
     auto slower = c;
     slower.rate = 2;
-    reconfigure(h, slower);
+    h.reconfigure(slower);
     return h.reserve({.permits = 2}).turn;
   };
   // Six tokens are those of three windows.
@@ -420,7 +420,7 @@ TEST(limiter_reservations, are_paid_before_what_comes_after_a_drain) {
   auto h = slow_bucket(3);
   auto running = h.arrive(heavy(3));
   EXPECT_EQ(h.reserve({.permits = 3}).turn, 3s);
-  reconfigure(h, some_limiter(1, 3s, 3, 1h));
+  h.reconfigure(some_limiter(1, 3s, 3, 1h));
   // One of three tokens has come.
   h.advance_to(3s);
   h.policy.wake(h.e);

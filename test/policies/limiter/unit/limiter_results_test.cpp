@@ -149,7 +149,7 @@ TEST(limiter, is_not_drained_for_longer_than_its_cap) {
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 3100ms);
   // A new cap is for answers from then on.
   config.retry_after_cap = unlimited;
-  reconfigure(h, config);
+  h.reconfigure(config);
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, 3100ms);
   h.advance_to(4100ms);
   h.finish(h.arrive(), error_of_worker(24h));
@@ -209,7 +209,7 @@ TEST(limiter, takes_tokens_back_again_after_a_reset_ended_a_drain) {
   limiter_rig h{some_limiter(10, 1s, 5)};
   auto a = h.arrive();
   h.finish(a, error_of_worker(2s));
-  command(h, operator_command::reset);
+  h.command(operator_command::reset);
   auto b = h.arrive();
   h.fail(b, errc::breaker_open, false);
   EXPECT_EQ(h.count("tokens"), 5);
@@ -245,7 +245,7 @@ TEST(limiter, is_closed_for_good_by_a_worker_that_never_wants_to_be_asked) {
   EXPECT_EQ(h.where(b), place::rejected);
   EXPECT_EQ(h.calls.at(b).code, errc::rate_limited);
   EXPECT_EQ(h.calls.at(b).retry_after, 0ns);
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.where(h.arrive()), place::below);
 }
 
@@ -297,13 +297,13 @@ TEST(limiter, keeps_its_tokens_when_it_is_reconfigured) {
   limiter_rig h{some_limiter(10, 1s, 5)};
   h.arrive(heavy(2));
   h.advance(50ms);
-  reconfigure(h, some_limiter(7, minute, 100));
+  h.reconfigure(some_limiter(7, minute, 100));
   EXPECT_EQ(h.count("tokens"), 3);
   h.arrive(heavy(3));
   // The half token that had come in counts at the new rate.
   auto half = (minute.count() + 13) / 14;
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, duration{half});
-  reconfigure(h, some_limiter(10, 1s, 1));
+  h.reconfigure(some_limiter(10, 1s, 1));
   h.advance(1s);
   h.arrive();
   EXPECT_EQ(h.count("tokens"), 0);
@@ -311,9 +311,9 @@ TEST(limiter, keeps_its_tokens_when_it_is_reconfigured) {
 
 TEST(limiter, loses_the_tokens_above_a_smaller_burst) {
   limiter_rig h{some_limiter(10, 1s, 5)};
-  reconfigure(h, some_limiter(10, 1s, 2));
+  h.reconfigure(some_limiter(10, 1s, 2));
   EXPECT_EQ(h.count("tokens"), 2);
-  reconfigure(h, some_limiter(10, 1s, 5));
+  h.reconfigure(some_limiter(10, 1s, 5));
   EXPECT_EQ(h.count("tokens"), 2);
 }
 
@@ -323,7 +323,7 @@ TEST(limiter, serves_its_waiters_at_the_new_rate) {
   auto b = h.arrive();
   auto c = h.arrive();
   h.advance_to(500ms);
-  reconfigure(h, some_limiter(10, 1s, 1));
+  h.reconfigure(some_limiter(10, 1s, 1));
   EXPECT_EQ(h.where(b), place::held);
   h.advance_to(550ms);
   EXPECT_EQ(h.where(b), place::below);
@@ -336,7 +336,7 @@ TEST(limiter, turns_away_waiters_that_became_too_heavy) {
   h.arrive(heavy(4));
   auto b = h.arrive(heavy(3));
   auto c = h.arrive(heavy(2));
-  reconfigure(h, some_limiter(10, 1s, 2, 10s));
+  h.reconfigure(some_limiter(10, 1s, 2, 10s));
   EXPECT_EQ(h.where(b), place::rejected);
   EXPECT_EQ(h.calls.at(b).code, errc::rate_limited);
   EXPECT_EQ(h.where(c), place::held);
@@ -352,7 +352,7 @@ TEST(limiter, is_full_again_after_a_reset_and_keeps_calls) {
   h.arrive(heavy(2));
   auto b = h.arrive();
   auto c = h.arrive(heavy(2));
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.where(b), place::below);
   EXPECT_EQ(h.where(c), place::held);
   EXPECT_EQ(h.count("tokens"), 1);
@@ -365,11 +365,11 @@ TEST(limiter, is_full_again_after_a_reset_and_keeps_calls) {
 
 TEST(limiter, knows_no_operator_states) {
   limiter_rig h{some_limiter(1, 1s, 1)};
-  EXPECT_TRUE(command(h, operator_command::enable));
-  EXPECT_FALSE(command(h, operator_command::force_open));
-  EXPECT_FALSE(command(h, operator_command::force_closed));
-  EXPECT_FALSE(command(h, operator_command::off));
-  EXPECT_FALSE(command(h, operator_command::observe));
+  EXPECT_TRUE(h.command(operator_command::enable));
+  EXPECT_FALSE(h.command(operator_command::force_open));
+  EXPECT_FALSE(h.command(operator_command::force_closed));
+  EXPECT_FALSE(h.command(operator_command::off));
+  EXPECT_FALSE(h.command(operator_command::observe));
 }
 
 } // namespace

@@ -363,7 +363,7 @@ TEST(semaphore, wakes_waiters_at_once_when_it_grows) {
   auto b = h.arrive();
   auto c = h.arrive();
   auto d = h.arrive();
-  reconfigure(h, some_semaphore(3, 10));
+  h.reconfigure(some_semaphore(3, 10));
   EXPECT_EQ(h.where(b), place::below);
   EXPECT_EQ(h.where(c), place::below);
   EXPECT_EQ(h.where(d), place::held);
@@ -377,7 +377,7 @@ TEST(semaphore, lets_permits_run_down_when_it_shrinks) {
   for (auto& id : below)
     id = h.arrive();
   auto waiting = h.arrive();
-  reconfigure(h, some_semaphore(2, 10));
+  h.reconfigure(some_semaphore(2, 10));
   EXPECT_EQ(h.count("in_use"), 4);
   h.finish(below[0]);
   h.finish(below[1]);
@@ -394,7 +394,7 @@ TEST(semaphore, turns_away_waiters_that_became_too_heavy) {
   auto b = h.arrive(heavy(3));
   auto c = h.arrive(heavy(2));
   auto d = h.arrive(heavy(3));
-  reconfigure(h, some_semaphore(2, 10));
+  h.reconfigure(some_semaphore(2, 10));
   EXPECT_EQ(h.where(b), place::rejected);
   EXPECT_EQ(h.calls.at(b).code, errc::queue_full);
   EXPECT_EQ(h.where(c), place::held);
@@ -409,7 +409,7 @@ TEST(semaphore, keeps_its_waiters_when_the_queue_is_made_shorter) {
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
-  reconfigure(h, some_semaphore(1, 1, 10ms));
+  h.reconfigure(some_semaphore(1, 1, 10ms));
   EXPECT_EQ(h.where(b), place::held);
   EXPECT_EQ(h.where(c), place::held);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
@@ -426,7 +426,7 @@ TEST(semaphore, takes_one_in_for_one_out_where_a_lifo_queue_is_too_long) {
   auto b = h.arrive();
   auto c = h.arrive();
   auto d = h.arrive();
-  reconfigure(h, some_semaphore(1, 1, unlimited, wait_order::lifo));
+  h.reconfigure(some_semaphore(1, 1, unlimited, wait_order::lifo));
   EXPECT_EQ(h.count("waiting"), 3);
   auto f = h.arrive();
   EXPECT_EQ(h.where(b), place::rejected);
@@ -441,7 +441,7 @@ TEST(semaphore, follows_a_change_of_order) {
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
-  reconfigure(h, some_semaphore(1, 10, unlimited, wait_order::lifo));
+  h.reconfigure(some_semaphore(1, 10, unlimited, wait_order::lifo));
   h.finish(a);
   EXPECT_EQ(h.where(b), place::held);
   EXPECT_EQ(h.where(c), place::below);
@@ -453,7 +453,7 @@ TEST(semaphore, clears_its_counters_on_reset_and_keeps_calls) {
   semaphore_rig h{some_semaphore(1, 10)};
   auto a = h.arrive();
   auto b = h.arrive();
-  EXPECT_TRUE(command(h, operator_command::reset));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.count("passed"), 0);
   EXPECT_EQ(h.count("queued"), 0);
   EXPECT_EQ(h.count("in_use"), 1);
@@ -464,11 +464,11 @@ TEST(semaphore, clears_its_counters_on_reset_and_keeps_calls) {
 
 TEST(semaphore, knows_no_operator_states) {
   semaphore_rig h{some_semaphore(1)};
-  EXPECT_TRUE(command(h, operator_command::enable));
-  EXPECT_FALSE(command(h, operator_command::force_open));
-  EXPECT_FALSE(command(h, operator_command::force_closed));
-  EXPECT_FALSE(command(h, operator_command::off));
-  EXPECT_FALSE(command(h, operator_command::observe));
+  EXPECT_TRUE(h.command(operator_command::enable));
+  EXPECT_FALSE(h.command(operator_command::force_open));
+  EXPECT_FALSE(h.command(operator_command::force_closed));
+  EXPECT_FALSE(h.command(operator_command::off));
+  EXPECT_FALSE(h.command(operator_command::observe));
 }
 
 } // namespace

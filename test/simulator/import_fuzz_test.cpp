@@ -1,4 +1,6 @@
 // Files that are not what they should be: an error, or a scenario that is good.
+#include <support/rounds.hpp>
+
 #include <simulator/import/importer.hpp>
 #include <simulator/import/span_reader.hpp>
 #include <simulator/scenario/random.hpp>
@@ -148,8 +150,9 @@ bool import_is_good(const std::string& text, times_kind times,
   }
 }
 
-void try_all(std::uint64_t rounds, void (*change)(std::string&, keyed_random&),
+void try_all(std::uint64_t usual, void (*change)(std::string&, keyed_random&),
              double least_good) {
+  const auto rounds = test::rounds(usual);
   std::uint64_t good = 0;
   for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -167,15 +170,15 @@ void try_all(std::uint64_t rounds, void (*change)(std::string&, keyed_random&),
 }
 
 TEST(import_of_random_traces, makes_good_scenarios) {
-  try_all(1500, nullptr, 0.9);
+  try_all(200, nullptr, 0.9);
 }
 
 TEST(import_of_random_traces, survives_damage) {
-  try_all(3000, &damage, 0.02);
+  try_all(400, &damage, 0.02);
 }
 
 TEST(import_of_random_traces, survives_strange_times) {
-  try_all(1500, &exaggerate, 0.5);
+  try_all(200, &exaggerate, 0.5);
 }
 
 } // namespace

@@ -4,12 +4,12 @@
 
 #include <support/quiescent.hpp>
 #include <support/random_world.hpp>
+#include <support/rounds.hpp>
 #include <support/simulated.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace caisson::sim {
@@ -32,10 +32,9 @@ void expect_consistent_result(const arm_result& r) {
   }
 }
 
-// How many worlds each test runs: more with CAISSON_WORLDS in the environment.
+// How many worlds each test runs.
 std::uint64_t worlds() {
-  auto* text = std::getenv("CAISSON_WORLDS");
-  return text ? std::strtoull(text, nullptr, 10) : 5;
+  return test::rounds(5);
 }
 
 TEST_P(random_worlds, become_quiescent_with_every_request_answered_once) {

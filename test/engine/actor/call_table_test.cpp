@@ -116,8 +116,6 @@ TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {
   r.begin_by = r.begins = used;
   r.timer = {1, 2};
   r.attempt_key = r.attempt_number = r.may_have_executed = r.permit = 3;
-  watched_caller caller;
-  r.watched = &caller;
   r.wait = 4;
   r.target = r.next_indexed = r.sends = 5;
   r.at = r.depth = r.owner = r.rejected_by = 6;
@@ -127,7 +125,6 @@ TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {
   r.payload = caf::make_message(1);
   r.reply = caf::make_message(2);
   r.path = {1};
-  r.children = {2};
   r.child = std::make_unique<child_state>();
   r.trace = std::make_unique<call_trace>();
   t.put_back(r);

@@ -3,6 +3,7 @@
 // instant, and the workers see the same attempts.
 #include "support/plan_player.hpp"
 #include "support/random_plan.hpp"
+#include "support/rounds.hpp"
 
 #include <caisson/stack/built_in_kinds.hpp>
 
@@ -179,10 +180,9 @@ private:
 
 // -- tests --------------------------------------------------------------------
 
-// How many plans each test plays: more with CAISSON_PLANS in the environment.
+// How many plans each test plays.
 std::uint64_t plans() {
-  auto* text = std::getenv("CAISSON_PLANS");
-  return text ? std::strtoull(text, nullptr, 10) : 20;
+  return rounds(20);
 }
 
 class chain_equals_stack_test
@@ -288,7 +288,7 @@ TEST_P(chain_equals_stack_test, one_gate_does_what_a_chain_does) {
     ADD_FAILURE() << "random_plan{" << kind << ", " << seed
                   << "}, cut down to:\n"
                   << plan_text(least) << differences(least, kind);
-    if (!std::getenv("CAISSON_PLANS"))
+    if (!std::getenv("CAISSON_ROUNDS"))
       return;
   }
 }

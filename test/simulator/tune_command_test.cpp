@@ -254,7 +254,7 @@ TEST_F(tune_test, reads_what_to_do_from_the_file) {
   good_ = [](const arm_config& arm, std::uint64_t) {
     return 900 + 10 * arm.services[0].workers;
   };
-  write(std::string{tuned_shop} + R"(
+  auto text = std::string{tuned_shop} + R"(
 [tune]
 need = ["success>=95%"]
 best = ["min:service.web.workers"]
@@ -263,11 +263,24 @@ unseen = 2
 budget = 40
 [tune.vary]
 "service.web.workers" = "1..8"
-)");
+)";
+  write(text);
   auto all = json_of({});
   EXPECT_EQ(winner(all)["service.web.workers"], 5);
   EXPECT_EQ(all["seeds"], 3);
   EXPECT_EQ(all["unseen_seeds"], 2);
+  // What it says to add makes a good file with an `arm` in [tune].
+  ASSERT_EQ(run({}), 0) << err_.str();
+  EXPECT_NE(out_.str().find("and to its table [tune], which now has to say "
+                            "which arm is tuned:\n\narm = \"present\"\n"),
+            std::string::npos)
+    << out_.str();
+  auto added = all["toml"].get<std::string>();
+  EXPECT_THROW((void)parse_scenario(text + added, "shop.toml"), config_error);
+  auto with_arm = text;
+  with_arm.replace(with_arm.find("[tune]\n"), 7,
+                   "[tune]\narm = " + all["tune_arm"].dump() + "\n");
+  EXPECT_EQ(parse_scenario(with_arm + added, "shop.toml").arms.size(), 2u);
   // Options replace what the file says.
   all = json_of({"--vary", "service.web.workers=1..6", "--best", "success",
                  "--need", "success>=91%", "--seeds", "2"});

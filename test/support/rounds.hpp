@@ -1,4 +1,4 @@
-// How much a test of random cases tries.
+// The number of rounds that tests of random cases play.
 #pragma once
 
 #include <cstdint>

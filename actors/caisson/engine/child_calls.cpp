@@ -36,12 +36,12 @@ call_id child_calls::make(std::size_t k, child_call request) {
   if (!core_.makes_children)
     throw std::logic_error{"layer " + core_.layers[k].owner->name()
                            + " makes child calls, and this host has none"};
+  CAISSON_ENSURE(k < core_.layers.size(), "layer {} of {} makes a child", k,
+                 core_.layers.size());
   CAISSON_ENSURE(request.target == child_call::below
                    || request.target < core_.layers[k].targets.size(),
                  "{} has no target {}", core_.layers[k].owner->name(),
                  request.target);
-  CAISSON_ENSURE(k < core_.layers.size(), "layer {} of {} makes a child", k,
-                 core_.layers.size());
   auto& c = core_.calls.take();
   c.child = std::make_unique<child_state>();
   c.child->origin = k;

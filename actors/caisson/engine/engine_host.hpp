@@ -26,7 +26,7 @@ inline constexpr target_id worker_target = 0;
 /// What an engine must know of a target.
 struct target_info {
   /// It is a gate, or was declared to be one: it says itself whether a call
-  /// been executed by a worker.
+  /// has been executed by a worker.
   bool is_gate = false;
   /// It notices by itself when the deadline that it was given has passed.
   bool keeps_deadlines = false;

@@ -14,7 +14,7 @@ struct call_record;
 
 /// What a part of the engine wants done with a call. The parts only say it; the
 /// router does it.
-struct next_step {
+struct [[nodiscard]] next_step {
   enum class kind : std::uint8_t {
     none,     // it rests where it is, or is over
     descend,  // it goes on down at `layer`
@@ -61,7 +61,7 @@ struct next_step {
 };
 
 /// A call with what is to happen to it; none if nothing is.
-struct moved_call {
+struct [[nodiscard]] moved_call {
   call_record* call = nullptr;
   next_step step = {};
 };

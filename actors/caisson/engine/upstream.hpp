@@ -15,7 +15,7 @@
 namespace caisson::detail {
 
 /// What has changed for calls, in this order.
-struct worker_change {
+struct [[nodiscard]] worker_change {
   /// Those that wait can be sent, as long as the worker is up.
   bool sends_waiting = false;
   /// They fail, as there will be no worker.

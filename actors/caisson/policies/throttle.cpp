@@ -118,8 +118,7 @@ decision throttle::turn_away(const call_info& call, env& e) {
             e);
     check_at_ = time_after(e.now, window_.bucket_length());
   }
-  CAISSON_ENSURE(throttling_ && check_at_ != never,
-                 "it is {}, and nothing ends that", state());
+  CAISSON_ENSURE(throttling_, "it is {}, and rejects", state());
   CAISSON_ENSURE(accepts() >= 0 && accepts() < window_.total(),
                  "{} of {} calls accepted", accepts(), window_.total());
   return refuse(counter::rejected, errc::throttled, call.id, e);

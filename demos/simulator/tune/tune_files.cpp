@@ -166,6 +166,7 @@ void write_tune_json(std::ostream& out, const tune_outcome& x) {
                 {"sentences", tune_sentences(x)},
                 {"hints", tune_hints(x)},
                 {"toml", overlay.arms},
+                {"tune_arm", overlay.tune_arm},
                 {"changes", overlay.lines},
                 {"failures", x.result.failures},
                 {"candidates", std::move(candidates)}};

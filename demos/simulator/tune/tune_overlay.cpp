@@ -79,6 +79,8 @@ tune_overlay overlay_of(const tune_plan& p, const tune_candidate& c) {
   whole["arm"] = {std::move(added), {}};
   out.arms = toml_text(whole);
   out.arms.erase(0, out.arms.find_first_not_of('\n'));
+  if (p.root.contains("tune") && !table_of(p.root, "tune").contains("arm"))
+    out.tune_arm = p.arm_is_named ? p.arm.name : "present";
   return out;
 }
 

@@ -13,6 +13,8 @@ struct tune_overlay {
   /// settings, and one without a change if the file has no arm. Empty if an arm
   /// cannot say it all.
   std::string arms;
+  /// The `arm` that the file's `[tune]` needs then, as it names none; or empty.
+  std::string tune_arm;
   /// What has to be changed in the file otherwise: `PATH = VALUE` each.
   std::vector<std::string> lines;
 };

@@ -2,6 +2,7 @@
 
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/table.hpp>
+#include <simulator/scenario/sweep_values.hpp>
 #include <simulator/tune/tune_overlay.hpp>
 #include <simulator/tune/tune_sentences.hpp>
 
@@ -185,6 +186,10 @@ void write_overlay(std::ostream& out, const tune_outcome& x) {
   auto o = overlay_of(x.plan, x.candidate(*x.choice.best));
   if (!o.arms.empty()) {
     out << "\nto try them, add to the scenario:\n\n" << o.arms;
+    if (!o.tune_arm.empty())
+      out << "\nand to its table [tune], which now has to say which arm is "
+             "tuned:\n\narm = "
+          << written_text({o.tune_arm, {}}) << '\n';
     return;
   }
   out << "\nto try them, change in the scenario:\n\n";

@@ -82,7 +82,7 @@ void time_window::move_to(time_point now) {
   }
   newest_ = to;
   newest_place_ = place_of(to);
-  newest_end_ = time_point{(to + 1) * width_};
+  newest_end_ = time_after(time_point{to * width_}, width_);
 }
 
 // Counts what happened at `t`, unless that has left the window.

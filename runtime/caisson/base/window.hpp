@@ -72,7 +72,7 @@ private:
 
 /// The results of the last `length`, in buckets. A result belongs to the bucket
 /// of the instant at which it came: that a call of long ago failed only now is
-/// signs of the present, such as of a worker that hangs.
+/// a sign of the present, such as of a worker that hangs.
 ///
 /// Buckets begin at whole multiples of their length on the clock that the
 /// caller uses. The window is the bucket of the present instant and the

@@ -152,6 +152,17 @@ TEST(time_window, works_before_the_zero_of_the_clock) {
   EXPECT_EQ(w.total(), 0);
 }
 
+TEST(time_window, works_to_the_end_of_the_clock) {
+  time_window w{1s, 10};
+  auto last = time_point::max();
+  for (auto before : {150ms, 50ms, 1ms, 0ms}) {
+    w.add(true, last - before);
+    w.add(false, last - before);
+  }
+  EXPECT_EQ(w.total(), 8);
+  EXPECT_EQ(w.failures(), 4);
+}
+
 TEST(time_window, keeps_what_fits_when_it_is_resized) {
   time_window w{10s, 10};
   for (int i = 0; i < 10; ++i)

@@ -56,7 +56,7 @@ detail::http_server_limits limits_of(const http_front_config& c) {
 }
 
 // A server behind would take it for its own name. A proxy in front may have
-// notified of what the client called.
+// passed on what the client called.
 void forward_host(http_headers& x) {
   if (auto host = x.extract("host")) {
     host.key() = "x-forwarded-host";

@@ -25,7 +25,7 @@ struct managed_gate {
 using managed_gates = std::map<std::string, managed_gate, std::less<>>;
 using made_workers = std::map<std::string, worker, std::less<>>;
 
-/// The workers of the gates `wanted`; starts none. Appends the problems of all
+/// The workers of the gates `names`; starts none. Appends the problems of all
 /// of them, also what makers throw.
 [[nodiscard]] made_workers
 make_workers(caf::actor_system& sys, const gate_file& file,

@@ -435,10 +435,10 @@ std::map<std::string, std::string> canary::notes() const {
 void canary::prepare(canary_config&, env& e) {
   // What is due by now happens under the old settings.
   catch_up(e);
-  stages_.remember();
 }
 
 void canary::adapt(env& e) {
+  auto next = stages_.set_config(config_);
   if (!config_.enabled) {
     if (stages_.where() == phase::waiting)
       return use_rules();
@@ -447,8 +447,8 @@ void canary::adapt(env& e) {
     stages_.begin_run();
     return enter(phase::waiting, 0, "disabled", e);
   }
-  if (auto stage = stages_.next_if_other())
-    enter(phase::stage, *stage, "other stages", e);
+  if (next)
+    enter(phase::stage, *next, "other stages", e);
   use_rules();
   stages_.update_dwell(e.now);
   go_on_if_due(e);

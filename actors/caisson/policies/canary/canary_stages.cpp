@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
@@ -91,17 +93,15 @@ bool canary_stages::use_rules() {
   return true;
 }
 
-void canary_stages::remember() {
-  old_shares_ = shares_of(config_.stages);
-  old_share_ = share();
-}
-
-std::optional<std::size_t> canary_stages::next_if_other() const {
+std::optional<std::size_t> canary_stages::set_config(canary_config config) {
+  auto before = shares_of(config_.stages);
+  auto had = share();
+  config_ = std::move(config);
   auto all = shares_of(config_.stages);
-  auto stays = phase_ == phase::promoted && all.back() == old_share_;
-  if (!judged() || all == old_shares_ || stays)
+  auto stays = phase_ == phase::promoted && all.back() == had;
+  if (!judged() || all == before || stays)
     return std::nullopt;
-  auto above = std::upper_bound(all.begin(), all.end(), old_share_);
+  auto above = std::upper_bound(all.begin(), all.end(), had);
   auto at = above == all.begin() ? 0 : above - all.begin() - 1;
   return static_cast<std::size_t>(at);
 }

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 namespace caisson::detail {
 
@@ -23,13 +23,8 @@ class canary_stages {
 public:
   enum class phase : std::uint8_t { waiting, stage, promoted, rolled_back };
 
-  /// `config` must outlive this, and may change between `remember` and
-  /// `next_if_other`.
-  explicit canary_stages(const canary_config& config)
-    : config_(config), rules_(rules_of(config_, ruling_stage())) {}
-
-  canary_stages(const canary_stages&) = delete;
-  canary_stages& operator=(const canary_stages&) = delete;
+  explicit canary_stages(canary_config config)
+    : config_(std::move(config)), rules_(rules_of(config_, ruling_stage())) {}
 
   // -- what is in force -------------------------------------------------------
 
@@ -76,13 +71,10 @@ public:
   /// now.
   bool use_rules();
 
-  /// New settings are about to apply.
-  void remember();
-
-  /// The stage to begin because of these settings: the last whose share is not
-  /// larger than the one before, or the first. Nothing if the shares are the
-  /// same, or not in force.
-  [[nodiscard]] std::optional<std::size_t> next_if_other() const;
+  /// Takes new settings, whose rules `use_rules` uses. Returns the stage to
+  /// begin because of them: the last whose share is not larger than the one
+  /// before, or the first. Nothing if the shares are the same, or not in force.
+  [[nodiscard]] std::optional<std::size_t> set_config(canary_config config);
 
   // -- time -------------------------------------------------------------------
 
@@ -149,7 +141,7 @@ private:
   [[nodiscard]] canary_comparison::old_latency old_latency() const noexcept;
   [[nodiscard]] const canary_stage& ruling_stage() const;
 
-  const canary_config& config_;
+  canary_config config_;
   phase phase_ = phase::waiting;
   std::size_t stage_ = 0;
   time_point since_;
@@ -166,10 +158,6 @@ private:
   // Mirrored answers, in this stage.
   std::int64_t compared_ = 0;
   std::int64_t differing_ = 0;
-
-  // Before new settings apply.
-  std::vector<double> old_shares_;
-  double old_share_ = 0;
 };
 
 } // namespace caisson::detail

@@ -131,7 +131,7 @@ double shed_levels::share() const noexcept {
   return n > 0 ? passing() / n : 1;
 }
 
-// The lowest threshold above which no more than `wanted` calls were.
+// The lowest threshold above which no more than `target` calls were.
 shed_levels::place shed_levels::place_for(double target) const noexcept {
   place out{.threshold = count};
   double sum = 0;

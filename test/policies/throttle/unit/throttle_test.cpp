@@ -342,6 +342,16 @@ std::string first_problem(const throttle_config& c) {
   return found.empty() ? "" : found.front().message;
 }
 
+TEST(throttle, rejects_at_the_end_of_the_clock) {
+  throttle_rig h;
+  h.e.now = time_point::max() - 1ms;
+  h.end_together(0, 100);
+  for (int i = 0; i < 20; ++i)
+    h.arrive();
+  EXPECT_GT(h.count("rejected"), 0);
+  EXPECT_EQ(h.policy.state(), "throttling");
+}
+
 TEST(throttle, refuses_to_lock_itself_out) {
   auto c = bare();
   EXPECT_EQ(first_problem(c), "");

@@ -84,7 +84,7 @@ private:
   template <class Request>
   [[nodiscard]] json status_after(const std::string& gate, const Request& what);
 
-  /// The answer of `whom`, which is called `name`.
+  /// The answer of `target`, which is called `name`.
   template <class T, class Request>
   T ask(const caf::actor& target, const std::string& name, duration patience,
         const Request& what);

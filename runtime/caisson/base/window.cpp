@@ -67,7 +67,7 @@ void time_window::move_to(time_point now) {
   // An empty window has nothing to clear, and before the first call `newest_`
   // is no number to count from.
   if (total_ > 0) {
-    CAISSON_ENSURE(to > newest_, "step {} follows step {}", to, newest_);
+    CAISSON_ENSURE(to >= newest_, "step {} follows step {}", to, newest_);
     auto steps = std::min(to - newest_, n);
     for (std::int64_t i = 1; i <= steps; ++i) {
       auto oldest = std::exchange(at(newest_ + i), bucket{});
@@ -82,7 +82,7 @@ void time_window::move_to(time_point now) {
   }
   newest_ = to;
   newest_place_ = place_of(to);
-  newest_end_ = time_after(time_point{to * width_}, width_);
+  newest_end_ = to < number_of(never) ? time_point{(to + 1) * width_} : never;
 }
 
 // Counts what happened at `t`, unless that has left the window.

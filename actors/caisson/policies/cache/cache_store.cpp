@@ -75,11 +75,6 @@ void cache_store::drop(place at) {
   r.value = nullptr;
 }
 
-void cache_store::drop_forgotten(place at) {
-  if (at->second.kept && at->second.life != life_)
-    drop(at);
-}
-
 // Loads that are in flight may have read what was there before.
 void cache_store::invalidate(place at) {
   drop(at);
@@ -127,14 +122,6 @@ void cache_store::forget(time_point now) {
 void cache_store::drop_old() {
   for (auto left = most_dropped_at_once; left > 0 && !old_.empty(); --left)
     evict(old_.front());
-}
-
-bool cache_store::has_chores(std::size_t most) const noexcept {
-  return !old_.empty() || used_.size() > most;
-}
-
-time_point cache_store::due(std::size_t most) const noexcept {
-  return has_chores(most) ? chores_at_ : never;
 }
 
 std::size_t cache_store::do_chores(time_point now, std::size_t most) {

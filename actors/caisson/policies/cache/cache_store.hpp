@@ -95,7 +95,10 @@ public:
   void drop(place at);
 
   /// Drops the answer if it is from before the last reset, and so none.
-  void drop_forgotten(place at);
+  void drop_forgotten(place at) {
+    if (at->second.kept && at->second.life != life_)
+      drop(at);
+  }
 
   /// Drops the answer. Those of loads in progress are not kept.
   void invalidate(place at);
@@ -115,7 +118,9 @@ public:
   void forget(time_point now);
 
   /// When more answers are to be dropped; `never` if there are none.
-  [[nodiscard]] time_point due(std::size_t most) const noexcept;
+  [[nodiscard]] time_point due(std::size_t most) const noexcept {
+    return has_chores(most) ? chores_at_ : never;
+  }
 
   /// Drops more answers if that is due. Returns how many were above `most`.
   std::size_t do_chores(time_point now, std::size_t most);
@@ -126,7 +131,9 @@ public:
 private:
   void evict(place at);
   void drop_old();
-  [[nodiscard]] bool has_chores(std::size_t most) const noexcept;
+  [[nodiscard]] bool has_chores(std::size_t most) const noexcept {
+    return !old_.empty() || used_.size() > most;
+  }
 
   map records_;
   // Those with an answer, the most recently used one first.

@@ -93,8 +93,6 @@ decision retrier::complete_with_care(call_info& call, progress& saved,
 
 decision retrier::attempt_over(call_info& call, progress& saved,
                                outcome& result, env& e) {
-  CAISSON_ENSURE(saved.at == stage::attempt && saved.attempts > 0,
-                 "attempt {} comes back at stage {}", saved.attempts, saved.at);
   auto v = config_.classify.judge(result, retry_lists, e);
   saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
   charge(result, e.now);
@@ -104,6 +102,8 @@ decision retrier::attempt_over(call_info& call, progress& saved,
   if (v == verdict::success)
     return finish(saved.attempts == 1 ? counter::succeeded : counter::recovered,
                   true, e);
+  CAISSON_ENSURE(saved.at == stage::attempt && saved.attempts > 0,
+                 "attempt {} comes back at stage {}", saved.attempts, saved.at);
   // The conflict may be with an earlier attempt at this call.
   auto conflict = result.kind == answer_class::conflict && keeper_;
   if (v == verdict::neutral) {

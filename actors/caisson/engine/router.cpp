@@ -15,7 +15,7 @@ router::router(engine_core& core, attempts& sent, upstream& workers,
     expiry_(expiry), children_(children), descent_(core, expiry), ascent_(core),
     ends_(core, leased), results_(core, sent) {}
 
-void router::move(call_record& r, next_step&& s) {
+void router::move(call_record& r, next_step& s) {
   using kind = next_step::kind;
   switch (s.what) {
     case kind::none:
@@ -43,7 +43,7 @@ void router::descend(call_record& r, std::size_t first) {
     return dispatch(r);
   if (s.what == next_step::kind::ascend)
     return ascend(r, s.layer, *s.result);
-  move(r, std::move(s));
+  move(r, s);
 }
 
 // Past all layers: to the worker, or to the holder of a permit.
@@ -60,7 +60,7 @@ void router::dispatch(call_record& r) {
   auto s = workers_.take(r);
   if (s.what == next_step::kind::send) [[likely]]
     return attempts_.send(r, s.target);
-  move(r, std::move(s));
+  move(r, s);
 }
 
 // -- up -----------------------------------------------------------------------
@@ -125,7 +125,7 @@ bool router::end_overdue(call_record& r) {
   auto s = expiry_.overdue(r);
   if (!s)
     return false;
-  move(r, std::move(s));
+  move(r, s);
   return true;
 }
 

@@ -31,13 +31,14 @@ public:
   router& operator=(const router&) = delete;
 
   /// Does what is to happen next to a call, and all that follows.
-  void move(call_record& r, next_step&& s);
+  void move(call_record& r, next_step& s);
+  void move(call_record& r, next_step&& s) { move(r, s); }
   void move(moved_call&& x) {
     if (!x.call)
       return;
     if (x.step.what == next_step::kind::descend) [[likely]]
       return descend(*x.call, static_cast<std::size_t>(x.step.layer));
-    move(*x.call, std::move(x.step));
+    move(*x.call, x.step);
   }
 
   // -- what comes in ----------------------------------------------------------

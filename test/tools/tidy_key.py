@@ -17,7 +17,9 @@ import re
 import subprocess
 import sys
 
-from built import ROOT, Built, without_output
+sys.dont_write_bytecode = True
+
+from built import ROOT, Built, without_output  # noqa: E402
 
 
 def files_read(command, folder):

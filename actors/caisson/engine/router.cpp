@@ -223,19 +223,21 @@ void router::fail_all_at(target_id x) {
 
 // -- what layers ask for ------------------------------------------------------
 
-void router::resume(call_record& r, std::size_t k) {
+// Layer k, which holds the call, has decided about it.
+void router::take_from_layer(call_record& r, std::size_t k) {
   CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
-                 "layer {} lets call {} go on, which it does not hold", k,
+                 "layer {} decides about call {}, which it does not hold", k,
                  call_table::number_of(r.id));
   leave_children(r);
+}
+
+void router::resume(call_record& r, std::size_t k) {
+  take_from_layer(r, k);
   descend(r, k + 1);
 }
 
 void router::answer(call_record& r, std::size_t k, std::uint64_t value) {
-  CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
-                 "layer {} answers call {}, which it does not hold", k,
-                 call_table::number_of(r.id));
-  leave_children(r);
+  take_from_layer(r, k);
   core_.calls.move_to(r, phase::moving);
   r.hold_until = never;
   if (end_overdue(r))
@@ -249,10 +251,7 @@ void router::answer(call_record& r, std::size_t k, std::uint64_t value) {
 
 void router::reject(call_record& r, std::size_t k, errc code,
                     duration retry_after) {
-  CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
-                 "layer {} rejects call {}, which it does not hold", k,
-                 call_table::number_of(r.id));
-  leave_children(r);
+  take_from_layer(r, k);
   core_.calls.move_to(r, phase::moving);
   r.hold_until = never;
   check_reject(code, retry_after);

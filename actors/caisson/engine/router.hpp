@@ -92,6 +92,7 @@ private:
   void cut_off(call_record& r, int layer, outcome& why);
   void leave_children(call_record& r);
   void give_up(call_record& child);
+  void take_from_layer(call_record& r, std::size_t k);
 
   // -- the worker -------------------------------------------------------------
 

@@ -60,7 +60,8 @@ std::size_t time_window::place_of(std::int64_t number) const noexcept {
   return static_cast<std::size_t>(i < 0 ? i + n : i);
 }
 
-// The newest bucket is that of `now`, which is later than it was.
+// The newest bucket is that of `now`, which is later than it was, but for the
+// one at the end of the clock: it does not end.
 void time_window::move_to(time_point now) {
   auto to = number_of(now);
   auto n = static_cast<std::int64_t>(buckets_.size());

@@ -161,19 +161,23 @@ TEST_F(slow_clients_test, that_leave_most_unread_give_way) {
   http_front front{
     *sys, routes, {.read_timeout = patient, .max_unread = 40 << 20}};
   std::vector<raw_socket> slow;
-  for (std::size_t i = 0; i < 4; ++i) {
+  auto ask_and_read_nothing = [&] {
     slow.push_back(raw_socket::connected_to(front.port()));
     slow.back().write("GET / HTTP/1.1\r\nHost: a\r\n"
                       "Connection: close\r\n\r\n");
     pollfd p{slow.back().fd(), POLLIN, 0};
     EXPECT_EQ(::poll(&p, 1, 5'000), 1);
-  }
+  };
+  for (int i = 0; i < 4; ++i)
+    ask_and_read_nothing();
+  // Whether this one needs their room depends on how fast it reads.
   EXPECT_GT(get(front.port(), "/").size(), size);
-  for (std::size_t i = 0; i < 4; ++i) {
+  ask_and_read_nothing();
+  for (std::size_t i = 0; i < slow.size(); ++i) {
     std::size_t got = 0;
     for (auto part = slow[i].read(); !part.empty(); part = slow[i].read())
       got += part.size();
-    EXPECT_EQ(got > size, i == 3) << i;
+    EXPECT_EQ(got > size, i >= 3) << i;
   }
 }
 

@@ -121,3 +121,25 @@ int main() {
   story.check(look().metrics.at("measured") == 2, "there is");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  20 servers: 400 calls a second of 800
+  5.000 s    1692 answered, 2279 refused; adjusting, limit 30, latency 60 ms
+ 10.000 s    2000 answered, 2000 refused; adjusting, limit 30, latency 60 ms
+ 15.000 s    2000 answered, 2000 refused; adjusting, limit 30, latency 60 ms
+ 20.000 s    2000 answered, 2000 refused; adjusting, limit 30, latency 60 ms
+ 20.000 s  10 servers: 200 calls a second of 800
+ 25.000 s    1010 answered, 3005 refused; adjusting, limit 13, latency 79 ms
+ 30.000 s    1000 answered, 3002 refused; adjusting, limit 13, latency 79 ms
+ 35.000 s    1000 answered, 2997 refused; adjusting, limit 16, latency 52 ms
+ 40.000 s    1000 answered, 3003 refused; adjusting, limit 13, latency 79 ms
+ 40.000 s  20 servers again
+ 45.000 s    1932 answered, 2053 refused; adjusting, limit 28, latency 60 ms
+ 50.000 s    2000 answered, 2000 refused; adjusting, limit 28, latency 60 ms
+ 55.000 s    2000 answered, 2000 refused; adjusting, limit 28, latency 60 ms
+ 60.000 s    2000 answered, 2000 refused; adjusting, limit 28, latency 60 ms
+ 65.000 s    2000 answered, 2000 refused; adjusting, limit 28, latency 60 ms
+ 65.000 s  a minute after the first measurement there is another one
+ 70.000 s    1707 answered, 2291 refused; adjusting, limit 29, latency 56 ms
+*/

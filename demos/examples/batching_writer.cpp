@@ -95,3 +95,30 @@ int main() {
   results();
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  write a
+  0.000 s  write b
+  0.000 s  write c
+  0.000 s    the table gets a, b, c in one message
+  0.000 s  a: row 1
+  0.000 s  b: row 2
+  0.000 s  c: row 3
+  0.900 s  write d
+  0.900 s  write e
+  1.000 s    the table gets d, e in one message
+  1.000 s  d: row 4
+  1.000 s  e: row 5
+  1.900 s  write f, within 50 ms
+  1.930 s    the table gets f in one message
+  1.930 s  f: row 6
+  2.900 s  there is room for one more row
+  2.900 s  write g
+  2.900 s  write h
+  2.900 s  write i
+  2.900 s    the table gets g, h, i in one message
+  2.900 s  g: row 7
+  2.900 s  h: batch_failed by batcher
+  2.900 s  i: batch_failed by batcher
+*/

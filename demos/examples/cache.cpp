@@ -89,3 +89,17 @@ int main() {
   story.check(teapots->asked == 4, "the shop is left alone for a second");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  teapot? teapot costs 12 (asked the shop 1 times)
+  0.000 s  teapot? teapot costs 12 (asked the shop 1 times)
+  0.000 s  -- the price rises, by a message through the gate
+  0.000 s  teapot? teapot costs 13 (asked the shop 2 times)
+  0.000 s  -- the price rises elsewhere
+ 10.000 s  teapot? teapot costs 13 (asked the shop 3 times)
+ 10.000 s  teapot? teapot costs 14 (asked the shop 3 times)
+ 10.000 s  -- the shop closes
+1810.000 s  teapot? teapot costs 14 (asked the shop 4 times)
+1810.000 s  teapot? teapot costs 14 (asked the shop 4 times)
+*/

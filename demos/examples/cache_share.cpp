@@ -135,3 +135,15 @@ int main() {
   story.check(both(slow) < -0.4, "it was left for nobody");
   return story.end();
 }
+
+/* It prints:
+
+it hangs, and a replica is next
+  share  asked per call       answered, %             wait, ms
+  1      1.60 (1.56 to 1.67)  29.5 (24.7 to 36.7)     309 (302 to 315)
+  0.15   2.51 (2.46 to 2.56)  99.9 (99.7 to 100.0)    180 (163 to 198)
+it is slow, and the last one
+  share  asked per call       answered, %             wait, ms
+  1      2.00 (2.00 to 2.00)  100.0 (100.0 to 100.0)  201 (194 to 207)
+  0.15   2.00 (2.00 to 2.00)  25.2 (20.3 to 31.7)     143 (142 to 144)
+*/

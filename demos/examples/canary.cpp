@@ -108,3 +108,25 @@ int main() {
   world.kill(next);
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  -- the new version is as good as the old one
+  0.100 s  waiting -> stage_1: first call
+ 60.000 s  stage_1 -> stage_2: as good as the baseline
+120.000 s  stage_2 -> stage_3: as good as the baseline
+180.000 s  stage_3 -> promoted: as good as the baseline
+180.000 s  1799 calls, 904 of them or their copies at the new version
+180.000 s  -- it fails
+181.000 s  promoted -> rolled_back: 10 failures in a row
+181.000 s  10 calls to it have failed; 0 callers have noticed
+181.000 s  -- it works again, with wrong prices; the operator says: reset
+181.100 s  rolled_back -> waiting: reset
+181.100 s  waiting -> stage_1: first call
+196.800 s  stage_1 -> rolled_back: difference rate 1.0000
+196.800 s  to_canary 4
+196.800 s  mirrors_differing 20
+196.800 s  mirrors_equal 0
+196.800 s  rollbacks 1
+196.800 s  value: element 0, byte 15: baseline "teapot costs 12.50", canary "teapot costs 1.25"
+*/

@@ -80,3 +80,18 @@ int main() {
   world.kill(worker);
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  without faults
+  0.000 s    of 200 seats 200 confirmed, 0 perhaps booked, 200 booked
+  0.000 s  with faults in one attempt out of four
+  9.200 s    of 200 seats 194 confirmed, 6 perhaps booked, 200 booked
+  9.200 s  without faults again
+  9.200 s    of 200 seats 200 confirmed, 0 perhaps booked, 200 booked
+  9.200 s  errors_injected 16
+  9.200 s  latencies_injected 29
+  9.200 s  outcomes_injected 6
+  9.200 s  silences_injected 10
+  9.200 s  waiting 0
+*/

@@ -190,3 +190,34 @@ int main(int argc, char** argv) {
     return 2;
   }
 }
+
+/* It prints:
+
+a customer: paid
+$ caisson ctl list
+gate      state      worker  calls  failed  in progress  layers not as usual
+catalog   accepting  up          0       0            0
+payments  accepting  up          1       0            0
+$ caisson ctl force_open payments --layer breaker
+layer    mode     state
+breaker  enforce  forced_open
+a customer: breaker_open by breaker
+$ caisson ctl list
+gate      state      worker  calls  failed  in progress  layers not as usual
+catalog   accepting  up          0       0            0
+payments  accepting  up          2       1            0  breaker forced_open
+$ caisson ctl enable payments --layer breaker
+layer    mode     state
+breaker  enforce  closed
+a customer: paid
+$ caisson ctl set payments --layer deadline timeout=200ms
+layer     setting  value
+deadline  timeout  200ms
+$ caisson ctl show paymnts
+caisson ctl: there is no gate "paymnts", did you mean "payments"? known gates: catalog, payments
+$ caisson ctl reload
+catalog/limiter: burst = 50 (was 10)
+payments/deadline: timeout = 500ms (was 200ms)
+$ caisson ctl drain catalog
+drained: the last call is answered
+*/

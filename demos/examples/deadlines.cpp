@@ -89,3 +89,24 @@ int main() {
   world.kill(worker);
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  the first attempt hangs
+  0.000 s    attempt 1 takes 600ms
+  0.450 s    attempt 2 takes 100ms
+  0.550 s    attempt 2 is answered
+  0.550 s  answer: the answer
+  0.600 s    attempt 1 is answered
+  2.000 s  all attempts hang
+  2.000 s    attempt 3 takes 900ms
+  2.450 s    attempt 4 takes 900ms
+  2.900 s    attempt 3 is answered
+  2.900 s    attempt 5 takes 900ms
+  3.000 s  answer: deadline_exceeded by overall
+  3.350 s    attempt 4 is answered
+  3.800 s    attempt 5 is answered
+  4.000 s  a call that comes too late
+  4.000 s  answer: deadline_exceeded by gate
+  4.000 s  late results, dropped: 4
+*/

@@ -89,3 +89,23 @@ int main() {
   world.kill(worker);
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  a quiet time
+ 30.000 s    0 calls failed
+ 30.000 s  a crowd
+ 32.000 s    normal -> degraded, recommendation: -1
+ 62.000 s    degraded -> normal, recommendation: 2
+ 64.000 s    normal -> degraded, recommendation: -1
+124.000 s    degraded -> normal, recommendation: 2
+126.000 s    normal -> degraded, recommendation: -1
+246.000 s    degraded -> normal, recommendation: 2
+248.000 s    normal -> degraded, recommendation: -1
+330.000 s    80 calls failed
+330.000 s  a quiet time
+488.000 s    degraded -> normal, recommendation: 2
+510.000 s    0 calls failed
+510.000 s  switched_off 4
+510.000 s  switched_on 4
+*/

@@ -82,3 +82,15 @@ int main() {
   story.check(itself == "teapot costs 12.50", "the worker has the first word");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  teapot? teapot costs 12.50 (breaker closed)
+  1.000 s  -- the worker fails
+  1.000 s  teapot? teapot cost 12.00 yesterday (breaker closed)
+  1.000 s  kettle? please ask at the counter (breaker closed)
+  1.000 s  teapot? teapot cost 12.00 yesterday (breaker open)
+  2.000 s  teapot? teapot cost 12.00 yesterday (breaker open)
+ 11.000 s  -- the worker works again
+ 11.000 s  teapot? teapot costs 12.50 (breaker closed)
+*/

@@ -81,3 +81,15 @@ int main() {
   auto as_expected = s.metric("calls") == 15 && s.metric("succeeded") == 12;
   return as_expected ? 0 : 1;
 }
+
+/* It prints:
+
+tea costs 3
+coffee costs 6
+the server was asked 4 times
+tea: runtime_error: connection refused
+tea: runtime_error: connection refused
+tea: not asked, as the breaker is open
+the server was asked 0 times more
+15 calls, 12 succeeded
+*/

@@ -81,3 +81,11 @@ int main() {
   caisson::stop_gate(guarded);
   return story.end();
 }
+
+/* It prints:
+
+without a gate, teapot:  1250
+through it, teapot:      1250
+through it, unicorn:     the worker's own error
+and the worker is dead:  worker_down by shop gate
+*/

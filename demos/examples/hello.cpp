@@ -31,3 +31,8 @@ void caf_main(caf::actor_system& system, const caisson::system_config&) {
 CAF_MAIN()
 // [/hello]
 // [/program]
+
+/* It prints:
+
+42
+*/

@@ -111,3 +111,23 @@ int main() {
   story.check(get("/orders/8") == std::pair{500, 1}, "500 is final now");
   return story.end();
 }
+
+/* It prints:
+
+  5.000 s  GET /orders/7  200 seven         attempts: 3
+ 10.000 s  GET /orders/8  500 oops          attempts: 2
+ 15.000 s  GET /orders/9  409 exists        attempts: 1
+ 20.000 s  GET /unicorns  404 no such thing attempts: 1
+ 25.000 s  GET /unicorns  404 no such thing attempts: 1
+ 30.000 s  GET /unicorns  404 no such thing attempts: 1
+ 35.000 s  GET /unicorns  404 no such thing attempts: 1
+ 40.000 s  GET /unicorns  404 no such thing attempts: 1
+ 40.000 s  the breaker is closed
+ 40.000 s  answers_conflict: 1
+ 40.000 s  answers_fail: 5
+ 40.000 s  answers_ok: 1
+ 40.000 s  answers_retry: 2
+ 40.000 s  answers_retry_after: 2
+ 40.000 s  -- fail_on = http:500
+ 45.000 s  GET /orders/8  500 oops          attempts: 1
+*/

@@ -153,3 +153,17 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+GET /items/7  200 OK: a teapot                                        requests behind: 1
+-- the catalog answers 503, twice
+GET /items/7  200 OK: a teapot                                        requests behind: 3
+-- the catalog takes a second
+GET /items/7  504 Gateway Timeout                                     requests behind: 1
+-- the catalog is gone
+GET /items/7  503 Service Unavailable, retry-after: 1: not_connected  requests behind: 0
+GET /items/7  503 Service Unavailable, retry-after: 2: breaker_open   requests behind: 0
+-- the catalog is back
+GET /items/7  200 OK: a teapot                                        requests behind: 1
+*/

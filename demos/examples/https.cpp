@@ -124,3 +124,11 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+its authority is known: 200 a teapot
+it has moved: 302
+and one may follow: 200 a teapot
+another authority is trusted: the server's certificate was refused
+*/

@@ -92,3 +92,16 @@ int main() {
   story.check(keys == 0, "unused keys are forgotten");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  loud: 2 of 9 calls answered; then rate_limited by limiter, retry after 500ms
+  0.000 s  quiet: 1 of 1 calls answered
+  0.000 s  gold: 5 of 9 calls answered; then rate_limited by limiter, retry after 500ms
+  0.000 s  a rate of 1 for loud? done
+  1.000 s  loud: 1 of 9 calls answered; then rate_limited by limiter, retry after 1s
+  1.000 s  gold: 5 admitted, 4 refused
+  1.000 s  loud: 3 admitted, 15 refused
+  1.000 s  quiet: 1 admitted, 0 refused
+601.000 s  ten minutes later: 0 keys
+*/

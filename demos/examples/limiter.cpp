@@ -63,3 +63,21 @@ int main() {
               "those who would wait too long hear when to come back");
   return story.end();
 }
+
+/* It prints:
+
+call   came   answered  result
+   1     0s         0s  passes
+   2     0s         0s  passes
+   3     0s         0s  passes
+   4     0s      100ms  passes
+   5     0s      200ms  passes
+   6     0s         0s  rate_limited by limiter, retry after 300ms
+   7     0s         0s  rate_limited by limiter, retry after 300ms
+   8  250ms      300ms  passes
+   9  250ms      400ms  passes
+  10     2s         2s  passes
+  11     2s         2s  passes
+  12     2s         2s  passes
+  13     2s     2100ms  passes
+*/

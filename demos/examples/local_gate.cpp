@@ -81,3 +81,18 @@ int main() {
   world.kill(customer);
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  the first question
+  0.000 s  an apple costs 7
+  1.000 s  it took 2 messages
+  1.000 s  the service has a bad moment
+  1.100 s  a pear costs 7
+  2.000 s  the service is broken
+  2.000 s  a plum: the worker's own error
+  3.000 s  a fig: the worker's own error
+  4.000 s  a date: the worker's own error
+  5.000 s  a lemon: breaker_open by breaker, retry after 9s
+  6.000 s  it took 0 messages
+*/

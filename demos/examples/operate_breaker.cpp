@@ -125,3 +125,28 @@ int main() {
               "it opens by the new threshold");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  a call: 2
+  0.000 s  status: closed, threshold 5, 1 admitted, 0 rejected
+  1.000 s  -- the database is being moved: nobody goes there
+  1.000 s    event 1: closed -> forced_open, forced open
+  1.000 s    event 2: reconfigured, force_open
+  1.000 s  a call: breaker_open by breaker
+  1.000 s    event 3: a call was rejected
+  1.000 s  status: forced_open, threshold 5, 1 admitted, 1 rejected
+ 60.000 s  -- done
+ 60.000 s    event 4: forced_open -> closed, override lifted
+ 60.000 s    event 5: reconfigured, enable
+ 60.000 s  a call: 2
+ 61.000 s  -- from now on two failures are enough
+ 61.000 s  none? invalid_config by gate: breaker.threshold: "none" is not an integer, allowed: 1 to 1000000
+ 61.000 s    event 6: reconfigured
+ 61.000 s  a call: the worker's own error
+ 61.000 s  a call: the worker's own error
+ 61.000 s    event 7: closed -> open, consecutive failures
+ 61.000 s  a call: breaker_open by breaker, retry after 10s
+ 61.000 s    event 8: a call was rejected
+ 61.000 s  status: open, threshold 2, 4 admitted, 2 rejected
+*/

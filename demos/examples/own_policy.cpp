@@ -128,3 +128,20 @@ int main() {
   story.check(tenants.metric("in_use") == 0, "nothing is left over");
   return story.end();
 }
+
+/* It prints:
+
+| setting | type | allowed | default | meaning |
+| --- | --- | --- | --- | --- |
+| `name` | string | any text | `""` | what the layer is called in errors, events and status; default: its kind |
+| `mode` | choice | enforce, observe, off | `enforce` | enforce: decide and act; observe: decide, count and send events, but let every call pass; off: skip the layer |
+| `per_key` | integer | 1 to 1000000 | `10` | how many calls with the same key may be in flight |
+| `count_unnamed` | boolean | true, false | `false` | whether calls without a key count as those of one more key; otherwise they pass |
+
+  1.000 s  acme orders 4 at once: 2 filled; the others: queue_full by key_ceiling
+  2.000 s  bolt orders 1 at once: 1 filled
+  2.000 s  per_key = none? invalid_config by shop: key_ceiling.per_key: "none" is not an integer, allowed: 1 to 1000000
+  2.000 s  per_key = 3? done
+  3.000 s  acme orders 4 at once: 3 filled; the others: queue_full by key_ceiling
+  3.000 s  passed 6, refused 3, in use 0
+*/

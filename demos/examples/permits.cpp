@@ -72,3 +72,18 @@ int main() {
   story.check(lent() == 0, "no permit is lost");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  Ann has a licence (1 of 2 lent)
+  0.000 s  Bob has a licence (2 of 2 lent)
+  0.000 s  Cem waits (2 of 2 lent)
+  1.000 s  Ann gives hers back: done
+  1.000 s  Cem has a licence (2 of 2 lent)
+  1.000 s  Ann gives it back once more: no_such_permit by gate
+  2.000 s  Dot waits (2 of 2 lent)
+  3.000 s  Bob crashes
+  3.000 s  Dot has a licence (2 of 2 lent)
+ 12.000 s  Dot has forgotten hers; her ten seconds are over (1 of 2 lent)
+ 12.000 s  Cem gives his back (0 of 2 lent)
+*/

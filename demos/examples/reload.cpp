@@ -111,3 +111,17 @@ int main() {
   world.kill(bank.handle());
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  two calls, one permit
+  1.000 s  a file with a mistake:
+  1.000 s    line 5:13: gates.payments.layer[0].threshold: 0 is out of range, allowed: 1 to 1000000
+  2.000 s  a good one, with a limiter in place of the semaphore:
+  2.000 s    payments breaker: threshold = 5 (was 3)
+  2.000 s    payments semaphore: removed
+  2.000 s    payments limiter: added
+  2.000 s  the bank has calls 1 and 3: true
+  2.000 s  call 1: 10; now the bank has call 2, too: true
+  2.000 s  call 3: 30, call 2: 20
+*/

@@ -86,3 +86,23 @@ int main() {
   story.check(n.visits == 40, "all pass again");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  80 calls a second
+  5.000 s    40 of 40 orders,  40 of  40 visits; cpu  80 %, passing
+  5.000 s  200 calls a second, of 100 that the machine can do
+ 10.000 s    40 of 40 orders, 139 of 160 visits; cpu 100 %, shedding
+ 15.000 s    40 of 40 orders,  93 of 160 visits; cpu 100 %, shedding
+ 20.000 s    40 of 40 orders,  64 of 160 visits; cpu 100 %, shedding
+ 25.000 s    40 of 40 orders,  51 of 160 visits; cpu  78 %, shedding
+ 25.000 s  80 calls a second
+ 35.000 s    40 of 40 orders,  10 of  40 visits; cpu  51 %, shedding
+ 45.000 s    40 of 40 orders,  22 of  40 visits; cpu  60 %, shedding
+ 55.000 s    40 of 40 orders,  26 of  40 visits; cpu  67 %, shedding
+ 65.000 s    40 of 40 orders,  31 of  40 visits; cpu  74 %, shedding
+ 75.000 s    40 of 40 orders,  38 of  40 visits; cpu  76 %, shedding
+ 85.000 s    40 of 40 orders,  40 of  40 visits; cpu  80 %, passing
+ 95.000 s    40 of 40 orders,  40 of  40 visits; cpu  80 %, passing
+105.000 s    40 of 40 orders,  40 of  40 visits; cpu  80 %, passing
+*/

@@ -113,3 +113,12 @@ int main() {
   outside_calls.join();
   return story.end();
 }
+
+/* It prints:
+
+GET /ready   200 ready
+-- SIGTERM
+GET /ready   503 ending
+GET /orders  200 ordered
+the gate is drained and stopped
+*/

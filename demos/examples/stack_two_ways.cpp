@@ -103,3 +103,17 @@ int main() {
               "all mistakes are reported, and nothing is built");
   return story.end();
 }
+
+/* It prints:
+
+overall    8 settings
+retrier    28 settings
+breaker    31 settings
+semaphore  16 settings
+from code: 100 paid at the third attempt, after 0.232 s
+from TOML: 100 paid at the third attempt, after 0.232 s
+with three mistakes in it:
+  stacks.toml:21:15: stack.payments.layer[1].max_attempt: unknown key, did you mean "max_attempts"? known keys: kind, per_key, verify, name, mode, max_attempts, backoff, retry_after_cap, retry_after_margin, overload_factor, idempotent, idempotency_keys, heed_breakers, retry_on, fail_on, budget, budget_ratio, budget_reserve, budget_ttl, budget_cost, budget_timeout_cost, budget_overload_cost, budget_rejection_cost, budget_name, unsafe, verify_timeout, verify_attempts, verify_pause, alarm_first_try, alarm_window, alarm_minimum_calls
+  stacks.toml:28:8: stack.payments.layer[2].open: "10 parsecs" is not a schedule, allowed: a duration such as "250ms", "none", a table or a list of durations or tables
+  stacks.toml:32:11: stack.payments.layer[3].permits: 0 is out of range, allowed: 1 to 1000000
+*/

@@ -76,3 +76,16 @@ int main() {
   story.check(*orders == 3 && workers == 3, "three attempts, three ovens");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  oven 1 is made
+  0.000 s  four loaves, please
+  0.000 s  the order is sent again in 50ms
+  0.000 s  the oven is down, a new one in 200ms
+  0.200 s  oven 2 is made
+  0.200 s  the order is sent again in 50ms
+  0.200 s  the oven is down, a new one in 400ms
+  0.600 s  oven 3 is made
+  0.600 s  loaves: 4
+*/

@@ -80,3 +80,21 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  the connection starts
+  0.000 s  the session starts
+  1.000 s  -- the session is lost
+  1.000 s  the session ends
+  1.200 s  the session starts
+  2.000 s  -- the connection is lost
+  2.000 s  the connection ends
+  2.000 s  the session ends
+  2.200 s  the connection starts
+  2.200 s  the session starts
+  3.000 s  the call that waited has its answer: 7
+  3.000 s  -- the program ends
+  3.000 s  the session ends
+  3.000 s  the connection ends
+*/

@@ -79,3 +79,29 @@ int main() {
   story.check(last.answered == 240, "the overload is forgotten");
   return story.end();
 }
+
+/* It prints:
+
+  0.000 s  5 calls a second
+ 30.000 s     150 offered,  150 sent, 150 answered; passing, rejection 0
+ 60.000 s     150 offered,  150 sent, 150 answered; passing, rejection 0
+ 90.000 s     150 offered,  150 sent, 150 answered; passing, rejection 0
+120.000 s     150 offered,  150 sent, 150 answered; passing, rejection 0
+120.000 s  40 calls a second
+150.000 s    1200 offered, 1187 sent, 309 answered; throttling, rejection 79
+180.000 s    1200 offered,  913 sent, 300 answered; throttling, rejection 326
+210.000 s    1200 offered,  718 sent, 300 answered; throttling, rejection 435
+240.000 s    1200 offered,  647 sent, 300 answered; throttling, rejection 496
+270.000 s    1200 offered,  623 sent, 300 answered; throttling, rejection 499
+300.000 s    1200 offered,  602 sent, 300 answered; throttling, rejection 499
+330.000 s    1200 offered,  588 sent, 300 answered; throttling, rejection 499
+360.000 s    1200 offered,  580 sent, 300 answered; throttling, rejection 499
+360.000 s  5 calls a second
+390.000 s     150 offered,  150 sent, 150 answered; passing, rejection 439
+420.000 s     150 offered,  150 sent, 150 answered; passing, rejection 333
+420.000 s  8 calls a second
+450.000 s     240 offered,  198 sent, 198 answered; throttling, rejection 82
+480.000 s     240 offered,  239 sent, 239 answered; passing, rejection 0
+510.000 s     240 offered,  240 sent, 240 answered; passing, rejection 0
+540.000 s     240 offered,  240 sent, 240 answered; passing, rejection 0
+*/

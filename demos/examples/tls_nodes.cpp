@@ -102,3 +102,10 @@ int main(int argc, char** argv) {
               "who has none reaches nothing");
   return story.end();
 }
+
+/* It prints:
+
+with a certificate of the authority: 42
+with a certificate of another one: no connection
+without any, in plain text: no connection
+*/

@@ -131,3 +131,11 @@ int main() {
   story.check(verified.answered > alone.answered + 50, "many more succeed");
   return story.end();
 }
+
+/* It prints:
+
+1000 payments              succeeded  made  made twice  verified
+a crash ends the call            898   953           0         0
+marked idempotent               1000  1000          59         0
+the retrier verifies first      1000  1000           0       107
+*/

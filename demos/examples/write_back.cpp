@@ -102,3 +102,13 @@ int main() {
               "a drain writes what is left");
   return story.end();
 }
+
+/* It prints:
+
+  5.000 s  home has 1000 views; the database got 5 writes and has 1000
+  5.000 s  -- the database goes down
+  9.000 s  home has 1001 views; the database got 5 writes and has 1000
+ 11.000 s  -- after five seconds a write has to wait for the database
+ 11.000 s  -- it comes back
+ 21.000 s  the database has 1002
+*/

@@ -18,14 +18,14 @@ namespace {
 using namespace std::chrono_literals;
 using detail::codel_law;
 
-struct judged {
+struct judged_call {
   duration at;
   duration waited;
   bool shed;
   bool must_stay = false;
 };
 
-void expect_all(codel_law& law, const std::vector<judged>& all) {
+void expect_all(codel_law& law, const std::vector<judged_call>& all) {
   for (const auto& x : all)
     EXPECT_EQ(law.sheds(at(x.at), x.waited, x.must_stay), x.shed)
       << "at " << to_text(x.at) << ", waited " << to_text(x.waited);

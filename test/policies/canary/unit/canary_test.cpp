@@ -1,4 +1,5 @@
 // Stages: who goes where, when the canary goes on, and when back.
+#include <policies/canary/model/canary_model.hpp>
 #include <policies/canary/model/canary_rig.hpp>
 #include <support/problem_texts.hpp>
 
@@ -489,6 +490,10 @@ TEST(canary, goes_on_under_the_old_settings_if_it_was_due) {
   h.policy.reconfigure(c, h.e);
   EXPECT_EQ(h.state(), "stage_2");
   EXPECT_EQ(h.policy.wakeup(), h.e.now + 1h);
+}
+
+RC_GTEST_PROP(canary, does_as_its_model_does, ()) {
+  check_against_model<canary_model>();
 }
 
 } // namespace

@@ -1,3 +1,4 @@
+#include <policies/chaos/model/chaos_model.hpp>
 #include <policies/chaos/model/chaotic.hpp>
 
 #include <gtest/gtest.h>
@@ -294,6 +295,10 @@ TEST(chaos, has_no_state_and_sends_nothing_twice) {
   EXPECT_EQ(x.state(), "");
   EXPECT_FALSE(x.resends());
   EXPECT_EQ(x.wakeup(), never);
+}
+
+RC_GTEST_PROP(chaos_property, does_as_its_model_does, ()) {
+  check_against_model<chaos_model>();
 }
 
 } // namespace

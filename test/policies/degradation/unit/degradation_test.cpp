@@ -1,5 +1,6 @@
 #include <caisson/policies/degradation/degradation.hpp>
 
+#include <policies/degradation/model/degradation_model.hpp>
 #include <policies/degradation/model/degrading.hpp>
 
 #include <gtest/gtest.h>
@@ -316,6 +317,10 @@ TEST(degradation, reset_switches_on_what_no_operator_holds_off) {
   EXPECT_EQ(h.off(), strings{"video"});
   h.advance(1h);
   EXPECT_EQ(h.count("switched_off"), 0);
+}
+
+RC_GTEST_PROP(degradation_property, does_as_its_model_does, ()) {
+  check_against_model<degradation_model>();
 }
 
 } // namespace

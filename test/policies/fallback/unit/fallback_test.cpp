@@ -1,3 +1,4 @@
+#include <policies/fallback/model/fallback_model.hpp>
 #include <policies/fallback/model/falling_back.hpp>
 #include <support/problem_texts.hpp>
 
@@ -435,6 +436,10 @@ TEST(fallback, wants_the_content_of_calls_to_be_kept) {
   EXPECT_EQ(f.kind(), "fallback");
   EXPECT_EQ(f.state(), "");
   EXPECT_EQ(f.wakeup(), never);
+}
+
+RC_GTEST_PROP(fallback_property, does_as_its_model_does, ()) {
+  check_against_model<fallback_model>();
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include <caisson/policies/feature.hpp>
 
+#include <policies/feature/model/feature_model.hpp>
 #include <support/solo.hpp>
 
 #include <gtest/gtest.h>
@@ -76,6 +77,10 @@ TEST_F(feature_test, reports_when_to_come_back_if_that_is_known) {
 
 TEST_F(feature_test, needs_a_name) {
   EXPECT_THROW(feature{feature_config{.feature = ""}}, config_error);
+}
+
+RC_GTEST_PROP(feature_property, does_as_its_model_does, ()) {
+  check_against_model<feature_model>();
 }
 
 } // namespace

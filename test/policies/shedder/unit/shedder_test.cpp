@@ -1,3 +1,4 @@
+#include <policies/shedder/model/shedder_model.hpp>
 #include <policies/shedder/model/shedding.hpp>
 
 #include <gtest/gtest.h>
@@ -385,6 +386,10 @@ TEST(shedder, says_in_words_which_signal_it_was) {
   learn_capacity(flying);
   burst(flying, 5, 1);
   EXPECT_EQ(flying.e.details.front(), "6.0 calls in flight, of 2.0");
+}
+
+RC_GTEST_PROP(shedder_property, does_as_its_model_does, ()) {
+  check_against_model<shedder_model>();
 }
 
 } // namespace

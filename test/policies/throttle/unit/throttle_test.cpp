@@ -1,3 +1,4 @@
+#include <policies/throttle/model/throttle_model.hpp>
 #include <policies/throttle/model/throttling.hpp>
 
 #include <gtest/gtest.h>
@@ -374,6 +375,10 @@ TEST(throttle, refuses_values_out_of_range) {
   all[4].classify.allow = {"no such error"};
   for (const auto& c : all)
     EXPECT_THROW(throttle{c}, config_error);
+}
+
+RC_GTEST_PROP(throttle_property, does_as_its_model_does, ()) {
+  check_against_model<throttle_model>();
 }
 
 } // namespace

@@ -1,11 +1,13 @@
-// Traits of each kind of layer for the tests of stacks: one entry for each
-// kind, in test/policies/NAME/actor/layer.cpp.
+// Traits of each kind of layer for the tests of stacks: those in
+// test/policies/NAME/actor/layer.cpp, and defaults for kinds that have none.
 #pragma once
 
 #include <caisson/settings/settings_text.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/stack/add.hpp>
+#include <caisson/stack/built_in_kinds.hpp>
 #include <caisson/stack/layers/keyed_layer.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include "support/random_settings.hpp"
 #include "support/situation.hpp"
@@ -56,9 +58,50 @@ struct layer_traits {
   situations::list situations = {};
 };
 
-/// Those of all kinds, by their names.
-inline std::vector<layer_traits>& all_layer_traits() {
-  static std::vector<layer_traits> all;
+/// Defined at namespace scope for a kind whose settings are drawn, which holds
+/// calls, or which is not like others in a plan.
+class registered_layer {
+public:
+  explicit registered_layer(layer_traits x) { all().push_back(std::move(x)); }
+
+  static std::vector<layer_traits>& all() {
+    static std::vector<layer_traits> registered;
+    return registered;
+  }
+};
+
+/// Traits of a layer with its default settings.
+inline layer_traits default_traits(const policy_kind& kind) {
+  return {.kind = kind.name,
+          .add =
+            [kind](stack& s, const layer_plan& x, const plan_actors&,
+                   problems& found) {
+              auto set = x.set;
+              set["name"] = x.name;
+              auto values = settings_from_text(set);
+              layer_reader from{{values, x.name}, found};
+              kind.add(from, s);
+            },
+          .settings = [](random_settings&) { return texts{}; },
+          .keyable = kind.keyable};
+}
+
+/// Those of all kinds that come with the library, by their names; not for kinds
+/// without traits that need settings. Not to be called before `main`.
+inline const std::vector<layer_traits>& all_layer_traits() {
+  static const auto all = [] {
+    auto out = registered_layer::all();
+    auto is_there = [&](const policy_kind& kind) {
+      return std::any_of(out.begin(), out.end(),
+                         [&](auto& x) { return x.kind == kind.name; });
+    };
+    for (const auto& kind : detail::built_in_kinds())
+      if (kind.example.empty() && !is_there(kind))
+        out.push_back(default_traits(kind));
+    std::sort(out.begin(), out.end(),
+              [](auto& a, auto& b) { return a.kind < b.kind; });
+    return out;
+  }();
   return all;
 }
 
@@ -68,17 +111,6 @@ inline const layer_traits& traits_of(const std::string& kind) {
       return x;
   throw std::logic_error{"no layer_traits of " + kind};
 }
-
-/// Defined once for each kind, at namespace scope.
-struct registered_layer {
-  explicit registered_layer(layer_traits x) {
-    auto& all = all_layer_traits();
-    auto at = std::upper_bound(all.begin(), all.end(), x, [](auto& a, auto& b) {
-      return a.kind < b.kind;
-    });
-    all.insert(at, std::move(x));
-  }
-};
 
 /// The configuration of a layer; problems are appended to `found`.
 template <class Config>

@@ -254,6 +254,36 @@ TEST(plans, can_have_each_kind_of_policy) {
   EXPECT_EQ(planned, all);
 }
 
+// So a new kind needs no traits if its settings make no difference to a chain.
+TEST(plans, have_default_traits_for_other_kinds) {
+  auto built = [](const layer_traits& x) {
+    layer_plan p{.kind = x.kind, .name = "L0", .per_key = x.keyable};
+    p.set = {{"mode", "observe"}};
+    if (x.keyable)
+      p.set["per_key.max_keys"] = "2";
+    stack s;
+    problems found;
+    x.add(s, p, {}, found);
+    EXPECT_EQ(to_text(found), "");
+    return s.build();
+  };
+  // Their own traits begin with the defaults, too.
+  for (const auto* name : {"deadline", "limiter", "semaphore", "throttle"}) {
+    SCOPED_TRACE(name);
+    auto left_out = built(default_traits(*find_policy_kind(name)));
+    auto own = built(traits_of(name));
+    ASSERT_EQ(left_out.size(), 1u);
+    ASSERT_EQ(own.size(), 1u);
+    EXPECT_EQ(left_out[0]->machine().kind(), own[0]->machine().kind());
+    auto rows = left_out[0]->config_rows();
+    auto expected = own[0]->config_rows();
+    ASSERT_EQ(rows.size(), expected.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      EXPECT_EQ(rows[i].key + rows[i].value,
+                expected[i].key + expected[i].value);
+  }
+}
+
 // The same engine, in another host; half of the gates end halfway.
 TEST_P(chain_equals_stack_test, a_local_gate_does_what_a_gate_does) {
   using form = plan_player::form;
